@@ -1,0 +1,2 @@
+libworker_la_SOURCES += \
+	src/backend/backend.h

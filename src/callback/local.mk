@@ -1,0 +1,2 @@
+liblauncher_la_SOURCES += \
+	src/callback/callback.h

@@ -1,0 +1,13 @@
+/* failure_config.h - FailureConfig: what to do when a worker fails. */
+#ifndef RAYTRAIN_CONFIG_FAILURE_CONFIG_H
+#define RAYTRAIN_CONFIG_FAILURE_CONFIG_H
+
+#include <stdbool.h>
+
+struct failure_config {
+    int max_failures; /* restarts after worker failures; default 0, -1: no limit */
+    bool fail_fast;   /* default false; true: never restart, whatever max_failures says */
+    int hang_timeout_s; /* default 0: off */
+};
+
+#endif

@@ -1,0 +1,27 @@
+/* scaling_config.h - ScalingConfig: how many workers, and what each of them gets. */
+#ifndef RAYTRAIN_CONFIG_SCALING_CONFIG_H
+#define RAYTRAIN_CONFIG_SCALING_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum placement_strategy {
+    PLACEMENT_PACK,         /* as few nodes as possible */
+    PLACEMENT_SPREAD,       /* evenly over all nodes, best effort */
+    PLACEMENT_STRICT_PACK,  /* one node, or fail */
+    PLACEMENT_STRICT_SPREAD /* a node of its own for each worker, or fail */
+};
+
+struct scaling_config {
+    int num_workers;     /* default 1 */
+    int max_workers;     /* == num_workers unless elastic (MIN:MAX) */
+    bool use_gpu;        /* default false */
+    int cpus_per_worker; /* resources_per_worker.cpu, default 1 */
+    int gpus_per_worker; /* resources_per_worker.gpu; after validation 0 without use_gpu,
+                            1 with it where nothing was said */
+    uint64_t memory_per_worker; /* resources_per_worker.memory, bytes; 0: no limit asked */
+    enum placement_strategy placement_strategy; /* default PACK */
+    char *accelerator_type;                     /* NULL: any */
+};
+
+#endif

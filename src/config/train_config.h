@@ -1,0 +1,70 @@
+/*
+ * train_config.h - the whole configuration of a run: what `run.cfg` holds.
+ *
+ * The launcher half makes one from file, --set and flags, validates it and writes
+ * run.cfg; the worker half parses the same text again. Owner: whoever called
+ * train_config_init(); train_config_clear() frees what it holds.
+ */
+#ifndef RAYTRAIN_CONFIG_TRAIN_CONFIG_H
+#define RAYTRAIN_CONFIG_TRAIN_CONFIG_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/data_config.h"
+#include "config/run_config.h"
+#include "config/scaling_config.h"
+#include "util/error.h"
+
+enum train_func_kind {
+    TRAIN_FUNC_SHARED_OBJECT, /* dlopen, symbol train_func */
+    TRAIN_FUNC_PROGRAM,       /* calls raytrain_main() */
+    TRAIN_FUNC_COMMAND        /* any command, after -- */
+};
+
+struct train_config {
+    char *trainer; /* "data_parallel" */
+    char *train_func; /* path, absolute after validation */
+    enum train_func_kind train_func_kind;
+    char **args; /* after the training function */
+    size_t n_args;
+    json_t *train_loop_config; /* an object, never NULL after init */
+    struct scaling_config scaling_config;
+    struct run_config run_config;
+    char *backend;          /* "mpi" */
+    json_t *backend_config; /* an object */
+    struct dataset_config *datasets;
+    size_t n_datasets;
+    struct data_config data_config;
+    uint64_t seed; /* of the random streams and of shuffling; default 0 */
+    char *resume_from_checkpoint; /* absolute path of a checkpoint file; NULL: none */
+};
+
+void train_config_init(struct train_config *cfg); /* the defaults */
+void train_config_clear(struct train_config *cfg);
+
+/*
+ * Merge the libconfig text (whose name in messages is `source`) into cfg. Unknown keys,
+ * wrong types and values out of range are errors that name source:line, the key, what is
+ * allowed and the nearest known key. RAYTRAIN_EINVAL.
+ */
+int train_config_merge_text(struct train_config *cfg, const char *text,
+                            const char *source, struct error *err);
+/* The same from a file. RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE besides. */
+int train_config_merge_file(struct train_config *cfg, const char *path,
+                            struct error *err);
+/* One `--set KEY=VALUE`: a dotted key, a libconfig value (a bare word is a string). */
+int train_config_set(struct train_config *cfg, const char *assignment,
+                     struct error *err);
+/*
+ * Check everything that needs more than one key, fill derived defaults (name, GPUs a
+ * worker, absolute paths) and refuse what this version cannot do (RAYTRAIN_ENOTSUP).
+ */
+int train_config_validate(struct train_config *cfg, struct error *err);
+
+/* The effective configuration as libconfig text that merge_text reads back to the same
+ * struct; the caller frees *text. */
+int train_config_render(const struct train_config *cfg, char **text, struct error *err);
+
+#endif

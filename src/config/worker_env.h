@@ -1,0 +1,27 @@
+/*
+ * worker_env.h - what the launcher half tells the worker half through the environment.
+ * Everything else is in the run directory.
+ */
+#ifndef RAYTRAIN_CONFIG_WORKER_ENV_H
+#define RAYTRAIN_CONFIG_WORKER_ENV_H
+
+#include <stddef.h>
+
+#include "util/error.h"
+
+struct worker_env {
+    char *run_dir; /* RAYTRAIN_RUN_DIR, absolute */
+    int attempt;   /* RAYTRAIN_ATTEMPT, from 0 */
+    int workers;   /* RAYTRAIN_WORKERS: the size that the wireup must find */
+    char *backend; /* RAYTRAIN_BACKEND */
+    char *marker;  /* RAYTRAIN_MARKER: the token that RUN_DIR/.marker must hold */
+};
+
+/* From this process's environment. RAYTRAIN_EUSAGE where RAYTRAIN_RUN_DIR is not set
+ * (not started by raytrain-run), RAYTRAIN_EINVAL where a value makes no sense. */
+int worker_env_decode(struct worker_env *env, struct error *err);
+/* Set the variables in this process's environment (before workers are started). */
+int worker_env_export(const struct worker_env *env, struct error *err);
+void worker_env_clear(struct worker_env *env);
+
+#endif

@@ -1,0 +1,2 @@
+libworker_la_SOURCES += \
+	src/data/dataset.h src/data/reader.h

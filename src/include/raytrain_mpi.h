@@ -1,0 +1,26 @@
+/*
+ * raytrain_mpi.h - the few calls that speak MPI. Include after mpi.h or instead of it.
+ */
+#ifndef RAYTRAIN_MPI_H
+#define RAYTRAIN_MPI_H
+
+#include <mpi.h>
+#include <raytrain.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A communicator over all workers, rank order as raytrain_rank(), the training
+ * function's own (the library never communicates on it). MPI is initialised with
+ * MPI_THREAD_MULTIPLE. Owned by ctx: do not free it, and do not call MPI_Finalize.
+ * RAYTRAIN_ENOTSUP where the backend is not MPI; *comm is MPI_COMM_NULL then.
+ */
+RAYTRAIN_API int raytrain_mpi_comm(raytrain_context *ctx, MPI_Comm *comm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RAYTRAIN_MPI_H */

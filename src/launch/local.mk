@@ -1,0 +1,2 @@
+liblauncher_la_SOURCES += \
+	src/launch/placement.h src/launch/launcher.h

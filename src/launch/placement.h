@@ -1,0 +1,47 @@
+/*
+ * placement.h - from a ScalingConfig and what there is to a plan: which nodes, how many
+ * workers on each. A pure function: it asks nobody and starts nothing.
+ */
+#ifndef RAYTRAIN_LAUNCH_PLACEMENT_H
+#define RAYTRAIN_LAUNCH_PLACEMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/scaling_config.h"
+#include "util/error.h"
+
+struct node_resources {
+    char *name;
+    int cpus;             /* usable by this run */
+    int gpus;
+    char *gpu_type;       /* NULL: unknown */
+    uint64_t memory;      /* bytes; 0: unknown, not checked */
+};
+
+struct resources {
+    const char *what; /* "this machine", "allocation 4711": for messages */
+    struct node_resources *nodes;
+    size_t n_nodes;
+};
+void resources_clear(struct resources *r);
+
+struct placed_node {
+    char *name;
+    int tasks; /* >= 1 */
+};
+
+struct placement {
+    int workers;
+    struct placed_node *nodes; /* in rank order: ranks are grouped by node */
+    size_t n_nodes;
+    int cpus_per_worker, gpus_per_worker;
+    uint64_t memory_per_worker;
+};
+
+/* RAYTRAIN_EFIT, with the numbers asked for and available and which resource is short. */
+int placement_plan(const struct scaling_config *scaling, const struct resources *have,
+                   struct placement *plan, struct error *err);
+void placement_clear(struct placement *plan);
+
+#endif

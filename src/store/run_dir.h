@@ -1,0 +1,51 @@
+/*
+ * run_dir.h - the run directory: names of what is in it, creation, marker, lock.
+ *
+ *   RUN/run.cfg  result.json  result.h5  checkpoint_000012.h5  .marker  .lock
+ *   RUN/logs/attempt-0/{rank-00000.out,rank-00000.err,attempt.json,error.json,events.json}
+ */
+#ifndef RAYTRAIN_STORE_RUN_DIR_H
+#define RAYTRAIN_STORE_RUN_DIR_H
+
+#include <stdbool.h>
+
+#include "util/error.h"
+
+struct run_dir {
+    char *path; /* absolute */
+    int lock_fd; /* -1: not locked */
+};
+
+enum run_dir_mode {
+    RUN_DIR_NEW,    /* it must not exist: the error names --resume and --fresh */
+    RUN_DIR_RESUME, /* continue, or create */
+    RUN_DIR_FRESH   /* what exists is renamed to RUN.N (the first free N), never deleted */
+};
+
+/* Create or enter STORAGE/NAME and lock it (fcntl; the lock dies with the process). The
+ * name is one path component: no '/', not "." or "..", 1..200 bytes, no control
+ * characters. *existed says whether there was a run to continue; *set_aside (malloc'ed,
+ * may be NULL) where a fresh start moved the old one. RAYTRAIN_ESTORAGE with path and
+ * cause; RAYTRAIN_EINVAL for names; a locked run names the holder's host, pid and time. */
+int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
+                  struct run_dir *dir, bool *existed, char **set_aside,
+                  struct error *err);
+void run_dir_leave(struct run_dir *dir);
+
+/* A new random token in RUN/.marker; *token is malloc'ed. */
+int run_dir_write_marker(const struct run_dir *dir, char **token, struct error *err);
+/* Does this node see it? RAYTRAIN_ESTORAGE names node and path where not. */
+int run_dir_check_marker(const char *path, const char *token, const char *host,
+                         struct error *err);
+
+/* Highest attempt number with a log directory, -1 if none. */
+int run_dir_last_attempt(const char *path);
+/* RUN/logs/attempt-K, created; *log_dir malloc'ed. */
+int run_dir_make_log_dir(const char *path, int attempt, char **log_dir,
+                         struct error *err);
+/* Paths; malloc'ed, NULL without memory. */
+char *run_dir_file(const char *path, const char *name); /* RUN/name */
+char *run_dir_checkpoint(const char *path, long iteration);
+char *run_dir_log_dir(const char *path, int attempt);
+
+#endif

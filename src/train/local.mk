@@ -1,0 +1,1 @@
+liblauncher_la_SOURCES +=

@@ -1,0 +1,68 @@
+#include "util/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+int error_set(struct error *err, raytrain_status code, const char *fmt, ...)
+{
+    char text[ERROR_TEXT_MAX];
+    int saved = errno;
+    va_list ap;
+
+    if (err) {
+        va_start(ap, fmt);
+        vsnprintf(text, sizeof text, fmt, ap);
+        va_end(ap);
+        err->code = code;
+        memcpy(err->text, text, strlen(text) + 1);
+    }
+    errno = saved;
+    return -1;
+}
+
+int error_prefix(struct error *err, const char *fmt, ...)
+{
+    char text[ERROR_TEXT_MAX];
+    int saved = errno;
+    va_list ap;
+
+    if (err) {
+        va_start(ap, fmt);
+        vsnprintf(text, sizeof text - 2, fmt, ap);
+        va_end(ap);
+        strcat(text, ": ");
+        strncat(text, err->text, sizeof text - 1 - strlen(text));
+        memcpy(err->text, text, strlen(text) + 1);
+    }
+    errno = saved;
+    return -1;
+}
+
+int error_exit_status(raytrain_status code)
+{
+    switch (code) {
+    case RAYTRAIN_OK:
+    case RAYTRAIN_END:
+        return 0;
+    case RAYTRAIN_EUSAGE:
+        return 2;
+    case RAYTRAIN_EINVAL:
+    case RAYTRAIN_ETYPE:
+    case RAYTRAIN_ENOTFOUND:
+    case RAYTRAIN_ENOTSUP:
+        return 3;
+    case RAYTRAIN_EFIT:
+        return 4;
+    case RAYTRAIN_ESTORAGE:
+    case RAYTRAIN_ECORRUPT:
+        return 5;
+    case RAYTRAIN_ESTOPPED:
+        return 75;
+    case RAYTRAIN_ENOMEM:
+    case RAYTRAIN_ECOMM:
+    case RAYTRAIN_EFAILED:
+        break;
+    }
+    return 1;
+}

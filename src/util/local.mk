@@ -1,0 +1,10 @@
+libshared_la_SOURCES += \
+	src/util/error.c src/util/error.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += t/unit/test_error
+TESTS += t/unit/test_error
+t_unit_test_error_SOURCES = t/unit/test_error.c
+t_unit_test_error_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_error_LDADD = libshared.la $(CMOCKA_LIBS)
+endif

@@ -1,0 +1,80 @@
+/*
+ * comm.h - the few collectives that the library itself needs, behind one seam.
+ *
+ * Implementations: comm_self.c (one process, always there, used by unit tests) and
+ * backend/mpi_comm.c. Every operation is collective over the communicator, waits by
+ * yielding, and takes any size (an implementation splits what its library cannot count).
+ *
+ * Order: each subsystem that communicates has its own duplicate, so that the order of
+ * collectives on a communicator is the same on every rank by construction. A comm is
+ * used by one thread at a time.
+ */
+#ifndef RAYTRAIN_WIREUP_COMM_H
+#define RAYTRAIN_WIREUP_COMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/error.h"
+
+enum comm_type {
+    COMM_FLOAT32,
+    COMM_FLOAT64,
+    COMM_INT64,
+    COMM_STAT /* struct comm_stat, with COMM_SUM only: sum, min, max at once */
+};
+
+enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX };
+
+/* NaN: sum becomes NaN; min and max ignore it unless all are NaN. */
+struct comm_stat {
+    double sum, min, max;
+};
+
+struct comm;
+struct comm_request;
+
+struct comm_ops {
+    const char *name;
+    /* Combine buf[0..n) in place; deterministic for the same layout of ranks. */
+    int (*allreduce)(struct comm *c, void *buf, size_t n, enum comm_type type,
+                     enum comm_op op, struct error *err);
+    /* Start one; *req is NULL again once test has said done. buf is the library's until
+     * then. Several may be pending; they complete in any order. */
+    int (*iallreduce)(struct comm *c, void *buf, size_t n, enum comm_type type,
+                      enum comm_op op, struct comm_request **req, struct error *err);
+    int (*test)(struct comm *c, struct comm_request **req, bool *done,
+                struct error *err);
+    int (*bcast)(struct comm *c, void *buf, size_t n_bytes, int root, struct error *err);
+    /* recv holds size x n_bytes. */
+    int (*allgather)(struct comm *c, const void *send, size_t n_bytes, void *recv,
+                     struct error *err);
+    /* Differing sizes to root: there *recv (one malloc, to be freed) holds all ranks'
+     * bytes in rank order and sizes[0..size) says how many each sent; elsewhere NULL. */
+    int (*gatherv)(struct comm *c, const void *send, size_t n_bytes, void **recv,
+                   size_t *sizes, int root, struct error *err);
+    int (*barrier)(struct comm *c, struct error *err);
+    /* A duplicate, and the ranks of this node as a communicator of their own. */
+    int (*dup)(struct comm *c, struct comm **out, struct error *err);
+    int (*split_node)(struct comm *c, struct comm **out, struct error *err);
+    void (*free)(struct comm *c);
+};
+
+struct comm {
+    const struct comm_ops *ops;
+    int rank, size;
+    /* Called from a waiting collective about once a second once it has waited for one
+     * (NULL: not called). It must not communicate on c. Inherited by no duplicate. */
+    void (*waiting)(void *arg, double waited_s);
+    void *waiting_arg;
+};
+
+/* One process: copies, and returns. Never fails but for memory. */
+struct comm *comm_self_create(struct error *err);
+void comm_free(struct comm *c); /* NULL is fine */
+
+/* A 0/-1 outcome agreed over all ranks: 0 if every rank passed 0. Else -1 with the error of
+ * the lowest failing rank on every rank (its own rank prefixed where it is another's). */
+int comm_agree(struct comm *c, int rc, struct error *err);
+
+#endif

@@ -1,0 +1,1 @@
+libworker_la_SOURCES +=
