@@ -72,7 +72,10 @@ int launcher_find(const char *name, const struct launcher_ops **out, struct erro
 int launcher_slurm_allocate(const struct scaling_config *scaling, const char *job_name,
                             char *const argv[], struct error *err);
 
-/* stop requests reach workers as this signal, in both launchers */
+/* Up to here every worker has log files of its own, above one pair serves a node. */
+#define LAUNCHER_RANK_LOGS_MAX 256
+
+/* Stop requests reach workers as this signal, in both launchers. */
 #define LAUNCHER_STOP_SIGNAL SIGUSR1
 
 #endif
