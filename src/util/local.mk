@@ -1,5 +1,6 @@
 libshared_la_SOURCES += \
-	src/util/error.c src/util/error.h
+	src/util/error.c src/util/error.h \
+	src/util/clock.c src/util/clock.h
 
 if HAVE_CMOCKA
 check_PROGRAMS += t/unit/test_error
@@ -7,4 +8,10 @@ TESTS += t/unit/test_error
 t_unit_test_error_SOURCES = t/unit/test_error.c
 t_unit_test_error_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_error_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_clock
+TESTS += t/unit/test_clock
+t_unit_test_clock_SOURCES = t/unit/test_clock.c
+t_unit_test_clock_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_clock_LDADD = libshared.la $(CMOCKA_LIBS)
 endif
