@@ -1,6 +1,7 @@
 libshared_la_SOURCES += \
 	src/util/error.c src/util/error.h \
-	src/util/clock.c src/util/clock.h
+	src/util/clock.c src/util/clock.h \
+	src/util/fs.c src/util/fs.h
 
 if HAVE_CMOCKA
 check_PROGRAMS += t/unit/test_error
@@ -14,4 +15,10 @@ TESTS += t/unit/test_clock
 t_unit_test_clock_SOURCES = t/unit/test_clock.c
 t_unit_test_clock_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_clock_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_fs
+TESTS += t/unit/test_fs
+t_unit_test_fs_SOURCES = t/unit/test_fs.c
+t_unit_test_fs_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_fs_LDADD = libshared.la $(CMOCKA_LIBS)
 endif

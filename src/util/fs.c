@@ -1,0 +1,414 @@
+#include "config.h"
+
+#include "util/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- Texts ------------------------------------------------------------------------
+ */
+
+/* Bytes of the UTF-8 sequence at s that a terminal may see; 0 if it may not. */
+static size_t printable_length(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80                    ? 1
+               : s[0] >= 0xc2 && s[0] <= 0xdf ? 2
+               : (s[0] & 0xf0) == 0xe0        ? 3
+               : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4
+                                              : 0;
+
+    if (n == 1 && (s[0] < 0x20 || s[0] == 0x7f))
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0) /* C1 control characters */
+        return 0;
+    return n;
+}
+
+char *fs_printable(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    char *out = malloc(4 * strlen(text) + 1);
+    char *o = out;
+
+    if (!out)
+        return NULL;
+    while (*s) {
+        size_t n = printable_length(s);
+
+        if (n == 0) {
+            o += sprintf(o, "\\x%02x", *s++);
+            continue;
+        }
+        memcpy(o, s, n);
+        o += n;
+        s += n;
+    }
+    *o = '\0';
+    return out;
+}
+
+static const struct advice {
+    int number;
+    const char *text;
+} ADVICE[] = {
+    {ENOSPC, "free space there or choose another place with --storage"},
+    {EDQUOT, "remove files that you no longer need or choose another place with "
+             "--storage"},
+    {EACCES, "check the permissions or choose another place with --storage"},
+    {EPERM, "check the permissions or choose another place with --storage"},
+    {EROFS, "choose a writable place with --storage"},
+    {EFBIG, "raise the limit on file sizes (ulimit -f) or choose another place with "
+            "--storage"},
+    {EMFILE, "raise the limit on open files (ulimit -n)"},
+    {EIO, "the disk or the network file system reports an error; see the system log"},
+    {ENOTDIR, "a part of the path is a file, not a directory"},
+    {ENAMETOOLONG, "choose a shorter name"},
+};
+
+int fs_error(struct error *err, const char *what, const char *path)
+{
+    int saved = errno;
+    char *shown = fs_printable(path);
+    const char *hint = NULL;
+
+    for (size_t i = 0; i < sizeof ADVICE / sizeof *ADVICE; i++)
+        if (ADVICE[i].number == saved)
+            hint = ADVICE[i].text;
+    error_set(err, saved == ENOENT ? RAYTRAIN_ENOTFOUND : RAYTRAIN_ESTORAGE,
+              "cannot %s %s: %s%s%s", what, shown ? shown : "file", strerror(saved),
+              hint ? ": " : "", hint ? hint : "");
+    free(shown);
+    errno = saved;
+    return -1;
+}
+
+/* ---- Bytes ------------------------------------------------------------------------
+ */
+
+int fs_write_full(int fd, const void *data, size_t n)
+{
+    const char *p = data;
+
+    while (n > 0) {
+        ssize_t k = write(fd, p, n);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k == 0)
+            errno = EIO;
+        if (k <= 0)
+            return -1;
+        p += k;
+        n -= (size_t)k;
+    }
+    return 0;
+}
+
+int fs_pwrite_full(int fd, const void *data, size_t n, uint64_t offset)
+{
+    const char *p = data;
+
+    while (n > 0) {
+        ssize_t k = pwrite(fd, p, n, (off_t)offset);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k == 0)
+            errno = EIO;
+        if (k <= 0)
+            return -1;
+        p += k;
+        n -= (size_t)k;
+        offset += (uint64_t)k;
+    }
+    return 0;
+}
+
+int fs_pread_full(int fd, void *data, size_t n, uint64_t offset)
+{
+    char *p = data;
+
+    while (n > 0) {
+        ssize_t k = pread(fd, p, n, (off_t)offset);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k == 0)
+            errno = ENODATA;
+        if (k <= 0)
+            return -1;
+        p += k;
+        n -= (size_t)k;
+        offset += (uint64_t)k;
+    }
+    return 0;
+}
+
+/* To the end of the file, whatever its size was said to be. */
+static int read_to_end(int fd, size_t guess, char **data, size_t *n)
+{
+    size_t room = guess + 1, used = 0;
+    char *buf = malloc(room + 1);
+
+    while (buf) {
+        ssize_t k = read(fd, buf + used, room - used);
+
+        if (k == 0)
+            break;
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0) {
+            free(buf);
+            return -1;
+        }
+        used += (size_t)k;
+        if (used == room) {
+            char *bigger = realloc(buf, 2 * room + 1);
+
+            if (!bigger)
+                free(buf);
+            buf = bigger;
+            room *= 2;
+        }
+    }
+    if (!buf)
+        return -1;
+    buf[used] = '\0';
+    *data = buf;
+    *n = used;
+    return 0;
+}
+
+int fs_read(const char *path, char **data, size_t *n, struct error *err)
+{
+    /* O_NONBLOCK: a FIFO in place of the file must not hold us up. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    size_t size = 0;
+    int rc;
+
+    if (fd < 0)
+        return fs_error(err, "open", path);
+    if (fstat(fd, &st) < 0) {
+        fs_error(err, "read", path);
+        close(fd);
+        return -1;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        fs_error(err, "read", path);
+        close(fd);
+        return -1;
+    }
+    rc = read_to_end(fd, (size_t)st.st_size, data, &size);
+    if (rc < 0)
+        fs_error(err, "read", path);
+    else if (n)
+        *n = size;
+    close(fd);
+    return rc;
+}
+
+/* ---- Directories ------------------------------------------------------------------
+ */
+
+static int dir_make(const char *path, mode_t mode, struct error *err)
+{
+    struct stat st;
+
+    if (mkdir(path, mode) == 0)
+        return 0;
+    /* Some file systems say EROFS or EACCES before they say EEXIST. */
+    int why = errno;
+    if (stat(path, &st) == 0) {
+        if (S_ISDIR(st.st_mode))
+            return 0;
+        why = ENOTDIR;
+    }
+    errno = why;
+    return fs_error(err, "create directory", path);
+}
+
+int fs_mkdirs(const char *path, mode_t mode, struct error *err)
+{
+    char *copy = strdup(path);
+    int rc = 0;
+
+    if (!copy)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (char *p = copy + (copy[0] == '/'); rc == 0 && *p; p++) {
+        if (*p != '/' || p[-1] == '/')
+            continue;
+        *p = '\0';
+        rc = dir_make(copy, mode, err);
+        *p = '/';
+    }
+    if (rc == 0)
+        rc = dir_make(copy, mode, err);
+    free(copy);
+    return rc;
+}
+
+int fs_sync_dir(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc;
+
+    if (fd < 0)
+        return fs_error(err, "open directory", path);
+    rc = fsync(fd);
+    /* Some network file systems cannot sync a directory and need not. */
+    if (rc < 0 && (errno == EINVAL || errno == ENOTSUP || errno == EBADF))
+        rc = 0;
+    if (rc < 0)
+        fs_error(err, "sync directory", path);
+    close(fd);
+    return rc;
+}
+
+static char *parent_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return strdup(".");
+    if (slash == path)
+        return strdup("/");
+    return strndup(path, (size_t)(slash - path));
+}
+
+int fs_sync_parent(const char *path, struct error *err)
+{
+    char *dir = parent_of(path);
+    int rc;
+
+    if (!dir)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = fs_sync_dir(dir, err);
+    free(dir);
+    return rc;
+}
+
+static int tree_remove_at(int dir, const char *name, const char *path,
+                          struct error *err);
+
+/* Empty the directory behind fd, which this takes over. */
+static int dir_empty(int fd, const char *path, struct error *err)
+{
+    DIR *d = fdopendir(fd);
+    struct dirent *e;
+    int rc = 0;
+
+    if (!d) {
+        fs_error(err, "open directory", path);
+        close(fd);
+        return -1;
+    }
+    while ((e = readdir(d))) {
+        char *inner = NULL;
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (asprintf(&inner, "%s/%s", path, e->d_name) < 0)
+            inner = NULL;
+        /* Only the first failure is told. */
+        if (tree_remove_at(dirfd(d), e->d_name, inner ? inner : path,
+                           rc == 0 ? err : NULL) < 0)
+            rc = -1;
+        free(inner);
+    }
+    closedir(d);
+    return rc;
+}
+
+static int tree_remove_at(int dir, const char *name, const char *path,
+                          struct error *err)
+{
+    int fd;
+
+    if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return fs_error(err, "remove", path);
+    fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return fs_error(err, "remove", path);
+    if (dir_empty(fd, path, err) < 0)
+        return -1;
+    if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        return fs_error(err, "remove directory", path);
+    return 0;
+}
+
+int fs_remove_tree(const char *path, struct error *err)
+{
+    return tree_remove_at(AT_FDCWD, path, path, err);
+}
+
+/* ---- Atomic replacement -----------------------------------------------------------
+ */
+
+char *fs_temp_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int dir = slash ? (int)(slash + 1 - path) : 0;
+    uint32_t noise;
+    char *name;
+
+    if (getrandom(&noise, sizeof noise, GRND_NONBLOCK) != sizeof noise) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        noise = (uint32_t)now.tv_nsec;
+    }
+    if (asprintf(&name, "%.*s.%.200s.tmp-%ld-%08x", dir, path, path + dir,
+                 (long)getpid(), noise) < 0)
+        return NULL;
+    return name;
+}
+
+static int temp_fill(const char *temp, const void *data, size_t n, mode_t mode)
+{
+    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    int rc;
+
+    if (fd < 0)
+        return -1;
+    rc = fs_write_full(fd, data, n);
+    if (rc == 0)
+        rc = fsync(fd);
+    int why = errno;
+    if (close(fd) < 0 && rc == 0)
+        return -1;
+    errno = why;
+    return rc;
+}
+
+int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
+                    struct error *err)
+{
+    char *temp = fs_temp_name(path);
+
+    if (!temp)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (temp_fill(temp, data, n, mode) < 0 || rename(temp, path) < 0) {
+        fs_error(err, "write", path);
+        if (errno != EEXIST)
+            unlink(temp);
+        free(temp);
+        return -1;
+    }
+    free(temp);
+    return fs_sync_parent(path, err);
+}

@@ -1,0 +1,58 @@
+/*
+ * fs.h - files: whole reads and atomic whole writes, directories, and errors of the
+ * file system as sentences.
+ *
+ * All of them fill err and return -1 on failure. A missing file is RAYTRAIN_ENOTFOUND,
+ * everything else that the file system refuses RAYTRAIN_ESTORAGE; the text names the
+ * path, the cause and, for a full or forbidden place, what to do about it. Paths in
+ * texts have their control characters escaped.
+ */
+#ifndef RAYTRAIN_UTIL_FS_H
+#define RAYTRAIN_UTIL_FS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "util/error.h"
+
+/* mkdir -p: every missing part gets `mode` (less the umask). What is there already must
+ * be a directory, or a link to one. */
+int fs_mkdirs(const char *path, mode_t mode, struct error *err);
+
+/* Replace path by these bytes, durably: a reader sees the old file or the new one,
+ * also after a crash. On failure the old one stands and no temporary is left. */
+int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
+                    struct error *err);
+
+/* The whole of a regular file: *data is malloc'ed and has a NUL behind its *n bytes
+ * (n may be NULL). */
+int fs_read(const char *path, char **data, size_t *n, struct error *err);
+
+/* Remove a file or a directory with all that is in it. Follows no link. What is not
+ * there is no error. Goes on after a failure and tells the first. */
+int fs_remove_tree(const char *path, struct error *err);
+
+/* Make names that were created, renamed or removed in a directory durable. */
+int fs_sync_dir(const char *path, struct error *err);
+/* The same for the directory that holds path. */
+int fs_sync_parent(const char *path, struct error *err);
+
+/* All n bytes, whatever signals and short writes come. 0, or -1 and errno. */
+int fs_write_full(int fd, const void *data, size_t n);
+int fs_pwrite_full(int fd, const void *data, size_t n, uint64_t offset);
+/* The same for reading: -1 and errno, where the end of the file (before n bytes) is
+ * ENODATA. */
+int fs_pread_full(int fd, void *data, size_t n, uint64_t offset);
+
+/* The current errno as a sentence, "cannot WHAT PATH: CAUSE: ADVICE". Returns -1. */
+int fs_error(struct error *err, const char *what, const char *path);
+
+/* A name next to path that does not exist, hidden, ".BASE.tmp-PID-RANDOM": malloc'ed,
+ * NULL without memory. Files of that form are nobody's once their writer is dead. */
+char *fs_temp_name(const char *path);
+
+/* A copy of text for a terminal or a log: control characters and bytes that are not
+ * UTF-8 become \xHH. malloc'ed, NULL without memory. */
+char *fs_printable(const char *text);
+
+#endif

@@ -1,0 +1,224 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "util/fs.h"
+
+/* Each test runs in an empty directory of its own. */
+static int enter_scratch(void **state)
+{
+    char *dir = strdup("/tmp/raytrain-test-fs-XXXXXX");
+
+    if (!dir || !mkdtemp(dir) || chdir(dir) < 0)
+        return -1;
+    *state = dir;
+    return 0;
+}
+
+static int leave_scratch(void **state)
+{
+    char *dir = *state;
+    int rc = chdir("/") | fs_remove_tree(dir, NULL);
+
+    free(dir);
+    return rc;
+}
+
+static int names_in(const char *path)
+{
+    DIR *d = opendir(path);
+    int n = -2; /* . and .. */
+
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+static void write_then_read(void **state)
+{
+    struct error err;
+    struct stat st;
+    char *data;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(fs_write_atomic("f", "a\0b", 3, 0640, &err), 0);
+    assert_int_equal(fs_read("f", &data, &n, &err), 0);
+    assert_int_equal(n, 3);
+    assert_memory_equal(data, "a\0b", 4);
+    free(data);
+    assert_int_equal(stat("f", &st), 0);
+    assert_int_equal(st.st_mode & 0027, 0);
+
+    assert_int_equal(fs_write_atomic("f", "", 0, 0600, &err), 0);
+    assert_int_equal(fs_read("f", &data, NULL, &err), 0);
+    assert_string_equal(data, "");
+    free(data);
+    assert_int_equal(names_in("."), 1);
+}
+
+static void failed_write_keeps_the_old(void **state)
+{
+    struct rlimit before, small;
+    static char big[8192];
+    struct error err;
+    char *data;
+
+    (void)state;
+    assert_int_equal(fs_write_atomic("f", "old", 3, 0600, &err), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    small.rlim_cur = 4096;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(fs_write_atomic("f", big, sizeof big, 0600, &err), -1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_int_equal(fs_read("f", &data, NULL, &err), 0);
+    assert_string_equal(data, "old");
+    free(data);
+    assert_int_equal(names_in("."), 1);
+}
+
+static void read_refuses_what_is_no_file(void **state)
+{
+    struct error err;
+    char *data;
+
+    (void)state;
+    assert_int_equal(fs_read("absent", &data, NULL, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
+    assert_int_equal(fs_read(".", &data, NULL, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    assert_int_equal(fs_read("fifo", &data, NULL, &err), -1);
+    assert_int_equal(fs_read("/proc/self/status", &data, NULL, &err), 0);
+    assert_non_null(strstr(data, "Pid:"));
+    free(data);
+}
+
+static void mkdirs_makes_all_parts(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(fs_mkdirs("a//b/c/", 0700, &err), 0);
+    assert_int_equal(access("a/b/c", F_OK), 0);
+    assert_int_equal(fs_mkdirs("a/b/c", 0700, &err), 0);
+    assert_int_equal(fs_mkdirs("/", 0700, &err), 0);
+    assert_int_equal(fs_write_atomic("a/f", "", 0, 0600, &err), 0);
+    assert_int_equal(fs_mkdirs("a/f/d", 0700, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_non_null(strstr(err.text, "a/f"));
+}
+
+static void remove_tree_follows_no_link(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(fs_mkdirs("keep", 0700, &err), 0);
+    assert_int_equal(fs_write_atomic("keep/f", "x", 1, 0600, &err), 0);
+    assert_int_equal(fs_mkdirs("tree/deep/er", 0700, &err), 0);
+    assert_int_equal(symlink("../keep", "tree/link"), 0);
+    assert_int_equal(fs_write_atomic("tree/deep/f", "x", 1, 0600, &err), 0);
+    assert_int_equal(fs_remove_tree("tree", &err), 0);
+    assert_int_equal(access("tree", F_OK), -1);
+    assert_int_equal(access("keep/f", F_OK), 0);
+    assert_int_equal(fs_remove_tree("tree", &err), 0);
+}
+
+static void errors_say_what_to_do(void **state)
+{
+    struct error err;
+
+    (void)state;
+    errno = ENOSPC;
+    assert_int_equal(fs_error(&err, "write", "/s/r\nun"), -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_string_equal(err.text,
+                        "cannot write /s/r\\x0aun: No space left on device: free space "
+                        "there or choose another place with --storage");
+    errno = ENOENT;
+    fs_error(&err, "open", "x");
+    assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
+    assert_int_equal(errno, ENOENT);
+}
+
+static void printable_table(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } rows[] = {
+        {"plain", "plain"},
+        {"", ""},
+        {"\033[31mred", "\\x1b[31mred"},
+        {"a\nb\tc\x7f", "a\\x0ab\\x09c\\x7f"},
+        {"caf\xc3\xa9", "caf\xc3\xa9"},
+        {"\xff\xfe", "\\xff\\xfe"},
+        {"\xc2\x9b", "\\xc2\\x9b"}, /* a C1 control */
+        {"\xe2\x82", "\\xe2\\x82"}, /* cut short */
+        {"\xf0\x9f\x9a\x80", "\xf0\x9f\x9a\x80"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *out = fs_printable(rows[i].in);
+
+        assert_string_equal(out, rows[i].out);
+        free(out);
+    }
+}
+
+static void reads_past_the_end_are_named(void **state)
+{
+    struct error err;
+    char buf[8];
+    int fd;
+
+    (void)state;
+    assert_int_equal(fs_write_atomic("f", "abcd", 4, 0600, &err), 0);
+    fd = open("f", O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(fs_pread_full(fd, buf, 4, 0), 0);
+    assert_memory_equal(buf, "abcd", 4);
+    assert_int_equal(fs_pread_full(fd, buf, 4, 1), -1);
+    assert_int_equal(errno, ENODATA);
+    assert_int_equal(fs_pwrite_full(fd, "XY", 2, 1), 0);
+    assert_int_equal(fs_pread_full(fd, buf, 4, 0), 0);
+    assert_memory_equal(buf, "aXYd", 4);
+    close(fd);
+}
+
+int main(void)
+{
+#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, enter_scratch, leave_scratch)
+    const struct CMUnitTest tests[] = {
+        SCRATCH(write_then_read),
+        SCRATCH(failed_write_keeps_the_old),
+        SCRATCH(read_refuses_what_is_no_file),
+        SCRATCH(mkdirs_makes_all_parts),
+        SCRATCH(remove_tree_follows_no_link),
+        cmocka_unit_test(errors_say_what_to_do),
+        cmocka_unit_test(printable_table),
+        SCRATCH(reads_past_the_end_are_named),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
