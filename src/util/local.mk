@@ -1,7 +1,8 @@
 libshared_la_SOURCES += \
 	src/util/error.c src/util/error.h \
 	src/util/clock.c src/util/clock.h \
-	src/util/fs.c src/util/fs.h
+	src/util/fs.c src/util/fs.h \
+	src/util/child.c src/util/child.h
 
 if HAVE_CMOCKA
 check_PROGRAMS += t/unit/test_error
@@ -21,4 +22,10 @@ TESTS += t/unit/test_fs
 t_unit_test_fs_SOURCES = t/unit/test_fs.c
 t_unit_test_fs_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_fs_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_child
+TESTS += t/unit/test_child
+t_unit_test_child_SOURCES = t/unit/test_child.c
+t_unit_test_child_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_child_LDADD = libshared.la $(CMOCKA_LIBS)
 endif

@@ -1,0 +1,243 @@
+/*
+ * child.c - see child.h.
+ *
+ * The program is started through vfork(2): the parent's memory, which may be large and
+ * full of threads, is not copied, and the parent continues only after the execve, so
+ * that its failure is simply a variable. The price: between vfork and execve the child
+ * does nothing but system calls, in child_become().
+ */
+#include "config.h"
+
+#include "util/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define N_STDIO 3
+
+/* What the child needs, all of it ready before the vfork. */
+struct child_plan {
+    const struct child_spec *spec;
+    char *const *env;
+    int stdio[N_STDIO]; /* all >= N_STDIO, so that no dup2 overwrites another's source
+                         */
+    pid_t parent;
+    volatile int failed; /* errno of the step that failed, 0: none */
+};
+
+static void signals_reset(void)
+{
+    struct sigaction act = {.sa_handler = SIG_DFL};
+    sigset_t none;
+
+    for (int sig = 1; sig < NSIG; sig++)
+        if (sig != SIGKILL && sig != SIGSTOP)
+            sigaction(sig, &act,
+                      NULL); /* glibc refuses its own two: they are default */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* In the child, on the parent's memory and with all signals blocked. */
+static void child_become(struct child_plan *p) __attribute__((noreturn));
+
+static void child_become(struct child_plan *p)
+{
+    const struct child_spec *spec = p->spec;
+
+    if (spec->own_session && setsid() < 0)
+        goto fail;
+    if (spec->die_with_parent) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+            goto fail;
+        if (getppid() != p->parent) /* it died before the prctl: nobody will tell us */
+            _exit(127);
+    }
+    for (int fd = 0; fd < N_STDIO; fd++)
+        if (dup2(p->stdio[fd], fd) < 0)
+            goto fail;
+    if (close_range(N_STDIO, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+        goto fail;
+    if (spec->dir && chdir(spec->dir) < 0)
+        goto fail;
+    signals_reset();
+    execvpe(spec->argv[0], spec->argv, p->env);
+fail:
+    p->failed = errno;
+    _exit(127);
+}
+
+static pid_t plan_execute(struct child_plan *p)
+{
+    pid_t pid = vfork();
+
+    if (pid == 0)
+        child_become(p);
+    return pid;
+}
+
+static void plan_close(struct child_plan *p)
+{
+    for (int i = 0; i < N_STDIO; i++)
+        if (p->stdio[i] >= 0)
+            close(p->stdio[i]);
+}
+
+static int plan_open(struct child_plan *p, struct error *err)
+{
+    const int asked[N_STDIO] = {p->spec->in, p->spec->out, p->spec->err};
+
+    for (int i = 0; i < N_STDIO; i++) {
+        int fd = asked[i];
+
+        if (fd < 0)
+            fd = open("/dev/null", (i ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+        if (fd >= 0)
+            p->stdio[i] = fcntl(fd, F_DUPFD_CLOEXEC, N_STDIO);
+        if (fd >= 0 && asked[i] < 0)
+            close(fd);
+        if (p->stdio[i] < 0)
+            return error_set(err, RAYTRAIN_EFAILED,
+                             "cannot open descriptor %d of %s: %s", i, p->spec->argv[0],
+                             strerror(errno));
+    }
+    return 0;
+}
+
+static int spawn_error(const struct child_spec *spec, int errnum, struct error *err)
+{
+    raytrain_status code = RAYTRAIN_EINVAL;
+
+    if (errnum == ENOENT || errnum == ENOTDIR)
+        code = RAYTRAIN_ENOTFOUND;
+    else if (errnum == EAGAIN || errnum == ENOMEM)
+        code = RAYTRAIN_ENOMEM;
+    error_set(err, code, "cannot start %s: %s", spec->argv[0], strerror(errnum));
+    errno = errnum;
+    return -1;
+}
+
+int child_spawn(const struct child_spec *spec, struct child *c, struct error *err)
+{
+    struct child_plan plan = {.spec = spec,
+                              .env = spec->env ? spec->env : environ,
+                              .stdio = {-1, -1, -1},
+                              .parent = getpid()};
+    sigset_t all, saved;
+    int errnum, cancel;
+
+    *c = (struct child)CHILD_INIT;
+    if (plan_open(&plan, err) < 0) {
+        plan_close(&plan);
+        return -1;
+    }
+    /* No handler of ours may run in the child, which has our memory. */
+    sigfillset(&all);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    pthread_sigmask(SIG_SETMASK, &all, &saved);
+    c->pid = plan_execute(&plan);
+    errnum = c->pid < 0 ? errno : plan.failed;
+    pthread_sigmask(SIG_SETMASK, &saved, NULL);
+    pthread_setcancelstate(cancel, NULL);
+    plan_close(&plan);
+
+    if (c->pid > 0 && errnum == 0) {
+        c->group = spec->own_session;
+        c->pidfd = pidfd_open(c->pid, 0);
+        if (c->pidfd >= 0)
+            return 0;
+        errnum = errno;
+    }
+    if (c->pid > 0)
+        child_clear(c);
+    *c = (struct child)CHILD_INIT;
+    return spawn_error(spec, errnum, err);
+}
+
+/* The pid, and with it the number of its group, belongs to us until waitid() reaps it:
+ * so the group is killed in between, when the number cannot mean anybody else. */
+static int child_collect(struct child *c, int flags, bool *gone, int *wait_status,
+                         struct error *err)
+{
+    siginfo_t info = {0};
+    int status;
+
+    *gone = false;
+    while (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOWAIT | flags) < 0)
+        if (errno != EINTR)
+            return error_set(err, RAYTRAIN_EFAILED, "cannot wait for process %d: %s",
+                             (int)c->pid, strerror(errno));
+    if (info.si_pid == 0)
+        return 0;
+    if (c->group)
+        kill(-c->pid, SIGKILL);
+    while (waitpid(c->pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return error_set(err, RAYTRAIN_EFAILED, "cannot reap process %d: %s",
+                             (int)c->pid, strerror(errno));
+    if (c->pidfd >= 0)
+        close(c->pidfd);
+    *c = (struct child)CHILD_INIT;
+    *gone = true;
+    if (wait_status)
+        *wait_status = status;
+    return 0;
+}
+
+int child_reap(struct child *c, bool *gone, int *wait_status, struct error *err)
+{
+    return child_collect(c, WNOHANG, gone, wait_status, err);
+}
+
+int child_wait(struct child *c, int *wait_status, struct error *err)
+{
+    bool gone;
+
+    return child_collect(c, 0, &gone, wait_status, err);
+}
+
+static int signal_result(const struct child *c, int sig, int rc, struct error *err)
+{
+    if (rc == 0 || errno == ESRCH)
+        return 0;
+    return error_set(err, RAYTRAIN_EFAILED, "cannot send signal %d to process %d: %s",
+                     sig, (int)c->pid, strerror(errno));
+}
+
+int child_signal(const struct child *c, int sig, struct error *err)
+{
+    if (c->pid <= 0)
+        return 0;
+    return signal_result(c, sig, kill(c->pid, sig), err);
+}
+
+int child_signal_group(const struct child *c, int sig, struct error *err)
+{
+    if (c->pid <= 0)
+        return 0;
+    return signal_result(c, sig, kill(c->group ? -c->pid : c->pid, sig), err);
+}
+
+void child_clear(struct child *c)
+{
+    int saved = errno;
+
+    if (c->pid > 0) {
+        child_signal_group(c, SIGKILL, NULL);
+        child_wait(c, NULL, NULL);
+    }
+    if (c->pidfd >= 0)
+        close(c->pidfd);
+    *c = (struct child)CHILD_INIT;
+    errno = saved;
+}

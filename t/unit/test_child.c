@@ -1,0 +1,251 @@
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "util/child.h"
+
+#define SH(script)                                                                     \
+    ((char *const[]){(char *)"/bin/sh", (char *)"-c", (char *)script, NULL})
+
+static struct child_spec plain(char *const *argv)
+{
+    return (struct child_spec){.argv = argv, .in = -1, .out = -1, .err = -1};
+}
+
+static int run(const struct child_spec *spec)
+{
+    struct child c;
+    struct error err;
+    int status;
+
+    assert_int_equal(child_spawn(spec, &c, &err), 0);
+    assert_int_equal(child_wait(&c, &status, &err), 0);
+    assert_int_equal(c.pid, 0);
+    assert_int_equal(c.pidfd, -1);
+    return status;
+}
+
+/* Everything up to the end of the pipe. */
+static size_t slurp(int fd, char *buf, size_t size)
+{
+    size_t n = 0;
+    ssize_t got;
+
+    while (n + 1 < size && (got = read(fd, buf + n, size - 1 - n)) > 0)
+        n += (size_t)got;
+    buf[n] = '\0';
+    return n;
+}
+
+static void statuses(void **state)
+{
+    struct child_spec spec = plain(SH("exit 3"));
+
+    (void)state;
+    assert_int_equal(WEXITSTATUS(run(&spec)), 3);
+    spec.argv = SH("kill -SEGV $$");
+    assert_int_equal(WTERMSIG(run(&spec)), SIGSEGV);
+}
+
+static void what_cannot_start(void **state)
+{
+    struct child c;
+    struct error err;
+    struct child_spec spec = plain((char *const[]){(char *)"/no/such", NULL});
+
+    (void)state;
+    assert_int_equal(child_spawn(&spec, &c, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
+    assert_non_null(strstr(err.text, "/no/such"));
+    assert_int_equal(c.pid, 0);
+    spec.argv = (char *const[]){(char *)"/etc/passwd", NULL};
+    assert_int_equal(child_spawn(&spec, &c, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    /* and no zombie of either is left */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+static void environment_directory_output(void **state)
+{
+    int fds[2];
+    char text[256];
+    struct child_spec spec = plain(SH("echo $WORD $(pwd); echo oops >&2; cat"));
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    spec.env = (char *const[]){(char *)"WORD=x y", (char *)"PATH=/usr/bin:/bin", NULL};
+    spec.dir = "/";
+    spec.out = fds[1];
+    spec.err = fds[1];
+    assert_int_equal(run(&spec), 0);
+    close(fds[1]);
+    slurp(fds[0], text, sizeof text);
+    assert_string_equal(text, "x y /\noops\n");
+    close(fds[0]);
+}
+
+/* Output to 0 and input from 1 of ours: each is moved before it is overwritten. */
+static void crossed_descriptors(void **state)
+{
+    int fds[2], saved[2];
+    char text[64];
+    struct child_spec spec = plain(SH("echo here"));
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    saved[0] = dup(0);
+    saved[1] = dup(1);
+    dup2(fds[1], 0);
+    dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), 1);
+    spec.in = 1;
+    spec.out = 0;
+    assert_int_equal(run(&spec), 0);
+    dup2(saved[0], 0);
+    dup2(saved[1], 1);
+    close(fds[1]);
+    slurp(fds[0], text, sizeof text);
+    assert_string_equal(text, "here\n");
+}
+
+static void nothing_is_inherited(void **state)
+{
+    int fds[2], stray = open("/dev/null", O_RDONLY);
+    char text[256];
+    /* the C library keeps signals 32 and 33 for itself, ignored or not */
+    struct child_spec spec =
+        plain(SH("ls -1 /proc/$$/fd; grep -E '^Sig(Blk|Ign)' /proc/$$/status |"
+                 " while read word bits; do echo $((0x$bits & 0x7fffffff)); done"));
+    sigset_t usr1;
+
+    (void)state;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &usr1, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    spec.out = fds[1];
+    assert_int_equal(run(&spec), 0);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &usr1, NULL);
+    close(fds[1]);
+    slurp(fds[0], text, sizeof text);
+    assert_string_equal(text, "0\n1\n2\n0\n0\n");
+    close(fds[0]);
+    close(stray);
+}
+
+static void reap_does_not_block(void **state)
+{
+    int fds[2], status;
+    bool gone;
+    struct child c;
+    struct error err;
+    struct child_spec spec = plain(SH("read x; exit 5"));
+    struct pollfd pfd = {.events = POLLIN};
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    spec.in = fds[0];
+    assert_int_equal(child_spawn(&spec, &c, &err), 0);
+    assert_int_equal(child_reap(&c, &gone, &status, &err), 0);
+    assert_false(gone);
+    close(fds[1]);
+    close(fds[0]);
+    pfd.fd = c.pidfd;
+    assert_int_equal(poll(&pfd, 1, 10000), 1);
+    assert_int_equal(child_reap(&c, &gone, &status, &err), 0);
+    assert_true(gone);
+    assert_int_equal(WEXITSTATUS(status), 5);
+    assert_int_equal(child_signal(&c, SIGTERM, &err), 0); /* nobody: no error */
+}
+
+/* A grandchild holds the pipe: its end is what ends the read. */
+static void group_goes_with_the_leader(void **state)
+{
+    int fds[2];
+    char text[64];
+    struct child_spec spec = plain(SH("sleep 1000 & echo $!"));
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    spec.out = fds[1];
+    spec.own_session = true;
+    assert_int_equal(run(&spec), 0);
+    close(fds[1]);
+    assert_true(slurp(fds[0], text, sizeof text) > 0);
+    close(fds[0]);
+}
+
+static void clear_kills(void **state)
+{
+    int fds[2];
+    char text[64];
+    struct child c;
+    struct error err;
+    struct child_spec spec = plain(SH("trap '' TERM; sleep 1000 & wait"));
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    spec.out = fds[1];
+    spec.own_session = true;
+    assert_int_equal(child_spawn(&spec, &c, &err), 0);
+    close(fds[1]);
+    assert_int_equal(getsid(c.pid), c.pid);
+    child_clear(&c);
+    child_clear(&c);
+    assert_int_equal(slurp(fds[0], text, sizeof text), 0);
+    close(fds[0]);
+}
+
+static void dies_with_its_parent(void **state)
+{
+    int fds[2], status;
+    char text[64];
+    pid_t pid;
+    struct child c;
+    struct child_spec spec = plain(SH("exec sleep 1000"));
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    spec.out = fds[1];
+    spec.die_with_parent = true;
+    pid = fork();
+    if (pid == 0)
+        _exit(child_spawn(&spec, &c, NULL) == 0 ? 0 : 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    close(fds[1]);
+    assert_int_equal(slurp(fds[0], text, sizeof text), 0);
+    close(fds[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statuses),
+        cmocka_unit_test(what_cannot_start),
+        cmocka_unit_test(environment_directory_output),
+        cmocka_unit_test(crossed_descriptors),
+        cmocka_unit_test(nothing_is_inherited),
+        cmocka_unit_test(reap_does_not_block),
+        cmocka_unit_test(group_goes_with_the_leader),
+        cmocka_unit_test(clear_kills),
+        cmocka_unit_test(dies_with_its_parent),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
