@@ -23,7 +23,16 @@ struct resources {
     const char *what; /* "this machine", "allocation 4711": for messages */
     struct node_resources *nodes;
     size_t n_nodes;
+    /*
+     * How many workers may share a CPU when each asks for one, the default, which is no
+     * claim to a CPU of one's own: then a node takes cpus x share of them. Two CPUs a
+     * worker and more are a claim and never shared, nor are GPUs and memory. 0 and 1:
+     * nothing is shared (Slurm). The local launcher sets RESOURCES_CPU_SHARE_LOCAL, so
+     * that a laptop of 2 cores runs 8 workers, and 1000 are refused.
+     */
+    int cpu_share;
 };
+#define RESOURCES_CPU_SHARE_LOCAL 16
 void resources_clear(struct resources *r);
 
 struct placed_node {
