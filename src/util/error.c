@@ -25,6 +25,7 @@ int error_prefix(struct error *err, const char *fmt, ...)
 {
     char text[ERROR_TEXT_MAX];
     int saved = errno;
+    size_t used, rest;
     va_list ap;
 
     if (err) {
@@ -32,8 +33,13 @@ int error_prefix(struct error *err, const char *fmt, ...)
         vsnprintf(text, sizeof text - 2, fmt, ap);
         va_end(ap);
         strcat(text, ": ");
-        strncat(text, err->text, sizeof text - 1 - strlen(text));
-        memcpy(err->text, text, strlen(text) + 1);
+        used = strlen(text);
+        rest = strlen(err->text);
+        if (rest > sizeof text - 1 - used)
+            rest = sizeof text - 1 - used;
+        memmove(err->text + used, err->text, rest);
+        memcpy(err->text, text, used);
+        err->text[used + rest] = '\0';
     }
     errno = saved;
     return -1;

@@ -1,5 +1,8 @@
 libshared_la_SOURCES += \
 	src/util/error.c src/util/error.h \
+	src/util/quote.c src/util/quote.h \
+	src/util/size.c src/util/size.h \
+	src/util/suggest.c src/util/suggest.h \
 	src/util/clock.c src/util/clock.h \
 	src/util/fs.c src/util/fs.h \
 	src/util/child.c src/util/child.h
@@ -28,4 +31,10 @@ TESTS += t/unit/test_child
 t_unit_test_child_SOURCES = t/unit/test_child.c
 t_unit_test_child_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_child_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_words
+TESTS += t/unit/test_words
+t_unit_test_words_SOURCES = t/unit/test_words.c
+t_unit_test_words_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_words_LDADD = libshared.la $(CMOCKA_LIBS)
 endif

@@ -1,0 +1,65 @@
+#include "util/quote.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int utf8_length(const char *s)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    unsigned code;
+    int n;
+
+    if (u[0] < 0x80)
+        return u[0] != 0;
+    n = u[0] >= 0xf0 ? 4 : u[0] >= 0xe0 ? 3 : 2;
+    if (u[0] < 0xc2 || u[0] > 0xf4)
+        return 0;
+    code = u[0] & (0xffu >> (n + 1));
+    for (int i = 1; i < n; i++) {
+        if ((u[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (u[i] & 0x3f);
+    }
+    /* overlong forms, surrogates, beyond Unicode */
+    if ((n == 3 && code < 0x800) || (n == 4 && (code < 0x10000 || code > 0x10ffff)) ||
+        (code >= 0xd800 && code <= 0xdfff))
+        return 0;
+    return n;
+}
+
+/* One character of *text to piece; moves on past it. */
+static void piece_next(const char **text, char piece[8])
+{
+    static const char escaped[] = "\a\b\f\n\r\t\v\"\\", letters[] = "abfnrtv\"\\";
+    const char *found = strchr(escaped, **text);
+    int n = utf8_length(*text);
+
+    if (found)
+        snprintf(piece, 8, "\\%c", letters[found - escaped]);
+    else if (n == 0 || (n == 1 && ((unsigned char)**text < 0x20 || **text == 0x7f)))
+        snprintf(piece, 8, "\\x%02x", (unsigned char)**text);
+    else
+        snprintf(piece, 8, "%.*s", n, *text);
+    *text += n ? n : 1;
+}
+
+char *quote(const char *text, char out[QUOTE_TEXT_MAX])
+{
+    size_t used = 1;
+    char piece[8];
+
+    out[0] = '"';
+    while (*text) {
+        piece_next(&text, piece);
+        /* room for: this piece, three dots, the closing quote, the NUL */
+        if (used + strlen(piece) + 5 > QUOTE_TEXT_MAX) {
+            memcpy(out + used, "...", 3);
+            used += 3;
+            break;
+        }
+        memcpy(out + used, piece, strlen(piece));
+        used += strlen(piece);
+    }
+    memcpy(out + used, "\"", 2);
+    return out;
+}

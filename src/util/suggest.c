@@ -1,0 +1,68 @@
+#include "util/suggest.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+
+#define WORD_MAX 64
+
+static int letter_fold(char c)
+{
+    return c == '-' ? '_' : tolower((unsigned char)c);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Optimal string alignment, three rows of the table at a time. */
+size_t suggest_distance(const char *a, const char *b)
+{
+    size_t rows[3][WORD_MAX + 1];
+    size_t na = strlen(a), nb = strlen(b);
+
+    if (na > WORD_MAX || nb > WORD_MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= nb; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i + 2) % 3], *above2 = rows[(i + 1) % 3];
+
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            int x = letter_fold(a[i - 1]), y = letter_fold(b[j - 1]);
+
+            row[j] = least(above[j], row[j - 1]) + 1;
+            row[j] = least(row[j], above[j - 1] + (x != y));
+            if (i > 1 && j > 1 && x == letter_fold(b[j - 2]) &&
+                y == letter_fold(a[i - 2]))
+                row[j] = least(row[j], above2[j - 2] + 1);
+        }
+    }
+    return rows[na % 3][nb];
+}
+
+int suggest_is_near(const char *typed, size_t distance)
+{
+    size_t limit = strlen(typed) / 3;
+
+    return distance <= (limit ? limit : 1) && distance < strlen(typed);
+}
+
+const char *suggest_nearest(const char *typed, const char *const words[], size_t n)
+{
+    const char *nearest = NULL;
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t d = suggest_distance(typed, words[i]);
+
+        if (d < best) {
+            best = d;
+            nearest = words[i];
+        }
+    }
+    return nearest && suggest_is_near(typed, best) ? nearest : NULL;
+}
