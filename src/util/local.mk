@@ -1,4 +1,6 @@
 libshared_la_SOURCES += \
+	src/util/argv.c src/util/argv.h \
+	src/util/hostlist.c src/util/hostlist.h \
 	src/util/error.c src/util/error.h \
 	src/util/quote.c src/util/quote.h \
 	src/util/size.c src/util/size.h \
@@ -37,4 +39,15 @@ TESTS += t/unit/test_words
 t_unit_test_words_SOURCES = t/unit/test_words.c
 t_unit_test_words_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_words_LDADD = libshared.la $(CMOCKA_LIBS)
+check_PROGRAMS += t/unit/test_argv
+TESTS += t/unit/test_argv
+t_unit_test_argv_SOURCES = t/unit/test_argv.c
+t_unit_test_argv_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_argv_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_hostlist
+TESTS += t/unit/test_hostlist
+t_unit_test_hostlist_SOURCES = t/unit/test_hostlist.c
+t_unit_test_hostlist_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_hostlist_LDADD = libshared.la $(CMOCKA_LIBS)
 endif
