@@ -1,0 +1,16 @@
+# Tests: units are listed by the rooms that they belong to; here are the sharness scripts
+# and what they run. TESTS run against an installed tree, the stage.
+EXTRA_DIST += t/setup.sh
+
+check_DATA = stage.stamp
+CLEANFILES += stage.stamp
+stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEADERS)
+	$(AM_V_GEN)rm -rf stage && \
+	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR=$(abs_top_builddir)/stage prefix=/usr/local \
+		>stage.log 2>&1 || { cat stage.log; exit 1; }; \
+	rm -f stage.log; touch $@
+clean-local:
+	rm -rf stage t/trash
+
+# A training function for tests: t/check/NAME.c becomes t/check/.libs/NAME.so.
+CHECK_MODULE_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
