@@ -6,6 +6,7 @@ libshared_la_SOURCES += \
 	src/util/size.c src/util/size.h \
 	src/util/suggest.c src/util/suggest.h \
 	src/util/clock.c src/util/clock.h \
+	src/util/dtype.c src/util/status.c \
 	src/util/fs.c src/util/fs.h \
 	src/util/child.c src/util/child.h
 
@@ -21,6 +22,12 @@ TESTS += t/unit/test_clock
 t_unit_test_clock_SOURCES = t/unit/test_clock.c
 t_unit_test_clock_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_clock_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_dtype
+TESTS += t/unit/test_dtype
+t_unit_test_dtype_SOURCES = t/unit/test_dtype.c
+t_unit_test_dtype_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_dtype_LDADD = libshared.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_fs
 TESTS += t/unit/test_fs
