@@ -69,7 +69,10 @@ struct comm {
     void *waiting_arg;
 };
 
-/* One process: copies, and returns. Never fails but for memory. */
+/* Bytes of one element; 0 for an unknown type. */
+size_t comm_type_size(enum comm_type type);
+
+/* One process: copies, and returns. Never fails but for memory and bad arguments. */
 struct comm *comm_self_create(struct error *err);
 void comm_free(struct comm *c); /* NULL is fine */
 

@@ -1,2 +1,12 @@
 libshared_la_SOURCES += \
-	src/wireup/comm.h src/wireup/wireup.h src/wireup/pmix_server.h
+	src/wireup/comm.c src/wireup/comm.h \
+	src/wireup/comm_self.c \
+	src/wireup/wireup.h src/wireup/pmix_server.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += t/unit/test_comm
+TESTS += t/unit/test_comm
+t_unit_test_comm_SOURCES = t/unit/test_comm.c
+t_unit_test_comm_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_comm_LDADD = libshared.la $(CMOCKA_LIBS)
+endif

@@ -1,0 +1,255 @@
+/* comm_self, and comm_agree() over a pretended group: see struct puppet. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "wireup/comm.h"
+
+static void self_reduces_to_itself(void **state)
+{
+    static const struct {
+        enum comm_type type;
+        enum comm_op op;
+        int rc;
+    } table[] = {
+        {COMM_FLOAT32, COMM_SUM, 0},       {COMM_FLOAT32, COMM_MAX, 0},
+        {COMM_FLOAT64, COMM_MIN, 0},       {COMM_INT64, COMM_SUM, 0},
+        {COMM_STAT, COMM_SUM, 0},          {COMM_STAT, COMM_MIN, -1},
+        {COMM_STAT, COMM_MAX, -1},         {(enum comm_type)99, COMM_SUM, -1},
+        {COMM_INT64, (enum comm_op)7, -1},
+    };
+    struct error err;
+    struct comm *c = comm_self_create(&err);
+
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(c->rank, 0);
+    assert_int_equal(c->size, 1);
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        struct comm_stat x[2] = {{1, 2, 3}, {4, 5, 6}}, same[2];
+        struct comm_request *req = NULL;
+        bool done = false;
+
+        memcpy(same, x, sizeof x);
+        assert_int_equal(c->ops->allreduce(c, x, 2, table[i].type, table[i].op, &err),
+                         table[i].rc);
+        assert_memory_equal(x, same, sizeof x);
+        assert_int_equal(
+            c->ops->iallreduce(c, x, 2, table[i].type, table[i].op, &req, &err),
+            table[i].rc);
+        if (table[i].rc < 0) {
+            assert_int_equal(err.code, RAYTRAIN_EINVAL);
+            assert_null(req);
+            continue;
+        }
+        assert_non_null(req);
+        assert_int_equal(c->ops->test(c, &req, &done, &err), 0);
+        assert_true(done);
+        assert_null(req);
+    }
+    comm_free(c);
+    comm_free(NULL);
+}
+
+static void self_copies(void **state)
+{
+    struct error err;
+    struct comm *c = comm_self_create(&err), *d, *node;
+    char out[4] = "";
+    void *all;
+    size_t size = 9;
+
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(c->ops->allgather(c, "abc", 4, out, &err), 0);
+    assert_string_equal(out, "abc");
+    assert_int_equal(c->ops->allgather(c, NULL, 0, NULL, &err), 0);
+    assert_int_equal(c->ops->gatherv(c, "xyz", 4, &all, &size, 0, &err), 0);
+    assert_string_equal(all, "xyz");
+    assert_int_equal(size, 4);
+    free(all);
+    assert_int_equal(c->ops->gatherv(c, NULL, 0, &all, &size, 0, &err), 0);
+    assert_non_null(all);
+    assert_int_equal(size, 0);
+    free(all);
+    assert_int_equal(c->ops->gatherv(c, "x", 1, &all, &size, 1, &err), -1);
+    assert_null(all);
+    assert_int_equal(c->ops->bcast(c, out, 4, 0, &err), 0);
+    assert_int_equal(c->ops->bcast(c, out, 4, 1, &err), -1);
+    assert_int_equal(c->ops->bcast(c, out, 4, -1, &err), -1);
+    assert_int_equal(c->ops->barrier(c, &err), 0);
+    assert_int_equal(c->ops->dup(c, &d, &err), 0);
+    assert_int_equal(c->ops->split_node(c, &node, &err), 0);
+    comm_free(c);
+    assert_int_equal(d->size, 1);
+    assert_int_equal(node->rank, 0);
+    comm_free(d);
+    comm_free(node);
+}
+
+/* One rank of a group that exists only as the answers its collectives will give. */
+struct puppet {
+    struct comm comm;
+    int64_t first;      /* what the reduction yields */
+    const void *spoken; /* what the root broadcasts, where that is not this rank */
+    size_t n_spoken;
+    char heard[8192]; /* what this rank broadcast as root */
+    int n_bcast, root;
+    bool reduce_fails, bcast_fails;
+};
+
+static int puppet_allreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
+                            enum comm_op op, struct error *err)
+{
+    struct puppet *p = (struct puppet *)c;
+
+    assert_int_equal(n, 1);
+    assert_int_equal(type, COMM_INT64);
+    assert_int_equal(op, COMM_MIN);
+    if (p->reduce_fails)
+        return error_set(err, RAYTRAIN_ECOMM, "line is dead");
+    if (p->first < *(int64_t *)buf)
+        *(int64_t *)buf = p->first;
+    return 0;
+}
+
+static int puppet_bcast(struct comm *c, void *buf, size_t n, int root,
+                        struct error *err)
+{
+    struct puppet *p = (struct puppet *)c;
+
+    p->n_bcast++;
+    p->root = root;
+    if (p->bcast_fails)
+        return error_set(err, RAYTRAIN_ECOMM, "line is dead");
+    if (root == c->rank) {
+        assert_true(n <= sizeof p->heard);
+        memcpy(p->heard, buf, n);
+        p->n_spoken = n;
+    } else {
+        assert_int_equal(n, p->n_spoken);
+        memcpy(buf, p->spoken, n);
+    }
+    return 0;
+}
+
+static const struct comm_ops puppet_ops = {
+    .name = "puppet",
+    .allreduce = puppet_allreduce,
+    .bcast = puppet_bcast,
+};
+
+static struct puppet puppet_make(int rank, int size, int64_t first)
+{
+    struct puppet p = {.comm = {.ops = &puppet_ops, .rank = rank, .size = size},
+                       .first = first};
+
+    return p;
+}
+
+static void agree_when_all_are_well(void **state)
+{
+    struct puppet p = puppet_make(1, 3, 3);
+    struct error err;
+
+    (void)state;
+    assert_int_equal(comm_agree(&p.comm, 0, &err), 0);
+    assert_int_equal(p.n_bcast, 0);
+}
+
+static void agree_on_the_lowest_failure(void **state)
+{
+    struct puppet one = puppet_make(1, 3, 3), two = puppet_make(2, 3, 1);
+    struct puppet zero = puppet_make(0, 3, 1);
+    struct error err;
+
+    (void)state;
+    error_set(&err, RAYTRAIN_ESTORAGE, "disk is full");
+    assert_int_equal(comm_agree(&one.comm, -1, &err), -1);
+    assert_string_equal(err.text, "disk is full");
+    assert_int_equal(one.root, 1);
+
+    /* a rank that failed as well, later in rank order, tells of rank 1 too */
+    two.spoken = one.heard;
+    two.n_spoken = one.n_spoken;
+    error_set(&err, RAYTRAIN_EINVAL, "my own trouble");
+    assert_int_equal(comm_agree(&two.comm, -1, &err), -1);
+    assert_string_equal(err.text, "rank 1: disk is full");
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+
+    zero.spoken = one.heard;
+    zero.n_spoken = one.n_spoken;
+    err.text[0] = '\0';
+    assert_int_equal(comm_agree(&zero.comm, 0, &err), -1);
+    assert_string_equal(err.text, "rank 1: disk is full");
+    assert_int_equal(comm_agree(&zero.comm, 0, NULL), -1);
+}
+
+static void agree_without_an_error_to_tell(void **state)
+{
+    struct puppet one = puppet_make(1, 2, 2), zero = puppet_make(0, 2, 1);
+    struct error err;
+
+    (void)state;
+    assert_int_equal(comm_agree(&one.comm, -1, NULL), -1);
+    zero.spoken = one.heard;
+    zero.n_spoken = one.n_spoken;
+    assert_int_equal(comm_agree(&zero.comm, 0, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EFAILED);
+    assert_non_null(strstr(err.text, "rank 1: "));
+}
+
+static void agree_when_the_line_is_dead(void **state)
+{
+    struct error err;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct puppet p = puppet_make(0, 2, 1);
+
+        p.reduce_fails = i == 0;
+        p.bcast_fails = i == 1;
+        assert_int_equal(comm_agree(&p.comm, 0, &err), -1);
+        assert_int_equal(err.code, RAYTRAIN_ECOMM);
+        /* this rank's own reason is the better one */
+        error_set(&err, RAYTRAIN_ESTORAGE, "disk is full");
+        assert_int_equal(comm_agree(&p.comm, -1, &err), -1);
+        assert_string_equal(err.text, "disk is full");
+    }
+}
+
+static void agree_alone(void **state)
+{
+    struct error err;
+    struct comm *c = comm_self_create(&err);
+
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(comm_agree(c, 0, &err), 0);
+    error_set(&err, RAYTRAIN_EINVAL, "mine");
+    assert_int_equal(comm_agree(c, -1, &err), -1);
+    assert_string_equal(err.text, "mine");
+    comm_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(self_reduces_to_itself),
+        cmocka_unit_test(self_copies),
+        cmocka_unit_test(agree_when_all_are_well),
+        cmocka_unit_test(agree_on_the_lowest_failure),
+        cmocka_unit_test(agree_without_an_error_to_tell),
+        cmocka_unit_test(agree_when_the_line_is_dead),
+        cmocka_unit_test(agree_alone),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
