@@ -1,0 +1,295 @@
+/*
+ * fashion_mlp.c - a training function: a multi-layer perceptron on Fashion-MNIST, data
+ * parallel, its gradients averaged while the backward pass goes on.
+ *
+ *     cc -O2 -fopenmp-simd -shared -fPIC -o fashion_mlp.so fashion_mlp.c mlp.c \
+ *         $(pkg-config --cflags --libs raytrain openblas) -lm
+ *     raytrain-run --workers 2 -c fashion_mlp.cfg
+ *
+ * train_loop_config: hidden = [512, 512], lr, momentum, epochs, batch_size (a
+ * worker's). datasets: "train" and "test", columns x (uint8, any shape) and y (uint8,
+ * 0..9).
+ *
+ * A run that was interrupted and resumed ends with the very bits of one that was not:
+ * all that changes from step to step is in the checkpoint (parameters, velocity; the
+ * library adds the position in the data), and no sum depends on time or on threads
+ * (raytrain-run gives OpenBLAS as many threads as a worker has CPUs).
+ *
+ * The last batch of an epoch is shorter, and not equally so on all workers. So a worker
+ * sums the gradient over its rows and sends its number of rows along: mean of the sums
+ * / mean of the rows = the mean over all rows of all workers.
+ */
+#include <math.h>
+#include <raytrain.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "mlp.h"
+
+#define CLASSES   10
+#define MAX_WIDTH 65536
+
+struct trainer {
+    raytrain_context *ctx;
+    raytrain_dataset *train, *test;
+    raytrain_reducer *reducer;
+    struct mlp mlp;
+    double lr, momentum;
+    int64_t epochs, batch_size;
+};
+
+/* ---- Tensors -------------------------------------------------------------------- */
+
+/* Tensor i of a block: weight and bias of the last layer first. */
+static raytrain_tensor tensor_view(const struct mlp *m, float *block, int i)
+{
+    const struct mlp_layer *l = &m->layers[m->n_layers - 1 - i / 2];
+
+    if (i % 2)
+        return (raytrain_tensor){block + l->bias, RAYTRAIN_FLOAT32, 1, {l->out}};
+    return (raytrain_tensor){block + l->weight, RAYTRAIN_FLOAT32, 2, {l->out, l->in}};
+}
+
+typedef int checkpoint_op(raytrain_checkpoint *, const char *, const raytrain_tensor *);
+
+/* Put all state into a checkpoint, or get it from there: op says which. */
+static int visit_state(const struct mlp *m, raytrain_checkpoint *ck, checkpoint_op *op)
+{
+    const char *prefixes[] = {"model", "optimizer/momentum"};
+    float *blocks[] = {m->params, m->velocity};
+    int rc = RAYTRAIN_OK;
+    char name[64];
+
+    for (int b = 0; b < 2; b++)
+        for (int i = 0; i < 2 * m->n_layers && rc == RAYTRAIN_OK; i++) {
+            raytrain_tensor tensor = tensor_view(m, blocks[b], i);
+
+            snprintf(name, sizeof name, "%s/fc%d/%s", prefixes[b], m->n_layers - i / 2,
+                     i % 2 ? "bias" : "weight");
+            rc = op(ck, name, &tensor);
+        }
+    return rc;
+}
+
+/* All gradients in backward's order, then the number of rows. */
+static int create_reducer(struct trainer *t)
+{
+    const struct mlp *m = &t->mlp;
+    raytrain_tensor grads[2 * MLP_MAX_LAYERS + 1];
+    int n = 2 * m->n_layers;
+
+    for (int i = 0; i < n; i++)
+        grads[i] = tensor_view(m, m->grads, i);
+    grads[n] = (raytrain_tensor){m->grads + m->n_params, RAYTRAIN_FLOAT32, 1, {1}};
+    return raytrain_reducer_create(t->ctx, grads, n + 1, 0, &t->reducer);
+}
+
+/* ---- Training ------------------------------------------------------------------- */
+
+/* Backward has completed a layer: its weight and bias may travel beside the rest. */
+static int layer_ready(void *arg, int layer)
+{
+    struct trainer *t = arg;
+    size_t weight = 2 * (t->mlp.n_layers - 1 - layer);
+    int rc = raytrain_reducer_ready(t->reducer, weight);
+
+    return rc ? rc : raytrain_reducer_ready(t->reducer, weight + 1);
+}
+
+static int step(struct trainer *t, int rows, float lr)
+{
+    struct mlp *m = &t->mlp;
+    float *mean_rows = m->grads + m->n_params;
+    int rc;
+
+    *mean_rows = rows;
+    if ((rc = mlp_backward(m, rows, layer_ready, t)) ||
+        (rc = raytrain_reducer_ready(t->reducer, 2 * m->n_layers)) ||
+        (rc = raytrain_reducer_wait(t->reducer)))
+        return rc;
+    mlp_sgd_step(m, lr, t->momentum, 1 / *mean_rows);
+    return RAYTRAIN_OK;
+}
+
+/* An epoch of a dataset; over the training data with a step after each batch. */
+static int run_pass(struct trainer *t, raytrain_dataset *ds, float lr,
+                    struct mlp_tally *sum)
+{
+    raytrain_tensor x, y;
+    uint64_t rows;
+    int rc;
+
+    while ((rc = raytrain_dataset_next(ds, &rows)) == RAYTRAIN_OK) {
+        if ((rc = raytrain_dataset_column(ds, "x", &x)) ||
+            (rc = raytrain_dataset_column(ds, "y", &y)))
+            return rc;
+        mlp_load_pixels(&t->mlp, x.data, rows);
+        mlp_forward(&t->mlp, rows);
+        if (mlp_loss(&t->mlp, y.data, rows, sum) < 0) {
+            fprintf(stderr, "fashion_mlp: a label is not below %d\n", CLASSES);
+            return RAYTRAIN_EINVAL;
+        }
+        if (ds == t->train && (rc = step(t, rows, lr)))
+            return rc;
+    }
+    return rc == RAYTRAIN_END ? RAYTRAIN_OK : rc;
+}
+
+static int report(struct trainer *t, const struct mlp_tally *train,
+                  const struct mlp_tally *test, double lr, double seconds)
+{
+    const raytrain_metric metrics[] = {
+        {"loss", train->loss / train->rows},
+        {"train_accuracy", train->correct / train->rows},
+        {"test_loss", test->loss / test->rows},
+        {"accuracy", test->correct / test->rows},
+        {"lr", lr},
+        {"samples_per_s", train->rows / seconds},
+    };
+    raytrain_checkpoint *ck = raytrain_checkpoint_create(t->ctx);
+    int rc = visit_state(&t->mlp, ck, raytrain_checkpoint_put);
+
+    if (rc) {
+        raytrain_checkpoint_discard(ck);
+        return rc;
+    }
+    return raytrain_report(t->ctx, metrics, sizeof metrics / sizeof *metrics, ck);
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static int run_epoch(struct trainer *t)
+{
+    double done = (double)raytrain_dataset_epoch(t->train) / t->epochs;
+    double lr = t->lr * 0.5 * (1 + cos(3.14159265358979 * done));
+    double start = now(), seconds;
+    struct mlp_tally sums[2] = {{0}};
+    int rc;
+
+    if ((rc = run_pass(t, t->train, lr, &sums[0])))
+        return rc;
+    seconds = now() - start;
+    if ((rc = run_pass(t, t->test, 0, &sums[1])) ||
+        (rc = raytrain_allreduce(t->ctx, sums, 2 * MLP_TALLY_DOUBLES, RAYTRAIN_FLOAT64,
+                                 RAYTRAIN_SUM)))
+        return rc;
+    return report(t, &sums[0], &sums[1], lr, seconds);
+}
+
+/* ---- Setting up ----------------------------------------------------------------- */
+
+/* The widths of all layers; [0] is the data's to say. */
+static int read_config(struct trainer *t, int widths[MLP_MAX_LAYERS + 1], int *n_layers)
+{
+    const int64_t fallback[] = {512, 512}, *hidden;
+    size_t n;
+    int rc;
+
+    if ((rc = raytrain_config_int_array(t->ctx, "hidden", fallback, 2, &hidden, &n)) ||
+        (rc = raytrain_config_double(t->ctx, "lr", 0.05, &t->lr)) ||
+        (rc = raytrain_config_double(t->ctx, "momentum", 0.9, &t->momentum)) ||
+        (rc = raytrain_config_int(t->ctx, "epochs", 5, &t->epochs)) ||
+        (rc = raytrain_config_int(t->ctx, "batch_size", 64, &t->batch_size)))
+        return rc;
+
+    bool sane = n < MLP_MAX_LAYERS && t->epochs >= 1 && t->batch_size >= 1 &&
+                t->batch_size <= MAX_WIDTH;
+    for (size_t i = 0; sane && i < n; i++) {
+        sane = hidden[i] >= 1 && hidden[i] <= MAX_WIDTH;
+        widths[i + 1] = hidden[i];
+    }
+    if (!sane) {
+        fprintf(stderr,
+                "fashion_mlp: train_loop_config: hidden takes up to %d widths of "
+                "1..%d, batch_size 1..%d, epochs 1 or more\n",
+                MLP_MAX_LAYERS - 1, MAX_WIDTH, MAX_WIDTH);
+        return RAYTRAIN_EINVAL;
+    }
+    widths[n + 1] = CLASSES;
+    *n_layers = n + 1;
+    return RAYTRAIN_OK;
+}
+
+static int open_dataset(struct trainer *t, const char *name, raytrain_dataset **ds,
+                        int *width)
+{
+    raytrain_tensor x, y;
+    uint64_t pixels = 1;
+    int rc;
+
+    if (!(*ds = raytrain_get_dataset_shard(t->ctx, name)))
+        return RAYTRAIN_ENOTFOUND;
+    if ((rc = raytrain_dataset_set_batch_size(*ds, t->batch_size)) ||
+        (rc = raytrain_dataset_column_info(*ds, "x", &x)) ||
+        (rc = raytrain_dataset_column_info(*ds, "y", &y)))
+        return rc;
+    for (int d = 0; d < x.ndim && pixels <= MAX_WIDTH; d++)
+        pixels *= x.shape[d];
+    if (x.dtype != RAYTRAIN_UINT8 || y.dtype != RAYTRAIN_UINT8 || y.ndim != 0 ||
+        pixels < 1 || pixels > MAX_WIDTH || (*width && pixels != (uint64_t)*width)) {
+        fprintf(stderr,
+                "fashion_mlp: dataset \"%s\": x must be bytes, as many a row as in "
+                "\"train\", and y one byte\n",
+                name);
+        return RAYTRAIN_ETYPE;
+    }
+    *width = pixels;
+    return RAYTRAIN_OK;
+}
+
+/* He's initialisation, the same numbers on every worker: nothing to broadcast. */
+static void draw_weights(struct trainer *t)
+{
+    struct mlp *m = &t->mlp;
+
+    for (int i = 0; i < m->n_layers; i++) {
+        const struct mlp_layer *l = &m->layers[i];
+        double deviation = sqrt(2.0 / l->in);
+
+        for (size_t k = l->weight; k < l->bias; k++)
+            m->params[k] =
+                deviation * raytrain_random_normal(t->ctx, RAYTRAIN_STREAM_SHARED);
+    }
+}
+
+static int set_up(struct trainer *t)
+{
+    raytrain_checkpoint *from = raytrain_get_checkpoint(t->ctx);
+    int widths[MLP_MAX_LAYERS + 1] = {0}, n_layers, rc;
+
+    if ((rc = read_config(t, widths, &n_layers)) ||
+        (rc = open_dataset(t, "train", &t->train, &widths[0])) ||
+        (rc = open_dataset(t, "test", &t->test, &widths[0])))
+        return rc;
+    if (mlp_create(&t->mlp, widths, n_layers, t->batch_size) < 0) {
+        fprintf(stderr, "fashion_mlp: no memory for the network\n");
+        return RAYTRAIN_ENOMEM;
+    }
+    if ((rc = create_reducer(t)))
+        return rc;
+    if (from)
+        return visit_state(&t->mlp, from, raytrain_checkpoint_get);
+    draw_weights(t);
+    return RAYTRAIN_OK;
+}
+
+int train_func(raytrain_context *ctx)
+{
+    struct trainer t = {.ctx = ctx};
+    int rc = set_up(&t);
+
+    while (rc == RAYTRAIN_OK && !raytrain_should_stop(ctx) &&
+           raytrain_dataset_epoch(t.train) < (uint64_t)t.epochs)
+        rc = run_epoch(&t);
+    if (rc)
+        fprintf(stderr, "fashion_mlp: %s\n", raytrain_last_error(ctx));
+    raytrain_reducer_destroy(t.reducer);
+    mlp_destroy(&t.mlp);
+    return rc;
+}

@@ -1,0 +1,59 @@
+/*
+ * mlp.h - a multi-layer perceptron in plain C and OpenBLAS: ReLU, softmax cross
+ * entropy, SGD with momentum. It knows nothing of workers; fashion_mlp.c makes it
+ * parallel.
+ */
+#ifndef MLP_H
+#define MLP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MLP_MAX_LAYERS 16
+
+struct mlp_layer {
+    int in, out;
+    size_t weight,
+        bias;      /* offsets of [out][in] and [out] in each block of the network */
+    float *output; /* [batch][out], after the ReLU in hidden layers */
+    float *delta;  /* the same shape: gradient of the loss by the output */
+};
+
+struct mlp {
+    int batch; /* rows that the buffers hold */
+    int n_layers;
+    struct mlp_layer layers[MLP_MAX_LAYERS];
+    float *input; /* [batch][layers[0].in] */
+    /* Blocks of n_params, the last layer first: the order in which backward ends them.
+     */
+    size_t n_params;
+    float *params, *velocity;
+    float *grads; /* one element longer, for the caller */
+};
+
+/* What a pass over the data adds up. */
+struct mlp_tally {
+    double loss, correct, rows;
+};
+#define MLP_TALLY_DOUBLES 3 /* it may be reduced as an array */
+
+/* widths[0] inputs, widths[n_layers] classes. -1 without memory. All zeros at first. */
+int mlp_create(struct mlp *m, const int widths[], int n_layers, int batch);
+void mlp_destroy(struct mlp *m);
+
+/* Pixels to inputs of about mean 0 and deviation 1. */
+void mlp_load_pixels(struct mlp *m, const uint8_t *pixels, int rows);
+void mlp_forward(struct mlp *m, int rows);
+/* Add the batch to the tally and prepare backward. -1 where a label is no class. */
+int mlp_loss(struct mlp *m, const uint8_t *labels, int rows, struct mlp_tally *sum);
+/*
+ * Gradients of the batch's summed loss. ready(arg, layer) is called as soon as a
+ * layer's gradients are complete, the last layer first; what it returns, unless 0, ends
+ * the pass.
+ */
+int mlp_backward(struct mlp *m, int rows, int (*ready)(void *arg, int layer),
+                 void *arg);
+/* velocity = momentum * velocity + scale * grads; params -= lr * velocity */
+void mlp_sgd_step(struct mlp *m, float lr, float momentum, float scale);
+
+#endif
