@@ -14,3 +14,5 @@ clean-local:
 
 # A training function for tests: t/check/NAME.c becomes t/check/.libs/NAME.so.
 CHECK_MODULE_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+
+include t/cluster/local.mk
