@@ -4,12 +4,24 @@
 
 #include <stdbool.h>
 
+#include "util/error.h"
+
 struct checkpoint_config {
     int num_to_keep;                  /* default 0: all */
     char *checkpoint_score_attribute; /* a metric; NULL: by recency */
-    bool checkpoint_score_min;        /* checkpoint_score_order = "min"; default "max" */
-    int checkpoint_frequency;         /* default 0: when the training function says so */
-    bool checkpoint_at_end;           /* default true for trainers with a built-in loop */
+    bool checkpoint_score_min; /* checkpoint_score_order = "min"; default "max" */
+    int checkpoint_frequency;  /* default 0: when the training function says so */
+    bool checkpoint_at_end;    /* default false; for trainers with a built-in loop */
 };
+
+struct config_table;
+extern const struct config_table checkpoint_config_table;
+
+void checkpoint_config_init(struct checkpoint_config *cfg);
+/* builtin_loop: the trainer brings its own loop, so that frequency and the end are its
+ * business; otherwise the training function decides, and checkpoint_at_end is refused.
+ */
+int checkpoint_config_validate(const struct checkpoint_config *cfg, bool builtin_loop,
+                               struct error *err);
 
 #endif

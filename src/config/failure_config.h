@@ -6,8 +6,13 @@
 
 struct failure_config {
     int max_failures; /* restarts after worker failures; default 0, -1: no limit */
-    bool fail_fast;   /* default false; true: never restart, whatever max_failures says */
+    bool fail_fast; /* default false; true: never restart, whatever max_failures says */
     int hang_timeout_s; /* default 0: off */
 };
+
+struct config_table;
+extern const struct config_table failure_config_table;
+
+void failure_config_init(struct failure_config *cfg);
 
 #endif

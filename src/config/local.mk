@@ -1,4 +1,16 @@
 libshared_la_SOURCES += \
-	src/config/scaling_config.h src/config/run_config.h src/config/failure_config.h \
-	src/config/checkpoint_config.h src/config/sync_config.h src/config/data_config.h \
-	src/config/train_config.h src/config/options.h src/config/worker_env.h
+	src/config/config_node.c src/config/config_node.h \
+	src/config/config_scan.c src/config/config_scan.h \
+	src/config/config_file.c src/config/config_file.h \
+	src/config/config_key.c src/config/config_key.h src/config/config_render.c \
+	src/config/config_path.c src/config/config_path.h \
+	src/config/scaling_config.c src/config/scaling_config.h \
+	src/config/run_config.c src/config/run_config.h \
+	src/config/failure_config.c src/config/failure_config.h \
+	src/config/checkpoint_config.c src/config/checkpoint_config.h \
+	src/config/sync_config.c src/config/sync_config.h \
+	src/config/data_config.c src/config/data_config.h \
+	src/config/train_func.c src/config/train_func.h \
+	src/config/train_config.c src/config/train_config.h \
+	src/config/options.c src/config/options.h \
+	src/config/worker_env.c src/config/worker_env.h

@@ -13,10 +13,10 @@
 enum progress_style { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_PLAIN, PROGRESS_NONE };
 
 struct options {
-    char *launcher;   /* "auto", "slurm", "local" */
-    char *srun_args;  /* --srun-args, one string, split like a shell would, no shell */
-    bool resume;      /* --resume: continue the run, or start it */
-    bool fresh;       /* --fresh: set an existing run aside and start anew */
+    char *launcher;  /* "auto", "slurm", "local" */
+    char *srun_args; /* --srun-args, one string, split like a shell would, no shell */
+    bool resume;     /* --resume: continue the run, or start it */
+    bool fresh;      /* --fresh: set an existing run aside and start anew */
     bool dry_run;
     bool json;
     bool quiet;

@@ -2,6 +2,7 @@
 #ifndef RAYTRAIN_CONFIG_RUN_CONFIG_H
 #define RAYTRAIN_CONFIG_RUN_CONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "config/checkpoint_config.h"
@@ -15,7 +16,7 @@ struct stop_criterion {
 };
 
 struct run_config {
-    char *name;         /* one path component; default: the training function's base name */
+    char *name; /* one path component; default: the training function's base name */
     char *storage_path; /* default "raytrain_results"; made absolute by validation */
     struct stop_criterion *stop;
     size_t n_stop;
@@ -25,5 +26,17 @@ struct run_config {
     char **callbacks; /* names; default { "json" } */
     size_t n_callbacks;
 };
+
+struct config_table;
+extern const struct config_table run_config_table;
+
+/* Without memory, storage_path or callbacks are NULL. */
+void run_config_init(struct run_config *cfg);
+/* Fill the name from the training function's path, make storage_path absolute, check
+ * the name. */
+int run_config_validate(struct run_config *cfg, const char *train_func,
+                        struct error *err);
+/* The grammar of a metric's name in raytrain.h. */
+bool metric_name_is_valid(const char *name);
 
 #endif

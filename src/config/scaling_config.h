@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "util/error.h"
+
 enum placement_strategy {
     PLACEMENT_PACK,         /* as few nodes as possible */
     PLACEMENT_SPREAD,       /* evenly over all nodes, best effort */
@@ -17,11 +19,19 @@ struct scaling_config {
     int max_workers;     /* == num_workers unless elastic (MIN:MAX) */
     bool use_gpu;        /* default false */
     int cpus_per_worker; /* resources_per_worker.cpu, default 1 */
-    int gpus_per_worker; /* resources_per_worker.gpu; after validation 0 without use_gpu,
-                            1 with it where nothing was said */
-    uint64_t memory_per_worker; /* resources_per_worker.memory, bytes; 0: no limit asked */
+    int gpus_per_worker; /* resources_per_worker.gpu, -1: nothing said; after validation
+                            0 without use_gpu, 1 with it where nothing was said */
+    uint64_t
+        memory_per_worker; /* resources_per_worker.memory, bytes; 0: no limit asked */
     enum placement_strategy placement_strategy; /* default PACK */
     char *accelerator_type;                     /* NULL: any */
 };
+
+struct config_table;
+extern const struct config_table scaling_config_table;
+
+void scaling_config_init(struct scaling_config *cfg);
+/* GPUs a worker by Ray's rules; refuses elastic groups. */
+int scaling_config_validate(struct scaling_config *cfg, struct error *err);
 
 #endif

@@ -6,4 +6,9 @@ struct sync_config {
     char *staging_path; /* NULL: none */
 };
 
+struct config_table;
+extern const struct config_table sync_config_table;
+
+void sync_config_init(struct sync_config *cfg);
+
 #endif

@@ -9,6 +9,7 @@
 #define RAYTRAIN_CONFIG_TRAIN_CONFIG_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +25,7 @@ enum train_func_kind {
 };
 
 struct train_config {
-    char *trainer; /* "data_parallel" */
+    char *trainer;    /* "data_parallel" */
     char *train_func; /* path, absolute after validation */
     enum train_func_kind train_func_kind;
     char **args; /* after the training function */
@@ -41,13 +42,16 @@ struct train_config {
     char *resume_from_checkpoint; /* absolute path of a checkpoint file; NULL: none */
 };
 
+struct config_table;
+extern const struct config_table train_config_table; /* every key there is */
+
 void train_config_init(struct train_config *cfg); /* the defaults */
 void train_config_clear(struct train_config *cfg);
 
 /*
  * Merge the libconfig text (whose name in messages is `source`) into cfg. Unknown keys,
- * wrong types and values out of range are errors that name source:line, the key, what is
- * allowed and the nearest known key. RAYTRAIN_EINVAL.
+ * wrong types and values out of range are errors that name source:line, the key, what
+ * is allowed and the nearest known key. RAYTRAIN_EINVAL.
  */
 int train_config_merge_text(struct train_config *cfg, const char *text,
                             const char *source, struct error *err);
@@ -57,6 +61,13 @@ int train_config_merge_file(struct train_config *cfg, const char *path,
 /* One `--set KEY=VALUE`: a dotted key, a libconfig value (a bare word is a string). */
 int train_config_set(struct train_config *cfg, const char *assignment,
                      struct error *err);
+/* A flag that is configuration: the text is the value of a dotted key, an integer where
+ * it is digits, a string otherwise. `source` ("--workers") is its name in messages. */
+int train_config_set_text(struct train_config *cfg, const char *key, const char *text,
+                          const char *source, struct error *err);
+/* The same for a key that is true or false. */
+int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
+                          const char *source, struct error *err);
 /*
  * Check everything that needs more than one key, fill derived defaults (name, GPUs a
  * worker, absolute paths) and refuse what this version cannot do (RAYTRAIN_ENOTSUP).

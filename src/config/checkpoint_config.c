@@ -1,0 +1,73 @@
+#include "config/checkpoint_config.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "config/config_key.h"
+#include "config/run_config.h"
+#include "util/quote.h"
+
+#define FIELD(member) .offset = offsetof(struct checkpoint_config, member)
+
+static const struct config_choice orders[] = {
+    {"max", NULL},
+    {"min", NULL},
+    {NULL, NULL},
+};
+
+static const struct config_key checkpoint_keys[] = {
+    {.name = "num_to_keep",
+     .doc = "checkpoints that are kept, 0: all",
+     .type = CONFIG_INT,
+     FIELD(num_to_keep),
+     .min = 0,
+     .max = INT_MAX},
+    {.name = "checkpoint_score_attribute",
+     .doc = "the metric that ranks checkpoints",
+     .type = CONFIG_STRING,
+     FIELD(checkpoint_score_attribute)},
+    {.name = "checkpoint_score_order",
+     .doc = "whether a high or a low score is good",
+     .type = CONFIG_WORD_BOOL,
+     FIELD(checkpoint_score_min),
+     .choices = orders},
+    {.name = "checkpoint_frequency",
+     .doc = "iterations from one to the next, 0: off",
+     .type = CONFIG_INT,
+     FIELD(checkpoint_frequency),
+     .min = 0,
+     .max = INT_MAX,
+     .refused = "the training function decides when to save: it hands a checkpoint to "
+                "raytrain_report(); leave it at 0"},
+    {.name = "checkpoint_at_end",
+     .doc = "one more at the end, by a built-in loop",
+     .type = CONFIG_BOOL,
+     FIELD(checkpoint_at_end)},
+};
+const struct config_table checkpoint_config_table = CONFIG_TABLE(checkpoint_keys);
+
+void checkpoint_config_init(struct checkpoint_config *cfg)
+{
+    memset(cfg, 0, sizeof *cfg);
+}
+
+int checkpoint_config_validate(const struct checkpoint_config *cfg, bool builtin_loop,
+                               struct error *err)
+{
+    const char *score = cfg->checkpoint_score_attribute;
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (cfg->checkpoint_at_end && !builtin_loop)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "run_config.checkpoint_config.checkpoint_at_end: the training "
+                         "function decides: it hands a checkpoint to its last "
+                         "raytrain_report(); leave it out");
+    if (score && !metric_name_is_valid(score))
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "run_config.checkpoint_config.checkpoint_score_attribute: %s is "
+            "no name of a metric (letters, digits, and _ . / -)",
+            quote(score, quoted));
+    return 0;
+}

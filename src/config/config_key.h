@@ -1,0 +1,107 @@
+/*
+ * config_key.h - the keys of the configuration as tables. One row says a key's name,
+ * what it holds, where that lies in the struct, what is allowed and what this version
+ * cannot do yet; parsing, --set, flags, suggestions, refusals, rendering and freeing
+ * all read it.
+ *
+ * Each config struct has its table in the file of its name; train_config.c has the
+ * root.
+ */
+#ifndef RAYTRAIN_CONFIG_CONFIG_KEY_H
+#define RAYTRAIN_CONFIG_CONFIG_KEY_H
+
+#include <stdio.h>
+
+#include "config/config_node.h"
+
+struct config_table;
+
+enum config_type {
+    CONFIG_INT,       /* int, min .. max; a value below min means "not set" */
+    CONFIG_U64,       /* uint64_t, 0 .. INT64_MAX */
+    CONFIG_SIZE,      /* uint64_t bytes: an integer or a text such as "4G" */
+    CONFIG_BOOL,      /* bool */
+    CONFIG_STRING,    /* char *, NULL: not set; never empty */
+    CONFIG_WORD,      /* the same, one of choices */
+    CONFIG_ENUM,      /* int, the index of one of choices */
+    CONFIG_WORD_BOOL, /* bool: choices[0] is false, choices[1] true */
+    CONFIG_STRINGS,   /* char **, NULL: not set, and size_t at offset2; all of choices,
+                         where there are any */
+    CONFIG_JSON,      /* json_t *, an object: a group of whatever the user likes */
+    CONFIG_GROUP,     /* the keys of table, in the struct at offset */
+    CONFIG_CUSTOM,    /* as ops say */
+    CONFIG_REFUSED    /* known, and refused as soon as it is set */
+};
+
+struct config_choice {
+    const char *word;
+    const char *refused; /* NULL: available. Else what to tell */
+};
+
+/* object is the struct that the table describes. */
+struct config_ops {
+    int (*set)(void *object, const struct config_node *node,
+               const struct config_where *where);
+    /* Whole settings with their names, each line indented; nothing where nothing is
+     * set. */
+    void (*render)(const void *object, const char *name, FILE *out, int depth);
+    int (*check)(const void *object, const struct config_where *where); /* or NULL */
+    void (*clear)(void *object);                                        /* or NULL */
+};
+
+struct config_key {
+    const char *name;
+    const char *doc; /* one line, said when a value is wrong */
+    enum config_type type;
+    size_t offset, offset2;
+    int64_t min, max;
+    const struct config_choice *choices; /* up to a NULL word */
+    const struct config_table *table;
+    const struct config_ops *ops;
+    /* What to tell where the value is neither 0, false nor absent; NULL: available. */
+    const char *refused;
+};
+
+struct config_table {
+    const struct config_key *keys;
+    size_t n_keys;
+};
+
+#define CONFIG_LATER "is not available in this version"
+
+#define CONFIG_TABLE(rows)                                                             \
+    {                                                                                  \
+        rows, sizeof(rows) / sizeof((rows)[0])                                         \
+    }
+
+/* Merge a group into object. `top` is where suggestions for misplaced keys are sought.
+ * On failure some keys may have been set already; all is still to be cleared as usual.
+ */
+int config_apply(const struct config_table *table, void *object,
+                 const struct config_node *group, const struct config_where *where);
+/* Refuse what is not available yet: RAYTRAIN_ENOTSUP. */
+int config_check(const struct config_table *table, const void *object,
+                 const struct config_where *where);
+/* Free what the keys hold; pointers become NULL. */
+void config_clear(const struct config_table *table, void *object);
+
+/* As libconfig text (config_render.c). */
+void config_render(const struct config_table *table, const void *object, FILE *out,
+                   int depth);
+void config_render_name(FILE *out, int depth, const char *name); /* "    name = " */
+void config_render_string(FILE *out, const char *s);             /* quoted, escaped */
+void config_render_strings(FILE *out, char *const *strings, size_t n);
+void config_render_real(FILE *out, double value); /* reads back to the same bits */
+
+/* Helpers for CONFIG_CUSTOM. */
+int config_expected(const struct config_where *where, const struct config_node *node,
+                    const char *what,
+                    const char *doc); /* EINVAL "expected ..., found ..." */
+int config_set_string(char **field, const char *value,
+                      const struct config_where *where);
+void config_strings_free(char **strings, size_t n);
+/* A list of strings (none empty unless empty_ok) to a new array, never NULL. */
+int config_strings_get(const struct config_node *node, bool empty_ok, char ***strings,
+                       size_t *n, const char *doc, const struct config_where *where);
+
+#endif

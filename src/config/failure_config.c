@@ -1,0 +1,36 @@
+#include "config/failure_config.h"
+
+#include <limits.h>
+#include <stddef.h>
+
+#include "config/config_key.h"
+
+#define FIELD(member) .offset = offsetof(struct failure_config, member)
+
+static const struct config_key failure_keys[] = {
+    {.name = "max_failures",
+     .doc = "restarts after failures of workers, -1: no limit",
+     .type = CONFIG_INT,
+     FIELD(max_failures),
+     .min = -1,
+     .max = INT_MAX},
+    {.name = "fail_fast",
+     .doc = "never restart",
+     .type = CONFIG_BOOL,
+     FIELD(fail_fast)},
+    {.name = "hang_timeout_s",
+     .doc = "seconds without a report that are a hang, 0: off",
+     .type = CONFIG_INT,
+     FIELD(hang_timeout_s),
+     .min = 0,
+     .max = INT_MAX,
+     .refused = "hangs are not detected in this version; leave it at 0"},
+};
+const struct config_table failure_config_table = CONFIG_TABLE(failure_keys);
+
+void failure_config_init(struct failure_config *cfg)
+{
+    cfg->max_failures = 0;
+    cfg->fail_fast = false;
+    cfg->hang_timeout_s = 0;
+}

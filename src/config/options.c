@@ -1,0 +1,453 @@
+#include "config/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "util/quote.h"
+#include "util/suggest.h"
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- the flags
+ * ------------------------------------------------------------------------ */
+
+/* Files are read before --set, and --set before all other flags, however they are
+ * typed; but flags that are no configuration may come at any time. */
+enum stage { STAGE_FLAG, STAGE_SET, STAGE_FILE };
+
+/* What a flag does: set a key of the configuration, a member of options, or more than
+ * one of these by a function of its own. */
+struct flag {
+    const char *name;
+    char letter;          /* 0: none */
+    const char *argument; /* how --help calls it; NULL: takes none, "[...]": optional */
+    const char *doc;
+    const char *key; /* of the configuration; without an argument it becomes true */
+    size_t text;     /* offset of a char * in options, + 1; 0: not that */
+    size_t truth;    /* offset of a bool in options, + 1 */
+    const char *const *words; /* what a text may be, up to NULL */
+    enum stage stage;
+    int (*act)(const char *argument, struct options *opt, struct train_config *cfg,
+               struct error *err);
+};
+
+static int act_config(const char *argument, struct options *opt,
+                      struct train_config *cfg, struct error *err);
+static int act_set(const char *argument, struct options *opt, struct train_config *cfg,
+                   struct error *err);
+static int act_dataset(const char *argument, struct options *opt,
+                       struct train_config *cfg, struct error *err);
+static int act_resume(const char *argument, struct options *opt,
+                      struct train_config *cfg, struct error *err);
+static int act_score(const char *argument, struct options *opt,
+                     struct train_config *cfg, struct error *err);
+static int act_progress(const char *argument, struct options *opt,
+                        struct train_config *cfg, struct error *err);
+
+static const char *const launchers[] = {"auto", "slurm", "local", NULL};
+static const char *const styles[] = {
+    [PROGRESS_AUTO] = "auto", [PROGRESS_BAR] = "bar",     [PROGRESS_PLAIN] = "plain",
+    [PROGRESS_NONE] = "none", [PROGRESS_NONE + 1] = NULL,
+};
+
+#define RESOURCE      "scaling_config.resources_per_worker."
+#define TEXT(member)  .text = offsetof(struct options, member) + 1
+#define TRUTH(member) .truth = offsetof(struct options, member) + 1
+
+static const struct flag flags[] = {
+    {"workers", 'n', "N", "how many workers (default 1)",
+     .key = "scaling_config.num_workers"},
+    {"gpu", 0, NULL, "give each worker a GPU", .key = "scaling_config.use_gpu"},
+    {"gpus-per-worker", 0, "N", "with --gpu: more than one", .key = RESOURCE "gpu"},
+    {"cpus-per-worker", 0, "N", "CPUs of each worker (default 1)",
+     .key = RESOURCE "cpu"},
+    {"mem-per-worker", 0, "SIZE", "memory of each worker, such as 4G",
+     .key = RESOURCE "memory"},
+    {"accelerator-type", 0, "TYPE", "only GPUs of this type",
+     .key = "scaling_config.accelerator_type"},
+    {"placement", 0, "STRATEGY", "PACK, SPREAD, STRICT_PACK or STRICT_SPREAD",
+     .key = "scaling_config.placement_strategy"},
+    {"launcher", 0, "WHERE", "auto, slurm or local", TEXT(launcher),
+     .words = launchers},
+    {"backend", 0, "NAME", "how workers communicate (default mpi)", .key = "backend"},
+    {"trainer", 0, "NAME", "who runs the loop (default data_parallel)",
+     .key = "trainer"},
+    {"config", 'c', "FILE", "read the configuration; may be repeated",
+     .act = act_config, .stage = STAGE_FILE},
+    {"set", 0, "KEY=VALUE", "set one key of the configuration", .act = act_set,
+     .stage = STAGE_SET},
+    {"dataset", 0, "NAME=PATH", "a dataset for raytrain_get_dataset_shard()",
+     .act = act_dataset},
+    {"name", 0, "NAME", "the run's name (default: the function's file)",
+     .key = "run_config.name"},
+    {"storage", 0, "DIR", "where runs are kept (default raytrain_results)",
+     .key = "run_config.storage_path"},
+    {"resume", 0, "[=CHECKPOINT]", "continue the run, or start from a checkpoint",
+     .act = act_resume},
+    {"fresh", 0, NULL, "set an existing run aside and start anew", TRUTH(fresh)},
+    {"max-failures", 0, "N", "restarts after failures (default 0, -1: no limit)",
+     .key = "run_config.failure_config.max_failures"},
+    {"keep", 0, "N", "checkpoints to keep (default 0: all)",
+     .key = "run_config.checkpoint_config.num_to_keep"},
+    {"score", 0, "METRIC[:max|:min]", "keep the best by this metric", .act = act_score},
+    {"srun-args", 0, "ARGS", "more options for srun, in one string", TEXT(srun_args)},
+    {"dry-run", 0, NULL, "print configuration and command, start nothing",
+     TRUTH(dry_run)},
+    {"json", 0, NULL, "print the Result as JSON on standard output", TRUTH(json)},
+    {"quiet", 'q', NULL, "no progress, only what went wrong", TRUTH(quiet)},
+    {"progress", 0, "STYLE", "auto, bar, plain or none", .words = styles,
+     .act = act_progress},
+    {"help", 'h', NULL, "print this and exit", TRUTH(help)},
+    {"version", 0, NULL, "print the version and exit", TRUTH(version)},
+};
+
+/* ---- help
+ * ------------------------------------------------------------------------------ */
+
+static const char help_head[] =
+    "Usage: raytrain-run [OPTION]... TRAIN_FUNC.so [ARG]...\n"
+    "       raytrain-run [OPTION]... PROGRAM [ARG]...\n"
+    "Run a training function on N workers, under Slurm or on this machine.\n\n";
+
+static const char help_tail[] =
+    "\nA flag beats --set, --set beats the file, the file beats the default.\n"
+    "Exit status: 0 finished, 1 training failed, 2 usage, 3 configuration or input,\n"
+    "4 does not fit, 5 storage, 75 stopped on request: run again with --resume.\n";
+
+const char *options_help(void)
+{
+    static char help[4096];
+    size_t n;
+
+    if (help[0])
+        return help;
+    n = (size_t)snprintf(help, sizeof help, "%s", help_head);
+    for (size_t i = 0; i < N(flags) && n < sizeof help; i++) {
+        const struct flag *f = &flags[i];
+        const char *argument = f->argument ? f->argument : "";
+        char left[64], letter[8] = "    ";
+
+        if (f->letter)
+            snprintf(letter, sizeof letter, "-%c, ", f->letter);
+        snprintf(left, sizeof left, "  %s--%s%s%s", letter, f->name,
+                 *argument && *argument != '[' ? " " : "", argument);
+        n += (size_t)snprintf(help + n, sizeof help - n, "%-31s %s\n", left, f->doc);
+    }
+    if (n < sizeof help)
+        snprintf(help + n, sizeof help - n, "%s", help_tail);
+    return help;
+}
+
+/* ---- what flags do
+ * ------------------------------------------------------------------------ */
+
+static int act_config(const char *argument, struct options *opt,
+                      struct train_config *cfg, struct error *err)
+{
+    (void)opt;
+    return train_config_merge_file(cfg, argument, err);
+}
+
+static int act_set(const char *argument, struct options *opt, struct train_config *cfg,
+                   struct error *err)
+{
+    (void)opt;
+    return train_config_set(cfg, argument, err);
+}
+
+static int act_dataset(const char *argument, struct options *opt,
+                       struct train_config *cfg, struct error *err)
+{
+    const char *equals = strchr(argument, '=');
+    char quoted[QUOTE_TEXT_MAX], *key;
+    int rc;
+
+    (void)opt;
+    if (!equals || equals == argument ||
+        memchr(argument, '.', (size_t)(equals - argument)))
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--dataset: %s is not NAME=PATH; write --dataset train=FILE",
+                         quote(argument, quoted));
+    if (asprintf(&key, "datasets.%.*s.path", (int)(equals - argument), argument) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = train_config_set_text(cfg, key, equals + 1, "--dataset", err);
+    free(key);
+    return rc;
+}
+
+static int act_resume(const char *argument, struct options *opt,
+                      struct train_config *cfg, struct error *err)
+{
+    if (argument)
+        return train_config_set_text(cfg, "resume_from_checkpoint", argument,
+                                     "--resume", err);
+    opt->resume = true;
+    return 0;
+}
+
+/* METRIC, METRIC:max, METRIC:min */
+static int act_score(const char *argument, struct options *opt,
+                     struct train_config *cfg, struct error *err)
+{
+    const char *colon = strrchr(argument, ':');
+    size_t n = colon ? (size_t)(colon - argument) : strlen(argument);
+    char *metric = strndup(argument, n);
+    int rc;
+
+    (void)opt;
+    if (!metric)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = train_config_set_text(
+        cfg, "run_config.checkpoint_config.checkpoint_score_attribute", metric,
+        "--score", err);
+    if (!rc)
+        rc = train_config_set_text(
+            cfg, "run_config.checkpoint_config.checkpoint_score_order",
+            colon ? colon + 1 : "max", "--score", err);
+    free(metric);
+    return rc;
+}
+
+static int act_progress(const char *argument, struct options *opt,
+                        struct train_config *cfg, struct error *err)
+{
+    (void)cfg;
+    (void)err;
+    for (int i = PROGRESS_AUTO; i <= PROGRESS_NONE; i++)
+        if (!strcmp(styles[i], argument))
+            opt->progress = (enum progress_style)i;
+    return 0;
+}
+
+/* ---- parsing
+ * ------------------------------------------------------------------------------ */
+
+/* One flag as it was typed. */
+struct typed {
+    const struct flag *flag;
+    const char *argument;
+};
+
+static int flag_check_words(const struct flag *f, const char *argument,
+                            struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX], allowed[80] = "";
+    size_t used = 0, n = 0;
+    const char *near;
+
+    for (; f->words[n]; n++) {
+        if (!strcmp(f->words[n], argument))
+            return 0;
+        used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s",
+                                 n ? ", " : "", f->words[n]);
+    }
+    near = suggest_nearest(argument, f->words, n);
+    return error_set(err, RAYTRAIN_EUSAGE, "--%s: expected one of %s, found %s%s%s%s",
+                     f->name, allowed, quote(argument, quoted),
+                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static int flag_apply(const struct typed *t, struct options *opt,
+                      struct train_config *cfg, struct error *err)
+{
+    const struct flag *f = t->flag;
+    char source[40], **text;
+
+    snprintf(source, sizeof source, "--%s", f->name);
+    if (t->argument && !*t->argument)
+        return error_set(err, RAYTRAIN_EUSAGE, "%s: its argument is empty", source);
+    if (f->words && flag_check_words(f, t->argument, err))
+        return -1;
+    if (f->act)
+        return f->act(t->argument, opt, cfg, err);
+    if (f->key && f->argument)
+        return train_config_set_text(cfg, f->key, t->argument, source, err);
+    if (f->key)
+        return train_config_set_bool(cfg, f->key, true, source, err);
+    if (f->truth) {
+        *(bool *)((char *)opt + f->truth - 1) = true;
+        return 0;
+    }
+    text = (char **)(void *)((char *)opt + f->text - 1);
+    free(*text);
+    *text = strdup(t->argument);
+    return *text ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+/* The tables of getopt_long, made from ours. '+': what follows the training function is
+ * its own; ':': the messages are ours. */
+static void getopt_tables(struct option longs[N(flags) + 1], char *shorts)
+{
+    strcpy(shorts, "+:");
+    memset(longs, 0, (N(flags) + 1) * sizeof *longs);
+    for (size_t i = 0; i < N(flags); i++) {
+        const char *argument = flags[i].argument;
+
+        longs[i].name = flags[i].name;
+        longs[i].has_arg = !argument          ? no_argument
+                           : *argument == '[' ? optional_argument
+                                              : required_argument;
+        longs[i].val = 256 + (int)i;
+        if (flags[i].letter)
+            sprintf(shorts + strlen(shorts), "%c%s", flags[i].letter,
+                    argument ? ":" : "");
+    }
+}
+
+static const struct flag *flag_of(int val)
+{
+    if (val >= 256)
+        return &flags[val - 256];
+    for (size_t i = 0; i < N(flags); i++)
+        if (flags[i].letter == val)
+            return &flags[i];
+    return NULL;
+}
+
+/* getopt_long said '?' about argv[at]. */
+static int fail_unknown(const char *typed, struct error *err)
+{
+    const char *names[N(flags)], *near = NULL;
+    char quoted[QUOTE_TEXT_MAX], name[80];
+    bool of_ours = false;
+
+    if (!strncmp(typed, "--", 2)) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
+        for (size_t i = 0; i < N(flags); i++) {
+            names[i] = flags[i].name;
+            of_ours = of_ours || !strcmp(names[i], name);
+        }
+        near = suggest_nearest(name, names, N(flags));
+    }
+    if (of_ours)
+        return error_set(err, RAYTRAIN_EUSAGE, "--%s takes no argument", name);
+    return error_set(err, RAYTRAIN_EUSAGE,
+                     "unknown option %s%s%s%s (all of them: raytrain-run --help)",
+                     quote(typed, quoted), near ? "; did you mean --" : "",
+                     near ? near : "", near ? "?" : "");
+}
+
+/* All flags to typed[], in order; *operands is the index of what follows them, *command
+ * says that it follows a "--". */
+static int flags_read(int argc, char *argv[], struct typed typed[], size_t *n,
+                      int *operands, bool *command, struct error *err)
+{
+    struct option longs[N(flags) + 1];
+    char shorts[2 * N(flags) + 3];
+    int val, at;
+
+    getopt_tables(longs, shorts);
+    opterr = 0;
+    optind = 0; /* GNU: begin anew */
+    for (at = 1; (val = getopt_long(argc, argv, shorts, longs, NULL)) != -1;
+         at = optind) {
+        if (val == '?')
+            return fail_unknown(argv[at], err);
+        if (val == ':')
+            return error_set(err, RAYTRAIN_EUSAGE, "%s needs an argument (see --help)",
+                             argv[at]);
+        typed[*n].flag = flag_of(val);
+        typed[*n].argument = optarg;
+        (*n)++;
+    }
+    *command = optind == at + 1;
+    *operands = optind;
+    return 0;
+}
+
+static int operands_take(struct train_config *cfg, int argc, char *argv[], bool command,
+                         struct error *err)
+{
+    char **args;
+
+    if (argc == 0 && command)
+        return error_set(err, RAYTRAIN_EUSAGE, "there is no command after --");
+    if (argc == 0 && (cfg->train_func || strcmp(cfg->trainer, "data_parallel") != 0))
+        return 0;
+    if (argc == 0)
+        return error_set(
+            err, RAYTRAIN_EUSAGE,
+            "no training function; type: raytrain-run -n 2 ./TRAIN_FUNC.so "
+            "(more: raytrain-run --help)");
+    if (train_config_set_text(cfg, "train_func", argv[0], "TRAIN_FUNC", err))
+        return -1;
+    cfg->train_func_kind = command ? TRAIN_FUNC_COMMAND : TRAIN_FUNC_SHARED_OBJECT;
+    args = calloc((size_t)argc, sizeof *args);
+    if (!args)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < cfg->n_args; i++)
+        free(cfg->args[i]);
+    free(cfg->args);
+    cfg->args = args;
+    for (cfg->n_args = 0; cfg->n_args + 1 < (size_t)argc; cfg->n_args++)
+        if (!(args[cfg->n_args] = strdup(argv[cfg->n_args + 1])))
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return 0;
+}
+
+/* What is typed, in the order of stages. */
+static int typed_apply(const struct typed typed[], size_t n, struct options *opt,
+                       struct train_config *cfg, struct error *err)
+{
+    static const enum stage order[] = {STAGE_FILE, STAGE_SET, STAGE_FLAG};
+
+    for (size_t s = 0; s < N(order); s++)
+        for (size_t i = 0; i < n; i++)
+            if (typed[i].flag->stage == order[s] &&
+                flag_apply(&typed[i], opt, cfg, err))
+                return -1;
+    if (opt->resume && opt->fresh)
+        return error_set(
+            err, RAYTRAIN_EUSAGE,
+            "--resume and --fresh exclude each other: continue the run, or "
+            "start anew?");
+    return 0;
+}
+
+/* --help and --version go before everything that may be wrong besides. */
+static bool asks_for_words(const struct typed typed[], size_t n, struct options *opt)
+{
+    for (size_t i = 0; i < n; i++) {
+        opt->help = opt->help || !strcmp(typed[i].flag->name, "help");
+        opt->version = opt->version || !strcmp(typed[i].flag->name, "version");
+    }
+    return opt->help || opt->version;
+}
+
+int options_parse(int argc, char *argv[], struct options *opt, struct train_config *cfg,
+                  struct error *err)
+{
+    struct typed *typed = calloc((size_t)argc + 1, sizeof *typed);
+    int operands = argc, rc;
+    bool command = false;
+    size_t n = 0;
+
+    memset(opt, 0, sizeof *opt);
+    train_config_init(cfg);
+    opt->launcher = strdup("auto");
+    if (!typed || !opt->launcher)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else
+        rc = flags_read(argc, argv, typed, &n, &operands, &command, err);
+    if (!rc && !asks_for_words(typed, n, opt)) {
+        rc = typed_apply(typed, n, opt, cfg, err);
+        if (!rc)
+            rc = operands_take(cfg, argc - operands, argv + operands, command, err);
+    }
+    free(typed);
+    if (rc) {
+        options_clear(opt);
+        train_config_clear(cfg);
+    }
+    return rc;
+}
+
+void options_clear(struct options *opt)
+{
+    free(opt->launcher);
+    free(opt->srun_args);
+    memset(opt, 0, sizeof *opt);
+}

@@ -1,0 +1,245 @@
+#include "config/run_config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config_file.h"
+#include "config/config_key.h"
+#include "config/config_path.h"
+#include "util/quote.h"
+
+#define NAME_MAX_BYTES  200
+#define DEFAULT_STORAGE "raytrain_results"
+
+bool metric_name_is_valid(const char *name)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+    size_t n = strspn(name, letters), length = strlen(name);
+
+    while (n && n < length && strchr("0123456789./-", name[n])) {
+        n++;
+        n += strspn(name + n, letters);
+    }
+    return length > 0 && n == length && length <= RAYTRAIN_NAME_MAX;
+}
+
+/* ---- stop: { METRIC = VALUE; } or ( { metric = "..."; value = ...; } )
+ * --------------- */
+/* The second form is for names that libconfig does not take as a key ("val/loss"). */
+
+static int stop_put(struct run_config *cfg, const char *metric,
+                    const struct config_node *value, const struct config_where *where)
+{
+    struct stop_criterion *stop = NULL;
+    double number = value->type == NODE_INT ? (double)value->integer : value->real;
+    char *copy;
+
+    if (!metric_name_is_valid(metric))
+        return config_fail(
+            where, value, RAYTRAIN_EINVAL,
+            "this is no name of a metric (letters, digits, and _ . / -)");
+    if (value->type != NODE_INT && value->type != NODE_REAL)
+        return config_expected(where, value, "a number",
+                               "the run stops when the metric reaches it");
+    for (size_t i = 0; i < cfg->n_stop && !stop; i++)
+        if (!strcmp(cfg->stop[i].metric, metric))
+            stop = &cfg->stop[i];
+    if (!stop) {
+        stop = reallocarray(cfg->stop, cfg->n_stop + 1, sizeof *stop);
+        if (!stop)
+            return config_fail_memory(where);
+        cfg->stop = stop;
+        if (!(copy = strdup(metric)))
+            return config_fail_memory(where);
+        stop = &cfg->stop[cfg->n_stop++];
+        stop->metric = copy;
+    }
+    stop->value = number;
+    return 0;
+}
+
+static int stop_set_item(struct run_config *cfg, const struct config_node *item,
+                         const struct config_where *where)
+{
+    const struct config_node *metric = NULL, *value = NULL;
+
+    for (size_t i = 0; item->type == NODE_GROUP && i < item->n_items; i++) {
+        if (!strcmp(item->items[i].name, "metric"))
+            metric = &item->items[i];
+        if (!strcmp(item->items[i].name, "value"))
+            value = &item->items[i];
+    }
+    if (!metric || !value || item->n_items != 2 || metric->type != NODE_STRING)
+        return config_expected(where, item, "{ metric = \"NAME\"; value = NUMBER; }",
+                               NULL);
+    return stop_put(cfg, metric->string, value, where);
+}
+
+static int stop_set(void *object, const struct config_node *node,
+                    const struct config_where *where)
+{
+    if (node->type != NODE_GROUP && node->type != NODE_ARRAY)
+        return config_expected(where, node, "a group, { metric = value; }",
+                               "when the run is to stop");
+    for (size_t i = 0; i < node->n_items; i++) {
+        const struct config_node *item = &node->items[i];
+        struct config_where here = {where->source, where, item->name, where->err};
+
+        if (node->type == NODE_ARRAY ? stop_set_item(object, item, where)
+                                     : stop_put(object, item->name, item, &here))
+            return -1;
+    }
+    return 0;
+}
+
+static void stop_render(const void *object, const char *name, FILE *out, int depth)
+{
+    const struct run_config *cfg = object;
+    bool names = true;
+
+    for (size_t i = 0; i < cfg->n_stop; i++)
+        names = names && config_file_is_name(cfg->stop[i].metric);
+    config_render_name(out, depth, name);
+    fputs(names ? "{" : "(", out);
+    for (size_t i = 0; i < cfg->n_stop; i++) {
+        if (names) {
+            fprintf(out, " %s = ", cfg->stop[i].metric);
+        } else {
+            fputs(i ? ", { metric = " : " { metric = ", out);
+            config_render_string(out, cfg->stop[i].metric);
+            fputs("; value = ", out);
+        }
+        config_render_real(out, cfg->stop[i].value);
+        fputs(names ? ";" : "; }", out);
+    }
+    fputs(names ? " };\n" : " );\n", out);
+}
+
+static void stop_clear(void *object)
+{
+    struct run_config *cfg = object;
+
+    for (size_t i = 0; i < cfg->n_stop; i++)
+        free(cfg->stop[i].metric);
+    free(cfg->stop);
+    cfg->stop = NULL;
+    cfg->n_stop = 0;
+}
+
+static const struct config_ops stop_ops = {
+    .set = stop_set,
+    .render = stop_render,
+    .clear = stop_clear,
+};
+
+/* ---- the keys
+ * ------------------------------------------------------------------------ */
+
+static const struct config_choice callbacks[] = {
+    {"json", NULL},
+    {"csv", CONFIG_LATER},
+    {"tensorboard", CONFIG_LATER},
+    {NULL, NULL},
+};
+
+#define FIELD(member) .offset = offsetof(struct run_config, member)
+
+static const struct config_key run_keys[] = {
+    {.name = "name",
+     .doc = "the run's name, and its directory's",
+     .type = CONFIG_STRING,
+     FIELD(name)},
+    {.name = "storage_path",
+     .doc = "the directory that holds the runs",
+     .type = CONFIG_STRING,
+     FIELD(storage_path)},
+    {.name = "stop",
+     .doc = "when the run is to stop",
+     .type = CONFIG_CUSTOM,
+     .ops = &stop_ops},
+    {.name = "failure_config",
+     .doc = "FailureConfig",
+     .type = CONFIG_GROUP,
+     FIELD(failure_config),
+     .table = &failure_config_table},
+    {.name = "checkpoint_config",
+     .doc = "CheckpointConfig",
+     .type = CONFIG_GROUP,
+     FIELD(checkpoint_config),
+     .table = &checkpoint_config_table},
+    {.name = "sync_config",
+     .doc = "SyncConfig",
+     .type = CONFIG_GROUP,
+     FIELD(sync_config),
+     .table = &sync_config_table},
+    {.name = "callbacks",
+     .doc = "who is told of reports",
+     .type = CONFIG_STRINGS,
+     FIELD(callbacks),
+     .offset2 = offsetof(struct run_config, n_callbacks),
+     .choices = callbacks},
+};
+const struct config_table run_config_table = CONFIG_TABLE(run_keys);
+
+void run_config_init(struct run_config *cfg)
+{
+    memset(cfg, 0, sizeof *cfg);
+    failure_config_init(&cfg->failure_config);
+    checkpoint_config_init(&cfg->checkpoint_config);
+    sync_config_init(&cfg->sync_config);
+    cfg->storage_path = strdup(DEFAULT_STORAGE);
+    cfg->callbacks = calloc(2, sizeof *cfg->callbacks);
+    if (cfg->callbacks && (cfg->callbacks[0] = strdup("json")))
+        cfg->n_callbacks = 1;
+}
+
+/* ---- validation
+ * ------------------------------------------------------------------------ */
+
+static int name_check(const char *name, struct error *err)
+{
+    const char *wrong = NULL;
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (!*name || strlen(name) > NAME_MAX_BYTES)
+        wrong = "its length is not 1 to 200 bytes";
+    else if (!strcmp(name, ".") || !strcmp(name, ".."))
+        wrong = "this is a directory";
+    for (const char *p = name; *p && !wrong; p++) {
+        if (*p == '/')
+            wrong = "it holds a '/'; give the directory with --storage";
+        else if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            wrong = "it holds a control character";
+    }
+    if (!wrong)
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "run_config.name: %s cannot be the name of a run: %s; choose one "
+                     "with --name",
+                     quote(name, quoted), wrong);
+}
+
+/* The base name of the training function without ".so". */
+static char *name_default(const char *train_func)
+{
+    const char *base = strrchr(train_func, '/');
+    size_t n;
+
+    base = base ? base + 1 : train_func;
+    n = strlen(base);
+    if (n > 3 && !strcmp(base + n - 3, ".so"))
+        n -= 3;
+    return strndup(base, n);
+}
+
+int run_config_validate(struct run_config *cfg, const char *train_func,
+                        struct error *err)
+{
+    if (!cfg->name && !(cfg->name = name_default(train_func)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (name_check(cfg->name, err))
+        return -1;
+    return path_make_absolute(&cfg->storage_path, err);
+}

@@ -1,0 +1,159 @@
+#include "config/scaling_config.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "config/config_key.h"
+
+#define WORKERS_MAX 1000000
+#define UNITS_MAX   1000000 /* CPUs or GPUs of one worker */
+
+/* "4" or "2:8". */
+static bool workers_read(const char *text, int *least, int *most)
+{
+    long value[2] = {0, 0};
+    int part = 0;
+
+    for (const char *p = text; *p; p++) {
+        if (*p == ':' && part == 0 && p > text) {
+            part = 1;
+        } else if (*p >= '0' && *p <= '9') {
+            value[part] = value[part] * 10 + (*p - '0');
+            if (value[part] > WORKERS_MAX)
+                return false;
+        } else {
+            return false;
+        }
+    }
+    *least = (int)value[0];
+    *most = (int)value[part];
+    return *least >= 1 && *most >= *least;
+}
+
+static int workers_set(void *object, const struct config_node *node,
+                       const struct config_where *where)
+{
+    struct scaling_config *cfg = object;
+
+    if (node->type == NODE_INT && node->integer >= 1 && node->integer <= WORKERS_MAX) {
+        cfg->num_workers = cfg->max_workers = (int)node->integer;
+        return 0;
+    }
+    if (node->type == NODE_STRING &&
+        workers_read(node->string, &cfg->num_workers, &cfg->max_workers))
+        return 0;
+    return config_expected(where, node,
+                           "an integer from 1 to 1000000, or a range \"MIN:MAX\"",
+                           "how many workers");
+}
+
+static void workers_render(const void *object, const char *name, FILE *out, int depth)
+{
+    const struct scaling_config *cfg = object;
+
+    config_render_name(out, depth, name);
+    if (cfg->max_workers == cfg->num_workers)
+        fprintf(out, "%d;\n", cfg->num_workers);
+    else
+        fprintf(out, "\"%d:%d\";\n", cfg->num_workers, cfg->max_workers);
+}
+
+static int workers_check(const void *object, const struct config_where *where)
+{
+    const struct scaling_config *cfg = object;
+
+    if (cfg->max_workers == cfg->num_workers)
+        return 0;
+    return config_fail(where, NULL, RAYTRAIN_ENOTSUP,
+                       "a range of workers (%d:%d) is not available in this version; "
+                       "give one number",
+                       cfg->num_workers, cfg->max_workers);
+}
+
+static const struct config_ops workers_ops = {
+    .set = workers_set,
+    .render = workers_render,
+    .check = workers_check,
+};
+
+static const struct config_choice strategies[] = {
+    [PLACEMENT_PACK] = {"PACK", NULL},
+    [PLACEMENT_SPREAD] = {"SPREAD", NULL},
+    [PLACEMENT_STRICT_PACK] = {"STRICT_PACK", NULL},
+    [PLACEMENT_STRICT_SPREAD] = {"STRICT_SPREAD", NULL},
+    {NULL, NULL},
+};
+
+#define FIELD(member) .offset = offsetof(struct scaling_config, member)
+
+static const struct config_key resource_keys[] = {
+    {.name = "cpu",
+     .doc = "CPUs of each worker",
+     .type = CONFIG_INT,
+     FIELD(cpus_per_worker),
+     .min = 1,
+     .max = UNITS_MAX},
+    {.name = "gpu",
+     .doc = "GPUs of each worker",
+     .type = CONFIG_INT,
+     FIELD(gpus_per_worker),
+     .min = 0,
+     .max = UNITS_MAX},
+    {.name = "memory",
+     .doc = "memory of each worker, 0: not limited",
+     .type = CONFIG_SIZE,
+     FIELD(memory_per_worker)},
+};
+/* its fields lie in scaling_config itself */
+static const struct config_table resources_table = CONFIG_TABLE(resource_keys);
+
+static const struct config_key scaling_keys[] = {
+    {.name = "num_workers",
+     .doc = "how many workers",
+     .type = CONFIG_CUSTOM,
+     .ops = &workers_ops},
+    {.name = "use_gpu",
+     .doc = "whether workers get GPUs",
+     .type = CONFIG_BOOL,
+     FIELD(use_gpu)},
+    {.name = "resources_per_worker",
+     .doc = "what each worker gets",
+     .type = CONFIG_GROUP,
+     .table = &resources_table},
+    {.name = "placement_strategy",
+     .doc = "how workers are dealt out to nodes",
+     .type = CONFIG_ENUM,
+     FIELD(placement_strategy),
+     .choices = strategies},
+    {.name = "accelerator_type",
+     .doc = "the type of GPU",
+     .type = CONFIG_STRING,
+     FIELD(accelerator_type)},
+};
+const struct config_table scaling_config_table = CONFIG_TABLE(scaling_keys);
+
+void scaling_config_init(struct scaling_config *cfg)
+{
+    memset(cfg, 0, sizeof *cfg);
+    cfg->num_workers = cfg->max_workers = 1;
+    cfg->cpus_per_worker = 1;
+    cfg->gpus_per_worker = -1;
+    cfg->placement_strategy = PLACEMENT_PACK;
+}
+
+int scaling_config_validate(struct scaling_config *cfg, struct error *err)
+{
+    if (!cfg->use_gpu && cfg->gpus_per_worker > 0)
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "scaling_config: %d GPUs a worker are asked for but use_gpu is "
+            "false; add --gpu (use_gpu = true)",
+            cfg->gpus_per_worker);
+    if (cfg->use_gpu && cfg->gpus_per_worker == 0)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "scaling_config: use_gpu is true but each worker gets 0 GPUs; "
+                         "leave out resources_per_worker.gpu for one a worker");
+    if (cfg->gpus_per_worker < 0)
+        cfg->gpus_per_worker = cfg->use_gpu ? 1 : 0;
+    return 0;
+}
