@@ -29,3 +29,8 @@ share/examples/fashion_mlp.so: share/examples/fashion_mlp.c share/examples/mlp.c
 endif
 
 CLEANFILES += $(noinst_DATA)
+
+# The rest of the source package.
+dist_doc_DATA = README.md NEWS.md HACKING.md
+EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test .clang-format
+EXTRA_DIST += scripts/bench scripts/bench.d

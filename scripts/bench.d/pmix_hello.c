@@ -1,0 +1,16 @@
+/* pmix_hello.c - the least that a PMIx program with MPI does: both up, a fence, both
+ * down. */
+#include <mpi.h>
+#include <pmix.h>
+
+int main(int argc, char *argv[])
+{
+    pmix_proc_t self;
+
+    if (PMIx_Init(&self, NULL, 0) != PMIX_SUCCESS)
+        return 1;
+    MPI_Init(&argc, &argv);
+    PMIx_Fence(NULL, 0, NULL, 0);
+    MPI_Finalize();
+    return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
+}
