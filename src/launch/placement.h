@@ -13,10 +13,10 @@
 
 struct node_resources {
     char *name;
-    int cpus;             /* usable by this run */
+    int cpus; /* usable by this run */
     int gpus;
-    char *gpu_type;       /* NULL: unknown */
-    uint64_t memory;      /* bytes; 0: unknown, not checked */
+    char *gpu_type;  /* NULL: unknown */
+    uint64_t memory; /* bytes; 0: unknown, not checked */
 };
 
 struct resources {
@@ -48,7 +48,8 @@ struct placement {
     uint64_t memory_per_worker;
 };
 
-/* RAYTRAIN_EFIT, with the numbers asked for and available and which resource is short. */
+/* RAYTRAIN_EFIT, with the numbers asked for and available and which resource is short.
+ */
 int placement_plan(const struct scaling_config *scaling, const struct resources *have,
                    struct placement *plan, struct error *err);
 void placement_clear(struct placement *plan);

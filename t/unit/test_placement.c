@@ -1,0 +1,222 @@
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "launch/placement.h"
+
+#define G         (1024ull * 1024 * 1024)
+#define NODES_MAX 6
+
+/*
+ * nodes: NAME:CPUS[:GPUS[:TYPE[:MEMORY in G]]] separated by blanks.
+ * plan: NAME*TASKS separated by blanks; NULL: refused, and `says` is in the message.
+ */
+static const struct row {
+    int line;
+    const char *nodes;
+    int share;
+    struct scaling_config want;
+    const char *plan, *says;
+} rows[] = {
+#define WANT(n, cpus, gpus, mem, how)                                                  \
+    {                                                                                  \
+        .num_workers = (n), .max_workers = (n), .cpus_per_worker = (cpus),             \
+        .gpus_per_worker = (gpus), .use_gpu = (gpus) > 0, .memory_per_worker = (mem),  \
+        .placement_strategy = PLACEMENT_##how                                          \
+    }
+#define WANT_TYPE(n, gpus, type)                                                       \
+    {                                                                                  \
+        .num_workers = (n), .cpus_per_worker = 1, .gpus_per_worker = (gpus),           \
+        .use_gpu = true, .accelerator_type = (type)                                    \
+    }
+    /* PACK: as few nodes as possible, filled in order */
+    {__LINE__, "a:4", 0, WANT(1, 1, 0, 0, PACK), "a*1", NULL},
+    {__LINE__, "a:4", 0, WANT(4, 1, 0, 0, PACK), "a*4", NULL},
+    {__LINE__, "a:4 b:4", 0, WANT(5, 1, 0, 0, PACK), "a*4 b*1", NULL},
+    {__LINE__, "a:4 b:4 c:4", 0, WANT(8, 1, 0, 0, PACK), "a*4 b*4", NULL},
+    {__LINE__, "a:4 b:4 c:4", 0, WANT(4, 2, 0, 0, PACK), "a*2 b*2", NULL},
+    {__LINE__, "a:4 b:4", 0, WANT(2, 3, 0, 0, PACK), "a*1 b*1", NULL},
+    {__LINE__, "a:2 b:8", 0, WANT(6, 1, 0, 0, PACK), "b*6", NULL},
+    {__LINE__, "a:2 b:8", 0, WANT(2, 1, 0, 0, PACK), "a*2", NULL},
+    {__LINE__, "a:2 b:8", 0, WANT(9, 1, 0, 0, PACK), "a*1 b*8", NULL},
+    {__LINE__, "a:2 b:4 c:8", 0, WANT(12, 1, 0, 0, PACK), "b*4 c*8", NULL},
+    {__LINE__, "a:1 b:0 c:1", 0, WANT(2, 1, 0, 0, PACK), "a*1 c*1", NULL},
+    {__LINE__, "a:4:4 b:4:4", 0, WANT(8, 1, 1, 0, PACK), "a*4 b*4", NULL},
+    {__LINE__, "a:8:2 b:8:2", 0, WANT(2, 1, 2, 0, PACK), "a*1 b*1", NULL},
+    {__LINE__, "a:8 b:8:4", 0, WANT(3, 1, 1, 0, PACK), "b*3", NULL},
+    {__LINE__, "a:8:0::8 b:8:0::8", 0, WANT(4, 1, 0, 4 * G, PACK), "a*2 b*2", NULL},
+    {__LINE__, "a:8", 0, WANT(8, 1, 0, 4 * G, PACK), "a*8", NULL}, /* memory unknown */
+    /* SPREAD: evenly, best effort */
+    {__LINE__, "a:4 b:4", 0, WANT(1, 1, 0, 0, SPREAD), "a*1", NULL},
+    {__LINE__, "a:4 b:4", 0, WANT(2, 1, 0, 0, SPREAD), "a*1 b*1", NULL},
+    {__LINE__, "a:4 b:4", 0, WANT(5, 1, 0, 0, SPREAD), "a*3 b*2", NULL},
+    {__LINE__, "a:4 b:4 c:4 d:4", 0, WANT(8, 1, 0, 0, SPREAD), "a*2 b*2 c*2 d*2", NULL},
+    {__LINE__, "a:1 b:8 c:8", 0, WANT(9, 1, 0, 0, SPREAD), "a*1 b*4 c*4", NULL},
+    {__LINE__, "a:4:1 b:4:4", 0, WANT(4, 1, 1, 0, SPREAD), "a*1 b*3", NULL},
+    {__LINE__, "a:4 b:0 c:4", 0, WANT(2, 1, 0, 0, SPREAD), "a*1 c*1", NULL},
+    /* STRICT_PACK: one node */
+    {__LINE__, "a:4 b:4", 0, WANT(4, 1, 0, 0, STRICT_PACK), "a*4", NULL},
+    {__LINE__, "a:2 b:4", 0, WANT(4, 1, 0, 0, STRICT_PACK), "b*4", NULL},
+    {__LINE__, "a:4 b:4", 0, WANT(5, 1, 0, 0, STRICT_PACK), NULL,
+     "5 workers do not fit on one node of the test (STRICT_PACK): there is room for "
+     "4.\n"
+     "  each worker asks for 1 CPU\n"
+     "  a,b: 4 CPUs, 0 GPUs: room for 4 a node, bounded by the CPUs\n"
+     "Try --workers 4, --placement PACK (several nodes), or run it where there is "
+     "more."},
+    /* STRICT_SPREAD: a node each */
+    {__LINE__, "a:4 b:4", 0, WANT(2, 1, 0, 0, STRICT_SPREAD), "a*1 b*1", NULL},
+    {__LINE__, "a:1 b:4 c:4", 0, WANT(2, 2, 0, 0, STRICT_SPREAD), "b*1 c*1", NULL},
+    {__LINE__, "n1:4 n2:4", 0, WANT(3, 1, 0, 0, STRICT_SPREAD), NULL,
+     "3 workers want a node each in the test (STRICT_SPREAD): there is room for 2."},
+    /* sharing CPUs: only where each worker asks for one */
+    {__LINE__, "a:2", 16, WANT(8, 1, 0, 0, PACK), "a*8", NULL},
+    {__LINE__, "a:2", 16, WANT(32, 1, 0, 0, PACK), "a*32", NULL},
+    {__LINE__, "a:2", 16, WANT(33, 1, 0, 0, PACK), NULL, "there is room for 32"},
+    {__LINE__, "a:2", 16, WANT(2, 2, 0, 0, PACK), NULL, "there is room for 1"},
+    {__LINE__, "a:2:1", 16, WANT(2, 1, 1, 0, PACK), NULL, "bounded by the GPUs"},
+    {__LINE__, "a:2147483647", 16, WANT(3, 1, 0, 0, PACK), "a*3", NULL},
+    /* refusals, with numbers */
+    {__LINE__, "n1:4 n2:4", 0, WANT(9, 1, 0, 0, PACK), NULL,
+     "9 workers do not fit in the test: there is room for 8.\n"
+     "  each worker asks for 1 CPU\n"
+     "  n[1-2]: 4 CPUs, 0 GPUs: room for 4 a node, bounded by the CPUs\n"
+     "Try --workers 8, or run it where there is more."},
+    {__LINE__, "n1:4 n2:4", 0, WANT(1, 8, 0, 0, PACK), NULL,
+     "1 worker does not fit in the test: there is room for 0.\n"
+     "  each worker asks for 8 CPUs\n"
+     "  n[1-2]: 4 CPUs, 0 GPUs: room for 0 a node, bounded by the CPUs\n"
+     "Try a smaller --cpus-per-worker, or run it where there is more."},
+    {__LINE__, "n1:4:2:fake:8 n2:4", 0, WANT(3, 1, 2, 4 * G, PACK), NULL,
+     "  each worker asks for 1 CPU, 2 GPUs, 4G of memory\n"
+     "  n1: 4 CPUs, 2 GPUs of type fake, 8G of memory: room for 1 a node, bounded by "
+     "the "
+     "GPUs\n"
+     "  n2: 4 CPUs, 0 GPUs: room for 0 a node, bounded by the GPUs\n"
+     "Try --workers 1, a smaller --gpus-per-worker, or run it where there is more."},
+    {__LINE__, "a:64:0::16", 0, WANT(5, 1, 0, 4 * G, PACK), NULL,
+     "bounded by the memory\nTry --workers 4, a smaller --mem-per-worker, or"},
+    {__LINE__, "", 0, WANT(1, 1, 0, 0, PACK), NULL, "there are no nodes"},
+    {__LINE__, "a:4", 0, WANT(0, 1, 0, 0, PACK), NULL, "at least 1 is needed"},
+    {__LINE__, "a:4", 0, WANT(2147483647, 1, 0, 0, SPREAD), NULL, "room for 4"},
+    /* accelerator_type */
+    {__LINE__, "a:4:4:v100 b:4:4:a100", 0, WANT_TYPE(2, 1, (char *)"A100"), "b*2",
+     NULL},
+    {__LINE__, "a:4:4:v100 b:4:4", 0, WANT_TYPE(2, 1, (char *)"a100"), NULL,
+     "each worker asks for 1 CPU, 1 GPU of type a100\n"
+     "  a: 4 CPUs, 4 GPUs of type v100: room for 0 a node, bounded by the type of the "
+     "GPUs"},
+};
+
+static char *field_copy(char *field)
+{
+    return field && *field ? strdup(field) : NULL;
+}
+
+static void nodes_parse(const char *text, struct resources *r)
+{
+    char copy[256], *word, *save;
+
+    snprintf(copy, sizeof copy, "%s", text);
+    r->nodes = calloc(NODES_MAX, sizeof *r->nodes);
+    assert_non_null(r->nodes);
+    for (word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        struct node_resources *n = &r->nodes[r->n_nodes++];
+        char *name = strsep(&word, ":"), *cpus = strsep(&word, ":");
+        char *gpus = strsep(&word, ":"), *type = strsep(&word, ":");
+
+        n->name = field_copy(name);
+        n->cpus = atoi(cpus);
+        n->gpus = gpus ? atoi(gpus) : 0;
+        n->gpu_type = field_copy(type);
+        n->memory = word ? (uint64_t)atoi(word) * G : 0;
+    }
+}
+
+static void plan_print(const struct placement *plan, char *text, size_t size)
+{
+    size_t used = 0;
+
+    *text = '\0';
+    for (size_t i = 0; i < plan->n_nodes; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s*%d", i ? " " : "",
+                                 plan->nodes[i].name, plan->nodes[i].tasks);
+}
+
+static void row_check(const struct row *row)
+{
+    struct resources have = {.what = "the test", .cpu_share = row->share};
+    struct placement plan = {0};
+    struct error err = {0};
+    char text[256];
+    int rc;
+
+    nodes_parse(row->nodes, &have);
+    rc = placement_plan(&row->want, &have, &plan, &err);
+    if (row->plan) {
+        if (rc < 0)
+            fail_msg("line %d: refused: %s", row->line, err.text);
+        plan_print(&plan, text, sizeof text);
+        if (strcmp(text, row->plan) != 0)
+            fail_msg("line %d: got %s, want %s", row->line, text, row->plan);
+        assert_int_equal(plan.workers, row->want.num_workers);
+        assert_int_equal(plan.cpus_per_worker, row->want.cpus_per_worker);
+        assert_int_equal(plan.gpus_per_worker, row->want.gpus_per_worker);
+    } else {
+        if (rc == 0 || plan.nodes)
+            fail_msg("line %d: not refused", row->line);
+        if (!strstr(err.text, row->says))
+            fail_msg("line %d: it says: %s", row->line, err.text);
+        if (row->want.num_workers > 0)
+            assert_int_equal(err.code, RAYTRAIN_EFIT);
+    }
+    placement_clear(&plan);
+    resources_clear(&have);
+}
+
+static void table(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        row_check(&rows[i]);
+}
+
+/* However many kinds of node: the message ends, and says that there are more. */
+static void many_shapes(void **state)
+{
+    enum { n = 3000 };
+    struct resources have = {.what = "the test", .n_nodes = n};
+    struct scaling_config want = WANT(1, 1000000, 0, 0, PACK);
+    struct placement plan = {0};
+    struct error err;
+
+    (void)state;
+    have.nodes = calloc(n, sizeof *have.nodes);
+    assert_non_null(have.nodes);
+    for (int i = 0; i < n; i++) {
+        have.nodes[i].cpus = i / 2;
+        assert_true(asprintf(&have.nodes[i].name, "a-node-with-a-long-name-%d", i) > 0);
+    }
+    assert_int_equal(placement_plan(&want, &have, &plan, &err), -1);
+    assert_non_null(strstr(err.text, "and 1492 more kinds of node\nTry a smaller"));
+    resources_clear(&have);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table),
+        cmocka_unit_test(many_shapes),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
