@@ -3,7 +3,8 @@
  *
  * Implementations: comm_self.c (one process, always there, used by unit tests) and
  * backend/mpi_comm.c. Every operation is collective over the communicator, waits by
- * yielding, and takes any size (an implementation splits what its library cannot count).
+ * yielding, and takes any size (an implementation splits what its library cannot
+ * count).
  *
  * Order: each subsystem that communicates has its own duplicate, so that the order of
  * collectives on a communicator is the same on every rank by construction. A comm is
@@ -45,12 +46,14 @@ struct comm_ops {
                       enum comm_op op, struct comm_request **req, struct error *err);
     int (*test)(struct comm *c, struct comm_request **req, bool *done,
                 struct error *err);
-    int (*bcast)(struct comm *c, void *buf, size_t n_bytes, int root, struct error *err);
+    int (*bcast)(struct comm *c, void *buf, size_t n_bytes, int root,
+                 struct error *err);
     /* recv holds size x n_bytes. */
     int (*allgather)(struct comm *c, const void *send, size_t n_bytes, void *recv,
                      struct error *err);
     /* Differing sizes to root: there *recv (one malloc, to be freed) holds all ranks'
-     * bytes in rank order and sizes[0..size) says how many each sent; elsewhere NULL. */
+     * bytes in rank order and sizes[0..size) says how many each sent; elsewhere NULL.
+     */
     int (*gatherv)(struct comm *c, const void *send, size_t n_bytes, void **recv,
                    size_t *sizes, int root, struct error *err);
     int (*barrier)(struct comm *c, struct error *err);
@@ -76,8 +79,9 @@ size_t comm_type_size(enum comm_type type);
 struct comm *comm_self_create(struct error *err);
 void comm_free(struct comm *c); /* NULL is fine */
 
-/* A 0/-1 outcome agreed over all ranks: 0 if every rank passed 0. Else -1 with the error of
- * the lowest failing rank on every rank (its own rank prefixed where it is another's). */
+/* A 0/-1 outcome agreed over all ranks: 0 if every rank passed 0. Else -1 with the
+ * error of the lowest failing rank on every rank (its own rank prefixed where it is
+ * another's). */
 int comm_agree(struct comm *c, int rc, struct error *err);
 
 #endif

@@ -1,7 +1,11 @@
 libshared_la_SOURCES += \
 	src/wireup/comm.c src/wireup/comm.h \
 	src/wireup/comm_self.c \
-	src/wireup/wireup.h src/wireup/pmix_server.h
+	src/wireup/nodes.c src/wireup/nodes.h \
+	src/wireup/pmi1.c src/wireup/pmi1.h \
+	src/wireup/pmi_bridge.c src/wireup/pmi_bridge.h \
+	src/wireup/wireup.c src/wireup/wireup.h \
+	src/wireup/pmix_server.h
 
 if HAVE_CMOCKA
 check_PROGRAMS += t/unit/test_comm

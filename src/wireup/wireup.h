@@ -19,22 +19,26 @@ struct wireup;
 
 /*
  * PMIx_Init, and the place in the world. The size found must be expected_size, or this
- * is RAYTRAIN_ECOMM with both numbers and the likely cause (the step was started without
- * --mpi=pmix, and so on).
+ * is RAYTRAIN_ECOMM with both numbers and the likely cause (the step was started
+ * without --mpi=pmix, and so on).
  */
 int wireup_init(int expected_size, struct wireup **out, struct error *err);
 const struct world *wireup_world(const struct wireup *w);
 
 /*
  * Start the PMI bridge: a thread that answers PMI-1 over a socketpair (PMI_FD, PMI_RANK
- * and PMI_SIZE are set for MPI_Init). Nothing to do, and 0, where the MPI library brings
- * its own PMIx. Errors inside the thread abort the group through PMIx.
+ * and PMI_SIZE are set for MPI_Init). An MPI library that brings its own PMIx leaves it
+ * alone, and it costs nothing. Errors inside the thread abort the group through PMIx.
  */
 int wireup_bridge_start(struct wireup *w, struct error *err);
+/* MPI is up: take PMI_* from the environment, so that no child of this worker that
+ * happens to be an MPI program takes itself for a rank. */
+void wireup_bridge_hide(struct wireup *w);
 void wireup_bridge_stop(struct wireup *w); /* after the last MPI call */
 
 /* All ranks: exchange a blob of up to 64 KiB by key; get waits for nothing (the fence
- * collected it). For backends without MPI, and for rendezvous addresses. */
+ * collected it), and yields the key's latest. The caller frees *data. For backends
+ * without MPI, and for rendezvous addresses. */
 int wireup_exchange(struct wireup *w, const char *key, const void *data, size_t n,
                     struct error *err);
 int wireup_peer_get(struct wireup *w, int rank, const char *key, void **data, size_t *n,

@@ -1,0 +1,118 @@
+/*
+ * mpi.c - the MPI backend: wires MPI up through PMIx or the PMI bridge, and takes it
+ * down without MPI_Finalize.
+ *
+ * Why without: MPI_Finalize of MPICH 4.0 over UCX can hang over several nodes, because
+ * it waits in a PMI barrier without making progress on messages. A barrier of our own
+ * says that all messages have arrived; then nobody needs MPI any more, and the process
+ * leaves.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "backend/mpi.h"
+
+struct mpi_backend {
+    struct wireup *wireup;
+    MPI_Comm user;
+};
+
+/* Everything that all ranks do once MPI is up. */
+static int world_open(struct backend *b, struct mpi_backend *m, int expected,
+                      struct error *err)
+{
+    MPI_Comm library;
+    int size = 0, rc = MPI_Comm_size(MPI_COMM_WORLD, &size);
+
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Comm_size", rc);
+    if (size != expected)
+        return error_set(
+            err, RAYTRAIN_ECOMM,
+            "MPI came up with %d rank(s) in a group of %d workers. The MPI "
+            "library neither speaks PMI-1 nor found the PMIx server; was "
+            "the training function linked with another MPI than raytrain?",
+            size, expected);
+    rc = MPI_Comm_dup(MPI_COMM_WORLD, &m->user);
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Comm_dup", rc);
+    rc = MPI_Comm_dup(MPI_COMM_WORLD, &library);
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Comm_dup", rc);
+    b->comm = mpi_comm_create(library, err);
+    return b->comm ? 0 : -1;
+}
+
+static int mpi_init(struct wireup *w, struct error *err)
+{
+    int provided = MPI_THREAD_SINGLE, rc;
+
+    if (wireup_bridge_start(w, err) < 0)
+        return -1;
+    rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    wireup_bridge_hide(w);
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Init_thread", rc);
+    if (provided < MPI_THREAD_MULTIPLE)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "this MPI library does not support MPI_THREAD_MULTIPLE");
+    return 0;
+}
+
+static int mpi_start(struct backend *b, struct wireup *w, struct error *err)
+{
+    struct mpi_backend *m = calloc(1, sizeof *m);
+
+    if (!m)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for the MPI backend");
+    m->wireup = w;
+    m->user = MPI_COMM_NULL;
+    b->impl = m;
+    if (mpi_init(w, err) < 0 || world_open(b, m, wireup_world(w)->size, err) < 0) {
+        wireup_bridge_stop(w);
+        free(m);
+        b->impl = NULL;
+        return -1;
+    }
+    return 0;
+}
+
+static void mpi_shutdown(struct backend *b, bool clean, bool *exit_now)
+{
+    struct mpi_backend *m = b->impl;
+    int finalized = 0;
+
+    *exit_now = true;
+    if (!m)
+        return;
+    MPI_Finalized(&finalized);
+    if (clean && !finalized) {
+        b->comm->ops->barrier(b->comm, NULL);
+        comm_free(b->comm);
+        MPI_Comm_free(&m->user);
+    }
+    b->comm = NULL;
+    wireup_bridge_stop(m->wireup);
+    free(m);
+    b->impl = NULL;
+}
+
+int backend_mpi_user_comm(const struct backend *b, MPI_Comm *comm, struct error *err)
+{
+    const struct mpi_backend *m = b->impl;
+
+    *comm = MPI_COMM_NULL;
+    if (b->ops != &backend_mpi || !m)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "the backend of this run is \"%s\", not \"mpi\"",
+                         b->ops->name);
+    *comm = m->user;
+    return 0;
+}
+
+const struct backend_ops backend_mpi = {
+    .name = "mpi",
+    .on_start = mpi_start,
+    .on_shutdown = mpi_shutdown,
+};

@@ -1,0 +1,581 @@
+/*
+ * mpi_comm.c - the collectives of wireup/comm.h over MPI.
+ *
+ * MPI's own blocking calls poll without ever yielding, which makes them a thousand
+ * times slower as soon as ranks outnumber cores. So everything here is a non-blocking
+ * call and a loop of MPI_Test that gives the core away. On one communicator, operations
+ * of the same kind match in order, which is why no tags are needed.
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <math.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/mpi.h"
+#include "util/clock.h"
+
+/* Tests before the first yield: short operations end within them, and a longer poll
+ * would keep the peer off a shared core. */
+#define POLLS_BEFORE_YIELD 16
+
+/* What MPI's int counts can carry at a time: a whole number of any of our types. */
+#define CHUNK_ELEMENTS ((size_t)1 << 28)
+#define CHUNK_BYTES    ((size_t)1 << 30)
+
+struct mpi_comm {
+    struct comm base;
+    MPI_Comm handle;
+};
+
+struct comm_request {
+    size_t n, done; /* not complete before all of them are */
+    MPI_Request parts[];
+};
+
+static struct mpi_comm *mpi_comm_of(struct comm *c)
+{
+    return (struct mpi_comm *)c;
+}
+
+int mpi_fail(struct error *err, const char *what, int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int n = 0;
+
+    if (MPI_Error_string(code, text, &n) != MPI_SUCCESS)
+        n = 0;
+    text[n] = '\0';
+    return error_set(err, RAYTRAIN_ECOMM, "%s: %s", what,
+                     text[0] ? text : "MPI failed without a message");
+}
+
+/* ---- Waiting ----------------------------------------------------------------------
+ */
+
+struct waiting {
+    double since, told; /* 0: not before the first yield */
+};
+
+/* Nothing has come yet: let others run, and say so about once a second. */
+static void waiting_yield(struct waiting *wait, struct comm *c)
+{
+    double now;
+
+    sched_yield();
+    if (!c->waiting)
+        return;
+    now = clock_now();
+    if (wait->since == 0)
+        wait->since = wait->told = now;
+    if (now - wait->told < 1)
+        return;
+    wait->told = now;
+    c->waiting(c->waiting_arg, now - wait->since);
+}
+
+/* Are requests[*done..n) complete? *done goes on to the first that is not. */
+static int requests_test(size_t n, MPI_Request *requests, size_t *done,
+                         const char *what, struct error *err)
+{
+    int complete = 1;
+
+    while (*done < n && complete) {
+        int rc = MPI_Test(&requests[*done], &complete, MPI_STATUS_IGNORE);
+
+        if (rc != MPI_SUCCESS)
+            return mpi_fail(err, what, rc);
+        if (complete)
+            ++*done;
+    }
+    return 0;
+}
+
+static int requests_wait(struct comm *c, size_t n, MPI_Request *requests,
+                         const char *what, struct error *err)
+{
+    struct waiting wait = {0};
+    size_t done = 0;
+
+    for (unsigned polls = 0;; polls++) {
+        if (requests_test(n, requests, &done, what, err) < 0)
+            return -1;
+        if (done == n)
+            return 0;
+        if (polls >= POLLS_BEFORE_YIELD)
+            waiting_yield(&wait, c);
+    }
+}
+
+/* ---- Reductions -------------------------------------------------------------------
+ */
+
+/*
+ * MPI's own MIN and MAX leave open what they make of NaN and of the two zeros: the
+ * answer depends on the order of the operands, so that ranks would disagree on its
+ * bits. These do not depend on it.
+ */
+#define DEFINE_EXTREME(name, ctype, order, prefer_negative)                            \
+    static ctype name##_of(ctype a, ctype b)                                           \
+    {                                                                                  \
+        if (a == b)                                                                    \
+            return !signbit(a) == !(prefer_negative) ? a : b;                          \
+        if (a != a)                                                                    \
+            return b != b ? (ctype)NAN : b;                                            \
+        return b != b || a order b ? a : b;                                            \
+    }                                                                                  \
+    static void name(void *in, void *inout, int *len, MPI_Datatype *type)              \
+    {                                                                                  \
+        const ctype *a = in;                                                           \
+        ctype *b = inout;                                                              \
+                                                                                       \
+        (void)type;                                                                    \
+        for (int i = 0; i < *len; i++)                                                 \
+            b[i] = name##_of(a[i], b[i]);                                              \
+    }
+
+DEFINE_EXTREME(float_min, float, <, 1)
+DEFINE_EXTREME(float_max, float, >, 0)
+DEFINE_EXTREME(double_min, double, <, 1)
+DEFINE_EXTREME(double_max, double, >, 0)
+
+static void stat_merge(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+    const struct comm_stat *a = in;
+    struct comm_stat *b = inout;
+
+    (void)type;
+    for (int i = 0; i < *len; i++) {
+        b[i].sum += a[i].sum;
+        if (isnan(b[i].sum))
+            b[i].sum = NAN;
+        b[i].min = double_min_of(a[i].min, b[i].min);
+        b[i].max = double_max_of(a[i].max, b[i].max);
+    }
+}
+
+/* The operation of each pair; where there is no function, MPI's own. Made with the
+ * first communicator, and kept for the process: MPI is not finalised either. */
+static struct reduction {
+    enum comm_type type;
+    enum comm_op op;
+    MPI_User_function *function;
+    MPI_Op handle;
+} reductions[] = {
+    {COMM_FLOAT32, COMM_SUM, NULL, MPI_SUM},
+    {COMM_FLOAT32, COMM_MIN, float_min, MPI_OP_NULL},
+    {COMM_FLOAT32, COMM_MAX, float_max, MPI_OP_NULL},
+    {COMM_FLOAT64, COMM_SUM, NULL, MPI_SUM},
+    {COMM_FLOAT64, COMM_MIN, double_min, MPI_OP_NULL},
+    {COMM_FLOAT64, COMM_MAX, double_max, MPI_OP_NULL},
+    {COMM_INT64, COMM_SUM, NULL, MPI_SUM},
+    {COMM_INT64, COMM_MIN, NULL, MPI_MIN},
+    {COMM_INT64, COMM_MAX, NULL, MPI_MAX},
+    {COMM_STAT, COMM_SUM, stat_merge, MPI_OP_NULL},
+};
+static MPI_Datatype stat_datatype = MPI_DATATYPE_NULL;
+
+static int reductions_create(struct error *err)
+{
+    int rc;
+
+    if (stat_datatype != MPI_DATATYPE_NULL)
+        return 0;
+    for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++) {
+        struct reduction *r = &reductions[i];
+
+        if (r->handle != MPI_OP_NULL)
+            continue;
+        rc = MPI_Op_create(r->function, 1, &r->handle);
+        if (rc != MPI_SUCCESS)
+            return mpi_fail(err, "MPI_Op_create", rc);
+    }
+    rc = MPI_Type_contiguous(sizeof(struct comm_stat) / sizeof(double), MPI_DOUBLE,
+                             &stat_datatype);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Type_commit(&stat_datatype);
+    return rc == MPI_SUCCESS ? 0 : mpi_fail(err, "MPI_Type_commit", rc);
+}
+
+static const struct reduction *reduction_find(enum comm_type type, enum comm_op op,
+                                              struct error *err)
+{
+    for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++)
+        if (reductions[i].type == type && reductions[i].op == op)
+            return &reductions[i];
+    error_set(err, RAYTRAIN_EINVAL, "operation %d is not available for type %d", op,
+              type);
+    return NULL;
+}
+
+static MPI_Datatype datatype_of(enum comm_type type)
+{
+    switch (type) {
+    case COMM_FLOAT32:
+        return MPI_FLOAT;
+    case COMM_FLOAT64:
+        return MPI_DOUBLE;
+    case COMM_INT64:
+        return MPI_INT64_T;
+    case COMM_STAT:
+        return stat_datatype;
+    }
+    return MPI_DATATYPE_NULL;
+}
+
+static int mpi_iallreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
+                          enum comm_op op, struct comm_request **req, struct error *err)
+{
+    const struct reduction *r = reduction_find(type, op, err);
+    size_t n_parts = n / CHUNK_ELEMENTS + 1, width = comm_type_size(type);
+    struct comm_request *request;
+
+    *req = NULL;
+    if (!r)
+        return -1;
+    request = malloc(sizeof *request + n_parts * sizeof request->parts[0]);
+    if (!request)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory to start a reduction");
+    request->n = n_parts;
+    request->done = 0;
+    for (size_t i = 0; i < n_parts; i++) {
+        size_t rest = n - i * CHUNK_ELEMENTS;
+        int count = (int)(rest < CHUNK_ELEMENTS ? rest : CHUNK_ELEMENTS);
+        int rc = MPI_Iallreduce(MPI_IN_PLACE, (char *)buf + i * CHUNK_ELEMENTS * width,
+                                count, datatype_of(type), r->handle,
+                                mpi_comm_of(c)->handle, &request->parts[i]);
+
+        if (rc != MPI_SUCCESS) {
+            free(request);
+            return mpi_fail(err, "MPI_Iallreduce", rc);
+        }
+    }
+    *req = request;
+    return 0;
+}
+
+static int mpi_test(struct comm *c, struct comm_request **req, bool *done,
+                    struct error *err)
+{
+    struct comm_request *request = *req;
+    int rc = requests_test(request->n, request->parts, &request->done, "MPI_Iallreduce",
+                           err);
+
+    (void)c;
+    *done = request->done == request->n;
+    if (rc == 0 && !*done)
+        return 0;
+    free(request);
+    *req = NULL;
+    return rc;
+}
+
+static int mpi_allreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
+                         enum comm_op op, struct error *err)
+{
+    const struct reduction *r = reduction_find(type, op, err);
+    size_t width = comm_type_size(type);
+
+    if (!r)
+        return -1;
+    for (size_t done = 0; done == 0 || done < n; done += CHUNK_ELEMENTS) {
+        size_t rest = n - done;
+        int count = (int)(rest < CHUNK_ELEMENTS ? rest : CHUNK_ELEMENTS);
+        MPI_Request request;
+        int rc = MPI_Iallreduce(MPI_IN_PLACE, (char *)buf + done * width, count,
+                                datatype_of(type), r->handle, mpi_comm_of(c)->handle,
+                                &request);
+
+        if (rc != MPI_SUCCESS)
+            return mpi_fail(err, "MPI_Iallreduce", rc);
+        if (requests_wait(c, 1, &request, "MPI_Iallreduce", err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- Moving bytes -----------------------------------------------------------------
+ */
+
+static int root_check(const struct comm *c, int root, struct error *err)
+{
+    if (root < 0 || root >= c->size)
+        return error_set(err, RAYTRAIN_EINVAL, "root is rank %d of %d", root, c->size);
+    return 0;
+}
+
+static int mpi_bcast(struct comm *c, void *buf, size_t n_bytes, int root,
+                     struct error *err)
+{
+    if (root_check(c, root, err) < 0)
+        return -1;
+    for (size_t done = 0; done < n_bytes; done += CHUNK_BYTES) {
+        size_t rest = n_bytes - done;
+        int count = (int)(rest < CHUNK_BYTES ? rest : CHUNK_BYTES);
+        MPI_Request request;
+        int rc = MPI_Ibcast((char *)buf + done, count, MPI_BYTE, root,
+                            mpi_comm_of(c)->handle, &request);
+
+        if (rc != MPI_SUCCESS)
+            return mpi_fail(err, "MPI_Ibcast", rc);
+        if (requests_wait(c, 1, &request, "MPI_Ibcast", err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Blocks that fit go as they are. */
+static int allgather_whole(struct comm *c, const void *send, size_t n_bytes, void *recv,
+                           struct error *err)
+{
+    MPI_Request request;
+    int rc = MPI_Iallgather(send, (int)n_bytes, MPI_BYTE, recv, (int)n_bytes, MPI_BYTE,
+                            mpi_comm_of(c)->handle, &request);
+
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Iallgather", rc);
+    return requests_wait(c, 1, &request, "MPI_Iallgather", err);
+}
+
+/* n of the n_bytes of each block, received with a gap of the rest of the block. */
+static int allgather_piece(struct comm *c, const void *send, int n, size_t n_bytes,
+                           void *recv, struct error *err)
+{
+    MPI_Datatype piece, block = MPI_DATATYPE_NULL;
+    MPI_Request request;
+    int rc = MPI_Type_contiguous(n, MPI_BYTE, &piece);
+
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Type_contiguous", rc);
+    rc = MPI_Type_create_resized(piece, 0, (MPI_Aint)n_bytes, &block);
+    MPI_Type_free(&piece);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Type_commit(&block);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Iallgather(send, n, MPI_BYTE, recv, 1, block, mpi_comm_of(c)->handle,
+                            &request);
+    if (block != MPI_DATATYPE_NULL)
+        MPI_Type_free(&block); /* for good only when the operation is complete */
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Iallgather", rc);
+    return requests_wait(c, 1, &request, "MPI_Iallgather", err);
+}
+
+static int mpi_allgather(struct comm *c, const void *send, size_t n_bytes, void *recv,
+                         struct error *err)
+{
+    if (n_bytes <= CHUNK_BYTES)
+        return allgather_whole(c, send, n_bytes, recv, err);
+    for (size_t done = 0; done < n_bytes; done += CHUNK_BYTES) {
+        size_t rest = n_bytes - done;
+        int n = (int)(rest < CHUNK_BYTES ? rest : CHUNK_BYTES);
+
+        if (allgather_piece(c, (const char *)send + done, n, n_bytes,
+                            (char *)recv + done, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static size_t pieces_of(size_t n_bytes)
+{
+    return (n_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
+}
+
+/* Where root puts what it gathers, and how many messages that will be. */
+static int gather_prepare(const size_t *sizes, int n_ranks, char **recv,
+                          MPI_Request **requests, struct error *err)
+{
+    size_t total = 0, pieces = 0;
+
+    for (int r = 0; r < n_ranks; r++) {
+        if (sizes[r] > SIZE_MAX - total)
+            return error_set(err, RAYTRAIN_ENOMEM, "no memory to gather that much");
+        total += sizes[r];
+        pieces += pieces_of(sizes[r]);
+    }
+    *recv = malloc(total > 0 ? total : 1);
+    *requests = malloc((pieces > 0 ? pieces : 1) * sizeof **requests);
+    if (*recv && *requests && pieces <= INT_MAX)
+        return 0;
+    free(*recv);
+    free(*requests);
+    *recv = NULL;
+    *requests = NULL;
+    return error_set(err, RAYTRAIN_ENOMEM, "no memory to gather %zu bytes", total);
+}
+
+/* Start to move one rank's bytes, in pieces; requests[*n...] are theirs. */
+static int pieces_start(struct comm *c, bool sending, char *data, size_t n_bytes,
+                        int peer, MPI_Request *requests, size_t *n, struct error *err)
+{
+    MPI_Comm handle = mpi_comm_of(c)->handle;
+
+    for (size_t done = 0; done < n_bytes; done += CHUNK_BYTES) {
+        size_t rest = n_bytes - done;
+        int count = (int)(rest < CHUNK_BYTES ? rest : CHUNK_BYTES);
+        int rc = sending ? MPI_Isend(data + done, count, MPI_BYTE, peer, 0, handle,
+                                     &requests[*n])
+                         : MPI_Irecv(data + done, count, MPI_BYTE, peer, 0, handle,
+                                     &requests[*n]);
+
+        if (rc != MPI_SUCCESS)
+            return mpi_fail(err, sending ? "MPI_Isend" : "MPI_Irecv", rc);
+        ++*n;
+    }
+    return 0;
+}
+
+static int gather_receive(struct comm *c, const void *send, const size_t *sizes,
+                          char *recv, MPI_Request *requests, struct error *err)
+{
+    size_t n = 0;
+
+    for (int r = 0; r < c->size; r++) {
+        if (r == c->rank && sizes[r] > 0)
+            memcpy(recv, send, sizes[r]);
+        else if (r != c->rank &&
+                 pieces_start(c, false, recv, sizes[r], r, requests, &n, err) < 0)
+            return -1;
+        recv += sizes[r];
+    }
+    return n > 0 ? requests_wait(c, n, requests, "MPI_Irecv", err) : 0;
+}
+
+static int gather_send(struct comm *c, const void *send, size_t n_bytes, int root,
+                       struct error *err)
+{
+    size_t n = 0;
+    MPI_Request *requests = malloc((pieces_of(n_bytes) + 1) * sizeof *requests);
+    int rc;
+
+    if (!requests)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory to send %zu bytes", n_bytes);
+    rc = pieces_start(c, true, (char *)(uintptr_t)send, n_bytes, root, requests, &n,
+                      err);
+    if (rc == 0 && n > 0)
+        rc = requests_wait(c, n, requests, "MPI_Isend", err);
+    free(requests);
+    return rc;
+}
+
+/* All ranks learn all sizes first, and whether root has the memory: nobody sends into a
+ * void. */
+static int mpi_gatherv(struct comm *c, const void *send, size_t n_bytes, void **recv,
+                       size_t *sizes, int root, struct error *err)
+{
+    size_t *all = malloc((size_t)c->size * sizeof *all);
+    MPI_Request *requests = NULL;
+    char *bytes = NULL;
+    int rc;
+
+    *recv = NULL;
+    rc = all ? root_check(c, root, err)
+             : error_set(err, RAYTRAIN_ENOMEM, "no memory for %d sizes", c->size);
+    if (comm_agree(c, rc, err) < 0)
+        goto out;
+    rc = mpi_allgather(c, &n_bytes, sizeof n_bytes, all, err);
+    if (rc == 0 && c->rank == root)
+        rc = gather_prepare(all, c->size, &bytes, &requests, err);
+    rc = comm_agree(c, rc, err);
+    if (rc == 0 && c->rank == root)
+        rc = gather_receive(c, send, all, bytes, requests, err);
+    else if (rc == 0)
+        rc = gather_send(c, send, n_bytes, root, err);
+    if (rc == 0 && c->rank == root) {
+        *recv = bytes;
+        bytes = NULL;
+        if (sizes)
+            memcpy(sizes, all, (size_t)c->size * sizeof *all);
+    }
+out:
+    free(requests);
+    free(bytes);
+    free(all);
+    return *recv || (rc == 0 && c->rank != root) ? 0 : -1;
+}
+
+static int mpi_barrier(struct comm *c, struct error *err)
+{
+    MPI_Request request;
+    int rc = MPI_Ibarrier(mpi_comm_of(c)->handle, &request);
+
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Ibarrier", rc);
+    return requests_wait(c, 1, &request, "MPI_Ibarrier", err);
+}
+
+/* ---- Communicators ----------------------------------------------------------------
+ */
+
+static int mpi_dup(struct comm *c, struct comm **out, struct error *err)
+{
+    MPI_Comm handle;
+    MPI_Request request;
+    int rc = MPI_Comm_idup(mpi_comm_of(c)->handle, &handle, &request);
+
+    *out = NULL;
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Comm_idup", rc);
+    if (requests_wait(c, 1, &request, "MPI_Comm_idup", err) < 0)
+        return -1;
+    *out = mpi_comm_create(handle, err);
+    return *out ? 0 : -1;
+}
+
+static int mpi_split_node(struct comm *c, struct comm **out, struct error *err)
+{
+    MPI_Comm handle;
+    int rc = MPI_Comm_split_type(mpi_comm_of(c)->handle, MPI_COMM_TYPE_SHARED, c->rank,
+                                 MPI_INFO_NULL, &handle);
+
+    *out = NULL;
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Comm_split_type", rc);
+    *out = mpi_comm_create(handle, err);
+    return *out ? 0 : -1;
+}
+
+static void mpi_free(struct comm *c)
+{
+    struct mpi_comm *m = mpi_comm_of(c);
+
+    MPI_Comm_free(&m->handle);
+    free(m);
+}
+
+static const struct comm_ops mpi_ops = {
+    .name = "mpi",
+    .allreduce = mpi_allreduce,
+    .iallreduce = mpi_iallreduce,
+    .test = mpi_test,
+    .bcast = mpi_bcast,
+    .allgather = mpi_allgather,
+    .gatherv = mpi_gatherv,
+    .barrier = mpi_barrier,
+    .dup = mpi_dup,
+    .split_node = mpi_split_node,
+    .free = mpi_free,
+};
+
+struct comm *mpi_comm_create(MPI_Comm handle, struct error *err)
+{
+    struct mpi_comm *m = calloc(1, sizeof *m);
+
+    if (!m)
+        error_set(err, RAYTRAIN_ENOMEM, "no memory for a communicator");
+    if (!m || reductions_create(err) < 0) {
+        free(m);
+        MPI_Comm_free(&handle);
+        return NULL;
+    }
+    MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(handle, &m->base.rank);
+    MPI_Comm_size(handle, &m->base.size);
+    m->base.ops = &mpi_ops;
+    m->handle = handle;
+    return &m->base;
+}

@@ -1,0 +1,204 @@
+/*
+ * pmi_bridge.c - see pmi_bridge.h.
+ *
+ * Descriptors: ours is closed by stop. The client's end belongs to the MPI library as
+ * soon as it has said init: it closes that itself in MPI_Finalize, so that the number
+ * may be somebody else's by the time of stop; until then it is ours.
+ */
+#include "config.h"
+
+#include "wireup/pmi_bridge.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct pmi_bridge {
+    struct pmi1_config config;
+    struct pmi1 *protocol;
+    pthread_t thread;
+    int ours, theirs;
+    atomic_bool claimed; /* the client has spoken: `theirs` is the library's */
+};
+
+static int reply_send(int fd, const char *reply, struct error *err)
+{
+    size_t n = strlen(reply);
+
+    while (n > 0) {
+        ssize_t k = send(fd, reply, n, MSG_NOSIGNAL);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return error_set(err, RAYTRAIN_ECOMM,
+                             "PMI bridge: cannot answer the MPI library: %s",
+                             strerror(errno));
+        reply += k;
+        n -= (size_t)k;
+    }
+    return 0;
+}
+
+static enum pmi1_next line_answer(struct pmi_bridge *b, char *line, struct error *err)
+{
+    const char *reply;
+    enum pmi1_next next = pmi1_line(b->protocol, line, &reply, err);
+
+    if (next != PMI1_ERROR && reply_send(b->ours, reply, err) < 0)
+        return PMI1_ERROR;
+    return next;
+}
+
+/* Answer all complete lines in in[0..*have), and keep what is left of them. */
+static enum pmi1_next lines_answer(struct pmi_bridge *b, char *in, size_t *have,
+                                   struct error *err)
+{
+    enum pmi1_next next = PMI1_GO_ON;
+    char *line = in, *end = in + *have, *newline;
+
+    while (next == PMI1_GO_ON && (newline = memchr(line, '\n', (size_t)(end - line)))) {
+        *newline = '\0';
+        next = line_answer(b, line, err);
+        line = newline + 1;
+    }
+    *have = (size_t)(end - line);
+    memmove(in, line, *have);
+    if (next == PMI1_GO_ON && *have == PMI1_LINE_MAX)
+        return error_set(
+            err, RAYTRAIN_ECOMM,
+            "PMI bridge: the MPI library sent a line of more than %d bytes",
+            PMI1_LINE_MAX);
+    return next;
+}
+
+/* The thread. It ends when the client says finalize, or with the connection. */
+static void *bridge_serve(void *arg)
+{
+    struct pmi_bridge *b = arg;
+    enum pmi1_next next = PMI1_GO_ON;
+    char in[PMI1_LINE_MAX];
+    size_t have = 0;
+    struct error err;
+
+    while (next == PMI1_GO_ON) {
+        ssize_t k = read(b->ours, in + have, sizeof in - have);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return NULL;
+        atomic_store(&b->claimed, true);
+        have += (size_t)k;
+        next = lines_answer(b, in, &have, &err);
+    }
+    if (next == PMI1_ERROR)
+        b->config.ops->abort(b->config.arg, 1, err.text);
+    return NULL;
+}
+
+/* Signals are for the thread that runs the training function. */
+static int thread_start(struct pmi_bridge *b)
+{
+    sigset_t all, before;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    rc = pthread_create(&b->thread, NULL, bridge_serve, b);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+static int environment_set(const char *name, int value)
+{
+    char text[16];
+
+    snprintf(text, sizeof text, "%d", value);
+    return setenv(name, text, 1);
+}
+
+/* Whoever started us may have left its own PMI in the environment: none of it is ours.
+ */
+static int environment_show(const struct pmi_bridge *b)
+{
+    static const char *const foreign[] = {"PMI_PORT", "PMI_ID", "PMI_SPAWNED"};
+
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+        unsetenv(foreign[i]);
+    if (environment_set("PMI_FD", b->theirs) < 0 ||
+        environment_set("PMI_RANK", b->config.rank) < 0)
+        return -1;
+    return environment_set("PMI_SIZE", b->config.size);
+}
+
+void pmi_bridge_hide(void)
+{
+    unsetenv("PMI_FD");
+    unsetenv("PMI_RANK");
+    unsetenv("PMI_SIZE");
+}
+
+static void bridge_free(struct pmi_bridge *b)
+{
+    if (b->ours >= 0)
+        close(b->ours);
+    if (b->theirs >= 0 && !atomic_load(&b->claimed))
+        close(b->theirs);
+    pmi1_destroy(b->protocol);
+    free(b);
+}
+
+int pmi_bridge_start(const struct pmi1_config *config, struct pmi_bridge **out,
+                     struct error *err)
+{
+    struct pmi_bridge *b = calloc(1, sizeof *b);
+    int pair[2] = {-1, -1}, rc;
+
+    *out = NULL;
+    if (!b)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for the PMI bridge");
+    b->ours = b->theirs = -1;
+    b->config = *config;
+    b->protocol = pmi1_create(config, err);
+    if (!b->protocol)
+        goto fail;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        error_set(err, RAYTRAIN_ECOMM, "PMI bridge: no socket pair: %s",
+                  strerror(errno));
+        goto fail;
+    }
+    b->ours = pair[0];
+    b->theirs = pair[1];
+    if (environment_show(b) < 0) {
+        error_set(err, RAYTRAIN_ENOMEM, "PMI bridge: cannot set the environment");
+        goto fail;
+    }
+    rc = thread_start(b);
+    if (rc != 0) {
+        error_set(err, RAYTRAIN_ECOMM, "PMI bridge: no thread: %s", strerror(rc));
+        goto fail;
+    }
+    *out = b;
+    return 0;
+fail:
+    pmi_bridge_hide();
+    bridge_free(b);
+    return -1;
+}
+
+void pmi_bridge_stop(struct pmi_bridge *b)
+{
+    if (!b)
+        return;
+    shutdown(b->ours, SHUT_RDWR);
+    pthread_join(b->thread, NULL);
+    pmi_bridge_hide();
+    bridge_free(b);
+}

@@ -1,0 +1,285 @@
+/*
+ * comm.c - a worker that tries everything of wireup/comm.h over the real thing: PMIx,
+ * the PMI bridge, MPI. Started by a launcher as N ranks; prints one line a rank, and
+ * exits with 0 where all answers were right.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/mpi.h"
+
+static int failures;
+
+#define CHECK(expr)                                                                    \
+    do {                                                                               \
+        if (!(expr)) {                                                                 \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #expr);                 \
+            failures++;                                                                \
+        }                                                                              \
+    } while (0)
+
+/* Many sizes around what algorithms switch at; integers, so that sums are exact. */
+static void check_sums(struct comm *c)
+{
+    static const size_t sizes[] = {0, 1, 2, 3, 7, 8, 255, 1024, 4097, 65536, 300001};
+    struct error err;
+
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        size_t n = sizes[s], wrong = 0;
+        float *f = malloc((n + 1) * sizeof *f);
+        double *d = malloc((n + 1) * sizeof *d);
+        int64_t *k = malloc((n + 1) * sizeof *k);
+
+        for (size_t i = 0; i <= n; i++) {
+            f[i] = (float)(i % 1000) + (float)c->rank;
+            d[i] = (double)(i % 1000) * c->rank;
+            k[i] = (int64_t)i - 10 * c->rank;
+        }
+        CHECK(c->ops->allreduce(c, f, n, COMM_FLOAT32, COMM_SUM, &err) == 0);
+        CHECK(c->ops->allreduce(c, d, n, COMM_FLOAT64, COMM_MAX, &err) == 0);
+        CHECK(c->ops->allreduce(c, k, n, COMM_INT64, COMM_MIN, &err) == 0);
+        for (size_t i = 0; i < n; i++) {
+            float sum = (float)c->size * (float)(i % 1000) +
+                        (float)(c->size * (c->size - 1)) / 2;
+
+            wrong += f[i] != sum;
+            wrong += d[i] != (double)(i % 1000) * (c->size - 1);
+            wrong += k[i] != (int64_t)i - 10 * (c->size - 1);
+        }
+        CHECK(wrong == 0);
+        /* one beyond the end stays as it was */
+        CHECK(f[n] == (float)(n % 1000) + (float)c->rank);
+        free(f);
+        free(d);
+        free(k);
+    }
+}
+
+/* Results must be the same bits on all ranks, whatever the operands. */
+static void check_same_bits(struct comm *c, const void *data, size_t n_bytes)
+{
+    char *all = malloc(n_bytes * (size_t)c->size);
+    struct error err;
+
+    CHECK(c->ops->allgather(c, data, n_bytes, all, &err) == 0);
+    for (int r = 0; r < c->size; r++)
+        CHECK(memcmp(all + (size_t)r * n_bytes, data, n_bytes) == 0);
+    free(all);
+}
+
+static void check_bits(struct comm *c)
+{
+    static const float special[] = {0.0F,     -0.0F,     NAN,   -NAN,
+                                    INFINITY, -INFINITY, 1e-40F};
+    enum { N = 4096 };
+    float *x = malloc(N * sizeof *x);
+    struct error err;
+
+    for (int op = COMM_SUM; op <= COMM_MAX; op++) {
+        srand((unsigned)(c->rank * 7919 + op));
+        for (int i = 0; i < N; i++)
+            x[i] = op == COMM_SUM ? (float)rand() / 1e3F * (rand() % 2 ? 1 : -1)
+                                  : special[rand() % 7];
+        CHECK(c->ops->allreduce(c, x, N, COMM_FLOAT32, (enum comm_op)op, &err) == 0);
+        check_same_bits(c, x, N * sizeof *x);
+    }
+    free(x);
+}
+
+static void check_nan(struct comm *c)
+{
+    struct comm_stat s[3];
+    double max = c->rank == 0 ? NAN : c->rank;
+    struct error err;
+    int last = c->size - 1;
+
+    s[0] = (struct comm_stat){c->rank, c->rank, c->rank};
+    s[1] = s[0];
+    s[2] = (struct comm_stat){NAN, NAN, NAN};
+    if (c->rank == 0)
+        s[1] = s[2];
+    CHECK(c->ops->allreduce(c, s, 3, COMM_STAT, COMM_SUM, &err) == 0);
+    CHECK(s[0].sum == last * c->size / 2.0 && s[0].min == 0 && s[0].max == last);
+    CHECK(isnan(s[1].sum));
+    if (c->size > 1)
+        CHECK(s[1].min == 1 && s[1].max == last);
+    CHECK(isnan(s[2].sum) && isnan(s[2].min) && isnan(s[2].max));
+    CHECK(c->ops->allreduce(c, &max, 1, COMM_FLOAT64, COMM_MAX, &err) == 0);
+    CHECK(c->size == 1 ? isnan(max) : max == last);
+    CHECK(c->ops->allreduce(c, s, 1, COMM_STAT, COMM_MAX, &err) == -1);
+    CHECK(err.code == RAYTRAIN_EINVAL);
+}
+
+static void check_pending(struct comm *c)
+{
+    enum { N = 9 };
+    struct comm_request *req[N];
+    int64_t x[N][1000];
+    struct error err;
+
+    for (int k = 0; k < N; k++) {
+        for (int i = 0; i < 1000; i++)
+            x[k][i] = k * i + c->rank;
+        CHECK(c->ops->iallreduce(c, x[k], 1000, COMM_INT64, COMM_SUM, &req[k], &err) ==
+              0);
+        CHECK(req[k] != NULL);
+    }
+    for (int k = N - 1; k >= 0; k--) {
+        bool done = false;
+
+        while (!done && c->ops->test(c, &req[k], &done, &err) == 0)
+            usleep(10);
+        CHECK(done && req[k] == NULL);
+        for (int i = 0; i < 1000; i++)
+            CHECK(x[k][i] == (int64_t)c->size * k * i + c->size * (c->size - 1) / 2);
+    }
+}
+
+static void check_moves(struct comm *c)
+{
+    char text[100] = "", *all;
+    size_t sizes[64];
+    struct error err;
+    int last = c->size - 1;
+
+    if (c->rank == last)
+        strcpy(text, "from the last");
+    CHECK(c->ops->bcast(c, text, sizeof text, last, &err) == 0);
+    CHECK(strcmp(text, "from the last") == 0);
+    CHECK(c->ops->bcast(c, NULL, 0, 0, &err) == 0);
+    CHECK(c->ops->bcast(c, text, 1, c->size, &err) == -1);
+
+    memset(text, 'a' + c->rank, sizeof text);
+    CHECK(c->ops->gatherv(c, text, (size_t)c->rank, (void **)&all, sizes, last, &err) ==
+          0);
+    CHECK((all != NULL) == (c->rank == last));
+    for (int r = 0, at = 0; all && r < c->size; r++) {
+        CHECK(sizes[r] == (size_t)r);
+        for (int i = 0; i < r; i++)
+            CHECK(all[at++] == 'a' + r);
+    }
+    free(all);
+    CHECK(c->ops->gatherv(c, NULL, 0, (void **)&all, NULL, 0, &err) == 0);
+    free(all);
+    CHECK(c->ops->gatherv(c, text, 1, (void **)&all, NULL, -1, &err) == -1);
+}
+
+static void check_agree(struct comm *c)
+{
+    struct error err;
+    int loser = c->size > 2 ? 2 : 0;
+    int rc =
+        c->rank >= loser ? error_set(&err, RAYTRAIN_ESTORAGE, "disk %d", c->rank) : 0;
+    char expect[64];
+
+    CHECK(comm_agree(c, 0, NULL) == 0);
+    CHECK(comm_agree(c, rc, &err) == -1);
+    snprintf(expect, sizeof expect, c->rank == loser ? "disk %d" : "rank %d: disk %d",
+             loser, loser);
+    CHECK(err.code == RAYTRAIN_ESTORAGE && strcmp(err.text, expect) == 0);
+}
+
+static void check_duplicates(struct comm *c, const struct world *world)
+{
+    struct comm *dup = NULL, *node = NULL;
+    int64_t one = 1;
+    struct error err;
+
+    CHECK(c->ops->dup(c, &dup, &err) == 0);
+    CHECK(dup->rank == c->rank && dup->size == c->size);
+    CHECK(dup->ops->barrier(dup, &err) == 0);
+    CHECK(c->ops->split_node(c, &node, &err) == 0);
+    CHECK(node->rank == world->local_rank && node->size == world->local_size);
+    CHECK(node->ops->allreduce(node, &one, 1, COMM_INT64, COMM_SUM, &err) == 0);
+    CHECK(one == world->local_size);
+    comm_free(node);
+    comm_free(dup);
+}
+
+static void check_exchange(struct wireup *w)
+{
+    int n_ranks = wireup_world(w)->size, rank = wireup_world(w)->rank;
+    struct error err;
+
+    /* the same key twice, sizes 0 to large, not the same on every rank */
+    for (int time = 0; time < 3; time++) {
+        size_t n = (size_t)(rank * time) * 1000;
+        char *mine = malloc(n + 1);
+
+        memset(mine, 'A' + rank + time, n);
+        CHECK(wireup_exchange(w, "blob", mine, n, &err) == 0);
+        free(mine);
+        for (int r = 0; r < n_ranks; r++) {
+            void *data = NULL;
+            size_t m = 0;
+
+            CHECK(wireup_peer_get(w, r, "blob", &data, &m, &err) == 0);
+            CHECK(m == (size_t)(r * time) * 1000);
+            for (size_t i = 0; data && i < m; i++)
+                CHECK(((char *)data)[i] == 'A' + r + time);
+            free(data);
+        }
+    }
+}
+
+static void check_refusals(struct wireup *w)
+{
+    static const char big[64 * 1024 + 1];
+    struct error err;
+    void *data;
+    size_t n;
+
+    CHECK(wireup_exchange(w, "big", big, sizeof big, &err) == -1);
+    CHECK(err.code == RAYTRAIN_EINVAL);
+    CHECK(wireup_exchange(w, "big", big, sizeof big - 1, &err) == 0);
+    CHECK(wireup_peer_get(w, wireup_world(w)->size, "big", &data, &n, &err) == -1);
+    CHECK(wireup_peer_get(w, 0, "never", &data, &n, &err) == -1);
+    CHECK(err.code == RAYTRAIN_ENOTFOUND);
+}
+
+static int fail(const struct error *err)
+{
+    fprintf(stderr, "%s\n", err->text);
+    return 1;
+}
+
+int main(int argc, char *argv[])
+{
+    struct backend b = {.ops = &backend_mpi};
+    const struct world *world;
+    struct wireup *w;
+    struct error err;
+    bool exit_now;
+    MPI_Comm user;
+
+    if (argc != 2)
+        return 2;
+    if (wireup_init(atoi(argv[1]), &w, &err) < 0)
+        return fail(&err);
+    world = wireup_world(w);
+    check_exchange(w);
+    check_refusals(w);
+    if (b.ops->on_start(&b, w, &err) < 0)
+        return fail(&err);
+    CHECK(b.comm->rank == world->rank && b.comm->size == world->size);
+    CHECK(backend_mpi_user_comm(&b, &user, &err) == 0 && user != MPI_COMM_NULL);
+    CHECK(getenv("PMI_FD") == NULL);
+    check_sums(b.comm);
+    check_bits(b.comm);
+    check_nan(b.comm);
+    check_pending(b.comm);
+    check_moves(b.comm);
+    check_agree(b.comm);
+    check_duplicates(b.comm, world);
+    printf("rank %d of %d, local %d of %d, node %d of %d on %s: %d failures\n",
+           world->rank, world->size, world->local_rank, world->local_size,
+           world->node_rank, world->n_nodes, world->host, failures);
+    fflush(NULL);
+    b.ops->on_shutdown(&b, true, &exit_now);
+    wireup_finalize(w);
+    _exit(failures ? 1 : 0);
+}
