@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,6 +63,13 @@ static void child_become(struct child_plan *p)
             goto fail;
         if (getppid() != p->parent) /* it died before the prctl: nobody will tell us */
             _exit(127);
+    }
+    if (spec->announce > 0) {
+        pid_t self = getpid();
+
+        if (send(spec->announce, &self, sizeof self, MSG_NOSIGNAL) < 0 &&
+            errno != EPIPE)
+            goto fail;
     }
     for (int fd = 0; fd < N_STDIO; fd++)
         if (dup2(p->stdio[fd], fd) < 0)

@@ -24,6 +24,9 @@ struct child_spec {
     bool own_session;
     /* SIGKILL when the *thread* that called child_spawn() ends, however it ends. */
     bool die_with_parent;
+    /* > 0: a socket to which the child sends its pid (a pid_t) before it executes the
+     * program, so that whoever reads there knows it even if we die right now. */
+    int announce;
 };
 
 struct child {
