@@ -4,8 +4,10 @@ libshared_la_SOURCES += \
 	src/wireup/nodes.c src/wireup/nodes.h \
 	src/wireup/pmi1.c src/wireup/pmi1.h \
 	src/wireup/pmi_bridge.c src/wireup/pmi_bridge.h \
-	src/wireup/wireup.c src/wireup/wireup.h \
-	src/wireup/pmix_server.h
+	src/wireup/wireup.c src/wireup/wireup.h
+
+libshared_la_SOURCES += src/wireup/pmix_server.c src/wireup/pmix_server.h \
+	src/wireup/pmix_host.c src/wireup/pmix_host.h
 
 if HAVE_CMOCKA
 check_PROGRAMS += t/unit/test_comm
@@ -13,4 +15,12 @@ TESTS += t/unit/test_comm
 t_unit_test_comm_SOURCES = t/unit/test_comm.c
 t_unit_test_comm_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_comm_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_pmix_server t/check/pmix_client
+TESTS += t/unit/test_pmix_server
+t_unit_test_pmix_server_SOURCES = t/unit/test_pmix_server.c
+t_unit_test_pmix_server_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_pmix_server_LDADD = libshared.la $(CMOCKA_LIBS)
+t_check_pmix_client_SOURCES = t/check/pmix_client.c
+t_check_pmix_client_LDADD = $(PMIX_LIBS)
 endif

@@ -2,22 +2,54 @@
  * pmix_server.h - the embedded PMIx server of the local launcher: one namespace of N
  * workers on this host. Its files live in a private directory (0700) that the caller
  * made; its socket listens on the loopback address alone.
+ *
+ * The server runs in a child process of its own: libpmix 4.2 cannot be started a second
+ * time in a process, and a run may have many attempts; its threads, its leaks and its
+ * faults stay out of the launcher; and to stop it is to kill it, which cannot hang
+ * whatever its clients were doing. It dies with the thread that started it, and neither
+ * Ctrl-C nor a polite signal reaches it.
  */
 #ifndef RAYTRAIN_WIREUP_PMIX_SERVER_H
 #define RAYTRAIN_WIREUP_PMIX_SERVER_H
+
+#include <sys/types.h>
 
 #include "util/error.h"
 
 struct pmix_server;
 
-/* on_abort (may be NULL) is called from a PMIx thread when a worker calls PMIx_Abort. */
-int pmix_server_start(int n_workers, const char *private_dir,
-                      void (*on_abort)(void *arg, int rank, int status, const char *msg),
-                      void *arg, struct pmix_server **out, struct error *err);
-/* Append what worker `rank` needs to the environment *env (a malloc'ed NULL-terminated
- * array of malloc'ed strings, reallocated). */
+/* Returns at once: the server comes up beside us. private_dir is borrowed. */
+int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server **out,
+                      struct error *err);
+
+/* Append what worker `rank` needs to the environment *env (an argv vector). To be
+ * called once for each rank, in their order; waits for the server as long as it is not
+ * up. RAYTRAIN_ECOMM with the library's reason where it failed or died. */
 int pmix_server_worker_env(struct pmix_server *s, int rank, char ***env,
                            struct error *err);
-void pmix_server_stop(struct pmix_server *s); /* NULL is fine */
+
+enum pmix_server_news {
+    PMIX_SERVER_QUIET,   /* nothing (more) to tell */
+    PMIX_SERVER_ABORTED, /* a worker called PMIx_Abort: *call says which and why */
+    PMIX_SERVER_DEAD     /* the server is gone: the workers cannot go on */
+};
+
+struct pmix_abort_call {
+    int rank, status;
+    char msg[1024];
+};
+
+/* Readable when there is news. */
+int pmix_server_fd(const struct pmix_server *s);
+/* Never blocks. A worker's abort is told here before that worker's end can be seen. */
+enum pmix_server_news pmix_server_next(struct pmix_server *s,
+                                       struct pmix_abort_call *call);
+
+/* Its process: for messages and tests. */
+pid_t pmix_server_pid(const struct pmix_server *s);
+
+/* Kill it, wait, free. What it left in the private directory is the caller's to remove.
+ * NULL is fine. */
+void pmix_server_stop(struct pmix_server *s);
 
 #endif
