@@ -10,3 +10,17 @@ t_unit_test_placement_SOURCES = t/unit/test_placement.c
 t_unit_test_placement_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_placement_LDADD = liblauncher.la $(CMOCKA_LIBS)
 endif
+
+liblauncher_la_SOURCES += src/launch/launcher.c \
+	src/launch/local.c \
+	src/launch/local_env.c src/launch/local_env.h \
+	src/launch/local_keeper.c src/launch/local_keeper.h \
+	src/launch/local_machine.c src/launch/local_machine.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += t/unit/test_launch_local
+TESTS += t/unit/test_launch_local
+t_unit_test_launch_local_SOURCES = t/unit/test_launch_local.c
+t_unit_test_launch_local_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_launch_local_LDADD = liblauncher.la $(CMOCKA_LIBS)
+endif

@@ -1,0 +1,360 @@
+/*
+ * local.c - the local launcher: workers are children of this process, wired up by an
+ * embedded PMIx server.
+ *
+ * Who ends what. A worker leads a session of its own, so that a Ctrl-C reaches it only
+ * as a stop request of ours, and dies with this process. When it ends, the rest of its
+ * process group is killed (util/child.h). When one fails the attempt is dead: the
+ * others are killed at once, with SIGKILL, since a worker takes SIGTERM for a request
+ * to stop, and could only wait for the one that is gone. When this process is killed
+ * the keeper (local_keeper.h) ends the groups and removes the private directory.
+ *
+ * One epoll descriptor speaks for the pidfds of all workers and for the PMIx server,
+ * which tells of a PMIx_Abort before the worker that called it can end.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "launch/launcher.h"
+#include "launch/local_env.h"
+#include "launch/local_keeper.h"
+#include "launch/local_machine.h"
+#include "util/argv.h"
+#include "util/child.h"
+#include "util/fs.h"
+#include "wireup/pmix_server.h"
+
+extern char **environ;
+
+#define SERVER_EVENT UINT32_MAX /* in epoll's data, where workers have their rank */
+
+struct group {
+    int n, running; /* workers, and how many of them are not reaped yet */
+    struct child *workers;
+    struct keeper *keeper;
+    struct pmix_server *server;
+    int epoll_fd;
+    bool ending; /* all have been killed: how they end now says nothing */
+    struct launch_outcome outcome;
+};
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+static bool local_usable(void)
+{
+    return true;
+}
+
+static int local_resources(const struct scaling_config *scaling, struct resources *out,
+                           struct error *err)
+{
+    (void)scaling;
+    return machine_resources(out, err);
+}
+
+static int local_command(const struct launch_spec *spec, char ***argv,
+                         struct error *err)
+{
+    *argv = NULL;
+    return argv_append_all(argv, spec->argv, err);
+}
+
+/* ---- Watch -------------------------------------------------------------------------
+ */
+
+static int local_fd(const struct group *g)
+{
+    return g->epoll_fd;
+}
+
+static int group_end(struct group *g, struct error *err)
+{
+    int rc = 0;
+
+    g->ending = true;
+    for (int i = 0; i < g->n; i++)
+        if (child_signal_group(&g->workers[i], SIGKILL, rc ? NULL : err) < 0)
+            rc = -1;
+    return rc;
+}
+
+/* The first failure is the one that is told; what follows is its consequence. */
+static int group_fail(struct group *g, int rank, int exit_status, int sig,
+                      const char *detail, struct error *err)
+{
+    struct launch_outcome *o = &g->outcome;
+
+    if (g->ending)
+        return 0;
+    o->failed = true;
+    o->stopped = false;
+    o->rank = rank;
+    o->exit_status = exit_status;
+    o->signal = sig;
+    if (gethostname(o->host, sizeof o->host - 1) < 0)
+        o->host[0] = '\0';
+    snprintf(o->detail, sizeof o->detail, "%s", detail);
+    return group_end(g, err);
+}
+
+/* What the PMIx server has to tell. */
+static int server_listen(struct group *g, struct error *err)
+{
+    struct pmix_abort_call call;
+
+    switch (pmix_server_next(g->server, &call)) {
+    case PMIX_SERVER_QUIET:
+        return 0;
+    case PMIX_SERVER_ABORTED:
+        return group_fail(g, call.rank, call.status, 0, call.msg, err);
+    case PMIX_SERVER_DEAD:
+        epoll_ctl(g->epoll_fd, EPOLL_CTL_DEL, pmix_server_fd(g->server), NULL);
+        return group_fail(g, -1, 0, 0, "the PMIx server of this run has died", err);
+    }
+    return 0;
+}
+
+static int worker_ended(struct group *g, int rank, struct error *err)
+{
+    struct child *worker = &g->workers[rank];
+    pid_t pid = worker->pid;
+    bool gone;
+    int status;
+
+    if (pid <= 0)
+        return 0;
+    if (child_reap(worker, &gone, &status, err) < 0)
+        return -1;
+    if (!gone)
+        return 0;
+    g->running--;
+    keeper_forget(g->keeper, pid);
+    if (WIFSIGNALED(status))
+        return group_fail(g, rank, 0, WTERMSIG(status), "", err);
+    if (WEXITSTATUS(status) == EX_TEMPFAIL)
+        g->outcome.stopped = !g->outcome.failed;
+    else if (WEXITSTATUS(status) != 0)
+        return group_fail(g, rank, WEXITSTATUS(status), 0, "", err);
+    return 0;
+}
+
+static int local_advance(struct group *g, bool *done, struct launch_outcome *outcome,
+                         struct error *err)
+{
+    struct epoll_event events[64];
+    int n, rc = 0;
+
+    /* Events come in the order in which they happened: the first failure is first. */
+    do {
+        n = epoll_wait(g->epoll_fd, events, sizeof events / sizeof *events, 0);
+        if (server_listen(g, err) < 0)
+            rc = -1;
+        for (int i = 0; i < n; i++)
+            if (events[i].data.u32 != SERVER_EVENT &&
+                worker_ended(g, (int)events[i].data.u32, rc ? NULL : err) < 0)
+                rc = -1;
+    } while (rc == 0 && n > 0 && g->running > 0);
+    *done = g->running == 0;
+    *outcome = g->outcome;
+    return rc;
+}
+
+/* ---- Start -------------------------------------------------------------------------
+ */
+
+static int group_watch(struct group *g, int fd, uint32_t id, struct error *err)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = id};
+
+    if (epoll_ctl(g->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "cannot watch a worker: %s",
+                         strerror(errno));
+    return 0;
+}
+
+static struct group *group_create(int n, struct error *err)
+{
+    struct group *g = calloc(1, sizeof *g);
+
+    if (!g || !(g->workers = calloc((size_t)n, sizeof *g->workers))) {
+        free(g);
+        no_memory(err);
+        return NULL;
+    }
+    for (int i = 0; i < n; i++)
+        g->workers[i] = (struct child)CHILD_INIT;
+    g->n = n;
+    g->outcome.rank = -1;
+    g->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (g->epoll_fd < 0) {
+        error_set(err, RAYTRAIN_EFAILED, "cannot make an event descriptor: %s",
+                  strerror(errno));
+        launcher_local.destroy(g);
+        return NULL;
+    }
+    return g;
+}
+
+static int log_open(const char *dir, const char *stem, const char *ending,
+                    struct error *err)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    if ((size_t)snprintf(path, sizeof path, "%s/%s.%s", dir, stem, ending) >=
+        sizeof path)
+        return error_set(err, RAYTRAIN_ESTORAGE, "the path of a log is too long: %s",
+                         dir);
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    return fd < 0 ? fs_error(err, "open", path) : fd;
+}
+
+/* The pair of log files of a rank: its own, or, of many workers, the node's. */
+static int logs_open(const struct launch_spec *spec, int rank, struct child_spec *child,
+                     struct error *err)
+{
+    const struct placement *plan = spec->plan;
+    char stem[NAME_MAX + 1];
+
+    if (plan->workers > LAUNCHER_RANK_LOGS_MAX)
+        snprintf(stem, sizeof stem, "node-%s", plan->nodes[0].name);
+    else
+        snprintf(stem, sizeof stem, "rank-%05d", rank);
+    child->out = log_open(spec->log_dir, stem, "out", err);
+    if (child->out < 0)
+        return -1;
+    child->err = log_open(spec->log_dir, stem, "err", err);
+    if (child->err >= 0)
+        return 0;
+    close(child->out);
+    return -1;
+}
+
+static int worker_start(struct group *g, const struct launch_spec *spec, int rank,
+                        char *const *env, struct error *err)
+{
+    struct child_spec child = {.argv = spec->argv,
+                               .env = env,
+                               .in = -1,
+                               .own_session = true,
+                               .die_with_parent = true,
+                               .announce = keeper_socket(g->keeper)};
+    int rc;
+
+    if (logs_open(spec, rank, &child, err) < 0)
+        return -1;
+    rc = child_spawn(&child, &g->workers[rank], err);
+    close(child.out);
+    close(child.err);
+    if (rc < 0)
+        return -1;
+    g->running++;
+    return group_watch(g, g->workers[rank].pidfd, (uint32_t)rank, err);
+}
+
+static int workers_start(struct group *g, const struct launch_spec *spec,
+                         struct error *err)
+{
+    char **gpus = NULL;
+    size_t n_gpus = 0;
+    int rc = 0;
+
+    if (spec->plan->gpus_per_worker > 0)
+        rc = machine_gpus(getenv("CUDA_VISIBLE_DEVICES"), "/dev", &gpus, &n_gpus, err);
+    for (int rank = 0; rc == 0 && rank < g->n; rank++) {
+        char **env = NULL;
+
+        rc = local_env_make(environ, spec->plan, rank, gpus, n_gpus, &env, err);
+        if (rc == 0)
+            rc = pmix_server_worker_env(g->server, rank, &env, err);
+        if (rc == 0)
+            rc = worker_start(g, spec, rank, env, err);
+        argv_free(env);
+    }
+    argv_free(gpus);
+    return rc;
+}
+
+static int local_start(const struct launch_spec *spec, struct group **out,
+                       struct error *err)
+{
+    struct group *g = group_create(spec->plan->workers, err);
+
+    if (!g)
+        return -1;
+    if (keeper_start(&g->keeper, err) < 0 ||
+        pmix_server_start(g->n, keeper_dir(g->keeper), &g->server, err) < 0 ||
+        group_watch(g, pmix_server_fd(g->server), SERVER_EVENT, err) < 0 ||
+        workers_start(g, spec, err) < 0 || server_listen(g, err) < 0) {
+        launcher_local.destroy(g);
+        return -1;
+    }
+    *out = g;
+    return 0;
+}
+
+/* ---- End ---------------------------------------------------------------------------
+ */
+
+static int local_signal(struct group *g, int sig, struct error *err)
+{
+    int rc = 0;
+
+    for (int i = 0; i < g->n; i++)
+        if (child_signal(&g->workers[i], sig, rc ? NULL : err) < 0)
+            rc = -1;
+    return rc;
+}
+
+static int local_kill(struct group *g, struct error *err)
+{
+    if (g->ending || g->running == 0)
+        return 0;
+    return group_fail(g, -1, 0, SIGKILL, "killed on request", err);
+}
+
+static void local_destroy(struct group *g)
+{
+    int saved = errno;
+
+    if (!g)
+        return;
+    group_end(g, NULL);
+    for (int i = 0; i < g->n; i++)
+        child_clear(&g->workers[i]);
+    pmix_server_stop(g->server);
+    keeper_stop(g->keeper);
+    if (g->epoll_fd >= 0)
+        close(g->epoll_fd);
+    free(g->workers);
+    free(g);
+    errno = saved;
+}
+
+const struct launcher_ops launcher_local = {
+    .name = "local",
+    .usable = local_usable,
+    .resources = local_resources,
+    .command = local_command,
+    .start = local_start,
+    .fd = local_fd,
+    .advance = local_advance,
+    .signal = local_signal,
+    .kill = local_kill,
+    .destroy = local_destroy,
+};

@@ -1,0 +1,218 @@
+/* local_keeper.c - see local_keeper.h. */
+#include "config.h"
+
+#include "launch/local_keeper.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util/fs.h"
+
+struct keeper {
+    pid_t pid;
+    int socket; /* ours alone: when we are gone the keeper reads the end */
+    char dir[PATH_MAX];
+};
+
+/* What the keeper says first. */
+struct keeper_hello {
+    int failed; /* errno of mkdtemp; 0: dir is there */
+    char dir[PATH_MAX];
+};
+
+/* ---- In the keeper -----------------------------------------------------------------
+ */
+
+struct group_list {
+    pid_t *pids;
+    size_t n, room;
+};
+
+static void groups_add(struct group_list *list, pid_t pid)
+{
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 64;
+        pid_t *grown = realloc(list->pids, room * sizeof *grown);
+
+        if (!grown) /* the workers still have their parent-death signal */
+            return;
+        list->pids = grown;
+        list->room = room;
+    }
+    list->pids[list->n++] = pid;
+}
+
+static void groups_remove(struct group_list *list, pid_t pid)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->pids[i] == pid) {
+            list->pids[i] = list->pids[--list->n];
+            return;
+        }
+}
+
+/* A message is one pid_t: a new group, or, negative, one that is gone. */
+static void groups_follow(struct group_list *list, int fd)
+{
+    pid_t pid;
+    ssize_t got;
+
+    while ((got = recv(fd, &pid, sizeof pid, 0)) != 0) {
+        if (got < 0 && errno != EINTR)
+            break;
+        if (got != (ssize_t)sizeof pid)
+            continue;
+        if (pid > 1)
+            groups_add(list, pid);
+        else if (pid < -1)
+            groups_remove(list, -pid);
+    }
+}
+
+/* Hold nothing of the parent's: no pipe of the user's must stay open because of us. */
+static void keeper_detach(int fd)
+{
+    static const int deaf_to[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+                                  SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM};
+    sigset_t none;
+
+    for (size_t i = 0; i < sizeof deaf_to / sizeof *deaf_to; i++)
+        signal(deaf_to[i], SIG_IGN);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setsid();
+    prctl(PR_SET_NAME, "raytrain-keeper");
+    dup2(fd, STDIN_FILENO);
+    close_range(STDIN_FILENO + 1, ~0U, 0);
+    if (chdir("/") < 0)
+        _exit(1);
+}
+
+static void hello_make(struct keeper_hello *hello)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    if (!tmp || tmp[0] != '/')
+        tmp = "/tmp";
+    if ((size_t)snprintf(hello->dir, sizeof hello->dir, "%s/raytrain-XXXXXX", tmp) >=
+        sizeof hello->dir)
+        hello->failed = ENAMETOOLONG;
+    else if (!mkdtemp(hello->dir))
+        hello->failed = errno;
+}
+
+static void keeper_main(int fd) __attribute__((noreturn));
+
+static void keeper_main(int fd)
+{
+    struct keeper_hello hello = {.failed = 0};
+    struct group_list groups = {NULL, 0, 0};
+
+    keeper_detach(fd);
+    hello_make(&hello);
+    send(STDIN_FILENO, &hello, sizeof hello, MSG_NOSIGNAL);
+    if (hello.failed)
+        _exit(1);
+    groups_follow(&groups, STDIN_FILENO);
+    for (size_t i = 0; i < groups.n; i++)
+        kill(-groups.pids[i], SIGKILL);
+    fs_remove_tree(hello.dir, NULL);
+    _exit(0);
+}
+
+/* ---- In its parent -----------------------------------------------------------------
+ */
+
+static int keeper_greet(struct keeper *k, struct error *err)
+{
+    struct keeper_hello hello;
+    ssize_t got;
+
+    do
+        got = recv(k->socket, &hello, sizeof hello, 0);
+    while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)sizeof hello)
+        return error_set(err, RAYTRAIN_EFAILED,
+                         "the process that cleans up after the workers has died");
+    if (hello.failed)
+        return error_set(err, RAYTRAIN_ESTORAGE,
+                         "cannot make the directory %s: %s: point TMPDIR to a place "
+                         "where you may write",
+                         hello.dir, strerror(hello.failed));
+    memcpy(k->dir, hello.dir, sizeof k->dir);
+    return 0;
+}
+
+int keeper_start(struct keeper **out, struct error *err)
+{
+    struct keeper *k = calloc(1, sizeof *k);
+    int ends[2];
+
+    if (!k)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+        error_set(err, RAYTRAIN_EFAILED, "cannot make a socket pair: %s",
+                  strerror(errno));
+        free(k);
+        return -1;
+    }
+    k->socket = ends[0];
+    k->pid = fork();
+    if (k->pid == 0)
+        keeper_main(ends[1]);
+    if (k->pid < 0)
+        error_set(err, RAYTRAIN_ENOMEM, "cannot start another process: %s",
+                  strerror(errno));
+    close(ends[1]);
+    if (k->pid < 0 || keeper_greet(k, err) < 0) {
+        keeper_stop(k);
+        return -1;
+    }
+    *out = k;
+    return 0;
+}
+
+const char *keeper_dir(const struct keeper *k)
+{
+    return k->dir;
+}
+
+int keeper_socket(const struct keeper *k)
+{
+    return k->socket;
+}
+
+void keeper_forget(const struct keeper *k, pid_t group)
+{
+    pid_t message = -group;
+
+    /* A keeper that was killed needs no news. */
+    if (send(k->socket, &message, sizeof message, MSG_NOSIGNAL) < 0)
+        return;
+}
+
+void keeper_stop(struct keeper *k)
+{
+    int saved = errno;
+
+    if (!k)
+        return;
+    if (k->dir[0])
+        fs_remove_tree(k->dir, NULL);
+    if (k->pid > 0) {
+        kill(k->pid, SIGKILL);
+        while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    close(k->socket);
+    free(k);
+    errno = saved;
+}
