@@ -14,3 +14,17 @@ libshared_la_SOURCES += \
 	src/config/train_config.c src/config/train_config.h \
 	src/config/options.c src/config/options.h \
 	src/config/worker_env.c src/config/worker_env.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += t/unit/test_config
+TESTS += t/unit/test_config
+t_unit_test_config_SOURCES = t/unit/test_config.c
+t_unit_test_config_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_config_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_options
+TESTS += t/unit/test_options
+t_unit_test_options_SOURCES = t/unit/test_options.c
+t_unit_test_options_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_options_LDADD = libshared.la $(CMOCKA_LIBS)
+endif

@@ -88,7 +88,7 @@ static const struct flag flags[] = {
     {"resume", 0, "[=CHECKPOINT]", "continue the run, or start from a checkpoint",
      .act = act_resume},
     {"fresh", 0, NULL, "set an existing run aside and start anew", TRUTH(fresh)},
-    {"max-failures", 0, "N", "restarts after failures (default 0, -1: no limit)",
+    {"max-failures", 0, "N", "restarts after failures (-1: no limit)",
      .key = "run_config.failure_config.max_failures"},
     {"keep", 0, "N", "checkpoints to keep (default 0: all)",
      .key = "run_config.checkpoint_config.num_to_keep"},

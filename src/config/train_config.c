@@ -230,28 +230,45 @@ static int key_nodes(const char *key, struct config_node *root,
     return rc;
 }
 
+/* Blanks around the key and before the value are not part of them. */
+static int assignment_split(const char *assignment, char **key, const char **value,
+                            const struct config_where *where)
+{
+    const char *equals = strchr(assignment, '=');
+    char quoted[QUOTE_TEXT_MAX];
+    size_t n;
+
+    if (!equals)
+        return config_fail(where, NULL, RAYTRAIN_EINVAL,
+                           "%s has no '='; write --set KEY=VALUE",
+                           quote(assignment, quoted));
+    *value = equals + 1 + strspn(equals + 1, " \t");
+    assignment += strspn(assignment, " \t");
+    for (n = (size_t)(equals - assignment); n && strchr(" \t", assignment[n - 1]);)
+        n--;
+    *key = strndup(assignment, n);
+    return *key ? 0 : config_fail_memory(where);
+}
+
 int train_config_set(struct train_config *cfg, const char *assignment,
                      struct error *err)
 {
     struct config_where where = {.source = "--set", .err = err};
-    const char *equals = strchr(assignment, '=');
-    struct config_node root, *value;
-    char *key, quoted[QUOTE_TEXT_MAX];
-    int rc = -1;
+    struct config_node root, *node;
+    const char *value = NULL;
+    char *key;
+    int rc;
 
-    if (!equals)
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "--set: %s has no '='; write --set KEY=VALUE",
-                         quote(assignment, quoted));
-    if (!(key = strndup(assignment, (size_t)(equals - assignment))))
-        return config_fail_memory(&where);
-    if (!key_nodes(key, &root, &value, &where)) {
-        rc = config_file_parse_value(equals + 1, value, &where);
-        if (!rc)
-            rc = tree_merge(cfg, &root, "--set", err);
-        config_node_clear(&root);
-    }
+    if (assignment_split(assignment, &key, &value, &where))
+        return -1;
+    rc = key_nodes(key, &root, &node, &where);
     free(key);
+    if (rc)
+        return -1;
+    rc = config_file_parse_value(value, node, &where);
+    if (!rc)
+        rc = tree_merge(cfg, &root, where.source, err);
+    config_node_clear(&root);
     return rc;
 }
 
