@@ -3,10 +3,10 @@
  * atomically, restored by any number of ranks.
  *
  * Rank 0 lays the file out with serial HDF5 (contiguous datasets, early allocation, no
- * fill), so every dataset has a fixed file offset; all ranks pwrite their bytes at those
- * offsets; checksums and the completeness mark lie in datasets of known offset too and
- * are pwritten last. So HDF5 is called by one rank, in the caller's thread, and the file
- * is what h5dump, h5ls and h5py expect. The schema: raytrain-format(5).
+ * fill), so every dataset has a fixed file offset; all ranks pwrite their bytes at
+ * those offsets; checksums and the completeness mark lie in datasets of known offset
+ * too and are pwritten last. So HDF5 is called by one rank, in the caller's thread, and
+ * the file is what h5dump, h5ls and h5py expect. The schema: raytrain-format(5).
  */
 #ifndef RAYTRAIN_STORE_CHECKPOINT_H
 #define RAYTRAIN_STORE_CHECKPOINT_H
@@ -29,7 +29,7 @@ struct checkpoint_meta {
     int world_size;
     int attempt;
     double time_total_s;
-    int64_t timestamp; /* Unix time, seconds */
+    int64_t timestamp;                       /* Unix time, seconds */
     const struct checkpoint_metric *metrics; /* the report's means */
     size_t n_metrics;
 };
@@ -46,9 +46,9 @@ int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char 
 /* A name that a user may use. RAYTRAIN_EINVAL with the reason. */
 int checkpoint_check_name(const char *name, struct error *err);
 /*
- * COLLECTIVE over comm. Publish at `path` by the protocol of DESIGN §7. All ranks return
- * the same. On failure nothing under a final name has changed and no temporary is left
- * (unless the process died).
+ * COLLECTIVE over comm. Publish at `path` by the protocol of DESIGN §7. All ranks
+ * return the same. On failure nothing under a final name has changed and no temporary
+ * is left (unless the process died).
  */
 int checkpoint_save(raytrain_checkpoint *ck, struct comm *comm,
                     const struct checkpoint_meta *meta, const char *path,
@@ -57,9 +57,9 @@ void checkpoint_destroy(raytrain_checkpoint *ck); /* either kind; NULL is fine *
 
 /* -- read -- */
 /*
- * COLLECTIVE. Rank 0 reads the index and broadcasts it; all ranks verify the checksums of
- * a part each. RAYTRAIN_ECORRUPT (not complete, truncated, which dataset is damaged),
- * RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE. All ranks return the same.
+ * COLLECTIVE. Rank 0 reads the index and broadcasts it; all ranks verify the checksums
+ * of a part each. RAYTRAIN_ECORRUPT (not complete, truncated, which dataset is
+ * damaged), RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE. All ranks return the same.
  */
 int checkpoint_open(struct comm *comm, const char *path, raytrain_checkpoint **out,
                     struct error *err);

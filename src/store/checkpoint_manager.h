@@ -10,12 +10,13 @@
 
 struct checkpoint_entry {
     int64_t iteration;
-    double score;   /* NaN: has none */
+    double score; /* NaN: has none */
     bool has_score;
 };
 
-/* Pure: mark in drop[i] the entries (sorted by iteration) that retention deletes. NaN and
- * missing scores rank lowest, ties go to the newer, the newest and the best stay. */
+/* Pure: mark in drop[i] the entries (sorted by iteration) that retention deletes. NaN
+ * and missing scores rank lowest, ties go to the newer, the newest and the best stay.
+ */
 void checkpoint_retention(const struct checkpoint_entry *entries, size_t n,
                           const struct checkpoint_config *cfg, bool *drop);
 
@@ -24,22 +25,24 @@ int checkpoint_manager_list(const char *run_dir, int64_t **iterations, size_t *n
                             struct error *err);
 
 /*
- * COLLECTIVE. The newest checkpoint of RUN that opens and verifies; *out NULL if there is
- * none. Each one that was passed over is told to `note` (rank 0 only; may be NULL) with
- * its reason. RAYTRAIN_ECORRUPT where there are checkpoints but none is valid.
+ * COLLECTIVE. The newest checkpoint of RUN that opens and verifies; *out NULL if there
+ * is none. Each one that was passed over is told to `note` (rank 0 only; may be NULL)
+ * with its reason. RAYTRAIN_ECORRUPT where there are checkpoints but none is valid.
  */
 int checkpoint_manager_latest(struct comm *comm, const char *run_dir,
                               void (*note)(void *arg, const char *text), void *arg,
                               raytrain_checkpoint **out, struct error *err);
 
-/* Rank 0, after a publish: apply retention; removes stale temporaries of dead attempts at
- * the first call. A failed delete is not an error of the run: it is told to `note`. */
+/* Rank 0, after a publish: apply retention; removes stale temporaries of dead attempts
+ * at the first call. A failed delete is not an error of the run: it is told to `note`.
+ */
 int checkpoint_manager_prune(const char *run_dir, const struct checkpoint_config *cfg,
                              void (*note)(void *arg, const char *text), void *arg,
                              struct error *err);
 
-/* Best by score (newest without a score attribute) and newest, for the Result: malloc'ed
- * paths, NULL if there is none. Serial; trusts completeness marks, does not verify. */
+/* Best by score (newest without a score attribute) and newest, for the Result:
+ * malloc'ed paths, NULL if there is none. Serial; trusts completeness marks, does not
+ * verify. */
 int checkpoint_manager_best(const char *run_dir, const struct checkpoint_config *cfg,
                             char **best, char **latest, struct error *err);
 

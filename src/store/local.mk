@@ -1,3 +1,31 @@
 libshared_la_SOURCES += \
-	src/store/run_dir.h src/store/checkpoint.h src/store/checkpoint_manager.h \
-	src/store/metrics.h
+	src/store/h5.c src/store/h5.h \
+	src/store/h5_image.c src/store/h5_image.h \
+	src/store/name_map.c src/store/name_map.h \
+	src/store/slab.c src/store/slab.h src/store/slab_io.c \
+	src/store/checkpoint.c src/store/checkpoint.h \
+	src/store/checkpoint_impl.h src/store/checkpoint_format.h \
+	src/store/checkpoint_plan.c src/store/checkpoint_layout.c \
+	src/store/checkpoint_save.c src/store/checkpoint_extents.c \
+	src/store/checkpoint_index.c src/store/checkpoint_open.c \
+	src/store/checkpoint_get.c \
+	src/store/checkpoint_manager.h \
+	src/store/metrics.h \
+	src/store/run_dir.h
+
+if HAVE_CMOCKA
+THREAD_COMM = t/unit/thread_comm.c t/unit/thread_comm.h
+SCRATCH = t/unit/scratch.c t/unit/scratch.h
+
+check_PROGRAMS += t/unit/test_slab
+TESTS += t/unit/test_slab
+t_unit_test_slab_SOURCES = t/unit/test_slab.c
+t_unit_test_slab_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_slab_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_checkpoint
+TESTS += t/unit/test_checkpoint
+t_unit_test_checkpoint_SOURCES = t/unit/test_checkpoint.c $(THREAD_COMM) $(SCRATCH)
+t_unit_test_checkpoint_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_checkpoint_LDADD = libshared.la $(CMOCKA_LIBS)
+endif

@@ -12,21 +12,23 @@
 #include "util/error.h"
 
 struct run_dir {
-    char *path; /* absolute */
+    char *path;  /* absolute */
     int lock_fd; /* -1: not locked */
 };
 
 enum run_dir_mode {
     RUN_DIR_NEW,    /* it must not exist: the error names --resume and --fresh */
     RUN_DIR_RESUME, /* continue, or create */
-    RUN_DIR_FRESH   /* what exists is renamed to RUN.N (the first free N), never deleted */
+    RUN_DIR_FRESH   /* what exists is renamed to RUN.N (the first free N), never deleted
+                     */
 };
 
 /* Create or enter STORAGE/NAME and lock it (fcntl; the lock dies with the process). The
  * name is one path component: no '/', not "." or "..", 1..200 bytes, no control
  * characters. *existed says whether there was a run to continue; *set_aside (malloc'ed,
  * may be NULL) where a fresh start moved the old one. RAYTRAIN_ESTORAGE with path and
- * cause; RAYTRAIN_EINVAL for names; a locked run names the holder's host, pid and time. */
+ * cause; RAYTRAIN_EINVAL for names; a locked run names the holder's host, pid and time.
+ */
 int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
                   struct run_dir *dir, bool *existed, char **set_aside,
                   struct error *err);

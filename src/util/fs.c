@@ -13,44 +13,38 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/quote.h"
+
 /* ---- Texts ------------------------------------------------------------------------
  */
 
-/* Bytes of the UTF-8 sequence at s that a terminal may see; 0 if it may not. */
-static size_t printable_length(const unsigned char *s)
+/* Bytes of the character at s that a terminal may see; 0 if it may not. */
+static int printable_length(const char *s)
 {
-    size_t n = s[0] < 0x80                    ? 1
-               : s[0] >= 0xc2 && s[0] <= 0xdf ? 2
-               : (s[0] & 0xf0) == 0xe0        ? 3
-               : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4
-                                              : 0;
+    const unsigned char *u = (const unsigned char *)s;
+    int n = utf8_length(s);
 
-    if (n == 1 && (s[0] < 0x20 || s[0] == 0x7f))
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0) /* C1 control characters */
-        return 0;
+    if (u[0] < 0x20 || u[0] == 0x7f || (u[0] == 0xc2 && u[1] < 0xa0))
+        return 0; /* control characters, those beyond ASCII too */
     return n;
 }
 
 char *fs_printable(const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
+    const char *s = text;
     char *out = malloc(4 * strlen(text) + 1);
     char *o = out;
 
     if (!out)
         return NULL;
     while (*s) {
-        size_t n = printable_length(s);
+        int n = printable_length(s);
 
         if (n == 0) {
-            o += sprintf(o, "\\x%02x", *s++);
+            o += sprintf(o, "\\x%02x", (unsigned char)*s++);
             continue;
         }
-        memcpy(o, s, n);
+        memcpy(o, s, (size_t)n);
         o += n;
         s += n;
     }

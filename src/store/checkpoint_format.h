@@ -1,0 +1,101 @@
+/*
+ * checkpoint_format.h - a checkpoint file byte by byte, as raytrain-format(5) tells it.
+ *
+ *   0 ..4095   the user block (struct file_head): magic, length of the file, where the
+ *              tables lie, checksums, completeness mark. Written last of all.
+ *   4096 ..    an HDF5 file: the tensors as contiguous datasets; below /raytrain the
+ *              tables, which are HDF5 datasets too:
+ *                report   one struct report_record
+ *                metrics  struct metric_record each
+ *                tensors  name (file_head.name_bytes, NUL-padded), struct tensor_record
+ *                parts    struct part_record: a slab that was written by one rank, or
+ *                         a replicated tensor as a whole
+ *                hashes   XXH3-64 of each chunk of each part
+ *
+ * A part is a stream (slab.h) cut into chunks of file_head.chunk_bytes; the last one is
+ * what is left. A reader needs the head and the tables alone, and no HDF5. Two
+ * checksums protect them: one the head, one every byte behind the head that is no
+ * tensor's. So every byte of the file is under some checksum.
+ *
+ * All numbers are little-endian.
+ */
+#ifndef RAYTRAIN_STORE_CHECKPOINT_FORMAT_H
+#define RAYTRAIN_STORE_CHECKPOINT_FORMAT_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "include/raytrain.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "checkpoints are written as memory is: this needs a little-endian machine"
+#endif
+
+#define FORMAT_NAME       "raytrain-checkpoint"
+#define FORMAT_VERSION    1
+#define HEAD_BYTES        4096u
+#define HEAD_MAGIC        "raytrain\r\n\x1a\nckpt" /* 16 bytes with two NULs */
+#define HEAD_COMPLETE     "complete"
+#define CHUNK_BYTES       (1u << 20)
+#define TENSOR_NAME_MAX   1023 /* bytes of a whole name, all its parts */
+#define TENSOR_NAME_WIDTH 1024 /* so that is the most a file may say */
+#define DTYPE_STRING      64u  /* beside raytrain_dtype: a NUL-terminated string */
+#define TABLE_REPORT      "raytrain/report"
+#define TABLE_METRICS     "raytrain/metrics"
+#define TABLE_TENSORS     "raytrain/tensors"
+#define TABLE_PARTS       "raytrain/parts"
+#define TABLE_HASHES      "raytrain/hashes"
+#define METRIC_NAME_BYTES (RAYTRAIN_NAME_MAX + 1)
+
+struct file_head {
+    char magic[16];
+    uint32_t version;
+    uint32_t head_bytes;
+    uint64_t file_bytes;
+    uint64_t chunk_bytes;
+    uint64_t name_bytes; /* width of the names in the table of tensors */
+    uint64_t n_metrics, n_tensors, n_parts, n_hashes;
+    /* Offsets of the tables in the file; 0 for one without rows. */
+    uint64_t report_at, metrics_at, tensors_at, parts_at, hashes_at;
+    uint64_t metadata_hash; /* XXH3-64: all behind the head but the tensors' bytes */
+    char mark[8];           /* HEAD_COMPLETE once everything else is durable */
+    char text[3952];        /* says to a person what this is; NUL-padded */
+    uint64_t head_hash;     /* XXH3-64 of the head before this field */
+};
+static_assert(sizeof(struct file_head) == HEAD_BYTES, "the head fills the user block");
+
+struct report_record {
+    int64_t training_iteration;
+    int64_t timestamp;
+    double time_total_s;
+    int32_t world_size;
+    int32_t attempt;
+    char run_name[256];
+};
+static_assert(sizeof(struct report_record) == 288, "no padding");
+
+struct metric_record {
+    char name[METRIC_NAME_BYTES];
+    double value;
+};
+static_assert(sizeof(struct metric_record) == 264, "no padding");
+
+struct tensor_record {
+    uint32_t dtype; /* raytrain_dtype or DTYPE_STRING */
+    uint32_t ndim;
+    uint64_t shape[RAYTRAIN_MAX_DIMS]; /* 0 beyond ndim */
+    uint64_t offset;                   /* in the file; 0 for an empty tensor */
+    uint64_t bytes;
+    uint64_t first_part, n_parts;
+};
+static_assert(sizeof(struct tensor_record) == 104, "no padding");
+
+struct part_record {
+    uint64_t tensor; /* row of the table of tensors */
+    uint64_t start[RAYTRAIN_MAX_DIMS];
+    uint64_t count[RAYTRAIN_MAX_DIMS];
+    uint64_t first_hash, n_hashes;
+};
+static_assert(sizeof(struct part_record) == 152, "no padding");
+
+#endif

@@ -1,0 +1,185 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/slab.h"
+
+static void bytes_do_not_overflow(void **state)
+{
+    static const struct {
+        int ndim;
+        uint64_t shape[8], element;
+        int rc;
+        uint64_t bytes;
+    } rows[] = {
+        {0, {0}, 4, 0, 4},
+        {1, {0}, 4, 0, 0},
+        {2, {3, 5}, 8, 0, 120},
+        {1, {UINT64_MAX}, 1, -1, 0},
+        {1, {1ull << 62}, 2, -1, 0},
+        {1, {1ull << 61}, 2, 0, 1ull << 62},
+        {3, {1ull << 32, 1ull << 32, 1}, 1, -1, 0},
+        {3, {1ull << 32, 0, 1ull << 32}, 1, -1, 0}, /* its strides would not fit */
+        {3, {1ull << 20, 0, 7}, 1, 0, 0},
+        {9, {1}, 1, -1, 0},
+        {-1, {1}, 1, -1, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t bytes = 0;
+
+        assert_int_equal(
+            slab_tensor_bytes(rows[i].ndim, rows[i].shape, rows[i].element, &bytes),
+            rows[i].rc);
+        if (rows[i].rc == 0)
+            assert_int_equal(bytes, rows[i].bytes);
+    }
+}
+
+static void check_keeps_within(void **state)
+{
+    const uint64_t shape[] = {4, 6};
+    struct error err;
+
+    (void)state;
+    assert_int_equal(slab_check(2, shape, &(raytrain_slab){{0, 0}, {4, 6}}, &err), 0);
+    assert_int_equal(slab_check(2, shape, &(raytrain_slab){{4, 0}, {0, 6}}, &err), 0);
+    assert_int_equal(slab_check(2, shape, &(raytrain_slab){{1, 0}, {4, 6}}, &err), -1);
+    assert_int_equal(slab_check(2, shape, &(raytrain_slab){{0, 7}, {1, 0}}, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_int_equal(
+        slab_check(2, shape, &(raytrain_slab){{0, 2}, {1, UINT64_MAX - 1}}, &err), -1);
+    assert_non_null(strstr(err.text, "axis 1"));
+}
+
+/* Every position of a slab's stream, against counting coordinates by hand. */
+static void runs_find_every_byte(void **state)
+{
+    const uint64_t shape[] = {3, 4, 5};
+    const uint64_t element = 2;
+
+    (void)state;
+    for (uint64_t s = 0; s < 3 * 4 * 5; s++) {
+        for (uint64_t c = 0; c < 3 * 4 * 5; c++) {
+            raytrain_slab slab = {{s / 20, s / 5 % 4, s % 5},
+                                  {c / 20 + 1, c / 5 % 4 + 1, c % 5 + 1}};
+            struct slab_runs runs;
+            uint64_t position = 0, left;
+
+            if (slab_check(3, shape, &slab, NULL) < 0)
+                continue;
+            slab_runs_init(&runs, 3, shape, element, &slab);
+            for (uint64_t i = 0; i < slab.count[0]; i++)
+                for (uint64_t j = 0; j < slab.count[1]; j++)
+                    for (uint64_t k = 0; k < slab.count[2]; k++) {
+                        uint64_t at =
+                            (((slab.start[0] + i) * 4 + slab.start[1] + j) * 5 +
+                             slab.start[2] + k) *
+                            element;
+
+                        assert_int_equal(slab_runs_at(&runs, position, &left), at);
+                        assert_int_equal(slab_runs_at(&runs, position + 1, &left),
+                                         at + 1);
+                        position += element;
+                    }
+            assert_int_equal(runs.bytes, position);
+        }
+    }
+}
+
+static void runs_are_as_long_as_can_be(void **state)
+{
+    const uint64_t shape[] = {10, 4, 5};
+    static const struct {
+        raytrain_slab slab;
+        uint64_t run, bytes;
+    } rows[] = {
+        {{{0, 0, 0}, {10, 4, 5}}, 200, 200}, {{{2, 0, 0}, {3, 4, 5}}, 60, 60},
+        {{{2, 1, 0}, {3, 2, 5}}, 10, 30},    {{{2, 1, 1}, {1, 1, 3}}, 3, 3},
+        {{{0, 0, 1}, {10, 4, 3}}, 3, 120},   {{{0, 0, 0}, {0, 4, 5}}, 1, 0},
+    };
+    struct slab_runs runs;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        slab_runs_init(&runs, 3, shape, 1, &rows[i].slab);
+        assert_int_equal(runs.bytes, rows[i].bytes);
+        assert_int_equal(runs.run_bytes, rows[i].run);
+    }
+    slab_runs_init(&runs, 0, NULL, 8, &(raytrain_slab){{0}, {0}});
+    assert_int_equal(runs.bytes, 8);
+}
+
+static void cover_table(void **state)
+{
+    static const struct {
+        int ndim;
+        uint64_t shape[3];
+        size_t n;
+        raytrain_slab slab[4];
+        const char *says; /* NULL: fine */
+    } rows[] = {
+        {1, {10}, 2, {{{0}, {5}}, {{5}, {5}}}, NULL},
+        {1, {10}, 2, {{{5}, {5}}, {{0}, {5}}}, NULL},
+        {1, {10}, 2, {{{0}, {6}}, {{5}, {5}}}, "ranks 0 and 1 overlap"},
+        {1, {10}, 2, {{{0}, {4}}, {{5}, {5}}}, "9 of 10"},
+        {1, {10}, 0, {{{0}, {0}}}, "0 of 10"},
+        {1, {0}, 0, {{{0}, {0}}}, NULL},
+        {2, {4, 4}, 2, {{{0, 0}, {4, 1}}, {{0, 1}, {4, 3}}}, NULL},
+        /* four quarters; then with one moved over another: same volume */
+        {2,
+         {4, 4},
+         4,
+         {{{0, 0}, {2, 2}}, {{0, 2}, {2, 2}}, {{2, 0}, {2, 2}}, {{2, 2}, {2, 2}}},
+         NULL},
+        {2,
+         {4, 4},
+         4,
+         {{{0, 0}, {2, 2}}, {{0, 2}, {2, 2}}, {{2, 0}, {2, 2}}, {{1, 1}, {2, 2}}},
+         "ranks 0 and 3 overlap"},
+        /* a windmill: no axis cuts it straight through */
+        {2,
+         {3, 3},
+         4,
+         {{{0, 0}, {1, 2}}, {{0, 2}, {2, 1}}, {{2, 1}, {1, 2}}, {{1, 0}, {2, 1}}},
+         "8 of 9"},
+        {0, {0}, 1, {{{0}, {0}}}, NULL},
+        {0, {0}, 2, {{{0}, {0}}, {{0}, {0}}}, "overlap"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct slab_piece pieces[4];
+        struct error err;
+        int rc;
+
+        for (size_t k = 0; k < rows[i].n; k++)
+            pieces[k] = (struct slab_piece){(int)k, rows[i].slab[k]};
+        rc = slab_cover("w", rows[i].ndim, rows[i].shape, pieces, rows[i].n, &err);
+        assert_int_equal(rc, rows[i].says ? -1 : 0);
+        if (rows[i].says) {
+            assert_int_equal(err.code, RAYTRAIN_EINVAL);
+            assert_non_null(strstr(err.text, rows[i].says));
+            assert_non_null(strstr(err.text, "'w'"));
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_do_not_overflow),
+        cmocka_unit_test(check_keeps_within),
+        cmocka_unit_test(runs_find_every_byte),
+        cmocka_unit_test(runs_are_as_long_as_can_be),
+        cmocka_unit_test(cover_table),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,186 @@
+#include "config.h"
+
+#include "thread_comm.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the ranks of one group share. A collective is: everyone leaves a pointer, wait,
+ * read the others', wait. */
+struct group {
+    pthread_barrier_t barrier;
+    int size;
+    void *buf[THREAD_COMM_MAX];
+    size_t n[THREAD_COMM_MAX];
+};
+
+struct rank {
+    struct comm comm; /* first */
+    struct group *group;
+    int (*body)(struct comm *comm, void *arg);
+    void *arg;
+    int rc;
+};
+
+static struct group *group_of(struct comm *c)
+{
+    return ((struct rank *)(void *)c)->group;
+}
+
+static void group_wait(struct group *g)
+{
+    pthread_barrier_wait(&g->barrier);
+}
+
+static void double_combine(double *a, double b, enum comm_op op)
+{
+    if (op == COMM_SUM)
+        *a += b;
+    else if ((op == COMM_MIN && b < *a) || (op == COMM_MAX && b > *a))
+        *a = b;
+}
+
+static void int_combine(int64_t *a, int64_t b, enum comm_op op)
+{
+    if (op == COMM_SUM)
+        *a += b;
+    else if ((op == COMM_MIN && b < *a) || (op == COMM_MAX && b > *a))
+        *a = b;
+}
+
+static int thread_allreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
+                            enum comm_op op, struct error *err)
+{
+    struct group *g = group_of(c);
+    size_t bytes = n * comm_type_size(type);
+    char *sum = malloc(bytes + 1);
+
+    if (!sum || (type != COMM_INT64 && type != COMM_FLOAT64))
+        abort();
+    (void)err;
+    g->buf[c->rank] = buf;
+    group_wait(g);
+    memcpy(sum, g->buf[0], bytes);
+    for (int r = 1; r < g->size; r++)
+        for (size_t i = 0; i < n; i++) {
+            if (type == COMM_INT64)
+                int_combine((int64_t *)(void *)sum + i, ((int64_t *)g->buf[r])[i], op);
+            else
+                double_combine((double *)(void *)sum + i, ((double *)g->buf[r])[i], op);
+        }
+    group_wait(g);
+    memcpy(buf, sum, bytes);
+    free(sum);
+    return 0;
+}
+
+static int thread_bcast(struct comm *c, void *buf, size_t n_bytes, int root,
+                        struct error *err)
+{
+    struct group *g = group_of(c);
+
+    (void)err;
+    g->buf[c->rank] = buf;
+    g->n[c->rank] = n_bytes;
+    group_wait(g);
+    if (g->n[root] != n_bytes)
+        abort(); /* the ranks are not in the same collective */
+    if (c->rank != root && n_bytes > 0)
+        memcpy(buf, g->buf[root], n_bytes);
+    group_wait(g);
+    return 0;
+}
+
+static int thread_allgather(struct comm *c, const void *send, size_t n_bytes,
+                            void *recv, struct error *err)
+{
+    struct group *g = group_of(c);
+
+    (void)err;
+    g->buf[c->rank] = (void *)send;
+    group_wait(g);
+    for (int r = 0; r < g->size; r++)
+        memcpy((char *)recv + (size_t)r * n_bytes, g->buf[r], n_bytes);
+    group_wait(g);
+    return 0;
+}
+
+static int thread_gatherv(struct comm *c, const void *send, size_t n_bytes, void **recv,
+                          size_t *sizes, int root, struct error *err)
+{
+    struct group *g = group_of(c);
+    size_t total = 0;
+
+    (void)err;
+    g->buf[c->rank] = (void *)send;
+    g->n[c->rank] = n_bytes;
+    group_wait(g);
+    *recv = NULL;
+    if (c->rank == root) {
+        char *to;
+
+        for (int r = 0; r < g->size; r++)
+            total += g->n[r];
+        *recv = to = malloc(total + 1);
+        for (int r = 0; r < g->size; r++) {
+            sizes[r] = g->n[r];
+            if (g->n[r] > 0)
+                memcpy(to, g->buf[r], g->n[r]);
+            to += g->n[r];
+        }
+    }
+    group_wait(g);
+    return 0;
+}
+
+static int thread_barrier(struct comm *c, struct error *err)
+{
+    (void)err;
+    group_wait(group_of(c));
+    return 0;
+}
+
+static const struct comm_ops THREAD_OPS = {
+    .name = "threads",
+    .allreduce = thread_allreduce,
+    .bcast = thread_bcast,
+    .allgather = thread_allgather,
+    .gatherv = thread_gatherv,
+    .barrier = thread_barrier,
+};
+
+static void *rank_main(void *arg)
+{
+    struct rank *r = arg;
+
+    r->rc = r->body(&r->comm, r->arg);
+    return NULL;
+}
+
+void thread_comm_run(int n, int (*body)(struct comm *comm, void *arg), void *arg,
+                     int *rc)
+{
+    struct rank ranks[THREAD_COMM_MAX];
+    pthread_t threads[THREAD_COMM_MAX];
+    struct group g = {.size = n};
+
+    if (n < 1 || n > THREAD_COMM_MAX ||
+        pthread_barrier_init(&g.barrier, NULL, (unsigned)n) != 0)
+        abort();
+    for (int r = n - 1; r >= 0; r--) {
+        ranks[r] = (struct rank){.comm = {&THREAD_OPS, r, n, NULL, NULL},
+                                 .group = &g,
+                                 .body = body,
+                                 .arg = arg};
+        if (r > 0 && pthread_create(&threads[r], NULL, rank_main, &ranks[r]) != 0)
+            abort();
+    }
+    rank_main(&ranks[0]);
+    for (int r = 1; r < n; r++)
+        pthread_join(threads[r], NULL);
+    for (int r = 0; rc && r < n; r++)
+        rc[r] = ranks[r].rc;
+    pthread_barrier_destroy(&g.barrier);
+}
