@@ -23,4 +23,10 @@ TESTS += t/unit/test_launch_local
 t_unit_test_launch_local_SOURCES = t/unit/test_launch_local.c
 t_unit_test_launch_local_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_launch_local_LDADD = liblauncher.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_local_machine
+TESTS += t/unit/test_local_machine
+t_unit_test_local_machine_SOURCES = t/unit/test_local_machine.c
+t_unit_test_local_machine_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_local_machine_LDADD = liblauncher.la $(CMOCKA_LIBS)
 endif

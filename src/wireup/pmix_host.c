@@ -172,6 +172,10 @@ static const struct setting {
 } settings[] = {
     /* A hash table in memory instead of files that both sides map. */
     {"PMIX_MCA_gds", "hash", true},
+    /* No search for PCI devices, disks, displays: reading the PCI configuration and
+     * loading plugins that ask the X server take longer than all the rest together. */
+    {"HWLOC_COMPONENTS", "-linux:pci,-linux:io", false},
+    {"HWLOC_PLUGINS_PATH", "/dev/null", false},
 };
 
 #define N_SETTINGS (sizeof settings / sizeof *settings)
@@ -271,8 +275,8 @@ static pmix_status_t worker_describe(void *list, int worker)
     return rc;
 }
 
-static pmix_status_t job_describe(void *list, const char *ranks,
-                                  const char *node_map, const char *proc_map)
+static pmix_status_t job_describe(void *list, const char *ranks, const char *node_map,
+                                  const char *proc_map)
 {
     uint32_t size = (uint32_t)host.n_workers, zero = 0, one = 1;
     pmix_status_t rc = PMIX_SUCCESS;
