@@ -18,7 +18,6 @@
  */
 struct raytrain_dataset {
     char *name;
-    void *owner;
     int rank, size;
     uint64_t seed;
     bool shuffle;
@@ -124,7 +123,6 @@ static raytrain_dataset *dataset_create(const struct dataset_config *cfg,
         free(ds);
         return NULL;
     }
-    ds->owner = env->owner;
     ds->rank = env->rank;
     ds->size = env->size;
     ds->seed = env->seed;
@@ -174,11 +172,6 @@ void dataset_close(raytrain_dataset *ds)
 const char *dataset_name(const raytrain_dataset *ds)
 {
     return ds->name;
-}
-
-void *dataset_owner(const raytrain_dataset *ds)
-{
-    return ds->owner;
 }
 
 uint64_t dataset_rows(const raytrain_dataset *ds)

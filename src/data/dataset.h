@@ -23,7 +23,6 @@ struct dataset_env {
         *node; /* the ranks of this node: compressed files are expanded once a node,
                   into memory that they share (memfd). NULL: this process alone */
     uint64_t seed;
-    void *owner; /* what dataset_owner() gives back: the session */
 };
 
 /* What a checkpoint keeps of a dataset. */
@@ -39,7 +38,6 @@ int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env
 void dataset_close(raytrain_dataset *ds); /* NULL is fine; joins the prefetch thread */
 
 const char *dataset_name(const raytrain_dataset *ds);
-void *dataset_owner(const raytrain_dataset *ds);
 uint64_t dataset_rows(const raytrain_dataset *ds);
 void dataset_state_get(const raytrain_dataset *ds, struct dataset_state *state);
 /* Go on from there; there is no current batch until the next one. RAYTRAIN_EINVAL where

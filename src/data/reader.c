@@ -10,7 +10,7 @@
 
 #include "util/fs.h"
 
-static const struct reader_ops *const READERS[] = {&reader_idx};
+static const struct reader_ops *const READERS[] = {&reader_idx, &reader_hdf5};
 #define N_READERS (sizeof READERS / sizeof *READERS)
 
 const char *reader_formats(void)

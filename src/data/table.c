@@ -72,6 +72,10 @@ static int column_check(const struct table *t, const struct column *c, uint64_t 
     if (rows == 0)
         return error_set(err, RAYTRAIN_EINVAL, "%s: no rows in column \"%s\"", s->path,
                          c->name);
+    if (c->row_bytes == 0)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "%s: rows without elements in column \"%s\"", s->path,
+                         c->name);
     if (t->n_columns && rows != t->rows)
         return error_set(err, RAYTRAIN_ECORRUPT,
                          "columns of different length: \"%s\" has %llu rows (%s), "
