@@ -13,6 +13,9 @@ clean-local:
 	rm -rf stage t/trash
 
 # A training function for tests: t/check/NAME.c becomes t/check/.libs/NAME.so.
-CHECK_MODULE_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+# It is linked with $(CHECK_MODULE_LDFLAGS), from configure.ac.
 
 include t/cluster/local.mk
+
+dist_check_SCRIPTS += t/0001-layers.t
+TESTS += t/0001-layers.t
