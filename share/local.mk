@@ -30,7 +30,51 @@ endif
 
 CLEANFILES += $(noinst_DATA)
 
+dist_man_MANS += \
+	share/man/raytrain-run.1 share/man/raytrain-worker.8 share/man/raytrain.cfg.5 \
+	share/man/raytrain.3 share/man/raytrain_allreduce.3 \
+	share/man/raytrain_checkpoint_create.3 share/man/raytrain_config_int.3 \
+	share/man/raytrain_dtype_size.3 share/man/raytrain_get_checkpoint.3 \
+	share/man/raytrain_get_dataset_shard.3 share/man/raytrain_last_error.3 \
+	share/man/raytrain_main.3 share/man/raytrain_mpi_comm.3 \
+	share/man/raytrain_random_u64.3 share/man/raytrain_rank.3 \
+	share/man/raytrain_reducer_create.3 share/man/raytrain_report.3
+
+# A function that is described on the page of another one has a page that leads there. The
+# names are those of the pages' first lines.
+man_links = \
+	share/man/raytrain_allreduce_mean.3 share/man/raytrain_broadcast.3 \
+	share/man/raytrain_barrier.3 share/man/raytrain_checkpoint_put.3 \
+	share/man/raytrain_checkpoint_put_shard.3 share/man/raytrain_checkpoint_put_string.3 \
+	share/man/raytrain_checkpoint_discard.3 share/man/raytrain_config_double.3 \
+	share/man/raytrain_config_bool.3 share/man/raytrain_config_string.3 \
+	share/man/raytrain_config_int_array.3 share/man/raytrain_config_double_array.3 \
+	share/man/raytrain_dtype_name.3 share/man/raytrain_checkpoint_info.3 \
+	share/man/raytrain_checkpoint_get.3 share/man/raytrain_checkpoint_get_shard.3 \
+	share/man/raytrain_checkpoint_get_string.3 share/man/raytrain_checkpoint_iteration.3 \
+	share/man/raytrain_checkpoint_metric.3 share/man/raytrain_dataset_rows.3 \
+	share/man/raytrain_dataset_epoch.3 share/man/raytrain_dataset_column_info.3 \
+	share/man/raytrain_dataset_set_batch_size.3 share/man/raytrain_dataset_next.3 \
+	share/man/raytrain_dataset_column.3 share/man/raytrain_status_name.3 \
+	share/man/raytrain_random_uniform.3 share/man/raytrain_random_normal.3 \
+	share/man/raytrain_world_size.3 share/man/raytrain_local_rank.3 \
+	share/man/raytrain_local_world_size.3 share/man/raytrain_node_rank.3 \
+	share/man/raytrain_node_count.3 share/man/raytrain_args.3 \
+	share/man/raytrain_reducer_ready.3 share/man/raytrain_reducer_wait.3 \
+	share/man/raytrain_reducer_destroy.3 share/man/raytrain_should_stop.3 \
+	share/man/raytrain_training_iteration.3
+nodist_man_MANS = $(man_links)
+CLEANFILES += $(man_links)
+$(man_links):
+	$(AM_V_GEN)$(MKDIR_P) share/man && cd $(srcdir)/share/man && \
+	page=`grep -lE '^[a-z_0-9, ]*, $(@F:.3=)[, ]' raytrain_*.3` && \
+	echo ".so man3/$$page" >$(abs_builddir)/$@
+
 # The rest of the source package.
 dist_doc_DATA = README.md NEWS.md HACKING.md
 EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test .clang-format
 EXTRA_DIST += scripts/bench scripts/bench.d
+
+doc_tests = t/9010-man.t t/9030-readme.t
+dist_check_SCRIPTS += $(doc_tests)
+TESTS += $(doc_tests)

@@ -1,0 +1,59 @@
+#!/bin/sh
+test_description='man pages: clean, and one for every function of the API'
+SETUP_WITHOUT_STAGE=1
+. "$(dirname "$0")/setup.sh"
+
+man=$srcdir/share/man
+headers="$srcdir/src/include/raytrain.h $srcdir/src/include/raytrain_mpi.h"
+
+# The prototypes of the API, one a line, single spaces.
+prototypes () {
+	sed 's,/\*.*\*/,,; /\/\*/,/\*\//d' $headers | tr '\n' ' ' | tr -s ' ' |
+	grep -oE 'RAYTRAIN_API [^;]*\);' | sed 's/^RAYTRAIN_API //'
+}
+names () {
+	prototypes | sed -E 's/^[^(]*[ *](raytrain_[a-z0-9_]+)\(.*/\1/'
+}
+# The prototypes in the SYNOPSIS of all pages, likewise.
+documented () {
+	sed -n '/^\.SH SYNOPSIS/,/^\.fi/s/^\.B "\(.*\)"$/\1/p' "$man"/raytrain_*.3 |
+	sed 's/\\-/-/g' | tr '\n' ' ' | tr -s ' ' | sed 's/; /;\n/g'
+}
+
+test_expect_success 'the header has functions to look for' '
+	names >names && grep -qx raytrain_report names && grep -qx raytrain_mpi_comm names &&
+	test "$(wc -l <names)" -gt 50
+'
+test_expect_success 'every function has a page' '
+	for name in $(cat names); do
+		test -f "$man/$name.3" || test -f "$builddir/share/man/$name.3" ||
+		{ echo "no page: $name.3"; return 1; }
+	done
+'
+test_expect_success 'a page that leads to another leads to one that names it' '
+	for link in "$builddir"/share/man/*.3; do
+		name=$(basename "$link" .3) &&
+		page=$(sed -n "s,^\.so man3/,,p" "$link") &&
+		{ test -z "$page" || sed -n 3p "$man/$page" | grep -qw "$name"; } ||
+		{ echo "$link leads astray: $page"; return 1; }
+	done
+'
+test_expect_success 'the pages state the prototypes of the header, no more and no less' '
+	prototypes | sort >expected && documented | sort >actual && test_cmp expected actual
+'
+test_expect_success 'groff and man have nothing to warn of' '
+	: >warnings &&
+	for page in "$man"/*.[1-9]; do
+		groff -ww -z -man -Tutf8 -K utf8 "$page" 2>>warnings || return 1
+		MANWIDTH=80 LC_ALL=C.UTF-8 man --warnings -l -Tutf8 "$page" >text 2>>warnings ||
+		return 1
+		test -s text || echo "$page: empty" >>warnings
+	done &&
+	test_cmp /dev/null warnings
+'
+test_expect_success 'every page has a name that whatis finds' '
+	for page in "$man"/*.[1-9]; do
+		lexgrog "$page" >/dev/null || { echo "$page"; return 1; }
+	done
+'
+test_done

@@ -1,0 +1,54 @@
+#!/bin/sh
+test_description='README.md: what it shows is what is there'
+SETUP_WITHOUT_STAGE=1
+. "$(dirname "$0")/setup.sh"
+
+readme=$srcdir/README.md
+
+test_expect_success 'the training function is examples/hello.c' '
+	sed -n "/^\`\`\`c\$/,/^\`\`\`\$/p" "$readme" | sed "1d;\$d" >actual &&
+	test_cmp "$srcdir/share/examples/hello.c" actual
+'
+test_expect_success 'the first screen has the two commands' '
+	head -n 24 "$readme" >screen &&
+	grep -q "^scripts/quickstart" screen && grep -q "^scripts/test" screen &&
+	test -x "$srcdir/scripts/quickstart" && test -x "$srcdir/scripts/test"
+'
+test_expect_success 'files that README.md and HACKING.md name exist' '
+	grep -ohE "(^|[^a-zA-Z0-9/*.])(scripts|share|t|src)/[a-zA-Z0-9_./*-]+" "$readme" \
+		"$srcdir/HACKING.md" | sed -E "s/^[^a-z]//; s/[.]\$//" |
+	grep -vE "[*]|NAME|NNNN" | sort -u >paths &&
+	test "$(wc -l <paths)" -gt 10 &&
+	for path in $(cat paths); do
+		test -e "$srcdir/$path" || test -e "$srcdir/$path.c" ||
+		{ echo "there is no $path"; return 1; }
+	done
+'
+test_expect_success 'the batch script is one that bash accepts' '
+	sed -n "/^#!\/bin\/bash/,/^\`\`\`/p" "$readme" | sed "\$d" >script &&
+	grep -q "^#SBATCH" script && bash -n script
+'
+test_expect_success 'so are the templates and the scripts' '
+	for script in "$srcdir"/share/sbatch/*.sbatch "$srcdir"/scripts/bench.d/*.sh \
+		"$srcdir"/scripts/bench "$srcdir"/scripts/test; do
+		bash -n "$script" || return 1
+	done &&
+	for script in build packages quickstart; do
+		sh -n "$srcdir/scripts/$script" || return 1
+	done
+'
+test_expect_success 'the packages are a list, and unknown groups are refused' '
+	"$srcdir/scripts/packages" build example test bench >list &&
+	grep -qx libhdf5-mpich-dev list && grep -qx dataset-fashion-mnist list &&
+	grep -qx slurmd list && ! grep -vx "[a-z0-9.+-]*" list &&
+	test_expect_code 2 "$srcdir/scripts/packages" nonsense
+'
+test_expect_success 'every row of the benchmark has a unit and a bound' '
+	"$srcdir/scripts/bench" --list >rows && grep -qx mlp rows &&
+	for file in "$srcdir"/scripts/bench.d/*.sh; do
+		bash -c ". \"\$1\"; rows" rows "$file" || return 1
+	done >defined &&
+	test "$(wc -l <rows)" -eq "$(wc -l <defined)" &&
+	! grep -vE "^[a-zA-Z0-9-]+ [^ ]+ (<=|>=|diff<=)[0-9.]+\$" defined
+'
+test_done
