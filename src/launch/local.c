@@ -12,8 +12,6 @@
  * One epoll descriptor speaks for the pidfds of all workers and for the PMIx server,
  * which tells of a PMIx_Abort before the worker that called it can end.
  */
-#include "config.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

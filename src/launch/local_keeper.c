@@ -1,6 +1,4 @@
 /* local_keeper.c - see local_keeper.h. */
-#include "config.h"
-
 #include "launch/local_keeper.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* local_machine.c - see local_machine.h. No CUDA library is asked: none need be there.
  */
-#include "config.h"
-
 #include "launch/local_machine.h"
 
 #include <ctype.h>

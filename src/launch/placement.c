@@ -1,6 +1,4 @@
 /* placement.c - from a ScalingConfig and what there is to a plan; see placement.h. */
-#include "config.h"
-
 #include "launch/placement.h"
 
 #include <limits.h>

@@ -3,8 +3,6 @@
  * nodes have (one line for each shape of node), which resource is short, what to type
  * next.
  */
-#include "config.h"
-
 #include "launch/placement_room.h"
 
 #include <stdbool.h>

@@ -6,8 +6,6 @@
  * that its failure is simply a variable. The price: between vfork and execve the child
  * does nothing but system calls, in child_become().
  */
-#include "config.h"
-
 #include "util/child.h"
 
 #include <errno.h>

@@ -4,8 +4,6 @@
  * One node, one namespace: so every collective is complete when the library asks us,
  * and most of what a host must provide is to hand back what it was given.
  */
-#include "config.h"
-
 #include "wireup/pmix_host.h"
 
 #include <pmix.h>
@@ -195,7 +193,9 @@ static pmix_status_t settings_append(char ***env)
     char text[256];
 
     for (size_t i = 0; rc == PMIX_SUCCESS && i < N_SETTINGS; i++) {
-        if (!settings[i].worker || strcmp(getenv(settings[i].name), settings[i].value))
+        const char *here = getenv(settings[i].name);
+
+        if (!settings[i].worker || !here || strcmp(here, settings[i].value) != 0)
             continue;
         snprintf(text, sizeof text, "%s=%s", settings[i].name, settings[i].value);
         PMIX_ARGV_APPEND(rc, *env, text);

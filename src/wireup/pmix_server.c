@@ -2,8 +2,6 @@
  * pmix_server.c - see pmix_server.h. This side is the launcher's: it forks the server's
  * process, and listens to it on a socket of whole messages.
  */
-#include "config.h"
-
 #include "wireup/pmix_server.h"
 
 #include <errno.h>

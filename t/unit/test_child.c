@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
