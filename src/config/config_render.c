@@ -85,6 +85,10 @@ static void render_json(FILE *out, const json_t *value, int depth)
 {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
+        if (json_object_size(value) == 0) {
+            fputs("{ }", out);
+            break;
+        }
         fputs("{\n", out);
         render_json_members(out, value, depth + 1);
         fprintf(out, "%*s}", 4 * depth, "");
@@ -120,10 +124,16 @@ static void render_json(FILE *out, const json_t *value, int depth)
 static void render_group(FILE *out, const char *name, int depth, const void *object,
                          const struct config_table *table)
 {
+    long begin;
+
     config_render_name(out, depth, name);
     fputs("{\n", out);
+    begin = ftell(out);
     config_render(table, object, out, depth + 1);
-    fprintf(out, "%*s};\n", 4 * depth, "");
+    if (ftell(out) == begin && !fseek(out, -1, SEEK_CUR))
+        fputs(" };\n", out);
+    else
+        fprintf(out, "%*s};\n", 4 * depth, "");
 }
 
 static bool key_has_value(const struct config_key *key, const void *object)

@@ -106,6 +106,10 @@ static void datasets_render(const void *object, const char *name, FILE *out, int
     const struct train_config *cfg = object;
 
     config_render_name(out, depth, name);
+    if (cfg->n_datasets == 0) {
+        fputs("{ };\n", out);
+        return;
+    }
     fputs("{\n", out);
     for (size_t i = 0; i < cfg->n_datasets; i++) {
         config_render_name(out, depth + 1, cfg->datasets[i].name);

@@ -25,8 +25,10 @@ struct options {
     bool version; /* --version */
 };
 
-/* Fill opt and cfg (both initialised here). Errors are RAYTRAIN_EUSAGE (unknown flag,
- * missing operand) or what the config functions say. cfg is not validated yet. */
+/* Fill opt and cfg (both initialised here; nothing is left in them on failure). With
+ * --help or --version nothing else is looked at. Errors are RAYTRAIN_EUSAGE (unknown
+ * flag, missing operand) or what the config functions say. cfg is not validated yet.
+ * --score METRIC is --score METRIC:max. Arguments replace those of the file. */
 int options_parse(int argc, char *argv[], struct options *opt, struct train_config *cfg,
                   struct error *err);
 void options_clear(struct options *opt);

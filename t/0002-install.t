@@ -1,0 +1,101 @@
+#!/bin/bash
+
+test_description='What make install leaves: headers for C and C++, pkg-config, completion'
+
+SETUP_WITHOUT_STAGE=1
+. "$(dirname "$0")/setup.sh"
+
+CC=${CC:-cc}
+CXX=${CXX:-c++}
+PKG_CONFIG_PATH=$stage/lib/pkgconfig
+export PKG_CONFIG_PATH
+# as if it were installed where it was built for
+package () {
+	pkg-config --define-variable=prefix="$stage" "$@"
+}
+
+# raytrain_main is one of what libraytrain defines.
+cat >program.c <<'EOF'
+#include <raytrain.h>
+
+static int train_func(raytrain_context *ctx)
+{
+    return raytrain_rank(ctx);
+}
+
+int main(int argc, char *argv[])
+{
+    return raytrain_main(argc, argv, train_func);
+}
+EOF
+
+test_expect_success 'the files' '
+	test -f "$stage/include/raytrain.h" &&
+	test -f "$stage/include/raytrain_mpi.h" &&
+	test -f "$stage/lib/pkgconfig/raytrain.pc" &&
+	test -f "$stage/share/bash-completion/completions/raytrain-run" &&
+	test -f "$stage/lib/libraytrain.so"
+'
+
+test_expect_success 'pkg-config knows it' '
+	package --exists --print-errors raytrain &&
+	test "$(package --cflags raytrain | tr -d " ")" = "-I$stage/include" &&
+	test "$(package --libs raytrain | tr -s " " | sed "s/ *$//")" = \
+		"-L$stage/lib -lraytrain"
+'
+
+test_expect_success 'raytrain.h is strict C, old and new' '
+	for std in c99 c11 gnu17; do
+		$CC -std=$std -Wall -Wextra -pedantic -Werror $(package --cflags raytrain) \
+			-c program.c -o program.o || return 1
+	done
+'
+
+test_expect_success 'raytrain.h is C++, old and new' '
+	for std in c++11 c++17 c++20; do
+		$CXX -x c++ -std=$std -Wall -Wextra -pedantic -Werror \
+			$(package --cflags raytrain) -c program.c -o program.o || return 1
+	done
+'
+
+test_expect_success 'raytrain_mpi.h is C and C++' '
+	echo "#include <raytrain_mpi.h>" >mpi.c &&
+	flags=$(package --cflags raytrain; pkg-config --cflags mpich) &&
+	$CC -Wall -Wextra -Werror $flags -c mpi.c -o mpi.o &&
+	$CXX -x c++ -Wall -Wextra -Werror $flags -c mpi.c -o mpi.o
+'
+
+test_expect_success 'the library shows public names alone' '
+	nm -D --defined-only "$stage/lib/libraytrain.so" >symbols &&
+	sed "s/.* //" symbols >names &&
+	grep -x raytrain_status_name names &&
+	# what linkers and sanitizers add to any library
+	{ grep -vE "^(raytrain_|__bss_start$|_edata$|_end$|_init$|_fini$|__odr_asan)" names \
+		>found || :; } &&
+	test_must_be_empty found
+'
+
+# complete WORD...: what the last word is completed to.
+complete_line () {
+	bash -c '
+		. "$1"
+		shift
+		COMP_WORDS=("$@")
+		COMP_CWORD=$(($# - 1))
+		_raytrain_run "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+		printf "%s\n" "${COMPREPLY[@]}"
+	' complete "$stage/share/bash-completion/completions/raytrain-run" "$@"
+}
+
+test_expect_success 'completion' '
+	mkdir -p dir files &&
+	: >files/a.cfg &&
+	test "$(complete_line raytrain-run --launcher s)" = slurm &&
+	test "$(complete_line raytrain-run --placement = STRICT_P)" = STRICT_PACK &&
+	test "$(complete_line raytrain-run --progress =)" = "$(printf "%s\n" auto bar plain none)" &&
+	test "$(complete_line raytrain-run -c files/)" = files/a.cfg &&
+	test "$(complete_line raytrain-run --storage di)" = dir &&
+	test -z "$(complete_line raytrain-run -n "")"
+'
+
+test_done
