@@ -23,4 +23,16 @@ t_unit_test_pmix_server_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_pmix_server_LDADD = libshared.la $(CMOCKA_LIBS)
 t_check_pmix_client_SOURCES = t/check/pmix_client.c
 t_check_pmix_client_LDADD = $(PMIX_LIBS)
+
+check_PROGRAMS += t/unit/test_nodes
+TESTS += t/unit/test_nodes
+t_unit_test_nodes_SOURCES = t/unit/test_nodes.c
+t_unit_test_nodes_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_nodes_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_pmi
+TESTS += t/unit/test_pmi
+t_unit_test_pmi_SOURCES = t/unit/test_pmi.c
+t_unit_test_pmi_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_pmi_LDADD = libshared.la $(CMOCKA_LIBS)
 endif

@@ -78,7 +78,8 @@ static enum pmi1_next lines_answer(struct pmi_bridge *b, char *in, size_t *have,
     return next;
 }
 
-/* The thread. It ends when the client says finalize, or with the connection. */
+/* The thread. It ends when the client says finalize, or with the connection; a client
+ * that still waits for an answer then sees the end of it. */
 static void *bridge_serve(void *arg)
 {
     struct pmi_bridge *b = arg;
@@ -100,6 +101,7 @@ static void *bridge_serve(void *arg)
     }
     if (next == PMI1_ERROR)
         b->config.ops->abort(b->config.arg, 1, err.text);
+    shutdown(b->ours, SHUT_RDWR);
     return NULL;
 }
 
