@@ -4,7 +4,8 @@ EXTRA_DIST += t/setup.sh
 
 check_DATA = stage.stamp
 CLEANFILES += stage.stamp
-stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEADERS)
+stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEADERS) \
+		$(pkgconfig_DATA) $(dist_bashcompletion_DATA) $(dist_man_MANS)
 	$(AM_V_GEN)rm -rf stage && \
 	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR=$(abs_top_builddir)/stage prefix=/usr/local \
 		>stage.log 2>&1 || { cat stage.log; exit 1; }; \
