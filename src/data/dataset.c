@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include "data/dataset.h"
 
 #include <stdlib.h>

@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include "data/expand.h"
 
 #include <errno.h>
@@ -12,20 +10,24 @@
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
-/* What the kernel could hand out without swapping; 0 where it does not say. */
+/*
+ * What the kernel could hand out without swapping, less a margin: who takes the last
+ * page is not refused, he has somebody killed.
+ */
 static uint64_t memory_available(void)
 {
+    uint64_t bytes =
+        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    unsigned long long kib;
     char line[256];
-    unsigned long long kib = 0;
     FILE *f = fopen("/proc/meminfo", "re");
 
-    if (!f)
-        return 0;
-    while (fgets(line, sizeof line, f))
+    while (f && fgets(line, sizeof line, f))
         if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-            break;
-    fclose(f);
-    return (uint64_t)kib * 1024;
+            bytes = (uint64_t)kib * 1024;
+    if (f)
+        fclose(f);
+    return bytes - bytes / 16;
 }
 
 static int size_refuse(uint64_t size, uint64_t available, const char *path,
@@ -60,7 +62,7 @@ int expansion_begin(struct expansion *e, uint64_t size, const char *path,
     *e = (struct expansion){.fd = -1, .size = size, .path = path};
     if (size == 0)
         return error_set(err, RAYTRAIN_EINVAL, "%s: no rows", path);
-    if ((available && size > available) || size > SIZE_MAX / 2)
+    if (size > available || size > SIZE_MAX / 2)
         return size_refuse(size, available, path, err);
     e->fd = memfd_create("raytrain-dataset", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (e->fd < 0)

@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include "data/gunzip.h"
 
 #include <limits.h>

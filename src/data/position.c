@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include "data/position.h"
 
 struct portion position_portion(uint64_t rows, uint64_t position, uint64_t batch,

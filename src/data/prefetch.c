@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include "data/prefetch.h"
 
 #include <errno.h>

@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include "data/reader.h"
 
 #include <errno.h>

@@ -7,8 +7,6 @@
  * is read by HDF5 here, in the caller's thread, into memory that the node's ranks
  * share.
  */
-#include "config.h"
-
 #include "data/reader.h"
 
 #include <endian.h>
@@ -344,14 +342,15 @@ static int file_open(struct hdf5_file *f, const struct source *s, struct error *
     if (access >= 0 && f->access >= 0 &&
         H5Pset_elink_cb(f->access, external_link_refuse, NULL) >= 0)
         f->id = H5Fopen(path, H5F_ACC_RDONLY, access);
+    if (f->id < 0) { /* before another call forgets the reason */
+        h5_error(err, "open it as HDF5");
+        error_prefix(err, "%s", s->path);
+        if (err)
+            err->code = RAYTRAIN_ECORRUPT;
+    }
     if (access >= 0)
         H5Pclose(access);
-    if (f->id >= 0)
-        return 0;
-    h5_error(err, "open it as HDF5");
-    if (err)
-        err->code = RAYTRAIN_ECORRUPT;
-    return error_prefix(err, "%s", s->path);
+    return f->id < 0 ? -1 : 0;
 }
 
 static void file_close(struct hdf5_file *f)

@@ -7,8 +7,6 @@
  * Features are column "x", labels, which lie in a file of their own, column "y". Plain
  * files are read in place; gzip files are expanded.
  */
-#include "config.h"
-
 #include "data/reader.h"
 
 #include <endian.h>

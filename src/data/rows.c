@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include "data/rows.h"
 
 #include <errno.h>

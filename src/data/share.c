@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include "data/share.h"
 
 #include <errno.h>

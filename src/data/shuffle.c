@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include "data/shuffle.h"
 
 #define GOLDEN_GAMMA UINT64_C(0x9e3779b97f4a7c15)

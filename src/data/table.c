@@ -1,5 +1,3 @@
-#include "config.h"
-
 #include "data/table.h"
 
 #include <stdlib.h>

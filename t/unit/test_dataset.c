@@ -134,9 +134,18 @@ static void every_row_once_an_epoch(void **state)
         uint32_t rows;
         int workers;
         uint64_t batch;
-    } T[] = {{1, 1, 1},    {1, 4, 3},   {7, 3, 2},   {64, 2, 8},
-             {65, 2, 8},   {63, 8, 8},  {500, 3, 7}, {500, 8, 1000},
-             {257, 5, 16}, {600, 7, 1}, {100, 4, 25}};
+    } T[] = {{1, 1, 1},
+             {1, 4, 3},
+             {7, 3, 2},
+             {64, 2, 8},
+             {65, 2, 8},
+             {63, 8, 8},
+             {500, 3, 7},
+             {500, 8, 1000},
+             {257, 5, 16},
+             {600, 7, 1},
+             {500, 3, UINT64_MAX},
+             {100, 4, 25}};
     int32_t rows[2][MAX_ROWS];
     struct group g;
 
@@ -251,6 +260,32 @@ static void position_counts_delivered_rows(void **state)
     assert_int_equal(at.position, 0);
     assert_int_equal(at.epoch, 1);
     group_close(&g);
+}
+
+/* Back, while the batch that would have come next is already read. */
+static void position_can_be_set_at_any_time(void **state)
+{
+    static const struct dataset_state TO[] = {{0, 0}, {0, 8}, {3, 8}, {0, 20}};
+    int32_t rows[MAX_ROWS], again[MAX_ROWS];
+    raytrain_tensor x;
+    struct group g;
+    struct error err;
+
+    (void)state;
+    files_make(20);
+    for (size_t i = 0; i < sizeof TO / sizeof *TO; i++) {
+        group_open(&g, 2, true, 4);
+        group_seek(&g, &TO[i]);
+        group_take(&g, rows);
+        group_take(&g, rows + 8);
+        group_seek(&g, &TO[i]);
+        assert_int_equal(dataset_column(g.ds[0], "x", &x, &err), -1);
+        group_take(&g, again);
+        group_take(&g, again + 8);
+        if (TO[i].position < 20)
+            assert_memory_equal(rows, again, 8 * sizeof *rows);
+        group_close(&g);
+    }
 }
 
 static void batch_size_changes_in_mid_epoch(void **state)
@@ -414,6 +449,7 @@ int main(void)
         cmocka_unit_test(order_does_not_depend_on_workers),
         cmocka_unit_test(any_number_of_workers_goes_on),
         cmocka_unit_test(position_counts_delivered_rows),
+        cmocka_unit_test(position_can_be_set_at_any_time),
         cmocka_unit_test(batch_size_changes_in_mid_epoch),
         cmocka_unit_test(batches_are_aligned_and_stay_until_the_next),
         cmocka_unit_test(misuse_is_told),

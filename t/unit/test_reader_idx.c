@@ -344,6 +344,38 @@ static void flipped_bytes_are_found(void **state)
     }
 }
 
+/* Whatever a reader says, no column reaches beyond its file. */
+static void columns_stay_within_their_file(void **state)
+{
+    static const struct {
+        uint64_t offset, rows, width;
+        int rc;
+    } T[] = {
+        {0, 10, 10, 0},         {100, 0, 10, -1},       {0, 10, 11, -1},
+        {1, 10, 10, -1},        {101, 1, 1, -1},        {99, 1, 1, 0},
+        {UINT64_MAX, 1, 1, -1}, {1, UINT64_MAX, 1, -1}, {0, UINT64_MAX / 2, 4, -1},
+        {0, 1, UINT64_MAX, -1},
+    };
+    struct error err;
+
+    (void)state;
+    B.n = 100;
+    bytes_write(&B, "hundred");
+    for (size_t i = 0; i < sizeof T / sizeof *T; i++) {
+        struct column c = {.name = "x",
+                           .row = {.dtype = RAYTRAIN_UINT8, .ndim = 1},
+                           .offset = T[i].offset};
+        struct table t = {0};
+
+        c.row.shape[0] = T[i].width;
+        assert_int_equal(table_add_source(&t, open("hundred", O_RDONLY), false,
+                                          "hundred", &c.source, &err),
+                         0);
+        assert_int_equal(table_add_column(&t, &c, T[i].rows, &err), T[i].rc);
+        table_clear(&t);
+    }
+}
+
 static void labels_must_match(void **state)
 {
     struct table t;
@@ -404,6 +436,7 @@ int main(void)
         cmocka_unit_test(bad_plain_files),
         cmocka_unit_test(bad_compressed_files),
         cmocka_unit_test(flipped_bytes_are_found),
+        cmocka_unit_test(columns_stay_within_their_file),
         cmocka_unit_test(labels_must_match),
         cmocka_unit_test(not_a_file),
         cmocka_unit_test(nothing_is_left_open),
