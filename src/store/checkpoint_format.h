@@ -34,7 +34,7 @@
 #define FORMAT_NAME       "raytrain-checkpoint"
 #define FORMAT_VERSION    1
 #define HEAD_BYTES        4096u
-#define HEAD_MAGIC        "raytrain\r\n\x1a\nckpt" /* 16 bytes with two NULs */
+#define HEAD_MAGIC        "raytrain\r\n\x1a\nckpt" /* 16 bytes, no NUL */
 #define HEAD_COMPLETE     "complete"
 #define CHUNK_BYTES       (1u << 20)
 #define TENSOR_NAME_MAX   1023 /* bytes of a whole name, all its parts */

@@ -277,7 +277,7 @@ static void head_init(struct file_head *head, const raytrain_checkpoint *ck,
     size_t longest = 0;
 
     memset(head, 0, sizeof *head);
-    memcpy(head->magic, HEAD_MAGIC, sizeof HEAD_MAGIC);
+    memcpy(head->magic, HEAD_MAGIC, sizeof head->magic);
     head->version = FORMAT_VERSION;
     head->head_bytes = HEAD_BYTES;
     head->chunk_bytes = CHUNK_BYTES;

@@ -20,6 +20,11 @@ struct checkpoint_entry {
 void checkpoint_retention(const struct checkpoint_entry *entries, size_t n,
                           const struct checkpoint_config *cfg, bool *drop);
 
+/* Does retention prefer a? No two entries of different iterations are equal. */
+bool checkpoint_entry_better(const struct checkpoint_entry *a,
+                             const struct checkpoint_entry *b,
+                             const struct checkpoint_config *cfg);
+
 /* Final names present in RUN, sorted by iteration; *iterations malloc'ed. */
 int checkpoint_manager_list(const char *run_dir, int64_t **iterations, size_t *n,
                             struct error *err);

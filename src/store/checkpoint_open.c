@@ -103,7 +103,7 @@ static int head_read(raytrain_checkpoint *ck, struct error *err)
         return damage(ck, err, "this is no file");
     if ((uint64_t)st.st_size < sizeof ck->head.magic ||
         fs_pread_full(ck->fd, ck->head.magic, sizeof ck->head.magic, 0) < 0 ||
-        memcmp(ck->head.magic, HEAD_MAGIC, sizeof HEAD_MAGIC) != 0)
+        memcmp(ck->head.magic, HEAD_MAGIC, sizeof ck->head.magic) != 0)
         return head_absent(ck, st.st_size, err);
     if (fs_pread_full(ck->fd, &ck->head, sizeof ck->head, 0) < 0)
         return checkpoint_read_error(ck, err);

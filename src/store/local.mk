@@ -9,9 +9,10 @@ libshared_la_SOURCES += \
 	src/store/checkpoint_save.c src/store/checkpoint_extents.c \
 	src/store/checkpoint_index.c src/store/checkpoint_open.c \
 	src/store/checkpoint_get.c \
-	src/store/checkpoint_manager.h \
-	src/store/metrics.h \
-	src/store/run_dir.h
+	src/store/checkpoint_manager.c src/store/checkpoint_manager.h \
+	src/store/checkpoint_retention.c \
+	src/store/metrics.h src/store/metrics_log.c src/store/metrics_h5.c \
+	src/store/run_dir.c src/store/run_dir.h
 
 if HAVE_CMOCKA
 THREAD_COMM = t/unit/thread_comm.c t/unit/thread_comm.h
@@ -28,4 +29,22 @@ TESTS += t/unit/test_checkpoint
 t_unit_test_checkpoint_SOURCES = t/unit/test_checkpoint.c $(THREAD_COMM) $(SCRATCH)
 t_unit_test_checkpoint_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_checkpoint_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_checkpoint_manager
+TESTS += t/unit/test_checkpoint_manager
+t_unit_test_checkpoint_manager_SOURCES = t/unit/test_checkpoint_manager.c $(THREAD_COMM) $(SCRATCH)
+t_unit_test_checkpoint_manager_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_checkpoint_manager_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_metrics
+TESTS += t/unit/test_metrics
+t_unit_test_metrics_SOURCES = t/unit/test_metrics.c $(SCRATCH)
+t_unit_test_metrics_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_metrics_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_run_dir
+TESTS += t/unit/test_run_dir
+t_unit_test_run_dir_SOURCES = t/unit/test_run_dir.c $(SCRATCH)
+t_unit_test_run_dir_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_run_dir_LDADD = libshared.la $(CMOCKA_LIBS)
 endif

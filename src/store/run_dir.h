@@ -13,7 +13,7 @@
 
 struct run_dir {
     char *path;  /* absolute */
-    int lock_fd; /* -1: not locked */
+    int lock_fd; /* -1: not locked: the file system has no locks */
 };
 
 enum run_dir_mode {

@@ -1,0 +1,456 @@
+#include "config.h"
+
+#include "store/run_dir.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/clock.h"
+#include "util/fs.h"
+#include "util/quote.h"
+
+#define LOCK_NAME   ".lock"
+#define MARKER_NAME ".marker"
+#define NAME_BYTES  200
+#define TRIES       100 /* to lock what another may rename under our hands */
+#define ASIDE_MAX   99999
+
+/* ---- Paths ------------------------------------------------------------------------
+ */
+
+char *run_dir_file(const char *path, const char *name)
+{
+    char *out;
+
+    return asprintf(&out, "%s/%s", path, name) < 0 ? NULL : out;
+}
+
+char *run_dir_checkpoint(const char *path, long iteration)
+{
+    char *out;
+
+    return asprintf(&out, "%s/checkpoint_%06ld.h5", path, iteration) < 0 ? NULL : out;
+}
+
+char *run_dir_log_dir(const char *path, int attempt)
+{
+    char *out;
+
+    return asprintf(&out, "%s/logs/attempt-%d", path, attempt) < 0 ? NULL : out;
+}
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+/* The same, with text that a terminal may see. */
+static int path_error(struct error *err, raytrain_status code, const char *path,
+                      const char *what)
+{
+    char *shown = fs_printable(path);
+
+    error_set(err, code, "%s %s", shown ? shown : "the run directory", what);
+    free(shown);
+    return -1;
+}
+
+/* ---- Names ------------------------------------------------------------------------
+ */
+
+static const char *name_fault(const char *name)
+{
+    if (!*name)
+        return "is empty";
+    if (strlen(name) > NAME_BYTES)
+        return "is longer than 200 bytes";
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return "is no name";
+    if (strchr(name, '/'))
+        return "holds a '/': a name is one path component, --storage says where";
+    for (const char *c = name; *c; c += utf8_length(c)) {
+        const unsigned char *u = (const unsigned char *)c;
+
+        if (utf8_length(c) == 0 || u[0] < 0x20 || u[0] == 0x7f ||
+            (u[0] == 0xc2 && u[1] < 0xa0))
+            return "holds bytes that are not printable UTF-8";
+    }
+    return NULL;
+}
+
+static int name_check(const char *name, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    const char *fault = name_fault(name);
+
+    if (fault)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "the run name %s %s; choose another one with --name",
+                         quote(name, quoted), fault);
+    return 0;
+}
+
+/* ---- The lock ---------------------------------------------------------------------
+ */
+
+/* Who holds it, from the file: what the holder wrote there, in one line. */
+static void holder_read(int fd, char text[256])
+{
+    ssize_t n = pread(fd, text, 255, 0);
+
+    text[n > 0 ? n : 0] = '\0';
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
+            *c = c[1] ? ' ' : '\0';
+}
+
+static int holder_write(int fd)
+{
+    char host[256] = "unknown", text[512], date[32];
+    int n;
+
+    gethostname(host, sizeof host - 1);
+    clock_iso8601(clock_unix(), date);
+    n = snprintf(text, sizeof text, "host %s, pid %ld, since %s\n", host,
+                 (long)getpid(), date);
+    if (ftruncate(fd, 0) < 0)
+        return -1;
+    return fs_pwrite_full(fd, text, (size_t)n, 0);
+}
+
+static int held_error(const char *path, int fd, struct error *err)
+{
+    char holder[256], what[512];
+
+    holder_read(fd, holder);
+    snprintf(what, sizeof what,
+             "is in use by another raytrain-run (%s); wait for it, end it, or choose "
+             "another --name",
+             holder[0] ? holder : "holder unknown");
+    return path_error(err, RAYTRAIN_ESTORAGE, path, what);
+}
+
+/* 1: locked, 0: this file system has no locks, -1: held by another, or an error. */
+static int lock_take(const char *path, int fd, struct error *err)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    if (fcntl(fd, F_SETLK, &whole) == 0)
+        return 1;
+    if (errno == EACCES || errno == EAGAIN)
+        return held_error(path, fd, err);
+    if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL)
+        return 0;
+    return fs_error(err, "lock", path);
+}
+
+static bool same_file(int fd, const char *path)
+{
+    struct stat a, b;
+
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* Lock the run at path. A fresh start elsewhere may rename it between our open and our
+ * lock: then the lock is another run's, and we look again. */
+static int run_lock(const char *path, int *lock_fd, struct error *err)
+{
+    char *file = run_dir_file(path, LOCK_NAME);
+    int rc = file ? 0 : no_memory(err);
+
+    *lock_fd = -1;
+    for (int i = 0; rc == 0 && i < TRIES; i++) {
+        int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+
+        if (fd < 0) {
+            rc = fs_error(err, "create", file);
+            break;
+        }
+        rc = lock_take(path, fd, err);
+        if (rc == 1 && !same_file(fd, file)) {
+            close(fd);
+            rc = 0;
+            continue;
+        }
+        if (rc >= 0 && holder_write(fd) < 0)
+            rc = fs_error(err, "write", file);
+        if (rc == 1)
+            *lock_fd = fd;
+        else
+            close(fd);
+        if (rc == 0)
+            break;
+    }
+    free(file);
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- Entering ---------------------------------------------------------------------
+ */
+
+/* Rename, unless the target exists. */
+static int rename_new(const char *from, const char *to)
+{
+    struct stat st;
+
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != ENOSYS && errno != EINVAL)
+        return -1;
+    if (lstat(to, &st) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return errno == ENOENT ? rename(from, to) : -1;
+}
+
+/* Move what is at path to the first free PATH.N, while we hold its lock. */
+static int run_set_aside(const char *path, char **aside, struct error *err)
+{
+    int lock_fd, rc = -1;
+
+    if (run_lock(path, &lock_fd, err) < 0)
+        return -1;
+    for (int n = 1; rc < 0 && n <= ASIDE_MAX; n++) {
+        if (asprintf(aside, "%s.%d", path, n) < 0) {
+            *aside = NULL;
+            no_memory(err);
+            break;
+        }
+        rc = rename_new(path, *aside);
+        if (rc < 0) {
+            free(*aside);
+            *aside = NULL;
+            if (errno == EEXIST || errno == ENOTEMPTY)
+                continue;
+            fs_error(err, "set aside", path);
+            break;
+        }
+    }
+    if (lock_fd >= 0)
+        close(lock_fd);
+    return rc;
+}
+
+/* Make RUN or find it; *existed says which. */
+static int run_make(const char *path, bool *existed, struct error *err)
+{
+    struct stat st;
+
+    *existed = false;
+    if (mkdir(path, 0777) == 0)
+        return fs_sync_parent(path, err);
+    if (errno != EEXIST)
+        return fs_error(err, "create run directory", path);
+    *existed = true;
+    if (stat(path, &st) < 0)
+        return path_error(err, RAYTRAIN_ESTORAGE, path,
+                          "is a link that leads nowhere; remove it or choose another "
+                          "--name");
+    if (!S_ISDIR(st.st_mode))
+        return path_error(err, RAYTRAIN_ESTORAGE, path,
+                          "is no directory; move it away or choose another --name");
+    return 0;
+}
+
+static int exists_error(const char *path, struct error *err)
+{
+    return path_error(
+        err, RAYTRAIN_EINVAL, path,
+        "exists already: continue that run with --resume, or set it aside "
+        "and start anew with --fresh");
+}
+
+static int path_enter(const char *path, enum run_dir_mode mode, struct run_dir *dir,
+                      bool *existed, char **set_aside, struct error *err)
+{
+    if (run_make(path, existed, err) < 0)
+        return -1;
+    if (*existed && mode == RUN_DIR_NEW)
+        return exists_error(path, err);
+    if (*existed && mode == RUN_DIR_FRESH) {
+        if (run_set_aside(path, set_aside, err) < 0 || run_make(path, existed, err) < 0)
+            return -1;
+        if (*existed)
+            return path_error(err, RAYTRAIN_ESTORAGE, path,
+                              "was created by somebody else just now; try again");
+    }
+    if (run_lock(path, &dir->lock_fd, err) == 0)
+        return 0;
+    /* Nothing half-made stays. */
+    if (!*existed) {
+        char *file = run_dir_file(path, LOCK_NAME);
+
+        if (file && (err == NULL || !strstr(err->text, "is in use")))
+            unlink(file);
+        free(file);
+        rmdir(path);
+    }
+    return -1;
+}
+
+int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
+                  struct run_dir *dir, bool *existed, char **set_aside,
+                  struct error *err)
+{
+    char *real, *path, *aside = NULL;
+    int rc;
+
+    memset(dir, 0, sizeof *dir);
+    dir->lock_fd = -1;
+    if (set_aside)
+        *set_aside = NULL;
+    if (name_check(name, err) < 0 || fs_mkdirs(storage, 0777, err) < 0)
+        return -1;
+    real = realpath(storage, NULL);
+    if (!real)
+        return fs_error(err, "find", storage);
+    path = run_dir_file(strcmp(real, "/") == 0 ? "" : real, name);
+    free(real);
+    if (!path)
+        return no_memory(err);
+    rc = path_enter(path, mode, dir, existed, &aside, err);
+    if (rc < 0) {
+        free(path);
+        free(aside);
+        return -1;
+    }
+    dir->path = path;
+    if (set_aside)
+        *set_aside = aside;
+    else
+        free(aside);
+    return 0;
+}
+
+void run_dir_leave(struct run_dir *dir)
+{
+    if (dir->lock_fd >= 0)
+        close(dir->lock_fd);
+    free(dir->path);
+    dir->lock_fd = -1;
+    dir->path = NULL;
+}
+
+/* ---- The marker -------------------------------------------------------------------
+ */
+
+int run_dir_write_marker(const struct run_dir *dir, char **token, struct error *err)
+{
+    unsigned char noise[16];
+    char *path = run_dir_file(dir->path, MARKER_NAME);
+    char *text = calloc(1, 2 * sizeof noise + 1);
+    int rc;
+
+    if (!path || !text)
+        rc = no_memory(err);
+    else if (getrandom(noise, sizeof noise, 0) != sizeof noise)
+        rc = error_set(err, RAYTRAIN_EFAILED, "no random numbers: %s", strerror(errno));
+    else {
+        for (size_t i = 0; i < sizeof noise; i++)
+            sprintf(text + 2 * i, "%02x", noise[i]);
+        rc = fs_write_atomic(path, text, strlen(text), 0666, err);
+    }
+    free(path);
+    if (rc < 0)
+        free(text);
+    else
+        *token = text;
+    return rc;
+}
+
+int run_dir_check_marker(const char *path, const char *token, const char *host,
+                         struct error *err)
+{
+    char *file = run_dir_file(path, MARKER_NAME), *text = NULL;
+    struct error why;
+    DIR *d;
+    int rc = -1;
+
+    if (!file)
+        return no_memory(err);
+    /* Opening the directory makes a network file system look again. */
+    d = opendir(path);
+    if (d)
+        closedir(d);
+    if (fs_read(file, &text, NULL, &why) < 0)
+        error_set(
+            err, RAYTRAIN_ESTORAGE,
+            "node %s does not see the run directory %s (%s): it must be on storage "
+            "that all nodes share; choose it with --storage",
+            host, path, why.text);
+    else if (strcmp(text, token) != 0)
+        error_set(
+            err, RAYTRAIN_ESTORAGE,
+            "node %s sees another directory at %s: it must be on storage that all "
+            "nodes share; choose it with --storage",
+            host, path);
+    else
+        rc = 0;
+    free(text);
+    free(file);
+    return rc;
+}
+
+/* ---- Logs -------------------------------------------------------------------------
+ */
+
+/* K of "attempt-K"; -1 for other names. */
+static int attempt_number(const char *name)
+{
+    static const char PREFIX[] = "attempt-";
+    const char *digits = name + sizeof PREFIX - 1;
+    char *end;
+    long k;
+
+    if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 ||
+        !isdigit((unsigned char)*digits))
+        return -1;
+    errno = 0;
+    k = strtol(digits, &end, 10);
+    return *end || errno || k > INT32_MAX ? -1 : (int)k;
+}
+
+int run_dir_last_attempt(const char *path)
+{
+    char *logs = run_dir_file(path, "logs");
+    DIR *d = logs ? opendir(logs) : NULL;
+    struct dirent *e;
+    int last = -1;
+
+    while (d && (e = readdir(d))) {
+        int k = attempt_number(e->d_name);
+
+        if (k > last)
+            last = k;
+    }
+    if (d)
+        closedir(d);
+    free(logs);
+    return last;
+}
+
+int run_dir_make_log_dir(const char *path, int attempt, char **log_dir,
+                         struct error *err)
+{
+    char *dir = run_dir_log_dir(path, attempt);
+
+    if (!dir)
+        return no_memory(err);
+    if (fs_mkdirs(dir, 0777, err) < 0) {
+        free(dir);
+        return -1;
+    }
+    *log_dir = dir;
+    return 0;
+}

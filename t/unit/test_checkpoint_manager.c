@@ -1,0 +1,286 @@
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "scratch.h"
+#include "store/checkpoint_manager.h"
+#include "store/run_dir.h"
+#include "thread_comm.h"
+#include "util/fs.h"
+
+/* Scores of entries 1, 2, 3 ...; NAN is NaN, NONE is no score at all. */
+#define NONE 12345.0
+
+static void retention_table(void **state)
+{
+    static const struct {
+        int keep;
+        bool by_score, min;
+        size_t n;
+        double score[6];
+        const char *kept; /* one letter each: k or - */
+    } rows[] = {
+        {0, false, false, 3, {0}, "kkk"},
+        {1, false, false, 3, {0}, "--k"},
+        {2, false, false, 4, {0}, "--kk"},
+        {5, false, false, 2, {0}, "kk"},
+        {2, false, false, 0, {0}, ""},
+        {1, true, false, 3, {3, 9, 5}, "-kk"}, /* the best, and the newest */
+        {1, true, false, 3, {3, 5, 9}, "--k"},
+        {2, true, false, 4, {9, 1, 8, 2}, "k-kk"},
+        {2, true, true, 4, {9, 1, 8, 2}, "-k-k"},
+        {1, true, false, 3, {7, 7, 7}, "--k"}, /* ties: the newer */
+        {1, true, false, 4, {7, 7, 1, 2}, "-k-k"},
+        {1, true, false, 3, {NAN, 1, NAN}, "-kk"}, /* NaN is lowest, either order */
+        {1, true, true, 3, {NAN, 1, NAN}, "-kk"},
+        {2, true, false, 4, {NONE, 1, NAN, 2}, "-k-k"},
+        {3, true, false, 4, {NONE, 1, NAN, 2}, "-kkk"},
+        {2, true, false, 4, {NONE, NONE, NONE, NONE}, "--kk"},
+        {1, true, false, 2, {-INFINITY, NAN}, "kk"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct checkpoint_config cfg = {.num_to_keep = rows[i].keep,
+                                        .checkpoint_score_attribute =
+                                            rows[i].by_score ? (char *)"s" : NULL,
+                                        .checkpoint_score_min = rows[i].min};
+        struct checkpoint_entry entries[6];
+        bool drop[6] = {true, true, true, true, true, true};
+        char kept[7] = "";
+
+        for (size_t k = 0; k < rows[i].n; k++)
+            entries[k] = (struct checkpoint_entry){(int64_t)k + 1, rows[i].score[k],
+                                                   rows[i].score[k] != NONE};
+        checkpoint_retention(entries, rows[i].n, &cfg, drop);
+        for (size_t k = 0; k < rows[i].n; k++)
+            kept[k] = drop[k] ? '-' : 'k';
+        assert_string_equal(kept, rows[i].kept);
+    }
+}
+
+static void save(int iteration, double score)
+{
+    struct checkpoint_metric metric = {"acc", score};
+    struct checkpoint_meta meta = {.run_name = "r",
+                                   .training_iteration = iteration,
+                                   .world_size = 1,
+                                   .metrics = &metric,
+                                   .n_metrics = 1};
+    struct comm *self = comm_self_create(NULL);
+    raytrain_checkpoint *ck = checkpoint_create(NULL);
+    char *path = run_dir_checkpoint(".", iteration);
+    struct error err;
+
+    assert_int_equal(checkpoint_put_string(ck, "s", "value", &err), 0);
+    assert_int_equal(checkpoint_save(ck, self, &meta, path, &err), 0);
+    checkpoint_destroy(ck);
+    comm_free(self);
+    free(path);
+}
+
+static void touch(const char *name)
+{
+    assert_int_equal(fs_write_atomic(name, "x", 1, 0600, NULL), 0);
+}
+
+static void list_takes_final_names_only(void **state)
+{
+    int64_t *iterations;
+    struct error err;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(checkpoint_manager_list(".", &iterations, &n, &err), 0);
+    assert_int_equal(n, 0);
+    free(iterations);
+    touch("checkpoint_000010.h5");
+    touch("checkpoint_000009.h5");
+    touch("checkpoint_1234567.h5");
+    touch("checkpoint_11.h5");
+    touch("checkpoint_0000012.h5");
+    touch("checkpoint_-00012.h5");
+    touch("checkpoint_000013.h5.bak");
+    touch("checkpoint_99999999999999999999.h5");
+    touch(".checkpoint_000014.h5.tmp-1-00000000");
+    assert_int_equal(checkpoint_manager_list(".", &iterations, &n, &err), 0);
+    assert_int_equal(n, 3);
+    assert_int_equal(iterations[0], 9);
+    assert_int_equal(iterations[1], 10);
+    assert_int_equal(iterations[2], 1234567);
+    free(iterations);
+    assert_int_equal(checkpoint_manager_list("absent", &iterations, &n, &err), -1);
+}
+
+/* ---- Falling back -----------------------------------------------------------------
+ */
+
+static void note_collect(void *arg, const char *text)
+{
+    char *all = arg;
+
+    strncat(all, text, 4000 - strlen(all));
+    strcat(all, "\n");
+}
+
+struct latest {
+    char notes[4096];
+    int64_t iteration[THREAD_COMM_MAX];
+};
+
+/* 0: got one; the status code otherwise. */
+static int latest_find(struct comm *comm, void *arg)
+{
+    struct latest *l = arg;
+    raytrain_checkpoint *ck = NULL;
+    struct error err = {0};
+    int rc = checkpoint_manager_latest(comm, ".", note_collect, l->notes, &ck, &err);
+
+    l->iteration[comm->rank] = ck ? checkpoint_meta(ck)->training_iteration : -1;
+    checkpoint_destroy(ck);
+    return rc < 0 ? (int)err.code : 0;
+}
+
+static void damage(const char *path, off_t offset)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    char c;
+
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &c, 1, offset), 1);
+    c ^= 1;
+    assert_int_equal(pwrite(fd, &c, 1, offset), 1);
+    close(fd);
+}
+
+static void latest_falls_back(void **state)
+{
+    struct latest l = {0};
+    int rc[3];
+
+    (void)state;
+    thread_comm_run(3, latest_find, &l, rc);
+    for (int r = 0; r < 3; r++) {
+        assert_int_equal(rc[r], 0);
+        assert_int_equal(l.iteration[r], -1);
+    }
+    save(1, 0);
+    save(2, 0);
+    save(3, 0);
+    thread_comm_run(3, latest_find, &l, rc);
+    assert_int_equal(l.iteration[2], 3);
+    assert_string_equal(l.notes, "");
+    damage("checkpoint_000003.h5", 5000);
+    assert_int_equal(truncate("checkpoint_000002.h5", 4500), 0);
+    thread_comm_run(3, latest_find, &l, rc);
+    for (int r = 0; r < 3; r++) {
+        assert_int_equal(rc[r], 0);
+        assert_int_equal(l.iteration[r], 1);
+    }
+    assert_non_null(strstr(l.notes, "checkpoint_000003.h5"));
+    assert_non_null(strstr(l.notes, "checkpoint_000002.h5: the file is truncated"));
+    damage("checkpoint_000001.h5", 100);
+    thread_comm_run(3, latest_find, &l, rc);
+    for (int r = 0; r < 3; r++) {
+        assert_int_equal(rc[r], RAYTRAIN_ECORRUPT);
+        assert_int_equal(l.iteration[r], -1);
+    }
+    assert_int_equal(scratch_count("."), 3); /* nothing was deleted */
+}
+
+/* ---- Pruning ----------------------------------------------------------------------
+ */
+
+static bool is_there(int iteration)
+{
+    char *path = run_dir_checkpoint(".", iteration);
+    bool there = access(path, F_OK) == 0;
+
+    free(path);
+    return there;
+}
+
+static void prune_keeps_best_and_newest(void **state)
+{
+    struct checkpoint_config cfg = {.num_to_keep = 1,
+                                    .checkpoint_score_attribute = (char *)"acc"};
+    char own[64], notes[4096] = "";
+    struct error err;
+
+    (void)state;
+    for (int i = 1; i <= 4; i++)
+        save(i, i == 2 ? 0.9 : 0.1 * i);
+    touch(".checkpoint_000003.h5.tmp-1-00000000");
+    touch(".checkpoint_000003.h5.tmp-x");
+    touch(".result.h5.tmp-1-00000000");
+    snprintf(own, sizeof own, ".checkpoint_000005.h5.tmp-%ld-00000000", (long)getpid());
+    touch(own);
+    touch("checkpoint_000003.h5.orig");
+    assert_int_equal(checkpoint_manager_prune(".", &cfg, note_collect, notes, &err), 0);
+    assert_false(is_there(1));
+    assert_true(is_there(2));
+    assert_false(is_there(3));
+    assert_true(is_there(4));
+    assert_int_equal(access(".checkpoint_000003.h5.tmp-1-00000000", F_OK), -1);
+    assert_int_equal(access(".checkpoint_000003.h5.tmp-x", F_OK), 0);
+    assert_int_equal(access(".result.h5.tmp-1-00000000", F_OK), 0);
+    assert_int_equal(access(own, F_OK), 0);
+    assert_int_equal(access("checkpoint_000003.h5.orig", F_OK), 0);
+    assert_string_equal(notes, "");
+    cfg.num_to_keep = 0;
+    assert_int_equal(checkpoint_manager_prune(".", &cfg, NULL, NULL, &err), 0);
+    assert_true(is_there(2));
+}
+
+static void best_and_latest(void **state)
+{
+    struct checkpoint_config cfg = {.checkpoint_score_attribute = (char *)"acc"};
+    struct error err;
+    char *best, *latest;
+
+    (void)state;
+    assert_int_equal(checkpoint_manager_best(".", &cfg, &best, &latest, &err), 0);
+    assert_null(best);
+    assert_null(latest);
+    save(1, 0.5);
+    save(2, 0.75);
+    save(3, NAN);
+    save(4, 0.9);
+    assert_int_equal(truncate("checkpoint_000004.h5", 4500), 0);
+    assert_int_equal(checkpoint_manager_best(".", &cfg, &best, &latest, &err), 0);
+    assert_string_equal(best, "./checkpoint_000002.h5");
+    assert_string_equal(latest, "./checkpoint_000003.h5");
+    free(best);
+    free(latest);
+    cfg.checkpoint_score_min = true;
+    assert_int_equal(checkpoint_manager_best(".", &cfg, &best, &latest, &err), 0);
+    assert_string_equal(best, "./checkpoint_000001.h5");
+    free(best);
+    free(latest);
+    cfg.checkpoint_score_attribute = NULL;
+    assert_int_equal(checkpoint_manager_best(".", &cfg, &best, &latest, &err), 0);
+    assert_string_equal(best, "./checkpoint_000003.h5");
+    free(best);
+    free(latest);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(retention_table), SCRATCH(list_takes_final_names_only),
+        SCRATCH(latest_falls_back),        SCRATCH(prune_keeps_best_and_newest),
+        SCRATCH(best_and_latest),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

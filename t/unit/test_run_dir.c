@@ -1,0 +1,268 @@
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "scratch.h"
+#include "store/run_dir.h"
+#include "util/fs.h"
+
+static void new_resume_fresh(void **state)
+{
+    struct run_dir dir;
+    struct error err;
+    char *aside = NULL;
+    bool existed = true;
+
+    (void)state;
+    assert_int_equal(
+        run_dir_enter("deep/storage", "r", RUN_DIR_NEW, &dir, &existed, &aside, &err),
+        0);
+    assert_false(existed);
+    assert_null(aside);
+    assert_int_equal(dir.path[0], '/');
+    assert_int_equal(fs_write_atomic("deep/storage/r/run.cfg", "1", 1, 0600, &err), 0);
+    run_dir_leave(&dir);
+    assert_int_equal(
+        run_dir_enter("deep/storage", "r", RUN_DIR_NEW, &dir, &existed, &aside, &err),
+        -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_non_null(strstr(err.text, "--resume"));
+    assert_non_null(strstr(err.text, "--fresh"));
+    assert_int_equal(
+        run_dir_enter("deep/storage", "r", RUN_DIR_RESUME, &dir, &existed, NULL, &err),
+        0);
+    assert_true(existed);
+    run_dir_leave(&dir);
+    for (int i = 1; i <= 2; i++) {
+        char want[32];
+
+        assert_int_equal(run_dir_enter("deep/storage", "r", RUN_DIR_FRESH, &dir,
+                                       &existed, &aside, &err),
+                         0);
+        assert_false(existed);
+        snprintf(want, sizeof want, "storage/r.%d", i);
+        assert_non_null(strstr(aside, want));
+        free(aside);
+        run_dir_leave(&dir);
+    }
+    assert_int_equal(access("deep/storage/r.1/run.cfg", F_OK), 0);
+    assert_int_equal(access("deep/storage/r/run.cfg", F_OK), -1);
+    assert_int_equal(run_dir_enter("deep/storage", "other", RUN_DIR_RESUME, &dir,
+                                   &existed, NULL, &err),
+                     0);
+    assert_false(existed);
+    run_dir_leave(&dir);
+    assert_int_equal(run_dir_enter("deep/storage", "third", RUN_DIR_FRESH, &dir,
+                                   &existed, &aside, &err),
+                     0);
+    assert_null(aside);
+    run_dir_leave(&dir);
+}
+
+static void hostile_names(void **state)
+{
+    static char longest[202];
+    static const struct {
+        const char *name;
+        int rc;
+    } rows[] = {
+        {"../x", -1},
+        {"a/b", -1},
+        {"/", -1},
+        {".", -1},
+        {"..", -1},
+        {"", -1},
+        {"a\nb", -1},
+        {"\033[2J", -1},
+        {"\xff", -1},
+        {"a b", 0},
+        {"it's \"q\" $HOME `id`", 0},
+        {"-rf", 0},
+        {"caf\xc3\xa9", 0},
+        {longest, 0},
+    };
+
+    (void)state;
+    memset(longest, 'x', 200);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct run_dir dir;
+        struct error err;
+        bool existed;
+
+        assert_int_equal(
+            run_dir_enter(".", rows[i].name, RUN_DIR_NEW, &dir, &existed, NULL, &err),
+            rows[i].rc);
+        if (rows[i].rc < 0) {
+            assert_int_equal(err.code, RAYTRAIN_EINVAL);
+            assert_null(strchr(err.text, '\033'));
+        }
+        run_dir_leave(&dir);
+    }
+    longest[200] = 'x';
+    assert_int_equal(run_dir_enter(".", longest, RUN_DIR_NEW, &(struct run_dir){0},
+                                   &(bool){0}, NULL, NULL),
+                     -1);
+    assert_int_equal(scratch_count("."), 5);
+}
+
+static void what_is_in_the_way(void **state)
+{
+    struct run_dir dir;
+    struct error err;
+    bool existed;
+
+    (void)state;
+    assert_int_equal(fs_write_atomic("file", "", 0, 0600, &err), 0);
+    assert_int_equal(symlink("nowhere", "dangling"), 0);
+    assert_int_equal(
+        run_dir_enter(".", "file", RUN_DIR_RESUME, &dir, &existed, NULL, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_int_equal(
+        run_dir_enter(".", "dangling", RUN_DIR_RESUME, &dir, &existed, NULL, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_int_equal(
+        run_dir_enter("file", "r", RUN_DIR_NEW, &dir, &existed, NULL, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_int_equal(
+        run_dir_enter("/proc/x", "r", RUN_DIR_NEW, &dir, &existed, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "/proc/x"));
+    /* A link to a directory is a place like any other. */
+    assert_int_equal(mkdir("real", 0700), 0);
+    assert_int_equal(symlink("real", "link"), 0);
+    assert_int_equal(
+        run_dir_enter(".", "link", RUN_DIR_RESUME, &dir, &existed, NULL, &err), 0);
+    run_dir_leave(&dir);
+    /* A lock that is a link elsewhere is not followed. */
+    assert_int_equal(unlink("real/.lock"), 0);
+    assert_int_equal(symlink("../stolen", "real/.lock"), 0);
+    assert_int_equal(
+        run_dir_enter(".", "link", RUN_DIR_RESUME, &dir, &existed, NULL, &err), -1);
+    assert_int_equal(access("stolen", F_OK), -1);
+}
+
+/* In another process: enter the run, and answer with the status code. */
+static int enter_elsewhere(enum run_dir_mode mode)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        struct error err = {0};
+        struct run_dir dir;
+        bool existed;
+        int rc = run_dir_enter(".", "r", mode, &dir, &existed, NULL, &err);
+        char pid_text[32];
+
+        snprintf(pid_text, sizeof pid_text, "pid %ld", (long)getppid());
+        if (rc < 0 && strstr(err.text, "host ") && strstr(err.text, pid_text))
+            _exit(10);
+        _exit(rc < 0 ? 1 : 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WEXITSTATUS(status);
+}
+
+static void one_holder_at_a_time(void **state)
+{
+    struct run_dir dir;
+    struct error err;
+    bool existed;
+
+    (void)state;
+    assert_int_equal(run_dir_enter(".", "r", RUN_DIR_NEW, &dir, &existed, NULL, &err),
+                     0);
+    assert_true(dir.lock_fd >= 0);
+    assert_int_equal(enter_elsewhere(RUN_DIR_RESUME), 10);
+    assert_int_equal(enter_elsewhere(RUN_DIR_FRESH), 10);
+    assert_int_equal(scratch_count("."), 1);
+    run_dir_leave(&dir);
+    assert_int_equal(enter_elsewhere(RUN_DIR_RESUME), 0);
+    assert_int_equal(enter_elsewhere(RUN_DIR_FRESH), 0);
+    assert_int_equal(scratch_count("."), 2);
+}
+
+static void marker_is_seen_or_missed(void **state)
+{
+    struct run_dir dir;
+    struct error err;
+    char *token, *second;
+    bool existed;
+
+    (void)state;
+    assert_int_equal(run_dir_enter(".", "r", RUN_DIR_NEW, &dir, &existed, NULL, &err),
+                     0);
+    assert_int_equal(run_dir_write_marker(&dir, &token, &err), 0);
+    assert_int_equal(strlen(token), 32);
+    assert_int_equal(run_dir_check_marker(dir.path, token, "n1", &err), 0);
+    assert_int_equal(run_dir_write_marker(&dir, &second, &err), 0);
+    assert_string_not_equal(token, second);
+    assert_int_equal(run_dir_check_marker(dir.path, token, "n1", &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_non_null(strstr(err.text, "n1"));
+    assert_int_equal(run_dir_check_marker("/nowhere/r", token, "n2", &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_non_null(strstr(err.text, "n2"));
+    assert_non_null(strstr(err.text, "/nowhere/r"));
+    free(token);
+    free(second);
+    run_dir_leave(&dir);
+}
+
+static void attempts_are_counted(void **state)
+{
+    struct error err;
+    char *log_dir;
+
+    (void)state;
+    assert_int_equal(run_dir_last_attempt("."), -1);
+    assert_int_equal(run_dir_make_log_dir(".", 0, &log_dir, &err), 0);
+    assert_string_equal(log_dir, "./logs/attempt-0");
+    free(log_dir);
+    assert_int_equal(run_dir_make_log_dir(".", 11, &log_dir, &err), 0);
+    free(log_dir);
+    assert_int_equal(run_dir_make_log_dir(".", 9, &log_dir, &err), 0);
+    free(log_dir);
+    assert_int_equal(mkdir("logs/attempt-99x", 0700), 0);
+    assert_int_equal(mkdir("logs/attempt-", 0700), 0);
+    assert_int_equal(mkdir("logs/attempt-99999999999999999999", 0700), 0);
+    assert_int_equal(run_dir_last_attempt("."), 11);
+}
+
+static void names_of_files(void **state)
+{
+    char *path;
+
+    (void)state;
+    path = run_dir_checkpoint("/r", 12);
+    assert_string_equal(path, "/r/checkpoint_000012.h5");
+    free(path);
+    path = run_dir_checkpoint("/r", 1234567);
+    assert_string_equal(path, "/r/checkpoint_1234567.h5");
+    free(path);
+    path = run_dir_file("/r", "result.json");
+    assert_string_equal(path, "/r/result.json");
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(new_resume_fresh),         SCRATCH(hostile_names),
+        SCRATCH(what_is_in_the_way),       SCRATCH(one_holder_at_a_time),
+        SCRATCH(marker_is_seen_or_missed), SCRATCH(attempts_are_counted),
+        cmocka_unit_test(names_of_files),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
