@@ -45,6 +45,7 @@ struct group {
     struct pmix_server *server;
     int epoll_fd;
     bool ending; /* all have been killed: how they end now says nothing */
+    bool asked;  /* to stop, by signal() */
     struct launch_outcome outcome;
 };
 
@@ -127,6 +128,16 @@ static int server_listen(struct group *g, struct error *err)
     return 0;
 }
 
+static int worker_killed(struct group *g, int rank, int sig, struct error *err)
+{
+    if (sig != LAUNCHER_STOP_SIGNAL || !g->asked)
+        return group_fail(g, rank, 0, sig, "", err);
+    /* It was asked to stop before it had come to listen, so nothing has begun yet: the
+     * others, which would wait for it, are stopped as well. */
+    g->outcome.stopped = !g->outcome.failed;
+    return g->ending ? 0 : group_end(g, err);
+}
+
 static int worker_ended(struct group *g, int rank, struct error *err)
 {
     struct child *worker = &g->workers[rank];
@@ -143,7 +154,7 @@ static int worker_ended(struct group *g, int rank, struct error *err)
     g->running--;
     keeper_forget(g->keeper, pid);
     if (WIFSIGNALED(status))
-        return group_fail(g, rank, 0, WTERMSIG(status), "", err);
+        return worker_killed(g, rank, WTERMSIG(status), err);
     if (WEXITSTATUS(status) == EX_TEMPFAIL)
         g->outcome.stopped = !g->outcome.failed;
     else if (WEXITSTATUS(status) != 0)
@@ -313,6 +324,7 @@ static int local_signal(struct group *g, int sig, struct error *err)
 {
     int rc = 0;
 
+    g->asked = g->asked || sig == LAUNCHER_STOP_SIGNAL;
     for (int i = 0; i < g->n; i++)
         if (child_signal(&g->workers[i], sig, rc ? NULL : err) < 0)
             rc = -1;
@@ -333,8 +345,13 @@ static void local_destroy(struct group *g)
     if (!g)
         return;
     group_end(g, NULL);
-    for (int i = 0; i < g->n; i++)
+    for (int i = 0; i < g->n; i++) {
+        pid_t pid = g->workers[i].pid;
+
         child_clear(&g->workers[i]);
+        if (pid > 0)
+            keeper_forget(g->keeper, pid);
+    }
     pmix_server_stop(g->server);
     keeper_stop(g->keeper);
     if (g->epoll_fd >= 0)

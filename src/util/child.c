@@ -34,11 +34,17 @@ struct child_plan {
     volatile int failed; /* errno of the step that failed, 0: none */
 };
 
+/* What the terminal sent while we were still in the parent's group was not for us:
+ * ignoring a signal discards what is pending of it. */
 static void signals_reset(void)
 {
-    struct sigaction act = {.sa_handler = SIG_DFL};
+    static const int of_terminal[] = {SIGINT, SIGQUIT, SIGTSTP, SIGHUP};
+    struct sigaction act = {.sa_handler = SIG_IGN};
     sigset_t none;
 
+    for (size_t i = 0; i < sizeof of_terminal / sizeof *of_terminal; i++)
+        sigaction(of_terminal[i], &act, NULL);
+    act.sa_handler = SIG_DFL;
     for (int sig = 1; sig < NSIG; sig++)
         if (sig != SIGKILL && sig != SIGSTOP)
             sigaction(sig, &act,
