@@ -2,42 +2,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "data/memory.h"
+
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
-
-/*
- * What the kernel could hand out without swapping, less a margin: who takes the last
- * page is not refused, he has somebody killed.
- */
-static uint64_t memory_available(void)
-{
-    uint64_t bytes =
-        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    unsigned long long kib;
-    char line[256];
-    FILE *f = fopen("/proc/meminfo", "re");
-
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-            bytes = (uint64_t)kib * 1024;
-    if (f)
-        fclose(f);
-    return bytes - bytes / 16;
-}
 
 static int size_refuse(uint64_t size, uint64_t available, const char *path,
                        struct error *err)
 {
     return error_set(
         err, RAYTRAIN_EFIT,
-        "%s: expanded it takes %.1f MiB of memory, and this node has %.1f MiB "
-        "left: store it uncompressed (it is read in place then), or run on "
-        "nodes with more memory",
+        "%s: expanded it takes %.1f MiB of memory, and there are %.1f MiB to be had: "
+        "store it uncompressed (it is read in place then), or ask for more memory",
         path, (double)size / 1048576, (double)available / 1048576);
 }
 

@@ -2,6 +2,7 @@ libworker_la_SOURCES += \
 	src/data/dataset.c src/data/dataset.h \
 	src/data/expand.c src/data/expand.h \
 	src/data/gunzip.c src/data/gunzip.h \
+	src/data/memory.c src/data/memory.h \
 	src/data/position.c src/data/position.h \
 	src/data/prefetch.c src/data/prefetch.h \
 	src/data/reader.c src/data/reader.h \
@@ -15,6 +16,7 @@ libworker_la_SOURCES += \
 if HAVE_CMOCKA
 check_PROGRAMS += \
 	t/unit/test_dataset \
+	t/unit/test_memory \
 	t/unit/test_position \
 	t/unit/test_reader_hdf5 \
 	t/unit/test_reader_idx \
@@ -22,6 +24,7 @@ check_PROGRAMS += \
 	t/unit/test_shuffle
 TESTS += \
 	t/unit/test_dataset \
+	t/unit/test_memory \
 	t/unit/test_position \
 	t/unit/test_reader_hdf5 \
 	t/unit/test_reader_idx \
@@ -30,6 +33,9 @@ TESTS += \
 t_unit_test_dataset_SOURCES = t/unit/test_dataset.c t/unit/idx_file.h
 t_unit_test_dataset_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_dataset_LDADD = libworker.la $(CMOCKA_LIBS)
+t_unit_test_memory_SOURCES = t/unit/test_memory.c
+t_unit_test_memory_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_memory_LDADD = libworker.la $(CMOCKA_LIBS)
 t_unit_test_position_SOURCES = t/unit/test_position.c
 t_unit_test_position_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_position_LDADD = libworker.la $(CMOCKA_LIBS)

@@ -1,0 +1,99 @@
+/* test_memory.c - limits from a pretended /proc and /sys/fs/cgroup. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "data/memory.h"
+#include "util/fs.h"
+
+#define MIB 1048576
+
+static void put(const char *path, const char *text)
+{
+    struct error err;
+    char *dir = strdup(path);
+
+    *strrchr(dir, '/') = '\0';
+    assert_int_equal(fs_mkdirs(dir, 0700, &err), 0);
+    assert_int_equal(fs_write_atomic(path, text, strlen(text), 0600, &err), 0);
+    free(dir);
+}
+
+/* 1600 MiB available, and control groups that allow less, or nothing at all. */
+static void the_least_limit_counts(void **state)
+{
+    static const struct {
+        const char *groups;
+        uint64_t mib;
+    } T[] = {
+        {"", 1600},
+        {"0::/\n", 1600},
+        {"0::/free\n", 1600},
+        {"0::/slurm/job_3/step_0\n", 800},
+        {"0::/slurm/job_3\n", 800},
+        {"0::/slurm\n", 1600},
+        {"0::/slurm/job_4/step_0\n", 160},
+        {"0::/not/there\n", 1600},
+        {"4:cpu:/x\n9:memory:/slurm/uid_0\n1:name=systemd:/y\n0::/\n", 320},
+    };
+
+    (void)state;
+    put("proc/meminfo",
+        "MemTotal: 9999999 kB\nMemFree: 1 kB\nMemAvailable: 1638400 kB\n");
+    put("group/free/memory.max", "max\n");
+    put("group/slurm/memory.max", "99999999999\n");
+    put("group/slurm/job_3/memory.max", "838860800\n");
+    put("group/slurm/job_3/step_0/memory.max", "max\n");
+    put("group/slurm/job_4/memory.max", "838860800\n");
+    put("group/slurm/job_4/step_0/memory.max", "167772160\n");
+    put("group/memory/slurm/uid_0/memory.limit_in_bytes", "335544320\n");
+    for (size_t i = 0; i < sizeof T / sizeof *T; i++) {
+        put("proc/self/cgroup", T[i].groups);
+        assert_int_equal(memory_available_in("proc", "group"),
+                         T[i].mib * MIB / 16 * 15);
+    }
+}
+
+/* Without /proc it is the machine's memory, and never no limit at all. */
+static void something_is_known_anywhere(void **state)
+{
+    (void)state;
+    assert_in_range(memory_available_in("nowhere", "nowhere"), MIB, UINT64_MAX / 2);
+    assert_in_range(memory_available(), MIB, UINT64_MAX / 2);
+}
+
+static int scratch_enter(void **state)
+{
+    char template[] = "/tmp/raytrain-test-XXXXXX";
+    char *dir = mkdtemp(template);
+
+    *state = dir && chdir(dir) == 0 ? strdup(dir) : NULL;
+    return *state ? 0 : -1;
+}
+
+static int scratch_leave(void **state)
+{
+    struct error err;
+    int rc = chdir("/") < 0 ? -1 : fs_remove_tree(*state, &err);
+
+    free(*state);
+    return rc;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_least_limit_counts),
+        cmocka_unit_test(something_is_known_anywhere),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
+}
