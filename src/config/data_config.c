@@ -41,8 +41,7 @@ static const struct config_key dataset_keys[] = {
 };
 static const struct config_table dataset_table = CONFIG_TABLE(dataset_keys);
 
-/* ---- datasets = { NAME = { ... }; }
- * ----------------------------------------------------- */
+/* ---- datasets = { NAME = { ... }; } ---------------------------------------------- */
 
 static struct dataset_config *dataset_find(struct train_config *cfg, const char *name)
 {
@@ -154,8 +153,7 @@ const struct config_ops datasets_ops = {
     .clear = datasets_clear,
 };
 
-/* ---- data_config
- * ------------------------------------------------------------------------ */
+/* ---- data_config ----------------------------------------------------------------- */
 
 /* "all", or a list of names. */
 static int split_set(void *object, const struct config_node *node,
@@ -214,8 +212,7 @@ static const struct config_key data_keys[] = {
 };
 const struct config_table data_config_table = CONFIG_TABLE(data_keys);
 
-/* ---- both together
- * ------------------------------------------------------------------------ */
+/* ---- both together --------------------------------------------------------------- */
 
 void data_config_settle(struct train_config *cfg)
 {

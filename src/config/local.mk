@@ -27,4 +27,10 @@ TESTS += t/unit/test_options
 t_unit_test_options_SOURCES = t/unit/test_options.c
 t_unit_test_options_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_options_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_run_cfg
+TESTS += t/unit/test_run_cfg
+t_unit_test_run_cfg_SOURCES = t/unit/test_run_cfg.c
+t_unit_test_run_cfg_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_run_cfg_LDADD = libshared.la $(CMOCKA_LIBS)
 endif

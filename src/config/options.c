@@ -11,8 +11,7 @@
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-/* ---- the flags
- * ------------------------------------------------------------------------ */
+/* ---- the flags ------------------------------------------------------------------- */
 
 /* Files are read before --set, and --set before all other flags, however they are
  * typed; but flags that are no configuration may come at any time. */
@@ -104,8 +103,7 @@ static const struct flag flags[] = {
     {"version", 0, NULL, "print the version and exit", TRUTH(version)},
 };
 
-/* ---- help
- * ------------------------------------------------------------------------------ */
+/* ---- help ------------------------------------------------------------------------ */
 
 static const char help_head[] =
     "Usage: raytrain-run [OPTION]... TRAIN_FUNC.so [ARG]...\n"
@@ -141,8 +139,7 @@ const char *options_help(void)
     return help;
 }
 
-/* ---- what flags do
- * ------------------------------------------------------------------------ */
+/* ---- what flags do --------------------------------------------------------------- */
 
 static int act_config(const char *argument, struct options *opt,
                       struct train_config *cfg, struct error *err)
@@ -222,8 +219,7 @@ static int act_progress(const char *argument, struct options *opt,
     return 0;
 }
 
-/* ---- parsing
- * ------------------------------------------------------------------------------ */
+/* ---- parsing --------------------------------------------------------------------- */
 
 /* One flag as it was typed. */
 struct typed {

@@ -25,8 +25,7 @@ bool metric_name_is_valid(const char *name)
     return length > 0 && n == length && length <= RAYTRAIN_NAME_MAX;
 }
 
-/* ---- stop: { METRIC = VALUE; } or ( { metric = "..."; value = ...; } )
- * --------------- */
+/* ---- stop: { METRIC = VALUE; } or ( { metric = "..."; value = ...; } ) ----------- */
 /* The second form is for names that libconfig does not take as a key ("val/loss"). */
 
 static int stop_put(struct run_config *cfg, const char *metric,
@@ -134,8 +133,7 @@ static const struct config_ops stop_ops = {
     .clear = stop_clear,
 };
 
-/* ---- the keys
- * ------------------------------------------------------------------------ */
+/* ---- the keys -------------------------------------------------------------------- */
 
 static const struct config_choice callbacks[] = {
     {"json", NULL},
@@ -195,8 +193,7 @@ void run_config_init(struct run_config *cfg)
         cfg->n_callbacks = 1;
 }
 
-/* ---- validation
- * ------------------------------------------------------------------------ */
+/* ---- validation ------------------------------------------------------------------ */
 
 static int name_check(const char *name, struct error *err)
 {

@@ -316,8 +316,7 @@ int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
     return rc;
 }
 
-/* ---- validation
- * ------------------------------------------------------------------------ */
+/* ---- validation ------------------------------------------------------------------ */
 
 static int backend_validate(const struct train_config *cfg, struct error *err)
 {
@@ -364,8 +363,7 @@ int train_config_validate(struct train_config *cfg, struct error *err)
     return resume_validate(cfg, err);
 }
 
-/* ---- rendering
- * ------------------------------------------------------------------------ */
+/* ---- rendering ------------------------------------------------------------------- */
 
 int train_config_render(const struct train_config *cfg, char **text, struct error *err)
 {

@@ -81,8 +81,7 @@ static int leave_dir(void **state)
     return chdir("/") || rmdir(dir);
 }
 
-/* ---- flags
- * ------------------------------------------------------------------------------ */
+/* ---- flags ----------------------------------------------------------------------- */
 
 static void all_flags(void **state)
 {
@@ -232,8 +231,7 @@ static void help_and_version(void **state)
     assert_true(opt.version);
 }
 
-/* ---- validation
- * -------------------------------------------------------------------------- */
+/* ---- validation ------------------------------------------------------------------ */
 
 struct elf_row {
     int type, machine, class;
@@ -471,8 +469,7 @@ static void paths_become_absolute(void **state)
                    "no dataset \"x\"");
 }
 
-/* ---- the workers' environment
- * ---------------------------------------------------------------- */
+/* ---- the workers' environment ---------------------------------------------------- */
 
 static void worker_env_round_trip(void **state)
 {
