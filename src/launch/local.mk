@@ -29,4 +29,10 @@ TESTS += t/unit/test_local_machine
 t_unit_test_local_machine_SOURCES = t/unit/test_local_machine.c
 t_unit_test_local_machine_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_local_machine_LDADD = liblauncher.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_launcher
+TESTS += t/unit/test_launcher
+t_unit_test_launcher_SOURCES = t/unit/test_launcher.c
+t_unit_test_launcher_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_launcher_LDADD = liblauncher.la $(CMOCKA_LIBS)
 endif

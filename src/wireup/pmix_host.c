@@ -354,7 +354,10 @@ int pmix_host_start(int n_workers, const char *private_dir,
         strcpy(host.host, "localhost");
     rc = library_start();
     if (rc != PMIX_SUCCESS)
-        return host_error(err, "it does not start", rc);
+        return host_error(err,
+                          "it does not start (it needs the loopback network interface, "
+                          "see `ip link show lo`)",
+                          rc);
     rc = namespace_register();
     if (rc != PMIX_SUCCESS)
         return host_error(err, "it does not take the workers' namespace", rc);

@@ -1,7 +1,8 @@
 /*
  * pmix_server.h - the embedded PMIx server of the local launcher: one namespace of N
  * workers on this host. Its files live in a private directory (0700) that the caller
- * made; its socket listens on the loopback address alone.
+ * made; its socket listens on the loopback address alone. libpmix takes connections only
+ * for the namespace and ranks that it knows, from the user that they belong to.
  *
  * The server runs in a child process of its own: libpmix 4.2 cannot be started a second
  * time in a process, and a run may have many attempts; its threads, its leaks and its
