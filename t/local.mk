@@ -2,7 +2,7 @@
 # and what they run. TESTS run against an installed tree, the stage.
 EXTRA_DIST += t/setup.sh
 
-check_DATA = stage.stamp
+check_DATA += stage.stamp
 CLEANFILES += stage.stamp
 stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEADERS) \
 		$(pkgconfig_DATA) $(dist_bashcompletion_DATA) $(dist_man_MANS)

@@ -1,0 +1,39 @@
+/*
+ * raytrain-worker.c - one worker with a training function out of a shared object:
+ *
+ *     raytrain-worker TRAIN_FUNC.so [ARG...]
+ *
+ * raytrain-run starts it, with the rest of what it needs in its environment
+ * (config/worker_env.h) and in the run directory. The arguments are the training
+ * function's: raytrain_args().
+ */
+#include <stdio.h>
+
+#include "worker/worker.h"
+
+static void last_words(int status, const struct error *err)
+{
+    if (status != 0 && err->code != RAYTRAIN_ESTOPPED)
+        fprintf(stderr, "raytrain-worker: %s\n", err->text);
+}
+
+int main(int argc, char *argv[])
+{
+    struct worker_program program = {0};
+    struct error err = {0};
+    int status;
+
+    if (argc < 2) {
+        fprintf(stderr, "usage: raytrain-worker TRAIN_FUNC.so [ARG...]\n"
+                        "raytrain-run starts the workers; type: raytrain-run --help\n");
+        return 2;
+    }
+    /* The log of a worker can be followed while it runs. */
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    program.path = argv[1];
+    program.argc = argc - 2;
+    program.argv = argv + 2;
+    status = raytrain_worker_run(&program, last_words, &err);
+    last_words(status, &err);
+    return status;
+}

@@ -1,0 +1,18 @@
+/*
+ * notes.h - what the user should hear while the training goes on: one JSON object a
+ * line in RUN/logs/attempt-K/events.json, which the launcher follows and shows.
+ *
+ * A note that cannot be written is dropped: it must never be what ends a training, and
+ * storage that is in trouble shows where it matters.
+ */
+#ifndef RAYTRAIN_WORKER_NOTES_H
+#define RAYTRAIN_WORKER_NOTES_H
+
+#define NOTES_FILE "events.json"
+
+enum note_kind { NOTE, NOTE_WARNING };
+
+void note_add(const char *log_dir, enum note_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,12 @@
+/* rank_list.h - a set of ranks in words: "rank 3", "ranks 0-2, 5". */
+#ifndef RAYTRAIN_WORKER_RANK_LIST_H
+#define RAYTRAIN_WORKER_RANK_LIST_H
+
+#include <stdbool.h>
+
+#define RANK_LIST_MAX 128
+
+/* What is too long ends in "..."; "no rank" for an empty set. Returns out. */
+char *rank_list(const bool in[], int size, char out[RANK_LIST_MAX]);
+
+#endif

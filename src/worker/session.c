@@ -1,0 +1,252 @@
+#include "worker/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/checkpoint_manager.h"
+#include "store/run_dir.h"
+#include "util/clock.h"
+#include "worker/notes.h"
+
+static raytrain_context *current;
+
+/* ---- Errors -----------------------------------------------------------------------
+ */
+
+struct error *session_error(raytrain_context *ctx)
+{
+    static struct error nobodys;
+
+    if (ctx)
+        return &ctx->error;
+    return current ? &current->error : &nobodys;
+}
+
+raytrain_context *session_current(void)
+{
+    return current;
+}
+
+int session_status(raytrain_context *ctx, int rc)
+{
+    struct error *err = session_error(ctx);
+
+    if (rc == 0)
+        return RAYTRAIN_OK;
+    return err->code != RAYTRAIN_OK ? (int)err->code : RAYTRAIN_EFAILED;
+}
+
+int session_null(raytrain_context *ctx, const char *call, const char *what)
+{
+    error_set(session_error(ctx), RAYTRAIN_EINVAL, "%s: the %s is NULL", call, what);
+    return RAYTRAIN_EINVAL;
+}
+
+const char *raytrain_last_error(const raytrain_context *ctx)
+{
+    return ctx ? ctx->error.text : "raytrain_last_error: the context is NULL";
+}
+
+/* ---- The worker's place -----------------------------------------------------------
+ */
+
+int raytrain_rank(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->rank : -1;
+}
+
+int raytrain_world_size(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->size : -1;
+}
+
+int raytrain_local_rank(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->local_rank : -1;
+}
+
+int raytrain_local_world_size(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->local_size : -1;
+}
+
+int raytrain_node_rank(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->node_rank : -1;
+}
+
+int raytrain_node_count(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->n_nodes : -1;
+}
+
+int raytrain_args(const raytrain_context *ctx, char ***argv)
+{
+    if (argv)
+        *argv = ctx ? ctx->env.argv : NULL;
+    return ctx ? ctx->env.argc : 0;
+}
+
+/* ---- Communicators ----------------------------------------------------------------
+ */
+
+static struct comm *
+comm_once(raytrain_context *ctx, struct comm **slot,
+          int (*make)(struct comm *, struct comm **, struct error *), struct error *err)
+{
+    if (!*slot && make(ctx->comm, slot, err) < 0) {
+        *slot = NULL;
+        return NULL;
+    }
+    if (!(*slot)->waiting) {
+        (*slot)->waiting = waiting_hook;
+        (*slot)->waiting_arg = &ctx->waiting;
+    }
+    return *slot;
+}
+
+struct comm *session_user_comm(raytrain_context *ctx, struct error *err)
+{
+    return comm_once(ctx, &ctx->user, ctx->comm->ops->dup, err);
+}
+
+struct comm *session_store_comm(raytrain_context *ctx, struct error *err)
+{
+    return comm_once(ctx, &ctx->store, ctx->comm->ops->dup, err);
+}
+
+struct comm *session_node_comm(raytrain_context *ctx, struct error *err)
+{
+    return comm_once(ctx, &ctx->node, ctx->comm->ops->split_node, err);
+}
+
+/* ---- Life -------------------------------------------------------------------------
+ */
+
+static void note_passed_over(void *arg, const char *text)
+{
+    raytrain_context *ctx = arg;
+
+    note_add(ctx->env.log_dir, NOTE_WARNING, "%s", text);
+}
+
+static int checkpoint_find(raytrain_context *ctx, struct error *err)
+{
+    const char *from = ctx->env.config->resume_from_checkpoint;
+
+    if (checkpoint_manager_latest(ctx->comm, ctx->env.run_dir, note_passed_over, ctx,
+                                  &ctx->restored, err) < 0)
+        return -1;
+    ctx->restored_own = ctx->restored != NULL;
+    if (ctx->restored || !from)
+        return 0;
+    return checkpoint_open(ctx->comm, from, &ctx->restored, err);
+}
+
+static int checkpoint_restore(raytrain_context *ctx, struct error *err)
+{
+    const struct checkpoint_meta *meta;
+
+    if (!ctx->restored)
+        return 0;
+    meta = checkpoint_meta(ctx->restored);
+    ctx->iteration = meta->training_iteration;
+    ctx->time_before = meta->time_total_s;
+    return session_state_restore(ctx, ctx->restored, err);
+}
+
+/* Rank 0 keeps the log of reports. */
+static int log_open(raytrain_context *ctx, struct error *err)
+{
+    char *path;
+    int rc;
+
+    if (ctx->comm->rank != 0)
+        return 0;
+    path = run_dir_file(ctx->env.run_dir, "result.json");
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = metrics_log_open(path, &ctx->log, err);
+    free(path);
+    return rc < 0 ? -1 : session_report_mend(ctx, err);
+}
+
+static int session_init(raytrain_context *ctx, struct error *err)
+{
+    const struct session_env *env = &ctx->env;
+    size_t n = env->config->n_datasets;
+
+    ctx->comm = env->backend->comm;
+    ctx->waiting = (struct waiting){
+        .log_dir = env->log_dir, .rank = env->world->rank, .size = env->world->size};
+    ctx->datasets = calloc(n > 0 ? n : 1, sizeof *ctx->datasets);
+    if (!ctx->datasets)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return session_random_init(&ctx->random, env->config->seed, env->world->rank,
+                               env->world->size, err);
+}
+
+int session_create(const struct session_env *env, raytrain_context **out,
+                   struct error *err)
+{
+    raytrain_context *ctx = calloc(1, sizeof *ctx);
+    int rc;
+
+    if (!ctx)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    ctx->env = *env;
+    if (session_init(ctx, err) < 0)
+        goto failed;
+    waiting_begin(&ctx->waiting, "the start");
+    ctx->comm->waiting = waiting_hook;
+    ctx->comm->waiting_arg = &ctx->waiting;
+    if (checkpoint_find(ctx, err) < 0)
+        goto failed;
+    rc = checkpoint_restore(ctx, err);
+    if (rc == 0)
+        rc = log_open(ctx, err);
+    if (comm_agree(ctx->comm, rc, err) < 0)
+        goto failed;
+    ctx->started = ctx->last_report = clock_now();
+    current = ctx;
+    *out = ctx;
+    return 0;
+failed:
+    session_destroy(ctx, false);
+    return -1;
+}
+
+int session_finish(raytrain_context *ctx, struct error *err)
+{
+    if (session_report_finish(ctx, err) < 0)
+        return -1;
+    if (ctx->stopped)
+        return error_set(err, RAYTRAIN_ESTOPPED,
+                         "stopped on request after iteration %lld",
+                         (long long)ctx->iteration);
+    return 0;
+}
+
+void session_destroy(raytrain_context *ctx, bool clean)
+{
+    if (!ctx)
+        return;
+    if (current == ctx)
+        current = NULL;
+    if (ctx->comm)
+        ctx->comm->waiting = NULL;
+    for (size_t i = 0; ctx->datasets && i < ctx->env.config->n_datasets; i++)
+        dataset_close(ctx->datasets[i].shard);
+    free(ctx->datasets);
+    checkpoint_destroy(ctx->restored);
+    metrics_log_close(ctx->log);
+    session_config_clear(ctx);
+    session_random_clear(&ctx->random);
+    if (clean) {
+        comm_free(ctx->user);
+        comm_free(ctx->store);
+        comm_free(ctx->node);
+    }
+    free(ctx);
+}

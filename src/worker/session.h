@@ -1,0 +1,119 @@
+/*
+ * session.h - what a training function can call: the raytrain_context behind
+ * raytrain.h.
+ *
+ * A process has one session. Objects of the public API that carry no context (a
+ * checkpoint, a dataset, a reducer) leave their errors in that one.
+ */
+#ifndef RAYTRAIN_WORKER_SESSION_H
+#define RAYTRAIN_WORKER_SESSION_H
+
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "config/train_config.h"
+#include "data/dataset.h"
+#include "store/checkpoint.h"
+#include "store/metrics.h"
+#include "wireup/wireup.h"
+#include "worker/session_random.h"
+#include "worker/waiting.h"
+
+/* What a session is made of; all of it is borrowed and outlives the session. */
+struct session_env {
+    const struct world *world;
+    const struct train_config *config;
+    const struct backend *backend;
+    const char *run_dir, *log_dir;
+    int attempt;
+    int argc; /* arguments after the training function */
+    char **argv;
+};
+
+/* One dataset of the configuration. */
+struct session_dataset {
+    raytrain_dataset *shard;    /* NULL: not asked for in this attempt */
+    struct dataset_state state; /* of the checkpoint; then, at a save, of the shard */
+    bool has_state;
+};
+
+/* An array that a config look-up has handed out. */
+struct config_array {
+    struct config_array *next;
+    const void *source; /* the JSON array it was made from: it is the key */
+    bool integers;
+    size_t n;
+    union {
+        int64_t *integer;
+        double *real;
+    } values;
+};
+
+struct raytrain_context {
+    struct error error; /* of the latest call that failed */
+    struct session_env env;
+
+    /* The backend's communicator carries reports; these are made at their first use. */
+    struct comm *comm;
+    struct comm *user, *store, *node;
+    struct waiting waiting;
+
+    int64_t iteration, iterations_since_restore;
+    double time_before; /* time_total_s when this attempt began */
+    double started, last_report;
+    bool should_stop,
+        stopped; /* stopped: by a signal, and before stop criteria were met */
+    bool criteria_checked;
+    bool nan_told; /* the last report had a NaN: the user knows */
+
+    raytrain_checkpoint *restored; /* NULL on a fresh start */
+    bool restored_own;             /* it is one of this run */
+    struct metrics_log *log;       /* rank 0 */
+    struct session_random random;
+    struct session_dataset *datasets; /* as config->datasets */
+    struct config_array *arrays;
+};
+
+/*
+ * COLLECTIVE. Start from the newest valid checkpoint of the run, else from
+ * resume_from_checkpoint, else afresh.
+ */
+int session_create(const struct session_env *env, raytrain_context **out,
+                   struct error *err);
+/* COLLECTIVE. The training function has returned 0 on this rank: all others must have,
+ * too. RAYTRAIN_ESTOPPED where it returned because a signal asked for it. */
+int session_finish(raytrain_context *ctx, struct error *err);
+/* Not clean: communicators are left alone, others may be waiting in them. NULL is fine.
+ */
+void session_destroy(raytrain_context *ctx, bool clean);
+
+/* Where a call on ctx leaves its error; never NULL, also for a NULL ctx. */
+struct error *session_error(raytrain_context *ctx);
+raytrain_context *session_current(void);
+/* A function's 0 or -1 as its raytrain_status. */
+int session_status(raytrain_context *ctx, int rc);
+/* RAYTRAIN_EINVAL, and "CALL: the WHAT is NULL". */
+int session_null(raytrain_context *ctx, const char *call, const char *what);
+
+/* COLLECTIVE at their first call. NULL on failure. */
+struct comm *session_user_comm(raytrain_context *ctx, struct error *err);
+struct comm *session_store_comm(raytrain_context *ctx, struct error *err);
+struct comm *session_node_comm(raytrain_context *ctx, struct error *err);
+
+/* session_state.c: what a checkpoint keeps of the session, below CHECKPOINT_RESERVED.
+ */
+int session_state_save(raytrain_context *ctx, raytrain_checkpoint *ck,
+                       struct error *err);
+int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
+                          struct error *err);
+
+/* session_report.c */
+int session_report_finish(raytrain_context *ctx, struct error *err);
+/* Rank 0: the report that published the checkpoint this attempt starts from has a line
+ * in result.json; write it if the last attempt died in between. */
+int session_report_mend(raytrain_context *ctx, struct error *err);
+
+/* session_config.c */
+void session_config_clear(raytrain_context *ctx);
+
+#endif

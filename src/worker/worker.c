@@ -1,0 +1,272 @@
+/*
+ * worker.c - the life of a worker, from its environment to its exit status.
+ *
+ * A training function that cannot be loaded fails before the group forms. A worker that
+ * fails goes down on its own: it records the reason, tells the backend not to wait, and
+ * leaves; the launcher ends the others.
+ */
+#include "config.h"
+#include "worker/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "config/train_config.h"
+#include "config/worker_env.h"
+#include "store/run_dir.h"
+#include "util/fs.h"
+#include "wireup/wireup.h"
+#include "worker/crash.h"
+#include "worker/exit_guard.h"
+#include "worker/failure.h"
+#include "worker/session.h"
+#include "worker/stop.h"
+#include "worker/train_func.h"
+
+struct worker {
+    struct worker_env env;
+    struct train_config config;
+    raytrain_train_func train_func;
+    struct wireup *wireup;
+    struct backend backend;
+    raytrain_context *ctx;
+    char *log_dir;
+    bool exit_now;
+};
+
+/* ---- Steps ------------------------------------------------------------------------
+ */
+
+static int worker_prepare(struct worker *w, const struct worker_program *program,
+                          struct error *err)
+{
+    if (worker_env_decode(&w->env, err) < 0)
+        return -1;
+    w->log_dir = run_dir_log_dir(w->env.run_dir, w->env.attempt);
+    if (!w->log_dir)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (stop_install(err) < 0)
+        return -1;
+    crash_install();
+    w->train_func = program->train_func;
+    if (program->path)
+        return train_func_load(program->path, &w->train_func, err);
+    if (!w->train_func)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "raytrain_main: the training function is NULL");
+    return 0;
+}
+
+static int worker_join(struct worker *w, struct error *err)
+{
+    if (wireup_init(w->env.workers, &w->wireup, err) < 0)
+        return -1;
+    crash_set_rank(wireup_world(w->wireup)->rank);
+    if (backend_find(w->env.backend, &w->backend.ops, err) < 0)
+        return -1;
+    return w->backend.ops->on_start(&w->backend, w->wireup, err);
+}
+
+/* One rank of each node looks for the marker, rank 0 reads the configuration. */
+static int storage_look(struct worker *w, char **text, size_t *n, struct error *err)
+{
+    const struct world *world = wireup_world(w->wireup);
+    char *path;
+    int rc;
+
+    if (world->local_rank == 0 &&
+        run_dir_check_marker(w->env.run_dir, w->env.marker, world->host, err) < 0)
+        return -1;
+    if (world->rank != 0)
+        return 0;
+    path = run_dir_file(w->env.run_dir, "run.cfg");
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = fs_read(path, text, n, err);
+    free(path);
+    return rc;
+}
+
+/* *n bytes of rank 0 on every rank; all but rank 0 get memory for them first. */
+static int text_share(struct comm *comm, char **text, size_t *n, struct error *err)
+{
+    if (comm->ops->bcast(comm, n, sizeof *n, 0, err) < 0)
+        return -1;
+    if (comm->rank != 0) {
+        *text = malloc(*n + 1);
+        if (!*text)
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    if (comm->ops->bcast(comm, *text, *n, 0, err) < 0)
+        return -1;
+    (*text)[*n] = '\0';
+    return 0;
+}
+
+/* The run directory is there on every node, and all ranks have its configuration. */
+static int worker_configure(struct worker *w, struct error *err)
+{
+    struct comm *comm = w->backend.comm;
+    char *text = NULL;
+    size_t n = 0;
+    int rc = storage_look(w, &text, &n, err);
+
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = text_share(comm, &text, &n, err);
+    if (rc == 0)
+        rc = train_config_merge_text(&w->config, text, "run.cfg", err);
+    free(text);
+    return rc;
+}
+
+static int worker_open_session(struct worker *w, const struct worker_program *program,
+                               struct error *err)
+{
+    struct session_env env = {.world = wireup_world(w->wireup),
+                              .config = &w->config,
+                              .backend = &w->backend,
+                              .run_dir = w->env.run_dir,
+                              .log_dir = w->log_dir,
+                              .attempt = w->env.attempt,
+                              .argc = program->argc,
+                              .argv = program->argv};
+
+    if (session_create(&env, &w->ctx, err) < 0)
+        return -1;
+    if (!w->backend.ops->on_training_start)
+        return 0;
+    return w->backend.ops->on_training_start(&w->backend, err);
+}
+
+/* A function that hands back the status of the call that failed fails with that status,
+ * and the call's own sentence says it all; any other number is its own affair. */
+static int train_failed(struct worker *w, int returned, struct error *err)
+{
+    const struct error *last = &w->ctx->error;
+
+    if (last->code == RAYTRAIN_OK)
+        return error_set(err, RAYTRAIN_EFAILED, "the training function returned %d",
+                         returned);
+    if (returned == (int)last->code)
+        return error_set(err, last->code, "%s", last->text);
+    return error_set(
+        err, RAYTRAIN_EFAILED,
+        "the training function returned %d; the last call of raytrain that "
+        "failed: %s",
+        returned, last->text);
+}
+
+/* ---- Failure ----------------------------------------------------------------------
+ */
+
+/* Before the wireup the launcher's environment is all there is. */
+static int rank_guess(void)
+{
+    static const char *const variables[] = {"PMIX_RANK", "SLURM_PROCID"};
+
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = getenv(variables[i]);
+
+        if (value && *value)
+            return atoi(value);
+    }
+    return -1;
+}
+
+/* The run directory may be what is missing: then the worker's log has to do. */
+static void worker_record(const struct worker *w, const char *kind, int status,
+                          const char *message)
+{
+    const struct world *world = w->wireup ? wireup_world(w->wireup) : NULL;
+    char host[256] = "";
+    struct failure failure = {.rank = world ? world->rank : rank_guess(),
+                              .host = world ? world->host : host,
+                              .kind = kind,
+                              .status = status,
+                              .message = message};
+    struct error unrecorded;
+
+    if (!world && gethostname(host, sizeof host - 1) < 0)
+        host[0] = '\0';
+    if (w->log_dir)
+        failure_record(w->log_dir, &failure, &unrecorded);
+}
+
+/* The training function has called exit(). The group must not take that for an end. */
+static void worker_exited(void *arg, int status)
+{
+    static const char advice[] = "return from train_func instead";
+    char message[128];
+
+    snprintf(message, sizeof message, "the training function called exit(%d); %s",
+             status, advice);
+    worker_record(arg, "exit", 1, message);
+    fprintf(stderr, "raytrain: %s\n", message);
+}
+
+static int worker_train(struct worker *w, struct error *err)
+{
+    int returned;
+
+    exit_guard_enter(worker_exited, w);
+    returned = w->train_func(w->ctx);
+    exit_guard_leave();
+    return returned == 0 ? 0 : train_failed(w, returned, err);
+}
+
+/* ---- Life -------------------------------------------------------------------------
+ */
+
+static int worker_live(struct worker *w, const struct worker_program *program,
+                       struct error *err)
+{
+    if (worker_prepare(w, program, err) < 0)
+        return -1;
+    if (worker_join(w, err) < 0)
+        return -1;
+    if (worker_configure(w, err) < 0)
+        return -1;
+    if (worker_open_session(w, program, err) < 0)
+        return -1;
+    if (worker_train(w, err) < 0)
+        return -1;
+    return session_finish(w->ctx, err);
+}
+
+/* Clean: all ranks have come to the end together, be it finished or stopped. */
+static void worker_end(struct worker *w, bool clean)
+{
+    session_destroy(w->ctx, clean);
+    if (w->backend.comm)
+        w->backend.ops->on_shutdown(&w->backend, clean, &w->exit_now);
+    wireup_finalize(w->wireup);
+    train_config_clear(&w->config);
+    worker_env_clear(&w->env);
+    free(w->log_dir);
+}
+
+int raytrain_worker_run(const struct worker_program *program,
+                        void (*last_words)(int status, const struct error *err),
+                        struct error *err)
+{
+    struct worker w = {0};
+    bool clean;
+    int status = 0;
+
+    train_config_init(&w.config);
+    if (worker_live(&w, program, err) < 0)
+        status = error_exit_status(err->code);
+    clean = status == 0 || err->code == RAYTRAIN_ESTOPPED;
+    if (!clean)
+        worker_record(&w, failure_kind(err->code), status, err->text);
+    worker_end(&w, clean);
+    if (clean && !w.exit_now)
+        return status;
+    if (last_words)
+        last_words(status, err);
+    exit_now(status, clean);
+}

@@ -1,0 +1,135 @@
+/*
+ * collectives.c - a training function that checks what the collectives of raytrain.h
+ * yield, on any number of workers. Returns 1 and names the line where they are wrong.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <raytrain.h>
+#include <raytrain_mpi.h>
+
+#define CHECK(what)                                                                    \
+    do {                                                                               \
+        if (!(what)) {                                                                 \
+            fprintf(stderr, "%s:%d: rank %d: not so: %s (%s)\n", __FILE__, __LINE__,   \
+                    raytrain_rank(ctx), #what, raytrain_last_error(ctx));              \
+            return 1;                                                                  \
+        }                                                                              \
+    } while (0)
+
+static int check_allreduce(raytrain_context *ctx)
+{
+    int rank = raytrain_rank(ctx), size = raytrain_world_size(ctx);
+    float f[3] = {(float)rank, 1, -1};
+    double d = rank + 1;
+    int64_t k[2] = {rank, -rank};
+
+    CHECK(raytrain_allreduce_mean(ctx, f, 3) == 0);
+    CHECK(fabsf(f[0] - (float)(size - 1) / 2) < 1e-6f && fabsf(f[1] - 1) < 1e-6f);
+    CHECK(raytrain_allreduce(ctx, &d, 1, RAYTRAIN_FLOAT64, RAYTRAIN_SUM) == 0);
+    CHECK(d == size * (size + 1) / 2.0);
+    CHECK(raytrain_allreduce(ctx, k, 2, RAYTRAIN_INT64, RAYTRAIN_MAX) == 0);
+    CHECK(k[0] == size - 1 && k[1] == 0);
+    CHECK(raytrain_allreduce(ctx, NULL, 0, RAYTRAIN_FLOAT32, RAYTRAIN_SUM) == 0);
+    return 0;
+}
+
+static int check_broadcast(raytrain_context *ctx)
+{
+    int rank = raytrain_rank(ctx), size = raytrain_world_size(ctx);
+
+    for (int root = 0; root < size; root++) {
+        char text[32] = "";
+
+        if (rank == root)
+            snprintf(text, sizeof text, "from %d", root);
+        CHECK(raytrain_broadcast(ctx, text, sizeof text, root) == 0);
+        CHECK(atoi(text + 5) == root);
+    }
+    CHECK(raytrain_barrier(ctx) == 0);
+    return 0;
+}
+
+/* Sizes that do and do not fill a bucket; lying end to end, and not. */
+static int check_reducer(raytrain_context *ctx, size_t gap, size_t bucket_bytes)
+{
+    static const size_t sizes[] = {1000, 3, 70000, 512, 300000, 1};
+    enum { N = sizeof sizes / sizeof sizes[0] };
+    int rank = raytrain_rank(ctx), size = raytrain_world_size(ctx);
+    raytrain_tensor g[N];
+    raytrain_reducer *reducer;
+    float *memory = calloc(400000 + N * gap, sizeof *memory);
+    size_t at = 0;
+
+    CHECK(memory);
+    for (int i = N - 1; i >= 0; i--, at += gap) {
+        g[i] = (raytrain_tensor){.data = memory + at,
+                                 .dtype = RAYTRAIN_FLOAT32,
+                                 .ndim = 1,
+                                 .shape = {sizes[i]}};
+        at += sizes[i];
+    }
+    CHECK(raytrain_reducer_create(ctx, g, N, bucket_bytes, &reducer) == 0);
+    for (int step = 0; step < 3; step++) {
+        for (size_t i = 0; i < N; i++) {
+            float *data = g[i].data;
+
+            for (size_t j = 0; j < sizes[i]; j++)
+                data[j] = (float)(rank + step) + (float)i;
+            CHECK(raytrain_reducer_ready(reducer, i) == 0);
+        }
+        CHECK(raytrain_reducer_wait(reducer) == 0);
+        for (size_t i = 0; i < N; i++) {
+            const float *data = g[i].data;
+            float mean = (float)(size - 1) / 2 + (float)step + (float)i;
+
+            for (size_t j = 0; j < sizes[i]; j++)
+                CHECK(fabsf(data[j] - mean) < 1e-4f);
+        }
+    }
+    raytrain_reducer_destroy(reducer);
+    free(memory);
+    return 0;
+}
+
+static int check_random(raytrain_context *ctx)
+{
+    double shared = raytrain_random_uniform(ctx, RAYTRAIN_STREAM_SHARED);
+    double sum = shared, own, most;
+
+    CHECK(raytrain_allreduce(ctx, &sum, 1, RAYTRAIN_FLOAT64, RAYTRAIN_MAX) == 0);
+    CHECK(sum == shared);
+    own = most = raytrain_random_uniform(ctx, RAYTRAIN_STREAM_RANK);
+    CHECK(raytrain_allreduce(ctx, &most, 1, RAYTRAIN_FLOAT64, RAYTRAIN_MAX) == 0);
+    CHECK(own <= most);
+    return 0;
+}
+
+static int check_mpi(raytrain_context *ctx)
+{
+    MPI_Comm comm;
+    int rank, size, level;
+
+    CHECK(raytrain_mpi_comm(ctx, &comm) == 0);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Query_thread(&level);
+    CHECK(rank == raytrain_rank(ctx) && size == raytrain_world_size(ctx));
+    CHECK(level == MPI_THREAD_MULTIPLE);
+    return 0;
+}
+
+int train_func(raytrain_context *ctx);
+
+int train_func(raytrain_context *ctx)
+{
+    raytrain_metric metric = {"rank", raytrain_rank(ctx)};
+
+    if (check_allreduce(ctx) || check_broadcast(ctx) || check_reducer(ctx, 0, 0) ||
+        check_reducer(ctx, 0, 4096) || check_reducer(ctx, 5, 0) ||
+        check_reducer(ctx, 5, 4096) || check_random(ctx) || check_mpi(ctx))
+        return 1;
+    return raytrain_report(ctx, &metric, 1, NULL);
+}

@@ -1,0 +1,6 @@
+int gone(void);
+
+int gone(void)
+{
+    return 0;
+}

@@ -1,0 +1,245 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "worker/session.h"
+
+/*
+ * A communicator of two ranks, of which the other one holds the same numbers: a sum is
+ * twice what is there. Requests finish at the third test, the newest first.
+ */
+#define STARTED_MAX 16
+
+static struct {
+    void *buf;
+    size_t n;
+} started[STARTED_MAX];
+static int n_started, n_tests;
+
+struct comm_request {
+    float *buf;
+    size_t n;
+    int tests_left;
+};
+
+static int fake_allreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
+                          enum comm_op op, struct error *err)
+{
+    (void)c, (void)buf, (void)n, (void)type, (void)op, (void)err;
+    return 0;
+}
+
+static int fake_iallreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
+                           enum comm_op op, struct comm_request **req,
+                           struct error *err)
+{
+    (void)c, (void)err;
+    assert_int_equal(type, COMM_FLOAT32);
+    assert_int_equal(op, COMM_SUM);
+    assert_true(n_started < STARTED_MAX);
+    started[n_started].buf = buf;
+    started[n_started++].n = n;
+    *req = malloc(sizeof **req);
+    **req = (struct comm_request){buf, n, 6 - n_started % 4};
+    return 0;
+}
+
+static int fake_test(struct comm *c, struct comm_request **req, bool *done,
+                     struct error *err)
+{
+    (void)c, (void)err;
+    n_tests++;
+    *done = --(*req)->tests_left <= 0;
+    if (!*done)
+        return 0;
+    for (size_t i = 0; i < (*req)->n; i++)
+        (*req)->buf[i] *= 2;
+    free(*req);
+    *req = NULL;
+    return 0;
+}
+
+static int fake_dup(struct comm *c, struct comm **out, struct error *err)
+{
+    (void)err;
+    *out = malloc(sizeof **out);
+    **out = *c;
+    return 0;
+}
+
+static void fake_free(struct comm *c)
+{
+    free(c);
+}
+
+static const struct comm_ops fake_ops = {
+    .name = "fake",
+    .allreduce = fake_allreduce,
+    .iallreduce = fake_iallreduce,
+    .test = fake_test,
+    .dup = fake_dup,
+    .free = fake_free,
+};
+
+static struct comm fake = {.ops = &fake_ops, .rank = 0, .size = 2};
+static raytrain_context ctx;
+static float memory[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&ctx, 0, sizeof ctx);
+    ctx.comm = &fake;
+    fake.size = 2;
+    n_started = n_tests = 0;
+    for (int i = 0; i < 64; i++)
+        memory[i] = (float)i;
+    return 0;
+}
+
+static raytrain_tensor gradient(float *data, uint64_t n)
+{
+    return (raytrain_tensor){
+        .data = data, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {n}};
+}
+
+static void unchanged(void)
+{
+    for (int i = 0; i < 64; i++)
+        assert_true(memory[i] == (float)i); /* the mean of equal numbers */
+}
+
+static void adjacent_tensors_go_as_one_in_place(void **state)
+{
+    /* As a network's layers lie: the last one is finished first. */
+    raytrain_tensor g[] = {gradient(memory + 24, 8), gradient(memory + 8, 16),
+                           gradient(memory, 8)};
+    raytrain_reducer *r;
+
+    (void)state;
+    assert_int_equal(raytrain_reducer_create(&ctx, g, 3, 1 << 20, &r), RAYTRAIN_OK);
+    for (int step = 0; step < 2; step++) {
+        n_started = 0;
+        assert_int_equal(raytrain_reducer_ready(r, 0), RAYTRAIN_OK);
+        assert_int_equal(raytrain_reducer_ready(r, 1), RAYTRAIN_OK);
+        assert_int_equal(n_started, 0);
+        assert_int_equal(raytrain_reducer_ready(r, 2), RAYTRAIN_OK);
+        assert_int_equal(n_started, 1);
+        assert_ptr_equal(started[0].buf, memory);
+        assert_int_equal(started[0].n, 32);
+        assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
+        unchanged();
+    }
+    raytrain_reducer_destroy(r);
+}
+
+static void scattered_tensors_are_copied_and_come_back(void **state)
+{
+    raytrain_tensor g[] = {gradient(memory + 40, 4), gradient(memory + 8, 16),
+                           gradient(NULL, 0), gradient(memory, 3)};
+    raytrain_reducer *r;
+
+    (void)state;
+    assert_int_equal(raytrain_reducer_create(&ctx, g, 4, 1 << 20, &r), RAYTRAIN_OK);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(raytrain_reducer_ready(r, i), RAYTRAIN_OK);
+    assert_int_equal(n_started, 1);
+    assert_int_equal(started[0].n, 23);
+    assert_true((float *)started[0].buf < memory ||
+                (float *)started[0].buf >= memory + 64);
+    assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
+    unchanged();
+    raytrain_reducer_destroy(r);
+}
+
+static void buckets_start_in_index_order(void **state)
+{
+    raytrain_tensor g[] = {gradient(memory, 8), gradient(memory + 8, 8),
+                           gradient(memory + 16, 8)};
+    raytrain_reducer *r;
+
+    (void)state;
+    assert_int_equal(raytrain_reducer_create(&ctx, g, 3, 32, &r), RAYTRAIN_OK);
+    assert_int_equal(raytrain_reducer_ready(r, 2), RAYTRAIN_OK);
+    assert_int_equal(raytrain_reducer_ready(r, 1), RAYTRAIN_OK);
+    assert_int_equal(n_started, 0);
+    assert_int_equal(raytrain_reducer_ready(r, 0), RAYTRAIN_OK);
+    assert_int_equal(n_started, 3);
+    for (int i = 0; i < 3; i++)
+        assert_ptr_equal(started[i].buf, memory + 8 * i);
+    assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
+    unchanged();
+    raytrain_reducer_destroy(r);
+}
+
+static void ready_keeps_the_library_going(void **state)
+{
+    raytrain_tensor g[] = {gradient(memory, 8), gradient(memory + 8, 8),
+                           gradient(memory + 16, 8)};
+    raytrain_reducer *r;
+    int before;
+
+    (void)state;
+    assert_int_equal(raytrain_reducer_create(&ctx, g, 3, 64, &r), RAYTRAIN_OK);
+    raytrain_reducer_ready(r, 0);
+    raytrain_reducer_ready(r, 1);
+    before = n_tests;
+    assert_true(before > 0);
+    raytrain_reducer_ready(r, 2);
+    assert_true(n_tests > before);
+    raytrain_reducer_destroy(r); /* with buckets on their way */
+}
+
+static void misuse_is_told(void **state)
+{
+    raytrain_tensor g[] = {gradient(memory, 8), gradient(memory + 8, 8)};
+    raytrain_tensor wrong = {
+        .data = memory, .dtype = RAYTRAIN_FLOAT64, .ndim = 1, .shape = {2}};
+    raytrain_tensor huge = {.data = memory,
+                            .dtype = RAYTRAIN_FLOAT32,
+                            .ndim = 2,
+                            .shape = {UINT64_C(1) << 33, UINT64_C(1) << 33}};
+    raytrain_reducer *r = NULL;
+
+    (void)state;
+    fake.size = 1;
+    assert_int_equal(raytrain_reducer_create(&ctx, &wrong, 1, 0, &r), RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_create(&ctx, &huge, 1, 0, &r), RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_create(&ctx, g, 0, 0, &r), RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_create(&ctx, NULL, 2, 0, &r), RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_create(NULL, g, 2, 0, &r), RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_create(&ctx, g, 2, 0, NULL), RAYTRAIN_EINVAL);
+    assert_null(r);
+    assert_int_equal(raytrain_reducer_create(&ctx, g, 2, 0, &r), RAYTRAIN_OK);
+    assert_int_equal(raytrain_reducer_ready(r, 2), RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_ready(r, 1), RAYTRAIN_OK);
+    assert_int_equal(raytrain_reducer_ready(r, 1), RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_EINVAL);
+    assert_string_equal(raytrain_last_error(&ctx),
+                        "raytrain_reducer_wait: gradient 0 is not ready yet");
+    assert_int_equal(raytrain_reducer_ready(r, 0), RAYTRAIN_OK);
+    assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
+    assert_int_equal(raytrain_reducer_ready(NULL, 0), RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_wait(NULL), RAYTRAIN_EINVAL);
+    raytrain_reducer_destroy(r);
+    raytrain_reducer_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(adjacent_tensors_go_as_one_in_place, setup),
+        cmocka_unit_test_setup(scattered_tensors_are_copied_and_come_back, setup),
+        cmocka_unit_test_setup(buckets_start_in_index_order, setup),
+        cmocka_unit_test_setup(ready_keeps_the_library_going, setup),
+        cmocka_unit_test_setup(misuse_is_told, setup),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
