@@ -47,3 +47,9 @@ expect_status () {
 	echo >&2 "expected exit status $expected, got $status: $*"
 	return 1
 }
+
+test_path_is_missing () {
+	test -e "$1" || return 0
+	echo >&2 "$1 is there"
+	return 1
+}

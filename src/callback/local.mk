@@ -1,2 +1,3 @@
 liblauncher_la_SOURCES += \
-	src/callback/callback.h
+	src/callback/callback.c src/callback/callback.h \
+	src/callback/progress.c

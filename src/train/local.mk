@@ -1,1 +1,16 @@
-liblauncher_la_SOURCES +=
+liblauncher_la_SOURCES += \
+	src/train/attempt.c src/train/attempt.h \
+	src/train/backend_executor.c src/train/backend_executor.h \
+	src/train/failure.c src/train/failure.h \
+	src/train/result.c src/train/result.h \
+	src/train/stop_request.c src/train/stop_request.h \
+	src/train/trainer.c src/train/trainer.h \
+	src/train/worker_group.c src/train/worker_group.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += t/unit/test_train_failure
+TESTS += t/unit/test_train_failure
+t_unit_test_train_failure_SOURCES = t/unit/test_train_failure.c src/train/failure.c
+t_unit_test_train_failure_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_train_failure_LDADD = libshared.la $(CMOCKA_LIBS)
+endif

@@ -1,0 +1,80 @@
+#include "train/attempt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/run_dir.h"
+#include "util/clock.h"
+#include "util/fs.h"
+
+json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan)
+{
+    json_t *nodes = json_array();
+
+    for (size_t i = 0; nodes && i < plan->n_nodes; i++) {
+        json_t *node = json_pack("{s:s, s:i}", "name", plan->nodes[i].name, "tasks",
+                                 plan->nodes[i].tasks);
+
+        if (json_array_append_new(nodes, node) < 0) {
+            json_decref(nodes);
+            return NULL;
+        }
+    }
+    return json_pack("{s:i, s:i, s:s, s:o, s:f, s:n}", "attempt", attempt, "workers",
+                     plan->workers, "launcher", launcher, "nodes", nodes, "start",
+                     clock_unix_double(), "checkpoint");
+}
+
+int attempt_save(const json_t *attempt, const char *log_dir, struct error *err)
+{
+    char *path = run_dir_file(log_dir, "attempt.json");
+    char *text = json_dumps(attempt, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    int rc;
+
+    if (!path || !text)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else
+        rc = fs_write_atomic(path, text, strlen(text), 0644, err);
+    free(text);
+    free(path);
+    return rc;
+}
+
+/* The record of attempt k, or NULL where it left none. */
+static json_t *attempt_load(const char *run_dir, int k)
+{
+    char *log_dir = run_dir_log_dir(run_dir, k);
+    char *path = log_dir ? run_dir_file(log_dir, "attempt.json") : NULL;
+    json_t *attempt = path ? json_load_file(path, 0, NULL) : NULL;
+
+    free(path);
+    free(log_dir);
+    if (!json_is_object(attempt)) {
+        json_decref(attempt);
+        return NULL;
+    }
+    return attempt;
+}
+
+int attempt_load_all(const char *run_dir, json_t **attempts, struct error *err)
+{
+    json_t *all = json_array();
+    int last = run_dir_last_attempt(run_dir);
+
+    if (!all)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (int k = 0; k <= last; k++) {
+        json_t *attempt = attempt_load(run_dir, k);
+
+        if (!attempt)
+            continue;
+        if (!json_object_get(attempt, "outcome"))
+            json_object_set_new(attempt, "outcome", json_string("interrupted"));
+        if (json_array_append_new(all, attempt) < 0) {
+            json_decref(all);
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        }
+    }
+    *attempts = all;
+    return 0;
+}

@@ -1,0 +1,27 @@
+/*
+ * attempt.h - the record of one attempt: logs/attempt-K/attempt.json, written when the
+ * attempt starts and again when it ends. A record without an end belongs to a launcher
+ * that was killed.
+ *
+ *   {"attempt": 0, "workers": 2, "launcher": "local", "nodes": [{"name","tasks"}],
+ *    "start": Unix time, "end": Unix time, "outcome": "finished" | "failed" | "stopped"
+ * | "interrupted", "checkpoint": file it started from or null, "rank", "host",
+ * "signal", "exit_status", "message": of a failure}
+ */
+#ifndef RAYTRAIN_TRAIN_ATTEMPT_H
+#define RAYTRAIN_TRAIN_ATTEMPT_H
+
+#include <jansson.h>
+
+#include "launch/placement.h"
+#include "util/error.h"
+
+/* A record that has just started; NULL without memory. The caller decrefs. */
+json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan);
+/* Write it into its log directory, whole or not at all. */
+int attempt_save(const json_t *attempt, const char *log_dir, struct error *err);
+/* Every attempt of a run that left a record, in order; one without an end is closed as
+ * "interrupted". An unreadable record is passed over. */
+int attempt_load_all(const char *run_dir, json_t **attempts, struct error *err);
+
+#endif

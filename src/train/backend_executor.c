@@ -1,0 +1,270 @@
+#include "train/backend_executor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "store/metrics.h"
+#include "store/run_dir.h"
+#include "train/attempt.h"
+#include "train/stop_request.h"
+#include "util/clock.h"
+
+#define FOLLOW_EVERY_MS                                                                \
+    200 /* how often the files that workers append to are looked at */
+
+struct backend_executor {
+    struct worker_group_spec spec; /* spec.attempt is the current one */
+    struct callback_list *callbacks;
+    struct stop_request stop;
+    int timer_fd;
+    struct metrics_tail *reports; /* RUN/result.json, over all attempts */
+    struct metrics_tail *events;  /* the current attempt's events.json */
+    json_t *attempt;              /* the current attempt's record */
+};
+
+const char *run_status_name(enum run_status status)
+{
+    static const char *const names[] = {"finished", "stopped", "failed"};
+
+    return names[status];
+}
+
+/* ---- what workers write ---- */
+
+static void on_report(void *arg, const json_t *report)
+{
+    struct backend_executor *ex = arg;
+
+    callback_report(ex->callbacks, report);
+}
+
+static void on_event(void *arg, const json_t *event)
+{
+    struct backend_executor *ex = arg;
+    const char *text = json_string_value(json_object_get(event, "text"));
+    json_t *checkpoint = json_object_get(event, "checkpoint");
+
+    if (json_is_string(checkpoint))
+        json_object_set(ex->attempt, "checkpoint", checkpoint);
+    if (text)
+        callback_note(ex->callbacks, "%s", text);
+}
+
+/* What cannot be read now is read later, or is in the files for whoever looks. */
+static void follow(struct backend_executor *ex)
+{
+    metrics_tail_poll(ex->events, on_event, ex, NULL);
+    metrics_tail_poll(ex->reports, on_report, ex, NULL);
+}
+
+/* ---- one attempt ---- */
+
+static int on_stop_signal(struct backend_executor *ex, struct worker_group *group,
+                          struct error *err)
+{
+    if (stop_request_read(&ex->stop) == 0)
+        return 0;
+    if (ex->stop.count >= 2) {
+        callback_note(ex->callbacks, "stopping at once");
+        return worker_group_kill(group, err);
+    }
+    if (worker_group_stop(group, err) < 0)
+        return -1;
+    callback_note(ex->callbacks,
+                  "%s: stopping at the next report; a second one stops at once",
+                  strsignal(ex->stop.signal));
+    return 0;
+}
+
+/* The event loop of an attempt: until every worker is gone. */
+static int attempt_watch(struct backend_executor *ex, struct worker_group *group,
+                         struct launch_outcome *outcome, struct error *err)
+{
+    struct pollfd fds[] = {
+        {.fd = worker_group_fd(group), .events = POLLIN},
+        {.fd = ex->stop.fd, .events = POLLIN},
+        {.fd = ex->timer_fd, .events = POLLIN},
+    };
+    uint64_t ticks;
+    bool done = false;
+
+    while (!done) {
+        if (poll(fds, 3, -1) < 0 && errno != EINTR)
+            return error_set(err, RAYTRAIN_EFAILED, "poll: %s", strerror(errno));
+        if (fds[1].revents && on_stop_signal(ex, group, err) < 0)
+            return -1;
+        if (fds[2].revents && read(ex->timer_fd, &ticks, sizeof ticks) > 0)
+            follow(ex);
+        if (worker_group_advance(group, &done, outcome, err) < 0)
+            return -1;
+    }
+    follow(ex);
+    return 0;
+}
+
+static int attempt_begin(struct backend_executor *ex, const char *log_dir,
+                         struct error *err)
+{
+    char *events = run_dir_file(log_dir, "events.json");
+    int rc = -1;
+
+    ex->attempt =
+        attempt_create(ex->spec.attempt, ex->spec.launcher->name, ex->spec.plan);
+    if (!events || !ex->attempt)
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else if (attempt_save(ex->attempt, log_dir, err) == 0)
+        rc = metrics_tail_open(events, false, &ex->events, err);
+    free(events);
+    if (rc == 0)
+        callback_attempt_start(ex->callbacks, ex->attempt);
+    return rc;
+}
+
+static int attempt_end(struct backend_executor *ex, const char *log_dir,
+                       enum run_status status, const struct failure *failure,
+                       struct error *err)
+{
+    json_t *record = ex->attempt;
+    int rc = json_object_set_new(record, "end", json_real(clock_unix_double()));
+
+    rc |= json_object_set_new(record, "outcome", json_string(run_status_name(status)));
+    if (failure) {
+        rc |= json_object_set_new(record, "rank", json_integer(failure->rank));
+        rc |= json_object_set_new(record, "host", json_string(failure->host));
+        rc |= json_object_set_new(record, "signal", json_integer(failure->signal));
+        rc |= json_object_set_new(record, "exit_status",
+                                  json_integer(failure->exit_status));
+        rc |= json_object_set_new(
+            record, "message",
+            json_stringn_nocheck(failure->message, strlen(failure->message)));
+    }
+    if (rc)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    callback_attempt_end(ex->callbacks, record);
+    return attempt_save(record, log_dir, err);
+}
+
+/* A group that was asked to stop and then died of a signal was stopped, not broken. */
+static enum run_status attempt_status(const struct backend_executor *ex,
+                                      const struct launch_outcome *outcome)
+{
+    if (ex->stop.count >= 2)
+        return RUN_STOPPED;
+    if (ex->stop.count && outcome->failed &&
+        (outcome->signal == SIGKILL || outcome->signal == SIGTERM))
+        return RUN_STOPPED;
+    if (outcome->failed || outcome->launch_failed)
+        return RUN_FAILED;
+    return outcome->stopped ? RUN_STOPPED : RUN_FINISHED;
+}
+
+static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
+                       struct error *err)
+{
+    struct worker_group *group = NULL;
+    struct launch_outcome outcome = {.rank = -1};
+    int rc = -1;
+
+    if (worker_group_start(&ex->spec, &group, err) < 0)
+        return -1;
+    if (attempt_begin(ex, worker_group_log_dir(group), err) == 0 &&
+        attempt_watch(ex, group, &outcome, err) == 0) {
+        out->status = attempt_status(ex, &outcome);
+        if (out->status == RUN_FAILED)
+            failure_describe(&outcome, worker_group_log_dir(group),
+                             ex->spec.plan->workers, &out->failure);
+        rc = attempt_end(ex, worker_group_log_dir(group), out->status,
+                         out->status == RUN_FAILED ? &out->failure : NULL, err);
+    }
+    metrics_tail_close(ex->events);
+    ex->events = NULL;
+    json_decref(ex->attempt);
+    ex->attempt = NULL;
+    worker_group_destroy(group);
+    return rc;
+}
+
+/* ---- all attempts ---- */
+
+static bool may_restart(const struct backend_executor *ex,
+                        const struct run_outcome *out)
+{
+    const struct failure_config *cfg = &ex->spec.cfg->run_config.failure_config;
+
+    if (out->status != RUN_FAILED || out->failure.final || cfg->fail_fast ||
+        ex->stop.count)
+        return false;
+    return cfg->max_failures < 0 || out->attempts <= cfg->max_failures;
+}
+
+static void restart_announce(struct backend_executor *ex, const struct run_outcome *out)
+{
+    const struct failure *f = &out->failure;
+    int max = ex->spec.cfg->run_config.failure_config.max_failures;
+    char where[300] = "", of[32] = "";
+
+    if (f->rank >= 0)
+        snprintf(where, sizeof where, "rank %d%s%s: ", f->rank,
+                 f->host[0] ? " on " : "", f->host);
+    if (max >= 0)
+        snprintf(of, sizeof of, " of %d", max);
+    callback_note(ex->callbacks,
+                  "attempt %d failed: %s%s\n"
+                  "  restarting from the latest checkpoint (restart %d%s)",
+                  ex->spec.attempt, where, f->message, out->attempts, of);
+}
+
+static int executor_open(struct backend_executor *ex, struct error *err)
+{
+    const struct itimerspec every = {.it_interval.tv_nsec = FOLLOW_EVERY_MS * 1000000L,
+                                     .it_value.tv_nsec = FOLLOW_EVERY_MS * 1000000L};
+    char *reports;
+    int rc;
+
+    if (stop_request_open(&ex->stop, err) < 0)
+        return -1;
+    ex->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (ex->timer_fd < 0 || timerfd_settime(ex->timer_fd, 0, &every, NULL) < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "timerfd: %s", strerror(errno));
+    reports = run_dir_file(ex->spec.run_dir, "result.json");
+    if (!reports)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = metrics_tail_open(reports, true, &ex->reports, err);
+    free(reports);
+    return rc;
+}
+
+static void executor_close(struct backend_executor *ex)
+{
+    if (ex->reports)
+        metrics_tail_close(ex->reports);
+    if (ex->timer_fd >= 0)
+        close(ex->timer_fd);
+    stop_request_close(&ex->stop);
+}
+
+int backend_executor_run(const struct worker_group_spec *spec,
+                         struct callback_list *callbacks, struct run_outcome *outcome,
+                         struct error *err)
+{
+    struct backend_executor ex = {
+        .spec = *spec, .callbacks = callbacks, .stop.fd = -1, .timer_fd = -1};
+    int rc = executor_open(&ex, err);
+
+    memset(outcome, 0, sizeof *outcome);
+    while (rc == 0) {
+        rc = attempt_run(&ex, outcome, err);
+        outcome->attempts++;
+        if (rc < 0 || !may_restart(&ex, outcome))
+            break;
+        restart_announce(&ex, outcome);
+        ex.spec.attempt++;
+    }
+    executor_close(&ex);
+    return rc;
+}

@@ -1,0 +1,35 @@
+/*
+ * backend_executor.h - runs the attempts of a run: starts a WorkerGroup, watches it,
+ * restarts it by FailureConfig, passes on what it hears.
+ *
+ * It hears of reports from RUN/result.json, of notes from the attempt's events.json, of
+ * failures from the group's end, and of stop requests from signals.
+ */
+#ifndef RAYTRAIN_TRAIN_BACKEND_EXECUTOR_H
+#define RAYTRAIN_TRAIN_BACKEND_EXECUTOR_H
+
+#include "callback/callback.h"
+#include "train/failure.h"
+#include "train/worker_group.h"
+
+enum run_status { RUN_FINISHED, RUN_STOPPED, RUN_FAILED };
+
+struct run_outcome {
+    enum run_status status;
+    int attempts;           /* made by this call */
+    struct failure failure; /* of RUN_FAILED: the last attempt's */
+};
+
+/* The name in results: "finished", "stopped", "failed". */
+const char *run_status_name(enum run_status status);
+
+/*
+ * Run attempts, from spec->attempt on, until one finishes, a stop was asked for, or
+ * FailureConfig gives up. A failed training is an outcome, not an error; -1 is for what
+ * keeps the executor itself from going on.
+ */
+int backend_executor_run(const struct worker_group_spec *spec,
+                         struct callback_list *callbacks, struct run_outcome *outcome,
+                         struct error *err);
+
+#endif

@@ -1,0 +1,84 @@
+#include "train/result.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/checkpoint_manager.h"
+#include "store/metrics.h"
+#include "store/run_dir.h"
+#include "train/attempt.h"
+
+static json_t *path_or_null(char *path)
+{
+    json_t *value = path ? json_string(path) : json_null();
+
+    free(path);
+    return value;
+}
+
+static json_t *result_error(const struct run_outcome *outcome)
+{
+    const struct failure *f = &outcome->failure;
+
+    if (outcome->status != RUN_FAILED)
+        return json_null();
+    return json_pack("{s:s, s:i, s:s, s:i, s:i, s:s}", "message", f->message, "rank",
+                     f->rank, "host", f->host, "signal", f->signal, "exit_status",
+                     f->exit_status, "log", f->log);
+}
+
+static int reports_load(const char *run_dir, json_t **reports, struct error *err)
+{
+    char *path = run_dir_file(run_dir, "result.json");
+    int rc;
+
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = metrics_load(path, reports, err);
+    free(path);
+    return rc;
+}
+
+int result_create(const char *run_dir, const struct train_config *cfg,
+                  const struct run_outcome *outcome, json_t **result, struct error *err)
+{
+    char *best = NULL, *latest = NULL;
+    json_t *reports = NULL, *last;
+
+    if (reports_load(run_dir, &reports, err) < 0)
+        return -1;
+    if (checkpoint_manager_best(run_dir, &cfg->run_config.checkpoint_config, &best,
+                                &latest, err) < 0) {
+        json_decref(reports);
+        return -1;
+    }
+    last = json_array_get(reports, json_array_size(reports) - 1);
+    *result =
+        json_pack("{s:s, s:s, s:O, s:o, s:o, s:i, s:o}", "status",
+                  run_status_name(outcome->status), "path", run_dir, "metrics",
+                  last ? last : json_null(), "checkpoint", path_or_null(latest),
+                  "best_checkpoint", path_or_null(best), "attempts",
+                  run_dir_last_attempt(run_dir) + 1, "error", result_error(outcome));
+    json_decref(reports);
+    if (!*result)
+        return error_set(err, RAYTRAIN_ENOMEM,
+                         "out of memory, or a path that is not UTF-8");
+    return 0;
+}
+
+int result_write(const char *run_dir, const json_t *result, struct error *err)
+{
+    json_t *reports = NULL, *attempts = NULL;
+    char *path = run_dir_file(run_dir, "result.h5");
+    int rc = -1;
+
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (reports_load(run_dir, &reports, err) == 0 &&
+        attempt_load_all(run_dir, &attempts, err) == 0)
+        rc = metrics_write_h5(path, reports, result, attempts, err);
+    json_decref(reports);
+    json_decref(attempts);
+    free(path);
+    return rc;
+}

@@ -1,0 +1,57 @@
+#include "train/stop_request.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static int hangup_is_ignored(void)
+{
+    struct sigaction action;
+
+    return sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+int stop_request_open(struct stop_request *stop, struct error *err)
+{
+    sigset_t mask;
+
+    stop->count = stop->signal = 0;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGUSR1);
+    if (!hangup_is_ignored())
+        sigaddset(&mask, SIGHUP);
+    stop->fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (stop->fd < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "signalfd: %s", strerror(errno));
+    if (sigprocmask(SIG_BLOCK, &mask, &stop->previous) < 0) {
+        error_set(err, RAYTRAIN_EFAILED, "sigprocmask: %s", strerror(errno));
+        close(stop->fd);
+        stop->fd = -1;
+        return -1;
+    }
+    return 0;
+}
+
+int stop_request_read(struct stop_request *stop)
+{
+    struct signalfd_siginfo info;
+    int before = stop->count;
+
+    while (read(stop->fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (stop->count++ == 0)
+            stop->signal = (int)info.ssi_signo;
+    }
+    return stop->count - before;
+}
+
+void stop_request_close(struct stop_request *stop)
+{
+    if (stop->fd < 0)
+        return;
+    close(stop->fd);
+    stop->fd = -1;
+    sigprocmask(SIG_SETMASK, &stop->previous, NULL);
+}

@@ -1,0 +1,179 @@
+#include "train/trainer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/metrics.h"
+#include "store/run_dir.h"
+#include "util/fs.h"
+
+static enum run_dir_mode entry_mode(const struct options *opt)
+{
+    if (opt->fresh)
+        return RUN_DIR_FRESH;
+    return opt->resume ? RUN_DIR_RESUME : RUN_DIR_NEW;
+}
+
+/* Does RUN hold the Result of exactly this configuration? */
+static bool is_finished(const char *run_dir, const char *config)
+{
+    char *result = run_dir_file(run_dir, "result.h5");
+    char *path = run_dir_file(run_dir, "run.cfg");
+    char *status = NULL, *previous = NULL;
+    size_t n;
+    bool finished = false;
+
+    if (result && path && metrics_read_status(result, &status, NULL) == 0 && status &&
+        strcmp(status, run_status_name(RUN_FINISHED)) == 0 &&
+        fs_read(path, &previous, &n, NULL) == 0)
+        finished = n == strlen(config) && memcmp(previous, config, n) == 0;
+    free(previous);
+    free(status);
+    free(path);
+    free(result);
+    return finished;
+}
+
+static int config_save(const char *run_dir, const char *config, struct error *err)
+{
+    char *path = run_dir_file(run_dir, "run.cfg");
+    int rc;
+
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = fs_write_atomic(path, config, strlen(config), 0644, err);
+    free(path);
+    return rc;
+}
+
+/* The attempts themselves, in a run directory that is ours. */
+static int run_attempts(const struct trainer *t, const struct run_dir *dir,
+                        const char *config, struct callback_list *callbacks,
+                        struct run_outcome *outcome, struct error *err)
+{
+    char *marker = NULL;
+    int rc = -1;
+
+    if (config_save(dir->path, config, err) == 0 &&
+        run_dir_write_marker(dir, &marker, err) == 0) {
+        struct worker_group_spec spec = {.launcher = t->launcher,
+                                         .cfg = t->cfg,
+                                         .opt = t->opt,
+                                         .plan = t->plan,
+                                         .run_dir = dir->path,
+                                         .marker = marker,
+                                         .attempt =
+                                             run_dir_last_attempt(dir->path) + 1};
+
+        rc = backend_executor_run(&spec, callbacks, outcome, err);
+    }
+    free(marker);
+    return rc;
+}
+
+static int fit_in(const struct trainer *t, const struct run_dir *dir, bool existed,
+                  const char *set_aside, struct run_outcome *outcome, json_t **result,
+                  bool *again, struct error *err)
+{
+    struct callback_list callbacks;
+    char *config = NULL;
+    int rc = -1;
+
+    if (train_config_render(t->cfg, &config, err) < 0)
+        return -1;
+    if (callback_list_create(&callbacks, t->cfg, t->opt, dir->path, err) < 0) {
+        free(config);
+        return -1;
+    }
+    if (set_aside)
+        callback_note(&callbacks, "the earlier run is now %s", set_aside);
+    *again = existed && is_finished(dir->path, config);
+    if (*again)
+        rc = 0;
+    else
+        rc = run_attempts(t, dir, config, &callbacks, outcome, err);
+    if (rc == 0)
+        rc = result_create(dir->path, t->cfg, outcome, result, err);
+    if (rc == 0 && !*again)
+        rc = result_write(dir->path, *result, err);
+    if (rc == 0)
+        callback_end(&callbacks, *result);
+    callback_list_destroy(&callbacks);
+    free(config);
+    return rc;
+}
+
+int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
+                json_t **result, bool *again, struct error *err)
+{
+    const struct run_config *run = &trainer->cfg->run_config;
+    struct run_dir dir;
+    char *set_aside = NULL;
+    bool existed;
+    int rc;
+
+    memset(outcome, 0, sizeof *outcome);
+    *result = NULL;
+    if (run_dir_enter(run->storage_path, run->name, entry_mode(trainer->opt), &dir,
+                      &existed, &set_aside, err) < 0)
+        return -1;
+    rc = fit_in(trainer, &dir, existed, set_aside, outcome, result, again, err);
+    if (rc < 0) {
+        json_decref(*result);
+        *result = NULL;
+    }
+    free(set_aside);
+    run_dir_leave(&dir);
+    return rc;
+}
+
+static void print_quoted(FILE *out, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789_-+=./:,@%^";
+
+    if (*word && word[strspn(word, plain)] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*word, out);
+    fputc('\'', out);
+}
+
+int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err)
+{
+    const struct run_config *run = &trainer->cfg->run_config;
+    char *config = NULL, *run_dir = run_dir_file(run->storage_path, run->name);
+    char **argv = NULL;
+    int rc = -1;
+
+    if (!run_dir)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    const struct worker_group_spec spec = {.launcher = trainer->launcher,
+                                           .cfg = trainer->cfg,
+                                           .opt = trainer->opt,
+                                           .plan = trainer->plan,
+                                           .run_dir = run_dir,
+                                           .marker = "",
+                                           .attempt = 0};
+    if (train_config_render(trainer->cfg, &config, err) == 0 &&
+        worker_group_command(&spec, &argv, err) == 0) {
+        fprintf(out, "# %s/run.cfg\n%s\n# command\n", run_dir, config);
+        for (char **a = argv; *a; a++) {
+            fputs(a == argv ? "" : " ", out);
+            print_quoted(out, *a);
+            free(*a);
+        }
+        fputc('\n', out);
+        rc = 0;
+    }
+    free(argv);
+    free(config);
+    free(run_dir);
+    return rc;
+}

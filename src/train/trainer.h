@@ -1,0 +1,30 @@
+/*
+ * trainer.h - DataParallelTrainer: from a configuration to a Result.
+ */
+#ifndef RAYTRAIN_TRAIN_TRAINER_H
+#define RAYTRAIN_TRAIN_TRAINER_H
+
+#include <stdio.h>
+
+#include "train/result.h"
+
+struct trainer {
+    const struct train_config *cfg; /* validated */
+    const struct options *opt;
+    const struct launcher_ops *launcher;
+    const struct placement *plan;
+};
+
+/*
+ * Run it: enter the run directory, write run.cfg, make the attempts, write result.h5.
+ * *result is new, outcome says how it ended; a failed training is a Result, not an
+ * error. A run that has finished already under the same configuration is not run again:
+ * its Result is returned, *again is true.
+ */
+int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
+                json_t **result, bool *again, struct error *err);
+
+/* Say what would be done: the effective configuration and the command, on `out`. */
+int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err);
+
+#endif

@@ -1,0 +1,187 @@
+#include "train/worker_group.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/worker_env.h"
+#include "store/run_dir.h"
+
+struct worker_group {
+    const struct launcher_ops *launcher;
+    struct group *group;
+    char *log_dir;
+};
+
+/* libexec beside the bin directory that this program was started from, so that an
+ * installed tree can be moved; else where it was configured to be. */
+static int worker_program(char *path, size_t size)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (n > 0) {
+        self[n] = '\0';
+        for (int up = 0; up < 2; up++) {
+            char *slash = strrchr(self, '/');
+
+            if (!slash)
+                break;
+            *slash = '\0';
+        }
+        if ((size_t)snprintf(path, size, "%s/libexec/raytrain/raytrain-worker", self) <
+                size &&
+            access(path, X_OK) == 0)
+            return 0;
+    }
+    snprintf(path, size, "%s/raytrain-worker", RAYTRAIN_LIBEXECDIR);
+    return access(path, X_OK);
+}
+
+static void argv_free(char **argv)
+{
+    for (char **a = argv; a && *a; a++)
+        free(*a);
+    free(argv);
+}
+
+/* What each rank executes: the training function's own program, or raytrain-worker with
+ * the shared object, and the user's arguments. */
+static int worker_argv(const struct train_config *cfg, char ***out, struct error *err)
+{
+    char worker[PATH_MAX];
+    char **argv = calloc(cfg->n_args + 3, sizeof *argv);
+    size_t n = 0;
+
+    if (!argv)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (cfg->train_func_kind == TRAIN_FUNC_SHARED_OBJECT) {
+        if (worker_program(worker, sizeof worker) < 0) {
+            free(argv);
+            return error_set(err, RAYTRAIN_ENOTFOUND,
+                             "cannot find raytrain-worker (looked at %s): is raytrain "
+                             "installed completely?",
+                             worker);
+        }
+        argv[n++] = strdup(worker);
+    }
+    argv[n++] = strdup(cfg->train_func);
+    for (size_t i = 0; i < cfg->n_args; i++)
+        argv[n++] = strdup(cfg->args[i]);
+    for (size_t i = 0; i < n; i++)
+        if (!argv[i]) {
+            argv_free(argv);
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        }
+    *out = argv;
+    return 0;
+}
+
+static void launch_spec_fill(const struct worker_group_spec *spec, char **argv,
+                             const char *log_dir, struct launch_spec *launch)
+{
+    *launch = (struct launch_spec){
+        .plan = spec->plan,
+        .argv = argv,
+        .log_dir = log_dir,
+        .job_name = spec->cfg->run_config.name,
+        .srun_args = spec->opt->srun_args,
+        .scaling = &spec->cfg->scaling_config,
+    };
+}
+
+static int environment_export(const struct worker_group_spec *spec, struct error *err)
+{
+    const struct worker_env env = {
+        .run_dir = (char *)spec->run_dir,
+        .attempt = spec->attempt,
+        .workers = spec->plan->workers,
+        .backend = spec->cfg->backend,
+        .marker = (char *)spec->marker,
+    };
+
+    return worker_env_export(&env, err);
+}
+
+int worker_group_start(const struct worker_group_spec *spec, struct worker_group **out,
+                       struct error *err)
+{
+    struct worker_group *g = calloc(1, sizeof *g);
+    struct launch_spec launch;
+    char **argv = NULL;
+    int rc = -1;
+
+    if (!g)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    g->launcher = spec->launcher;
+    if (run_dir_make_log_dir(spec->run_dir, spec->attempt, &g->log_dir, err) == 0 &&
+        worker_argv(spec->cfg, &argv, err) == 0 && environment_export(spec, err) == 0) {
+        launch_spec_fill(spec, argv, g->log_dir, &launch);
+        rc = g->launcher->start(&launch, &g->group, err);
+    }
+    argv_free(argv);
+    if (rc < 0) {
+        worker_group_destroy(g);
+        return -1;
+    }
+    *out = g;
+    return 0;
+}
+
+int worker_group_command(const struct worker_group_spec *spec, char ***argv,
+                         struct error *err)
+{
+    struct launch_spec launch;
+    char **worker = NULL;
+    char *log_dir = run_dir_log_dir(spec->run_dir, spec->attempt);
+    int rc = -1;
+
+    if (!log_dir)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (worker_argv(spec->cfg, &worker, err) == 0) {
+        launch_spec_fill(spec, worker, log_dir, &launch);
+        rc = spec->launcher->command(&launch, argv, err);
+    }
+    argv_free(worker);
+    free(log_dir);
+    return rc;
+}
+
+const char *worker_group_log_dir(const struct worker_group *g)
+{
+    return g->log_dir;
+}
+
+int worker_group_fd(const struct worker_group *g)
+{
+    return g->launcher->fd(g->group);
+}
+
+int worker_group_advance(struct worker_group *g, bool *done,
+                         struct launch_outcome *outcome, struct error *err)
+{
+    return g->launcher->advance(g->group, done, outcome, err);
+}
+
+int worker_group_stop(struct worker_group *g, struct error *err)
+{
+    return g->launcher->signal(g->group, LAUNCHER_STOP_SIGNAL, err);
+}
+
+int worker_group_kill(struct worker_group *g, struct error *err)
+{
+    return g->launcher->kill(g->group, err);
+}
+
+void worker_group_destroy(struct worker_group *g)
+{
+    if (!g)
+        return;
+    if (g->group)
+        g->launcher->destroy(g->group);
+    free(g->log_dir);
+    free(g);
+}

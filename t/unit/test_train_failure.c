@@ -1,0 +1,152 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "train/failure.h"
+#include "util/fs.h"
+
+static char log_dir[64];
+
+static int make_log_dir(void **state)
+{
+    (void)state;
+    strcpy(log_dir, "/tmp/test_train_failure.XXXXXX");
+    return mkdtemp(log_dir) ? 0 : -1;
+}
+
+static int remove_log_dir(void **state)
+{
+    (void)state;
+    return fs_remove_tree(log_dir, NULL);
+}
+
+static void write_log(const char *name, const char *text)
+{
+    char path[128];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s", log_dir, name);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_signal_is_named(void **state)
+{
+    struct launch_outcome o = {.failed = true, .rank = 1, .host = "n2", .signal = 9};
+    struct failure f;
+
+    (void)state;
+    failure_describe(&o, log_dir, 2, &f);
+    assert_int_equal(f.rank, 1);
+    assert_string_equal(f.host, "n2");
+    assert_string_equal(f.message, "killed by signal 9 (Killed)");
+    assert_false(f.final);
+    assert_int_equal(f.code, RAYTRAIN_EFAILED);
+}
+
+static void the_workers_record_names_the_cause(void **state)
+{
+    struct launch_outcome o = {
+        .failed = true, .rank = 0, .host = "n1", .exit_status = 1};
+    struct failure f;
+
+    (void)state;
+    write_log("error.json", "{\"rank\": 3, \"host\": \"n4\", \"kind\": \"storage\","
+                            " \"status\": 5, \"message\": \"no space\"}");
+    failure_describe(&o, log_dir, 4, &f);
+    assert_int_equal(f.rank, 3);
+    assert_string_equal(f.host, "n4");
+    assert_string_equal(f.message, "no space");
+    assert_int_equal(f.code, RAYTRAIN_ESTORAGE);
+    assert_true(f.final);
+}
+
+static void a_training_function_may_use_any_status(void **state)
+{
+    struct launch_outcome o = {.failed = true, .rank = 0, .exit_status = 3};
+    struct failure f;
+
+    (void)state;
+    write_log("error.json", "{\"rank\": 0, \"kind\": \"train_func\", \"status\": 3,"
+                            " \"message\": \"returned 3\"}");
+    failure_describe(&o, log_dir, 1, &f);
+    assert_false(f.final);
+    assert_int_equal(f.code, RAYTRAIN_EFAILED);
+}
+
+static void a_broken_record_is_passed_over(void **state)
+{
+    struct launch_outcome o = {.failed = true, .rank = 2, .exit_status = 7};
+    struct failure f;
+
+    (void)state;
+    write_log("error.json", "{\"rank\": ");
+    failure_describe(&o, log_dir, 4, &f);
+    assert_int_equal(f.rank, 2);
+    assert_string_equal(f.message, "ended with exit status 7");
+}
+
+static void the_tail_is_ten_lines_and_harmless(void **state)
+{
+    struct launch_outcome o = {.failed = true, .rank = 0, .exit_status = 1};
+    struct failure f;
+    char text[4096] = "";
+
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        sprintf(text + strlen(text), "line %d\n", i);
+    strcat(text, "\033[2Jred\n\n");
+    write_log("rank-00000.err", text);
+    failure_describe(&o, log_dir, 1, &f);
+    assert_ptr_equal(strstr(f.tail, "line 31\n"), f.tail);
+    assert_non_null(strstr(f.tail, "\\x1b[2Jred"));
+    assert_null(strchr(f.tail, '\033'));
+}
+
+static void output_serves_where_errors_are_empty(void **state)
+{
+    struct launch_outcome o = {.failed = true, .rank = 5, .exit_status = 1};
+    struct failure f;
+
+    (void)state;
+    write_log("rank-00005.err", "");
+    write_log("rank-00005.out", "loss 3\n");
+    failure_describe(&o, log_dir, 8, &f);
+    assert_string_equal(f.tail, "loss 3");
+}
+
+static void above_the_bound_the_node_has_the_log(void **state)
+{
+    struct launch_outcome o = {.failed = true, .rank = 300, .host = "n7", .signal = 11};
+    struct failure f;
+
+    (void)state;
+    write_log("node-n7.err", "boom\n");
+    failure_describe(&o, log_dir, LAUNCHER_RANK_LOGS_MAX + 44, &f);
+    assert_string_equal(f.tail, "boom");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_log_dir, remove_log_dir)
+    const struct CMUnitTest tests[] = {
+        TEST(a_signal_is_named),
+        TEST(the_workers_record_names_the_cause),
+        TEST(a_training_function_may_use_any_status),
+        TEST(a_broken_record_is_passed_over),
+        TEST(the_tail_is_ten_lines_and_harmless),
+        TEST(output_serves_where_errors_are_empty),
+        TEST(above_the_bound_the_node_has_the_log),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
