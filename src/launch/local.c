@@ -21,11 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/wait.h>
-#include <sysexits.h>
 #include <unistd.h>
 
 #include "launch/launcher.h"
+#include "launch/local_blame.h"
 #include "launch/local_env.h"
 #include "launch/local_keeper.h"
 #include "launch/local_machine.h"
@@ -44,9 +43,7 @@ struct group {
     struct keeper *keeper;
     struct pmix_server *server;
     int epoll_fd;
-    bool ending; /* all have been killed: how they end now says nothing */
-    bool asked;  /* to stop, by signal() */
-    struct launch_outcome outcome;
+    struct blame blame; /* how it goes, or why it is ending */
 };
 
 static int no_memory(struct error *err)
@@ -81,64 +78,36 @@ static int local_fd(const struct group *g)
     return g->epoll_fd;
 }
 
-static int group_end(struct group *g, struct error *err)
+static int group_kill(struct group *g, struct error *err)
 {
     int rc = 0;
 
-    g->ending = true;
+    g->blame.killed = true;
     for (int i = 0; i < g->n; i++)
         if (child_signal_group(&g->workers[i], SIGKILL, rc ? NULL : err) < 0)
             rc = -1;
     return rc;
 }
 
-/* The first failure is the one that is told; what follows is its consequence. */
-static int group_fail(struct group *g, int rank, int exit_status, int sig,
-                      const char *detail, struct error *err)
-{
-    struct launch_outcome *o = &g->outcome;
-
-    if (g->ending)
-        return 0;
-    o->failed = true;
-    o->stopped = false;
-    o->rank = rank;
-    o->exit_status = exit_status;
-    o->signal = sig;
-    if (gethostname(o->host, sizeof o->host - 1) < 0)
-        o->host[0] = '\0';
-    snprintf(o->detail, sizeof o->detail, "%s", detail);
-    return group_end(g, err);
-}
-
 /* What the PMIx server has to tell. */
-static int server_listen(struct group *g, struct error *err)
+static void server_listen(struct group *g)
 {
     struct pmix_abort_call call;
 
     switch (pmix_server_next(g->server, &call)) {
     case PMIX_SERVER_QUIET:
-        return 0;
+        break;
     case PMIX_SERVER_ABORTED:
-        return group_fail(g, call.rank, call.status, 0, call.msg, err);
+        blame_abort(&g->blame, call.rank, call.status, call.msg);
+        break;
     case PMIX_SERVER_DEAD:
         epoll_ctl(g->epoll_fd, EPOLL_CTL_DEL, pmix_server_fd(g->server), NULL);
-        return group_fail(g, -1, 0, 0, "the PMIx server of this run has died", err);
+        blame_nobody(&g->blame, 0, "the PMIx server of this run has died");
+        break;
     }
-    return 0;
 }
 
-static int worker_killed(struct group *g, int rank, int sig, struct error *err)
-{
-    if (sig != LAUNCHER_STOP_SIGNAL || !g->asked)
-        return group_fail(g, rank, 0, sig, "", err);
-    /* It was asked to stop before it had come to listen, so nothing has begun yet: the
-     * others, which would wait for it, are stopped as well. */
-    g->outcome.stopped = !g->outcome.failed;
-    return g->ending ? 0 : group_end(g, err);
-}
-
-static int worker_ended(struct group *g, int rank, struct error *err)
+static int worker_collect(struct group *g, int rank, struct error *err)
 {
     struct child *worker = &g->workers[rank];
     pid_t pid = worker->pid;
@@ -153,13 +122,21 @@ static int worker_ended(struct group *g, int rank, struct error *err)
         return 0;
     g->running--;
     keeper_forget(g->keeper, pid);
-    if (WIFSIGNALED(status))
-        return worker_killed(g, rank, WTERMSIG(status), err);
-    if (WEXITSTATUS(status) == EX_TEMPFAIL)
-        g->outcome.stopped = !g->outcome.failed;
-    else if (WEXITSTATUS(status) != 0)
-        return group_fail(g, rank, WEXITSTATUS(status), 0, "", err);
+    blame_worker(&g->blame, rank, status);
     return 0;
+}
+
+/* Kill what still runs, having taken note of who ended without our doing. */
+static int group_end(struct group *g, struct error *err)
+{
+    int rc = 0;
+
+    for (int rank = 0; rank < g->n; rank++)
+        if (worker_collect(g, rank, rc ? NULL : err) < 0)
+            rc = -1;
+    if (group_kill(g, rc ? NULL : err) < 0)
+        rc = -1;
+    return rc;
 }
 
 static int local_advance(struct group *g, bool *done, struct launch_outcome *outcome,
@@ -168,18 +145,18 @@ static int local_advance(struct group *g, bool *done, struct launch_outcome *out
     struct epoll_event events[64];
     int n, rc = 0;
 
-    /* Events come in the order in which they happened: the first failure is first. */
     do {
         n = epoll_wait(g->epoll_fd, events, sizeof events / sizeof *events, 0);
-        if (server_listen(g, err) < 0)
-            rc = -1;
+        server_listen(g);
         for (int i = 0; i < n; i++)
             if (events[i].data.u32 != SERVER_EVENT &&
-                worker_ended(g, (int)events[i].data.u32, rc ? NULL : err) < 0)
+                worker_collect(g, (int)events[i].data.u32, rc ? NULL : err) < 0)
                 rc = -1;
+        if (g->blame.must_end && !g->blame.killed && group_end(g, rc ? NULL : err) < 0)
+            rc = -1;
     } while (rc == 0 && n > 0 && g->running > 0);
     *done = g->running == 0;
-    *outcome = g->outcome;
+    *outcome = g->blame.outcome;
     return rc;
 }
 
@@ -208,7 +185,7 @@ static struct group *group_create(int n, struct error *err)
     for (int i = 0; i < n; i++)
         g->workers[i] = (struct child)CHILD_INIT;
     g->n = n;
-    g->outcome.rank = -1;
+    blame_init(&g->blame);
     g->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (g->epoll_fd < 0) {
         error_set(err, RAYTRAIN_EFAILED, "cannot make an event descriptor: %s",
@@ -309,10 +286,14 @@ static int local_start(const struct launch_spec *spec, struct group **out,
     if (keeper_start(&g->keeper, err) < 0 ||
         pmix_server_start(g->n, keeper_dir(g->keeper), &g->server, err) < 0 ||
         group_watch(g, pmix_server_fd(g->server), SERVER_EVENT, err) < 0 ||
-        workers_start(g, spec, err) < 0 || server_listen(g, err) < 0) {
+        workers_start(g, spec, err) < 0) {
         launcher_local.destroy(g);
         return -1;
     }
+    /* An abort may have come while we waited for the server's other messages. */
+    server_listen(g);
+    if (g->blame.must_end)
+        group_end(g, NULL);
     *out = g;
     return 0;
 }
@@ -324,7 +305,8 @@ static int local_signal(struct group *g, int sig, struct error *err)
 {
     int rc = 0;
 
-    g->asked = g->asked || sig == LAUNCHER_STOP_SIGNAL;
+    if (sig == LAUNCHER_STOP_SIGNAL)
+        g->blame.stop_asked = true;
     for (int i = 0; i < g->n; i++)
         if (child_signal(&g->workers[i], sig, rc ? NULL : err) < 0)
             rc = -1;
@@ -333,9 +315,10 @@ static int local_signal(struct group *g, int sig, struct error *err)
 
 static int local_kill(struct group *g, struct error *err)
 {
-    if (g->ending || g->running == 0)
+    if (g->blame.killed || g->running == 0)
         return 0;
-    return group_fail(g, -1, 0, SIGKILL, "killed on request", err);
+    blame_nobody(&g->blame, SIGKILL, "killed on request");
+    return group_kill(g, err);
 }
 
 static void local_destroy(struct group *g)
@@ -344,7 +327,7 @@ static void local_destroy(struct group *g)
 
     if (!g)
         return;
-    group_end(g, NULL);
+    group_kill(g, NULL);
     for (int i = 0; i < g->n; i++) {
         pid_t pid = g->workers[i].pid;
 

@@ -13,6 +13,7 @@ endif
 
 liblauncher_la_SOURCES += src/launch/launcher.c \
 	src/launch/local.c \
+	src/launch/local_blame.c src/launch/local_blame.h \
 	src/launch/local_env.c src/launch/local_env.h \
 	src/launch/local_keeper.c src/launch/local_keeper.h \
 	src/launch/local_machine.c src/launch/local_machine.h
@@ -35,4 +36,10 @@ TESTS += t/unit/test_launcher
 t_unit_test_launcher_SOURCES = t/unit/test_launcher.c
 t_unit_test_launcher_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_launcher_LDADD = liblauncher.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_local_blame
+TESTS += t/unit/test_local_blame
+t_unit_test_local_blame_SOURCES = t/unit/test_local_blame.c
+t_unit_test_local_blame_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_local_blame_LDADD = liblauncher.la $(CMOCKA_LIBS)
 endif

@@ -1,0 +1,71 @@
+/* local_blame.c - see local_blame.h. */
+#include "launch/local_blame.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+enum evidence { EVIDENCE_NONE, EVIDENCE_STATUS, EVIDENCE_SIGNAL, EVIDENCE_TOLD };
+
+void blame_init(struct blame *b)
+{
+    *b = (struct blame){.evidence = EVIDENCE_NONE, .outcome.rank = -1};
+}
+
+/* Of equal evidence the first stands. */
+static void blame_set(struct blame *b, enum evidence evidence, int rank,
+                      int exit_status, int sig, const char *detail)
+{
+    struct launch_outcome *o = &b->outcome;
+
+    if ((int)evidence <= b->evidence)
+        return;
+    b->evidence = (int)evidence;
+    b->must_end = true;
+    *o = (struct launch_outcome){
+        .failed = true, .rank = rank, .exit_status = exit_status, .signal = sig};
+    if (gethostname(o->host, sizeof o->host - 1) < 0)
+        o->host[0] = '\0';
+    snprintf(o->detail, sizeof o->detail, "%s", detail);
+}
+
+static void worker_stopped(struct blame *b)
+{
+    b->outcome.stopped = !b->outcome.failed;
+}
+
+static void worker_signalled(struct blame *b, int rank, int sig)
+{
+    if (sig == SIGKILL && b->killed)
+        return;
+    if (sig != LAUNCHER_STOP_SIGNAL || !b->stop_asked) {
+        blame_set(b, EVIDENCE_SIGNAL, rank, 0, sig, "");
+        return;
+    }
+    /* It was asked to stop before it had come to listen, so nothing has begun yet: the
+     * others, which would wait for it, are stopped as well. */
+    worker_stopped(b);
+    b->must_end = true;
+}
+
+void blame_worker(struct blame *b, int rank, int wait_status)
+{
+    if (WIFSIGNALED(wait_status))
+        worker_signalled(b, rank, WTERMSIG(wait_status));
+    else if (WEXITSTATUS(wait_status) == EX_TEMPFAIL)
+        worker_stopped(b);
+    else if (WEXITSTATUS(wait_status) != 0)
+        blame_set(b, EVIDENCE_STATUS, rank, WEXITSTATUS(wait_status), 0, "");
+}
+
+void blame_abort(struct blame *b, int rank, int status, const char *msg)
+{
+    blame_set(b, EVIDENCE_TOLD, rank, status, 0, msg);
+}
+
+void blame_nobody(struct blame *b, int sig, const char *why)
+{
+    blame_set(b, EVIDENCE_TOLD, -1, 0, sig, why);
+}
