@@ -73,4 +73,24 @@ int checkpoint_get_string(raytrain_checkpoint *ck, const char *name, char **valu
 const char *checkpoint_path(const raytrain_checkpoint *ck);
 const struct checkpoint_meta *checkpoint_meta(const raytrain_checkpoint *ck);
 
+/* -- look at -- */
+/* Serial: everything is verified but the tensors' bytes, which are not read. */
+int checkpoint_open_index(const char *path, raytrain_checkpoint **out,
+                          struct error *err);
+/* COLLECTIVE: the tensors' bytes, each rank a share (checkpoint_open() has done it). */
+int checkpoint_verify(raytrain_checkpoint *ck, struct comm *comm, struct error *err);
+
+struct checkpoint_item {
+    const char *name, *type; /* type: "float32" ... or "string"; the checkpoint's */
+    int ndim;
+    uint64_t shape[RAYTRAIN_MAX_DIMS];
+    uint64_t bytes;
+};
+/* The i-th of what was put, in that order; false behind the last. */
+bool checkpoint_item(const raytrain_checkpoint *ck, size_t i,
+                     struct checkpoint_item *item);
+uint64_t checkpoint_file_bytes(const raytrain_checkpoint *ck);
+/* Does the file begin like a checkpoint (whatever else is wrong with it)? */
+bool checkpoint_is_one(const char *path);
+
 #endif

@@ -136,3 +136,24 @@ int checkpoint_get_string(raytrain_checkpoint *ck, const char *name, char **valu
     *value = text;
     return 0;
 }
+
+bool checkpoint_item(const raytrain_checkpoint *ck, size_t i,
+                     struct checkpoint_item *item)
+{
+    const struct tensor_entry *e;
+
+    if (i >= ck->n_tensors)
+        return false;
+    e = &ck->tensors[i];
+    *item = (struct checkpoint_item){.name = e->name,
+                                     .type = entry_dtype_name(e->dtype),
+                                     .ndim = e->ndim,
+                                     .bytes = e->bytes};
+    memcpy(item->shape, e->shape, sizeof item->shape);
+    return true;
+}
+
+uint64_t checkpoint_file_bytes(const raytrain_checkpoint *ck)
+{
+    return ck->head.file_bytes;
+}

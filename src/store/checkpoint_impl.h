@@ -98,12 +98,6 @@ int index_parse(raytrain_checkpoint *ck, const void *tables, uint64_t n,
                 struct error *err);
 
 /* -- checkpoint_open.c -- */
-/* Serial: head and tables, verified; the tensors' bytes are not. */
-int checkpoint_open_index(const char *path, raytrain_checkpoint **out,
-                          struct error *err);
-/* COLLECTIVE: the tensors' bytes, each rank a share. */
-int checkpoint_verify(raytrain_checkpoint *ck, struct comm *comm, struct error *err);
-
 /* errno of a read of the file, as a sentence. Returns -1. */
 int checkpoint_read_error(const raytrain_checkpoint *ck, struct error *err);
 

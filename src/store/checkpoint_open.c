@@ -246,6 +246,18 @@ int checkpoint_open_index(const char *path, raytrain_checkpoint **out,
     return rc;
 }
 
+bool checkpoint_is_one(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char magic[sizeof((struct file_head *)0)->magic];
+    bool is = fd >= 0 && fs_pread_full(fd, magic, sizeof magic, 0) == 0 &&
+              memcmp(magic, HEAD_MAGIC, sizeof magic) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 /* Not rank 0: the same file must be here, too. */
 static int file_join(raytrain_checkpoint *ck, struct error *err)
 {

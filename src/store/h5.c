@@ -66,17 +66,6 @@ static hid_t float16_type(const struct float_layout *l)
     return type;
 }
 
-static hid_t bytes_type(void)
-{
-    hid_t type = H5Tcreate(H5T_OPAQUE, 1);
-
-    if (type >= 0 && H5Tset_tag(type, "bytes") < 0) {
-        H5Tclose(type);
-        return -1;
-    }
-    return type;
-}
-
 hid_t h5_dtype(raytrain_dtype dtype)
 {
     switch (dtype) {
@@ -105,7 +94,8 @@ hid_t h5_dtype(raytrain_dtype dtype)
     case RAYTRAIN_UINT64:
         return H5Tcopy(H5T_STD_U64LE);
     case RAYTRAIN_BYTES:
-        return bytes_type();
+        /* Without a tag: h5py reads no other. */
+        return H5Tcreate(H5T_OPAQUE, 1);
     }
     return -1;
 }

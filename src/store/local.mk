@@ -48,3 +48,12 @@ t_unit_test_run_dir_SOURCES = t/unit/test_run_dir.c $(SCRATCH)
 t_unit_test_run_dir_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_run_dir_LDADD = libshared.la $(CMOCKA_LIBS)
 endif
+
+# Makes the files that the tests of raytrain-inspect look at.
+check_PROGRAMS += t/check/store_sample
+t_check_store_sample_SOURCES = t/check/store_sample.c
+t_check_store_sample_LDADD = libshared.la
+
+store_tests = t/2100-inspect.t t/2200-hdf5-tools.t
+dist_check_SCRIPTS += $(store_tests)
+TESTS += $(store_tests)

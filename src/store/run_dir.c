@@ -342,6 +342,21 @@ void run_dir_leave(struct run_dir *dir)
     dir->path = NULL;
 }
 
+bool run_dir_is_held(const char *path, char holder[256])
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char *file = run_dir_file(path, LOCK_NAME);
+    int fd = file ? open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    bool held = fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+
+    if (held)
+        holder_read(fd, holder);
+    if (fd >= 0)
+        close(fd);
+    free(file);
+    return held;
+}
+
 /* ---- The marker -------------------------------------------------------------------
  */
 

@@ -34,6 +34,10 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
                   struct error *err);
 void run_dir_leave(struct run_dir *dir);
 
+/* Is the run at path held by a live process? holder is what that one says of itself.
+ * Not for a process that holds it: closing any descriptor of the lock gives it up. */
+bool run_dir_is_held(const char *path, char holder[256]);
+
 /* A new random token in RUN/.marker; *token is malloc'ed. */
 int run_dir_write_marker(const struct run_dir *dir, char **token, struct error *err);
 /* Does this node see it? RAYTRAIN_ESTORAGE names node and path where not. */

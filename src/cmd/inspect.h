@@ -1,0 +1,33 @@
+/*
+ * inspect.h - raytrain-inspect's views: each makes a JSON object of what it looks at;
+ * the text is printed from that object, so that both say the same.
+ */
+#ifndef RAYTRAIN_CMD_INSPECT_H
+#define RAYTRAIN_CMD_INSPECT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "store/checkpoint.h"
+
+/* One checkpoint: what it says of itself. `tensors`: with the table of them. A damaged
+ * one is an object, too, with "error"; *err holds the reason then. NULL: no memory. */
+json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
+                           struct error *err);
+void inspect_checkpoint_print(FILE *out, const json_t *checkpoint);
+
+/* A run directory. With `verify` all checkpoints are read. NULL on failure. */
+json_t *inspect_run(const char *path, bool verify, struct error *err);
+void inspect_run_print(FILE *out, const json_t *run);
+
+/* A metric over iterations, as text. */
+int inspect_plot(FILE *out, const char *run, const char *metric, struct error *err);
+
+/* -- printing -- */
+/* text, with control characters escaped. */
+void inspect_print(FILE *out, const char *text);
+/* The same, quoted for a shell where needed. */
+void inspect_print_word(FILE *out, const char *word);
+
+#endif

@@ -1,0 +1,405 @@
+#include "config.h"
+
+#include "cmd/inspect.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/train_config.h"
+#include "store/checkpoint_manager.h"
+#include "store/metrics.h"
+#include "store/run_dir.h"
+#include "util/clock.h"
+#include "util/fs.h"
+#include "util/size.h"
+
+/* ---- The object -------------------------------------------------------------------
+ */
+
+static bool has_file(const char *run, const char *name)
+{
+    char *path = run_dir_file(run, name);
+    bool has = path && access(path, F_OK) == 0;
+
+    free(path);
+    return has;
+}
+
+/* Why a directory is no run; NULL where it is one. */
+static bool is_run(const char *run)
+{
+    return has_file(run, "run.cfg") || has_file(run, "result.json") ||
+           has_file(run, ".marker") || run_dir_last_attempt(run) >= 0;
+}
+
+/* "running" while it is held, what result.h5 says, else "interrupted". */
+static void status_set(json_t *out, const char *run)
+{
+    char *path = run_dir_file(run, "result.h5"), *status = NULL, holder[256];
+    struct error why;
+
+    if (run_dir_is_held(run, holder)) {
+        json_object_set_new(out, "status", json_string("running"));
+        json_object_set_new(out, "holder", json_string(holder));
+    } else if (path && metrics_read_status(path, &status, &why) < 0) {
+        char *shown = fs_printable(why.text);
+
+        json_object_set_new(out, "status", json_string("unknown"));
+        json_object_set_new(out, "result_error", json_string(shown ? shown : ""));
+        free(shown);
+    } else {
+        json_object_set_new(out, "status",
+                            json_string(status ? status : "interrupted"));
+    }
+    free(status);
+    free(path);
+}
+
+static json_t *attempts_json(const char *run)
+{
+    json_t *all = json_array();
+    int last = run_dir_last_attempt(run);
+
+    for (int k = 0; all && k <= last; k++) {
+        char *dir = run_dir_log_dir(run, k);
+        char *path = dir ? run_dir_file(dir, "attempt.json") : NULL;
+        json_t *one = path ? json_load_file(path, 0, NULL) : NULL;
+
+        if (!json_is_object(one)) {
+            json_decref(one);
+            one = json_pack("{s:i}", "attempt", k);
+        }
+        json_array_append_new(all, one);
+        free(path);
+        free(dir);
+    }
+    return all;
+}
+
+static int reports_load(const char *run, json_t **reports, struct error *err)
+{
+    char *path = run_dir_file(run, "result.json");
+    int rc = path ? metrics_load(path, reports, err)
+                  : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    free(path);
+    return rc;
+}
+
+/* Last, lowest and highest of each metric, with the iterations. */
+static json_t *metrics_json(const json_t *reports)
+{
+    json_t *all = json_object(), *report, *ignored;
+    const char *name;
+    size_t i;
+
+    json_array_foreach((json_t *)reports, i, report)
+    {
+        json_t *at = json_object_get(report, "training_iteration");
+
+        json_object_foreach(json_object_get(report, "by_rank"), name, ignored)
+        {
+            json_t *value = json_object_get(report, name);
+            json_t *m = json_object_get(all, name);
+
+            if (!m) {
+                m = json_object();
+                json_object_set_new(all, name, m);
+            }
+            json_object_set(m, "last", value ? value : json_null());
+            if (!json_is_number(value))
+                continue;
+            if (!json_object_get(m, "min") ||
+                json_number_value(value) <
+                    json_number_value(json_object_get(m, "min"))) {
+                json_object_set(m, "min", value);
+                json_object_set(m, "min_iteration", at);
+            }
+            if (!json_object_get(m, "max") ||
+                json_number_value(value) >
+                    json_number_value(json_object_get(m, "max"))) {
+                json_object_set(m, "max", value);
+                json_object_set(m, "max_iteration", at);
+            }
+        }
+    }
+    return all;
+}
+
+static json_t *path_json(const char *path)
+{
+    json_t *value = path ? json_string(path) : json_null();
+
+    return value ? value : json_null();
+}
+
+/* All checkpoints; *damaged says whether one of them is. */
+static int checkpoints_set(json_t *out, const char *run, bool verify, struct error *err)
+{
+    json_t *all = json_array(), *one;
+    int64_t *iterations;
+    size_t n;
+
+    if (!all || checkpoint_manager_list(run, &iterations, &n, err) < 0) {
+        json_decref(all);
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char *path = run_dir_checkpoint(run, (long)iterations[i]);
+        struct error why;
+
+        one = path ? inspect_checkpoint(path, false, verify, &why) : NULL;
+        json_object_del(one, "kind");
+        json_array_append_new(all, one);
+        free(path);
+    }
+    free(iterations);
+    json_object_set_new(out, "checkpoints", all);
+    return 0;
+}
+
+static int best_set(json_t *out, const char *run, struct error *err)
+{
+    char *config = run_dir_file(run, "run.cfg"), *best = NULL, *latest = NULL;
+    struct train_config cfg;
+    int rc;
+
+    train_config_init(&cfg);
+    /* Without its configuration a run has no score, and the newest is the best. */
+    if (config)
+        train_config_merge_file(&cfg, config, NULL);
+    rc = checkpoint_manager_best(run, &cfg.run_config.checkpoint_config, &best, &latest,
+                                 err);
+    if (rc == 0) {
+        json_object_set_new(out, "checkpoint", path_json(latest));
+        json_object_set_new(out, "best_checkpoint", path_json(best));
+    }
+    train_config_clear(&cfg);
+    free(best);
+    free(latest);
+    free(config);
+    return rc;
+}
+
+json_t *inspect_run(const char *path, bool verify, struct error *err)
+{
+    char *run = realpath(path, NULL);
+    json_t *out = json_object(), *reports = NULL, *last;
+    int rc = 0;
+
+    if (!run || !out) {
+        fs_error(err, "open", path);
+        goto fail;
+    }
+    if (!is_run(run)) {
+        error_set(err, RAYTRAIN_EINVAL,
+                  "%s: this directory is no run of raytrain (it has no run.cfg, no "
+                  "result.json and no logs)",
+                  run);
+        goto fail;
+    }
+    json_object_set_new(out, "kind", json_string("run"));
+    json_object_set_new(out, "path", path_json(run));
+    status_set(out, run);
+    rc = reports_load(run, &reports, err);
+    if (rc == 0) {
+        last = json_array_get(reports, json_array_size(reports) - 1);
+        json_object_set_new(out, "reports",
+                            json_integer((json_int_t)json_array_size(reports)));
+        json_object_set(out, "last_report", last ? last : json_null());
+        json_object_set_new(out, "metrics", metrics_json(reports));
+        json_object_set_new(out, "attempts", attempts_json(run));
+        rc = checkpoints_set(out, run, verify, err);
+    }
+    if (rc == 0)
+        rc = best_set(out, run, err);
+    json_decref(reports);
+    if (rc == 0) {
+        free(run);
+        return out;
+    }
+fail:
+    json_decref(out);
+    free(run);
+    return NULL;
+}
+
+/* ---- The text ---------------------------------------------------------------------
+ */
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static json_int_t integer_of(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static void number_print(FILE *out, const json_t *value)
+{
+    if (json_is_number(value))
+        fprintf(out, " %12.6g", json_number_value(value));
+    else
+        fprintf(out, " %12s", "nan");
+}
+
+static void attempts_print(FILE *out, json_t *attempts)
+{
+    json_t *a;
+    size_t i;
+
+    json_array_foreach(attempts, i, a)
+    {
+        const char *outcome = string_of(a, "outcome");
+        char date[32];
+
+        clock_iso8601((int64_t)number_of(a, "start"), date);
+        fprintf(out, i == 0 ? "\n%s\n" : "%s", i == 0 ? "attempts" : "");
+        fprintf(out, "  %-3lld ", (long long)integer_of(a, "attempt"));
+        inspect_print(out, *outcome ? outcome : "no outcome");
+        if (json_object_get(a, "workers"))
+            fprintf(out, ", %lld workers", (long long)integer_of(a, "workers"));
+        if (number_of(a, "start") > 0)
+            fprintf(out, ", from %s", date);
+        if (number_of(a, "end") > 0)
+            fprintf(out, ", %.1f s", number_of(a, "end") - number_of(a, "start"));
+        if (*string_of(a, "message")) {
+            fprintf(out, "\n      ");
+            inspect_print(out, string_of(a, "message"));
+        }
+        fputc('\n', out);
+    }
+}
+
+static void metrics_print(FILE *out, json_t *metrics)
+{
+    const char *name;
+    json_t *m;
+
+    if (json_object_size(metrics) > 0)
+        fprintf(out, "\n%-20s %12s %12s %9s %12s %9s\n", "metric (mean)", "last",
+                "lowest", "at", "highest", "at");
+    json_object_foreach(metrics, name, m)
+    {
+        char *shown = fs_printable(name);
+
+        fprintf(out, "%-20s", shown ? shown : "?");
+        free(shown);
+        number_print(out, json_object_get(m, "last"));
+        number_print(out, json_object_get(m, "min"));
+        fprintf(out, " %9lld", (long long)integer_of(m, "min_iteration"));
+        number_print(out, json_object_get(m, "max"));
+        fprintf(out, " %9lld\n", (long long)integer_of(m, "max_iteration"));
+    }
+}
+
+static void checkpoint_line(FILE *out, const json_t *run, const json_t *c)
+{
+    const char *path = string_of(c, "path"), *base = strrchr(path, '/');
+    char size[SIZE_TEXT_MAX];
+
+    fprintf(out, "  ");
+    inspect_print(out, base ? base + 1 : path);
+    if (json_object_get(c, "bytes"))
+        fprintf(out, "  iteration %lld, %s, %s",
+                (long long)integer_of(c, "training_iteration"),
+                size_format((uint64_t)integer_of(c, "bytes"), size),
+                string_of(c, "date"));
+    if (strcmp(path, string_of(run, "checkpoint")) == 0)
+        fprintf(out, ", newest");
+    if (strcmp(path, string_of(run, "best_checkpoint")) == 0)
+        fprintf(out, ", best");
+    if (json_is_true(json_object_get(c, "verified")))
+        fprintf(out, ", verified");
+    if (json_is_string(json_object_get(c, "error"))) {
+        fprintf(out, "\n    DAMAGED: ");
+        inspect_print(out, string_of(c, "error"));
+    }
+    fputc('\n', out);
+}
+
+/* What to type next. */
+static void next_print(FILE *out, const json_t *run)
+{
+    const char *path = string_of(run, "path"), *status = string_of(run, "status");
+    const char *metric =
+        json_object_iter_key(json_object_iter(json_object_get(run, "metrics")));
+
+    fprintf(out, "\nnext\n");
+    if (strcmp(status, "running") != 0 && strcmp(status, "finished") != 0) {
+        fprintf(out, "  continue     raytrain-run --config ");
+        inspect_print_word(out, path);
+        fprintf(out, "/run.cfg --resume\n");
+    }
+    if (metric) {
+        fprintf(out, "  plot         raytrain-inspect --plot ");
+        inspect_print_word(out, metric);
+        fputc(' ', out);
+        inspect_print_word(out, path);
+        fputc('\n', out);
+    }
+    if (metric && has_file(path, "result.h5")) {
+        char data[320];
+
+        snprintf(data, sizeof data, "/metrics/%s", metric);
+        fprintf(out, "  numbers      h5dump -d ");
+        inspect_print_word(out, data);
+        fputc(' ', out);
+        inspect_print_word(out, path);
+        fprintf(out, "/result.h5\n");
+    }
+    if (*string_of(run, "best_checkpoint")) {
+        fprintf(out, "  checkpoint   raytrain-inspect --verify ");
+        inspect_print_word(out, string_of(run, "best_checkpoint"));
+        fputc('\n', out);
+    }
+    fprintf(out, "  logs         ls ");
+    inspect_print_word(out, path);
+    fprintf(out, "/logs\n");
+}
+
+void inspect_run_print(FILE *out, const json_t *run)
+{
+    json_t *checkpoints = json_object_get(run, "checkpoints"), *c;
+    size_t i;
+
+    fprintf(out, "run         ");
+    inspect_print(out, string_of(run, "path"));
+    fprintf(out, "\nstatus      ");
+    inspect_print(out, string_of(run, "status"));
+    if (*string_of(run, "holder")) {
+        fprintf(out, " (");
+        inspect_print(out, string_of(run, "holder"));
+        fprintf(out, ")");
+    }
+    if (*string_of(run, "result_error")) {
+        fprintf(out, " (");
+        inspect_print(out, string_of(run, "result_error"));
+        fprintf(out, ")");
+    }
+    fprintf(out, "\nreports     %lld", (long long)integer_of(run, "reports"));
+    if (json_is_object(json_object_get(run, "last_report")))
+        fprintf(out, ", %.1f s of training",
+                number_of(json_object_get(run, "last_report"), "time_total_s"));
+    fputc('\n', out);
+    attempts_print(out, json_object_get(run, "attempts"));
+    metrics_print(out, json_object_get(run, "metrics"));
+    json_array_foreach(checkpoints, i, c)
+    {
+        if (i == 0)
+            fprintf(out, "\ncheckpoints\n");
+        checkpoint_line(out, run, c);
+    }
+    next_print(out, run);
+}
