@@ -12,17 +12,13 @@ static void stop_note(int signo)
 }
 
 /* SA_RESTART: the user's own reads and writes do not fail because we were asked. */
-int stop_install(struct error *err)
+int stop_install(int signo, struct error *err)
 {
-    static const int signals[] = {SIGUSR1, SIGTERM};
     struct sigaction action = {.sa_handler = stop_note, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        if (sigaction(signals[i], &action, NULL) < 0)
-            return error_set(err, RAYTRAIN_EFAILED, "cannot handle signal %d",
-                             signals[i]);
-    }
+    if (sigaction(signo, &action, NULL) < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "cannot handle signal %d", signo);
     return 0;
 }
 

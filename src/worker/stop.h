@@ -1,7 +1,11 @@
 /*
- * stop.h - being asked to stop. SIGUSR1 and SIGTERM set a flag and do nothing else; the
- * flag is combined over all ranks at the next report, and the training function
+ * stop.h - being asked to stop. The signals that ask set a flag and do nothing else;
+ * the flag is combined over all ranks at the next report, and the training function
  * decides.
+ *
+ * SIGUSR1, by which launchers ask, is heard from the start. SIGTERM is not, until the
+ * training function runs: before that there is nothing to save, and Slurm ends with it
+ * what is left of a group that failed to form.
  */
 #ifndef RAYTRAIN_WORKER_STOP_H
 #define RAYTRAIN_WORKER_STOP_H
@@ -10,7 +14,7 @@
 
 #include "util/error.h"
 
-int stop_install(struct error *err);
+int stop_install(int signo, struct error *err);
 bool stop_requested(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "worker/worker.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ static int worker_prepare(struct worker *w, const struct worker_program *program
     w->log_dir = run_dir_log_dir(w->env.run_dir, w->env.attempt);
     if (!w->log_dir)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (stop_install(err) < 0)
+    if (stop_install(SIGUSR1, err) < 0)
         return -1;
     crash_install();
     w->train_func = program->train_func;
@@ -212,6 +213,8 @@ static int worker_train(struct worker *w, struct error *err)
 {
     int returned;
 
+    if (stop_install(SIGTERM, err) < 0)
+        return -1;
     exit_guard_enter(worker_exited, w);
     returned = w->train_func(w->ctx);
     exit_guard_leave();
@@ -237,13 +240,17 @@ static int worker_live(struct worker *w, const struct worker_program *program,
     return session_finish(w->ctx, err);
 }
 
-/* Clean: all ranks have come to the end together, be it finished or stopped. */
+/* Clean: all ranks have come to the end together, be it finished or stopped. One that
+ * has failed does not say goodbye to PMIx: so its server knows that the group has
+ * failed, and Slurm's ends the others at once, where it would else give them KillWait
+ * (30 s). */
 static void worker_end(struct worker *w, bool clean)
 {
     session_destroy(w->ctx, clean);
     if (w->backend.comm)
         w->backend.ops->on_shutdown(&w->backend, clean, &w->exit_now);
-    wireup_finalize(w->wireup);
+    if (clean)
+        wireup_finalize(w->wireup);
     train_config_clear(&w->config);
     worker_env_clear(&w->env);
     free(w->log_dir);

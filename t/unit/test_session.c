@@ -456,7 +456,7 @@ static void a_signal_stops_at_the_next_report(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(stop_install(&err), 0);
+    assert_int_equal(stop_install(SIGUSR1, &err), 0);
     session_start(0);
     assert_int_equal(report_loss(1, NULL), RAYTRAIN_OK);
     raise(SIGUSR1);
