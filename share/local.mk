@@ -26,6 +26,12 @@ share/examples/fashion_mlp.so: share/examples/fashion_mlp.c share/examples/mlp.c
 		share/examples/mlp.h src/include/raytrain.h
 	$(EXAMPLE_COMPILE) $(OPENBLAS_CFLAGS) $(srcdir)/share/examples/fashion_mlp.c \
 		$(srcdir)/share/examples/mlp.c $(OPENBLAS_LIBS) -lm
+
+noinst_PROGRAMS += share/examples/fashion_mlp
+share_examples_fashion_mlp_SOURCES = share/examples/fashion_mlp_main.c \
+	share/examples/fashion_mlp.c share/examples/mlp.c share/examples/mlp.h
+share_examples_fashion_mlp_CFLAGS = $(EXAMPLE_CFLAGS) $(OPENBLAS_CFLAGS)
+share_examples_fashion_mlp_LDADD = libraytrain.la $(OPENBLAS_LIBS) -lm
 endif
 
 CLEANFILES += $(noinst_DATA)
