@@ -11,37 +11,58 @@
 
 #include <stdlib.h>
 
+#include "backend/cores.h"
 #include "backend/mpi.h"
+
+/* Where every rank has a core of its own, a wait looks this often for what is about to
+ * come before it yields (some 100 microseconds: yielding costs a system call, and the
+ * core's next turn where a stranger wants it too). On a crowded node, never: the rank
+ * that is waited for may be waiting for this core. */
+#define POLLS_UNCROWDED 2000
 
 struct mpi_backend {
     struct wireup *wireup;
     MPI_Comm user;
 };
 
-/* Everything that all ranks do once MPI is up. */
-static int world_open(struct backend *b, struct mpi_backend *m, int expected,
-                      struct error *err)
+static int size_check(int expected, struct error *err)
 {
-    MPI_Comm library;
     int size = 0, rc = MPI_Comm_size(MPI_COMM_WORLD, &size);
 
     if (rc != MPI_SUCCESS)
         return mpi_fail(err, "MPI_Comm_size", rc);
-    if (size != expected)
-        return error_set(
-            err, RAYTRAIN_ECOMM,
-            "MPI came up with %d rank(s) in a group of %d workers. The MPI "
-            "library neither speaks PMI-1 nor found the PMIx server; was "
-            "the training function linked with another MPI than raytrain?",
-            size, expected);
-    rc = MPI_Comm_dup(MPI_COMM_WORLD, &m->user);
-    if (rc != MPI_SUCCESS)
-        return mpi_fail(err, "MPI_Comm_dup", rc);
-    rc = MPI_Comm_dup(MPI_COMM_WORLD, &library);
+    if (size == expected)
+        return 0;
+    return error_set(
+        err, RAYTRAIN_ECOMM,
+        "MPI came up as groups of %d in a run of %d workers: the MPI library "
+        "neither speaks PMI-1 nor found the PMIx server. Is the training "
+        "function linked with another MPI than raytrain (see ldd)?",
+        size, expected);
+}
+
+/* The user's communicator keeps MPI's own way with errors: they are fatal. */
+static int comms_create(struct backend *b, struct mpi_backend *m, struct error *err)
+{
+    MPI_Comm library;
+    int rc = MPI_Comm_dup(MPI_COMM_WORLD, &m->user);
+
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Comm_dup(MPI_COMM_WORLD, &library);
     if (rc != MPI_SUCCESS)
         return mpi_fail(err, "MPI_Comm_dup", rc);
     b->comm = mpi_comm_create(library, err);
     return b->comm ? 0 : -1;
+}
+
+static int polls_choose(struct comm *c, const struct world *world, struct error *err)
+{
+    bool crowded = true;
+
+    if (cores_crowded(c, world->node_rank, &crowded, err) < 0)
+        return -1;
+    mpi_comm_set_polls(c, crowded ? 0 : POLLS_UNCROWDED);
+    return 0;
 }
 
 static int mpi_init(struct wireup *w, struct error *err)
@@ -69,7 +90,9 @@ static int mpi_start(struct backend *b, struct wireup *w, struct error *err)
     m->wireup = w;
     m->user = MPI_COMM_NULL;
     b->impl = m;
-    if (mpi_init(w, err) < 0 || world_open(b, m, wireup_world(w)->size, err) < 0) {
+    if (mpi_init(w, err) < 0 || size_check(wireup_world(w)->size, err) < 0 ||
+        comms_create(b, m, err) < 0 ||
+        polls_choose(b->comm, wireup_world(w), err) < 0) {
         wireup_bridge_stop(w);
         free(m);
         b->impl = NULL;

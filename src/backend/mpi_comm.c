@@ -9,31 +9,23 @@
 #include "config.h"
 
 #include <limits.h>
-#include <math.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/mpi.h"
+#include "backend/mpi_reduce.h"
 #include "util/clock.h"
 
-/* Tests before the first yield: short operations end within them, and a longer poll
- * would keep the peer off a shared core. */
-#define POLLS_BEFORE_YIELD 16
-
-/* What MPI's int counts can carry at a time: a whole number of any of our types. */
-#define CHUNK_ELEMENTS ((size_t)1 << 28)
-#define CHUNK_BYTES    ((size_t)1 << 30)
+/* What MPI's int counts can carry at a time. */
+#define CHUNK_BYTES ((size_t)1 << 30)
 
 struct mpi_comm {
     struct comm base;
     MPI_Comm handle;
-};
-
-struct comm_request {
-    size_t n, done; /* not complete before all of them are */
-    MPI_Request parts[];
+    unsigned polls; /* before the first yield of a wait */
+    struct mpi_reducer reducer;
 };
 
 static struct mpi_comm *mpi_comm_of(struct comm *c)
@@ -53,18 +45,22 @@ int mpi_fail(struct error *err, const char *what, int code)
                      text[0] ? text : "MPI failed without a message");
 }
 
-/* ---- Waiting ----------------------------------------------------------------------
- */
+/* ---- Waiting -------------------------------------------------------------------- */
 
 struct waiting {
+    unsigned polls;     /* left before the first yield */
     double since, told; /* 0: not before the first yield */
 };
 
 /* Nothing has come yet: let others run, and say so about once a second. */
-static void waiting_yield(struct waiting *wait, struct comm *c)
+static void waiting_pause(struct waiting *wait, struct comm *c)
 {
     double now;
 
+    if (wait->polls > 0) {
+        wait->polls--;
+        return;
+    }
     sched_yield();
     if (!c->waiting)
         return;
@@ -97,208 +93,65 @@ static int requests_test(size_t n, MPI_Request *requests, size_t *done,
 static int requests_wait(struct comm *c, size_t n, MPI_Request *requests,
                          const char *what, struct error *err)
 {
-    struct waiting wait = {0};
+    struct waiting wait = {.polls = mpi_comm_of(c)->polls};
     size_t done = 0;
 
-    for (unsigned polls = 0;; polls++) {
+    for (;;) {
         if (requests_test(n, requests, &done, what, err) < 0)
             return -1;
         if (done == n)
             return 0;
-        if (polls >= POLLS_BEFORE_YIELD)
-            waiting_yield(&wait, c);
+        waiting_pause(&wait, c);
     }
 }
 
-/* ---- Reductions -------------------------------------------------------------------
- */
-
-/*
- * MPI's own MIN and MAX leave open what they make of NaN and of the two zeros: the
- * answer depends on the order of the operands, so that ranks would disagree on its
- * bits. These do not depend on it.
- */
-#define DEFINE_EXTREME(name, ctype, order, prefer_negative)                            \
-    static ctype name##_of(ctype a, ctype b)                                           \
-    {                                                                                  \
-        if (a == b)                                                                    \
-            return !signbit(a) == !(prefer_negative) ? a : b;                          \
-        if (a != a)                                                                    \
-            return b != b ? (ctype)NAN : b;                                            \
-        return b != b || a order b ? a : b;                                            \
-    }                                                                                  \
-    static void name(void *in, void *inout, int *len, MPI_Datatype *type)              \
-    {                                                                                  \
-        const ctype *a = in;                                                           \
-        ctype *b = inout;                                                              \
-                                                                                       \
-        (void)type;                                                                    \
-        for (int i = 0; i < *len; i++)                                                 \
-            b[i] = name##_of(a[i], b[i]);                                              \
-    }
-
-DEFINE_EXTREME(float_min, float, <, 1)
-DEFINE_EXTREME(float_max, float, >, 0)
-DEFINE_EXTREME(double_min, double, <, 1)
-DEFINE_EXTREME(double_max, double, >, 0)
-
-static void stat_merge(void *in, void *inout, int *len, MPI_Datatype *type)
-{
-    const struct comm_stat *a = in;
-    struct comm_stat *b = inout;
-
-    (void)type;
-    for (int i = 0; i < *len; i++) {
-        b[i].sum += a[i].sum;
-        if (isnan(b[i].sum))
-            b[i].sum = NAN;
-        b[i].min = double_min_of(a[i].min, b[i].min);
-        b[i].max = double_max_of(a[i].max, b[i].max);
-    }
-}
-
-/* The operation of each pair; where there is no function, MPI's own. Made with the
- * first communicator, and kept for the process: MPI is not finalised either. */
-static struct reduction {
-    enum comm_type type;
-    enum comm_op op;
-    MPI_User_function *function;
-    MPI_Op handle;
-} reductions[] = {
-    {COMM_FLOAT32, COMM_SUM, NULL, MPI_SUM},
-    {COMM_FLOAT32, COMM_MIN, float_min, MPI_OP_NULL},
-    {COMM_FLOAT32, COMM_MAX, float_max, MPI_OP_NULL},
-    {COMM_FLOAT64, COMM_SUM, NULL, MPI_SUM},
-    {COMM_FLOAT64, COMM_MIN, double_min, MPI_OP_NULL},
-    {COMM_FLOAT64, COMM_MAX, double_max, MPI_OP_NULL},
-    {COMM_INT64, COMM_SUM, NULL, MPI_SUM},
-    {COMM_INT64, COMM_MIN, NULL, MPI_MIN},
-    {COMM_INT64, COMM_MAX, NULL, MPI_MAX},
-    {COMM_STAT, COMM_SUM, stat_merge, MPI_OP_NULL},
-};
-static MPI_Datatype stat_datatype = MPI_DATATYPE_NULL;
-
-static int reductions_create(struct error *err)
-{
-    int rc;
-
-    if (stat_datatype != MPI_DATATYPE_NULL)
-        return 0;
-    for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++) {
-        struct reduction *r = &reductions[i];
-
-        if (r->handle != MPI_OP_NULL)
-            continue;
-        rc = MPI_Op_create(r->function, 1, &r->handle);
-        if (rc != MPI_SUCCESS)
-            return mpi_fail(err, "MPI_Op_create", rc);
-    }
-    rc = MPI_Type_contiguous(sizeof(struct comm_stat) / sizeof(double), MPI_DOUBLE,
-                             &stat_datatype);
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Type_commit(&stat_datatype);
-    return rc == MPI_SUCCESS ? 0 : mpi_fail(err, "MPI_Type_commit", rc);
-}
-
-static const struct reduction *reduction_find(enum comm_type type, enum comm_op op,
-                                              struct error *err)
-{
-    for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++)
-        if (reductions[i].type == type && reductions[i].op == op)
-            return &reductions[i];
-    error_set(err, RAYTRAIN_EINVAL, "operation %d is not available for type %d", op,
-              type);
-    return NULL;
-}
-
-static MPI_Datatype datatype_of(enum comm_type type)
-{
-    switch (type) {
-    case COMM_FLOAT32:
-        return MPI_FLOAT;
-    case COMM_FLOAT64:
-        return MPI_DOUBLE;
-    case COMM_INT64:
-        return MPI_INT64_T;
-    case COMM_STAT:
-        return stat_datatype;
-    }
-    return MPI_DATATYPE_NULL;
-}
+/* ---- Reductions ----------------------------------------------------------------- */
 
 static int mpi_iallreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
                           enum comm_op op, struct comm_request **req, struct error *err)
 {
-    const struct reduction *r = reduction_find(type, op, err);
-    size_t n_parts = n / CHUNK_ELEMENTS + 1, width = comm_type_size(type);
-    struct comm_request *request;
+    reduce_function combine = reduce_find(type, op, err);
+    struct mpi_reduction *started;
 
     *req = NULL;
-    if (!r)
+    if (!combine ||
+        mpi_reduction_start(&mpi_comm_of(c)->reducer, buf, n, comm_type_size(type),
+                            combine, &started, err) < 0)
         return -1;
-    request = malloc(sizeof *request + n_parts * sizeof request->parts[0]);
-    if (!request)
-        return error_set(err, RAYTRAIN_ENOMEM, "no memory to start a reduction");
-    request->n = n_parts;
-    request->done = 0;
-    for (size_t i = 0; i < n_parts; i++) {
-        size_t rest = n - i * CHUNK_ELEMENTS;
-        int count = (int)(rest < CHUNK_ELEMENTS ? rest : CHUNK_ELEMENTS);
-        int rc = MPI_Iallreduce(MPI_IN_PLACE, (char *)buf + i * CHUNK_ELEMENTS * width,
-                                count, datatype_of(type), r->handle,
-                                mpi_comm_of(c)->handle, &request->parts[i]);
-
-        if (rc != MPI_SUCCESS) {
-            free(request);
-            return mpi_fail(err, "MPI_Iallreduce", rc);
-        }
-    }
-    *req = request;
+    *req = (struct comm_request *)started;
     return 0;
 }
 
 static int mpi_test(struct comm *c, struct comm_request **req, bool *done,
                     struct error *err)
 {
-    struct comm_request *request = *req;
-    int rc = requests_test(request->n, request->parts, &request->done, "MPI_Iallreduce",
-                           err);
+    int rc = mpi_reduction_advance((struct mpi_reduction *)*req, done, err);
 
     (void)c;
-    *done = request->done == request->n;
-    if (rc == 0 && !*done)
-        return 0;
-    free(request);
-    *req = NULL;
+    if (rc < 0 || *done)
+        *req = NULL;
     return rc;
 }
 
 static int mpi_allreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
                          enum comm_op op, struct error *err)
 {
-    const struct reduction *r = reduction_find(type, op, err);
-    size_t width = comm_type_size(type);
+    struct comm_request *request;
+    struct waiting wait = {.polls = mpi_comm_of(c)->polls};
+    bool done;
 
-    if (!r)
+    if (mpi_iallreduce(c, buf, n, type, op, &request, err) < 0)
         return -1;
-    for (size_t done = 0; done == 0 || done < n; done += CHUNK_ELEMENTS) {
-        size_t rest = n - done;
-        int count = (int)(rest < CHUNK_ELEMENTS ? rest : CHUNK_ELEMENTS);
-        MPI_Request request;
-        int rc = MPI_Iallreduce(MPI_IN_PLACE, (char *)buf + done * width, count,
-                                datatype_of(type), r->handle, mpi_comm_of(c)->handle,
-                                &request);
-
-        if (rc != MPI_SUCCESS)
-            return mpi_fail(err, "MPI_Iallreduce", rc);
-        if (requests_wait(c, 1, &request, "MPI_Iallreduce", err) < 0)
+    for (;;) {
+        if (mpi_test(c, &request, &done, err) < 0)
             return -1;
+        if (done)
+            return 0;
+        waiting_pause(&wait, c);
     }
-    return 0;
 }
 
-/* ---- Moving bytes -----------------------------------------------------------------
- */
+/* ---- Moving bytes --------------------------------------------------------------- */
 
 static int root_check(const struct comm *c, int root, struct error *err)
 {
@@ -508,8 +361,21 @@ static int mpi_barrier(struct comm *c, struct error *err)
     return requests_wait(c, 1, &request, "MPI_Ibarrier", err);
 }
 
-/* ---- Communicators ----------------------------------------------------------------
- */
+/* ---- Communicators -------------------------------------------------------------- */
+
+void mpi_comm_set_polls(struct comm *c, unsigned polls)
+{
+    mpi_comm_of(c)->polls = polls;
+}
+
+static struct comm *comm_derive(struct comm *c, MPI_Comm handle, struct error *err)
+{
+    struct comm *derived = mpi_comm_create(handle, err);
+
+    if (derived)
+        mpi_comm_of(derived)->polls = mpi_comm_of(c)->polls;
+    return derived;
+}
 
 static int mpi_dup(struct comm *c, struct comm **out, struct error *err)
 {
@@ -522,7 +388,7 @@ static int mpi_dup(struct comm *c, struct comm **out, struct error *err)
         return mpi_fail(err, "MPI_Comm_idup", rc);
     if (requests_wait(c, 1, &request, "MPI_Comm_idup", err) < 0)
         return -1;
-    *out = mpi_comm_create(handle, err);
+    *out = comm_derive(c, handle, err);
     return *out ? 0 : -1;
 }
 
@@ -535,7 +401,7 @@ static int mpi_split_node(struct comm *c, struct comm **out, struct error *err)
     *out = NULL;
     if (rc != MPI_SUCCESS)
         return mpi_fail(err, "MPI_Comm_split_type", rc);
-    *out = mpi_comm_create(handle, err);
+    *out = comm_derive(c, handle, err);
     return *out ? 0 : -1;
 }
 
@@ -543,6 +409,7 @@ static void mpi_free(struct comm *c)
 {
     struct mpi_comm *m = mpi_comm_of(c);
 
+    mpi_reducer_clear(&m->reducer);
     MPI_Comm_free(&m->handle);
     free(m);
 }
@@ -565,10 +432,8 @@ struct comm *mpi_comm_create(MPI_Comm handle, struct error *err)
 {
     struct mpi_comm *m = calloc(1, sizeof *m);
 
-    if (!m)
+    if (!m) {
         error_set(err, RAYTRAIN_ENOMEM, "no memory for a communicator");
-    if (!m || reductions_create(err) < 0) {
-        free(m);
         MPI_Comm_free(&handle);
         return NULL;
     }
@@ -577,5 +442,6 @@ struct comm *mpi_comm_create(MPI_Comm handle, struct error *err)
     MPI_Comm_size(handle, &m->base.size);
     m->base.ops = &mpi_ops;
     m->handle = handle;
+    mpi_reducer_init(&m->reducer, handle, m->base.rank, m->base.size);
     return &m->base;
 }

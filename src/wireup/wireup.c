@@ -46,8 +46,7 @@ static int pmix_fail(struct error *err, const char *what, pmix_status_t rc)
     return error_set(err, RAYTRAIN_ECOMM, "%s: %s", what, PMIx_Error_string(rc));
 }
 
-/* ---- The place in the world -------------------------------------------------------
- */
+/* ---- The place in the world ----------------------------------------------------- */
 
 static int world_size(struct wireup *w, int expected, struct error *err)
 {
@@ -185,8 +184,7 @@ const struct world *wireup_world(const struct wireup *w)
     return &w->world;
 }
 
-/* ---- Sharing bytes ----------------------------------------------------------------
- */
+/* ---- Sharing bytes -------------------------------------------------------------- */
 
 static int blob_put(const char *key, const void *data, size_t n, struct error *err)
 {
@@ -342,8 +340,7 @@ int wireup_peer_get(struct wireup *w, int rank, const char *key, void **data, si
     return 0;
 }
 
-/* ---- The PMI bridge ---------------------------------------------------------------
- */
+/* ---- The PMI bridge ------------------------------------------------------------- */
 
 static void round_key(char name[PMIX_MAX_KEYLEN + 1], unsigned round)
 {
@@ -406,8 +403,7 @@ void wireup_bridge_stop(struct wireup *w)
     w->bridge = NULL;
 }
 
-/* ---- The end ----------------------------------------------------------------------
- */
+/* ---- The end -------------------------------------------------------------------- */
 
 void wireup_abort(struct wireup *w, int exit_status, const char *message)
 {

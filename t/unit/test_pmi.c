@@ -365,8 +365,7 @@ static void a_fence_that_fails(void **state)
     group_destroy(&g, m);
 }
 
-/* ---- The bridge: a socket, a thread ------------------------------------------------
- */
+/* ---- The bridge: a socket, a thread --------------------------------------------- */
 
 static struct pmi_bridge *bridge_make(struct member *m, int *fd)
 {

@@ -1,0 +1,44 @@
+/*
+ * mpi_reduce.h - an allreduce as a state machine over MPI point-to-point messages: it
+ * is started, and advanced as often as its owner likes; nothing in it ever waits.
+ *
+ * Why not MPI_Iallreduce: for small messages it costs several times what the messages
+ * themselves cost, and what MPI's own operations make of NaN differs between ranks.
+ *
+ * The buffer is cut into chunks, a few of which are under way at a time. A small chunk
+ * goes by recursive doubling (every rank has all of it after log2(size) exchanges), a
+ * large one by recursive halving and doubling (Rabenseifner): each rank sums up its
+ * part and hands it round. Which elements are combined in which order depends on n and
+ * the number of ranks alone.
+ */
+#ifndef RAYTRAIN_BACKEND_MPI_REDUCE_H
+#define RAYTRAIN_BACKEND_MPI_REDUCE_H
+
+#include <mpi.h>
+
+#include "backend/reduce.h"
+
+/* What all reductions on one communicator share: buffers to receive into, kept for the
+ * next, and the count that gives each reduction its own message tags. */
+struct mpi_reduction;
+
+struct mpi_reducer {
+    MPI_Comm handle;
+    int rank, size;
+    unsigned started;
+    struct mpi_reduction *idle; /* a list */
+};
+
+void mpi_reducer_init(struct mpi_reducer *r, MPI_Comm handle, int rank, int size);
+/* No reduction may be under way. */
+void mpi_reducer_clear(struct mpi_reducer *r);
+
+/* Start to combine buf[0..n), elements of `width` bytes, in place. The same order on
+ * all ranks. */
+int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n, size_t width,
+                        reduce_function combine, struct mpi_reduction **out,
+                        struct error *err);
+/* Do what can be done now. Once *done, or on failure, the reduction is freed. */
+int mpi_reduction_advance(struct mpi_reduction *m, bool *done, struct error *err);
+
+#endif
