@@ -2,8 +2,8 @@ pkglibexec_PROGRAMS += src/cmd/raytrain-worker
 src_cmd_raytrain_worker_SOURCES = src/cmd/raytrain-worker.c
 src_cmd_raytrain_worker_LDADD = libraytrain.la
 
-bin_PROGRAMS += raytrain-inspect
-raytrain_inspect_SOURCES = src/cmd/raytrain-inspect.c src/cmd/inspect.h \
+bin_PROGRAMS += src/cmd/raytrain-inspect
+src_cmd_raytrain_inspect_SOURCES = src/cmd/raytrain-inspect.c src/cmd/inspect.h \
 	src/cmd/inspect_checkpoint.c src/cmd/inspect_run.c src/cmd/inspect_plot.c
-raytrain_inspect_LDADD = libshared.la
-dist_man_MANS += share/man/raytrain-inspect.1
+src_cmd_raytrain_inspect_LDADD = libshared.la
+dist_man_MANS += share/man/raytrain-inspect.1 share/man/raytrain-format.5

@@ -57,3 +57,18 @@ t_check_store_sample_LDADD = libshared.la
 store_tests = t/2100-inspect.t t/2200-hdf5-tools.t
 dist_check_SCRIPTS += $(store_tests)
 TESTS += $(store_tests)
+
+# The reader's fuzzer; see t/fuzz/local.mk. Files to start from:
+#     t/check/store_sample RUN && cp RUN/checkpoint_*.h5 CORPUS
+fuzz: t/fuzz/fuzz_checkpoint
+EXTRA_DIST += t/fuzz/fuzz_checkpoint.c
+CLEANFILES += t/fuzz/fuzz_checkpoint
+fuzz_checkpoint_files = t/fuzz/fuzz_checkpoint.c src/store/checkpoint.c \
+	src/store/checkpoint_index.c src/store/checkpoint_open.c src/store/checkpoint_get.c \
+	src/store/checkpoint_extents.c src/store/slab.c src/store/slab_io.c \
+	src/store/name_map.c src/wireup/comm.c src/wireup/comm_self.c
+t/fuzz/fuzz_checkpoint: $(fuzz_checkpoint_files)
+	$(AM_V_CCLD)$(MKDIR_P) t/fuzz && $(FUZZ_CC) $(FUZZ_CFLAGS) $(DEFS) -I. \
+		$(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS) -o $@ \
+		$(addprefix $(srcdir)/,$(fuzz_checkpoint_files)) \
+		$(srcdir)/src/util/*.c $(JANSSON_LIBS) $(XXHASH_LIBS) -lm

@@ -182,8 +182,10 @@ static int run_lock(const char *path, int *lock_fd, struct error *err)
             rc = 0;
             continue;
         }
-        if (rc >= 0 && holder_write(fd) < 0)
+        if (rc >= 0 && holder_write(fd) < 0) {
             rc = fs_error(err, "write", file);
+            unlink(file);
+        }
         if (rc == 1)
             *lock_fd = fd;
         else
@@ -287,15 +289,9 @@ static int path_enter(const char *path, enum run_dir_mode mode, struct run_dir *
     }
     if (run_lock(path, &dir->lock_fd, err) == 0)
         return 0;
-    /* Nothing half-made stays. */
-    if (!*existed) {
-        char *file = run_dir_file(path, LOCK_NAME);
-
-        if (file && (err == NULL || !strstr(err->text, "is in use")))
-            unlink(file);
-        free(file);
+    /* Nothing half-made stays; what somebody has begun to use is not empty. */
+    if (!*existed)
         rmdir(path);
-    }
     return -1;
 }
 
