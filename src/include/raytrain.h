@@ -7,7 +7,9 @@
  *
  * It lives in a shared object that raytrain-run loads, or in a program that
  * hands it to raytrain_main(). Returning 0 means that this worker finished;
- * anything else means that it failed, and the group with it.
+ * anything else means that it failed, and the group with it. One that returns the
+ * raytrain_status of a call that failed makes raytrain-run say the same (storage,
+ * configuration); calling exit() is a failure too.
  *
  * CONVENTIONS
  *
@@ -115,6 +117,7 @@ typedef struct raytrain_slab {
 
 /* ---- The worker's place in the group -------------------------------------------- */
 
+/* -1 where ctx is NULL. */
 RAYTRAIN_API int raytrain_rank(const raytrain_context *ctx);             /* 0 .. size-1 */
 RAYTRAIN_API int raytrain_world_size(const raytrain_context *ctx);       /* workers */
 RAYTRAIN_API int raytrain_local_rank(const raytrain_context *ctx);       /* on this node */
@@ -122,7 +125,8 @@ RAYTRAIN_API int raytrain_local_world_size(const raytrain_context *ctx); /* on t
 RAYTRAIN_API int raytrain_node_rank(const raytrain_context *ctx);        /* of this node */
 RAYTRAIN_API int raytrain_node_count(const raytrain_context *ctx);
 
-/* Arguments after the training function on the command line. *argv is owned by ctx. */
+/* How many arguments came after the training function on the command line; *argv, owned by
+ * ctx, has them and ends with a NULL. */
 RAYTRAIN_API int raytrain_args(const raytrain_context *ctx, char ***argv);
 
 /*
@@ -136,7 +140,8 @@ RAYTRAIN_API const char *raytrain_last_error(const raytrain_context *ctx);
  * Look-ups by key; a dot enters a group ("optimizer.lr"). A missing key stores the
  * default and returns RAYTRAIN_OK; a value of another type is RAYTRAIN_ETYPE and the
  * sentence names key, expected type and found type. An integer serves where a double
- * is asked for. Strings and arrays returned belong to ctx.
+ * is asked for. Strings and arrays returned belong to ctx; a default is handed back as it
+ * is.
  */
 RAYTRAIN_API int raytrain_config_int(raytrain_context *ctx, const char *key,
                                      int64_t fallback, int64_t *value);
@@ -251,7 +256,8 @@ RAYTRAIN_API int raytrain_checkpoint_metric(const raytrain_checkpoint *ck,
 /* ---- Report ----------------------------------------------------------------------- */
 
 typedef struct raytrain_metric {
-    const char *name; /* [A-Za-z_][A-Za-z0-9_./-]*; same names, same order on every rank */
+    const char *name; /* [A-Za-z_][A-Za-z0-9_./-]*; same names, same order on every rank;
+                         none that every report has, such as time_total_s */
     double value;     /* this rank's; NaN is recorded, and the user is warned */
 } raytrain_metric;
 

@@ -22,7 +22,7 @@ libworker_la_SOURCES += \
 if HAVE_CMOCKA
 WORKER_TESTS = \
 	t/unit/test_random t/unit/test_report_block t/unit/test_failure \
-	t/unit/test_session t/unit/test_reducer
+	t/unit/test_session t/unit/test_reducer t/unit/test_train_func
 check_PROGRAMS += $(WORKER_TESTS)
 TESTS += $(WORKER_TESTS)
 
@@ -45,6 +45,10 @@ t_unit_test_session_LDADD = libworker.la $(CMOCKA_LIBS)
 t_unit_test_reducer_SOURCES = t/unit/test_reducer.c
 t_unit_test_reducer_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_reducer_LDADD = libworker.la $(CMOCKA_LIBS)
+
+t_unit_test_train_func_SOURCES = t/unit/test_train_func.c
+t_unit_test_train_func_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_train_func_LDADD = libworker.la $(CMOCKA_LIBS)
 endif
 
 # Training functions for tests, and what is none. As users build theirs: without our own
@@ -52,7 +56,11 @@ endif
 TRAIN_FUNC_FLAGS = -std=gnu11 $(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(MPI_CFLAGS)
 check_LTLIBRARIES += \
 	t/check/misbehave.la t/check/toy.la t/check/collectives.la \
-	t/check/no_train_func.la t/check/cxx_header.la
+	t/check/empty.la t/check/no_train_func.la t/check/cxx_header.la
+
+t_check_empty_la_SOURCES = t/check/empty.c
+t_check_empty_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
+t_check_empty_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 
 t_check_misbehave_la_SOURCES = t/check/misbehave.c
 t_check_misbehave_la_CFLAGS = $(TRAIN_FUNC_FLAGS)

@@ -73,79 +73,100 @@ static int value_find(raytrain_context *ctx, const char *key, json_t **value)
     return 1;
 }
 
-/* The beginning of every look-up: what value_find() says, or a RAYTRAIN_EINVAL in *bad.
- */
-static int lookup(raytrain_context *ctx, const char *call, const char *key,
-                  const void *out, json_t **value, int *bad)
+/* What one kind of look-up asks for. */
+struct kind {
+    const char *call, *expected;
+    bool (*fits)(const json_t *value);
+};
+
+/* The beginning of every look-up: *value is NULL where the key is missing. */
+static int lookup(raytrain_context *ctx, const struct kind *kind, const char *key,
+                  const void *out, json_t **value)
 {
-    *bad = RAYTRAIN_OK;
-    if (!ctx || !ctx->env.config)
-        *bad = session_null(ctx, call, "context");
-    else if (!key)
-        *bad = session_null(ctx, call, "key");
-    else if (!out)
-        *bad = session_null(ctx, call, "place for the value");
-    return *bad ? -1 : value_find(ctx, key, value);
+    *value = NULL;
+    if (!ctx)
+        return session_null(ctx, kind->call, "context");
+    if (!key)
+        return session_null(ctx, kind->call, "key");
+    if (!out)
+        return session_null(ctx, kind->call, "place for the value");
+    if (value_find(ctx, key, value) < 0)
+        return session_status(ctx, -1);
+    if (*value && !kind->fits(*value))
+        return session_status(
+            ctx, type_error(ctx, key, kind->expected, json_type_word(*value)));
+    return RAYTRAIN_OK;
+}
+
+/* ---- Scalars ----------------------------------------------------------------------
+ */
+
+static bool fits_int(const json_t *value)
+{
+    return json_is_integer(value);
+}
+
+static bool fits_double(const json_t *value)
+{
+    return json_is_number(value);
+}
+
+static bool fits_bool(const json_t *value)
+{
+    return json_is_boolean(value);
+}
+
+static bool fits_string(const json_t *value)
+{
+    return json_is_string(value);
 }
 
 int raytrain_config_int(raytrain_context *ctx, const char *key, int64_t fallback,
                         int64_t *value)
 {
-    json_t *json = NULL;
-    int bad, found = lookup(ctx, "raytrain_config_int", key, value, &json, &bad);
+    static const struct kind kind = {"raytrain_config_int", "an integer", fits_int};
+    json_t *json;
+    int status = lookup(ctx, &kind, key, value, &json);
 
-    if (found < 0)
-        return bad ? bad : session_status(ctx, -1);
-    if (found && !json_is_integer(json))
-        return session_status(ctx,
-                              type_error(ctx, key, "an integer", json_type_word(json)));
-    *value = found ? json_integer_value(json) : fallback;
-    return RAYTRAIN_OK;
+    if (status == RAYTRAIN_OK)
+        *value = json ? json_integer_value(json) : fallback;
+    return status;
 }
 
 int raytrain_config_double(raytrain_context *ctx, const char *key, double fallback,
                            double *value)
 {
-    json_t *json = NULL;
-    int bad, found = lookup(ctx, "raytrain_config_double", key, value, &json, &bad);
+    static const struct kind kind = {"raytrain_config_double", "a number", fits_double};
+    json_t *json;
+    int status = lookup(ctx, &kind, key, value, &json);
 
-    if (found < 0)
-        return bad ? bad : session_status(ctx, -1);
-    if (found && !json_is_number(json))
-        return session_status(ctx,
-                              type_error(ctx, key, "a number", json_type_word(json)));
-    *value = found ? json_number_value(json) : fallback;
-    return RAYTRAIN_OK;
+    if (status == RAYTRAIN_OK)
+        *value = json ? json_number_value(json) : fallback;
+    return status;
 }
 
 int raytrain_config_bool(raytrain_context *ctx, const char *key, bool fallback,
                          bool *value)
 {
-    json_t *json = NULL;
-    int bad, found = lookup(ctx, "raytrain_config_bool", key, value, &json, &bad);
+    static const struct kind kind = {"raytrain_config_bool", "a boolean", fits_bool};
+    json_t *json;
+    int status = lookup(ctx, &kind, key, value, &json);
 
-    if (found < 0)
-        return bad ? bad : session_status(ctx, -1);
-    if (found && !json_is_boolean(json))
-        return session_status(ctx,
-                              type_error(ctx, key, "a boolean", json_type_word(json)));
-    *value = found ? json_is_true(json) : fallback;
-    return RAYTRAIN_OK;
+    if (status == RAYTRAIN_OK)
+        *value = json ? json_is_true(json) : fallback;
+    return status;
 }
 
 int raytrain_config_string(raytrain_context *ctx, const char *key, const char *fallback,
                            const char **value)
 {
-    json_t *json = NULL;
-    int bad, found = lookup(ctx, "raytrain_config_string", key, value, &json, &bad);
+    static const struct kind kind = {"raytrain_config_string", "a string", fits_string};
+    json_t *json;
+    int status = lookup(ctx, &kind, key, value, &json);
 
-    if (found < 0)
-        return bad ? bad : session_status(ctx, -1);
-    if (found && !json_is_string(json))
-        return session_status(ctx,
-                              type_error(ctx, key, "a string", json_type_word(json)));
-    *value = found ? json_string_value(json) : fallback;
-    return RAYTRAIN_OK;
+    if (status == RAYTRAIN_OK)
+        *value = json ? json_string_value(json) : fallback;
+    return status;
 }
 
 /* ---- Arrays -----------------------------------------------------------------------
@@ -186,18 +207,40 @@ static void array_free(struct config_array *a)
     free(a);
 }
 
+static bool fits_array(const json_t *value)
+{
+    return json_is_array(value);
+}
+
+static const struct kind kind_ints = {"raytrain_config_int_array",
+                                      "an array of integers", fits_array};
+static const struct kind kind_doubles = {"raytrain_config_double_array",
+                                         "an array of numbers", fits_array};
+
+static int array_fill(raytrain_context *ctx, const char *key, const json_t *source,
+                      struct config_array *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        const json_t *value = json_array_get(source, i);
+
+        if (a->integers ? !json_is_integer(value) : !json_is_number(value))
+            return type_error(ctx, key,
+                              a->integers ? kind_ints.expected : kind_doubles.expected,
+                              "one that holds something else");
+        if (a->integers)
+            a->values.integer[i] = json_integer_value(value);
+        else
+            a->values.real[i] = json_number_value(value);
+    }
+    return 0;
+}
+
 /* The array as C numbers: made once, handed out each time. NULL: error is set. */
 static struct config_array *array_get(raytrain_context *ctx, const char *key,
                                       const json_t *source, bool integers)
 {
-    const char *expected = integers ? "an array of integers" : "an array of numbers";
-    struct config_array *a;
+    struct config_array *a = array_known(ctx, source, integers);
 
-    if (!json_is_array(source)) {
-        type_error(ctx, key, expected, json_type_word(source));
-        return NULL;
-    }
-    a = array_known(ctx, source, integers);
     if (a)
         return a;
     a = array_alloc(source, integers);
@@ -205,18 +248,9 @@ static struct config_array *array_get(raytrain_context *ctx, const char *key,
         error_set(&ctx->error, RAYTRAIN_ENOMEM, "out of memory");
         return NULL;
     }
-    for (size_t i = 0; i < a->n; i++) {
-        const json_t *value = json_array_get(source, i);
-
-        if (integers ? !json_is_integer(value) : !json_is_number(value)) {
-            type_error(ctx, key, expected, "one of other things");
-            array_free(a);
-            return NULL;
-        }
-        if (integers)
-            a->values.integer[i] = json_integer_value(value);
-        else
-            a->values.real[i] = json_number_value(value);
+    if (array_fill(ctx, key, source, a) < 0) {
+        array_free(a);
+        return NULL;
     }
     a->next = ctx->arrays;
     ctx->arrays = a;
@@ -227,23 +261,16 @@ int raytrain_config_int_array(raytrain_context *ctx, const char *key,
                               const int64_t *fallback, size_t n_fallback,
                               const int64_t **values, size_t *n_values)
 {
-    json_t *json = NULL;
-    struct config_array *array;
-    int bad, found = lookup(ctx, "raytrain_config_int_array", key,
-                            values && n_values ? values : NULL, &json, &bad);
+    json_t *json;
+    struct config_array *array = NULL;
+    int status = lookup(ctx, &kind_ints, key, n_values ? values : NULL, &json);
 
-    if (found < 0)
-        return bad ? bad : session_status(ctx, -1);
-    if (!found) {
-        *values = fallback;
-        *n_values = n_fallback;
-        return RAYTRAIN_OK;
-    }
-    array = array_get(ctx, key, json, true);
-    if (!array)
+    if (status != RAYTRAIN_OK)
+        return status;
+    if (json && !(array = array_get(ctx, key, json, true)))
         return session_status(ctx, -1);
-    *values = array->values.integer;
-    *n_values = array->n;
+    *values = array ? array->values.integer : fallback;
+    *n_values = array ? array->n : n_fallback;
     return RAYTRAIN_OK;
 }
 
@@ -251,23 +278,16 @@ int raytrain_config_double_array(raytrain_context *ctx, const char *key,
                                  const double *fallback, size_t n_fallback,
                                  const double **values, size_t *n_values)
 {
-    json_t *json = NULL;
-    struct config_array *array;
-    int bad, found = lookup(ctx, "raytrain_config_double_array", key,
-                            values && n_values ? values : NULL, &json, &bad);
+    json_t *json;
+    struct config_array *array = NULL;
+    int status = lookup(ctx, &kind_doubles, key, n_values ? values : NULL, &json);
 
-    if (found < 0)
-        return bad ? bad : session_status(ctx, -1);
-    if (!found) {
-        *values = fallback;
-        *n_values = n_fallback;
-        return RAYTRAIN_OK;
-    }
-    array = array_get(ctx, key, json, false);
-    if (!array)
+    if (status != RAYTRAIN_OK)
+        return status;
+    if (json && !(array = array_get(ctx, key, json, false)))
         return session_status(ctx, -1);
-    *values = array->values.real;
-    *n_values = array->n;
+    *values = array ? array->values.real : fallback;
+    *n_values = array ? array->n : n_fallback;
     return RAYTRAIN_OK;
 }
 

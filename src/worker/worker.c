@@ -251,6 +251,8 @@ static void worker_end(struct worker *w, bool clean)
         w->backend.ops->on_shutdown(&w->backend, clean, &w->exit_now);
     if (clean)
         wireup_finalize(w->wireup);
+    else if (w->wireup)
+        w->exit_now = true;
     train_config_clear(&w->config);
     worker_env_clear(&w->env);
     free(w->log_dir);
@@ -271,7 +273,7 @@ int raytrain_worker_run(const struct worker_program *program,
     if (!clean)
         worker_record(&w, failure_kind(err->code), status, err->text);
     worker_end(&w, clean);
-    if (clean && !w.exit_now)
+    if (!w.exit_now)
         return status;
     if (last_words)
         last_words(status, err);
