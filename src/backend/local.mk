@@ -11,3 +11,17 @@ libworker_la_SOURCES += \
 check_PROGRAMS += t/check/comm
 t_check_comm_SOURCES = t/check/comm.c
 t_check_comm_LDADD = libworker.la
+
+if HAVE_CMOCKA
+check_PROGRAMS += t/unit/test_backend
+TESTS += t/unit/test_backend
+t_unit_test_backend_SOURCES = t/unit/test_backend.c
+t_unit_test_backend_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_backend_LDADD = libworker.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_reduce
+TESTS += t/unit/test_reduce
+t_unit_test_reduce_SOURCES = t/unit/test_reduce.c
+t_unit_test_reduce_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_reduce_LDADD = libworker.la $(CMOCKA_LIBS)
+endif

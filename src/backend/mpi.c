@@ -5,7 +5,11 @@
  * Why without: MPI_Finalize of MPICH 4.0 over UCX can hang over several nodes, because
  * it waits in a PMI barrier without making progress on messages. A barrier of our own
  * says that all messages have arrived; then nobody needs MPI any more, and the process
- * leaves.
+ * leaves, by an ordinary exit: no exit handler of MPICH, UCX or PMIx minds.
+ *
+ * What MPI leaves behind: names in /dev/shm, where a process is killed during the few
+ * milliseconds of MPI_Init between their creation and their removal. All else is
+ * unlinked before it is used. See wireup/shm_tidy.h.
  */
 #include "config.h"
 
@@ -13,6 +17,7 @@
 
 #include "backend/cores.h"
 #include "backend/mpi.h"
+#include "wireup/shm_tidy.h"
 
 /* Where every rank has a core of its own, a wait looks this often for what is about to
  * come before it yields (some 100 microseconds: yielding costs a system call, and the
@@ -69,6 +74,7 @@ static int mpi_init(struct wireup *w, struct error *err)
 {
     int provided = MPI_THREAD_SINGLE, rc;
 
+    shm_tidy();
     if (wireup_bridge_start(w, err) < 0)
         return -1;
     rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
@@ -101,16 +107,20 @@ static int mpi_start(struct backend *b, struct wireup *w, struct error *err)
     return 0;
 }
 
+/* When not clean, other ranks may be anywhere, and this one inside an MPI call that was
+ * interrupted: touch nothing, the process is about to end. */
 static void mpi_shutdown(struct backend *b, bool clean, bool *exit_now)
 {
     struct mpi_backend *m = b->impl;
     int finalized = 0;
 
-    *exit_now = true;
-    if (!m)
+    *exit_now = !clean;
+    if (!clean || !m) {
+        b->comm = NULL;
         return;
+    }
     MPI_Finalized(&finalized);
-    if (clean && !finalized) {
+    if (!finalized) {
         b->comm->ops->barrier(b->comm, NULL);
         comm_free(b->comm);
         MPI_Comm_free(&m->user);

@@ -3,6 +3,7 @@ libshared_la_SOURCES += \
 	src/wireup/comm_self.c \
 	src/wireup/nodes.c src/wireup/nodes.h \
 	src/wireup/pmi1.c src/wireup/pmi1.h \
+	src/wireup/shm_tidy.c src/wireup/shm_tidy.h \
 	src/wireup/pmi_bridge.c src/wireup/pmi_bridge.h \
 	src/wireup/wireup.c src/wireup/wireup.h
 
@@ -23,6 +24,12 @@ t_unit_test_pmix_server_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_pmix_server_LDADD = libshared.la $(CMOCKA_LIBS)
 t_check_pmix_client_SOURCES = t/check/pmix_client.c
 t_check_pmix_client_LDADD = $(PMIX_LIBS)
+
+check_PROGRAMS += t/unit/test_shm_tidy
+TESTS += t/unit/test_shm_tidy
+t_unit_test_shm_tidy_SOURCES = t/unit/test_shm_tidy.c
+t_unit_test_shm_tidy_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_shm_tidy_LDADD = libshared.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_nodes
 TESTS += t/unit/test_nodes

@@ -253,7 +253,7 @@ int main(int argc, char *argv[])
     const struct world *world;
     struct wireup *w;
     struct error err;
-    bool exit_now;
+    bool exit_now = true;
     MPI_Comm user;
 
     if (argc != 2)
@@ -281,5 +281,7 @@ int main(int argc, char *argv[])
     fflush(NULL);
     b.ops->on_shutdown(&b, true, &exit_now);
     wireup_finalize(w);
-    _exit(failures ? 1 : 0);
+    if (exit_now)
+        _exit(failures ? 1 : 0);
+    return failures ? 1 : 0;
 }

@@ -1,0 +1,124 @@
+#include "config.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "wireup/shm_tidy.h"
+
+static char *path_of(const char *dir, const char *name)
+{
+    char *path;
+
+    assert_true(asprintf(&path, "%s/%s", dir, name) > 0);
+    return path;
+}
+
+/* Make a file; descriptor. */
+static int file_make(const char *dir, const char *name)
+{
+    char *path = path_of(dir, name);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 4096), 0);
+    free(path);
+    return fd;
+}
+
+static int file_exists(const char *dir, const char *name)
+{
+    char *path = path_of(dir, name);
+    int there = access(path, F_OK) == 0;
+
+    free(path);
+    return there;
+}
+
+static void only_what_nobody_uses_goes(void **state)
+{
+    static const char *const names[] = {"mpich_shar_tmpOPEN",
+                                        "mpich_shar_tmpMAPPED",
+                                        "mpich_shar_tmpGONE",
+                                        "ucx_shm_posix_gone",
+                                        "other",
+                                        "my_mpich_shar_tmp"};
+    char dir[] = "/dev/shm/raytrain-test-XXXXXX";
+    int fd[6];
+    void *map;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    for (int i = 0; i < 6; i++)
+        fd[i] = file_make(dir, names[i]);
+    map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd[1], 0);
+    assert_true(map != MAP_FAILED);
+    for (int i = 1; i < 6; i++)
+        close(fd[i]);
+    shm_tidy_directory(dir);
+    assert_true(file_exists(dir, names[0]));
+    assert_true(file_exists(dir, names[1]));
+    assert_false(file_exists(dir, names[2]));
+    assert_false(file_exists(dir, names[3]));
+    assert_true(file_exists(dir, names[4]));
+    assert_true(file_exists(dir, names[5]));
+
+    close(fd[0]);
+    munmap(map, 4096);
+    shm_tidy_directory(dir);
+    assert_false(file_exists(dir, names[0]));
+    assert_false(file_exists(dir, names[1]));
+    for (int i = 4; i < 6; i++) {
+        char *path = path_of(dir, names[i]);
+
+        assert_int_equal(unlink(path), 0);
+        free(path);
+    }
+    assert_int_equal(rmdir(dir), 0);
+    shm_tidy_directory(dir); /* not there: nothing happens */
+}
+
+/* No link is followed, nothing but a plain file is touched. */
+static void traps_are_left_alone(void **state)
+{
+    char dir[] = "/dev/shm/raytrain-test-XXXXXX", *link, *fifo, *target;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    close(file_make(dir, "target"));
+    target = path_of(dir, "target");
+    link = path_of(dir, "mpich_shar_tmplink");
+    fifo = path_of(dir, "ucx_shm_posix_fifo");
+    assert_int_equal(symlink(target, link), 0);
+    assert_int_equal(mknod(fifo, S_IFIFO | 0600, 0), 0);
+    shm_tidy_directory(dir);
+    assert_true(file_exists(dir, "target"));
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(unlink(fifo), 0);
+    assert_int_equal(unlink(target), 0);
+    assert_int_equal(rmdir(dir), 0);
+    free(link);
+    free(fifo);
+    free(target);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_nobody_uses_goes),
+        cmocka_unit_test(traps_are_left_alone),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
