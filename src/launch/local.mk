@@ -43,3 +43,14 @@ t_unit_test_local_blame_SOURCES = t/unit/test_local_blame.c
 t_unit_test_local_blame_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_local_blame_LDADD = liblauncher.la $(CMOCKA_LIBS)
 endif
+
+liblauncher_la_SOURCES += src/launch/slurm.c \
+	src/launch/slurm_allocate.c \
+	src/launch/slurm_command.c src/launch/slurm_command.h \
+	src/launch/slurm_resources.c src/launch/slurm_resources.h \
+	src/launch/slurm_tool.c src/launch/slurm_tool.h \
+	src/launch/slurm_watch.c src/launch/slurm_watch.h
+
+check_PROGRAMS += t/check/launch_run
+t_check_launch_run_SOURCES = t/check/launch_run.c
+t_check_launch_run_LDADD = liblauncher.la

@@ -1,0 +1,432 @@
+/*
+ * slurm.c - the Slurm launcher: workers are the tasks of one srun step of the
+ * allocation that this process is in.
+ *
+ * srun is a child in a session of its own. It says on its standard error what becomes
+ * of its tasks (slurm_watch.h). As soon as one has failed the step is ended with
+ * `scancel
+ * --signal=KILL`: Slurm itself would ask the others with SIGTERM, which a worker takes
+ * for a request to stop, and wait for KillWait. If that does not help for some seconds
+ * srun is killed, and then Slurm ends the tasks; so it does when this process is
+ * killed, since srun dies with it.
+ *
+ * One epoll descriptor speaks for srun's messages, srun, scancel and the timer.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/launcher.h"
+#include "launch/slurm_command.h"
+#include "launch/slurm_resources.h"
+#include "launch/slurm_watch.h"
+#include "util/argv.h"
+#include "util/child.h"
+#include "util/clock.h"
+
+extern char **environ;
+
+#define LINE_MAX_BYTES 4096 /* of a message; what is longer is cut */
+/* A task that dies while it says hello to the PMIx server of its node can leave that
+ * server, and with it the step and in the end the node, hanging (OpenPMIx 4.2). So
+ * tasks are left alone for so long after the last of them was started. */
+#define SETTLE_S         1.0
+#define KILL_INTERVAL_NS 150000000 /* between attempts to end a step */
+#define TERM_ATTEMPTS    15 /* before srun, which tells no step, is asked to end */
+#define KILL_ATTEMPTS    40 /* before srun is killed */
+#define DESTROY_WAIT_S   15 /* for which destroy() waits for the end of the step */
+
+struct group {
+    struct placement plan; /* who is where, a copy */
+    char *log_dir;
+    struct child srun, scancel;
+    int message_fd, timer_fd, epoll_fd;
+    char line[LINE_MAX_BYTES];
+    size_t line_used;
+    struct step_watch watch;
+    int wait_status;           /* srun's */
+    bool gone;                 /* srun has been reaped */
+    bool finished;             /* the outcome is final */
+    double started_at;         /* when the last task was started, as far as we heard */
+    int kill_attempts;         /* > 0: the step is to end now */
+    bool cancelled_after_srun; /* a scancel has been started since it is gone */
+    int pending_signal;        /* to be sent once all tasks have started; 0: none */
+};
+
+static bool slurm_usable(void)
+{
+    const char *id = getenv("SLURM_JOB_ID"), *nodes = getenv("SLURM_JOB_NODELIST");
+
+    return id && *id && nodes && *nodes;
+}
+
+/* ---- End the step -----------------------------------------------------------------
+ */
+
+static int watch_fd(int epoll_fd, int fd, struct error *err)
+{
+    struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+
+    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "cannot watch srun: %s",
+                         strerror(errno));
+    return 0;
+}
+
+/* Start scancel for the step, unless one is running. */
+static int step_cancel(struct group *g, struct error *err)
+{
+    char *argv[] = {(char *)"scancel", (char *)"--quiet", (char *)"--signal=KILL",
+                    g->watch.step, NULL};
+    struct child_spec spec = {
+        .argv = argv, .in = -1, .out = -1, .err = -1, .die_with_parent = true};
+
+    if (g->scancel.pid > 0)
+        return 0;
+    g->cancelled_after_srun = g->gone;
+    if (child_spawn(&spec, &g->scancel, err) < 0)
+        return -1;
+    return watch_fd(g->epoll_fd, g->scancel.pidfd, err);
+}
+
+/*
+ * One attempt to end the step; the timer makes the next. srun gives up a step that it
+ * waits for on SIGTERM. One that is being started is let come up (see SETTLE_S), and
+ * cancelled then. In the end srun is killed; it has a process of its own that then ends
+ * the tasks.
+ */
+static int kill_attempt(struct group *g, struct error *err)
+{
+    if (++g->kill_attempts > KILL_ATTEMPTS)
+        return child_signal(&g->srun, SIGKILL, err);
+    if (!g->watch.step[0])
+        return g->watch.waiting || g->kill_attempts > TERM_ATTEMPTS
+                   ? child_signal(&g->srun, SIGTERM, err)
+                   : 0;
+    return clock_now() < g->started_at + SETTLE_S ? 0 : step_cancel(g, err);
+}
+
+static int step_kill(struct group *g, struct error *err)
+{
+    struct itimerspec every = {.it_value.tv_nsec = KILL_INTERVAL_NS,
+                               .it_interval.tv_nsec = KILL_INTERVAL_NS};
+
+    if (g->gone || g->kill_attempts > 0)
+        return 0;
+    if (timerfd_settime(g->timer_fd, 0, &every, NULL) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "cannot set a timer: %s",
+                         strerror(errno));
+    return kill_attempt(g, err);
+}
+
+static void timer_check(struct group *g)
+{
+    uint64_t times;
+
+    if (read(g->timer_fd, &times, sizeof times) == sizeof times && !g->gone)
+        kill_attempt(g, NULL);
+}
+
+/* ---- Listen to srun ---------------------------------------------------------------
+ */
+
+static void line_end(struct group *g)
+{
+    int started = g->watch.started;
+
+    g->line[g->line_used] = '\0';
+    g->line_used = 0;
+    step_watch_line(&g->watch, g->line);
+    if (g->watch.started != started || g->started_at == 0)
+        g->started_at = clock_now();
+}
+
+static void text_take(struct group *g, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == '\n')
+            line_end(g);
+        else if (g->line_used < sizeof g->line - 1)
+            g->line[g->line_used++] = text[i];
+}
+
+/* All that is there to read now. */
+static void messages_read(struct group *g)
+{
+    char text[4096];
+    ssize_t n;
+
+    if (g->message_fd < 0)
+        return;
+    while ((n = read(g->message_fd, text, sizeof text)) != 0) {
+        if (n > 0)
+            text_take(g, text, (size_t)n);
+        else if (errno != EINTR)
+            break;
+    }
+    if (n == 0) { /* srun is going; its pidfd will tell */
+        close(g->message_fd);
+        g->message_fd = -1;
+    }
+}
+
+static void send_pending_signal(struct group *g)
+{
+    if (g->pending_signal == 0 || g->watch.started < g->plan.workers)
+        return;
+    child_signal(&g->srun, g->pending_signal, NULL);
+    g->pending_signal = 0;
+}
+
+static int reap(struct group *g, struct error *err)
+{
+    bool gone = false;
+    int status;
+
+    if (g->scancel.pid > 0 && child_reap(&g->scancel, &gone, &status, err) < 0)
+        return -1;
+    if (g->srun.pid > 0 && child_reap(&g->srun, &g->gone, &g->wait_status, err) < 0)
+        return -1;
+    return 0;
+}
+
+/* What a task that could not be started most likely suffers from. */
+static void outcome_explain(struct group *g, struct launch_outcome *o)
+{
+    char said[sizeof o->detail];
+    int n;
+
+    if (!strstr(o->detail, "could not connect IO") &&
+        !strstr(o->detail, "Could not open std"))
+        return;
+    memcpy(said, o->detail, sizeof said);
+    n = snprintf(o->detail, sizeof o->detail,
+                 "node %s cannot write the log files in %.400s: is this directory on "
+                 "storage that all nodes see?\n",
+                 o->host[0] ? o->host : "(unknown)", g->log_dir);
+    strncat(o->detail, said, sizeof o->detail - (size_t)n - 1);
+}
+
+static void finish(struct group *g)
+{
+    if (g->finished)
+        return;
+    g->finished = true;
+    if (g->line_used > 0)
+        line_end(g);
+    step_watch_finish(&g->watch, g->wait_status, &g->plan);
+    outcome_explain(g, &g->watch.outcome);
+}
+
+static int slurm_advance(struct group *g, bool *done, struct launch_outcome *outcome,
+                         struct error *err)
+{
+    bool was_gone = g->gone;
+
+    messages_read(g);
+    timer_check(g);
+    if (reap(g, err) < 0)
+        return -1;
+    if (g->gone && !was_gone)
+        messages_read(g); /* its last words */
+    send_pending_signal(g);
+    if (g->watch.outcome.failed || g->watch.refused)
+        step_kill(g, err);
+    /* A step may outlive an srun that was killed. */
+    if (g->gone && WIFSIGNALED(g->wait_status) && g->watch.step[0] &&
+        !g->cancelled_after_srun)
+        step_cancel(g, err);
+    *done = g->gone && g->scancel.pid == 0;
+    if (*done)
+        finish(g);
+    *outcome = g->watch.outcome;
+    return 0;
+}
+
+static int slurm_fd(const struct group *g)
+{
+    return g->epoll_fd;
+}
+
+/* ---- Signals and the end ----------------------------------------------------------
+ */
+
+/* srun hands signals on to its tasks, but takes one that comes before they run for its
+ * own end; so an early one waits. */
+static int slurm_signal(struct group *g, int sig, struct error *err)
+{
+    (void)err;
+    if (g->gone)
+        return 0;
+    g->pending_signal = sig;
+    send_pending_signal(g);
+    return 0;
+}
+
+static int slurm_kill(struct group *g, struct error *err)
+{
+    g->watch.cancelled = true; /* what the tasks die of now says nothing */
+    return step_kill(g, err);
+}
+
+static void wait_gone(struct group *g)
+{
+    double until = clock_now() + DESTROY_WAIT_S, left;
+    struct launch_outcome outcome;
+    bool done = false;
+
+    while (!done && (left = until - clock_now()) > 0) {
+        struct pollfd p = {.fd = g->epoll_fd, .events = POLLIN};
+
+        poll(&p, 1, (int)(left * 1e3) + 1);
+        if (slurm_advance(g, &done, &outcome, NULL) < 0)
+            break;
+    }
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static void slurm_destroy(struct group *g)
+{
+    int saved = errno;
+
+    if (!g)
+        return;
+    if (g->srun.pid > 0) {
+        slurm_kill(g, NULL);
+        wait_gone(g);
+    }
+    child_clear(&g->srun);
+    child_clear(&g->scancel);
+    close_fd(g->message_fd);
+    close_fd(g->timer_fd);
+    close_fd(g->epoll_fd);
+    placement_clear(&g->plan);
+    free(g->log_dir);
+    free(g);
+    errno = saved;
+}
+
+/* ---- Start ------------------------------------------------------------------------
+ */
+
+static int plan_copy(const struct placement *from, struct placement *to,
+                     struct error *err)
+{
+    *to = *from;
+    to->n_nodes = 0;
+    if (!(to->nodes = calloc(from->n_nodes, sizeof *to->nodes)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a placement");
+    for (; to->n_nodes < from->n_nodes; to->n_nodes++) {
+        struct placed_node *node = &to->nodes[to->n_nodes];
+
+        node->tasks = from->nodes[to->n_nodes].tasks;
+        if (!(node->name = strdup(from->nodes[to->n_nodes].name)))
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a placement");
+    }
+    return 0;
+}
+
+static int group_create(const struct launch_spec *spec, struct group **out,
+                        struct error *err)
+{
+    struct group *g = calloc(1, sizeof *g);
+
+    if (!g)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a step");
+    g->srun = g->scancel = (struct child)CHILD_INIT;
+    g->message_fd = -1;
+    step_watch_init(&g->watch, spec->plan->workers);
+    g->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    g->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (g->timer_fd < 0 || g->epoll_fd < 0) {
+        error_set(err, RAYTRAIN_ENOMEM, "cannot watch srun: %s", strerror(errno));
+    } else if (!(g->log_dir = strdup(spec->log_dir))) {
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory for a step");
+    } else if (plan_copy(spec->plan, &g->plan, err) == 0) {
+        *out = g;
+        return 0;
+    }
+    slurm_destroy(g);
+    return -1;
+}
+
+/* srun, with its messages on a pipe to us; what it says to standard output is our
+ * standard error's. */
+static int srun_start(struct group *g, char *const *argv, char *const *env,
+                      struct error *err)
+{
+    int fds[2], rc;
+
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "cannot make a pipe: %s",
+                         strerror(errno));
+    g->message_fd = fds[0];
+    rc = child_spawn(&(struct child_spec){.argv = argv,
+                                          .env = env,
+                                          .in = -1,
+                                          .out = STDERR_FILENO,
+                                          .err = fds[1],
+                                          .own_session = true,
+                                          .die_with_parent = true},
+                     &g->srun, err);
+    close(fds[1]);
+    if (rc < 0)
+        return error_prefix(err, "cannot start the workers");
+    /* srun's second process ends the tasks when srun is killed: it is not to be killed
+     * with srun's group. */
+    g->srun.group = false;
+    if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "cannot watch srun: %s",
+                         strerror(errno));
+    if (watch_fd(g->epoll_fd, g->message_fd, err) < 0 ||
+        watch_fd(g->epoll_fd, g->timer_fd, err) < 0)
+        return -1;
+    return watch_fd(g->epoll_fd, g->srun.pidfd, err);
+}
+
+static int slurm_start(const struct launch_spec *spec, struct group **out,
+                       struct error *err)
+{
+    char **argv = NULL, **env = NULL;
+    struct group *g = NULL;
+    int rc = -1;
+
+    if (slurm_step_argv(spec, &argv, err) == 0 &&
+        slurm_step_env(environ, &env, err) == 0 && group_create(spec, &g, err) == 0)
+        rc = srun_start(g, argv, env, err);
+    argv_free(argv);
+    argv_free(env);
+    if (rc < 0)
+        slurm_destroy(g);
+    else
+        *out = g;
+    return rc;
+}
+
+const struct launcher_ops launcher_slurm = {
+    .name = "slurm",
+    .usable = slurm_usable,
+    .resources = slurm_resources,
+    .command = slurm_step_argv,
+    .start = slurm_start,
+    .fd = slurm_fd,
+    .advance = slurm_advance,
+    .signal = slurm_signal,
+    .kill = slurm_kill,
+    .destroy = slurm_destroy,
+};

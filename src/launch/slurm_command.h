@@ -1,0 +1,21 @@
+/* slurm_command.h - one step of an allocation as a command line and an environment. */
+#ifndef RAYTRAIN_LAUNCH_SLURM_COMMAND_H
+#define RAYTRAIN_LAUNCH_SLURM_COMMAND_H
+
+#include "launch/launcher.h"
+
+/* How long a step may wait for CPUs that another one of this allocation holds. */
+#define SLURM_STEP_WAIT_S 30
+
+/* The step's command: malloc'ed, argv_free(). RAYTRAIN_EUSAGE for srun_args that cannot
+ * be split, RAYTRAIN_EINVAL for a log directory that Slurm cannot be told. */
+int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *err);
+
+/* `env` without the variables that would change the step: malloc'ed, argv_free(). */
+int slurm_step_env(char *const *env, char ***out, struct error *err);
+
+/* The command that takes an allocation for this and runs argv in it. */
+int slurm_allocate_argv(const struct scaling_config *scaling, const char *job_name,
+                        char *const *command, char ***argv, struct error *err);
+
+#endif

@@ -1,0 +1,352 @@
+/* slurm_watch.c - what srun says on its standard error; see slurm_watch.h. */
+#include "config.h"
+
+#include "launch/slurm_watch.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+
+#define FIELDS_MAX 5
+#define FIELD_MAX  256
+
+struct fields {
+    char text[FIELDS_MAX][FIELD_MAX];
+};
+
+void step_watch_init(struct step_watch *w, int workers)
+{
+    *w = (struct step_watch){.workers = workers, .next_status = -1};
+    w->outcome.rank = -1;
+}
+
+/* ---- Detail -----------------------------------------------------------------------
+ */
+
+static void detail_add(struct step_watch *w, const char *line)
+{
+    size_t used = strlen(w->outcome.detail), room = sizeof w->outcome.detail - used;
+
+    if (!strstr(w->outcome.detail, line))
+        snprintf(w->outcome.detail + used, room, "%s%s", used ? "\n" : "", line);
+}
+
+/* ---- How tasks end ----------------------------------------------------------------
+ */
+
+/* The signal that strsignal() calls so; 0: none. */
+static int signal_named(const char *text)
+{
+    for (int sig = 1; sig < SIGRTMIN; sig++) {
+        const char *name = strsignal(sig);
+
+        if (strncmp(text, name, strlen(name)) == 0)
+            return sig;
+    }
+    return 0;
+}
+
+/* A wait status from srun's words for it. */
+static int status_parse(const char *text)
+{
+    static const char exited[] = "Exited with exit code ";
+
+    if (strncmp(text, exited, strlen(exited)) == 0)
+        return (atoi(text + strlen(exited)) & 0xff) << 8;
+    if (strcmp(text, "Completed") == 0)
+        return 0;
+    if (strcmp(text, "Out Of Memory") == 0)
+        return SIGKILL;
+    return signal_named(text) ? signal_named(text) : 1 << 8;
+}
+
+/* "0-3,7": the first task, and how many there are. */
+static int tasks_parse(const char *text, int *first)
+{
+    int n = 0;
+    char *end;
+
+    *first = -1;
+    while (*text) {
+        long from = strtol(text, &end, 10), to = from;
+
+        if (end == text || from < 0)
+            return n;
+        if (*end == '-')
+            to = strtol(end + 1, &end, 10);
+        if (*first < 0)
+            *first = (int)from;
+        n += to >= from ? (int)(to - from + 1) : 0;
+        text = *end == ',' ? end + 1 : end + strlen(end);
+    }
+    return n;
+}
+
+/* The first failure is what the user is told: the others may die of it. */
+static void task_failed(struct step_watch *w, const char *host, int first, int status)
+{
+    if (w->outcome.failed)
+        return;
+    w->outcome.failed = true;
+    if (w->cancelled && WIFSIGNALED(status))
+        return;
+    w->outcome.rank = first;
+    w->outcome.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    w->outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    snprintf(w->outcome.host, sizeof w->outcome.host, "%s", host);
+}
+
+static void on_tasks_end(struct step_watch *w, const struct fields *f, const char *line)
+{
+    const char *host = f->text[0], *how = f->text[2];
+    int first, n = tasks_parse(f->text[1], &first), status = w->next_status;
+
+    (void)line;
+    w->next_status = -1;
+    if (n == 0)
+        return;
+    if (strcmp(how, "Out Of Memory") == 0) {
+        status = SIGKILL;
+        detail_add(w, "out of memory");
+    } else if (status < 0) {
+        status = status_parse(how);
+    }
+    w->ended += n;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EX_TEMPFAIL)
+        w->stopped = true;
+    else if (status != 0)
+        task_failed(w, strpbrk(host, "[,") ? "" : host, first, status);
+}
+
+static void on_status(struct step_watch *w, const struct fields *f, const char *line)
+{
+    (void)line;
+    w->next_status = (int)strtol(f->text[2], NULL, 16);
+}
+
+/* ---- Everything else --------------------------------------------------------------
+ */
+
+static void on_step(struct step_watch *w, const struct fields *f, const char *line)
+{
+    (void)line;
+    snprintf(w->step, sizeof w->step, "%.63s", f->text[0]);
+}
+
+static void on_start(struct step_watch *w, const struct fields *f, const char *line)
+{
+    (void)line;
+    w->started += atoi(f->text[2]);
+}
+
+static void on_waiting(struct step_watch *w, const struct fields *f, const char *line)
+{
+    (void)f;
+    (void)line;
+    w->waiting = true;
+}
+
+static void on_created(struct step_watch *w, const struct fields *f, const char *line)
+{
+    (void)f;
+    (void)line;
+    w->waiting = false;
+}
+
+static void on_refused(struct step_watch *w, const struct fields *f, const char *line)
+{
+    (void)f;
+    w->refused = true;
+    detail_add(w, line);
+}
+
+static void on_task_refused(struct step_watch *w, const struct fields *f,
+                            const char *line)
+{
+    w->refused = true;
+    if (w->outcome.rank < 0)
+        w->outcome.rank = atoi(f->text[0]);
+    detail_add(w, line);
+}
+
+static void on_node_refused(struct step_watch *w, const struct fields *f,
+                            const char *line)
+{
+    w->refused = true;
+    if (!w->outcome.host[0])
+        snprintf(w->outcome.host, sizeof w->outcome.host, "%s", f->text[1]);
+    detail_add(w, line);
+}
+
+static void on_node_failure(struct step_watch *w, const struct fields *f,
+                            const char *line)
+{
+    if (!w->outcome.failed)
+        snprintf(w->outcome.host, sizeof w->outcome.host, "%s", f->text[0]);
+    w->outcome.failed = true;
+    detail_add(w, line);
+}
+
+static void on_detail(struct step_watch *w, const struct fields *f, const char *line)
+{
+    (void)f;
+    detail_add(w, line);
+}
+
+/* Somebody ended the step as a whole: what its tasks then die of says nothing. */
+static void on_cancel(struct step_watch *w, const struct fields *f, const char *line)
+{
+    (void)f;
+    (void)line;
+    if (!w->outcome.failed)
+        w->cancelled = true;
+}
+
+static void on_noise(struct step_watch *w, const struct fields *f, const char *line)
+{
+    (void)w;
+    (void)f;
+    (void)line;
+}
+
+/* ---- The table --------------------------------------------------------------------
+ */
+
+/*
+ * {} stands for text up to what follows it in the template (at the end: the rest of the
+ * line). The first template that fits wins.
+ */
+static const struct {
+    const char *template;
+    void (*on)(struct step_watch *w, const struct fields *f, const char *line);
+} lines[] = {
+    {"srun: launching StepId={} on host {}, {}", on_step},
+    {"srun: {}Node {}, {} tasks started", on_start},
+    {"srun: {}eceived task exit notification for {} (status=0x{}).", on_status},
+    {"srun: error: task {} launch failed: {}", on_task_refused},
+    {"srun: error: tasks {} launch failed: {}", on_task_refused},
+    {"srun: error: Task launch for StepId={} failed on node {}: {}", on_node_refused},
+    {"srun: error: Unable to create step for job {}: {}", on_refused},
+    {"srun: error: Application launch failed: {}", on_refused},
+    {"srun: error: Unable to confirm allocation for job {}: {}", on_refused},
+    {"srun: fatal: {}", on_refused},
+    {"srun: error: Node failure on {}", on_node_failure},
+    {"srun: error: {}: task {}: {}", on_tasks_end},
+    {"srun: error: {}: tasks {}: {}", on_tasks_end},
+    {"srun: launch/slurm: _task_finish: {}: task {}: {}", on_tasks_end},
+    {"srun: launch/slurm: _task_finish: {}: tasks {}: {}", on_tasks_end},
+    {"srun: Job {} step creation temporarily disabled, {}", on_waiting},
+    {"srun: Step created for {}", on_created},
+    {"srun: Job step aborted: {}", on_cancel},
+    {"srun: Force Terminated {}", on_cancel},
+    {"srun: unrecognized option {}", on_refused},
+    {"srun: option {}", on_refused},
+    {"srun: invalid option {}", on_refused},
+    {"srun: error: Timed out waiting for job step to complete", on_noise},
+    {"srun: error: {}", on_detail},
+};
+
+/* Does line fit the template? Then f has what its {} stand for. */
+static bool line_fits(const char *line, const char *template, struct fields *f)
+{
+    int n = 0;
+
+    while (*template) {
+        const char *hole = strstr(template, "{}"), *after, *end;
+        size_t fixed = hole ? (size_t)(hole - template) : strlen(template), next;
+
+        if (strncmp(line, template, fixed) != 0)
+            return false;
+        line += fixed;
+        template += fixed;
+        if (!hole)
+            break;
+        after = hole + 2;
+        next = strcspn(after, "{");
+        end = line + strlen(line);
+        if (next > 0) {
+            char text[FIELD_MAX];
+
+            snprintf(text, sizeof text, "%.*s", (int)next, after);
+            if (!(end = strstr(line, text)))
+                return false;
+        }
+        snprintf(f->text[n++], FIELD_MAX, "%.*s", (int)(end - line), line);
+        line = end;
+        template = after;
+    }
+    return *line == '\0';
+}
+
+void step_watch_line(struct step_watch *w, const char *line)
+{
+    struct fields f;
+
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (line_fits(line, lines[i].template, &f)) {
+            lines[i].on(w, &f, line);
+            return;
+        }
+    snprintf(w->last, sizeof w->last, "%s", line);
+}
+
+/* ---- The end ----------------------------------------------------------------------
+ */
+
+static void srun_failed(struct step_watch *w, int wait_status)
+{
+    w->outcome.failed = true;
+    if (!w->step[0])
+        w->outcome.launch_failed = true;
+    if (w->outcome.detail[0])
+        return;
+    if (WIFSIGNALED(wait_status))
+        snprintf(w->outcome.detail, sizeof w->outcome.detail,
+                 "srun was killed by signal %d (%s)", WTERMSIG(wait_status),
+                 strsignal(WTERMSIG(wait_status)));
+    else
+        snprintf(w->outcome.detail, sizeof w->outcome.detail,
+                 "srun ended with status %d%s%s", WEXITSTATUS(wait_status),
+                 w->last[0] ? ": " : "", w->last);
+}
+
+/* The node on which the plan has this rank; NULL: none. */
+static const char *rank_host(const struct placement *plan, int rank)
+{
+    for (size_t i = 0; i < plan->n_nodes; i++) {
+        if (rank < plan->nodes[i].tasks)
+            return plan->nodes[i].name;
+        rank -= plan->nodes[i].tasks;
+    }
+    return NULL;
+}
+
+void step_watch_finish(struct step_watch *w, int wait_status,
+                       const struct placement *plan)
+{
+    struct launch_outcome *o = &w->outcome;
+    int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+    const char *host;
+
+    if (w->refused) {
+        o->failed = true;
+        o->launch_failed = true;
+    } else if (!o->failed && status != 0 && !(status == EX_TEMPFAIL && w->stopped)) {
+        srun_failed(w, wait_status);
+    } else if (!o->failed && w->ended > 0 && w->ended < w->workers) {
+        o->failed = true;
+        snprintf(o->detail, sizeof o->detail,
+                 "srun ended, but told how only %d of %d workers ended", w->ended,
+                 w->workers);
+    }
+    if (o->failed && w->cancelled && o->rank < 0 && !o->detail[0])
+        snprintf(o->detail, sizeof o->detail,
+                 "the step was ended as a whole: a worker aborted it, or somebody "
+                 "cancelled it");
+    if (o->rank >= 0 && !o->host[0] && (host = rank_host(plan, o->rank)))
+        snprintf(o->host, sizeof o->host, "%s", host);
+    o->stopped = !o->failed && w->stopped;
+}

@@ -1,0 +1,40 @@
+/*
+ * slurm_watch.h - what srun says on its standard error, line by line: the number of its
+ * step, who has started, which task on which node ended how, what went wrong.
+ *
+ * A table of templates (slurm_watch.c) of `srun --verbose`. Lines that no template
+ * knows are kept as they are in outcome.detail if they look like an error.
+ */
+#ifndef RAYTRAIN_LAUNCH_SLURM_WATCH_H
+#define RAYTRAIN_LAUNCH_SLURM_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "launch/launcher.h"
+
+struct step_watch {
+    int workers;
+    char step[64];  /* "4711.3"; "" as long as it is not known */
+    int started;    /* tasks */
+    int ended;      /* tasks, of which it is known how */
+    bool stopped;   /* one ended with 75 */
+    bool refused;   /* the step, or a task of it, could not be started */
+    bool cancelled; /* it was ended as a whole before a task was known to have failed */
+    bool waiting;   /* it waits for CPUs that another step holds */
+    int next_status; /* of the tasks of the next line, as of waitpid; -1: not told */
+    char last[256];  /* the last line that no template knows */
+    struct launch_outcome outcome;
+};
+
+void step_watch_init(struct step_watch *w, int workers);
+/* One line, without its newline. */
+void step_watch_line(struct step_watch *w, const char *line);
+/*
+ * srun is gone, with this wait status: complete the outcome. A rank without a host gets
+ * that of the plan.
+ */
+void step_watch_finish(struct step_watch *w, int wait_status,
+                       const struct placement *plan);
+
+#endif
