@@ -56,4 +56,14 @@ test_expect_success 'every page has a name that whatis finds' '
 		lexgrog "$page" >/dev/null || { echo "$page"; return 1; }
 	done
 '
+test_expect_success 'pages that are referred to are there' '
+	cat "$man"/*.[1-9] | sed "s/\\\\-/-/g" |
+	grep -oE "^\.BR raytrain[a-z_.0-9-]* \([1-9]\)" | sort -u |
+	sed -E "s/^\.BR (.*) \(([1-9])\)/\1.\2/" >references &&
+	test -s references &&
+	for page in $(cat references); do
+		test -f "$man/$page" || test -f "$builddir/share/man/$page" ||
+		{ echo "no page: $page"; return 1; }
+	done
+'
 test_done
