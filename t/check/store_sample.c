@@ -32,7 +32,7 @@ static void check(int rc)
 static void tensors_put(raytrain_checkpoint *ck)
 {
     static float weight[4][3];
-    static unsigned char bytes[8 * 6];
+    static unsigned char bytes[RAYTRAIN_BYTES + 1][16];
     static double scalar = 2.5;
     raytrain_tensor t = {weight, RAYTRAIN_FLOAT32, 2, {4, 3}};
     char name[64];
@@ -42,7 +42,7 @@ static void tensors_put(raytrain_checkpoint *ck)
     check(checkpoint_put(ck, "model/fc1/weight", &t, NULL, &err));
     /* 1.0 and 2.0 in each type that has them; the bytes 1 and 2 otherwise */
     for (int d = RAYTRAIN_FLOAT32; d <= RAYTRAIN_BYTES; d++) {
-        unsigned char *at = calloc(1, sizeof bytes); /* lives until exit */
+        unsigned char *at = bytes[d]; /* until it is saved */
         size_t size = raytrain_dtype_size(d);
 
         for (int i = 0; i < 2; i++) {
