@@ -23,3 +23,4 @@ TESTS += t/0001-layers.t
 dist_check_SCRIPTS += t/0002-install.t
 TESTS += t/0002-install.t
 include t/fuzz/local.mk
+include t/runs.mk

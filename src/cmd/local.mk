@@ -7,3 +7,7 @@ src_cmd_raytrain_inspect_SOURCES = src/cmd/raytrain-inspect.c src/cmd/inspect.h 
 	src/cmd/inspect_checkpoint.c src/cmd/inspect_run.c src/cmd/inspect_plot.c
 src_cmd_raytrain_inspect_LDADD = libshared.la
 dist_man_MANS += share/man/raytrain-inspect.1 share/man/raytrain-format.5
+
+bin_PROGRAMS += src/cmd/raytrain-run
+src_cmd_raytrain_run_SOURCES = src/cmd/raytrain-run.c
+src_cmd_raytrain_run_LDADD = liblauncher.la

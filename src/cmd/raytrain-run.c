@@ -1,0 +1,134 @@
+/*
+ * raytrain-run - turn a command line and a configuration file into a run, and the run
+ * into an exit status. The only place of the launcher half that prints errors and
+ * exits.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/trainer.h"
+
+static int fail(const struct error *err)
+{
+    fflush(stdout);
+    fprintf(stderr, "raytrain-run: %s\n", err->text);
+    return error_exit_status(err->code);
+}
+
+/* A failed training: who, how, and the last lines of that worker's log. */
+static void print_failure(const struct run_outcome *outcome)
+{
+    const struct failure *f = &outcome->failure;
+
+    fputs("raytrain-run: the training failed", stderr);
+    if (f->rank >= 0)
+        fprintf(stderr, ": rank %d", f->rank);
+    if (f->rank >= 0 && f->host[0])
+        fprintf(stderr, " on %s", f->host);
+    fprintf(stderr, ": %s\n", f->message);
+    if (f->tail[0]) {
+        fprintf(stderr, "  last lines of %s:\n  | ", f->log);
+        for (const char *c = f->tail; *c; c++)
+            fputs(*c == '\n' ? "\n  | " : (char[]){*c, '\0'}, stderr);
+        fputc('\n', stderr);
+    }
+    if (outcome->attempts > 1)
+        fprintf(stderr, "  after %d attempts\n", outcome->attempts);
+    fputs("  to go on from the latest checkpoint, run the same line with --resume\n",
+          stderr);
+}
+
+static int print_json(const json_t *result)
+{
+    if (json_dumpf(result, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) < 0 ||
+        putchar('\n') == EOF || fflush(stdout) != 0) {
+        fprintf(stderr,
+                "raytrain-run: could not write the result to standard output\n");
+        return -1;
+    }
+    return 0;
+}
+
+/* The end of a run as an exit status. */
+static int conclude(const struct options *opt, const struct run_outcome *outcome,
+                    const json_t *result, bool again)
+{
+    if (again && !opt->quiet)
+        fprintf(stderr, "raytrain-run: this run has finished already; nothing to do\n"
+                        "  --fresh starts it anew, other settings continue it\n");
+    if (outcome->status == RUN_FAILED)
+        print_failure(outcome);
+    if (opt->json && print_json(result) < 0)
+        return 1;
+    switch (outcome->status) {
+    case RUN_FINISHED:
+        return 0;
+    case RUN_STOPPED:
+        if (!opt->quiet)
+            fprintf(stderr, "raytrain-run: stopped on request; "
+                            "run the same line with --resume to go on\n");
+        return error_exit_status(RAYTRAIN_ESTOPPED);
+    case RUN_FAILED:
+        break;
+    }
+    return error_exit_status(outcome->failure.code);
+}
+
+static int plan_and_fit(struct trainer *trainer, struct error *err)
+{
+    const struct scaling_config *scaling = &trainer->cfg->scaling_config;
+    struct resources have = {0};
+    struct placement plan = {0};
+    struct run_outcome outcome;
+    json_t *result = NULL;
+    bool again;
+    int status = -1;
+
+    trainer->plan = &plan;
+    if (trainer->launcher->resources(scaling, &have, err) == 0 &&
+        placement_plan(scaling, &have, &plan, err) == 0) {
+        if (trainer->opt->dry_run)
+            status = trainer_dry_run(trainer, stdout, err);
+        else if (trainer_fit(trainer, &outcome, &result, &again, err) == 0)
+            status = conclude(trainer->opt, &outcome, result, again);
+    }
+    json_decref(result);
+    placement_clear(&plan);
+    resources_clear(&have);
+    return status < 0 ? fail(err) : status;
+}
+
+static int run(int argc, char *argv[], struct options *opt, struct train_config *cfg)
+{
+    struct trainer trainer = {.cfg = cfg, .opt = opt};
+    struct error err;
+
+    if (options_parse(argc, argv, opt, cfg, &err) < 0)
+        return fail(&err);
+    if (opt->help)
+        return fputs(options_help(), stdout) < 0;
+    if (opt->version)
+        return puts(PACKAGE_STRING) < 0;
+    if (train_config_validate(cfg, &err) < 0 ||
+        launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
+        return fail(&err);
+    if (trainer.launcher == &launcher_slurm && !opt->dry_run &&
+        launcher_slurm_allocate(&cfg->scaling_config, cfg->run_config.name, argv,
+                                &err) < 0)
+        return fail(&err);
+    return plan_and_fit(&trainer, &err);
+}
+
+int main(int argc, char *argv[])
+{
+    struct train_config cfg;
+    struct options opt;
+    int status = run(argc, argv, &opt, &cfg);
+
+    options_clear(&opt);
+    train_config_clear(&cfg);
+    return status;
+}

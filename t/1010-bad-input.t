@@ -1,0 +1,107 @@
+#!/bin/sh
+test_description='bad input: a clear error, the right exit status, nothing lost'
+. "$(dirname "$0")/setup.sh"
+
+run="raytrain-run --launcher local --storage runs -n 2"
+train=$modules/train_model.so
+
+# fails NAME STATUS SETTINGS...: a run of that name fails so; stderr is in err
+fails () {
+	name=$1 expected=$2
+	shift 2
+	expect_status "$expected" $run --name "$name" "$@" "$train" 2>err
+}
+
+test_expect_success 'a missing shared object' '
+	expect_status 3 $run --name a ./missing.so 2>err &&
+	grep "missing.so" err && test_path_is_missing runs/a
+'
+test_expect_success 'a shared object without train_func' '
+	expect_status 3 $run --name b "$modules/no_train_func.so" 2>err &&
+	grep "train_func" err
+'
+test_expect_success 'a shared object that needs a missing library' '
+	cc -shared -fPIC -o libgone.so -x c - </dev/null &&
+	echo "int train_func(void *c){(void)c;return 0;}" >f.c &&
+	cc -shared -fPIC -o needs.so f.c -Wl,--no-as-needed ./libgone.so && rm libgone.so &&
+	expect_status 3 $run --name c ./needs.so 2>err &&
+	grep "libgone.so" err
+'
+test_expect_success 'a training function that returns an error' '
+	fails d 1 --set train_loop_config.fail=return &&
+	grep "rank 0" err && grep "returned 1" err
+'
+test_expect_success 'one that calls exit, with a status or without' '
+	fails e 1 --set train_loop_config.fail=exit && grep "exit" err &&
+	fails f 1 --set train_loop_config.fail=exit0 && grep "exit" err
+'
+test_expect_success 'one that aborts' '
+	fails g 1 --set train_loop_config.fail=abort --set train_loop_config.fail_rank=1 &&
+	grep "rank 1" err && grep -i "abort" err
+'
+test_expect_success 'one that is killed by a signal' '
+	fails h 1 --set train_loop_config.fail=segv --set train_loop_config.fail_rank=1 &&
+	grep "rank 1" err && grep -i "segmentation fault" err &&
+	fails i 1 --set train_loop_config.fail=kill && grep "signal 9" err
+'
+test_expect_success 'what was saved before a failure is still there' '
+	test -f runs/h/checkpoint_000002.h5 &&
+	raytrain-inspect --verify runs/h/checkpoint_000002.h5
+'
+test_expect_success 'a rank that returns early is an error, not a hang' '
+	fails j 1 --set train_loop_config.fail=early --set train_loop_config.fail_rank=1 &&
+	grep -i "return" err
+'
+test_expect_success 'a NaN is recorded, and told' '
+	$run --name k --set train_loop_config.fail=nan "$train" 2>err &&
+	grep -i "nan" err && grep "loss" err &&
+	sed -n 3p runs/k/result.json | jq -e ".loss == null" &&
+	sed -n 4p runs/k/result.json | jq -e ".loss != null"
+'
+test_expect_success 'an unknown key: file, line, suggestion' '
+	printf "scaling_config = {\n  num_worker = 2;\n};\n" >bad.cfg &&
+	expect_status 3 raytrain-run -c bad.cfg "$train" 2>err &&
+	grep "bad.cfg:2" err && grep "num_workers" err
+'
+test_expect_success 'a wrong type, a number out of range, a syntax error' '
+	printf "scaling_config = { num_workers = \"many\"; };\n" >bad.cfg &&
+	expect_status 3 raytrain-run -c bad.cfg "$train" 2>err && grep "bad.cfg:1" err &&
+	printf "\nscaling_config = { num_workers = -2; };\n" >bad.cfg &&
+	expect_status 3 raytrain-run -c bad.cfg "$train" 2>err && grep "bad.cfg:2" err &&
+	printf "\n\nscaling_config = {{ ;\n" >bad.cfg &&
+	expect_status 3 raytrain-run -c bad.cfg "$train" 2>err && grep "bad.cfg:3" err
+'
+test_expect_success 'a flag that does not exist' '
+	expect_status 2 raytrain-run --wrokers 2 "$train" 2>err && grep -e "--workers" err
+'
+test_expect_success 'more GPUs, CPUs or memory than there are' '
+	fails l 4 --gpu --gpus-per-worker 100 && grep "100" err &&
+	fails m 4 --cpus-per-worker 10000 && grep "10000" err &&
+	fails n 4 --mem-per-worker 100000G && grep -i "memory" err &&
+	test_path_is_missing runs/l && test_path_is_missing runs/n
+'
+test_expect_success 'a storage path that is no directory' '
+	: >file && expect_status 5 $run --storage file/x --name o "$train" 2>err &&
+	grep "file" err
+'
+test_expect_success 'a hostile name is refused and never runs' '
+	for name in ../x "a/b" . .. "$(printf "a\nb")" "$(printf %0300d 1)"; do
+		expect_status 3 $run --name "$name" "$train" 2>err || return 1
+	done &&
+	expect_status 2 $run --name "" "$train" 2>err && test_path_is_missing x
+'
+test_expect_success 'a name with spaces and quotes is just a name' '
+	name="a \"b\" \$(touch pwned) '"'\\''"'" &&
+	$run --name "$name" "$train" 2>err && test -f "runs/$name/result.h5" &&
+	test_path_is_missing pwned
+'
+test_expect_success '--resume=CHECKPOINT of nothing, of a foreign and of a damaged file' '
+	fails p 3 --resume=gone.h5 && grep "gone.h5" err &&
+	echo "not hdf5" >foreign.h5 && fails q 5 --resume=foreign.h5 && grep foreign.h5 err &&
+	cp runs/d/checkpoint_000002.h5 cut.h5 && truncate -s -100 cut.h5 &&
+	fails r 5 --resume=cut.h5 && grep cut.h5 err
+'
+test_expect_success '--resume with nothing there starts the run' '
+	$run --name s --resume "$train" 2>err && test -f runs/s/checkpoint_000005.h5
+'
+test_done

@@ -1,0 +1,122 @@
+#!/bin/sh
+test_description='interrupted anywhere and resumed, the model is bit-identical'
+. "$(dirname "$0")/setup.sh"
+
+run="raytrain-run --launcher local --storage runs -n 2"
+train=$modules/train_model.so
+
+# same_model A B: the tensors of two checkpoints have the same bits.
+same_model () {
+	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
+	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
+	cmp a.bin b.bin
+}
+# start_run ARG...: in the background, until its ready file says that iteration 2 is
+# behind it; $pid is its process id. It waits at its gate.
+start_run () {
+	rm -f ready gate
+	$run --set "train_loop_config.ready=\"$PWD/ready\"" \
+		--set "train_loop_config.gate=\"$PWD/gate\"" "$@" "$train" 2>err &
+	pid=$!
+	eventually test -e ready
+}
+# eventually COMMAND...: it succeeds within half a minute. Bounded polling, where a shell
+# has no event to wait for.
+eventually () {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		test $tries -lt 3000 || return 1
+		sleep 0.01
+	done
+}
+# No process whose command line or environment names this test's directory is left.
+no_process_left () {
+	for p in /proc/[0-9]*; do
+		if tr "\0" "\n" 2>/dev/null <$p/environ | grep -q "^RAYTRAIN_RUN_DIR=$PWD/"; then
+			test "$(cut -d" " -f3 $p/stat 2>/dev/null)" = Z ||
+			{ echo "left: $p $(tr "\0" " " <$p/cmdline)"; return 1; }
+		fi
+	done
+}
+is_empty () {
+	test -z "$(ls -A "$1")"
+}
+
+test_expect_success 'the undisturbed run' '
+	$run --name calm "$train" 2>err
+'
+test_expect_success 'another run gives the same bits' '
+	$run --name again "$train" 2>err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/again/checkpoint_000005.h5
+'
+test_expect_success 'a worker that dies: fails, then --resume goes on' '
+	expect_status 1 $run --name died --set train_loop_config.fail=kill \
+		--set "train_loop_config.fail_once=\"$PWD/once.1\"" "$train" 2>err &&
+	$run --name died --resume "$train" 2>err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/died/checkpoint_000005.h5
+'
+test_expect_success 'max_failures restarts it within one run' '
+	$run --name again-and-again --max-failures 1 --set train_loop_config.fail=segv \
+		--set "train_loop_config.fail_once=\"$PWD/once.2\"" "$train" 2>err &&
+	grep "restart 1 of 1" err &&
+	same_model runs/calm/checkpoint_000005.h5 \
+		runs/again-and-again/checkpoint_000005.h5 &&
+	raytrain-inspect --json runs/again-and-again >inspect.json &&
+	test "$(ls -d runs/again-and-again/logs/attempt-* | wc -l)" -eq 2
+'
+test_expect_success 'Ctrl-C stops at the next report, with status 75' '
+	start_run --name ctrl-c &&
+	kill -INT $pid && eventually grep -q "stopping at the next report" err &&
+	: >gate && expect_status 75 wait $pid &&
+	grep -e "--resume" err && no_process_left
+'
+test_expect_success 'and --resume goes on from there' '
+	$run --name ctrl-c --resume "$train" 2>err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/ctrl-c/checkpoint_000005.h5
+'
+test_expect_success 'a second Ctrl-C stops at once' '
+	start_run --name twice && kill -INT $pid &&
+	eventually grep -q "stopping at the next report" err &&
+	kill -INT $pid && expect_status 75 wait $pid && no_process_left
+'
+test_expect_success 'raytrain-run killed: its workers are gone, nothing is left in TMPDIR' '
+	mkdir -p tmp && TMPDIR=$PWD/tmp start_run --name killed &&
+	kill -KILL $pid && { wait $pid || :; } && eventually no_process_left && eventually is_empty tmp
+'
+test_expect_success 'and --resume goes on from there, too' '
+	$run --name killed --resume "$train" 2>err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/killed/checkpoint_000005.h5 &&
+	jq -es "map(.training_iteration) | unique == [1,2,3,4,5]" runs/killed/result.json
+'
+test_expect_success 'a worker killed from outside is named' '
+	start_run --name outside &&
+	victim=$(no_process_left | sed -n "s,left: /proc/\([0-9]*\) .*,\1,p") &&
+	kill -KILL $victim && expect_status 1 wait $pid && grep "signal 9" err &&
+	no_process_left
+'
+test_expect_success 'a damaged newest checkpoint: told, and the older one is taken' '
+	cp -r runs/calm runs/damaged && rm runs/damaged/result.h5 &&
+	rm runs/damaged/checkpoint_000005.h5 &&
+	printf X | dd of=runs/damaged/checkpoint_000004.h5 bs=1 seek=4000 conv=notrunc \
+		2>/dev/null &&
+	$run --name damaged --resume "$train" 2>err &&
+	grep checkpoint_000004.h5 err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/damaged/checkpoint_000005.h5
+'
+test_expect_success 'no valid checkpoint at all is status 5' '
+	cp -r runs/calm runs/ruined && rm runs/ruined/result.h5 &&
+	for f in runs/ruined/checkpoint_*; do truncate -s 1000 $f || return 1; done &&
+	expect_status 5 $run --name ruined --resume "$train" 2>err && grep -i valid err
+'
+test_expect_success 'a new run from the checkpoint of another, on another number of workers' '
+	raytrain-run --launcher local --storage runs -n 3 --name other \
+		--resume=runs/calm/checkpoint_000003.h5 "$train" 2>err &&
+	test "$(ls runs/other | grep -c checkpoint_)" -eq 2
+'
+test_expect_success 'two raytrain-run on one run directory: the second is refused' '
+	start_run --name locked &&
+	expect_status 5 $run --name locked --resume "$train" 2>err2 &&
+	grep "$pid" err2 && : >gate && expect_status 0 wait $pid
+'
+test_done

@@ -1,0 +1,120 @@
+#!/bin/sh
+test_description='raytrain-run on a Slurm cluster of four nodes'
+. "$(dirname "$0")/cluster/cluster.sh"
+. "$(dirname "$0")/setup.sh"
+
+train=$modules/train_model.so
+cd "$CLUSTER_SHARED" || exit 1
+
+same_model () {
+	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
+	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
+	cmp a.bin b.bin
+}
+eventually () {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		test $tries -lt 3000 || return 1
+		sleep 0.01
+	done
+}
+
+test_expect_success 'in a batch job: one step over two nodes' '
+	cat >job.sh <<-EOF &&
+	#!/bin/sh
+	#SBATCH -N 2 -n 4
+	raytrain-run --storage runs --name batch --workers 4 --placement SPREAD \
+		--json --resume "$train" >result.json 2>err
+	EOF
+	sbatch --wait -o job.out job.sh &&
+	jq -e ".status == \"finished\"" result.json &&
+	grep "attempt 0: 4 workers on 2 nodes, launcher slurm" err &&
+	jq -e ".metrics.world_size == 4" result.json
+'
+test_expect_success 'the same job again does no work twice' '
+	sbatch --wait -o job.out job.sh && grep "finished already" err
+'
+test_expect_success 'the model is that of the same workers on one machine' '
+	raytrain-run --launcher local --storage runs --name local -n 4 "$train" 2>err &&
+	same_model runs/batch/checkpoint_000005.h5 runs/local/checkpoint_000005.h5
+'
+test_expect_success 'outside an allocation, --launcher slurm takes one' '
+	raytrain-run --launcher slurm --storage runs --name alloc -n 2 --json "$train" \
+		>result.json 2>err &&
+	jq -e ".status == \"finished\"" result.json && cluster clean &&
+	test -z "$(squeue -h)"
+'
+test_expect_success 'each worker has a GPU of its own' '
+	raytrain-run --launcher slurm --storage runs --name gpu -n 8 --gpu \
+		"$check/train_gpu" 2>err &&
+	cat runs/gpu/logs/attempt-0/rank-*.out | sort | uniq >gpus &&
+	test "$(wc -l <gpus)" -eq 8
+'
+test_expect_success 'more GPUs than there are: refused, not pending' '
+	expect_status 4 raytrain-run --launcher slurm --storage runs --name many \
+		-n 2 --gpu --gpus-per-worker 5 "$train" 2>err &&
+	grep -w 5 err && test -z "$(squeue -h)" &&
+	cat >job.sh <<-EOF &&
+	#!/bin/sh
+	#SBATCH -N 1 -n 2
+	raytrain-run --storage runs --name many -n 9 "$train" 2>err
+	echo \$? >status
+	EOF
+	sbatch --wait -o job.out job.sh; test "$(cat status)" = 4 && grep -w 9 err
+'
+test_expect_success 'a worker that dies: rank, node, signal, log' '
+	expect_status 1 raytrain-run --launcher slurm --storage runs --name dies -n 4 \
+		--placement STRICT_SPREAD --set train_loop_config.fail=kill \
+		--set train_loop_config.fail_rank=2 \
+		--set "train_loop_config.fail_once=\"$PWD/once\"" "$train" 2>err &&
+	grep "rank 2 on n3" err && grep "signal 9" err && cluster clean
+'
+test_expect_success 'and --resume gives the same bits' '
+	raytrain-run --launcher slurm --storage runs --name dies -n 4 --resume \
+		--placement STRICT_SPREAD "$train" 2>err &&
+	same_model runs/batch/checkpoint_000005.h5 runs/dies/checkpoint_000005.h5
+'
+test_expect_success 'Ctrl-C stops with status 75, scancel ends it, nothing is left' '
+	rm -f ready gate &&
+	raytrain-run --launcher slurm --storage runs --name stop -n 2 \
+		--set "train_loop_config.ready=\"$PWD/ready\"" \
+		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err &
+	pid=$! &&
+	eventually test -e ready && kill -INT $pid &&
+	eventually grep -q "stopping at the next report" err && : >gate &&
+	expect_status 75 wait $pid && cluster clean &&
+	rm -f ready gate &&
+	cat >job.sh <<-EOF &&
+	#!/bin/sh
+	#SBATCH -N 2 -n 2
+	exec raytrain-run --storage runs --name cancel -n 2 --resume \
+		--set "train_loop_config.ready=\"$PWD/ready\"" \
+		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err
+	EOF
+	job=$(sbatch --parsable -o job.out job.sh) && eventually test -e ready &&
+	scancel $job && cluster clean
+'
+test_expect_success 'a cancelled run resumes to the same bits' '
+	raytrain-run --launcher local --storage runs --name two -n 2 "$train" 2>err &&
+	: >gate && sbatch --wait -o job.out job.sh &&
+	same_model runs/two/checkpoint_000005.h5 runs/cancel/checkpoint_000005.h5 &&
+	raytrain-run --launcher slurm --storage runs --name stop -n 2 --resume "$train" \
+		2>err &&
+	same_model runs/two/checkpoint_000005.h5 runs/stop/checkpoint_000005.h5
+'
+test_expect_success 'raytrain-run killed in a job: no process is left on any node' '
+	rm -f ready gate &&
+	raytrain-run --launcher slurm --storage runs --name killed -n 2 \
+		--set "train_loop_config.ready=\"$PWD/ready\"" \
+		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err &
+	pid=$! &&
+	eventually test -e ready && kill -KILL $pid && { wait $pid || :; } && cluster clean
+'
+test_expect_success 'a node that does not see the storage is named, with the path' '
+	mkdir -p runs && cluster hide n2 "$PWD/runs" &&
+	expect_status 5 raytrain-run --launcher slurm --storage runs --name hidden -n 2 \
+		--placement STRICT_SPREAD "$train" 2>err &&
+	grep n2 err && grep "$PWD/runs/hidden" err && cluster clean
+'
+test_done

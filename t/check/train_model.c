@@ -1,0 +1,179 @@
+/*
+ * train_model.c - a training function for tests: small, deterministic, and able to fail
+ * in every way. The model is a vector; an iteration adds the mean over all ranks of random
+ * numbers from each rank's own stream, so that any slip in restoring shows in its bits.
+ *
+ * train_loop_config:
+ *   iterations (5), size (1000), checkpoint_every (1)
+ *   fail = "return" | "exit" | "exit0" | "abort" | "segv" | "kill" | "nan" | "early" |
+ *          "hang", at iteration fail_at (3), on rank fail_rank (0)
+ *   fail_once = PATH: fail only where PATH can be created, so once
+ *   ready = PATH: rank 0 creates PATH once iteration ready_at (2) is reported
+ *   gate = PATH: after that, every iteration waits until PATH exists
+ */
+#include <fcntl.h>
+#include <math.h>
+#include <raytrain.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct settings {
+    int64_t iterations, size, checkpoint_every, fail_at, fail_rank, ready_at;
+    const char *fail, *fail_once, *ready, *gate;
+};
+
+static int settings_read(raytrain_context *ctx, struct settings *s)
+{
+    return raytrain_config_int(ctx, "iterations", 5, &s->iterations) ||
+           raytrain_config_int(ctx, "size", 1000, &s->size) ||
+           raytrain_config_int(ctx, "checkpoint_every", 1, &s->checkpoint_every) ||
+           raytrain_config_int(ctx, "fail_at", 3, &s->fail_at) ||
+           raytrain_config_int(ctx, "fail_rank", 0, &s->fail_rank) ||
+           raytrain_config_int(ctx, "ready_at", 2, &s->ready_at) ||
+           raytrain_config_string(ctx, "fail", "", &s->fail) ||
+           raytrain_config_string(ctx, "fail_once", "", &s->fail_once) ||
+           raytrain_config_string(ctx, "ready", "", &s->ready) ||
+           raytrain_config_string(ctx, "gate", "", &s->gate);
+}
+
+/* 1: create it now; 0: it was there. */
+static int file_create(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return 0;
+    close(fd);
+    return 1;
+}
+
+static void fail_hard(const char *how)
+{
+    if (strcmp(how, "exit") == 0)
+        exit(7);
+    if (strcmp(how, "exit0") == 0)
+        exit(0);
+    if (strcmp(how, "abort") == 0)
+        abort();
+    if (strcmp(how, "segv") == 0)
+        raise(SIGSEGV);
+    if (strcmp(how, "kill") == 0)
+        kill(getpid(), SIGKILL);
+    while (strcmp(how, "hang") == 0)
+        pause();
+}
+
+static int is_failing(raytrain_context *ctx, const struct settings *s, int64_t iteration)
+{
+    if (!*s->fail || iteration != s->fail_at || raytrain_rank(ctx) != s->fail_rank)
+        return 0;
+    return !*s->fail_once || file_create(s->fail_once);
+}
+
+/* Tell the test that iteration ready_at is behind us, and wait until it opens the gate. */
+static int gate_wait(raytrain_context *ctx, const struct settings *s, int64_t iteration)
+{
+    int64_t open;
+
+    if (raytrain_rank(ctx) == 0 && *s->ready && iteration == s->ready_at)
+        file_create(s->ready);
+    if (!*s->gate || iteration < s->ready_at)
+        return 0;
+    do {
+        open = access(s->gate, F_OK) == 0;
+        if (raytrain_allreduce(ctx, &open, 1, RAYTRAIN_INT64, RAYTRAIN_MAX))
+            return 1;
+    } while (!open);
+    return 0;
+}
+
+static int model_restore(raytrain_context *ctx, raytrain_tensor *model)
+{
+    raytrain_checkpoint *from = raytrain_get_checkpoint(ctx);
+
+    return from ? raytrain_checkpoint_get(from, "model/weight", model) : 0;
+}
+
+static double model_step(raytrain_context *ctx, double *weight, double *delta, int64_t n)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        delta[i] = raytrain_random_normal(ctx, RAYTRAIN_STREAM_RANK) +
+                   raytrain_random_uniform(ctx, RAYTRAIN_STREAM_SHARED);
+    if (raytrain_allreduce(ctx, delta, (size_t)n, RAYTRAIN_FLOAT64, RAYTRAIN_MEAN))
+        return NAN;
+    for (int64_t i = 0; i < n; i++) {
+        weight[i] = 0.9 * weight[i] + delta[i];
+        sum += weight[i];
+    }
+    return sum / (double)n;
+}
+
+static int report(raytrain_context *ctx, const struct settings *s, int64_t iteration,
+                  double loss, const raytrain_tensor *model)
+{
+    const raytrain_metric metrics[] = {{"loss", loss}, {"accuracy", 1 - 1.0 / iteration}};
+    raytrain_checkpoint *ck = NULL;
+
+    if (iteration % s->checkpoint_every == 0) {
+        ck = raytrain_checkpoint_create(ctx);
+        if (!ck || raytrain_checkpoint_put(ck, "model/weight", model)) {
+            raytrain_checkpoint_discard(ck);
+            return 1;
+        }
+    }
+    return raytrain_report(ctx, metrics, 2, ck);
+}
+
+static int train(raytrain_context *ctx, const struct settings *s, raytrain_tensor *model,
+                 double *delta)
+{
+    if (model_restore(ctx, model))
+        return 1;
+    while (raytrain_training_iteration(ctx) < s->iterations) {
+        int64_t iteration = raytrain_training_iteration(ctx) + 1;
+        double loss = model_step(ctx, model->data, delta, s->size);
+
+        if (is_failing(ctx, s, iteration)) {
+            if (strcmp(s->fail, "return") == 0)
+                return 1;
+            if (strcmp(s->fail, "early") == 0)
+                return 0;
+            if (strcmp(s->fail, "nan") == 0)
+                loss = NAN;
+            fail_hard(s->fail);
+        }
+        if (report(ctx, s, iteration, loss, model))
+            return 1;
+        if (raytrain_should_stop(ctx))
+            return 0;
+        if (gate_wait(ctx, s, iteration))
+            return 1;
+    }
+    return 0;
+}
+
+int train_func(raytrain_context *ctx);
+
+int train_func(raytrain_context *ctx)
+{
+    struct settings s;
+    raytrain_tensor model = {.dtype = RAYTRAIN_FLOAT64, .ndim = 1};
+    double *delta;
+    int rc = 1;
+
+    if (settings_read(ctx, &s) || s.size < 1)
+        return 1;
+    model.shape[0] = (uint64_t)s.size;
+    model.data = calloc((size_t)s.size, sizeof(double));
+    delta = malloc((size_t)s.size * sizeof(double));
+    if (model.data && delta)
+        rc = train(ctx, &s, &model, delta);
+    free(delta);
+    free(model.data);
+    return rc;
+}

@@ -1,0 +1,17 @@
+# Whole runs of raytrain-run, and the training functions that they train.
+check_LTLIBRARIES += t/check/train_model.la
+t_check_train_model_la_SOURCES = t/check/train_model.c
+t_check_train_model_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+t_check_train_model_la_LDFLAGS = $(CHECK_MODULE_LDFLAGS)
+t_check_train_model_la_LIBADD = libraytrain.la
+
+dist_check_SCRIPTS += t/1000-run.t t/1010-bad-input.t t/1020-resume.t t/1100-slurm.t
+TESTS += t/1000-run.t t/1010-bad-input.t t/1020-resume.t t/1100-slurm.t
+
+check_PROGRAMS += t/check/train_main
+t_check_train_main_SOURCES = t/check/train_main.c
+t_check_train_main_LDADD = libraytrain.la
+
+check_PROGRAMS += t/check/train_gpu
+t_check_train_gpu_SOURCES = t/check/train_gpu.c
+t_check_train_gpu_LDADD = libraytrain.la
