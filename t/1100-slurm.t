@@ -20,6 +20,16 @@ eventually () {
 	done
 }
 
+# start_run ARG...: in the background, until its ready file says that iteration 2 is
+# behind it; $pid is its process id. It waits at its gate.
+start_run () {
+	rm -f ready gate
+	raytrain-run --storage runs -n 2 --set "train_loop_config.ready=\"$PWD/ready\"" \
+		--set "train_loop_config.gate=\"$PWD/gate\"" "$@" "$train" 2>err &
+	pid=$!
+	eventually test -e ready
+}
+
 test_expect_success 'in a batch job: one step over two nodes' '
 	cat >job.sh <<-EOF &&
 	#!/bin/sh
@@ -75,15 +85,12 @@ test_expect_success 'and --resume gives the same bits' '
 		--placement STRICT_SPREAD "$train" 2>err &&
 	same_model runs/batch/checkpoint_000005.h5 runs/dies/checkpoint_000005.h5
 '
-test_expect_success 'Ctrl-C stops with status 75, scancel ends it, nothing is left' '
-	rm -f ready gate &&
-	raytrain-run --launcher slurm --storage runs --name stop -n 2 \
-		--set "train_loop_config.ready=\"$PWD/ready\"" \
-		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err &
-	pid=$! &&
-	eventually test -e ready && kill -INT $pid &&
+test_expect_success 'a request to stop ends in status 75, nothing is left' '
+	start_run --launcher slurm --name stop && kill -INT $pid &&
 	eventually grep -q "stopping at the next report" err && : >gate &&
-	expect_status 75 wait $pid && cluster clean &&
+	expect_status 75 wait $pid && cluster clean && test -z "$(squeue -h)"
+'
+test_expect_success 'scancel ends a batch job, nothing is left' '
 	rm -f ready gate &&
 	cat >job.sh <<-EOF &&
 	#!/bin/sh
@@ -95,7 +102,7 @@ test_expect_success 'Ctrl-C stops with status 75, scancel ends it, nothing is le
 	job=$(sbatch --parsable -o job.out job.sh) && eventually test -e ready &&
 	scancel $job && cluster clean
 '
-test_expect_success 'a cancelled run resumes to the same bits' '
+test_expect_success 'and both resume to the same bits' '
 	raytrain-run --launcher local --storage runs --name two -n 2 "$train" 2>err &&
 	: >gate && sbatch --wait -o job.out job.sh &&
 	same_model runs/two/checkpoint_000005.h5 runs/cancel/checkpoint_000005.h5 &&
@@ -103,13 +110,9 @@ test_expect_success 'a cancelled run resumes to the same bits' '
 		2>err &&
 	same_model runs/two/checkpoint_000005.h5 runs/stop/checkpoint_000005.h5
 '
-test_expect_success 'raytrain-run killed in a job: no process is left on any node' '
-	rm -f ready gate &&
-	raytrain-run --launcher slurm --storage runs --name killed -n 2 \
-		--set "train_loop_config.ready=\"$PWD/ready\"" \
-		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err &
-	pid=$! &&
-	eventually test -e ready && kill -KILL $pid && { wait $pid || :; } && cluster clean
+test_expect_success 'raytrain-run killed: no process is left on any node, and no job' '
+	start_run --launcher slurm --name killed && kill -KILL $pid &&
+	{ wait $pid || :; } && cluster clean && test -z "$(squeue -h)"
 '
 test_expect_success 'a node that does not see the storage is named, with the path' '
 	mkdir -p runs && cluster hide n2 "$PWD/runs" &&

@@ -2,7 +2,7 @@
 check_LTLIBRARIES += t/check/train_model.la
 t_check_train_model_la_SOURCES = t/check/train_model.c
 t_check_train_model_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
-t_check_train_model_la_LDFLAGS = $(CHECK_MODULE_LDFLAGS)
+t_check_train_model_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_train_model_la_LIBADD = libraytrain.la
 
 dist_check_SCRIPTS += t/1000-run.t t/1010-bad-input.t t/1020-resume.t t/1100-slurm.t
