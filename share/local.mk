@@ -81,6 +81,10 @@ dist_doc_DATA = README.md NEWS.md HACKING.md
 EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test .clang-format
 EXTRA_DIST += scripts/bench scripts/bench.d
 
-doc_tests = t/9010-man.t t/9030-readme.t
+doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t
 dist_check_SCRIPTS += $(doc_tests)
 TESTS += $(doc_tests)
+if HAVE_OPENBLAS
+TESTS += t/9100-examples.t
+endif
+dist_check_SCRIPTS += t/9100-examples.t

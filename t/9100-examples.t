@@ -1,0 +1,75 @@
+#!/bin/sh
+test_description='the examples: they train, and a resumed run ends with the same bits'
+. "$(dirname "$0")/setup.sh"
+
+examples=$builddir/share/examples
+run="raytrain-run --launcher local --storage runs --progress plain"
+fashion="$run -c $srcdir/share/examples/fashion_mlp.cfg
+	--set train_loop_config.hidden=[64,32] --set train_loop_config.epochs=2"
+
+# metric RUN NAME: of the last report.
+metric () {
+	tail -n 1 "runs/$1/result.json" | jq ".$2"
+}
+# same_tensors A B NAME...: in two checkpoints.
+same_tensors () {
+	a=$1 b=$2
+	shift 2
+	for name; do
+		h5dump -d "$name" -b LE -o a.bin "$a" >/dev/null &&
+		h5dump -d "$name" -b LE -o b.bin "$b" >/dev/null &&
+		cmp a.bin b.bin || return 1
+	done
+}
+same_model () {
+	same_tensors "runs/$1/checkpoint_000002.h5" "runs/$2/checkpoint_000002.h5" \
+		/model/fc1/weight /model/fc1/bias /model/fc3/weight \
+		/optimizer/momentum/fc2/weight
+}
+
+test_expect_success 'hello finds the slope' '
+	$run -n 2 "$examples/hello.so" 2>err &&
+	metric hello slope >slope && jq -e ". > 2.7 and . < 3.3" slope
+'
+test_expect_success 'hello goes on from its checkpoint' '
+	$run -n 2 --resume --set train_loop_config.epochs=12 "$examples/hello.so" 2>err &&
+	test "$(metric hello training_iteration)" -eq 12
+'
+test_expect_success 'a network learns Fashion-MNIST' '
+	$fashion --name calm "$examples/fashion_mlp.so" 2>err &&
+	metric calm accuracy >accuracy && jq -e ". > 0.83" accuracy &&
+	test "$(jq -s length runs/calm/result.json)" -eq 2
+'
+test_expect_success 'its checkpoint has names and shapes that a person understands' '
+	h5dump -H runs/calm/checkpoint_000002.h5 >header &&
+	grep -q "GROUP \"model\"" header && grep -q "GROUP \"momentum\"" header &&
+	h5dump -H -d /model/fc1/weight runs/calm/checkpoint_000002.h5 >weight &&
+	grep -q "( 64, 784 )" weight
+'
+test_expect_success 'stopped in the middle and resumed, it has the same bits' '
+	$fashion --name stopped --set run_config.stop.training_iteration=1 \
+		"$examples/fashion_mlp.so" 2>err &&
+	test_path_is_missing runs/stopped/checkpoint_000002.h5 &&
+	$fashion --name stopped --resume "$examples/fashion_mlp.so" 2>err &&
+	same_model calm stopped
+'
+test_expect_success 'as a program it has the same bits' '
+	$fashion --name program "$examples/fashion_mlp" 2>err && same_model calm program
+'
+test_expect_success 'with another number of workers, and short last batches, it learns too' '
+	$fashion -n 3 --name three --set train_loop_config.batch_size=89 \
+		"$examples/fashion_mlp.so" 2>err &&
+	metric three accuracy >accuracy && jq -e ". > 0.81" accuracy
+'
+test_expect_success 'settings out of range are refused in words' '
+	expect_status 1 $fashion --name wide --set train_loop_config.hidden=[64,0] \
+		"$examples/fashion_mlp.so" 2>err &&
+	grep "hidden takes up to" err
+'
+test_expect_success 'so is a dataset of another type' '
+	printf "\0\0\015\002\0\0\0\001\0\0\0\001\0\0\0\0" >floats-idx2 &&
+	expect_status 1 $fashion --name floats --set datasets.train.path="$PWD/floats-idx2" \
+		--set datasets.train.label="$PWD/floats-idx2" "$examples/fashion_mlp.so" 2>err &&
+	grep "x must be bytes" err
+'
+test_done
