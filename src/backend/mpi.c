@@ -17,6 +17,7 @@
 
 #include "backend/cores.h"
 #include "backend/mpi.h"
+#include "wireup/env_scope.h"
 #include "wireup/shm_tidy.h"
 
 /* Where every rank has a core of its own, a wait looks this often for what is about to
@@ -70,14 +71,26 @@ static int polls_choose(struct comm *c, const struct world *world, struct error 
     return 0;
 }
 
+/* A group on one node needs no network: UCX need not look for one, which would take as
+ * long as all else that it does. */
+static void startup_settings(struct env_scope *scope, const struct world *world)
+{
+    env_scope_set_hwloc(scope);
+    if (world->n_nodes == 1)
+        env_scope_set(scope, "UCX_TLS", "sm,self");
+}
+
 static int mpi_init(struct wireup *w, struct error *err)
 {
+    struct env_scope scope = {.n = 0};
     int provided = MPI_THREAD_SINGLE, rc;
 
     shm_tidy();
     if (wireup_bridge_start(w, err) < 0)
         return -1;
+    startup_settings(&scope, wireup_world(w));
     rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    env_scope_end(&scope);
     wireup_bridge_hide(w);
     if (rc != MPI_SUCCESS)
         return mpi_fail(err, "MPI_Init_thread", rc);

@@ -3,6 +3,7 @@ libshared_la_SOURCES += \
 	src/wireup/comm_self.c \
 	src/wireup/nodes.c src/wireup/nodes.h \
 	src/wireup/pmi1.c src/wireup/pmi1.h \
+	src/wireup/env_scope.c src/wireup/env_scope.h \
 	src/wireup/shm_tidy.c src/wireup/shm_tidy.h \
 	src/wireup/pmi_bridge.c src/wireup/pmi_bridge.h \
 	src/wireup/wireup.c src/wireup/wireup.h

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "wireup/env_scope.h"
 #include "wireup/nodes.h"
 #include "wireup/pmi_bridge.h"
 
@@ -143,6 +144,17 @@ static int nodes_find(struct wireup *w, struct error *err)
     return 0;
 }
 
+static pmix_status_t client_start(pmix_proc_t *me)
+{
+    struct env_scope scope = {.n = 0};
+    pmix_status_t rc;
+
+    env_scope_set_hwloc(&scope);
+    rc = PMIx_Init(me, NULL, 0);
+    env_scope_end(&scope);
+    return rc;
+}
+
 int wireup_init(int expected_size, struct wireup **out, struct error *err)
 {
     struct wireup *w;
@@ -160,7 +172,7 @@ int wireup_init(int expected_size, struct wireup **out, struct error *err)
     w = calloc(1, sizeof *w);
     if (!w)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory for the wireup");
-    rc = PMIx_Init(&w->me, NULL, 0);
+    rc = client_start(&w->me);
     if (rc != PMIX_SUCCESS) {
         free(w);
         return error_set(

@@ -268,6 +268,7 @@ int main(int argc, char *argv[])
     CHECK(b.comm->rank == world->rank && b.comm->size == world->size);
     CHECK(backend_mpi_user_comm(&b, &user, &err) == 0 && user != MPI_COMM_NULL);
     CHECK(getenv("PMI_FD") == NULL);
+    CHECK(getenv("UCX_TLS") == NULL && getenv("HWLOC_COMPONENTS") == NULL);
     check_sums(b.comm);
     check_bits(b.comm);
     check_nan(b.comm);
