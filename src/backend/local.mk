@@ -12,6 +12,9 @@ check_PROGRAMS += t/check/comm
 t_check_comm_SOURCES = t/check/comm.c
 t_check_comm_LDADD = libworker.la
 
+dist_check_SCRIPTS += t/0100-comm-cluster.t
+TESTS += t/0100-comm-cluster.t
+
 if HAVE_CMOCKA
 check_PROGRAMS += t/unit/test_backend
 TESTS += t/unit/test_backend
@@ -24,4 +27,10 @@ TESTS += t/unit/test_reduce
 t_unit_test_reduce_SOURCES = t/unit/test_reduce.c
 t_unit_test_reduce_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_reduce_LDADD = libworker.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_comm_ranks
+TESTS += t/unit/test_comm_ranks
+t_unit_test_comm_ranks_SOURCES = t/unit/test_comm_ranks.c
+t_unit_test_comm_ranks_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_comm_ranks_LDADD = liblauncher.la $(CMOCKA_LIBS)
 endif
