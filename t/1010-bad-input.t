@@ -35,6 +35,11 @@ test_expect_success 'one that calls exit, with a status or without' '
 	fails e 1 --set train_loop_config.fail=exit && grep "exit" err &&
 	fails f 1 --set train_loop_config.fail=exit0 && grep "exit" err
 '
+test_expect_success 'one that calls _exit on one rank: an error, not a hang' '
+	expect_status 1 $run --name f1 --set train_loop_config.how=_exit \
+		--set train_loop_config.rank=1 "$modules/misbehave.so" 2>err &&
+	grep "rank 1" err && grep "_exit" err
+'
 test_expect_success 'one that aborts' '
 	fails g 1 --set train_loop_config.fail=abort --set train_loop_config.fail_rank=1 &&
 	grep "rank 1" err && grep -i "abort" err

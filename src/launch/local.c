@@ -122,7 +122,8 @@ static int worker_collect(struct group *g, int rank, struct error *err)
         return 0;
     g->running--;
     keeper_forget(g->keeper, pid);
-    blame_worker(&g->blame, rank, status);
+    server_listen(g);
+    blame_worker(&g->blame, rank, status, pmix_server_is_joined(g->server, rank));
     return 0;
 }
 

@@ -50,7 +50,7 @@ static void worker_signalled(struct blame *b, int rank, int sig)
     b->must_end = true;
 }
 
-void blame_worker(struct blame *b, int rank, int wait_status)
+void blame_worker(struct blame *b, int rank, int wait_status, bool deserted)
 {
     if (WIFSIGNALED(wait_status))
         worker_signalled(b, rank, WTERMSIG(wait_status));
@@ -58,6 +58,10 @@ void blame_worker(struct blame *b, int rank, int wait_status)
         worker_stopped(b);
     else if (WEXITSTATUS(wait_status) != 0)
         blame_set(b, EVIDENCE_STATUS, rank, WEXITSTATUS(wait_status), 0, "");
+    else if (deserted)
+        blame_set(b, EVIDENCE_STATUS, rank, 0, 0,
+                  "it left the group with exit status 0 before its work was done: does "
+                  "it call _exit()? Return from train_func instead");
 }
 
 void blame_abort(struct blame *b, int rank, int status, const char *msg)

@@ -25,8 +25,9 @@ struct blame {
 
 void blame_init(struct blame *b);
 
-/* A worker has ended, wait_status as of waitpid. */
-void blame_worker(struct blame *b, int rank, int wait_status);
+/* A worker has ended, wait_status as of waitpid; deserted: without leaving the group that
+ * it had joined, so that even an exit status of 0 is a failure. */
+void blame_worker(struct blame *b, int rank, int wait_status, bool deserted);
 /* A worker has called PMIx_Abort. */
 void blame_abort(struct blame *b, int rank, int status, const char *msg);
 /* No worker, but something that ends them all. */

@@ -23,7 +23,7 @@ static struct pmix_host {
     char host[256];
     const char *dir;
     int n_workers;
-    void (*on_abort)(int rank, int status, const char *msg);
+    struct pmix_host_events events;
 } host;
 
 /* ---- Waiting for the library's answers ---------------------------------------------
@@ -78,10 +78,20 @@ static int host_error(struct error *err, const char *what, pmix_status_t rc)
 static pmix_status_t up_connected(const pmix_proc_t *proc, void *object,
                                   pmix_op_cbfunc_t done, void *arg)
 {
-    (void)proc;
     (void)object;
     (void)done;
     (void)arg;
+    host.events.joined((int)proc->rank);
+    return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t up_finalized(const pmix_proc_t *proc, void *object,
+                                  pmix_op_cbfunc_t done, void *arg)
+{
+    (void)object;
+    (void)done;
+    (void)arg;
+    host.events.left((int)proc->rank);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -92,7 +102,7 @@ static pmix_status_t up_abort(const pmix_proc_t *proc, void *object, int status,
     (void)object;
     (void)procs;
     (void)n_procs;
-    host.on_abort((int)proc->rank, status, msg ? msg : "");
+    host.events.aborted((int)proc->rank, status, msg ? msg : "");
     if (done)
         done(PMIX_SUCCESS, arg);
     return PMIX_SUCCESS;
@@ -149,7 +159,7 @@ static pmix_status_t up_deregister_events(pmix_status_t *codes, size_t n_codes,
 
 static pmix_server_module_t upcalls = {
     .client_connected = up_connected,
-    .client_finalized = up_connected,
+    .client_finalized = up_finalized,
     .abort = up_abort,
     .fence_nb = up_fence,
     .direct_modex = up_direct_modex,
@@ -341,14 +351,13 @@ static pmix_status_t namespace_register(void)
 }
 
 int pmix_host_start(int n_workers, const char *private_dir,
-                    void (*on_abort)(int rank, int status, const char *msg),
-                    struct error *err)
+                    const struct pmix_host_events *events, struct error *err)
 {
     pmix_status_t rc;
 
     host.n_workers = n_workers;
     host.dir = private_dir;
-    host.on_abort = on_abort;
+    host.events = *events;
     snprintf(host.nspace, sizeof host.nspace, "raytrain-%d", (int)getpid());
     if (gethostname(host.host, sizeof host.host - 1) < 0)
         strcpy(host.host, "localhost");

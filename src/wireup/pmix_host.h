@@ -7,14 +7,20 @@
 
 #include "util/error.h"
 
+/* What workers do; called from the library's thread. The worker's own call returns
+ * after ours has. */
+struct pmix_host_events {
+    void (*joined)(int rank);                               /* PMIx_Init */
+    void (*left)(int rank);                                 /* PMIx_Finalize */
+    void (*aborted)(int rank, int status, const char *msg); /* PMIx_Abort */
+};
+
 /*
- * Bring the server of the one namespace up. on_abort is called from the library's
- * thread when a worker calls PMIx_Abort; the worker's call returns after it has
- * returned. Once a process; there is no way back but the process's end.
+ * Bring the server of the one namespace up. Once a process; there is no way back but
+ * the process's end.
  */
 int pmix_host_start(int n_workers, const char *private_dir,
-                    void (*on_abort)(int rank, int status, const char *msg),
-                    struct error *err);
+                    const struct pmix_host_events *events, struct error *err);
 
 /* The variables that a worker needs, as an argv vector. Once for each rank. */
 int pmix_host_worker_env(int rank, char ***env, struct error *err);

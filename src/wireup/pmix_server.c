@@ -22,11 +22,17 @@
 
 /* The server speaks, nobody answers; a worker's variables come in the order of ranks.
  */
-enum message_kind { MESSAGE_ERROR, MESSAGE_ENV, MESSAGE_ABORT };
+enum message_kind {
+    MESSAGE_ERROR,
+    MESSAGE_ENV,
+    MESSAGE_JOINED,
+    MESSAGE_LEFT,
+    MESSAGE_ABORT
+};
 
 struct message {
     enum message_kind kind;
-    int rank;             /* ENV, ABORT */
+    int rank;             /* -1: ERROR */
     int status;           /* ABORT; of ERROR the raytrain_status */
     size_t n;             /* bytes of text that are sent */
     char text[60 * 1024]; /* ENV: strings with their NULs; else one string */
@@ -40,6 +46,8 @@ struct pmix_server {
     bool
         aborted; /* call came while we waited for something else, and is not told yet */
     struct pmix_abort_call call;
+    int n_workers;
+    bool *joined; /* by rank */
     struct message in;
 };
 
@@ -67,6 +75,16 @@ static void message_send_text(enum message_kind kind, int rank, int status,
 static void abort_tell(int rank, int status, const char *msg)
 {
     message_send_text(MESSAGE_ABORT, rank, status, msg);
+}
+
+static void joined_tell(int rank)
+{
+    message_send_text(MESSAGE_JOINED, rank, 0, "");
+}
+
+static void left_tell(int rank)
+{
+    message_send_text(MESSAGE_LEFT, rank, 0, "");
 }
 
 static int env_tell(int rank, struct error *err)
@@ -118,9 +136,11 @@ static void server_main(int n_workers, const char *dir) __attribute__((noreturn)
 
 static void server_main(int n_workers, const char *dir)
 {
+    const struct pmix_host_events events = {
+        .joined = joined_tell, .left = left_tell, .aborted = abort_tell};
     struct error err;
     char byte;
-    int rc = pmix_host_start(n_workers, dir, abort_tell, &err);
+    int rc = pmix_host_start(n_workers, dir, &events, &err);
 
     for (int rank = 0; rc == 0 && rank < n_workers; rank++)
         rc = env_tell(rank, &err);
@@ -144,11 +164,15 @@ int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server
     if (n_workers < 1)
         return error_set(err, RAYTRAIN_EINVAL, "PMIx server: %d workers", n_workers);
     s = calloc(1, sizeof *s);
-    if (!s)
+    if (!s || !(s->joined = calloc((size_t)n_workers, sizeof *s->joined))) {
+        free(s);
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    s->n_workers = n_workers;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
         error_set(err, RAYTRAIN_ECOMM, "cannot make a socket pair: %s",
                   strerror(errno));
+        free(s->joined);
         free(s);
         return -1;
     }
@@ -178,6 +202,15 @@ static void abort_keep(struct pmix_server *s)
     s->call.status = s->in.status;
     s->in.text[sizeof s->call.msg - 1] = '\0';
     memcpy(s->call.msg, s->in.text, sizeof s->call.msg);
+}
+
+/* Take in what a worker did. */
+static void event_keep(struct pmix_server *s)
+{
+    if (s->in.kind == MESSAGE_ABORT)
+        abort_keep(s);
+    else if (s->in.rank >= 0 && s->in.rank < s->n_workers)
+        s->joined[s->in.rank] = s->in.kind == MESSAGE_JOINED;
 }
 
 /* The next message into s->in. 1: here it is; 0: not yet (MSG_DONTWAIT); -1: the end.
@@ -210,12 +243,17 @@ int pmix_server_worker_env(struct pmix_server *s, int rank, char ***env,
     while (message_receive(s, 0) > 0) {
         if (s->in.kind == MESSAGE_ERROR)
             return error_set(err, (raytrain_status)s->in.status, "%s", s->in.text);
-        if (s->in.kind == MESSAGE_ABORT)
-            abort_keep(s);
+        if (s->in.kind != MESSAGE_ENV)
+            event_keep(s);
         else if (s->in.rank == rank)
             return env_append(&s->in, env, err);
     }
     return error_set(err, RAYTRAIN_ECOMM, "the PMIx server of this run has died");
+}
+
+bool pmix_server_is_joined(const struct pmix_server *s, int rank)
+{
+    return s->joined[rank];
 }
 
 pid_t pmix_server_pid(const struct pmix_server *s)
@@ -234,8 +272,7 @@ enum pmix_server_news pmix_server_next(struct pmix_server *s,
     int got = 1;
 
     while (!s->aborted && (got = message_receive(s, MSG_DONTWAIT)) > 0)
-        if (s->in.kind == MESSAGE_ABORT)
-            abort_keep(s);
+        event_keep(s);
     if (s->aborted) {
         *call = s->call;
         s->aborted = false;
@@ -256,6 +293,7 @@ void pmix_server_stop(struct pmix_server *s)
         while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
             continue;
     }
+    free(s->joined);
     free(s);
     errno = saved;
 }

@@ -1,8 +1,8 @@
 /*
  * pmix_server.h - the embedded PMIx server of the local launcher: one namespace of N
  * workers on this host. Its files live in a private directory (0700) that the caller
- * made; its socket listens on the loopback address alone. libpmix takes connections only
- * for the namespace and ranks that it knows, from the user that they belong to.
+ * made; its socket listens on the loopback address alone. libpmix takes connections
+ * only for the namespace and ranks that it knows, from the user that they belong to.
  *
  * The server runs in a child process of its own: libpmix 4.2 cannot be started a second
  * time in a process, and a run may have many attempts; its threads, its leaks and its
@@ -13,6 +13,7 @@
 #ifndef RAYTRAIN_WIREUP_PMIX_SERVER_H
 #define RAYTRAIN_WIREUP_PMIX_SERVER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "util/error.h"
@@ -45,6 +46,11 @@ int pmix_server_fd(const struct pmix_server *s);
 /* Never blocks. A worker's abort is told here before that worker's end can be seen. */
 enum pmix_server_news pmix_server_next(struct pmix_server *s,
                                        struct pmix_abort_call *call);
+
+/* Has this worker joined the group through PMIx, and not left it again? One that ends
+ * so has broken off, whatever its exit status. Knows what pmix_server_next() has taken
+ * in; a worker's goodbye is there before that worker's end can be seen. */
+bool pmix_server_is_joined(const struct pmix_server *s, int rank);
 
 /* Its process: for messages and tests. */
 pid_t pmix_server_pid(const struct pmix_server *s);

@@ -13,7 +13,7 @@
 #define EXITED(status) ((status) << 8)
 #define SIGNALLED(sig) (sig)
 
-enum step_kind { END, ENDED, ABORT, NOBODY, STOP_ASKED, KILLED };
+enum step_kind { END, ENDED, DESERTED, ABORT, NOBODY, STOP_ASKED, KILLED };
 
 /* What happens, in the order in which the launcher comes to know. */
 struct step {
@@ -50,6 +50,14 @@ static const struct {
      true,
      1,
      3,
+     0},
+    {"one leaves with status 0 before the work is done",
+     {{DESERTED, 1, EXITED(0)}, {KILLED, 0, 0}, {ENDED, 0, SIGNALLED(SIGKILL)}},
+     true,
+     false,
+     true,
+     1,
+     0,
      0},
     {"a crash is seen after what it caused",
      {{ENDED, 0, EXITED(1)}, {KILLED, 0, 0}, {ENDED, 2, SIGNALLED(SIGSEGV)}},
@@ -161,7 +169,10 @@ static void step_take(struct blame *b, const struct step *s)
     case END:
         break;
     case ENDED:
-        blame_worker(b, s->rank, s->value);
+        blame_worker(b, s->rank, s->value, false);
+        break;
+    case DESERTED:
+        blame_worker(b, s->rank, s->value, true);
         break;
     case ABORT:
         blame_abort(b, s->rank, s->value, "because");
