@@ -13,6 +13,7 @@
  */
 #include "config.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "backend/cores.h"
@@ -47,16 +48,27 @@ static int size_check(int expected, struct error *err)
         size, expected);
 }
 
-/* The user's communicator keeps MPI's own way with errors: they are fatal. */
+/*
+ * The library's and the user's. Without MPI's blocking calls, which on
+ * a crowded node take hundreds of times as long. The user's keeps MPI's own way with
+ * errors: they are fatal.
+ */
 static int comms_create(struct backend *b, struct mpi_backend *m, struct error *err)
 {
-    MPI_Comm library;
-    int rc = MPI_Comm_dup(MPI_COMM_WORLD, &m->user);
+    MPI_Comm library = MPI_COMM_NULL, *const made[] = {&library, &m->user};
 
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Comm_dup(MPI_COMM_WORLD, &library);
-    if (rc != MPI_SUCCESS)
-        return mpi_fail(err, "MPI_Comm_dup", rc);
+    for (int i = 0; i < 2; i++) {
+        MPI_Request request;
+        int done = 0, rc = MPI_Comm_idup(MPI_COMM_WORLD, made[i], &request);
+
+        while (rc == MPI_SUCCESS && !done) {
+            rc = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+            if (!done)
+                sched_yield();
+        }
+        if (rc != MPI_SUCCESS)
+            return mpi_fail(err, "MPI_Comm_idup", rc);
+    }
     b->comm = mpi_comm_create(library, err);
     return b->comm ? 0 : -1;
 }
