@@ -254,6 +254,24 @@ static void number_print(FILE *out, const json_t *value)
         fprintf(out, " %12s", "nan");
 }
 
+/* Where an attempt started from, and who failed. */
+static void attempt_details_print(FILE *out, const json_t *a)
+{
+    if (*string_of(a, "checkpoint")) {
+        fprintf(out, "\n      started from ");
+        inspect_print(out, string_of(a, "checkpoint"));
+    }
+    if (!*string_of(a, "message"))
+        return;
+    fprintf(out, "\n      ");
+    if (json_object_get(a, "rank") && integer_of(a, "rank") >= 0) {
+        fprintf(out, "rank %lld on ", (long long)integer_of(a, "rank"));
+        inspect_print(out, string_of(a, "host"));
+        fprintf(out, ": ");
+    }
+    inspect_print(out, string_of(a, "message"));
+}
+
 static void attempts_print(FILE *out, json_t *attempts)
 {
     json_t *a;
@@ -267,17 +285,14 @@ static void attempts_print(FILE *out, json_t *attempts)
         clock_iso8601((int64_t)number_of(a, "start"), date);
         fprintf(out, i == 0 ? "\n%s\n" : "%s", i == 0 ? "attempts" : "");
         fprintf(out, "  %-3lld ", (long long)integer_of(a, "attempt"));
-        inspect_print(out, *outcome ? outcome : "no outcome");
+        inspect_print(out, *outcome ? outcome : "interrupted");
         if (json_object_get(a, "workers"))
             fprintf(out, ", %lld workers", (long long)integer_of(a, "workers"));
         if (number_of(a, "start") > 0)
             fprintf(out, ", from %s", date);
         if (number_of(a, "end") > 0)
             fprintf(out, ", %.1f s", number_of(a, "end") - number_of(a, "start"));
-        if (*string_of(a, "message")) {
-            fprintf(out, "\n      ");
-            inspect_print(out, string_of(a, "message"));
-        }
+        attempt_details_print(out, a);
         fputc('\n', out);
     }
 }

@@ -48,10 +48,11 @@ static void on_event(void *arg, const json_t *event)
     struct backend_executor *ex = arg;
     const char *text = json_string_value(json_object_get(event, "text"));
     json_t *checkpoint = json_object_get(event, "checkpoint");
+    bool restored = json_is_string(checkpoint);
 
-    if (json_is_string(checkpoint))
+    if (restored)
         json_object_set(ex->attempt, "checkpoint", checkpoint);
-    if (text)
+    if (text && !(restored && ex->spec.opt->quiet))
         callback_note(ex->callbacks, "%s", text);
 }
 

@@ -13,12 +13,14 @@
 #include "util/error.h"
 #include "util/fs.h"
 
-static char *note_line(enum note_kind kind, const char *text)
+static char *note_line(enum note_kind kind, const char *text, const char *checkpoint)
 {
-    static const char *const names[] = {[NOTE] = "note", [NOTE_WARNING] = "warning"};
+    static const char *const names[] = {
+        [NOTE] = "note", [NOTE_WARNING] = "warning", [NOTE_RESTORED] = "restored"};
     char *printable = fs_printable(text);
-    json_t *note = json_pack("{s:f, s:s, s:s}", "time", clock_unix_double(), "kind",
-                             names[kind], "text", printable ? printable : "");
+    json_t *note = json_pack("{s:f, s:s, s:s, s:s*}", "time", clock_unix_double(),
+                             "kind", names[kind], "text", printable ? printable : "",
+                             "checkpoint", checkpoint);
     char *json = note ? json_dumps(note, JSON_COMPACT) : NULL;
     char *line = NULL;
 
@@ -31,11 +33,16 @@ static char *note_line(enum note_kind kind, const char *text)
 }
 
 /* One write(2) at the end of the file: lines of several ranks do not mix. */
-static void line_append(const char *path, const char *line)
+static void line_append(const char *log_dir, const char *line)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    char *path;
     ssize_t dropped;
+    int fd;
 
+    if (asprintf(&path, "%s/%s", log_dir, NOTES_FILE) < 0)
+        return;
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    free(path);
     if (fd < 0)
         return;
     dropped = write(fd, line, strlen(line));
@@ -46,16 +53,26 @@ static void line_append(const char *path, const char *line)
 void note_add(const char *log_dir, enum note_kind kind, const char *fmt, ...)
 {
     char text[ERROR_TEXT_MAX];
-    char *line, *path = NULL;
+    char *line;
     va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    line = note_line(kind, text);
-    if (line && asprintf(&path, "%s/%s", log_dir, NOTES_FILE) >= 0) {
-        line_append(path, line);
-        free(path);
-    }
+    line = note_line(kind, text, NULL);
+    if (line)
+        line_append(log_dir, line);
+    free(line);
+}
+
+void note_restored(const char *log_dir, const char *path, long iteration)
+{
+    char text[ERROR_TEXT_MAX];
+    char *line;
+
+    snprintf(text, sizeof text, "starting from %s (iteration %ld)", path, iteration);
+    line = note_line(NOTE_RESTORED, text, path);
+    if (line)
+        line_append(log_dir, line);
     free(line);
 }

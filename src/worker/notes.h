@@ -10,9 +10,13 @@
 
 #define NOTES_FILE "events.json"
 
-enum note_kind { NOTE, NOTE_WARNING };
+enum note_kind { NOTE, NOTE_WARNING, NOTE_RESTORED };
 
 void note_add(const char *log_dir, enum note_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* This attempt starts from the checkpoint at `path`, which the line also names as
+ * "checkpoint": the launcher keeps it in the attempt's record. */
+void note_restored(const char *log_dir, const char *path, long iteration);
 
 #endif

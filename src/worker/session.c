@@ -153,7 +153,12 @@ static int checkpoint_restore(raytrain_context *ctx, struct error *err)
     meta = checkpoint_meta(ctx->restored);
     ctx->iteration = meta->training_iteration;
     ctx->time_before = meta->time_total_s;
-    return session_state_restore(ctx, ctx->restored, err);
+    if (session_state_restore(ctx, ctx->restored, err) < 0)
+        return -1;
+    if (ctx->comm->rank == 0)
+        note_restored(ctx->env.log_dir, checkpoint_path(ctx->restored),
+                      (long)ctx->iteration);
+    return 0;
 }
 
 /* Rank 0 keeps the log of reports. */
