@@ -103,7 +103,10 @@ test_expect_success 'a damaged newest checkpoint: told, and the older one is tak
 	printf X | dd of=runs/damaged/checkpoint_000004.h5 bs=1 seek=4000 conv=notrunc \
 		2>/dev/null &&
 	$run --name damaged --resume "$train" 2>err &&
-	grep checkpoint_000004.h5 err &&
+	grep checkpoint_000004.h5 err && grep "checkpoint_000004.h5.damaged" err &&
+	test -f runs/damaged/checkpoint_000004.h5.damaged &&
+	raytrain-inspect runs/damaged >inspect.out && ! grep "damaged\." inspect.out &&
+	! grep "h5.damaged" inspect.out &&
 	same_model runs/calm/checkpoint_000005.h5 runs/damaged/checkpoint_000005.h5
 '
 test_expect_success 'no valid checkpoint at all is status 5' '

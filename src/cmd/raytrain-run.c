@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +127,11 @@ int main(int argc, char *argv[])
 {
     struct train_config cfg;
     struct options opt;
-    int status = run(argc, argv, &opt, &cfg);
+    int status;
+
+    /* A limit on file sizes is an error that can be told, not a death. */
+    signal(SIGXFSZ, SIG_IGN);
+    status = run(argc, argv, &opt, &cfg);
 
     options_clear(&opt);
     train_config_clear(&cfg);

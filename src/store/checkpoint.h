@@ -48,7 +48,8 @@ int checkpoint_check_name(const char *name, struct error *err);
 /*
  * COLLECTIVE over comm. Publish at `path` by the protocol of DESIGN §7. All ranks
  * return the same. On failure nothing under a final name has changed and no temporary
- * is left (unless the process died).
+ * is left (unless the process died); only where the directory could not be synced is
+ * the new checkpoint there, complete, beside the others.
  */
 int checkpoint_save(raytrain_checkpoint *ck, struct comm *comm,
                     const struct checkpoint_meta *meta, const char *path,

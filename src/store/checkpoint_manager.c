@@ -14,6 +14,7 @@
 
 #include "store/checkpoint_impl.h"
 #include "store/run_dir.h"
+#include "util/fault.h"
 #include "util/fs.h"
 
 #define PREFIX      "checkpoint_"
@@ -165,18 +166,42 @@ static int list_share(struct comm *comm, const char *run_dir, int64_t **iteratio
                  : 0;
 }
 
-/* COLLECTIVE: one candidate. 0: *out is it; 1: passed over; -1: an error. */
-static int candidate_try(struct comm *comm, const char *run_dir, int64_t iteration,
-                         raytrain_checkpoint **out, struct error *err)
+/* How a candidate fared. */
+enum tried { TRIED_ERROR, TRIED_TAKEN, TRIED_PASSED, TRIED_DAMAGED };
+
+/* COLLECTIVE: one candidate; *out where it is taken. */
+static enum tried candidate_try(struct comm *comm, const char *run_dir,
+                                int64_t iteration, raytrain_checkpoint **out,
+                                struct error *err)
 {
     char *path = run_dir_checkpoint(run_dir, (long)iteration);
     int rc = path ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
     rc = comm_agree(comm, rc, err);
-    if (rc == 0 && checkpoint_open(comm, path, out, err) < 0)
-        rc = is_passed_over(err) ? 1 : -1;
+    if (rc == 0)
+        rc = checkpoint_open(comm, path, out, err);
     free(path);
-    return rc;
+    if (rc == 0)
+        return TRIED_TAKEN;
+    if (err->code == RAYTRAIN_ECORRUPT)
+        return TRIED_DAMAGED;
+    return is_passed_over(err) ? TRIED_PASSED : TRIED_ERROR;
+}
+
+/* Rank 0: a failure is told; a later save under that name replaces the file then. */
+static void damaged_set_aside(const char *run_dir, int64_t iteration,
+                              void (*note)(void *arg, const char *text), void *arg)
+{
+    char *path = run_dir_checkpoint(run_dir, (long)iteration), *aside = NULL;
+    struct error why;
+
+    if (path && checkpoint_set_aside(path, &aside, &why) < 0)
+        note_tell(note, arg, "%s", why.text);
+    if (aside)
+        note_tell(note, arg, "the damaged checkpoint is set aside: it is now %s",
+                  aside);
+    free(aside);
+    free(path);
 }
 
 int checkpoint_manager_latest(struct comm *comm, const char *run_dir,
@@ -185,23 +210,27 @@ int checkpoint_manager_latest(struct comm *comm, const char *run_dir,
 {
     struct error why = {0};
     int64_t *iterations = NULL;
-    size_t n = 0;
+    size_t n = 0, n_damaged = 0;
     int rc = list_share(comm, run_dir, &iterations, &n, err);
-    bool any = n > 0;
+    size_t total = n;
 
     *out = NULL;
-    while (rc == 0 && n > 0) {
-        int tried = candidate_try(comm, run_dir, iterations[--n], out, &why);
+    while (rc == 0 && n > 0 && !*out) {
+        int64_t iteration = iterations[--n];
+        enum tried tried = candidate_try(comm, run_dir, iteration, out, &why);
 
-        if (tried == 0)
-            break;
-        if (tried < 0)
+        if (tried == TRIED_ERROR)
             rc = error_set(err, why.code, "%s", why.text);
-        else if (comm->rank == 0)
+        else if (tried != TRIED_TAKEN && comm->rank == 0)
             note_tell(note, arg, "checkpoint passed over: %s", why.text);
+        /* Those behind n are done with: their places keep the damaged ones. */
+        if (tried == TRIED_DAMAGED)
+            iterations[total - ++n_damaged] = iteration;
     }
+    for (size_t i = 0; *out && comm->rank == 0 && i < n_damaged; i++)
+        damaged_set_aside(run_dir, iterations[total - 1 - i], note, arg);
     free(iterations);
-    if (rc == 0 && any && !*out)
+    if (rc == 0 && total > 0 && !*out)
         rc = error_set(err, RAYTRAIN_ECORRUPT,
                        "%s: none of its checkpoints is valid; of the oldest: %s\n"
                        "start anew with --fresh, or from another run's with "
@@ -250,7 +279,7 @@ static size_t entries_delete(const char *run_dir,
             drop[i] ? run_dir_checkpoint(run_dir, (long)entries[i].iteration) : NULL;
         struct error why;
 
-        if (path && unlink(path) == 0) {
+        if (path && fault_point("retention.delete", 0) == 0 && unlink(path) == 0) {
             deleted++;
         } else if (path && errno != ENOENT) {
             fs_error(&why, "delete the old checkpoint", path);
@@ -300,8 +329,10 @@ static int retention_apply(const char *run_dir, const struct checkpoint_config *
     }
     if (rc == 0) {
         checkpoint_retention(entries, n, cfg, drop);
-        if (entries_delete(run_dir, entries, drop, n, note, arg) > 0)
+        if (entries_delete(run_dir, entries, drop, n, note, arg) > 0) {
+            fault_point("retention.deleted", 0);
             rc = fs_sync_dir(run_dir, err);
+        }
     }
     free(entries);
     free(drop);

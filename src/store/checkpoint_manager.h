@@ -32,14 +32,20 @@ int checkpoint_manager_list(const char *run_dir, int64_t **iterations, size_t *n
 /*
  * COLLECTIVE. The newest checkpoint of RUN that opens and verifies; *out NULL if there
  * is none. Each one that was passed over is told to `note` (rank 0 only; may be NULL)
- * with its reason. RAYTRAIN_ECORRUPT where there are checkpoints but none is valid.
+ * with its reason; the damaged ones are set aside once an older one is taken.
+ * RAYTRAIN_ECORRUPT where there are checkpoints but none is valid: then all keep their
+ * names, or the next start would begin afresh in silence.
  */
 int checkpoint_manager_latest(struct comm *comm, const char *run_dir,
                               void (*note)(void *arg, const char *text), void *arg,
                               raytrain_checkpoint **out, struct error *err);
 
-/* Rank 0, after a publish: apply retention; removes stale temporaries of dead attempts
- * at the first call. A failed delete is not an error of the run: it is told to `note`.
+/* Rename path to path.damaged (.damaged.2 ... where that exists); *aside is malloc'ed,
+ * and may be there on failure, too: renamed, but perhaps not durably. */
+int checkpoint_set_aside(const char *path, char **aside, struct error *err);
+
+/* Rank 0, at the start and after a publish: apply retention; removes temporaries of
+ * dead attempts. A failed delete is not an error of the run: it is told to `note`.
  */
 int checkpoint_manager_prune(const char *run_dir, const struct checkpoint_config *cfg,
                              void (*note)(void *arg, const char *text), void *arg,

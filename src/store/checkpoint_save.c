@@ -23,6 +23,7 @@
 
 #include "store/checkpoint_impl.h"
 #include "store/h5_image.h"
+#include "util/fault.h"
 #include "util/fs.h"
 #include "util/size.h"
 
@@ -40,6 +41,14 @@ struct save {
     struct h5_image *image;
 };
 
+/* A place between two steps. */
+static int save_point(const struct save *s, const char *name, struct error *err)
+{
+    if (fault_point(name, s->comm->rank) < 0)
+        return fs_error(err, "write", s->path);
+    return 0;
+}
+
 /* ---- Step 2: the layout -----------------------------------------------------------
  */
 
@@ -49,12 +58,15 @@ static int space_reserve(struct save *s, struct error *err)
 {
     char size[SIZE_TEXT_MAX];
 
+    if (fault_point("layout.reserve", 0) < 0)
+        goto failed;
     if (fallocate(s->fd, 0, 0, (off_t)s->head.file_bytes) == 0)
         return 0;
     if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR || errno == EINVAL) {
         if (ftruncate(s->fd, (off_t)s->head.file_bytes) == 0)
             return 0;
     }
+failed:
     fs_error(err, "write", s->path);
     return error_prefix(err, "a checkpoint of %s",
                         size_format(s->head.file_bytes, size));
@@ -68,7 +80,8 @@ static int file_start(struct save *s, const struct checkpoint_meta *meta,
     s->temp = fs_temp_name(s->path);
     if (!s->temp)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    s->fd = open(s->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fault_point("layout.create", 0) == 0)
+        s->fd = open(s->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (s->fd < 0) {
         fs_error(err, "create", s->temp);
         free(s->temp); /* not ours to remove */
@@ -78,7 +91,8 @@ static int file_start(struct save *s, const struct checkpoint_meta *meta,
     if (space_reserve(s, err) < 0)
         return -1;
     /* Without its mark: so that a copy of an unfinished file says what it is. */
-    if (fs_pwrite_full(s->fd, &s->head, sizeof s->head, 0) < 0)
+    if (fault_point("layout.head", 0) < 0 ||
+        fs_pwrite_full(s->fd, &s->head, sizeof s->head, 0) < 0)
         return fs_error(err, "write", s->path);
     return 0;
 }
@@ -202,12 +216,14 @@ static int data_write(struct save *s)
     struct share share = share_start(s->ck, s->comm->size);
     struct slab_writer *w = slab_writer_create(s->fd);
     size_t room = 0;
-    int rc = w ? 0 : -1;
+    int rc = w ? fault_point("save.data", s->comm->rank) : -1;
 
     for (size_t i = 0; rc == 0 && i < s->ck->n_tensors; i++)
         rc = tensor_write(s, w, &s->ck->tensors[i], &share, &room);
     if (rc == 0)
         rc = slab_writer_flush(w);
+    if (rc == 0)
+        rc = fault_point("save.sync", s->comm->rank);
     if (rc == 0)
         rc = fsync(s->fd);
     int saved = errno;
@@ -224,7 +240,7 @@ static int rank_write(struct save *s, struct error *err)
         return fs_error(err, "open", s->temp);
     if (data_write(s) < 0)
         return fs_error(err, "write", s->path);
-    return 0;
+    return save_point(s, "save.synced", err);
 }
 
 /* ---- Step 4: the hashes, the head, the name ---------------------------------------
@@ -347,22 +363,27 @@ static int file_publish(struct save *s, struct error *err)
 
     if (extents_gaps(s->ck, s->head.file_bytes, &gaps, &n, err) < 0)
         return -1;
-    rc = metadata_write(s, gaps, n);
+    rc = fault_point("publish.metadata", 0);
+    if (rc == 0)
+        rc = metadata_write(s, gaps, n);
     free(gaps);
     if (rc == 0) {
         memcpy(s->head.mark, HEAD_COMPLETE, sizeof s->head.mark);
         s->head.head_hash =
             XXH3_64bits(&s->head, offsetof(struct file_head, head_hash));
-        rc = fs_pwrite_full(s->fd, &s->head, sizeof s->head, 0);
+        rc = fault_point("publish.mark", 0);
     }
-    if (rc < 0 || fsync(s->fd) < 0)
+    if (rc < 0 || fs_pwrite_full(s->fd, &s->head, sizeof s->head, 0) < 0 ||
+        fault_point("publish.sync", 0) < 0 || fsync(s->fd) < 0)
         return fs_error(err, "write", s->path);
     rc = close(s->fd);
     s->fd = -1;
-    if (rc < 0 || rename(s->temp, s->path) < 0)
+    if (rc < 0 || fault_point("publish.rename", 0) < 0 || rename(s->temp, s->path) < 0)
         return fs_error(err, "publish", s->path);
     free(s->temp);
     s->temp = NULL;
+    if (fault_point("publish.directory", 0) < 0)
+        return fs_error(err, "sync the directory of", s->path);
     return fs_sync_parent(s->path, err);
 }
 
@@ -377,7 +398,8 @@ static int save_steps(struct save *s, const struct checkpoint_meta *meta,
 
     if (plan_make(s->ck, s->comm, &s->plan, err) < 0)
         return -1;
-    if (first)
+    rc = save_point(s, "save.begin", err);
+    if (first && rc == 0)
         rc = file_start(s, meta, err);
     if (comm_agree(s->comm, rc, err) < 0 || layout_share(s, err) < 0)
         return -1;
@@ -385,9 +407,13 @@ static int save_steps(struct save *s, const struct checkpoint_meta *meta,
     if (comm_agree(s->comm, rc, err) < 0)
         return -1;
     rc = hashes_gather(s, err);
+    if (rc == 0)
+        rc = save_point(s, "save.hashed", err);
     if (first && rc == 0)
         rc = file_publish(s, err);
-    return comm_agree(s->comm, rc, err);
+    rc = comm_agree(s->comm, rc, err);
+    fault_point("save.end", s->comm->rank); /* for death alone: it is decided */
+    return rc;
 }
 
 static int save_check(const raytrain_checkpoint *ck, const struct comm *comm,

@@ -10,7 +10,7 @@ libshared_la_SOURCES += \
 	src/store/checkpoint_index.c src/store/checkpoint_open.c \
 	src/store/checkpoint_get.c \
 	src/store/checkpoint_manager.c src/store/checkpoint_manager.h \
-	src/store/checkpoint_retention.c \
+	src/store/checkpoint_retention.c src/store/checkpoint_aside.c \
 	src/store/metrics.h src/store/metrics_log.c src/store/metrics_h5.c \
 	src/store/run_dir.c src/store/run_dir.h
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "store/metrics.h"
+#include "util/fault.h"
 #include "util/fs.h"
 
 /* ---- Append -----------------------------------------------------------------------
@@ -80,7 +81,9 @@ int metrics_log_append(struct metrics_log *log, const json_t *report, struct err
 
     if (!line)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = fstat(log->fd, &before);
+    rc = fault_point("report.line", 0);
+    if (rc == 0)
+        rc = fstat(log->fd, &before);
     if (rc == 0 && (rc = fs_write_full(log->fd, line, n)) < 0) {
         int why = errno;
 
@@ -89,6 +92,7 @@ int metrics_log_append(struct metrics_log *log, const json_t *report, struct err
         errno = why;
     } else if (rc == 0) {
         log->torn = false;
+        fault_point("report.written", 0);
     }
     free(line);
     return rc < 0 ? fs_error(err, "write", log->path) : 0;

@@ -200,22 +200,6 @@ static int run_lock(const char *path, int *lock_fd, struct error *err)
 /* ---- Entering ---------------------------------------------------------------------
  */
 
-/* Rename, unless the target exists. */
-static int rename_new(const char *from, const char *to)
-{
-    struct stat st;
-
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
-        return 0;
-    if (errno != ENOSYS && errno != EINVAL)
-        return -1;
-    if (lstat(to, &st) == 0) {
-        errno = EEXIST;
-        return -1;
-    }
-    return errno == ENOENT ? rename(from, to) : -1;
-}
-
 /* Move what is at path to the first free PATH.N, while we hold its lock. */
 static int run_set_aside(const char *path, char **aside, struct error *err)
 {
@@ -229,7 +213,7 @@ static int run_set_aside(const char *path, char **aside, struct error *err)
             no_memory(err);
             break;
         }
-        rc = rename_new(path, *aside);
+        rc = fs_rename_new(path, *aside);
         if (rc < 0) {
             free(*aside);
             *aside = NULL;

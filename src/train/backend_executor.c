@@ -175,6 +175,7 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
         return -1;
     if (attempt_begin(ex, worker_group_log_dir(group), err) == 0 &&
         attempt_watch(ex, group, &outcome, err) == 0) {
+        failure_tidy(worker_group_log_dir(group));
         out->status = attempt_status(ex, &outcome);
         if (out->status == RUN_FAILED)
             failure_describe(&outcome, worker_group_log_dir(group),
@@ -249,6 +250,17 @@ static void executor_close(struct backend_executor *ex)
     stop_request_close(&ex->stop);
 }
 
+/* The attempt before may have ended with its launcher: nobody has tidied behind it. */
+static void previous_tidy(const struct worker_group_spec *spec)
+{
+    char *log_dir =
+        spec->attempt > 0 ? run_dir_log_dir(spec->run_dir, spec->attempt - 1) : NULL;
+
+    if (log_dir)
+        failure_tidy(log_dir);
+    free(log_dir);
+}
+
 int backend_executor_run(const struct worker_group_spec *spec,
                          struct callback_list *callbacks, struct run_outcome *outcome,
                          struct error *err)
@@ -257,6 +269,7 @@ int backend_executor_run(const struct worker_group_spec *spec,
         .spec = *spec, .callbacks = callbacks, .stop.fd = -1, .timer_fd = -1};
     int rc = executor_open(&ex, err);
 
+    previous_tidy(spec);
     memset(outcome, 0, sizeof *outcome);
     while (rc == 0) {
         rc = attempt_run(&ex, outcome, err);

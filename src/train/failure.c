@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "store/run_dir.h"
+#include "util/fs.h"
 
-#define TAIL_LINES 10
-#define TAIL_BYTES 3000
+#define RECORD_NAME "error.json"
+#define TAIL_LINES  10
+#define TAIL_BYTES  3000
 
 static int text_field(const json_t *record, const char *key, char *out, size_t size)
 {
@@ -51,7 +53,7 @@ static raytrain_status record_code(const json_t *record, int exit_status)
  * came later, whatever the launcher saw first. */
 static int record_read(const char *log_dir, struct failure *f)
 {
-    char *path = run_dir_file(log_dir, "error.json");
+    char *path = run_dir_file(log_dir, RECORD_NAME);
     json_t *record = path ? json_load_file(path, 0, NULL) : NULL;
     int found = json_is_object(record);
 
@@ -170,4 +172,13 @@ void failure_describe(const struct launch_outcome *outcome, const char *log_dir,
         outcome->rank < 0 && outcome->detail[0])
         snprintf(failure->message, sizeof failure->message, "%s", outcome->detail);
     log_find(log_dir, n_workers, failure);
+}
+
+void failure_tidy(const char *log_dir)
+{
+    char *record = run_dir_file(log_dir, RECORD_NAME);
+
+    if (record)
+        fs_remove_temps(record);
+    free(record);
 }

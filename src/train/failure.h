@@ -26,4 +26,8 @@ struct failure {
 void failure_describe(const struct launch_outcome *outcome, const char *log_dir,
                       int n_workers, struct failure *failure);
 
+/* A rank that the launcher killed while it wrote its record may have left a temporary,
+ * where the file system has no nameless files. All of them are gone: remove it. */
+void failure_tidy(const char *log_dir);
+
 #endif

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -350,8 +351,25 @@ int fs_remove_tree(const char *path, struct error *err)
     return tree_remove_at(AT_FDCWD, path, path, err);
 }
 
+int fs_rename_new(const char *from, const char *to)
+{
+    struct stat st;
+
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != ENOSYS && errno != EINVAL)
+        return -1;
+    if (lstat(to, &st) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return errno == ENOENT ? rename(from, to) : -1;
+}
+
 /* ---- Atomic replacement -----------------------------------------------------------
  */
+
+#define TEMP_MARK ".tmp-"
 
 char *fs_temp_name(const char *path)
 {
@@ -366,10 +384,38 @@ char *fs_temp_name(const char *path)
         clock_gettime(CLOCK_MONOTONIC, &now);
         noise = (uint32_t)now.tv_nsec;
     }
-    if (asprintf(&name, "%.*s.%.200s.tmp-%ld-%08x", dir, path, path + dir,
+    if (asprintf(&name, "%.*s.%.200s" TEMP_MARK "%ld-%08x", dir, path, path + dir,
                  (long)getpid(), noise) < 0)
         return NULL;
     return name;
+}
+
+/* Is name ".BASE.tmp-PID-RANDOM", of another process? */
+static bool name_is_temp(const char *name, const char *base)
+{
+    size_t n = strlen(base);
+    char *end;
+
+    if (name[0] != '.' || strncmp(name + 1, base, n) != 0 ||
+        strncmp(name + 1 + n, TEMP_MARK, strlen(TEMP_MARK)) != 0)
+        return false;
+    return strtol(name + 1 + n + strlen(TEMP_MARK), &end, 10) != (long)getpid() &&
+           *end == '-';
+}
+
+void fs_remove_temps(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = parent_of(path);
+    DIR *d = dir ? opendir(dir) : NULL;
+    struct dirent *e;
+
+    while (d && (e = readdir(d)))
+        if (name_is_temp(e->d_name, slash ? slash + 1 : path))
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+    free(dir);
 }
 
 static int temp_fill(const char *temp, const void *data, size_t n, mode_t mode)

@@ -32,6 +32,9 @@ int fs_read(const char *path, char **data, size_t *n, struct error *err);
  * there is no error. Goes on after a failure and tells the first. */
 int fs_remove_tree(const char *path, struct error *err);
 
+/* rename(2), unless the target exists: -1 and errno, EEXIST then. */
+int fs_rename_new(const char *from, const char *to);
+
 /* Make names that were created, renamed or removed in a directory durable. */
 int fs_sync_dir(const char *path, struct error *err);
 /* The same for the directory that holds path. */
@@ -50,6 +53,9 @@ int fs_error(struct error *err, const char *what, const char *path);
 /* A name next to path that does not exist, hidden, ".BASE.tmp-PID-RANDOM": malloc'ed,
  * NULL without memory. Files of that form are nobody's once their writer is dead. */
 char *fs_temp_name(const char *path);
+
+/* Remove what fs_temp_name(path) has named in other processes, all of them dead. */
+void fs_remove_temps(const char *path);
 
 /* A copy of text for a terminal or a log: control characters and bytes that are not
  * UTF-8 become \xHH. malloc'ed, NULL without memory. */

@@ -8,6 +8,7 @@ libshared_la_SOURCES += \
 	src/util/clock.c src/util/clock.h \
 	src/util/dtype.c src/util/status.c \
 	src/util/fs.c src/util/fs.h \
+	src/util/fault.c src/util/fault.h \
 	src/util/child.c src/util/child.h
 
 if HAVE_CMOCKA

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/fault.h"
 #include "util/fs.h"
 
 const char *failure_kind(raytrain_status code)
@@ -60,6 +61,13 @@ static char *failure_text(const struct failure *f)
     return text;
 }
 
+static int fd_fill(int fd, const char *text)
+{
+    if (fs_write_full(fd, text, strlen(text)) < 0 || fs_write_full(fd, "\n", 1) < 0)
+        return -1;
+    return fsync(fd);
+}
+
 /* A file of its own with these bytes, on the disk. */
 static int file_create(const char *path, const char *text, struct error *err)
 {
@@ -68,8 +76,7 @@ static int file_create(const char *path, const char *text, struct error *err)
 
     if (fd < 0)
         return fs_error(err, "create", path);
-    if (fs_write_full(fd, text, strlen(text)) < 0 || fs_write_full(fd, "\n", 1) < 0 ||
-        fsync(fd) < 0)
+    if (fd_fill(fd, text) < 0)
         rc = fs_error(err, "write", path);
     if (close(fd) < 0 && rc == 0)
         rc = fs_error(err, "write", path);
@@ -78,9 +85,28 @@ static int file_create(const char *path, const char *text, struct error *err)
     return rc;
 }
 
+/* By a file without a name, so that nothing stays if the launcher kills us on the way.
+ * 1: published, or another was first; 0: not to be had here, or not this time. */
+static int record_publish_unnamed(const char *log_dir, const char *path,
+                                  const char *text)
+{
+    int fd = open(log_dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644);
+    char self[64];
+    int done;
+
+    if (fd < 0)
+        return 0;
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    done = fd_fill(fd, text) == 0 && fault_point("failure.record", 0) == 0 &&
+           (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 ||
+            errno == EEXIST);
+    close(fd);
+    return done;
+}
+
 /* link(2) fails where the name exists: the first one wins, and is complete at once.
  * Where the file system knows no links, creating the name decides. */
-static int record_publish(const char *path, const char *text, struct error *err)
+static int record_publish_named(const char *path, const char *text, struct error *err)
 {
     char *temp = fs_temp_name(path);
     int rc = 0;
@@ -91,7 +117,8 @@ static int record_publish(const char *path, const char *text, struct error *err)
         free(temp);
         return -1;
     }
-    if (link(temp, path) < 0 && errno != EEXIST) {
+    if ((fault_point("failure.record", 0) < 0 || link(temp, path) < 0) &&
+        errno != EEXIST) {
         if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)
             rc = file_create(path, text, err);
         else
@@ -116,7 +143,9 @@ int failure_record(const char *log_dir, const struct failure *failure,
     if (access(path, F_OK) == 0)
         rc = 0;
     else
-        rc = record_publish(path, text, err);
+        rc = record_publish_unnamed(log_dir, path, text)
+                 ? 0
+                 : record_publish_named(path, text, err);
     free(path);
     free(text);
     return rc;

@@ -124,7 +124,7 @@ struct comm *session_node_comm(raytrain_context *ctx, struct error *err)
 /* ---- Life -------------------------------------------------------------------------
  */
 
-static void note_passed_over(void *arg, const char *text)
+static void note_start(void *arg, const char *text)
 {
     raytrain_context *ctx = arg;
 
@@ -135,7 +135,7 @@ static int checkpoint_find(raytrain_context *ctx, struct error *err)
 {
     const char *from = ctx->env.config->resume_from_checkpoint;
 
-    if (checkpoint_manager_latest(ctx->comm, ctx->env.run_dir, note_passed_over, ctx,
+    if (checkpoint_manager_latest(ctx->comm, ctx->env.run_dir, note_start, ctx,
                                   &ctx->restored, err) < 0)
         return -1;
     ctx->restored_own = ctx->restored != NULL;
@@ -177,6 +177,18 @@ static int log_open(raytrain_context *ctx, struct error *err)
     return rc < 0 ? -1 : session_report_mend(ctx, err);
 }
 
+/* Rank 0: an attempt that was killed may have left a temporary, or more checkpoints
+ * than retention keeps. A failure is no reason not to start. */
+static void checkpoints_tidy(raytrain_context *ctx)
+{
+    const struct checkpoint_config *cfg =
+        &ctx->env.config->run_config.checkpoint_config;
+    struct error why;
+
+    if (checkpoint_manager_prune(ctx->env.run_dir, cfg, note_start, ctx, &why) < 0)
+        note_add(ctx->env.log_dir, NOTE_WARNING, "%s", why.text);
+}
+
 static int session_init(raytrain_context *ctx, struct error *err)
 {
     const struct session_env *env = &ctx->env;
@@ -211,6 +223,8 @@ int session_create(const struct session_env *env, raytrain_context **out,
     rc = checkpoint_restore(ctx, err);
     if (rc == 0)
         rc = log_open(ctx, err);
+    if (rc == 0 && ctx->comm->rank == 0)
+        checkpoints_tidy(ctx);
     if (comm_agree(ctx->comm, rc, err) < 0)
         goto failed;
     ctx->started = ctx->last_report = clock_now();

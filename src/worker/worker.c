@@ -49,6 +49,8 @@ static int worker_prepare(struct worker *w, const struct worker_program *program
     w->log_dir = run_dir_log_dir(w->env.run_dir, w->env.attempt);
     if (!w->log_dir)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    /* A limit on file sizes is an error that can be told, not a death. */
+    signal(SIGXFSZ, SIG_IGN);
     if (stop_install(SIGUSR1, err) < 0)
         return -1;
     crash_install();

@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <xxhash.h>
 
 #include "scratch.h"
+#include "store/checkpoint_format.h"
 #include "store/checkpoint_manager.h"
 #include "store/run_dir.h"
 #include "thread_comm.h"
@@ -188,13 +190,64 @@ static void latest_falls_back(void **state)
     }
     assert_non_null(strstr(l.notes, "checkpoint_000003.h5"));
     assert_non_null(strstr(l.notes, "checkpoint_000002.h5: the file is truncated"));
+    assert_non_null(strstr(l.notes, "is now ./checkpoint_000003.h5.damaged\n"));
+    assert_int_equal(access("checkpoint_000003.h5", F_OK), -1);
+    assert_int_equal(access("checkpoint_000002.h5.damaged", F_OK), 0);
+    l.notes[0] = '\0';
+    thread_comm_run(3, latest_find, &l, rc);
+    assert_int_equal(l.iteration[0], 1);
+    assert_string_equal(l.notes, ""); /* told once, not at every start */
     damage("checkpoint_000001.h5", 100);
     thread_comm_run(3, latest_find, &l, rc);
     for (int r = 0; r < 3; r++) {
         assert_int_equal(rc[r], RAYTRAIN_ECORRUPT);
         assert_int_equal(l.iteration[r], -1);
     }
-    assert_int_equal(scratch_count("."), 3); /* nothing was deleted */
+    assert_int_equal(scratch_count("."), 3); /* nothing was deleted, */
+    assert_int_equal(access("checkpoint_000001.h5", F_OK),
+                     0); /* none is no fresh run */
+}
+
+static void set_aside_finds_a_free_name(void **state)
+{
+    static const char *const names[] = {"ck.damaged", "ck.damaged.2", "ck.damaged.3"};
+    struct error err;
+    char *aside;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        touch("ck");
+        assert_int_equal(checkpoint_set_aside("ck", &aside, &err), 0);
+        assert_string_equal(aside, names[i]);
+        free(aside);
+    }
+    assert_int_equal(scratch_count("."), 3);
+    assert_int_equal(checkpoint_set_aside("absent", &aside, &err), -1);
+    assert_null(aside);
+}
+
+/* A file of a newer version is not damaged: the raytrain that wrote it reads it. */
+static void a_newer_version_keeps_its_name(void **state)
+{
+    static const uint32_t version = FORMAT_VERSION + 1;
+    struct file_head head;
+    struct latest l = {0};
+    int fd, rc[1];
+
+    (void)state;
+    save(1, 0);
+    save(2, 0);
+    fd = open("checkpoint_000002.h5", O_RDWR | O_CLOEXEC);
+    assert_int_equal(pread(fd, &head, sizeof head, 0), sizeof head);
+    head.version = version;
+    head.head_hash = XXH3_64bits(&head, offsetof(struct file_head, head_hash));
+    assert_int_equal(pwrite(fd, &head, sizeof head, 0), sizeof head);
+    close(fd);
+    thread_comm_run(1, latest_find, &l, rc);
+    assert_int_equal(rc[0], 0);
+    assert_int_equal(l.iteration[0], 1);
+    assert_non_null(strstr(l.notes, "passed over"));
+    assert_int_equal(access("checkpoint_000002.h5", F_OK), 0);
 }
 
 /* ---- Pruning ----------------------------------------------------------------------
@@ -225,6 +278,7 @@ static void prune_keeps_best_and_newest(void **state)
     snprintf(own, sizeof own, ".checkpoint_000005.h5.tmp-%ld-00000000", (long)getpid());
     touch(own);
     touch("checkpoint_000003.h5.orig");
+    touch("checkpoint_000005.h5.damaged");
     assert_int_equal(checkpoint_manager_prune(".", &cfg, note_collect, notes, &err), 0);
     assert_false(is_there(1));
     assert_true(is_there(2));
@@ -235,6 +289,7 @@ static void prune_keeps_best_and_newest(void **state)
     assert_int_equal(access(".result.h5.tmp-1-00000000", F_OK), 0);
     assert_int_equal(access(own, F_OK), 0);
     assert_int_equal(access("checkpoint_000003.h5.orig", F_OK), 0);
+    assert_int_equal(access("checkpoint_000005.h5.damaged", F_OK), 0);
     assert_string_equal(notes, "");
     cfg.num_to_keep = 0;
     assert_int_equal(checkpoint_manager_prune(".", &cfg, NULL, NULL, &err), 0);
@@ -276,9 +331,13 @@ static void best_and_latest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(retention_table), SCRATCH(list_takes_final_names_only),
-        SCRATCH(latest_falls_back),        SCRATCH(prune_keeps_best_and_newest),
+        cmocka_unit_test(retention_table),
+        SCRATCH(list_takes_final_names_only),
+        SCRATCH(latest_falls_back),
+        SCRATCH(prune_keeps_best_and_newest),
         SCRATCH(best_and_latest),
+        SCRATCH(set_aside_finds_a_free_name),
+        SCRATCH(a_newer_version_keeps_its_name),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

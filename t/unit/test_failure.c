@@ -1,3 +1,6 @@
+#include "config.h"
+
+#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -39,6 +43,14 @@ static char *content(const char *name)
     return data;
 }
 
+static void record_remove(void)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", dir, FAILURE_FILE);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void the_first_record_stays(void **state)
 {
     struct failure first = {.rank = 3,
@@ -70,19 +82,56 @@ static void the_first_record_stays(void **state)
     json_decref(json);
 }
 
+static int entries(const char *path)
+{
+    DIR *d = opendir(path);
+    struct dirent *e;
+    int n = 0;
+
+    assert_non_null(d);
+    while ((e = readdir(d)))
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(d);
+    return n;
+}
+
+/* The launcher ends the group while a rank is about to publish its record. */
+static void a_killed_writer_leaves_nothing(void **state)
+{
+    struct failure f = {
+        .rank = 1, .host = "h", .kind = "comm", .status = 1, .message = "m"};
+    struct error err;
+    int status;
+    pid_t pid;
+
+    (void)state;
+#ifndef RAYTRAIN_FAULTS
+    skip();
+#endif
+    pid = fork();
+    if (pid == 0) {
+        setenv("RAYTRAIN_FAULT", "failure.record", 1);
+        failure_record(dir, &f, &err);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(entries(dir), 0);
+    assert_int_equal(failure_record(dir, &f, &err), 0);
+    assert_int_equal(entries(dir), 1);
+}
+
 /* Also where the second one was already past its first look. */
 static void racing_records_leave_one_and_no_temporary(void **state)
 {
     struct failure f = {
         .rank = 1, .host = "h", .kind = "comm", .status = 1, .message = "m"};
-    char command[160];
     struct error err;
 
     (void)state;
     assert_int_equal(failure_record(dir, &f, &err), 0);
     assert_int_equal(failure_record(dir, &f, &err), 0);
-    snprintf(command, sizeof command, "%s/%s", dir, FAILURE_FILE);
-    assert_int_equal(unlink(command), 0);
+    record_remove();
     assert_int_equal(rmdir(dir), 0); /* nothing else was in it */
     assert_non_null(mkdtemp(strcpy(dir, "/tmp/raytrain-test-XXXXXX")));
 }
@@ -139,6 +188,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_record_stays, dir_make, dir_remove),
         cmocka_unit_test_setup_teardown(racing_records_leave_one_and_no_temporary,
                                         dir_make, dir_remove),
+        cmocka_unit_test_setup_teardown(a_killed_writer_leaves_nothing, dir_make,
+                                        dir_remove),
         cmocka_unit_test(no_directory_is_an_error),
         cmocka_unit_test_setup_teardown(notes_are_lines_of_json, dir_make, dir_remove),
         cmocka_unit_test(kinds_of_failure),

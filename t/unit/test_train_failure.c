@@ -134,6 +134,27 @@ static void above_the_bound_the_node_has_the_log(void **state)
     assert_string_equal(f.tail, "boom");
 }
 
+static void tidying_takes_the_records_temporaries_only(void **state)
+{
+    char path[128];
+    char *data;
+
+    (void)state;
+    write_log(".error.json.tmp-1-0000abcd", "{");
+    write_log("error.json", "{}");
+    write_log(".error.json.tmp-x", "{");
+    failure_tidy(log_dir);
+    snprintf(path, sizeof path, "%s/.error.json.tmp-1-0000abcd", log_dir);
+    assert_int_equal(fs_read(path, &data, NULL, NULL), -1);
+    snprintf(path, sizeof path, "%s/.error.json.tmp-x", log_dir);
+    assert_int_equal(fs_read(path, &data, NULL, NULL), 0);
+    free(data);
+    snprintf(path, sizeof path, "%s/error.json", log_dir);
+    assert_int_equal(fs_read(path, &data, NULL, NULL), 0);
+    free(data);
+    failure_tidy("/nowhere/at/all");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_log_dir, remove_log_dir)
@@ -145,6 +166,7 @@ int main(void)
         TEST(the_tail_is_ten_lines_and_harmless),
         TEST(output_serves_where_errors_are_empty),
         TEST(above_the_bound_the_node_has_the_log),
+        TEST(tidying_takes_the_records_temporaries_only),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

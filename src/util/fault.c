@@ -1,0 +1,64 @@
+#include "util/fault.h"
+
+#ifdef RAYTRAIN_FAULTS
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VARIABLE "RAYTRAIN_FAULT"
+
+/* Take the text before the next ':' off *rest. */
+static bool field_is(const char **rest, const char *value)
+{
+    size_t n = strcspn(*rest, ":");
+    bool same = strlen(value) == n && strncmp(*rest, value, n) == 0;
+
+    *rest += n;
+    *rest += **rest == ':';
+    return same;
+}
+
+static bool rank_matches(const char **rest, int rank)
+{
+    char *end;
+    long wanted = strtol(*rest, &end, 10);
+
+    if (end == *rest) {
+        field_is(rest, "all");
+        return true;
+    }
+    *rest = *end == ':' ? end + 1 : end;
+    return wanted == rank;
+}
+
+static int fault_act(const char *action)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } errors[] = {{"enospc", ENOSPC}, {"eio", EIO}};
+
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        if (strcmp(action, errors[i].name) != 0)
+            continue;
+        errno = errors[i].number;
+        return -1;
+    }
+    if (strcmp(action, "killall") == 0)
+        kill(getppid(), SIGKILL);
+    kill(getpid(), SIGKILL);
+    return 0;
+}
+
+int fault_point(const char *name, int rank)
+{
+    const char *armed = getenv(VARIABLE);
+
+    if (!armed || !field_is(&armed, name) || !rank_matches(&armed, rank))
+        return 0;
+    return fault_act(armed);
+}
+#endif

@@ -1,0 +1,37 @@
+/*
+ * fault.h - named places where a test lets a process die, or a disk fail.
+ *
+ * They exist in builds with fault points alone (configure --enable-fault-points, the
+ * default where the unit tests are built); in any other nothing is compiled in. One
+ * point is armed by
+ *
+ *     RAYTRAIN_FAULT=POINT[:RANK[:ACTION]]
+ *
+ * RANK is a number or "all" (the default), ACTION one of
+ *
+ *     kill      SIGKILL to this process (the default)
+ *     killall   SIGKILL to the process that started it, too: a node goes down
+ *     enospc    the call that follows fails: no space
+ *     eio       the same: I/O error
+ *
+ * t/1030-faults.t goes through all points of the store, and fails for one that it does
+ * not know.
+ */
+#ifndef RAYTRAIN_UTIL_FAULT_H
+#define RAYTRAIN_UTIL_FAULT_H
+
+#include "config.h"
+
+#ifdef RAYTRAIN_FAULTS
+/* 0, or -1 and errno in place of the system call that follows. */
+int fault_point(const char *name, int rank);
+#else
+static inline int fault_point(const char *name, int rank)
+{
+    (void)name;
+    (void)rank;
+    return 0;
+}
+#endif
+
+#endif

@@ -1,0 +1,146 @@
+#!/bin/sh
+test_description='death, a full disk and I/O errors at every step of a save lose nothing
+
+One run with two checkpoints is the base. Each case copies it, goes on with it while one
+fault point (src/util/fault.h) is armed, looks at what is there, and resumes.'
+. "$(dirname "$0")/setup.sh"
+
+run="raytrain-run --launcher local --storage runs -n 2 --keep 2"
+train=$modules/train_model.so
+three="--set train_loop_config.iterations=3"
+ulimit -c 0
+
+if ! grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h"; then
+	skip_all='this build has no fault points (configure --enable-fault-points)'
+	test_done
+fi
+
+# POINT RANKS WRITE STAYS: the ranks that come by; write, where an error of the system
+# call fails the run; the checkpoint of iteration 1 stays, or retention has deleted it, or
+# may have (rank 0 goes on when another one dies).
+cat >points <<\END
+save.begin all write stays
+layout.create 0 write stays
+layout.reserve 0 write stays
+layout.head 0 write stays
+save.data all write stays
+save.sync all write stays
+save.synced all write stays
+save.hashed all - stays
+publish.metadata 0 write stays
+publish.mark 0 write stays
+publish.sync 0 write stays
+publish.rename 0 write stays
+publish.directory 0 write stays
+save.end all - either
+report.line 0 write stays
+report.written 0 - stays
+retention.delete 0 - stays
+retention.deleted 0 - gone
+END
+
+# no_process_left: no process of a run below this directory is alive.
+no_process_left () {
+	! grep -lqz "^RAYTRAIN_RUN_DIR=$PWD/" /proc/[0-9]*/environ 2>/dev/null
+}
+# eventually COMMAND...: it succeeds within half a minute. Bounded polling, where a shell
+# has no event to wait for.
+eventually () {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		test $tries -lt 3000 || return 1
+		sleep 0.01
+	done
+}
+model_of () {
+	h5dump -d /model/weight -b LE -o model.bin "$1" >/dev/null && cksum <model.bin
+}
+# earlier_intact RUN STAYS: byte for byte what the base has.
+earlier_intact () {
+	cmp runs/base/checkpoint_000002.h5 "$1/checkpoint_000002.h5" || return 1
+	if test "$2" = gone || { test "$2" = either && ! test -e "$1/checkpoint_000001.h5"; }; then
+		test_path_is_missing "$1/checkpoint_000001.h5"
+	else
+		cmp runs/base/checkpoint_000001.h5 "$1/checkpoint_000001.h5"
+	fi
+}
+# all_final_valid RUN: whatever has a final name is complete, down to its last byte.
+all_final_valid () {
+	for f in "$1"/checkpoint_*; do
+		raytrain-inspect --verify "$f" >verify.out 2>&1 || { cat verify.out; return 1; }
+	done
+}
+# no_temporary RUN
+no_temporary () {
+	test -z "$(find "$1" -name ".*.tmp-*")"
+}
+# resumes RUN: to the end, with the model of an undisturbed run, and tidy.
+resumes () {
+	$run --name "$1" --resume $three "$train" 2>err || { cat err; return 1; }
+	test "$(model_of "runs/$1/checkpoint_000003.h5")" = "$calm" &&
+	cmp runs/base/checkpoint_000002.h5 "runs/$1/checkpoint_000002.h5" &&
+	test "$(ls "runs/$1" | grep -c ^checkpoint_)" -eq 2 &&
+	all_final_valid "runs/$1" && no_temporary "runs/$1" &&
+	test "$(jq -s "map(.training_iteration) | unique | length" "runs/$1/result.json")" -eq 3
+}
+# with_fault POINT RANK ACTION STATUS: the case's run, up to the fault.
+with_fault () {
+	rm -rf runs/case && cp -r runs/base runs/case && rm runs/case/result.h5 &&
+	RAYTRAIN_FAULT=$1:$2:$3 expect_status "$4" \
+		$run --name case --resume $three "$train" 2>err
+}
+ranks_of () {
+	if test "$1" = all; then echo 0 1; else echo 0; fi
+}
+
+test_expect_success 'the list of points is that of the store' '
+	cut -d" " -f1 points | sort >known &&
+	grep -rhoE "(fault_point|save_point)\((s, )?\"[a-z.]+\"" "$srcdir/src/store" |
+	sed "s/.*\"\(.*\)\"/\1/" | sort -u >found &&
+	test_cmp found known
+'
+test_expect_success 'the base, and an undisturbed run' '
+	$run --name base --set train_loop_config.iterations=2 "$train" 2>err &&
+	$run --name calm $three "$train" 2>err &&
+	calm=$(model_of runs/calm/checkpoint_000003.h5) && test -n "$calm"
+'
+test_expect_success 'a point that nobody comes by changes nothing' '
+	with_fault no.point all kill 0 && resumes case
+'
+while read -r point ranks write stays; do
+	for rank in $(ranks_of "$ranks"); do
+		test_expect_success "rank $rank killed at $point" '
+			with_fault $point $rank kill 1 && grep "signal 9" err &&
+			earlier_intact runs/case $stays && all_final_valid runs/case &&
+			resumes case
+		'
+	done
+	test_expect_success "all killed at $point" '
+		with_fault $point 0 killall 137 && eventually no_process_left &&
+		earlier_intact runs/case $stays && all_final_valid runs/case &&
+		resumes case
+	'
+	test "$write" = write || continue
+	for rank in $(ranks_of "$ranks"); do
+		test_expect_success "no space for rank $rank at $point" '
+			with_fault $point $rank enospc 5 &&
+			grep "rank $rank[ :].*runs/case/.*No space left on device: free space" err &&
+			earlier_intact runs/case $stays && all_final_valid runs/case &&
+			no_temporary runs/case
+		'
+	done
+	test_expect_success "an I/O error at $point" '
+		with_fault $point $rank eio 5 &&
+		grep "runs/case/.*Input/output error: the disk or" err &&
+		earlier_intact runs/case $stays && all_final_valid runs/case &&
+		no_temporary runs/case && resumes case
+	'
+done <points
+
+test_expect_success 'a deletion that fails is told, and no error' '
+	with_fault retention.delete 0 eio 0 &&
+	grep "checkpoint_000001.h5: Input/output error" err &&
+	earlier_intact runs/case stays && all_final_valid runs/case
+'
+test_done
