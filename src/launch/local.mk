@@ -54,3 +54,11 @@ liblauncher_la_SOURCES += src/launch/slurm.c \
 check_PROGRAMS += t/check/launch_run
 t_check_launch_run_SOURCES = t/check/launch_run.c
 t_check_launch_run_LDADD = liblauncher.la
+
+if HAVE_CMOCKA
+check_PROGRAMS += t/unit/test_slurm
+TESTS += t/unit/test_slurm
+t_unit_test_slurm_SOURCES = t/unit/test_slurm.c
+t_unit_test_slurm_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_slurm_LDADD = liblauncher.la $(CMOCKA_LIBS)
+endif

@@ -200,21 +200,36 @@ static int reap(struct group *g, struct error *err)
     return 0;
 }
 
-/* What a task that could not be started most likely suffers from. */
-static void outcome_explain(struct group *g, struct launch_outcome *o)
+/* Put a sentence before what srun said. */
+static void detail_explain(struct launch_outcome *o, const char *sentence)
 {
     char said[sizeof o->detail];
-    int n;
 
-    if (!strstr(o->detail, "could not connect IO") &&
-        !strstr(o->detail, "Could not open std"))
-        return;
     memcpy(said, o->detail, sizeof said);
-    n = snprintf(o->detail, sizeof o->detail,
+    snprintf(o->detail, sizeof o->detail, "%.600s\n", sentence);
+    strncat(o->detail, said, sizeof o->detail - strlen(o->detail) - 1);
+}
+
+/* The likely cause of some of srun's messages, and what to do about it. */
+static void outcome_explain(const struct group *g, struct launch_outcome *o)
+{
+    const char *job = getenv("SLURM_JOB_ID");
+    char text[1024];
+
+    if (strstr(o->detail, "could not connect IO")) {
+        snprintf(text, sizeof text,
                  "node %s cannot write the log files in %.400s: is this directory on "
-                 "storage that all nodes see?\n",
+                 "storage that all nodes see?",
                  o->host[0] ? o->host : "(unknown)", g->log_dir);
-    strncat(o->detail, said, sizeof o->detail - (size_t)n - 1);
+        detail_explain(o, text);
+    } else if (strstr(o->detail, "Requested nodes are busy")) {
+        snprintf(text, sizeof text,
+                 "another step holds CPUs, GPUs or memory of allocation %.40s: see "
+                 "squeue --steps --jobs=%.40s.\n"
+                 "Wait for it, or share with it: --srun-args=--overlap",
+                 job ? job : "", job ? job : "");
+        detail_explain(o, text);
+    }
 }
 
 static void finish(struct group *g)

@@ -22,6 +22,7 @@
 
 #include "launch/launcher.h"
 #include "launch/slurm_command.h"
+#include "launch/slurm_resources.h"
 #include "util/argv.h"
 
 /* Set in salloc's environment: the pid of the process that became salloc. */
@@ -56,16 +57,29 @@ static void close_all_but(int a, int b)
     close_range((unsigned)high + 1, ~0u, 0);
 }
 
-/* The keeper: both gone, so cancel what may be left. Nobody is there to hear of errors.
- */
+static void scancel_run(const char *option, const char *job)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        execlp("scancel", "scancel", "--quiet", option, job, (char *)NULL);
+        _exit(127);
+    }
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* The keeper: both gone, so cancel what may be left. First its steps, since the end of
+ * a job is a SIGTERM and patience to them. Nobody is there to hear of errors. */
 static _Noreturn void keeper_run(int command_fd, int salloc_fd, const char *job)
 {
     setsid();
     close_all_but(command_fd, salloc_fd);
     wait_readable(command_fd);
     wait_readable(salloc_fd);
-    execlp("scancel", "scancel", "--quiet", job, (char *)NULL);
-    _exit(127);
+    scancel_run("--signal=KILL", job);
+    scancel_run("--quiet", job);
+    _exit(0);
 }
 
 /* Watch this process and salloc, its parent. */
@@ -102,6 +116,22 @@ static int keeper_start(pid_t salloc, struct error *err)
                      getenv("SLURM_JOB_ID"), strerror(errno), getenv("SLURM_JOB_ID"));
 }
 
+/* Could this ever fit? salloc would wait for it for good, with hardly a word. */
+static int check_fit(const struct scaling_config *scaling, struct error *err)
+{
+    struct resources have = {0};
+    struct placement plan = {0};
+    int rc;
+
+    if (slurm_resources_partition(getenv("SALLOC_PARTITION"), scaling->accelerator_type,
+                                  &have, err) < 0)
+        return error_prefix(err, "no allocation can be taken");
+    rc = have.n_nodes == 0 ? 0 : placement_plan(scaling, &have, &plan, err);
+    placement_clear(&plan);
+    resources_clear(&have);
+    return rc;
+}
+
 int launcher_slurm_allocate(const struct scaling_config *scaling, const char *job_name,
                             char *const argv[], struct error *err)
 {
@@ -120,7 +150,8 @@ int launcher_slurm_allocate(const struct scaling_config *scaling, const char *jo
                          "salloc was asked for an allocation, but there is none here "
                          "(SLURM_JOB_ID is not set).\nTake one yourself: salloc -n %d",
                          scaling->num_workers);
-    if (slurm_allocate_argv(scaling, job_name, argv, &command, err) < 0)
+    if (check_fit(scaling, err) < 0 ||
+        slurm_allocate_argv(scaling, job_name, argv, &command, err) < 0)
         return -1;
     snprintf(self, sizeof self, "%ld", (long)getpid());
     if (setenv(ALLOCATED_BY, self, 1) < 0)

@@ -247,6 +247,89 @@ int slurm_resources_details(const char *text, const char *type, struct resources
     return 0;
 }
 
+/* ---- A partition ------------------------------------------------------------------
+ */
+
+/* "main*" is the default partition. */
+static bool partition_is(char *field, const char *wanted)
+{
+    char *star = strchr(field, '*');
+
+    if (!wanted)
+        return star != NULL;
+    if (star)
+        *star = '\0';
+    return strcmp(field, wanted) == 0;
+}
+
+static int node_append(struct resources *r, char *name, struct error *err)
+{
+    struct node_resources *grown =
+        realloc(r->nodes, (r->n_nodes + 1) * sizeof *r->nodes);
+
+    if (grown)
+        r->nodes = grown;
+    if (!grown || !(name = strdup(name)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    r->nodes[r->n_nodes++] = (struct node_resources){.name = name};
+    return 0;
+}
+
+static int sinfo_line(char *line, const char *partition, const char *type,
+                      struct resources *r, struct error *err)
+{
+    char *fields[5];
+    struct gres gres;
+    size_t n = 0;
+
+    while (n < 5 && (fields[n] = strsep(&line, "|")))
+        n++;
+    if (n < 5 || !partition_is(fields[0], partition))
+        return 0;
+    gres_parse(fields[4], strlen(fields[4]), type, &gres);
+    if (node_append(r, fields[1], err) < 0)
+        return -1;
+    r->nodes[r->n_nodes - 1].cpus = atoi(fields[2]);
+    return node_fill(&r->nodes[r->n_nodes - 1], strtoull(fields[3], NULL, 10) * MIB,
+                     &gres, err);
+}
+
+int slurm_resources_sinfo(char *text, const char *partition, const char *type,
+                          struct resources *out, struct error *err)
+{
+    struct resources r = {.what = what_text};
+    char *line;
+
+    snprintf(what_text, sizeof what_text, "%s%.40s",
+             partition ? "partition " : "the default partition",
+             partition ? partition : "");
+    while ((line = strsep(&text, "\n")))
+        if (sinfo_line(line, partition, type, &r, err) < 0) {
+            resources_clear(&r);
+            return -1;
+        }
+    *out = r;
+    return 0;
+}
+
+int slurm_resources_partition(const char *partition, const char *type,
+                              struct resources *out, struct error *err)
+{
+    char *show[] = {(char *)"sinfo", (char *)"--noheader", (char *)"--Node",
+                    (char *)"--format=%P|%N|%c|%m|%G", NULL};
+    char *text;
+    int rc;
+
+    if (slurm_tool_read(show, &text, err) < 0)
+        return -1;
+    rc = slurm_resources_sinfo(text, partition, type, out, err);
+    free(text);
+    return rc;
+}
+
+/* ---- This allocation --------------------------------------------------------------
+ */
+
 int slurm_resources(const struct scaling_config *scaling, struct resources *out,
                     struct error *err)
 {

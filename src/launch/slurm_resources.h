@@ -25,4 +25,15 @@ int slurm_resources_nodes(slurm_getenv *get, struct resources *out, struct error
 int slurm_resources_details(const char *text, const char *type, struct resources *out,
                             struct error *err);
 
+/*
+ * Outside an allocation: all nodes of a partition (NULL: the default one) as they are
+ * configured, free or not. What does not fit there never will, while salloc would wait
+ * for it. No nodes where the partition is not known. RAYTRAIN_ENOTSUP without Slurm.
+ */
+int slurm_resources_partition(const char *partition, const char *type,
+                              struct resources *out, struct error *err);
+/* Its answer: lines "PARTITION[*]|NODE|CPUS|MEMORY in MiB|GRES" of `sinfo`. */
+int slurm_resources_sinfo(char *text, const char *partition, const char *type,
+                          struct resources *out, struct error *err);
+
 #endif

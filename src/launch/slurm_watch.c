@@ -63,25 +63,27 @@ static int status_parse(const char *text)
     return signal_named(text) ? signal_named(text) : 1 << 8;
 }
 
-/* "0-3,7": the first task, and how many there are. */
-static int tasks_parse(const char *text, int *first)
+/* "0-3,7": the first task, and how many there are; 0 if that makes no sense. */
+static int tasks_parse(const char *text, int workers, int *first)
 {
     int n = 0;
     char *end;
 
     *first = -1;
-    while (*text) {
+    do {
         long from = strtol(text, &end, 10), to = from;
 
-        if (end == text || from < 0)
-            return n;
+        if (end == text)
+            return 0;
         if (*end == '-')
             to = strtol(end + 1, &end, 10);
+        if (from < 0 || to < from || to >= workers)
+            return 0;
         if (*first < 0)
             *first = (int)from;
-        n += to >= from ? (int)(to - from + 1) : 0;
-        text = *end == ',' ? end + 1 : end + strlen(end);
-    }
+        n += (int)(to - from + 1);
+        text = end + 1;
+    } while (*end == ',');
     return n;
 }
 
@@ -102,7 +104,7 @@ static void task_failed(struct step_watch *w, const char *host, int first, int s
 static void on_tasks_end(struct step_watch *w, const struct fields *f, const char *line)
 {
     const char *host = f->text[0], *how = f->text[2];
-    int first, n = tasks_parse(f->text[1], &first), status = w->next_status;
+    int first, n = tasks_parse(f->text[1], w->workers, &first), status = w->next_status;
 
     (void)line;
     w->next_status = -1;
@@ -290,7 +292,8 @@ void step_watch_line(struct step_watch *w, const char *line)
             lines[i].on(w, &f, line);
             return;
         }
-    snprintf(w->last, sizeof w->last, "%s", line);
+    if (*line)
+        snprintf(w->last, sizeof w->last, "%s", line);
 }
 
 /* ---- The end ----------------------------------------------------------------------

@@ -7,6 +7,8 @@
  *   --placement PACK|SPREAD|STRICT_PACK|STRICT_SPREAD
  *   --logs DIR        where logs go ("logs")
  *   --srun-args ARGS
+ *   --have NODES      place on these ("NAME:CPUS[:GPUS[:TYPE[:MEMORY in GiB]]] ...")
+ * instead of on what the launcher says there is
  *   --plan            print the plan and stop
  *   --command         print the command and stop
  *   --allocate        take an allocation first
@@ -36,30 +38,22 @@
 
 struct request {
     const char *launcher, *logs, *srun_args, *signal_when, *kill_when, *destroy_when;
-    const char *die_when;
+    const char *die_when, *have;
     bool plan, command, allocate;
     struct scaling_config scaling;
     char **argv;
 };
 
 static const struct option options[] = {
-    {"launcher", 1, NULL, 'l'},
-    {"workers", 1, NULL, 'n'},
-    {"cpus", 1, NULL, 'c'},
-    {"gpus", 1, NULL, 'g'},
-    {"type", 1, NULL, 't'},
-    {"memory", 1, NULL, 'm'},
-    {"placement", 1, NULL, 'p'},
-    {"logs", 1, NULL, 'L'},
-    {"srun-args", 1, NULL, 'a'},
-    {"plan", 0, NULL, 'P'},
-    {"command", 0, NULL, 'C'},
-    {"allocate", 0, NULL, 'A'},
-    {"signal-when", 1, NULL, 's'},
-    {"kill-when", 1, NULL, 'k'},
-    {"destroy-when", 1, NULL, 'd'},
-    {"die-when", 1, NULL, 'D'},
-    {NULL, 0, NULL, 0},
+    {"launcher", 1, NULL, 'l'},     {"workers", 1, NULL, 'n'},
+    {"cpus", 1, NULL, 'c'},         {"gpus", 1, NULL, 'g'},
+    {"type", 1, NULL, 't'},         {"memory", 1, NULL, 'm'},
+    {"placement", 1, NULL, 'p'},    {"logs", 1, NULL, 'L'},
+    {"srun-args", 1, NULL, 'a'},    {"plan", 0, NULL, 'P'},
+    {"command", 0, NULL, 'C'},      {"allocate", 0, NULL, 'A'},
+    {"signal-when", 1, NULL, 's'},  {"kill-when", 1, NULL, 'k'},
+    {"destroy-when", 1, NULL, 'd'}, {"die-when", 1, NULL, 'D'},
+    {"have", 1, NULL, 'H'},         {NULL, 0, NULL, 0},
 };
 
 static int complain(const struct error *err)
@@ -141,6 +135,9 @@ static void request_parse(int argc, char *argv[], struct request *r)
         case 'D':
             r->die_when = optarg;
             break;
+        case 'H':
+            r->have = optarg;
+            break;
         default:
             exit(2);
         }
@@ -149,6 +146,33 @@ static void request_parse(int argc, char *argv[], struct request *r)
     r->argv = argv + optind;
     if (!*r->argv)
         exit(2);
+}
+
+static char *field_copy(const char *field)
+{
+    return field && *field ? strdup(field) : NULL;
+}
+
+static void have_parse(const char *text, struct resources *have)
+{
+    char *copy = strdup(text), *rest = copy, *word;
+
+    have->what = "the test";
+    have->nodes = calloc(strlen(text) + 1, sizeof *have->nodes);
+    if (!copy || !have->nodes)
+        exit(1);
+    while ((word = strsep(&rest, " "))) {
+        struct node_resources *n = &have->nodes[have->n_nodes++];
+        const char *name = strsep(&word, ":"), *cpus = strsep(&word, ":");
+        const char *gpus = strsep(&word, ":"), *type = strsep(&word, ":");
+
+        n->name = field_copy(name);
+        n->cpus = cpus ? atoi(cpus) : 0;
+        n->gpus = gpus ? atoi(gpus) : 0;
+        n->gpu_type = field_copy(type);
+        n->memory = word ? (uint64_t)atoi(word) << 30 : 0;
+    }
+    free(copy);
 }
 
 static void plan_print(const struct placement *plan)
@@ -233,7 +257,9 @@ static int request_run(const struct launcher_ops *ops, struct request *r)
     char *logs = NULL;
     int status;
 
-    if (ops->resources(&r->scaling, &have, &err) < 0)
+    if (r->have)
+        have_parse(r->have, &have);
+    else if (ops->resources(&r->scaling, &have, &err) < 0)
         return complain(&err);
     if (placement_plan(&r->scaling, &have, &plan, &err) < 0) {
         resources_clear(&have);

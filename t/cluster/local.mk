@@ -3,3 +3,6 @@ EXTRA_DIST += t/cluster/cluster t/cluster/hub t/cluster/node t/cluster/cluster.s
 
 dist_check_SCRIPTS += t/0050-cluster.t
 TESTS += t/0050-cluster.t
+
+dist_check_SCRIPTS += t/0410-slurm-placement.t t/0411-slurm-steps.t
+TESTS += t/0410-slurm-placement.t t/0411-slurm-steps.t

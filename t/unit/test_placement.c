@@ -210,13 +210,54 @@ static void many_shapes(void **state)
     resources_clear(&have);
 }
 
-int main(void)
+/* ---- The same rows for the real thing ---------------------------------------------
+ */
+
+static const char *const strategy_names[] = {
+    [PLACEMENT_PACK] = "PACK",
+    [PLACEMENT_SPREAD] = "SPREAD",
+    [PLACEMENT_STRICT_PACK] = "STRICT_PACK",
+    [PLACEMENT_STRICT_SPREAD] = "STRICT_SPREAD",
+};
+
+/* Nodes a, b, c, d are n1 .. n4 of the test cluster. */
+static void names_print(const char *text)
+{
+    for (const char *p = text; *p; p++)
+        if (*p >= 'a' && *p <= 'd' && (p == text || p[-1] == ' '))
+            printf("n%d", *p - 'a' + 1);
+        else
+            putchar(*p);
+}
+
+/* "NODES|launch_run's options|PLAN" for each row that a cluster can be asked. */
+static int rows_print(void)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct scaling_config *w = &rows[i].want;
+
+        if (!rows[i].plan || rows[i].share > 0 || w->accelerator_type)
+            continue;
+        names_print(rows[i].nodes);
+        printf("|--workers %d --cpus %d --gpus %d --memory %llu --placement %s|",
+               w->num_workers, w->cpus_per_worker, w->gpus_per_worker,
+               (unsigned long long)w->memory_per_worker,
+               strategy_names[w->placement_strategy]);
+        names_print(rows[i].plan);
+        putchar('\n');
+    }
+    return 0;
+}
+
+int main(int argc, char *argv[])
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table),
         cmocka_unit_test(many_shapes),
     };
 
+    if (argc == 2 && strcmp(argv[1], "--rows") == 0)
+        return rows_print();
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,67 @@
+#!/bin/sh
+
+test_description='What placement plans is what a real step does, row by row of its table'
+
+SETUP_WITHOUT_STAGE=1
+CLUSTER_CPUS=8
+CLUSTER_MEMORY=40000
+export CLUSTER_CPUS CLUSTER_MEMORY
+. "$(dirname "$0")/cluster/cluster.sh"
+. "$(dirname "$0")/setup.sh"
+
+in_job () {
+	salloc -Q -N4 --exclusive --gpus-per-node=4 "$@"
+}
+
+# "n1*2 n2*1" as a line for each rank: 0 n1, 1 n1, 2 n2
+plan_expand () {
+	rank=0
+	for node in $1; do
+		for k in $(seq "${node#*\*}"); do
+			echo "$rank ${node%\**}"
+			rank=$((rank + 1))
+		done
+	done
+}
+
+# gpus_apart N: in lines "RANK NODE GPU,GPU", each worker has N, and none is another's
+gpus_apart () {
+	awk -v n="$1" '
+		{
+			if (split($3, gpu, ",") != (n > 0 ? n : 0) && !(n == 0 && NF == 2))
+				bad = 1
+			for (i in gpu)
+				if (taken[$2, gpu[i]]++)
+					bad = 1
+		}
+		END { exit bad }'
+}
+
+cat >worker.sh <<'EOF'
+echo "$SLURM_PROCID $(hostname) $CUDA_VISIBLE_DEVICES"
+EOF
+
+"$builddir/t/unit/test_placement" --rows >rows
+
+test_expect_success 'there are rows' '
+	test $(wc -l <rows) -gt 20
+'
+
+while IFS='|' read -r nodes options plan; do
+	test_expect_success "$nodes, $options: $plan" '
+		rm -rf logs &&
+		in_job "$check/launch_run" --have "$nodes" $options sh worker.sh >said </dev/null &&
+		echo "plan $plan" >expected && head -n1 said >actual && test_cmp expected actual &&
+		plan_expand "$plan" >expected &&
+		sort -n logs/rank-*.out >all && cut -d" " -f1,2 all >actual &&
+		test_cmp expected actual &&
+		gpus=${options#*--gpus } &&
+		gpus_apart "${gpus%% *}" <all
+	'
+done <rows
+
+test_expect_success 'nothing is left' '
+	cluster clean
+'
+
+test_done

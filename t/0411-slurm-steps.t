@@ -1,0 +1,346 @@
+#!/bin/sh
+
+test_description='Steps of the Slurm launcher: how they end, and that nothing is left'
+
+SETUP_WITHOUT_STAGE=1
+. "$(dirname "$0")/cluster/cluster.sh"
+. "$(dirname "$0")/setup.sh"
+
+in_job () {
+	salloc -Q -N4 --exclusive --gpus-per-node=4 "$@"
+}
+run="$check/launch_run"
+test -x "$run" || { echo "Bail out! no $run: run make check"; exit 1; }
+
+wait_for () {
+	for try in $(seq 500); do
+		"$@" && return
+		sleep 0.02
+	done
+	echo >&2 "waited in vain: $*"
+	return 1
+}
+lines_are () {
+	test "$(cat logs/*.out 2>/dev/null | wc -l)" -eq "$1"
+}
+outcome () {
+	echo "$1" >expected &&
+	grep ^outcome said >actual &&
+	test_cmp expected actual
+}
+
+# Works until it is told to stop; a request to end (SIGTERM) is not enough.
+cat >work.sh <<'EOF'
+trap '' TERM
+trap 'exit 75' USR1
+echo up
+while :; do sleep 0.05; done
+EOF
+# Rank 2 ends as it is told once all are up, the others go on.
+cat >end.sh <<'EOF'
+trap '' TERM
+>"up.$SLURM_PROCID"
+until test -e up.0 && test -e up.1 && test -e up.2 && test -e up.3; do sleep 0.05; done
+test "$SLURM_PROCID" = 2 && eval "$1"
+while :; do sleep 0.05; done
+EOF
+cat >where.sh <<'EOF'
+echo "$SLURM_PROCID $(hostname) c$SLURM_CPUS_PER_TASK g$CUDA_VISIBLE_DEVICES"
+EOF
+
+test_expect_success 'all workers finish' '
+	in_job "$run" --workers 4 --logs logs sh -c "echo hello; echo oops >&2" >said &&
+	outcome "outcome failed=0 launch_failed=0 rank=-1 host= exit=0 signal=0 stopped=0" &&
+	lines_are 4 &&
+	echo oops >expected && test_cmp expected logs/rank-00003.err &&
+	cluster clean
+'
+
+test_expect_success 'a worker that exits with 3 is named, the others are ended at once' '
+	rm -rf logs up.* &&
+	expect_status 1 in_job "$run" --workers 4 --placement SPREAD sh end.sh "exit 3" >said &&
+	outcome "outcome failed=1 launch_failed=0 rank=2 host=n3 exit=3 signal=0 stopped=0" &&
+	cluster clean
+'
+
+test_expect_success 'so is one that is killed' '
+	rm -rf logs up.* &&
+	expect_status 1 in_job "$run" --workers 4 sh end.sh "kill -9 \$\$" >said &&
+	outcome "outcome failed=1 launch_failed=0 rank=2 host=n1 exit=0 signal=9 stopped=0" &&
+	cluster clean
+'
+
+test_expect_success 'and one that crashes' '
+	rm -rf logs up.* &&
+	expect_status 1 in_job "$run" --workers 4 sh end.sh "kill -SEGV \$\$" >said &&
+	outcome "outcome failed=1 launch_failed=0 rank=2 host=n1 exit=0 signal=11 stopped=0" &&
+	cluster clean
+'
+
+test_expect_success 'the next step in the same job starts after a failed one' '
+	rm -rf logs up.* &&
+	cat >twice.sh <<-\EOF &&
+	"$1" --workers 16 --logs first sh -c "exit 1" &&
+		exit 1
+	exec "$1" --workers 16 --logs second true
+	EOF
+	in_job sh twice.sh "$run" >said &&
+	test $(grep -c "outcome failed=0" said) -eq 1
+'
+
+test_expect_success 'two runs share the nodes of a job' '
+	rm -rf logs &&
+	cat >both.sh <<-\EOF &&
+	"$1" --workers 2 --gpus 1 --logs one --signal-when go sh work.sh >one.said &
+	until test "$(cat one/*.out 2>/dev/null | wc -l)" -eq 2; do sleep 0.02; done
+	"$1" --workers 2 --gpus 1 --logs two true >two.said || exit 1
+	>go
+	wait $!
+	test $? -eq 75
+	EOF
+	salloc -Q -N1 --exclusive --gpus-per-node=4 sh both.sh "$run" &&
+	cluster clean
+'
+
+test_expect_success 'a stop request reaches every worker' '
+	rm -rf logs go &&
+	{ in_job "$run" --workers 5 --signal-when go sh work.sh >said & } && pid=$! &&
+	wait_for lines_are 5 && >go &&
+	expect_status 75 wait $pid &&
+	outcome "outcome failed=0 launch_failed=0 rank=-1 host= exit=0 signal=0 stopped=1" &&
+	cluster clean
+'
+
+test_expect_success 'one that comes before the workers are up is not lost' '
+	rm -rf logs &&
+	cat >patient.sh <<-\EOF &&
+	trap "exit 75" USR1
+	while :; do sleep 0.05; done
+	EOF
+	>go && test_might_fail in_job "$run" --workers 2 --signal-when go sh patient.sh >said &&
+	grep "^outcome" said &&
+	cluster clean
+'
+
+test_expect_success 'kill ends all' '
+	rm -rf logs go &&
+	{ in_job "$run" --workers 5 --kill-when go sh work.sh >said & } && pid=$! &&
+	wait_for lines_are 5 && >go &&
+	expect_status 1 wait $pid &&
+	outcome "outcome failed=1 launch_failed=0 rank=-1 host= exit=0 signal=0 stopped=0" &&
+	cluster clean
+'
+
+test_expect_success 'so does destroy' '
+	rm -rf logs go &&
+	{ in_job "$run" --workers 5 --destroy-when go sh work.sh >said & } && pid=$! &&
+	wait_for lines_are 5 && >go &&
+	wait $pid &&
+	grep destroyed said &&
+	cluster clean
+'
+
+test_expect_success 'and both do when the step is only just being made' '
+	rm -rf logs && >go &&
+	expect_status 1 in_job "$run" --workers 5 --kill-when go sh work.sh >said &&
+	cluster clean &&
+	in_job "$run" --workers 5 --destroy-when go sh work.sh >said &&
+	cluster clean
+'
+
+test_expect_success 'nothing outlives a launcher that was killed' '
+	rm -rf logs go &&
+	cat >survive.sh <<-\EOF &&
+	"$1" --workers 5 --die-when go sh work.sh
+	for try in $(seq 500); do
+		test -z "$(squeue -h -s -o %i)$("$2" ps)" && exit
+		sleep 0.02
+	done
+	"$2" ps
+	exit 1
+	EOF
+	{ in_job sh survive.sh "$run" "$srcdir/t/cluster/cluster" >said & } && pid=$! &&
+	wait_for lines_are 5 && >go &&
+	wait $pid &&
+	cluster clean
+'
+
+test_expect_success 'nor an srun that was killed' '
+	rm -rf logs &&
+	{ in_job "$run" --workers 5 sh work.sh >said & } && pid=$! &&
+	wait_for lines_are 5 &&
+	kill -9 $(pgrep -x srun) &&
+	expect_status 1 wait $pid &&
+	grep "^detail srun was killed by signal 9" said &&
+	cluster clean
+'
+
+test_expect_success 'a cancelled step names nobody' '
+	rm -rf logs &&
+	{ in_job "$run" --workers 5 sh -c "echo up; sleep 1000" >said & } && pid=$! &&
+	wait_for lines_are 5 &&
+	scancel $(squeue -h -s -o %i) &&
+	expect_status 1 wait $pid &&
+	grep "rank=-1 " said && grep "the step was ended as a whole" said &&
+	cluster clean
+'
+
+test_expect_success 'a command that does not exist' '
+	rm -rf logs &&
+	expect_status 1 in_job "$run" --workers 2 /nonexistent/worker >said &&
+	grep "failed=1" said &&
+	grep "/nonexistent/worker: No such file" logs/rank-00000.err &&
+	cluster clean
+'
+
+test_expect_success 'words that srun does not know' '
+	expect_status 1 in_job "$run" --workers 2 --srun-args "--bogus" true >said &&
+	grep "launch_failed=1" said && grep "unrecognized option .--bogus" said
+'
+
+test_expect_success 'the words of the user come last' '
+	rm -rf logs &&
+	in_job "$run" --workers 2 --cpus 2 --srun-args "--cpus-per-task=1 --comment='"'a b'"'" \
+		sh where.sh >said &&
+	echo "1 n1 c1 g" >expected && test_cmp expected logs/rank-00001.out
+'
+
+test_expect_success 'what an enclosing job says does not change the step' '
+	rm -rf logs &&
+	cat >hostile.sh <<-\EOF &&
+	export SLURM_NTASKS=16 SLURM_NPROCS=16 SLURM_NNODES=4 SLURM_NTASKS_PER_NODE=1
+	export SLURM_DISTRIBUTION=cyclic SLURM_CPUS_PER_TASK=4 SRUN_CPUS_PER_TASK=4
+	export SLURM_GPUS_PER_NODE=4 SLURM_GPUS=16 SLURM_GRES=gpu:4 SLURM_MEM_PER_CPU=1999
+	export SLURM_EXCLUSIVE=1 SLURM_OVERLAP=1 SLURM_LABELIO=1 SLURM_WAIT=1 SLURM_DEBUG=0
+	export SLURM_STDOUTMODE=/nonexistent/x SLURM_IMMEDIATE=1 SLURM_KILL_BAD_EXIT=1
+	export SLURM_MPI_TYPE=none SLURM_HINT=nomultithread SLURM_STEP_ID=7 SLURM_STEPID=7
+	export SLURM_EXPORT_ENV=NONE SRUN_DEBUG=0 PMIX_RANK=9 PMIX_NAMESPACE=x KEPT=yes
+	echo n4 >hosts && export SLURM_HOSTFILE=$PWD/hosts
+	exec "$@"
+	EOF
+	in_job sh hostile.sh "$run" --workers 5 --gpus 1 \
+		sh -c "echo \$SLURM_PROCID \$(hostname) g\$CUDA_VISIBLE_DEVICES \$KEPT" >said &&
+	cat >expected <<-\EOF &&
+	0 n1 g0 yes
+	1 n1 g1 yes
+	2 n1 g2 yes
+	3 n1 g3 yes
+	4 n2 g0 yes
+	EOF
+	cat logs/rank-*.out >actual && test_cmp expected actual &&
+	cluster clean
+'
+
+test_expect_success 'workers without GPUs see none' '
+	rm -rf logs &&
+	in_job "$run" --workers 1 sh where.sh >said &&
+	echo "0 n1 c1 g" >expected && test_cmp expected logs/rank-00000.out
+'
+
+test_expect_success 'too many workers are refused before anything starts' '
+	rm -rf logs &&
+	expect_status 4 in_job "$run" --workers 17 true 2>said &&
+	grep "17 workers do not fit in allocation [0-9]*: there is room for 16" said &&
+	test_path_is_missing logs
+'
+
+test_expect_success 'too many GPUs' '
+	expect_status 4 in_job "$run" --workers 2 --gpus 5 true 2>said &&
+	grep "each worker asks for 1 CPU, 5 GPUs" said &&
+	grep "n\[1-4\]: 4 CPUs, 4 GPUs of type fake" said
+'
+
+test_expect_success 'too much memory' '
+	expect_status 4 in_job "$run" --workers 2 --memory 3G true 2>said &&
+	grep "bounded by the memory" said
+'
+
+test_expect_success 'GPUs of a type' '
+	in_job "$run" --workers 2 --gpus 1 --type fake true >said &&
+	expect_status 4 in_job "$run" --workers 2 --gpus 1 --type a100 true 2>said &&
+	grep "1 GPU of type a100" said
+'
+
+test_expect_success 'a step that has to wait for another one says so, and can be killed' '
+	rm -rf logs go &&
+	cat >busy.sh <<-\EOF &&
+	unset SLURM_GPUS_PER_NODE
+	srun -N4 -n16 --mem=0 --gres=none sh -c "echo up; sleep 1000" >holder.out &
+	until test "$(wc -l <holder.out)" -eq 16; do sleep 0.02; done
+	"$1" --workers 2 --srun-args=--immediate=1 true >refused
+	"$1" --workers 2 --kill-when go true &
+	>go
+	wait $!
+	status=$?
+	kill -9 %1
+	exit $status
+	EOF
+	>holder.out &&
+	expect_status 1 in_job bash busy.sh "$run" >said &&
+	grep "failed=1" said &&
+	grep "another step holds CPUs, GPUs or memory of allocation" refused &&
+	cluster clean
+'
+
+test_expect_success 'outside an allocation there is nothing' '
+	expect_status 3 "$run" --workers 2 true 2>said &&
+	grep "no Slurm allocation here" said
+'
+
+test_expect_success 'an allocation is taken, and given back' '
+	rm -rf logs &&
+	"$run" --allocate --workers 6 --gpus 2 sh where.sh >said 2>chatter &&
+	head -n1 said >actual && echo "plan n1*2 n2*2 n3*2" >expected &&
+	test_cmp expected actual &&
+	cat >expected <<-\EOF &&
+	0 n1 c1 g0,1
+	1 n1 c1 g2,3
+	2 n2 c1 g0,1
+	3 n2 c1 g2,3
+	4 n3 c1 g0,1
+	5 n3 c1 g2,3
+	EOF
+	cat logs/rank-*.out >actual && test_cmp expected actual &&
+	cluster clean
+'
+
+test_expect_success 'its status is that of the workers' '
+	expect_status 75 "$run" --allocate --workers 2 sh -c "exit 75" >said &&
+	cluster clean
+'
+
+test_expect_success 'what can never fit is refused, not pending' '
+	expect_status 4 "$run" --allocate --workers 99 true 2>said &&
+	grep "99 workers do not fit in the default partition: there is room for 16" said &&
+	expect_status 4 "$run" --allocate --workers 1 --gpus 5 true 2>said &&
+	grep "bounded by the GPUs" said &&
+	test -z "$(squeue -h)"
+'
+
+test_expect_success 'salloc is killed: the run ends and the allocation is given back' '
+	rm -rf logs &&
+	{ "$run" --allocate --workers 2 sh work.sh >said 2>chatter & } && pid=$! &&
+	wait_for lines_are 2 &&
+	kill -9 $pid &&
+	cluster clean
+'
+
+test_expect_success 'salloc and the run in it are killed' '
+	rm -rf logs &&
+	{ "$run" --allocate --workers 2 sh work.sh >said 2>chatter & } && pid=$! &&
+	wait_for lines_are 2 &&
+	kill -9 $(pgrep -P $pid) $pid &&
+	cluster clean
+'
+
+test_expect_success 'a node that does not see the logs is named, with the path' '
+	rm -rf logs && mkdir logs &&
+	cluster hide n2 "$PWD/logs" &&
+	cluster hide n3 "$PWD" &&
+	expect_status 1 in_job "$run" --workers 4 --placement SPREAD true >said &&
+	grep "launch_failed=1 rank=2 host=n3" said &&
+	grep "node n3 cannot write the log files in $PWD/logs" said &&
+	cluster clean
+'
+
+test_done

@@ -1,0 +1,738 @@
+#include "config.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "launch/slurm_command.h"
+#include "launch/slurm_resources.h"
+#include "launch/slurm_watch.h"
+#include "util/argv.h"
+
+#define MIB      (1024ull * 1024)
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* ---- The step's command line ------------------------------------------------------
+ */
+
+#define HEAD                                                                           \
+    "srun --mpi=pmix --verbose --kill-on-bad-exit=0 --export=ALL --wait=0 "            \
+    "--immediate=30 --job-name=run "
+#define LOGS(dir, name)                                                                \
+    "--input=/dev/null --output=" dir "/" name ".out --error=" dir "/" name ".err "
+
+static const struct command_row {
+    int line, cpus, gpus;
+    uint64_t memory;
+    const char *type;
+    struct placed_node nodes[4];
+    const char *dir, *srun_args, *expected; /* NULL: refused */
+} command_rows[] = {
+#define N(name, tasks)                                                                 \
+    {                                                                                  \
+        (char *)(name), (tasks)                                                        \
+    }
+    {__LINE__,
+     1,
+     0,
+     0,
+     NULL,
+     {N("n1", 2)},
+     "/l",
+     NULL,
+     HEAD "--ntasks=2 --nodes=1 --nodelist=n1 --ntasks-per-node=2 --distribution=block "
+          "--exact --cpus-per-task=1 --mem=0 --gres=none " LOGS("/l", "rank-%5t") "/w"},
+    {__LINE__,
+     2,
+     1,
+     0,
+     NULL,
+     {N("n1", 4), N("n2", 4), N("n4", 4)},
+     "/l",
+     NULL,
+     HEAD
+     "--ntasks=12 --nodes=3 '--nodelist=n[1-2,4]' --ntasks-per-node=4 "
+     "--distribution=block --exact --cpus-per-task=2 --mem=0 --gpus-per-task=1 " LOGS(
+         "/l", "rank-%5t") "/w"},
+    {__LINE__,
+     1,
+     2,
+     0,
+     "a100",
+     {N("n1", 3), N("n3", 1)},
+     "/l",
+     NULL,
+     HEAD "--ntasks=4 --nodes=2 --nodelist=n1,n1,n1,n3 --distribution=arbitrary "
+          "--exact --cpus-per-task=1 --mem=0 --gpus-per-task=a100:2 " LOGS(
+              "/l", "rank-%5t") "/w"},
+    {__LINE__,
+     3,
+     0,
+     1000 * MIB,
+     NULL,
+     {N("n1", 1)},
+     "/l",
+     NULL,
+     HEAD "--ntasks=1 --nodes=1 --nodelist=n1 --ntasks-per-node=1 --distribution=block "
+          "--exact --cpus-per-task=3 --mem-per-cpu=334M --gres=none " LOGS(
+              "/l", "rank-%5t") "/w"},
+    {__LINE__,
+     1,
+     0,
+     1,
+     NULL,
+     {N("n1", 1)},
+     "/l",
+     NULL,
+     HEAD "--ntasks=1 --nodes=1 --nodelist=n1 --ntasks-per-node=1 --distribution=block "
+          "--exact --cpus-per-task=1 --mem-per-cpu=1M --gres=none " LOGS(
+              "/l", "rank-%5t") "/w"},
+    /* one log a rank up to 256, above one a node */
+    {__LINE__,
+     1,
+     0,
+     0,
+     NULL,
+     {N("n1", 256)},
+     "/l",
+     NULL,
+     HEAD "--ntasks=256 --nodes=1 --nodelist=n1 --ntasks-per-node=256 "
+          "--distribution=block --exact --cpus-per-task=1 --mem=0 --gres=none " LOGS(
+              "/l", "rank-%5t") "/w"},
+    {__LINE__,
+     1,
+     0,
+     0,
+     NULL,
+     {N("n1", 257)},
+     "/l",
+     NULL,
+     HEAD "--ntasks=257 --nodes=1 --nodelist=n1 --ntasks-per-node=257 "
+          "--distribution=block --exact --cpus-per-task=1 --mem=0 --gres=none " LOGS(
+              "/l", "node-%N") "/w"},
+    /* the user's words come last, split without a shell */
+    {__LINE__,
+     1,
+     0,
+     0,
+     NULL,
+     {N("n1", 1)},
+     "/l",
+     "--overlap  --comment='a b' $X;y",
+     HEAD "--ntasks=1 --nodes=1 --nodelist=n1 --ntasks-per-node=1 --distribution=block "
+          "--exact --cpus-per-task=1 --mem=0 --gres=none " LOGS(
+              "/l", "rank-%5t") "--overlap '--comment=a b' '$X;y' /w"},
+    {__LINE__, 1, 0, 0, NULL, {N("n1", 1)}, "/l", "--comment='a", NULL},
+    /* Slurm's own signs in a file name */
+    {__LINE__,
+     1,
+     0,
+     0,
+     NULL,
+     {N("n1", 1)},
+     "/50%/a b",
+     NULL,
+     HEAD "--ntasks=1 --nodes=1 --nodelist=n1 --ntasks-per-node=1 --distribution=block "
+          "--exact --cpus-per-task=1 --mem=0 --gres=none --input=/dev/null "
+          "'--output=/50%%/a b/rank-%5t.out' '--error=/50%%/a b/rank-%5t.err' /w"},
+    {__LINE__, 1, 0, 0, NULL, {N("n1", 1)}, "/a\\b", NULL, NULL},
+};
+
+static void command_check(const struct command_row *row)
+{
+    char *worker[] = {(char *)"/w", NULL}, **argv = NULL, *text;
+    struct scaling_config scaling = {.accelerator_type = (char *)row->type};
+    struct placement plan = {.nodes = (struct placed_node *)row->nodes,
+                             .cpus_per_worker = row->cpus,
+                             .gpus_per_worker = row->gpus,
+                             .memory_per_worker = row->memory};
+    struct launch_spec spec = {.plan = &plan,
+                               .argv = worker,
+                               .log_dir = row->dir,
+                               .job_name = "run",
+                               .srun_args = row->srun_args,
+                               .scaling = &scaling};
+    struct error err;
+
+    while (plan.n_nodes < COUNT(row->nodes) && row->nodes[plan.n_nodes].name)
+        plan.workers += row->nodes[plan.n_nodes++].tasks;
+    if (!row->expected) {
+        assert_int_equal(slurm_step_argv(&spec, &argv, &err), -1);
+        assert_null(argv);
+        assert_int_equal(error_exit_status(err.code), row->srun_args ? 2 : 3);
+        return;
+    }
+    assert_int_equal(slurm_step_argv(&spec, &argv, &err), 0);
+    assert_int_equal(argv_join(argv, &text, &err), 0);
+    if (strcmp(text, row->expected) != 0)
+        fail_msg("line %d:\n got %s\nwant %s", row->line, text, row->expected);
+    free(text);
+    argv_free(argv);
+}
+
+static void step_commands(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(command_rows); i++)
+        command_check(&command_rows[i]);
+}
+
+static const struct {
+    struct scaling_config scaling;
+    const char *expected;
+} allocate_rows[] = {
+    {{.num_workers = 4, .cpus_per_worker = 1},
+     "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=4 --use-min-nodes "
+     "--cpus-per-task=1 raytrain-run x"},
+    {{.num_workers = 2,
+      .cpus_per_worker = 4,
+      .gpus_per_worker = 2,
+      .accelerator_type = (char *)"a100",
+      .memory_per_worker = 1024 * MIB,
+      .placement_strategy = PLACEMENT_STRICT_SPREAD},
+     "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=2 "
+     "--ntasks-per-node=1 "
+     "--cpus-per-task=4 --mem-per-cpu=256M --gpus-per-task=a100:2 raytrain-run x"},
+    {{.num_workers = 2,
+      .cpus_per_worker = 1,
+      .placement_strategy = PLACEMENT_STRICT_PACK},
+     "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=2 --nodes=1 "
+     "--cpus-per-task=1 raytrain-run x"},
+    {{.num_workers = 2, .cpus_per_worker = 1, .placement_strategy = PLACEMENT_SPREAD},
+     "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=2 --spread-job "
+     "--cpus-per-task=1 raytrain-run x"},
+};
+
+static void allocate_commands(void **state)
+{
+    char *command[] = {(char *)"raytrain-run", (char *)"x", NULL};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(allocate_rows); i++) {
+        char **argv, *text;
+
+        assert_int_equal(
+            slurm_allocate_argv(&allocate_rows[i].scaling, "run", command, &argv, NULL),
+            0);
+        assert_int_equal(argv_join(argv, &text, NULL), 0);
+        assert_string_equal(text, allocate_rows[i].expected);
+        free(text);
+        argv_free(argv);
+    }
+}
+
+/* ---- Its environment --------------------------------------------------------------
+ */
+
+static void hostile_environment(void **state)
+{
+    static const char *const env[] = {
+        "PATH=/bin",
+        "SLURM_JOB_ID=7",
+        "SLURM_JOBID=7",
+        "SLURM_NTASKS=99",
+        "SLURM_NPROCS=99",
+        "SLURM_DISTRIBUTION=cyclic",
+        "SLURM_HOSTFILE=/tmp/x",
+        "SLURM_GPUS_PER_NODE=4",
+        "SLURM_CONF=/etc/x",
+        "SLURM_CONFIG=/etc/x",
+        "SRUN_CPUS_PER_TASK=3",
+        "SLURM_OVERLAP=1",
+        "SLURM_EXCLUSIVE=1",
+        "SLURM_KILL_BAD_EXIT=1",
+        "SLURM_WAIT=1",
+        "SLURM_STEP_ID=3",
+        "SLURM_MPI_TYPE=none",
+        "SLURM_MEM_PER_NODE=10",
+        "SLURM_TASKS_PER_NODE=1",
+        "PMIX_RANK=3",
+        "PMIX_NAMESPACE=x",
+        "PMI_FD=3",
+        "SBATCH_EXCLUSIVE=1",
+        "SALLOC_GRES=gpu:1",
+        "SLURM_ARRAY_TASK_ID=4",
+        "SLURM_PMIX_TIMEOUT=9",
+        "SLURM_SUBMIT_DIR=/here",
+        "SLURM_RESTART_COUNT=1",
+        "SLURM_SPANK__SLURM_SPANK_OPTION_x=1",
+        "SLURMX=1",
+        "NCCL_DEBUG=INFO",
+        "UCX_TLS=tcp",
+        "OMP_NUM_THREADS=2",
+        "PMIXX=1",
+        NULL,
+    };
+    char **out = NULL, *text;
+
+    (void)state;
+    assert_int_equal(slurm_step_env((char *const *)env, &out, NULL), 0);
+    assert_int_equal(argv_join(out, &text, NULL), 0);
+    assert_string_equal(
+        text, "PATH=/bin SLURM_JOB_ID=7 SLURM_JOBID=7 SLURM_CONF=/etc/x "
+              "SLURM_ARRAY_TASK_ID=4 SLURM_PMIX_TIMEOUT=9 SLURM_SUBMIT_DIR=/here "
+              "SLURM_RESTART_COUNT=1 SLURM_SPANK__SLURM_SPANK_OPTION_x=1 SLURMX=1 "
+              "NCCL_DEBUG=INFO UCX_TLS=tcp OMP_NUM_THREADS=2 PMIXX=1");
+    free(text);
+    argv_free(out);
+}
+
+/* ---- What there is ----------------------------------------------------------------
+ */
+
+static const char *fake_id, *fake_nodes, *fake_cpus;
+
+static char *fake_getenv(const char *name)
+{
+    const char *value = strcmp(name, "SLURM_JOB_ID") == 0         ? fake_id
+                        : strcmp(name, "SLURM_JOB_NODELIST") == 0 ? fake_nodes
+                                                                  : fake_cpus;
+
+    return (char *)value;
+}
+
+static void resources_print(const struct resources *r, char *text, size_t size)
+{
+    size_t used = 0;
+
+    *text = '\0';
+    for (size_t i = 0; i < r->n_nodes; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s:%d:%d:%s:%llu",
+                                 i ? " " : "", r->nodes[i].name, r->nodes[i].cpus,
+                                 r->nodes[i].gpus,
+                                 r->nodes[i].gpu_type ? r->nodes[i].gpu_type : "",
+                                 (unsigned long long)(r->nodes[i].memory / MIB));
+}
+
+static const struct {
+    const char *id, *nodes, *cpus, *expected; /* NULL: refused */
+} node_rows[] = {
+    {"7", "n[1-4]", "4(x3),2", "n1:4:0::0 n2:4:0::0 n3:4:0::0 n4:2:0::0"},
+    {"7", "n1", "64", "n1:64:0::0"},
+    {"7", "a,b[01-02]", "1,2(x2)", "a:1:0::0 b01:2:0::0 b02:2:0::0"},
+    {NULL, "n1", "4", NULL},
+    {"", "n1", "4", NULL},
+    {"7", NULL, "4", NULL},
+    {"7", "n[1-", "4", NULL},
+    {"7", "n1", NULL, NULL},
+    {"7", "n1", "", NULL},
+    {"7", "n[1-2]", "4", NULL},
+    {"7", "n[1-2]", "4(x3)", NULL},
+    {"7", "n[1-2]", "4(x2),1", NULL},
+    {"7", "n[1-2]", "4(x-2)", NULL},
+    {"7", "n[1-2]", "4(x99999999999999)", NULL},
+    {"7", "n[1-2]", "4(2)", NULL},
+    {"7", "n[1-2]", "4 4", NULL},
+    {"7", "n1", "-4", NULL},
+    {"7", "n1", "99999999999", NULL},
+    {"7", "n1", "x", NULL},
+};
+
+static void allocation_nodes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(node_rows); i++) {
+        struct resources r = {0};
+        struct error err;
+        char text[512];
+        int rc;
+
+        fake_id = node_rows[i].id;
+        fake_nodes = node_rows[i].nodes;
+        fake_cpus = node_rows[i].cpus;
+        rc = slurm_resources_nodes(fake_getenv, &r, &err);
+        assert_int_equal(rc, node_rows[i].expected ? 0 : -1);
+        if (rc < 0)
+            continue;
+        resources_print(&r, text, sizeof text);
+        assert_string_equal(text, node_rows[i].expected);
+        assert_string_equal(r.what, "allocation 7");
+        resources_clear(&r);
+    }
+}
+
+static const struct {
+    const char *show, *type, *expected; /* of nodes n1 and n2 with 4 CPUs each */
+} detail_rows[] = {
+    {"JobId=7 NodeList=n[1-2] JOB_GRES=gpu:fake:8   Nodes=n[1-2] CPU_IDs=0-3 Mem=2000 "
+     "GRES=gpu:fake:4(IDX:0-3) MinCPUsNode=1\n",
+     NULL, "n1:4:4:fake:2000 n2:4:4:fake:2000"},
+    {"JobId=7   Nodes=n1 CPU_IDs=0-3 Mem=1200 GRES=gpu:fake:4(IDX:0-3)   Nodes=n2 "
+     "CPU_IDs=0-1 Mem=600 GRES=gpu:fake:2(IDX:0-1) MinCPUsNode=1",
+     NULL, "n1:4:4:fake:1200 n2:4:2:fake:600"},
+    {"JobId=7   Nodes=n[1-2] CPU_IDs=0-3 Mem=0 GRES= MinCPUsNode=1", NULL,
+     "n1:4:0::0 n2:4:0::0"},
+    {"JobId=7   Nodes=n1 CPU_IDs=0-3 Mem=1 GRES=gpu:3(IDX:0-2) X=1", NULL,
+     "n1:4:3::1 n2:4:0::0"},
+    /* two types on a node */
+    {"J=7   Nodes=n1 Mem=1 GRES=gpu:a100:2(IDX:0,3),gpu:v100:1(IDX:1),shard:8", NULL,
+     "n1:4:3::1 n2:4:0::0"},
+    {"J=7   Nodes=n1 Mem=1 GRES=gpu:a100:2(IDX:0,3),gpu:v100:1(IDX:1)", "v100",
+     "n1:4:1:v100:1 n2:4:0::0"},
+    {"J=7   Nodes=n1 Mem=1 GRES=gpu:a100:2(IDX:0,3),gpu:v100:1(IDX:1)", "A100",
+     "n1:4:2:a100:1 n2:4:0::0"},
+    {"J=7   Nodes=n1 Mem=1 GRES=gpu:a100:2(IDX:0,3),gpu:v100:1(IDX:1)", "h100",
+     "n1:4:2:a100:1 n2:4:0::0"},
+    /* a name that looks like more, nodes that are not ours, nonsense */
+    {"J=7 JobName=x Nodes=n[1-2] Mem=9   Nodes=n1 Mem=5 GRES=", NULL,
+     "n1:4:0::5 n2:4:0::9"},
+    {"J=7   Nodes=n9 Mem=5   Nodes=n[1- Mem=5   Nodes= Mem=5   Nodes=", NULL,
+     "n1:4:0::0 n2:4:0::0"},
+    {"J=7   Nodes=n1 Mem=x GRES=gpu:fake:-1,gpu:,gpu,:::,gpu:99999999999,((", NULL,
+     "n1:4:0::0 n2:4:0::0"},
+    {"", NULL, "n1:4:0::0 n2:4:0::0"},
+};
+
+static void allocation_details(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(detail_rows); i++) {
+        struct resources r = {0};
+        struct error err;
+        char text[512];
+
+        fake_id = "7";
+        fake_nodes = "n[1-2]";
+        fake_cpus = "4(x2)";
+        assert_int_equal(slurm_resources_nodes(fake_getenv, &r, &err), 0);
+        assert_int_equal(
+            slurm_resources_details(detail_rows[i].show, detail_rows[i].type, &r, &err),
+            0);
+        resources_print(&r, text, sizeof text);
+        if (strcmp(text, detail_rows[i].expected) != 0)
+            fail_msg("row %zu: got %s, want %s", i, text, detail_rows[i].expected);
+        resources_clear(&r);
+    }
+}
+
+static const struct {
+    const char *text, *partition, *type, *what, *expected;
+} sinfo_rows[] = {
+    {"main*|n1|4|2000|gpu:fake:4\nmain*|n2|8|4000|(null)\nbig|n3|64|1|gpu:a:1(S:0-1)\n",
+     NULL, NULL, "the default partition", "n1:4:4:fake:2000 n2:8:0::4000"},
+    {"main*|n1|4|2000|gpu:fake:4\nbig|n3|64|1|gpu:a:1(S:0-1),gpu:b:2(S:1)\n", "big",
+     "b", "partition big", "n3:64:2:b:1"},
+    {"main*|n1|4|2000|gpu:fake:4\n", "main", NULL, "partition main",
+     "n1:4:4:fake:2000"},
+    {"main*|n1|4|2000|gpu:fake:4\n", "other", NULL, "partition other", ""},
+    {"main*|n1|4\n|||||\nnonsense\n\n", NULL, NULL, "the default partition", ""},
+};
+
+static void partition_nodes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(sinfo_rows); i++) {
+        struct resources r = {0};
+        char text[512], *copy = strdup(sinfo_rows[i].text);
+        struct error err;
+
+        assert_int_equal(slurm_resources_sinfo(copy, sinfo_rows[i].partition,
+                                               sinfo_rows[i].type, &r, &err),
+                         0);
+        resources_print(&r, text, sizeof text);
+        assert_string_equal(text, sinfo_rows[i].expected);
+        assert_string_equal(r.what, sinfo_rows[i].what);
+        resources_clear(&r);
+        free(copy);
+    }
+}
+
+/* ---- What it says -----------------------------------------------------------------
+ */
+
+#define EXITED(n) ((n) << 8)
+#define UP                                                                             \
+    "srun: launching StepId=7.4 on host n1, 2 tasks: [0-1]\n"                          \
+    "srun: launching StepId=7.4 on host n2, 2 tasks: [2-3]\n"                          \
+    "srun: route/default: init: route default plugin loaded\n"                         \
+    "srun: launch/slurm: _task_start: Node n2, 2 tasks started\n"                      \
+    "srun: launch/slurm: _task_start: Node n1, 2 tasks started\n"
+#define TOLD(n, status)                                                                \
+    "srun: launch/slurm: _task_finish: Received task exit notification for " n         \
+    " of StepId=7.4 (status=0x" status ").\n"
+#define DONE(host, tasks) "srun: launch/slurm: _task_finish: " host ": " tasks
+
+/* Messages as they were recorded, srun's end, and what is to be made of them. */
+static const struct {
+    int line;
+    const char *says;
+    int wait_status, started;
+    struct launch_outcome expected;
+} watch_rows[] = {
+    {__LINE__,
+     UP TOLD("2 tasks", "0000") DONE("n1", "tasks 0-1: Completed\n")
+         TOLD("2 tasks", "0000") DONE("n2", "tasks 2-3: Completed\n"),
+     0,
+     4,
+     {.rank = -1}},
+    {__LINE__,
+     UP TOLD("4 tasks",
+             "4b00") "srun: error: n1: tasks 0-1: Exited with exit "
+                     "code 75\n" TOLD("2 tasks",
+                                      "4b00") "srun: error: n2: tasks 2-3: Exited with "
+                                              "exit code 75\n",
+     EXITED(75),
+     4,
+     {.rank = -1, .stopped = true}},
+    {__LINE__,
+     UP TOLD(
+         "1 task",
+         "0300") "srun: error: n2: task 2: Exited with exit code "
+                 "3\n" TOLD("1 task", "0009") "srun: error: n2: task 3: Killed\n" TOLD(
+                     "2 tasks", "0009") "srun: error: n1: tasks 0-1: Killed\n",
+     137,
+     4,
+     {.failed = true, .rank = 2, .host = "n2", .exit_status = 3}},
+    {__LINE__,
+     UP TOLD("1 task", "000b") "srun: error: n1: task 1: Segmentation fault\n" TOLD(
+         "3 tasks", "0009") "srun: error: n1: task 0: Killed\n",
+     EXITED(139),
+     4,
+     {.failed = true, .rank = 1, .host = "n1", .signal = SIGSEGV}},
+    {__LINE__,
+     UP TOLD("1 task", "008b") "srun: error: n1: task 1: Segmentation fault "
+                               "(core dumped)\n",
+     EXITED(139),
+     4,
+     {.failed = true, .rank = 1, .host = "n1", .signal = SIGSEGV}},
+    /* without --verbose the words alone must do */
+    {__LINE__,
+     "srun: error: n2: task 3: Killed\n",
+     EXITED(137),
+     0,
+     {.failed = true, .rank = 3, .host = "n2", .signal = SIGKILL}},
+    {__LINE__,
+     "srun: error: n2: tasks 2,3: Exited with exit code 17\n",
+     EXITED(17),
+     0,
+     {.failed = true, .rank = 2, .host = "n2", .exit_status = 17}},
+    {__LINE__,
+     "srun: error: n1: task 0: Aborted (core dumped)\n",
+     EXITED(134),
+     0,
+     {.failed = true, .rank = 0, .host = "n1", .signal = SIGABRT}},
+    {__LINE__,
+     "srun: error: n1: task 0: Something new\n",
+     EXITED(1),
+     0,
+     {.failed = true, .rank = 0, .host = "n1", .exit_status = 1}},
+    /* several nodes in one message: the plan knows where the rank is */
+    {__LINE__,
+     "srun: error: n[1-2]: tasks 2-3: Exited with exit code 4\n",
+     EXITED(4),
+     0,
+     {.failed = true, .rank = 2, .host = "n2", .exit_status = 4}},
+    {__LINE__,
+     UP TOLD("1 task", "007d") "srun: error: n2: task 3: Out Of Memory\n",
+     EXITED(137),
+     4,
+     {.failed = true,
+      .rank = 3,
+      .host = "n2",
+      .signal = SIGKILL,
+      .detail = "out of memory"}},
+    /* a worker that called abort: nobody is to blame by name */
+    {__LINE__,
+     UP "srun: Complete StepId=7.4+0 received\n"
+        "srun: Job step aborted: Waiting up to 32 seconds for job step to "
+        "finish.\n" TOLD("2 tasks", "0009") "srun: error: n1: tasks 0-1: Killed\n" TOLD(
+            "2 tasks", "0009") "srun: error: n2: tasks 2-3: Killed\n",
+     EXITED(137),
+     4,
+     {.failed = true,
+      .rank = -1,
+      .detail = "the step was ended as a whole: a worker aborted it, or somebody "
+                "cancelled it"}},
+    {__LINE__,
+     UP "srun: error: Node failure on n2\nsrun: Job step aborted: Waiting\n",
+     EXITED(1),
+     4,
+     {.failed = true,
+      .rank = -1,
+      .host = "n2",
+      .detail = "srun: error: Node failure on n2"}},
+    /* it never came up */
+    {__LINE__,
+     "srun: error: Unable to create step for job 9: Requested nodes are busy\n",
+     EXITED(1),
+     0,
+     {.failed = true,
+      .launch_failed = true,
+      .rank = -1,
+      .detail =
+          "srun: error: Unable to create step for job 9: Requested nodes are busy"}},
+    {__LINE__,
+     "srun: unrecognized option '--bogus'\nTry \"srun --help\" for more "
+     "information\n",
+     EXITED(255),
+     0,
+     {.failed = true,
+      .launch_failed = true,
+      .rank = -1,
+      .detail = "srun: unrecognized option '--bogus'"}},
+    {__LINE__,
+     "srun: error: cannot find mpi plugin for mpi/nosuch\nsrun: error: Invalid "
+     "MPI type 'nosuch', --mpi=list for acceptable types\n",
+     EXITED(1),
+     0,
+     {.failed = true,
+      .launch_failed = true,
+      .rank = -1,
+      .detail =
+          "srun: error: cannot find mpi plugin for mpi/nosuch\nsrun: error: Invalid "
+          "MPI type 'nosuch', --mpi=list for acceptable types"}},
+    {__LINE__,
+     "something else\n",
+     EXITED(1),
+     0,
+     {.failed = true,
+      .launch_failed = true,
+      .rank = -1,
+      .detail = "srun ended with status 1: something else"}},
+    {__LINE__,
+     "",
+     SIGKILL,
+     0,
+     {.failed = true,
+      .launch_failed = true,
+      .rank = -1,
+      .detail = "srun was killed by signal 9 (Killed)"}},
+    /* srun returns 0 for a task that could not open its log */
+    {__LINE__,
+     "srun: launching StepId=7.4 on host n2, 1 tasks: 3\nsrun: error: task 3 "
+     "launch failed: Slurmd could not connect IO\n",
+     0,
+     0,
+     {.failed = true,
+      .launch_failed = true,
+      .rank = 3,
+      .host = "n2",
+      .detail = "srun: error: task 3 launch failed: Slurmd could not connect IO"}},
+    {__LINE__,
+     "srun: error: Task launch for StepId=7.4 failed on node n2: Communication "
+     "connection failure\n",
+     EXITED(1),
+     0,
+     {.failed = true,
+      .launch_failed = true,
+      .rank = -1,
+      .host = "n2",
+      .detail =
+          "srun: error: Task launch for StepId=7.4 failed on node n2: Communication "
+          "connection failure"}},
+    /* half of them are missing */
+    {__LINE__,
+     UP TOLD("2 tasks", "0000") DONE("n1", "tasks 0-1: Completed\n"),
+     0,
+     4,
+     {.failed = true,
+      .rank = -1,
+      .detail = "srun ended, but told how only 2 of 4 workers ended"}},
+    /* nonsense is no crash */
+    {__LINE__,
+     "srun: error: : task : \nsrun: error: n1: task 99999999999999999999: "
+     "Killed\nsrun: error: n1: tasks -3: Killed\n(status=0x).\n\n\n",
+     0,
+     0,
+     {.rank = -1}},
+};
+
+static void watch_feed(struct step_watch *w, const char *says)
+{
+    char *copy = strdup(says), *rest = copy, *line;
+
+    assert_non_null(copy);
+    while ((line = strsep(&rest, "\n")))
+        step_watch_line(w, line);
+    free(copy);
+}
+
+static void messages(void **state)
+{
+    struct placed_node nodes[] = {N("n1", 2), N("n2", 2)};
+    struct placement plan = {.workers = 4, .nodes = nodes, .n_nodes = 2};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(watch_rows); i++) {
+        const struct launch_outcome *want = &watch_rows[i].expected;
+        struct step_watch w;
+        const struct launch_outcome *got = &w.outcome;
+
+        step_watch_init(&w, 4);
+        watch_feed(&w, watch_rows[i].says);
+        step_watch_finish(&w, watch_rows[i].wait_status, &plan);
+        if (got->failed != want->failed || got->launch_failed != want->launch_failed ||
+            got->rank != want->rank || got->signal != want->signal ||
+            got->exit_status != want->exit_status || got->stopped != want->stopped ||
+            strcmp(got->host, want->host) != 0 ||
+            strcmp(got->detail, want->detail) != 0 ||
+            w.started != watch_rows[i].started)
+            fail_msg("line %d: failed %d launch_failed %d rank %d signal %d exit %d "
+                     "stopped %d host '%s' started %d detail '%s'",
+                     watch_rows[i].line, got->failed, got->launch_failed, got->rank,
+                     got->signal, got->exit_status, got->stopped, got->host, w.started,
+                     got->detail);
+    }
+}
+
+static void step_number_and_waiting(void **state)
+{
+    struct step_watch w;
+
+    (void)state;
+    step_watch_init(&w, 2);
+    step_watch_line(&w, "srun: Job 9 step creation temporarily disabled, retrying "
+                        "(Requested nodes are busy)");
+    assert_true(w.waiting);
+    step_watch_line(&w, "srun: Step created for job 9");
+    assert_false(w.waiting);
+    assert_string_equal(w.step, "");
+    step_watch_line(&w, "srun: launching StepId=9.12 on host n1, 2 tasks: [0-1]");
+    assert_string_equal(w.step, "9.12");
+    /* as Slurm 23 says it */
+    step_watch_line(&w, "srun: Node n1, 2 tasks started");
+    assert_int_equal(w.started, 2);
+}
+
+static void long_messages_are_cut(void **state)
+{
+    struct step_watch w;
+    char line[4000];
+
+    (void)state;
+    step_watch_init(&w, 2);
+    for (int i = 0; i < 10; i++) {
+        memset(line, 'a' + i, sizeof line);
+        memcpy(line, "srun: error: ", 13);
+        line[sizeof line - 1] = '\0';
+        step_watch_line(&w, line);
+    }
+    memcpy(line, "srun: launching StepId=", 23);
+    step_watch_line(&w, line);
+    assert_int_equal(strlen(w.outcome.detail), sizeof w.outcome.detail - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(step_commands),
+        cmocka_unit_test(allocate_commands),
+        cmocka_unit_test(hostile_environment),
+        cmocka_unit_test(allocation_nodes),
+        cmocka_unit_test(allocation_details),
+        cmocka_unit_test(partition_nodes),
+        cmocka_unit_test(messages),
+        cmocka_unit_test(step_number_and_waiting),
+        cmocka_unit_test(long_messages_are_cut),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
