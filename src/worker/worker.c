@@ -146,7 +146,9 @@ static int worker_open_session(struct worker *w, const struct worker_program *pr
 }
 
 /* A function that hands back the status of the call that failed fails with that status,
- * and the call's own sentence says it all; any other number is its own affair. */
+ * and the call's own sentence says it all; any other number is its own affair. But
+ * where the storage failed, the run has: many functions say "return 1" then, and
+ * another try would find the same full disk. */
 static int train_failed(struct worker *w, int returned, struct error *err)
 {
     const struct error *last = &w->ctx->error;
@@ -157,7 +159,7 @@ static int train_failed(struct worker *w, int returned, struct error *err)
     if (returned == (int)last->code)
         return error_set(err, last->code, "%s", last->text);
     return error_set(
-        err, RAYTRAIN_EFAILED,
+        err, last->code == RAYTRAIN_ESTORAGE ? RAYTRAIN_ESTORAGE : RAYTRAIN_EFAILED,
         "the training function returned %d; the last call of raytrain that "
         "failed: %s",
         returned, last->text);

@@ -137,7 +137,6 @@ static int train(raytrain_context *ctx, const struct settings *s, raytrain_tenso
     while (raytrain_training_iteration(ctx) < s->iterations) {
         int64_t iteration = raytrain_training_iteration(ctx) + 1;
         double loss = model_step(ctx, model->data, delta, s->size);
-        int failed;
 
         if (is_failing(ctx, s, iteration)) {
             if (strcmp(s->fail, "return") == 0)
@@ -148,9 +147,8 @@ static int train(raytrain_context *ctx, const struct settings *s, raytrain_tenso
                 loss = NAN;
             fail_hard(s->fail);
         }
-        failed = report(ctx, s, iteration, loss, model);
-        if (failed)
-            return failed;
+        if (report(ctx, s, iteration, loss, model))
+            return 1;
         if (raytrain_should_stop(ctx))
             return 0;
         if (gate_wait(ctx, s, iteration))
