@@ -81,7 +81,7 @@ dist_doc_DATA = README.md NEWS.md HACKING.md
 EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test .clang-format
 EXTRA_DIST += scripts/bench scripts/bench.d
 
-doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t
+doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t t/9200-sbatch.t
 dist_check_SCRIPTS += $(doc_tests)
 TESTS += $(doc_tests)
 if HAVE_OPENBLAS

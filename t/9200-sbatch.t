@@ -1,0 +1,73 @@
+#!/bin/sh
+test_description='the batch scripts of share/sbatch and of README.md, on a Slurm cluster'
+CLUSTER_CPUS=32
+export CLUSTER_CPUS
+. "$(dirname "$0")/cluster/cluster.sh"
+. "$(dirname "$0")/setup.sh"
+
+templates=$srcdir/share/sbatch
+results=raytrain_results
+cd "$CLUSTER_SHARED" || exit 1
+cp "$modules/train_model.so" train.so &&
+cp "$builddir/share/examples/hello.so" fashion_mlp.so || exit 1
+
+eventually () {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		test $tries -lt 3000 || return 1
+		sleep 0.01
+	done
+}
+# state JOB STATE: what squeue says of it, with its reason; "" once it is over.
+state () {
+	test "$(squeue -h -j "$1" -o "%T %r" 2>/dev/null)" = "$2"
+}
+# submit FILE: and wait for the job, $job; sbatch --wait looks only now and then.
+submit () {
+	job=$(sbatch --parsable "$1") && eventually state "$job" ""
+}
+# A quarter of the workers, as many nodes.
+smaller () {
+	sed -e 's/ntasks-per-node=8/ntasks-per-node=2/' -e 's/--workers 32/--workers 8/' "$1"
+}
+finished () {
+	raytrain-inspect --json "$results/$1" >inspect.json &&
+	jq -e '.status == "finished"' inspect.json
+}
+
+test_expect_success 'CPUs' '
+	echo "run_config = { };" >fashion_mlp.cfg &&
+	smaller "$templates/cpu.sbatch" >cpu.sbatch &&
+	submit cpu.sbatch && finished "fashion-$job" &&
+	grep "8 workers on 4 nodes, launcher slurm" "fashion-$job.log"
+'
+test_expect_success 'GPUs' '
+	echo "train_loop_config = { iterations = 2; };" >train.cfg &&
+	submit "$templates/gpu.sbatch" && finished "train-$job" &&
+	grep "8 workers on 2 nodes, launcher slurm" "train-gpu-$job.log"
+'
+test_expect_success 'the script of README.md' '
+	sed -n "/^#!\/bin\/bash/,/^\`\`\`/p" "$srcdir/README.md" | sed "\$d" >readme.full &&
+	smaller readme.full >readme.sbatch &&
+	submit readme.sbatch && finished "fashion-$job"
+'
+test_expect_success 'a run that is longer than the time limit goes back to the queue' '
+	cat >train.cfg <<-EOF &&
+	train_loop_config = { ready = "$PWD/ready"; gate = "$PWD/gate"; };
+	EOF
+	job=$(sbatch --parsable "$templates/requeue.sbatch") && eventually test -e ready &&
+	scancel --batch --signal=USR1 "$job" &&
+	eventually grep -q "stopping at the next report" "long-run-$job.log" &&
+	: >gate && eventually state "$job" "PENDING BeginTime" &&
+	test_path_is_missing "$results/long-$job/checkpoint_000005.h5"
+'
+# Slurm holds a requeued job back for two minutes. Here a few seconds do: the nodes refuse
+# what was granted in the second in which they ended the job, or earlier.
+test_expect_success 'and is continued when it starts again' '
+	scontrol update JobId="$job" StartTime=now+3 &&
+	eventually state "$job" "" && finished "long-$job" &&
+	test -e "$results/long-$job/checkpoint_000005.h5" &&
+	jq -e ".attempts | length == 2" inspect.json && cluster clean
+'
+test_done
