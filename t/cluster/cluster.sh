@@ -24,5 +24,5 @@ if test "${CLUSTER_TEST:-}" != "$0"; then
     fi
     CLUSTER_TEST=$0
     export CLUSTER_TEST
-    exec "$top_srcdir/t/cluster/cluster" run "${CLUSTER_NODES:-4}" -- "$SHELL" "$0" "$@"
+    exec "$top_srcdir/t/cluster/cluster" run "${CLUSTER_NODES:-4}" -- sh "$0" "$@"
 fi
