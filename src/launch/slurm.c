@@ -221,6 +221,7 @@ static void outcome_explain(const struct group *g, struct launch_outcome *o)
                  "node %s cannot write the log files in %.400s: is this directory on "
                  "storage that all nodes see?",
                  o->host[0] ? o->host : "(unknown)", g->log_dir);
+        o->code = RAYTRAIN_ESTORAGE;
         detail_explain(o, text);
     } else if (strstr(o->detail, "Requested nodes are busy")) {
         snprintf(text, sizeof text,

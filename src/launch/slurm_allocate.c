@@ -2,9 +2,9 @@
  * slurm_allocate.c - take an allocation, and run the same command in it.
  *
  * This process becomes salloc, whose child is the command again. Who gives the
- * allocation back: salloc, when the command ends. If salloc is killed the command is
- * asked to stop (SIGTERM), and a keeper, a process of its own that outlives both,
- * cancels the job.
+ * allocation back: salloc, when the command ends. If salloc is killed, whose process id
+ * is that of the command that the user typed, the command dies with it, and a keeper, a
+ * process of its own that outlives both, cancels the job.
  */
 #include "config.h"
 
@@ -142,7 +142,7 @@ int launcher_slurm_allocate(const struct scaling_config *scaling, const char *jo
     if (inside_allocation()) {
         if (salloc <= 0 || salloc != getppid())
             return 0; /* the user's allocation, or that of an outer run */
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         return keeper_start(salloc, err);
     }
     if (by)

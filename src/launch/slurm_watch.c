@@ -90,7 +90,7 @@ static int tasks_parse(const char *text, int workers, int *first)
 /* The first failure is what the user is told: the others may die of it. */
 static void task_failed(struct step_watch *w, const char *host, int first, int status)
 {
-    if (w->outcome.failed)
+    if (w->outcome.failed || w->refused)
         return;
     w->outcome.failed = true;
     if (w->cancelled && WIFSIGNALED(status))
@@ -158,6 +158,17 @@ static void on_created(struct step_watch *w, const struct fields *f, const char 
     w->waiting = false;
 }
 
+/* Others that had come up are ended by Slurm, before or after this is told. */
+static void refuse(struct step_watch *w, int rank, const char *host)
+{
+    if (w->refused)
+        return;
+    w->refused = true;
+    w->outcome.rank = rank;
+    w->outcome.exit_status = w->outcome.signal = 0;
+    snprintf(w->outcome.host, sizeof w->outcome.host, "%s", host);
+}
+
 static void on_refused(struct step_watch *w, const struct fields *f, const char *line)
 {
     (void)f;
@@ -168,18 +179,14 @@ static void on_refused(struct step_watch *w, const struct fields *f, const char 
 static void on_task_refused(struct step_watch *w, const struct fields *f,
                             const char *line)
 {
-    w->refused = true;
-    if (w->outcome.rank < 0)
-        w->outcome.rank = atoi(f->text[0]);
+    refuse(w, atoi(f->text[0]), "");
     detail_add(w, line);
 }
 
 static void on_node_refused(struct step_watch *w, const struct fields *f,
                             const char *line)
 {
-    w->refused = true;
-    if (!w->outcome.host[0])
-        snprintf(w->outcome.host, sizeof w->outcome.host, "%s", f->text[1]);
+    refuse(w, -1, f->text[1]);
     detail_add(w, line);
 }
 

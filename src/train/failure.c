@@ -165,7 +165,8 @@ void failure_describe(const struct launch_outcome *outcome, const char *log_dir,
     failure->rank = outcome->rank;
     failure->exit_status = outcome->exit_status;
     failure->signal = outcome->signal;
-    failure->code = RAYTRAIN_EFAILED;
+    failure->code = outcome->code ? outcome->code : RAYTRAIN_EFAILED;
+    failure->final = outcome->code != RAYTRAIN_OK;
     snprintf(failure->host, sizeof failure->host, "%s", outcome->host);
     outcome_sentence(outcome, failure);
     if (!outcome->launch_failed && !record_read(log_dir, failure) &&

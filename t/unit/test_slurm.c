@@ -616,6 +616,16 @@ static const struct {
       .host = "n2",
       .detail = "srun: error: task 3 launch failed: Slurmd could not connect IO"}},
     {__LINE__,
+     "srun: error: n1: task 0: Killed\nsrun: error: task 3 launch failed: Slurmd could "
+     "not connect IO\nsrun: error: n1: task 1: Killed\n",
+     0,
+     0,
+     {.failed = true,
+      .launch_failed = true,
+      .rank = 3,
+      .host = "n2",
+      .detail = "srun: error: task 3 launch failed: Slurmd could not connect IO"}},
+    {__LINE__,
      "srun: error: Task launch for StepId=7.4 failed on node n2: Communication "
      "connection failure\n",
      EXITED(1),
