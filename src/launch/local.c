@@ -32,6 +32,7 @@
 #include "util/child.h"
 #include "util/fs.h"
 #include "wireup/pmix_server.h"
+#include "wireup/shm_tidy.h"
 
 extern char **environ;
 
@@ -336,6 +337,7 @@ static void local_destroy(struct group *g)
         if (pid > 0)
             keeper_forget(g->keeper, pid);
     }
+    shm_tidy();
     pmix_server_stop(g->server);
     keeper_stop(g->keeper);
     if (g->epoll_fd >= 0)
