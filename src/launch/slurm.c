@@ -223,6 +223,7 @@ static void outcome_explain(const struct group *g, struct launch_outcome *o)
                  o->host[0] ? o->host : "(unknown)", g->log_dir);
         o->code = RAYTRAIN_ESTORAGE;
         detail_explain(o, text);
+        o->code = RAYTRAIN_ESTORAGE;
     } else if (strstr(o->detail, "Requested nodes are busy")) {
         snprintf(text, sizeof text,
                  "another step holds CPUs, GPUs or memory of allocation %.40s: see "

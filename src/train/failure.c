@@ -49,13 +49,23 @@ static raytrain_status record_code(const json_t *record, int exit_status)
     }
 }
 
+/* A worker that could not reach another one says so; where another one was killed, that
+ * is the cause and this the consequence. */
+static int is_consequence(const json_t *record, const struct failure *f)
+{
+    const char *kind = json_string_value(json_object_get(record, "kind"));
+
+    return f->signal && kind && strcmp(kind, "comm") == 0 &&
+           json_integer_value(json_object_get(record, "rank")) != f->rank;
+}
+
 /* The first failing worker's own words. It names the cause: what died of its absence
  * came later, whatever the launcher saw first. */
 static int record_read(const char *log_dir, struct failure *f)
 {
     char *path = run_dir_file(log_dir, RECORD_NAME);
     json_t *record = path ? json_load_file(path, 0, NULL) : NULL;
-    int found = json_is_object(record);
+    int found = json_is_object(record) && !is_consequence(record, f);
 
     if (found) {
         json_t *rank = json_object_get(record, "rank");

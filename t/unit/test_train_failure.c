@@ -82,6 +82,35 @@ static void a_training_function_may_use_any_status(void **state)
     assert_int_equal(f.code, RAYTRAIN_EFAILED);
 }
 
+static void who_lost_a_killed_worker_is_not_to_blame(void **state)
+{
+    struct launch_outcome o = {.failed = true, .rank = 2, .host = "n3", .signal = 9};
+    struct failure f;
+
+    (void)state;
+    write_log("error.json", "{\"rank\": 3, \"kind\": \"comm\", \"status\": 1,"
+                            " \"message\": \"endpoint timeout\"}");
+    failure_describe(&o, log_dir, 4, &f);
+    assert_int_equal(f.rank, 2);
+    assert_int_equal(f.signal, 9);
+}
+
+static void a_launch_that_failed_of_storage(void **state)
+{
+    struct launch_outcome o = {.failed = true,
+                               .launch_failed = true,
+                               .code = RAYTRAIN_ESTORAGE,
+                               .rank = 1,
+                               .host = "n2",
+                               .detail = "node n2 cannot write"};
+    struct failure f;
+
+    (void)state;
+    failure_describe(&o, log_dir, 2, &f);
+    assert_int_equal(f.code, RAYTRAIN_ESTORAGE);
+    assert_true(f.final);
+}
+
 static void a_broken_record_is_passed_over(void **state)
 {
     struct launch_outcome o = {.failed = true, .rank = 2, .exit_status = 7};
@@ -162,6 +191,8 @@ int main(void)
         TEST(a_signal_is_named),
         TEST(the_workers_record_names_the_cause),
         TEST(a_training_function_may_use_any_status),
+        TEST(who_lost_a_killed_worker_is_not_to_blame),
+        TEST(a_launch_that_failed_of_storage),
         TEST(a_broken_record_is_passed_over),
         TEST(the_tail_is_ten_lines_and_harmless),
         TEST(output_serves_where_errors_are_empty),
