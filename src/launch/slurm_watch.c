@@ -87,17 +87,27 @@ static int tasks_parse(const char *text, int workers, int *first)
     return n;
 }
 
-/* The first failure is what the user is told: the others may die of it. */
+/*
+ * When one task dies, the others often fail because they lost it, and srun may tell of
+ * them first. So the first failure stands until a crash is told of: that is rather the
+ * cause. A kill is not, since all are killed once one has failed.
+ */
 static void task_failed(struct step_watch *w, const char *host, int first, int status)
 {
-    if (w->outcome.failed || w->refused)
+    int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    bool crashed = sig && sig != SIGKILL && sig != SIGTERM;
+
+    if (w->refused)
+        return;
+    if (w->outcome.failed && (w->crashed || w->cancelled || !crashed))
         return;
     w->outcome.failed = true;
-    if (w->cancelled && WIFSIGNALED(status))
+    if (w->cancelled && sig)
         return;
+    w->crashed = crashed;
     w->outcome.rank = first;
-    w->outcome.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    w->outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    w->outcome.exit_status = sig ? 0 : WEXITSTATUS(status);
+    w->outcome.signal = sig;
     snprintf(w->outcome.host, sizeof w->outcome.host, "%s", host);
 }
 
