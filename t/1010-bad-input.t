@@ -45,7 +45,7 @@ test_expect_success 'one that aborts' '
 	grep "rank 1" err && grep -i "abort" err
 '
 test_expect_success 'one that is killed by a signal' '
-	fails h 1 --set train_loop_config.fail=segv --set train_loop_config.fail_rank=1 &&
+	ASAN_OPTIONS=handle_segv=0 fails h 1 --set train_loop_config.fail=segv --set train_loop_config.fail_rank=1 &&
 	grep "rank 1" err && grep -i "segmentation fault" err &&
 	fails i 1 --set train_loop_config.fail=kill && grep "signal 9" err
 '

@@ -57,14 +57,14 @@ test_expect_success 'a worker that dies: fails, then --resume goes on' '
 	same_model runs/calm/checkpoint_000005.h5 runs/died/checkpoint_000005.h5
 '
 test_expect_success 'max_failures restarts it within one run' '
-	$run --name again-and-again --max-failures 1 --set train_loop_config.fail=segv \
+	$run --name again-and-again --max-failures 1 --set train_loop_config.fail=kill \
 		--set "train_loop_config.fail_once=\"$PWD/once.2\"" "$train" 2>err &&
 	grep "restart 1 of 1" err &&
 	same_model runs/calm/checkpoint_000005.h5 \
 		runs/again-and-again/checkpoint_000005.h5 &&
 	grep "starting from .*checkpoint_000002.h5 (iteration 2)" err &&
 	raytrain-inspect runs/again-and-again >shown &&
-	grep "rank 0 on .*: killed by signal 11" shown &&
+	grep "rank 0 on .*: killed by signal 9" shown &&
 	grep "started from .*checkpoint_000002.h5" shown
 '
 test_expect_success 'Ctrl-C stops at the next report, with status 75' '

@@ -206,8 +206,7 @@ static void detail_explain(struct launch_outcome *o, const char *sentence)
     char said[sizeof o->detail];
 
     memcpy(said, o->detail, sizeof said);
-    snprintf(o->detail, sizeof o->detail, "%.600s\n", sentence);
-    strncat(o->detail, said, sizeof o->detail - strlen(o->detail) - 1);
+    snprintf(o->detail, sizeof o->detail, "%.600s\n%.400s", sentence, said);
 }
 
 /* The likely cause of some of srun's messages, and what to do about it. */
