@@ -1,5 +1,9 @@
 #!/bin/sh
 test_description='raytrain-run on a Slurm cluster of four nodes'
+# scancel asks workers to stop, which they do at their next report; here they are made to
+# wait in front of it, so that the kill behind it comes soon.
+CLUSTER_KILL_WAIT=2
+export CLUSTER_KILL_WAIT
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
 
@@ -52,7 +56,7 @@ test_expect_success 'the model is that of the same workers on one machine' '
 test_expect_success 'outside an allocation, --launcher slurm takes one' '
 	raytrain-run --launcher slurm --storage runs --name alloc -n 2 --json "$train" \
 		>result.json 2>err &&
-	jq -e ".status == \"finished\"" result.json && cluster clean &&
+	jq -e ".status == \"finished\"" result.json && cluster clean 60 &&
 	test -z "$(squeue -h)"
 '
 test_expect_success 'each worker has a GPU of its own' '
@@ -78,7 +82,7 @@ test_expect_success 'a worker that dies: rank, node, signal, log' '
 		--placement STRICT_SPREAD --set train_loop_config.fail=kill \
 		--set train_loop_config.fail_rank=2 \
 		--set "train_loop_config.fail_once=\"$PWD/once\"" "$train" 2>err &&
-	grep "rank 2 on n3" err && grep "signal 9" err && cluster clean
+	grep "rank 2 on n3" err && grep "signal 9" err && cluster clean 60
 '
 test_expect_success 'and --resume gives the same bits' '
 	raytrain-run --launcher slurm --storage runs --name dies -n 4 --resume \
@@ -88,7 +92,7 @@ test_expect_success 'and --resume gives the same bits' '
 test_expect_success 'a request to stop ends in status 75, nothing is left' '
 	start_run --launcher slurm --name stop && kill -INT $pid &&
 	eventually grep -q "stopping at the next report" err && : >gate &&
-	expect_status 75 wait $pid && cluster clean && test -z "$(squeue -h)"
+	expect_status 75 wait $pid && cluster clean 60 && test -z "$(squeue -h)"
 '
 test_expect_success 'scancel ends a batch job, nothing is left' '
 	rm -f ready gate &&
@@ -100,7 +104,7 @@ test_expect_success 'scancel ends a batch job, nothing is left' '
 		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err
 	EOF
 	job=$(sbatch --parsable -o job.out job.sh) && eventually test -e ready &&
-	scancel $job && cluster clean
+	scancel $job && cluster clean 60
 '
 test_expect_success 'and both resume to the same bits' '
 	raytrain-run --launcher local --storage runs --name two -n 2 "$train" 2>err &&
@@ -112,7 +116,7 @@ test_expect_success 'and both resume to the same bits' '
 '
 test_expect_success 'raytrain-run killed: no process is left on any node, and no job' '
 	start_run --launcher slurm --name killed && kill -KILL $pid &&
-	{ wait $pid || :; } && cluster clean && test -z "$(squeue -h)"
+	{ wait $pid || :; } && cluster clean 60 && test -z "$(squeue -h)"
 '
 test_expect_success 'a node that does not see the storage is named, with the path' '
 	mkdir -p runs && cluster hide n2 "$PWD/runs" &&

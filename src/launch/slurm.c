@@ -58,6 +58,7 @@ struct group {
     bool gone;                 /* srun has been reaped */
     bool finished;             /* the outcome is final */
     double started_at;         /* when the last task was started, as far as we heard */
+    bool ending;               /* the timer of attempts to end the step runs */
     int kill_attempts;         /* > 0: the step is to end now */
     bool cancelled_after_srun; /* a scancel has been started since it is gone */
     int pending_signal;        /* to be sent once all tasks have started; 0: none */
@@ -93,6 +94,7 @@ static int step_cancel(struct group *g, struct error *err)
 
     if (g->scancel.pid > 0)
         return 0;
+    g->watch.killing = true;
     g->cancelled_after_srun = g->gone;
     if (child_spawn(&spec, &g->scancel, err) < 0)
         return -1;
@@ -116,17 +118,31 @@ static int kill_attempt(struct group *g, struct error *err)
     return clock_now() < g->started_at + SETTLE_S ? 0 : step_cancel(g, err);
 }
 
-static int step_kill(struct group *g, struct error *err)
+static int kill_timer_start(struct group *g, struct error *err)
 {
     struct itimerspec every = {.it_value.tv_nsec = KILL_INTERVAL_NS,
                                .it_interval.tv_nsec = KILL_INTERVAL_NS};
 
-    if (g->gone || g->kill_attempts > 0)
-        return 0;
+    g->ending = true;
     if (timerfd_settime(g->timer_fd, 0, &every, NULL) < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "cannot set a timer: %s",
                          strerror(errno));
-    return kill_attempt(g, err);
+    return 0;
+}
+
+/* On request: at once. */
+static int step_kill(struct group *g, struct error *err)
+{
+    if (g->gone || g->kill_attempts > 0)
+        return 0;
+    return kill_timer_start(g, err) < 0 ? -1 : kill_attempt(g, err);
+}
+
+/* Because a task has failed: from the timer's first tick on, so that srun can tell
+ * which others had died by then. */
+static int step_end(struct group *g, struct error *err)
+{
+    return g->gone || g->ending ? 0 : kill_timer_start(g, err);
 }
 
 static void timer_check(struct group *g)
@@ -257,7 +273,7 @@ static int slurm_advance(struct group *g, bool *done, struct launch_outcome *out
         messages_read(g); /* its last words */
     send_pending_signal(g);
     if (g->watch.outcome.failed || g->watch.refused)
-        step_kill(g, err);
+        step_end(g, err);
     /* A step may outlive an srun that was killed. */
     if (g->gone && WIFSIGNALED(g->wait_status) && g->watch.step[0] &&
         !g->cancelled_after_srun)

@@ -89,13 +89,14 @@ static int tasks_parse(const char *text, int workers, int *first)
 
 /*
  * When one task dies, the others often fail because they lost it, and srun may tell of
- * them first. So the first failure stands until a crash is told of: that is rather the
- * cause. A kill is not, since all are killed once one has failed.
+ * them first. So the first failure stands until a task is told of that died of a
+ * signal: that is rather the cause; but a kill only until we have begun to kill them
+ * all.
  */
 static void task_failed(struct step_watch *w, const char *host, int first, int status)
 {
     int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    bool crashed = sig && sig != SIGKILL && sig != SIGTERM;
+    bool crashed = sig && !(w->killing && (sig == SIGKILL || sig == SIGTERM));
 
     if (w->refused)
         return;
@@ -356,7 +357,8 @@ void step_watch_finish(struct step_watch *w, int wait_status,
         o->launch_failed = true;
     } else if (!o->failed && status != 0 && !(status == EX_TEMPFAIL && w->stopped)) {
         srun_failed(w, wait_status);
-    } else if (!o->failed && w->ended > 0 && w->ended < w->workers) {
+    } else if (!o->failed && w->ended < w->workers) {
+        /* Also where it ends with status 0: it does so when it is told to go. */
         o->failed = true;
         snprintf(o->detail, sizeof o->detail,
                  "srun ended, but told how only %d of %d workers ended", w->ended,

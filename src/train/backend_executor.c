@@ -150,14 +150,16 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
     return attempt_save(record, log_dir, err);
 }
 
-/* A group that was asked to stop and then died of a signal was stopped, not broken. */
+/* A group that was asked to stop and then killed, or ended as a whole by the batch
+ * system, was stopped, not broken. */
 static enum run_status attempt_status(const struct backend_executor *ex,
                                       const struct launch_outcome *outcome)
 {
     if (ex->stop.count >= 2)
         return RUN_STOPPED;
     if (ex->stop.count && outcome->failed &&
-        (outcome->signal == SIGKILL || outcome->signal == SIGTERM))
+        (outcome->signal == SIGKILL || outcome->signal == SIGTERM ||
+         (outcome->rank < 0 && !outcome->launch_failed)))
         return RUN_STOPPED;
     if (outcome->failed || outcome->launch_failed)
         return RUN_FAILED;

@@ -481,6 +481,7 @@ static const struct {
      EXITED(75),
      4,
      {.rank = -1, .stopped = true}},
+    /* before we begin to kill, a kill is rather the cause than an exit status */
     {__LINE__,
      UP TOLD(
          "1 task",
@@ -489,7 +490,7 @@ static const struct {
                      "2 tasks", "0009") "srun: error: n1: tasks 0-1: Killed\n",
      137,
      4,
-     {.failed = true, .rank = 2, .host = "n2", .exit_status = 3}},
+     {.failed = true, .rank = 3, .host = "n2", .signal = SIGKILL}},
     {__LINE__,
      UP TOLD("1 task", "000b") "srun: error: n1: task 1: Segmentation fault\n" TOLD(
          "3 tasks", "0009") "srun: error: n1: task 0: Killed\n",
@@ -651,7 +652,17 @@ static const struct {
      "Killed\nsrun: error: n1: tasks -3: Killed\n(status=0x).\n\n\n",
      0,
      0,
-     {.rank = -1}},
+     {.failed = true,
+      .rank = -1,
+      .detail = "srun ended, but told how only 0 of 4 workers ended"}},
+    /* srun that is told to go by SIGTERM ends with status 0 */
+    {__LINE__,
+     UP "srun: forcing job termination\n",
+     0,
+     4,
+     {.failed = true,
+      .rank = -1,
+      .detail = "srun ended, but told how only 0 of 4 workers ended"}},
 };
 
 static void watch_feed(struct step_watch *w, const char *says)
@@ -690,6 +701,23 @@ static void messages(void **state)
                      got->signal, got->exit_status, got->stopped, got->host, w.started,
                      got->detail);
     }
+}
+
+/* Once all are being killed, a kill says nothing any more; a crash still does. */
+static void kills_of_ours(void **state)
+{
+    struct step_watch w;
+
+    (void)state;
+    step_watch_init(&w, 4);
+    step_watch_line(&w, "srun: error: n2: task 2: Exited with exit code 3");
+    w.killing = true;
+    step_watch_line(&w, "srun: error: n2: task 3: Killed");
+    assert_int_equal(w.outcome.rank, 2);
+    assert_int_equal(w.outcome.exit_status, 3);
+    step_watch_line(&w, "srun: error: n1: task 1: Segmentation fault");
+    assert_int_equal(w.outcome.rank, 1);
+    assert_int_equal(w.outcome.signal, SIGSEGV);
 }
 
 static void step_number_and_waiting(void **state)
@@ -739,6 +767,7 @@ int main(void)
         cmocka_unit_test(allocation_details),
         cmocka_unit_test(partition_nodes),
         cmocka_unit_test(messages),
+        cmocka_unit_test(kills_of_ours),
         cmocka_unit_test(step_number_and_waiting),
         cmocka_unit_test(long_messages_are_cut),
     };
