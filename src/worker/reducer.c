@@ -199,6 +199,25 @@ static void bucket_gather(const raytrain_reducer *r, const struct bucket *b)
     }
 }
 
+typedef float float_vector __attribute__((vector_size(32)));
+
+/* to[i] = from[i] * by, over vectors as far as they reach; from may be to. */
+static void scale(float *to, const float *from, size_t n, float by)
+{
+    const size_t width = sizeof(float_vector) / sizeof(float);
+    size_t i = 0;
+
+    for (; i + width <= n; i += width) {
+        float_vector v;
+
+        memcpy(&v, from + i, sizeof v);
+        v *= by;
+        memcpy(to + i, &v, sizeof v);
+    }
+    for (; i < n; i++)
+        to[i] = from[i] * by;
+}
+
 /* The sum becomes the mean on its way back. */
 static void bucket_scatter(const raytrain_reducer *r, const struct bucket *b)
 {
@@ -206,17 +225,14 @@ static void bucket_scatter(const raytrain_reducer *r, const struct bucket *b)
     float by = 1 / (float)r->comm->size;
 
     if (!b->copy) {
-        for (size_t i = 0; i < b->elements; i++)
-            b->data[i] *= by;
+        scale(b->data, b->data, b->elements, by);
         return;
     }
     for (size_t i = 0; i < b->n; i++) {
         const raytrain_tensor *t = &r->tensors[b->first + i];
         size_t n = tensor_elements(t);
-        float *to = t->data;
 
-        for (size_t j = 0; j < n; j++)
-            to[j] = from[j] * by;
+        scale(t->data, from, n, by);
         from += n;
     }
 }
