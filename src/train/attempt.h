@@ -5,8 +5,8 @@
  *
  *   {"attempt": 0, "workers": 2, "launcher": "local", "nodes": [{"name","tasks"}],
  *    "start": Unix time, "end": Unix time, "outcome": "finished" | "failed" | "stopped"
- * | "interrupted", "checkpoint": file it started from or null, "rank", "host",
- * "signal", "exit_status", "message": of a failure}
+ * | "interrupted", "cause": watch.h's word, "checkpoint": file it started from or null,
+ * "rank", "host", "signal", "exit_status", "message": of a failure}
  */
 #ifndef RAYTRAIN_TRAIN_ATTEMPT_H
 #define RAYTRAIN_TRAIN_ATTEMPT_H

@@ -12,6 +12,7 @@
 #include "store/run_dir.h"
 #include "train/attempt.h"
 #include "train/stop_request.h"
+#include "train/watch.h"
 #include "util/clock.h"
 
 #define FOLLOW_EVERY_MS                                                                \
@@ -25,6 +26,10 @@ struct backend_executor {
     struct metrics_tail *reports; /* RUN/result.json, over all attempts */
     struct metrics_tail *events;  /* the current attempt's events.json */
     json_t *attempt;              /* the current attempt's record */
+    struct watch_view view;       /* the current attempt, as its watches see it */
+    struct watch_set *watches;
+    bool ended; /* a watch has ended the attempt, for what it found: */
+    struct watch_finding finding;
 };
 
 const char *run_status_name(enum run_status status)
@@ -40,6 +45,7 @@ static void on_report(void *arg, const json_t *report)
 {
     struct backend_executor *ex = arg;
 
+    ex->view.last_report = clock_now();
     callback_report(ex->callbacks, report);
 }
 
@@ -65,6 +71,15 @@ static void follow(struct backend_executor *ex)
 
 /* ---- one attempt ---- */
 
+static int workers_stop(struct backend_executor *ex, struct worker_group *group,
+                        struct error *err)
+{
+    if (worker_group_stop(group, err) < 0)
+        return -1;
+    ex->view.stopping = true;
+    return 0;
+}
+
 static int on_stop_signal(struct backend_executor *ex, struct worker_group *group,
                           struct error *err)
 {
@@ -74,11 +89,37 @@ static int on_stop_signal(struct backend_executor *ex, struct worker_group *grou
         callback_note(ex->callbacks, "stopping at once");
         return worker_group_kill(group, err);
     }
-    if (worker_group_stop(group, err) < 0)
+    if (workers_stop(ex, group, err) < 0)
         return -1;
     callback_note(ex->callbacks,
                   "%s: stopping at the next report; a second one stops at once",
                   strsignal(ex->stop.signal));
+    return 0;
+}
+
+/* Ask the watches, and do what they say. */
+static int on_tick(struct backend_executor *ex, struct worker_group *group,
+                   struct error *err)
+{
+    struct watch_finding finding;
+
+    follow(ex);
+    if (ex->ended)
+        return 0;
+    ex->view.now = clock_now();
+    switch (watch_set_tick(ex->watches, &ex->view, &finding)) {
+    case WATCH_GOES_ON:
+        return 0;
+    case WATCH_STOP:
+        callback_note(ex->callbacks, "%s", finding.message);
+        ex->finding = finding;
+        return ex->view.stopping ? 0 : workers_stop(ex, group, err);
+    case WATCH_END:
+        callback_note(ex->callbacks, "%s", finding.message);
+        ex->finding = finding;
+        ex->ended = true;
+        return worker_group_kill(group, err);
+    }
     return 0;
 }
 
@@ -99,8 +140,9 @@ static int attempt_watch(struct backend_executor *ex, struct worker_group *group
             return error_set(err, RAYTRAIN_EFAILED, "poll: %s", strerror(errno));
         if (fds[1].revents && on_stop_signal(ex, group, err) < 0)
             return -1;
-        if (fds[2].revents && read(ex->timer_fd, &ticks, sizeof ticks) > 0)
-            follow(ex);
+        if (fds[2].revents && read(ex->timer_fd, &ticks, sizeof ticks) > 0 &&
+            on_tick(ex, group, err) < 0)
+            return -1;
         if (worker_group_advance(group, &done, outcome, err) < 0)
             return -1;
     }
@@ -126,6 +168,21 @@ static int attempt_begin(struct backend_executor *ex, const char *log_dir,
     return rc;
 }
 
+static int watches_begin(struct backend_executor *ex, struct worker_group *group,
+                         struct error *err)
+{
+    ex->view = (struct watch_view){.spec = &ex->spec,
+                                   .group = group,
+                                   .callbacks = ex->callbacks,
+                                   .log_dir = worker_group_log_dir(group),
+                                   .stop = &ex->stop,
+                                   .now = clock_now()};
+    ex->view.started = ex->view.now;
+    ex->finding = (struct watch_finding){.rank = -1};
+    ex->ended = false;
+    return watch_set_create(&ex->view, &ex->watches, err);
+}
+
 static int attempt_end(struct backend_executor *ex, const char *log_dir,
                        enum run_status status, const struct failure *failure,
                        struct error *err)
@@ -134,6 +191,8 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
     int rc = json_object_set_new(record, "end", json_real(clock_unix_double()));
 
     rc |= json_object_set_new(record, "outcome", json_string(run_status_name(status)));
+    rc |= json_object_set_new(record, "cause",
+                              json_string(attempt_cause_name(ex->finding.cause)));
     if (failure) {
         rc |= json_object_set_new(record, "rank", json_integer(failure->rank));
         rc |= json_object_set_new(record, "host", json_string(failure->host));
@@ -157,6 +216,8 @@ static enum run_status attempt_status(const struct backend_executor *ex,
 {
     if (ex->stop.count >= 2)
         return RUN_STOPPED;
+    if (ex->ended)
+        return RUN_FAILED;
     if (ex->stop.count && outcome->failed &&
         (outcome->signal == SIGKILL || outcome->signal == SIGTERM ||
          (outcome->rank < 0 && !outcome->launch_failed)))
@@ -164,6 +225,22 @@ static enum run_status attempt_status(const struct backend_executor *ex,
     if (outcome->failed || outcome->launch_failed)
         return RUN_FAILED;
     return outcome->stopped ? RUN_STOPPED : RUN_FINISHED;
+}
+
+/* Whoever ended the attempt knows why; of the workers, which were only killed, the
+ * first one's log may still tell more. */
+static void attempt_failure(const struct backend_executor *ex,
+                            const struct launch_outcome *outcome, const char *log_dir,
+                            struct failure *failure)
+{
+    struct launch_outcome found = {.failed = true, .rank = ex->finding.rank};
+
+    if (ex->ended) {
+        snprintf(found.host, sizeof found.host, "%s", ex->finding.host);
+        snprintf(found.detail, sizeof found.detail, "%s", ex->finding.message);
+        outcome = &found;
+    }
+    failure_describe(outcome, log_dir, ex->spec.plan->workers, failure);
 }
 
 static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
@@ -176,15 +253,17 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
     if (worker_group_start(&ex->spec, &group, err) < 0)
         return -1;
     if (attempt_begin(ex, worker_group_log_dir(group), err) == 0 &&
+        watches_begin(ex, group, err) == 0 &&
         attempt_watch(ex, group, &outcome, err) == 0) {
         failure_tidy(worker_group_log_dir(group));
         out->status = attempt_status(ex, &outcome);
         if (out->status == RUN_FAILED)
-            failure_describe(&outcome, worker_group_log_dir(group),
-                             ex->spec.plan->workers, &out->failure);
+            attempt_failure(ex, &outcome, worker_group_log_dir(group), &out->failure);
         rc = attempt_end(ex, worker_group_log_dir(group), out->status,
                          out->status == RUN_FAILED ? &out->failure : NULL, err);
     }
+    watch_set_destroy(ex->watches);
+    ex->watches = NULL;
     metrics_tail_close(ex->events);
     ex->events = NULL;
     json_decref(ex->attempt);

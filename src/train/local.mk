@@ -5,6 +5,7 @@ liblauncher_la_SOURCES += \
 	src/train/result.c src/train/result.h \
 	src/train/stop_request.c src/train/stop_request.h \
 	src/train/trainer.c src/train/trainer.h \
+	src/train/watch.c src/train/watch.h \
 	src/train/worker_group.c src/train/worker_group.h
 
 if HAVE_CMOCKA
