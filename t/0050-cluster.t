@@ -83,6 +83,21 @@ test_expect_success 'so does one that lost its power' '
 	srun -w n4 hostname
 '
 
+test_expect_success 'one that is cut off does not answer, but its processes live' '
+	cluster on n4 setsid --fork sleep 1001 &&
+	cluster cut n4 &&
+	test_must_fail timeout 1 bash -c ": </dev/tcp/n4/6818" &&
+	cluster ps >left && grep "^n4: .*sleep 1001" left &&
+	bash -c ": </dev/tcp/n3/6818"
+'
+
+test_expect_success 'until it is mended' '
+	cluster mend n4 &&
+	wait_for timeout 1 bash -c ": </dev/tcp/n4/6818" &&
+	srun -w n4 hostname &&
+	cluster ps >left && grep "^n4: .*sleep 1001" left
+'
+
 test_expect_success 'clusters live side by side' '
 	cluster run 1 -- sinfo -h -N -o %N >inner &&
 	echo n1 >expected &&
