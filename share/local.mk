@@ -68,6 +68,7 @@ man_links = \
 	share/man/raytrain_node_count.3 share/man/raytrain_args.3 \
 	share/man/raytrain_reducer_ready.3 share/man/raytrain_reducer_wait.3 \
 	share/man/raytrain_reducer_destroy.3 share/man/raytrain_should_stop.3 \
+	share/man/raytrain_should_checkpoint.3 \
 	share/man/raytrain_training_iteration.3
 nodist_man_MANS = $(man_links)
 CLEANFILES += $(man_links)

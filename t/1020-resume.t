@@ -77,6 +77,16 @@ test_expect_success 'and --resume goes on from there' '
 	$run --name ctrl-c --resume "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/ctrl-c/checkpoint_000005.h5
 '
+test_expect_success 'a function that asks when to save stops with a checkpoint, all the same' '
+	start_run --name asks --set train_loop_config.checkpoint_every=0 \
+		--set run_config.checkpoint_config.checkpoint_frequency=100 &&
+	test_path_is_missing runs/asks/checkpoint_000002.h5 &&
+	kill -USR1 $pid && eventually grep -q "stopping at the next report" err &&
+	: >gate && expect_status 75 wait $pid && ls runs/asks/checkpoint_* >kept &&
+	test "$(wc -l <kept)" -eq 1 &&
+	$run --name asks --resume "$train" 2>err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/asks/checkpoint_000005.h5
+'
 test_expect_success 'a second Ctrl-C stops at once' '
 	start_run --name twice && kill -INT $pid &&
 	eventually grep -q "stopping at the next report" err &&

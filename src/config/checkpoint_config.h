@@ -1,4 +1,4 @@
-/* checkpoint_config.h - CheckpointConfig: which checkpoints are kept. */
+/* checkpoint_config.h - CheckpointConfig: when checkpoints are due, which are kept. */
 #ifndef RAYTRAIN_CONFIG_CHECKPOINT_CONFIG_H
 #define RAYTRAIN_CONFIG_CHECKPOINT_CONFIG_H
 
@@ -10,7 +10,9 @@ struct checkpoint_config {
     int num_to_keep;                  /* default 0: all */
     char *checkpoint_score_attribute; /* a metric; NULL: by recency */
     bool checkpoint_score_min; /* checkpoint_score_order = "min"; default "max" */
-    int checkpoint_frequency;  /* default 0: when the training function says so */
+    /* When raytrain_should_checkpoint() says yes; neither: with every report. */
+    int checkpoint_frequency;  /* iterations; default 0: off */
+    int checkpoint_interval_s; /* seconds; default 0: off */
     bool checkpoint_at_end;    /* default false; for trainers with a built-in loop */
 };
 
@@ -18,9 +20,8 @@ struct config_table;
 extern const struct config_table checkpoint_config_table;
 
 void checkpoint_config_init(struct checkpoint_config *cfg);
-/* builtin_loop: the trainer brings its own loop, so that frequency and the end are its
- * business; otherwise the training function decides, and checkpoint_at_end is refused.
- */
+/* builtin_loop: the trainer brings its own loop, so that the end is its business;
+ * otherwise the training function decides, and checkpoint_at_end is refused. */
 int checkpoint_config_validate(const struct checkpoint_config *cfg, bool builtin_loop,
                                struct error *err);
 

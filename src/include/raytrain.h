@@ -272,10 +272,34 @@ RAYTRAIN_API int raytrain_report(raytrain_context *ctx, const raytrain_metric me
                                  size_t n_metrics, raytrain_checkpoint *ck);
 
 /*
- * True once a stop was asked for (a signal, or run_config.stop was met) and a report has
- * carried that to all ranks. Same on every rank. Changes only inside raytrain_report().
+ * True once a stop was asked for (a signal, the end of the allocation comes near, or
+ * run_config.stop was met) and a report has carried that to all ranks. Same on every
+ * rank. Changes only inside raytrain_report().
  */
 RAYTRAIN_API bool raytrain_should_stop(const raytrain_context *ctx);
+
+/*
+ * Is a checkpoint due with the coming report? Yes where
+ * run_config.checkpoint_config.checkpoint_frequency iterations are complete with it,
+ * where checkpoint_interval_s seconds have passed by then since the latest checkpoint,
+ * where neither is set, and where a stop is coming. Same on every rank; changes only
+ * inside raytrain_report(). False where ctx is NULL.
+ *
+ *     do {
+ *         train(model);                               one iteration
+ *         ck = NULL;
+ *         if (raytrain_should_checkpoint(ctx) || is_last_iteration) {
+ *             ck = raytrain_checkpoint_create(ctx);
+ *             raytrain_checkpoint_put(ck, "model/weight", &weight);
+ *         }
+ *         rc = raytrain_report(ctx, metrics, n_metrics, ck);
+ *     } while (rc == RAYTRAIN_OK && !is_last_iteration && !raytrain_should_stop(ctx));
+ *
+ * A training function that asks is not stopped without a checkpoint: where a report
+ * without one has carried the request to stop, this says yes, and
+ * raytrain_should_stop() does after the report that follows.
+ */
+RAYTRAIN_API bool raytrain_should_checkpoint(raytrain_context *ctx);
 
 /* Reports so far, over all attempts: 0 on a fresh start. Same on every rank. */
 RAYTRAIN_API int64_t raytrain_training_iteration(const raytrain_context *ctx);

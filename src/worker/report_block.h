@@ -29,6 +29,7 @@ enum report_lane {
     REPORT_SAME,     /* the lanes up to here must be the same on every rank */
     LANE_REFUSED = REPORT_SAME, /* max 1: a rank's call was wrong */
     LANE_STOP,                  /* max 1: a rank was asked to stop */
+    LANE_ASKS,                  /* max 1: a rank asks whether a checkpoint is due */
     LANE_NAN_RANK,              /* min: the lowest rank with a NaN; size: none */
     LANE_TIME,                  /* max: time_total_s, so that all ranks have the same */
     REPORT_LANES
@@ -44,6 +45,7 @@ struct report {
     bool has_checkpoint;
     bool refused; /* then it has neither metrics nor checkpoint */
     bool stop;
+    bool asks; /* raytrain_should_checkpoint() was called */
     double time_total_s;
 };
 

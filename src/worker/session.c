@@ -228,6 +228,7 @@ int session_create(const struct session_env *env, raytrain_context **out,
     if (comm_agree(ctx->comm, rc, err) < 0)
         goto failed;
     ctx->started = ctx->last_report = clock_now();
+    session_schedule_start(ctx);
     current = ctx;
     *out = ctx;
     return 0;
@@ -240,7 +241,7 @@ int session_finish(raytrain_context *ctx, struct error *err)
 {
     if (session_report_finish(ctx, err) < 0)
         return -1;
-    if (ctx->stopped)
+    if (ctx->should_stop && ctx->stop_reason == STOP_ASKED)
         return error_set(err, RAYTRAIN_ESTOPPED,
                          "stopped on request after iteration %lld",
                          (long long)ctx->iteration);

@@ -49,6 +49,20 @@ struct config_array {
     } values;
 };
 
+/* Why the training is to stop. */
+enum stop_reason { STOP_NO, STOP_ASKED, STOP_CRITERIA };
+
+/* When a checkpoint is due (session_schedule.c): the same on every rank, since it is
+ * decided from what reports have combined. */
+struct session_schedule {
+    bool asks;    /* the training function wants to know */
+    bool due;     /* the coming report is to have one */
+    bool told;    /* the user has been told that nobody asks */
+    double total; /* time_total_s of the latest report */
+    double took;  /* the iteration before it, in seconds */
+    double saved; /* time_total_s of the latest checkpoint */
+};
+
 struct raytrain_context {
     struct error error; /* of the latest call that failed */
     struct session_env env;
@@ -61,8 +75,9 @@ struct raytrain_context {
     int64_t iteration, iterations_since_restore;
     double time_before; /* time_total_s when this attempt began */
     double started, last_report;
-    bool should_stop,
-        stopped; /* stopped: by a signal, and before stop criteria were met */
+    enum stop_reason stop_reason;
+    bool should_stop;
+    struct session_schedule schedule;
     bool criteria_checked;
     bool nan_told; /* the last report had a NaN: the user knows */
 
@@ -112,6 +127,13 @@ int session_report_finish(raytrain_context *ctx, struct error *err);
 /* Rank 0: the report that published the checkpoint this attempt starts from has a line
  * in result.json; write it if the last attempt died in between. */
 int session_report_mend(raytrain_context *ctx, struct error *err);
+
+/* session_schedule.c */
+void session_schedule_start(raytrain_context *ctx);
+/* A report has come through: saved with a checkpoint, asks where a rank wants to know
+ * about the next. Decides about the coming one; stop_reason is that of this report. */
+void session_schedule_report(raytrain_context *ctx, double time_total_s, bool saved,
+                             bool asks);
 
 /* session_config.c */
 void session_config_clear(raytrain_context *ctx);

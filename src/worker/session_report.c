@@ -166,6 +166,7 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
     if (inlined > REPORT_INLINE_METRICS)
         inlined = REPORT_INLINE_METRICS;
     c->report.stop = stop_requested();
+    c->report.asks = ctx->schedule.asks;
     c->report.time_total_s = ctx->time_before + clock_now() - ctx->started;
     report_block_fill(c->block, &c->report, comm->rank, comm->size);
     waiting_begin(&ctx->waiting,
@@ -370,16 +371,19 @@ static bool criteria_met(raytrain_context *ctx, const struct combined *c)
     return met;
 }
 
-/* All ranks see the same numbers, hence the same answer. */
-static void stop_decide(raytrain_context *ctx, const struct combined *c)
+/* All ranks see the same numbers, hence the same answer. A training function that asks
+ * when to save is let save first: it stops with the report after. */
+static void stop_decide(raytrain_context *ctx, const struct combined *c, bool saved)
 {
-    if (criteria_met(ctx, c)) {
+    bool known = ctx->stop_reason != STOP_NO, asks = c->block[LANE_ASKS].max > 0;
+
+    if (criteria_met(ctx, c))
+        ctx->stop_reason = STOP_CRITERIA;
+    else if (!known && c->block[LANE_STOP].max > 0)
+        ctx->stop_reason = STOP_ASKED;
+    if (ctx->stop_reason != STOP_NO && (known || saved || !asks))
         ctx->should_stop = true;
-        ctx->stopped = false;
-    } else if (!ctx->should_stop && c->block[LANE_STOP].max > 0) {
-        ctx->should_stop = true;
-        ctx->stopped = true;
-    }
+    session_schedule_report(ctx, c->block[LANE_TIME].max, saved, asks);
 }
 
 /* ---- The calls --------------------------------------------------------------------
@@ -404,7 +408,7 @@ static int report(raytrain_context *ctx, struct combined *c,
     ctx->iteration++;
     ctx->iterations_since_restore++;
     ctx->last_report = clock_now();
-    stop_decide(ctx, c);
+    stop_decide(ctx, c, ck != NULL);
     return 0;
 }
 

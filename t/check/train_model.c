@@ -4,7 +4,7 @@
  * numbers from each rank's own stream, so that any slip in restoring shows in its bits.
  *
  * train_loop_config:
- *   iterations (5), size (1000), checkpoint_every (1)
+ *   iterations (5), size (1000), checkpoint_every (1; 0: when the library says so)
  *   fail = "return" | "exit" | "exit0" | "abort" | "segv" | "kill" | "nan" | "early" |
  *          "hang", at iteration fail_at (3), on rank fail_rank (0)
  *   fail_once = PATH: fail only where PATH can be created, so once
@@ -113,13 +113,20 @@ static double model_step(raytrain_context *ctx, double *weight, double *delta, i
     return sum / (double)n;
 }
 
+static int is_saving(raytrain_context *ctx, const struct settings *s, int64_t iteration)
+{
+    if (s->checkpoint_every > 0)
+        return iteration % s->checkpoint_every == 0;
+    return raytrain_should_checkpoint(ctx) || iteration == s->iterations;
+}
+
 static int report(raytrain_context *ctx, const struct settings *s, int64_t iteration,
                   double loss, const raytrain_tensor *model)
 {
     const raytrain_metric metrics[] = {{"loss", loss}, {"accuracy", 1 - 1.0 / iteration}};
     raytrain_checkpoint *ck = NULL;
 
-    if (iteration % s->checkpoint_every == 0) {
+    if (is_saving(ctx, s, iteration)) {
         ck = raytrain_checkpoint_create(ctx);
         if (!ck || raytrain_checkpoint_put(ck, "model/weight", model)) {
             raytrain_checkpoint_discard(ck);

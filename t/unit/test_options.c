@@ -374,8 +374,6 @@ static void not_available_yet(void **state)
          "hang_timeout_s: "},
         {{"--set", "run_config.sync_config.staging_path=/x", "./prog"},
          "staging_path: "},
-        {{"--set", "run_config.checkpoint_config.checkpoint_frequency=1", "./prog"},
-         "checkpoint_frequency: "},
         {{"--set", "run_config.checkpoint_config.checkpoint_at_end=true", "./prog"},
          "checkpoint_at_end: "},
         {{"--set", "run_config.callbacks=(\"json\", \"csv\")", "./prog"}, "\"csv\""},

@@ -74,11 +74,13 @@ static void flags_of_one_rank_reach_all(void **state)
 
     (void)state;
     reports[2].stop = true;
+    reports[0].asks = true;
     reports[3].metrics = with_nan;
     reports[1].time_total_s = 3.25;
     combine(block);
     assert_true(report_block_agrees(block));
     assert_true(block[LANE_STOP].max == 1);
+    assert_true(block[LANE_ASKS].max == 1);
     assert_true(block[LANE_NAN_RANK].min == 3);
     assert_true(block[LANE_TIME].max == 3.25);
 }

@@ -184,6 +184,7 @@ static void draw_run(struct run_config *r)
     r->checkpoint_config.checkpoint_score_attribute = maybe_string();
     r->checkpoint_config.checkpoint_score_min = draw(2);
     r->checkpoint_config.checkpoint_frequency = (int)draw(5);
+    r->checkpoint_config.checkpoint_interval_s = (int)draw(5);
     r->checkpoint_config.checkpoint_at_end = draw(2);
     r->sync_config.staging_path = maybe_string();
     if (draw(2))
@@ -257,6 +258,7 @@ static bool same_run(const struct run_config *a, const struct run_config *b)
            same_text(x->checkpoint_score_attribute, y->checkpoint_score_attribute) &&
            x->checkpoint_score_min == y->checkpoint_score_min &&
            x->checkpoint_frequency == y->checkpoint_frequency &&
+           x->checkpoint_interval_s == y->checkpoint_interval_s &&
            x->checkpoint_at_end == y->checkpoint_at_end &&
            same_text(a->sync_config.staging_path, b->sync_config.staging_path) &&
            same_texts(a->callbacks, a->n_callbacks, b->callbacks, b->n_callbacks);

@@ -314,6 +314,93 @@ static void iterations_are_a_criterion(void **state)
     assert_true(raytrain_should_stop(ctx));
 }
 
+static raytrain_checkpoint *checkpoint_make(double *model);
+
+/* Report as a training function does that asks; the answer it got. */
+static bool report_asking(double loss)
+{
+    double model[2] = {0};
+    bool due = raytrain_should_checkpoint(ctx);
+
+    assert_int_equal(report_loss(loss, due ? checkpoint_make(model) : NULL),
+                     RAYTRAIN_OK);
+    return due;
+}
+
+static void a_checkpoint_is_due_every_so_many_iterations(void **state)
+{
+    (void)state;
+    config_text("run_config = { checkpoint_config = { checkpoint_frequency = 3; }; };");
+    session_start(0);
+    for (int i = 1; i <= 4; i++)
+        assert_int_equal(report_asking(1), i == 3);
+    session_stop();
+    session_start(1); /* from the checkpoint of iteration 3 */
+    for (int i = 4; i <= 7; i++)
+        assert_int_equal(report_asking(1), i == 6);
+}
+
+static void a_checkpoint_is_due_after_so_many_seconds(void **state)
+{
+    (void)state;
+    config_text(
+        "run_config = { checkpoint_config = { checkpoint_interval_s = 100; }; };");
+    session_start(0);
+    assert_false(report_asking(1));
+    ctx->started -= 60;
+    assert_false(report_asking(1)); /* as long again, and it is due */
+    assert_true(report_asking(1));
+    assert_false(report_asking(1));
+}
+
+static void without_a_setting_a_checkpoint_is_always_due(void **state)
+{
+    (void)state;
+    session_start(0);
+    assert_true(report_asking(1));
+    assert_true(report_asking(1));
+    assert_false(raytrain_should_checkpoint(NULL));
+}
+
+static void the_last_iteration_is_foreseen(void **state)
+{
+    (void)state;
+    config_text("run_config = { stop = { training_iteration = 2; }; "
+                "checkpoint_config = { checkpoint_frequency = 100; }; };");
+    session_start(0);
+    assert_false(report_asking(1));
+    assert_true(report_asking(1));
+    assert_true(raytrain_should_stop(ctx));
+}
+
+static void a_stop_waits_for_the_checkpoint_that_is_due(void **state)
+{
+    (void)state;
+    config_text("run_config = { stop = { loss = 3.0; }; "
+                "checkpoint_config = { checkpoint_frequency = 100; }; };");
+    session_start(0);
+    assert_false(report_asking(1));
+    assert_false(report_asking(5));
+    assert_false(raytrain_should_stop(ctx));
+    assert_true(report_asking(1));
+    assert_true(raytrain_should_stop(ctx));
+    assert_int_equal(session_finish(ctx, &ctx->error), 0);
+}
+
+static void a_frequency_that_nobody_asks_for_is_told(void **state)
+{
+    char path[128], *notes;
+
+    (void)state;
+    config_text("run_config = { checkpoint_config = { checkpoint_frequency = 3; }; };");
+    session_start(0);
+    assert_int_equal(report_loss(1, NULL), RAYTRAIN_OK);
+    snprintf(path, sizeof path, "%s/events.json", log_dir);
+    assert_int_equal(fs_read(path, &notes, NULL, NULL), 0);
+    assert_non_null(strstr(notes, "checkpoint_frequency is set"));
+    free(notes);
+}
+
 /* A model that depends on all that a session keeps. */
 static raytrain_checkpoint *checkpoint_make(double *model)
 {
@@ -465,6 +552,15 @@ static void a_signal_stops_at_the_next_report(void **state)
     assert_true(raytrain_should_stop(ctx));
     assert_int_equal(session_finish(ctx, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ESTOPPED);
+    session_stop();
+    config_text(
+        "run_config = { checkpoint_config = { checkpoint_frequency = 100; }; };");
+    session_start(0);
+    assert_false(report_asking(1)); /* the flag is up since before */
+    assert_false(raytrain_should_stop(ctx));
+    assert_true(report_asking(1));
+    assert_true(raytrain_should_stop(ctx));
+    assert_int_equal(session_finish(ctx, &err), -1);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -481,6 +577,12 @@ int main(void)
         TEST(bad_reports_are_refused),
         TEST(a_met_criterion_stops_and_finishes),
         TEST(iterations_are_a_criterion),
+        TEST(a_checkpoint_is_due_every_so_many_iterations),
+        TEST(a_checkpoint_is_due_after_so_many_seconds),
+        TEST(without_a_setting_a_checkpoint_is_always_due),
+        TEST(the_last_iteration_is_foreseen),
+        TEST(a_stop_waits_for_the_checkpoint_that_is_due),
+        TEST(a_frequency_that_nobody_asks_for_is_told),
         TEST(a_new_attempt_goes_on_with_the_same_bits),
         TEST(a_missing_line_is_mended),
         TEST(checkpoints_are_for_one_purpose),
