@@ -33,4 +33,10 @@ TESTS += t/unit/test_run_cfg
 t_unit_test_run_cfg_SOURCES = t/unit/test_run_cfg.c
 t_unit_test_run_cfg_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_run_cfg_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_manual
+TESTS += t/unit/test_manual
+t_unit_test_manual_SOURCES = t/unit/test_manual.c
+t_unit_test_manual_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_manual_LDADD = libshared.la $(CMOCKA_LIBS)
 endif

@@ -1,0 +1,128 @@
+/* raytrain.cfg(5) against the tables of keys: what can be written is documented, and
+ * what is documented can be written. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/config_key.h"
+#include "config/train_config.h"
+
+extern const struct config_table train_config_table;
+
+/* The names that the page has an entry for ("\n.B NAME\n"). */
+static char *page;
+
+static void page_read(void)
+{
+    const char *dir = getenv("top_srcdir");
+    char *path;
+    FILE *in;
+    long n;
+
+    assert_true(asprintf(&path, "%s/share/man/raytrain.cfg.5", dir ? dir : ".") > 0);
+    in = fopen(path, "r");
+    assert_non_null(in);
+    assert_int_equal(fseek(in, 0, SEEK_END), 0);
+    n = ftell(in);
+    rewind(in);
+    page = calloc(1, (size_t)n + 1);
+    assert_non_null(page);
+    assert_int_equal(fread(page, 1, (size_t)n, in), n);
+    fclose(in);
+    free(path);
+}
+
+/* A key below which the user names things, "datasets.NAME.path", has entries for what
+ * those hold. */
+static bool is_family(const char *name)
+{
+    char entry[600];
+
+    snprintf(entry, sizeof entry, "\n.B %s.NAME.", name);
+    return strstr(page, entry) != NULL;
+}
+
+static int keys_missing(const struct config_table *table, const char *prefix)
+{
+    int missing = 0;
+
+    for (size_t i = 0; i < table->n_keys; i++) {
+        const struct config_key *key = &table->keys[i];
+        char name[512], entry[600];
+
+        snprintf(name, sizeof name, "%s%s", prefix, key->name);
+        snprintf(entry, sizeof entry, "\n.B %s\n", name);
+        if (key->type == CONFIG_GROUP) {
+            strcat(name, ".");
+            missing += keys_missing(key->table, name);
+        } else if (!strstr(page, entry) && !is_family(name)) {
+            print_error("raytrain.cfg(5) does not say: %s\n", name);
+            missing++;
+        }
+    }
+    return missing;
+}
+
+static void every_key_is_documented(void **state)
+{
+    (void)state;
+    assert_int_equal(keys_missing(&train_config_table, ""), 0);
+}
+
+/* Does a table lead to this dotted name? A group of the user's own takes any. */
+static bool key_exists(const struct config_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->n_keys; i++) {
+        const struct config_key *key = &table->keys[i];
+        size_t n = strlen(key->name);
+
+        if (strncmp(name, key->name, n) != 0)
+            continue;
+        if (name[n] == '\0')
+            return key->type != CONFIG_GROUP;
+        if (name[n] == '.')
+            return key->type == CONFIG_GROUP ? key_exists(key->table, name + n + 1)
+                                             : key->type == CONFIG_CUSTOM;
+    }
+    return false;
+}
+
+static void every_documented_key_exists(void **state)
+{
+    const char *end = strstr(page, "\n.SH EXAMPLE");
+    const char *at = strstr(page, "\n.SH KEYS");
+
+    (void)state;
+    assert_non_null(at);
+    while ((at = strstr(at, "\n.TP\n.B ")) && (!end || at < end)) {
+        char name[512] = "";
+
+        assert_int_equal(sscanf(at, "\n.TP\n.B %511s", name), 1);
+        if (!key_exists(&train_config_table, name))
+            fail_msg("raytrain.cfg(5) has an entry for %s, which is no key", name);
+        at++;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_is_documented),
+        cmocka_unit_test(every_documented_key_exists),
+    };
+    int failed;
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    page_read();
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free(page);
+    return failed;
+}
