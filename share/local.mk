@@ -81,6 +81,10 @@ $(man_links):
 dist_doc_DATA = README.md NEWS.md HACKING.md
 EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test .clang-format
 EXTRA_DIST += scripts/bench scripts/bench.d
+# What a row of scripts/bench makes for itself.
+EXTRA_PROGRAMS = scripts/bench.d/restore
+scripts_bench_d_restore_SOURCES = scripts/bench.d/restore.c
+scripts_bench_d_restore_LDADD = libworker.la
 
 doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t t/9200-sbatch.t
 dist_check_SCRIPTS += $(doc_tests)

@@ -84,15 +84,6 @@ static void meta_set(json_t *out, const raytrain_checkpoint *ck)
     json_object_set_new(out, "metrics", metrics_json(meta));
 }
 
-static int bytes_verify(raytrain_checkpoint *ck, struct error *err)
-{
-    struct comm *self = comm_self_create(err);
-    int rc = self ? checkpoint_verify(ck, self, err) : -1;
-
-    comm_free(self);
-    return rc;
-}
-
 json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
                            struct error *err)
 {
@@ -111,7 +102,7 @@ json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
         if (tensors)
             json_object_set_new(out, "tensors", tensors_json(ck));
         if (verify)
-            rc = bytes_verify(ck, err);
+            rc = checkpoint_verify(ck, err);
     }
     json_object_set_new(out, "verified", json_boolean(verify && rc == 0));
     json_object_set_new(out, "error", rc < 0 ? text_json(err->text) : json_null());

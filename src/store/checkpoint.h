@@ -78,8 +78,9 @@ const struct checkpoint_meta *checkpoint_meta(const raytrain_checkpoint *ck);
 /* Serial: everything is verified but the tensors' bytes, which are not read. */
 int checkpoint_open_index(const char *path, raytrain_checkpoint **out,
                           struct error *err);
-/* COLLECTIVE: the tensors' bytes, each rank a share (checkpoint_open() has done it). */
-int checkpoint_verify(raytrain_checkpoint *ck, struct comm *comm, struct error *err);
+/* The tensors' bytes (checkpoint_open() has done it), in this process alone: in a thread
+ * for each core that it may use. RAYTRAIN_ECORRUPT names the first damaged dataset. */
+int checkpoint_verify(const raytrain_checkpoint *ck, struct error *err);
 
 struct checkpoint_item {
     const char *name, *type; /* type: "float32" ... or "string"; the checkpoint's */

@@ -98,8 +98,14 @@ int index_parse(raytrain_checkpoint *ck, const void *tables, uint64_t n,
                 struct error *err);
 
 /* -- checkpoint_open.c -- */
+#define CHUNK_BYTES_MIN 4096u /* what a head may say */
+#define CHUNK_BYTES_MAX (64u << 20)
 /* errno of a read of the file, as a sentence. Returns -1. */
 int checkpoint_read_error(const raytrain_checkpoint *ck, struct error *err);
+
+/* -- checkpoint_verify.c -- */
+/* Verify share number `who` of `of` even shares of all tensors' bytes. */
+int verify_share(const raytrain_checkpoint *ck, int who, int of, struct error *err);
 
 /* -- slab_io.c -- */
 /* Bytes [from, to) of a slab's stream, of a tensor that begins at `base` of the file.

@@ -3,8 +3,8 @@
  *
  * Rank 0 reads head and tables, checks every number in them and the checksum over all
  * that is not tensors' bytes; the others get head and tables from it. Then each rank
- * reads and hashes a share of the chunks. HDF5 takes no part: what a damaged or hostile
- * file can say, only the code here and in checkpoint_index.c hears.
+ * verifies a share of the chunks (checkpoint_verify.c). HDF5 takes no part: what a
+ * damaged or hostile file can say, only the code here and in checkpoint_index.c hears.
  */
 #include "config.h"
 
@@ -16,13 +16,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "store/checkpoint_impl.h"
+#include "store/checksum.h"
 #include "util/fs.h"
-
-#define CHUNK_BYTES_MIN 4096u
-#define CHUNK_BYTES_MAX (64u << 20)
 
 static int damage(const raytrain_checkpoint *ck, struct error *err, const char *what)
 {
@@ -313,76 +310,10 @@ int checkpoint_open(struct comm *comm, const char *path, raytrain_checkpoint **o
         rc = index_share(ck, comm, &tables, n, err);
     free(tables);
     if (rc == 0)
-        rc = checkpoint_verify(ck, comm, err);
+        rc = comm_agree(comm, verify_share(ck, comm->rank, comm->size, err), err);
     if (rc < 0)
         checkpoint_destroy(ck);
     else
         *out = ck;
     return rc;
-}
-
-/* ---- Verification -----------------------------------------------------------------
- */
-
-static int chunk_verify(const raytrain_checkpoint *ck, const struct tensor_entry *e,
-                        const struct slab_runs *runs, uint64_t from, uint64_t to,
-                        uint64_t want, void *buf, struct error *err)
-{
-    uint64_t left;
-
-    if (slab_read(ck->fd, e->offset, runs, from, to, buf) < 0)
-        return checkpoint_read_error(ck, err);
-    if (XXH3_64bits(buf, to - from) == want)
-        return 0;
-    return error_set(err, RAYTRAIN_ECORRUPT,
-                     "%s: dataset '%s' is damaged (checksum of %" PRIu64
-                     " bytes from byte %" PRIu64 " of the file on)",
-                     ck->path, e->name, to - from,
-                     e->offset + slab_runs_at(runs, from, &left));
-}
-
-/* This rank's share of the chunks of one part; *done counts bytes over all parts. A
- * little is added for each chunk, so that small ones are shared evenly, too. */
-static int part_verify(const raytrain_checkpoint *ck, const struct part_record *p,
-                       const struct comm *comm, uint64_t total, uint64_t *done,
-                       void *buf, struct error *err)
-{
-    const struct tensor_entry *e = &ck->tensors[p->tensor];
-    struct slab_runs runs;
-    raytrain_slab slab;
-
-    memcpy(slab.start, p->start, sizeof slab.start);
-    memcpy(slab.count, p->count, sizeof slab.count);
-    slab_runs_init(&runs, e->ndim, e->shape, e->element_bytes, &slab);
-    for (uint64_t k = 0; k < p->n_hashes; k++) {
-        uint64_t from = k * ck->head.chunk_bytes, left = runs.bytes - from;
-        uint64_t n = left < ck->head.chunk_bytes ? left : ck->head.chunk_bytes;
-        bool mine = share_of(*done, total, comm->size) == comm->rank;
-
-        *done += n + CHUNK_BYTES_MIN;
-        if (mine && chunk_verify(ck, e, &runs, from, from + n,
-                                 ck->hashes[p->first_hash + k], buf, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-int checkpoint_verify(raytrain_checkpoint *ck, struct comm *comm, struct error *err)
-{
-    uint64_t total = ck->head.n_hashes * CHUNK_BYTES_MIN, done = 0, largest = 1;
-    void *buf;
-    int rc = 0;
-
-    for (size_t i = 0; i < ck->n_tensors; i++) {
-        total += ck->tensors[i].bytes;
-        if (ck->tensors[i].bytes > largest)
-            largest = ck->tensors[i].bytes;
-    }
-    buf = malloc(largest < ck->head.chunk_bytes ? largest : ck->head.chunk_bytes);
-    if (!buf)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    for (uint64_t i = 0; rc == 0 && i < ck->head.n_parts; i++)
-        rc = part_verify(ck, &ck->parts[i], comm, total, &done, buf, err);
-    free(buf);
-    return comm_agree(comm, rc, err);
 }

@@ -19,9 +19,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "store/checkpoint_impl.h"
+#include "store/checksum.h"
 #include "store/h5_image.h"
 #include "util/fault.h"
 #include "util/fs.h"

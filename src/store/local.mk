@@ -8,7 +8,7 @@ libshared_la_SOURCES += \
 	src/store/checkpoint_plan.c src/store/checkpoint_layout.c \
 	src/store/checkpoint_save.c src/store/checkpoint_extents.c \
 	src/store/checkpoint_index.c src/store/checkpoint_open.c \
-	src/store/checkpoint_get.c \
+	src/store/checkpoint_get.c src/store/checkpoint_verify.c src/store/checksum.h \
 	src/store/checkpoint_manager.c src/store/checkpoint_manager.h \
 	src/store/checkpoint_retention.c src/store/checkpoint_aside.c \
 	src/store/metrics.h src/store/metrics_log.c src/store/metrics_h5.c \
@@ -65,7 +65,7 @@ EXTRA_DIST += t/fuzz/fuzz_checkpoint.c
 CLEANFILES += t/fuzz/fuzz_checkpoint
 fuzz_checkpoint_files = t/fuzz/fuzz_checkpoint.c src/store/checkpoint.c \
 	src/store/checkpoint_index.c src/store/checkpoint_open.c src/store/checkpoint_get.c \
-	src/store/checkpoint_extents.c src/store/slab.c src/store/slab_io.c \
+	src/store/checkpoint_verify.c src/store/checkpoint_extents.c src/store/slab.c src/store/slab_io.c \
 	src/store/name_map.c src/wireup/comm.c src/wireup/comm_self.c
 t/fuzz/fuzz_checkpoint: $(fuzz_checkpoint_files)
 	$(AM_V_CCLD)$(MKDIR_P) t/fuzz && $(FUZZ_CC) $(FUZZ_CFLAGS) $(DEFS) -I. \
