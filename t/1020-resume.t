@@ -67,6 +67,20 @@ test_expect_success 'max_failures restarts it within one run' '
 	grep "rank 0 on .*: killed by signal 9" shown &&
 	grep "started from .*checkpoint_000002.h5" shown
 '
+test_expect_success 'three failures at one iteration are a bug, told with the log' '
+	expect_status 1 $run --name bug --max-failures 9 --set train_loop_config.fail=exit \
+		"$train" 2>err &&
+	grep "restart 2 of 9" err && ! grep "restart 3" err &&
+	grep "3 times in a row after iteration 2: that is a bug, not bad luck" err &&
+	grep "logs/attempt-2/rank-00000" err
+'
+test_expect_success 'a request to stop ends the wait before a restart' '
+	$run --name waits --max-failures -1 --set train_loop_config.fail=kill \
+		"$train" 2>err &
+	pid=$! && eventually grep "from the latest checkpoint in 2 s" err &&
+	kill -INT $pid && expect_status 75 wait $pid && ! grep "attempt 4:" err &&
+	no_process_left
+'
 test_expect_success 'Ctrl-C stops at the next report, with status 75' '
 	start_run --name ctrl-c &&
 	kill -INT $pid && eventually grep -q "stopping at the next report" err &&

@@ -14,6 +14,16 @@ static const struct config_key failure_keys[] = {
      FIELD(max_failures),
      .min = -1,
      .max = INT_MAX},
+    {.name = "reset_on_progress",
+     .doc = "a new checkpoint starts the count of failures afresh",
+     .type = CONFIG_BOOL,
+     FIELD(reset_on_progress)},
+    {.name = "max_preemptions",
+     .doc = "restarts after preemptions, -1: no limit",
+     .type = CONFIG_INT,
+     FIELD(max_preemptions),
+     .min = -1,
+     .max = INT_MAX},
     {.name = "fail_fast",
      .doc = "never restart",
      .type = CONFIG_BOOL,
@@ -31,6 +41,8 @@ const struct config_table failure_config_table = CONFIG_TABLE(failure_keys);
 void failure_config_init(struct failure_config *cfg)
 {
     cfg->max_failures = 0;
+    cfg->reset_on_progress = true;
+    cfg->max_preemptions = -1;
     cfg->fail_fast = false;
     cfg->hang_timeout_s = 0;
 }

@@ -6,6 +6,9 @@
 
 struct failure_config {
     int max_failures; /* restarts after worker failures; default 0, -1: no limit */
+    bool reset_on_progress; /* default true: only those since the last new checkpoint
+                               count */
+    int max_preemptions;    /* restarts after preemptions; default -1: no limit */
     bool fail_fast; /* default false; true: never restart, whatever max_failures says */
     int hang_timeout_s; /* default 0: off */
 };

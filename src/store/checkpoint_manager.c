@@ -126,6 +126,18 @@ int checkpoint_manager_list(const char *run_dir, int64_t **iterations, size_t *n
     return 0;
 }
 
+int64_t checkpoint_manager_newest(const char *run_dir)
+{
+    int64_t *iterations, newest;
+    size_t n;
+
+    if (checkpoint_manager_list(run_dir, &iterations, &n, NULL) < 0)
+        return -1;
+    newest = n ? iterations[n - 1] : -1;
+    free(iterations);
+    return newest;
+}
+
 /* ---- The newest that is valid -----------------------------------------------------
  */
 

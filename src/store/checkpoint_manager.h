@@ -29,6 +29,10 @@ bool checkpoint_entry_better(const struct checkpoint_entry *a,
 int checkpoint_manager_list(const char *run_dir, int64_t **iterations, size_t *n,
                             struct error *err);
 
+/* The iteration of the newest published one, by its name alone; -1: none, or the
+ * directory cannot be read. */
+int64_t checkpoint_manager_newest(const char *run_dir);
+
 /*
  * COLLECTIVE. The newest checkpoint of RUN that opens and verifies; *out NULL if there
  * is none. Each one that was passed over is told to `note` (rank 0 only; may be NULL)

@@ -8,9 +8,11 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "store/checkpoint_manager.h"
 #include "store/metrics.h"
 #include "store/run_dir.h"
 #include "train/attempt.h"
+#include "train/restart_policy.h"
 #include "train/stop_request.h"
 #include "train/watch.h"
 #include "util/clock.h"
@@ -30,6 +32,8 @@ struct backend_executor {
     struct watch_set *watches;
     bool ended; /* a watch has ended the attempt, for what it found: */
     struct watch_finding finding;
+    struct restart_policy policy;
+    int64_t iteration; /* of the last report, or where the attempt goes on from */
 };
 
 const char *run_status_name(enum run_status status)
@@ -46,6 +50,7 @@ static void on_report(void *arg, const json_t *report)
     struct backend_executor *ex = arg;
 
     ex->view.last_report = clock_now();
+    ex->iteration = json_integer_value(json_object_get(report, "training_iteration"));
     callback_report(ex->callbacks, report);
 }
 
@@ -180,6 +185,7 @@ static int watches_begin(struct backend_executor *ex, struct worker_group *group
     ex->view.started = ex->view.now;
     ex->finding = (struct watch_finding){.rank = -1};
     ex->ended = false;
+    ex->iteration = ex->policy.checkpoint > 0 ? ex->policy.checkpoint : 0;
     return watch_set_create(&ex->view, &ex->watches, err);
 }
 
@@ -237,7 +243,7 @@ static void attempt_failure(const struct backend_executor *ex,
 
     if (ex->ended) {
         snprintf(found.host, sizeof found.host, "%s", ex->finding.host);
-        snprintf(found.detail, sizeof found.detail, "%s", ex->finding.message);
+        snprintf(found.detail, sizeof found.detail, "%.1000s", ex->finding.message);
         outcome = &found;
     }
     failure_describe(outcome, log_dir, ex->spec.plan->workers, failure);
@@ -274,32 +280,78 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
 
 /* ---- all attempts ---- */
 
-static bool may_restart(const struct backend_executor *ex,
-                        const struct run_outcome *out)
-{
-    const struct failure_config *cfg = &ex->spec.cfg->run_config.failure_config;
-
-    if (out->status != RUN_FAILED || out->failure.final || cfg->fail_fast ||
-        ex->stop.count)
-        return false;
-    return cfg->max_failures < 0 || out->attempts <= cfg->max_failures;
-}
-
-static void restart_announce(struct backend_executor *ex, const struct run_outcome *out)
+/* Ask FailureConfig what to do about the attempt that has just failed. */
+static struct restart_decision restart_decide(struct backend_executor *ex,
+                                              struct run_outcome *out)
 {
     const struct failure *f = &out->failure;
-    int max = ex->spec.cfg->run_config.failure_config.max_failures;
-    char where[300] = "", of[32] = "";
+    const struct failed_attempt attempt = {
+        .cause = ex->finding.cause,
+        .final = f->final,
+        .never_started = f->never_started,
+        .rank = f->rank,
+        .signal = f->signal,
+        .exit_status = f->exit_status,
+        .seconds = clock_now() - ex->view.started,
+        .checkpoint = checkpoint_manager_newest(ex->spec.run_dir),
+        .iteration = ex->iteration,
+    };
+    struct restart_decision d = restart_policy_decide(&ex->policy, &attempt);
+    size_t used = strlen(out->failure.message);
+
+    if (d.why[0])
+        snprintf(out->failure.message + used, sizeof out->failure.message - used,
+                 "; %s", d.why);
+    return d;
+}
+
+static void restart_announce(struct backend_executor *ex, const struct failure *f,
+                             const struct restart_decision *d)
+{
+    char where[300] = "", of[32] = "", after[64] = "";
 
     if (f->rank >= 0)
         snprintf(where, sizeof where, "rank %d%s%s: ", f->rank,
                  f->host[0] ? " on " : "", f->host);
-    if (max >= 0)
-        snprintf(of, sizeof of, " of %d", max);
+    if (d->of >= 0)
+        snprintf(of, sizeof of, " of %d", d->of);
+    if (d->delay_s > 0)
+        snprintf(after, sizeof after, " in %.0f s", d->delay_s);
     callback_note(ex->callbacks,
                   "attempt %d failed: %s%s\n"
-                  "  restarting from the latest checkpoint (restart %d%s)",
-                  ex->spec.attempt, where, f->message, out->attempts, of);
+                  "  restarting from the latest checkpoint%s (restart %d%s)",
+                  ex->spec.attempt, where, f->message, after, d->used, of);
+}
+
+/* Wait before a restart; false: it was asked to stop meanwhile. */
+static bool restart_wait(struct backend_executor *ex, double seconds)
+{
+    double until = clock_now() + seconds, left;
+
+    while (!ex->stop.count && (left = until - clock_now()) > 0) {
+        struct pollfd fd = {.fd = ex->stop.fd, .events = POLLIN};
+
+        poll(&fd, 1, (int)(left * 1e3) + 1);
+        stop_request_read(&ex->stop);
+    }
+    return !ex->stop.count;
+}
+
+/* Is there to be another attempt? */
+static bool restart(struct backend_executor *ex, struct run_outcome *out)
+{
+    struct restart_decision d;
+
+    if (out->status != RUN_FAILED || ex->stop.count)
+        return false;
+    d = restart_decide(ex, out);
+    if (!d.restart)
+        return false;
+    restart_announce(ex, &out->failure, &d);
+    if (restart_wait(ex, d.delay_s))
+        return true;
+    out->status = RUN_STOPPED;
+    return false;
 }
 
 static int executor_open(struct backend_executor *ex, struct error *err)
@@ -351,13 +403,14 @@ int backend_executor_run(const struct worker_group_spec *spec,
     int rc = executor_open(&ex, err);
 
     previous_tidy(spec);
+    restart_policy_init(&ex.policy, &spec->cfg->run_config.failure_config,
+                        checkpoint_manager_newest(spec->run_dir));
     memset(outcome, 0, sizeof *outcome);
     while (rc == 0) {
         rc = attempt_run(&ex, outcome, err);
         outcome->attempts++;
-        if (rc < 0 || !may_restart(&ex, outcome))
+        if (rc < 0 || !restart(&ex, outcome))
             break;
-        restart_announce(&ex, outcome);
         ex.spec.attempt++;
     }
     executor_close(&ex);

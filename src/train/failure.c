@@ -173,6 +173,7 @@ void failure_describe(const struct launch_outcome *outcome, const char *log_dir,
 {
     memset(failure, 0, sizeof *failure);
     failure->rank = outcome->rank;
+    failure->never_started = outcome->launch_failed;
     failure->exit_status = outcome->exit_status;
     failure->signal = outcome->signal;
     failure->code = outcome->code ? outcome->code : RAYTRAIN_EFAILED;

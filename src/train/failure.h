@@ -15,6 +15,7 @@ struct failure {
     char host[256];       /* "": unknown */
     int exit_status;      /* of that worker; 0: none */
     int signal;           /* that killed it; 0: none */
+    bool never_started;   /* the workers could not be started */
     bool final;           /* no retry can help: bad input, storage, configuration */
     raytrain_status code; /* decides the exit status of raytrain-run */
     char message[ERROR_TEXT_MAX]; /* one sentence */

@@ -2,6 +2,7 @@ liblauncher_la_SOURCES += \
 	src/train/attempt.c src/train/attempt.h \
 	src/train/backend_executor.c src/train/backend_executor.h \
 	src/train/failure.c src/train/failure.h \
+	src/train/restart_policy.c src/train/restart_policy.h \
 	src/train/result.c src/train/result.h \
 	src/train/stop_request.c src/train/stop_request.h \
 	src/train/trainer.c src/train/trainer.h \
@@ -14,4 +15,11 @@ TESTS += t/unit/test_train_failure
 t_unit_test_train_failure_SOURCES = t/unit/test_train_failure.c src/train/failure.c
 t_unit_test_train_failure_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_train_failure_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_restart_policy
+TESTS += t/unit/test_restart_policy
+t_unit_test_restart_policy_SOURCES = t/unit/test_restart_policy.c \
+	src/train/restart_policy.c
+t_unit_test_restart_policy_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_restart_policy_LDADD = libshared.la $(CMOCKA_LIBS)
 endif

@@ -178,6 +178,8 @@ static void draw_run(struct run_config *r)
     for (size_t i = 0; i < r->n_stop; i++)
         r->stop[i] = (struct stop_criterion){strdup(metrics[i]), draw_double()};
     r->failure_config.max_failures = (int)draw(5) - 1;
+    r->failure_config.reset_on_progress = draw(2);
+    r->failure_config.max_preemptions = (int)draw(5) - 1;
     r->failure_config.fail_fast = draw(2);
     r->failure_config.hang_timeout_s = (int)draw(5);
     r->checkpoint_config.num_to_keep = (int)draw(5);
