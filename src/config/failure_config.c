@@ -33,8 +33,7 @@ static const struct config_key failure_keys[] = {
      .type = CONFIG_INT,
      FIELD(hang_timeout_s),
      .min = 0,
-     .max = INT_MAX,
-     .refused = "hangs are not detected in this version; leave it at 0"},
+     .max = INT_MAX},
 };
 const struct config_table failure_config_table = CONFIG_TABLE(failure_keys);
 

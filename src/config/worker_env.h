@@ -5,9 +5,14 @@
 #ifndef RAYTRAIN_CONFIG_WORKER_ENV_H
 #define RAYTRAIN_CONFIG_WORKER_ENV_H
 
+#include <signal.h>
 #include <stddef.h>
 
 #include "util/error.h"
+
+/* Asks a worker where it is (worker/stack_trace.h). One that harms no process that does
+ * not know it: Slurm sends signals to the children of workers, too. */
+#define WORKER_STACK_SIGNAL SIGURG
 
 struct worker_env {
     char *run_dir; /* RAYTRAIN_RUN_DIR, absolute */

@@ -234,3 +234,13 @@ int placement_plan(const struct scaling_config *scaling, const struct resources 
     free(room);
     return rc;
 }
+
+const char *placement_host(const struct placement *plan, int rank)
+{
+    for (size_t i = 0; rank >= 0 && i < plan->n_nodes; i++) {
+        if (rank < plan->nodes[i].tasks)
+            return plan->nodes[i].name;
+        rank -= plan->nodes[i].tasks;
+    }
+    return "";
+}

@@ -53,5 +53,7 @@ struct placement {
 int placement_plan(const struct scaling_config *scaling, const struct resources *have,
                    struct placement *plan, struct error *err);
 void placement_clear(struct placement *plan);
+/* The node of this rank; "" where the plan has no such rank. */
+const char *placement_host(const struct placement *plan, int rank);
 
 #endif

@@ -84,21 +84,29 @@ static int watch_fd(int epoll_fd, int fd, struct error *err)
     return 0;
 }
 
-/* Start scancel for the step, unless one is running. */
-static int step_cancel(struct group *g, struct error *err)
+/* Send the step a signal by scancel, unless one is running. */
+static int step_signal(struct group *g, int sig, struct error *err)
 {
-    char *argv[] = {(char *)"scancel", (char *)"--quiet", (char *)"--signal=KILL",
-                    g->watch.step, NULL};
+    char option[32];
+    char *argv[] = {(char *)"scancel", (char *)"--quiet", option, g->watch.step, NULL};
     struct child_spec spec = {
         .argv = argv, .in = -1, .out = -1, .err = -1, .die_with_parent = true};
 
     if (g->scancel.pid > 0)
         return 0;
-    g->watch.killing = true;
-    g->cancelled_after_srun = g->gone;
+    snprintf(option, sizeof option, "--signal=%d", sig);
     if (child_spawn(&spec, &g->scancel, err) < 0)
         return -1;
     return watch_fd(g->epoll_fd, g->scancel.pidfd, err);
+}
+
+static int step_cancel(struct group *g, struct error *err)
+{
+    if (g->scancel.pid > 0)
+        return 0;
+    g->watch.killing = true;
+    g->cancelled_after_srun = g->gone;
+    return step_signal(g, SIGKILL, err);
 }
 
 /*
@@ -293,13 +301,15 @@ static int slurm_fd(const struct group *g)
 /* ---- Signals and the end ----------------------------------------------------------
  */
 
-/* srun hands signals on to its tasks, but takes one that comes before they run for its
- * own end; so an early one waits. */
+/* srun hands a stop request on to its tasks, but takes one that comes before they run
+ * for its own end; so an early one waits. Other signals it may take for its own end at
+ * any time: they take the way of scancel, to the tasks that there are. */
 static int slurm_signal(struct group *g, int sig, struct error *err)
 {
-    (void)err;
     if (g->gone)
         return 0;
+    if (sig != LAUNCHER_STOP_SIGNAL)
+        return g->watch.started > 0 ? step_signal(g, sig, err) : 0;
     g->pending_signal = sig;
     send_pending_signal(g);
     return 0;

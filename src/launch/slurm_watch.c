@@ -334,23 +334,11 @@ static void srun_failed(struct step_watch *w, int wait_status)
                  w->last[0] ? ": " : "", w->last);
 }
 
-/* The node on which the plan has this rank; NULL: none. */
-static const char *rank_host(const struct placement *plan, int rank)
-{
-    for (size_t i = 0; i < plan->n_nodes; i++) {
-        if (rank < plan->nodes[i].tasks)
-            return plan->nodes[i].name;
-        rank -= plan->nodes[i].tasks;
-    }
-    return NULL;
-}
-
 void step_watch_finish(struct step_watch *w, int wait_status,
                        const struct placement *plan)
 {
     struct launch_outcome *o = &w->outcome;
     int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
-    const char *host;
 
     if (w->refused) {
         o->failed = true;
@@ -368,7 +356,7 @@ void step_watch_finish(struct step_watch *w, int wait_status,
         snprintf(o->detail, sizeof o->detail,
                  "the step was ended as a whole: a worker aborted it, or somebody "
                  "cancelled it");
-    if (o->rank >= 0 && !o->host[0] && (host = rank_host(plan, o->rank)))
-        snprintf(o->host, sizeof o->host, "%s", host);
+    if (o->rank >= 0 && !o->host[0])
+        snprintf(o->host, sizeof o->host, "%s", placement_host(plan, o->rank));
     o->stopped = !o->failed && w->stopped;
 }

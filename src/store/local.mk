@@ -12,7 +12,8 @@ libshared_la_SOURCES += \
 	src/store/checkpoint_manager.c src/store/checkpoint_manager.h \
 	src/store/checkpoint_retention.c src/store/checkpoint_aside.c \
 	src/store/metrics.h src/store/metrics_log.c src/store/metrics_h5.c \
-	src/store/run_dir.c src/store/run_dir.h
+	src/store/run_dir.c src/store/run_dir.h \
+	src/store/whereabouts.c src/store/whereabouts.h
 
 if HAVE_CMOCKA
 THREAD_COMM = t/unit/thread_comm.c t/unit/thread_comm.h

@@ -3,6 +3,7 @@ liblauncher_la_SOURCES += \
 	src/train/backend_executor.c src/train/backend_executor.h \
 	src/train/failure.c src/train/failure.h \
 	src/train/restart_policy.c src/train/restart_policy.h \
+	src/train/hang_watch.c src/train/hang_watch.h \
 	src/train/result.c src/train/result.h \
 	src/train/stop_request.c src/train/stop_request.h \
 	src/train/trainer.c src/train/trainer.h \
@@ -22,4 +23,10 @@ t_unit_test_restart_policy_SOURCES = t/unit/test_restart_policy.c \
 	src/train/restart_policy.c
 t_unit_test_restart_policy_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_restart_policy_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_whereabouts
+TESTS += t/unit/test_whereabouts
+t_unit_test_whereabouts_SOURCES = t/unit/test_whereabouts.c $(SCRATCH)
+t_unit_test_whereabouts_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_whereabouts_LDADD = liblauncher.la $(CMOCKA_LIBS)
 endif

@@ -2,8 +2,10 @@
 
 #include <stdlib.h>
 
+#include "train/hang_watch.h"
+
 /* A watch is a file of its own; here is where it gets asked. */
-static const struct watch_ops *const watches[] = {NULL};
+static const struct watch_ops *const watches[] = {&hang_watch, NULL};
 
 #define N_WATCHES (sizeof watches / sizeof watches[0] - 1)
 

@@ -166,9 +166,14 @@ int worker_group_advance(struct worker_group *g, bool *done,
     return g->launcher->advance(g->group, done, outcome, err);
 }
 
+int worker_group_signal(struct worker_group *g, int sig, struct error *err)
+{
+    return g->launcher->signal(g->group, sig, err);
+}
+
 int worker_group_stop(struct worker_group *g, struct error *err)
 {
-    return g->launcher->signal(g->group, LAUNCHER_STOP_SIGNAL, err);
+    return worker_group_signal(g, LAUNCHER_STOP_SIGNAL, err);
 }
 
 int worker_group_kill(struct worker_group *g, struct error *err)

@@ -35,6 +35,8 @@ int worker_group_fd(const struct worker_group *g); /* readable: call advance */
 /* Never blocks; *done once every worker is gone, outcome is final then. */
 int worker_group_advance(struct worker_group *g, bool *done,
                          struct launch_outcome *outcome, struct error *err);
+/* To every worker that has started. */
+int worker_group_signal(struct worker_group *g, int sig, struct error *err);
 int worker_group_stop(struct worker_group *g, struct error *err); /* ask */
 int worker_group_kill(struct worker_group *g, struct error *err); /* now */
 void worker_group_destroy(struct worker_group *g); /* NULL is fine; leaves nothing */

@@ -6,6 +6,8 @@ libshared_la_SOURCES += \
 	src/util/size.c src/util/size.h \
 	src/util/suggest.c src/util/suggest.h \
 	src/util/clock.c src/util/clock.h \
+	src/util/async_text.c src/util/async_text.h \
+	src/util/rank_list.c src/util/rank_list.h \
 	src/util/dtype.c src/util/status.c \
 	src/util/fs.c src/util/fs.h \
 	src/util/fault.c src/util/fault.h \

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/async_text.h"
+
 /* Everything that the handler touches is async-signal-safe; backtrace(3) is once its
  * library has been loaded, which crash_install() sees to. */
 
@@ -25,26 +27,6 @@ static volatile sig_atomic_t crash_rank = -1;
 #ifndef RAYTRAIN_SANITIZERS
 static char crash_stack[STACK_BYTES];
 
-static char *text_append(char *to, const char *text)
-{
-    while (*text)
-        *to++ = *text++;
-    return to;
-}
-
-static char *number_append(char *to, unsigned number)
-{
-    char digits[16];
-    int n = 0;
-
-    do
-        digits[n++] = (char)('0' + number % 10);
-    while ((number /= 10) > 0);
-    while (n > 0)
-        *to++ = digits[--n];
-    return to;
-}
-
 static const char *crash_name(int signo)
 {
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
@@ -62,12 +44,11 @@ static void crash_report(int signo)
     void *frames[FRAMES_MAX];
     ssize_t ignored;
 
-    end = text_append(end, "raytrain: worker");
+    end = async_text(end, "raytrain: worker");
     if (crash_rank >= 0)
-        end = number_append(text_append(end, " rank "), (unsigned)crash_rank);
-    end = text_append(end, " died of ");
-    end = text_append(end, crash_name(signo));
-    end = text_append(end, "; the innermost call comes first:\n");
+        end = async_number(async_text(end, " rank "), (uint64_t)crash_rank);
+    end = async_text(async_text(end, " died of "), crash_name(signo));
+    end = async_text(end, "; the innermost call comes first:\n");
     ignored = write(STDERR_FILENO, line, (size_t)(end - line));
     (void)ignored;
     backtrace_symbols_fd(frames, backtrace(frames, FRAMES_MAX), STDERR_FILENO);

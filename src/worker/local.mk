@@ -4,9 +4,9 @@ libworker_la_SOURCES += \
 	src/worker/exit_guard.c src/worker/exit_guard.h \
 	src/worker/stop.c src/worker/stop.h \
 	src/worker/crash.c src/worker/crash.h \
+	src/worker/stack_trace.c src/worker/stack_trace.h \
 	src/worker/failure.c src/worker/failure.h \
 	src/worker/notes.c src/worker/notes.h \
-	src/worker/rank_list.c src/worker/rank_list.h \
 	src/worker/waiting.c src/worker/waiting.h \
 	src/worker/session.c src/worker/session.h \
 	src/worker/session_state.c src/worker/session_config.c \

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "worker/rank_list.h"
+#include "util/rank_list.h"
 
 /* Order counts, and where one name ends: the NUL is hashed too. */
 static uint64_t names_hash(const raytrain_metric metrics[], size_t n)

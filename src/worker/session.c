@@ -256,6 +256,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
         current = NULL;
     if (ctx->comm)
         ctx->comm->waiting = NULL;
+    waiting_begin(&ctx->waiting, "the shutdown");
     for (size_t i = 0; ctx->datasets && i < ctx->env.config->n_datasets; i++)
         dataset_close(ctx->datasets[i].shard);
     free(ctx->datasets);

@@ -3,10 +3,6 @@
  * says in one file of the run directory what it is waiting in; the lowest of them
  * names, once a minute, the ranks that have said nothing. No rank is needed for that,
  * also not rank 0, and its cost is a few bytes a rank.
- *
- * RUN/logs/attempt-K/waiting: one line of WAITING_SLOT bytes for each rank, in rank
- * order, "report 12": the call, and how many collective calls its rank has made so far.
- * All zeros where a rank has never waited.
  */
 #ifndef RAYTRAIN_WORKER_WAITING_H
 #define RAYTRAIN_WORKER_WAITING_H
@@ -14,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WAITING_FILE     "waiting"
-#define WAITING_SLOT     32
+#include "store/whereabouts.h"
+
 #define WAITING_RECORD_S 10.0 /* a rank that has waited this long says so */
 #define WAITING_NOTE_S   60.0 /* then, and each time again, the user is told */
 
@@ -33,10 +29,10 @@ void waiting_begin(struct waiting *w, const char *call);
 /* comm->waiting: arg is the struct waiting. */
 void waiting_hook(void *arg, double waited_s);
 /*
- * Pure: what the user is told, given the file's slots (size of them). False where this
- * rank is not the one to tell, or nobody is missing.
+ * Pure: what the user is told, given what all ranks have said in the file. False where
+ * this rank is not the one to tell, or nobody is missing.
  */
-bool waiting_sentence(const struct waiting *w, const char *slots, double waited_s,
-                      char *out, int out_max);
+bool waiting_sentence(const struct waiting *w, const struct whereabouts at[],
+                      double waited_s, char *out, int out_max);
 
 #endif

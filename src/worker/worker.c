@@ -24,6 +24,7 @@
 #include "worker/exit_guard.h"
 #include "worker/failure.h"
 #include "worker/session.h"
+#include "worker/stack_trace.h"
 #include "worker/stop.h"
 #include "worker/train_func.h"
 
@@ -41,6 +42,20 @@ struct worker {
 /* ---- Steps ------------------------------------------------------------------------
  */
 
+/* Before the wireup the launcher's environment is all there is. */
+static int rank_guess(void)
+{
+    static const char *const variables[] = {"PMIX_RANK", "SLURM_PROCID"};
+
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = getenv(variables[i]);
+
+        if (value && *value)
+            return atoi(value);
+    }
+    return -1;
+}
+
 static int worker_prepare(struct worker *w, const struct worker_program *program,
                           struct error *err)
 {
@@ -54,6 +69,7 @@ static int worker_prepare(struct worker *w, const struct worker_program *program
     if (stop_install(SIGUSR1, err) < 0)
         return -1;
     crash_install();
+    stack_trace_install(w->log_dir, rank_guess());
     w->train_func = program->train_func;
     if (program->path)
         return train_func_load(program->path, &w->train_func, err);
@@ -68,6 +84,7 @@ static int worker_join(struct worker *w, struct error *err)
     if (wireup_init(w->env.workers, &w->wireup, err) < 0)
         return -1;
     crash_set_rank(wireup_world(w->wireup)->rank);
+    stack_trace_set_rank(wireup_world(w->wireup)->rank);
     if (backend_find(w->env.backend, &w->backend.ops, err) < 0)
         return -1;
     return w->backend.ops->on_start(&w->backend, w->wireup, err);
@@ -170,20 +187,6 @@ static int train_failed(struct worker *w, int returned, struct error *err)
 
 /* ---- Failure ----------------------------------------------------------------------
  */
-
-/* Before the wireup the launcher's environment is all there is. */
-static int rank_guess(void)
-{
-    static const char *const variables[] = {"PMIX_RANK", "SLURM_PROCID"};
-
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *value = getenv(variables[i]);
-
-        if (value && *value)
-            return atoi(value);
-    }
-    return -1;
-}
 
 /* The run directory may be what is missing: then the worker's log has to do. */
 static void worker_record(const struct worker *w, const char *kind, int status,

@@ -1,12 +1,13 @@
 /*
  * train_model.c - a training function for tests: small, deterministic, and able to fail
- * in every way. The model is a vector; an iteration adds the mean over all ranks of random
- * numbers from each rank's own stream, so that any slip in restoring shows in its bits.
+ * in every way. The model is a vector; an iteration adds the mean over all ranks of
+ * random numbers from each rank's own stream, so that any slip in restoring shows in
+ * its bits.
  *
  * train_loop_config:
  *   iterations (5), size (1000), checkpoint_every (1; 0: when the library says so)
  *   fail = "return" | "exit" | "exit0" | "abort" | "segv" | "kill" | "nan" | "early" |
- *          "hang", at iteration fail_at (3), on rank fail_rank (0)
+ *          "hang" | "loop" | "stop", at iteration fail_at (3), on rank fail_rank (0)
  *   fail_once = PATH: fail only where PATH can be created, so once
  *   ready = PATH: rank 0 creates PATH once iteration ready_at (2) is reported
  *   gate = PATH: after that, every iteration waits until PATH exists
@@ -62,8 +63,12 @@ static void fail_hard(const char *how)
         raise(SIGSEGV);
     if (strcmp(how, "kill") == 0)
         kill(getpid(), SIGKILL);
+    if (strcmp(how, "stop") == 0)
+        raise(SIGSTOP);
     while (strcmp(how, "hang") == 0)
         pause();
+    for (volatile int i = 0; strcmp(how, "loop") == 0; i = !i)
+        ;
 }
 
 static int is_failing(raytrain_context *ctx, const struct settings *s, int64_t iteration)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "worker/rank_list.h"
+#include "util/rank_list.h"
 #include "worker/report_block.h"
 #include "worker/report_line.h"
 #include "worker/waiting.h"
@@ -174,29 +174,27 @@ static void rank_lists(void **state)
     assert_string_equal(out + strlen(out) - 5, ", ...");
 }
 
-/* The file of a group of three: rank 0 is missing, the others wait. */
+/* A group of three: rank 0 is missing, the others wait. */
 static void the_lowest_waiting_rank_names_the_missing(void **state)
 {
     struct waiting w = {.rank = 1, .size = 3};
-    char slots[3 * WAITING_SLOT + 1] = {0}, text[256];
+    struct whereabouts at[] = {{"", -1}, {"report", 12}, {"report", 12}};
+    char text[256];
 
     (void)state;
     for (int i = 0; i < 12; i++)
         waiting_begin(&w, "report");
-    snprintf(slots + WAITING_SLOT, WAITING_SLOT + 1, "%-15s%16d\n", "report", 12);
-    snprintf(slots + 2 * WAITING_SLOT, WAITING_SLOT + 1, "%-15s%16d\n", "report", 12);
-    assert_true(waiting_sentence(&w, slots, 60.2, text, sizeof text));
+    assert_true(waiting_sentence(&w, at, 60.2, text, sizeof text));
     assert_string_equal(text, "report has waited 60 s for rank 0");
     w.rank = 2;
-    assert_false(waiting_sentence(&w, slots, 60.2, text, sizeof text));
+    assert_false(waiting_sentence(&w, at, 60.2, text, sizeof text));
     /* What rank 2 said of an earlier call does not count. */
     w.rank = 1;
-    snprintf(slots + 2 * WAITING_SLOT, WAITING_SLOT + 1, "%-15s%16d\n", "report", 11);
-    assert_true(waiting_sentence(&w, slots, 60.2, text, sizeof text));
+    at[2].calls = 11;
+    assert_true(waiting_sentence(&w, at, 60.2, text, sizeof text));
     assert_string_equal(text, "report has waited 60 s for ranks 0, 2");
-    snprintf(slots + 2 * WAITING_SLOT, WAITING_SLOT + 1, "%-15s%16d\n", "allreduce",
-             12);
-    assert_true(waiting_sentence(&w, slots, 60.2, text, sizeof text));
+    at[2] = (struct whereabouts){"allreduce", 12};
+    assert_true(waiting_sentence(&w, at, 60.2, text, sizeof text));
     assert_string_equal(
         text, "report has waited 60 s for ranks 0, 2; rank 2 waits in allreduce");
 }
@@ -204,12 +202,12 @@ static void the_lowest_waiting_rank_names_the_missing(void **state)
 static void nobody_missing_is_nothing_to_tell(void **state)
 {
     struct waiting w = {.rank = 0, .size = 2};
-    char slots[2 * WAITING_SLOT + 1] = {0}, text[256];
+    struct whereabouts at[] = {{"barrier", 1}, {"barrier", 1}};
+    char text[256];
 
     (void)state;
     waiting_begin(&w, "barrier");
-    snprintf(slots + WAITING_SLOT, WAITING_SLOT + 1, "%-15s%16d\n", "barrier", 1);
-    assert_false(waiting_sentence(&w, slots, 61, text, sizeof text));
+    assert_false(waiting_sentence(&w, at, 61, text, sizeof text));
 }
 
 static void line_holds_metrics_and_what_is_always_there(void **state)

@@ -1,4 +1,4 @@
-#include "worker/rank_list.h"
+#include "util/rank_list.h"
 
 #include <stdio.h>
 #include <string.h>

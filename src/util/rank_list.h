@@ -1,6 +1,6 @@
 /* rank_list.h - a set of ranks in words: "rank 3", "ranks 0-2, 5". */
-#ifndef RAYTRAIN_WORKER_RANK_LIST_H
-#define RAYTRAIN_WORKER_RANK_LIST_H
+#ifndef RAYTRAIN_UTIL_RANK_LIST_H
+#define RAYTRAIN_UTIL_RANK_LIST_H
 
 #include <stdbool.h>
 

@@ -1,0 +1,80 @@
+#include "config.h"
+#include "worker/stack_trace.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config/worker_env.h"
+#include "store/whereabouts.h"
+#include "util/async_text.h"
+
+/* Everything that the handler touches is async-signal-safe; backtrace(3) is once its
+ * library has been loaded, which stack_trace_install() sees to. */
+
+#define FRAMES_MAX 64
+
+static char asked_path[PATH_MAX]; /* of the whereabouts file; "": it has none */
+static volatile sig_atomic_t own_rank = -1;
+static const char *volatile last_call = "the start-up";
+static volatile int64_t last_calls;
+
+static void header_write(void)
+{
+    char line[256], *end = line;
+    ssize_t ignored;
+
+    end = async_text(end, "raytrain: worker");
+    if (own_rank >= 0)
+        end = async_number(async_text(end, " rank "), (uint64_t)own_rank);
+    end = async_time(async_text(end, " was asked for its stack at "), time(NULL));
+    end = async_text(async_text(end, "; it has come to "), last_call);
+    end = async_text(end, "; the innermost call comes first:\n");
+    ignored = write(STDERR_FILENO, line, (size_t)(end - line));
+    (void)ignored;
+}
+
+/* The log first: where the storage hangs, the file may be as far as this comes. */
+static void stack_report(int signo)
+{
+    void *frames[FRAMES_MAX];
+    int saved = errno;
+
+    (void)signo;
+    header_write();
+    backtrace_symbols_fd(frames, backtrace(frames, FRAMES_MAX), STDERR_FILENO);
+    if (asked_path[0] && own_rank >= 0)
+        whereabouts_write(asked_path, own_rank, last_call, last_calls);
+    errno = saved;
+}
+
+void stack_trace_install(const char *log_dir, int rank)
+{
+    struct sigaction action = {.sa_handler = stack_report,
+                               .sa_flags = SA_ONSTACK | SA_RESTART};
+    void *frame[1];
+
+    backtrace(frame, 1);
+    if ((size_t)snprintf(asked_path, sizeof asked_path, "%s/%s", log_dir,
+                         WHEREABOUTS_ASKED) >= sizeof asked_path)
+        asked_path[0] = '\0';
+    stack_trace_set_rank(rank);
+    sigemptyset(&action.sa_mask);
+    sigaction(WORKER_STACK_SIGNAL, &action, NULL);
+}
+
+void stack_trace_set_rank(int rank)
+{
+    own_rank = rank;
+}
+
+void stack_trace_set_call(const char *call, int64_t calls)
+{
+    last_call = call;
+    last_calls = calls;
+}

@@ -1,0 +1,65 @@
+#!/bin/sh
+test_description='a run in which nothing happens any more: who is to blame, and on it goes'
+. "$(dirname "$0")/setup.sh"
+
+run="raytrain-run --launcher local --storage runs"
+train=$modules/train_model.so
+
+same_model () {
+	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
+	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
+	cmp a.bin b.bin
+}
+no_process_left () {
+	! grep -lqz "^RAYTRAIN_RUN_DIR=$PWD/" /proc/[0-9]*/environ 2>/dev/null
+}
+# hang NAME HOW [OPTION...]: rank 1 of two hangs HOW, once, and the run goes on.
+hang () {
+	name=$1 how=$2
+	shift 2
+	$run -n 2 --name "$name" --max-failures 5 \
+		--set run_config.failure_config.hang_timeout_s=2 \
+		--set train_loop_config.fail="$how" --set train_loop_config.fail_rank=1 \
+		--set "train_loop_config.fail_once=\"$PWD/$name.once\"" "$@" "$train" 2>err &&
+	no_process_left
+}
+cause_of () {
+	jq -r .cause "runs/$1/logs/attempt-0/attempt.json"
+}
+
+test_expect_success 'the undisturbed run, watched' '
+	$run -n 2 --name calm --set run_config.failure_config.hang_timeout_s=600 \
+		"$train" 2>err && ! grep "no report" err
+'
+test_expect_success 'a rank that was stopped does not answer' '
+	hang stopped stop &&
+	grep "rank 1 on .*no report for 2 s: rank 1 does not answer" err &&
+	grep "rank 0 has come to report" err &&
+	test "$(cause_of stopped)" = hang &&
+	grep "worker rank 0 was asked for its stack" runs/stopped/logs/attempt-0/rank-00000.err
+'
+test_expect_success 'the run went on from its checkpoint, to the same bits' '
+	grep "starting from .*checkpoint_000002.h5 (iteration 2)" err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/stopped/checkpoint_000005.h5
+'
+test_expect_success 'a rank in an endless loop is named, and its log shows where' '
+	hang looping loop &&
+	grep "rank 1 has not come to report, where rank 0 is; the stacks are in the logs" err &&
+	grep "worker rank 1 was asked for its stack at 20.*Z; it has come to allreduce" \
+		runs/looping/logs/attempt-0/rank-00001.err &&
+	grep "train_model.so(train_func+" runs/looping/logs/attempt-0/rank-00001.err &&
+	grep "raytrain_report" runs/looping/logs/attempt-0/rank-00000.err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/looping/checkpoint_000005.h5
+'
+test_expect_success 'the time before the first report counts, too' '
+	hang early hang --set train_loop_config.fail_at=1 &&
+	grep "rank 1 has not come to report" err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/early/checkpoint_000005.h5
+'
+test_expect_success 'without restarts left, a hang ends the run' '
+	expect_status 1 $run -n 1 --name alone \
+		--set run_config.failure_config.hang_timeout_s=2 \
+		--set train_loop_config.fail=loop --json "$train" >result.json 2>err &&
+	no_process_left && jq -e ".error.message | contains(\"no report for 2 s\")" result.json
+'
+test_done
