@@ -14,7 +14,7 @@ rows()
     echo "verify s <=1"
     echo "tensors s <=1"
     echo "file-size MiB <=1.01"
-    echo "file-size-tensors MiB <=1.06"
+    echo "file-size-tensors MiB <=1.05"
 }
 
 prepare()

@@ -8,14 +8,18 @@
  *                report   one struct report_record
  *                metrics  struct metric_record each
  *                tensors  name (file_head.name_bytes, NUL-padded), struct tensor_record
- *                parts    struct part_record: a slab that was written by one rank, or
- *                         a replicated tensor as a whole
+ *                shapes   of each tensor its shape, then of each of its parts the
+ *                         start and the count: one uint64 for each dimension
  *                hashes   XXH3-64 of each chunk of each part
  *
- * A part is a stream (slab.h) cut into chunks of file_head.chunk_bytes; the last one is
- * what is left. A reader needs the head and the tables alone, and no HDF5. Two
- * checksums protect them: one the head, one every byte behind the head that is no
- * tensor's. So every byte of the file is under some checksum.
+ * A part is a slab that one rank wrote; a tensor that names none is one as a whole, an
+ * empty tensor has none. A part is a stream (slab.h) cut into chunks of
+ * file_head.chunk_bytes; the last one is what is left. The tables shapes and hashes are
+ * read from front to back along with the tensors, so that nothing points into them:
+ * what thousands of small tensors cost besides their bytes is little. A reader needs
+ * the head and the tables alone, and no HDF5. Two checksums protect them: one the head,
+ * one every byte behind the head that is no tensor's. So every byte of the file is
+ * under some checksum.
  *
  * All numbers are little-endian.
  */
@@ -32,7 +36,7 @@
 #endif
 
 #define FORMAT_NAME       "raytrain-checkpoint"
-#define FORMAT_VERSION    1
+#define FORMAT_VERSION    2
 #define HEAD_BYTES        4096u
 #define HEAD_MAGIC        "raytrain\r\n\x1a\nckpt" /* 16 bytes, no NUL */
 #define HEAD_COMPLETE     "complete"
@@ -43,7 +47,7 @@
 #define TABLE_REPORT      "raytrain/report"
 #define TABLE_METRICS     "raytrain/metrics"
 #define TABLE_TENSORS     "raytrain/tensors"
-#define TABLE_PARTS       "raytrain/parts"
+#define TABLE_SHAPES      "raytrain/shapes"
 #define TABLE_HASHES      "raytrain/hashes"
 #define METRIC_NAME_BYTES (RAYTRAIN_NAME_MAX + 1)
 
@@ -54,9 +58,9 @@ struct file_head {
     uint64_t file_bytes;
     uint64_t chunk_bytes;
     uint64_t name_bytes; /* width of the names in the table of tensors */
-    uint64_t n_metrics, n_tensors, n_parts, n_hashes;
+    uint64_t n_metrics, n_tensors, n_shapes, n_hashes;
     /* Offsets of the tables in the file; 0 for one without rows. */
-    uint64_t report_at, metrics_at, tensors_at, parts_at, hashes_at;
+    uint64_t report_at, metrics_at, tensors_at, shapes_at, hashes_at;
     uint64_t metadata_hash; /* XXH3-64: all behind the head but the tensors' bytes */
     char mark[8];           /* HEAD_COMPLETE once everything else is durable */
     char text[3952];        /* says to a person what this is; NUL-padded */
@@ -81,21 +85,11 @@ struct metric_record {
 static_assert(sizeof(struct metric_record) == 264, "no padding");
 
 struct tensor_record {
-    uint32_t dtype; /* raytrain_dtype or DTYPE_STRING */
-    uint32_t ndim;
-    uint64_t shape[RAYTRAIN_MAX_DIMS]; /* 0 beyond ndim */
-    uint64_t offset;                   /* in the file; 0 for an empty tensor */
-    uint64_t bytes;
-    uint64_t first_part, n_parts;
+    uint16_t dtype; /* raytrain_dtype or DTYPE_STRING */
+    uint16_t ndim;
+    uint32_t n_parts; /* 0: it was the same on every rank */
+    uint64_t offset;  /* in the file; 0 for an empty tensor */
 };
-static_assert(sizeof(struct tensor_record) == 104, "no padding");
-
-struct part_record {
-    uint64_t tensor; /* row of the table of tensors */
-    uint64_t start[RAYTRAIN_MAX_DIMS];
-    uint64_t count[RAYTRAIN_MAX_DIMS];
-    uint64_t first_hash, n_hashes;
-};
-static_assert(sizeof(struct part_record) == 152, "no padding");
+static_assert(sizeof(struct tensor_record) == 16, "no padding");
 
 #endif

@@ -27,6 +27,13 @@ struct tensor_entry {
     char *owned;        /* a string's copy */
 };
 
+/* What was hashed as one stream: a slab that one rank wrote, or a whole tensor. */
+struct part {
+    uint64_t tensor; /* its number */
+    raytrain_slab slab;
+    uint64_t first_hash, n_hashes;
+};
+
 struct raytrain_checkpoint {
     struct tensor_entry *tensors;
     size_t n_tensors, room;
@@ -38,7 +45,8 @@ struct raytrain_checkpoint {
     struct file_head head;
     char run_name[256];
     struct checkpoint_meta meta;
-    struct part_record *parts;
+    struct part *parts;
+    size_t n_parts;
     uint64_t *hashes;
 };
 
@@ -61,7 +69,7 @@ int share_of(uint64_t done, uint64_t total, int size);
 /* -- checkpoint_plan.c -- */
 /* What rank 0 knows of all ranks: every part, in the order of the table. */
 struct plan {
-    struct part_record *parts;
+    struct part *parts;
     int *ranks; /* whose part it is; -1: replicated */
     size_t n_parts;
     uint64_t n_hashes;
@@ -80,6 +88,11 @@ int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
                 const struct checkpoint_meta *meta, struct file_head *head,
                 struct h5_image **image, struct error *err);
 
+/* -- checkpoint_groups.c -- */
+/* Make the groups that tensors will be in, in an HDF5 file (its hid_t) that has none of
+ * them; the library's own is left alone. -1: HDF5 failed, or there is no memory. */
+int groups_make(int64_t file, const raytrain_checkpoint *ck);
+
 /* -- checkpoint_extents.c -- */
 /* The parts of a file that are not its head and not tensors' bytes, in order. */
 struct extent {
@@ -93,7 +106,7 @@ int extents_gaps(const raytrain_checkpoint *ck, uint64_t file_bytes,
 /* Bytes of all tables after the head; -1 if the head's numbers make no sense. */
 int index_bytes(const struct file_head *head, uint64_t *bytes);
 /* Fill ck from its head and the tables as they lie in memory one after the other
- * (report, metrics, tensors, parts, hashes). Believes nothing. */
+ * (report, metrics, tensors, shapes, hashes). Believes nothing. */
 int index_parse(raytrain_checkpoint *ck, const void *tables, uint64_t n,
                 struct error *err);
 

@@ -22,8 +22,9 @@
 #define ALIGN_THRESHOLD 65536
 #define ALIGNMENT       4096
 
-/* HDF5 metadata of one tensor, about: sizes the blocks they are placed in. */
-#define META_PER_TENSOR 320
+/* HDF5's metadata are placed in blocks; what is left of the last one is lost. */
+#define META_PER_TENSOR 128 /* about */
+#define META_BLOCK_MAX  65536
 
 /* ---- The tables' types ------------------------------------------------------------
  */
@@ -53,21 +54,14 @@ static hid_t compound_type(size_t bytes, const struct field *fields, size_t n)
     return failed ? -1 : type;
 }
 
-static hid_t u64_array(void)
-{
-    hsize_t n = RAYTRAIN_MAX_DIMS;
-
-    return H5Tarray_create2(H5T_STD_U64LE, 1, &n);
-}
-
 static hid_t dtype_enum(void)
 {
-    hid_t type = H5Tenum_create(H5T_STD_U32LE);
+    hid_t type = H5Tenum_create(H5T_STD_U16LE);
 
-    for (uint32_t t = RAYTRAIN_FLOAT32; type >= 0 && t <= RAYTRAIN_BYTES; t++)
+    for (uint16_t t = RAYTRAIN_FLOAT32; type >= 0 && t <= RAYTRAIN_BYTES; t++)
         H5Tenum_insert(type, raytrain_dtype_name((raytrain_dtype)t), &t);
     if (type >= 0)
-        H5Tenum_insert(type, "string", &(uint32_t){DTYPE_STRING});
+        H5Tenum_insert(type, "string", &(uint16_t){DTYPE_STRING});
     return type;
 }
 
@@ -104,30 +98,12 @@ static hid_t tensor_type(size_t name_bytes)
     const struct field fields[] = {
         {"name", 0, h5_string_type(name_bytes), true},
         {"dtype", AT(dtype), dtype_enum(), true},
-        {"ndim", AT(ndim), H5T_STD_U32LE, false},
-        {"shape", AT(shape), u64_array(), true},
+        {"ndim", AT(ndim), H5T_STD_U16LE, false},
+        {"n_parts", AT(n_parts), H5T_STD_U32LE, false},
         {"offset", AT(offset), H5T_STD_U64LE, false},
-        {"bytes", AT(bytes), H5T_STD_U64LE, false},
-        {"first_part", AT(first_part), H5T_STD_U64LE, false},
-        {"n_parts", AT(n_parts), H5T_STD_U64LE, false},
     };
 #undef AT
     return compound_type(name_bytes + sizeof(struct tensor_record), fields,
-                         sizeof fields / sizeof *fields);
-}
-
-static hid_t part_type(void)
-{
-#define AT(field) offsetof(struct part_record, field)
-    const struct field fields[] = {
-        {"tensor", AT(tensor), H5T_STD_U64LE, false},
-        {"start", AT(start), u64_array(), true},
-        {"count", AT(count), u64_array(), true},
-        {"first_hash", AT(first_hash), H5T_STD_U64LE, false},
-        {"n_hashes", AT(n_hashes), H5T_STD_U64LE, false},
-    };
-#undef AT
-    return compound_type(sizeof(struct part_record), fields,
                          sizeof fields / sizeof *fields);
 }
 
@@ -152,8 +128,8 @@ static int tables_place(hid_t file, struct file_head *head)
                     &head->metrics_at) < 0 ||
         table_place(file, TABLE_TENSORS, tensor_type(head->name_bytes), 1,
                     head->n_tensors, &head->tensors_at) < 0 ||
-        table_place(file, TABLE_PARTS, part_type(), 1, head->n_parts, &head->parts_at) <
-            0 ||
+        table_place(file, TABLE_SHAPES, H5Tcopy(H5T_STD_U64LE), 1, head->n_shapes,
+                    &head->shapes_at) < 0 ||
         table_place(file, TABLE_HASHES, H5Tcopy(H5T_STD_U64LE), 1, head->n_hashes,
                     &head->hashes_at) < 0)
         return -1;
@@ -196,20 +172,49 @@ static int tensors_write(struct h5_image *image, const struct file_head *head,
 
     for (size_t i = 0; i < ck->n_tensors; i++) {
         const struct tensor_entry *e = &ck->tensors[i];
-        struct tensor_record r = {.dtype = e->dtype,
-                                  .ndim = (uint32_t)e->ndim,
-                                  .offset = e->offset,
-                                  .bytes = e->bytes,
-                                  .first_part = e->first_part,
-                                  .n_parts = e->n_parts};
+        struct tensor_record r = {.dtype = (uint16_t)e->dtype,
+                                  .ndim = (uint16_t)e->ndim,
+                                  .n_parts = e->sharded ? (uint32_t)e->n_parts : 0,
+                                  .offset = e->offset};
         char name[TENSOR_NAME_WIDTH] = "";
 
         strcpy(name, e->name);
-        memcpy(r.shape, e->shape, sizeof r.shape);
         if (h5_image_write(image, at, name, head->name_bytes) < 0 ||
             h5_image_write(image, at + head->name_bytes, &r, sizeof r) < 0)
             return -1;
         at += head->name_bytes + sizeof r;
+    }
+    return 0;
+}
+
+/* `ndim` numbers at *at, which moves on. */
+static int extents_write(struct h5_image *image, uint64_t *at, const uint64_t *extents,
+                         int ndim)
+{
+    size_t n = (size_t)ndim * sizeof *extents;
+    int rc = h5_image_write(image, *at, extents, n);
+
+    *at += n;
+    return rc;
+}
+
+static int shapes_write(struct h5_image *image, const struct file_head *head,
+                        const raytrain_checkpoint *ck, const struct plan *plan)
+{
+    uint64_t at = head->shapes_at;
+
+    for (size_t i = 0; i < ck->n_tensors; i++) {
+        const struct tensor_entry *e = &ck->tensors[i];
+
+        if (extents_write(image, &at, e->shape, e->ndim) < 0)
+            return -1;
+        for (uint64_t k = 0; e->sharded && k < e->n_parts; k++) {
+            const raytrain_slab *slab = &plan->parts[e->first_part + k].slab;
+
+            if (extents_write(image, &at, slab->start, e->ndim) < 0 ||
+                extents_write(image, &at, slab->count, e->ndim) < 0)
+                return -1;
+        }
     }
     return 0;
 }
@@ -219,10 +224,9 @@ static int tables_write(struct h5_image *image, const struct file_head *head,
                         const struct checkpoint_meta *meta)
 {
     if (report_write(image, head, meta) < 0 || metrics_write(image, head, meta) < 0 ||
-        tensors_write(image, head, ck) < 0)
+        tensors_write(image, head, ck) < 0 || shapes_write(image, head, ck, plan) < 0)
         return -1;
-    return h5_image_write(image, head->parts_at, plan->parts,
-                          plan->n_parts * sizeof *plan->parts);
+    return 0;
 }
 
 /* ---- Tensors and attributes -------------------------------------------------------
@@ -275,32 +279,36 @@ static void head_init(struct file_head *head, const raytrain_checkpoint *ck,
                       const struct plan *plan, const struct checkpoint_meta *meta)
 {
     size_t longest = 0;
+    uint64_t n_shapes = 0;
 
     memset(head, 0, sizeof *head);
     memcpy(head->magic, HEAD_MAGIC, sizeof head->magic);
     head->version = FORMAT_VERSION;
     head->head_bytes = HEAD_BYTES;
     head->chunk_bytes = CHUNK_BYTES;
-    for (size_t i = 0; i < ck->n_tensors; i++)
-        if (strlen(ck->tensors[i].name) > longest)
-            longest = strlen(ck->tensors[i].name);
-    head->name_bytes = (longest + 1 + 7) / 8 * 8;
+    for (size_t i = 0; i < ck->n_tensors; i++) {
+        const struct tensor_entry *e = &ck->tensors[i];
+        size_t length = strlen(e->name);
+
+        longest = length > longest ? length : longest;
+        n_shapes += (uint64_t)e->ndim * (1 + (e->sharded ? 2 * e->n_parts : 0));
+    }
+    head->name_bytes = longest + 1;
     head->n_metrics = meta->n_metrics;
     head->n_tensors = ck->n_tensors;
-    head->n_parts = plan->n_parts;
+    head->n_shapes = n_shapes;
     head->n_hashes = plan->n_hashes;
     snprintf(head->text, sizeof head->text,
              "\n\nThis is a checkpoint of raytrain and an HDF5 file.\n"
              "Look at it with raytrain-inspect, h5dump, h5ls or h5py.\n");
 }
 
-/* HDF5 doubles no effort on small checkpoints, and keeps those of thousands of tensors
- * together. */
+/* Small for small checkpoints; that of thousands of tensors should lie together. */
 static hsize_t meta_block(size_t n_tensors)
 {
     hsize_t bytes = 2048;
 
-    while (bytes < n_tensors * META_PER_TENSOR && bytes < (1u << 20))
+    while (bytes < n_tensors * META_PER_TENSOR && bytes < META_BLOCK_MAX)
         bytes *= 2;
     return bytes;
 }
@@ -310,7 +318,8 @@ static int image_fill(struct h5_image *image, raytrain_checkpoint *ck,
 {
     hid_t file = h5_image_file(image);
 
-    if (attributes_write(file, meta) < 0 || tables_place(file, head) < 0)
+    if (attributes_write(file, meta) < 0 || tables_place(file, head) < 0 ||
+        groups_make(file, ck) < 0)
         return -1;
     for (size_t i = 0; i < ck->n_tensors; i++)
         if (tensor_place(file, &ck->tensors[i]) < 0)

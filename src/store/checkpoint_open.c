@@ -142,8 +142,7 @@ static int tables_read(const raytrain_checkpoint *ck, void **tables, uint64_t *n
         table_read(ck, h->tensors_at,
                    h->n_tensors * (h->name_bytes + sizeof(struct tensor_record)), &at,
                    err) < 0 ||
-        table_read(ck, h->parts_at, h->n_parts * sizeof(struct part_record), &at, err) <
-            0 ||
+        table_read(ck, h->shapes_at, h->n_shapes * sizeof(uint64_t), &at, err) < 0 ||
         table_read(ck, h->hashes_at, h->n_hashes * sizeof(uint64_t), &at, err) < 0)
         return -1;
     return 0;

@@ -167,7 +167,7 @@ static int difference_find(struct comm *comm, int odd, const char *list, size_t 
 static int parts_grow(struct plan *plan, size_t *room)
 {
     size_t want = *room ? 2 * *room : 64;
-    struct part_record *parts;
+    struct part *parts;
     int *ranks;
 
     if (plan->n_parts < *room)
@@ -188,17 +188,16 @@ static int part_add(struct plan *plan, size_t *room, const struct tensor_entry *
                     size_t tensor, int rank, const raytrain_slab *slab)
 {
     struct slab_runs runs;
-    struct part_record *p;
+    struct part *p;
 
     if (parts_grow(plan, room) < 0)
         return -1;
     slab_runs_init(&runs, e->ndim, e->shape, e->element_bytes, slab);
     p = &plan->parts[plan->n_parts];
-    *p = (struct part_record){.tensor = tensor,
-                              .first_hash = plan->n_hashes,
-                              .n_hashes = chunks_of(runs.bytes, CHUNK_BYTES)};
-    memcpy(p->start, slab->start, sizeof p->start);
-    memcpy(p->count, slab->count, sizeof p->count);
+    *p = (struct part){.tensor = tensor,
+                       .slab = *slab,
+                       .first_hash = plan->n_hashes,
+                       .n_hashes = chunks_of(runs.bytes, CHUNK_BYTES)};
     plan->ranks[plan->n_parts++] = rank;
     plan->n_hashes += p->n_hashes;
     return 0;

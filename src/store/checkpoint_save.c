@@ -255,7 +255,7 @@ static int hashes_place(const struct save *s, const uint64_t *sent, size_t *at,
     struct share share = share_start(s->ck, s->comm->size);
 
     for (size_t p = 0; p < s->plan.n_parts; p++) {
-        const struct part_record *part = &s->plan.parts[p];
+        const struct part *part = &s->plan.parts[p];
         uint64_t bytes = s->ck->tensors[part->tensor].bytes;
         int rank = s->plan.ranks[p];
 

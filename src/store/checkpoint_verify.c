@@ -64,17 +64,14 @@ static int chunk_verify(struct verifier *v, const struct tensor_entry *e,
 }
 
 /* This share's chunks of one part. */
-static int part_verify(struct verifier *v, const struct part_record *p,
+static int part_verify(struct verifier *v, const struct part *p,
                        struct error *err)
 {
     const raytrain_checkpoint *ck = v->ck;
     const struct tensor_entry *e = &ck->tensors[p->tensor];
     struct slab_runs runs;
-    raytrain_slab slab;
 
-    memcpy(slab.start, p->start, sizeof slab.start);
-    memcpy(slab.count, p->count, sizeof slab.count);
-    slab_runs_init(&runs, e->ndim, e->shape, e->element_bytes, &slab);
+    slab_runs_init(&runs, e->ndim, e->shape, e->element_bytes, &p->slab);
     for (uint64_t k = 0; k < p->n_hashes; k++) {
         uint64_t from = k * ck->head.chunk_bytes, left = runs.bytes - from;
         uint64_t n = left < ck->head.chunk_bytes ? left : ck->head.chunk_bytes;
@@ -100,7 +97,7 @@ int verify_share(const raytrain_checkpoint *ck, int who, int of, struct error *e
 
     for (size_t i = 0; i < ck->n_tensors; i++)
         v.total += ck->tensors[i].bytes;
-    for (uint64_t i = 0; rc == 0 && i < ck->head.n_parts; i++)
+    for (size_t i = 0; rc == 0 && i < ck->n_parts; i++)
         rc = part_verify(&v, &ck->parts[i], err);
     XXH3_freeState(v.hash);
     free(v.piece);
