@@ -45,13 +45,20 @@ test_expect_success 'one that aborts' '
 	grep "rank 1" err && grep -i "abort" err
 '
 test_expect_success 'one that is killed by a signal' '
-	ASAN_OPTIONS=handle_segv=0 fails h 1 --set train_loop_config.fail=segv --set train_loop_config.fail_rank=1 &&
+	ASAN_OPTIONS=handle_segv=0 fails h 1 --set run_config.checkpoint_config.mode=sync \
+		--set train_loop_config.fail=segv --set train_loop_config.fail_rank=1 &&
 	grep "rank 1" err && grep -i "segmentation fault" err &&
 	fails i 1 --set train_loop_config.fail=kill && grep "signal 9" err
 '
 test_expect_success 'what was saved before a failure is still there' '
 	test -f runs/h/checkpoint_000002.h5 &&
 	raytrain-inspect --verify runs/h/checkpoint_000002.h5
+'
+test_expect_success 'one that returns an error waits for what is being saved' '
+	fails t 1 --set train_loop_config.fail=return --set train_loop_config.fail_rank=1 &&
+	raytrain-inspect --verify runs/t/checkpoint_000002.h5 &&
+	fails u 1 --set train_loop_config.fail=exit --set train_loop_config.fail_rank=1 &&
+	raytrain-inspect --verify runs/u/checkpoint_000002.h5
 '
 test_expect_success 'a rank that returns early is an error, not a hang' '
 	fails j 1 --set train_loop_config.fail=early --set train_loop_config.fail_rank=1 &&

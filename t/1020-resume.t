@@ -50,6 +50,17 @@ test_expect_success 'another run gives the same bits' '
 	$run --name again "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/again/checkpoint_000005.h5
 '
+test_expect_success 'saved in the background or not, the bits are the same' '
+	$run --name sync --set run_config.checkpoint_config.mode=sync "$train" 2>err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/sync/checkpoint_000005.h5
+'
+test_expect_success 'a line tells what saving took' '
+	jq -es "all(.checkpoint_bytes > 8000 and .checkpoint_stall_s >= 0)" \
+		runs/calm/result.json runs/sync/result.json &&
+	head -n 1 runs/calm/result.json | jq -e "has(\"checkpoint_write_s\") | not" &&
+	tail -n 4 runs/calm/result.json | jq -es "all(.checkpoint_write_s > 0)" &&
+	jq -es "all(.checkpoint_write_s <= .checkpoint_stall_s)" runs/sync/result.json
+'
 test_expect_success 'a worker that dies: fails, then --resume goes on' '
 	expect_status 1 $run --name died --set train_loop_config.fail=kill \
 		--set "train_loop_config.fail_once=\"$PWD/once.1\"" "$train" 2>err &&
@@ -58,6 +69,7 @@ test_expect_success 'a worker that dies: fails, then --resume goes on' '
 '
 test_expect_success 'max_failures restarts it within one run' '
 	$run --name again-and-again --max-failures 1 --set train_loop_config.fail=kill \
+		--set run_config.checkpoint_config.mode=sync \
 		--set "train_loop_config.fail_once=\"$PWD/once.2\"" "$train" 2>err &&
 	grep "restart 1 of 1" err &&
 	same_model runs/calm/checkpoint_000005.h5 \

@@ -15,28 +15,30 @@ if ! grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h"; then
 	test_done
 fi
 
-# POINT RANKS WRITE STAYS: the ranks that come by; write, where an error of the system
-# call fails the run; the checkpoint of iteration 1 stays, or retention has deleted it, or
-# may have (rank 0 goes on when another one dies).
+# POINT RANKS WRITE ASYNC SYNC: the ranks that come by; write, where an error of the
+# system call fails the run; and for either mode, the checkpoint of iteration 1 stays, or
+# retention has deleted it, or may have (rank 0 goes on when another one dies); "-" where
+# that mode does not come by.
 cat >points <<\END
-save.begin all write stays
-layout.create 0 write stays
-layout.reserve 0 write stays
-layout.head 0 write stays
-save.data all write stays
-save.sync all write stays
-save.synced all write stays
-save.hashed all - stays
-publish.metadata 0 write stays
-publish.mark 0 write stays
-publish.sync 0 write stays
-publish.rename 0 write stays
-publish.directory 0 write stays
-save.end all - either
-report.line 0 write stays
-report.written 0 - stays
-retention.delete 0 - stays
-retention.deleted 0 - gone
+save.begin all write stays stays
+save.snapshot all - stays -
+layout.create 0 write stays stays
+layout.reserve 0 write stays stays
+layout.head 0 write stays stays
+save.data all write stays stays
+save.sync all write stays stays
+save.synced all write stays stays
+save.hashed all - stays stays
+publish.metadata 0 write stays stays
+publish.mark 0 write stays stays
+publish.sync 0 write stays stays
+publish.rename 0 write stays stays
+publish.directory 0 write stays stays
+save.end all - either either
+report.line 0 write stays gone
+report.written 0 - stays gone
+retention.delete 0 - stays stays
+retention.deleted 0 - gone gone
 END
 
 # no_process_left: no process of a run below this directory is alive.
@@ -88,10 +90,41 @@ resumes () {
 with_fault () {
 	rm -rf runs/case && cp -r runs/base runs/case && rm runs/case/result.h5 &&
 	RAYTRAIN_FAULT=$1:$2:$3 expect_status "$4" \
-		$run --name case --resume $three "$train" 2>err
+		$run --name case --resume $mode $three "$train" 2>err
 }
 ranks_of () {
 	if test "$1" = all; then echo 0 1; else echo 0; fi
+}
+
+# point_test MODE POINT: with $ranks, $write and $stays of the point's row.
+point_test () {
+	for rank in $(ranks_of "$ranks"); do
+		test_expect_success "$1: rank $rank killed at $point" '
+			with_fault $point $rank kill 1 && grep "signal 9" err &&
+			earlier_intact runs/case $stays && all_final_valid runs/case &&
+			resumes case
+		'
+	done
+	test_expect_success "$1: all killed at $point" '
+		with_fault $point 0 killall 137 && eventually no_process_left &&
+		earlier_intact runs/case $stays && all_final_valid runs/case &&
+		resumes case
+	'
+	test "$write" = write || return 0
+	for rank in $(ranks_of "$ranks"); do
+		test_expect_success "$1: no space for rank $rank at $point" '
+			with_fault $point $rank enospc 5 &&
+			grep "rank $rank[ :].*runs/case/.*No space left on device: free space" err &&
+			earlier_intact runs/case $stays && all_final_valid runs/case &&
+			no_temporary runs/case
+		'
+	done
+	test_expect_success "$1: an I/O error at $point" '
+		with_fault $point $rank eio 5 &&
+		grep "runs/case/.*Input/output error: the disk or" err &&
+		earlier_intact runs/case $stays && all_final_valid runs/case &&
+		no_temporary runs/case && resumes case
+	'
 }
 
 test_expect_success 'the list of points is that of the store' '
@@ -105,38 +138,17 @@ test_expect_success 'the base, and an undisturbed run' '
 	$run --name calm $three "$train" 2>err &&
 	calm=$(model_of runs/calm/checkpoint_000003.h5) && test -n "$calm"
 '
+mode=
 test_expect_success 'a point that nobody comes by changes nothing' '
 	with_fault no.point all kill 0 && resumes case
 '
-while read -r point ranks write stays; do
-	for rank in $(ranks_of "$ranks"); do
-		test_expect_success "rank $rank killed at $point" '
-			with_fault $point $rank kill 1 && grep "signal 9" err &&
-			earlier_intact runs/case $stays && all_final_valid runs/case &&
-			resumes case
-		'
-	done
-	test_expect_success "all killed at $point" '
-		with_fault $point 0 killall 137 && eventually no_process_left &&
-		earlier_intact runs/case $stays && all_final_valid runs/case &&
-		resumes case
-	'
-	test "$write" = write || continue
-	for rank in $(ranks_of "$ranks"); do
-		test_expect_success "no space for rank $rank at $point" '
-			with_fault $point $rank enospc 5 &&
-			grep "rank $rank[ :].*runs/case/.*No space left on device: free space" err &&
-			earlier_intact runs/case $stays && all_final_valid runs/case &&
-			no_temporary runs/case
-		'
-	done
-	test_expect_success "an I/O error at $point" '
-		with_fault $point $rank eio 5 &&
-		grep "runs/case/.*Input/output error: the disk or" err &&
-		earlier_intact runs/case $stays && all_final_valid runs/case &&
-		no_temporary runs/case && resumes case
-	'
-done <points
+for how in async sync; do
+	mode="--set run_config.checkpoint_config.mode=$how"
+	while read -r point ranks write async sync; do
+		eval "stays=\$$how"
+		test "$stays" = - || point_test $how $point
+	done <points
+done
 
 test_expect_success 'a deletion that fails is told, and no error' '
 	with_fault retention.delete 0 eio 0 &&

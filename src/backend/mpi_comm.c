@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "backend/mpi.h"
 #include "backend/mpi_reduce.h"
@@ -47,21 +48,36 @@ int mpi_fail(struct error *err, const char *what, int code)
 
 /* ---- Waiting -------------------------------------------------------------------- */
 
+#define NAP_NS     50000   /* the first one; each is longer than the one before, ... */
+#define NAP_NS_MAX 1000000 /* ... up to this */
+
 struct waiting {
     unsigned polls;     /* left before the first yield */
+    long nap_ns;        /* the latest nap */
     double since, told; /* 0: not before the first yield */
 };
+
+static void nap(struct waiting *wait)
+{
+    long longer = wait->nap_ns ? wait->nap_ns + wait->nap_ns / 2 : NAP_NS;
+
+    wait->nap_ns = longer < NAP_NS_MAX ? longer : NAP_NS_MAX;
+    nanosleep(&(struct timespec){.tv_nsec = wait->nap_ns}, NULL);
+}
 
 /* Nothing has come yet: let others run, and say so about once a second. */
 static void waiting_pause(struct waiting *wait, struct comm *c)
 {
     double now;
 
-    if (wait->polls > 0) {
+    if (wait->polls > 0 && !c->naps) {
         wait->polls--;
         return;
     }
-    sched_yield();
+    if (c->naps)
+        nap(wait);
+    else
+        sched_yield();
     if (!c->waiting)
         return;
     now = clock_now();

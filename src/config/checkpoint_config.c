@@ -16,7 +16,18 @@ static const struct config_choice orders[] = {
     {NULL, NULL},
 };
 
+static const struct config_choice modes[] = {
+    {"async", NULL},
+    {"sync", NULL},
+    {NULL, NULL},
+};
+
 static const struct config_key checkpoint_keys[] = {
+    {.name = "mode",
+     .doc = "whether training goes on while a checkpoint is written",
+     .type = CONFIG_WORD_BOOL,
+     FIELD(sync),
+     .choices = modes},
     {.name = "num_to_keep",
      .doc = "checkpoints that are kept, 0: all",
      .type = CONFIG_INT,

@@ -1,4 +1,5 @@
-/* checkpoint_config.h - CheckpointConfig: when checkpoints are due, which are kept. */
+/* checkpoint_config.h - CheckpointConfig: when and how checkpoints are saved, which are
+ * kept. */
 #ifndef RAYTRAIN_CONFIG_CHECKPOINT_CONFIG_H
 #define RAYTRAIN_CONFIG_CHECKPOINT_CONFIG_H
 
@@ -7,6 +8,7 @@
 #include "util/error.h"
 
 struct checkpoint_config {
+    bool sync;                        /* mode = "sync"; default "async" */
     int num_to_keep;                  /* default 0: all */
     char *checkpoint_score_attribute; /* a metric; NULL: by recency */
     bool checkpoint_score_min; /* checkpoint_score_order = "min"; default "max" */

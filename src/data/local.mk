@@ -2,7 +2,6 @@ libworker_la_SOURCES += \
 	src/data/dataset.c src/data/dataset.h \
 	src/data/expand.c src/data/expand.h \
 	src/data/gunzip.c src/data/gunzip.h \
-	src/data/memory.c src/data/memory.h \
 	src/data/position.c src/data/position.h \
 	src/data/prefetch.c src/data/prefetch.h \
 	src/data/reader.c src/data/reader.h \

@@ -256,17 +256,25 @@ RAYTRAIN_API int raytrain_checkpoint_metric(const raytrain_checkpoint *ck,
 /* ---- Report ----------------------------------------------------------------------- */
 
 typedef struct raytrain_metric {
-    const char *name; /* [A-Za-z_][A-Za-z0-9_./-]*; same names, same order on every rank;
-                         none that every report has, such as time_total_s */
+    const char *name; /* [A-Za-z_][A-Za-z0-9_./-]*; same names, same order on every
+                         rank; none that every report has, such as time_total_s or
+                         checkpoint_bytes */
     double value;     /* this rank's; NaN is recorded, and the user is warned */
 } raytrain_metric;
 
 /*
  * COLLECTIVE. End one training iteration: combine the metrics over all ranks (rank 0's
  * value, mean, min, max are kept), publish ck if it is not NULL (every rank or none),
- * and agree on whether to stop. ck is consumed, also on failure. When it returns
- * RAYTRAIN_OK the checkpoint is durable. A failed save leaves the earlier checkpoints as
- * they were, and is RAYTRAIN_ESTORAGE on every rank.
+ * and agree on whether to stop. ck is consumed, also on failure.
+ *
+ * With run_config.checkpoint_config.mode = "async", the default, it copies the tensors'
+ * data and returns; they are written in the background, one checkpoint after the other.
+ * The checkpoint is durable once a later report with a checkpoint, or the end of the
+ * run, has waited for it. With "sync" it is durable when this returns RAYTRAIN_OK.
+ *
+ * A failed save leaves the earlier checkpoints as they were, and is RAYTRAIN_ESTORAGE
+ * on every rank: of this report ("sync"), of a later one or of the end of the run
+ * ("async").
  */
 RAYTRAIN_API int raytrain_report(raytrain_context *ctx, const raytrain_metric metrics[],
                                  size_t n_metrics, raytrain_checkpoint *ck);

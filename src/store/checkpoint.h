@@ -46,11 +46,36 @@ int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char 
 /* A name that a user may use. RAYTRAIN_EINVAL with the reason. */
 int checkpoint_check_name(const char *name, struct error *err);
 /*
- * COLLECTIVE over comm. Publish at `path` by the protocol of DESIGN §7. All ranks
- * return the same. On failure nothing under a final name has changed and no temporary
- * is left (unless the process died); only where the directory could not be synced is
- * the new checkpoint there, complete, beside the others.
+ * A save is a protocol of two stages, DESIGN §7; ck stays until its end.
+ *
+ * BEGIN: all that needs the caller's own thread, where HDF5 may be called: the ranks
+ * agree on what there is to save, rank 0 lays the file out in memory. Nothing is on
+ * storage yet.
  */
+struct checkpoint_save;
+/* COLLECTIVE over comm; all ranks return the same. */
+int checkpoint_save_begin(raytrain_checkpoint *ck, struct comm *comm,
+                          const struct checkpoint_meta *meta, const char *path,
+                          struct checkpoint_save **out, struct error *err);
+/* The length of the file. */
+uint64_t checkpoint_save_file_bytes(const struct checkpoint_save *s);
+/* What a snapshot of what this rank writes takes. */
+size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s);
+/* Copy that into so many bytes at `to`, which stay until the end. The tensors' data are
+ * not looked at again. */
+void checkpoint_save_snapshot(struct checkpoint_save *s, unsigned char *to);
+/*
+ * RUN: write and publish, in any thread: HDF5 is not called. COLLECTIVE over comm,
+ * which has the ranks that began, in the same order; all return the same. On failure
+ * nothing under a final name has changed and no temporary is left (unless the process
+ * died); only where the directory could not be synced is the new checkpoint there,
+ * complete, beside the others.
+ */
+int checkpoint_save_run(struct checkpoint_save *s, struct comm *comm,
+                        struct error *err);
+/* At any time but in the middle of a stage, in the caller's thread; NULL is fine. */
+void checkpoint_save_destroy(struct checkpoint_save *s);
+/* COLLECTIVE: all of it, straight from the tensors' data. */
 int checkpoint_save(raytrain_checkpoint *ck, struct comm *comm,
                     const struct checkpoint_meta *meta, const char *path,
                     struct error *err);

@@ -80,6 +80,38 @@ int plan_make(raytrain_checkpoint *ck, struct comm *comm, struct plan *plan,
               struct error *err);
 void plan_clear(struct plan *plan);
 
+/* -- checkpoint_pieces.c -- */
+/* Who writes which chunk: of a sharded tensor, the owner of the slab all of its chunks;
+ * of replicated ones, each rank an even share of all their bytes, in order. */
+struct write_share {
+    int size;
+    uint64_t done, total; /* replicated bytes */
+};
+struct write_share write_share_start(const raytrain_checkpoint *ck, int size);
+/* Call once for each chunk of each replicated tensor, in order: whose is it? */
+int write_share_next(struct write_share *sh, uint64_t bytes);
+
+/* What one rank writes of one tensor: bytes [from, to) of its slab's stream, from the
+ * beginning of a chunk on. A rank's pieces are in the order of the tensors. */
+struct piece {
+    const struct tensor_entry *tensor;
+    uint64_t from, to;
+    const unsigned char *data; /* of byte `from`, in the tensor or in a snapshot */
+};
+struct pieces {
+    struct piece *list;
+    size_t n;
+    size_t n_chunks;
+};
+int pieces_make(const raytrain_checkpoint *ck, int rank, int size,
+                struct pieces *pieces, struct error *err);
+size_t pieces_snapshot_bytes(const struct pieces *pieces);
+/* Copy them to `to`, and let them lie there. */
+void pieces_snapshot(struct pieces *pieces, unsigned char *to);
+void pieces_clear(struct pieces *pieces);
+/* Where the chunk ends that begins at `from` of so many bytes. */
+uint64_t chunk_end(uint64_t from, uint64_t bytes);
+
 /* -- checkpoint_layout.c -- */
 struct h5_image;
 /* Rank 0: build the HDF5 file without its data; fills the tensors' offsets and the head

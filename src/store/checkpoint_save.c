@@ -1,10 +1,14 @@
 /*
  * checkpoint_save.c - publish a checkpoint: the protocol of DESIGN §7.
  *
+ * BEGIN, in the caller's thread
  *   1. the ranks agree on what it holds                         (checkpoint_plan.c)
- *   2. rank 0 lays the file out in memory, creates the temporary and reserves its space
- *   3. every rank writes its bytes, hashes them, and syncs
- *   4. rank 0 gathers the hashes, writes metadata and tables, then the head with the
+ *   2. rank 0 lays the file out in memory, and tells where the tensors lie
+ *   (a snapshot, where training is to go on)                   (checkpoint_pieces.c)
+ * RUN, in any thread
+ *   3. rank 0 creates the temporary and reserves its space
+ *   4. every rank writes its bytes, hashes them, and syncs
+ *   5. rank 0 gathers the hashes, writes metadata and tables, then the head with the
  *      completeness mark, syncs, renames, syncs the directory
  *
  * After each step all return codes are combined; whoever fails, all ranks return the
@@ -27,12 +31,14 @@
 #include "util/fs.h"
 #include "util/size.h"
 
-struct save {
+struct checkpoint_save {
     raytrain_checkpoint *ck;
-    struct comm *comm;
-    const char *path;
-    char *temp; /* its name; the same on every rank */
+    struct comm *comm; /* of the stage */
+    char *path;
+    char *temp;   /* its name; the same on every rank */
+    bool created; /* by this rank: it is ours to remove */
     int fd;
+    struct pieces pieces;
     uint64_t *hashes; /* of what this rank wrote, in the order that it did */
     size_t n_hashes;
     /* Rank 0: */
@@ -42,7 +48,8 @@ struct save {
 };
 
 /* A place between two steps. */
-static int save_point(const struct save *s, const char *name, struct error *err)
+static int save_point(const struct checkpoint_save *s, const char *name,
+                      struct error *err)
 {
     if (fault_point(name, s->comm->rank) < 0)
         return fs_error(err, "write", s->path);
@@ -52,53 +59,17 @@ static int save_point(const struct save *s, const char *name, struct error *err)
 /* ---- Step 2: the layout -----------------------------------------------------------
  */
 
-/* A full disk is better found before the first byte than after the last. File systems
- * that cannot reserve say so, and are believed. */
-static int space_reserve(struct save *s, struct error *err)
-{
-    char size[SIZE_TEXT_MAX];
-
-    if (fault_point("layout.reserve", 0) < 0)
-        goto failed;
-    if (fallocate(s->fd, 0, 0, (off_t)s->head.file_bytes) == 0)
-        return 0;
-    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR || errno == EINVAL) {
-        if (ftruncate(s->fd, (off_t)s->head.file_bytes) == 0)
-            return 0;
-    }
-failed:
-    fs_error(err, "write", s->path);
-    return error_prefix(err, "a checkpoint of %s",
-                        size_format(s->head.file_bytes, size));
-}
-
-static int file_start(struct save *s, const struct checkpoint_meta *meta,
-                      struct error *err)
+static int file_lay_out(struct checkpoint_save *s, const struct checkpoint_meta *meta,
+                        struct error *err)
 {
     if (layout_make(s->ck, &s->plan, meta, &s->head, &s->image, err) < 0)
         return -1;
     s->temp = fs_temp_name(s->path);
-    if (!s->temp)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (fault_point("layout.create", 0) == 0)
-        s->fd = open(s->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (s->fd < 0) {
-        fs_error(err, "create", s->temp);
-        free(s->temp); /* not ours to remove */
-        s->temp = NULL;
-        return -1;
-    }
-    if (space_reserve(s, err) < 0)
-        return -1;
-    /* Without its mark: so that a copy of an unfinished file says what it is. */
-    if (fault_point("layout.head", 0) < 0 ||
-        fs_pwrite_full(s->fd, &s->head, sizeof s->head, 0) < 0)
-        return fs_error(err, "write", s->path);
-    return 0;
+    return s->temp ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
 /* COLLECTIVE: the temporary's name and the tensors' offsets, from rank 0. */
-static int layout_share(struct save *s, struct error *err)
+static int layout_share(struct checkpoint_save *s, struct error *err)
 {
     size_t n_tensors = s->ck->n_tensors;
     uint64_t name_bytes = s->temp ? strlen(s->temp) + 1 : 0;
@@ -125,101 +96,92 @@ static int layout_share(struct save *s, struct error *err)
     return rc;
 }
 
-/* ---- Step 3: the bytes ------------------------------------------------------------
+/* ---- Step 3: the temporary --------------------------------------------------------
  */
 
-/* Who writes which chunk: of a sharded tensor, the owner of the slab all of its chunks;
- * of replicated ones, each rank an even share of all their bytes. */
-struct share {
-    int size;
-    uint64_t done, total; /* replicated bytes */
-};
-
-static struct share share_start(const raytrain_checkpoint *ck, int size)
+/* A full disk is better found before the first byte than after the last. File systems
+ * that cannot reserve say so, and are believed. */
+static int space_reserve(struct checkpoint_save *s, struct error *err)
 {
-    struct share sh = {.size = size};
+    char size[SIZE_TEXT_MAX];
 
-    for (size_t i = 0; i < ck->n_tensors; i++)
-        if (!ck->tensors[i].sharded)
-            sh.total += ck->tensors[i].bytes;
-    return sh;
-}
-
-/* Call once for each chunk of each replicated tensor, in order: whose is it? */
-static int share_next(struct share *sh, uint64_t bytes)
-{
-    int rank = share_of(sh->done, sh->total, sh->size);
-
-    sh->done += bytes;
-    return rank;
-}
-
-static uint64_t chunk_end(uint64_t from, uint64_t bytes)
-{
-    return bytes - from < CHUNK_BYTES ? bytes : from + CHUNK_BYTES;
-}
-
-static int hash_keep(struct save *s, size_t *room, uint64_t hash)
-{
-    if (s->n_hashes == *room) {
-        size_t want = *room ? 2 * *room : 256;
-        uint64_t *hashes = realloc(s->hashes, want * sizeof *hashes);
-
-        if (!hashes)
-            return -1;
-        s->hashes = hashes;
-        *room = want;
+    if (fault_point("layout.reserve", 0) < 0)
+        goto failed;
+    if (fallocate(s->fd, 0, 0, (off_t)s->head.file_bytes) == 0)
+        return 0;
+    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR || errno == EINVAL) {
+        if (ftruncate(s->fd, (off_t)s->head.file_bytes) == 0)
+            return 0;
     }
-    s->hashes[s->n_hashes++] = hash;
+failed:
+    fs_error(err, "write", s->path);
+    return error_prefix(err, "a checkpoint of %s",
+                        size_format(s->head.file_bytes, size));
+}
+
+static int file_create(struct checkpoint_save *s, struct error *err)
+{
+    if (fault_point("layout.create", 0) == 0)
+        s->fd = open(s->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (s->fd < 0)
+        return fs_error(err, "create", s->temp);
+    s->created = true;
+    if (space_reserve(s, err) < 0)
+        return -1;
+    /* Without its mark: so that a copy of an unfinished file says what it is. */
+    if (fault_point("layout.head", 0) < 0 ||
+        fs_pwrite_full(s->fd, &s->head, sizeof s->head, 0) < 0)
+        return fs_error(err, "write", s->path);
     return 0;
 }
 
-/* Hash bytes [from, to) of this rank's stream and hand them to the writer. */
-static int chunk_write(struct save *s, struct slab_writer *w,
-                       const struct tensor_entry *e, const struct slab_runs *runs,
-                       uint64_t from, uint64_t to, size_t *room)
-{
-    const unsigned char *data = e->data;
+/* ---- Step 4: the bytes ------------------------------------------------------------
+ */
 
-    if (hash_keep(s, room, XXH3_64bits(data + from, to - from)) < 0)
-        return -1;
+/* Hash bytes [from, to) of a piece's stream and hand them to the writer. */
+static int chunk_write(struct checkpoint_save *s, struct slab_writer *w,
+                       const struct piece *piece, const struct slab_runs *runs,
+                       uint64_t from, uint64_t to)
+{
+    const unsigned char *data = piece->data + (from - piece->from);
+
+    s->hashes[s->n_hashes++] = XXH3_64bits(data, to - from);
     while (from < to) {
         uint64_t left, offset = slab_runs_at(runs, from, &left);
         uint64_t n = left < to - from ? left : to - from;
 
-        if (slab_writer_add(w, data + from, n, e->offset + offset) < 0)
+        if (slab_writer_add(w, data, n, piece->tensor->offset + offset) < 0)
             return -1;
+        data += n;
         from += n;
     }
     return 0;
 }
 
-static int tensor_write(struct save *s, struct slab_writer *w,
-                        const struct tensor_entry *e, struct share *share, size_t *room)
+static int piece_write(struct checkpoint_save *s, struct slab_writer *w,
+                       const struct piece *piece)
 {
+    const struct tensor_entry *e = piece->tensor;
     struct slab_runs runs;
 
     slab_runs_init(&runs, e->ndim, e->shape, e->element_bytes, &e->slab);
-    for (uint64_t from = 0; from < runs.bytes; from += CHUNK_BYTES) {
-        uint64_t to = chunk_end(from, runs.bytes);
+    for (uint64_t from = piece->from; from < piece->to;) {
+        uint64_t to = chunk_end(from, piece->to);
 
-        if (!e->sharded && share_next(share, to - from) != s->comm->rank)
-            continue;
-        if (chunk_write(s, w, e, &runs, from, to, room) < 0)
+        if (chunk_write(s, w, piece, &runs, from, to) < 0)
             return -1;
+        from = to;
     }
     return 0;
 }
 
-static int data_write(struct save *s)
+static int data_write(struct checkpoint_save *s)
 {
-    struct share share = share_start(s->ck, s->comm->size);
     struct slab_writer *w = slab_writer_create(s->fd);
-    size_t room = 0;
     int rc = w ? fault_point("save.data", s->comm->rank) : -1;
 
-    for (size_t i = 0; rc == 0 && i < s->ck->n_tensors; i++)
-        rc = tensor_write(s, w, &s->ck->tensors[i], &share, &room);
+    for (size_t i = 0; rc == 0 && i < s->pieces.n; i++)
+        rc = piece_write(s, w, &s->pieces.list[i]);
     if (rc == 0)
         rc = slab_writer_flush(w);
     if (rc == 0)
@@ -232,7 +194,7 @@ static int data_write(struct save *s)
     return rc;
 }
 
-static int rank_write(struct save *s, struct error *err)
+static int rank_write(struct checkpoint_save *s, struct error *err)
 {
     if (s->fd < 0)
         s->fd = open(s->temp, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -243,16 +205,16 @@ static int rank_write(struct save *s, struct error *err)
     return save_point(s, "save.synced", err);
 }
 
-/* ---- Step 4: the hashes, the head, the name ---------------------------------------
+/* ---- Step 5: the hashes, the head, the name ---------------------------------------
  */
 
 /* Rank 0: lay what the ranks sent into the table. A rank's hashes come in the order in
  * which data_write() met its chunks: that of the parts. at[r] is where rank r's begin,
  * at[r + 1] where they end. */
-static int hashes_place(const struct save *s, const uint64_t *sent, size_t *at,
-                        const size_t *end, uint64_t *table)
+static int hashes_place(const struct checkpoint_save *s, const uint64_t *sent,
+                        size_t *at, const size_t *end, uint64_t *table)
 {
-    struct share share = share_start(s->ck, s->comm->size);
+    struct write_share share = write_share_start(s->ck, s->comm->size);
 
     for (size_t p = 0; p < s->plan.n_parts; p++) {
         const struct part *part = &s->plan.parts[p];
@@ -263,7 +225,7 @@ static int hashes_place(const struct save *s, const uint64_t *sent, size_t *at,
             uint64_t from = k * CHUNK_BYTES;
 
             if (s->plan.ranks[p] < 0)
-                rank = share_next(&share, chunk_end(from, bytes) - from);
+                rank = write_share_next(&share, chunk_end(from, bytes) - from);
             if (at[rank] == end[rank])
                 return rank;
             table[part->first_hash + k] = sent[at[rank]++];
@@ -275,8 +237,8 @@ static int hashes_place(const struct save *s, const uint64_t *sent, size_t *at,
     return -1;
 }
 
-static int hashes_sort(const struct save *s, const uint64_t *sent, const size_t *sizes,
-                       uint64_t *table, struct error *err)
+static int hashes_sort(const struct checkpoint_save *s, const uint64_t *sent,
+                       const size_t *sizes, uint64_t *table, struct error *err)
 {
     size_t n = (size_t)s->comm->size, sum = 0;
     size_t *at = calloc(2 * n, sizeof *at), *end = at + n;
@@ -299,7 +261,7 @@ static int hashes_sort(const struct save *s, const uint64_t *sent, const size_t 
 }
 
 /* COLLECTIVE: all ranks' hashes into the image. */
-static int hashes_gather(struct save *s, struct error *err)
+static int hashes_gather(struct checkpoint_save *s, struct error *err)
 {
     struct comm *comm = s->comm;
     size_t n_table = s->plan.n_hashes * sizeof(uint64_t);
@@ -326,7 +288,8 @@ static int hashes_gather(struct save *s, struct error *err)
 }
 
 /* Write what is not tensors' bytes, and hash it. */
-static int metadata_write(struct save *s, const struct extent *gaps, size_t n)
+static int metadata_write(struct checkpoint_save *s, const struct extent *gaps,
+                          size_t n)
 {
     XXH3_state_t *hash = XXH3_createState();
     size_t room = 65536;
@@ -355,7 +318,7 @@ static int metadata_write(struct save *s, const struct extent *gaps, size_t n)
     return rc;
 }
 
-static int file_publish(struct save *s, struct error *err)
+static int file_publish(struct checkpoint_save *s, struct error *err)
 {
     struct extent *gaps = NULL;
     size_t n = 0;
@@ -380,8 +343,7 @@ static int file_publish(struct save *s, struct error *err)
     s->fd = -1;
     if (rc < 0 || fault_point("publish.rename", 0) < 0 || rename(s->temp, s->path) < 0)
         return fs_error(err, "publish", s->path);
-    free(s->temp);
-    s->temp = NULL;
+    s->created = false; /* it is no temporary any more */
     if (fault_point("publish.directory", 0) < 0)
         return fs_error(err, "sync the directory of", s->path);
     return fs_sync_parent(s->path, err);
@@ -389,32 +351,6 @@ static int file_publish(struct save *s, struct error *err)
 
 /* ---- All of it --------------------------------------------------------------------
  */
-
-static int save_steps(struct save *s, const struct checkpoint_meta *meta,
-                      struct error *err)
-{
-    bool first = s->comm->rank == 0;
-    int rc = 0;
-
-    if (plan_make(s->ck, s->comm, &s->plan, err) < 0)
-        return -1;
-    rc = save_point(s, "save.begin", err);
-    if (first && rc == 0)
-        rc = file_start(s, meta, err);
-    if (comm_agree(s->comm, rc, err) < 0 || layout_share(s, err) < 0)
-        return -1;
-    rc = rank_write(s, err);
-    if (comm_agree(s->comm, rc, err) < 0)
-        return -1;
-    rc = hashes_gather(s, err);
-    if (rc == 0)
-        rc = save_point(s, "save.hashed", err);
-    if (first && rc == 0)
-        rc = file_publish(s, err);
-    rc = comm_agree(s->comm, rc, err);
-    fault_point("save.end", s->comm->rank); /* for death alone: it is decided */
-    return rc;
-}
 
 static int save_check(const raytrain_checkpoint *ck, const struct comm *comm,
                       const struct checkpoint_meta *meta, const char *path,
@@ -429,23 +365,147 @@ static int save_check(const raytrain_checkpoint *ck, const struct comm *comm,
     return 0;
 }
 
+static struct checkpoint_save *save_alloc(raytrain_checkpoint *ck, const char *path,
+                                          struct error *err)
+{
+    struct checkpoint_save *s = calloc(1, sizeof *s);
+
+    if (s)
+        s->path = strdup(path);
+    if (!s || !s->path) {
+        free(s);
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return NULL;
+    }
+    s->ck = ck;
+    s->fd = -1;
+    return s;
+}
+
+static int pieces_prepare(struct checkpoint_save *s, struct error *err)
+{
+    if (pieces_make(s->ck, s->comm->rank, s->comm->size, &s->pieces, err) < 0)
+        return -1;
+    s->hashes = calloc(s->pieces.n_chunks + 1, sizeof *s->hashes);
+    return s->hashes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+static int begin_steps(struct checkpoint_save *s, struct comm *comm,
+                       const struct checkpoint_meta *meta, struct error *err)
+{
+    int rc;
+
+    s->comm = comm;
+    if (plan_make(s->ck, comm, &s->plan, err) < 0)
+        return -1;
+    rc = save_point(s, "save.begin", err);
+    if (rc == 0)
+        rc = pieces_prepare(s, err);
+    if (rc == 0 && comm->rank == 0)
+        rc = file_lay_out(s, meta, err);
+    if (comm_agree(comm, rc, err) < 0)
+        return -1;
+    return layout_share(s, err);
+}
+
+int checkpoint_save_begin(raytrain_checkpoint *ck, struct comm *comm,
+                          const struct checkpoint_meta *meta, const char *path,
+                          struct checkpoint_save **out, struct error *err)
+{
+    struct checkpoint_save *s = NULL;
+    int rc = save_check(ck, comm, meta, path, err);
+
+    *out = NULL;
+    if (!comm)
+        return -1;
+    if (rc == 0 && !(s = save_alloc(ck, path, err)))
+        rc = -1;
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = begin_steps(s, comm, meta, err);
+    if (rc < 0) {
+        checkpoint_save_destroy(s);
+        return -1;
+    }
+    *out = s;
+    return 0;
+}
+
+uint64_t checkpoint_save_file_bytes(const struct checkpoint_save *s)
+{
+    return s->head.file_bytes;
+}
+
+size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s)
+{
+    return pieces_snapshot_bytes(&s->pieces);
+}
+
+void checkpoint_save_snapshot(struct checkpoint_save *s, unsigned char *to)
+{
+    pieces_snapshot(&s->pieces, to);
+    fault_point("save.snapshot", s->comm->rank); /* for death alone */
+}
+
+static int run_steps(struct checkpoint_save *s, struct error *err)
+{
+    bool first = s->comm->rank == 0;
+    int rc = 0;
+
+    if (first)
+        rc = file_create(s, err);
+    if (comm_agree(s->comm, rc, err) < 0)
+        return -1;
+    rc = rank_write(s, err);
+    if (comm_agree(s->comm, rc, err) < 0)
+        return -1;
+    rc = hashes_gather(s, err);
+    if (rc == 0)
+        rc = save_point(s, "save.hashed", err);
+    if (first && rc == 0)
+        rc = file_publish(s, err);
+    rc = comm_agree(s->comm, rc, err);
+    fault_point("save.end", s->comm->rank); /* for death alone: it is decided */
+    return rc;
+}
+
+int checkpoint_save_run(struct checkpoint_save *s, struct comm *comm, struct error *err)
+{
+    int rc;
+
+    s->comm = comm;
+    rc = run_steps(s, err);
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+    if (rc < 0 && s->created)
+        unlink(s->temp);
+    return rc;
+}
+
+void checkpoint_save_destroy(struct checkpoint_save *s)
+{
+    if (!s)
+        return;
+    h5_image_destroy(s->image);
+    plan_clear(&s->plan);
+    pieces_clear(&s->pieces);
+    free(s->temp);
+    free(s->path);
+    free(s->hashes);
+    free(s);
+}
+
 int checkpoint_save(raytrain_checkpoint *ck, struct comm *comm,
                     const struct checkpoint_meta *meta, const char *path,
                     struct error *err)
 {
-    struct save s = {.ck = ck, .comm = comm, .path = path, .fd = -1};
+    struct checkpoint_save *s;
     int rc;
 
-    if (!comm || comm_agree(comm, save_check(ck, comm, meta, path, err), err) < 0)
+    if (checkpoint_save_begin(ck, comm, meta, path, &s, err) < 0)
         return -1;
-    rc = save_steps(&s, meta, err);
-    if (s.fd >= 0)
-        close(s.fd);
-    if (rc < 0 && comm->rank == 0 && s.temp)
-        unlink(s.temp);
-    h5_image_destroy(s.image);
-    plan_clear(&s.plan);
-    free(s.temp);
-    free(s.hashes);
+    rc = checkpoint_save_run(s, comm, err);
+    checkpoint_save_destroy(s);
     return rc;
 }

@@ -8,6 +8,7 @@ libshared_la_SOURCES += \
 	src/store/checkpoint_plan.c src/store/checkpoint_layout.c \
 	src/store/checkpoint_groups.c \
 	src/store/checkpoint_save.c src/store/checkpoint_extents.c \
+	src/store/checkpoint_pieces.c src/store/snapshot.c src/store/snapshot.h \
 	src/store/checkpoint_index.c src/store/checkpoint_open.c \
 	src/store/checkpoint_get.c src/store/checkpoint_verify.c src/store/checksum.h \
 	src/store/checkpoint_manager.c src/store/checkpoint_manager.h \

@@ -313,10 +313,16 @@ static int table_write(hid_t file, const char *name, struct column *columns, siz
 static int tables_write(hid_t file, const json_t *reports, const json_t *attempts)
 {
     struct column report_columns[] = {
-        {"training_iteration", CELL_INT, 0, 0},  {"attempt", CELL_INT, 0, 0},
-        {"timestamp", CELL_INT, 0, 0},           {"time_total_s", CELL_DOUBLE, 0, 0},
-        {"time_this_iter_s", CELL_DOUBLE, 0, 0}, {"world_size", CELL_INT, 0, 0},
+        {"training_iteration", CELL_INT, 0, 0},
+        {"attempt", CELL_INT, 0, 0},
+        {"timestamp", CELL_INT, 0, 0},
+        {"time_total_s", CELL_DOUBLE, 0, 0},
+        {"time_this_iter_s", CELL_DOUBLE, 0, 0},
+        {"world_size", CELL_INT, 0, 0},
         {"checkpoint", CELL_PRESENT, 0, 0},
+        {"checkpoint_bytes", CELL_INT, 0, 0},
+        {"checkpoint_stall_s", CELL_DOUBLE, 0, 0},
+        {"checkpoint_write_s", CELL_DOUBLE, 0, 0},
     };
     struct column attempt_columns[] = {
         {"attempt", CELL_INT, 0, 0},     {"workers", CELL_INT, 0, 0},

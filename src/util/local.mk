@@ -11,6 +11,8 @@ libshared_la_SOURCES += \
 	src/util/dtype.c src/util/status.c \
 	src/util/fs.c src/util/fs.h \
 	src/util/fault.c src/util/fault.h \
+	src/util/memory.c src/util/memory.h \
+	src/util/background.c src/util/background.h \
 	src/util/child.c src/util/child.h
 
 if HAVE_CMOCKA

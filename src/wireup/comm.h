@@ -70,6 +70,9 @@ struct comm {
      * (NULL: not called). It must not communicate on c. Inherited by no duplicate. */
     void (*waiting)(void *arg, double waited_s);
     void *waiting_arg;
+    /* A wait sleeps between looks, from 50 microseconds up to a millisecond: for a
+     * thread that is in no hurry, beside one that wants the core. */
+    bool naps;
 };
 
 /* Bytes of one element; 0 for an unknown type. */

@@ -15,6 +15,7 @@ libworker_la_SOURCES += \
 	src/worker/session_random.c src/worker/session_random.h \
 	src/worker/philox.c src/worker/philox.h \
 	src/worker/session_report.c src/worker/session_schedule.c \
+	src/worker/saving.c src/worker/saving.h \
 	src/worker/report_block.c src/worker/report_block.h \
 	src/worker/report_line.c src/worker/report_line.h \
 	src/worker/reducer.c

@@ -47,6 +47,7 @@ void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
     block[LANE_REFUSED] = stat_of(report->refused);
     block[LANE_STOP] = stat_of(report->stop);
     block[LANE_ASKS] = stat_of(report->asks);
+    block[LANE_SAVE_FAILED] = stat_of(report->save_failed);
     block[LANE_NAN_RANK] = stat_of(nan ? rank : size);
     block[LANE_TIME] = stat_of(report->time_total_s);
     for (size_t i = 0; i < report->n_metrics && i < REPORT_INLINE_METRICS; i++)

@@ -30,6 +30,7 @@ enum report_lane {
     LANE_REFUSED = REPORT_SAME, /* max 1: a rank's call was wrong */
     LANE_STOP,                  /* max 1: a rank was asked to stop */
     LANE_ASKS,                  /* max 1: a rank asks whether a checkpoint is due */
+    LANE_SAVE_FAILED,           /* max 1: a rank knows of a save that failed */
     LANE_NAN_RANK,              /* min: the lowest rank with a NaN; size: none */
     LANE_TIME,                  /* max: time_total_s, so that all ranks have the same */
     REPORT_LANES
@@ -46,6 +47,7 @@ struct report {
     bool refused; /* then it has neither metrics nor checkpoint */
     bool stop;
     bool asks; /* raytrain_should_checkpoint() was called */
+    bool save_failed;
     double time_total_s;
 };
 

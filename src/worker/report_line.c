@@ -26,6 +26,9 @@ static const char *const reserved[] = {
     "attempt",
     "world_size",
     "checkpoint",
+    "checkpoint_bytes",
+    "checkpoint_stall_s",
+    "checkpoint_write_s",
     "by_rank",
 };
 
@@ -106,9 +109,27 @@ static json_t *always(const struct report_line *line)
         "world_size", line->world_size, "checkpoint", line->checkpoint);
 }
 
+/* A save that has not been written yet has no write_s. */
+static int saved_add(json_t *json, const struct saving_figures *saved)
+{
+    json_t *write_s = isnan(saved->write_s) ? NULL : json_real(saved->write_s);
+    json_t *all =
+        json_pack("{s:I, s:f, s:o*}", "checkpoint_bytes", (json_int_t)saved->bytes,
+                  "checkpoint_stall_s", saved->stall_s, "checkpoint_write_s", write_s);
+    int rc = all ? json_object_update(json, all) : -1;
+
+    json_decref(all);
+    return rc;
+}
+
 json_t *report_line_json(const struct report_line *line)
 {
     json_t *json = always(line);
+
+    if (json && line->saved && saved_add(json, line->saved) < 0) {
+        json_decref(json);
+        return NULL;
+    }
 
     for (size_t i = 0; json && i < line->n_metrics; i++) {
         if (json_object_set_new(json, line->means[i].name,

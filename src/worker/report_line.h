@@ -11,6 +11,7 @@
 
 #include "store/checkpoint.h"
 #include "wireup/comm.h"
+#include "worker/saving.h"
 
 struct report_line {
     int64_t training_iteration;
@@ -20,6 +21,7 @@ struct report_line {
     const char *hostname;
     int attempt, world_size;
     const char *checkpoint; /* file name; NULL: none */
+    const struct saving_figures *saved; /* of it; NULL: not known any more */
     const struct checkpoint_metric *means;
     size_t n_metrics;
     /* Rank 0's values and all ranks' extremes; NULL where they are not known any more.

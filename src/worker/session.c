@@ -9,6 +9,9 @@
 #include "util/clock.h"
 #include "worker/notes.h"
 
+/* How long a worker that fails waits for a save. */
+#define LINGER_S 5.0
+
 static raytrain_context *current;
 
 /* ---- Errors -----------------------------------------------------------------------
@@ -189,6 +192,29 @@ static void checkpoints_tidy(raytrain_context *ctx)
         note_add(ctx->env.log_dir, NOTE_WARNING, "%s", why.text);
 }
 
+static int saving_init(raytrain_context *ctx, struct error *err)
+{
+    const struct session_env *env = &ctx->env;
+    struct saving_env saving = {.run_dir = env->run_dir,
+                                .log_dir = env->log_dir,
+                                .config = &env->config->run_config.checkpoint_config,
+                                .n_sharing = env->world->local_size,
+                                .waiting = &ctx->waiting};
+
+    return saving_create(&saving, &ctx->saving, err);
+}
+
+/* What was saved once will be saved again, and a bit more. */
+static void saving_warm(raytrain_context *ctx)
+{
+    uint64_t bytes;
+
+    if (!ctx->restored)
+        return;
+    bytes = checkpoint_file_bytes(ctx->restored) / (uint64_t)ctx->comm->size;
+    saving_expect(ctx->saving, bytes + bytes / 16 + (1 << 20));
+}
+
 static int session_init(raytrain_context *ctx, struct error *err)
 {
     const struct session_env *env = &ctx->env;
@@ -200,6 +226,8 @@ static int session_init(raytrain_context *ctx, struct error *err)
     ctx->datasets = calloc(n > 0 ? n : 1, sizeof *ctx->datasets);
     if (!ctx->datasets)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (saving_init(ctx, err) < 0)
+        return -1;
     return session_random_init(&ctx->random, env->config->seed, env->world->rank,
                                env->world->size, err);
 }
@@ -227,6 +255,7 @@ int session_create(const struct session_env *env, raytrain_context **out,
         checkpoints_tidy(ctx);
     if (comm_agree(ctx->comm, rc, err) < 0)
         goto failed;
+    saving_warm(ctx);
     ctx->started = ctx->last_report = clock_now();
     session_schedule_start(ctx);
     current = ctx;
@@ -239,7 +268,7 @@ failed:
 
 int session_finish(raytrain_context *ctx, struct error *err)
 {
-    if (session_report_finish(ctx, err) < 0)
+    if (session_report_finish(ctx, err) < 0 || saving_settle(ctx->saving, err) < 0)
         return -1;
     if (ctx->should_stop && ctx->stop_reason == STOP_ASKED)
         return error_set(err, RAYTRAIN_ESTOPPED,
@@ -248,12 +277,19 @@ int session_finish(raytrain_context *ctx, struct error *err)
     return 0;
 }
 
+bool session_linger(raytrain_context *ctx)
+{
+    return !ctx || saving_linger(ctx->saving, LINGER_S);
+}
+
 void session_destroy(raytrain_context *ctx, bool clean)
 {
     if (!ctx)
         return;
     if (current == ctx)
         current = NULL;
+    if (session_linger(ctx))
+        saving_destroy(ctx->saving, clean);
     if (ctx->comm)
         ctx->comm->waiting = NULL;
     waiting_begin(&ctx->waiting, "the shutdown");

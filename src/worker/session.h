@@ -16,6 +16,7 @@
 #include "store/checkpoint.h"
 #include "store/metrics.h"
 #include "wireup/wireup.h"
+#include "worker/saving.h"
 #include "worker/session_random.h"
 #include "worker/waiting.h"
 
@@ -84,6 +85,7 @@ struct raytrain_context {
     raytrain_checkpoint *restored; /* NULL on a fresh start */
     bool restored_own;             /* it is one of this run */
     struct metrics_log *log;       /* rank 0 */
+    struct saving *saving;
     struct session_random random;
     struct session_dataset *datasets; /* as config->datasets */
     struct config_array *arrays;
@@ -96,10 +98,14 @@ struct raytrain_context {
 int session_create(const struct session_env *env, raytrain_context **out,
                    struct error *err);
 /* COLLECTIVE. The training function has returned 0 on this rank: all others must have,
- * too. RAYTRAIN_ESTOPPED where it returned because a signal asked for it. */
+ * too. Waits for the last save. RAYTRAIN_ESTOPPED where it returned because a signal
+ * asked for it. */
 int session_finish(raytrain_context *ctx, struct error *err);
-/* Not clean: communicators are left alone, others may be waiting in them. NULL is fine.
- */
+/* This rank has failed, but others may be fine: a few seconds for a save under way, so
+ * that its checkpoint is not lost. False: it is still under way. NULL is fine. */
+bool session_linger(raytrain_context *ctx);
+/* Not clean: communicators are left alone, others may be waiting in them; and so is a
+ * save that is still under way, the process is about to end. NULL is fine. */
 void session_destroy(raytrain_context *ctx, bool clean);
 
 /* Where a call on ctx leaves its error; never NULL, also for a NULL ctx. */

@@ -2,9 +2,11 @@
  * session_report.c - raytrain_report(): one allreduce that combines the metrics and
  * finds out whether the ranks agree, then the checkpoint, then the line in result.json.
  *
- * A published checkpoint whose line is missing (the run was killed in between) is
- * mended at the next start, from the metrics that the checkpoint holds. So result.json
- * has no gap before the checkpoint, and the reports after it are made again.
+ * In the background (saving.h) a checkpoint is published after its line; of a run that
+ * was killed in between, the line is taken back by the same iteration's next report. A
+ * checkpoint that training waited for comes before its line; one whose line is missing
+ * gets it at the next start, from the metrics that it holds. So result.json has no gap
+ * before the checkpoint, and the reports after it are made again.
  */
 #include "worker/session.h"
 
@@ -12,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/checkpoint_manager.h"
 #include "store/run_dir.h"
 #include "util/clock.h"
 #include "util/quote.h"
@@ -167,6 +168,7 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
         inlined = REPORT_INLINE_METRICS;
     c->report.stop = stop_requested();
     c->report.asks = ctx->schedule.asks;
+    c->report.save_failed = saving_has_failed(ctx->saving);
     c->report.time_total_s = ctx->time_before + clock_now() - ctx->started;
     report_block_fill(c->block, &c->report, comm->rank, comm->size);
     waiting_begin(&ctx->waiting,
@@ -192,13 +194,6 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
 
 /* ---- Keep -------------------------------------------------------------------------
  */
-
-static void note_prune(void *arg, const char *text)
-{
-    raytrain_context *ctx = arg;
-
-    note_add(ctx->env.log_dir, NOTE_WARNING, "%s", text);
-}
 
 static void nan_note(const raytrain_context *ctx, const struct combined *c, size_t i)
 {
@@ -232,8 +227,9 @@ static void nan_notes(raytrain_context *ctx, const struct combined *c)
     ctx->nan_told = any;
 }
 
-static int checkpoint_publish(raytrain_context *ctx, const struct combined *c,
-                              raytrain_checkpoint *ck, struct error *err)
+/* *ck is NULL once it is taken. */
+static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
+                            raytrain_checkpoint **ck, struct error *err)
 {
     struct checkpoint_meta meta = {
         .run_name = ctx->env.config->run_config.name,
@@ -252,12 +248,14 @@ static int checkpoint_publish(raytrain_context *ctx, const struct combined *c,
     if (!comm)
         return -1;
     path = run_dir_checkpoint(ctx->env.run_dir, (long)meta.training_iteration);
-    rc = path ? session_state_save(ctx, ck, err)
+    rc = path ? session_state_save(ctx, *ck, err)
               : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     waiting_begin(&ctx->waiting, "checkpoint");
     rc = comm_agree(comm, rc, err);
-    if (rc == 0)
-        rc = checkpoint_save(ck, comm, &meta, path, err);
+    if (rc == 0) {
+        rc = saving_begin(ctx->saving, comm, *ck, &meta, path, err);
+        *ck = NULL;
+    }
     free(path);
     return rc;
 }
@@ -282,7 +280,7 @@ static const char *checkpoint_base(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Rank 0: the line, then what retention says. */
+/* Rank 0: the line. */
 static int report_keep(raytrain_context *ctx, const struct combined *c,
                        bool has_checkpoint, struct error *err)
 {
@@ -303,23 +301,20 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
         .rank0 = c->report.metrics,
         .stats = c->stats,
     };
-    struct error pruned;
+    struct saving_figures saved;
+    int rc;
 
     if (!path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    line.checkpoint = has_checkpoint ? checkpoint_base(path) : NULL;
-    nan_notes(ctx, c);
-    if (line_append(ctx, &line, err) < 0) {
-        free(path);
-        return -1;
+    if (has_checkpoint) {
+        saving_figures(ctx->saving, &saved);
+        line.saved = &saved;
+        line.checkpoint = checkpoint_base(path);
     }
+    nan_notes(ctx, c);
+    rc = line_append(ctx, &line, err);
     free(path);
-    if (has_checkpoint &&
-        checkpoint_manager_prune(ctx->env.run_dir,
-                                 &ctx->env.config->run_config.checkpoint_config,
-                                 note_prune, ctx, &pruned) < 0)
-        note_add(ctx->env.log_dir, NOTE_WARNING, "%s", pruned.text);
-    return 0;
+    return rc;
 }
 
 /* ---- Stop? ------------------------------------------------------------------------
@@ -390,25 +385,29 @@ static void stop_decide(raytrain_context *ctx, const struct combined *c, bool sa
  */
 
 static int report(raytrain_context *ctx, struct combined *c,
-                  const raytrain_metric metrics[], size_t n, raytrain_checkpoint *ck)
+                  const raytrain_metric metrics[], size_t n, raytrain_checkpoint **ck)
 {
     struct error *err = &ctx->error;
+    bool has_checkpoint = *ck != NULL;
     int rc = 0;
 
     /* Its outcome travels in the block: combine() fails on every rank. */
-    report_begin(ctx, c, metrics, n, ck, err);
+    report_begin(ctx, c, metrics, n, *ck, err);
     if (combine(ctx, c, err) < 0)
         return -1;
-    if (ck && checkpoint_publish(ctx, c, ck, err) < 0)
+    if (c->block[LANE_SAVE_FAILED].max > 0 && saving_settle(ctx->saving, err) < 0)
+        return -1;
+    if (has_checkpoint && checkpoint_begin(ctx, c, ck, err) < 0)
         return -1;
     if (ctx->comm->rank == 0)
-        rc = report_keep(ctx, c, ck != NULL, err);
+        rc = report_keep(ctx, c, has_checkpoint, err);
     if (comm_agree(ctx->comm, rc, err) < 0)
         return -1;
+    saving_go(ctx->saving);
     ctx->iteration++;
     ctx->iterations_since_restore++;
     ctx->last_report = clock_now();
-    stop_decide(ctx, c, ck != NULL);
+    stop_decide(ctx, c, has_checkpoint);
     return 0;
 }
 
@@ -422,7 +421,7 @@ int raytrain_report(raytrain_context *ctx, const raytrain_metric metrics[],
         raytrain_checkpoint_discard(ck);
         return session_null(ctx, "raytrain_report", "context");
     }
-    rc = report(ctx, &c, metrics, n_metrics, ck);
+    rc = report(ctx, &c, metrics, n_metrics, &ck);
     combined_free(&c);
     raytrain_checkpoint_discard(ck);
     return session_status(ctx, rc);

@@ -211,12 +211,14 @@ static void worker_record(const struct worker *w, const char *kind, int status,
 static void worker_exited(void *arg, int status)
 {
     static const char advice[] = "return from train_func instead";
+    const struct worker *w = arg;
     char message[128];
 
     snprintf(message, sizeof message, "the training function called exit(%d); %s",
              status, advice);
-    worker_record(arg, "exit", 1, message);
+    worker_record(w, "exit", 1, message);
     fprintf(stderr, "raytrain: %s\n", message);
+    session_linger(w->ctx);
 }
 
 static int worker_train(struct worker *w, struct error *err)

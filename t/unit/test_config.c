@@ -59,6 +59,7 @@ static void defaults(void **state)
     assert_string_equal(cfg.run_config.storage_path, "raytrain_results");
     assert_int_equal(cfg.run_config.n_callbacks, 1);
     assert_string_equal(cfg.run_config.callbacks[0], "json");
+    assert_false(cfg.run_config.checkpoint_config.sync);
     assert_false(cfg.run_config.checkpoint_config.checkpoint_score_min);
     assert_true(cfg.seed == 0);
     assert_null(cfg.train_func);
@@ -77,7 +78,8 @@ static void the_whole_file(void **state)
           "run_config = { name = \"fashion\"; storage_path = \"/s\";\n"
           "  stop = { accuracy = 0.9; training_iteration = 100; };\n"
           "  failure_config = { max_failures = -1; fail_fast = true; };\n"
-          "  checkpoint_config = { num_to_keep = 3; checkpoint_score_order = \"min\";\n"
+          "  checkpoint_config = { mode = \"sync\"; num_to_keep = 3;\n"
+          "    checkpoint_score_order = \"min\";\n"
           "    checkpoint_score_attribute = \"loss\"; };\n"
           "  callbacks = ( \"json\", \"csv\" ); };\n"
           "backend = \"mpi\"; backend_config = { x = 1; };\n"
@@ -91,6 +93,7 @@ static void the_whole_file(void **state)
     assert_int_equal(cfg.run_config.n_stop, 2);
     assert_true(cfg.run_config.stop[1].value == 100);
     assert_int_equal(cfg.run_config.failure_config.max_failures, -1);
+    assert_true(cfg.run_config.checkpoint_config.sync);
     assert_true(cfg.run_config.checkpoint_config.checkpoint_score_min);
     assert_int_equal(cfg.n_datasets, 2);
     assert_true(cfg.datasets[0].shuffle && cfg.datasets[0].split);
@@ -216,7 +219,7 @@ static const struct bad_row bad_texts[] = {
     {"scaling_config = { resources_per_worker = {\n\n CPU = 1; }; };", RAYTRAIN_EINVAL,
      "t.cfg:3: scaling_config.resources_per_worker.CPU: ", "did you mean \"cpu\"?", ""},
     {"run_config = { checkpoint_config = { keep = 1; }; };", RAYTRAIN_EINVAL,
-     "t.cfg:1: run_config.checkpoint_config.keep: ", "known here: num_to_keep", ""},
+     "t.cfg:1: run_config.checkpoint_config.keep: ", "known here: mode, num_to_keep", ""},
     {"run_config = { max_failures = 1; };", RAYTRAIN_EINVAL,
      "run_config.max_failures: ",
      "did you mean \"run_config.failure_config.max_failures\"?", ""},

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "data/memory.h"
+#include "util/memory.h"
 #include "util/fs.h"
 
 #define MIB 1048576

@@ -1,6 +1,6 @@
 /* memory.h - how much memory this process may still take. */
-#ifndef RAYTRAIN_DATA_MEMORY_H
-#define RAYTRAIN_DATA_MEMORY_H
+#ifndef RAYTRAIN_UTIL_MEMORY_H
+#define RAYTRAIN_UTIL_MEMORY_H
 
 #include <stdint.h>
 

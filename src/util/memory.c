@@ -1,4 +1,4 @@
-#include "data/memory.h"
+#include "util/memory.h"
 
 #include <limits.h>
 #include <stdio.h>
