@@ -16,7 +16,9 @@ test_expect_success 'a run: status, attempts, metrics, checkpoints, what next' '
 	raytrain-inspect run >out &&
 	grep "^status *finished" out &&
 	grep "^reports *5" out &&
-	grep "0 *failed, 2 workers" out &&
+	grep "0 *failed, 2 workers on n1" out &&
+	grep "from 2023-11-1[45]T.* to 2023-11-1[45]T.*, 4.5 s" out &&
+	grep "lost 3 iterations, 4.5 s of training" out &&
 	grep "^accuracy *0.625 *0.25 *1 *0.75 *4" out &&
 	grep "checkpoint_000002.h5 .*best" out &&
 	grep "checkpoint_000004.h5 .*newest" out &&

@@ -67,6 +67,7 @@ test_expect_success H5PY 'h5py reads every type' '
 	assert list(r["reports"]["training_iteration"]) == [1, 2, 3, 4, 5]
 	assert list(r["reports"]["attempt"]) == [0, 0, 1, 1, 1]
 	assert r["attempts"][1]["outcome"] == b"finished"
+	assert "lost_seconds" in r["attempts"].dtype.names
 	PY
 '
 

@@ -8,12 +8,16 @@
 #include <unistd.h>
 
 #include "config/train_config.h"
+#include "store/attempts.h"
 #include "store/checkpoint_manager.h"
 #include "store/metrics.h"
 #include "store/run_dir.h"
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/hostlist.h"
 #include "util/size.h"
+
+#define NODES_SHOWN 1024 /* of an attempt; of more only the number */
 
 /* ---- The object -------------------------------------------------------------------
  */
@@ -55,27 +59,6 @@ static void status_set(json_t *out, const char *run)
     }
     free(status);
     free(path);
-}
-
-static json_t *attempts_json(const char *run)
-{
-    json_t *all = json_array();
-    int last = run_dir_last_attempt(run);
-
-    for (int k = 0; all && k <= last; k++) {
-        char *dir = run_dir_log_dir(run, k);
-        char *path = dir ? run_dir_file(dir, "attempt.json") : NULL;
-        json_t *one = path ? json_load_file(path, 0, NULL) : NULL;
-
-        if (!json_is_object(one)) {
-            json_decref(one);
-            one = json_pack("{s:i}", "attempt", k);
-        }
-        json_array_append_new(all, one);
-        free(path);
-        free(dir);
-    }
-    return all;
 }
 
 static int reports_load(const char *run, json_t **reports, struct error *err)
@@ -186,7 +169,7 @@ static int best_set(json_t *out, const char *run, struct error *err)
 json_t *inspect_run(const char *path, bool verify, struct error *err)
 {
     char *run = realpath(path, NULL);
-    json_t *out = json_object(), *reports = NULL, *last;
+    json_t *out = json_object(), *reports = NULL, *attempts, *last;
     int rc = 0;
 
     if (!run || !out) {
@@ -210,7 +193,10 @@ json_t *inspect_run(const char *path, bool verify, struct error *err)
                             json_integer((json_int_t)json_array_size(reports)));
         json_object_set(out, "last_report", last ? last : json_null());
         json_object_set_new(out, "metrics", metrics_json(reports));
-        json_object_set_new(out, "attempts", attempts_json(run));
+        rc = attempts_load(run, json_object_get(out, "holder") != NULL, &attempts, err);
+    }
+    if (rc == 0) {
+        json_object_set_new(out, "attempts", attempts);
         rc = checkpoints_set(out, run, verify, err);
     }
     if (rc == 0)
@@ -254,22 +240,81 @@ static void number_print(FILE *out, const json_t *value)
         fprintf(out, " %12s", "nan");
 }
 
-/* Where an attempt started from, and who failed. */
+/* Why an attempt ended, in a word or two; "" where its outcome says it. */
+static const char *cause_text(const json_t *a)
+{
+    static const char *const texts[][2] = {
+        {"oom", " (out of memory)"},   {"hang", " (hang)"},
+        {"node_lost", " (node lost)"}, {"time_limit", " (time limit)"},
+        {"preempted", " (preempted)"}, {"resize", " (resize)"},
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(string_of(a, "cause"), texts[i][0]) == 0)
+            return texts[i][1];
+    return "";
+}
+
+/* " on 2 nodes (n1 n2)" */
+static void nodes_print(FILE *out, const json_t *nodes)
+{
+    size_t n = json_array_size(nodes);
+    const char *names[NODES_SHOWN];
+    char *text = NULL;
+
+    if (n == 0)
+        return;
+    for (size_t i = 0; i < n && i < NODES_SHOWN; i++)
+        names[i] = string_of(json_array_get(nodes, i), "name");
+    if (n <= NODES_SHOWN)
+        hostlist_compress((char *const *)names, n, &text, NULL);
+    fprintf(out, " on ");
+    if (n > 1)
+        fprintf(out, "%zu nodes%s", n, text ? ", " : "");
+    if (text)
+        inspect_print(out, text);
+    free(text);
+}
+
+/* From when to when; an end that nobody recorded is not guessed. */
+static void times_print(FILE *out, const json_t *a)
+{
+    double start = number_of(a, "start"), end = number_of(a, "end");
+    char date[32];
+
+    if (start <= 0)
+        return;
+    clock_iso8601((int64_t)start, date);
+    fprintf(out, "\n      from %s", date);
+    if (end <= 0)
+        return;
+    clock_iso8601((int64_t)end, date);
+    fprintf(out, " to %s, %.1f s", date, end - start);
+}
+
+/* Where it started from, who failed, and what it cost. */
 static void attempt_details_print(FILE *out, const json_t *a)
 {
     if (*string_of(a, "checkpoint")) {
         fprintf(out, "\n      started from ");
         inspect_print(out, string_of(a, "checkpoint"));
     }
-    if (!*string_of(a, "message"))
-        return;
-    fprintf(out, "\n      ");
-    if (json_object_get(a, "rank") && integer_of(a, "rank") >= 0) {
-        fprintf(out, "rank %lld on ", (long long)integer_of(a, "rank"));
-        inspect_print(out, string_of(a, "host"));
-        fprintf(out, ": ");
+    if (*string_of(a, "message")) {
+        fprintf(out, "\n      ");
+        if (json_object_get(a, "rank") && integer_of(a, "rank") >= 0) {
+            fprintf(out, "rank %lld on ", (long long)integer_of(a, "rank"));
+            inspect_print(out, string_of(a, "host"));
+            fprintf(out, ": ");
+        }
+        inspect_print(out, string_of(a, "message"));
     }
-    inspect_print(out, string_of(a, "message"));
+    if (integer_of(a, "lost_iterations") > 0) {
+        fprintf(out, "\n      lost %lld iteration%s",
+                (long long)integer_of(a, "lost_iterations"),
+                integer_of(a, "lost_iterations") == 1 ? "" : "s");
+        if (json_is_number(json_object_get(a, "lost_seconds")))
+            fprintf(out, ", %.1f s of training", number_of(a, "lost_seconds"));
+    }
 }
 
 static void attempts_print(FILE *out, json_t *attempts)
@@ -279,19 +324,14 @@ static void attempts_print(FILE *out, json_t *attempts)
 
     json_array_foreach(attempts, i, a)
     {
-        const char *outcome = string_of(a, "outcome");
-        char date[32];
-
-        clock_iso8601((int64_t)number_of(a, "start"), date);
-        fprintf(out, i == 0 ? "\n%s\n" : "%s", i == 0 ? "attempts" : "");
-        fprintf(out, "  %-3lld ", (long long)integer_of(a, "attempt"));
-        inspect_print(out, *outcome ? outcome : "interrupted");
+        fprintf(out, "%s  %-3lld ", i == 0 ? "\nattempts\n" : "",
+                (long long)integer_of(a, "attempt"));
+        inspect_print(out, string_of(a, "outcome"));
+        fprintf(out, "%s", cause_text(a));
         if (json_object_get(a, "workers"))
             fprintf(out, ", %lld workers", (long long)integer_of(a, "workers"));
-        if (number_of(a, "start") > 0)
-            fprintf(out, ", from %s", date);
-        if (number_of(a, "end") > 0)
-            fprintf(out, ", %.1f s", number_of(a, "end") - number_of(a, "start"));
+        nodes_print(out, json_object_get(a, "nodes"));
+        times_print(out, a);
         attempt_details_print(out, a);
         fputc('\n', out);
     }

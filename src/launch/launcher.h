@@ -33,6 +33,7 @@ struct launch_outcome {
     char host[256];  /* its node; "" unknown */
     int exit_status; /* its exit status, or 0 */
     int signal;      /* the signal that killed it, or 0 */
+    bool oom;        /* and that was the kernel, for lack of memory */
     bool stopped;    /* all ended with 0 or 75, at least one with 75 */
     char detail[1024]; /* what the launcher said about it (srun's own message); "" */
 };

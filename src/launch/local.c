@@ -28,6 +28,7 @@
 #include "launch/local_env.h"
 #include "launch/local_keeper.h"
 #include "launch/local_machine.h"
+#include "launch/oom.h"
 #include "util/argv.h"
 #include "util/child.h"
 #include "util/fs.h"
@@ -44,7 +45,8 @@ struct group {
     struct keeper *keeper;
     struct pmix_server *server;
     int epoll_fd;
-    struct blame blame; /* how it goes, or why it is ending */
+    struct oom_count oom; /* at the start */
+    struct blame blame;   /* how it goes, or why it is ending */
 };
 
 static int no_memory(struct error *err)
@@ -125,6 +127,8 @@ static int worker_collect(struct group *g, int rank, struct error *err)
     keeper_forget(g->keeper, pid);
     server_listen(g);
     blame_worker(&g->blame, rank, status, pmix_server_is_joined(g->server, rank));
+    if (g->blame.outcome.rank == rank && g->blame.outcome.signal == SIGKILL)
+        g->blame.outcome.oom = oom_count_grown(&g->oom);
     return 0;
 }
 
@@ -188,6 +192,7 @@ static struct group *group_create(int n, struct error *err)
         g->workers[i] = (struct child)CHILD_INIT;
     g->n = n;
     blame_init(&g->blame);
+    oom_count_init(&g->oom, "");
     g->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (g->epoll_fd < 0) {
         error_set(err, RAYTRAIN_EFAILED, "cannot make an event descriptor: %s",

@@ -16,7 +16,8 @@ liblauncher_la_SOURCES += src/launch/launcher.c \
 	src/launch/local_blame.c src/launch/local_blame.h \
 	src/launch/local_env.c src/launch/local_env.h \
 	src/launch/local_keeper.c src/launch/local_keeper.h \
-	src/launch/local_machine.c src/launch/local_machine.h
+	src/launch/local_machine.c src/launch/local_machine.h \
+	src/launch/oom.c src/launch/oom.h
 
 if HAVE_CMOCKA
 check_PROGRAMS += t/unit/test_launch_local
@@ -30,6 +31,12 @@ TESTS += t/unit/test_local_machine
 t_unit_test_local_machine_SOURCES = t/unit/test_local_machine.c
 t_unit_test_local_machine_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_local_machine_LDADD = liblauncher.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_oom
+TESTS += t/unit/test_oom
+t_unit_test_oom_SOURCES = t/unit/test_oom.c $(SCRATCH)
+t_unit_test_oom_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_oom_LDADD = liblauncher.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_launcher
 TESTS += t/unit/test_launcher

@@ -12,6 +12,7 @@
 
 #define FIELDS_MAX 5
 #define FIELD_MAX  256
+#define STATUS_OOM 125 /* low bits of a status that Slurm gives to such a task */
 
 struct fields {
     char text[FIELDS_MAX][FIELD_MAX];
@@ -121,9 +122,10 @@ static void on_tasks_end(struct step_watch *w, const struct fields *f, const cha
     w->next_status = -1;
     if (n == 0)
         return;
-    if (strcmp(how, "Out Of Memory") == 0) {
+    if (strcmp(how, "Out Of Memory") == 0 ||
+        (status >= 0 && (status & 0x7f) == STATUS_OOM)) {
         status = SIGKILL;
-        detail_add(w, "out of memory");
+        w->oom = true;
     } else if (status < 0) {
         status = status_parse(how);
     }
@@ -210,6 +212,13 @@ static void on_node_failure(struct step_watch *w, const struct fields *f,
     detail_add(w, line);
 }
 
+static void on_oom(struct step_watch *w, const struct fields *f, const char *line)
+{
+    (void)f;
+    (void)line;
+    w->oom = true;
+}
+
 static void on_detail(struct step_watch *w, const struct fields *f, const char *line)
 {
     (void)f;
@@ -254,6 +263,8 @@ static const struct {
     {"srun: error: Unable to confirm allocation for job {}: {}", on_refused},
     {"srun: fatal: {}", on_refused},
     {"srun: error: Node failure on {}", on_node_failure},
+    {"{}etected {} oom-kill event{}", on_oom},
+    {"{}etected {} oom_kill event{}", on_oom},
     {"srun: error: {}: task {}: {}", on_tasks_end},
     {"srun: error: {}: tasks {}: {}", on_tasks_end},
     {"srun: launch/slurm: _task_finish: {}: task {}: {}", on_tasks_end},
@@ -358,5 +369,6 @@ void step_watch_finish(struct step_watch *w, int wait_status,
                  "cancelled it");
     if (o->rank >= 0 && !o->host[0])
         snprintf(o->host, sizeof o->host, "%s", placement_host(plan, o->rank));
+    o->oom = w->oom && o->signal == SIGKILL;
     o->stopped = !o->failed && w->stopped;
 }

@@ -23,6 +23,7 @@ struct step_watch {
     bool cancelled; /* it was ended as a whole before a task was known to have failed */
     bool crashed;   /* the one in outcome died of a signal of its own */
     bool killing;   /* the step is being killed, by us */
+    bool oom;       /* Slurm has seen the kernel kill a task for lack of memory */
     bool waiting;   /* it waits for CPUs that another step holds */
     int next_status; /* of the tasks of the next line, as of waitpid; -1: not told */
     char last[256];  /* the last line that no template knows */

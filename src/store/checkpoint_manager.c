@@ -126,6 +126,13 @@ int checkpoint_manager_list(const char *run_dir, int64_t **iterations, size_t *n
     return 0;
 }
 
+int64_t checkpoint_manager_iteration(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return name_iteration(slash ? slash + 1 : path);
+}
+
 int64_t checkpoint_manager_newest(const char *run_dir)
 {
     int64_t *iterations, newest;

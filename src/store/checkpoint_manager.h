@@ -29,6 +29,10 @@ bool checkpoint_entry_better(const struct checkpoint_entry *a,
 int checkpoint_manager_list(const char *run_dir, int64_t **iterations, size_t *n,
                             struct error *err);
 
+/* The iteration in the final name of a checkpoint, with or without a directory; -1: it
+ * is none. */
+int64_t checkpoint_manager_iteration(const char *path);
+
 /* The iteration of the newest published one, by its name alone; -1: none, or the
  * directory cannot be read. */
 int64_t checkpoint_manager_newest(const char *run_dir);

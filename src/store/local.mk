@@ -1,4 +1,5 @@
 libshared_la_SOURCES += \
+	src/store/attempts.c src/store/attempts.h \
 	src/store/h5.c src/store/h5.h \
 	src/store/h5_image.c src/store/h5_image.h \
 	src/store/name_map.c src/store/name_map.h \
@@ -44,6 +45,12 @@ TESTS += t/unit/test_metrics
 t_unit_test_metrics_SOURCES = t/unit/test_metrics.c $(SCRATCH)
 t_unit_test_metrics_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_metrics_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_attempts
+TESTS += t/unit/test_attempts
+t_unit_test_attempts_SOURCES = t/unit/test_attempts.c $(SCRATCH)
+t_unit_test_attempts_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_attempts_LDADD = libshared.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_run_dir
 TESTS += t/unit/test_run_dir

@@ -331,7 +331,9 @@ static int tables_write(hid_t file, const json_t *reports, const json_t *attempt
         {"outcome", CELL_STRING, 0, 0},  {"checkpoint", CELL_STRING, 0, 0},
         {"rank", CELL_INT, 0, 0},        {"host", CELL_STRING, 0, 0},
         {"signal", CELL_INT, 0, 0},      {"exit_status", CELL_INT, 0, 0},
-        {"message", CELL_STRING, 0, 0},
+        {"message", CELL_STRING, 0, 0},  {"cause", CELL_STRING, 0, 0},
+        {"reports", CELL_INT, 0, 0},     {"lost_iterations", CELL_INT, 0, 0},
+        {"lost_seconds", CELL_DOUBLE, 0, 0},
     };
 
     if (table_write(file, "reports", report_columns,

@@ -1,12 +1,14 @@
 /*
  * attempt.h - the record of one attempt: logs/attempt-K/attempt.json, written when the
  * attempt starts and again when it ends. A record without an end belongs to a launcher
- * that was killed.
+ * that was killed. store/attempts.h reads them.
  *
  *   {"attempt": 0, "workers": 2, "launcher": "local", "nodes": [{"name","tasks"}],
- *    "start": Unix time, "end": Unix time, "outcome": "finished" | "failed" | "stopped"
- * | "interrupted", "cause": watch.h's word, "checkpoint": file it started from or null,
- * "rank", "host", "signal", "exit_status", "message": of a failure}
+ *    "start": Unix time, "end": Unix time,
+ *    "outcome": "finished" | "failed" | "stopped",
+ *    "cause": watch.h's word, of a failure or of what a watch found, else null,
+ *    "checkpoint": file it started from or null,
+ *    "rank", "host", "signal", "exit_status", "message": of a failure}
  */
 #ifndef RAYTRAIN_TRAIN_ATTEMPT_H
 #define RAYTRAIN_TRAIN_ATTEMPT_H
@@ -20,8 +22,5 @@
 json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan);
 /* Write it into its log directory, whole or not at all. */
 int attempt_save(const json_t *attempt, const char *log_dir, struct error *err);
-/* Every attempt of a run that left a record, in order; one without an end is closed as
- * "interrupted". An unreadable record is passed over. */
-int attempt_load_all(const char *run_dir, json_t **attempts, struct error *err);
 
 #endif

@@ -194,11 +194,14 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
                        struct error *err)
 {
     json_t *record = ex->attempt;
+    bool found = ex->finding.message[0];
     int rc = json_object_set_new(record, "end", json_real(clock_unix_double()));
 
     rc |= json_object_set_new(record, "outcome", json_string(run_status_name(status)));
-    rc |= json_object_set_new(record, "cause",
-                              json_string(attempt_cause_name(ex->finding.cause)));
+    rc |= json_object_set_new(
+        record, "cause",
+        failure || found ? json_string(attempt_cause_name(ex->finding.cause))
+                         : json_null());
     if (failure) {
         rc |= json_object_set_new(record, "rank", json_integer(failure->rank));
         rc |= json_object_set_new(record, "host", json_string(failure->host));
@@ -208,6 +211,10 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
         rc |= json_object_set_new(
             record, "message",
             json_stringn_nocheck(failure->message, strlen(failure->message)));
+    } else if (found) {
+        rc |= json_object_set_new(
+            record, "message",
+            json_stringn_nocheck(ex->finding.message, strlen(ex->finding.message)));
     }
     if (rc)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -263,6 +270,8 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
         attempt_watch(ex, group, &outcome, err) == 0) {
         failure_tidy(worker_group_log_dir(group));
         out->status = attempt_status(ex, &outcome);
+        if (outcome.oom && !ex->ended)
+            ex->finding.cause = CAUSE_OOM;
         if (out->status == RUN_FAILED)
             attempt_failure(ex, &outcome, worker_group_log_dir(group), &out->failure);
         rc = attempt_end(ex, worker_group_log_dir(group), out->status,

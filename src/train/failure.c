@@ -94,6 +94,11 @@ static void outcome_sentence(const struct launch_outcome *o, struct failure *f)
     if (o->launch_failed)
         snprintf(f->message, sizeof f->message, "the workers could not be started: %s",
                  detail);
+    else if (o->oom)
+        snprintf(f->message, sizeof f->message,
+                 "out of memory: the kernel killed it; ask for more with "
+                 "--mem-per-worker, or put fewer workers on a node%s%s",
+                 o->detail[0] ? ": " : "", o->detail);
     else if (o->signal)
         snprintf(f->message, sizeof f->message, "killed by signal %d (%s)%s%s",
                  o->signal, strsignal(o->signal), o->detail[0] ? ": " : "", o->detail);

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/attempts.h"
 #include "store/checkpoint_manager.h"
 #include "store/metrics.h"
 #include "store/run_dir.h"
-#include "train/attempt.h"
 
 static json_t *path_or_null(char *path)
 {
@@ -75,7 +75,7 @@ int result_write(const char *run_dir, const json_t *result, struct error *err)
     if (!path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (reports_load(run_dir, &reports, err) == 0 &&
-        attempt_load_all(run_dir, &attempts, err) == 0)
+        attempts_load(run_dir, false, &attempts, err) == 0)
         rc = metrics_write_h5(path, reports, result, attempts, err);
     json_decref(reports);
     json_decref(attempts);

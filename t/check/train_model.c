@@ -7,7 +7,8 @@
  * train_loop_config:
  *   iterations (5), size (1000), checkpoint_every (1; 0: when the library says so)
  *   fail = "return" | "exit" | "exit0" | "abort" | "segv" | "kill" | "nan" | "early" |
- *          "hang" | "loop" | "stop", at iteration fail_at (3), on rank fail_rank (0)
+ *          "hang" | "loop" | "stop" | "memory" (256 MiB), at iteration fail_at (3), on
+ *          rank fail_rank (0)
  *   fail_once = PATH: fail only where PATH can be created, so once
  *   ready = PATH: rank 0 creates PATH once iteration ready_at (2) is reported
  *   gate = PATH: after that, every iteration waits until PATH exists
@@ -51,8 +52,21 @@ static int file_create(const char *path)
     return 1;
 }
 
+/* Written, so that the kernel has to find it; kept. */
+static void memory_take(void)
+{
+    for (int i = 0; i < 256; i++) {
+        char *block = malloc(1 << 20);
+
+        if (block)
+            memset(block, i, 1 << 20);
+    }
+}
+
 static void fail_hard(const char *how)
 {
+    if (strcmp(how, "memory") == 0)
+        memory_take();
     if (strcmp(how, "exit") == 0)
         exit(7);
     if (strcmp(how, "exit0") == 0)

@@ -538,7 +538,14 @@ static const struct {
       .rank = 3,
       .host = "n2",
       .signal = SIGKILL,
-      .detail = "out of memory"}},
+      .oom = true}},
+    {__LINE__,
+     UP "slurmstepd: error: Detected 1 oom_kill event in StepId=7.4. Some of the step "
+        "tasks have been OOM Killed.\n" TOLD("1 task", "0009")
+            "srun: error: n2: task 3: Killed\n",
+     EXITED(137),
+     4,
+     {.failed = true, .rank = 3, .host = "n2", .signal = SIGKILL, .oom = true}},
     /* a worker that called abort: nobody is to blame by name */
     {__LINE__,
      UP "srun: Complete StepId=7.4+0 received\n"
@@ -693,7 +700,7 @@ static void messages(void **state)
             got->rank != want->rank || got->signal != want->signal ||
             got->exit_status != want->exit_status || got->stopped != want->stopped ||
             strcmp(got->host, want->host) != 0 ||
-            strcmp(got->detail, want->detail) != 0 ||
+            got->oom != want->oom || strcmp(got->detail, want->detail) != 0 ||
             w.started != watch_rows[i].started)
             fail_msg("line %d: failed %d launch_failed %d rank %d signal %d exit %d "
                      "stopped %d host '%s' started %d detail '%s'",

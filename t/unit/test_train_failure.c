@@ -52,6 +52,19 @@ static void a_signal_is_named(void **state)
     assert_int_equal(f.code, RAYTRAIN_EFAILED);
 }
 
+static void a_lack_of_memory_is_called_that(void **state)
+{
+    struct launch_outcome o = {
+        .failed = true, .rank = 1, .host = "n2", .signal = 9, .oom = true};
+    struct failure f;
+
+    (void)state;
+    failure_describe(&o, log_dir, 2, &f);
+    assert_int_equal(strncmp(f.message, "out of memory: the kernel killed it", 35), 0);
+    assert_int_equal(f.signal, 9);
+    assert_false(f.final);
+}
+
 static void the_workers_record_names_the_cause(void **state)
 {
     struct launch_outcome o = {
@@ -189,6 +202,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_log_dir, remove_log_dir)
     const struct CMUnitTest tests[] = {
         TEST(a_signal_is_named),
+        TEST(a_lack_of_memory_is_called_that),
         TEST(the_workers_record_names_the_cause),
         TEST(a_training_function_may_use_any_status),
         TEST(who_lost_a_killed_worker_is_not_to_blame),
