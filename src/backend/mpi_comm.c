@@ -367,6 +367,26 @@ out:
     return *recv || (rc == 0 && c->rank != root) ? 0 : -1;
 }
 
+static int mpi_sendrecv(struct comm *c, const void *send, size_t n_send, int to,
+                        void *recv, size_t n_recv, int from, struct error *err)
+{
+    size_t n = 0, room = pieces_of(n_send) + pieces_of(n_recv);
+    MPI_Request *requests = malloc((room + 1) * sizeof *requests);
+    int rc = 0;
+
+    if (!requests)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory to send %zu bytes", n_send);
+    if (from >= 0)
+        rc = pieces_start(c, false, recv, n_recv, from, requests, &n, err);
+    if (rc == 0 && to >= 0)
+        rc = pieces_start(c, true, (char *)(uintptr_t)send, n_send, to, requests, &n,
+                          err);
+    if (rc == 0)
+        rc = requests_wait(c, n, requests, "MPI_Isend or MPI_Irecv", err);
+    free(requests);
+    return rc;
+}
+
 static int mpi_barrier(struct comm *c, struct error *err)
 {
     MPI_Request request;
@@ -438,6 +458,7 @@ static const struct comm_ops mpi_ops = {
     .bcast = mpi_bcast,
     .allgather = mpi_allgather,
     .gatherv = mpi_gatherv,
+    .sendrecv = mpi_sendrecv,
     .barrier = mpi_barrier,
     .dup = mpi_dup,
     .split_node = mpi_split_node,

@@ -120,6 +120,24 @@ int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
                 const struct checkpoint_meta *meta, struct file_head *head,
                 struct h5_image **image, struct error *err);
 
+/* -- checkpoint_save.c -- */
+/* A save between its stages. */
+struct checkpoint_save {
+    raytrain_checkpoint *ck;
+    struct comm *comm; /* of the stage */
+    char *path;
+    char *temp;   /* its name; the same on every rank */
+    bool created; /* by this rank: it is ours to remove */
+    int fd;
+    struct pieces pieces;
+    uint64_t *hashes; /* of what this rank wrote, in the order that it did */
+    size_t n_hashes;
+    /* Rank 0: */
+    struct plan plan;
+    struct file_head head;
+    struct h5_image *image;
+};
+
 /* -- checkpoint_groups.c -- */
 /* Make the groups that tensors will be in, in an HDF5 file (its hid_t) that has none of
  * them; the library's own is left alone. -1: HDF5 failed, or there is no memory. */

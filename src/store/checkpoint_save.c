@@ -31,22 +31,6 @@
 #include "util/fs.h"
 #include "util/size.h"
 
-struct checkpoint_save {
-    raytrain_checkpoint *ck;
-    struct comm *comm; /* of the stage */
-    char *path;
-    char *temp;   /* its name; the same on every rank */
-    bool created; /* by this rank: it is ours to remove */
-    int fd;
-    struct pieces pieces;
-    uint64_t *hashes; /* of what this rank wrote, in the order that it did */
-    size_t n_hashes;
-    /* Rank 0: */
-    struct plan plan;
-    struct file_head head;
-    struct h5_image *image;
-};
-
 /* A place between two steps. */
 static int save_point(const struct checkpoint_save *s, const char *name,
                       struct error *err)

@@ -14,6 +14,11 @@ libshared_la_SOURCES += \
 	src/store/checkpoint_get.c src/store/checkpoint_verify.c src/store/checksum.h \
 	src/store/checkpoint_manager.c src/store/checkpoint_manager.h \
 	src/store/checkpoint_retention.c src/store/checkpoint_aside.c \
+	src/store/chunk_walk.c src/store/chunk_walk.h \
+	src/store/node_map.c src/store/node_map.h \
+	src/store/node_image.c src/store/node_image.h \
+	src/store/image_tier.h src/store/image_impl.h src/store/image_save.c \
+	src/store/image_survey.c src/store/image_assemble.c src/store/image_publish.c \
 	src/store/metrics.h src/store/metrics_log.c src/store/metrics_h5.c \
 	src/store/run_dir.c src/store/run_dir.h \
 	src/store/whereabouts.c src/store/whereabouts.h
@@ -39,6 +44,12 @@ TESTS += t/unit/test_checkpoint_manager
 t_unit_test_checkpoint_manager_SOURCES = t/unit/test_checkpoint_manager.c $(THREAD_COMM) $(SCRATCH)
 t_unit_test_checkpoint_manager_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_checkpoint_manager_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_image_tier
+TESTS += t/unit/test_image_tier
+t_unit_test_image_tier_SOURCES = t/unit/test_image_tier.c $(THREAD_COMM) $(SCRATCH)
+t_unit_test_image_tier_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_image_tier_LDADD = libshared.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_metrics
 TESTS += t/unit/test_metrics

@@ -56,6 +56,13 @@ struct comm_ops {
      */
     int (*gatherv)(struct comm *c, const void *send, size_t n_bytes, void **recv,
                    size_t *sizes, int root, struct error *err);
+    /*
+     * Not a collective, but a step of one: send n_send bytes to rank `to` and receive
+     * n_recv from rank `from`, either -1 for nobody. The other ends do the same at
+     * their side, with the same sizes; between two ranks messages keep their order.
+     */
+    int (*sendrecv)(struct comm *c, const void *send, size_t n_send, int to, void *recv,
+                    size_t n_recv, int from, struct error *err);
     int (*barrier)(struct comm *c, struct error *err);
     /* A duplicate, and the ranks of this node as a communicator of their own. */
     int (*dup)(struct comm *c, struct comm **out, struct error *err);

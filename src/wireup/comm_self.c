@@ -92,6 +92,19 @@ static int self_gatherv(struct comm *c, const void *send, size_t n_bytes, void *
     return 0;
 }
 
+/* There is nobody but oneself to send to, or to hear from. */
+static int self_sendrecv(struct comm *c, const void *send, size_t n_send, int to,
+                         void *recv, size_t n_recv, int from, struct error *err)
+{
+    (void)c;
+    if (to > 0 || from > 0 || (to == 0) != (from == 0) || (to == 0 && n_send != n_recv))
+        return error_set(err, RAYTRAIN_EINVAL, "from rank %d to rank %d, of 1", from,
+                         to);
+    if (to == 0 && n_send > 0)
+        memmove(recv, send, n_send);
+    return 0;
+}
+
 static int self_barrier(struct comm *c, struct error *err)
 {
     (void)c, (void)err;
@@ -118,6 +131,7 @@ static const struct comm_ops self_ops = {
     .bcast = self_bcast,
     .allgather = self_allgather,
     .gatherv = self_gatherv,
+    .sendrecv = self_sendrecv,
     .barrier = self_barrier,
     .dup = self_dup,
     .split_node = self_dup,

@@ -139,6 +139,28 @@ static void check_pending(struct comm *c)
     }
 }
 
+/* In a ring, then back; the ends alone; nobody. */
+static void check_sendrecv(struct comm *c)
+{
+    int left = (c->rank + c->size - 1) % c->size, right = (c->rank + 1) % c->size;
+    int last = c->size - 1;
+    int64_t got = -1, mine = c->rank;
+    struct error err;
+
+    CHECK(c->ops->sendrecv(c, &mine, sizeof mine, right, &got, sizeof got, left,
+                           &err) == 0);
+    CHECK(got == left);
+    CHECK(c->ops->sendrecv(c, &mine, sizeof mine, left, &got, sizeof got, right,
+                           &err) == 0);
+    CHECK(got == right);
+    if (last > 0 && (c->rank == 0 || c->rank == last)) {
+        CHECK(c->ops->sendrecv(c, &mine, sizeof mine, c->rank == 0 ? last : -1, &got,
+                               sizeof got, c->rank == 0 ? -1 : 0, &err) == 0);
+        CHECK(got == (c->rank == 0 ? right : 0));
+    }
+    CHECK(c->ops->sendrecv(c, NULL, 0, -1, NULL, 0, -1, &err) == 0);
+}
+
 static void check_moves(struct comm *c)
 {
     char text[100] = "", *all;
@@ -273,6 +295,7 @@ int main(int argc, char *argv[])
     check_bits(b.comm);
     check_nan(b.comm);
     check_pending(b.comm);
+    check_sendrecv(b.comm);
     check_moves(b.comm);
     check_agree(b.comm);
     check_duplicates(b.comm, world);

@@ -82,6 +82,10 @@ static void self_copies(void **state)
     assert_null(all);
     assert_int_equal(c->ops->bcast(c, out, 4, 0, &err), 0);
     assert_int_equal(c->ops->bcast(c, out, 4, 1, &err), -1);
+    assert_int_equal(c->ops->sendrecv(c, "abc", 4, 0, out, 4, 0, &err), 0);
+    assert_string_equal((char *)out, "abc");
+    assert_int_equal(c->ops->sendrecv(c, "abc", 4, 1, out, 4, 0, &err), -1);
+    assert_int_equal(c->ops->sendrecv(c, "abc", 4, 0, out, 4, -1, &err), -1);
     assert_int_equal(c->ops->bcast(c, out, 4, -1, &err), -1);
     assert_int_equal(c->ops->barrier(c, &err), 0);
     assert_int_equal(c->ops->dup(c, &d, &err), 0);

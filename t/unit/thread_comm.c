@@ -14,6 +14,13 @@ struct group {
     int size;
     void *buf[THREAD_COMM_MAX];
     size_t n[THREAD_COMM_MAX];
+    /* Messages on their way: one at most from each rank to each. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct message {
+        const void *data; /* NULL: none */
+        size_t n;
+    } mail[THREAD_COMM_MAX][THREAD_COMM_MAX];
 };
 
 struct rank {
@@ -135,6 +142,37 @@ static int thread_gatherv(struct comm *c, const void *send, size_t n_bytes, void
     return 0;
 }
 
+static int thread_sendrecv(struct comm *c, const void *send, size_t n_send, int to,
+                           void *recv, size_t n_recv, int from, struct error *err)
+{
+    struct group *g = group_of(c);
+    struct message *mine = to < 0 ? NULL : &g->mail[c->rank][to];
+    struct message *theirs = from < 0 ? NULL : &g->mail[from][c->rank];
+
+    (void)err;
+    pthread_mutex_lock(&g->lock);
+    if (mine) {
+        if (mine->data)
+            abort();
+        *mine = (struct message){send ? send : "", n_send};
+        pthread_cond_broadcast(&g->changed);
+    }
+    while (theirs && !theirs->data)
+        pthread_cond_wait(&g->changed, &g->lock);
+    if (theirs) {
+        if (theirs->n != n_recv)
+            abort();
+        if (n_recv > 0)
+            memcpy(recv, theirs->data, n_recv);
+        theirs->data = NULL;
+        pthread_cond_broadcast(&g->changed);
+    }
+    while (mine && mine->data)
+        pthread_cond_wait(&g->changed, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+    return 0;
+}
+
 static int thread_barrier(struct comm *c, struct error *err)
 {
     (void)err;
@@ -148,6 +186,7 @@ static const struct comm_ops THREAD_OPS = {
     .bcast = thread_bcast,
     .allgather = thread_allgather,
     .gatherv = thread_gatherv,
+    .sendrecv = thread_sendrecv,
     .barrier = thread_barrier,
 };
 
@@ -164,7 +203,9 @@ void thread_comm_run(int n, int (*body)(struct comm *comm, void *arg), void *arg
 {
     struct rank ranks[THREAD_COMM_MAX];
     pthread_t threads[THREAD_COMM_MAX];
-    struct group g = {.size = n};
+    struct group g = {.size = n,
+                      .lock = PTHREAD_MUTEX_INITIALIZER,
+                      .changed = PTHREAD_COND_INITIALIZER};
 
     if (n < 1 || n > THREAD_COMM_MAX ||
         pthread_barrier_init(&g.barrier, NULL, (unsigned)n) != 0)
