@@ -1,0 +1,41 @@
+# shellcheck shell=bash disable=SC2034,SC2046,SC2154
+# From kill -9 of a rank to the first report of the next attempt, four workers on four
+# nodes of the test cluster. Theirs is a bare srun --mpi=pmix of a program that brings up
+# PMIx and MPI, on the same nodes: what any restart costs at least.
+turns=1
+
+rows()
+{
+    echo "restart-slurm ms ours<=1500"
+}
+
+prepare()
+{
+    compile "$work/restart.so" -shared -fPIC "$top/scripts/bench.d/restart.c" &&
+        compile "$work/hello" "$top/scripts/bench.d/pmix_hello.c" \
+            $(pkg-config --cflags --libs mpich pmix)
+}
+
+# On the login node, inside an allocation: the pairs.
+pairs()
+{
+    local i ours theirs
+    for ((i = 0; i < 7; i++)); do
+        "$bin/raytrain-run" --launcher slurm --workers 4 --placement STRICT_SPREAD \
+            --max-failures 1 --progress none --storage "$work" --name run \
+            "$work/restart.so" 2>"$work/stderr" || { cat "$work/stderr" >&2; return 1; }
+        ours=$(cat "$work"/run/logs/attempt-*/*.out | awk '
+            { at[$1] = $2 }
+            END { printf "%.3f\n", (at["reported"] - at["killed"]) * 1000 }')
+        rm -rf "$work/run"
+        theirs=$(milliseconds srun --mpi=pmix -n 4 "$work/hello") || return
+        echo "restart-slurm $ours $theirs"
+    done
+}
+
+sample()
+{
+    export work bin top
+    export -f pairs milliseconds
+    "$top/t/cluster/cluster" run 4 -- salloc --quiet -N 4 -n 4 bash -c pairs
+}
