@@ -24,6 +24,21 @@ void inspect_run_print(FILE *out, const json_t *run);
 /* A metric over iterations, as text. */
 int inspect_plot(FILE *out, const char *run, const char *metric, struct error *err);
 
+/* Write the tensors of a checkpoint into a directory that is not there yet, or empty:
+ * all of them or nothing. An object that says what was written; NULL on failure. */
+json_t *inspect_export(const char *path, const char *dir, struct error *err);
+void inspect_export_print(FILE *out, const json_t *export);
+
+/* Compare the tensors of two checkpoints. "same" in the object says whether all have the
+ * same bits. NULL on failure. */
+json_t *inspect_diff(const char *a, const char *b, struct error *err);
+void inspect_diff_print(FILE *out, const json_t *diff);
+
+/* A path or name for JSON, which holds UTF-8 alone; other bytes are escaped. */
+json_t *inspect_text(const char *text);
+/* A checkpoint, opened and verified. */
+int inspect_open(const char *path, raytrain_checkpoint **ck, struct error *err);
+
 /* -- printing -- */
 /* text, with control characters escaped. */
 void inspect_print(FILE *out, const char *text);

@@ -15,8 +15,7 @@
 /* ---- The object -------------------------------------------------------------------
  */
 
-/* JSON holds UTF-8 alone; other bytes are escaped. */
-static json_t *text_json(const char *text)
+json_t *inspect_text(const char *text)
 {
     char *shown;
     json_t *value = json_string(text);
@@ -69,7 +68,7 @@ static void meta_set(json_t *out, const raytrain_checkpoint *ck)
     char date[32];
 
     clock_iso8601(meta->timestamp, date);
-    json_object_set_new(out, "run_name", text_json(meta->run_name));
+    json_object_set_new(out, "run_name", inspect_text(meta->run_name));
     json_object_set_new(out, "training_iteration",
                         json_integer(meta->training_iteration));
     json_object_set_new(out, "attempt", json_integer(meta->attempt));
@@ -84,6 +83,18 @@ static void meta_set(json_t *out, const raytrain_checkpoint *ck)
     json_object_set_new(out, "metrics", metrics_json(meta));
 }
 
+int inspect_open(const char *path, raytrain_checkpoint **ck, struct error *err)
+{
+    if (checkpoint_open_index(path, ck, err) < 0)
+        return -1;
+    if (checkpoint_verify(*ck, err) < 0) {
+        checkpoint_destroy(*ck);
+        *ck = NULL;
+        return -1;
+    }
+    return 0;
+}
+
 json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
                            struct error *err)
 {
@@ -95,7 +106,7 @@ json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
         return NULL;
     err->code = RAYTRAIN_OK;
     json_object_set_new(out, "kind", json_string("checkpoint"));
-    json_object_set_new(out, "path", text_json(path));
+    json_object_set_new(out, "path", inspect_text(path));
     rc = checkpoint_open_index(path, &ck, err);
     if (rc == 0) {
         meta_set(out, ck);
@@ -105,7 +116,7 @@ json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
             rc = checkpoint_verify(ck, err);
     }
     json_object_set_new(out, "verified", json_boolean(verify && rc == 0));
-    json_object_set_new(out, "error", rc < 0 ? text_json(err->text) : json_null());
+    json_object_set_new(out, "error", rc < 0 ? inspect_text(err->text) : json_null());
     checkpoint_destroy(ck);
     return out;
 }

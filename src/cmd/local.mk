@@ -4,7 +4,8 @@ src_cmd_raytrain_worker_LDADD = libraytrain.la
 
 bin_PROGRAMS += src/cmd/raytrain-inspect
 src_cmd_raytrain_inspect_SOURCES = src/cmd/raytrain-inspect.c src/cmd/inspect.h \
-	src/cmd/inspect_checkpoint.c src/cmd/inspect_run.c src/cmd/inspect_plot.c
+	src/cmd/inspect_checkpoint.c src/cmd/inspect_run.c src/cmd/inspect_plot.c \
+	src/cmd/inspect_export.c src/cmd/inspect_diff.c
 src_cmd_raytrain_inspect_LDADD = libshared.la
 dist_man_MANS += share/man/raytrain-inspect.1 share/man/raytrain-format.5
 

@@ -14,6 +14,7 @@
 
 static const char HELP[] =
     "Usage: raytrain-inspect [OPTIONS] PATH\n"
+    "       raytrain-inspect --diff CHECKPOINT CHECKPOINT\n"
     "Print a run directory or a checkpoint.\n"
     "\n"
     "  --verify        read everything and compare it with its checksums; exit status "
@@ -21,15 +22,22 @@ static const char HELP[] =
     "                  where something is damaged\n"
     "  --json          one JSON object on standard output\n"
     "  --plot METRIC   a run's metric over training iterations, drawn as text\n"
+    "  --export DIR    write a checkpoint's tensors to a new directory: .npy files,\n"
+    "                  strings as .txt\n"
+    "  --diff          compare two checkpoints tensor by tensor; exit status 1 where "
+    "they\n"
+    "                  differ\n"
     "  --help          this text\n"
     "  --version       the version\n"
     "\n"
-    "Exit status: 0; 2 usage; 3 no such path, or neither a run nor a checkpoint;\n"
-    "5 damaged, or cannot be read.\n";
+    "Exit status: 0; 1 --diff: not the same; 2 usage; 3 no such path, or neither a "
+    "run\n"
+    "nor a checkpoint; 5 damaged, or cannot be read or written.\n";
 
 struct request {
-    bool verify, json;
-    const char *plot, *path;
+    bool verify, json, diff;
+    const char *plot, *export, *path, *other;
+    int status; /* to exit with, where nothing failed */
 };
 
 /* ---- Printing ---------------------------------------------------------------------
@@ -153,6 +161,35 @@ static int show_run(const struct request *r, struct error *err)
     return rc;
 }
 
+static int show_export(const struct request *r, struct error *err)
+{
+    json_t *export = inspect_export(r->path, r->export, err);
+
+    if (!export)
+        return -1;
+    if (r->json)
+        json_print(export);
+    else
+        inspect_export_print(stdout, export);
+    json_decref(export);
+    return 0;
+}
+
+static int show_diff(struct request *r, struct error *err)
+{
+    json_t *diff = inspect_diff(r->path, r->other, err);
+
+    if (!diff)
+        return -1;
+    if (r->json)
+        json_print(diff);
+    else
+        inspect_diff_print(stdout, diff);
+    r->status = json_is_true(json_object_get(diff, "same")) ? 0 : 1;
+    json_decref(diff);
+    return 0;
+}
+
 /* A file that begins like a checkpoint is one; so is one with a checkpoint's name, with
  * whatever has become of it. */
 static bool is_checkpoint(const char *path)
@@ -162,11 +199,15 @@ static bool is_checkpoint(const char *path)
     return checkpoint_is_one(path) || strncmp(base, "checkpoint_", 11) == 0;
 }
 
-static int show(const struct request *r, struct error *err)
+static int show(struct request *r, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
     struct stat st;
 
+    if (r->diff)
+        return show_diff(r, err);
+    if (r->export)
+        return show_export(r, err);
     if (stat(r->path, &st) < 0)
         return fs_error(err, "open", r->path);
     if (S_ISDIR(st.st_mode))
@@ -188,13 +229,35 @@ static int usage(struct error *err, const char *what)
     return error_set(err, RAYTRAIN_EUSAGE, "%s\ntry: raytrain-inspect --help", what);
 }
 
+static int operands_take(int n, char *const paths[], struct request *r,
+                         struct error *err)
+{
+    if (r->diff && n != 2)
+        return usage(err, "--diff wants two checkpoints");
+    if (!r->diff && n != 1)
+        return usage(err, n > 1 ? "more than one PATH" : "no PATH");
+    if (r->plot && (r->json || r->verify))
+        return usage(err, "--plot goes with neither --json nor --verify");
+    if ((r->plot != NULL) + (r->export != NULL) + r->diff > 1)
+        return usage(err, "--plot, --export and --diff exclude each other");
+    if ((r->export || r->diff) && r->verify)
+        return usage(err, "--export and --diff verify what they read by themselves");
+    r->path = paths[0];
+    r->other = r->diff ? paths[1] : NULL;
+    return 0;
+}
+
 /* 1: done already (help, version). */
 static int request_parse(int argc, char *argv[], struct request *r, struct error *err)
 {
-    static const struct option options[] = {
-        {"verify", no_argument, NULL, 'v'},     {"json", no_argument, NULL, 'j'},
-        {"plot", required_argument, NULL, 'p'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},    {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"verify", no_argument, NULL, 'v'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"plot", required_argument, NULL, 'p'},
+                                            {"export", required_argument, NULL, 'e'},
+                                            {"diff", no_argument, NULL, 'd'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'V'},
+                                            {NULL, 0, NULL, 0}};
     char what[300];
     int c;
 
@@ -210,6 +273,12 @@ static int request_parse(int argc, char *argv[], struct request *r, struct error
         case 'p':
             r->plot = optarg;
             break;
+        case 'e':
+            r->export = optarg;
+            break;
+        case 'd':
+            r->diff = true;
+            break;
         case 'h':
             fputs(HELP, stdout);
             return 1;
@@ -217,18 +286,14 @@ static int request_parse(int argc, char *argv[], struct request *r, struct error
             puts("raytrain-inspect " PACKAGE_VERSION);
             return 1;
         case ':':
-            return usage(err, "--plot wants a metric");
+            return usage(err, optopt == 'p' ? "--plot wants a metric"
+                                            : "--export wants a directory");
         default:
             snprintf(what, sizeof what, "unknown option %.200s", argv[optind - 1]);
             return usage(err, what);
         }
     }
-    if (optind != argc - 1)
-        return usage(err, optind < argc ? "more than one PATH" : "no PATH");
-    if (r->plot && (r->json || r->verify))
-        return usage(err, "--plot goes with neither --json nor --verify");
-    r->path = argv[optind];
-    return 0;
+    return operands_take(argc - optind, argv + optind, r, err);
 }
 
 int main(int argc, char *argv[])
@@ -245,5 +310,5 @@ int main(int argc, char *argv[])
     }
     if (flush_output(&err) < 0)
         return fail(&err);
-    return 0;
+    return r.status;
 }

@@ -57,7 +57,7 @@ static const char *part_fault(const char *part, size_t length)
     return NULL;
 }
 
-static bool name_is_below(const char *name, const char *group)
+bool name_is_below(const char *name, const char *group)
 {
     size_t n = strlen(group);
 

@@ -109,6 +109,9 @@ int checkpoint_verify(const raytrain_checkpoint *ck, struct error *err);
 
 struct checkpoint_item {
     const char *name, *type; /* type: "float32" ... or "string"; the checkpoint's */
+    bool is_string;          /* one dimension of `bytes` bytes, the last one a NUL */
+    bool is_internal;        /* the library's own, below CHECKPOINT_RESERVED */
+    raytrain_dtype dtype;    /* RAYTRAIN_BYTES for a string */
     int ndim;
     uint64_t shape[RAYTRAIN_MAX_DIMS];
     uint64_t bytes;
@@ -116,6 +119,11 @@ struct checkpoint_item {
 /* The i-th of what was put, in that order; false behind the last. */
 bool checkpoint_item(const raytrain_checkpoint *ck, size_t i,
                      struct checkpoint_item *item);
+/* The number of the tensor or string of this name; false where there is none. */
+bool checkpoint_item_find(const raytrain_checkpoint *ck, const char *name, size_t *i);
+/* n bytes of the i-th, row-major, from byte `from` on; within it. Unverified. */
+int checkpoint_item_read(const raytrain_checkpoint *ck, size_t i, uint64_t from,
+                         void *buf, size_t n, struct error *err);
 uint64_t checkpoint_file_bytes(const raytrain_checkpoint *ck);
 /* Does the file begin like a checkpoint (whatever else is wrong with it)? */
 bool checkpoint_is_one(const char *path);

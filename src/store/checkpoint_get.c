@@ -165,12 +165,34 @@ bool checkpoint_item(const raytrain_checkpoint *ck, size_t i,
     if (i >= ck->n_tensors)
         return false;
     e = &ck->tensors[i];
-    *item = (struct checkpoint_item){.name = e->name,
-                                     .type = entry_dtype_name(e->dtype),
-                                     .ndim = e->ndim,
-                                     .bytes = e->bytes};
+    *item = (struct checkpoint_item){
+        .name = e->name,
+        .type = entry_dtype_name(e->dtype),
+        .is_string = e->dtype == DTYPE_STRING,
+        .is_internal = name_is_below(e->name, CHECKPOINT_RESERVED),
+        .dtype = e->dtype == DTYPE_STRING ? RAYTRAIN_BYTES : (raytrain_dtype)e->dtype,
+        .ndim = e->ndim,
+        .bytes = e->bytes};
     memcpy(item->shape, e->shape, sizeof item->shape);
     return true;
+}
+
+bool checkpoint_item_find(const raytrain_checkpoint *ck, const char *name, size_t *i)
+{
+    int64_t number = name_map_find(&ck->names, name, strlen(name));
+
+    *i = number >= 0 ? (size_t)number : 0;
+    return number >= 0;
+}
+
+int checkpoint_item_read(const raytrain_checkpoint *ck, size_t i, uint64_t from,
+                         void *buf, size_t n, struct error *err)
+{
+    const struct tensor_entry *e = &ck->tensors[i];
+
+    if (n > 0 && fs_pread_full(ck->fd, buf, n, e->offset + from) < 0)
+        return checkpoint_read_error(ck, err);
+    return 0;
 }
 
 uint64_t checkpoint_file_bytes(const raytrain_checkpoint *ck)

@@ -53,6 +53,8 @@ struct raytrain_checkpoint {
 /* Bytes of an element; 0 for an unknown type. */
 uint64_t entry_dtype_size(uint32_t dtype);
 const char *entry_dtype_name(uint32_t dtype);
+/* Is it `group`, or in it? */
+bool name_is_below(const char *name, const char *group);
 /* Is it a name that the store can keep? RAYTRAIN_EINVAL with the reason. */
 int entry_check_name(const char *name, struct error *err);
 /* Append a tensor under a name that is checked here; takes the copy `name` in any case.

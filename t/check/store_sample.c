@@ -4,6 +4,9 @@
  * result.
  *
  *     store_sample RUN          all of that
+ *     store_sample --pair A B   two checkpoints that differ in each way that two can
+ *     store_sample --named FILE NAME...
+ *                               one checkpoint of an empty tensor under each name
  *     store_sample --large FILE BYTES PIECES
  *                               one checkpoint of so many bytes in so many tensors, and
  *                               the seconds that saving and restoring it took
@@ -193,6 +196,73 @@ static int run_make(const char *run)
     return 0;
 }
 
+/* ---- Others -----------------------------------------------------------------------
+ */
+
+static void saved(raytrain_checkpoint *ck, const char *path)
+{
+    const struct checkpoint_meta meta = {.run_name = "sample", .world_size = 1};
+    struct comm *self = comm_self_create(&err);
+
+    check(checkpoint_save(ck, self, &meta, path, &err));
+    checkpoint_destroy(ck);
+    comm_free(self);
+}
+
+static void line_put(raytrain_checkpoint *ck, const char *name, raytrain_dtype dtype,
+                     const void *data, uint64_t n)
+{
+    raytrain_tensor t = {(void *)data, dtype, 1, {n}};
+
+    check(checkpoint_put(ck, name, &t, NULL, &err));
+}
+
+static int pair_make(const char *paths[2])
+{
+    static const float values[2][4] = {{1, 2, NAN, 4}, {1, 2.5, NAN, NAN}};
+    static const uint64_t bits[2][2] = {{0, 0x7ff8000000000000},
+                                        {0x8000000000000000, 0x7ff8000000000001}};
+    static const int64_t integers[2][2] = {{INT64_MAX, 1}, {INT64_MIN, 1}};
+    static const uint16_t half[2] = {0x3c00, 0x4000}, brain[2] = {0x3f80, 0x4000};
+    static const int32_t grid[6] = {1, 2, 3, 4, 5, 6};
+    static char large[2][3 << 20]; /* several blocks; they differ in the last one */
+
+    large[1][sizeof large[1] - 1] = 5;
+    for (int k = 0; k < 2; k++) {
+        raytrain_checkpoint *ck = checkpoint_create(&err);
+        raytrain_tensor t = {(void *)grid, RAYTRAIN_INT32, 2, {2, 3}};
+
+        line_put(ck, "same", RAYTRAIN_INT32, grid, 6);
+        line_put(ck, "values", RAYTRAIN_FLOAT32, values[k], 4);
+        line_put(ck, "bits", RAYTRAIN_FLOAT64, bits[k], 2);
+        line_put(ck, "integers", RAYTRAIN_INT64, integers[k], 2);
+        line_put(ck, "half", RAYTRAIN_FLOAT16, &half[k], 1);
+        line_put(ck, "brain", RAYTRAIN_BFLOAT16, &brain[k], 1);
+        line_put(ck, "raw", RAYTRAIN_BYTES, grid, k == 0 ? 4 : 3);
+        line_put(ck, "large", RAYTRAIN_BYTES, large[k], sizeof large[k]);
+        t.shape[0] = (uint64_t)(2 + k);
+        t.shape[1] = (uint64_t)(3 - k);
+        check(checkpoint_put(ck, "shape", &t, NULL, &err));
+        line_put(ck, "type", k == 0 ? RAYTRAIN_INT32 : RAYTRAIN_UINT32, grid, 6);
+        line_put(ck, k == 0 ? "first/alone" : "second/alone", RAYTRAIN_INT32, grid, 1);
+        check(checkpoint_put_string(ck, "text", k == 0 ? "one" : "two", &err));
+        check(checkpoint_put_string(ck, "longer", k == 0 ? "one" : "three", &err));
+        check(checkpoint_put_string(ck, "raytrain/session/x", k ? "1" : "0", &err));
+        saved(ck, paths[k]);
+    }
+    return 0;
+}
+
+static int named_make(const char *path, char *names[], int n)
+{
+    raytrain_checkpoint *ck = checkpoint_create(&err);
+
+    for (int i = 0; i < n; i++)
+        line_put(ck, names[i], RAYTRAIN_INT32, NULL, 0);
+    saved(ck, path);
+    return 0;
+}
+
 static int large_make(const char *path, size_t bytes, size_t pieces)
 {
     const struct checkpoint_meta meta = {.run_name = "large", .world_size = 1};
@@ -226,8 +296,12 @@ int main(int argc, char *argv[])
     if (argc == 5 && strcmp(argv[1], "--large") == 0)
         return large_make(argv[2], strtoull(argv[3], NULL, 10),
                           strtoull(argv[4], NULL, 10));
+    if (argc == 4 && strcmp(argv[1], "--pair") == 0)
+        return pair_make((const char *[]){argv[2], argv[3]});
+    if (argc > 3 && strcmp(argv[1], "--named") == 0)
+        return named_make(argv[2], argv + 3, argc - 3);
     if (argc == 2)
         return run_make(argv[1]);
-    fprintf(stderr, "usage: store_sample RUN | --large FILE BYTES PIECES\n");
+    fprintf(stderr, "usage: see the head of store_sample.c\n");
     return 2;
 }
