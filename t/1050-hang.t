@@ -32,7 +32,7 @@ test_expect_success 'the undisturbed run, watched' '
 		"$train" 2>err && ! grep "no report" err
 '
 test_expect_success 'a rank that was stopped does not answer' '
-	hang stopped stop &&
+	hang stopped stop --set run_config.checkpoint_config.mode=sync &&
 	grep "rank 1 on .*no report for 2 s: rank 1 does not answer" err &&
 	grep "rank 0 has come to report" err &&
 	test "$(cause_of stopped)" = hang &&

@@ -15,6 +15,7 @@ same_model () {
 hang () {
 	raytrain-run --launcher slurm --storage runs -n 2 --name "$1" --max-failures 5 \
 		--placement STRICT_SPREAD --set run_config.failure_config.hang_timeout_s=2 \
+		--set run_config.checkpoint_config.mode=sync \
 		--set train_loop_config.fail="$2" --set train_loop_config.fail_rank=1 \
 		--set "train_loop_config.fail_once=\"$PWD/$1.once\"" "$train" 2>err &&
 	cluster clean 60

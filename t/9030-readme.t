@@ -30,7 +30,8 @@ test_expect_success 'the batch script is one that bash accepts' '
 '
 test_expect_success 'so are the templates and the scripts' '
 	for script in "$srcdir"/share/sbatch/*.sbatch "$srcdir"/scripts/bench.d/*.sh \
-		"$srcdir"/scripts/bench "$srcdir"/scripts/test; do
+		"$srcdir"/scripts/bench "$srcdir"/scripts/test "$srcdir"/scripts/soak \
+		"$srcdir"/t/soak/*; do
 		bash -n "$script" || return 1
 	done &&
 	for script in build packages quickstart; do

@@ -16,6 +16,7 @@ liblauncher_la_SOURCES += src/launch/launcher.c \
 	src/launch/local_blame.c src/launch/local_blame.h \
 	src/launch/local_env.c src/launch/local_env.h \
 	src/launch/local_keeper.c src/launch/local_keeper.h \
+	src/launch/local_private_dir.c src/launch/local_private_dir.h \
 	src/launch/local_machine.c src/launch/local_machine.h \
 	src/launch/oom.c src/launch/oom.h
 

@@ -12,17 +12,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch/local_private_dir.h"
 #include "util/fs.h"
 
 struct keeper {
     pid_t pid;
     int socket; /* ours alone: when we are gone the keeper reads the end */
+    int hold;   /* on dir, for the keeper may be killed */
     char dir[PATH_MAX];
 };
 
 /* What the keeper says first. */
 struct keeper_hello {
-    int failed; /* errno of mkdtemp; 0: dir is there */
+    int failed; /* errno of private_dir_make(); 0: dir is there */
     char dir[PATH_MAX];
 };
 
@@ -94,19 +96,6 @@ static void keeper_detach(int fd)
         _exit(1);
 }
 
-static void hello_make(struct keeper_hello *hello)
-{
-    const char *tmp = getenv("TMPDIR");
-
-    if (!tmp || tmp[0] != '/')
-        tmp = "/tmp";
-    if ((size_t)snprintf(hello->dir, sizeof hello->dir, "%s/raytrain-XXXXXX", tmp) >=
-        sizeof hello->dir)
-        hello->failed = ENAMETOOLONG;
-    else if (!mkdtemp(hello->dir))
-        hello->failed = errno;
-}
-
 static void keeper_main(int fd) __attribute__((noreturn));
 
 static void keeper_main(int fd)
@@ -115,7 +104,8 @@ static void keeper_main(int fd)
     struct group_list groups = {NULL, 0, 0};
 
     keeper_detach(fd);
-    hello_make(&hello);
+    if (private_dir_make(hello.dir) < 0) /* held until we leave */
+        hello.failed = errno;
     send(STDIN_FILENO, &hello, sizeof hello, MSG_NOSIGNAL);
     if (hello.failed)
         _exit(1);
@@ -146,6 +136,9 @@ static int keeper_greet(struct keeper *k, struct error *err)
                          "where you may write",
                          hello.dir, strerror(hello.failed));
     memcpy(k->dir, hello.dir, sizeof k->dir);
+    k->hold = private_dir_hold(k->dir);
+    if (k->hold < 0)
+        return fs_error(err, "open", k->dir);
     return 0;
 }
 
@@ -163,6 +156,7 @@ int keeper_start(struct keeper **out, struct error *err)
         return -1;
     }
     k->socket = ends[0];
+    k->hold = -1;
     k->pid = fork();
     if (k->pid == 0)
         keeper_main(ends[1]);
@@ -211,6 +205,8 @@ void keeper_stop(struct keeper *k)
             continue;
     }
     close(k->socket);
+    if (k->hold >= 0)
+        close(k->hold);
     free(k);
     errno = saved;
 }

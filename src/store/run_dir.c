@@ -279,6 +279,22 @@ static int path_enter(const char *path, enum run_dir_mode mode, struct run_dir *
     return -1;
 }
 
+/* What a raytrain-run that was killed has left half-written. Only for who holds the lock:
+ * else it may be somebody's who is at it. */
+static void temps_remove(const struct run_dir *dir)
+{
+    static const char *const written[] = {"run.cfg", MARKER_NAME, "result.h5"};
+
+    for (size_t i = 0; dir->lock_fd >= 0 && i < sizeof written / sizeof written[0];
+         i++) {
+        char *path = run_dir_file(dir->path, written[i]);
+
+        if (path)
+            fs_remove_temps(path);
+        free(path);
+    }
+}
+
 int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
                   struct run_dir *dir, bool *existed, char **set_aside,
                   struct error *err)
@@ -306,6 +322,7 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
         return -1;
     }
     dir->path = path;
+    temps_remove(dir);
     if (set_aside)
         *set_aside = aside;
     else

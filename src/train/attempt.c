@@ -39,3 +39,12 @@ int attempt_save(const json_t *attempt, const char *log_dir, struct error *err)
     free(path);
     return rc;
 }
+
+void attempt_tidy(const char *log_dir)
+{
+    char *path = run_dir_file(log_dir, "attempt.json");
+
+    if (path)
+        fs_remove_temps(path);
+    free(path);
+}

@@ -22,5 +22,7 @@
 json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan);
 /* Write it into its log directory, whole or not at all. */
 int attempt_save(const json_t *attempt, const char *log_dir, struct error *err);
+/* Its writer was killed: remove what it had written under a temporary name. */
+void attempt_tidy(const char *log_dir);
 
 #endif

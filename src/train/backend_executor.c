@@ -398,8 +398,10 @@ static void previous_tidy(const struct worker_group_spec *spec)
     char *log_dir =
         spec->attempt > 0 ? run_dir_log_dir(spec->run_dir, spec->attempt - 1) : NULL;
 
-    if (log_dir)
+    if (log_dir) {
         failure_tidy(log_dir);
+        attempt_tidy(log_dir);
+    }
     free(log_dir);
 }
 

@@ -364,8 +364,8 @@ static void private_dir_is_private(void **state)
     launcher_local.destroy(g);
 }
 
-/* A process of ours with this name (as in /proc/PID/comm). */
-static pid_t child_named(const char *name)
+/* A child of parent with this name (as in /proc/PID/comm). */
+static pid_t child_named_of(pid_t parent, const char *name)
 {
     char path[64], comm[64];
     DIR *proc = opendir("/proc");
@@ -379,13 +379,18 @@ static pid_t child_named(const char *name)
         snprintf(path, sizeof path, "/proc/%d/stat", pid);
         if (pid <= 0 || !(f = fopen(path, "re")))
             continue;
-        if (fscanf(f, "%*d (%63[^)]) %*c %d", comm, &ppid) == 2 && ppid == getpid() &&
+        if (fscanf(f, "%*d (%63[^)]) %*c %d", comm, &ppid) == 2 && ppid == parent &&
             strcmp(comm, name) == 0)
             found = pid;
         fclose(f);
     }
     closedir(proc);
     return found;
+}
+
+static pid_t child_named(const char *name)
+{
+    return child_named_of(getpid(), name);
 }
 
 static void without_its_keeper(void **state)
@@ -450,6 +455,34 @@ static void killed_launcher_leaves_nothing(void **state)
     assert_int_equal(read(fds[0], &byte, 1), 1);
     await_lines(3);
     kill(pid, SIGKILL);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+/* Who could clean up is killed in the same moment: the workers end all the same, and the
+ * next one that comes removes the directory. */
+static void killed_with_its_keeper(void **state)
+{
+    char path[512];
+    pid_t pid, keeper;
+    int fds[2];
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0)
+        launcher_life(SH("echo up; exec sleep 1000"), fds[1]);
+    assert_int_equal(read(fds[0], &byte, 1), 1);
+    await_lines(3);
+    keeper = child_named_of(pid, "raytrain-keeper");
+    assert_true(keeper > 0);
+    assert_int_equal(kill(pid, SIGSTOP) | kill(keeper, SIGKILL) | kill(pid, SIGKILL), 0);
+    await_all_children();
+    private_dir_find(path, sizeof path);
+    assert_string_not_equal(path, "");
+    assert_false(run(1, SH("exit 0")).failed);
+    assert_int_equal(access(path, F_OK), -1);
     close(fds[0]);
     close(fds[1]);
 }
@@ -561,6 +594,7 @@ int main(void)
         GROUP_TEST(without_its_keeper),
         GROUP_TEST(without_its_server),
         GROUP_TEST(killed_launcher_leaves_nothing),
+        GROUP_TEST(killed_with_its_keeper),
         GROUP_TEST(killed_early),
         GROUP_TEST(many_workers_share_a_log),
         GROUP_TEST(gpus_are_dealt_out),

@@ -1,0 +1,21 @@
+#!/bin/sh
+test_description='whoever is killed at whatever moment: the run finishes, with the same bits
+
+t/soak/soak says what is checked; scripts/soak is for longer ones by hand.'
+. "$(dirname "$0")/setup.sh"
+
+# soak SEED ARG...
+soak () {
+	seed=$1
+	shift
+	"$srcdir/t/soak/soak" --kills 100 --seed "$seed" --keep "$PWD/soak.$seed" \
+		"$stage/bin" "$modules/train_model.so" "$@"
+}
+
+test_expect_success '100 kills, checkpoints saved in the background' '
+	soak 1
+'
+test_expect_success '100 kills, checkpoints saved before the report returns' '
+	soak 2 --set run_config.checkpoint_config.mode=sync
+'
+test_done
