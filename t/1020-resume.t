@@ -155,6 +155,28 @@ test_expect_success 'a new run from the checkpoint of another, on another number
 		--resume=runs/calm/checkpoint_000003.h5 "$train" 2>err &&
 	test "$(ls runs/other | grep -c checkpoint_)" -eq 2
 '
+test_expect_success 'and with another configuration; the other run stays as it was' '
+	ls -l runs/calm >before &&
+	raytrain-run --launcher local --storage runs -n 1 --name longer \
+		--set train_loop_config.iterations=7 \
+		--resume=runs/calm/checkpoint_000003.h5 "$train" 2>err &&
+	grep "starting from .*calm/checkpoint_000003.h5 (iteration 3)" err &&
+	jq -es "map(.training_iteration) == [4,5,6,7]" runs/longer/result.json &&
+	ls -l runs/calm >after && cmp before after
+'
+test_expect_success 'a tensor of another shape, a damaged checkpoint: told by name' '
+	expect_status 1 raytrain-run --launcher local --storage runs -n 1 --name half \
+		--set train_loop_config.size=500 \
+		--resume=runs/calm/checkpoint_000003.h5 "$train" 2>err &&
+	grep "model/weight. is float64 \[1000\], and was asked for as float64 \[500\]" err &&
+	cp runs/calm/checkpoint_000003.h5 bad.h5 &&
+	at=$(h5dump -p -d /model/weight bad.h5 |
+		sed -n "s/.*OFFSET \([0-9]*\).*/\1/p") &&
+	printf X | dd of=bad.h5 bs=1 seek=$((at + 100)) conv=notrunc 2>/dev/null &&
+	expect_status 5 raytrain-run --launcher local --storage runs -n 2 --name bad \
+		--resume=bad.h5 "$train" 2>err &&
+	grep "bad.h5: dataset .model/weight. is damaged" err && test -f bad.h5
+'
 test_expect_success 'two raytrain-run on one run directory: the second is refused' '
 	start_run --name locked &&
 	expect_status 5 $run --name locked --resume "$train" 2>err2 &&

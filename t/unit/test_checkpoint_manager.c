@@ -48,6 +48,12 @@ static void retention_table(void **state)
         {3, true, false, 4, {NONE, 1, NAN, 2}, "-kkk"},
         {2, true, false, 4, {NONE, NONE, NONE, NONE}, "--kk"},
         {1, true, false, 2, {-INFINITY, NAN}, "kk"},
+        {1, true, true, 3, {NONE, 5, NONE}, "-kk"},
+        {1, true, true, 4, {3, 3, INFINITY, 9}, "-k-k"}, /* ties: the newer */
+        {1, true, true, 3, {-INFINITY, 1, 2}, "k-k"},
+        {2, true, false, 5, {NONE, NAN, NONE, NAN, NONE}, "---kk"}, /* all lowest */
+        {3, true, false, 6, {1, 9, 9, 2, 9, 0}, "-kk-kk"},          /* K + 1 */
+        {1, true, false, 1, {NAN}, "k"},
     };
 
     (void)state;
