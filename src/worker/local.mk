@@ -23,7 +23,7 @@ libworker_la_SOURCES += \
 if HAVE_CMOCKA
 WORKER_TESTS = \
 	t/unit/test_random t/unit/test_report_block t/unit/test_failure \
-	t/unit/test_session t/unit/test_reducer t/unit/test_train_func
+	t/unit/test_session t/unit/test_saving t/unit/test_reducer t/unit/test_train_func
 check_PROGRAMS += $(WORKER_TESTS)
 TESTS += $(WORKER_TESTS)
 
@@ -42,6 +42,10 @@ t_unit_test_failure_LDADD = libworker.la $(CMOCKA_LIBS)
 t_unit_test_session_SOURCES = t/unit/test_session.c
 t_unit_test_session_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_session_LDADD = libworker.la $(CMOCKA_LIBS)
+
+t_unit_test_saving_SOURCES = t/unit/test_saving.c $(SCRATCH)
+t_unit_test_saving_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_saving_LDADD = libworker.la $(CMOCKA_LIBS)
 
 t_unit_test_reducer_SOURCES = t/unit/test_reducer.c
 t_unit_test_reducer_CFLAGS = $(UNIT_CFLAGS)

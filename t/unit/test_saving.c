@@ -1,0 +1,224 @@
+/* test_saving.c - one rank saves, in the background and not. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "config/train_config.h"
+#include "scratch.h"
+#include "util/fs.h"
+#include "worker/notes.h"
+#include "worker/saving.h"
+
+#define LONG 300000
+
+static struct checkpoint_config config;
+static struct waiting waiting = {.log_dir = ".", .size = 1};
+static struct comm *self;
+static struct saving *saving;
+static int64_t model[LONG];
+
+static void start(bool sync, int n_sharing)
+{
+    struct saving_env env = {.run_dir = ".",
+                             .log_dir = ".",
+                             .config = &config,
+                             .n_sharing = n_sharing,
+                             .waiting = &waiting};
+    struct error err;
+
+    config.sync = sync;
+    self = comm_self_create(NULL);
+    assert_int_equal(saving_create(&env, &saving, &err), 0);
+}
+
+static void stop(void)
+{
+    assert_true(saving_linger(saving, 60));
+    saving_destroy(saving, true);
+    comm_free(self);
+}
+
+/* A model that is `value` throughout, and two small tensors. */
+static int begin(int64_t value, const char *path, struct error *err)
+{
+    const struct checkpoint_meta meta = {
+        .run_name = "r", .training_iteration = value, .world_size = 1};
+    raytrain_tensor t = {model, RAYTRAIN_INT64, 1, {LONG}};
+    raytrain_checkpoint *ck = checkpoint_create(NULL);
+
+    for (int i = 0; i < LONG; i++)
+        model[i] = value;
+    assert_int_equal(checkpoint_put(ck, "model", &t, NULL, NULL), 0);
+    assert_int_equal(checkpoint_put_string(ck, "name", "value", NULL), 0);
+    t.shape[0] = 3;
+    assert_int_equal(checkpoint_put(ck, "few", &t, NULL, NULL), 0);
+    return saving_begin(saving, self, ck, &meta, path, err);
+}
+
+/* Does the checkpoint hold `value` and nothing else? It is verified. */
+static void assert_holds(const char *path, int64_t value)
+{
+    int64_t *back = calloc(LONG, sizeof *back);
+    raytrain_tensor t = {back, RAYTRAIN_INT64, 1, {LONG}};
+    raytrain_checkpoint *ck = NULL;
+    struct error err;
+    char *name;
+
+    assert_int_equal(checkpoint_open(self, path, &ck, &err), 0);
+    assert_int_equal(checkpoint_get(ck, "model", &t, NULL, &err), 0);
+    for (int i = 0; i < LONG; i++)
+        assert_int_equal(back[i], value);
+    assert_int_equal(checkpoint_get_string(ck, "name", &name, &err), 0);
+    assert_string_equal(name, "value");
+    checkpoint_destroy(ck);
+    free(name);
+    free(back);
+}
+
+static void what_was_reported_is_saved(void **state)
+{
+    struct saving_figures figures;
+    struct error err;
+
+    (void)state;
+    start(false, 1);
+    saving_expect(saving, sizeof model);
+    for (int64_t k = 1; k <= 3; k++) {
+        char path[64];
+
+        snprintf(path, sizeof path, "checkpoint_%06d.h5", (int)k);
+        assert_int_equal(begin(k, path, &err), 0);
+        assert_int_equal(access(path, F_OK), -1); /* not before its line */
+        saving_figures(saving, &figures);
+        assert_true(figures.bytes > sizeof model && figures.stall_s > 0);
+        assert_true(k == 1 ? isnan(figures.write_s) : figures.write_s > 0);
+        saving_go(saving);
+        saving_go(saving); /* a report without a checkpoint: nothing more to do */
+        memset(model, 0x55, sizeof model);
+    }
+    assert_int_equal(saving_settle(saving, &err), 0);
+    assert_int_equal(saving_settle(saving, &err), 0);
+    assert_holds("checkpoint_000001.h5", 1);
+    assert_holds("checkpoint_000002.h5", 2);
+    assert_holds("checkpoint_000003.h5", 3);
+    assert_int_equal(scratch_count("."), 3);
+    stop();
+}
+
+static void one_that_does_not_go_leaves_nothing(void **state)
+{
+    struct error err;
+
+    (void)state;
+    start(false, 1);
+    assert_int_equal(begin(1, "checkpoint_000001.h5", &err), 0);
+    assert_int_equal(begin(2, "checkpoint_000002.h5", &err), 0);
+    assert_int_equal(saving_settle(saving, &err), 0);
+    assert_int_equal(begin(3, "checkpoint_000003.h5", &err), 0);
+    stop();
+    assert_int_equal(scratch_count("."), 0);
+}
+
+static void a_failure_is_told_once_and_later(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    start(false, 1);
+    assert_int_equal(begin(1, "absent/checkpoint_000001.h5", &err), 0);
+    assert_false(saving_has_failed(saving));
+    saving_go(saving);
+    assert_true(saving_linger(saving, 60));
+    assert_true(saving_has_failed(saving));
+    assert_int_equal(begin(2, "checkpoint_000002.h5", &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
+    assert_false(saving_has_failed(saving));
+    assert_int_equal(begin(3, "checkpoint_000003.h5", &err), 0);
+    saving_go(saving);
+    assert_int_equal(saving_settle(saving, &err), 0);
+    assert_holds("checkpoint_000003.h5", 3);
+    assert_int_equal(scratch_count("."), 1);
+    stop();
+}
+
+static void sync_is_there_when_it_returns(void **state)
+{
+    struct saving_figures figures;
+    struct error err = {0};
+
+    (void)state;
+    start(true, 1);
+    assert_int_equal(begin(1, "checkpoint_000001.h5", &err), 0);
+    assert_holds("checkpoint_000001.h5", 1);
+    saving_figures(saving, &figures);
+    assert_true(figures.write_s > 0 && figures.write_s <= figures.stall_s);
+    saving_go(saving);
+    assert_int_equal(begin(2, "absent/checkpoint_000002.h5", &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
+    assert_int_equal(saving_settle(saving, &err), 0);
+    stop();
+}
+
+static void without_memory_for_a_copy_training_waits(void **state)
+{
+    struct error err;
+    char *notes;
+    size_t n;
+
+    (void)state;
+    start(false, 1 << 30);
+    for (int64_t k = 1; k <= 2; k++) {
+        assert_int_equal(begin(k, "checkpoint_000001.h5", &err), 0);
+        assert_holds("checkpoint_000001.h5", k);
+        saving_go(saving);
+    }
+    assert_int_equal(fs_read(NOTES_FILE, &notes, &n, NULL), 0);
+    assert_non_null(strstr(notes, "training waits while checkpoints are saved"));
+    assert_ptr_equal(strchr(notes, '\n'), notes + n - 1); /* told once */
+    free(notes);
+    stop();
+}
+
+static void retention_follows_each_save(void **state)
+{
+    struct error err;
+
+    (void)state;
+    config.num_to_keep = 1;
+    start(false, 1);
+    config.num_to_keep = 0; /* it has its own copy */
+    for (int64_t k = 1; k <= 3; k++) {
+        char path[64];
+
+        snprintf(path, sizeof path, "./checkpoint_%06d.h5", (int)k);
+        assert_int_equal(begin(k, path, &err), 0);
+        saving_go(saving);
+    }
+    assert_int_equal(saving_settle(saving, &err), 0);
+    assert_int_equal(scratch_count("."), 1);
+    assert_holds("checkpoint_000003.h5", 3);
+    stop();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(what_was_reported_is_saved),
+        SCRATCH(one_that_does_not_go_leaves_nothing),
+        SCRATCH(a_failure_is_told_once_and_later),
+        SCRATCH(sync_is_there_when_it_returns),
+        SCRATCH(without_memory_for_a_copy_training_waits),
+        SCRATCH(retention_follows_each_save),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
