@@ -44,7 +44,7 @@ static void status_set(json_t *out, const char *run)
     char *path = run_dir_file(run, "result.h5"), *status = NULL, holder[256];
     struct error why;
 
-    if (run_dir_is_held(run, holder)) {
+    if (run_lock_is_held(run, holder)) {
         json_object_set_new(out, "status", json_string("running"));
         json_object_set_new(out, "holder", json_string(holder));
     } else if (path && metrics_read_status(path, &status, &why) < 0) {

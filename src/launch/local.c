@@ -31,6 +31,7 @@
 #include "launch/oom.h"
 #include "util/argv.h"
 #include "util/child.h"
+#include "util/fault.h"
 #include "util/fs.h"
 #include "wireup/pmix_server.h"
 #include "wireup/shm_tidy.h"
@@ -257,6 +258,7 @@ static int worker_start(struct group *g, const struct launch_spec *spec, int ran
     if (rc < 0)
         return -1;
     g->running++;
+    fault_point("local.worker", rank);
     return group_watch(g, g->workers[rank].pidfd, (uint32_t)rank, err);
 }
 
@@ -290,8 +292,10 @@ static int local_start(const struct launch_spec *spec, struct group **out,
 
     if (!g)
         return -1;
-    if (keeper_start(&g->keeper, err) < 0 ||
+    shm_tidy(); /* of runs whose launcher was killed */
+    if (keeper_start(&g->keeper, err) < 0 || fault_point("local.keeper", 0) < 0 ||
         pmix_server_start(g->n, keeper_dir(g->keeper), &g->server, err) < 0 ||
+        fault_point("local.server", 0) < 0 ||
         group_watch(g, pmix_server_fd(g->server), SERVER_EVENT, err) < 0 ||
         workers_start(g, spec, err) < 0) {
         launcher_local.destroy(g);

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,6 +16,9 @@
 
 #include "launch/local_private_dir.h"
 #include "util/fs.h"
+#include "wireup/shm_tidy.h"
+
+#define GONE_WAIT_MS 5000 /* for the end of workers that were killed */
 
 struct keeper {
     pid_t pid;
@@ -96,6 +101,17 @@ static void keeper_detach(int fd)
         _exit(1);
 }
 
+/* Wait for the end of a process that is no child of ours. */
+static void wait_gone(pid_t pid)
+{
+    struct pollfd gone = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+
+    if (gone.fd < 0)
+        return;
+    poll(&gone, 1, GONE_WAIT_MS);
+    close(gone.fd);
+}
+
 static void keeper_main(int fd) __attribute__((noreturn));
 
 static void keeper_main(int fd)
@@ -112,6 +128,9 @@ static void keeper_main(int fd)
     groups_follow(&groups, STDIN_FILENO);
     for (size_t i = 0; i < groups.n; i++)
         kill(-groups.pids[i], SIGKILL);
+    for (size_t i = 0; i < groups.n; i++)
+        wait_gone(groups.pids[i]);
+    shm_tidy(); /* nobody's, now that they are gone */
     fs_remove_tree(hello.dir, NULL);
     _exit(0);
 }

@@ -33,6 +33,7 @@
 #include "util/argv.h"
 #include "util/child.h"
 #include "util/clock.h"
+#include "util/fault.h"
 
 extern char **environ;
 
@@ -173,6 +174,8 @@ static void line_end(struct group *g)
     step_watch_line(&g->watch, g->line);
     if (g->watch.started != started || g->started_at == 0)
         g->started_at = clock_now();
+    if (g->watch.started != started)
+        fault_point("slurm.tasks", 0);
 }
 
 static void text_take(struct group *g, const char *text, size_t n)
@@ -451,6 +454,7 @@ static int slurm_start(const struct launch_spec *spec, struct group **out,
     if (slurm_step_argv(spec, &argv, err) == 0 &&
         slurm_step_env(environ, &env, err) == 0 && group_create(spec, &g, err) == 0)
         rc = srun_start(g, argv, env, err);
+    fault_point("slurm.srun", 0);
     argv_free(argv);
     argv_free(env);
     if (rc < 0)

@@ -21,6 +21,7 @@ libshared_la_SOURCES += \
 	src/store/image_survey.c src/store/image_assemble.c src/store/image_publish.c \
 	src/store/metrics.h src/store/metrics_log.c src/store/metrics_h5.c \
 	src/store/run_dir.c src/store/run_dir.h \
+	src/store/run_lock.c src/store/run_lock.h \
 	src/store/whereabouts.c src/store/whereabouts.h
 
 if HAVE_CMOCKA
@@ -62,6 +63,12 @@ TESTS += t/unit/test_attempts
 t_unit_test_attempts_SOURCES = t/unit/test_attempts.c $(SCRATCH)
 t_unit_test_attempts_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_attempts_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_run_lock
+TESTS += t/unit/test_run_lock
+t_unit_test_run_lock_SOURCES = t/unit/test_run_lock.c $(SCRATCH)
+t_unit_test_run_lock_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_run_lock_LDADD = libshared.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_run_dir
 TESTS += t/unit/test_run_dir

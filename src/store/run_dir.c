@@ -14,14 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "util/clock.h"
 #include "util/fs.h"
 #include "util/quote.h"
 
-#define LOCK_NAME   ".lock"
 #define MARKER_NAME ".marker"
 #define NAME_BYTES  200
-#define TRIES       100 /* to lock what another may rename under our hands */
 #define ASIDE_MAX   99999
 
 /* ---- Paths ------------------------------------------------------------------------
@@ -99,113 +96,16 @@ static int name_check(const char *name, struct error *err)
     return 0;
 }
 
-/* ---- The lock ---------------------------------------------------------------------
- */
-
-/* Who holds it, from the file: what the holder wrote there, in one line. */
-static void holder_read(int fd, char text[256])
-{
-    ssize_t n = pread(fd, text, 255, 0);
-
-    text[n > 0 ? n : 0] = '\0';
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
-            *c = c[1] ? ' ' : '\0';
-}
-
-static int holder_write(int fd)
-{
-    char host[256] = "unknown", text[512], date[32];
-    int n;
-
-    gethostname(host, sizeof host - 1);
-    clock_iso8601(clock_unix(), date);
-    n = snprintf(text, sizeof text, "host %s, pid %ld, since %s\n", host,
-                 (long)getpid(), date);
-    if (ftruncate(fd, 0) < 0)
-        return -1;
-    return fs_pwrite_full(fd, text, (size_t)n, 0);
-}
-
-static int held_error(const char *path, int fd, struct error *err)
-{
-    char holder[256], what[512];
-
-    holder_read(fd, holder);
-    snprintf(what, sizeof what,
-             "is in use by another raytrain-run (%s); wait for it, end it, or choose "
-             "another --name",
-             holder[0] ? holder : "holder unknown");
-    return path_error(err, RAYTRAIN_ESTORAGE, path, what);
-}
-
-/* 1: locked, 0: this file system has no locks, -1: held by another, or an error. */
-static int lock_take(const char *path, int fd, struct error *err)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-
-    if (fcntl(fd, F_SETLK, &whole) == 0)
-        return 1;
-    if (errno == EACCES || errno == EAGAIN)
-        return held_error(path, fd, err);
-    if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL)
-        return 0;
-    return fs_error(err, "lock", path);
-}
-
-static bool same_file(int fd, const char *path)
-{
-    struct stat a, b;
-
-    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
-
-/* Lock the run at path. A fresh start elsewhere may rename it between our open and our
- * lock: then the lock is another run's, and we look again. */
-static int run_lock(const char *path, int *lock_fd, struct error *err)
-{
-    char *file = run_dir_file(path, LOCK_NAME);
-    int rc = file ? 0 : no_memory(err);
-
-    *lock_fd = -1;
-    for (int i = 0; rc == 0 && i < TRIES; i++) {
-        int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-
-        if (fd < 0) {
-            rc = fs_error(err, "create", file);
-            break;
-        }
-        rc = lock_take(path, fd, err);
-        if (rc == 1 && !same_file(fd, file)) {
-            close(fd);
-            rc = 0;
-            continue;
-        }
-        if (rc >= 0 && holder_write(fd) < 0) {
-            rc = fs_error(err, "write", file);
-            unlink(file);
-        }
-        if (rc == 1)
-            *lock_fd = fd;
-        else
-            close(fd);
-        if (rc == 0)
-            break;
-    }
-    free(file);
-    return rc < 0 ? -1 : 0;
-}
-
 /* ---- Entering ---------------------------------------------------------------------
  */
 
 /* Move what is at path to the first free PATH.N, while we hold its lock. */
 static int run_set_aside(const char *path, char **aside, struct error *err)
 {
-    int lock_fd, rc = -1;
+    struct run_lock *lock;
+    int rc = -1;
 
-    if (run_lock(path, &lock_fd, err) < 0)
+    if (run_lock_take(path, &lock, err) < 0)
         return -1;
     for (int n = 1; rc < 0 && n <= ASIDE_MAX; n++) {
         if (asprintf(aside, "%s.%d", path, n) < 0) {
@@ -223,8 +123,7 @@ static int run_set_aside(const char *path, char **aside, struct error *err)
             break;
         }
     }
-    if (lock_fd >= 0)
-        close(lock_fd);
+    run_lock_release(lock);
     return rc;
 }
 
@@ -271,22 +170,29 @@ static int path_enter(const char *path, enum run_dir_mode mode, struct run_dir *
             return path_error(err, RAYTRAIN_ESTORAGE, path,
                               "was created by somebody else just now; try again");
     }
-    if (run_lock(path, &dir->lock_fd, err) == 0)
-        return 0;
+    if (run_lock_take(path, &dir->lock, err) == 0) {
+        if (run_lock_keep(dir->lock, err) == 0)
+            return 0;
+        run_lock_release(dir->lock);
+        dir->lock = NULL;
+    }
     /* Nothing half-made stays; what somebody has begun to use is not empty. */
     if (!*existed)
         rmdir(path);
     return -1;
 }
 
-/* What a raytrain-run that was killed has left half-written. Only for who holds the lock:
- * else it may be somebody's who is at it. */
-static void temps_remove(const struct run_dir *dir)
+/* What a raytrain-run that was killed has left half-made: temporaries, and the log
+ * directory of an attempt that it never came to start. */
+static void leftovers_remove(const struct run_dir *dir)
 {
     static const char *const written[] = {"run.cfg", MARKER_NAME, "result.h5"};
+    char *logs = run_dir_log_dir(dir->path, run_dir_last_attempt(dir->path));
 
-    for (size_t i = 0; dir->lock_fd >= 0 && i < sizeof written / sizeof written[0];
-         i++) {
+    if (logs)
+        rmdir(logs); /* only where it is empty */
+    free(logs);
+    for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
         char *path = run_dir_file(dir->path, written[i]);
 
         if (path)
@@ -303,7 +209,6 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
     int rc;
 
     memset(dir, 0, sizeof *dir);
-    dir->lock_fd = -1;
     if (set_aside)
         *set_aside = NULL;
     if (name_check(name, err) < 0 || fs_mkdirs(storage, 0777, err) < 0)
@@ -322,7 +227,7 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
         return -1;
     }
     dir->path = path;
-    temps_remove(dir);
+    leftovers_remove(dir);
     if (set_aside)
         *set_aside = aside;
     else
@@ -332,26 +237,10 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
 
 void run_dir_leave(struct run_dir *dir)
 {
-    if (dir->lock_fd >= 0)
-        close(dir->lock_fd);
+    run_lock_release(dir->lock);
     free(dir->path);
-    dir->lock_fd = -1;
+    dir->lock = NULL;
     dir->path = NULL;
-}
-
-bool run_dir_is_held(const char *path, char holder[256])
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char *file = run_dir_file(path, LOCK_NAME);
-    int fd = file ? open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
-    bool held = fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
-
-    if (held)
-        holder_read(fd, holder);
-    if (fd >= 0)
-        close(fd);
-    free(file);
-    return held;
 }
 
 /* ---- The marker -------------------------------------------------------------------

@@ -9,11 +9,12 @@
 
 #include <stdbool.h>
 
+#include "store/run_lock.h"
 #include "util/error.h"
 
 struct run_dir {
-    char *path;  /* absolute */
-    int lock_fd; /* -1: not locked: the file system has no locks */
+    char *path; /* absolute */
+    struct run_lock *lock;
 };
 
 enum run_dir_mode {
@@ -23,7 +24,7 @@ enum run_dir_mode {
                      */
 };
 
-/* Create or enter STORAGE/NAME and lock it (fcntl; the lock dies with the process). The
+/* Create or enter STORAGE/NAME and lock it (run_lock.h). The
  * name is one path component: no '/', not "." or "..", 1..200 bytes, no control
  * characters. *existed says whether there was a run to continue; *set_aside (malloc'ed,
  * may be NULL) where a fresh start moved the old one. RAYTRAIN_ESTORAGE with path and
@@ -33,10 +34,6 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
                   struct run_dir *dir, bool *existed, char **set_aside,
                   struct error *err);
 void run_dir_leave(struct run_dir *dir);
-
-/* Is the run at path held by a live process? holder is what that one says of itself.
- * Not for a process that holds it: closing any descriptor of the lock gives it up. */
-bool run_dir_is_held(const char *path, char holder[256]);
 
 /* A new random token in RUN/.marker; *token is malloc'ed. */
 int run_dir_write_marker(const struct run_dir *dir, char **token, struct error *err);

@@ -16,6 +16,7 @@
 #include "train/stop_request.h"
 #include "train/watch.h"
 #include "util/clock.h"
+#include "util/fault.h"
 
 #define FOLLOW_EVERY_MS                                                                \
     200 /* how often the files that workers append to are looked at */
@@ -168,6 +169,7 @@ static int attempt_begin(struct backend_executor *ex, const char *log_dir,
     else if (attempt_save(ex->attempt, log_dir, err) == 0)
         rc = metrics_tail_open(events, false, &ex->events, err);
     free(events);
+    fault_point("attempt.record", 0);
     if (rc == 0)
         callback_attempt_start(ex->callbacks, ex->attempt);
     return rc;
@@ -265,9 +267,11 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
 
     if (worker_group_start(&ex->spec, &group, err) < 0)
         return -1;
+    fault_point("group.started", 0);
     if (attempt_begin(ex, worker_group_log_dir(group), err) == 0 &&
         watches_begin(ex, group, err) == 0 &&
         attempt_watch(ex, group, &outcome, err) == 0) {
+        fault_point("attempt.ended", 0);
         failure_tidy(worker_group_log_dir(group));
         out->status = attempt_status(ex, &outcome);
         if (outcome.oom && !ex->ended)

@@ -5,6 +5,7 @@
 
 #include "store/metrics.h"
 #include "store/run_dir.h"
+#include "util/fault.h"
 #include "util/fs.h"
 
 static enum run_dir_mode entry_mode(const struct options *opt)
@@ -54,7 +55,8 @@ static int run_attempts(const struct trainer *t, const struct run_dir *dir,
     char *marker = NULL;
     int rc = -1;
 
-    if (config_save(dir->path, config, err) == 0 &&
+    fault_point("run.entered", 0);
+    if (config_save(dir->path, config, err) == 0 && fault_point("run.config", 0) == 0 &&
         run_dir_write_marker(dir, &marker, err) == 0) {
         struct worker_group_spec spec = {.launcher = t->launcher,
                                          .cfg = t->cfg,
@@ -65,6 +67,7 @@ static int run_attempts(const struct trainer *t, const struct run_dir *dir,
                                          .attempt =
                                              run_dir_last_attempt(dir->path) + 1};
 
+        fault_point("run.marker", 0);
         rc = backend_executor_run(&spec, callbacks, outcome, err);
     }
     free(marker);
@@ -94,8 +97,11 @@ static int fit_in(const struct trainer *t, const struct run_dir *dir, bool exist
         rc = run_attempts(t, dir, config, &callbacks, outcome, err);
     if (rc == 0)
         rc = result_create(dir->path, t->cfg, outcome, result, err);
-    if (rc == 0 && !*again)
+    if (rc == 0 && !*again) {
+        fault_point("run.attempts", 0);
         rc = result_write(dir->path, *result, err);
+        fault_point("run.result", 0);
+    }
     if (rc == 0)
         callback_end(&callbacks, *result);
     callback_list_destroy(&callbacks);

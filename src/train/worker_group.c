@@ -9,6 +9,7 @@
 
 #include "config/worker_env.h"
 #include "store/run_dir.h"
+#include "util/fault.h"
 
 struct worker_group {
     const struct launcher_ops *launcher;
@@ -120,6 +121,7 @@ int worker_group_start(const struct worker_group_spec *spec, struct worker_group
     if (run_dir_make_log_dir(spec->run_dir, spec->attempt, &g->log_dir, err) == 0 &&
         worker_argv(spec->cfg, &argv, err) == 0 && environment_export(spec, err) == 0) {
         launch_spec_fill(spec, argv, g->log_dir, &launch);
+        fault_point("group.logs", 0);
         rc = g->launcher->start(&launch, &g->group, err);
     }
     argv_free(argv);

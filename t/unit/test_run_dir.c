@@ -181,7 +181,7 @@ static void one_holder_at_a_time(void **state)
     (void)state;
     assert_int_equal(run_dir_enter(".", "r", RUN_DIR_NEW, &dir, &existed, NULL, &err),
                      0);
-    assert_true(dir.lock_fd >= 0);
+    assert_non_null(dir.lock);
     assert_int_equal(enter_elsewhere(RUN_DIR_RESUME), 10);
     assert_int_equal(enter_elsewhere(RUN_DIR_FRESH), 10);
     assert_int_equal(scratch_count("."), 1);

@@ -1,0 +1,92 @@
+#!/bin/sh
+test_description='raytrain-run killed at every step: nothing is left, and --resume goes on'
+
+# With a /dev/shm of its own, so that what is left there is ours.
+if test -z "${PRIVATE_SHM:-}" && unshare --mount true 2>/dev/null; then
+	PRIVATE_SHM=1 exec unshare --mount sh -c \
+		'mount -t tmpfs shm /dev/shm && exec sh "$0" "$@"' "$0" "$@"
+fi
+. "$(dirname "$0")/setup.sh"
+
+run="raytrain-run --launcher local --storage runs -n 2"
+train=$modules/train_model.so
+ulimit -c 0
+
+if ! grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h"; then
+	skip_all='this build has no fault points (configure --enable-fault-points)'
+	test_done
+fi
+
+# POINT RANKS ATTEMPTS: what comes by, and how many attempts the run has had with the one
+# that is resumed; those of slurm are tried in t/1180-slurm-launcher-killed.t.
+cat >points <<\END
+attempt.ended 0 2
+attempt.record 0 2
+group.logs 0 1
+group.started 0 2
+local.keeper 0 1
+local.server 0 1
+local.worker 0,1 2
+run.attempts 0 2
+run.config 0 1
+run.entered 0 1
+run.marker 0 1
+run.result 0 1
+slurm.srun - -
+slurm.tasks - -
+END
+
+no_process_left () {
+	! grep -lqz "^RAYTRAIN_RUN_DIR=$PWD/" /proc/[0-9]*/environ 2>/dev/null
+}
+# eventually COMMAND...: it succeeds within half a minute. Bounded polling, where a shell
+# has no event to wait for.
+eventually () {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		test $tries -lt 3000 || return 1
+		sleep 0.01
+	done
+}
+is_empty () {
+	test -z "$(ls -A "$1")"
+}
+shm_is_empty () {
+	test -z "${PRIVATE_SHM:-}" || is_empty /dev/shm
+}
+model_of () {
+	h5dump -d /model/weight -b LE -o model.bin "$1" >/dev/null && cksum <model.bin
+}
+
+test_expect_success 'the list of points is that of the launcher half' '
+	cut -d" " -f1 points | sort >known &&
+	grep -rhoE "fault_point\(\"[a-z.]+\"" "$srcdir/src/train" "$srcdir/src/launch" |
+	sed "s/.*\"\(.*\)\"/\1/" | sort -u >found &&
+	test_cmp found known
+'
+test_expect_success 'an undisturbed run' '
+	$run --name calm "$train" 2>err &&
+	calm=$(model_of runs/calm/checkpoint_000005.h5) && test -n "$calm"
+'
+while read -r point ranks attempts; do
+	for rank in $(echo "$ranks" | tr , " "); do
+		test "$rank" != - || continue
+		test_expect_success "killed at $point $rank: nothing is left" '
+			rm -rf runs/case tmp && mkdir tmp &&
+			TMPDIR=$PWD/tmp RAYTRAIN_FAULT=$point:$rank expect_status 137 \
+				$run --name case "$train" 2>err &&
+			eventually no_process_left && eventually is_empty tmp &&
+			eventually shm_is_empty
+		'
+		test_expect_success "and --resume goes on to the same bits, and is tidy" '
+			$run --name case --resume "$train" 2>err &&
+			test "$(model_of runs/case/checkpoint_000005.h5)" = "$calm" &&
+			test -z "$(find runs/case -name ".*.tmp-*")" &&
+			test "$(ls runs/case/logs | wc -l)" -eq $attempts &&
+			raytrain-inspect --json runs/case >shown &&
+			jq -e ".status == \"finished\" and (.attempts | length) == $attempts" shown
+		'
+	done
+done <points
+test_done

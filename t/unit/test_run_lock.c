@@ -1,0 +1,255 @@
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "scratch.h"
+#include "store/run_lock.h"
+#include "util/fs.h"
+
+#define SILENCE 0.3
+
+/* A process that holds the lock until it is told to end, or is killed. */
+struct other {
+    pid_t pid;
+    int to, from;
+};
+
+enum how { LOCKS = 0, NO_LOCKS = 1, FOREIGN = 2, TOUCHING = 4 };
+
+static void put(const char *text)
+{
+    int fd = open(".lock", O_WRONLY | O_CREAT, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(fs_write_full(fd, text, strlen(text)), 0);
+    /* A descriptor of the lock that is closed gives it up: only _exit does it. */
+}
+
+static void other_main(int to, int from, enum how how)
+{
+    struct run_lock *lock;
+    struct error err;
+    char c;
+
+    if (run_lock_take_as(".", SILENCE, how & NO_LOCKS, &lock, &err) < 0)
+        _exit(1);
+    if (how & FOREIGN)
+        put("host far, pid 1, since long\n1 far boot 7\n");
+    if (write(from, "x", 1) != 1)
+        _exit(1);
+    if (how & TOUCHING) {
+        fcntl(to, F_SETFL, O_NONBLOCK);
+        while (read(to, &c, 1) < 0) {
+            utimensat(AT_FDCWD, ".lock", NULL, 0);
+            usleep(1000);
+        }
+    } else if (read(to, &c, 1) < 0) {
+        _exit(1);
+    }
+    run_lock_release(lock);
+    _exit(0);
+}
+
+static struct other other_start(enum how how)
+{
+    struct other o;
+    int to[2], from[2];
+    char c;
+
+    assert_int_equal(pipe(to), 0);
+    assert_int_equal(pipe(from), 0);
+    o.pid = fork();
+    if (o.pid == 0) {
+        close(to[1]);
+        other_main(to[0], from[1], how);
+    }
+    close(to[0]);
+    close(from[1]);
+    o.to = to[1];
+    o.from = from[0];
+    assert_int_equal(read(o.from, &c, 1), 1);
+    return o;
+}
+
+static void other_end(struct other *o, int sig)
+{
+    if (sig)
+        kill(o->pid, sig);
+    close(o->to);
+    close(o->from);
+    assert_int_equal(waitpid(o->pid, NULL, 0), o->pid);
+}
+
+static int take(bool without, struct run_lock **lock, struct error *err)
+{
+    return run_lock_take_as(".", SILENCE, without, lock, err);
+}
+
+static void the_second_is_refused(void **state)
+{
+    (void)state;
+    setenv("SLURM_JOB_ID", "4711", 1);
+    for (int without = 0; without < 2; without++) {
+        struct other o = other_start(without ? NO_LOCKS : LOCKS);
+        struct run_lock *lock;
+        struct error err;
+        char pid[32];
+
+        assert_int_equal(take(without, &lock, &err), -1);
+        assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+        snprintf(pid, sizeof pid, "pid %ld,", (long)o.pid);
+        assert_non_null(strstr(err.text, pid));
+        assert_non_null(strstr(err.text, "host "));
+        assert_non_null(strstr(err.text, "job 4711"));
+        assert_non_null(strstr(err.text, "since 2"));
+        other_end(&o, 0);
+        assert_int_equal(take(without, &lock, &err), 0);
+        run_lock_release(lock);
+    }
+    unsetenv("SLURM_JOB_ID");
+}
+
+static void a_killed_holder_holds_nothing(void **state)
+{
+    (void)state;
+    for (int without = 0; without < 2; without++) {
+        struct other o = other_start(without ? NO_LOCKS : LOCKS);
+        struct run_lock *lock;
+        struct error err;
+
+        other_end(&o, SIGKILL);
+        assert_int_equal(take(without, &lock, &err), 0);
+        run_lock_release(lock);
+    }
+}
+
+/* The other one looks like one on another host, and the kernel's lock stays, as that of
+ * a dead node does on some servers. */
+static void a_silent_holder_elsewhere_is_dead(void **state)
+{
+    (void)state;
+    for (int without = 0; without < 2; without++) {
+        struct other o = other_start(FOREIGN | (without ? NO_LOCKS : LOCKS));
+        struct run_lock *lock;
+        struct error err;
+        struct stat before, now;
+
+        assert_int_equal(stat(".lock", &before), 0);
+        assert_int_equal(take(without, &lock, &err), 0);
+        assert_int_equal(stat(".lock", &now), 0);
+        if (!without) /* what the dead one has locked is no more */
+            assert_int_not_equal(before.st_ino, now.st_ino);
+        run_lock_release(lock);
+        other_end(&o, SIGKILL);
+        unlink(".lock");
+    }
+}
+
+static void one_that_touches_it_lives(void **state)
+{
+    (void)state;
+    for (int without = 0; without < 2; without++) {
+        struct other o = other_start(FOREIGN | TOUCHING | (without ? NO_LOCKS : LOCKS));
+        struct run_lock *lock;
+        struct error err;
+
+        assert_int_equal(take(without, &lock, &err), -1);
+        assert_non_null(strstr(err.text, "host far, pid 1, since long"));
+        other_end(&o, 0);
+    }
+}
+
+static void hostile_bytes(void **state)
+{
+    static const char *const texts[] = {
+        "\033[31m\001\377\n1 x\n",      "\n\n\n",        "no end",
+        "a\n99999999999999999999999 x", "a\n-1 x y 1\n", "%s%n\n%s%n\n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        for (int without = 0; without < 2; without++) {
+            struct run_lock *lock;
+            struct error err;
+            char holder[256];
+            int fd;
+
+            fd = open(".lock", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+            assert_int_equal(fs_write_full(fd, texts[i], strlen(texts[i])), 0);
+            close(fd);
+            assert_false(run_lock_is_held(".", holder));
+            assert_int_equal(take(without, &lock, &err), 0);
+            run_lock_release(lock);
+        }
+    }
+}
+
+static void what_is_told_of_the_holder_is_printable(void **state)
+{
+    struct other o = other_start(LOCKS);
+    struct error err;
+    struct run_lock *lock;
+    char holder[256];
+    int fd = open(".lock", O_WRONLY | O_TRUNC);
+
+    (void)state;
+    assert_int_equal(fs_write_full(fd, "\033[31m\r\377 who\n", 12), 0);
+    close(fd);
+    assert_true(run_lock_is_held(".", holder));
+    assert_null(strpbrk(holder, "\033\r\n\377"));
+    assert_non_null(strstr(holder, "who"));
+    /* Silent, and of nobody we know: it is taken over. */
+    assert_int_equal(take(false, &lock, &err), 0);
+    run_lock_release(lock);
+    other_end(&o, 0);
+}
+
+static void a_lost_lock_stops_the_process(void **state)
+{
+    struct run_lock *lock, *thief;
+    struct error err;
+    sigset_t both, before;
+    int sig;
+
+    (void)state;
+    sigemptyset(&both);
+    sigaddset(&both, SIGTERM);
+    sigaddset(&both, SIGINT);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &both, &before), 0);
+    assert_int_equal(take(true, &lock, &err), 0);
+    assert_int_equal(run_lock_keep(lock, &err), 0);
+    assert_int_equal(unlink(".lock"), 0);
+    assert_int_equal(take(true, &thief, &err), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(sigwait(&both, &sig), 0);
+    run_lock_release(lock);
+    run_lock_release(thief);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(the_second_is_refused),
+        SCRATCH(a_killed_holder_holds_nothing),
+        SCRATCH(a_silent_holder_elsewhere_is_dead),
+        SCRATCH(one_that_touches_it_lives),
+        SCRATCH(hostile_bytes),
+        SCRATCH(what_is_told_of_the_holder_is_printable),
+        SCRATCH(a_lost_lock_stops_the_process),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
