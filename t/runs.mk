@@ -11,6 +11,9 @@ TESTS += t/1000-run.t t/1010-bad-input.t t/1020-resume.t t/1030-faults.t t/1040-
 dist_check_SCRIPTS += t/1060-oom.t t/1080-launcher-killed.t t/1180-slurm-launcher-killed.t
 TESTS += t/1060-oom.t t/1080-launcher-killed.t t/1180-slurm-launcher-killed.t
 
+dist_check_SCRIPTS += t/1070-tiers.t t/1170-slurm-tiers.t
+TESTS += t/1070-tiers.t t/1170-slurm-tiers.t
+
 check_PROGRAMS += t/check/train_main
 t_check_train_main_SOURCES = t/check/train_main.c
 t_check_train_main_LDADD = libraytrain.la

@@ -15,6 +15,7 @@ struct checkpoint_config {
     /* When raytrain_should_checkpoint() says yes; neither: with every report. */
     int checkpoint_frequency;  /* iterations; default 0: off */
     int checkpoint_interval_s; /* seconds; default 0: off */
+    int replicas; /* 1: also in memory, here and on another node; default 0 */
     bool checkpoint_at_end;    /* default false; for trainers with a built-in loop */
 };
 

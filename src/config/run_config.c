@@ -238,5 +238,12 @@ int run_config_validate(struct run_config *cfg, const char *train_func,
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (name_check(cfg->name, err))
         return -1;
+    if (cfg->sync_config.staging_path && !*cfg->sync_config.staging_path) {
+        free(cfg->sync_config.staging_path); /* as if it were not set */
+        cfg->sync_config.staging_path = NULL;
+    }
+    if (cfg->sync_config.staging_path &&
+        path_make_absolute(&cfg->sync_config.staging_path, err))
+        return -1;
     return path_make_absolute(&cfg->storage_path, err);
 }

@@ -8,9 +8,7 @@ static const struct config_key sync_keys[] = {
     {.name = "staging_path",
      .doc = "node-local storage that checkpoints are staged on",
      .type = CONFIG_STRING,
-     .offset = offsetof(struct sync_config, staging_path),
-     .refused = "staging is not available in this version; checkpoints go straight to "
-                "storage_path"},
+     .offset = offsetof(struct sync_config, staging_path)},
 };
 const struct config_table sync_config_table = CONFIG_TABLE(sync_keys);
 

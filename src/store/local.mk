@@ -40,6 +40,12 @@ t_unit_test_checkpoint_SOURCES = t/unit/test_checkpoint.c $(THREAD_COMM) $(SCRAT
 t_unit_test_checkpoint_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_checkpoint_LDADD = libshared.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += t/unit/test_checkpoint_large
+TESTS += t/unit/test_checkpoint_large
+t_unit_test_checkpoint_large_SOURCES = t/unit/test_checkpoint_large.c $(THREAD_COMM) $(SCRATCH)
+t_unit_test_checkpoint_large_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_checkpoint_large_LDADD = libshared.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += t/unit/test_checkpoint_manager
 TESTS += t/unit/test_checkpoint_manager
 t_unit_test_checkpoint_manager_SOURCES = t/unit/test_checkpoint_manager.c $(THREAD_COMM) $(SCRATCH)

@@ -38,7 +38,7 @@ static_assert(sizeof(struct held_head) == 96, "no padding");
 /* ---- The directory ----------------------------------------------------------------
  */
 
-static char *dir_name(const char *base, const char *id)
+char *image_dir_path(const char *base, const char *id)
 {
     char *path;
 
@@ -76,7 +76,7 @@ int image_dir_enter(const char *base, const char *id, bool durable,
     memcpy(dir->id, id, sizeof dir->id);
     if (fs_mkdirs(base, 0777, err) < 0)
         return -1;
-    dir->path = dir_name(base, id);
+    dir->path = image_dir_path(base, id);
     if (!dir->path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (mkdir(dir->path, 0700) < 0 && errno != EEXIST) {
@@ -98,7 +98,7 @@ void image_dir_leave(struct image_dir *dir)
 
 int image_dir_remove(const char *base, const char *id, struct error *err)
 {
-    char *path = id_is_valid(id) ? dir_name(base, id) : NULL;
+    char *path = id_is_valid(id) ? image_dir_path(base, id) : NULL;
     int rc;
 
     if (!path)

@@ -20,9 +20,8 @@
 #include <stdint.h>
 
 #include "store/checkpoint_format.h"
+#include "store/run_dir.h"
 #include "util/error.h"
-
-#define RUN_ID_LENGTH 32 /* hexadecimal digits */
 
 struct image_dir {
     char *path;
@@ -30,11 +29,15 @@ struct image_dir {
     bool durable; /* on a disk, and must outlive a power failure */
 };
 
+#define IMAGE_MEMORY "/dev/shm" /* BASE of images in memory */
+
 /* BASE/raytrain-UID-RUNID. Where it is there already it must be a directory of ours
  * that nobody else may enter: RAYTRAIN_ESTORAGE. */
 int image_dir_enter(const char *base, const char *id, bool durable,
                     struct image_dir *dir, struct error *err);
 void image_dir_leave(struct image_dir *dir);
+/* Its path; malloc'ed, NULL without memory. */
+char *image_dir_path(const char *base, const char *id);
 /* The directory and all that is in it; no error where there is none. */
 int image_dir_remove(const char *base, const char *id, struct error *err);
 

@@ -18,6 +18,7 @@
 #include "util/quote.h"
 
 #define MARKER_NAME ".marker"
+#define ID_NAME     ".id"
 #define NAME_BYTES  200
 #define ASIDE_MAX   99999
 
@@ -246,22 +247,31 @@ void run_dir_leave(struct run_dir *dir)
 /* ---- The marker -------------------------------------------------------------------
  */
 
+/* A random token, NUL-terminated. */
+static int token_make(char token[RUN_ID_LENGTH + 1], struct error *err)
+{
+    unsigned char noise[RUN_ID_LENGTH / 2];
+
+    if (getrandom(noise, sizeof noise, 0) != sizeof noise)
+        return error_set(err, RAYTRAIN_EFAILED, "no random numbers: %s",
+                         strerror(errno));
+    for (size_t i = 0; i < sizeof noise; i++)
+        sprintf(token + 2 * i, "%02x", noise[i]);
+    return 0;
+}
+
 int run_dir_write_marker(const struct run_dir *dir, char **token, struct error *err)
 {
-    unsigned char noise[16];
     char *path = run_dir_file(dir->path, MARKER_NAME);
-    char *text = calloc(1, 2 * sizeof noise + 1);
+    char *text = calloc(1, RUN_ID_LENGTH + 1);
     int rc;
 
     if (!path || !text)
         rc = no_memory(err);
-    else if (getrandom(noise, sizeof noise, 0) != sizeof noise)
-        rc = error_set(err, RAYTRAIN_EFAILED, "no random numbers: %s", strerror(errno));
-    else {
-        for (size_t i = 0; i < sizeof noise; i++)
-            sprintf(text + 2 * i, "%02x", noise[i]);
+    else
+        rc = token_make(text, err);
+    if (rc == 0)
         rc = fs_write_atomic(path, text, strlen(text), 0666, err);
-    }
     free(path);
     if (rc < 0)
         free(text);
@@ -298,6 +308,35 @@ int run_dir_check_marker(const char *path, const char *token, const char *host,
             host, path);
     else
         rc = 0;
+    free(text);
+    free(file);
+    return rc;
+}
+
+/* ---- The id ------------------------------------------------------------------------
+ */
+
+static int id_make(const char *file, char id[RUN_ID_LENGTH + 1], struct error *err)
+{
+    if (token_make(id, err) < 0)
+        return -1;
+    return fs_write_atomic(file, id, RUN_ID_LENGTH, 0666, err);
+}
+
+int run_dir_id(const char *path, char id[RUN_ID_LENGTH + 1], struct error *err)
+{
+    char *file = run_dir_file(path, ID_NAME), *text = NULL;
+    size_t n = 0;
+    int rc = file ? fs_read(file, &text, &n, err) : no_memory(err);
+
+    if (file && rc < 0 && access(file, F_OK) < 0 && errno == ENOENT) {
+        rc = id_make(file, id, err);
+    } else if (rc == 0) {
+        if (n == RUN_ID_LENGTH && strspn(text, "0123456789abcdef") == n)
+            memcpy(id, text, RUN_ID_LENGTH + 1);
+        else
+            rc = id_make(file, id, err); /* nobody's any more */
+    }
     free(text);
     free(file);
     return rc;

@@ -1,7 +1,7 @@
 /*
  * run_dir.h - the run directory: names of what is in it, creation, marker, lock.
  *
- *   RUN/run.cfg  result.json  result.h5  checkpoint_000012.h5  .marker  .lock
+ *   RUN/run.cfg  result.json  result.h5  checkpoint_000012.h5  .marker  .lock  .id
  *   RUN/logs/attempt-0/{rank-00000.out,rank-00000.err,attempt.json,error.json,events.json}
  */
 #ifndef RAYTRAIN_STORE_RUN_DIR_H
@@ -40,6 +40,12 @@ int run_dir_write_marker(const struct run_dir *dir, char **token, struct error *
 /* Does this node see it? RAYTRAIN_ESTORAGE names node and path where not. */
 int run_dir_check_marker(const char *path, const char *token, const char *host,
                          struct error *err);
+
+#define RUN_ID_LENGTH 32 /* hexadecimal digits */
+
+/* The run's random id, in RUN/.id: made at the first call, then the same for as long as
+ * the run is continued. Not by two processes at once. */
+int run_dir_id(const char *path, char id[RUN_ID_LENGTH + 1], struct error *err);
 
 /* Highest attempt number with a log directory, -1 if none. */
 int run_dir_last_attempt(const char *path);

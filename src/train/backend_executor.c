@@ -12,6 +12,7 @@
 #include "store/metrics.h"
 #include "store/run_dir.h"
 #include "train/attempt.h"
+#include "train/node_memory.h"
 #include "train/restart_policy.h"
 #include "train/stop_request.h"
 #include "train/watch.h"
@@ -428,6 +429,9 @@ int backend_executor_run(const struct worker_group_spec *spec,
             break;
         ex.spec.attempt++;
     }
+    /* Whoever finished, or stopped, has done so itself. */
+    if (rc < 0 || outcome->status != RUN_FINISHED)
+        node_memory_clear(&ex.spec);
     executor_close(&ex);
     return rc;
 }

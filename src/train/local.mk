@@ -3,6 +3,7 @@ liblauncher_la_SOURCES += \
 	src/train/backend_executor.c src/train/backend_executor.h \
 	src/train/failure.c src/train/failure.h \
 	src/train/restart_policy.c src/train/restart_policy.h \
+	src/train/node_memory.c src/train/node_memory.h \
 	src/train/hang_watch.c src/train/hang_watch.h \
 	src/train/result.c src/train/result.h \
 	src/train/stop_request.c src/train/stop_request.h \

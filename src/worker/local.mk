@@ -9,6 +9,8 @@ libworker_la_SOURCES += \
 	src/worker/notes.c src/worker/notes.h \
 	src/worker/waiting.c src/worker/waiting.h \
 	src/worker/session.c src/worker/session.h \
+	src/worker/mover.c src/worker/mover.h \
+	src/worker/tiers.c src/worker/tiers.h \
 	src/worker/session_state.c src/worker/session_config.c \
 	src/worker/session_comm.c src/worker/session_mpi.c \
 	src/worker/session_checkpoint.c src/worker/session_data.c \

@@ -16,6 +16,7 @@ struct saving {
     struct checkpoint_config config;
     int n_sharing;
     struct waiting *waiting;
+    struct tiers *tiers;
     bool refused_told;
 
     struct background *thread; /* made at its first use */
@@ -27,6 +28,7 @@ struct saving {
      * thread's while that is at work. */
     struct checkpoint_save *save;
     raytrain_checkpoint *ck;
+    int64_t iteration;
     struct comm *comm; /* of RUN */
     bool going;        /* RUN was handed to the thread */
     int rc;
@@ -53,8 +55,11 @@ static void save_run(void *arg)
     double start = clock_now();
     struct error why;
 
-    s->rc = checkpoint_save_run(s->save, s->comm, &s->err);
-    if (s->rc == 0 && s->comm->rank == 0 &&
+    if (s->tiers)
+        s->rc = tiers_save(s->tiers, s->save, s->comm, s->iteration, &s->err);
+    else
+        s->rc = checkpoint_save_run(s->save, s->comm, &s->err);
+    if (s->rc == 0 && !s->tiers && s->comm->rank == 0 &&
         checkpoint_manager_prune(s->run_dir, &s->config, note_prune, s, &why) < 0)
         note_prune(s, why.text);
     s->run_s = clock_now() - start;
@@ -169,6 +174,7 @@ int saving_begin(struct saving *s, struct comm *comm, raytrain_checkpoint *ck,
     int rc = saving_settle(s, err);
 
     s->ck = ck;
+    s->iteration = meta->training_iteration;
     if (rc == 0)
         rc = save_begin(s, comm, meta, path, err);
     if (rc < 0)
@@ -187,7 +193,8 @@ void saving_go(struct saving *s)
 
 bool saving_has_failed(const struct saving *s)
 {
-    return s->going && background_is_idle(s->thread) && s->rc < 0;
+    return (s->going && background_is_idle(s->thread) && s->rc < 0) ||
+           tiers_have_failed(s->tiers);
 }
 
 int saving_settle(struct saving *s, struct error *err)
@@ -200,6 +207,13 @@ int saving_settle(struct saving *s, struct error *err)
         return save_end(s, err);
     save_clear(s); /* one that did not go */
     return 0;
+}
+
+int saving_drain(struct saving *s, struct error *err)
+{
+    if (saving_settle(s, err) < 0)
+        return -1;
+    return tiers_settle(s->tiers, waiting_hook, s->waiting, err);
 }
 
 void saving_figures(const struct saving *s, struct saving_figures *figures)
@@ -223,6 +237,7 @@ int saving_create(const struct saving_env *env, struct saving **out, struct erro
     s->log_dir = strdup(env->log_dir);
     s->n_sharing = env->n_sharing;
     s->waiting = env->waiting;
+    s->tiers = env->tiers;
     s->figures.write_s = NAN;
     if (!s->run_dir || !s->log_dir ||
         (score && !s->config.checkpoint_score_attribute)) {

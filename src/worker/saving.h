@@ -12,6 +12,9 @@
  * next saving_settle(). The background has a communicator of its own, which waits by
  * napping: the core is for training.
  *
+ * Where there are tiers (tiers.h), RUN is into these, and moving on to storage is their
+ * own affair; saving_drain() waits for that, too.
+ *
  * All of it is called by the session's thread.
  */
 #ifndef RAYTRAIN_WORKER_SAVING_H
@@ -19,6 +22,7 @@
 
 #include "config/checkpoint_config.h"
 #include "store/checkpoint.h"
+#include "worker/tiers.h"
 #include "worker/waiting.h"
 
 /* What is borrowed but `waiting` is copied: the background may outlive a session that
@@ -28,6 +32,7 @@ struct saving_env {
     const struct checkpoint_config *config;
     int n_sharing;           /* workers on this node */
     struct waiting *waiting; /* of the session */
+    struct tiers *tiers; /* NULL: straight to storage; lives as long as the saving */
 };
 
 /* For the report that brought the checkpoint. */
@@ -52,6 +57,8 @@ void saving_go(struct saving *s);
 bool saving_has_failed(const struct saving *s);
 /* All ranks return the same. */
 int saving_settle(struct saving *s, struct error *err);
+/* The same, and all is on storage. */
+int saving_drain(struct saving *s, struct error *err);
 /* Rank 0. */
 void saving_figures(const struct saving *s, struct saving_figures *figures);
 /* Give a save under way so many seconds to end, where the session will not go on.

@@ -138,7 +138,10 @@ static int checkpoint_find(raytrain_context *ctx, struct error *err)
 {
     const char *from = ctx->env.config->resume_from_checkpoint;
 
-    if (checkpoint_manager_latest(ctx->comm, ctx->env.run_dir, note_start, ctx,
+    if (ctx->tiers && tiers_restore(ctx->tiers, ctx->comm, &ctx->restored, err) < 0)
+        return -1;
+    if (!ctx->restored &&
+        checkpoint_manager_latest(ctx->comm, ctx->env.run_dir, note_start, ctx,
                                   &ctx->restored, err) < 0)
         return -1;
     ctx->restored_own = ctx->restored != NULL;
@@ -192,6 +195,18 @@ static void checkpoints_tidy(raytrain_context *ctx)
         note_add(ctx->env.log_dir, NOTE_WARNING, "%s", why.text);
 }
 
+/* COLLECTIVE */
+static int tiers_init(raytrain_context *ctx, struct error *err)
+{
+    const struct session_env *env = &ctx->env;
+    struct tiers_env tiers = {.run_dir = env->run_dir,
+                              .log_dir = env->log_dir,
+                              .config = &env->config->run_config,
+                              .world = env->world};
+
+    return tiers_create(&tiers, ctx->comm, &ctx->tiers, err);
+}
+
 static int saving_init(raytrain_context *ctx, struct error *err)
 {
     const struct session_env *env = &ctx->env;
@@ -199,7 +214,8 @@ static int saving_init(raytrain_context *ctx, struct error *err)
                                 .log_dir = env->log_dir,
                                 .config = &env->config->run_config.checkpoint_config,
                                 .n_sharing = env->world->local_size,
-                                .waiting = &ctx->waiting};
+                                .waiting = &ctx->waiting,
+                                .tiers = ctx->tiers};
 
     return saving_create(&saving, &ctx->saving, err);
 }
@@ -226,8 +242,6 @@ static int session_init(raytrain_context *ctx, struct error *err)
     ctx->datasets = calloc(n > 0 ? n : 1, sizeof *ctx->datasets);
     if (!ctx->datasets)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (saving_init(ctx, err) < 0)
-        return -1;
     return session_random_init(&ctx->random, env->config->seed, env->world->rank,
                                env->world->size, err);
 }
@@ -246,7 +260,9 @@ int session_create(const struct session_env *env, raytrain_context **out,
     waiting_begin(&ctx->waiting, "the start");
     ctx->comm->waiting = waiting_hook;
     ctx->comm->waiting_arg = &ctx->waiting;
-    if (checkpoint_find(ctx, err) < 0)
+    if (tiers_init(ctx, err) < 0 ||
+        comm_agree(ctx->comm, saving_init(ctx, err), err) < 0 ||
+        checkpoint_find(ctx, err) < 0)
         goto failed;
     rc = checkpoint_restore(ctx, err);
     if (rc == 0)
@@ -268,8 +284,9 @@ failed:
 
 int session_finish(raytrain_context *ctx, struct error *err)
 {
-    if (session_report_finish(ctx, err) < 0 || saving_settle(ctx->saving, err) < 0)
+    if (session_report_finish(ctx, err) < 0 || saving_drain(ctx->saving, err) < 0)
         return -1;
+    tiers_forget(ctx->tiers, ctx->comm);
     if (ctx->should_stop && ctx->stop_reason == STOP_ASKED)
         return error_set(err, RAYTRAIN_ESTOPPED,
                          "stopped on request after iteration %lld",
@@ -279,7 +296,8 @@ int session_finish(raytrain_context *ctx, struct error *err)
 
 bool session_linger(raytrain_context *ctx)
 {
-    return !ctx || saving_linger(ctx->saving, LINGER_S);
+    return !ctx ||
+           (saving_linger(ctx->saving, LINGER_S) && tiers_linger(ctx->tiers, LINGER_S));
 }
 
 void session_destroy(raytrain_context *ctx, bool clean)
@@ -288,8 +306,10 @@ void session_destroy(raytrain_context *ctx, bool clean)
         return;
     if (current == ctx)
         current = NULL;
-    if (session_linger(ctx))
+    if (session_linger(ctx)) {
         saving_destroy(ctx->saving, clean);
+        tiers_destroy(ctx->tiers, clean);
+    }
     if (ctx->comm)
         ctx->comm->waiting = NULL;
     waiting_begin(&ctx->waiting, "the shutdown");

@@ -85,6 +85,7 @@ struct raytrain_context {
     raytrain_checkpoint *restored; /* NULL on a fresh start */
     bool restored_own;             /* it is one of this run */
     struct metrics_log *log;       /* rank 0 */
+    struct tiers *tiers;           /* NULL: none */
     struct saving *saving;
     struct session_random random;
     struct session_dataset *datasets; /* as config->datasets */

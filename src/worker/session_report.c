@@ -395,7 +395,7 @@ static int report(raytrain_context *ctx, struct combined *c,
     report_begin(ctx, c, metrics, n, *ck, err);
     if (combine(ctx, c, err) < 0)
         return -1;
-    if (c->block[LANE_SAVE_FAILED].max > 0 && saving_settle(ctx->saving, err) < 0)
+    if (c->block[LANE_SAVE_FAILED].max > 0 && saving_drain(ctx->saving, err) < 0)
         return -1;
     if (has_checkpoint && checkpoint_begin(ctx, c, ck, err) < 0)
         return -1;

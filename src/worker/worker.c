@@ -164,9 +164,10 @@ static int worker_open_session(struct worker *w, const struct worker_program *pr
 
 /* A function that hands back the status of the call that failed fails with that status,
  * and the call's own sentence says it all; any other number is its own affair. But
- * where the storage failed, the run has: many functions say "return 1" then, and
- * another try would find the same full disk; and where a worker could not reach another
- * one, the launcher may know better who is to blame. */
+ * where the storage failed, or memory is short of a checkpoint, the run has: many
+ * functions say "return 1" then, and another try would find the same full disk; and
+ * where a worker could not reach another one, the launcher may know better who is to
+ * blame. */
 static int train_failed(struct worker *w, int returned, struct error *err)
 {
     const struct error *last = &w->ctx->error;
@@ -176,7 +177,8 @@ static int train_failed(struct worker *w, int returned, struct error *err)
         return error_set(err, code, "the training function returned %d", returned);
     if (returned == (int)last->code)
         return error_set(err, last->code, "%s", last->text);
-    if (last->code == RAYTRAIN_ESTORAGE || last->code == RAYTRAIN_ECOMM)
+    if (last->code == RAYTRAIN_ESTORAGE || last->code == RAYTRAIN_EFIT ||
+        last->code == RAYTRAIN_ECOMM)
         code = last->code;
     return error_set(
         err, code,

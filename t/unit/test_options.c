@@ -370,8 +370,6 @@ static void not_available_yet(void **state)
         {{"--backend", "lightgbm", "./prog"}, "\"lightgbm\""},
         {{"--", "./prog"}, "after --"},
         {{"-n", "2:8", "./prog"}, "(2:8)"},
-        {{"--set", "run_config.sync_config.staging_path=/x", "./prog"},
-         "staging_path: "},
         {{"--set", "run_config.checkpoint_config.checkpoint_at_end=true", "./prog"},
          "checkpoint_at_end: "},
         {{"--set", "run_config.callbacks=(\"json\", \"csv\")", "./prog"}, "\"csv\""},

@@ -187,6 +187,7 @@ static void draw_run(struct run_config *r)
     r->checkpoint_config.checkpoint_score_min = draw(2);
     r->checkpoint_config.checkpoint_frequency = (int)draw(5);
     r->checkpoint_config.checkpoint_interval_s = (int)draw(5);
+    r->checkpoint_config.replicas = (int)draw(2);
     r->checkpoint_config.checkpoint_at_end = draw(2);
     r->sync_config.staging_path = maybe_string();
     if (draw(2))
@@ -261,7 +262,7 @@ static bool same_run(const struct run_config *a, const struct run_config *b)
            x->checkpoint_score_min == y->checkpoint_score_min &&
            x->checkpoint_frequency == y->checkpoint_frequency &&
            x->checkpoint_interval_s == y->checkpoint_interval_s &&
-           x->checkpoint_at_end == y->checkpoint_at_end &&
+           x->replicas == y->replicas && x->checkpoint_at_end == y->checkpoint_at_end &&
            same_text(a->sync_config.staging_path, b->sync_config.staging_path) &&
            same_texts(a->callbacks, a->n_callbacks, b->callbacks, b->n_callbacks);
 }

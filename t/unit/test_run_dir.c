@@ -191,6 +191,24 @@ static void one_holder_at_a_time(void **state)
     assert_int_equal(scratch_count("."), 2);
 }
 
+static void an_id_stays(void **state)
+{
+    char first[RUN_ID_LENGTH + 1], second[RUN_ID_LENGTH + 1];
+    struct error err;
+
+    (void)state;
+    assert_int_equal(run_dir_id(".", first, &err), 0);
+    assert_int_equal(strlen(first), RUN_ID_LENGTH);
+    assert_int_equal(run_dir_id(".", second, &err), 0);
+    assert_string_equal(first, second);
+    /* Half of one is nobody's. */
+    assert_int_equal(truncate(".id", 7), 0);
+    assert_int_equal(run_dir_id(".", second, &err), 0);
+    assert_int_equal(strlen(second), RUN_ID_LENGTH);
+    assert_string_not_equal(first, second);
+    assert_int_equal(run_dir_id("nowhere", first, &err), -1);
+}
+
 static void marker_is_seen_or_missed(void **state)
 {
     struct run_dir dir;
@@ -257,10 +275,10 @@ static void names_of_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(new_resume_fresh),         SCRATCH(hostile_names),
-        SCRATCH(what_is_in_the_way),       SCRATCH(one_holder_at_a_time),
-        SCRATCH(marker_is_seen_or_missed), SCRATCH(attempts_are_counted),
-        cmocka_unit_test(names_of_files),
+        SCRATCH(new_resume_fresh),     SCRATCH(hostile_names),
+        SCRATCH(what_is_in_the_way),   SCRATCH(one_holder_at_a_time),
+        SCRATCH(an_id_stays),          SCRATCH(marker_is_seen_or_missed),
+        SCRATCH(attempts_are_counted), cmocka_unit_test(names_of_files),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,104 @@
+#!/bin/sh
+test_description='checkpoints in the memory of nodes and staged on their disks, on a cluster'
+. "$(dirname "$0")/cluster/cluster.sh"
+. "$(dirname "$0")/setup.sh"
+
+memory="--set run_config.checkpoint_config.replicas=1"
+sync="--set run_config.checkpoint_config.mode=sync"
+train=$modules/train_model.so
+ulimit -c 0
+cd "$CLUSTER_SHARED" || exit 1
+start="raytrain-run --launcher slurm --storage runs --placement SPREAD"
+
+same_model () {
+	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
+	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
+	cmp a.bin b.bin
+}
+eventually () {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		test $tries -lt 3000 || return 1
+		sleep 0.01
+	done
+}
+# start_run COMMAND...: in the background, until its ready file says that iteration 2 is
+# behind it; $pid is its process id. It waits at its gate.
+start_run () {
+	rm -f ready gate
+	"$@" --set "train_loop_config.ready=\"$PWD/ready\"" \
+		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err &
+	pid=$!
+	eventually test -e ready
+}
+# in_memory NODE: what is there of runs.
+in_memory () {
+	cluster on "$1" find /dev/shm -name "raytrain-*"
+}
+nothing_left () {
+	for node in n1 n2 n3 n4; do
+		test -z "$(in_memory $node)" || { in_memory $node; return 1; }
+	done
+}
+# kill_on NODE: the training's workers there.
+kill_on () {
+	cluster on "$1" sh -c "for p in /proc/[0-9]*; do
+		tr '\\0' ' ' <\$p/cmdline | grep -q '^[^ ]*/raytrain-worker ' &&
+		kill -KILL \${p#/proc/}; done; true"
+}
+
+test_expect_success 'three nodes, and nothing stays' '
+	$start --name calm -n 3 "$train" 2>err &&
+	$start --name memory -n 3 $memory "$train" 2>err && nothing_left &&
+	same_model runs/calm/checkpoint_000005.h5 runs/memory/checkpoint_000005.h5
+'
+test_expect_success 'a node has lost its memory, storage its checkpoints: the copies do' '
+	start_run $start --name lost -n 3 --placement STRICT_SPREAD $memory $sync \
+		--max-failures 1 &&
+	test -n "$(in_memory n2)" && cluster on n2 sh -c "rm -rf /dev/shm/raytrain-*" &&
+	rm runs/lost/checkpoint_* && kill_on n2 &&
+	eventually grep "taken from memory" err && : >gate && wait $pid &&
+	grep "iteration 2 is taken from memory" err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/lost/checkpoint_000005.h5 &&
+	test -e runs/lost/checkpoint_000002.h5 && nothing_left && cluster clean 60
+'
+test_expect_success 'raytrain-run was killed: on fewer nodes, from memory' '
+	start_run $start --name fewer -n 3 --placement STRICT_SPREAD $memory $sync &&
+	kill -KILL $pid && { wait $pid || :; } && cluster clean 60 &&
+	test -n "$(in_memory n1)" && rm runs/fewer/checkpoint_* && : >gate &&
+	$start --name fewer -n 2 --placement STRICT_SPREAD --resume $memory "$train" 2>err &&
+	grep "iteration 2 is taken from memory" err && cluster clean 60 &&
+	test -e runs/fewer/checkpoint_000005.h5 && test -z "$(in_memory n1)$(in_memory n2)" &&
+	cluster on n3 sh -c "rm -rf /dev/shm/raytrain-*"
+'
+test_expect_success 'a run that has failed for good leaves nothing on any node' '
+	expect_status 1 $start --name failed -n 3 --placement STRICT_SPREAD $memory \
+		--set train_loop_config.fail=kill "$train" 2>err && nothing_left &&
+	cluster clean 60
+'
+test_expect_success 'staged on the disks of three nodes, killed, and moved by the next start' '
+	start_run $start --name staged -n 3 --placement STRICT_SPREAD \
+		--set run_config.sync_config.staging_path=/tmp/stage &&
+	kill_on n3 && { wait $pid || :; } && : >gate &&
+	$start --name staged -n 3 --placement STRICT_SPREAD --resume \
+		--set run_config.sync_config.staging_path=/tmp/stage "$train" 2>err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/staged/checkpoint_000005.h5 &&
+	for node in n1 n2 n3; do
+		test -z "$(cluster on $node find /tmp/stage -name "raytrain-*")" || return 1
+	done
+'
+if grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h"; then
+	for point in image.copies image.assemble; do
+		test_expect_success "killed at $point" '
+			rm -rf runs/case && start_run $start --name case -n 3 $memory $sync &&
+			kill -KILL $pid && { wait $pid || :; } && cluster clean 60 && : >gate &&
+			RAYTRAIN_FAULT=$point:1:kill expect_status 1 $start --name case -n 2 \
+				--placement STRICT_SPREAD --resume $memory "$train" 2>err &&
+			grep "signal 9" err && $start --name case -n 3 --placement STRICT_SPREAD \
+				--resume $memory "$train" 2>err &&
+			test -e runs/case/checkpoint_000005.h5 && nothing_left
+		'
+	done
+fi
+test_done
