@@ -68,7 +68,13 @@ static int conclude(const struct options *opt, const struct run_outcome *outcome
     case RUN_FINISHED:
         return 0;
     case RUN_STOPPED:
-        if (!opt->quiet)
+        if (outcome->missing[0])
+            fprintf(stderr,
+                    "raytrain-run: stopped: %s\n"
+                    "  run the same line with --resume in an allocation with enough "
+                    "nodes to go on\n",
+                    outcome->missing);
+        else if (!opt->quiet)
             fprintf(stderr, "raytrain-run: stopped on request; "
                             "run the same line with --resume to go on\n");
         return error_exit_status(RAYTRAIN_ESTOPPED);
@@ -81,7 +87,6 @@ static int conclude(const struct options *opt, const struct run_outcome *outcome
 static int plan_and_fit(struct trainer *trainer, struct error *err)
 {
     const struct scaling_config *scaling = &trainer->cfg->scaling_config;
-    struct resources have = {0};
     struct placement plan = {0};
     struct run_outcome outcome;
     json_t *result = NULL;
@@ -89,8 +94,9 @@ static int plan_and_fit(struct trainer *trainer, struct error *err)
     int status = -1;
 
     trainer->plan = &plan;
-    if (trainer->launcher->resources(scaling, &have, err) == 0 &&
-        placement_plan(scaling, &have, &plan, err) == 0) {
+    if (attempt_planner_create(trainer->launcher, scaling, &trainer->planner, err) ==
+            0 &&
+        attempt_planner_plan(trainer->planner, &plan, err) == 0) {
         if (trainer->opt->dry_run)
             status = trainer_dry_run(trainer, stdout, err);
         else if (trainer_fit(trainer, &outcome, &result, &again, err) == 0)
@@ -98,7 +104,7 @@ static int plan_and_fit(struct trainer *trainer, struct error *err)
     }
     json_decref(result);
     placement_clear(&plan);
-    resources_clear(&have);
+    attempt_planner_destroy(trainer->planner);
     return status < 0 ? fail(err) : status;
 }
 

@@ -34,6 +34,13 @@ static const struct config_key failure_keys[] = {
      FIELD(hang_timeout_s),
      .min = 0,
      .max = INT_MAX},
+    {.name = "node_timeout_s",
+     .doc = "seconds of silence after which a node that does not answer is given up, "
+            "0: never",
+     .type = CONFIG_INT,
+     FIELD(node_timeout_s),
+     .min = 0,
+     .max = INT_MAX},
 };
 const struct config_table failure_config_table = CONFIG_TABLE(failure_keys);
 
@@ -44,4 +51,10 @@ void failure_config_init(struct failure_config *cfg)
     cfg->max_preemptions = -1;
     cfg->fail_fast = false;
     cfg->hang_timeout_s = 0;
+    cfg->node_timeout_s = 30;
+}
+
+double failure_config_heartbeat_s(const struct failure_config *cfg)
+{
+    return cfg->node_timeout_s / 4.0;
 }

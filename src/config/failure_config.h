@@ -11,11 +11,14 @@ struct failure_config {
     int max_preemptions;    /* restarts after preemptions; default -1: no limit */
     bool fail_fast; /* default false; true: never restart, whatever max_failures says */
     int hang_timeout_s; /* default 0: off */
+    int node_timeout_s; /* default 30; 0: nodes are not watched */
 };
 
 struct config_table;
 extern const struct config_table failure_config_table;
 
 void failure_config_init(struct failure_config *cfg);
+/* How often a node says that it is alive, in seconds: three in a row may get lost. */
+double failure_config_heartbeat_s(const struct failure_config *cfg);
 
 #endif

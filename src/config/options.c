@@ -57,7 +57,7 @@ static const char *const styles[] = {
 #define TRUTH(member) .truth = offsetof(struct options, member) + 1
 
 static const struct flag flags[] = {
-    {"workers", 'n', "N", "how many workers (default 1)",
+    {"workers", 'n', "N|MIN:MAX", "how many workers (default 1)",
      .key = "scaling_config.num_workers"},
     {"gpu", 0, NULL, "give each worker a GPU", .key = "scaling_config.use_gpu"},
     {"gpus-per-worker", 0, "N", "with --gpu: more than one", .key = RESOURCE "gpu"},

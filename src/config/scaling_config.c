@@ -1,5 +1,6 @@
 #include "config/scaling_config.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -58,22 +59,9 @@ static void workers_render(const void *object, const char *name, FILE *out, int 
         fprintf(out, "\"%d:%d\";\n", cfg->num_workers, cfg->max_workers);
 }
 
-static int workers_check(const void *object, const struct config_where *where)
-{
-    const struct scaling_config *cfg = object;
-
-    if (cfg->max_workers == cfg->num_workers)
-        return 0;
-    return config_fail(where, NULL, RAYTRAIN_ENOTSUP,
-                       "a range of workers (%d:%d) is not available in this version; "
-                       "give one number",
-                       cfg->num_workers, cfg->max_workers);
-}
-
 static const struct config_ops workers_ops = {
     .set = workers_set,
     .render = workers_render,
-    .check = workers_check,
 };
 
 static const struct config_choice strategies[] = {
@@ -125,6 +113,18 @@ static const struct config_key scaling_keys[] = {
      .type = CONFIG_ENUM,
      FIELD(placement_strategy),
      .choices = strategies},
+    {.name = "spare_nodes",
+     .doc = "nodes that are left free at first, for when one is lost",
+     .type = CONFIG_INT,
+     FIELD(spare_nodes),
+     .min = 0,
+     .max = WORKERS_MAX},
+    {.name = "elastic_resize_monitor_interval_s",
+     .doc = "how often a group that is smaller than it may be looks for more, 0: never",
+     .type = CONFIG_INT,
+     FIELD(elastic_resize_monitor_interval_s),
+     .min = 0,
+     .max = INT_MAX},
     {.name = "accelerator_type",
      .doc = "the type of GPU",
      .type = CONFIG_STRING,
@@ -139,6 +139,12 @@ void scaling_config_init(struct scaling_config *cfg)
     cfg->cpus_per_worker = 1;
     cfg->gpus_per_worker = -1;
     cfg->placement_strategy = PLACEMENT_PACK;
+    cfg->elastic_resize_monitor_interval_s = 60;
+}
+
+bool scaling_config_is_elastic(const struct scaling_config *cfg)
+{
+    return cfg->max_workers > cfg->num_workers;
 }
 
 int scaling_config_validate(struct scaling_config *cfg, struct error *err)

@@ -25,13 +25,18 @@ struct scaling_config {
         memory_per_worker; /* resources_per_worker.memory, bytes; 0: no limit asked */
     enum placement_strategy placement_strategy; /* default PACK */
     char *accelerator_type;                     /* NULL: any */
+    int spare_nodes;                            /* left free at first; default 0 */
+    int elastic_resize_monitor_interval_s; /* default 60; 0: an elastic group does not
+                                              grow */
 };
 
 struct config_table;
 extern const struct config_table scaling_config_table;
 
 void scaling_config_init(struct scaling_config *cfg);
-/* GPUs a worker by Ray's rules; refuses elastic groups. */
+/* May the number of workers change from one attempt to the next? */
+bool scaling_config_is_elastic(const struct scaling_config *cfg);
+/* GPUs a worker by Ray's rules. */
 int scaling_config_validate(struct scaling_config *cfg, struct error *err);
 
 #endif

@@ -320,12 +320,12 @@ int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
 
 static int backend_validate(const struct train_config *cfg, struct error *err)
 {
-    if (!strcmp(cfg->backend, "none") && cfg->scaling_config.num_workers > 1)
+    if (!strcmp(cfg->backend, "none") && cfg->scaling_config.max_workers > 1)
         return error_set(
             err, RAYTRAIN_EINVAL,
             "backend: \"none\" connects nobody, so it serves 1 worker, not "
             "%d; use \"mpi\"",
-            cfg->scaling_config.num_workers);
+            cfg->scaling_config.max_workers);
     return 0;
 }
 

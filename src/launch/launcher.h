@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "config/options.h"
+#include "launch/node_probe.h"
 #include "launch/placement.h"
 
 /* What to start. All pointers are borrowed for the time of start(). */
@@ -21,6 +22,7 @@ struct launch_spec {
     const char *job_name; /* a label for squeue: the run's name */
     const char *srun_args; /* NULL: none */
     const struct scaling_config *scaling;
+    bool overlap; /* a group before this one may still hold what this one needs */
 };
 
 /* How the group ended, or why it is ending. */
@@ -31,6 +33,7 @@ struct launch_outcome {
                              a node cannot write the logs); else RAYTRAIN_OK */
     int rank;        /* first worker that failed; -1: unknown */
     char host[256];  /* its node; "" unknown */
+    char lost[256];  /* nodes that it says are lost, "n[2-3]"; "": none */
     int exit_status; /* its exit status, or 0 */
     int signal;      /* the signal that killed it, or 0 */
     bool oom;        /* and that was the kernel, for lack of memory */
@@ -60,6 +63,12 @@ struct launcher_ops {
                    struct error *err);
     int (*signal)(struct group *g, int sig, struct error *err); /* to every worker */
     int (*kill)(struct group *g, struct error *err);            /* all, now, for good */
+    /* The nodes of some workers are lost: kill all, wait for the end of the `left`
+     * others (and not for long), and count the group as over. NULL: a node cannot be
+     * lost without this process. */
+    int (*abandon)(struct group *g, int left, struct error *err);
+    /* Do nodes answer (node_probe.h)? NULL as abandon. */
+    node_ask *ask;
     /* Frees everything; ends what still runs; leaves no process and no file behind. */
     void (*destroy)(struct group *g);
 };

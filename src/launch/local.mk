@@ -1,4 +1,5 @@
 liblauncher_la_SOURCES += \
+	src/launch/node_probe.c src/launch/node_probe.h \
 	src/launch/placement.c src/launch/placement.h \
 	src/launch/placement_refusal.c src/launch/placement_room.h \
 	src/launch/launcher.h
@@ -55,6 +56,7 @@ endif
 liblauncher_la_SOURCES += src/launch/slurm.c \
 	src/launch/slurm_allocate.c \
 	src/launch/slurm_command.c src/launch/slurm_command.h \
+	src/launch/slurm_probe.c src/launch/slurm_probe.h \
 	src/launch/slurm_resources.c src/launch/slurm_resources.h \
 	src/launch/slurm_tool.c src/launch/slurm_tool.h \
 	src/launch/slurm_watch.c src/launch/slurm_watch.h

@@ -183,10 +183,11 @@ static place_function *const strategies[] = {
  */
 
 static int plan_fill(const struct scaling_config *scaling, const struct resources *have,
-                     const int *tasks, struct placement *plan, struct error *err)
+                     int workers, const int *tasks, struct placement *plan,
+                     struct error *err)
 {
     struct placement p = {
-        .workers = scaling->num_workers,
+        .workers = workers,
         .cpus_per_worker = scaling->cpus_per_worker,
         .gpus_per_worker = scaling->gpus_per_worker,
         .memory_per_worker = scaling->memory_per_worker,
@@ -209,20 +210,46 @@ static int plan_fill(const struct scaling_config *scaling, const struct resource
     return 0;
 }
 
+static void rooms_fill(const struct scaling_config *scaling,
+                       const struct resources *have, int cpu_share, int *room)
+{
+    for (size_t i = 0; i < have->n_nodes; i++) {
+        enum placement_limit limit;
+
+        room[i] = placement_room(scaling, &have->nodes[i], cpu_share, &limit);
+    }
+}
+
+/* As many as there are CPUs for, within the range: more than the least share none. room
+ * and tasks are for scratch, tasks is zero before and after. */
+static int workers_choose(const struct scaling_config *scaling,
+                          const struct resources *have, int *room, int *tasks)
+{
+    size_t n = have->n_nodes;
+    int placed;
+
+    if (!scaling_config_is_elastic(scaling))
+        return scaling->num_workers;
+    rooms_fill(scaling, have, 1, room);
+    placed =
+        strategies[scaling->placement_strategy](scaling->max_workers, room, tasks, n);
+    memset(tasks, 0, n * sizeof *tasks);
+    if (placed > scaling->max_workers)
+        placed = scaling->max_workers;
+    return placed > scaling->num_workers ? placed : scaling->num_workers;
+}
+
 int placement_plan(const struct scaling_config *scaling, const struct resources *have,
                    struct placement *plan, struct error *err)
 {
     size_t n = have->n_nodes;
-    int workers = scaling->num_workers, placed, rc;
     int *room = calloc(2 * n + 1, sizeof *room), *tasks = room + n;
+    int workers, placed, rc;
 
     if (!room)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a placement");
-    for (size_t i = 0; i < n; i++) {
-        enum placement_limit limit;
-
-        room[i] = placement_room(scaling, &have->nodes[i], have->cpu_share, &limit);
-    }
+    workers = workers_choose(scaling, have, room, tasks);
+    rooms_fill(scaling, have, have->cpu_share, room);
     placed = strategies[scaling->placement_strategy](workers, room, tasks, n);
     if (workers < 1)
         rc = error_set(err, RAYTRAIN_EINVAL, "%d workers: at least 1 is needed",
@@ -230,7 +257,7 @@ int placement_plan(const struct scaling_config *scaling, const struct resources 
     else if (placed < workers)
         rc = placement_refuse(scaling, have, placed, err);
     else
-        rc = plan_fill(scaling, have, tasks, plan, err);
+        rc = plan_fill(scaling, have, workers, tasks, plan, err);
     free(room);
     return rc;
 }

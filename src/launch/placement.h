@@ -48,7 +48,9 @@ struct placement {
     uint64_t memory_per_worker;
 };
 
-/* RAYTRAIN_EFIT, with the numbers asked for and available and which resource is short.
+/* Of a range of workers as many as there are CPUs (and GPUs, memory) for, none of them
+ * shared; the least of the range may share. RAYTRAIN_EFIT, with the numbers asked for
+ * and available and which resource is short.
  */
 int placement_plan(const struct scaling_config *scaling, const struct resources *have,
                    struct placement *plan, struct error *err);

@@ -10,6 +10,11 @@
  * srun is killed, and then Slurm ends the tasks; so it does when this process is
  * killed, since srun dies with it.
  *
+ * Where a node is lost the step has no end until Slurm has noticed. So srun is left
+ * alone for as long as it tells of tasks that end on the other nodes, and killed then,
+ * and the group is over. The step stays listed and keeps its CPUs: what comes next has
+ * to share them with it (--overlap).
+ *
  * One epoll descriptor speaks for srun's messages, srun, scancel and the timer.
  */
 #include "config.h"
@@ -28,6 +33,7 @@
 
 #include "launch/launcher.h"
 #include "launch/slurm_command.h"
+#include "launch/slurm_probe.h"
 #include "launch/slurm_resources.h"
 #include "launch/slurm_watch.h"
 #include "util/argv.h"
@@ -45,6 +51,7 @@ extern char **environ;
 #define KILL_INTERVAL_NS 150000000 /* between attempts to end a step */
 #define TERM_ATTEMPTS    15 /* before srun, which tells no step, is asked to end */
 #define KILL_ATTEMPTS    40 /* before srun is killed */
+#define ABANDON_WAIT_S   3  /* for workers on live nodes, when others are lost */
 #define DESTROY_WAIT_S   15 /* for which destroy() waits for the end of the step */
 
 struct group {
@@ -62,6 +69,9 @@ struct group {
     bool ending;               /* the timer of attempts to end the step runs */
     int kill_attempts;         /* > 0: the step is to end now */
     bool cancelled_after_srun; /* a scancel has been started since it is gone */
+    bool abandoned;         /* nodes are lost: the step's own end is not waited for */
+    int left;               /* tasks that are on no lost node */
+    double abandoned_until; /* when those are no longer waited for, either */
     int pending_signal;        /* to be sent once all tasks have started; 0: none */
 };
 
@@ -260,6 +270,22 @@ static void outcome_explain(const struct group *g, struct launch_outcome *o)
     }
 }
 
+static int tasks_on(const struct placement *plan, const char *host)
+{
+    for (size_t i = 0; i < plan->n_nodes; i++)
+        if (strcmp(plan->nodes[i].name, host) == 0)
+            return plan->nodes[i].tasks;
+    return 0;
+}
+
+/* srun is of no more use once it has told of all that it can hear of. */
+static void abandoned_check(struct group *g)
+{
+    if (g->abandoned && !g->gone &&
+        (g->watch.ended >= g->left || clock_now() > g->abandoned_until))
+        child_signal(&g->srun, SIGKILL, NULL);
+}
+
 static void finish(struct group *g)
 {
     if (g->finished)
@@ -269,6 +295,14 @@ static void finish(struct group *g)
         line_end(g);
     step_watch_finish(&g->watch, g->wait_status, &g->plan);
     outcome_explain(g, &g->watch.outcome);
+}
+
+static int slurm_abandon(struct group *g, int left, struct error *err)
+{
+    g->abandoned = true;
+    g->left = left;
+    g->abandoned_until = clock_now() + ABANDON_WAIT_S;
+    return step_kill(g, err);
 }
 
 static int slurm_advance(struct group *g, bool *done, struct launch_outcome *outcome,
@@ -285,11 +319,16 @@ static int slurm_advance(struct group *g, bool *done, struct launch_outcome *out
     send_pending_signal(g);
     if (g->watch.outcome.failed || g->watch.refused)
         step_end(g, err);
+    if (g->watch.outcome.lost[0] && !g->abandoned)
+        slurm_abandon(g, g->plan.workers - tasks_on(&g->plan, g->watch.outcome.lost),
+                      err);
+    abandoned_check(g);
     /* A step may outlive an srun that was killed. */
     if (g->gone && WIFSIGNALED(g->wait_status) && g->watch.step[0] &&
-        !g->cancelled_after_srun)
+        !g->cancelled_after_srun && !g->abandoned)
         step_cancel(g, err);
-    *done = g->gone && g->scancel.pid == 0;
+    /* scancel waits for lost nodes, too. */
+    *done = g->gone && (g->scancel.pid == 0 || g->abandoned);
     if (*done)
         finish(g);
     *outcome = g->watch.outcome;
@@ -474,5 +513,7 @@ const struct launcher_ops launcher_slurm = {
     .advance = slurm_advance,
     .signal = slurm_signal,
     .kill = slurm_kill,
+    .abandon = slurm_abandon,
+    .ask = slurm_probe_ask,
     .destroy = slurm_destroy,
 };

@@ -117,17 +117,21 @@ static int keeper_start(pid_t salloc, struct error *err)
 }
 
 /* Could this ever fit? salloc would wait for it for good, with hardly a word. */
-static int check_fit(const struct scaling_config *scaling, struct error *err)
+static int check_fit(const struct scaling_config *scaling, struct placement *plan,
+                     struct error *err)
 {
     struct resources have = {0};
-    struct placement plan = {0};
     int rc;
 
     if (slurm_resources_partition(getenv("SALLOC_PARTITION"), scaling->accelerator_type,
                                   &have, err) < 0)
         return error_prefix(err, "no allocation can be taken");
-    rc = have.n_nodes == 0 ? 0 : placement_plan(scaling, &have, &plan, err);
-    placement_clear(&plan);
+    rc = have.n_nodes == 0 ? 0 : placement_plan(scaling, &have, plan, err);
+    if (rc == 0 && plan->n_nodes > 0 &&
+        plan->n_nodes + (size_t)scaling->spare_nodes > have.n_nodes)
+        rc = error_set(err, RAYTRAIN_EFIT,
+                       "%zu nodes and %d spare ones do not fit in %s: it has %zu",
+                       plan->n_nodes, scaling->spare_nodes, have.what, have.n_nodes);
     resources_clear(&have);
     return rc;
 }
@@ -137,7 +141,9 @@ int launcher_slurm_allocate(const struct scaling_config *scaling, const char *jo
 {
     const char *by = getenv(ALLOCATED_BY);
     pid_t salloc = by ? (pid_t)atol(by) : 0;
+    struct placement plan = {0};
     char **command = NULL, self[32];
+    int rc;
 
     if (inside_allocation()) {
         if (salloc <= 0 || salloc != getppid())
@@ -150,8 +156,12 @@ int launcher_slurm_allocate(const struct scaling_config *scaling, const char *jo
                          "salloc was asked for an allocation, but there is none here "
                          "(SLURM_JOB_ID is not set).\nTake one yourself: salloc -n %d",
                          scaling->num_workers);
-    if (check_fit(scaling, err) < 0 ||
-        slurm_allocate_argv(scaling, job_name, argv, &command, err) < 0)
+    rc = check_fit(scaling, &plan, err);
+    if (rc == 0)
+        rc = slurm_allocate_argv(scaling, plan.n_nodes > 0 ? &plan : NULL, job_name,
+                                 argv, &command, err);
+    placement_clear(&plan);
+    if (rc < 0)
         return -1;
     snprintf(self, sizeof self, "%ld", (long)getpid());
     if (setenv(ALLOCATED_BY, self, 1) < 0)

@@ -189,7 +189,8 @@ static int append_resources(const struct launch_spec *spec, char ***argv,
     int cpus = plan->cpus_per_worker > 0 ? plan->cpus_per_worker : 1;
     uint64_t per_cpu = (plan->memory_per_worker + MIB * cpus - 1) / (MIB * cpus);
 
-    if (argv_append(argv, "--exact", err) < 0 ||
+    if ((spec->overlap && argv_append(argv, "--overlap", err) < 0) ||
+        argv_append(argv, "--exact", err) < 0 ||
         argv_appendf(argv, err, "--cpus-per-task=%d", cpus) < 0)
         return -1;
     if (plan->memory_per_worker > 0 ? argv_appendf(argv, err, "--mem-per-cpu=%lluM",
@@ -287,10 +288,37 @@ static const char *const strategy_words[] = {
     [PLACEMENT_STRICT_SPREAD] = "--ntasks-per-node=1",
 };
 
+static int most_tasks(const struct placement *plan)
+{
+    int most = 0;
+
+    for (size_t i = 0; i < plan->n_nodes; i++)
+        if (plan->nodes[i].tasks > most)
+            most = plan->nodes[i].tasks;
+    return most;
+}
+
+/* A spare node has room for as many workers as any other. */
+static int append_size(const struct scaling_config *s, const struct placement *fits,
+                       char ***argv, struct error *err)
+{
+    int most = scaling_config_is_elastic(s) ? s->max_workers : s->num_workers;
+
+    if (s->spare_nodes > 0 && fits)
+        return argv_appendf(argv, err, "--nodes=%zu",
+                            fits->n_nodes + (size_t)s->spare_nodes) < 0
+                   ? -1
+                   : argv_appendf(argv, err, "--ntasks-per-node=%d", most_tasks(fits));
+    if (argv_appendf(argv, err, "--ntasks=%d", fits ? fits->workers : most) < 0)
+        return -1;
+    return argv_append(argv, strategy_words[s->placement_strategy], err);
+}
+
 /* --no-kill: the loss of a node is not the end of the allocation, a restart can use
  * what is left. */
-int slurm_allocate_argv(const struct scaling_config *s, const char *job_name,
-                        char *const *command, char ***argv, struct error *err)
+int slurm_allocate_argv(const struct scaling_config *s, const struct placement *fits,
+                        const char *job_name, char *const *command, char ***argv,
+                        struct error *err)
 {
     int cpus = s->cpus_per_worker > 0 ? s->cpus_per_worker : 1;
     uint64_t per_cpu = (s->memory_per_worker + MIB * cpus - 1) / (MIB * cpus);
@@ -299,8 +327,7 @@ int slurm_allocate_argv(const struct scaling_config *s, const char *job_name,
     if (argv_append(&v, "salloc", err) < 0 || argv_append(&v, "--no-kill", err) < 0 ||
         argv_append(&v, "--kill-command=TERM", err) < 0 ||
         argv_appendf(&v, err, "--job-name=%s", job_name) < 0 ||
-        argv_appendf(&v, err, "--ntasks=%d", s->num_workers) < 0 ||
-        argv_append(&v, strategy_words[s->placement_strategy], err) < 0 ||
+        append_size(s, fits, &v, err) < 0 ||
         argv_appendf(&v, err, "--cpus-per-task=%d", cpus) < 0 ||
         (s->memory_per_worker > 0 && argv_appendf(&v, err, "--mem-per-cpu=%lluM",
                                                   (unsigned long long)per_cpu) < 0) ||

@@ -14,8 +14,11 @@ int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *
 /* `env` without the variables that would change the step: malloc'ed, argv_free(). */
 int slurm_step_env(char *const *env, char ***out, struct error *err);
 
-/* The command that takes an allocation for this and runs argv in it. */
-int slurm_allocate_argv(const struct scaling_config *scaling, const char *job_name,
+/* The command that takes an allocation for this and runs argv in it. fits is a plan
+ * that the cluster has room for: of a range of workers so many are asked for, and as
+ * many more nodes of its kind as are to be spare. NULL: unknown. */
+int slurm_allocate_argv(const struct scaling_config *scaling,
+                        const struct placement *fits, const char *job_name,
                         char *const *command, char ***argv, struct error *err);
 
 #endif

@@ -200,6 +200,8 @@ static void on_node_refused(struct step_watch *w, const struct fields *f,
                             const char *line)
 {
     refuse(w, -1, f->text[1]);
+    if (strstr(f->text[2], "onnection") || strstr(f->text[2], "timed out"))
+        snprintf(w->outcome.lost, sizeof w->outcome.lost, "%s", f->text[1]);
     detail_add(w, line);
 }
 
@@ -209,6 +211,7 @@ static void on_node_failure(struct step_watch *w, const struct fields *f,
     if (!w->outcome.failed)
         snprintf(w->outcome.host, sizeof w->outcome.host, "%s", f->text[0]);
     w->outcome.failed = true;
+    snprintf(w->outcome.lost, sizeof w->outcome.lost, "%s", f->text[0]);
     detail_add(w, line);
 }
 

@@ -46,6 +46,11 @@ char *run_dir_log_dir(const char *path, int attempt)
     return asprintf(&out, "%s/logs/attempt-%d", path, attempt) < 0 ? NULL : out;
 }
 
+char *run_dir_heartbeats(const char *log_dir)
+{
+    return run_dir_file(log_dir, "heartbeats");
+}
+
 static int no_memory(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory");

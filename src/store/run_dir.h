@@ -3,6 +3,7 @@
  *
  *   RUN/run.cfg  result.json  result.h5  checkpoint_000012.h5  .marker  .lock  .id
  *   RUN/logs/attempt-0/{rank-00000.out,rank-00000.err,attempt.json,error.json,events.json}
+ *   RUN/logs/attempt-0/heartbeats/NODE
  */
 #ifndef RAYTRAIN_STORE_RUN_DIR_H
 #define RAYTRAIN_STORE_RUN_DIR_H
@@ -56,5 +57,14 @@ int run_dir_make_log_dir(const char *path, int attempt, char **log_dir,
 char *run_dir_file(const char *path, const char *name); /* RUN/name */
 char *run_dir_checkpoint(const char *path, long iteration);
 char *run_dir_log_dir(const char *path, int attempt);
+char *run_dir_heartbeats(const char *log_dir);
+
+/* In a log directory: a file that asks the workers to stop at their next report with a
+ * checkpoint, since there could be more of them. */
+#define RUN_DIR_RESIZE "resize"
+
+/* A heartbeat is one line of so many bytes, in place of the one before: "COUNT
+ * UNIX-TIME PID" and blanks. A reader looks only whether it has changed. */
+#define RUN_DIR_HEARTBEAT_BYTES 64
 
 #endif

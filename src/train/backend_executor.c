@@ -16,14 +16,17 @@
 #include "train/restart_policy.h"
 #include "train/stop_request.h"
 #include "train/watch.h"
+#include "util/argv.h"
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/hostlist.h"
 
 #define FOLLOW_EVERY_MS                                                                \
     200 /* how often the files that workers append to are looked at */
 
 struct backend_executor {
-    struct worker_group_spec spec; /* spec.attempt is the current one */
+    struct worker_group_spec spec; /* of the current attempt */
+    struct placement plan;         /* of attempts after the first */
     struct callback_list *callbacks;
     struct stop_request stop;
     int timer_fd;
@@ -120,12 +123,15 @@ static int on_tick(struct backend_executor *ex, struct worker_group *group,
     case WATCH_STOP:
         callback_note(ex->callbacks, "%s", finding.message);
         ex->finding = finding;
+        if (finding.cause == CAUSE_RESIZE)
+            return worker_group_stop_at_checkpoint(group, err);
         return ex->view.stopping ? 0 : workers_stop(ex, group, err);
     case WATCH_END:
         callback_note(ex->callbacks, "%s", finding.message);
         ex->finding = finding;
         ex->ended = true;
-        return worker_group_kill(group, err);
+        return finding.cause == CAUSE_NODE_LOST ? worker_group_abandon(group, err)
+                                                : worker_group_kill(group, err);
     }
     return 0;
 }
@@ -230,7 +236,7 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
 static enum run_status attempt_status(const struct backend_executor *ex,
                                       const struct launch_outcome *outcome)
 {
-    if (ex->stop.count >= 2)
+    if (ex->stop.count >= 2 || (ex->stop.count && ex->finding.cause == CAUSE_NODE_LOST))
         return RUN_STOPPED;
     if (ex->ended)
         return RUN_FAILED;
@@ -259,6 +265,29 @@ static void attempt_failure(const struct backend_executor *ex,
     failure_describe(outcome, log_dir, ex->spec.plan->workers, failure);
 }
 
+/* Slurm may know of a lost node before its silence tells. */
+static int lost_take(struct backend_executor *ex, const struct launch_outcome *outcome,
+                     struct error *err)
+{
+    char **names = NULL;
+
+    if (!outcome->lost[0])
+        return 0;
+    if (hostlist_expand(outcome->lost, &names, err) < 0)
+        return -1;
+    for (size_t i = 0; names && names[i]; i++)
+        attempt_planner_lose(ex->spec.planner, names[i]);
+    argv_free(names);
+    if (!ex->ended) {
+        ex->ended = true;
+        ex->finding = (struct watch_finding){.cause = CAUSE_NODE_LOST, .rank = -1};
+        snprintf(ex->finding.host, sizeof ex->finding.host, "%s", outcome->lost);
+        snprintf(ex->finding.message, sizeof ex->finding.message,
+                 "lost node %s: %.900s", outcome->lost, outcome->detail);
+    }
+    return 0;
+}
+
 static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
                        struct error *err)
 {
@@ -271,7 +300,8 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
     fault_point("group.started", 0);
     if (attempt_begin(ex, worker_group_log_dir(group), err) == 0 &&
         watches_begin(ex, group, err) == 0 &&
-        attempt_watch(ex, group, &outcome, err) == 0) {
+        attempt_watch(ex, group, &outcome, err) == 0 &&
+        lost_take(ex, &outcome, err) == 0) {
         fault_point("attempt.ended", 0);
         failure_tidy(worker_group_log_dir(group));
         out->status = attempt_status(ex, &outcome);
@@ -293,6 +323,59 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
 }
 
 /* ---- all attempts ---- */
+
+/* Stopped only to go on with more workers. */
+static bool is_resize(const struct backend_executor *ex, const struct run_outcome *out)
+{
+    return out->status == RUN_STOPPED && ex->finding.cause == CAUSE_RESIZE &&
+           ex->stop.count == 0;
+}
+
+static bool is_over(const struct backend_executor *ex, const struct run_outcome *out)
+{
+    return out->status == RUN_FINISHED || ex->stop.count > 0 ||
+           (out->status == RUN_STOPPED && !is_resize(ex, out));
+}
+
+/* A lost node is nobody's failure where the run is prepared for it. */
+static bool is_excused(const struct backend_executor *ex, const struct run_outcome *out)
+{
+    const struct scaling_config *scaling = &ex->spec.cfg->scaling_config;
+
+    return is_resize(ex, out) ||
+           (ex->finding.cause == CAUSE_NODE_LOST &&
+            (scaling->spare_nodes > 0 || scaling_config_is_elastic(scaling)));
+}
+
+/* Find nodes for another attempt. Where they do not suffice the run is stopped, not
+ * broken: it can go on where there are more. 1: found; 0: not. */
+static int replan(struct backend_executor *ex, struct run_outcome *out,
+                  struct error *err)
+{
+    struct placement plan = {0};
+    struct error why;
+
+    if (attempt_planner_plan(ex->spec.planner, &plan, &why) < 0) {
+        if (why.code != RAYTRAIN_EFIT)
+            return error_set(err, why.code, "%s", why.text);
+        out->status = RUN_STOPPED;
+        snprintf(out->missing, sizeof out->missing, "%s", why.text);
+        return 0;
+    }
+    placement_clear(&ex->plan);
+    ex->plan = plan;
+    ex->spec.plan = &ex->plan;
+    ex->spec.overlap = attempt_planner_had_losses(ex->spec.planner);
+    return 1;
+}
+
+static void excused_announce(struct backend_executor *ex)
+{
+    callback_note(ex->callbacks,
+                  "going on from the latest checkpoint with %d worker%s on %zu node%s",
+                  ex->plan.workers, ex->plan.workers == 1 ? "" : "s", ex->plan.n_nodes,
+                  ex->plan.n_nodes == 1 ? "" : "s");
+}
 
 /* Ask FailureConfig what to do about the attempt that has just failed. */
 static struct restart_decision restart_decide(struct backend_executor *ex,
@@ -425,13 +508,22 @@ int backend_executor_run(const struct worker_group_spec *spec,
     while (rc == 0) {
         rc = attempt_run(&ex, outcome, err);
         outcome->attempts++;
-        if (rc < 0 || !restart(&ex, outcome))
+        if (rc < 0 || is_over(&ex, outcome))
+            break;
+        rc = replan(&ex, outcome, err);
+        if (rc <= 0)
+            break;
+        rc = 0;
+        if (is_excused(&ex, outcome))
+            excused_announce(&ex);
+        else if (!restart(&ex, outcome))
             break;
         ex.spec.attempt++;
     }
     /* Whoever finished, or stopped, has done so itself. */
     if (rc < 0 || outcome->status != RUN_FINISHED)
         node_memory_clear(&ex.spec);
+    placement_clear(&ex.plan);
     executor_close(&ex);
     return rc;
 }

@@ -18,6 +18,8 @@ struct run_outcome {
     enum run_status status;
     int attempts;           /* made by this call */
     struct failure failure; /* of RUN_FAILED: the last attempt's */
+    char missing[ERROR_TEXT_MAX]; /* of RUN_STOPPED: which nodes, so that what does not
+                                     fit; "": it was asked to stop */
 };
 
 /* The name in results: "finished", "stopped", "failed". */
@@ -25,8 +27,8 @@ const char *run_status_name(enum run_status status);
 
 /*
  * Run attempts, from spec->attempt on, until one finishes, a stop was asked for, or
- * FailureConfig gives up. A failed training is an outcome, not an error; -1 is for what
- * keeps the executor itself from going on.
+ * FailureConfig gives up, or too few nodes are left. A failed training is an outcome,
+ * not an error; -1 is for what keeps the executor itself from going on.
  */
 int backend_executor_run(const struct worker_group_spec *spec,
                          struct callback_list *callbacks, struct run_outcome *outcome,

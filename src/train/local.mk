@@ -1,10 +1,13 @@
 liblauncher_la_SOURCES += \
 	src/train/attempt.c src/train/attempt.h \
+	src/train/attempt_plan.c src/train/attempt_plan.h \
 	src/train/backend_executor.c src/train/backend_executor.h \
 	src/train/failure.c src/train/failure.h \
 	src/train/restart_policy.c src/train/restart_policy.h \
 	src/train/node_memory.c src/train/node_memory.h \
 	src/train/hang_watch.c src/train/hang_watch.h \
+	src/train/node_watch.c src/train/node_watch.h \
+	src/train/resize_watch.c src/train/resize_watch.h \
 	src/train/result.c src/train/result.h \
 	src/train/stop_request.c src/train/stop_request.h \
 	src/train/trainer.c src/train/trainer.h \
@@ -24,6 +27,12 @@ t_unit_test_restart_policy_SOURCES = t/unit/test_restart_policy.c \
 	src/train/restart_policy.c
 t_unit_test_restart_policy_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_restart_policy_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_attempt_plan
+TESTS += t/unit/test_attempt_plan
+t_unit_test_attempt_plan_SOURCES = t/unit/test_attempt_plan.c
+t_unit_test_attempt_plan_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_attempt_plan_LDADD = liblauncher.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_whereabouts
 TESTS += t/unit/test_whereabouts

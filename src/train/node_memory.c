@@ -50,7 +50,8 @@ static void step_run(const struct worker_group_spec *spec, char *path)
                                  .log_dir = log_dir,
                                  .job_name = spec->cfg->run_config.name,
                                  .srun_args = spec->opt->srun_args,
-                                 .scaling = &spec->cfg->scaling_config};
+                                 .scaling = &spec->cfg->scaling_config,
+                                 .overlap = spec->overlap};
     struct group *group = NULL;
 
     if (log_dir && fs_mkdirs(log_dir, 0777, NULL) == 0 &&

@@ -62,6 +62,7 @@ static int run_attempts(const struct trainer *t, const struct run_dir *dir,
                                          .cfg = t->cfg,
                                          .opt = t->opt,
                                          .plan = t->plan,
+                                         .planner = t->planner,
                                          .run_dir = dir->path,
                                          .marker = marker,
                                          .attempt =

@@ -12,7 +12,8 @@ struct trainer {
     const struct train_config *cfg; /* validated */
     const struct options *opt;
     const struct launcher_ops *launcher;
-    const struct placement *plan;
+    struct attempt_planner *planner;
+    const struct placement *plan; /* of the first attempt */
 };
 
 /*

@@ -3,9 +3,12 @@
 #include <stdlib.h>
 
 #include "train/hang_watch.h"
+#include "train/node_watch.h"
+#include "train/resize_watch.h"
 
 /* A watch is a file of its own; here is where it gets asked. */
-static const struct watch_ops *const watches[] = {&hang_watch, NULL};
+static const struct watch_ops *const watches[] = {&node_watch, &hang_watch,
+                                                  &resize_watch, NULL};
 
 #define N_WATCHES (sizeof watches / sizeof watches[0] - 1)
 

@@ -10,10 +10,13 @@
 #include "config/worker_env.h"
 #include "store/run_dir.h"
 #include "util/fault.h"
+#include "util/fs.h"
 
 struct worker_group {
     const struct launcher_ops *launcher;
     struct group *group;
+    const struct placement *plan;
+    const struct attempt_planner *planner;
     char *log_dir;
 };
 
@@ -91,6 +94,7 @@ static void launch_spec_fill(const struct worker_group_spec *spec, char **argv,
         .job_name = spec->cfg->run_config.name,
         .srun_args = spec->opt->srun_args,
         .scaling = &spec->cfg->scaling_config,
+        .overlap = spec->overlap,
     };
 }
 
@@ -107,6 +111,24 @@ static int environment_export(const struct worker_group_spec *spec, struct error
     return worker_env_export(&env, err);
 }
 
+/* Where nodes can be lost, they are to be heard. */
+static int heartbeats_make(const struct worker_group_spec *spec, const char *log_dir,
+                           struct error *err)
+{
+    char *dir;
+    int rc;
+
+    if (!spec->launcher->ask ||
+        spec->cfg->run_config.failure_config.node_timeout_s == 0)
+        return 0;
+    dir = run_dir_heartbeats(log_dir);
+    if (!dir)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = fs_mkdirs(dir, 0777, err);
+    free(dir);
+    return rc;
+}
+
 int worker_group_start(const struct worker_group_spec *spec, struct worker_group **out,
                        struct error *err)
 {
@@ -118,7 +140,10 @@ int worker_group_start(const struct worker_group_spec *spec, struct worker_group
     if (!g)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     g->launcher = spec->launcher;
+    g->plan = spec->plan;
+    g->planner = spec->planner;
     if (run_dir_make_log_dir(spec->run_dir, spec->attempt, &g->log_dir, err) == 0 &&
+        heartbeats_make(spec, g->log_dir, err) == 0 &&
         worker_argv(spec->cfg, &argv, err) == 0 && environment_export(spec, err) == 0) {
         launch_spec_fill(spec, argv, g->log_dir, &launch);
         fault_point("group.logs", 0);
@@ -176,6 +201,30 @@ int worker_group_signal(struct worker_group *g, int sig, struct error *err)
 int worker_group_stop(struct worker_group *g, struct error *err)
 {
     return worker_group_signal(g, LAUNCHER_STOP_SIGNAL, err);
+}
+
+int worker_group_stop_at_checkpoint(struct worker_group *g, struct error *err)
+{
+    char *path = run_dir_file(g->log_dir, RUN_DIR_RESIZE);
+    int rc;
+
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = fs_write_atomic(path, "", 0, 0644, err);
+    free(path);
+    return rc;
+}
+
+int worker_group_abandon(struct worker_group *g, struct error *err)
+{
+    int left = 0;
+
+    if (!g->launcher->abandon)
+        return worker_group_kill(g, err);
+    for (size_t i = 0; i < g->plan->n_nodes; i++)
+        if (!attempt_planner_is_lost(g->planner, g->plan->nodes[i].name))
+            left += g->plan->nodes[i].tasks;
+    return g->launcher->abandon(g->group, left, err);
 }
 
 int worker_group_kill(struct worker_group *g, struct error *err)

@@ -166,7 +166,8 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
 
     if (inlined > REPORT_INLINE_METRICS)
         inlined = REPORT_INLINE_METRICS;
-    c->report.stop = stop_requested();
+    c->report.stop = stop_requested() || (c->report.has_checkpoint && comm->rank == 0 &&
+                                          stop_wanted(ctx->env.log_dir));
     c->report.asks = ctx->schedule.asks;
     c->report.save_failed = saving_has_failed(ctx->saving);
     c->report.time_total_s = ctx->time_before + clock_now() - ctx->started;

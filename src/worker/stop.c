@@ -1,7 +1,12 @@
 #include "worker/stop.h"
 
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "store/run_dir.h"
 
 static volatile sig_atomic_t requested;
 
@@ -25,4 +30,13 @@ int stop_install(int signo, struct error *err)
 bool stop_requested(void)
 {
     return requested != 0;
+}
+
+bool stop_wanted(const char *log_dir)
+{
+    char path[PATH_MAX];
+
+    return (size_t)snprintf(path, sizeof path, "%s/" RUN_DIR_RESIZE, log_dir) <
+               sizeof path &&
+           access(path, F_OK) == 0;
 }

@@ -16,5 +16,7 @@
 
 int stop_install(int signo, struct error *err);
 bool stop_requested(void);
+/* Does the launcher want a stop at a checkpoint (RUN_DIR_RESIZE)? */
+bool stop_wanted(const char *log_dir);
 
 #endif

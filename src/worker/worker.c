@@ -23,6 +23,7 @@
 #include "worker/crash.h"
 #include "worker/exit_guard.h"
 #include "worker/failure.h"
+#include "worker/heartbeat.h"
 #include "worker/session.h"
 #include "worker/stack_trace.h"
 #include "worker/stop.h"
@@ -35,6 +36,7 @@ struct worker {
     struct wireup *wireup;
     struct backend backend;
     raytrain_context *ctx;
+    struct heartbeat *heartbeat; /* of local rank 0, where the launcher listens */
     char *log_dir;
     bool exit_now;
 };
@@ -143,6 +145,22 @@ static int worker_configure(struct worker *w, struct error *err)
     return rc;
 }
 
+/* One worker of each node speaks for it. Slurm's name of the node is the one that the
+ * launcher knows. */
+static int worker_beat(struct worker *w, struct error *err)
+{
+    const struct world *world = wireup_world(w->wireup);
+    const char *node = getenv("SLURMD_NODENAME");
+    const struct heartbeat_spec spec = {
+        .run_dir = w->env.run_dir,
+        .log_dir = w->log_dir,
+        .attempt = w->env.attempt,
+        .node = node && *node ? node : world->host,
+        .every_s = failure_config_heartbeat_s(&w->config.run_config.failure_config)};
+
+    return world->local_rank == 0 ? heartbeat_start(&spec, &w->heartbeat, err) : 0;
+}
+
 static int worker_open_session(struct worker *w, const struct worker_program *program,
                                struct error *err)
 {
@@ -247,6 +265,8 @@ static int worker_live(struct worker *w, const struct worker_program *program,
         return -1;
     if (worker_configure(w, err) < 0)
         return -1;
+    if (worker_beat(w, err) < 0)
+        return -1;
     if (worker_open_session(w, program, err) < 0)
         return -1;
     if (worker_train(w, err) < 0)
@@ -261,6 +281,7 @@ static int worker_live(struct worker *w, const struct worker_program *program,
 static void worker_end(struct worker *w, bool clean)
 {
     session_destroy(w->ctx, clean);
+    heartbeat_stop(w->heartbeat);
     if (w->backend.comm)
         w->backend.ops->on_shutdown(&w->backend, clean, &w->exit_now);
     if (clean)

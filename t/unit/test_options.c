@@ -223,7 +223,7 @@ static void help_and_version(void **state)
     (void)state;
     for (const char *line = help; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80);
-    assert_non_null(strstr(help, "-n, --workers N "));
+    assert_non_null(strstr(help, "-n, --workers N|MIN:MAX "));
     assert_non_null(strstr(help, "--resume[=CHECKPOINT]"));
     expect_success(PARSE("--help", "--set", "nonsense", "--launcher", "x"));
     assert_true(opt.help && !opt.version);
@@ -369,7 +369,6 @@ static void not_available_yet(void **state)
         {{"--backend", "xgboost", "./prog"}, "\"xgboost\""},
         {{"--backend", "lightgbm", "./prog"}, "\"lightgbm\""},
         {{"--", "./prog"}, "after --"},
-        {{"-n", "2:8", "./prog"}, "(2:8)"},
         {{"--set", "run_config.checkpoint_config.checkpoint_at_end=true", "./prog"},
          "checkpoint_at_end: "},
         {{"--set", "run_config.callbacks=(\"json\", \"csv\")", "./prog"}, "\"csv\""},

@@ -32,6 +32,11 @@ static const struct row {
         .gpus_per_worker = (gpus), .use_gpu = (gpus) > 0, .memory_per_worker = (mem),  \
         .placement_strategy = PLACEMENT_##how                                          \
     }
+#define RANGE(least, most, how)                                                        \
+    {                                                                                  \
+        .num_workers = (least), .max_workers = (most), .cpus_per_worker = 1,           \
+        .placement_strategy = PLACEMENT_##how                                          \
+    }
 #define WANT_TYPE(n, gpus, type)                                                       \
     {                                                                                  \
         .num_workers = (n), .cpus_per_worker = 1, .gpus_per_worker = (gpus),           \
@@ -54,6 +59,15 @@ static const struct row {
     {__LINE__, "a:8 b:8:4", 0, WANT(3, 1, 1, 0, PACK), "b*3", NULL},
     {__LINE__, "a:8:0::8 b:8:0::8", 0, WANT(4, 1, 0, 4 * G, PACK), "a*2 b*2", NULL},
     {__LINE__, "a:8", 0, WANT(8, 1, 0, 4 * G, PACK), "a*8", NULL}, /* memory unknown */
+    /* a range: what there is room for, unshared but for the least */
+    {__LINE__, "a:4 b:4", 0, RANGE(2, 8, PACK), "a*4 b*4", NULL},
+    {__LINE__, "a:4 b:4", 0, RANGE(2, 6, PACK), "a*4 b*2", NULL},
+    {__LINE__, "a:4 b:4", 0, RANGE(2, 100, SPREAD), "a*4 b*4", NULL},
+    {__LINE__, "a:4 b:3", 0, RANGE(2, 100, STRICT_PACK), "a*4", NULL},
+    {__LINE__, "a:4 b:3", 0, RANGE(1, 100, STRICT_SPREAD), "a*1 b*1", NULL},
+    {__LINE__, "a:2", 16, RANGE(1, 4, PACK), "a*2", NULL},
+    {__LINE__, "a:2", 16, RANGE(3, 4, PACK), "a*3", NULL},
+    {__LINE__, "a:2", 0, RANGE(3, 4, PACK), NULL, "there is room for 2"},
     /* SPREAD: evenly, best effort */
     {__LINE__, "a:4 b:4", 0, WANT(1, 1, 0, 0, SPREAD), "a*1", NULL},
     {__LINE__, "a:4 b:4", 0, WANT(2, 1, 0, 0, SPREAD), "a*1 b*1", NULL},
@@ -167,7 +181,8 @@ static void row_check(const struct row *row)
         plan_print(&plan, text, sizeof text);
         if (strcmp(text, row->plan) != 0)
             fail_msg("line %d: got %s, want %s", row->line, text, row->plan);
-        assert_int_equal(plan.workers, row->want.num_workers);
+        if (!scaling_config_is_elastic(&row->want))
+            assert_int_equal(plan.workers, row->want.num_workers);
         assert_int_equal(plan.cpus_per_worker, row->want.cpus_per_worker);
         assert_int_equal(plan.gpus_per_worker, row->want.gpus_per_worker);
     } else {
@@ -236,7 +251,8 @@ static int rows_print(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct scaling_config *w = &rows[i].want;
 
-        if (!rows[i].plan || rows[i].share > 0 || w->accelerator_type)
+        if (!rows[i].plan || rows[i].share > 0 || w->accelerator_type ||
+            scaling_config_is_elastic(w))
             continue;
         names_print(rows[i].nodes);
         printf("|--workers %d --cpus %d --gpus %d --memory %llu --placement %s|",

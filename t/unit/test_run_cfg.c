@@ -164,6 +164,8 @@ static void draw_scaling(struct scaling_config *s)
     s->memory_per_worker = draw((uint64_t)INT64_MAX);
     s->placement_strategy = (enum placement_strategy)draw(4);
     s->accelerator_type = maybe_string();
+    s->spare_nodes = (int)draw(3);
+    s->elastic_resize_monitor_interval_s = (int)draw(100);
 }
 
 static void draw_run(struct run_config *r)
@@ -182,6 +184,7 @@ static void draw_run(struct run_config *r)
     r->failure_config.max_preemptions = (int)draw(5) - 1;
     r->failure_config.fail_fast = draw(2);
     r->failure_config.hang_timeout_s = (int)draw(5);
+    r->failure_config.node_timeout_s = (int)draw(50);
     r->checkpoint_config.num_to_keep = (int)draw(5);
     r->checkpoint_config.checkpoint_score_attribute = maybe_string();
     r->checkpoint_config.checkpoint_score_min = draw(2);
@@ -277,6 +280,9 @@ static bool same_config(const struct train_config *a, const struct train_config 
            x->memory_per_worker == y->memory_per_worker &&
            x->placement_strategy == y->placement_strategy &&
            same_text(x->accelerator_type, y->accelerator_type) &&
+           x->spare_nodes == y->spare_nodes &&
+           x->elastic_resize_monitor_interval_s ==
+               y->elastic_resize_monitor_interval_s &&
            same_run(&a->run_config, &b->run_config) && same_datasets(a, b) &&
            same_text(a->trainer, b->trainer) && same_text(a->backend, b->backend) &&
            same_text(a->train_func, b->train_func) &&

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "launch/slurm_command.h"
+#include "launch/slurm_probe.h"
 #include "launch/slurm_resources.h"
 #include "launch/slurm_watch.h"
 #include "util/argv.h"
@@ -187,10 +188,26 @@ static void step_commands(void **state)
 static const struct {
     struct scaling_config scaling;
     const char *expected;
+    struct placement fits; /* no nodes: none is known */
 } allocate_rows[] = {
+    {{.num_workers = 4, .max_workers = 9, .cpus_per_worker = 1},
+     "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=9 --use-min-nodes "
+     "--cpus-per-task=1 raytrain-run x",
+     {0}},
+    {{.num_workers = 4, .max_workers = 9, .cpus_per_worker = 1},
+     "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=8 --use-min-nodes "
+     "--cpus-per-task=1 raytrain-run x",
+     {.n_nodes = 2, .workers = 8}},
+    {{.num_workers = 5, .max_workers = 5, .cpus_per_worker = 1, .spare_nodes = 2},
+     "salloc --no-kill --kill-command=TERM --job-name=run --nodes=4 "
+     "--ntasks-per-node=4 --cpus-per-task=1 raytrain-run x",
+     {.n_nodes = 2,
+      .workers = 5,
+      .nodes = (struct placed_node[]){{(char *)"a", 4}, {(char *)"b", 1}}}},
     {{.num_workers = 4, .cpus_per_worker = 1},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=4 --use-min-nodes "
-     "--cpus-per-task=1 raytrain-run x"},
+     "--cpus-per-task=1 raytrain-run x",
+     {0}},
     {{.num_workers = 2,
       .cpus_per_worker = 4,
       .gpus_per_worker = 2,
@@ -199,15 +216,18 @@ static const struct {
       .placement_strategy = PLACEMENT_STRICT_SPREAD},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=2 "
      "--ntasks-per-node=1 "
-     "--cpus-per-task=4 --mem-per-cpu=256M --gpus-per-task=a100:2 raytrain-run x"},
+     "--cpus-per-task=4 --mem-per-cpu=256M --gpus-per-task=a100:2 raytrain-run x",
+     {0}},
     {{.num_workers = 2,
       .cpus_per_worker = 1,
       .placement_strategy = PLACEMENT_STRICT_PACK},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=2 --nodes=1 "
-     "--cpus-per-task=1 raytrain-run x"},
+     "--cpus-per-task=1 raytrain-run x",
+     {0}},
     {{.num_workers = 2, .cpus_per_worker = 1, .placement_strategy = PLACEMENT_SPREAD},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=2 --spread-job "
-     "--cpus-per-task=1 raytrain-run x"},
+     "--cpus-per-task=1 raytrain-run x",
+     {0}},
 };
 
 static void allocate_commands(void **state)
@@ -218,9 +238,12 @@ static void allocate_commands(void **state)
     for (size_t i = 0; i < COUNT(allocate_rows); i++) {
         char **argv, *text;
 
-        assert_int_equal(
-            slurm_allocate_argv(&allocate_rows[i].scaling, "run", command, &argv, NULL),
-            0);
+        assert_int_equal(slurm_allocate_argv(&allocate_rows[i].scaling,
+                                             allocate_rows[i].fits.n_nodes > 0
+                                                 ? &allocate_rows[i].fits
+                                                 : NULL,
+                                             "run", command, &argv, NULL),
+                         0);
         assert_int_equal(argv_join(argv, &text, NULL), 0);
         assert_string_equal(text, allocate_rows[i].expected);
         free(text);
@@ -534,15 +557,11 @@ static const struct {
      UP TOLD("1 task", "007d") "srun: error: n2: task 3: Out Of Memory\n",
      EXITED(137),
      4,
-     {.failed = true,
-      .rank = 3,
-      .host = "n2",
-      .signal = SIGKILL,
-      .oom = true}},
+     {.failed = true, .rank = 3, .host = "n2", .signal = SIGKILL, .oom = true}},
     {__LINE__,
      UP "slurmstepd: error: Detected 1 oom_kill event in StepId=7.4. Some of the step "
-        "tasks have been OOM Killed.\n" TOLD("1 task", "0009")
-            "srun: error: n2: task 3: Killed\n",
+        "tasks have been OOM Killed.\n" TOLD(
+            "1 task", "0009") "srun: error: n2: task 3: Killed\n",
      EXITED(137),
      4,
      {.failed = true, .rank = 3, .host = "n2", .signal = SIGKILL, .oom = true}},
@@ -565,6 +584,7 @@ static const struct {
      {.failed = true,
       .rank = -1,
       .host = "n2",
+      .lost = "n2",
       .detail = "srun: error: Node failure on n2"}},
     /* it never came up */
     {__LINE__,
@@ -642,6 +662,7 @@ static const struct {
       .launch_failed = true,
       .rank = -1,
       .host = "n2",
+      .lost = "n2",
       .detail =
           "srun: error: Task launch for StepId=7.4 failed on node n2: Communication "
           "connection failure"}},
@@ -699,7 +720,7 @@ static void messages(void **state)
         if (got->failed != want->failed || got->launch_failed != want->launch_failed ||
             got->rank != want->rank || got->signal != want->signal ||
             got->exit_status != want->exit_status || got->stopped != want->stopped ||
-            strcmp(got->host, want->host) != 0 ||
+            strcmp(got->host, want->host) != 0 || strcmp(got->lost, want->lost) != 0 ||
             got->oom != want->oom || strcmp(got->detail, want->detail) != 0 ||
             w.started != watch_rows[i].started)
             fail_msg("line %d: failed %d launch_failed %d rank %d signal %d exit %d "
@@ -764,6 +785,26 @@ static void long_messages_are_cut(void **state)
     assert_int_equal(strlen(w.outcome.detail), sizeof w.outcome.detail - 1);
 }
 
+/* ---- What scontrol says -----------------------------------------------------------
+ */
+
+static void fields_of_scontrol(void **state)
+{
+    static const char text[] = "NodeName=n3 NodeAddr=10.0.0.3 NodeHostName=h\n"
+                               " ReqNodeList=(null) NodeList=n[1-3] State=DOWN*+X ";
+    char value[16];
+
+    (void)state;
+    assert_true(slurm_probe_field(text, "NodeAddr", value, sizeof value));
+    assert_string_equal(value, "10.0.0.3");
+    assert_true(slurm_probe_field(text, "NodeList", value, sizeof value));
+    assert_string_equal(value, "n[1-3]");
+    assert_true(slurm_probe_field(text, "State", value, 5));
+    assert_string_equal(value, "DOWN");
+    assert_false(slurm_probe_field(text, "Port", value, sizeof value));
+    assert_false(slurm_probe_field(text, "Name", value, sizeof value));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -777,6 +818,7 @@ int main(void)
         cmocka_unit_test(kills_of_ours),
         cmocka_unit_test(step_number_and_waiting),
         cmocka_unit_test(long_messages_are_cut),
+        cmocka_unit_test(fields_of_scontrol),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

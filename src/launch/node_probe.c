@@ -1,0 +1,125 @@
+#include "config.h"
+
+#include "launch/node_probe.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util/argv.h"
+#include "util/clock.h"
+
+#define PROBE_MAX_S 10 /* all in all; it is to take far less */
+
+struct node_probe {
+    pid_t pid; /* 0: it is over */
+    double until;
+    char **nodes;
+    size_t n;
+    enum node_answer *answers; /* memory shared with the process */
+};
+
+static size_t answers_size(const struct node_probe *p)
+{
+    return (p->n + 1) * sizeof *p->answers;
+}
+
+/* It dies with this process, and keeps nothing of ours but memory. */
+static _Noreturn void probe_run(const struct node_probe *p, node_ask *ask, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent)
+        ask(p->nodes, p->n, p->answers);
+    _exit(0);
+}
+
+static int names_copy(struct node_probe *p, char *const *nodes, size_t n,
+                      struct error *err)
+{
+    for (p->n = 0; p->n < n; p->n++)
+        if (argv_append(&p->nodes, nodes[p->n], err) < 0)
+            return -1;
+    return 0;
+}
+
+int node_probe_start(node_ask *ask, char *const *nodes, size_t n,
+                     struct node_probe **out, struct error *err)
+{
+    struct node_probe *p = calloc(1, sizeof *p);
+    pid_t parent = getpid();
+
+    if (!p)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (names_copy(p, nodes, n, err) < 0) {
+        node_probe_destroy(p);
+        return -1;
+    }
+    p->answers = mmap(NULL, answers_size(p), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p->answers == MAP_FAILED) {
+        p->answers = NULL;
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    } else if ((p->pid = fork()) == 0) {
+        probe_run(p, ask, parent);
+    } else if (p->pid < 0) {
+        p->pid = 0;
+        error_set(err, RAYTRAIN_ENOMEM, "cannot start a process: %s", strerror(errno));
+    } else {
+        p->until = clock_now() + PROBE_MAX_S;
+        *out = p;
+        return 0;
+    }
+    node_probe_destroy(p);
+    return -1;
+}
+
+static void probe_end(struct node_probe *p)
+{
+    kill(p->pid, SIGKILL);
+    while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    p->pid = 0;
+}
+
+bool node_probe_done(struct node_probe *p)
+{
+    pid_t pid = p->pid > 0 ? waitpid(p->pid, NULL, WNOHANG) : 0;
+
+    if (pid > 0 || (pid < 0 && errno == ECHILD))
+        p->pid = 0;
+    else if (p->pid > 0 && clock_now() > p->until)
+        probe_end(p);
+    return p->pid == 0;
+}
+
+size_t node_probe_count(const struct node_probe *p)
+{
+    return p->n;
+}
+
+const char *node_probe_node(const struct node_probe *p, size_t i)
+{
+    return p->nodes[i];
+}
+
+enum node_answer node_probe_answer(const struct node_probe *p, size_t i)
+{
+    return p->answers[i];
+}
+
+void node_probe_destroy(struct node_probe *p)
+{
+    if (!p)
+        return;
+    if (p->pid > 0)
+        probe_end(p);
+    if (p->answers)
+        munmap(p->answers, answers_size(p));
+    argv_free(p->nodes);
+    free(p);
+}

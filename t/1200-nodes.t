@@ -1,0 +1,100 @@
+#!/bin/sh
+test_description='lost nodes: spares, elastic groups, and what is missing'
+CLUSTER_NODES=4 CLUSTER_SLURMD_TIMEOUT=300
+export CLUSTER_SLURMD_TIMEOUT
+. "$(dirname "$0")/cluster/cluster.sh"
+. "$(dirname "$0")/setup.sh"
+
+train=$modules/train_model.so
+
+# same_model A B: the tensors of two checkpoints have the same bits.
+same_model () {
+	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
+	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
+	cmp a.bin b.bin
+}
+# eventually COMMAND...: it succeeds within a minute. Bounded polling, where a shell has
+# no event to wait for.
+eventually () {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		test $tries -lt 600 || return 1
+		sleep 0.1
+	done
+}
+# start_run NODES ARG...: in the background in an allocation of so many nodes, until its
+# ready file says that iteration 2 is behind it. It waits at its gate.
+start_run () {
+	nodes=$1
+	shift
+	rm -f ready gate
+	salloc -Q --no-kill --exclusive -N "$nodes" raytrain-run --storage runs \
+		--placement STRICT_SPREAD --set run_config.failure_config.node_timeout_s=3 \
+		--set "train_loop_config.ready=\"$PWD/ready\"" \
+		--set "train_loop_config.gate=\"$PWD/gate\"" "$@" "$train" >out 2>err &
+	pid=$!
+	eventually test -e ready
+}
+# causes_are RUN CAUSE...: why its attempts ended.
+causes_are () {
+	jq -r ".cause" runs/$1/logs/attempt-*/attempt.json | tr "\n" " " >actual
+	shift
+	echo "$* " | tr -d "\n" >expected
+	test_cmp expected actual
+}
+
+test_expect_success 'the undisturbed run' '
+	salloc -Q -N2 raytrain-run --storage runs --name calm -n 2 \
+		--placement STRICT_SPREAD "$train" 2>err &&
+	cluster clean
+'
+test_expect_success 'a node without power: on with the spare one, to the same bits' '
+	start_run 3 --name power -n 2 --set scaling_config.spare_nodes=1 &&
+	cluster poweroff n2 && eventually grep -q "lost node n2" err && : >gate &&
+	wait $pid &&
+	causes_are power node_lost null &&
+	jq -e ".nodes | map(.name) == [\"n1\", \"n3\"]" \
+		runs/power/logs/attempt-1/attempt.json &&
+	same_model runs/calm/checkpoint_000005.h5 runs/power/checkpoint_000005.h5 &&
+	cluster revive n2 && cluster clean 60
+'
+test_expect_success 'a node that is cut off: the same; no old worker meddles when it is back' '
+	start_run 3 --name cut -n 2 --set scaling_config.spare_nodes=1 &&
+	cluster cut n1 && eventually grep -q "lost node n1" err && : >gate &&
+	wait $pid &&
+	causes_are cut node_lost null &&
+	same_model runs/calm/checkpoint_000005.h5 runs/cut/checkpoint_000005.h5 &&
+	jq -es "map(.training_iteration) | unique == [1, 2, 3, 4, 5]" \
+		runs/cut/result.json &&
+	cluster mend n1 && cluster clean 60
+'
+test_expect_success 'without a spare: status 75, and what is missing' '
+	start_run 2 --name none -n 2 &&
+	cluster poweroff n2 && expect_status 75 wait $pid &&
+	grep "without n2, which is lost: 2 workers want a node each" err &&
+	grep -e "--resume in an allocation" err &&
+	cluster revive n2 && cluster clean 60
+'
+test_expect_success 'and it goes on elsewhere' '
+	: >gate && salloc -Q -N2 raytrain-run --storage runs --name none --resume -n 2 \
+		--placement STRICT_SPREAD "$train" 2>err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/none/checkpoint_000005.h5 &&
+	cluster clean
+'
+test_expect_success 'elastic: 4, then 3 nodes, then 4 again' '
+	start_run 4 --name elastic -n 2:4 --set train_loop_config.iterations=120 \
+		--set scaling_config.elastic_resize_monitor_interval_s=1 &&
+	cluster cut n3 && : >gate && eventually grep -q "with 3 workers on 3 nodes" err &&
+	eventually grep -q "\"world_size\": *3" runs/elastic/result.json && rm gate &&
+	cluster mend n3 && eventually grep -q "node n3 is back" err &&
+	eventually grep -q "there is room for more than 3 workers" err && : >gate &&
+	eventually grep -q "with 4 workers on 4 nodes" err &&
+	wait $pid &&
+	causes_are elastic node_lost resize null &&
+	jq -es "map(.training_iteration) | unique | length == 120" \
+		runs/elastic/result.json &&
+	jq -es "map(.world_size) | unique == [3, 4]" runs/elastic/result.json &&
+	cluster clean 60
+'
+test_done

@@ -1,0 +1,139 @@
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "train/attempt_plan.h"
+
+#define NODES 4
+
+/* An allocation of n1 .. n4 with two CPUs each. */
+static int four_nodes(const struct scaling_config *scaling, struct resources *out,
+                      struct error *err)
+{
+    (void)scaling;
+    (void)err;
+    *out = (struct resources){.what = "the test", .n_nodes = NODES};
+    out->nodes = calloc(NODES, sizeof *out->nodes);
+    assert_non_null(out->nodes);
+    for (int i = 0; i < NODES; i++) {
+        out->nodes[i].cpus = 2;
+        assert_true(asprintf(&out->nodes[i].name, "n%d", i + 1) > 0);
+    }
+    return 0;
+}
+
+static const struct launcher_ops launcher = {.name = "test", .resources = four_nodes};
+static struct attempt_planner *planner;
+
+static void begin(const struct scaling_config *scaling)
+{
+    assert_int_equal(attempt_planner_create(&launcher, scaling, &planner, NULL), 0);
+}
+
+/* The plan is this, or NULL: refused, and the message says so. */
+static void expect_plan(const char *expected, const char *says)
+{
+    struct placement plan = {0};
+    struct error err;
+    char text[128] = "";
+    size_t used = 0;
+
+    if (attempt_planner_plan(planner, &plan, &err) < 0) {
+        assert_int_equal(err.code, RAYTRAIN_EFIT);
+        assert_null(expected);
+        assert_non_null(strstr(err.text, says));
+        return;
+    }
+    for (size_t i = 0; i < plan.n_nodes; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s*%d",
+                                 i ? " " : "", plan.nodes[i].name, plan.nodes[i].tasks);
+    placement_clear(&plan);
+    assert_non_null(expected);
+    assert_string_equal(text, expected);
+}
+
+static void a_spare_takes_the_place(void **state)
+{
+    const struct scaling_config want = {.num_workers = 4,
+                                        .max_workers = 4,
+                                        .cpus_per_worker = 1,
+                                        .spare_nodes = 1,
+                                        .placement_strategy = PLACEMENT_SPREAD};
+    char *lost;
+
+    (void)state;
+    begin(&want);
+    expect_plan("n1*2 n2*1 n3*1", NULL);
+    assert_false(attempt_planner_had_losses(planner));
+    attempt_planner_lose(planner, "n2");
+    attempt_planner_lose(planner, "unheard-of");
+    expect_plan("n1*2 n3*1 n4*1", NULL);
+    attempt_planner_lose(planner, "n1");
+    expect_plan("n3*2 n4*2", NULL);
+    attempt_planner_lose(planner, "n3");
+    expect_plan(NULL, "without n[1-3], which are lost: 4 workers do not fit");
+    lost = attempt_planner_lost_names(planner);
+    assert_string_equal(lost, "n[1-3]");
+    free(lost);
+    attempt_planner_destroy(planner);
+}
+
+static void too_many_spares(void **state)
+{
+    const struct scaling_config want = {
+        .num_workers = 5, .max_workers = 5, .cpus_per_worker = 1, .spare_nodes = 2};
+
+    (void)state;
+    begin(&want);
+    expect_plan(NULL, "with 2 spare nodes: 5 workers do not fit");
+    attempt_planner_destroy(planner);
+}
+
+static void elastic(void **state)
+{
+    const struct scaling_config want = {
+        .num_workers = 4, .max_workers = 8, .cpus_per_worker = 1};
+    char *names[NODES];
+
+    (void)state;
+    begin(&want);
+    expect_plan("n1*2 n2*2 n3*2 n4*2", NULL);
+    attempt_planner_lose(planner, "n2");
+    attempt_planner_lose(planner, "n2");
+    expect_plan("n1*2 n3*2 n4*2", NULL);
+    assert_false(attempt_planner_can_grow(planner, 6));
+    assert_int_equal(attempt_planner_awaited(planner, names, NODES), 1);
+    assert_string_equal(names[0], "n2");
+    assert_true(attempt_planner_regain(planner, "n2"));
+    assert_false(attempt_planner_regain(planner, "n2"));
+    assert_true(attempt_planner_can_grow(planner, 6));
+    assert_false(attempt_planner_can_grow(planner, 8));
+    expect_plan("n1*2 n2*2 n3*2 n4*2", NULL);
+    assert_true(attempt_planner_had_losses(planner));
+    /* once is bad luck */
+    attempt_planner_lose(planner, "n2");
+    assert_int_equal(attempt_planner_awaited(planner, names, NODES), 0);
+    assert_false(attempt_planner_regain(planner, "n2"));
+    assert_true(attempt_planner_is_lost(planner, "n2"));
+    attempt_planner_destroy(planner);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_spare_takes_the_place),
+        cmocka_unit_test(too_many_spares),
+        cmocka_unit_test(elastic),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
