@@ -354,7 +354,7 @@ void survey_clear(struct survey *survey)
 /* ---- Which iterations -------------------------------------------------------------
  */
 
-#define LISTED 16 /* of a node; the newest */
+#define LISTED 64 /* of a node; nobody keeps as many */
 
 static int iteration_newer(const void *a, const void *b)
 {

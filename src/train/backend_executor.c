@@ -37,6 +37,7 @@ struct backend_executor {
     struct watch_set *watches;
     bool ended; /* a watch has ended the attempt, for what it found: */
     struct watch_finding finding;
+    bool left_together; /* the workers came to their end, and have tidied up */
     struct restart_policy policy;
     int64_t iteration; /* of the last report, or where the attempt goes on from */
 };
@@ -304,6 +305,7 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
         lost_take(ex, &outcome, err) == 0) {
         fault_point("attempt.ended", 0);
         failure_tidy(worker_group_log_dir(group));
+        ex->left_together = !outcome.failed && !outcome.launch_failed;
         out->status = attempt_status(ex, &outcome);
         if (outcome.oom && !ex->ended)
             ex->finding.cause = CAUSE_OOM;
@@ -520,8 +522,7 @@ int backend_executor_run(const struct worker_group_spec *spec,
             break;
         ex.spec.attempt++;
     }
-    /* Whoever finished, or stopped, has done so itself. */
-    if (rc < 0 || outcome->status != RUN_FINISHED)
+    if (rc < 0 || !ex.left_together)
         node_memory_clear(&ex.spec);
     placement_clear(&ex.plan);
     executor_close(&ex);

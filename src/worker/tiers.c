@@ -16,6 +16,8 @@
 #include "worker/mover.h"
 #include "worker/notes.h"
 
+#define STAGED_MAX 32 /* that wait to be moved; the next save waits then */
+
 struct tiers {
     char *run_dir, *log_dir, *staging_path;
     struct checkpoint_config config;
@@ -202,6 +204,8 @@ static int staged_save(struct tiers *t, struct checkpoint_save *save, struct com
 
     if (!has(&t->staged))
         return 0;
+    if (moves_await(t, comm, STAGED_MAX - 1, err) < 0)
+        return -1;
     rc = image_save(save, comm, &t->staged, iteration, err);
     if (rc == 0 || err->code != RAYTRAIN_EFIT)
         return rc;
