@@ -247,6 +247,7 @@ static const char *cause_text(const json_t *a)
         {"oom", " (out of memory)"},   {"hang", " (hang)"},
         {"node_lost", " (node lost)"}, {"time_limit", " (time limit)"},
         {"preempted", " (preempted)"}, {"resize", " (resize)"},
+        {"signal", " (signal)"},
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

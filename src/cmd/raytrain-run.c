@@ -5,12 +5,17 @@
  */
 #include "config.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/slurm_job.h"
+#include "train/requeue.h"
 #include "train/trainer.h"
+
+#define KILLED_WITHIN_MS 10000 /* by Slurm, once the job is requeued */
 
 static int fail(const struct error *err)
 {
@@ -53,10 +58,44 @@ static int print_json(const json_t *result)
     return 0;
 }
 
+/* Why it stopped, and how it goes on. The last words: a job that is requeued is killed,
+ * and this process with it. */
+static int conclude_stop(const struct trainer *trainer,
+                         const struct run_outcome *outcome)
+{
+    bool requeue = requeue_is_due(trainer->cfg, outcome), quiet = trainer->opt->quiet;
+    const char *why = "stopped on request";
+    struct error err;
+
+    if (outcome->cause == CAUSE_TIME_LIMIT)
+        why = "stopped before the end of the allocation";
+    else if (outcome->cause == CAUSE_PREEMPTED)
+        why = "stopped because Slurm preempts the job";
+
+    if (!quiet && requeue)
+        fprintf(stderr, "raytrain-run: %s; job %s goes back to the queue\n", why,
+                slurm_job_id());
+    else if (!quiet)
+        fprintf(stderr,
+                "raytrain-run: %s; run the same line with --resume to go on%s\n", why,
+                outcome->cause == CAUSE_PREEMPTED
+                    ? "\n  (Slurm does not requeue a job that makes room by itself; "
+                      "--requeue-on-stop does)"
+                    : "");
+    if (requeue && slurm_job_requeue(&err) < 0)
+        fprintf(stderr, "raytrain-run: job %s could not be requeued: %s\n",
+                slurm_job_id(), err.text);
+    else if (requeue)
+        poll(NULL, 0, KILLED_WITHIN_MS); /* what follows in the script is not to run */
+    return error_exit_status(RAYTRAIN_ESTOPPED);
+}
+
 /* The end of a run as an exit status. */
-static int conclude(const struct options *opt, const struct run_outcome *outcome,
+static int conclude(const struct trainer *trainer, const struct run_outcome *outcome,
                     const json_t *result, bool again)
 {
+    const struct options *opt = trainer->opt;
+
     if (again && !opt->quiet)
         fprintf(stderr, "raytrain-run: this run has finished already; nothing to do\n"
                         "  --fresh starts it anew, other settings continue it\n");
@@ -68,16 +107,15 @@ static int conclude(const struct options *opt, const struct run_outcome *outcome
     case RUN_FINISHED:
         return 0;
     case RUN_STOPPED:
-        if (outcome->missing[0])
+        if (outcome->missing[0]) {
             fprintf(stderr,
                     "raytrain-run: stopped: %s\n"
                     "  run the same line with --resume in an allocation with enough "
                     "nodes to go on\n",
                     outcome->missing);
-        else if (!opt->quiet)
-            fprintf(stderr, "raytrain-run: stopped on request; "
-                            "run the same line with --resume to go on\n");
-        return error_exit_status(RAYTRAIN_ESTOPPED);
+            return error_exit_status(RAYTRAIN_ESTOPPED);
+        }
+        return conclude_stop(trainer, outcome);
     case RUN_FAILED:
         break;
     }
@@ -100,7 +138,7 @@ static int plan_and_fit(struct trainer *trainer, struct error *err)
         if (trainer->opt->dry_run)
             status = trainer_dry_run(trainer, stdout, err);
         else if (trainer_fit(trainer, &outcome, &result, &again, err) == 0)
-            status = conclude(trainer->opt, &outcome, result, again);
+            status = conclude(trainer, &outcome, result, again);
     }
     json_decref(result);
     placement_clear(&plan);
@@ -121,6 +159,8 @@ static int run(int argc, char *argv[], struct options *opt, struct train_config 
         return puts(PACKAGE_STRING) < 0;
     if (train_config_validate(cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
+        return fail(&err);
+    if (!opt->dry_run && requeue_check(cfg, opt, &err) < 0)
         return fail(&err);
     if (trainer.launcher == &launcher_slurm && !opt->dry_run &&
         launcher_slurm_allocate(&cfg->scaling_config, cfg->run_config.name, argv,

@@ -1,5 +1,6 @@
 #include "config/run_config.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #define NAME_MAX_BYTES  200
 #define DEFAULT_STORAGE "raytrain_results"
+#define DEFAULT_STOP_BEFORE_END_S 60
 
 bool metric_name_is_valid(const char *name)
 {
@@ -157,6 +159,22 @@ static const struct config_key run_keys[] = {
      .doc = "when the run is to stop",
      .type = CONFIG_CUSTOM,
      .ops = &stop_ops},
+    {.name = "stop_before_end_s",
+     .doc = "seconds before the allocation ends, 0: off",
+     .type = CONFIG_INT,
+     FIELD(stop_before_end_s),
+     .min = 0,
+     .max = INT_MAX},
+    {.name = "grace_s",
+     .doc = "seconds that a stop may take, 0: not bounded",
+     .type = CONFIG_INT,
+     FIELD(grace_s),
+     .min = 0,
+     .max = INT_MAX},
+    {.name = "requeue_on_stop",
+     .doc = "a job that is stopped goes back to the queue",
+     .type = CONFIG_BOOL,
+     FIELD(requeue_on_stop)},
     {.name = "failure_config",
      .doc = "FailureConfig",
      .type = CONFIG_GROUP,
@@ -187,6 +205,7 @@ void run_config_init(struct run_config *cfg)
     failure_config_init(&cfg->failure_config);
     checkpoint_config_init(&cfg->checkpoint_config);
     sync_config_init(&cfg->sync_config);
+    cfg->stop_before_end_s = DEFAULT_STOP_BEFORE_END_S;
     cfg->storage_path = strdup(DEFAULT_STORAGE);
     cfg->callbacks = calloc(2, sizeof *cfg->callbacks);
     if (cfg->callbacks && (cfg->callbacks[0] = strdup("json")))

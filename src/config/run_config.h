@@ -20,6 +20,10 @@ struct run_config {
     char *storage_path; /* default "raytrain_results"; made absolute by validation */
     struct stop_criterion *stop;
     size_t n_stop;
+    int stop_before_end_s; /* of the allocation; default 60, 0: off */
+    int grace_s; /* after a request to stop; default 0: as long as the allocation lasts
+                  */
+    bool requeue_on_stop; /* the job goes back to the queue; default false */
     struct failure_config failure_config;
     struct checkpoint_config checkpoint_config;
     struct sync_config sync_config;

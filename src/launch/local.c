@@ -316,8 +316,6 @@ static int local_signal(struct group *g, int sig, struct error *err)
 {
     int rc = 0;
 
-    if (sig == LAUNCHER_STOP_SIGNAL)
-        g->blame.stop_asked = true;
     for (int i = 0; i < g->n; i++)
         if (child_signal(&g->workers[i], sig, rc ? NULL : err) < 0)
             rc = -1;

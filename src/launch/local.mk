@@ -57,6 +57,7 @@ liblauncher_la_SOURCES += src/launch/slurm.c \
 	src/launch/slurm_allocate.c \
 	src/launch/slurm_command.c src/launch/slurm_command.h \
 	src/launch/slurm_probe.c src/launch/slurm_probe.h \
+	src/launch/slurm_job.c src/launch/slurm_job.h \
 	src/launch/slurm_resources.c src/launch/slurm_resources.h \
 	src/launch/slurm_tool.c src/launch/slurm_tool.h \
 	src/launch/slurm_watch.c src/launch/slurm_watch.h

@@ -38,16 +38,8 @@ static void worker_stopped(struct blame *b)
 
 static void worker_signalled(struct blame *b, int rank, int sig)
 {
-    if (sig == SIGKILL && b->killed)
-        return;
-    if (sig != LAUNCHER_STOP_SIGNAL || !b->stop_asked) {
+    if (sig != SIGKILL || !b->killed)
         blame_set(b, EVIDENCE_SIGNAL, rank, 0, sig, "");
-        return;
-    }
-    /* It was asked to stop before it had come to listen, so nothing has begun yet: the
-     * others, which would wait for it, are stopped as well. */
-    worker_stopped(b);
-    b->must_end = true;
 }
 
 void blame_worker(struct blame *b, int rank, int wait_status, bool deserted)

@@ -16,10 +16,9 @@
 #include "launch/launcher.h"
 
 struct blame {
-    int evidence;    /* how strong it is; 0: nobody has failed */
-    bool stop_asked; /* LAUNCHER_STOP_SIGNAL was sent to all */
-    bool killed;     /* SIGKILL was sent to all: who dies of it is not to blame */
-    bool must_end;   /* the group cannot go on: kill it */
+    int evidence;  /* how strong it is; 0: nobody has failed */
+    bool killed;   /* SIGKILL was sent to all: who dies of it is not to blame */
+    bool must_end; /* the group cannot go on: kill it */
     struct launch_outcome outcome;
 };
 

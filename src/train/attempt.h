@@ -6,9 +6,10 @@
  *   {"attempt": 0, "workers": 2, "launcher": "local", "nodes": [{"name","tasks"}],
  *    "start": Unix time, "end": Unix time,
  *    "outcome": "finished" | "failed" | "stopped",
- *    "cause": watch.h's word, of a failure or of what a watch found, else null,
+ *    "cause": watch.h's word, of a failure, a stop or what a watch found, else null,
  *    "checkpoint": file it started from or null,
- *    "rank", "host", "signal", "exit_status", "message": of a failure}
+ *    "rank", "host", "exit_status", "message": of a failure,
+ *    "signal": that killed the rank, or that asked raytrain-run to stop}
  */
 #ifndef RAYTRAIN_TRAIN_ATTEMPT_H
 #define RAYTRAIN_TRAIN_ATTEMPT_H

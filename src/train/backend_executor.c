@@ -1,6 +1,7 @@
 #include "train/backend_executor.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "launch/slurm_job.h"
 #include "store/checkpoint_manager.h"
 #include "store/metrics.h"
 #include "store/run_dir.h"
@@ -35,8 +37,10 @@ struct backend_executor {
     json_t *attempt;              /* the current attempt's record */
     struct watch_view view;       /* the current attempt, as its watches see it */
     struct watch_set *watches;
-    bool ended; /* a watch has ended the attempt, for what it found: */
-    struct watch_finding finding;
+    bool listening; /* all workers hear LAUNCHER_STOP_SIGNAL */
+    bool stop_sent;
+    bool ended;                   /* a watch has ended the attempt */
+    struct watch_finding finding; /* why it was stopped or ended */
     bool left_together; /* the workers came to their end, and have tidied up */
     struct restart_policy policy;
     int64_t iteration; /* of the last report, or where the attempt goes on from */
@@ -51,12 +55,21 @@ const char *run_status_name(enum run_status status)
 
 /* ---- what workers write ---- */
 
+static double seconds(const json_t *report, const char *key)
+{
+    return json_number_value(json_object_get(report, key));
+}
+
 static void on_report(void *arg, const json_t *report)
 {
     struct backend_executor *ex = arg;
 
     ex->view.last_report = clock_now();
     ex->iteration = json_integer_value(json_object_get(report, "training_iteration"));
+    ex->view.report_max_s =
+        fmax(ex->view.report_max_s, seconds(report, "time_this_iter_s"));
+    ex->view.save_max_s =
+        fmax(ex->view.save_max_s, seconds(report, "checkpoint_write_s"));
     callback_report(ex->callbacks, report);
 }
 
@@ -65,8 +78,13 @@ static void on_event(void *arg, const json_t *event)
     struct backend_executor *ex = arg;
     const char *text = json_string_value(json_object_get(event, "text"));
     json_t *checkpoint = json_object_get(event, "checkpoint");
+    const char *kind = json_string_value(json_object_get(event, "kind"));
     bool restored = json_is_string(checkpoint);
 
+    if (kind && strcmp(kind, "started") == 0) {
+        ex->listening = true;
+        return;
+    }
     if (restored)
         json_object_set(ex->attempt, "checkpoint", checkpoint);
     if (text && !(restored && ex->spec.opt->quiet))
@@ -82,25 +100,39 @@ static void follow(struct backend_executor *ex)
 
 /* ---- one attempt ---- */
 
-static int workers_stop(struct backend_executor *ex, struct worker_group *group,
-                        struct error *err)
+/* Pass the request on. A worker that does not listen yet would die of the signal: a
+ * group that starts up is asked as soon as all of it does. */
+static int stop_send(struct backend_executor *ex, struct worker_group *group,
+                     struct error *err)
 {
-    if (worker_group_stop(group, err) < 0)
-        return -1;
+    if (!ex->view.stopping || !ex->listening || ex->stop_sent)
+        return 0;
+    ex->stop_sent = true;
+    return worker_group_stop(group, err);
+}
+
+static int workers_stop(struct backend_executor *ex, struct worker_group *group,
+                        const struct watch_finding *why, struct error *err)
+{
+    if (!ex->view.stopping)
+        ex->finding = *why;
     ex->view.stopping = true;
-    return 0;
+    return stop_send(ex, group, err);
 }
 
 static int on_stop_signal(struct backend_executor *ex, struct worker_group *group,
                           struct error *err)
 {
+    const struct watch_finding asked = {.cause = CAUSE_SIGNAL, .rank = -1};
+
     if (stop_request_read(&ex->stop) == 0)
         return 0;
     if (ex->stop.count >= 2) {
         callback_note(ex->callbacks, "stopping at once");
         return worker_group_kill(group, err);
     }
-    if (workers_stop(ex, group, err) < 0)
+    follow(ex); /* do they listen by now? */
+    if (workers_stop(ex, group, &asked, err) < 0)
         return -1;
     callback_note(ex->callbacks,
                   "%s: stopping at the next report; a second one stops at once",
@@ -115,6 +147,8 @@ static int on_tick(struct backend_executor *ex, struct worker_group *group,
     struct watch_finding finding;
 
     follow(ex);
+    if (stop_send(ex, group, err) < 0)
+        return -1;
     if (ex->ended)
         return 0;
     ex->view.now = clock_now();
@@ -123,12 +157,15 @@ static int on_tick(struct backend_executor *ex, struct worker_group *group,
         return 0;
     case WATCH_STOP:
         callback_note(ex->callbacks, "%s", finding.message);
-        ex->finding = finding;
-        if (finding.cause == CAUSE_RESIZE)
+        if (finding.cause == CAUSE_RESIZE) {
+            ex->finding = finding;
             return worker_group_stop_at_checkpoint(group, err);
-        return ex->view.stopping ? 0 : workers_stop(ex, group, err);
+        }
+        return workers_stop(ex, group, &finding, err);
     case WATCH_END:
         callback_note(ex->callbacks, "%s", finding.message);
+        if (ex->view.stopping && finding.cause != CAUSE_NODE_LOST)
+            finding.cause = ex->finding.cause;
         ex->finding = finding;
         ex->ended = true;
         return finding.cause == CAUSE_NODE_LOST ? worker_group_abandon(group, err)
@@ -194,7 +231,7 @@ static int watches_begin(struct backend_executor *ex, struct worker_group *group
                                    .now = clock_now()};
     ex->view.started = ex->view.now;
     ex->finding = (struct watch_finding){.rank = -1};
-    ex->ended = false;
+    ex->ended = ex->listening = ex->stop_sent = false;
     ex->iteration = ex->policy.checkpoint > 0 ? ex->policy.checkpoint : 0;
     return watch_set_create(&ex->view, &ex->watches, err);
 }
@@ -208,10 +245,12 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
     int rc = json_object_set_new(record, "end", json_real(clock_unix_double()));
 
     rc |= json_object_set_new(record, "outcome", json_string(run_status_name(status)));
-    rc |= json_object_set_new(
-        record, "cause",
-        failure || found ? json_string(attempt_cause_name(ex->finding.cause))
-                         : json_null());
+    rc |= json_object_set_new(record, "cause",
+                              status == RUN_FINISHED
+                                  ? json_null()
+                                  : json_string(attempt_cause_name(ex->finding.cause)));
+    if (status == RUN_STOPPED && ex->stop.signal)
+        rc |= json_object_set_new(record, "signal", json_integer(ex->stop.signal));
     if (failure) {
         rc |= json_object_set_new(record, "rank", json_integer(failure->rank));
         rc |= json_object_set_new(record, "host", json_string(failure->host));
@@ -221,7 +260,7 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
         rc |= json_object_set_new(
             record, "message",
             json_stringn_nocheck(failure->message, strlen(failure->message)));
-    } else if (found) {
+    } else if (found && status != RUN_FINISHED) {
         rc |= json_object_set_new(
             record, "message",
             json_stringn_nocheck(ex->finding.message, strlen(ex->finding.message)));
@@ -232,18 +271,48 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
     return attempt_save(record, log_dir, err);
 }
 
+static bool is_stop_signal(int sig)
+{
+    return sig == SIGTERM || sig == LAUNCHER_STOP_SIGNAL;
+}
+
+/*
+ * Workers are also asked to stop past us: Slurm signals the step of a job that it
+ * preempts, and so may an administrator. Then they stop, or, where they do not listen
+ * yet, die of it. And a signal to us may be a preemption, too.
+ */
+static void cause_settle(struct backend_executor *ex,
+                         const struct launch_outcome *outcome)
+{
+    bool asked = ex->finding.cause == CAUSE_SIGNAL && ex->stop.signal != SIGINT &&
+                 ex->stop.signal != SIGHUP;
+    bool unasked = ex->finding.cause == CAUSE_WORKER && !ex->ended &&
+                   (outcome->stopped || is_stop_signal(outcome->signal));
+
+    if (!asked && !unasked)
+        return;
+    if (slurm_job_is_preempted())
+        ex->finding.cause = CAUSE_PREEMPTED;
+    else if (outcome->stopped ||
+             (outcome->signal == LAUNCHER_STOP_SIGNAL && !ex->listening))
+        ex->finding.cause = CAUSE_SIGNAL;
+}
+
 /* A group that was asked to stop and then killed, or ended as a whole by the batch
- * system, was stopped, not broken. */
+ * system, was stopped, not broken; so was one whose job Slurm preempts. */
 static enum run_status attempt_status(const struct backend_executor *ex,
                                       const struct launch_outcome *outcome)
 {
     if (ex->stop.count >= 2 || (ex->stop.count && ex->finding.cause == CAUSE_NODE_LOST))
         return RUN_STOPPED;
     if (ex->ended)
-        return RUN_FAILED;
-    if (ex->stop.count && outcome->failed &&
+        return ex->view.stopping ? RUN_STOPPED : RUN_FAILED;
+    if (ex->view.stopping && outcome->failed &&
         (outcome->signal == SIGKILL || outcome->signal == SIGTERM ||
          (outcome->rank < 0 && !outcome->launch_failed)))
+        return RUN_STOPPED;
+    if (outcome->failed && is_stop_signal(outcome->signal) &&
+        (ex->finding.cause == CAUSE_PREEMPTED || ex->finding.cause == CAUSE_SIGNAL))
         return RUN_STOPPED;
     if (outcome->failed || outcome->launch_failed)
         return RUN_FAILED;
@@ -306,9 +375,12 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
         fault_point("attempt.ended", 0);
         failure_tidy(worker_group_log_dir(group));
         ex->left_together = !outcome.failed && !outcome.launch_failed;
+        cause_settle(ex, &outcome);
         out->status = attempt_status(ex, &outcome);
-        if (outcome.oom && !ex->ended)
-            ex->finding.cause = CAUSE_OOM;
+        if (out->status == RUN_FAILED && !ex->ended)
+            ex->finding.cause = outcome.oom ? CAUSE_OOM : CAUSE_WORKER;
+        out->cause = ex->finding.cause;
+        out->signal = ex->stop.signal;
         if (out->status == RUN_FAILED)
             attempt_failure(ex, &outcome, worker_group_log_dir(group), &out->failure);
         rc = attempt_end(ex, worker_group_log_dir(group), out->status,
@@ -335,7 +407,7 @@ static bool is_resize(const struct backend_executor *ex, const struct run_outcom
 
 static bool is_over(const struct backend_executor *ex, const struct run_outcome *out)
 {
-    return out->status == RUN_FINISHED || ex->stop.count > 0 ||
+    return out->status == RUN_FINISHED || ex->view.stopping || ex->stop.count > 0 ||
            (out->status == RUN_STOPPED && !is_resize(ex, out));
 }
 
@@ -441,7 +513,7 @@ static bool restart(struct backend_executor *ex, struct run_outcome *out)
 {
     struct restart_decision d;
 
-    if (out->status != RUN_FAILED || ex->stop.count)
+    if (out->status != RUN_FAILED || ex->view.stopping || ex->stop.count)
         return false;
     d = restart_decide(ex, out);
     if (!d.restart)
@@ -450,6 +522,8 @@ static bool restart(struct backend_executor *ex, struct run_outcome *out)
     if (restart_wait(ex, d.delay_s))
         return true;
     out->status = RUN_STOPPED;
+    out->cause = CAUSE_SIGNAL;
+    out->signal = ex->stop.signal;
     return false;
 }
 

@@ -10,12 +10,15 @@
 
 #include "callback/callback.h"
 #include "train/failure.h"
+#include "train/watch.h"
 #include "train/worker_group.h"
 
 enum run_status { RUN_FINISHED, RUN_STOPPED, RUN_FAILED };
 
 struct run_outcome {
     enum run_status status;
+    enum attempt_cause cause; /* why the last attempt failed or was stopped */
+    int signal;               /* that asked raytrain-run to stop; 0: none did */
     int attempts;           /* made by this call */
     struct failure failure; /* of RUN_FAILED: the last attempt's */
     char missing[ERROR_TEXT_MAX]; /* of RUN_STOPPED: which nodes, so that what does not

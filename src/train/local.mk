@@ -8,8 +8,11 @@ liblauncher_la_SOURCES += \
 	src/train/hang_watch.c src/train/hang_watch.h \
 	src/train/node_watch.c src/train/node_watch.h \
 	src/train/resize_watch.c src/train/resize_watch.h \
+	src/train/grace_watch.c src/train/grace_watch.h \
+	src/train/requeue.c src/train/requeue.h \
 	src/train/result.c src/train/result.h \
 	src/train/stop_request.c src/train/stop_request.h \
+	src/train/time_watch.c src/train/time_watch.h \
 	src/train/trainer.c src/train/trainer.h \
 	src/train/watch.c src/train/watch.h \
 	src/train/worker_group.c src/train/worker_group.h

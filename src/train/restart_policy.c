@@ -29,6 +29,7 @@ static bool is_own_doing(const struct failed_attempt *a)
     case CAUSE_TIME_LIMIT:
     case CAUSE_PREEMPTED:
     case CAUSE_RESIZE:
+    case CAUSE_SIGNAL:
         break;
     }
     return false;

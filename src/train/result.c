@@ -53,12 +53,14 @@ int result_create(const char *run_dir, const struct train_config *cfg,
         return -1;
     }
     last = json_array_get(reports, json_array_size(reports) - 1);
-    *result =
-        json_pack("{s:s, s:s, s:O, s:o, s:o, s:i, s:o}", "status",
-                  run_status_name(outcome->status), "path", run_dir, "metrics",
-                  last ? last : json_null(), "checkpoint", path_or_null(latest),
-                  "best_checkpoint", path_or_null(best), "attempts",
-                  run_dir_last_attempt(run_dir) + 1, "error", result_error(outcome));
+    *result = json_pack(
+        "{s:s, s:s, s:O, s:o, s:o, s:i, s:s?, s:o}", "status",
+        run_status_name(outcome->status), "path", run_dir, "metrics",
+        last ? last : json_null(), "checkpoint", path_or_null(latest),
+        "best_checkpoint", path_or_null(best), "attempts",
+        run_dir_last_attempt(run_dir) + 1, "cause",
+        outcome->status == RUN_FINISHED ? NULL : attempt_cause_name(outcome->cause),
+        "error", result_error(outcome));
     json_decref(reports);
     if (!*result)
         return error_set(err, RAYTRAIN_ENOMEM,

@@ -3,8 +3,8 @@
  *
  *   {"status": "finished" | "stopped" | "failed", "path": RUN, "metrics": the last
  * report or null, "checkpoint": path of the newest or null, "best_checkpoint": path or
- * null, "attempts": number, "error": null or {"message", "rank", "host", "signal",
- *    "exit_status", "log"}}
+ * null, "attempts": number, "cause": null where it has finished, else watch.h's word,
+ * "error": null or {"message", "rank", "host", "signal", "exit_status", "log"}}
  */
 #ifndef RAYTRAIN_TRAIN_RESULT_H
 #define RAYTRAIN_TRAIN_RESULT_H

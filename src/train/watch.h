@@ -21,11 +21,12 @@ enum attempt_cause {
     CAUSE_NODE_LOST,
     CAUSE_TIME_LIMIT,
     CAUSE_PREEMPTED,
-    CAUSE_RESIZE
+    CAUSE_RESIZE,
+    CAUSE_SIGNAL /* somebody asked for a stop */
 };
 
 /* The word for records: "worker", "oom", "hang", "node_lost", "time_limit",
- * "preempted", "resize". */
+ * "preempted", "resize", "signal". */
 const char *attempt_cause_name(enum attempt_cause cause);
 
 /* The running attempt, as a watch sees it. */
@@ -38,6 +39,8 @@ struct watch_view {
     bool stopping;                   /* the workers were asked to stop */
     double now, started;             /* clock_now() */
     double last_report; /* when this attempt's latest report was heard of; 0: none */
+    /* The longest so far, in seconds: from one report to the next; a save behind it. */
+    double report_max_s, save_max_s;
 };
 
 enum watch_verdict {

@@ -15,8 +15,10 @@
 
 static char *note_line(enum note_kind kind, const char *text, const char *checkpoint)
 {
-    static const char *const names[] = {
-        [NOTE] = "note", [NOTE_WARNING] = "warning", [NOTE_RESTORED] = "restored"};
+    static const char *const names[] = {[NOTE] = "note",
+                                        [NOTE_WARNING] = "warning",
+                                        [NOTE_RESTORED] = "restored",
+                                        [NOTE_STARTED] = "started"};
     char *printable = fs_printable(text);
     json_t *note = json_pack("{s:f, s:s, s:s, s:s*}", "time", clock_unix_double(),
                              "kind", names[kind], "text", printable ? printable : "",

@@ -24,6 +24,7 @@
 #include "worker/exit_guard.h"
 #include "worker/failure.h"
 #include "worker/heartbeat.h"
+#include "worker/notes.h"
 #include "worker/session.h"
 #include "worker/stack_trace.h"
 #include "worker/stop.h"
@@ -247,6 +248,8 @@ static int worker_train(struct worker *w, struct error *err)
 
     if (stop_install(SIGTERM, err) < 0)
         return -1;
+    if (wireup_world(w->wireup)->rank == 0)
+        note_add(w->log_dir, NOTE_STARTED, "the training begins");
     exit_guard_enter(worker_exited, w);
     returned = w->train_func(w->ctx);
     exit_guard_leave();

@@ -6,6 +6,7 @@
  *
  * train_loop_config:
  *   iterations (5), size (1000), checkpoint_every (1; 0: when the library says so)
+ *   iteration_ms (0): how long an iteration takes at least
  *   fail = "return" | "exit" | "exit0" | "abort" | "segv" | "kill" | "nan" | "early" |
  *          "hang" | "loop" | "stop" | "memory" (256 MiB), at iteration fail_at (3), on
  *          rank fail_rank (0)
@@ -20,10 +21,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct settings {
-    int64_t iterations, size, checkpoint_every, fail_at, fail_rank, ready_at;
+    int64_t iterations, size, checkpoint_every, fail_at, fail_rank, ready_at, iteration_ms;
     const char *fail, *fail_once, *ready, *gate;
 };
 
@@ -35,6 +37,7 @@ static int settings_read(raytrain_context *ctx, struct settings *s)
            raytrain_config_int(ctx, "fail_at", 3, &s->fail_at) ||
            raytrain_config_int(ctx, "fail_rank", 0, &s->fail_rank) ||
            raytrain_config_int(ctx, "ready_at", 2, &s->ready_at) ||
+           raytrain_config_int(ctx, "iteration_ms", 0, &s->iteration_ms) ||
            raytrain_config_string(ctx, "fail", "", &s->fail) ||
            raytrain_config_string(ctx, "fail_once", "", &s->fail_once) ||
            raytrain_config_string(ctx, "ready", "", &s->ready) ||
@@ -132,6 +135,14 @@ static double model_step(raytrain_context *ctx, double *weight, double *delta, i
     return sum / (double)n;
 }
 
+static void work_long(const struct settings *s)
+{
+    struct timespec left = {s->iteration_ms / 1000, s->iteration_ms % 1000 * 1000000};
+
+    while (nanosleep(&left, &left) < 0)
+        ;
+}
+
 static int is_saving(raytrain_context *ctx, const struct settings *s, int64_t iteration)
 {
     if (s->checkpoint_every > 0)
@@ -164,6 +175,7 @@ static int train(raytrain_context *ctx, const struct settings *s, raytrain_tenso
         int64_t iteration = raytrain_training_iteration(ctx) + 1;
         double loss = model_step(ctx, model->data, delta, s->size);
 
+        work_long(s);
         if (is_failing(ctx, s, iteration)) {
             if (strcmp(s->fail, "return") == 0)
                 return 1;

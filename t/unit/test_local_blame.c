@@ -13,7 +13,7 @@
 #define EXITED(status) ((status) << 8)
 #define SIGNALLED(sig) (sig)
 
-enum step_kind { END, ENDED, DESERTED, ABORT, NOBODY, STOP_ASKED, KILLED };
+enum step_kind { END, ENDED, DESERTED, ABORT, NOBODY, KILLED };
 
 /* What happens, in the order in which the launcher comes to know. */
 struct step {
@@ -111,7 +111,7 @@ static const struct {
      0,
      SIGKILL},
     {"all stop",
-     {{STOP_ASKED, 0, 0}, {ENDED, 0, EXITED(75)}, {ENDED, 1, EXITED(75)}},
+     {{ENDED, 0, EXITED(75)}, {ENDED, 1, EXITED(75)}},
      false,
      true,
      false,
@@ -142,18 +142,7 @@ static const struct {
      1,
      1,
      0},
-    {"asked to stop before it listened",
-     {{STOP_ASKED, 0, 0},
-      {ENDED, 1, SIGNALLED(SIGUSR1)},
-      {KILLED, 0, 0},
-      {ENDED, 0, SIGNALLED(SIGKILL)}},
-     false,
-     true,
-     true,
-     -1,
-     0,
-     0},
-    {"a stop signal that nobody sent",
+    {"a stop signal before it listened",
      {{ENDED, 1, SIGNALLED(SIGUSR1)}, {KILLED, 0, 0}},
      true,
      false,
@@ -179,9 +168,6 @@ static void step_take(struct blame *b, const struct step *s)
         break;
     case NOBODY:
         blame_nobody(b, s->value, "on request");
-        break;
-    case STOP_ASKED:
-        b->stop_asked = true;
         break;
     case KILLED:
         b->killed = true;

@@ -1,0 +1,49 @@
+/*
+ * slurm_job.h - the Slurm job that this process runs in: until when it may run, whether
+ * it is being preempted, and back to the queue with it.
+ *
+ * Slurm is asked (squeue), never guessed: the end moves when an administrator extends
+ * the job, and when it is preempted with a grace time.
+ */
+#ifndef RAYTRAIN_LAUNCH_SLURM_JOB_H
+#define RAYTRAIN_LAUNCH_SLURM_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+struct slurm_job {
+    int64_t end;    /* Unix time at which Slurm ends it; 0: no limit */
+    bool preempted; /* it is to make room for another one */
+    bool running;   /* and not cancelled, timed out or completing */
+    bool batch;     /* it has a batch script */
+    bool requeue;   /* it may go back to the queue */
+};
+
+/* SLURM_JOB_ID; NULL: this process is in no job. */
+const char *slurm_job_id(void);
+
+/* A question that is on its way. */
+struct slurm_query;
+int slurm_query_start(struct slurm_query **out, struct error *err);
+/* Never blocks. *done: job is filled. -1: there is no answer, also where it takes
+ * longer than 10 s. */
+int slurm_query_poll(struct slurm_query *query, bool *done, struct slurm_job *job,
+                     struct error *err);
+void slurm_query_destroy(struct slurm_query *query); /* NULL is fine */
+
+/* The same, and wait for the answer. */
+int slurm_job_ask(struct slurm_job *job, struct error *err);
+/* False also where there is no job, or no answer. */
+bool slurm_job_is_preempted(void);
+
+/* End the job and put it back into the queue (scontrol requeue). Slurm kills the batch
+ * script, and this process with it, as soon as it has heard: come here last. */
+int slurm_job_requeue(struct error *err);
+
+/* One line of squeue with the columns of slurm_job.c. False: not of job `id`, or
+ * nonsense. */
+bool slurm_job_parse(const char *line, const char *id, struct slurm_job *job);
+
+#endif

@@ -1,0 +1,111 @@
+#!/bin/sh
+test_description='stopped: by signals, at any time; in bounded time; ahead of the end'
+. "$(dirname "$0")/setup.sh"
+
+run="raytrain-run --launcher local --storage runs -n 2"
+train=$modules/train_model.so
+
+# eventually COMMAND...: it succeeds within half a minute.
+eventually () {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		test $tries -lt 3000 || return 1
+		sleep 0.01
+	done
+}
+# start_run NAME ARG...: in the background, until iteration 2 is behind it; $pid is its
+# process id. It waits at its gate.
+start_run () {
+	rm -f ready gate
+	name=$1 && shift
+	$run --json --name "$name" --set "train_loop_config.ready=\"$PWD/ready\"" \
+		--set "train_loop_config.gate=\"$PWD/gate\"" "$@" "$train" 2>err >result.json &
+	pid=$!
+	eventually test -e ready
+}
+no_process_left () {
+	for p in /proc/[0-9]*; do
+		if tr "\0" "\n" 2>/dev/null <$p/environ | grep -q "^RAYTRAIN_RUN_DIR=$PWD/"; then
+			test "$(cut -d" " -f3 $p/stat 2>/dev/null)" = Z ||
+			{ echo "left: $p $(tr "\0" " " <$p/cmdline)"; return 1; }
+		fi
+	done
+}
+# stopped_by CAUSE: so say the result and the record of the latest attempt.
+stopped_by () {
+	jq -e ".status == \"stopped\" and .cause == \"$1\"" result.json &&
+	jq -e ".outcome == \"stopped\" and .cause == \"$1\"" \
+		"$(ls -d runs/$name/logs/attempt-* | tail -n 1)/attempt.json"
+}
+
+for signal in TERM INT USR1; do
+	number=$(env kill -l $signal)
+	test_expect_success "SIG$signal: a checkpoint with the next report, status 75" '
+		start_run by-$signal && kill -$signal $pid &&
+		eventually grep -q "stopping at the next report" err && : >gate &&
+		expect_status 75 wait $pid && stopped_by signal &&
+		jq -e ".signal == $number" runs/$name/logs/attempt-0/attempt.json &&
+		test -f runs/$name/checkpoint_000003.h5 &&
+		test_path_is_missing runs/$name/checkpoint_000005.h5 && no_process_left
+	'
+	test_expect_success "SIG$signal while the workers start up: passed on when they have" '
+		name=early-$signal &&
+		{ $run --json --name $name --set train_loop_config.iterations=100000 "$train" \
+			2>err >result.json & } && pid=$! &&
+		eventually test -e runs/$name/logs/attempt-0 && kill -$signal $pid &&
+		expect_status 75 wait $pid && stopped_by signal &&
+		test -f runs/$name/checkpoint_000001.h5 && no_process_left
+	'
+done
+test_expect_success 'SIGTERM to one worker alone stops them all' '
+	start_run one &&
+	victim=$(no_process_left | sed -n "s,left: /proc/\([0-9]*\) .*,\1,p") &&
+	kill -TERM $victim && : >gate && expect_status 75 wait $pid && stopped_by signal &&
+	test -f runs/one/checkpoint_000003.h5
+'
+test_expect_success 'a worker that does not report is ended after the time of grace' '
+	start_run grace --grace 1 --set train_loop_config.fail=hang && : >gate &&
+	kill -USR1 $pid && expect_status 75 wait $pid && stopped_by signal &&
+	grep "not stopped within 1 s" err && test -f runs/grace/checkpoint_000002.h5 &&
+	no_process_left
+'
+test_expect_success 'and --resume goes on from the checkpoint before it' '
+	$run --name calm "$train" 2>err && $run --name grace --resume "$train" 2>err &&
+	h5dump -d /model/weight -b LE -o a.bin runs/calm/checkpoint_000005.h5 >/dev/null &&
+	h5dump -d /model/weight -b LE -o b.bin runs/grace/checkpoint_000005.h5 >/dev/null &&
+	cmp a.bin b.bin
+'
+
+# A job that ends in $1 seconds, as far as squeue says.
+job_of () {
+	mkdir -p bin &&
+	printf '#!/bin/sh\necho 7 %s N/A RUNNING 1 1\n' "$(($(date +%s) + $1))" >bin/squeue &&
+	chmod +x bin/squeue
+}
+test_expect_success 'ahead of the end of the allocation' '
+	job_of 100 && name=limit &&
+	expect_status 75 env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --json --name limit \
+		--stop-before-end 600 --set train_loop_config.iterations=100000 "$train" \
+		2>err >result.json &&
+	grep "the allocation ends at" err && grep "stopped before the end of the alloc" err &&
+	stopped_by time_limit && test -f runs/limit/checkpoint_000001.h5
+'
+test_expect_success 'who does not stop in time is ended before the end' '
+	job_of 6 && name=hangs &&
+	expect_status 75 env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --json --name hangs \
+		--stop-before-end 600 --set train_loop_config.fail=hang \
+		--set train_loop_config.fail_at=1 "$train" 2>err >result.json &&
+	grep "not waiting any longer" err && stopped_by time_limit && no_process_left
+'
+test_expect_success 'not where it is switched off' '
+	job_of 100 &&
+	PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --name off --stop-before-end 0 "$train" 2>err
+'
+test_expect_success '--requeue-on-stop needs a batch job that may be requeued, and --resume' '
+	expect_status 3 $run --name no --requeue-on-stop "$train" 2>err &&
+	grep "needs --resume" err &&
+	expect_status 3 $run --name no --resume --requeue-on-stop "$train" 2>err &&
+	grep sbatch err && test_path_is_missing runs/no
+'
+test_done

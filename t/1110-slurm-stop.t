@@ -1,0 +1,155 @@
+#!/bin/sh
+test_description='jobs that are stopped and go on: time limits, preemption, requeue'
+CLUSTER_NODES=2
+CLUSTER_KILL_WAIT=2
+CLUSTER_CONF='PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=low Nodes=ALL PriorityTier=1 GraceTime=60 MaxTime=INFINITE
+PartitionName=high Nodes=ALL PriorityTier=9 PreemptMode=OFF MaxTime=INFINITE'
+export CLUSTER_KILL_WAIT CLUSTER_CONF
+. "$(dirname "$0")/cluster/cluster.sh"
+. "$(dirname "$0")/setup.sh"
+
+train=$modules/train_model.so
+cd "$CLUSTER_SHARED" || exit 1
+
+same_model () {
+	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
+	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
+	cmp a.bin b.bin
+}
+eventually () {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		test $tries -lt 3000 || return 1
+		sleep 0.01
+	done
+}
+# state JOB STATE: what squeue says of it, with its reason; "" once it is over.
+state () {
+	test "$(squeue -h -j "$1" -o "%T %r" 2>/dev/null)" = "$2"
+}
+# The job is to make room.
+preempting () {
+	squeue -h -j "$job" -O PreemptTime | grep -q "[0-9]"
+}
+# job_file NAME ARG...: job.sh, a batch script that runs raytrain-run with these arguments,
+# and says in the file `status` how it ended and in `err` why. It holds at the run's gate.
+job_file () {
+	rm -f ready gate err status
+	name=$1 && shift
+	cat >job.sh <<-EOF
+	#!/bin/sh
+	#SBATCH -N 2 -n 2 --open-mode=append -o job.out
+	raytrain-run --storage runs -n 2 --placement SPREAD --name $name --resume \
+		--set 'train_loop_config.ready="$PWD/ready"' \
+		--set 'train_loop_config.gate="$PWD/gate"' $* "$train" 2>>err
+	echo \$? >status
+	EOF
+}
+# Slurm holds a requeued job back for two minutes, and says so again when its processes are
+# gone. Here a few seconds do: the nodes refuse what was granted in the second in which they
+# ended the job.
+go_on () {
+	eventually state "$job" "PENDING BeginTime" && test_path_is_missing status &&
+	hastened_at=0 && eventually hastened
+}
+hastened () {
+	started && return
+	now=$(date +%s)
+	if test $now -ge $((hastened_at + 6)); then
+		scontrol update JobId="$job" StartTime=now+3 && hastened_at=$now
+	fi
+	return 1
+}
+started () {
+	test -e status || ! squeue -h -j "$job" -o %T | grep -q PENDING
+}
+waiting_or_over () {
+	test -e status || state "$job" "PENDING BeginTime"
+}
+finished () {
+	eventually test -e status && test "$(cat status)" = 0 &&
+	same_model runs/calm/checkpoint_000005.h5 "runs/$name/checkpoint_000005.h5"
+}
+# cause NUMBER CAUSE: so says the record of that attempt.
+cause () {
+	jq -e ".outcome == \"stopped\" and .cause == \"$2\"" \
+		"runs/$name/logs/attempt-$1/attempt.json"
+}
+
+test_expect_success 'the undisturbed run' '
+	raytrain-run --launcher local --storage runs --name calm -n 2 "$train" 2>err
+'
+# The margin is longer than the limit, so the stop comes with the start, and each time there
+# is one iteration, since it is long.
+test_expect_success 'a job that needs three time limits, from one script' '
+	job_file limits --requeue-on-stop --stop-before-end 3600 \
+		--set train_loop_config.iteration_ms=3000 \
+		--set train_loop_config.iterations=3 && : >gate &&
+	job=$(sbatch --parsable --time=10 job.sh) && rounds=0 &&
+	until test -e status; do
+		eventually waiting_or_over && { test -e status || go_on; } || return 1
+		rounds=$((rounds + 1)) && test $rounds -lt 20 || return 1
+	done &&
+	test "$(cat status)" = 0 && for k in 0 1 2; do cause $k time_limit || return 1; done &&
+	grep "goes back to the queue" err &&
+	same_model runs/calm/checkpoint_000003.h5 runs/limits/checkpoint_000003.h5
+'
+test_expect_success 'preempted: saved in the time of grace, requeued, and goes on' '
+	job_file preempted --requeue-on-stop &&
+	job=$(sbatch --parsable -p low job.sh) && eventually test -e ready &&
+	printf "#!/bin/sh\n: >%s/high\n" "$PWD" >high.sh &&
+	sbatch -p high -N 2 --exclusive -o high.out high.sh &&
+	eventually preempting && : >gate && eventually test -e high && go_on &&
+	cause 0 preempted && grep "Slurm preempts" err && finished
+'
+test_expect_success 'SIGUSR1 to the batch script requeues it' '
+	job_file usr1 --requeue-on-stop && sed -i "s/^raytrain/exec &/" job.sh &&
+	job=$(sbatch --parsable job.sh) && eventually test -e ready &&
+	scancel --batch --signal=USR1 "$job" &&
+	eventually grep -q "stopping at the next report" err && : >gate &&
+	go_on && cause 0 signal && test -f runs/usr1/checkpoint_000003.h5 &&
+	eventually state "$job" "" && test -f runs/usr1/checkpoint_000005.h5
+'
+test_expect_success 'and scancel does not' '
+	job_file cancel --requeue-on-stop && sed -i "s/^raytrain/exec &/" job.sh &&
+	job=$(sbatch --parsable job.sh) && eventually test -e ready && scancel "$job" &&
+	eventually grep -q "stopping at the next report" err && : >gate &&
+	eventually state "$job" "" && ! grep "back to the queue" err && cluster clean 60
+'
+test_expect_success 'a worker that never reports is ended, the job goes back to the queue' '
+	job_file grace --requeue-on-stop --grace 1 --set train_loop_config.fail=hang \
+		--set "'"'"'train_loop_config.fail_once=\"$PWD/once\"'"'"'" &&
+	sed -i "s/^raytrain/exec &/" job.sh &&
+	job=$(sbatch --parsable job.sh) && eventually test -e ready && : >gate &&
+	scancel --batch --signal=USR1 "$job" && go_on && cause 0 signal &&
+	grep "not stopped within 1 s" err && test -f runs/grace/checkpoint_000002.h5 &&
+	eventually state "$job" "" &&
+	same_model runs/calm/checkpoint_000005.h5 runs/grace/checkpoint_000005.h5
+'
+test_expect_success 'signals while the step starts up are passed on when it has' '
+	cat >early.sh <<-EOF &&
+	for signal in TERM INT USR1; do
+		raytrain-run --storage runs -n 2 --name early-\$signal \
+			--set train_loop_config.iterations=100000 "$train" 2>err.\$signal &
+		until test -e runs/early-\$signal/logs/attempt-0; do sleep 0.01; done
+		kill -\$signal \$!
+		wait \$!
+		echo \$? >status.\$signal
+	done
+	EOF
+	salloc -Q -N 2 -n 2 sh early.sh &&
+	for signal in TERM INT USR1; do
+		name=early-$signal && test "$(cat status.$signal)" = 75 && cause 0 signal &&
+		test -f runs/$name/checkpoint_000001.h5 || return 1
+	done && cluster clean 60
+'
+test_expect_success '--requeue-on-stop is refused where it cannot work' '
+	expect_status 3 salloc -Q -n 1 raytrain-run --storage runs --name no --resume \
+		--requeue-on-stop "$train" 2>err && grep "no batch script" err &&
+	job_file no --requeue-on-stop && sbatch --wait --no-requeue job.sh &&
+	test "$(cat status)" = 3 && grep "Requeue=1" err
+'
+test_done
