@@ -66,6 +66,7 @@ man_links = \
 	share/man/raytrain_world_size.3 share/man/raytrain_local_rank.3 \
 	share/man/raytrain_local_world_size.3 share/man/raytrain_node_rank.3 \
 	share/man/raytrain_node_count.3 share/man/raytrain_args.3 \
+	share/man/raytrain_reducer_data.3 \
 	share/man/raytrain_reducer_ready.3 share/man/raytrain_reducer_wait.3 \
 	share/man/raytrain_reducer_destroy.3 share/man/raytrain_should_stop.3 \
 	share/man/raytrain_should_checkpoint.3 \

@@ -91,6 +91,9 @@ int main(int argc, char *argv[])
 
     if (!order || mlp_create(&m, widths, 3, BATCH) < 0)
         return 1;
+    m.grads = calloc(m.n_params, sizeof(float));
+    if (!m.grads)
+        return 1;
     for (uint32_t i = 0; i < ROWS; i++)
         order[i] = i;
     for (size_t i = 0; i < m.n_params; i++)

@@ -71,17 +71,23 @@ static int visit_state(const struct mlp *m, raytrain_checkpoint *ck, checkpoint_
     return rc;
 }
 
-/* All gradients in backward's order, then the number of rows. */
+/* All gradients in backward's order, then the number of rows. Their memory is the
+ * reducer's: end to end, as the network wants it. */
 static int create_reducer(struct trainer *t)
 {
-    const struct mlp *m = &t->mlp;
+    struct mlp *m = &t->mlp;
     raytrain_tensor grads[2 * MLP_MAX_LAYERS + 1];
-    int n = 2 * m->n_layers;
+    int n = 2 * m->n_layers, rc;
 
-    for (int i = 0; i < n; i++)
-        grads[i] = tensor_view(m, m->grads, i);
-    grads[n] = (raytrain_tensor){m->grads + m->n_params, RAYTRAIN_FLOAT32, 1, {1}};
-    return raytrain_reducer_create(t->ctx, grads, n + 1, 0, &t->reducer);
+    for (int i = 0; i < n; i++) {
+        grads[i] = tensor_view(m, m->params, i);
+        grads[i].data = NULL;
+    }
+    grads[n] = (raytrain_tensor){NULL, RAYTRAIN_FLOAT32, 1, {1}};
+    rc = raytrain_reducer_create(t->ctx, grads, n + 1, 0, &t->reducer);
+    if (rc == RAYTRAIN_OK)
+        m->grads = raytrain_reducer_data(t->reducer, 0);
+    return rc;
 }
 
 /* ---- Training ------------------------------------------------------------------- */
@@ -99,7 +105,7 @@ static int layer_ready(void *arg, int layer)
 static int step(struct trainer *t, int rows, float lr)
 {
     struct mlp *m = &t->mlp;
-    float *mean_rows = m->grads + m->n_params;
+    float *mean_rows = raytrain_reducer_data(t->reducer, 2 * m->n_layers);
     int rc;
 
     *mean_rows = rows;

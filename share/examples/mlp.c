@@ -25,8 +25,7 @@ int mlp_create(struct mlp *m, const int widths[], int n_layers, int batch)
     m->input = calloc((size_t)batch * widths[0], sizeof(float));
     m->params = calloc(m->n_params, sizeof(float));
     m->velocity = calloc(m->n_params, sizeof(float));
-    m->grads = calloc(m->n_params + 1, sizeof(float));
-    complete = complete && m->input && m->params && m->velocity && m->grads;
+    complete = complete && m->input && m->params && m->velocity;
     if (!complete)
         mlp_destroy(m);
     return complete ? 0 : -1;
@@ -41,7 +40,6 @@ void mlp_destroy(struct mlp *m)
     free(m->input);
     free(m->params);
     free(m->velocity);
-    free(m->grads);
     *m = (struct mlp){0};
 }
 

@@ -28,7 +28,7 @@ struct mlp {
      */
     size_t n_params;
     float *params, *velocity;
-    float *grads; /* one element longer, for the caller */
+    float *grads; /* the caller's memory, before the first mlp_backward() */
 };
 
 /* What a pass over the data adds up. */

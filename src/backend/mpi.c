@@ -79,7 +79,7 @@ static int polls_choose(struct comm *c, const struct world *world, struct error 
 
     if (cores_crowded(c, world->node_rank, &crowded, err) < 0)
         return -1;
-    mpi_comm_set_polls(c, crowded ? 0 : POLLS_UNCROWDED);
+    c->polls = crowded ? 0 : POLLS_UNCROWDED;
     return 0;
 }
 

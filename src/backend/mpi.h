@@ -19,9 +19,6 @@ int backend_mpi_user_comm(const struct backend *b, MPI_Comm *comm, struct error 
 /* A communicator of the library over `handle`, which it takes over and frees (also on
  * failure). Errors of MPI on it are returned, not fatal. mpi_comm.c. */
 struct comm *mpi_comm_create(MPI_Comm handle, struct error *err);
-/* A wait on it, and on its future duplicates, tests `polls` times before it first gives
- * its core away. 0 at first. */
-void mpi_comm_set_polls(struct comm *c, unsigned polls);
 
 /* Fill err from an MPI error code: "what: MPI's own sentence". RAYTRAIN_ECOMM, -1. */
 int mpi_fail(struct error *err, const char *what, int code);

@@ -17,16 +17,25 @@
 
 #include "backend/mpi.h"
 #include "backend/mpi_reduce.h"
+#include "backend/shared_reduce.h"
 #include "util/clock.h"
 
 /* What MPI's int counts can carry at a time. */
 #define CHUNK_BYTES ((size_t)1 << 30)
 
+/* What alloc has given. */
+struct mpi_memory {
+    struct mpi_memory *next;
+    char *data;
+    size_t n_bytes;
+    struct shared_reducer *shared; /* whose data they are; NULL: plain memory */
+};
+
 struct mpi_comm {
     struct comm base;
     MPI_Comm handle;
-    unsigned polls; /* before the first yield of a wait */
     struct mpi_reducer reducer;
+    struct mpi_memory *memory; /* a list */
 };
 
 static struct mpi_comm *mpi_comm_of(struct comm *c)
@@ -109,7 +118,7 @@ static int requests_test(size_t n, MPI_Request *requests, size_t *done,
 static int requests_wait(struct comm *c, size_t n, MPI_Request *requests,
                          const char *what, struct error *err)
 {
-    struct waiting wait = {.polls = mpi_comm_of(c)->polls};
+    struct waiting wait = {.polls = c->polls};
     size_t done = 0;
 
     for (;;) {
@@ -123,25 +132,38 @@ static int requests_wait(struct comm *c, size_t n, MPI_Request *requests,
 
 /* ---- Reductions ----------------------------------------------------------------- */
 
+/* The memory of alloc that all of buf lies in, where ranks share it. */
+static struct shared_reducer *memory_find(const struct mpi_comm *m, const void *buf,
+                                          size_t n_bytes)
+{
+    const char *begin = buf;
+
+    for (const struct mpi_memory *a = m->memory; a; a = a->next)
+        if (begin >= a->data && begin <= a->data + a->n_bytes &&
+            n_bytes <= (size_t)(a->data + a->n_bytes - begin))
+            return a->shared;
+    return NULL;
+}
+
 static int mpi_iallreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
                           enum comm_op op, struct comm_request **req, struct error *err)
 {
-    reduce_function combine = reduce_find(type, op, err);
-    struct mpi_reduction *started;
+    struct mpi_comm *m = mpi_comm_of(c);
+    struct shared_reducer *shared;
+    struct reduction_kind kind;
 
     *req = NULL;
-    if (!combine ||
-        mpi_reduction_start(&mpi_comm_of(c)->reducer, buf, n, comm_type_size(type),
-                            combine, &started, err) < 0)
+    if (reduction_kind_find(type, op, &kind, err) < 0)
         return -1;
-    *req = (struct comm_request *)started;
-    return 0;
+    shared = memory_find(m, buf, n * kind.width);
+    return shared ? shared_reduction_start(shared, buf, n, &kind, req, err)
+                  : mpi_reduction_start(&m->reducer, buf, n, &kind, req, err);
 }
 
 static int mpi_test(struct comm *c, struct comm_request **req, bool *done,
                     struct error *err)
 {
-    int rc = mpi_reduction_advance((struct mpi_reduction *)*req, done, err);
+    int rc = (*req)->advance(*req, done, err);
 
     (void)c;
     if (rc < 0 || *done)
@@ -153,7 +175,7 @@ static int mpi_allreduce(struct comm *c, void *buf, size_t n, enum comm_type typ
                          enum comm_op op, struct error *err)
 {
     struct comm_request *request;
-    struct waiting wait = {.polls = mpi_comm_of(c)->polls};
+    struct waiting wait = {.polls = c->polls};
     bool done;
 
     if (mpi_iallreduce(c, buf, n, type, op, &request, err) < 0)
@@ -397,19 +419,87 @@ static int mpi_barrier(struct comm *c, struct error *err)
     return requests_wait(c, 1, &request, "MPI_Ibarrier", err);
 }
 
-/* ---- Communicators -------------------------------------------------------------- */
+/* ---- Memory --------------------------------------------------------------------- */
 
-void mpi_comm_set_polls(struct comm *c, unsigned polls)
+/* All ranks ask for as much. */
+static int sizes_check(struct comm *c, size_t n_bytes, struct error *err)
 {
-    mpi_comm_of(c)->polls = polls;
+    int64_t most = n_bytes > INT64_MAX ? INT64_MAX : (int64_t)n_bytes, least = most;
+
+    if (c->ops->allreduce(c, &most, 1, COMM_INT64, COMM_MAX, err) < 0 ||
+        c->ops->allreduce(c, &least, 1, COMM_INT64, COMM_MIN, err) < 0)
+        return -1;
+    if (most != least)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "the workers ask for %lld to %lld bytes: all of them must ask "
+                         "for the same",
+                         (long long)least, (long long)most);
+    return 0;
 }
+
+static int plain_alloc(struct mpi_memory *a, struct error *err)
+{
+    size_t rounded = (a->n_bytes + 63) / 64 * 64;
+
+    a->data = rounded < a->n_bytes ? NULL : aligned_alloc(64, rounded ? rounded : 64);
+    if (!a->data)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", a->n_bytes);
+    memset(a->data, 0, a->n_bytes);
+    return 0;
+}
+
+/* Shared where it can be: then it is shared on every rank. */
+static int mpi_alloc(struct comm *c, size_t n_bytes, void **data, struct error *err)
+{
+    struct mpi_comm *m = mpi_comm_of(c);
+    struct mpi_memory *a = calloc(1, sizeof *a);
+    struct error none;
+    int rc = 0;
+
+    *data = NULL;
+    if (!a)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", n_bytes);
+    if (comm_agree(c, rc, err) < 0 || sizes_check(c, n_bytes, err) < 0)
+        goto fail;
+    a->n_bytes = n_bytes;
+    if (c->size > 1 && n_bytes > 0 &&
+        shared_reducer_create(c, n_bytes, &a->shared, &none) == 0)
+        a->data = shared_reducer_data(a->shared);
+    else if (comm_agree(c, plain_alloc(a, err), err) < 0)
+        goto fail;
+    a->next = m->memory;
+    m->memory = a;
+    *data = a->data;
+    return 0;
+fail:
+    if (a)
+        free(a->data);
+    free(a);
+    return -1;
+}
+
+static void memory_free(struct mpi_comm *m)
+{
+    while (m->memory) {
+        struct mpi_memory *a = m->memory;
+
+        m->memory = a->next;
+        if (a->shared)
+            shared_reducer_destroy(a->shared);
+        else
+            free(a->data);
+        free(a);
+    }
+}
+
+/* ---- Communicators -------------------------------------------------------------- */
 
 static struct comm *comm_derive(struct comm *c, MPI_Comm handle, struct error *err)
 {
     struct comm *derived = mpi_comm_create(handle, err);
 
     if (derived)
-        mpi_comm_of(derived)->polls = mpi_comm_of(c)->polls;
+        derived->polls = c->polls;
     return derived;
 }
 
@@ -445,6 +535,7 @@ static void mpi_free(struct comm *c)
 {
     struct mpi_comm *m = mpi_comm_of(c);
 
+    memory_free(m);
     mpi_reducer_clear(&m->reducer);
     MPI_Comm_free(&m->handle);
     free(m);
@@ -455,6 +546,7 @@ static const struct comm_ops mpi_ops = {
     .allreduce = mpi_allreduce,
     .iallreduce = mpi_iallreduce,
     .test = mpi_test,
+    .alloc = mpi_alloc,
     .bcast = mpi_bcast,
     .allgather = mpi_allgather,
     .gatherv = mpi_gatherv,

@@ -38,10 +38,10 @@ struct flight {
 };
 
 struct mpi_reduction {
+    struct comm_request request; /* first */
     struct mpi_reducer *reducer;
     struct mpi_reduction *next; /* while it is idle */
-    reduce_function combine;
-    size_t width;
+    struct reduction_kind kind;
     char *data; /* what no flight has taken yet starts at chunk `chunk` of these */
     size_t n, chunk_n;
     struct flight flights[FLIGHTS];
@@ -144,7 +144,7 @@ static bool step_find(const struct mpi_reduction *m, size_t n, int i, struct ste
 {
     int rank = m->reducer->rank;
     struct place p = place_of(rank, m->reducer->size);
-    bool halve = n * m->width > DOUBLING_BYTES;
+    bool halve = n * m->kind.width > DOUBLING_BYTES;
     int exchanges = halve ? 2 * p.levels : p.levels;
 
     *s = step_none;
@@ -169,12 +169,13 @@ static int step_start(struct mpi_reduction *m, struct flight *f, const struct st
 
     f->receive = f->send = MPI_REQUEST_NULL;
     if (s->from >= 0)
-        rc = MPI_Irecv(s->combine ? f->buffer : f->data + s->in.lo * m->width,
-                       (int)(s->in.n * m->width), MPI_BYTE, s->from, f->tag, comm,
+        rc = MPI_Irecv(s->combine ? f->buffer : f->data + s->in.lo * m->kind.width,
+                       (int)(s->in.n * m->kind.width), MPI_BYTE, s->from, f->tag, comm,
                        &f->receive);
     if (rc == MPI_SUCCESS && s->to >= 0)
-        rc = MPI_Isend(f->data + s->out.lo * m->width, (int)(s->out.n * m->width),
-                       MPI_BYTE, s->to, f->tag, comm, &f->send);
+        rc = MPI_Isend(f->data + s->out.lo * m->kind.width,
+                       (int)(s->out.n * m->kind.width), MPI_BYTE, s->to, f->tag, comm,
+                       &f->send);
     return rc == MPI_SUCCESS ? 0 : mpi_fail(err, "allreduce", rc);
 }
 
@@ -195,14 +196,14 @@ static void flight_next(struct mpi_reduction *m, struct flight *f)
 {
     size_t skip =
         f->data ? FLIGHTS * m->chunk_n : (size_t)(f - m->flights) * m->chunk_n;
-    size_t at = skip + (f->data ? (size_t)(f->data - m->data) / m->width : 0);
+    size_t at = skip + (f->data ? (size_t)(f->data - m->data) / m->kind.width : 0);
 
     f->step = 0;
     if (at >= m->n) {
         f->data = NULL;
         return;
     }
-    f->data = m->data + at * m->width;
+    f->data = m->data + at * m->kind.width;
     f->n = m->n - at < m->chunk_n ? m->n - at : m->chunk_n;
 }
 
@@ -217,6 +218,8 @@ static int flight_start(struct mpi_reduction *m, struct flight *f, struct error 
                 return step_start(m, f, &s, err);
             f->step++;
         }
+        if (m->kind.finish)
+            m->kind.finish(f->data, f->n, m->reducer->size);
         flight_next(m, f);
     }
     return 0;
@@ -234,7 +237,7 @@ static int flight_advance(struct mpi_reduction *m, struct flight *f, struct erro
             return 0;
         step_find(m, f->n, f->step, &s);
         if (s.combine && s.from >= 0)
-            m->combine(f->data + s.in.lo * m->width, f->buffer, s.in.n);
+            m->kind.combine(f->data + s.in.lo * m->kind.width, f->buffer, s.in.n);
         f->step++;
         if (flight_start(m, f, err) < 0)
             return -1;
@@ -283,7 +286,7 @@ static void reduction_put_back(struct mpi_reduction *m)
 /* Room for the whole of the flight's largest chunk. */
 static int flight_room(struct mpi_reduction *m, struct flight *f, struct error *err)
 {
-    size_t need = f->data ? f->n * m->width : 0;
+    size_t need = f->data ? f->n * m->kind.width : 0;
 
     if (need <= f->room)
         return 0;
@@ -292,11 +295,28 @@ static int flight_room(struct mpi_reduction *m, struct flight *f, struct error *
     f->room = f->buffer ? need : 0;
     return f->buffer ? 0
                      : error_set(err, RAYTRAIN_ENOMEM, "no memory to combine %zu bytes",
-                                 m->n * m->width);
+                                 m->n * m->kind.width);
 }
 
-int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n, size_t width,
-                        reduce_function combine, struct mpi_reduction **out,
+static int reduction_advance(struct comm_request *request, bool *done,
+                             struct error *err)
+{
+    struct mpi_reduction *m = (struct mpi_reduction *)(void *)request;
+
+    *done = true;
+    for (int i = 0; i < FLIGHTS; i++) {
+        if (flight_advance(m, &m->flights[i], err) < 0)
+            return -1; /* messages may be under way: their memory must stay */
+        if (m->flights[i].data)
+            *done = false;
+    }
+    if (*done)
+        reduction_put_back(m);
+    return 0;
+}
+
+int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n,
+                        const struct reduction_kind *kind, struct comm_request **out,
                         struct error *err)
 {
     struct mpi_reduction *m = reduction_take(r);
@@ -305,11 +325,11 @@ int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n, size_t width
     *out = NULL;
     if (!m)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
-    m->combine = combine;
-    m->width = width;
+    m->request.advance = reduction_advance;
+    m->kind = *kind;
     m->data = buf;
     m->n = n;
-    m->chunk_n = CHUNK_BYTES / width;
+    m->chunk_n = CHUNK_BYTES / kind->width;
     for (int i = 0; i < FLIGHTS; i++) {
         struct flight *f = &m->flights[i];
 
@@ -324,21 +344,7 @@ int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n, size_t width
     }
     for (int i = 0; i < FLIGHTS; i++)
         if (flight_start(m, &m->flights[i], err) < 0)
-            return -1; /* messages may be under way: their memory must stay */
-    *out = m;
-    return 0;
-}
-
-int mpi_reduction_advance(struct mpi_reduction *m, bool *done, struct error *err)
-{
-    *done = true;
-    for (int i = 0; i < FLIGHTS; i++) {
-        if (flight_advance(m, &m->flights[i], err) < 0)
             return -1; /* as above */
-        if (m->flights[i].data)
-            *done = false;
-    }
-    if (*done)
-        reduction_put_back(m);
+    *out = &m->request;
     return 0;
 }

@@ -33,12 +33,9 @@ void mpi_reducer_init(struct mpi_reducer *r, MPI_Comm handle, int rank, int size
 /* No reduction may be under way. */
 void mpi_reducer_clear(struct mpi_reducer *r);
 
-/* Start to combine buf[0..n), elements of `width` bytes, in place. The same order on
- * all ranks. */
-int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n, size_t width,
-                        reduce_function combine, struct mpi_reduction **out,
+/* Start to combine buf[0..n) in place. The same order on all ranks. */
+int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n,
+                        const struct reduction_kind *kind, struct comm_request **out,
                         struct error *err);
-/* Do what can be done now. Once *done, or on failure, the reduction is freed. */
-int mpi_reduction_advance(struct mpi_reduction *m, bool *done, struct error *err);
 
 #endif

@@ -110,24 +110,57 @@ static void stat_merge(void *restrict into, const void *restrict from, size_t n)
     }
 }
 
+#define DEFINE_MEAN(name, ctype)                                                       \
+    static void name(void *data, size_t n, int ranks)                                  \
+    {                                                                                  \
+        typedef ctype vector __attribute__((vector_size(VECTOR_BYTES)));               \
+        enum { WIDTH = VECTOR_BYTES / sizeof(ctype) };                                 \
+        ctype *x = data, by = 1 / (ctype)ranks;                                        \
+        size_t i = 0;                                                                  \
+                                                                                       \
+        for (; i + WIDTH <= n; i += WIDTH) {                                           \
+            vector v;                                                                  \
+                                                                                       \
+            memcpy(&v, x + i, sizeof v);                                               \
+            v *= by;                                                                   \
+            memcpy(x + i, &v, sizeof v);                                               \
+        }                                                                              \
+        for (; i < n; i++)                                                             \
+            x[i] *= by;                                                                \
+    }
+
+DEFINE_MEAN(float_mean, float)
+DEFINE_MEAN(double_mean, double)
+
 static const struct {
     enum comm_type type;
     enum comm_op op;
-    reduce_function function;
+    reduce_function combine;
+    finish_function finish;
 } reductions[] = {
-    {COMM_FLOAT32, COMM_SUM, float_sum},  {COMM_FLOAT32, COMM_MIN, float_min},
-    {COMM_FLOAT32, COMM_MAX, float_max},  {COMM_FLOAT64, COMM_SUM, double_sum},
-    {COMM_FLOAT64, COMM_MIN, double_min}, {COMM_FLOAT64, COMM_MAX, double_max},
-    {COMM_INT64, COMM_SUM, int64_sum},    {COMM_INT64, COMM_MIN, int64_min},
-    {COMM_INT64, COMM_MAX, int64_max},    {COMM_STAT, COMM_SUM, stat_merge},
+    {COMM_FLOAT32, COMM_SUM, float_sum, NULL},
+    {COMM_FLOAT32, COMM_MIN, float_min, NULL},
+    {COMM_FLOAT32, COMM_MAX, float_max, NULL},
+    {COMM_FLOAT32, COMM_MEAN, float_sum, float_mean},
+    {COMM_FLOAT64, COMM_SUM, double_sum, NULL},
+    {COMM_FLOAT64, COMM_MIN, double_min, NULL},
+    {COMM_FLOAT64, COMM_MAX, double_max, NULL},
+    {COMM_FLOAT64, COMM_MEAN, double_sum, double_mean},
+    {COMM_INT64, COMM_SUM, int64_sum, NULL},
+    {COMM_INT64, COMM_MIN, int64_min, NULL},
+    {COMM_INT64, COMM_MAX, int64_max, NULL},
+    {COMM_STAT, COMM_SUM, stat_merge, NULL},
 };
 
-reduce_function reduce_find(enum comm_type type, enum comm_op op, struct error *err)
+int reduction_kind_find(enum comm_type type, enum comm_op op,
+                        struct reduction_kind *kind, struct error *err)
 {
     for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++)
-        if (reductions[i].type == type && reductions[i].op == op)
-            return reductions[i].function;
-    error_set(err, RAYTRAIN_EINVAL, "operation %d is not available for type %d", op,
-              type);
-    return NULL;
+        if (reductions[i].type == type && reductions[i].op == op) {
+            *kind = (struct reduction_kind){comm_type_size(type), reductions[i].combine,
+                                            reductions[i].finish};
+            return 0;
+        }
+    return error_set(err, RAYTRAIN_EINVAL, "operation %d is not available for type %d",
+                     op, type);
 }

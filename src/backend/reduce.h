@@ -13,7 +13,23 @@
 typedef void (*reduce_function)(void *restrict into, const void *restrict from,
                                 size_t n);
 
-/* NULL, and RAYTRAIN_EINVAL, where the pair does not exist. */
-reduce_function reduce_find(enum comm_type type, enum comm_op op, struct error *err);
+/* What is done to a combination of all ranks' elements at last: a mean's share. */
+typedef void (*finish_function)(void *data, size_t n, int ranks);
+
+struct reduction_kind {
+    size_t width; /* bytes of an element */
+    reduce_function combine;
+    finish_function finish; /* NULL: nothing is left to be done */
+};
+
+/* RAYTRAIN_EINVAL where the pair does not exist. */
+int reduction_kind_find(enum comm_type type, enum comm_op op,
+                        struct reduction_kind *kind, struct error *err);
+
+/* A reduction under way, whoever does it: do what can be done now. Once *done, or on
+ * failure, it is freed. */
+struct comm_request {
+    int (*advance)(struct comm_request *request, bool *done, struct error *err);
+};
 
 #endif

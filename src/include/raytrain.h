@@ -185,6 +185,12 @@ RAYTRAIN_API int raytrain_barrier(raytrain_context *ctx);
  * ready. Tensors that are adjacent in memory are reduced in place, others are copied
  * to the bucket and back. The gradient memory must stay where it is until destroy.
  *
+ * Fastest is memory of the reducer's own: a tensor whose data is NULL gets it, zeros at
+ * first, end to end with the others in index order; raytrain_reducer_data() says where
+ * tensor i lies (NULL for a bad argument). It is the reducer's, until destroy. Workers
+ * that share a node average such gradients where they lie, without any message. data is
+ * NULL for the same tensors on every rank.
+ *
  *     raytrain_reducer_create(ctx, grads, n, 0, &reducer);
  *     every step:  ... raytrain_reducer_ready(reducer, i) as each gradient is complete;
  *                  raytrain_reducer_wait(reducer);      all gradients are means now
@@ -195,6 +201,7 @@ RAYTRAIN_API int raytrain_barrier(raytrain_context *ctx);
 RAYTRAIN_API int raytrain_reducer_create(raytrain_context *ctx,
                                          const raytrain_tensor grads[], size_t n,
                                          size_t bucket_bytes, raytrain_reducer **reducer);
+RAYTRAIN_API void *raytrain_reducer_data(raytrain_reducer *reducer, size_t i);
 RAYTRAIN_API int raytrain_reducer_ready(raytrain_reducer *reducer, size_t i);
 RAYTRAIN_API int raytrain_reducer_wait(raytrain_reducer *reducer);
 RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);

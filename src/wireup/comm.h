@@ -25,7 +25,8 @@ enum comm_type {
     COMM_STAT /* struct comm_stat, with COMM_SUM only: sum, min, max at once */
 };
 
-enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX };
+/* The mean is of FLOAT32 and FLOAT64 only. */
+enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX, COMM_MEAN };
 
 /* NaN: sum becomes NaN; min and max ignore it unless all are NaN. */
 struct comm_stat {
@@ -46,6 +47,13 @@ struct comm_ops {
                       enum comm_op op, struct comm_request **req, struct error *err);
     int (*test)(struct comm *c, struct comm_request **req, bool *done,
                 struct error *err);
+    /*
+     * Memory for n_bytes on each rank (the same number; RAYTRAIN_EINVAL where it is
+     * not): zeros, aligned to 64 bytes, owned by the communicator until free. What lies
+     * in it, at the same place on every rank, is reduced in place and without messages
+     * where the ranks share a node.
+     */
+    int (*alloc)(struct comm *c, size_t n_bytes, void **data, struct error *err);
     int (*bcast)(struct comm *c, void *buf, size_t n_bytes, int root,
                  struct error *err);
     /* recv holds size x n_bytes. */
@@ -77,6 +85,10 @@ struct comm {
      * (NULL: not called). It must not communicate on c. Inherited by no duplicate. */
     void (*waiting)(void *arg, double waited_s);
     void *waiting_arg;
+    /* A wait looks this often before it first gives its core away; for its duplicates
+     * too. 0 where ranks outnumber cores: the one that is waited for may be waiting for
+     * this core. */
+    unsigned polls;
     /* A wait sleeps between looks, from 50 microseconds up to a millisecond: for a
      * thread that is in no hurry, beside one that wants the core. */
     bool naps;

@@ -13,12 +13,25 @@ struct comm_request {
 };
 static struct comm_request request_complete;
 
+/* At the head of what alloc has given, a line before the data. */
+#define LINE 64
+struct memory {
+    struct memory *next;
+};
+
+struct self_comm {
+    struct comm base; /* first */
+    struct memory *memory;
+};
+
 static int self_check(enum comm_type type, enum comm_op op, struct error *err)
 {
     if (comm_type_size(type) == 0)
         return error_set(err, RAYTRAIN_EINVAL, "reduction of an unknown type (%d)",
                          type);
-    if (op != COMM_SUM && (type == COMM_STAT || (op != COMM_MIN && op != COMM_MAX)))
+    if ((type == COMM_STAT && op != COMM_SUM) ||
+        (type == COMM_INT64 && op == COMM_MEAN) ||
+        (op != COMM_SUM && op != COMM_MIN && op != COMM_MAX && op != COMM_MEAN))
         return error_set(err, RAYTRAIN_EINVAL,
                          "operation %d is not available for type %d", op, type);
     return 0;
@@ -55,6 +68,22 @@ static int self_test(struct comm *c, struct comm_request **req, bool *done,
     (void)c, (void)err;
     *req = NULL;
     *done = true;
+    return 0;
+}
+
+static int self_alloc(struct comm *c, size_t n_bytes, void **data, struct error *err)
+{
+    struct self_comm *self = (struct self_comm *)c;
+    size_t room = LINE + (n_bytes + LINE - 1) / LINE * LINE;
+    struct memory *m = room < n_bytes ? NULL : aligned_alloc(LINE, room);
+
+    *data = NULL;
+    if (!m)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", n_bytes);
+    memset(m, 0, room);
+    m->next = self->memory;
+    self->memory = m;
+    *data = (char *)m + LINE;
     return 0;
 }
 
@@ -120,7 +149,15 @@ static int self_dup(struct comm *c, struct comm **out, struct error *err)
 
 static void self_free(struct comm *c)
 {
-    free(c);
+    struct self_comm *self = (struct self_comm *)c;
+
+    while (self->memory) {
+        struct memory *m = self->memory;
+
+        self->memory = m->next;
+        free(m);
+    }
+    free(self);
 }
 
 static const struct comm_ops self_ops = {
@@ -128,6 +165,7 @@ static const struct comm_ops self_ops = {
     .allreduce = self_allreduce,
     .iallreduce = self_iallreduce,
     .test = self_test,
+    .alloc = self_alloc,
     .bcast = self_bcast,
     .allgather = self_allgather,
     .gatherv = self_gatherv,
@@ -140,13 +178,13 @@ static const struct comm_ops self_ops = {
 
 struct comm *comm_self_create(struct error *err)
 {
-    struct comm *c = calloc(1, sizeof *c);
+    struct self_comm *self = calloc(1, sizeof *self);
 
-    if (!c) {
+    if (!self) {
         error_set(err, RAYTRAIN_ENOMEM, "no memory for a communicator");
         return NULL;
     }
-    c->ops = &self_ops;
-    c->size = 1;
-    return c;
+    self->base.ops = &self_ops;
+    self->base.size = 1;
+    return &self->base;
 }

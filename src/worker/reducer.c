@@ -3,6 +3,8 @@
  *
  * Tensors are grouped, in index order, into buckets. A bucket whose tensors lie end to
  * end in memory is reduced where it is; any other is copied to a buffer and back.
+ * Tensors without memory of their own lie end to end in the communicator's, which is
+ * reduced without messages where the ranks share a node.
  *
  * Invariants: buckets start in index order and on every rank alike; started <=
  * n_buckets; all buckets below `done` are finished and hold means. A bucket starts once
@@ -79,10 +81,6 @@ static int tensors_check(const raytrain_tensor *t, size_t n, struct error *err)
                                  "any memory",
                                  i);
         }
-        if (!t[i].data && bytes > 0)
-            return error_set(
-                err, RAYTRAIN_EINVAL,
-                "raytrain_reducer_create: the data of gradient %zu is NULL", i);
     }
     return 0;
 }
@@ -175,7 +173,33 @@ static int reducer_plan(raytrain_reducer *r, const raytrain_tensor grads[], size
     if (buckets_plan(r, bucket_bytes > 0 ? bucket_bytes : BUCKET_BYTES_DEFAULT, err) <
         0)
         return -1;
-    for (size_t i = 0; r->ctx->comm->size > 1 && i < r->n_buckets; i++) {
+    return 0;
+}
+
+/* COLLECTIVE. What has no memory gets it: end to end, in index order. */
+static int tensors_place(raytrain_reducer *r, struct error *err)
+{
+    size_t n = 0;
+    void *memory;
+    float *at;
+
+    for (size_t i = 0; i < r->n; i++)
+        n += r->tensors[i].data ? 0 : tensor_elements(&r->tensors[i]);
+    if (r->comm->ops->alloc(r->comm, n * sizeof(float), &memory, err) < 0)
+        return -1;
+    at = memory;
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->tensors[i].data)
+            continue;
+        r->tensors[i].data = at;
+        at += tensor_elements(&r->tensors[i]);
+    }
+    return 0;
+}
+
+static int buckets_place(raytrain_reducer *r, struct error *err)
+{
+    for (size_t i = 0; r->comm->size > 1 && i < r->n_buckets; i++) {
         if (bucket_place(r, &r->buckets[i], err) < 0)
             return -1;
     }
@@ -199,40 +223,16 @@ static void bucket_gather(const raytrain_reducer *r, const struct bucket *b)
     }
 }
 
-typedef float float_vector __attribute__((vector_size(32)));
-
-/* to[i] = from[i] * by, over vectors as far as they reach; from may be to. */
-static void scale(float *to, const float *from, size_t n, float by)
-{
-    const size_t width = sizeof(float_vector) / sizeof(float);
-    size_t i = 0;
-
-    for (; i + width <= n; i += width) {
-        float_vector v;
-
-        memcpy(&v, from + i, sizeof v);
-        v *= by;
-        memcpy(to + i, &v, sizeof v);
-    }
-    for (; i < n; i++)
-        to[i] = from[i] * by;
-}
-
-/* The sum becomes the mean on its way back. */
 static void bucket_scatter(const raytrain_reducer *r, const struct bucket *b)
 {
-    const float *from = b->data;
-    float by = 1 / (float)r->comm->size;
+    const float *from = b->copy;
 
-    if (!b->copy) {
-        scale(b->data, b->data, b->elements, by);
-        return;
-    }
-    for (size_t i = 0; i < b->n; i++) {
+    for (size_t i = 0; b->copy && i < b->n; i++) {
         const raytrain_tensor *t = &r->tensors[b->first + i];
         size_t n = tensor_elements(t);
 
-        scale(t->data, from, n, by);
+        if (n > 0)
+            memcpy(t->data, from, n * sizeof(float));
         from += n;
     }
 }
@@ -253,7 +253,7 @@ static int buckets_start(raytrain_reducer *r, struct error *err)
         if (b->elements == 0)
             b->finished = true;
         else if (r->comm->ops->iallreduce(r->comm, b->data, b->elements, COMM_FLOAT32,
-                                          COMM_SUM, &b->request, err) < 0)
+                                          COMM_MEAN, &b->request, err) < 0)
             return reducer_broken(r);
         r->started++;
     }
@@ -278,7 +278,7 @@ static int buckets_poll(raytrain_reducer *r, struct error *err)
     return 0;
 }
 
-/* Until everything that was started has finished. A rank that waits gives its core
+/* Until everything that was started has finished. A rank that waits soon gives its core
  * away; once a second it looks whether it has waited for too long. */
 static int buckets_drain(raytrain_reducer *r, double at_most_s, struct error *err)
 {
@@ -291,6 +291,8 @@ static int buckets_drain(raytrain_reducer *r, double at_most_s, struct error *er
             return -1;
         if (r->done == r->started)
             return 0;
+        if (spins < r->comm->polls)
+            continue;
         sched_yield();
         if (spins % 64 != 63)
             continue;
@@ -332,13 +334,18 @@ static int reducer_make(raytrain_context *ctx, const raytrain_tensor grads[], si
         rc = reducer_plan(r, grads, n, bucket_bytes, err);
     waiting_begin(&ctx->waiting, "reducer create");
     if (comm_agree(ctx->comm, rc, err) < 0 ||
-        (ctx->comm->size > 1 && ctx->comm->ops->dup(ctx->comm, &r->comm, err) < 0)) {
+        ctx->comm->ops->dup(ctx->comm, &r->comm, err) < 0) {
         r->comm = NULL;
-        raytrain_reducer_destroy(r);
-        return -1;
+        goto fail;
     }
+    if (tensors_place(r, err) < 0 ||
+        comm_agree(r->comm, buckets_place(r, err), err) < 0)
+        goto fail;
     *out = r;
     return 0;
+fail:
+    raytrain_reducer_destroy(r);
+    return -1;
 }
 
 int raytrain_reducer_create(raytrain_context *ctx, const raytrain_tensor grads[],
@@ -365,6 +372,19 @@ static int usage_error(raytrain_reducer *r, const char *call, size_t i,
     return RAYTRAIN_EINVAL;
 }
 
+void *raytrain_reducer_data(raytrain_reducer *r, size_t i)
+{
+    if (!r) {
+        session_null(NULL, "raytrain_reducer_data", "reducer");
+        return NULL;
+    }
+    if (i >= r->n) {
+        usage_error(r, "raytrain_reducer_data", i, "is not one of this reducer");
+        return NULL;
+    }
+    return r->tensors[i].data;
+}
+
 static int broken_error(raytrain_reducer *r)
 {
     error_set(&r->ctx->error, RAYTRAIN_ECOMM,
@@ -385,7 +405,7 @@ int raytrain_reducer_ready(raytrain_reducer *r, size_t i)
         return usage_error(r, "raytrain_reducer_ready", i, "is ready already");
     r->is_ready[i] = true;
     r->buckets[r->bucket_of[i]].ready++;
-    if (!r->comm)
+    if (r->comm->size == 1)
         return RAYTRAIN_OK;
     if (buckets_start(r, &r->ctx->error) < 0)
         return session_status(r->ctx, -1);
@@ -402,7 +422,7 @@ int raytrain_reducer_wait(raytrain_reducer *r)
         if (!r->is_ready[i])
             return usage_error(r, "raytrain_reducer_wait", i, "is not ready yet");
     }
-    if (r->comm) {
+    if (r->comm->size > 1) {
         waiting_begin(&r->ctx->waiting, "reducer wait");
         if (buckets_drain(r, 0, &r->ctx->error) < 0)
             return session_status(r->ctx, -1);

@@ -20,7 +20,7 @@ static const struct {
     enum comm_op combine;
 } ops[] = {
     {RAYTRAIN_SUM, COMM_SUM},
-    {RAYTRAIN_MEAN, COMM_SUM},
+    {RAYTRAIN_MEAN, COMM_MEAN},
     {RAYTRAIN_MAX, COMM_MAX},
 };
 
@@ -53,26 +53,6 @@ static int reduction_find(raytrain_dtype dtype, raytrain_op op, enum comm_type *
     return 0;
 }
 
-static void scale_float32(float *data, size_t n, float by)
-{
-    for (size_t i = 0; i < n; i++)
-        data[i] *= by;
-}
-
-static void scale_float64(double *data, size_t n, double by)
-{
-    for (size_t i = 0; i < n; i++)
-        data[i] *= by;
-}
-
-static void scale(void *data, size_t n, enum comm_type type, int size)
-{
-    if (type == COMM_FLOAT32)
-        scale_float32(data, n, 1 / (float)size);
-    else
-        scale_float64(data, n, 1 / (double)size);
-}
-
 static int allreduce(raytrain_context *ctx, void *data, size_t n, raytrain_dtype dtype,
                      raytrain_op op)
 {
@@ -89,11 +69,7 @@ static int allreduce(raytrain_context *ctx, void *data, size_t n, raytrain_dtype
     if (!comm)
         return -1;
     waiting_begin(&ctx->waiting, "allreduce");
-    if (comm->ops->allreduce(comm, data, n, type, combine, err) < 0)
-        return -1;
-    if (op == RAYTRAIN_MEAN)
-        scale(data, n, type, ctx->comm->size);
-    return 0;
+    return comm->ops->allreduce(comm, data, n, type, combine, err);
 }
 
 int raytrain_allreduce(raytrain_context *ctx, void *data, size_t n,

@@ -52,20 +52,22 @@ static int check_broadcast(raytrain_context *ctx)
     return 0;
 }
 
-/* Sizes that do and do not fill a bucket; lying end to end, and not. */
-static int check_reducer(raytrain_context *ctx, size_t gap, size_t bucket_bytes)
+/* Sizes that do and do not fill a bucket; lying end to end, and not, and in the
+ * reducer's own memory. */
+enum lie { END_TO_END = 0, APART = 5, REDUCERS_OWN = -1 };
+static int check_reducer(raytrain_context *ctx, enum lie lie, size_t bucket_bytes)
 {
     static const size_t sizes[] = {1000, 3, 70000, 512, 300000, 1};
     enum { N = sizeof sizes / sizeof sizes[0] };
     int rank = raytrain_rank(ctx), size = raytrain_world_size(ctx);
     raytrain_tensor g[N];
     raytrain_reducer *reducer;
+    size_t gap = lie == APART ? APART : 0, at = 0;
     float *memory = calloc(400000 + N * gap, sizeof *memory);
-    size_t at = 0;
 
     CHECK(memory);
     for (int i = N - 1; i >= 0; i--, at += gap) {
-        g[i] = (raytrain_tensor){.data = memory + at,
+        g[i] = (raytrain_tensor){.data = lie == REDUCERS_OWN ? NULL : memory + at,
                                  .dtype = RAYTRAIN_FLOAT32,
                                  .ndim = 1,
                                  .shape = {sizes[i]}};
@@ -74,7 +76,7 @@ static int check_reducer(raytrain_context *ctx, size_t gap, size_t bucket_bytes)
     CHECK(raytrain_reducer_create(ctx, g, N, bucket_bytes, &reducer) == 0);
     for (int step = 0; step < 3; step++) {
         for (size_t i = 0; i < N; i++) {
-            float *data = g[i].data;
+            float *data = raytrain_reducer_data(reducer, i);
 
             for (size_t j = 0; j < sizes[i]; j++)
                 data[j] = (float)(rank + step) + (float)i;
@@ -82,7 +84,7 @@ static int check_reducer(raytrain_context *ctx, size_t gap, size_t bucket_bytes)
         }
         CHECK(raytrain_reducer_wait(reducer) == 0);
         for (size_t i = 0; i < N; i++) {
-            const float *data = g[i].data;
+            const float *data = raytrain_reducer_data(reducer, i);
             float mean = (float)(size - 1) / 2 + (float)step + (float)i;
 
             for (size_t j = 0; j < sizes[i]; j++)
@@ -127,9 +129,11 @@ int train_func(raytrain_context *ctx)
 {
     raytrain_metric metric = {"rank", raytrain_rank(ctx)};
 
-    if (check_allreduce(ctx) || check_broadcast(ctx) || check_reducer(ctx, 0, 0) ||
-        check_reducer(ctx, 0, 4096) || check_reducer(ctx, 5, 0) ||
-        check_reducer(ctx, 5, 4096) || check_random(ctx) || check_mpi(ctx))
+    if (check_allreduce(ctx) || check_broadcast(ctx) ||
+        check_reducer(ctx, END_TO_END, 0) || check_reducer(ctx, END_TO_END, 4096) ||
+        check_reducer(ctx, APART, 0) || check_reducer(ctx, APART, 4096) ||
+        check_reducer(ctx, REDUCERS_OWN, 0) || check_reducer(ctx, REDUCERS_OWN, 4096) ||
+        check_random(ctx) || check_mpi(ctx))
         return 1;
     return raytrain_report(ctx, &metric, 1, NULL);
 }

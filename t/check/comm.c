@@ -3,6 +3,8 @@
  * the PMI bridge, MPI. Started by a launcher as N ranks; prints one line a rank, and
  * exits with 0 where all answers were right.
  */
+#include <dirent.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -79,11 +81,12 @@ static void check_bits(struct comm *c)
     float *x = malloc(N * sizeof *x);
     struct error err;
 
-    for (int op = COMM_SUM; op <= COMM_MAX; op++) {
+    for (int op = COMM_SUM; op <= COMM_MEAN; op++) {
         srand((unsigned)(c->rank * 7919 + op));
         for (int i = 0; i < N; i++)
-            x[i] = op == COMM_SUM ? (float)rand() / 1e3F * (rand() % 2 ? 1 : -1)
-                                  : special[rand() % 7];
+            x[i] = op == COMM_SUM || op == COMM_MEAN
+                       ? (float)rand() / 1e3F * (rand() % 2 ? 1 : -1)
+                       : special[rand() % 7];
         CHECK(c->ops->allreduce(c, x, N, COMM_FLOAT32, (enum comm_op)op, &err) == 0);
         check_same_bits(c, x, N * sizeof *x);
     }
@@ -137,6 +140,131 @@ static void check_pending(struct comm *c)
         for (int i = 0; i < 1000; i++)
             CHECK(x[k][i] == (int64_t)c->size * k * i + c->size * (c->size - 1) / 2);
     }
+}
+
+/* What check_alloc() reduces: many places of one block, all pending at a time, beside
+ * one that goes by messages. */
+struct place {
+    size_t at, n; /* of floats */
+};
+
+static void place_fill(const struct comm *c, float *x, const struct place *p)
+{
+    for (size_t i = p->at; i < p->at + p->n; i++)
+        x[i] = (float)(i % 1000) * 0.37F + (float)(c->rank * c->rank) / 3;
+}
+
+/* The mean as one rank alone would have it, but for rounding. */
+static void place_check(const struct comm *c, const float *x, const struct place *p)
+{
+    double more = 0;
+    size_t wrong = 0;
+
+    for (int r = 0; r < c->size; r++)
+        more += r * r / 3.0 / c->size;
+    for (size_t i = p->at; i < p->at + p->n; i++)
+        wrong += !(fabs(x[i] - ((double)(i % 1000) * 0.37 + more)) < 1e-3);
+    CHECK(wrong == 0);
+}
+
+static void reduce_in_place(struct comm *c, float *x)
+{
+    static const struct place places[] = {{0, 1},        {1, 0},       {1, 3},
+                                          {5, 16},       {21, 31},     {60, 40000},
+                                          {50001, 7001}, {60000, 100}, {99999, 1}};
+    enum { N = sizeof places / sizeof places[0] };
+    struct comm_request *req[N + 1];
+    int64_t apart[5000];
+    struct error err;
+
+    for (int k = 0; k < 5000; k++)
+        apart[k] = k + c->rank;
+    for (int k = 0; k < N; k++) {
+        place_fill(c, x, &places[k]);
+        CHECK(c->ops->iallreduce(c, x + places[k].at, places[k].n, COMM_FLOAT32,
+                                 COMM_MEAN, &req[k], &err) == 0);
+        if (k == 2)
+            CHECK(c->ops->iallreduce(c, apart, 5000, COMM_INT64, COMM_SUM, &req[N],
+                                     &err) == 0);
+    }
+    for (int k = N; k >= 0; k--) {
+        bool done = false;
+
+        while (!done && c->ops->test(c, &req[k], &done, &err) == 0)
+            usleep(10);
+        CHECK(done && req[k] == NULL);
+    }
+    for (int k = 0; k < N; k++)
+        place_check(c, x, &places[k]);
+    for (int k = 0; k < 5000; k++)
+        CHECK(apart[k] == (int64_t)c->size * k + c->size * (c->size - 1) / 2);
+    CHECK(x[4] == 0 && x[52] == 0 && x[50000] == 0); /* between the places */
+}
+
+static int open_files(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int n = 0;
+
+    CHECK(dir != NULL);
+    while (dir && readdir(dir))
+        n++;
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+/* Is it memory that the ranks share? */
+static bool is_shared(const void *data)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    uintptr_t begin, end;
+    char line[512];
+    bool found = false;
+
+    CHECK(maps != NULL);
+    while (maps && !found && fgets(line, sizeof line, maps))
+        found = sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2 &&
+                begin <= (uintptr_t)data && (uintptr_t)data < end &&
+                strstr(line, "memfd:raytrain");
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+/* Of two blocks, so that they are told apart; and not of a third, which is not to be
+ * had: the ranks ask for different sizes. */
+static void check_alloc(struct comm *all, bool one_node)
+{
+    int files = open_files();
+    struct comm *c = NULL;
+    void *x, *y, *z;
+    double *d;
+    struct error err;
+
+    CHECK(all->ops->dup(all, &c, &err) == 0);
+    CHECK(c->ops->alloc(c, 100000 * sizeof(float), &x, &err) == 0);
+    CHECK(c->ops->alloc(c, 4099 * sizeof(double), &y, &err) == 0);
+    CHECK(c->ops->alloc(c, 0, &z, &err) == 0);
+    CHECK((uintptr_t)x % 64 == 0 && (uintptr_t)y % 64 == 0);
+    CHECK(!one_node || c->size == 1 || (is_shared(x) && is_shared(y)));
+    for (int step = 0; step < 20; step++)
+        reduce_in_place(c, x);
+    d = y;
+    for (int i = 0; i < 4099; i++) {
+        CHECK(d[i] == 0);
+        d[i] = i % 2 ? i + c->rank : -i;
+    }
+    CHECK(c->ops->allreduce(c, d, 4099, COMM_FLOAT64, COMM_MAX, &err) == 0);
+    for (int i = 0; i < 4099; i++)
+        CHECK(d[i] == (i % 2 ? i + c->size - 1 : -i));
+    check_same_bits(c, x, 100000 * sizeof(float));
+    if (c->size > 1) {
+        CHECK(c->ops->alloc(c, 1000 + (size_t)c->rank, &z, &err) == -1);
+        CHECK(err.code == RAYTRAIN_EINVAL);
+    }
+    comm_free(c);
+    CHECK(open_files() == files);
 }
 
 /* In a ring, then back; the ends alone; nobody. */
@@ -295,6 +423,7 @@ int main(int argc, char *argv[])
     check_bits(b.comm);
     check_nan(b.comm);
     check_pending(b.comm);
+    check_alloc(b.comm, world->n_nodes == 1);
     check_sendrecv(b.comm);
     check_moves(b.comm);
     check_agree(b.comm);

@@ -87,6 +87,11 @@ static void self_copies(void **state)
     assert_int_equal(c->ops->sendrecv(c, "abc", 4, 1, out, 4, 0, &err), -1);
     assert_int_equal(c->ops->sendrecv(c, "abc", 4, 0, out, 4, -1, &err), -1);
     assert_int_equal(c->ops->bcast(c, out, 4, -1, &err), -1);
+    assert_int_equal(c->ops->alloc(c, 100, &all, &err), 0);
+    assert_int_equal((uintptr_t)all % 64, 0);
+    assert_true(((char *)all)[0] == 0 && ((char *)all)[99] == 0);
+    assert_int_equal(c->ops->alloc(c, SIZE_MAX - 10, &all, &err), -1);
+    assert_int_equal(c->ops->alloc(c, 0, &all, &err), 0);
     assert_int_equal(c->ops->barrier(c, &err), 0);
     assert_int_equal(c->ops->dup(c, &d, &err), 0);
     assert_int_equal(c->ops->split_node(c, &node, &err), 0);

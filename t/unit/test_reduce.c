@@ -16,6 +16,15 @@ static const double special[] = {0.0, -0.0, NAN,   -NAN,  INFINITY, -INFINITY,
                                  1.0, -1.0, 1e-40, 3e38,  -3e38,    0.1,
                                  7.0, 1e30, -1e30, 1e-300};
 
+static reduce_function combine_of(enum comm_type type, enum comm_op op)
+{
+    struct reduction_kind kind;
+
+    assert_int_equal(reduction_kind_find(type, op, &kind, NULL), 0);
+    assert_int_equal(kind.width, comm_type_size(type));
+    return kind.combine;
+}
+
 static void fill(void *data, enum comm_type type, unsigned seed)
 {
     srand(seed);
@@ -38,8 +47,7 @@ static void order_does_not_matter_to_a_bit(void **state)
     (void)state;
     for (int type = COMM_FLOAT32; type <= COMM_STAT; type++) {
         for (int op = COMM_SUM; op <= (type == COMM_STAT ? COMM_SUM : COMM_MAX); op++) {
-            reduce_function f =
-                reduce_find((enum comm_type)type, (enum comm_op)op, NULL);
+            reduce_function f = combine_of((enum comm_type)type, (enum comm_op)op);
             size_t n = N * comm_type_size((enum comm_type)type);
 
             assert_non_null(f);
@@ -89,8 +97,8 @@ static void values(void **state)
             a[k] = fa[k] = (float)table[i].a;
             b[k] = fb[k] = (float)table[i].b;
         }
-        reduce_find(COMM_FLOAT64, table[i].op, NULL)(a, b, 5);
-        reduce_find(COMM_FLOAT32, table[i].op, NULL)(fa, fb, 5);
+        combine_of(COMM_FLOAT64, table[i].op)(a, b, 5);
+        combine_of(COMM_FLOAT32, table[i].op)(fa, fb, 5);
         for (int k = 0; k < 5; k++) {
             assert_true(isnan(table[i].expect) ? isnan(a[k]) : a[k] == table[i].expect);
             assert_true(isnan(table[i].expect) ? isnan(fa[k])
@@ -106,10 +114,31 @@ static void statistics_ignore_nan_but_in_the_sum(void **state)
     const struct comm_stat b[3] = {{5, 5, 5}, {2, 2, 2}, {NAN, NAN, NAN}};
 
     (void)state;
-    reduce_find(COMM_STAT, COMM_SUM, NULL)(a, b, 3);
+    combine_of(COMM_STAT, COMM_SUM)(a, b, 3);
     assert_true(a[0].sum == 6 && a[0].min == 1 && a[0].max == 5);
     assert_true(isnan(a[1].sum) && a[1].min == 2 && a[1].max == 2);
     assert_true(isnan(a[2].sum) && isnan(a[2].min) && isnan(a[2].max));
+}
+
+static void a_mean_is_finished_by_its_share(void **state)
+{
+    struct reduction_kind kind;
+    float f[N + 1];
+    double d[N + 1];
+
+    (void)state;
+    for (int n = 0; n <= N; n++) {
+        for (int i = 0; i <= N; i++)
+            d[i] = f[i] = (float)(i * 4);
+        assert_int_equal(reduction_kind_find(COMM_FLOAT32, COMM_MEAN, &kind, NULL), 0);
+        kind.finish(f, (size_t)n, 4);
+        assert_int_equal(reduction_kind_find(COMM_FLOAT64, COMM_MEAN, &kind, NULL), 0);
+        kind.finish(d, (size_t)n, 4);
+        for (int i = 0; i <= N; i++)
+            assert_true(f[i] == (float)(i < n ? i : i * 4) && d[i] == (double)f[i]);
+    }
+    assert_int_equal(reduction_kind_find(COMM_FLOAT32, COMM_SUM, &kind, NULL), 0);
+    assert_null(kind.finish);
 }
 
 static void nothing_beyond_the_end(void **state)
@@ -122,7 +151,7 @@ static void nothing_beyond_the_end(void **state)
             a[i] = (float)i;
             b[i] = 100;
         }
-        reduce_find(COMM_FLOAT32, COMM_SUM, NULL)(a, b, (size_t)n);
+        combine_of(COMM_FLOAT32, COMM_SUM)(a, b, (size_t)n);
         for (int i = 0; i <= N; i++)
             assert_true(a[i] == (float)i + (i < n ? 100 : 0));
     }
@@ -130,13 +159,17 @@ static void nothing_beyond_the_end(void **state)
 
 static void pairs_that_do_not_exist(void **state)
 {
+    struct reduction_kind kind;
     struct error err;
 
     (void)state;
-    assert_null(reduce_find(COMM_STAT, COMM_MAX, &err));
+    assert_int_equal(reduction_kind_find(COMM_STAT, COMM_MAX, &kind, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
-    assert_null(reduce_find((enum comm_type)17, COMM_SUM, &err));
-    assert_null(reduce_find(COMM_INT64, (enum comm_op)17, &err));
+    assert_int_equal(reduction_kind_find(COMM_INT64, COMM_MEAN, &kind, &err), -1);
+    assert_int_equal(reduction_kind_find((enum comm_type)17, COMM_SUM, &kind, &err),
+                     -1);
+    assert_int_equal(reduction_kind_find(COMM_INT64, (enum comm_op)17, &kind, &err),
+                     -1);
 }
 
 int main(void)
@@ -145,6 +178,7 @@ int main(void)
         cmocka_unit_test(order_does_not_matter_to_a_bit),
         cmocka_unit_test(values),
         cmocka_unit_test(statistics_ignore_nan_but_in_the_sum),
+        cmocka_unit_test(a_mean_is_finished_by_its_share),
         cmocka_unit_test(nothing_beyond_the_end),
         cmocka_unit_test(pairs_that_do_not_exist),
     };

@@ -10,8 +10,8 @@
 #include "worker/session.h"
 
 /*
- * A communicator of two ranks, of which the other one holds the same numbers: a sum is
- * twice what is there. Requests finish at the third test, the newest first.
+ * A communicator of two ranks, of which the other one holds one more at each place: a
+ * mean is a half more. Requests finish at the third test, the newest first.
  */
 #define STARTED_MAX 16
 
@@ -20,6 +20,8 @@ static struct {
     size_t n;
 } started[STARTED_MAX];
 static int n_started, n_tests;
+static float granted[64];
+static size_t n_granted;
 
 struct comm_request {
     float *buf;
@@ -40,7 +42,7 @@ static int fake_iallreduce(struct comm *c, void *buf, size_t n, enum comm_type t
 {
     (void)c, (void)err;
     assert_int_equal(type, COMM_FLOAT32);
-    assert_int_equal(op, COMM_SUM);
+    assert_int_equal(op, COMM_MEAN);
     assert_true(n_started < STARTED_MAX);
     started[n_started].buf = buf;
     started[n_started++].n = n;
@@ -58,9 +60,18 @@ static int fake_test(struct comm *c, struct comm_request **req, bool *done,
     if (!*done)
         return 0;
     for (size_t i = 0; i < (*req)->n; i++)
-        (*req)->buf[i] *= 2;
+        (*req)->buf[i] += 0.5F;
     free(*req);
     *req = NULL;
+    return 0;
+}
+
+static int fake_alloc(struct comm *c, size_t n_bytes, void **data, struct error *err)
+{
+    (void)c, (void)err;
+    assert_true(n_bytes <= sizeof granted);
+    n_granted = n_bytes;
+    *data = granted;
     return 0;
 }
 
@@ -82,6 +93,7 @@ static const struct comm_ops fake_ops = {
     .allreduce = fake_allreduce,
     .iallreduce = fake_iallreduce,
     .test = fake_test,
+    .alloc = fake_alloc,
     .dup = fake_dup,
     .free = fake_free,
 };
@@ -97,6 +109,7 @@ static int setup(void **state)
     ctx.comm = &fake;
     fake.size = 2;
     n_started = n_tests = 0;
+    n_granted = 1;
     for (int i = 0; i < 64; i++)
         memory[i] = (float)i;
     return 0;
@@ -108,10 +121,12 @@ static raytrain_tensor gradient(float *data, uint64_t n)
         .data = data, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {n}};
 }
 
-static void unchanged(void)
+/* memory[begin..end) went through `times` means, the rest through none. */
+static void averaged(int begin, int end, int times)
 {
     for (int i = 0; i < 64; i++)
-        assert_true(memory[i] == (float)i); /* the mean of equal numbers */
+        assert_true(memory[i] ==
+                    (float)i + (i >= begin && i < end ? 0.5F * (float)times : 0));
 }
 
 static void adjacent_tensors_go_as_one_in_place(void **state)
@@ -133,8 +148,9 @@ static void adjacent_tensors_go_as_one_in_place(void **state)
         assert_ptr_equal(started[0].buf, memory);
         assert_int_equal(started[0].n, 32);
         assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
-        unchanged();
+        averaged(0, 32, step + 1);
     }
+    assert_int_equal(n_granted, 0);
     raytrain_reducer_destroy(r);
 }
 
@@ -153,7 +169,41 @@ static void scattered_tensors_are_copied_and_come_back(void **state)
     assert_true((float *)started[0].buf < memory ||
                 (float *)started[0].buf >= memory + 64);
     assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
-    unchanged();
+    for (int i = 0; i < 64; i++) {
+        bool in = i < 3 || (i >= 8 && i < 24) || (i >= 40 && i < 44);
+
+        assert_true(memory[i] == (float)i + (in ? 0.5F : 0));
+    }
+    raytrain_reducer_destroy(r);
+}
+
+/* Between them one that has its own: a bucket may hold both kinds. */
+static void tensors_without_memory_lie_end_to_end(void **state)
+{
+    raytrain_tensor g[] = {gradient(NULL, 5), gradient(NULL, 3), gradient(memory, 2),
+                           gradient(NULL, 0), gradient(NULL, 7)};
+    raytrain_reducer *r;
+
+    (void)state;
+    memset(granted, 0, sizeof granted);
+    assert_int_equal(raytrain_reducer_create(&ctx, g, 5, 32, &r), RAYTRAIN_OK);
+    assert_int_equal(n_granted, 15 * sizeof(float));
+    assert_ptr_equal(raytrain_reducer_data(r, 0), granted);
+    assert_ptr_equal(raytrain_reducer_data(r, 1), granted + 5);
+    assert_ptr_equal(raytrain_reducer_data(r, 2), memory);
+    assert_ptr_equal(raytrain_reducer_data(r, 4), granted + 8);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(raytrain_reducer_ready(r, i), RAYTRAIN_OK);
+    assert_int_equal(n_started, 2);
+    assert_ptr_equal(started[0].buf, granted);
+    assert_int_equal(started[0].n, 8);
+    assert_int_equal(started[1].n, 9);
+    assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
+    for (int i = 0; i < 64; i++)
+        assert_true(granted[i] == (i < 15 ? 0.5F : 0));
+    averaged(0, 2, 1);
+    assert_null(raytrain_reducer_data(r, 5));
+    assert_null(raytrain_reducer_data(NULL, 0));
     raytrain_reducer_destroy(r);
 }
 
@@ -173,7 +223,7 @@ static void buckets_start_in_index_order(void **state)
     for (int i = 0; i < 3; i++)
         assert_ptr_equal(started[i].buf, memory + 8 * i);
     assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
-    unchanged();
+    averaged(0, 24, 1);
     raytrain_reducer_destroy(r);
 }
 
@@ -235,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(adjacent_tensors_go_as_one_in_place, setup),
         cmocka_unit_test_setup(scattered_tensors_are_copied_and_come_back, setup),
+        cmocka_unit_test_setup(tensors_without_memory_lie_end_to_end, setup),
         cmocka_unit_test_setup(buckets_start_in_index_order, setup),
         cmocka_unit_test_setup(ready_keeps_the_library_going, setup),
         cmocka_unit_test_setup(misuse_is_told, setup),
