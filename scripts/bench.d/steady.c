@@ -1,0 +1,60 @@
+/*
+ * steady.c - train_func(STEPS): that many iterations of about 10 ms of arithmetic on
+ * each rank and one report, with a checkpoint every 20. Rank 0 prints at the end how many
+ * seconds of wall clock all iterations of this attempt took.
+ */
+#include <raytrain.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define SIZE 100000
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int step(raytrain_context *ctx, float *model, raytrain_tensor *tensor)
+{
+    const raytrain_metric loss = {"loss", 1};
+    raytrain_checkpoint *ck = NULL;
+
+    for (int round = 0; round < 100; round++)
+        for (int i = 0; i < SIZE; i++)
+            model[i] = 0.9f * model[i] + (float)round;
+    if (raytrain_allreduce_mean(ctx, model, SIZE))
+        return 1;
+    if ((raytrain_training_iteration(ctx) + 1) % 20 == 0) {
+        ck = raytrain_checkpoint_create(ctx);
+        if (raytrain_checkpoint_put(ck, "model", tensor))
+            return 1;
+    }
+    return raytrain_report(ctx, &loss, 1, ck);
+}
+
+int train_func(raytrain_context *ctx);
+
+int train_func(raytrain_context *ctx)
+{
+    static float model[SIZE];
+    raytrain_tensor tensor = {
+        .data = model, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {SIZE}};
+    raytrain_checkpoint *from = raytrain_get_checkpoint(ctx);
+    char **argv;
+    int64_t steps = raytrain_args(ctx, &argv) > 0 ? atol(argv[0]) : 100;
+    double start;
+
+    if (from && raytrain_checkpoint_get(from, "model", &tensor))
+        return 1;
+    start = now();
+    while (raytrain_training_iteration(ctx) < steps)
+        if (step(ctx, model, &tensor))
+            return 1;
+    if (raytrain_rank(ctx) == 0)
+        printf("%.6f\n", now() - start);
+    return 0;
+}
