@@ -1,7 +1,7 @@
 #!/bin/sh
 test_description='on a Slurm cluster, too: killed at whatever moment, the same bits
 
-t/soak/soak says what is checked.'
+t/soak/soak says what is checked; SOAK_SHARE as in 1060-soak.t.'
 CLUSTER_NODES=2
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
@@ -13,7 +13,8 @@ cd "$CLUSTER_SHARED" || exit 1
 soak () {
 	seed=$1
 	shift
-	"$srcdir/t/soak/soak" --launcher slurm --workers 3 --kills 15 --seed "$seed" \
+	"$srcdir/t/soak/soak" --launcher slurm --workers 3 \
+		--kills $((15 / ${SOAK_SHARE:-1})) --seed "$seed" \
 		--keep "$PWD/soak.$seed" "$stage/bin" "$modules/train_model.so" "$@" \
 		>said 2>&1 && return
 	sed "s/^/# /" said >&5
