@@ -50,16 +50,16 @@ job_file () {
 }
 # Slurm holds a requeued job back for two minutes, and says so again when its processes are
 # gone. Here a few seconds do: the nodes refuse what was granted in the second in which they
-# ended the job.
+# ended the job. A start that is near already is left alone, or it would never come.
 go_on () {
 	eventually state "$job" "PENDING BeginTime" && test_path_is_missing status &&
-	hastened_at=0 && eventually hastened
+	eventually hastened
 }
 hastened () {
 	started && return
-	now=$(date +%s)
-	if test $now -ge $((hastened_at + 6)); then
-		scontrol update JobId="$job" StartTime=now+3 && hastened_at=$now
+	begin=$(scontrol show job "$job" | sed -n "s/.*EligibleTime=//p") &&
+	if test "$(date -d "$begin" +%s)" -gt $(($(date +%s) + 10)); then
+		scontrol update JobId="$job" StartTime=now+3
 	fi
 	return 1
 }
