@@ -211,7 +211,7 @@ void thread_comm_run(int n, int (*body)(struct comm *comm, void *arg), void *arg
         pthread_barrier_init(&g.barrier, NULL, (unsigned)n) != 0)
         abort();
     for (int r = n - 1; r >= 0; r--) {
-        ranks[r] = (struct rank){.comm = {&THREAD_OPS, r, n, NULL, NULL},
+        ranks[r] = (struct rank){.comm = {.ops = &THREAD_OPS, .rank = r, .size = n},
                                  .group = &g,
                                  .body = body,
                                  .arg = arg};
