@@ -38,6 +38,7 @@
 
 extern char **environ;
 
+#define STARTS_AGAIN 3
 #define SERVER_EVENT UINT32_MAX /* in epoll's data, where workers have their rank */
 
 struct group {
@@ -285,8 +286,8 @@ static int workers_start(struct group *g, const struct launch_spec *spec,
     return rc;
 }
 
-static int local_start(const struct launch_spec *spec, struct group **out,
-                       struct error *err)
+static int start_once(const struct launch_spec *spec, struct group **out,
+                      struct error *err)
 {
     struct group *g = group_create(spec->plan->workers, err);
 
@@ -307,6 +308,19 @@ static int local_start(const struct launch_spec *spec, struct group **out,
         group_end(g, NULL);
     *out = g;
     return 0;
+}
+
+/* A PMIx server that is killed before all workers run has cost nothing yet: begin anew.
+ */
+static int local_start(const struct launch_spec *spec, struct group **out,
+                       struct error *err)
+{
+    int rc = start_once(spec, out, err);
+
+    for (int again = 0; rc < 0 && err->code == RAYTRAIN_ECOMM && again < STARTS_AGAIN;
+         again++)
+        rc = start_once(spec, out, err);
+    return rc;
 }
 
 /* ---- End ---------------------------------------------------------------------------
