@@ -38,7 +38,7 @@
 
 extern char **environ;
 
-#define STARTS_AGAIN 3
+#define STARTS_AGAIN 3           /* after that something else is wrong */
 #define SERVER_EVENT UINT32_MAX /* in epoll's data, where workers have their rank */
 
 struct group {
