@@ -70,7 +70,8 @@ test_expect_success DISK 'not one block left, also not for the record of the fai
 		$tiny --set "train_loop_config.ready=\"$PWD/ready\"" \
 			--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err &
 	} &&
-	pid=$! && eventually test -e ready && cksum brim/r/checkpoint_* >sums &&
+	pid=$! && eventually test -e ready &&
+	eventually test -e brim/r/checkpoint_000002.h5 && cksum brim/r/checkpoint_* >sums &&
 	{ dd if=/dev/zero of=brim/ballast bs=4k 2>/dev/null || :; } &&
 	: >gate && expect_status 5 wait $pid &&
 	grep "/brim/r/.*No space left on device: free space" err &&
