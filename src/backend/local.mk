@@ -4,7 +4,7 @@ libworker_la_SOURCES += \
 	src/backend/mpi.c src/backend/mpi.h \
 	src/backend/mpi_comm.c \
 	src/backend/mpi_reduce.c src/backend/mpi_reduce.h \
-	src/backend/reduce.c src/backend/reduce.h \
+	src/backend/reduce.c src/backend/reduce.h src/backend/reduce_vectors.h \
 	src/backend/shared_block.c src/backend/shared_block.h \
 	src/backend/shared_reduce.c src/backend/shared_reduce.h \
 	src/backend/none.c

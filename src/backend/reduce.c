@@ -1,7 +1,8 @@
 /*
- * reduce.c - see reduce.h. Gradients are sums, and large: those run over vectors as
- * wide as every 64-bit processor has them (wider ones would be taken apart, at ten
- * times the cost).
+ * reduce.c - see reduce.h. Gradients are sums, and large: those run over vectors, as
+ * wide as every 64-bit processor has them, and a second time as wide as this one has
+ * them (a vector wider than the processor's would be taken apart, at ten times the
+ * cost). The bits are the same.
  */
 #include "backend/reduce.h"
 
@@ -10,40 +11,58 @@
 #include <stdint.h>
 #include <string.h>
 
-#define VECTOR_BYTES 16
+#ifdef __x86_64__
+#define WIDE       __attribute__((target("avx2")))
+#define WIDE_BYTES 32
+static bool wide_runs(void)
+{
+    return __builtin_cpu_supports("avx2");
+}
+#else
+#define WIDE
+#define WIDE_BYTES 16
+static bool wide_runs(void)
+{
+    return false;
+}
+#endif
 
-/* A sum that is NaN is always the same NaN: hardware hands on one operand's, and which
- * one depends on the order. */
-#define DEFINE_SUM(name, ctype, itype, quiet_nan)                                      \
-    static void name(void *restrict into, const void *restrict from, size_t n)         \
-    {                                                                                  \
-        typedef ctype vector __attribute__((vector_size(VECTOR_BYTES)));               \
-        typedef itype mask __attribute__((vector_size(VECTOR_BYTES)));                 \
-        enum { WIDTH = VECTOR_BYTES / sizeof(ctype) };                                 \
-        ctype *to = into;                                                              \
-        const ctype *of = from;                                                        \
-        size_t i = 0;                                                                  \
-                                                                                       \
-        for (; i + WIDTH <= n; i += WIDTH) {                                           \
-            vector a, b;                                                               \
-            mask good;                                                                 \
-                                                                                       \
-            memcpy(&a, to + i, sizeof a);                                              \
-            memcpy(&b, of + i, sizeof b);                                              \
-            a += b;                                                                    \
-            good = (mask)(a == a);                                                     \
-            a = (vector)(((mask)a & good) | (~good & (itype)(quiet_nan)));             \
-            memcpy(to + i, &a, sizeof a);                                              \
-        }                                                                              \
-        for (; i < n; i++) {                                                           \
-            to[i] += of[i];                                                            \
-            if (isnan(to[i]))                                                          \
-                to[i] = (ctype)NAN;                                                    \
-        }                                                                              \
-    }
+#define TYPE      float
+#define BITS      int32_t
+#define QUIET_NAN 0x7fc00000
 
-DEFINE_SUM(float_sum, float, int32_t, 0x7fc00000)
-DEFINE_SUM(double_sum, double, int64_t, 0x7ff8000000000000)
+#define TARGET
+#define BYTES   16
+#define NAME(f) float_##f
+#include "backend/reduce_vectors.h"
+#undef TARGET
+#undef BYTES
+
+#define TARGET  WIDE
+#define BYTES   WIDE_BYTES
+#define NAME(f) float_wide_##f
+#include "backend/reduce_vectors.h"
+#undef TARGET
+#undef BYTES
+
+#undef TYPE
+#undef BITS
+#undef QUIET_NAN
+#define TYPE      double
+#define BITS      int64_t
+#define QUIET_NAN 0x7ff8000000000000
+
+#define TARGET
+#define BYTES   16
+#define NAME(f) double_##f
+#include "backend/reduce_vectors.h"
+#undef TARGET
+#undef BYTES
+
+#define TARGET  WIDE
+#define BYTES   WIDE_BYTES
+#define NAME(f) double_wide_##f
+#include "backend/reduce_vectors.h"
 
 /* Sums wrap around, as unsigned ones do. */
 static void int64_sum(void *restrict into, const void *restrict from, size_t n)
@@ -110,57 +129,50 @@ static void stat_merge(void *restrict into, const void *restrict from, size_t n)
     }
 }
 
-#define DEFINE_MEAN(name, ctype)                                                       \
-    static void name(void *data, size_t n, int ranks)                                  \
-    {                                                                                  \
-        typedef ctype vector __attribute__((vector_size(VECTOR_BYTES)));               \
-        enum { WIDTH = VECTOR_BYTES / sizeof(ctype) };                                 \
-        ctype *x = data, by = 1 / (ctype)ranks;                                        \
-        size_t i = 0;                                                                  \
-                                                                                       \
-        for (; i + WIDTH <= n; i += WIDTH) {                                           \
-            vector v;                                                                  \
-                                                                                       \
-            memcpy(&v, x + i, sizeof v);                                               \
-            v *= by;                                                                   \
-            memcpy(x + i, &v, sizeof v);                                               \
-        }                                                                              \
-        for (; i < n; i++)                                                             \
-            x[i] *= by;                                                                \
-    }
-
-DEFINE_MEAN(float_mean, float)
-DEFINE_MEAN(double_mean, double)
-
-static const struct {
-    enum comm_type type;
-    enum comm_op op;
+struct functions {
     reduce_function combine;
     finish_function finish;
+    close_function close;
+};
+static const struct reduction {
+    enum comm_type type;
+    enum comm_op op;
+    struct functions plain, wide; /* wide: nothing where plain will do */
 } reductions[] = {
-    {COMM_FLOAT32, COMM_SUM, float_sum, NULL},
-    {COMM_FLOAT32, COMM_MIN, float_min, NULL},
-    {COMM_FLOAT32, COMM_MAX, float_max, NULL},
-    {COMM_FLOAT32, COMM_MEAN, float_sum, float_mean},
-    {COMM_FLOAT64, COMM_SUM, double_sum, NULL},
-    {COMM_FLOAT64, COMM_MIN, double_min, NULL},
-    {COMM_FLOAT64, COMM_MAX, double_max, NULL},
-    {COMM_FLOAT64, COMM_MEAN, double_sum, double_mean},
-    {COMM_INT64, COMM_SUM, int64_sum, NULL},
-    {COMM_INT64, COMM_MIN, int64_min, NULL},
-    {COMM_INT64, COMM_MAX, int64_max, NULL},
-    {COMM_STAT, COMM_SUM, stat_merge, NULL},
+    {COMM_FLOAT32, COMM_SUM, {float_sum, NULL, NULL}, {float_wide_sum, NULL, NULL}},
+    {COMM_FLOAT32, COMM_MIN, {float_min, NULL, NULL}, {NULL, NULL, NULL}},
+    {COMM_FLOAT32, COMM_MAX, {float_max, NULL, NULL}, {NULL, NULL, NULL}},
+    {COMM_FLOAT32,
+     COMM_MEAN,
+     {float_sum, float_mean, float_mean_close},
+     {float_wide_sum, float_wide_mean, float_wide_mean_close}},
+    {COMM_FLOAT64, COMM_SUM, {double_sum, NULL, NULL}, {double_wide_sum, NULL, NULL}},
+    {COMM_FLOAT64, COMM_MIN, {double_min, NULL, NULL}, {NULL, NULL, NULL}},
+    {COMM_FLOAT64, COMM_MAX, {double_max, NULL, NULL}, {NULL, NULL, NULL}},
+    {COMM_FLOAT64,
+     COMM_MEAN,
+     {double_sum, double_mean, double_mean_close},
+     {double_wide_sum, double_wide_mean, double_wide_mean_close}},
+    {COMM_INT64, COMM_SUM, {int64_sum, NULL, NULL}, {NULL, NULL, NULL}},
+    {COMM_INT64, COMM_MIN, {int64_min, NULL, NULL}, {NULL, NULL, NULL}},
+    {COMM_INT64, COMM_MAX, {int64_max, NULL, NULL}, {NULL, NULL, NULL}},
+    {COMM_STAT, COMM_SUM, {stat_merge, NULL, NULL}, {NULL, NULL, NULL}},
 };
 
 int reduction_kind_find(enum comm_type type, enum comm_op op,
                         struct reduction_kind *kind, struct error *err)
 {
-    for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++)
-        if (reductions[i].type == type && reductions[i].op == op) {
-            *kind = (struct reduction_kind){comm_type_size(type), reductions[i].combine,
-                                            reductions[i].finish};
-            return 0;
-        }
+    for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++) {
+        const struct reduction *r = &reductions[i];
+        const struct functions *f =
+            r->wide.combine && wide_runs() ? &r->wide : &r->plain;
+
+        if (r->type != type || r->op != op)
+            continue;
+        *kind = (struct reduction_kind){comm_type_size(type), f->combine, f->finish,
+                                        f->close};
+        return 0;
+    }
     return error_set(err, RAYTRAIN_EINVAL, "operation %d is not available for type %d",
                      op, type);
 }

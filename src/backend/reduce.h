@@ -16,10 +16,15 @@ typedef void (*reduce_function)(void *restrict into, const void *restrict from,
 /* What is done to a combination of all ranks' elements at last: a mean's share. */
 typedef void (*finish_function)(void *data, size_t n, int ranks);
 
+/* The last combination, both in one: what combine and then finish make of a and b goes
+ * into a and into b. */
+typedef void (*close_function)(void *restrict a, void *restrict b, size_t n, int ranks);
+
 struct reduction_kind {
     size_t width; /* bytes of an element */
     reduce_function combine;
     finish_function finish; /* NULL: nothing is left to be done */
+    close_function close;   /* NULL: combine and finish will do */
 };
 
 /* RAYTRAIN_EINVAL where the pair does not exist. */

@@ -105,20 +105,29 @@ static size_t part_begin(const struct shared_reduction *m, int rank, int size)
     return i < m->n ? i : m->n;
 }
 
-/* Combine n elements at this offset of all ranks, for all ranks. */
+/* The block of the i-th rank after this one. */
+static char *block_after(const struct shared_block *b, int i)
+{
+    return shared_block_of(b, (b->rank + i) % b->size);
+}
+
+/* Combine n elements at this offset of all ranks, for all ranks. Where the kind can,
+ * the last combination writes two ranks' results while it has them at hand. */
 static void piece_combine(const struct shared_reducer *r, size_t offset, size_t n,
                           const struct reduction_kind *kind)
 {
     const struct shared_block *b = &r->block;
     char *own = shared_block_of(b, b->rank) + offset;
+    int apart = kind->close && b->size > 1 ? b->size - 1 : b->size;
 
-    for (int i = 1; i < b->size; i++)
-        kind->combine(own, shared_block_of(b, (b->rank + i) % b->size) + offset, n);
-    if (kind->finish)
+    for (int i = 1; i < apart; i++)
+        kind->combine(own, block_after(b, i) + offset, n);
+    if (apart < b->size)
+        kind->close(own, block_after(b, apart) + offset, n, b->size);
+    else if (kind->finish)
         kind->finish(own, n, b->size);
-    for (int i = 1; i < b->size; i++)
-        memcpy(shared_block_of(b, (b->rank + i) % b->size) + offset, own,
-               n * kind->width);
+    for (int i = 1; i < apart; i++)
+        memcpy(block_after(b, i) + offset, own, n * kind->width);
 }
 
 static void part_combine(const struct shared_reducer *r,

@@ -2,55 +2,42 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum prefetch_state { PREFETCH_IDLE, PREFETCH_PENDING, PREFETCH_DONE, PREFETCH_QUIT };
-
+/* The job and its outcome are the thread's from `wanted` to `done`, and the caller's
+ * otherwise. Two semaphores and nothing else: where a worker has one core, each job
+ * costs two changes of thread, the fewest there can be. */
 struct prefetch {
     const struct table *table;
     pthread_t thread;
-    pthread_mutex_t lock; /* guards state; the rest belongs to whom state says */
-    pthread_cond_t changed;
-    enum prefetch_state state;
+    sem_t wanted, done;
+    bool pending, quit; /* the caller's */
     struct prefetch_job job;
     int rc;
     struct error err;
 };
 
-static void state_set(struct prefetch *p, enum prefetch_state state)
+static void semaphore_await(sem_t *s)
 {
-    pthread_mutex_lock(&p->lock);
-    p->state = state;
-    pthread_cond_broadcast(&p->changed);
-    pthread_mutex_unlock(&p->lock);
-}
-
-/* Sleep while it is one of these two. */
-static enum prefetch_state state_await(struct prefetch *p, enum prefetch_state a,
-                                       enum prefetch_state b)
-{
-    enum prefetch_state state;
-
-    pthread_mutex_lock(&p->lock);
-    while (p->state == a || p->state == b)
-        pthread_cond_wait(&p->changed, &p->lock);
-    state = p->state;
-    pthread_mutex_unlock(&p->lock);
-    return state;
+    while (sem_wait(s) < 0 && errno == EINTR)
+        continue;
 }
 
 static void *prefetch_run(void *arg)
 {
     struct prefetch *p = arg;
 
-    while (state_await(p, PREFETCH_IDLE, PREFETCH_DONE) == PREFETCH_PENDING) {
+    for (;;) {
+        semaphore_await(&p->wanted);
+        if (p->quit)
+            return NULL;
         p->rc = batch_read(p->job.batch, p->table, &p->job.order, p->job.first,
                            p->job.count, &p->err);
-        state_set(p, PREFETCH_DONE);
+        sem_post(&p->done);
     }
-    return NULL;
 }
 
 /* A signal is the main thread's: the new one inherits a mask that blocks them all. */
@@ -66,6 +53,13 @@ static int thread_start(struct prefetch *p)
     return rc;
 }
 
+static void prefetch_free(struct prefetch *p)
+{
+    sem_destroy(&p->wanted);
+    sem_destroy(&p->done);
+    free(p);
+}
+
 int prefetch_create(const struct table *t, struct prefetch **out, struct error *err)
 {
     struct prefetch *p = calloc(1, sizeof *p);
@@ -74,11 +68,11 @@ int prefetch_create(const struct table *t, struct prefetch **out, struct error *
     if (!p)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     p->table = t;
-    pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->changed, NULL);
+    sem_init(&p->wanted, 0, 0);
+    sem_init(&p->done, 0, 0);
     rc = thread_start(p);
     if (rc != 0) {
-        free(p);
+        prefetch_free(p);
         return error_set(err, RAYTRAIN_ENOMEM, "cannot start a thread: %s",
                          strerror(rc));
     }
@@ -89,14 +83,16 @@ int prefetch_create(const struct table *t, struct prefetch **out, struct error *
 void prefetch_start(struct prefetch *p, const struct prefetch_job *job)
 {
     p->job = *job;
-    state_set(p, PREFETCH_PENDING);
+    p->pending = true;
+    sem_post(&p->wanted);
 }
 
 int prefetch_wait(struct prefetch *p, struct error *err)
 {
-    if (state_await(p, PREFETCH_PENDING, PREFETCH_PENDING) != PREFETCH_DONE)
+    if (!p->pending)
         return 0;
-    state_set(p, PREFETCH_IDLE);
+    semaphore_await(&p->done);
+    p->pending = false;
     if (p->rc < 0 && err)
         *err = p->err;
     return p->rc;
@@ -109,10 +105,9 @@ void prefetch_destroy(struct prefetch *p)
     if (!p)
         return;
     prefetch_wait(p, NULL);
-    state_set(p, PREFETCH_QUIT);
+    p->quit = true;
+    sem_post(&p->wanted);
     pthread_join(p->thread, NULL);
-    pthread_cond_destroy(&p->changed);
-    pthread_mutex_destroy(&p->lock);
-    free(p);
+    prefetch_free(p);
     errno = saved;
 }

@@ -80,17 +80,16 @@ static int source_read(const struct source *s, void *out, size_t n, uint64_t off
     return fs_error(err, "read", s->path);
 }
 
-/* The i-th row of the batch and those after it, as far as they are adjacent in the
- * file: how many. */
+/* The i-th is `row`: how many from there on are adjacent in the file. *next is the row
+ * after those, where there is one. */
 static uint64_t rows_adjacent(const struct shuffle *order, uint64_t i, uint64_t end,
-                              uint64_t *row)
+                              uint64_t row, uint64_t *next)
 {
     uint64_t n = 1;
 
-    *row = shuffle_row(order, i);
     if (order->identity)
         return end - i;
-    while (i + n < end && shuffle_row(order, i + n) == *row + n)
+    while (i + n < end && (*next = shuffle_row(order, i + n)) == row + n)
         n++;
     return n;
 }
@@ -98,10 +97,11 @@ static uint64_t rows_adjacent(const struct shuffle *order, uint64_t i, uint64_t 
 int batch_read(struct batch *b, const struct table *t, const struct shuffle *order,
                uint64_t first, uint64_t count, struct error *err)
 {
-    uint64_t row, n;
+    uint64_t next = count > 0 ? shuffle_row(order, first) : 0, row, n;
 
     for (uint64_t i = 0; i < count; i += n) {
-        n = rows_adjacent(order, first + i, first + count, &row);
+        row = next;
+        n = rows_adjacent(order, first + i, first + count, row, &next);
         for (size_t k = 0; k < t->n_columns; k++) {
             const struct column *c = &t->columns[k];
             size_t bytes = c->row_bytes, width = raytrain_dtype_size(c->row.dtype);

@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "backend/reduce.h"
+/* The file itself, for its functions of either width. */
+#include "backend/reduce.c"
 
 enum { N = 37 }; /* not a multiple of any vector */
 
@@ -141,6 +142,58 @@ static void a_mean_is_finished_by_its_share(void **state)
     assert_null(kind.finish);
 }
 
+/* What kind it is, and the bits: close = combine, then finish, into both. */
+static void closing_is_combining_and_finishing(void **state)
+{
+    (void)state;
+    for (int type = COMM_FLOAT32; type <= COMM_FLOAT64; type++)
+        for (size_t n = 0; n < N; n++) {
+            size_t width = comm_type_size((enum comm_type)type), bytes = n * width;
+            double a[N], b[N], x[N], y[N];
+            struct reduction_kind kind;
+
+            assert_int_equal(
+                reduction_kind_find((enum comm_type)type, COMM_MEAN, &kind, NULL), 0);
+            fill(a, (enum comm_type)type, (unsigned)n);
+            fill(b, (enum comm_type)type, (unsigned)n + 1000);
+            memcpy(x, a, sizeof x);
+            memcpy(y, b, sizeof y);
+            kind.close(x, y, n, 3);
+            assert_memory_equal((char *)y + bytes, (char *)b + bytes, width);
+            assert_memory_equal((char *)x + bytes, (char *)a + bytes, width);
+            kind.combine(a, b, n);
+            kind.finish(a, n, 3);
+            assert_memory_equal(x, a, bytes);
+            assert_memory_equal(y, a, bytes);
+        }
+}
+
+/* Machines of either kind train together. */
+static void wide_vectors_yield_the_same_bits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof reductions / sizeof reductions[0]; i++) {
+        const struct reduction *r = &reductions[i];
+
+        if (!r->wide.combine || !wide_runs())
+            continue;
+        for (size_t n = 0; n < N; n++) {
+            double a[N], b[N], x[N];
+
+            fill(a, r->type, (unsigned)n);
+            fill(b, r->type, (unsigned)n + 1000);
+            memcpy(x, a, sizeof x);
+            r->plain.combine(a, b, n);
+            r->wide.combine(x, b, n);
+            if (r->plain.finish) {
+                r->plain.finish(a, n, 3);
+                r->wide.finish(x, n, 3);
+            }
+            assert_memory_equal(x, a, N * comm_type_size(r->type));
+        }
+    }
+}
+
 static void nothing_beyond_the_end(void **state)
 {
     float a[N + 1], b[N + 1];
@@ -179,6 +232,8 @@ int main(void)
         cmocka_unit_test(values),
         cmocka_unit_test(statistics_ignore_nan_but_in_the_sum),
         cmocka_unit_test(a_mean_is_finished_by_its_share),
+        cmocka_unit_test(closing_is_combining_and_finishing),
+        cmocka_unit_test(wide_vectors_yield_the_same_bits),
         cmocka_unit_test(nothing_beyond_the_end),
         cmocka_unit_test(pairs_that_do_not_exist),
     };
