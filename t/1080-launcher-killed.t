@@ -89,4 +89,12 @@ while read -r point ranks attempts; do
 		'
 	done
 done <points
+test_expect_success 'a finished run that goes on under other settings is not finished' '
+	rm -rf runs/case && $run --name case "$train" 2>err &&
+	longer="$run --name case --resume --set train_loop_config.iterations=7 $train" &&
+	RAYTRAIN_FAULT=run.config:0 expect_status 137 $longer 2>err &&
+	raytrain-inspect --json runs/case >shown &&
+	jq -e ".status == \"interrupted\"" shown &&
+	$longer 2>err && test -f runs/case/checkpoint_000007.h5
+'
 test_done

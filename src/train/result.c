@@ -1,12 +1,15 @@
 #include "train/result.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/attempts.h"
 #include "store/checkpoint_manager.h"
 #include "store/metrics.h"
 #include "store/run_dir.h"
+#include "util/fs.h"
 
 static json_t *path_or_null(char *path)
 {
@@ -81,6 +84,21 @@ int result_write(const char *run_dir, const json_t *result, struct error *err)
         rc = metrics_write_h5(path, reports, result, attempts, err);
     json_decref(reports);
     json_decref(attempts);
+    free(path);
+    return rc;
+}
+
+int result_remove(const char *run_dir, struct error *err)
+{
+    char *path = run_dir_file(run_dir, "result.h5");
+    int rc = 0;
+
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (unlink(path) == 0)
+        rc = fs_sync_parent(path, err);
+    else if (errno != ENOENT)
+        rc = fs_error(err, "remove", path);
     free(path);
     return rc;
 }

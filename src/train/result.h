@@ -17,5 +17,7 @@ int result_create(const char *run_dir, const struct train_config *cfg,
                   struct error *err);
 /* Write RUN/result.h5: Result, all reports that count, all attempts. */
 int result_write(const char *run_dir, const json_t *result, struct error *err);
+/* Remove it, durably: it is not the Result of what comes now. None is no error. */
+int result_remove(const char *run_dir, struct error *err);
 
 #endif

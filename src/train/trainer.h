@@ -17,7 +17,8 @@ struct trainer {
 };
 
 /*
- * Run it: enter the run directory, write run.cfg, make the attempts, write result.h5.
+ * Run it: enter the run directory, remove an earlier result.h5, write run.cfg, make the
+ * attempts, write result.h5.
  * *result is new, outcome says how it ended; a failed training is a Result, not an
  * error. A run that has finished already under the same configuration is not run again:
  * its Result is returned, *again is true.
