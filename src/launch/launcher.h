@@ -33,7 +33,7 @@ struct launch_outcome {
                              a node cannot write the logs); else RAYTRAIN_OK */
     int rank;        /* first worker that failed; -1: unknown */
     char host[256];  /* its node; "" unknown */
-    char lost[256];  /* nodes that it says are lost, "n[2-3]"; "": none */
+    char lost[256];  /* nodes that it says are lost, "n2,n[4-5]"; "": none */
     int exit_status; /* its exit status, or 0 */
     int signal;      /* the signal that killed it, or 0 */
     bool oom;        /* and that was the kernel, for lack of memory */

@@ -72,4 +72,10 @@ TESTS += t/unit/test_slurm
 t_unit_test_slurm_SOURCES = t/unit/test_slurm.c
 t_unit_test_slurm_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_slurm_LDADD = liblauncher.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_slurm_probe
+TESTS += t/unit/test_slurm_probe
+t_unit_test_slurm_probe_SOURCES = t/unit/test_slurm_probe.c $(SCRATCH)
+t_unit_test_slurm_probe_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_slurm_probe_LDADD = liblauncher.la $(CMOCKA_LIBS)
 endif

@@ -40,6 +40,7 @@
 #include "util/child.h"
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/hostlist.h"
 
 extern char **environ;
 
@@ -259,7 +260,6 @@ static void outcome_explain(const struct group *g, struct launch_outcome *o)
                  o->host[0] ? o->host : "(unknown)", g->log_dir);
         o->code = RAYTRAIN_ESTORAGE;
         detail_explain(o, text);
-        o->code = RAYTRAIN_ESTORAGE;
     } else if (strstr(o->detail, "Requested nodes are busy")) {
         snprintf(text, sizeof text,
                  "another step holds CPUs, GPUs or memory of allocation %.40s: see "
@@ -270,12 +270,26 @@ static void outcome_explain(const struct group *g, struct launch_outcome *o)
     }
 }
 
-static int tasks_on(const struct placement *plan, const char *host)
+static bool is_listed(char *const *names, const char *name)
 {
-    for (size_t i = 0; i < plan->n_nodes; i++)
-        if (strcmp(plan->nodes[i].name, host) == 0)
-            return plan->nodes[i].tasks;
-    return 0;
+    for (; names && *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+/* How many tasks are on none of the nodes that srun says are lost. */
+static int tasks_left(const struct group *g)
+{
+    char **lost = NULL;
+    int left = 0;
+
+    hostlist_expand(g->watch.outcome.lost, &lost, NULL);
+    for (size_t i = 0; i < g->plan.n_nodes; i++)
+        if (!is_listed(lost, g->plan.nodes[i].name))
+            left += g->plan.nodes[i].tasks;
+    argv_free(lost);
+    return left;
 }
 
 /* srun is of no more use once it has told of all that it can hear of. */
@@ -320,8 +334,9 @@ static int slurm_advance(struct group *g, bool *done, struct launch_outcome *out
     if (g->watch.outcome.failed || g->watch.refused)
         step_end(g, err);
     if (g->watch.outcome.lost[0] && !g->abandoned)
-        slurm_abandon(g, g->plan.workers - tasks_on(&g->plan, g->watch.outcome.lost),
-                      err);
+        slurm_abandon(g, tasks_left(g), err);
+    else if (g->watch.outcome.lost[0] && tasks_left(g) < g->left)
+        g->left = tasks_left(g); /* one more */
     abandoned_check(g);
     /* A step may outlive an srun that was killed. */
     if (g->gone && WIFSIGNALED(g->wait_status) && g->watch.step[0] &&
@@ -491,7 +506,8 @@ static int slurm_start(const struct launch_spec *spec, struct group **out,
     int rc = -1;
 
     if (slurm_step_argv(spec, &argv, err) == 0 &&
-        slurm_step_env(environ, &env, err) == 0 && group_create(spec, &g, err) == 0)
+        slurm_step_env(environ, spec->plan->cpus_per_worker, &env, err) == 0 &&
+        group_create(spec, &g, err) == 0)
         rc = srun_start(g, argv, env, err);
     fault_point("slurm.srun", 0);
     argv_free(argv);

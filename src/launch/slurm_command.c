@@ -79,22 +79,33 @@ static bool name_listed(const char *name, const char *const *list, size_t n)
     return false;
 }
 
-int slurm_step_env(char *const *env, char ***out, struct error *err)
+static bool entry_stays(const char *entry)
 {
-    char **copy = NULL;
+    return !name_listed(entry, env_cleared, sizeof env_cleared / sizeof *env_cleared) ||
+           name_listed(entry, env_kept, sizeof env_kept / sizeof *env_kept);
+}
 
-    for (size_t i = 0; env[i]; i++) {
-        if (name_listed(env[i], env_cleared,
-                        sizeof env_cleared / sizeof *env_cleared) &&
-            !name_listed(env[i], env_kept, sizeof env_kept / sizeof *env_kept))
-            continue;
-        if (argv_append(&copy, env[i], err) < 0) {
-            argv_free(copy);
-            return -1;
-        }
+int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,
+                   struct error *err)
+{
+    static const char threads[] = "OMP_NUM_THREADS=";
+    char **copy = NULL;
+    bool threads_said = false;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && env[i]; i++) {
+        threads_said =
+            threads_said || strncmp(env[i], threads, sizeof threads - 1) == 0;
+        if (entry_stays(env[i]))
+            rc = argv_append(&copy, env[i], err);
     }
-    *out = copy;
-    return 0;
+    if (rc == 0 && !threads_said)
+        rc = argv_appendf(&copy, err, "%s%d", threads, cpus_per_worker);
+    if (rc < 0)
+        argv_free(copy);
+    else
+        *out = copy;
+    return rc;
 }
 
 /* ---- A step -----------------------------------------------------------------------

@@ -11,8 +11,10 @@
  * be split, RAYTRAIN_EINVAL for a log directory that Slurm cannot be told. */
 int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *err);
 
-/* `env` without the variables that would change the step: malloc'ed, argv_free(). */
-int slurm_step_env(char *const *env, char ***out, struct error *err);
+/* `env` without the variables that would change the step, and with OMP_NUM_THREADS =
+ * cpus_per_worker where it says nothing about it: malloc'ed, argv_free(). */
+int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,
+                   struct error *err);
 
 /* The command that takes an allocation for this and runs argv in it. fits is a plan
  * that the cluster has room for: of a range of workers so many are asked for, and as

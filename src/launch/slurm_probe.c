@@ -90,21 +90,33 @@ static void slurmd_port(char port[16])
 /* ---- Connections ------------------------------------------------------------------
  */
 
-/* A connection on its way, and in *answer what is known already; -1: no connection. */
+static enum node_answer answer_of(int errnum)
+{
+    if (errnum == 0)
+        return NODE_ANSWERS;
+    return errnum == ECONNREFUSED ? NODE_REFUSES : NODE_SILENT;
+}
+
+/* A connection on its way, and in *answer what is known already; -1: there is none, or
+ * it has come to its end. (A socket that has failed would look connected to poll.) */
 static int connect_start(const char *address, const char *port,
                          enum node_answer *answer)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    int fd = -1;
+    int fd = -1, why;
 
     if (getaddrinfo(address, port, &hints, &found) != 0)
         return -1;
     fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0)
-        *answer = NODE_ANSWERS;
-    else if (fd >= 0)
-        *answer = errno == ECONNREFUSED ? NODE_REFUSES : NODE_SILENT; /* so far */
+    if (fd >= 0) {
+        why = connect(fd, found->ai_addr, found->ai_addrlen) < 0 ? errno : 0;
+        *answer = answer_of(why); /* so far */
+        if (why != EINPROGRESS) {
+            close(fd);
+            fd = -1;
+        }
+    }
     freeaddrinfo(found);
     return fd;
 }
@@ -115,10 +127,8 @@ static void connect_end(struct pollfd *p, enum node_answer *answer)
     int why = 0;
     socklen_t size = sizeof why;
 
-    if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &why, &size) == 0 && why == 0)
-        *answer = NODE_ANSWERS;
-    else if (why == ECONNREFUSED)
-        *answer = NODE_REFUSES;
+    if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &why, &size) == 0)
+        *answer = answer_of(why);
     close(p->fd);
     p->fd = -1;
 }

@@ -196,12 +196,22 @@ static void on_task_refused(struct step_watch *w, const struct fields *f,
     detail_add(w, line);
 }
 
+/* One more lost node. Of more than there is room for the rest is not told: a name that
+ * is cut off may be that of a node which lives. */
+static void lost_add(struct step_watch *w, const char *node)
+{
+    size_t used = strlen(w->outcome.lost), room = sizeof w->outcome.lost - used;
+
+    if (strlen(node) + 2 <= room)
+        snprintf(w->outcome.lost + used, room, "%s%s", used ? "," : "", node);
+}
+
 static void on_node_refused(struct step_watch *w, const struct fields *f,
                             const char *line)
 {
     refuse(w, -1, f->text[1]);
     if (strstr(f->text[2], "onnection") || strstr(f->text[2], "timed out"))
-        snprintf(w->outcome.lost, sizeof w->outcome.lost, "%s", f->text[1]);
+        lost_add(w, f->text[1]);
     detail_add(w, line);
 }
 
@@ -211,7 +221,7 @@ static void on_node_failure(struct step_watch *w, const struct fields *f,
     if (!w->outcome.failed)
         snprintf(w->outcome.host, sizeof w->outcome.host, "%s", f->text[0]);
     w->outcome.failed = true;
-    snprintf(w->outcome.lost, sizeof w->outcome.lost, "%s", f->text[0]);
+    lost_add(w, f->text[0]);
     detail_add(w, line);
 }
 

@@ -296,13 +296,26 @@ static void hostile_environment(void **state)
     char **out = NULL, *text;
 
     (void)state;
-    assert_int_equal(slurm_step_env((char *const *)env, &out, NULL), 0);
+    assert_int_equal(slurm_step_env((char *const *)env, 8, &out, NULL), 0);
     assert_int_equal(argv_join(out, &text, NULL), 0);
     assert_string_equal(
         text, "PATH=/bin SLURM_JOB_ID=7 SLURM_JOBID=7 SLURM_CONF=/etc/x "
               "SLURM_ARRAY_TASK_ID=4 SLURM_PMIX_TIMEOUT=9 SLURM_SUBMIT_DIR=/here "
               "SLURM_RESTART_COUNT=1 SLURM_SPANK__SLURM_SPANK_OPTION_x=1 SLURMX=1 "
               "NCCL_DEBUG=INFO UCX_TLS=tcp OMP_NUM_THREADS=2 PMIXX=1");
+    free(text);
+    argv_free(out);
+}
+
+static void threads_of_a_worker(void **state)
+{
+    char *const env[] = {(char *)"PATH=/bin", NULL};
+    char **out = NULL, *text;
+
+    (void)state;
+    assert_int_equal(slurm_step_env(env, 4, &out, NULL), 0);
+    assert_int_equal(argv_join(out, &text, NULL), 0);
+    assert_string_equal(text, "PATH=/bin OMP_NUM_THREADS=4");
     free(text);
     argv_free(out);
 }
@@ -586,6 +599,16 @@ static const struct {
       .host = "n2",
       .lost = "n2",
       .detail = "srun: error: Node failure on n2"}},
+    /* a switch takes more than one */
+    {__LINE__,
+     UP "srun: error: Node failure on n2\nsrun: error: Node failure on n1\n",
+     EXITED(1),
+     4,
+     {.failed = true,
+      .rank = -1,
+      .host = "n2",
+      .lost = "n2,n1",
+      .detail = "srun: error: Node failure on n2\nsrun: error: Node failure on n1"}},
     /* it never came up */
     {__LINE__,
      "srun: error: Unable to create step for job 9: Requested nodes are busy\n",
@@ -811,6 +834,7 @@ int main(void)
         cmocka_unit_test(step_commands),
         cmocka_unit_test(allocate_commands),
         cmocka_unit_test(hostile_environment),
+        cmocka_unit_test(threads_of_a_worker),
         cmocka_unit_test(allocation_nodes),
         cmocka_unit_test(allocation_details),
         cmocka_unit_test(partition_nodes),
