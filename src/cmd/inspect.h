@@ -34,8 +34,6 @@ void inspect_export_print(FILE *out, const json_t *export);
 json_t *inspect_diff(const char *a, const char *b, struct error *err);
 void inspect_diff_print(FILE *out, const json_t *diff);
 
-/* A path or name for JSON, which holds UTF-8 alone; other bytes are escaped. */
-json_t *inspect_text(const char *text);
 /* A checkpoint, opened and verified. */
 int inspect_open(const char *path, raytrain_checkpoint **ck, struct error *err);
 

@@ -8,25 +8,13 @@
 
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/json_text.h"
 #include "util/size.h"
 
 #define INTERNAL CHECKPOINT_RESERVED "/"
 
 /* ---- The object -------------------------------------------------------------------
  */
-
-json_t *inspect_text(const char *text)
-{
-    char *shown;
-    json_t *value = json_string(text);
-
-    if (value)
-        return value;
-    shown = fs_printable(text);
-    value = shown ? json_string(shown) : NULL;
-    free(shown);
-    return value;
-}
 
 static json_t *metrics_json(const struct checkpoint_meta *meta)
 {
@@ -68,7 +56,7 @@ static void meta_set(json_t *out, const raytrain_checkpoint *ck)
     char date[32];
 
     clock_iso8601(meta->timestamp, date);
-    json_object_set_new(out, "run_name", inspect_text(meta->run_name));
+    json_object_set_new(out, "run_name", json_text(meta->run_name));
     json_object_set_new(out, "training_iteration",
                         json_integer(meta->training_iteration));
     json_object_set_new(out, "attempt", json_integer(meta->attempt));
@@ -106,7 +94,7 @@ json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
         return NULL;
     err->code = RAYTRAIN_OK;
     json_object_set_new(out, "kind", json_string("checkpoint"));
-    json_object_set_new(out, "path", inspect_text(path));
+    json_object_set_new(out, "path", json_text(path));
     rc = checkpoint_open_index(path, &ck, err);
     if (rc == 0) {
         meta_set(out, ck);
@@ -116,7 +104,7 @@ json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
             rc = checkpoint_verify(ck, err);
     }
     json_object_set_new(out, "verified", json_boolean(verify && rc == 0));
-    json_object_set_new(out, "error", rc < 0 ? inspect_text(err->text) : json_null());
+    json_object_set_new(out, "error", rc < 0 ? json_text(err->text) : json_null());
     checkpoint_destroy(ck);
     return out;
 }

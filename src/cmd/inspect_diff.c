@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "store/checkpoint.h"
+#include "util/json_text.h"
 
 #define BLOCK_BYTES (1u << 20)
 
@@ -276,7 +277,7 @@ json_t *inspect_diff(const char *a, const char *b, struct error *err)
     if (rc == 0 && inspect_open(a, &p.a, err) == 0 && inspect_open(b, &p.b, err) == 0 &&
         pair_diff(&p, differences, &compared, err) == 0) {
         out = json_pack("{s:s, s:o, s:o, s:b, s:I, s:O}", "kind", "diff", "a",
-                        inspect_text(a), "b", inspect_text(b), "same",
+                        json_text(a), "b", json_text(b), "same",
                         json_array_size(differences) == 0, "tensors", compared,
                         "differences", differences);
         if (!out)

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "util/fs.h"
+#include "util/json_text.h"
 #include "util/quote.h"
 #include "util/size.h"
 
@@ -273,7 +274,7 @@ json_t *inspect_export(const char *path, const char *dir, struct error *err)
     if (inspect_open(path, &ck, err) == 0 &&
         tree_export(ck, target, &n, &bytes, err) == 0) {
         out = json_pack("{s:s, s:o, s:o, s:I, s:I}", "kind", "export", "path",
-                        inspect_text(path), "directory", inspect_text(target),
+                        json_text(path), "directory", json_text(target),
                         "tensors", n, "bytes", bytes);
         if (!out)
             error_set(err, RAYTRAIN_ENOMEM, "out of memory");

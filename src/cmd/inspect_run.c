@@ -15,6 +15,7 @@
 #include "util/clock.h"
 #include "util/fs.h"
 #include "util/hostlist.h"
+#include "util/json_text.h"
 #include "util/size.h"
 
 #define NODES_SHOWN 1024 /* of an attempt; of more only the number */
@@ -31,7 +32,7 @@ static bool has_file(const char *run, const char *name)
     return has;
 }
 
-/* Why a directory is no run; NULL where it is one. */
+/* Has raytrain-run been at work here? */
 static bool is_run(const char *run)
 {
     return has_file(run, "run.cfg") || has_file(run, "result.json") ||
@@ -46,13 +47,10 @@ static void status_set(json_t *out, const char *run)
 
     if (run_lock_is_held(run, holder)) {
         json_object_set_new(out, "status", json_string("running"));
-        json_object_set_new(out, "holder", json_string(holder));
+        json_object_set_new(out, "holder", json_text(holder));
     } else if (path && metrics_read_status(path, &status, &why) < 0) {
-        char *shown = fs_printable(why.text);
-
         json_object_set_new(out, "status", json_string("unknown"));
-        json_object_set_new(out, "result_error", json_string(shown ? shown : ""));
-        free(shown);
+        json_object_set_new(out, "result_error", json_text(why.text));
     } else {
         json_object_set_new(out, "status",
                             json_string(status ? status : "interrupted"));
@@ -113,12 +111,9 @@ static json_t *metrics_json(const json_t *reports)
 
 static json_t *path_json(const char *path)
 {
-    json_t *value = path ? json_string(path) : json_null();
-
-    return value ? value : json_null();
+    return path ? json_text(path) : json_null();
 }
 
-/* All checkpoints; *damaged says whether one of them is. */
 static int checkpoints_set(json_t *out, const char *run, bool verify, struct error *err)
 {
     json_t *all = json_array(), *one;

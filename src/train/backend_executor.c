@@ -22,6 +22,7 @@
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/hostlist.h"
+#include "util/json_text.h"
 
 #define FOLLOW_EVERY_MS                                                                \
     200 /* how often the files that workers append to are looked at */
@@ -253,17 +254,13 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
         rc |= json_object_set_new(record, "signal", json_integer(ex->stop.signal));
     if (failure) {
         rc |= json_object_set_new(record, "rank", json_integer(failure->rank));
-        rc |= json_object_set_new(record, "host", json_string(failure->host));
+        rc |= json_object_set_new(record, "host", json_text(failure->host));
         rc |= json_object_set_new(record, "signal", json_integer(failure->signal));
         rc |= json_object_set_new(record, "exit_status",
                                   json_integer(failure->exit_status));
-        rc |= json_object_set_new(
-            record, "message",
-            json_stringn_nocheck(failure->message, strlen(failure->message)));
+        rc |= json_object_set_new(record, "message", json_text(failure->message));
     } else if (found && status != RUN_FINISHED) {
-        rc |= json_object_set_new(
-            record, "message",
-            json_stringn_nocheck(ex->finding.message, strlen(ex->finding.message)));
+        rc |= json_object_set_new(record, "message", json_text(ex->finding.message));
     }
     if (rc)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");

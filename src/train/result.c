@@ -10,10 +10,11 @@
 #include "store/metrics.h"
 #include "store/run_dir.h"
 #include "util/fs.h"
+#include "util/json_text.h"
 
 static json_t *path_or_null(char *path)
 {
-    json_t *value = path ? json_string(path) : json_null();
+    json_t *value = path ? json_text(path) : json_null();
 
     free(path);
     return value;
@@ -25,9 +26,9 @@ static json_t *result_error(const struct run_outcome *outcome)
 
     if (outcome->status != RUN_FAILED)
         return json_null();
-    return json_pack("{s:s, s:i, s:s, s:i, s:i, s:s}", "message", f->message, "rank",
-                     f->rank, "host", f->host, "signal", f->signal, "exit_status",
-                     f->exit_status, "log", f->log);
+    return json_pack("{s:o, s:i, s:o, s:i, s:i, s:o}", "message", json_text(f->message),
+                     "rank", f->rank, "host", json_text(f->host), "signal", f->signal,
+                     "exit_status", f->exit_status, "log", json_text(f->log));
 }
 
 static int reports_load(const char *run_dir, json_t **reports, struct error *err)
@@ -57,8 +58,8 @@ int result_create(const char *run_dir, const struct train_config *cfg,
     }
     last = json_array_get(reports, json_array_size(reports) - 1);
     *result = json_pack(
-        "{s:s, s:s, s:O, s:o, s:o, s:i, s:s?, s:o}", "status",
-        run_status_name(outcome->status), "path", run_dir, "metrics",
+        "{s:s, s:o, s:O, s:o, s:o, s:i, s:s?, s:o}", "status",
+        run_status_name(outcome->status), "path", json_text(run_dir), "metrics",
         last ? last : json_null(), "checkpoint", path_or_null(latest),
         "best_checkpoint", path_or_null(best), "attempts",
         run_dir_last_attempt(run_dir) + 1, "cause",
@@ -66,8 +67,7 @@ int result_create(const char *run_dir, const struct train_config *cfg,
         "error", result_error(outcome));
     json_decref(reports);
     if (!*result)
-        return error_set(err, RAYTRAIN_ENOMEM,
-                         "out of memory, or a path that is not UTF-8");
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     return 0;
 }
 

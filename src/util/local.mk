@@ -10,6 +10,7 @@ libshared_la_SOURCES += \
 	src/util/rank_list.c src/util/rank_list.h \
 	src/util/dtype.c src/util/status.c \
 	src/util/fs.c src/util/fs.h \
+	src/util/json_text.c src/util/json_text.h \
 	src/util/fault.c src/util/fault.h \
 	src/util/memory.c src/util/memory.h \
 	src/util/background.c src/util/background.h \
@@ -45,6 +46,12 @@ TESTS += t/unit/test_child
 t_unit_test_child_SOURCES = t/unit/test_child.c
 t_unit_test_child_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_child_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_json_text
+TESTS += t/unit/test_json_text
+t_unit_test_json_text_SOURCES = t/unit/test_json_text.c
+t_unit_test_json_text_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_json_text_LDADD = libshared.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_words
 TESTS += t/unit/test_words

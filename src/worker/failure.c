@@ -11,6 +11,7 @@
 
 #include "util/fault.h"
 #include "util/fs.h"
+#include "util/json_text.h"
 
 const char *failure_kind(raytrain_status code)
 {
@@ -34,27 +35,12 @@ const char *failure_kind(raytrain_status code)
     }
 }
 
-/* A message may hold what a user's function or a file said: never lose the record
- * because that is not UTF-8. */
-static json_t *text_json(const char *text)
-{
-    json_t *value = json_string(text);
-    char *printable;
-
-    if (value)
-        return value;
-    printable = fs_printable(text);
-    value = json_string(printable ? printable : "");
-    free(printable);
-    return value;
-}
-
 static char *failure_text(const struct failure *f)
 {
     json_t *record =
         json_pack("{s:i, s:o, s:i, s:s, s:i, s:o}", "rank", f->rank, "host",
-                  text_json(f->host), "pid", (int)getpid(), "kind", f->kind, "status",
-                  f->status, "message", text_json(f->message));
+                  json_text(f->host), "pid", (int)getpid(), "kind", f->kind, "status",
+                  f->status, "message", json_text(f->message));
     char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
 
     json_decref(record);
@@ -71,7 +57,7 @@ static int fd_fill(int fd, const char *text)
 /* A file of its own with these bytes, on the disk. */
 static int file_create(const char *path, const char *text, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     int rc = 0;
 
     if (fd < 0)
@@ -90,7 +76,7 @@ static int file_create(const char *path, const char *text, struct error *err)
 static int record_publish_unnamed(const char *log_dir, const char *path,
                                   const char *text)
 {
-    int fd = open(log_dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644);
+    int fd = open(log_dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
     char self[64];
     int done;
 
