@@ -30,7 +30,7 @@ static void slot_format(const char *call, int64_t calls, char slot[WHEREABOUTS_S
 int whereabouts_write(const char *path, int rank, const char *call, int64_t calls)
 {
     char slot[WHEREABOUTS_SLOT];
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_DSYNC, 0644);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_DSYNC, 0666);
     int rc, saved;
 
     if (fd < 0)

@@ -34,7 +34,7 @@ int attempt_save(const json_t *attempt, const char *log_dir, struct error *err)
     if (!path || !text)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     else
-        rc = fs_write_atomic(path, text, strlen(text), 0644, err);
+        rc = fs_write_atomic(path, text, strlen(text), 0666, err);
     free(text);
     free(path);
     return rc;

@@ -9,6 +9,7 @@
 
 #include "config/worker_env.h"
 #include "store/run_dir.h"
+#include "util/argv.h"
 #include "util/fault.h"
 #include "util/fs.h"
 
@@ -45,43 +46,31 @@ static int worker_program(char *path, size_t size)
     return access(path, X_OK);
 }
 
-static void argv_free(char **argv)
-{
-    for (char **a = argv; a && *a; a++)
-        free(*a);
-    free(argv);
-}
-
 /* What each rank executes: the training function's own program, or raytrain-worker with
  * the shared object, and the user's arguments. */
 static int worker_argv(const struct train_config *cfg, char ***out, struct error *err)
 {
     char worker[PATH_MAX];
-    char **argv = calloc(cfg->n_args + 3, sizeof *argv);
-    size_t n = 0;
+    char **argv = NULL;
+    int rc = 0;
 
-    if (!argv)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (cfg->train_func_kind == TRAIN_FUNC_SHARED_OBJECT) {
-        if (worker_program(worker, sizeof worker) < 0) {
-            free(argv);
+        if (worker_program(worker, sizeof worker) < 0)
             return error_set(err, RAYTRAIN_ENOTFOUND,
                              "cannot find raytrain-worker (looked at %s): is raytrain "
                              "installed completely?",
                              worker);
-        }
-        argv[n++] = strdup(worker);
+        rc = argv_append(&argv, worker, err);
     }
-    argv[n++] = strdup(cfg->train_func);
-    for (size_t i = 0; i < cfg->n_args; i++)
-        argv[n++] = strdup(cfg->args[i]);
-    for (size_t i = 0; i < n; i++)
-        if (!argv[i]) {
-            argv_free(argv);
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-        }
-    *out = argv;
-    return 0;
+    if (rc == 0)
+        rc = argv_append(&argv, cfg->train_func, err);
+    for (size_t i = 0; rc == 0 && i < cfg->n_args; i++)
+        rc = argv_append(&argv, cfg->args[i], err);
+    if (rc < 0)
+        argv_free(argv);
+    else
+        *out = argv;
+    return rc;
 }
 
 static void launch_spec_fill(const struct worker_group_spec *spec, char **argv,
@@ -210,7 +199,7 @@ int worker_group_stop_at_checkpoint(struct worker_group *g, struct error *err)
 
     if (!path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = fs_write_atomic(path, "", 0, 0644, err);
+    rc = fs_write_atomic(path, "", 0, 0666, err);
     free(path);
     return rc;
 }

@@ -29,7 +29,7 @@ struct heartbeat {
 static void beat(const struct heartbeat *hb, unsigned long count)
 {
     char line[RUN_DIR_HEARTBEAT_BYTES + 1];
-    int fd = open(hb->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644), n;
+    int fd = open(hb->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), n;
 
     if (fd < 0)
         return;

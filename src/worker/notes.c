@@ -43,7 +43,7 @@ static void line_append(const char *log_dir, const char *line)
 
     if (asprintf(&path, "%s/%s", log_dir, NOTES_FILE) < 0)
         return;
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     free(path);
     if (fd < 0)
         return;
