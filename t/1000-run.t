@@ -30,6 +30,11 @@ test_expect_success 'the run directory holds what DESIGN says, and no temporary'
 	ls runs/first/logs/attempt-0 >logs &&
 	grep -qx rank-00000.err logs && grep -qx rank-00001.out logs
 '
+test_expect_success 'files have the permissions that the umask leaves' '
+	(umask 007 && $run -n 2 --name ours "$train" 2>ours.err) &&
+	find runs/ours -type f ! -perm 660 >found && test_must_be_empty found &&
+	find runs/ours -type d ! -perm 770 >found && test_must_be_empty found
+'
 test_expect_success 'h5dump shows names, shapes and numbers' '
 	h5dump -H runs/first/checkpoint_000005.h5 >header &&
 	grep -q "GROUP \"model\"" header && grep -q "DATASET \"weight\"" header &&
@@ -62,6 +67,11 @@ test_expect_success '--dry-run prints configuration and command, and leaves noth
 	$run -n 3 --name dry --dry-run "$train" >out &&
 	grep "num_workers = 3" out && grep "raytrain-worker.*train_model.so" out &&
 	test_path_is_missing runs/dry
+'
+test_expect_success 'a full standard output is an error' '
+	expect_status 1 raytrain-run --help >/dev/full &&
+	expect_status 5 $run --name dry --dry-run "$train" >/dev/full 2>err &&
+	grep "standard output" err
 '
 test_expect_success 'the name comes from the training function' '
 	$run -n 1 "$train" 2>err && test -f runs/train_model/result.h5

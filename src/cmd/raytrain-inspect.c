@@ -300,8 +300,11 @@ int main(int argc, char *argv[])
 {
     struct request r = {0};
     struct error err = {0};
-    int rc = request_parse(argc, argv, &r, &err);
+    int rc;
 
+    if (fs_hold_stdio() < 0)
+        return 5;
+    rc = request_parse(argc, argv, &r, &err);
     if (rc < 0)
         return fail(&err);
     if (rc == 0 && show(&r, &err) < 0) {

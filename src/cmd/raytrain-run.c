@@ -14,6 +14,7 @@
 #include "launch/slurm_job.h"
 #include "train/requeue.h"
 #include "train/trainer.h"
+#include "util/fs.h"
 
 #define KILLED_WITHIN_MS 10000 /* by Slurm, once the job is requeued */
 
@@ -154,9 +155,9 @@ static int run(int argc, char *argv[], struct options *opt, struct train_config 
     if (options_parse(argc, argv, opt, cfg, &err) < 0)
         return fail(&err);
     if (opt->help)
-        return fputs(options_help(), stdout) < 0;
+        return fputs(options_help(), stdout) < 0 || fflush(stdout) != 0;
     if (opt->version)
-        return puts(PACKAGE_STRING) < 0;
+        return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
     if (train_config_validate(cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
         return fail(&err);
@@ -175,6 +176,8 @@ int main(int argc, char *argv[])
     struct options opt;
     int status;
 
+    if (fs_hold_stdio() < 0)
+        return 1;
     /* A limit on file sizes is an error that can be told, not a death. */
     signal(SIGXFSZ, SIG_IGN);
     status = run(argc, argv, &opt, &cfg);

@@ -39,21 +39,20 @@ static void headline_print(FILE *out, const struct scaling_config *s,
                            const struct resources *have, int placed)
 {
     int n = s->num_workers;
-    const char *s_ = plural(n);
 
+    fprintf(out, "%d worker%s ", n, plural(n));
     switch (s->placement_strategy) {
     case PLACEMENT_STRICT_PACK:
-        fprintf(out, "%d worker%s do not fit on one node of %s (STRICT_PACK)", n, s_,
+        fprintf(out, "do%s not fit on one node of %s (STRICT_PACK)", n == 1 ? "es" : "",
                 have->what);
         break;
     case PLACEMENT_STRICT_SPREAD:
-        fprintf(out, "%d worker%s want a node each in %s (STRICT_SPREAD)", n, s_,
+        fprintf(out, "want%s a node each in %s (STRICT_SPREAD)", n == 1 ? "s" : "",
                 have->what);
         break;
     case PLACEMENT_PACK:
     case PLACEMENT_SPREAD:
-        fprintf(out, "%d worker%s do%s not fit in %s", n, s_, n == 1 ? "es" : "",
-                have->what);
+        fprintf(out, "do%s not fit in %s", n == 1 ? "es" : "", have->what);
         break;
     }
     fprintf(out, ": there is room for %d.\n  each worker asks for ", placed);

@@ -5,6 +5,7 @@
 
 #include "store/metrics.h"
 #include "store/run_dir.h"
+#include "util/argv.h"
 #include "util/fault.h"
 #include "util/fs.h"
 
@@ -42,7 +43,7 @@ static int config_save(const char *run_dir, const char *config, struct error *er
 
     if (!path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = fs_write_atomic(path, config, strlen(config), 0644, err);
+    rc = fs_write_atomic(path, config, strlen(config), 0666, err);
     free(path);
     return rc;
 }
@@ -136,29 +137,11 @@ int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
     return rc;
 }
 
-static void print_quoted(FILE *out, const char *word)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                "0123456789_-+=./:,@%^";
-
-    if (*word && word[strspn(word, plain)] == '\0') {
-        fputs(word, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*word, out);
-    fputc('\'', out);
-}
-
 int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err)
 {
     const struct run_config *run = &trainer->cfg->run_config;
     char *config = NULL, *run_dir = run_dir_file(run->storage_path, run->name);
-    char **argv = NULL;
+    char **argv = NULL, *line = NULL;
     int rc = -1;
 
     if (!run_dir)
@@ -171,17 +154,16 @@ int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err)
                                            .marker = "",
                                            .attempt = 0};
     if (train_config_render(trainer->cfg, &config, err) == 0 &&
-        worker_group_command(&spec, &argv, err) == 0) {
-        fprintf(out, "# %s/run.cfg\n%s\n# command\n", run_dir, config);
-        for (char **a = argv; *a; a++) {
-            fputs(a == argv ? "" : " ", out);
-            print_quoted(out, *a);
-            free(*a);
-        }
-        fputc('\n', out);
+        worker_group_command(&spec, &argv, err) == 0 &&
+        argv_join(argv, &line, err) == 0) {
         rc = 0;
+        if (fprintf(out, "# %s/run.cfg\n%s\n# command\n%s\n", run_dir, config, line) <
+                0 ||
+            fflush(out) != 0)
+            rc = error_set(err, RAYTRAIN_ESTORAGE, "cannot write to standard output");
     }
-    free(argv);
+    argv_free(argv);
+    free(line);
     free(config);
     free(run_dir);
     return rc;

@@ -452,3 +452,12 @@ int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
     free(temp);
     return fs_sync_parent(path, err);
 }
+
+int fs_hold_stdio(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            return -1;
+    return 0;
+}

@@ -50,6 +50,11 @@ int fs_pread_full(int fd, void *data, size_t n, uint64_t offset);
 /* The current errno as a sentence, "cannot WHAT PATH: CAUSE: ADVICE". Returns -1. */
 int fs_error(struct error *err, const char *what, const char *path);
 
+/* The standard descriptors that are closed become ones that can neither be read nor
+ * written, so that no file that is opened later gets their number, and with it what is
+ * printed. At the start of main(). -1 and errno. */
+int fs_hold_stdio(void);
+
 /* A name next to path that does not exist, hidden, ".BASE.tmp-PID-RANDOM": malloc'ed,
  * NULL without memory. Files of that form are nobody's once their writer is dead. */
 char *fs_temp_name(const char *path);

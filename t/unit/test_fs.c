@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -205,6 +206,38 @@ static void reads_past_the_end_are_named(void **state)
     close(fd);
 }
 
+/* In a process that was started without them. 0: all is as it should be. */
+static int without_stdio(void)
+{
+    int fd;
+
+    for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        close(fd);
+    if (fs_hold_stdio() < 0)
+        return 1;
+    fd = open("file", O_RDWR | O_CREAT, 0600);
+    if (fd <= STDERR_FILENO)
+        return 2;
+    if (write(STDOUT_FILENO, "x", 1) != -1 || write(STDERR_FILENO, "x", 1) != -1)
+        return 3; /* that it cannot be written is an error, as before */
+    return 0;
+}
+
+static void files_do_not_take_the_place_of_stdio(void **state)
+{
+    pid_t pid = fork();
+    int status;
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(without_stdio());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(fs_hold_stdio(), 0);
+    assert_true(fcntl(STDERR_FILENO, F_GETFL) >= 0);
+}
+
 int main(void)
 {
 #define SCRATCH(f) cmocka_unit_test_setup_teardown(f, enter_scratch, leave_scratch)
@@ -217,6 +250,7 @@ int main(void)
         cmocka_unit_test(errors_say_what_to_do),
         cmocka_unit_test(printable_table),
         SCRATCH(reads_past_the_end_are_named),
+        SCRATCH(files_do_not_take_the_place_of_stdio),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
