@@ -92,6 +92,20 @@ test_expect_success 'more GPUs, CPUs or memory than there are' '
 	fails n 4 --mem-per-worker 100000G && grep -i "memory" err &&
 	test_path_is_missing runs/l && test_path_is_missing runs/n
 '
+test_expect_success 'more workers than this machine can share its cores among' '
+	expect_status 4 raytrain-run --launcher local --storage runs -n 100000 --name many \
+		"$train" 2>err && grep "100000 workers do not fit in this machine" err &&
+	test_path_is_missing runs/many
+'
+test_expect_success 'a directory whose name is not UTF-8 serves as well as any' '
+	odd=$(printf "caf\\351") && mkdir "$odd" &&
+	(cd "$odd" && $run --name u --json "$train" >out.json 2>err) &&
+	jq -e ".status == \"finished\"" "$odd/out.json" &&
+	(cd "$odd" && expect_status 1 $run --name v --set train_loop_config.fail=kill \
+		--json "$train" >out.json 2>err) && grep "signal 9" "$odd/err" &&
+	jq -e ".status == \"failed\"" "$odd/out.json" &&
+	raytrain-inspect --verify "$odd/runs/u" >shown && grep finished shown
+'
 test_expect_success 'a storage path that is no directory' '
 	: >file && expect_status 5 $run --storage file/x --name o "$train" 2>err &&
 	grep "file" err

@@ -84,6 +84,11 @@ test_expect_success DISK 'and once there are some, --resume goes on' '
 '
 
 # A pipe, because the limit would hold for a file of messages, too.
+test_expect_success DISK 'a place that cannot be written to: status 5, and nothing starts' '
+	disk_new fixed 64k && mount -o remount,ro "$PWD/fixed" &&
+	expect_status 5 $run --storage fixed --name r "$train" 2>err &&
+	grep "/fixed/r: Read-only file system" err && ! grep "attempt 0" err
+'
 test_expect_success 'ulimit -f: a worker that may not write so much says so' '
 	{
 		(ulimit -f 32768 && $run --storage runs --name limit \

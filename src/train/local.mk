@@ -37,6 +37,12 @@ t_unit_test_attempt_plan_SOURCES = t/unit/test_attempt_plan.c
 t_unit_test_attempt_plan_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_attempt_plan_LDADD = liblauncher.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += t/unit/test_node_watch
+TESTS += t/unit/test_node_watch
+t_unit_test_node_watch_SOURCES = t/unit/test_node_watch.c $(SCRATCH)
+t_unit_test_node_watch_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_node_watch_LDADD = liblauncher.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += t/unit/test_whereabouts
 TESTS += t/unit/test_whereabouts
 t_unit_test_whereabouts_SOURCES = t/unit/test_whereabouts.c $(SCRATCH)
