@@ -2,17 +2,12 @@
 
 #include "launch/slurm_job.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "launch/slurm_tool.h"
 #include "util/argv.h"
-#include "util/child.h"
 #include "util/clock.h"
 #include "util/quote.h"
 
@@ -25,12 +20,8 @@ extern char **environ;
 #define COLUMNS "JobID:20,EndTime:32,PreemptTime:32,State:24,Requeue:8,BatchFlag:8"
 
 struct slurm_query {
-    struct child squeue;
-    int fd;
+    struct slurm_tool *squeue;
     double until; /* clock_now() */
-    bool eof;
-    char text[4096];
-    size_t used;
 };
 
 const char *slurm_job_id(void)
@@ -69,10 +60,9 @@ bool slurm_job_parse(const char *line, const char *id, struct slurm_job *job)
 }
 
 /* Of a job array, squeue may tell of more jobs than the one it is asked for. */
-static int answer_find(const struct slurm_query *q, struct slurm_job *job,
-                       struct error *err)
+static int answer_find(const char *text, struct slurm_job *job, struct error *err)
 {
-    const char *id = slurm_job_id(), *line = q->text;
+    const char *id = slurm_job_id(), *line = text;
     char quoted[QUOTE_TEXT_MAX];
 
     while (id && line) {
@@ -82,7 +72,7 @@ static int answer_find(const struct slurm_query *q, struct slurm_job *job,
         line = line ? line + 1 : NULL;
     }
     return error_set(err, RAYTRAIN_ENOTSUP, "squeue does not know job %s: %s",
-                     id ? id : "(none)", quote(q->text, quoted));
+                     id ? id : "(none)", quote(text, quoted));
 }
 
 /* ---- The question -----------------------------------------------------------------
@@ -107,7 +97,7 @@ fail:
     return -1;
 }
 
-static int query_spawn(struct slurm_query *q, char *const *env, struct error *err)
+int slurm_query_start(struct slurm_query **out, struct error *err)
 {
     char *argv[] = {(char *)"squeue",
                     (char *)"--noheader",
@@ -116,28 +106,6 @@ static int query_spawn(struct slurm_query *q, char *const *env, struct error *er
                     (char *)"--Format",
                     (char *)COLUMNS,
                     NULL};
-    int fds[2], rc;
-
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "cannot make a pipe: %s",
-                         strerror(errno));
-    q->fd = fds[0];
-    rc = child_spawn(&(struct child_spec){.argv = argv,
-                                          .env = env,
-                                          .in = -1,
-                                          .out = fds[1],
-                                          .err = fds[1],
-                                          .die_with_parent = true},
-                     &q->squeue, err);
-    close(fds[1]);
-    if (rc == 0 && fcntl(q->fd, F_SETFL, O_NONBLOCK) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "cannot listen to squeue: %s",
-                       strerror(errno));
-    return rc;
-}
-
-int slurm_query_start(struct slurm_query **out, struct error *err)
-{
     struct slurm_query *q;
     char **env = NULL;
     int rc;
@@ -147,12 +115,10 @@ int slurm_query_start(struct slurm_query **out, struct error *err)
                          "this is no job of Slurm's (SLURM_JOB_ID is not set)");
     if (!(q = calloc(1, sizeof *q)))
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    q->squeue = (struct child)CHILD_INIT;
-    q->fd = -1;
     q->until = clock_now() + ANSWER_MAX_S;
     rc = query_env(&env, err);
     if (rc == 0)
-        rc = query_spawn(q, env, err);
+        rc = slurm_tool_start(argv, env, &q->squeue, err);
     argv_free(env);
     if (rc < 0)
         slurm_query_destroy(q);
@@ -161,64 +127,28 @@ int slurm_query_start(struct slurm_query **out, struct error *err)
     return rc;
 }
 
-/* All that is there to read now; what does not fit is no answer. */
-static void query_read(struct slurm_query *q)
-{
-    char beyond[256];
-    ssize_t n;
-
-    do {
-        size_t room = sizeof q->text - 1 - q->used;
-
-        n = read(q->fd, room ? q->text + q->used : beyond, room ? room : sizeof beyond);
-        if (n > 0 && room)
-            q->used += (size_t)n;
-    } while (n > 0 || (n < 0 && errno == EINTR));
-    q->eof = n == 0;
-}
-
 int slurm_query_poll(struct slurm_query *q, bool *done, struct slurm_job *job,
                      struct error *err)
 {
-    char quoted[QUOTE_TEXT_MAX];
-    bool gone = false;
-    int status = 0;
+    char *text;
+    int rc = slurm_tool_poll(q->squeue, done, &text, err);
 
-    *done = false;
-    if (!q->eof)
-        query_read(q);
-    if (q->eof && child_reap(&q->squeue, &gone, &status, err) < 0)
-        return -1;
-    if (gone && status != 0)
-        return error_set(err, RAYTRAIN_ENOTSUP, "squeue failed: %s",
-                         quote(q->text, quoted));
-    if (gone) {
-        *done = true;
-        return answer_find(q, job, err);
+    if (rc == 0 && *done) {
+        rc = answer_find(text, job, err);
+        free(text);
+    } else if (rc == 0 && clock_now() > q->until) {
+        rc = error_set(err, RAYTRAIN_ENOTSUP, "squeue has not answered for %.0f s",
+                       ANSWER_MAX_S);
     }
-    if (clock_now() > q->until)
-        return error_set(err, RAYTRAIN_ENOTSUP, "squeue has not answered for %.0f s",
-                         ANSWER_MAX_S);
-    return 0;
+    return rc;
 }
 
 void slurm_query_destroy(struct slurm_query *q)
 {
     if (!q)
         return;
-    child_clear(&q->squeue);
-    if (q->fd >= 0)
-        close(q->fd);
+    slurm_tool_destroy(q->squeue);
     free(q);
-}
-
-/* Wait for what comes first: more to read, the end of squeue, the end of patience. */
-static void query_wait(const struct slurm_query *q)
-{
-    struct pollfd p = {.fd = q->eof ? q->squeue.pidfd : q->fd, .events = POLLIN};
-    double left = q->until - clock_now();
-
-    poll(&p, 1, left > 0 ? (int)(left * 1e3) + 1 : 0);
 }
 
 int slurm_job_ask(struct slurm_job *job, struct error *err)
@@ -228,7 +158,9 @@ int slurm_job_ask(struct slurm_job *job, struct error *err)
     int rc = slurm_query_start(&q, err);
 
     while (rc == 0 && !done) {
-        query_wait(q);
+        double left = q->until - clock_now();
+
+        slurm_tool_wait(q->squeue, left > 0 ? (int)(left * 1e3) + 1 : 0);
         rc = slurm_query_poll(q, &done, job, err);
     }
     slurm_query_destroy(q);
