@@ -274,8 +274,8 @@ json_t *inspect_export(const char *path, const char *dir, struct error *err)
     if (inspect_open(path, &ck, err) == 0 &&
         tree_export(ck, target, &n, &bytes, err) == 0) {
         out = json_pack("{s:s, s:o, s:o, s:I, s:I}", "kind", "export", "path",
-                        json_text(path), "directory", json_text(target),
-                        "tensors", n, "bytes", bytes);
+                        json_text(path), "directory", json_text(target), "tensors", n,
+                        "bytes", bytes);
         if (!out)
             error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }

@@ -15,7 +15,8 @@ struct slurm_tool;
 /* env NULL: this process's. */
 int slurm_tool_start(char *const *argv, char *const *env, struct slurm_tool **out,
                      struct error *err);
-/* Never blocks. *done: it has ended, and *text is what it printed; the last call then. */
+/* Never blocks. *done: it has ended, and *text is what it printed; the last call then.
+ */
 int slurm_tool_poll(struct slurm_tool *t, bool *done, char **text, struct error *err);
 /* Until there is something to poll for, or so many milliseconds are over; -1: never. */
 void slurm_tool_wait(const struct slurm_tool *t, int ms);

@@ -48,8 +48,8 @@ static int config_save(const char *run_dir, const char *config, struct error *er
     return rc;
 }
 
-/* The attempts themselves, in a run directory that is ours. An earlier Result goes before
- * its configuration does: who finds both must be able to believe them. */
+/* The attempts themselves, in a run directory that is ours. An earlier Result goes
+ * before its configuration does: who finds both must be able to believe them. */
 static int run_attempts(const struct trainer *t, const struct run_dir *dir,
                         const char *config, struct callback_list *callbacks,
                         struct run_outcome *outcome, struct error *err)
@@ -58,8 +58,8 @@ static int run_attempts(const struct trainer *t, const struct run_dir *dir,
     int rc = -1;
 
     fault_point("run.entered", 0);
-    if (result_remove(dir->path, err) == 0 && config_save(dir->path, config, err) == 0 &&
-        fault_point("run.config", 0) == 0 &&
+    if (result_remove(dir->path, err) == 0 &&
+        config_save(dir->path, config, err) == 0 && fault_point("run.config", 0) == 0 &&
         run_dir_write_marker(dir, &marker, err) == 0) {
         struct worker_group_spec spec = {.launcher = t->launcher,
                                          .cfg = t->cfg,

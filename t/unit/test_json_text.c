@@ -13,10 +13,10 @@ static const struct {
 } rows[] = {
     {"", ""},
     {"plain", "plain"},
-    {"two\nlines\t\033[1m", "two\nlines\t\033[1m"},   /* JSON escapes them itself */
+    {"two\nlines\t\033[1m", "two\nlines\t\033[1m"}, /* JSON escapes them itself */
     {"na\303\257ve \342\202\254", "na\303\257ve \342\202\254"}, /* UTF-8 */
-    {"caf\351", "caf\\xe9"},                             /* Latin-1 */
-    {"cut \342\202", "cut \\xe2\\x82"},                  /* half a character */
+    {"caf\351", "caf\\xe9"},                                    /* Latin-1 */
+    {"cut \342\202", "cut \\xe2\\x82"},                         /* half a character */
 };
 
 static void any_text_is_a_string(void **state)

@@ -1,5 +1,5 @@
-/* test_node_watch.c - the watch of nodes, without Slurm and without waiting: time is what
- * the view says; only an answer that is on its way is waited for. */
+/* test_node_watch.c - the watch of nodes, without Slurm and without waiting: time is
+ * what the view says; only an answer that is on its way is waited for. */
 #include "config.h"
 
 #include <sched.h>
@@ -90,7 +90,8 @@ static void begin(int nodes)
     train_config_init(&cfg);
     cfg.scaling_config.num_workers = cfg.scaling_config.max_workers = nodes;
     cfg.run_config.failure_config.node_timeout_s = TIMEOUT;
-    spec = (struct worker_group_spec){.launcher = &launcher, .cfg = &cfg, .plan = &plan};
+    spec =
+        (struct worker_group_spec){.launcher = &launcher, .cfg = &cfg, .plan = &plan};
     assert_int_equal(
         attempt_planner_create(&launcher, &cfg.scaling_config, &spec.planner, NULL), 0);
     assert_int_equal(attempt_planner_plan(spec.planner, &plan, NULL), 0);
@@ -119,7 +120,8 @@ static enum watch_verdict tick(struct watch_finding *finding)
     return node_watch.tick(state_of_watch, &view, finding);
 }
 
-/* Let so much time pass; all nodes but `dead` beat every second, and there are reports. */
+/* Let so much time pass; all nodes but `dead` beat every second, and there are reports.
+ */
 static enum watch_verdict pass(double seconds, int dead, struct watch_finding *finding)
 {
     double until = view.now + seconds;
