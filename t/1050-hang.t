@@ -56,6 +56,14 @@ test_expect_success 'the time before the first report counts, too' '
 	grep "rank 1 has not come to report" err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/early/checkpoint_000005.h5
 '
+test_expect_success 'workers that do not come together are started anew, and it costs no restart' '
+	TRAIN_LATE_ONCE=$PWD/late.once $run -n 2 --name late --max-failures 0 \
+		--set run_config.failure_config.start_timeout_s=3 \
+		"$modules/train_late.so" 2>err && no_process_left &&
+	grep "the workers have not come together within 3 s" err &&
+	test "$(cause_of late)" = start &&
+	grep "worker rank 1 was asked for its stack" runs/late/logs/attempt-0/rank-00001.err
+'
 test_expect_success 'without restarts left, a hang ends the run' '
 	expect_status 1 $run -n 1 --name alone \
 		--set run_config.failure_config.hang_timeout_s=2 \

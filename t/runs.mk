@@ -5,6 +5,12 @@ t_check_train_model_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 t_check_train_model_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_train_model_la_LIBADD = libraytrain.la
 
+check_LTLIBRARIES += t/check/train_late.la
+t_check_train_late_la_SOURCES = t/check/train_late.c
+t_check_train_late_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+t_check_train_late_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+t_check_train_late_la_LIBADD = libraytrain.la
+
 dist_check_SCRIPTS += t/1000-run.t t/1010-bad-input.t t/1020-resume.t t/1025-stop.t t/1030-faults.t t/1040-full-disk.t t/1050-hang.t t/1060-soak.t t/1100-slurm.t t/1110-slurm-stop.t t/1150-slurm-hang.t t/1160-slurm-soak.t
 TESTS += t/1000-run.t t/1010-bad-input.t t/1020-resume.t t/1025-stop.t t/1030-faults.t t/1040-full-disk.t t/1050-hang.t t/1060-soak.t t/1100-slurm.t t/1110-slurm-stop.t t/1150-slurm-hang.t t/1160-slurm-soak.t
 

@@ -34,6 +34,13 @@ static const struct config_key failure_keys[] = {
      FIELD(hang_timeout_s),
      .min = 0,
      .max = INT_MAX},
+    {.name = "start_timeout_s",
+     .doc = "seconds within which the workers of an attempt have come together, 0: "
+            "no limit",
+     .type = CONFIG_INT,
+     FIELD(start_timeout_s),
+     .min = 0,
+     .max = INT_MAX},
     {.name = "node_timeout_s",
      .doc = "seconds of silence after which a node that does not answer is given up, "
             "0: never",
@@ -51,6 +58,7 @@ void failure_config_init(struct failure_config *cfg)
     cfg->max_preemptions = -1;
     cfg->fail_fast = false;
     cfg->hang_timeout_s = 0;
+    cfg->start_timeout_s = 120;
     cfg->node_timeout_s = 30;
 }
 

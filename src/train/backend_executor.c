@@ -15,6 +15,7 @@
 #include "store/run_dir.h"
 #include "train/attempt.h"
 #include "train/node_memory.h"
+#include "train/node_return.h"
 #include "train/restart_policy.h"
 #include "train/stop_request.h"
 #include "train/watch.h"
@@ -24,6 +25,7 @@
 #include "util/hostlist.h"
 #include "util/json_text.h"
 
+#define ANSWER_LOOK_S 0.05 /* how often nodes are looked at that were asked */
 #define FOLLOW_EVERY_MS                                                                \
     200 /* how often the files that workers append to are looked at */
 
@@ -42,6 +44,7 @@ struct backend_executor {
     bool stop_sent;
     bool ended;                   /* a watch has ended the attempt */
     struct watch_finding finding; /* why it was stopped or ended */
+    bool regained;      /* it goes on with nodes that were lost, and are back */
     bool left_together; /* the workers came to their end, and have tidied up */
     struct restart_policy policy;
     int64_t iteration; /* of the last report, or where the attempt goes on from */
@@ -82,6 +85,10 @@ static void on_event(void *arg, const json_t *event)
     const char *kind = json_string_value(json_object_get(event, "kind"));
     bool restored = json_is_string(checkpoint);
 
+    if (kind && strcmp(kind, "joined") == 0) {
+        ex->view.joined = true;
+        return;
+    }
     if (kind && strcmp(kind, "started") == 0) {
         ex->listening = true;
         return;
@@ -197,6 +204,8 @@ static int attempt_watch(struct backend_executor *ex, struct worker_group *group
             return -1;
         if (worker_group_advance(group, &done, outcome, err) < 0)
             return -1;
+        if (outcome->failed && ex->view.failing == 0)
+            ex->view.failing = clock_now();
     }
     follow(ex);
     return 0;
@@ -408,14 +417,45 @@ static bool is_over(const struct backend_executor *ex, const struct run_outcome 
            (out->status == RUN_STOPPED && !is_resize(ex, out));
 }
 
-/* A lost node is nobody's failure where the run is prepared for it. */
+/* A lost node is nobody's failure where the run is prepared for it, or it is back. */
 static bool is_excused(const struct backend_executor *ex, const struct run_outcome *out)
 {
     const struct scaling_config *scaling = &ex->spec.cfg->scaling_config;
 
-    return is_resize(ex, out) ||
-           (ex->finding.cause == CAUSE_NODE_LOST &&
-            (scaling->spare_nodes > 0 || scaling_config_is_elastic(scaling)));
+    return is_resize(ex, out) || (ex->finding.cause == CAUSE_NODE_LOST &&
+                                  (scaling->spare_nodes > 0 ||
+                                   scaling_config_is_elastic(scaling) || ex->regained));
+}
+
+/* Wait before a restart; false: it was asked to stop meanwhile. */
+static bool restart_wait(struct backend_executor *ex, double seconds)
+{
+    double until = clock_now() + seconds, left;
+
+    while (!ex->stop.count && (left = until - clock_now()) > 0) {
+        struct pollfd fd = {.fd = ex->stop.fd, .events = POLLIN};
+
+        poll(&fd, 1, (int)(left * 1e3) + 1);
+        stop_request_read(&ex->stop);
+    }
+    return !ex->stop.count;
+}
+
+/* Before it is given up for want of nodes: are lost ones back by now? */
+static bool lost_regain(struct backend_executor *ex)
+{
+    struct node_probe *probe = NULL;
+    bool back;
+
+    node_return_ask(&ex->spec, &probe);
+    if (!probe)
+        return false;
+    while (!node_probe_done(probe) && restart_wait(ex, ANSWER_LOOK_S))
+        ;
+    back = !ex->stop.count && node_probe_done(probe) &&
+           node_return_take(&ex->spec, ex->callbacks, probe) > 0;
+    node_probe_destroy(probe);
+    return back;
 }
 
 /* Find nodes for another attempt. Where they do not suffice the run is stopped, not
@@ -425,8 +465,12 @@ static int replan(struct backend_executor *ex, struct run_outcome *out,
 {
     struct placement plan = {0};
     struct error why;
+    int rc = attempt_planner_plan(ex->spec.planner, &plan, &why);
 
-    if (attempt_planner_plan(ex->spec.planner, &plan, &why) < 0) {
+    ex->regained = rc < 0 && why.code == RAYTRAIN_EFIT && lost_regain(ex);
+    if (ex->regained)
+        rc = attempt_planner_plan(ex->spec.planner, &plan, &why);
+    if (rc < 0) {
         if (why.code != RAYTRAIN_EFIT)
             return error_set(err, why.code, "%s", why.text);
         out->status = RUN_STOPPED;
@@ -476,7 +520,7 @@ static struct restart_decision restart_decide(struct backend_executor *ex,
 static void restart_announce(struct backend_executor *ex, const struct failure *f,
                              const struct restart_decision *d)
 {
-    char where[300] = "", of[32] = "", after[64] = "";
+    char where[300] = "", of[32] = "", after[64] = "", which[80] = "";
 
     if (f->rank >= 0)
         snprintf(where, sizeof where, "rank %d%s%s: ", f->rank,
@@ -485,24 +529,12 @@ static void restart_announce(struct backend_executor *ex, const struct failure *
         snprintf(of, sizeof of, " of %d", d->of);
     if (d->delay_s > 0)
         snprintf(after, sizeof after, " in %.0f s", d->delay_s);
+    if (d->used > 0)
+        snprintf(which, sizeof which, " (restart %d%s)", d->used, of);
     callback_note(ex->callbacks,
                   "attempt %d failed: %s%s\n"
-                  "  restarting from the latest checkpoint%s (restart %d%s)",
-                  ex->spec.attempt, where, f->message, after, d->used, of);
-}
-
-/* Wait before a restart; false: it was asked to stop meanwhile. */
-static bool restart_wait(struct backend_executor *ex, double seconds)
-{
-    double until = clock_now() + seconds, left;
-
-    while (!ex->stop.count && (left = until - clock_now()) > 0) {
-        struct pollfd fd = {.fd = ex->stop.fd, .events = POLLIN};
-
-        poll(&fd, 1, (int)(left * 1e3) + 1);
-        stop_request_read(&ex->stop);
-    }
-    return !ex->stop.count;
+                  "  restarting from the latest checkpoint%s%s",
+                  ex->spec.attempt, where, f->message, after, which);
 }
 
 /* Is there to be another attempt? */

@@ -6,11 +6,13 @@ liblauncher_la_SOURCES += \
 	src/train/restart_policy.c src/train/restart_policy.h \
 	src/train/node_memory.c src/train/node_memory.h \
 	src/train/hang_watch.c src/train/hang_watch.h \
+	src/train/node_return.c src/train/node_return.h \
 	src/train/node_watch.c src/train/node_watch.h \
 	src/train/resize_watch.c src/train/resize_watch.h \
 	src/train/grace_watch.c src/train/grace_watch.h \
 	src/train/requeue.c src/train/requeue.h \
 	src/train/result.c src/train/result.h \
+	src/train/start_watch.c src/train/start_watch.h \
 	src/train/stop_request.c src/train/stop_request.h \
 	src/train/time_watch.c src/train/time_watch.h \
 	src/train/trainer.c src/train/trainer.h \

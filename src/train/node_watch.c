@@ -8,10 +8,11 @@
 
 #include "config/train_config.h"
 #include "store/run_dir.h"
+#include "train/node_return.h"
 
 #define RETURNS_EVERY_S 60 /* unless an elastic group wants to know more often */
-#define RETURNS_MAX     64 /* lost nodes that are asked at a time */
 #define ALL_EVERY_MAX_S 600
+#define FAILING_S       1.0 /* within which a group that fails is gone */
 
 struct node {
     char *path; /* of its heartbeat */
@@ -34,6 +35,7 @@ struct node_watch {
     double probe_started;
     bool of_lost;  /* it asks for nodes that were lost before */
     bool answered; /* some node of the attempt has answered the latest one */
+    bool stuck;    /* the group fails and is not gone: all were asked why */
     double all_next, all_wait; /* when all are asked, and the pause after that */
     double report;             /* the last one that all_next goes by */
     double returns_every, returns_next;
@@ -138,6 +140,12 @@ static bool is_doubtful(const struct node_watch *w, const struct node *node, dou
     return now - node->changed > w->timeout / 2 && now - node->asked > w->timeout / 4;
 }
 
+/* A group that fails is gone within moments, where all its nodes are there to tell. */
+static bool is_stuck(const struct watch_view *view)
+{
+    return view->failing > 0 && view->now - view->failing > FAILING_S;
+}
+
 /* One has not answered: it is asked once more, and others for comparison. */
 static bool some_unanswered(const struct node_watch *w, double now)
 {
@@ -154,6 +162,10 @@ static bool all_doubtful(struct node_watch *w, const struct watch_view *view)
 
     if (some_unanswered(w, view->now))
         return true;
+    if (is_stuck(view) && !w->stuck) {
+        w->stuck = true;
+        return true;
+    }
     if (w->report < latest) {
         w->report = latest;
         w->all_wait = w->timeout;
@@ -186,27 +198,11 @@ static void doubtful_ask(struct node_watch *w, const struct watch_view *view)
 
 static void lost_ask(struct node_watch *w, const struct watch_view *view)
 {
-    char *names[RETURNS_MAX];
-    size_t n;
-
     if (w->probe || view->now < w->returns_next)
         return;
     w->returns_next = view->now + w->returns_every;
-    n = attempt_planner_awaited(view->spec->planner, names, RETURNS_MAX);
-    if (n > 0 &&
-        node_probe_start(view->spec->launcher->ask, names, n, &w->probe, NULL) == 0)
-        w->of_lost = true;
-}
-
-static void returns_note(const struct node_watch *w, const struct watch_view *view)
-{
-    for (size_t i = 0; i < node_probe_count(w->probe); i++) {
-        const char *name = node_probe_node(w->probe, i);
-
-        if (node_probe_answer(w->probe, i) == NODE_ANSWERS &&
-            attempt_planner_regain(view->spec->planner, name))
-            callback_note(view->callbacks, "node %s is back", name);
-    }
+    node_return_ask(view->spec, &w->probe);
+    w->of_lost = w->probe != NULL;
 }
 
 static void answer_take(struct node_watch *w, const struct watch_view *view,
@@ -237,7 +233,7 @@ static void answers_take(struct node_watch *w, const struct watch_view *view)
         return;
     w->answered = w->answered && w->of_lost;
     if (w->of_lost)
-        returns_note(w, view);
+        node_return_take(view->spec, view->callbacks, w->probe);
     else
         for (size_t i = 0; i < node_probe_count(w->probe); i++)
             answer_take(w, view, node_probe_node(w->probe, i),
@@ -251,16 +247,32 @@ static void answers_take(struct node_watch *w, const struct watch_view *view)
 
 static bool is_lost(const struct node_watch *w, const struct node *node, double now)
 {
-    if (node->silences >= 2 && w->answered)
+    if (node->silences >= (w->stuck ? 1 : 2) && w->answered)
         return true;
     return now - node->changed > w->timeout && node->asked > node->changed &&
            node->answer == NODE_SILENT;
+}
+
+/* One that is cut off, or died a moment ago, may have a heartbeat. */
+static void lost_sentence(const struct node_watch *w, const struct node *first,
+                          size_t n, double now, struct watch_finding *finding)
+{
+    char others[32] = "", silent[64] = "it does not answer";
+
+    if (n > 1)
+        snprintf(others, sizeof others, " and %zu more", n - 1);
+    if (now - first->changed > w->timeout)
+        snprintf(silent, sizeof silent, "no heartbeat for %.0f s, and no answer",
+                 w->timeout);
+    snprintf(finding->message, sizeof finding->message, "lost node %s%s: %s",
+             finding->host, others, silent);
 }
 
 /* All that are lost by now are given up together: a switch may have taken many. */
 static size_t lost_tell(struct node_watch *w, const struct watch_view *view,
                         struct watch_finding *finding)
 {
+    const struct node *first = NULL;
     size_t n = 0;
 
     for (size_t i = 0; i < w->n; i++) {
@@ -269,9 +281,13 @@ static size_t lost_tell(struct node_watch *w, const struct watch_view *view,
         if (!is_lost(w, &w->nodes[i], view->now))
             continue;
         attempt_planner_lose(view->spec->planner, name);
-        if (n++ == 0)
-            snprintf(finding->host, sizeof finding->host, "%s", name);
+        if (n++ > 0)
+            continue;
+        first = &w->nodes[i];
+        snprintf(finding->host, sizeof finding->host, "%s", name);
     }
+    if (first)
+        lost_sentence(w, first, n, view->now, finding);
     return n;
 }
 
@@ -279,19 +295,11 @@ static enum watch_verdict node_watch_tick(void *state, const struct watch_view *
                                           struct watch_finding *finding)
 {
     struct node_watch *w = state;
-    size_t n;
-    char others[32] = "";
 
     some_read(w, view->now);
     answers_take(w, view);
-    n = lost_tell(w, view, finding);
-    if (n > 0) {
+    if (lost_tell(w, view, finding) > 0) {
         finding->cause = CAUSE_NODE_LOST;
-        if (n > 1)
-            snprintf(others, sizeof others, " and %zu more", n - 1);
-        snprintf(finding->message, sizeof finding->message,
-                 "lost node %s%s: no heartbeat for %.0f s, and no answer",
-                 finding->host, others, w->timeout);
         return WATCH_END;
     }
     if (!w->probe)

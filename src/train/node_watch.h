@@ -11,6 +11,11 @@
  * may take as long as it likes. One that beats but does not answer twice, while another
  * one does, is given up too.
  *
+ * When a node dies, the workers of the others may see it first, and fail. Then Slurm
+ * cannot end the group, for it waits for that node. So where a group that fails is not
+ * gone at once all are asked, and who does not answer, while another one does, is what
+ * failed.
+ *
  * Silence is measured by our own clock, from the time when a change was last seen. Each
  * tick reads some of the files, so that all are read twice in a period of the
  * heartbeat, and none waits for more than a few.

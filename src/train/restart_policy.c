@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #define SAME_MAX    3    /* failures of one kind at one iteration that are a bug */
+#define STARTS_MAX  3    /* in a row that did not come together, and count as nothing */
 #define IMMEDIATE_S 10.0 /* what fails within this time failed at once */
 #define DELAY_MAX_S 60.0
 
@@ -25,6 +26,7 @@ static bool is_own_doing(const struct failed_attempt *a)
     case CAUSE_WORKER:
         return !a->never_started && a->signal != SIGKILL && a->signal != SIGTERM &&
                a->rank >= 0;
+    case CAUSE_START:
     case CAUSE_NODE_LOST:
     case CAUSE_TIME_LIMIT:
     case CAUSE_PREEMPTED:
@@ -51,6 +53,7 @@ static void counts_follow(struct restart_policy *p, const struct failed_attempt 
     if (progress && p->cfg->reset_on_progress)
         p->failures = 0;
     p->immediate = progress || a->seconds > IMMEDIATE_S ? 0 : p->immediate + 1;
+    p->starts = a->cause == CAUSE_START ? p->starts + 1 : 0;
     if (!is_own_doing(a))
         p->same = 0;
     else
@@ -87,7 +90,9 @@ struct restart_decision restart_policy_decide(struct restart_policy *p,
     }
     if (a->final || p->cfg->fail_fast || a->cause == CAUSE_TIME_LIMIT)
         return d;
-    if (a->cause == CAUSE_PREEMPTED)
+    if (a->cause == CAUSE_START && p->starts <= STARTS_MAX)
+        d.restart = true;
+    else if (a->cause == CAUSE_PREEMPTED)
         spend(&d, &p->preemptions, p->cfg->max_preemptions);
     else
         spend(&d, &p->failures, p->cfg->max_failures);

@@ -7,6 +7,8 @@
  *               reset_on_progress is off.
  *   preemption  counts against max_preemptions alone.
  *   resize      is nobody's fault, and counts as nothing.
+ *   start       where the workers did not come together is bad luck, and counts as
+ *               nothing; from the fourth time in a row on it is a failure.
  *   time limit  there is no time for another attempt.
  *
  * Who fails three times in a row in the same way, at the same iteration, will do so
@@ -44,6 +46,7 @@ struct restart_policy {
     int preemptions;    /* of the run */
     int immediate;      /* in a row */
     int same;           /* in a row */
+    int starts;         /* in a row that did not come together */
     int64_t checkpoint; /* the newest published at the last restart; -1: none */
     struct failed_attempt last;
 };

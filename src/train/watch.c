@@ -6,11 +6,13 @@
 #include "train/hang_watch.h"
 #include "train/node_watch.h"
 #include "train/resize_watch.h"
+#include "train/start_watch.h"
 #include "train/time_watch.h"
 
 /* A watch is a file of its own; here is where it gets asked. */
 static const struct watch_ops *const watches[] = {
-    &node_watch, &time_watch, &grace_watch, &hang_watch, &resize_watch, NULL};
+    &node_watch, &start_watch,  &time_watch, &grace_watch,
+    &hang_watch, &resize_watch, NULL};
 
 #define N_WATCHES (sizeof watches / sizeof watches[0] - 1)
 
@@ -20,9 +22,9 @@ struct watch_set {
 
 const char *attempt_cause_name(enum attempt_cause cause)
 {
-    static const char *const names[] = {"worker",    "oom",        "hang",
-                                        "node_lost", "time_limit", "preempted",
-                                        "resize",    "signal"};
+    static const char *const names[] = {"worker",    "oom",       "hang",
+                                        "start",     "node_lost", "time_limit",
+                                        "preempted", "resize",    "signal"};
 
     return names[cause];
 }

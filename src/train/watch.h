@@ -18,6 +18,7 @@ enum attempt_cause {
     CAUSE_WORKER, /* a worker failed, or none did */
     CAUSE_OOM,
     CAUSE_HANG,
+    CAUSE_START, /* the workers did not come together */
     CAUSE_NODE_LOST,
     CAUSE_TIME_LIMIT,
     CAUSE_PREEMPTED,
@@ -25,7 +26,7 @@ enum attempt_cause {
     CAUSE_SIGNAL /* somebody asked for a stop */
 };
 
-/* The word for records: "worker", "oom", "hang", "node_lost", "time_limit",
+/* The word for records: "worker", "oom", "hang", "start", "node_lost", "time_limit",
  * "preempted", "resize", "signal". */
 const char *attempt_cause_name(enum attempt_cause cause);
 
@@ -37,7 +38,9 @@ struct watch_view {
     const char *log_dir;
     const struct stop_request *stop; /* what the user or the batch system asked for */
     bool stopping;                   /* the workers were asked to stop */
+    bool joined;                     /* all workers have come together */
     double now, started;             /* clock_now() */
+    double failing;     /* when a worker was first heard to have failed; 0: none has */
     double last_report; /* when this attempt's latest report was heard of; 0: none */
     /* The longest so far, in seconds: from one report to the next; a save behind it. */
     double report_max_s, save_max_s;

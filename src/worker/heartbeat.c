@@ -1,3 +1,5 @@
+#include "config.h"
+
 #include "worker/heartbeat.h"
 
 #include <errno.h>
@@ -107,6 +109,8 @@ static int thread_start(struct heartbeat *hb, struct error *err)
         pthread_sigmask(SIG_SETMASK, &all, &previous);
         rc = pthread_create(&hb->thread, NULL, beat_on, hb);
         pthread_sigmask(SIG_SETMASK, &previous, NULL);
+        if (rc == 0)
+            pthread_setname_np(hb->thread, "heartbeat");
     }
     if (rc)
         return error_set(err, RAYTRAIN_EFAILED, "cannot start the heartbeat: %s",

@@ -18,6 +18,7 @@ static char *note_line(enum note_kind kind, const char *text, const char *checkp
     static const char *const names[] = {[NOTE] = "note",
                                         [NOTE_WARNING] = "warning",
                                         [NOTE_RESTORED] = "restored",
+                                        [NOTE_JOINED] = "joined",
                                         [NOTE_STARTED] = "started"};
     char *printable = fs_printable(text);
     json_t *note = json_pack("{s:f, s:s, s:s, s:s*}", "time", clock_unix_double(),

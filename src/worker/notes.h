@@ -10,9 +10,9 @@
 
 #define NOTES_FILE "events.json"
 
-/* NOTE_STARTED is for the launcher, not for the user: the training begins, and every
- * rank listens to requests to stop. */
-enum note_kind { NOTE, NOTE_WARNING, NOTE_RESTORED, NOTE_STARTED };
+/* For the launcher, not for the user are NOTE_JOINED, the workers have come together,
+ * and NOTE_STARTED, the training begins, and every rank listens to requests to stop. */
+enum note_kind { NOTE, NOTE_WARNING, NOTE_RESTORED, NOTE_JOINED, NOTE_STARTED };
 
 void note_add(const char *log_dir, enum note_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

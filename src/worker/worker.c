@@ -138,6 +138,8 @@ static int worker_configure(struct worker *w, struct error *err)
     int rc = storage_look(w, &text, &n, err);
 
     rc = comm_agree(comm, rc, err);
+    if (rc == 0 && comm->rank == 0)
+        note_add(w->log_dir, NOTE_JOINED, "the workers have come together");
     if (rc == 0)
         rc = text_share(comm, &text, &n, err);
     if (rc == 0)

@@ -1,0 +1,17 @@
+/*
+ * node_return.h - nodes that were lost: are they back?
+ */
+#ifndef RAYTRAIN_TRAIN_NODE_RETURN_H
+#define RAYTRAIN_TRAIN_NODE_RETURN_H
+
+#include "callback/callback.h"
+#include "train/worker_group.h"
+
+/* Ask those that may come back; *probe is left as it is where there are none, or they
+ * cannot be asked now. */
+void node_return_ask(const struct worker_group_spec *spec, struct node_probe **probe);
+/* The probe is done: who answers is used again, and that is told. How many they are. */
+int node_return_take(const struct worker_group_spec *spec,
+                     struct callback_list *callbacks, const struct node_probe *probe);
+
+#endif

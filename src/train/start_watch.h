@@ -1,0 +1,16 @@
+/*
+ * start_watch.h - do the workers of an attempt come together?
+ *
+ * To find each other they wait for each other, in PMIx and in MPI, where nobody tells
+ * them of one that will not come, nor of a message that was lost on the way. So a group
+ * that has not come together within start_timeout_s is asked for its stacks, which go
+ * into the logs, ended, and started anew.
+ */
+#ifndef RAYTRAIN_TRAIN_START_WATCH_H
+#define RAYTRAIN_TRAIN_START_WATCH_H
+
+#include "train/watch.h"
+
+extern const struct watch_ops start_watch;
+
+#endif
