@@ -31,4 +31,4 @@ check_PROGRAMS += t/check/train_gpu
 t_check_train_gpu_SOURCES = t/check/train_gpu.c
 t_check_train_gpu_LDADD = libraytrain.la
 
-EXTRA_DIST += t/soak/soak t/soak/local.sh t/soak/slurm.sh scripts/soak
+EXTRA_DIST += t/soak/soak t/soak/local.sh t/soak/slurm.sh t/soak/batch.sh scripts/soak

@@ -1,6 +1,10 @@
 # slurm.sh - sourced by soak: a run on a test cluster, started on its login node, and whom
 # to kill of it. Every process of every node is seen from there.
 #
+# The run has three nodes: two for its workers, so that each has always as many as before,
+# and a spare one. A node that is cut off or without power is there again as soon as the run
+# has noticed; where it has no node left it stops (75), and is resumed.
+#
 # A node that Slurm has drained because it could not end a step there (a task that dies
 # while it connects to OpenPMIx 4.2 can leave slurmstepd hanging) is brought back, and
 # counted: the run itself has to cope.
@@ -8,20 +12,23 @@
 # shellcheck disable=SC2034 # soak uses them
 moments='20 time
 80 reports'
-victims='50 a-rank
-10 all-ranks
-20 raytrain-run
-10 srun
-10 salloc'
+victims='5 a-rank
+1 all-ranks
+2 raytrain-run
+1 srun
+1 salloc
+2 a-node-cut-off
+3 a-node-powered-off'
 cluster=$here/../cluster/cluster
-drained=0
+drained=0 disturbed=
+shape=(-n "$workers" --cpus-per-worker 2 --set scaling_config.spare_nodes=1
+    --set run_config.failure_config.node_timeout_s=2)
 
 run_start()
 {
-    local tries
     nodes_mend
     "$bin/raytrain-run" --launcher slurm --storage runs --name "$run" --resume \
-        -n "$workers" --placement SPREAD --max-failures -1 --progress plain \
+        "${shape[@]}" --max-failures -1 --progress plain \
         --set train_loop_config.iterations="$iterations" "${more[@]}" "$train" \
         >>"$run.err" 2>&1 </dev/null &
     pid=$! status= disturbed=
@@ -43,14 +50,22 @@ run_wait()
 run_is_over()
 {
     [ -n "$status" ] || run_wait
-    [ "$status" != 0 ] || [ ! -e "runs/$run/result.h5" ] || return 0
-    [ -n "$disturbed" ] || wrong "raytrain-run ended with status $status"
-    return 1
+    [ "$status" != 0 ] || ! run_is_finished || return 0
+    case $disturbed:$status in
+    killed:* | node:75) return 1 ;;
+    *) wrong "raytrain-run ended with status $status" ;;
+    esac
+}
+
+run_is_finished()
+{
+    [ "$("$bin/raytrain-inspect" --json "runs/$run" | jq -r .status)" = finished ]
 }
 
 run_abandon()
 {
     squeue; sinfo -N -o '%N %t %E'; "$cluster" ps
+    scancel --quiet --user "$(id -un)"
     [ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null
 } >&2
 
@@ -65,14 +80,21 @@ of_parent()
     done
 }
 
-ranks()
+# of_name NAME: all processes that are called so, into $found.
+of_name()
 {
     local file comm
     found=()
     for file in /proc/[0-9]*/comm; do
         read -r comm 2>/dev/null <"$file" || continue
-        [ "$comm" != raytrain-worker ] || { file=${file#/proc/}; found+=("${file%/comm}"); }
+        [ "$comm" != "$1" ] || { file=${file#/proc/}; found+=("${file%/comm}"); }
     done
+}
+
+# The process raytrain-run that starts the workers, into $found.
+the_launcher()
+{
+    of_parent raytrain-run "$pid"
 }
 
 victim_kill()
@@ -80,23 +102,26 @@ victim_kill()
     local found=()
     case $1 in
     a-rank)
-        ranks
+        of_name raytrain-worker
         [ ${#found[@]} -gt 0 ] && kill_counted "$1" "${found[RANDOM % ${#found[@]}]}"
         ;;
     all-ranks)
-        ranks
+        of_name raytrain-worker
         kill_counted "$1" "${found[@]}"
         ;;
     srun)
-        of_parent raytrain-run "$pid"
+        the_launcher
         [ ${#found[@]} -gt 0 ] && of_parent srun "${found[0]}" &&
             kill_counted "$1" "${found[@]}"
         ;;
     raytrain-run)
-        of_parent raytrain-run "$pid"
+        the_launcher
         kill_counted "$1" "${found[@]}" && launcher_gone
         ;;
     salloc) kill_counted "$1" "$pid" && launcher_gone ;;
+    a-node-cut-off) node_lose "$1" cut mend ;;
+    a-node-powered-off) node_lose "$1" poweroff revive ;;
+    the-batch-node) batch_node_lose "$1" ;;
     esac
     nodes_mend
 }
@@ -104,9 +129,53 @@ victim_kill()
 # Nobody is to outlive raytrain-run for long.
 launcher_gone()
 {
-    disturbed=yes
+    disturbed=killed
     run_wait
     within 60 no_process_left || wrong "left: $left"
+}
+
+# ---- Nodes ---------------------------------------------------------------------------
+
+# A node with a worker, and without raytrain-run, into $node.
+node_choose()
+{
+    local found=() worker
+    the_launcher
+    launcher_node=$(node_of "${found[0]:-}")
+    of_name raytrain-worker
+    [ ${#found[@]} -gt 0 ] || return 1
+    worker=${found[RANDOM % ${#found[@]}]}
+    node=$(node_of "$worker")
+    [ -n "$node" ] && [ "$node" != "$launcher_node" ]
+}
+
+node_of()
+{
+    [ -z "$1" ] || nsenter -t "$1" -u hostname 2>/dev/null
+}
+
+losses()
+{
+    grep -c "lost node $node" "$run.err" 2>/dev/null
+}
+
+# It goes on without the node, or it is over.
+node_is_missed()
+{
+    [ "$(losses)" -gt "$lost" ] || ! run_lives
+}
+
+# node_lose WORD HOW BACK: until the run has noticed.
+node_lose()
+{
+    local node lost launcher_node
+    node_choose || return
+    lost=$(losses)
+    "$cluster" "$2" "$node" || wrong "$2 $node"
+    victim_count "$1"
+    disturbed=node
+    within 60 node_is_missed || wrong "$node is not missed"
+    "$cluster" "$3" "$node" || wrong "$3 $node"
 }
 
 nodes_mend()
