@@ -6,15 +6,6 @@ SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
 
-wait_for () {
-	for try in $(seq 500); do
-		"$@" && return
-		sleep 0.02
-	done
-	echo >&2 "waited in vain: $*"
-	return 1
-}
-
 test_expect_success 'four nodes are idle' '
 	cluster status >nodes &&
 	test $(wc -l <nodes) -eq 4 &&
@@ -33,7 +24,7 @@ test_expect_success 'each has a name, /tmp, /run, /dev/shm and processes of its 
 	EOF
 	{ srun -N4 -l sh own.sh "$PWD" >own.out & } &&
 	for node in n1 n2 n3 n4; do
-		wait_for cluster on $node test -e /var/spool/mine || return 1
+		eventually cluster on $node test -e /var/spool/mine || return 1
 	done &&
 	>go && wait &&
 	sort own.out >own.sorted &&
@@ -93,7 +84,7 @@ test_expect_success 'one that is cut off does not answer, but its processes live
 
 test_expect_success 'until it is mended' '
 	cluster mend n4 &&
-	wait_for timeout 1 bash -c ": </dev/tcp/n4/6818" &&
+	eventually timeout 1 bash -c ": </dev/tcp/n4/6818" &&
 	srun -w n4 hostname &&
 	cluster ps >left && grep "^n4: .*sleep 1001" left
 '
@@ -132,14 +123,14 @@ test_expect_success 'a cluster in the background ends with its owner' '
 	sleep 1000 & owner=$! &&
 	CLUSTER_OWNER=$owner cluster up 1 &&
 	kill $owner &&
-	wait_for only_ours
+	eventually only_ours
 '
 
 test_expect_success 'a cluster ends with the one who runs it, also by SIGKILL' '
 	"$top_srcdir/t/cluster/cluster" run 1 -- sh -c ">up; sleep 1000" & pid=$! &&
-	wait_for test -e up &&
+	eventually test -e up &&
 	kill -9 $pid &&
-	wait_for only_ours
+	eventually only_ours
 '
 
 test_done

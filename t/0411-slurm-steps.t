@@ -12,14 +12,6 @@ in_job () {
 run="$check/launch_run"
 test -x "$run" || { echo "Bail out! no $run: run make check"; exit 1; }
 
-wait_for () {
-	for try in $(seq 500); do
-		"$@" && return
-		sleep 0.02
-	done
-	echo >&2 "waited in vain: $*"
-	return 1
-}
 lines_are () {
 	test "$(cat logs/*.out 2>/dev/null | wc -l)" -eq "$1"
 }
@@ -105,7 +97,7 @@ test_expect_success 'two runs share the nodes of a job' '
 test_expect_success 'a stop request reaches every worker' '
 	rm -rf logs go &&
 	{ in_job "$run" --workers 5 --signal-when go sh work.sh >said & } && pid=$! &&
-	wait_for lines_are 5 && >go &&
+	eventually lines_are 5 && >go &&
 	expect_status 75 wait $pid &&
 	outcome "outcome failed=0 launch_failed=0 rank=-1 host= exit=0 signal=0 stopped=1" &&
 	cluster clean
@@ -125,7 +117,7 @@ test_expect_success 'one that comes before the workers are up is not lost' '
 test_expect_success 'kill ends all' '
 	rm -rf logs go &&
 	{ in_job "$run" --workers 5 --kill-when go sh work.sh >said & } && pid=$! &&
-	wait_for lines_are 5 && >go &&
+	eventually lines_are 5 && >go &&
 	expect_status 1 wait $pid &&
 	outcome "outcome failed=1 launch_failed=0 rank=-1 host= exit=0 signal=0 stopped=0" &&
 	cluster clean
@@ -134,7 +126,7 @@ test_expect_success 'kill ends all' '
 test_expect_success 'so does destroy' '
 	rm -rf logs go &&
 	{ in_job "$run" --workers 5 --destroy-when go sh work.sh >said & } && pid=$! &&
-	wait_for lines_are 5 && >go &&
+	eventually lines_are 5 && >go &&
 	wait $pid &&
 	grep destroyed said &&
 	cluster clean
@@ -160,7 +152,7 @@ test_expect_success 'nothing outlives a launcher that was killed' '
 	exit 1
 	EOF
 	{ in_job sh survive.sh "$run" "$srcdir/t/cluster/cluster" >said & } && pid=$! &&
-	wait_for lines_are 5 && >go &&
+	eventually lines_are 5 && >go &&
 	wait $pid &&
 	cluster clean
 '
@@ -168,7 +160,7 @@ test_expect_success 'nothing outlives a launcher that was killed' '
 test_expect_success 'nor an srun that was killed' '
 	rm -rf logs &&
 	{ in_job "$run" --workers 5 sh work.sh >said & } && pid=$! &&
-	wait_for lines_are 5 &&
+	eventually lines_are 5 &&
 	kill -9 $(pgrep -x srun) &&
 	expect_status 1 wait $pid &&
 	grep "^detail srun was killed by signal 9" said &&
@@ -178,7 +170,7 @@ test_expect_success 'nor an srun that was killed' '
 test_expect_success 'a cancelled step names nobody' '
 	rm -rf logs &&
 	{ in_job "$run" --workers 5 sh -c "echo up; sleep 1000" >said & } && pid=$! &&
-	wait_for lines_are 5 &&
+	eventually lines_are 5 &&
 	scancel $(squeue -h -s -o %i) &&
 	expect_status 1 wait $pid &&
 	grep "rank=-1 " said && grep "the step was ended as a whole" said &&
@@ -320,7 +312,7 @@ test_expect_success 'what can never fit is refused, not pending' '
 test_expect_success 'salloc is killed: the run ends and the allocation is given back' '
 	rm -rf logs &&
 	{ "$run" --allocate --workers 2 sh work.sh >said 2>chatter & } && pid=$! &&
-	wait_for lines_are 2 &&
+	eventually lines_are 2 &&
 	kill -9 $pid &&
 	cluster clean
 '
@@ -328,7 +320,7 @@ test_expect_success 'salloc is killed: the run ends and the allocation is given 
 test_expect_success 'salloc and the run in it are killed' '
 	rm -rf logs &&
 	{ "$run" --allocate --workers 2 sh work.sh >said 2>chatter & } && pid=$! &&
-	wait_for lines_are 2 &&
+	eventually lines_are 2 &&
 	kill -9 $(pgrep -P $pid) $pid &&
 	cluster clean
 '

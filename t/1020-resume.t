@@ -5,44 +5,6 @@ test_description='interrupted anywhere and resumed, the model is bit-identical'
 run="raytrain-run --launcher local --storage runs -n 2"
 train=$modules/train_model.so
 
-# same_model A B: the tensors of two checkpoints have the same bits.
-same_model () {
-	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
-	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
-	cmp a.bin b.bin
-}
-# start_run ARG...: in the background, until its ready file says that iteration 2 is
-# behind it; $pid is its process id. It waits at its gate.
-start_run () {
-	rm -f ready gate
-	$run --set "train_loop_config.ready=\"$PWD/ready\"" \
-		--set "train_loop_config.gate=\"$PWD/gate\"" "$@" "$train" 2>err &
-	pid=$!
-	eventually test -e ready
-}
-# eventually COMMAND...: it succeeds within half a minute. Bounded polling, where a shell
-# has no event to wait for.
-eventually () {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		test $tries -lt 3000 || return 1
-		sleep 0.01
-	done
-}
-# No process whose command line or environment names this test's directory is left.
-no_process_left () {
-	for p in /proc/[0-9]*; do
-		if tr "\0" "\n" 2>/dev/null <$p/environ | grep -q "^RAYTRAIN_RUN_DIR=$PWD/"; then
-			test "$(cut -d" " -f3 $p/stat 2>/dev/null)" = Z ||
-			{ echo "left: $p $(tr "\0" " " <$p/cmdline)"; return 1; }
-		fi
-	done
-}
-is_empty () {
-	test -z "$(ls -A "$1")"
-}
-
 test_expect_success 'the undisturbed run' '
 	$run --name calm "$train" 2>err
 '
@@ -94,7 +56,7 @@ test_expect_success 'a request to stop ends the wait before a restart' '
 	no_process_left
 '
 test_expect_success 'Ctrl-C stops at the next report, with status 75' '
-	start_run --name ctrl-c &&
+	start_run $run --name ctrl-c &&
 	kill -INT $pid && eventually grep -q "stopping at the next report" err &&
 	: >gate && expect_status 75 wait $pid &&
 	grep -e "--resume" err && no_process_left
@@ -104,7 +66,7 @@ test_expect_success 'and --resume goes on from there' '
 	same_model runs/calm/checkpoint_000005.h5 runs/ctrl-c/checkpoint_000005.h5
 '
 test_expect_success 'a function that asks when to save stops with a checkpoint, all the same' '
-	start_run --name asks --set train_loop_config.checkpoint_every=0 \
+	start_run $run --name asks --set train_loop_config.checkpoint_every=0 \
 		--set run_config.checkpoint_config.checkpoint_frequency=100 &&
 	test_path_is_missing runs/asks/checkpoint_000002.h5 &&
 	kill -USR1 $pid && eventually grep -q "stopping at the next report" err &&
@@ -114,12 +76,12 @@ test_expect_success 'a function that asks when to save stops with a checkpoint, 
 	same_model runs/calm/checkpoint_000005.h5 runs/asks/checkpoint_000005.h5
 '
 test_expect_success 'a second Ctrl-C stops at once' '
-	start_run --name twice && kill -INT $pid &&
+	start_run $run --name twice && kill -INT $pid &&
 	eventually grep -q "stopping at the next report" err &&
 	kill -INT $pid && expect_status 75 wait $pid && no_process_left
 '
 test_expect_success 'raytrain-run killed: its workers are gone, nothing is left in TMPDIR' '
-	mkdir -p tmp && TMPDIR=$PWD/tmp start_run --name killed &&
+	mkdir -p tmp && start_run env TMPDIR="$PWD/tmp" $run --name killed &&
 	kill -KILL $pid && { wait $pid || :; } && eventually no_process_left && eventually is_empty tmp
 '
 test_expect_success 'and --resume goes on from there, too' '
@@ -128,8 +90,8 @@ test_expect_success 'and --resume goes on from there, too' '
 	jq -es "map(.training_iteration) | unique == [1,2,3,4,5]" runs/killed/result.json
 '
 test_expect_success 'a worker killed from outside is named' '
-	start_run --name outside &&
-	victim=$(no_process_left | sed -n "s,left: /proc/\([0-9]*\) .*,\1,p") &&
+	start_run $run --name outside &&
+	victim=$(worker_pids outside | head -n 1) &&
 	kill -KILL $victim && expect_status 1 wait $pid && grep "signal 9" err &&
 	no_process_left
 '
@@ -178,7 +140,7 @@ test_expect_success 'a tensor of another shape, a damaged checkpoint: told by na
 	grep "bad.h5: dataset .model/weight. is damaged" err && test -f bad.h5
 '
 test_expect_success 'two raytrain-run on one run directory: the second is refused' '
-	start_run --name locked &&
+	start_run $run --name locked &&
 	expect_status 5 $run --name locked --resume "$train" 2>err2 &&
 	grep "$pid" err2 && : >gate && expect_status 0 wait $pid
 '

@@ -5,32 +5,11 @@ test_description='stopped: by signals, at any time; in bounded time; ahead of th
 run="raytrain-run --launcher local --storage runs -n 2"
 train=$modules/train_model.so
 
-# eventually COMMAND...: it succeeds within half a minute.
-eventually () {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		test $tries -lt 3000 || return 1
-		sleep 0.01
-	done
-}
-# start_run NAME ARG...: in the background, until iteration 2 is behind it; $pid is its
-# process id. It waits at its gate.
-start_run () {
-	rm -f ready gate
-	name=$1 && shift
-	$run --json --name "$name" --set "train_loop_config.ready=\"$PWD/ready\"" \
-		--set "train_loop_config.gate=\"$PWD/gate\"" "$@" "$train" 2>err >result.json &
-	pid=$!
-	eventually test -e ready
-}
-no_process_left () {
-	for p in /proc/[0-9]*; do
-		if tr "\0" "\n" 2>/dev/null <$p/environ | grep -q "^RAYTRAIN_RUN_DIR=$PWD/"; then
-			test "$(cut -d" " -f3 $p/stat 2>/dev/null)" = Z ||
-			{ echo "left: $p $(tr "\0" " " <$p/cmdline)"; return 1; }
-		fi
-	done
+# start_named NAME ARG...: start_run of the run $name, whose Result is in result.json.
+start_named () {
+	name=$1
+	shift
+	start_run $run --json --name "$name" "$@" >result.json
 }
 # stopped_by CAUSE: so say the result and the record of the latest attempt.
 stopped_by () {
@@ -42,7 +21,7 @@ stopped_by () {
 for signal in TERM INT USR1; do
 	number=$(env kill -l $signal)
 	test_expect_success "SIG$signal: a checkpoint with the next report, status 75" '
-		start_run by-$signal && kill -$signal $pid &&
+		start_named by-$signal && kill -$signal $pid &&
 		eventually grep -q "stopping at the next report" err && : >gate &&
 		expect_status 75 wait $pid && stopped_by signal &&
 		jq -e ".signal == $number" runs/$name/logs/attempt-0/attempt.json &&
@@ -59,22 +38,20 @@ for signal in TERM INT USR1; do
 	'
 done
 test_expect_success 'SIGTERM to one worker alone stops them all' '
-	start_run one &&
-	victim=$(no_process_left | sed -n "s,left: /proc/\([0-9]*\) .*,\1,p") &&
+	start_named one &&
+	victim=$(worker_pids one | head -n 1) &&
 	kill -TERM $victim && : >gate && expect_status 75 wait $pid && stopped_by signal &&
 	test -f runs/one/checkpoint_000003.h5
 '
 test_expect_success 'a worker that does not report is ended after the time of grace' '
-	start_run grace --grace 1 --set train_loop_config.fail=hang && : >gate &&
+	start_named grace --grace 1 --set train_loop_config.fail=hang &&
+	eventually test -e runs/grace/checkpoint_000002.h5 && : >gate &&
 	kill -USR1 $pid && expect_status 75 wait $pid && stopped_by signal &&
-	grep "not stopped within 1 s" err && test -f runs/grace/checkpoint_000002.h5 &&
-	no_process_left
+	grep "not stopped within 1 s" err && no_process_left
 '
 test_expect_success 'and --resume goes on from the checkpoint before it' '
 	$run --name calm "$train" 2>err && $run --name grace --resume "$train" 2>err &&
-	h5dump -d /model/weight -b LE -o a.bin runs/calm/checkpoint_000005.h5 >/dev/null &&
-	h5dump -d /model/weight -b LE -o b.bin runs/grace/checkpoint_000005.h5 >/dev/null &&
-	cmp a.bin b.bin
+	same_model runs/calm/checkpoint_000005.h5 runs/grace/checkpoint_000005.h5
 '
 
 # A job that ends in $1 seconds, as far as squeue says.

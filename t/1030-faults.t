@@ -4,16 +4,12 @@ test_description='death, a full disk and I/O errors at every step of a save lose
 One run with two checkpoints is the base. Each case copies it, goes on with it while one
 fault point (src/util/fault.h) is armed, looks at what is there, and resumes.'
 . "$(dirname "$0")/setup.sh"
+. "$(dirname "$0")/faults.sh"
 
 run="raytrain-run --launcher local --storage runs -n 2 --keep 2"
 train=$modules/train_model.so
 three="--set train_loop_config.iterations=3"
-ulimit -c 0
-
-if ! grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h"; then
-	skip_all='this build has no fault points (configure --enable-fault-points)'
-	test_done
-fi
+fault_points_needed
 
 # POINT RANKS WRITE ASYNC SYNC: the ranks that come by; write, where an error of the
 # system call fails the run; and for either mode, the checkpoint of iteration 1 stays, or
@@ -41,23 +37,6 @@ retention.delete 0 - stays stays
 retention.deleted 0 - gone gone
 END
 
-# no_process_left: no process of a run below this directory is alive.
-no_process_left () {
-	! grep -lqz "^RAYTRAIN_RUN_DIR=$PWD/" /proc/[0-9]*/environ 2>/dev/null
-}
-# eventually COMMAND...: it succeeds within half a minute. Bounded polling, where a shell
-# has no event to wait for.
-eventually () {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		test $tries -lt 3000 || return 1
-		sleep 0.01
-	done
-}
-model_of () {
-	h5dump -d /model/weight -b LE -o model.bin "$1" >/dev/null && cksum <model.bin
-}
 # earlier_intact RUN STAYS: byte for byte what the base has.
 earlier_intact () {
 	cmp runs/base/checkpoint_000002.h5 "$1/checkpoint_000002.h5" || return 1
@@ -73,10 +52,6 @@ all_final_valid () {
 		raytrain-inspect --verify "$f" >verify.out 2>&1 || { cat verify.out; return 1; }
 	done
 }
-# no_temporary RUN
-no_temporary () {
-	test -z "$(find "$1" -name ".*.tmp-*")"
-}
 # resumes RUN: to the end, with the model of an undisturbed run, and tidy.
 resumes () {
 	$run --name "$1" --resume $three "$train" 2>err || { cat err; return 1; }
@@ -91,9 +66,6 @@ with_fault () {
 	rm -rf runs/case && cp -r runs/base runs/case && rm runs/case/result.h5 &&
 	RAYTRAIN_FAULT=$1:$2:$3 expect_status "$4" \
 		$run --name case --resume $mode $three "$train" 2>err
-}
-ranks_of () {
-	if test "$1" = all; then echo 0 1; else echo 0; fi
 }
 
 # point_test MODE POINT: with $ranks, $write and $stays of the point's row.
@@ -128,10 +100,7 @@ point_test () {
 }
 
 test_expect_success 'the list of points is that of the store' '
-	cut -d" " -f1 points | sort >known &&
-	grep -rhoE --exclude="image_*" "(fault_point|save_point)\((s, )?\"[a-z.]+\"" "$srcdir/src/store" |
-	sed "s/.*\"\(.*\)\"/\1/" | sort -u >found &&
-	test_cmp found known
+	points_are_those_of $(ls "$srcdir"/src/store/*.c | grep -v /image_)
 '
 test_expect_success 'the base, and an undisturbed run' '
 	$run --name base --set train_loop_config.iterations=2 "$train" 2>err &&

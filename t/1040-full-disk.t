@@ -23,22 +23,6 @@ if test -n "$own_mounts" && disk_new probe 64k 2>/dev/null; then
 else
 	say 'skipped what needs a full disk: it takes root, to mount a small one'
 fi
-# eventually COMMAND...: it succeeds within half a minute. Bounded polling, where a shell
-# has no event to wait for.
-eventually () {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		test $tries -lt 3000 || return 1
-		sleep 0.01
-	done
-}
-model_of () {
-	h5dump -d /model/weight -b LE -o model.bin "$1" >/dev/null && cksum <model.bin
-}
-no_temporary () {
-	test -z "$(find "$1" -name ".*.tmp-*")"
-}
 
 test_expect_success 'undisturbed runs, with a model of 800 KB and of 8 KB' '
 	$run --storage runs --name calm --set train_loop_config.size=100000 "$train" 2>err &&

@@ -5,14 +5,6 @@ test_description='a run in which nothing happens any more: who is to blame, and 
 run="raytrain-run --launcher local --storage runs"
 train=$modules/train_model.so
 
-same_model () {
-	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
-	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
-	cmp a.bin b.bin
-}
-no_process_left () {
-	! grep -lqz "^RAYTRAIN_RUN_DIR=$PWD/" /proc/[0-9]*/environ 2>/dev/null
-}
 # hang NAME HOW [OPTION...]: rank 1 of two hangs HOW, once, and the run goes on.
 hang () {
 	name=$1 how=$2

@@ -4,32 +4,21 @@ test_description='checkpoints in memory and staged, before they are on storage
 replicas = 1 keeps them in /dev/shm, staging_path on a local disk. Death and errors at each
 step of saving there and of moving on to storage.'
 . "$(dirname "$0")/setup.sh"
+. "$(dirname "$0")/faults.sh"
 
 memory="--set run_config.checkpoint_config.replicas=1"
 staging="--set run_config.sync_config.staging_path=stage"
 sync="--set run_config.checkpoint_config.mode=sync"
 run="raytrain-run --launcher local --storage runs -n 2"
 train=$modules/train_model.so
-ulimit -c 0
 
-eventually () {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		test $tries -lt 3000 || return 1
-		sleep 0.01
-	done
-}
-model_of () {
-	h5dump -d /model/weight -b LE -o model.bin "$1" >/dev/null && cksum <model.bin
-}
 # in_memory RUN: the directory of its images.
 in_memory () {
 	echo "/dev/shm/raytrain-$(id -u)-$(cat "runs/$1/.id")"
 }
 nothing_left () {
 	test_path_is_missing "$(in_memory "$1")" &&
-	test -z "$(find "runs/$1" -name ".*.tmp-*")"
+	no_temporary "runs/$1"
 }
 # same_end RUN: it came to the end of an undisturbed run, tidily.
 same_end () {
@@ -41,22 +30,10 @@ same_end () {
 staged () {
 	find stage -name "checkpoint_*" 2>/dev/null
 }
-# start_run ARG...: in the background, until its ready file says that iteration 2 is
-# behind it; $pid is its process id. It waits at its gate.
-start_run () {
-	rm -f ready gate
-	$run --set "train_loop_config.ready=\"$PWD/ready\"" \
-		--set "train_loop_config.gate=\"$PWD/gate\"" "$@" "$train" 2>err &
-	pid=$!
-	eventually test -e ready
-}
 # worker RUN RANK: its process id.
 worker () {
-	for p in /proc/[0-9]*; do
-		if grep -qz "^RAYTRAIN_RUN_DIR=$PWD/runs/$1\$" $p/environ 2>/dev/null &&
-			grep -qz "^PMIX_RANK=$2\$" $p/environ 2>/dev/null; then
-			echo "${p#/proc/}"
-		fi
+	for p in $(worker_pids "$1"); do
+		! grep -qz "^PMIX_RANK=$2\$" /proc/$p/environ || echo $p
 	done
 }
 
@@ -81,14 +58,14 @@ for tier in memory staging both; do
 	'
 done
 test_expect_success 'a worker is killed: the restart takes the state from memory, not from storage' '
-	start_run --name killed $memory $sync --max-failures 1 && rm runs/killed/checkpoint_* &&
+	start_run $run --name killed $memory $sync --max-failures 1 && rm runs/killed/checkpoint_* &&
 	kill -KILL "$(worker killed 1)" && eventually grep "taken from memory" err &&
 	: >gate && wait $pid && grep "iteration 2 is taken from memory" err &&
 	test_path_is_missing runs/killed/checkpoint_000001.h5 && same_end killed &&
 	test -e runs/killed/checkpoint_000002.h5
 '
 test_expect_success 'what is damaged in memory is not taken' '
-	start_run --name damaged $memory $sync --max-failures 1 &&
+	start_run $run --name damaged $memory $sync --max-failures 1 &&
 	printf x | dd of="$(in_memory damaged)/checkpoint_000002.h5" bs=1 seek=12000 \
 		conv=notrunc 2>/dev/null &&
 	kill -KILL "$(worker damaged 0)" && eventually grep "starting from" err &&
@@ -96,7 +73,7 @@ test_expect_success 'what is damaged in memory is not taken' '
 	grep "starting from .*runs/damaged/checkpoint_000002.h5" err && same_end damaged
 '
 test_expect_success 'a request to stop leaves nothing in memory' '
-	start_run --name stopped $memory $staging && kill -INT $pid &&
+	start_run $run --name stopped $memory $staging && kill -INT $pid &&
 	eventually grep -q "stopping at the next report" err && : >gate &&
 	expect_status 75 wait $pid && nothing_left stopped && test -z "$(staged)" &&
 	test -e runs/stopped/checkpoint_000003.h5
@@ -113,18 +90,20 @@ test_expect_success 'a directory that is not ours is refused' '
 	grep "closed to others" err && rm -r stage
 '
 
-if ! grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h"; then
-	test_done
-fi
+has_fault_points || test_done
 
 # POINT RANKS WRITE: the ranks that come by; write, where an error of the system call fails
-# the run. The points of several nodes, and of the start, are elsewhere.
+# the run. "-": no checkpoint on its way; that of room is tried below, those of several
+# nodes in t/1170-slurm-tiers.t.
 cat >points <<\END
 image.begin all write
 image.data all write
 image.metadata all write
 image.synced all write
 image.complete all -
+image.room - -
+image.copies - -
+image.assemble - -
 move.create 0 write
 move.data all write
 move.metadata 0 write
@@ -133,11 +112,7 @@ move.rename 0 write
 move.end all -
 END
 test_expect_success 'the list of points is that of the store' '
-	{ cut -d" " -f1 points && echo image.room && echo image.copies && echo image.assemble; } |
-	sort >known &&
-	grep -rhoE "(fault_point|image_point)\((s, )?\"[a-z.]+\"" "$srcdir"/src/store/image_*.c |
-	sed "s/.*\"\(.*\)\"/\1/" | sort -u >found &&
-	test_cmp found known
+	points_are_those_of "$srcdir"/src/store/image_*.c
 '
 test_expect_success 'no room in memory: refused with numbers' '
 	RAYTRAIN_FAULT=image.room:0:enospc expect_status 4 $run --name room $memory "$train" 2>err &&
@@ -149,8 +124,7 @@ test_expect_success 'no room in the staging area, although all is moved: storage
 '
 # The first save of the first attempt of a run that has none; what is staged is found.
 while read -r point ranks write; do
-	for rank in 0 1; do
-		test $rank = 1 && test "$ranks" = 0 && continue
+	for rank in $(ranks_of "$ranks"); do
 		test_expect_success "rank $rank killed at $point, and resumed" '
 			rm -rf runs/case && RAYTRAIN_FAULT=$point:$rank:kill expect_status 1 \
 				$run --name case $memory $staging "$train" 2>err &&

@@ -7,15 +7,11 @@ if test -z "${PRIVATE_SHM:-}" && unshare --mount true 2>/dev/null; then
 		'mount -t tmpfs shm /dev/shm && exec sh "$0" "$@"' "$0" "$@"
 fi
 . "$(dirname "$0")/setup.sh"
+. "$(dirname "$0")/faults.sh"
 
 run="raytrain-run --launcher local --storage runs -n 2"
 train=$modules/train_model.so
-ulimit -c 0
-
-if ! grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h"; then
-	skip_all='this build has no fault points (configure --enable-fault-points)'
-	test_done
-fi
+fault_points_needed
 
 # POINT RANKS ATTEMPTS: what comes by, and how many attempts the run has had with the one
 # that is resumed; those of slurm are tried in t/1180-slurm-launcher-killed.t.
@@ -36,42 +32,19 @@ slurm.srun - -
 slurm.tasks - -
 END
 
-no_process_left () {
-	! grep -lqz "^RAYTRAIN_RUN_DIR=$PWD/" /proc/[0-9]*/environ 2>/dev/null
-}
-# eventually COMMAND...: it succeeds within half a minute. Bounded polling, where a shell
-# has no event to wait for.
-eventually () {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		test $tries -lt 3000 || return 1
-		sleep 0.01
-	done
-}
-is_empty () {
-	test -z "$(ls -A "$1")"
-}
 shm_is_empty () {
 	test -z "${PRIVATE_SHM:-}" || is_empty /dev/shm
 }
-model_of () {
-	h5dump -d /model/weight -b LE -o model.bin "$1" >/dev/null && cksum <model.bin
-}
 
 test_expect_success 'the list of points is that of the launcher half' '
-	cut -d" " -f1 points | sort >known &&
-	grep -rhoE "fault_point\(\"[a-z.]+\"" "$srcdir/src/train" "$srcdir/src/launch" |
-	sed "s/.*\"\(.*\)\"/\1/" | sort -u >found &&
-	test_cmp found known
+	points_are_those_of "$srcdir"/src/train/*.c "$srcdir"/src/launch/*.c
 '
 test_expect_success 'an undisturbed run' '
 	$run --name calm "$train" 2>err &&
 	calm=$(model_of runs/calm/checkpoint_000005.h5) && test -n "$calm"
 '
 while read -r point ranks attempts; do
-	for rank in $(echo "$ranks" | tr , " "); do
-		test "$rank" != - || continue
+	for rank in $(ranks_of "$ranks"); do
 		test_expect_success "killed at $point $rank: nothing is left" '
 			rm -rf runs/case tmp && mkdir tmp &&
 			TMPDIR=$PWD/tmp RAYTRAIN_FAULT=$point:$rank expect_status 137 \
@@ -82,7 +55,7 @@ while read -r point ranks attempts; do
 		test_expect_success "and --resume goes on to the same bits, and is tidy" '
 			$run --name case --resume "$train" 2>err &&
 			test "$(model_of runs/case/checkpoint_000005.h5)" = "$calm" &&
-			test -z "$(find runs/case -name ".*.tmp-*")" &&
+			no_temporary runs/case &&
 			test "$(ls runs/case/logs | wc -l)" -eq $attempts &&
 			raytrain-inspect --json runs/case >shown &&
 			jq -e ".status == \"finished\" and (.attempts | length) == $attempts" shown

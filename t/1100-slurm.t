@@ -10,30 +10,6 @@ export CLUSTER_KILL_WAIT
 train=$modules/train_model.so
 cd "$CLUSTER_SHARED" || exit 1
 
-same_model () {
-	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
-	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
-	cmp a.bin b.bin
-}
-eventually () {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		test $tries -lt 3000 || return 1
-		sleep 0.01
-	done
-}
-
-# start_run ARG...: in the background, until its ready file says that iteration 2 is
-# behind it; $pid is its process id. It waits at its gate.
-start_run () {
-	rm -f ready gate
-	raytrain-run --storage runs -n 2 --set "train_loop_config.ready=\"$PWD/ready\"" \
-		--set "train_loop_config.gate=\"$PWD/gate\"" "$@" "$train" 2>err &
-	pid=$!
-	eventually test -e ready
-}
-
 test_expect_success 'in a batch job: one step over two nodes' '
 	cat >job.sh <<-EOF &&
 	#!/bin/sh
@@ -90,7 +66,7 @@ test_expect_success 'and --resume gives the same bits' '
 	same_model runs/batch/checkpoint_000005.h5 runs/dies/checkpoint_000005.h5
 '
 test_expect_success 'a request to stop ends in status 75, nothing is left' '
-	start_run --launcher slurm --name stop && kill -INT $pid &&
+	start_run raytrain-run --launcher slurm --storage runs -n 2 --name stop && kill -INT $pid &&
 	eventually grep -q "stopping at the next report" err && : >gate &&
 	expect_status 75 wait $pid && cluster clean 60 && test -z "$(squeue -h)"
 '
@@ -115,7 +91,7 @@ test_expect_success 'and both resume to the same bits' '
 	same_model runs/two/checkpoint_000005.h5 runs/stop/checkpoint_000005.h5
 '
 test_expect_success 'raytrain-run killed: no process is left on any node, and no job' '
-	start_run --launcher slurm --name killed && kill -KILL $pid &&
+	start_run raytrain-run --launcher slurm --storage runs -n 2 --name killed && kill -KILL $pid &&
 	{ wait $pid || :; } && cluster clean 60 && test -z "$(squeue -h)"
 '
 test_expect_success 'a node that does not see the storage is named, with the path' '

@@ -13,23 +13,6 @@ export CLUSTER_KILL_WAIT CLUSTER_CONF
 train=$modules/train_model.so
 cd "$CLUSTER_SHARED" || exit 1
 
-same_model () {
-	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
-	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
-	cmp a.bin b.bin
-}
-eventually () {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		test $tries -lt 3000 || return 1
-		sleep 0.01
-	done
-}
-# state JOB STATE: what squeue says of it, with its reason; "" once it is over.
-state () {
-	test "$(squeue -h -j "$1" -o "%T %r" 2>/dev/null)" = "$2"
-}
 # The job is to make room.
 preempting () {
 	squeue -h -j "$job" -O PreemptTime | grep -q "[0-9]"
@@ -52,7 +35,7 @@ job_file () {
 # gone. Here a few seconds do: the nodes refuse what was granted in the second in which they
 # ended the job. A start that is near already is left alone, or it would never come.
 go_on () {
-	eventually state "$job" "PENDING BeginTime" && test_path_is_missing status &&
+	eventually job_state "$job" "PENDING BeginTime" && test_path_is_missing status &&
 	eventually hastened
 }
 hastened () {
@@ -67,7 +50,7 @@ started () {
 	test -e status || ! squeue -h -j "$job" -o %T | grep -q PENDING
 }
 waiting_or_over () {
-	test -e status || state "$job" "PENDING BeginTime"
+	test -e status || job_state "$job" "PENDING BeginTime"
 }
 finished () {
 	eventually test -e status && test "$(cat status)" = 0 &&
@@ -111,22 +94,23 @@ test_expect_success 'SIGUSR1 to the batch script requeues it' '
 	scancel --batch --signal=USR1 "$job" &&
 	eventually grep -q "stopping at the next report" err && : >gate &&
 	go_on && cause 0 signal && test -f runs/usr1/checkpoint_000003.h5 &&
-	eventually state "$job" "" && test -f runs/usr1/checkpoint_000005.h5
+	eventually job_state "$job" "" && test -f runs/usr1/checkpoint_000005.h5
 '
 test_expect_success 'and scancel does not' '
 	job_file cancel --requeue-on-stop && sed -i "s/^raytrain/exec &/" job.sh &&
 	job=$(sbatch --parsable job.sh) && eventually test -e ready && scancel "$job" &&
 	eventually grep -q "stopping at the next report" err && : >gate &&
-	eventually state "$job" "" && ! grep "back to the queue" err && cluster clean 60
+	eventually job_state "$job" "" && ! grep "back to the queue" err && cluster clean 60
 '
 test_expect_success 'a worker that never reports is ended, the job goes back to the queue' '
 	job_file grace --requeue-on-stop --grace 1 --set train_loop_config.fail=hang \
 		--set "'"'"'train_loop_config.fail_once=\"$PWD/once\"'"'"'" &&
 	sed -i "s/^raytrain/exec &/" job.sh &&
-	job=$(sbatch --parsable job.sh) && eventually test -e ready && : >gate &&
+	job=$(sbatch --parsable job.sh) && eventually test -e ready &&
+	eventually test -e runs/grace/checkpoint_000002.h5 && : >gate &&
 	scancel --batch --signal=USR1 "$job" && go_on && cause 0 signal &&
-	grep "not stopped within 1 s" err && test -f runs/grace/checkpoint_000002.h5 &&
-	eventually state "$job" "" &&
+	grep "not stopped within 1 s" err &&
+	eventually job_state "$job" "" &&
 	same_model runs/calm/checkpoint_000005.h5 runs/grace/checkpoint_000005.h5
 '
 test_expect_success 'signals while the step starts up are passed on when it has' '

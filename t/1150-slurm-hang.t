@@ -6,11 +6,6 @@ test_description='a hang on a Slurm cluster: the stopped rank is named, and ende
 train=$modules/train_model.so
 cd "$CLUSTER_SHARED" || exit 1
 
-same_model () {
-	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
-	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
-	cmp a.bin b.bin
-}
 # hang NAME HOW: rank 1 of two, each on its node, hangs HOW, once, and the run goes on.
 hang () {
 	raytrain-run --launcher slurm --storage runs -n 2 --name "$1" --max-failures 5 \

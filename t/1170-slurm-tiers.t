@@ -2,36 +2,14 @@
 test_description='checkpoints in the memory of nodes and staged on their disks, on a cluster'
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
+. "$(dirname "$0")/faults.sh"
 
 memory="--set run_config.checkpoint_config.replicas=1"
 sync="--set run_config.checkpoint_config.mode=sync"
 train=$modules/train_model.so
-ulimit -c 0
 cd "$CLUSTER_SHARED" || exit 1
 start="raytrain-run --launcher slurm --storage runs --placement SPREAD"
 
-same_model () {
-	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
-	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
-	cmp a.bin b.bin
-}
-eventually () {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		test $tries -lt 3000 || return 1
-		sleep 0.01
-	done
-}
-# start_run COMMAND...: in the background, until its ready file says that iteration 2 is
-# behind it; $pid is its process id. It waits at its gate.
-start_run () {
-	rm -f ready gate
-	"$@" --set "train_loop_config.ready=\"$PWD/ready\"" \
-		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err &
-	pid=$!
-	eventually test -e ready
-}
 # in_memory NODE: what is there of runs.
 in_memory () {
 	cluster on "$1" find /dev/shm -name "raytrain-*"
@@ -88,7 +66,7 @@ test_expect_success 'staged on the disks of three nodes, killed, and moved by th
 		test -z "$(cluster on $node find /tmp/stage -name "raytrain-*")" || return 1
 	done
 '
-if grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h"; then
+if has_fault_points; then
 	for point in image.copies image.assemble; do
 		test_expect_success "killed at $point" '
 			rm -rf runs/case && start_run $start --name case -n 3 $memory $sync &&

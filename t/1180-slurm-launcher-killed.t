@@ -5,20 +5,14 @@ CLUSTER_NODES=2
 export CLUSTER_KILL_WAIT CLUSTER_NODES
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
+. "$(dirname "$0")/faults.sh"
 
 # salloc, under which these run, ends with 0 where its command was killed.
 run="raytrain-run --launcher slurm --storage runs -n 2 --placement STRICT_SPREAD"
 train=$modules/train_model.so
 cd "$CLUSTER_SHARED" || exit 1
 
-if ! grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h"; then
-	skip_all='this build has no fault points (configure --enable-fault-points)'
-	test_done
-fi
-
-model_of () {
-	h5dump -d /model/weight -b LE -o model.bin "$1" >/dev/null && cksum <model.bin
-}
+fault_points_needed
 
 test_expect_success 'an undisturbed run' '
 	raytrain-run --launcher local -n 2 --storage runs --name calm "$train" 2>err &&
@@ -32,7 +26,7 @@ for point in slurm.srun slurm.tasks; do
 	test_expect_success 'and --resume goes on to the same bits' '
 		$run --name case --resume "$train" 2>err &&
 		test "$(model_of runs/case/checkpoint_000005.h5)" = "$calm" &&
-		test -z "$(find runs/case -name ".*.tmp-*")"
+		no_temporary runs/case
 	'
 done
 test_done

@@ -7,34 +7,13 @@ export CLUSTER_SLURMD_TIMEOUT
 
 train=$modules/train_model.so
 
-# same_model A B: the tensors of two checkpoints have the same bits.
-same_model () {
-	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
-	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
-	cmp a.bin b.bin
-}
-# eventually COMMAND...: it succeeds within a minute. Bounded polling, where a shell has
-# no event to wait for.
-eventually () {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		test $tries -lt 600 || return 1
-		sleep 0.1
-	done
-}
-# start_run NODES ARG...: in the background in an allocation of so many nodes, until its
-# ready file says that iteration 2 is behind it. It waits at its gate.
-start_run () {
+# start_on NODES ARG...: start_run in an allocation of so many nodes.
+start_on () {
 	nodes=$1
 	shift
-	rm -f ready gate
-	salloc -Q --no-kill --exclusive -N "$nodes" raytrain-run --storage runs \
+	start_run salloc -Q --no-kill --exclusive -N "$nodes" raytrain-run --storage runs \
 		--placement STRICT_SPREAD --set run_config.failure_config.node_timeout_s=3 \
-		--set "train_loop_config.ready=\"$PWD/ready\"" \
-		--set "train_loop_config.gate=\"$PWD/gate\"" "$@" "$train" >out 2>err &
-	pid=$!
-	eventually test -e ready
+		"$@" >out
 }
 # causes_are RUN CAUSE...: why its attempts ended.
 causes_are () {
@@ -50,7 +29,7 @@ test_expect_success 'the undisturbed run' '
 	cluster clean
 '
 test_expect_success 'a node without power: on with the spare one, to the same bits' '
-	start_run 3 --name power -n 2 --set scaling_config.spare_nodes=1 &&
+	start_on 3 --name power -n 2 --set scaling_config.spare_nodes=1 &&
 	cluster poweroff n2 && eventually grep -q "lost node n2" err && : >gate &&
 	wait $pid &&
 	causes_are power node_lost null &&
@@ -60,7 +39,7 @@ test_expect_success 'a node without power: on with the spare one, to the same bi
 	cluster revive n2 && cluster clean 60
 '
 test_expect_success 'a node that is cut off: the same; no old worker meddles when it is back' '
-	start_run 3 --name cut -n 2 --set scaling_config.spare_nodes=1 &&
+	start_on 3 --name cut -n 2 --set scaling_config.spare_nodes=1 &&
 	cluster cut n1 && eventually grep -q "lost node n1" err && : >gate &&
 	wait $pid &&
 	causes_are cut node_lost null &&
@@ -88,7 +67,7 @@ test_expect_success 'without a spare, but back in time: it is used again' '
 	cluster clean 60
 '
 test_expect_success 'without a spare: status 75, and what is missing' '
-	start_run 2 --name none -n 2 &&
+	start_on 2 --name none -n 2 &&
 	cluster poweroff n2 && expect_status 75 wait $pid &&
 	grep "without n2, which is lost: 2 workers want a node each" err &&
 	grep -e "--resume in an allocation" err &&
@@ -101,7 +80,7 @@ test_expect_success 'and it goes on elsewhere' '
 	cluster clean
 '
 test_expect_success 'elastic: 4, then 3 nodes, then 4 again' '
-	start_run 4 --name elastic -n 2:4 --set train_loop_config.iterations=120 \
+	start_on 4 --name elastic -n 2:4 --set train_loop_config.iterations=120 \
 		--set scaling_config.elastic_resize_monitor_interval_s=1 &&
 	cluster cut n3 && : >gate && eventually grep -q "with 3 workers on 3 nodes" err &&
 	eventually grep -q "\"world_size\": *3" runs/elastic/result.json && rm gate &&

@@ -11,21 +11,9 @@ cd "$CLUSTER_SHARED" || exit 1
 cp "$modules/train_model.so" train.so &&
 cp "$builddir/share/examples/hello.so" fashion_mlp.so || exit 1
 
-eventually () {
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		test $tries -lt 3000 || return 1
-		sleep 0.01
-	done
-}
-# state JOB STATE: what squeue says of it, with its reason; "" once it is over.
-state () {
-	test "$(squeue -h -j "$1" -o "%T %r" 2>/dev/null)" = "$2"
-}
 # submit FILE: and wait for the job, $job; sbatch --wait looks only now and then.
 submit () {
-	job=$(sbatch --parsable "$1") && eventually state "$job" ""
+	job=$(sbatch --parsable "$1") && eventually job_state "$job" ""
 }
 # A quarter of the workers, as many nodes.
 smaller () {
@@ -59,14 +47,14 @@ test_expect_success 'a run that is longer than the time limit goes back to the q
 	job=$(sbatch --parsable "$templates/requeue.sbatch") && eventually test -e ready &&
 	scancel --batch --signal=USR1 "$job" &&
 	eventually grep -q "stopping at the next report" "long-run-$job.log" &&
-	: >gate && eventually state "$job" "PENDING BeginTime" &&
+	: >gate && eventually job_state "$job" "PENDING BeginTime" &&
 	test_path_is_missing "$results/long-$job/checkpoint_000005.h5"
 '
 # Slurm holds a requeued job back for two minutes. Here a few seconds do: the nodes refuse
 # what was granted in the second in which they ended the job, or earlier.
 test_expect_success 'and is continued when it starts again' '
 	scontrol update JobId="$job" StartTime=now+3 &&
-	eventually state "$job" "" && finished "long-$job" &&
+	eventually job_state "$job" "" && finished "long-$job" &&
 	test -e "$results/long-$job/checkpoint_000005.h5" &&
 	jq -e ".attempts | length == 2" inspect.json && cluster clean
 '

@@ -1,6 +1,6 @@
 # Tests: units are listed by the rooms that they belong to; here are the sharness scripts
 # and what they run. TESTS run against an installed tree, the stage.
-EXTRA_DIST += t/setup.sh
+EXTRA_DIST += t/setup.sh t/faults.sh
 
 check_DATA += stage.stamp
 CLEANFILES += stage.stamp

@@ -53,3 +53,53 @@ test_path_is_missing () {
 	echo >&2 "$1 is there"
 	return 1
 }
+
+# eventually COMMAND...: it succeeds within two minutes. Bounded polling, where a shell has
+# no event to wait for.
+eventually () {
+	tries=0
+	until "$@"; do
+		tries=$((tries + 1))
+		test $tries -lt 12000 || { echo >&2 "waited in vain: $*"; return 1; }
+		sleep 0.01
+	done
+}
+is_empty () {
+	test -z "$(ls -A "$1")"
+}
+
+# -- runs, of $train (t/check/train_model.c) in the directory `runs` --
+
+# start_run COMMAND...: a raytrain-run in the background, until its ready file says that
+# iteration 2 has been reported; $pid is its process id. It waits at its gate. What is
+# saved in the background may not be published yet: who needs a checkpoint waits for it.
+start_run () {
+	rm -f ready gate
+	"$@" --set "train_loop_config.ready=\"$PWD/ready\"" \
+		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err &
+	pid=$!
+	eventually test -e ready
+}
+# worker_pids [NAME]: the workers on this machine of a run, or of all; one a line.
+worker_pids () {
+	grep -lz "^RAYTRAIN_RUN_DIR=$PWD/${1:+runs/$1\$}" /proc/[0-9]*/environ 2>/dev/null |
+	tr -dc "0-9\n"
+}
+no_process_left () {
+	left=$(worker_pids)
+	test -z "$left" || { echo >&2 "left:" $left; return 1; }
+}
+# no_temporary DIRECTORY
+no_temporary () {
+	test -z "$(find "$1" -name ".*.tmp-*")"
+}
+# model_of CHECKPOINT: a checksum of the model's bits.
+model_of () {
+	h5dump -d /model/weight -b LE -o model.bin "$1" >/dev/null && cksum <model.bin
+}
+# same_model CHECKPOINT CHECKPOINT: their models have the same bits.
+same_model () {
+	h5dump -d /model/weight -b LE -o a.bin "$1" >/dev/null &&
+	h5dump -d /model/weight -b LE -o b.bin "$2" >/dev/null &&
+	cmp a.bin b.bin
+}

@@ -5,6 +5,8 @@
 #
 #   cluster COMMAND...   the nodes: cluster kill n2, cluster clean, ...
 #
+#   job_state JOB STATE  what squeue says of it, with its reason, is this; "" once it is over
+#
 # and CLUSTER_SHARED, a directory that all nodes see. Where there can be no cluster, the
 # whole script is skipped, with the reason.
 
@@ -14,6 +16,11 @@ export top_srcdir
 cluster()
 {
     "$top_srcdir/t/cluster/cluster" "$@"
+}
+
+job_state()
+{
+    test "$(squeue -h -j "$1" -o "%T %r" 2>/dev/null)" = "$2"
 }
 
 if test "${CLUSTER_TEST:-}" != "$0"; then
