@@ -18,8 +18,8 @@ fault_points_needed
 cat >points <<\END
 save.begin all write stays stays
 save.snapshot all - stays -
-layout.create 0 write stays stays
-layout.reserve 0 write stays stays
+file.create 0 write stays stays
+file.reserve 0 write stays stays
 layout.head 0 write stays stays
 save.data all write stays stays
 save.sync all write stays stays
@@ -27,9 +27,9 @@ save.synced all write stays stays
 save.hashed all - stays stays
 publish.metadata 0 write stays stays
 publish.mark 0 write stays stays
-publish.sync 0 write stays stays
-publish.rename 0 write stays stays
-publish.directory 0 write stays stays
+file.sync 0 write stays stays
+file.rename 0 write stays stays
+file.directory 0 write stays stays
 save.end all - either either
 report.line 0 write stays gone
 report.written 0 - stays gone

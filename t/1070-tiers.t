@@ -104,15 +104,17 @@ image.complete all -
 image.room - -
 image.copies - -
 image.assemble - -
-move.create 0 write
+file.create 0 write
+file.reserve 0 write
 move.data all write
 move.metadata 0 write
-move.sync 0 write
-move.rename 0 write
+file.sync 0 write
+file.rename 0 write
+file.directory 0 write
 move.end all -
 END
 test_expect_success 'the list of points is that of the store' '
-	points_are_those_of "$srcdir"/src/store/image_*.c
+	points_are_those_of "$srcdir"/src/store/image_*.c "$srcdir/src/store/new_file.c"
 '
 test_expect_success 'no room in memory: refused with numbers' '
 	RAYTRAIN_FAULT=image.room:0:enospc expect_status 4 $run --name room $memory "$train" 2>err &&

@@ -10,6 +10,7 @@
 #include "store/checkpoint.h"
 #include "store/checkpoint_format.h"
 #include "store/name_map.h"
+#include "store/new_file.h"
 #include "store/slab.h"
 
 struct tensor_entry {
@@ -128,9 +129,7 @@ struct checkpoint_save {
     raytrain_checkpoint *ck;
     struct comm *comm; /* of the stage */
     char *path;
-    char *temp;   /* its name; the same on every rank */
-    bool created; /* by this rank: it is ours to remove */
-    int fd;
+    struct new_file file; /* its temporary name is the same on every rank */
     struct pieces pieces;
     uint64_t *hashes; /* of what this rank wrote, in the order that it did */
     size_t n_hashes;

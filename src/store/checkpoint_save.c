@@ -17,11 +17,9 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/checkpoint_impl.h"
@@ -29,7 +27,6 @@
 #include "store/h5_image.h"
 #include "util/fault.h"
 #include "util/fs.h"
-#include "util/size.h"
 
 /* A place between two steps. */
 static int save_point(const struct checkpoint_save *s, const char *name,
@@ -48,30 +45,29 @@ static int file_lay_out(struct checkpoint_save *s, const struct checkpoint_meta 
 {
     if (layout_make(s->ck, &s->plan, meta, &s->head, &s->image, err) < 0)
         return -1;
-    s->temp = fs_temp_name(s->path);
-    return s->temp ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return new_file_name(&s->file, err);
 }
 
 /* COLLECTIVE: the temporary's name and the tensors' offsets, from rank 0. */
 static int layout_share(struct checkpoint_save *s, struct error *err)
 {
     size_t n_tensors = s->ck->n_tensors;
-    uint64_t name_bytes = s->temp ? strlen(s->temp) + 1 : 0;
+    uint64_t name_bytes = s->file.temp ? strlen(s->file.temp) + 1 : 0;
     uint64_t *offsets = NULL;
     int rc = s->comm->ops->bcast(s->comm, &name_bytes, sizeof name_bytes, 0, err);
 
     if (rc < 0)
         return -1;
     offsets = calloc(n_tensors + 1, sizeof *offsets);
-    if (!s->temp)
-        s->temp = calloc(1, name_bytes);
-    if (!offsets || !s->temp)
+    if (!s->file.temp)
+        s->file.temp = calloc(1, name_bytes);
+    if (!offsets || !s->file.temp)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     for (size_t i = 0; rc == 0 && i < n_tensors; i++)
         offsets[i] = s->ck->tensors[i].offset;
     rc = comm_agree(s->comm, rc, err);
     if (rc == 0)
-        rc = s->comm->ops->bcast(s->comm, s->temp, name_bytes, 0, err);
+        rc = s->comm->ops->bcast(s->comm, s->file.temp, name_bytes, 0, err);
     if (rc == 0)
         rc = s->comm->ops->bcast(s->comm, offsets, n_tensors * sizeof *offsets, 0, err);
     for (size_t i = 0; rc == 0 && i < n_tensors; i++)
@@ -83,38 +79,13 @@ static int layout_share(struct checkpoint_save *s, struct error *err)
 /* ---- Step 3: the temporary --------------------------------------------------------
  */
 
-/* A full disk is better found before the first byte than after the last. File systems
- * that cannot reserve say so, and are believed. */
-static int space_reserve(struct checkpoint_save *s, struct error *err)
-{
-    char size[SIZE_TEXT_MAX];
-
-    if (fault_point("layout.reserve", 0) < 0)
-        goto failed;
-    if (fallocate(s->fd, 0, 0, (off_t)s->head.file_bytes) == 0)
-        return 0;
-    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR || errno == EINVAL) {
-        if (ftruncate(s->fd, (off_t)s->head.file_bytes) == 0)
-            return 0;
-    }
-failed:
-    fs_error(err, "write", s->path);
-    return error_prefix(err, "a checkpoint of %s",
-                        size_format(s->head.file_bytes, size));
-}
-
 static int file_create(struct checkpoint_save *s, struct error *err)
 {
-    if (fault_point("layout.create", 0) == 0)
-        s->fd = open(s->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (s->fd < 0)
-        return fs_error(err, "create", s->temp);
-    s->created = true;
-    if (space_reserve(s, err) < 0)
+    if (new_file_create(&s->file, s->head.file_bytes, err) < 0)
         return -1;
     /* Without its mark: so that a copy of an unfinished file says what it is. */
     if (fault_point("layout.head", 0) < 0 ||
-        fs_pwrite_full(s->fd, &s->head, sizeof s->head, 0) < 0)
+        fs_pwrite_full(s->file.fd, &s->head, sizeof s->head, 0) < 0)
         return fs_error(err, "write", s->path);
     return 0;
 }
@@ -161,7 +132,7 @@ static int piece_write(struct checkpoint_save *s, struct slab_writer *w,
 
 static int data_write(struct checkpoint_save *s)
 {
-    struct slab_writer *w = slab_writer_create(s->fd);
+    struct slab_writer *w = slab_writer_create(s->file.fd);
     int rc = w ? fault_point("save.data", s->comm->rank) : -1;
 
     for (size_t i = 0; rc == 0 && i < s->pieces.n; i++)
@@ -171,7 +142,7 @@ static int data_write(struct checkpoint_save *s)
     if (rc == 0)
         rc = fault_point("save.sync", s->comm->rank);
     if (rc == 0)
-        rc = fsync(s->fd);
+        rc = fsync(s->file.fd);
     int saved = errno;
     slab_writer_destroy(w);
     errno = saved;
@@ -180,10 +151,8 @@ static int data_write(struct checkpoint_save *s)
 
 static int rank_write(struct checkpoint_save *s, struct error *err)
 {
-    if (s->fd < 0)
-        s->fd = open(s->temp, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (s->fd < 0)
-        return fs_error(err, "open", s->temp);
+    if (s->comm->rank != 0 && new_file_join(&s->file, err) < 0)
+        return -1;
     if (data_write(s) < 0)
         return fs_error(err, "write", s->path);
     return save_point(s, "save.synced", err);
@@ -289,7 +258,7 @@ static int metadata_write(struct checkpoint_save *s, const struct extent *gaps,
 
             h5_image_read(s->image, at, buf, k);
             XXH3_64bits_update(hash, buf, k);
-            rc = fs_pwrite_full(s->fd, buf, k, at);
+            rc = fs_pwrite_full(s->file.fd, buf, k, at);
             at += k;
         }
     }
@@ -320,17 +289,9 @@ static int file_publish(struct checkpoint_save *s, struct error *err)
             XXH3_64bits(&s->head, offsetof(struct file_head, head_hash));
         rc = fault_point("publish.mark", 0);
     }
-    if (rc < 0 || fs_pwrite_full(s->fd, &s->head, sizeof s->head, 0) < 0 ||
-        fault_point("publish.sync", 0) < 0 || fsync(s->fd) < 0)
+    if (rc < 0 || fs_pwrite_full(s->file.fd, &s->head, sizeof s->head, 0) < 0)
         return fs_error(err, "write", s->path);
-    rc = close(s->fd);
-    s->fd = -1;
-    if (rc < 0 || fault_point("publish.rename", 0) < 0 || rename(s->temp, s->path) < 0)
-        return fs_error(err, "publish", s->path);
-    s->created = false; /* it is no temporary any more */
-    if (fault_point("publish.directory", 0) < 0)
-        return fs_error(err, "sync the directory of", s->path);
-    return fs_sync_parent(s->path, err);
+    return new_file_publish(&s->file, err);
 }
 
 /* ---- All of it --------------------------------------------------------------------
@@ -362,7 +323,7 @@ static struct checkpoint_save *save_alloc(raytrain_checkpoint *ck, const char *p
         return NULL;
     }
     s->ck = ck;
-    s->fd = -1;
+    s->file = (struct new_file)NEW_FILE(s->path);
     return s;
 }
 
@@ -459,11 +420,7 @@ int checkpoint_save_run(struct checkpoint_save *s, struct comm *comm, struct err
 
     s->comm = comm;
     rc = run_steps(s, err);
-    if (s->fd >= 0)
-        close(s->fd);
-    s->fd = -1;
-    if (rc < 0 && s->created)
-        unlink(s->temp);
+    new_file_clear(&s->file);
     return rc;
 }
 
@@ -474,7 +431,7 @@ void checkpoint_save_destroy(struct checkpoint_save *s)
     h5_image_destroy(s->image);
     plan_clear(&s->plan);
     pieces_clear(&s->pieces);
-    free(s->temp);
+    new_file_clear(&s->file);
     free(s->path);
     free(s->hashes);
     free(s);
