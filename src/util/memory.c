@@ -30,43 +30,92 @@ static uint64_t node_available(const char *proc)
 }
 
 /* The number in a file; UINT64_MAX where there is none, or it says "max". */
-static uint64_t limit_read(const char *dir, const char *name)
+static uint64_t number_read(const char *dir, const char *name)
 {
     char path[2 * PATH_MAX];
     unsigned long long bytes;
-    uint64_t limit = UINT64_MAX;
+    uint64_t number = UINT64_MAX;
     FILE *f;
 
     snprintf(path, sizeof path, "%s/%s", dir, name);
     f = fopen(path, "re");
     if (f && fscanf(f, "%llu", &bytes) == 1)
-        limit = bytes;
+        number = bytes;
     if (f)
         fclose(f);
-    return limit;
+    return number;
 }
 
-/* The least limit of a group and all groups above it. */
-static uint64_t group_limit(const char *mount, const char *group, const char *name)
+/* What the two versions of control groups call the same things. */
+struct group_names {
+    const char *limit, *use;
+    const char *cache[2]; /* keys of memory.stat: of the group and all below it */
+};
+
+static const struct group_names VERSION_2 = {
+    "memory.max", "memory.current", {"active_file", "inactive_file"}};
+static const struct group_names VERSION_1 = {
+    "memory.limit_in_bytes",
+    "memory.usage_in_bytes",
+    {"total_active_file", "total_inactive_file"}};
+
+/* Bytes of files that a group's use counts, which the kernel takes back before it kills
+ * anybody: MemAvailable counts them as free, too. */
+static uint64_t group_cache(const char *dir, const struct group_names *names)
+{
+    char path[2 * PATH_MAX], key[64];
+    unsigned long long bytes;
+    uint64_t sum = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/memory.stat", dir);
+    f = fopen(path, "re");
+    while (f && fscanf(f, "%63s %llu", key, &bytes) == 2)
+        for (int i = 0; i < 2; i++)
+            if (strcmp(key, names->cache[i]) == 0)
+                sum += bytes;
+    if (f)
+        fclose(f);
+    return sum;
+}
+
+/* What a group may still take; UINT64_MAX where it has no limit. */
+static uint64_t group_left(const char *dir, const struct group_names *names)
+{
+    uint64_t limit = number_read(dir, names->limit), use, cache;
+
+    if (limit == UINT64_MAX)
+        return limit;
+    use = number_read(dir, names->use);
+    if (use == UINT64_MAX)
+        return limit;
+    cache = group_cache(dir, names);
+    use -= least(use, cache);
+    return limit - least(limit, use);
+}
+
+/* The least that is left of a group and all groups above it. */
+static uint64_t groups_left(const char *mount, const char *group,
+                            const struct group_names *names)
 {
     char dir[PATH_MAX + 8];
-    uint64_t limit = UINT64_MAX;
+    uint64_t left = UINT64_MAX;
     size_t top = strlen(mount);
 
     if (snprintf(dir, sizeof dir, "%s%s", mount, group) >= (int)sizeof dir)
-        return limit;
+        return left;
     for (char *end = dir + strlen(dir); end; end = strrchr(dir + top, '/')) {
         *end = '\0';
-        limit = least(limit, limit_read(dir, name));
+        left = least(left, group_left(dir, names));
     }
-    return limit;
+    return left;
 }
 
 /* /proc/self/cgroup: "0::GROUP" (version 2), "7:memory:GROUP" (version 1). */
-static uint64_t groups_limit(const char *proc, const char *cgroup)
+static uint64_t own_groups_left(const char *proc, const char *cgroup)
 {
     char path[PATH_MAX], line[PATH_MAX], mount[PATH_MAX];
-    uint64_t limit = UINT64_MAX;
+    uint64_t left = UINT64_MAX;
     FILE *f;
 
     snprintf(path, sizeof path, "%s/self/cgroup", proc);
@@ -77,19 +126,18 @@ static uint64_t groups_limit(const char *proc, const char *cgroup)
 
         line[strcspn(line, "\n")] = '\0';
         if (strncmp(line, "0::", 3) == 0)
-            limit = least(limit, group_limit(cgroup, line + 3, "memory.max"));
+            left = least(left, groups_left(cgroup, line + 3, &VERSION_2));
         else if (memory)
-            limit =
-                least(limit, group_limit(mount, memory + 8, "memory.limit_in_bytes"));
+            left = least(left, groups_left(mount, memory + 8, &VERSION_1));
     }
     if (f)
         fclose(f);
-    return limit;
+    return left;
 }
 
 uint64_t memory_available_in(const char *proc, const char *cgroup)
 {
-    uint64_t bytes = least(node_available(proc), groups_limit(proc, cgroup));
+    uint64_t bytes = least(node_available(proc), own_groups_left(proc, cgroup));
 
     return bytes - bytes / 16;
 }

@@ -6,8 +6,9 @@
 
 /*
  * What the node could hand out without swapping, or what the control groups of this
- * process (a Slurm step's, say) allow in all, whichever is less; and less a margin: who
- * takes the last page is not refused, he has somebody killed.
+ * process (a Slurm step's, say) still allow, whichever is less; and less a margin: who
+ * takes the last page is not refused, he has somebody killed. What a group uses counts
+ * but for its cache of files.
  */
 uint64_t memory_available(void);
 

@@ -61,6 +61,47 @@ static void the_least_limit_counts(void **state)
     }
 }
 
+/* What a group uses is not there any more, whoever of it uses it; files that it has
+ * cached are. */
+static void what_is_used_is_gone(void **state)
+{
+    static const struct {
+        const char *groups;
+        uint64_t mib;
+    } T[] = {
+        {"0::/busy/step\n", 200},  /* 800 allowed, 700 used, 100 of them files */
+        {"0::/busy\n", 500},       /* 1000 allowed, 500 used */
+        {"0::/over\n", 0},         /* more used than allowed: the limit was lowered */
+        {"0::/cached\n", 800},     /* nothing but files */
+        {"9:memory:/busy\n", 300}, /* version 1: 400 allowed, 200 used, 100 files */
+    };
+
+    (void)state;
+    put("used/meminfo", "MemAvailable: 1638400 kB\n");
+    put("groups/busy/memory.max", "1048576000\n");
+    put("groups/busy/memory.current", "524288000\n");
+    put("groups/busy/step/memory.max", "838860800\n");
+    put("groups/busy/step/memory.current", "734003200\n");
+    put("groups/busy/step/memory.stat",
+        "anon 629145600\nfile 104857600\nkernel 1\ninactive_file 73400320\n"
+        "active_file 31457280\nunevictable 9\n");
+    put("groups/over/memory.max", "838860800\n");
+    put("groups/over/memory.current", "943718400\n");
+    put("groups/cached/memory.max", "838860800\n");
+    put("groups/cached/memory.current", "524288000\n");
+    put("groups/cached/memory.stat", "active_file 1\ninactive_file 629145600\n");
+    put("groups/memory/busy/memory.limit_in_bytes", "419430400\n");
+    put("groups/memory/busy/memory.usage_in_bytes", "209715200\n");
+    put("groups/memory/busy/memory.stat",
+        "active_file 99999999\ninactive_file 99999999\n"
+        "total_active_file 52428800\ntotal_inactive_file 52428800\n");
+    for (size_t i = 0; i < sizeof T / sizeof *T; i++) {
+        put("used/self/cgroup", T[i].groups);
+        assert_int_equal(memory_available_in("used", "groups"),
+                         T[i].mib * MIB / 16 * 15);
+    }
+}
+
 /* Without /proc it is the machine's memory, and never no limit at all. */
 static void something_is_known_anywhere(void **state)
 {
@@ -91,6 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_limit_counts),
+        cmocka_unit_test(what_is_used_is_gone),
         cmocka_unit_test(something_is_known_anywhere),
     };
 
