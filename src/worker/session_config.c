@@ -37,20 +37,6 @@ static int type_error(raytrain_context *ctx, const char *key, const char *expect
                      expected, found);
 }
 
-/* One step into a group: the part of the key before the dot. */
-static json_t *group_get(const json_t *group, const char *part, size_t n)
-{
-    const char *name;
-    json_t *value;
-
-    json_object_foreach((json_t *)group, name, value)
-    {
-        if (strlen(name) == n && memcmp(name, part, n) == 0)
-            return value;
-    }
-    return NULL;
-}
-
 /* 1: found; 0: the key is missing; -1: a part of it is no group. */
 static int value_find(raytrain_context *ctx, const char *key, json_t **value)
 {
@@ -62,7 +48,7 @@ static int value_find(raytrain_context *ctx, const char *key, json_t **value)
 
         if (!json_is_object(at))
             return type_error(ctx, key, "inside a group", json_type_word(at));
-        at = group_get(at, part, n);
+        at = json_object_getn(at, part, n);
         if (!at)
             return 0;
         if (part[n] == '\0')
@@ -76,7 +62,8 @@ static int value_find(raytrain_context *ctx, const char *key, json_t **value)
 /* What one kind of look-up asks for. */
 struct kind {
     const char *call, *expected;
-    bool (*fits)(const json_t *value);
+    bool is_array;
+    bool (*fits)(const json_t *value); /* the value, or each element of the array */
 };
 
 /* The beginning of every look-up: *value is NULL where the key is missing. */
@@ -92,7 +79,7 @@ static int lookup(raytrain_context *ctx, const struct kind *kind, const char *ke
         return session_null(ctx, kind->call, "place for the value");
     if (value_find(ctx, key, value) < 0)
         return session_status(ctx, -1);
-    if (*value && !kind->fits(*value))
+    if (*value && !(kind->is_array ? json_is_array(*value) : kind->fits(*value)))
         return session_status(
             ctx, type_error(ctx, key, kind->expected, json_type_word(*value)));
     return RAYTRAIN_OK;
@@ -124,7 +111,8 @@ static bool fits_string(const json_t *value)
 int raytrain_config_int(raytrain_context *ctx, const char *key, int64_t fallback,
                         int64_t *value)
 {
-    static const struct kind kind = {"raytrain_config_int", "an integer", fits_int};
+    static const struct kind kind = {
+        .call = "raytrain_config_int", .expected = "an integer", .fits = fits_int};
     json_t *json;
     int status = lookup(ctx, &kind, key, value, &json);
 
@@ -136,7 +124,8 @@ int raytrain_config_int(raytrain_context *ctx, const char *key, int64_t fallback
 int raytrain_config_double(raytrain_context *ctx, const char *key, double fallback,
                            double *value)
 {
-    static const struct kind kind = {"raytrain_config_double", "a number", fits_double};
+    static const struct kind kind = {
+        .call = "raytrain_config_double", .expected = "a number", .fits = fits_double};
     json_t *json;
     int status = lookup(ctx, &kind, key, value, &json);
 
@@ -148,7 +137,8 @@ int raytrain_config_double(raytrain_context *ctx, const char *key, double fallba
 int raytrain_config_bool(raytrain_context *ctx, const char *key, bool fallback,
                          bool *value)
 {
-    static const struct kind kind = {"raytrain_config_bool", "a boolean", fits_bool};
+    static const struct kind kind = {
+        .call = "raytrain_config_bool", .expected = "a boolean", .fits = fits_bool};
     json_t *json;
     int status = lookup(ctx, &kind, key, value, &json);
 
@@ -160,7 +150,8 @@ int raytrain_config_bool(raytrain_context *ctx, const char *key, bool fallback,
 int raytrain_config_string(raytrain_context *ctx, const char *key, const char *fallback,
                            const char **value)
 {
-    static const struct kind kind = {"raytrain_config_string", "a string", fits_string};
+    static const struct kind kind = {
+        .call = "raytrain_config_string", .expected = "a string", .fits = fits_string};
     json_t *json;
     int status = lookup(ctx, &kind, key, value, &json);
 
@@ -172,24 +163,13 @@ int raytrain_config_string(raytrain_context *ctx, const char *key, const char *f
 /* ---- Arrays -----------------------------------------------------------------------
  */
 
-static struct config_array *array_known(raytrain_context *ctx, const json_t *source,
-                                        bool integers)
-{
-    struct config_array *a = ctx->arrays;
-
-    while (a && (a->source != source || a->integers != integers))
-        a = a->next;
-    return a;
-}
-
-static struct config_array *array_alloc(const json_t *source, bool integers)
+static struct config_array *array_alloc(const json_t *source)
 {
     struct config_array *a = calloc(1, sizeof *a);
 
     if (!a)
         return NULL;
     a->source = source;
-    a->integers = integers;
     a->n = json_array_size(source);
     /* An int64_t takes the room of a double; one more, so that an empty one is not
      * NULL. */
@@ -207,25 +187,23 @@ static void array_free(struct config_array *a)
     free(a);
 }
 
-static bool fits_array(const json_t *value)
-{
-    return json_is_array(value);
-}
+static const struct kind kind_ints = {.call = "raytrain_config_int_array",
+                                      .expected = "an array of integers",
+                                      .is_array = true,
+                                      .fits = fits_int};
+static const struct kind kind_doubles = {.call = "raytrain_config_double_array",
+                                         .expected = "an array of numbers",
+                                         .is_array = true,
+                                         .fits = fits_double};
 
-static const struct kind kind_ints = {"raytrain_config_int_array",
-                                      "an array of integers", fits_array};
-static const struct kind kind_doubles = {"raytrain_config_double_array",
-                                         "an array of numbers", fits_array};
-
-static int array_fill(raytrain_context *ctx, const char *key, const json_t *source,
-                      struct config_array *a)
+static int array_fill(raytrain_context *ctx, const struct kind *kind, const char *key,
+                      const json_t *source, struct config_array *a)
 {
     for (size_t i = 0; i < a->n; i++) {
         const json_t *value = json_array_get(source, i);
 
-        if (a->integers ? !json_is_integer(value) : !json_is_number(value))
-            return type_error(ctx, key,
-                              a->integers ? kind_ints.expected : kind_doubles.expected,
+        if (!kind->fits(value))
+            return type_error(ctx, key, kind->expected,
                               "one that holds something else");
         if (a->integers)
             a->values.integer[i] = json_integer_value(value);
@@ -236,19 +214,23 @@ static int array_fill(raytrain_context *ctx, const char *key, const json_t *sour
 }
 
 /* The array as C numbers: made once, handed out each time. NULL: error is set. */
-static struct config_array *array_get(raytrain_context *ctx, const char *key,
-                                      const json_t *source, bool integers)
+static struct config_array *array_get(raytrain_context *ctx, const struct kind *kind,
+                                      const char *key, const json_t *source)
 {
-    struct config_array *a = array_known(ctx, source, integers);
+    bool integers = kind == &kind_ints;
+    struct config_array *a = ctx->arrays;
 
+    while (a && (a->source != source || a->integers != integers))
+        a = a->next;
     if (a)
         return a;
-    a = array_alloc(source, integers);
+    a = array_alloc(source);
     if (!a) {
         error_set(&ctx->error, RAYTRAIN_ENOMEM, "out of memory");
         return NULL;
     }
-    if (array_fill(ctx, key, source, a) < 0) {
+    a->integers = integers;
+    if (array_fill(ctx, kind, key, source, a) < 0) {
         array_free(a);
         return NULL;
     }
@@ -257,18 +239,29 @@ static struct config_array *array_get(raytrain_context *ctx, const char *key,
     return a;
 }
 
+/* *array is NULL where the key is missing. */
+static int array_lookup(raytrain_context *ctx, const struct kind *kind, const char *key,
+                        const void *values, const size_t *n_values,
+                        struct config_array **array)
+{
+    json_t *json;
+    int status = lookup(ctx, kind, key, n_values ? values : NULL, &json);
+
+    *array = NULL;
+    if (status == RAYTRAIN_OK && json && !(*array = array_get(ctx, kind, key, json)))
+        return session_status(ctx, -1);
+    return status;
+}
+
 int raytrain_config_int_array(raytrain_context *ctx, const char *key,
                               const int64_t *fallback, size_t n_fallback,
                               const int64_t **values, size_t *n_values)
 {
-    json_t *json;
-    struct config_array *array = NULL;
-    int status = lookup(ctx, &kind_ints, key, n_values ? values : NULL, &json);
+    struct config_array *array;
+    int status = array_lookup(ctx, &kind_ints, key, values, n_values, &array);
 
     if (status != RAYTRAIN_OK)
         return status;
-    if (json && !(array = array_get(ctx, key, json, true)))
-        return session_status(ctx, -1);
     *values = array ? array->values.integer : fallback;
     *n_values = array ? array->n : n_fallback;
     return RAYTRAIN_OK;
@@ -278,14 +271,11 @@ int raytrain_config_double_array(raytrain_context *ctx, const char *key,
                                  const double *fallback, size_t n_fallback,
                                  const double **values, size_t *n_values)
 {
-    json_t *json;
-    struct config_array *array = NULL;
-    int status = lookup(ctx, &kind_doubles, key, n_values ? values : NULL, &json);
+    struct config_array *array;
+    int status = array_lookup(ctx, &kind_doubles, key, values, n_values, &array);
 
     if (status != RAYTRAIN_OK)
         return status;
-    if (json && !(array = array_get(ctx, key, json, false)))
-        return session_status(ctx, -1);
     *values = array ? array->values.real : fallback;
     *n_values = array ? array->n : n_fallback;
     return RAYTRAIN_OK;
