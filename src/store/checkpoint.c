@@ -47,10 +47,9 @@ static const char *part_fault(const char *part, size_t length)
     if (part[0] == '.' && (length == 1 || (length == 2 && part[1] == '.')))
         return "has a part that is \".\" or \"..\"";
     for (size_t i = 0; i < length;) {
-        const unsigned char *u = (const unsigned char *)part + i;
-        int n = utf8_length(part + i);
+        int n = printable_length(part + i);
 
-        if (n == 0 || u[0] < 0x20 || u[0] == 0x7f || (u[0] == 0xc2 && u[1] < 0xa0))
+        if (n == 0)
             return "holds bytes that are not printable UTF-8";
         i += (size_t)n;
     }

@@ -80,13 +80,9 @@ static const char *name_fault(const char *name)
         return "is no name";
     if (strchr(name, '/'))
         return "holds a '/': a name is one path component, --storage says where";
-    for (const char *c = name; *c; c += utf8_length(c)) {
-        const unsigned char *u = (const unsigned char *)c;
-
-        if (utf8_length(c) == 0 || u[0] < 0x20 || u[0] == 0x7f ||
-            (u[0] == 0xc2 && u[1] < 0xa0))
+    for (const char *c = name; *c; c += printable_length(c))
+        if (printable_length(c) == 0)
             return "holds bytes that are not printable UTF-8";
-    }
     return NULL;
 }
 

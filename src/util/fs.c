@@ -19,17 +19,6 @@
 /* ---- Texts ------------------------------------------------------------------------
  */
 
-/* Bytes of the character at s that a terminal may see; 0 if it may not. */
-static int printable_length(const char *s)
-{
-    const unsigned char *u = (const unsigned char *)s;
-    int n = utf8_length(s);
-
-    if (u[0] < 0x20 || u[0] == 0x7f || (u[0] == 0xc2 && u[1] < 0xa0))
-        return 0; /* control characters, those beyond ASCII too */
-    return n;
-}
-
 char *fs_printable(const char *text)
 {
     const char *s = text;
@@ -91,63 +80,60 @@ int fs_error(struct error *err, const char *what, const char *path)
 /* ---- Bytes ------------------------------------------------------------------------
  */
 
-int fs_write_full(int fd, const void *data, size_t n)
+/* One system call's worth; `offset` counts where the call takes one. */
+typedef ssize_t transfer_step(int fd, void *data, size_t n, off_t offset);
+
+static ssize_t step_write(int fd, void *data, size_t n, off_t offset)
 {
-    const char *p = data;
+    (void)offset;
+    return write(fd, data, n);
+}
+
+static ssize_t step_pwrite(int fd, void *data, size_t n, off_t offset)
+{
+    return pwrite(fd, data, n, offset);
+}
+
+static ssize_t step_pread(int fd, void *data, size_t n, off_t offset)
+{
+    return pread(fd, data, n, offset);
+}
+
+/* All n bytes; `none` is the error where a step moves none. */
+static int transfer(transfer_step *step, int none, int fd, const void *data, size_t n,
+                    uint64_t offset)
+{
+    char *p = (char *)(uintptr_t)data;
 
     while (n > 0) {
-        ssize_t k = write(fd, p, n);
+        ssize_t k = step(fd, p, n, (off_t)offset);
 
         if (k < 0 && errno == EINTR)
             continue;
         if (k == 0)
-            errno = EIO;
+            errno = none;
         if (k <= 0)
             return -1;
         p += k;
         n -= (size_t)k;
+        offset += (uint64_t)k;
     }
     return 0;
+}
+
+int fs_write_full(int fd, const void *data, size_t n)
+{
+    return transfer(step_write, EIO, fd, data, n, 0);
 }
 
 int fs_pwrite_full(int fd, const void *data, size_t n, uint64_t offset)
 {
-    const char *p = data;
-
-    while (n > 0) {
-        ssize_t k = pwrite(fd, p, n, (off_t)offset);
-
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k == 0)
-            errno = EIO;
-        if (k <= 0)
-            return -1;
-        p += k;
-        n -= (size_t)k;
-        offset += (uint64_t)k;
-    }
-    return 0;
+    return transfer(step_pwrite, EIO, fd, data, n, offset);
 }
 
 int fs_pread_full(int fd, void *data, size_t n, uint64_t offset)
 {
-    char *p = data;
-
-    while (n > 0) {
-        ssize_t k = pread(fd, p, n, (off_t)offset);
-
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k == 0)
-            errno = ENODATA;
-        if (k <= 0)
-            return -1;
-        p += k;
-        n -= (size_t)k;
-        offset += (uint64_t)k;
-    }
-    return 0;
+    return transfer(step_pread, ENODATA, fd, data, n, offset);
 }
 
 /* To the end of the file, whatever its size was said to be. */
@@ -185,28 +171,29 @@ static int read_to_end(int fd, size_t guess, char **data, size_t *n)
     return 0;
 }
 
+static int regular_read(int fd, char **data, size_t *n)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -1;
+    if (!S_ISREG(st.st_mode)) {
+        errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        return -1;
+    }
+    return read_to_end(fd, (size_t)st.st_size, data, n);
+}
+
 int fs_read(const char *path, char **data, size_t *n, struct error *err)
 {
     /* O_NONBLOCK: a FIFO in place of the file must not hold us up. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat st;
     size_t size = 0;
     int rc;
 
     if (fd < 0)
         return fs_error(err, "open", path);
-    if (fstat(fd, &st) < 0) {
-        fs_error(err, "read", path);
-        close(fd);
-        return -1;
-    }
-    if (!S_ISREG(st.st_mode)) {
-        errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-        fs_error(err, "read", path);
-        close(fd);
-        return -1;
-    }
-    rc = read_to_end(fd, (size_t)st.st_size, data, &size);
+    rc = regular_read(fd, data, &size);
     if (rc < 0)
         fs_error(err, "read", path);
     else if (n)

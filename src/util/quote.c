@@ -1,5 +1,6 @@
 #include "util/quote.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,16 +28,24 @@ int utf8_length(const char *s)
     return n;
 }
 
+int printable_length(const char *s)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    bool control = u[0] < 0x20 || u[0] == 0x7f || (u[0] == 0xc2 && u[1] < 0xa0);
+
+    return control ? 0 : utf8_length(s);
+}
+
 /* One character of *text to piece; moves on past it. */
 static void piece_next(const char **text, char piece[8])
 {
     static const char escaped[] = "\a\b\f\n\r\t\v\"\\", letters[] = "abfnrtv\"\\";
     const char *found = strchr(escaped, **text);
-    int n = utf8_length(*text);
+    int n = printable_length(*text);
 
     if (found)
         snprintf(piece, 8, "\\%c", letters[found - escaped]);
-    else if (n == 0 || (n == 1 && ((unsigned char)**text < 0x20 || **text == 0x7f)))
+    else if (n == 0)
         snprintf(piece, 8, "\\x%02x", (unsigned char)**text);
     else
         snprintf(piece, 8, "%.*s", n, *text);

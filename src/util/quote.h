@@ -13,5 +13,8 @@ char *quote(const char *text, char out[QUOTE_TEXT_MAX]);
 
 /* The bytes of the UTF-8 character at s (1 to 4); 0 where there is none. */
 int utf8_length(const char *s);
+/* The same; 0 also for a control character, of ASCII or beyond: what a terminal is not
+ * to see. */
+int printable_length(const char *s);
 
 #endif

@@ -129,6 +129,7 @@ static void quotes(void **state)
         {"\x01\x1b[31m\x7f", "\"\\x01\\x1b[31m\\x7f\""},
         {"gr\xc3\xbc\xc3\x9f", "\"gr\xc3\xbc\xc3\x9f\""},
         {"\xff\xc3", "\"\\xff\\xc3\""},
+        {"\xc2\x9bm", "\"\\xc2\\x9bm\""}, /* a terminal may take it for ESC [ */
         {"\xed\xa0\x80", "\"\\xed\\xa0\\x80\""},
         {"\xc0\x80", "\"\\xc0\\x80\""},
     };
