@@ -28,6 +28,7 @@ struct run_lock {
     int fd;
     char *file;
     int end_fd; /* tells the thread to end; -1: there is none */
+    double touch_s;
     pthread_t thread;
 };
 
@@ -272,13 +273,26 @@ int run_lock_take(const char *path, struct run_lock **lock, struct error *err)
 /* ---- Keep --------------------------------------------------------------------------
  */
 
+/* Is the file gone, or another's? That the storage does not answer just now, does not
+ * say so. */
+static bool is_lost(const struct run_lock *lock)
+{
+    struct stat ours, there;
+
+    if (stat(lock->file, &there) < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    if (fstat(lock->fd, &ours) < 0)
+        return errno == ESTALE;
+    return ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
+}
+
 static void *keeper_thread(void *arg)
 {
     struct run_lock *lock = arg;
     struct pollfd end = {.fd = lock->end_fd, .events = POLLIN};
 
-    while (poll(&end, 1, (int)(TOUCH_S * 1e3)) <= 0) {
-        if (!same_file(lock->fd, lock->file)) {
+    while (poll(&end, 1, (int)(lock->touch_s * 1e3)) <= 0) {
+        if (is_lost(lock)) {
             kill(getpid(), SIGTERM);
             kill(getpid(), SIGINT);
             break;
@@ -288,11 +302,12 @@ static void *keeper_thread(void *arg)
     return NULL;
 }
 
-int run_lock_keep(struct run_lock *lock, struct error *err)
+int run_lock_keep_as(struct run_lock *lock, double touch_s, struct error *err)
 {
     sigset_t all, before;
     int rc;
 
+    lock->touch_s = touch_s;
     lock->end_fd = eventfd(0, EFD_CLOEXEC);
     if (lock->end_fd < 0)
         return error_set(err, RAYTRAIN_EFAILED, "eventfd: %s", strerror(errno));
@@ -305,6 +320,11 @@ int run_lock_keep(struct run_lock *lock, struct error *err)
     close(lock->end_fd);
     lock->end_fd = -1;
     return error_set(err, RAYTRAIN_ENOMEM, "cannot start a thread: %s", strerror(rc));
+}
+
+int run_lock_keep(struct run_lock *lock, struct error *err)
+{
+    return run_lock_keep_as(lock, TOUCH_S, err);
 }
 
 void run_lock_release(struct run_lock *lock)

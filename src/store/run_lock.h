@@ -42,5 +42,7 @@ bool run_lock_is_held(const char *path, char holder[256]);
  * no locks. */
 int run_lock_take_as(const char *path, double silence_s, bool without,
                      struct run_lock **lock, struct error *err);
+/* The same as run_lock_keep, which touches the file every few seconds. */
+int run_lock_keep_as(struct run_lock *lock, double touch_s, struct error *err);
 
 #endif

@@ -18,6 +18,8 @@
 #include "util/fs.h"
 
 #define SILENCE 0.3
+#define LONG    60 /* who touches the file is seen long before that */
+#define TOUCH   0.01
 
 /* A process that holds the lock until it is told to end, or is killed. */
 struct other {
@@ -165,7 +167,7 @@ static void one_that_touches_it_lives(void **state)
         struct run_lock *lock;
         struct error err;
 
-        assert_int_equal(take(without, &lock, &err), -1);
+        assert_int_equal(run_lock_take_as(".", LONG, without, &lock, &err), -1);
         assert_non_null(strstr(err.text, "host far, pid 1, since long"));
         other_end(&o, 0);
     }
@@ -215,20 +217,68 @@ static void what_is_told_of_the_holder_is_printable(void **state)
     other_end(&o, 0);
 }
 
+/* The signals that stop a run, blocked. */
+static sigset_t stops_block(sigset_t *before)
+{
+    sigset_t both;
+
+    sigemptyset(&both);
+    sigaddset(&both, SIGTERM);
+    sigaddset(&both, SIGINT);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &both, before), 0);
+    return both;
+}
+
+/* Until the file has been touched once more. */
+static void touch_await(const char *file)
+{
+    struct stat first, now;
+
+    assert_int_equal(stat(file, &first), 0);
+    do {
+        usleep(1000);
+        assert_int_equal(stat(file, &now), 0);
+    } while (now.st_mtim.tv_sec == first.st_mtim.tv_sec &&
+             now.st_mtim.tv_nsec == first.st_mtim.tv_nsec);
+}
+
+/* A storage that fails for a moment says nothing of the lock; one that says that it is
+ * gone does. */
+static void an_error_is_no_loss(void **state)
+{
+    struct run_lock *lock;
+    struct error err;
+    sigset_t before, both = stops_block(&before), pending;
+    int sig;
+
+    (void)state;
+    assert_int_equal(mkdir("run", 0700), 0);
+    assert_int_equal(run_lock_take("run", &lock, &err), 0);
+    assert_int_equal(symlink("loop", "loop"), 0);
+    assert_int_equal(symlink("loop", "other"), 0);
+    assert_int_equal(run_lock_keep_as(lock, TOUCH, &err), 0);
+    assert_int_equal(renameat2(AT_FDCWD, "run", AT_FDCWD, "other", RENAME_EXCHANGE), 0);
+    for (int i = 0; i < 3; i++)
+        touch_await("other/.lock");
+    assert_int_equal(sigpending(&pending), 0);
+    assert_false(sigismember(&pending, SIGTERM));
+    assert_int_equal(unlink("run"), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(sigwait(&both, &sig), 0);
+    run_lock_release(lock);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+}
+
 static void a_lost_lock_stops_the_process(void **state)
 {
     struct run_lock *lock, *thief;
     struct error err;
-    sigset_t both, before;
+    sigset_t before, both = stops_block(&before);
     int sig;
 
     (void)state;
-    sigemptyset(&both);
-    sigaddset(&both, SIGTERM);
-    sigaddset(&both, SIGINT);
-    assert_int_equal(sigprocmask(SIG_BLOCK, &both, &before), 0);
     assert_int_equal(take(true, &lock, &err), 0);
-    assert_int_equal(run_lock_keep(lock, &err), 0);
+    assert_int_equal(run_lock_keep_as(lock, TOUCH, &err), 0);
     assert_int_equal(unlink(".lock"), 0);
     assert_int_equal(take(true, &thief, &err), 0);
     for (int i = 0; i < 2; i++)
@@ -247,6 +297,7 @@ int main(void)
         SCRATCH(one_that_touches_it_lives),
         SCRATCH(hostile_bytes),
         SCRATCH(what_is_told_of_the_holder_is_printable),
+        SCRATCH(an_error_is_no_loss),
         SCRATCH(a_lost_lock_stops_the_process),
     };
 
