@@ -61,6 +61,16 @@ static int dir_check(const char *path, struct error *err)
                      path);
 }
 
+/* Its name must outlive a power failure, too, where what is in it is to. */
+static int dir_make(const char *base, const struct image_dir *dir, struct error *err)
+{
+    if ((dir->durable ? fs_mkdirs_durable : fs_mkdirs)(base, 0777, err) < 0)
+        return -1;
+    if (mkdir(dir->path, 0700) == 0)
+        return dir->durable ? fs_sync_parent(dir->path, err) : 0;
+    return errno == EEXIST ? 0 : fs_error(err, "create directory", dir->path);
+}
+
 static bool id_is_valid(const char *id)
 {
     return strlen(id) == RUN_ID_LENGTH &&
@@ -74,17 +84,10 @@ int image_dir_enter(const char *base, const char *id, bool durable,
     if (!id_is_valid(id))
         return error_set(err, RAYTRAIN_EINVAL, "this is no id of a run");
     memcpy(dir->id, id, sizeof dir->id);
-    if (fs_mkdirs(base, 0777, err) < 0)
-        return -1;
     dir->path = image_dir_path(base, id);
     if (!dir->path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (mkdir(dir->path, 0700) < 0 && errno != EEXIST) {
-        fs_error(err, "create directory", dir->path);
-        image_dir_leave(dir);
-        return -1;
-    }
-    if (dir_check(dir->path, err) == 0)
+    if (dir_make(base, dir, err) == 0 && dir_check(dir->path, err) == 0)
         return 0;
     image_dir_leave(dir);
     return -1;

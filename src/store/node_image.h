@@ -70,8 +70,8 @@ int held_write(const struct image_dir *dir, int64_t iteration,
 int held_read(const struct image_dir *dir, int64_t iteration,
               const struct file_head *head, struct held *held, struct error *err);
 
-/* The iterations of images, complete or not, newest first; how many are there, at most
- * `max` of which are filled in. */
+/* The iterations of images, complete or not, newest first; how many are filled in, of
+ * which there is room for `max`: nobody keeps more than a few. */
 int image_list(const struct image_dir *dir, int64_t *iterations, int max);
 /* Remove all images but those of `keep`. */
 void image_tidy(const struct image_dir *dir, const int64_t *keep, int n_keep);

@@ -205,43 +205,6 @@ int fs_read(const char *path, char **data, size_t *n, struct error *err)
 /* ---- Directories ------------------------------------------------------------------
  */
 
-static int dir_make(const char *path, mode_t mode, struct error *err)
-{
-    struct stat st;
-
-    if (mkdir(path, mode) == 0)
-        return 0;
-    /* Some file systems say EROFS or EACCES before they say EEXIST. */
-    int why = errno;
-    if (stat(path, &st) == 0) {
-        if (S_ISDIR(st.st_mode))
-            return 0;
-        why = ENOTDIR;
-    }
-    errno = why;
-    return fs_error(err, "create directory", path);
-}
-
-int fs_mkdirs(const char *path, mode_t mode, struct error *err)
-{
-    char *copy = strdup(path);
-    int rc = 0;
-
-    if (!copy)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    for (char *p = copy + (copy[0] == '/'); rc == 0 && *p; p++) {
-        if (*p != '/' || p[-1] == '/')
-            continue;
-        *p = '\0';
-        rc = dir_make(copy, mode, err);
-        *p = '/';
-    }
-    if (rc == 0)
-        rc = dir_make(copy, mode, err);
-    free(copy);
-    return rc;
-}
-
 int fs_sync_dir(const char *path, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -280,6 +243,67 @@ int fs_sync_parent(const char *path, struct error *err)
     rc = fs_sync_dir(dir, err);
     free(dir);
     return rc;
+}
+
+/* 1: made; 0: it was there. */
+static int dir_make(const char *path, mode_t mode, struct error *err)
+{
+    struct stat st;
+
+    if (mkdir(path, mode) == 0)
+        return 1;
+    /* Some file systems say EROFS or EACCES before they say EEXIST. */
+    int why = errno;
+    if (stat(path, &st) == 0) {
+        if (S_ISDIR(st.st_mode))
+            return 0;
+        why = ENOTDIR;
+    }
+    errno = why;
+    return fs_error(err, "create directory", path);
+}
+
+/* Where we may make directories but not read, nobody can ask for more. */
+static int made_sync(const char *path, struct error *err)
+{
+    int rc = fs_sync_parent(path, err);
+
+    return rc < 0 && errno == EACCES ? 0 : rc;
+}
+
+static int dirs_make(const char *path, mode_t mode, bool durable, struct error *err)
+{
+    char *copy = strdup(path);
+    int rc = 0;
+
+    if (!copy)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    /* Up to each '/' behind a name, and up to the end. */
+    for (char *p = copy + (copy[0] == '/'); rc == 0; p++) {
+        char there = *p;
+
+        if (there && (there != '/' || p[-1] == '/'))
+            continue;
+        *p = '\0';
+        rc = dir_make(copy, mode, err);
+        if (rc > 0)
+            rc = durable ? made_sync(copy, err) : 0;
+        *p = there;
+        if (!there)
+            break;
+    }
+    free(copy);
+    return rc;
+}
+
+int fs_mkdirs(const char *path, mode_t mode, struct error *err)
+{
+    return dirs_make(path, mode, false, err);
+}
+
+int fs_mkdirs_durable(const char *path, mode_t mode, struct error *err)
+{
+    return dirs_make(path, mode, true, err);
 }
 
 static int tree_remove_at(int dir, const char *name, const char *path,

@@ -19,6 +19,9 @@
  * be a directory, or a link to one. */
 int fs_mkdirs(const char *path, mode_t mode, struct error *err);
 
+/* The same, and what it has made is there after a crash, too. */
+int fs_mkdirs_durable(const char *path, mode_t mode, struct error *err);
+
 /* Replace path by these bytes, durably: a reader sees the old file or the new one,
  * also after a crash. On failure the old one stands and no temporary is left. */
 int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,

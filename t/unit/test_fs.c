@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +37,15 @@ static int leave_scratch(void **state)
 
     free(dir);
     return rc;
+}
+
+/* In place of libc's: counts, and does it. */
+static int n_synced;
+
+int fsync(int fd)
+{
+    n_synced++;
+    return (int)syscall(SYS_fsync, fd);
 }
 
 static int names_in(const char *path)
@@ -126,6 +136,22 @@ static void mkdirs_makes_all_parts(void **state)
     assert_int_equal(fs_mkdirs("a/f/d", 0700, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
     assert_non_null(strstr(err.text, "a/f"));
+}
+
+/* Each one that is new, by a sync of the one that it is in. */
+static void durable_directories_are_synced(void **state)
+{
+    struct error err;
+
+    (void)state;
+    n_synced = 0;
+    assert_int_equal(fs_mkdirs("plain/b", 0700, &err), 0);
+    assert_int_equal(n_synced, 0);
+    assert_int_equal(fs_mkdirs_durable("plain/b//c/d/", 0700, &err), 0);
+    assert_int_equal(access("plain/b/c/d", F_OK), 0);
+    assert_int_equal(n_synced, 2);
+    assert_int_equal(fs_mkdirs_durable("plain/b/c", 0700, &err), 0);
+    assert_int_equal(n_synced, 2);
 }
 
 static void remove_tree_follows_no_link(void **state)
@@ -246,6 +272,7 @@ int main(void)
         SCRATCH(failed_write_keeps_the_old),
         SCRATCH(read_refuses_what_is_no_file),
         SCRATCH(mkdirs_makes_all_parts),
+        SCRATCH(durable_directories_are_synced),
         SCRATCH(remove_tree_follows_no_link),
         cmocka_unit_test(errors_say_what_to_do),
         cmocka_unit_test(printable_table),
