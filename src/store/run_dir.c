@@ -109,22 +109,20 @@ static int run_set_aside(const char *path, char **aside, struct error *err)
 
     if (run_lock_take(path, &lock, err) < 0)
         return -1;
-    for (int n = 1; rc < 0 && n <= ASIDE_MAX; n++) {
+    errno = EEXIST;
+    for (int n = 1; rc < 0 && errno == EEXIST && n <= ASIDE_MAX; n++) {
         if (asprintf(aside, "%s.%d", path, n) < 0) {
             *aside = NULL;
-            no_memory(err);
             break;
         }
         rc = fs_rename_new(path, *aside);
         if (rc < 0) {
             free(*aside);
             *aside = NULL;
-            if (errno == EEXIST || errno == ENOTEMPTY)
-                continue;
-            fs_error(err, "set aside", path);
-            break;
         }
     }
+    if (rc < 0)
+        fs_error(err, "set aside", path);
     run_lock_release(lock);
     return rc;
 }
@@ -188,7 +186,7 @@ static int path_enter(const char *path, enum run_dir_mode mode, struct run_dir *
  * directory of an attempt that it never came to start. */
 static void leftovers_remove(const struct run_dir *dir)
 {
-    static const char *const written[] = {"run.cfg", MARKER_NAME, "result.h5"};
+    static const char *const written[] = {"run.cfg", MARKER_NAME, ID_NAME, "result.h5"};
     char *logs = run_dir_log_dir(dir->path, run_dir_last_attempt(dir->path));
 
     if (logs)
@@ -213,7 +211,7 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
     memset(dir, 0, sizeof *dir);
     if (set_aside)
         *set_aside = NULL;
-    if (name_check(name, err) < 0 || fs_mkdirs(storage, 0777, err) < 0)
+    if (name_check(name, err) < 0 || fs_mkdirs_durable(storage, 0777, err) < 0)
         return -1;
     real = realpath(storage, NULL);
     if (!real)

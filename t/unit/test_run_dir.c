@@ -69,6 +69,28 @@ static void new_resume_fresh(void **state)
     run_dir_leave(&dir);
 }
 
+/* Whoever wrote them is dead: of the names, those that nobody takes for a file. */
+static void what_was_half_written_is_removed(void **state)
+{
+    static const char *const left[] = {
+        "r/.run.cfg.tmp-1-00000000", "r/..marker.tmp-1-00000000",
+        "r/..id.tmp-1-00000000", "r/.result.h5.tmp-1-00000000"};
+    char id[RUN_ID_LENGTH + 1];
+    struct run_dir dir;
+    struct error err;
+    bool existed;
+
+    (void)state;
+    assert_int_equal(mkdir("r", 0700), 0);
+    assert_int_equal(run_dir_id("r", id, &err), 0);
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        assert_int_equal(fs_write_atomic(left[i], "half", 4, 0600, &err), 0);
+    assert_int_equal(
+        run_dir_enter(".", "r", RUN_DIR_RESUME, &dir, &existed, NULL, &err), 0);
+    assert_int_equal(scratch_count("r"), 2); /* the id and the lock */
+    run_dir_leave(&dir);
+}
+
 static void hostile_names(void **state)
 {
     static char longest[202];
@@ -275,10 +297,15 @@ static void names_of_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(new_resume_fresh),     SCRATCH(hostile_names),
-        SCRATCH(what_is_in_the_way),   SCRATCH(one_holder_at_a_time),
-        SCRATCH(an_id_stays),          SCRATCH(marker_is_seen_or_missed),
-        SCRATCH(attempts_are_counted), cmocka_unit_test(names_of_files),
+        SCRATCH(new_resume_fresh),
+        SCRATCH(what_was_half_written_is_removed),
+        SCRATCH(hostile_names),
+        SCRATCH(what_is_in_the_way),
+        SCRATCH(one_holder_at_a_time),
+        SCRATCH(an_id_stays),
+        SCRATCH(marker_is_seen_or_missed),
+        SCRATCH(attempts_are_counted),
+        cmocka_unit_test(names_of_files),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
