@@ -48,19 +48,24 @@ static int block_read(const struct assembly *a, const struct block *block,
     return 0;
 }
 
-/* One rank a node writes. What the node has already may be written again: the bytes are
- * the same. */
+/* One rank a node writes, what the node lacks and no more: where the reader has failed,
+ * what comes is no chunk, and must not take the place of one. */
 static int block_keep(const struct assembly *a, const struct block *block,
                       struct error *err)
 {
-    bool lacks = false;
+    const char *from = a->data;
+    int rc = 0;
 
-    for (size_t i = 0; i < block->n; i++)
-        lacks = lacks || !survey_has(a->survey, tier_place(a->tier)->node,
-                                     block->chunks[i].index);
-    if (!lacks || !tier_leader(a->tier) || block_place(a->writer, block, a->data) == 0)
-        return 0;
-    return fs_error(err, "write", a->tier->dir.path);
+    for (size_t i = 0; rc == 0 && i < block->n; i++) {
+        const struct chunk *c = &block->chunks[i];
+
+        if (!survey_has(a->survey, tier_place(a->tier)->node, c->index))
+            rc = chunk_place(a->writer, c, from);
+        from += c->to - c->from;
+    }
+    if (rc == 0)
+        rc = slab_writer_flush(a->writer);
+    return rc < 0 ? fs_error(err, "write", a->tier->dir.path) : 0;
 }
 
 /* COLLECTIVE: a failure is agreed on at the end; until then all stay in step. */
@@ -75,7 +80,7 @@ static int blocks_exchange(struct assembly *a, struct block_walk *walk,
             rc = block_read(a, block, err);
         if (a->comm->ops->bcast(a->comm, a->data, block->bytes, block->key, &lost) < 0)
             return error_set(err, lost.code, "%s", lost.text);
-        if (rc == 0)
+        if (rc == 0 && tier_leader(a->tier))
             rc = block_keep(a, block, err);
     }
     return rc;

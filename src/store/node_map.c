@@ -19,8 +19,12 @@ static int places_check(struct node_map *map, struct error *err)
             map->n_nodes = p->node + 1;
         map->ranks[p->node]++;
     }
-    for (int n = 1; n < map->n_nodes; n++)
-        map->first[n] = map->first[n - 1] + map->ranks[n - 1];
+    for (int n = 0; n < map->n_nodes; n++) {
+        if (map->ranks[n] == 0)
+            return error_set(err, RAYTRAIN_ECOMM, "no rank says it is on node %d of %d",
+                             n, map->n_nodes);
+        map->first[n] = n > 0 ? map->first[n - 1] + map->ranks[n - 1] : 0;
+    }
     for (int r = 0; r < map->size; r++)
         map->on[r] = -1;
     for (int r = 0; r < map->size; r++) {

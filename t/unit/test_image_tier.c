@@ -136,6 +136,7 @@ struct scene {
     uint64_t (*available)(void);
     /* What to do: */
     bool save, assemble, publish;
+    bool believing; /* a survey that does not verify */
     /* What became of it, on rank 0: */
     int rc;
     struct error err;
@@ -217,7 +218,8 @@ static int scene_rank(struct comm *comm, void *arg)
     if (scene->save)
         rc = scene_save(comm, &tier, &m, &err);
     if (rc == 0 && (scene->assemble || scene->publish))
-        rc = survey_make(comm, &tier, ITERATION, scene->assemble, &survey, &err);
+        rc = survey_make(comm, &tier, ITERATION, scene->assemble && !scene->believing,
+                         &survey, &err);
     if (rc == 0 && survey.missing)
         rc = error_set(&err, RAYTRAIN_ENOTFOUND, "chunks are missing");
     if (rc == 0 && scene->publish)
@@ -441,6 +443,50 @@ static void a_damaged_chunk_comes_from_the_copy(void **state)
     assert_int_equal(after.missing, 1);
 }
 
+/* Damage that shows only when the chunks are read for the others. */
+static void a_reader_that_fails_spoils_no_image(void **state)
+{
+    struct scene after = {
+        .layout = "012", .copies = true, .assemble = true, .believing = true};
+    char path[256], *before, *now;
+    size_t n, k;
+
+    (void)state;
+    expect((struct scene){.layout = "012", .copies = true, .save = true}, 0);
+    for (off_t at = 100000; at < 6000000; at += 500000)
+        node_damage('0', "checkpoint_000007.h5", at);
+    node_path(path, sizeof path, '1', "checkpoint_000007.h5");
+    assert_int_equal(fs_read(path, &before, &n, NULL), 0);
+    assert_int_equal(scene_run(&after), -1);
+    assert_int_equal(after.err.code, RAYTRAIN_ECORRUPT);
+    assert_int_equal(fs_read(path, &now, &k, NULL), 0);
+    assert_int_equal(n, k);
+    for (size_t i = 0; i < n; i++)
+        if (before[i] && now[i] != before[i])
+            fail_msg("byte %zu of what node 1 had has changed", i);
+    free(before);
+    free(now);
+}
+
+static int rank_node_gap(struct comm *comm, void *arg)
+{
+    struct node_map map;
+    struct error err;
+
+    (void)arg;
+    return node_map_make(comm, comm->rank < 2 ? 0 : 2, comm->rank % 2, &map, &err);
+}
+
+static void a_node_without_ranks_is_none(void **state)
+{
+    int rc[4];
+
+    (void)state;
+    thread_comm_run(4, rank_node_gap, NULL, rc);
+    for (int r = 0; r < 4; r++)
+        assert_int_equal(rc[r], -1);
+}
+
 static void damage_is_not_published(void **state)
 {
     struct scene after = {.layout = "01", .publish = true};
@@ -601,6 +647,8 @@ int main(void)
         SCRATCH(without_copies_each_node_counts),
         SCRATCH(what_is_published_is_what_a_save_writes),
         SCRATCH(a_damaged_chunk_comes_from_the_copy),
+        SCRATCH(a_reader_that_fails_spoils_no_image),
+        SCRATCH(a_node_without_ranks_is_none),
         SCRATCH(damage_is_not_published),
         SCRATCH(a_damaged_head_or_list_is_a_node_without),
         SCRATCH(every_byte_of_the_list_counts),
