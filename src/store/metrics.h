@@ -17,7 +17,9 @@ struct metrics_log;
 int metrics_log_open(const char *path, struct metrics_log **out, struct error *err);
 int metrics_log_append(struct metrics_log *log, const json_t *report,
                        struct error *err);
-void metrics_log_close(struct metrics_log *log);
+/* All lines are durable. Some file systems tell only now that one has found no room. */
+int metrics_log_sync(struct metrics_log *log, struct error *err);
+void metrics_log_close(struct metrics_log *log); /* unsynced; NULL is fine */
 
 /* -- follow (the launcher) -- */
 /* Calls on_report for each complete line since the last call; skips what is no object.

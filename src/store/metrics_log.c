@@ -98,14 +98,17 @@ int metrics_log_append(struct metrics_log *log, const json_t *report, struct err
     return rc < 0 ? fs_error(err, "write", log->path) : 0;
 }
 
+int metrics_log_sync(struct metrics_log *log, struct error *err)
+{
+    return fsync(log->fd) < 0 ? fs_error(err, "write", log->path) : 0;
+}
+
 void metrics_log_close(struct metrics_log *log)
 {
     if (!log)
         return;
-    if (log->fd >= 0) {
-        fsync(log->fd);
+    if (log->fd >= 0)
         close(log->fd);
-    }
     free(log->path);
     free(log);
 }

@@ -284,7 +284,12 @@ failed:
 
 int session_finish(raytrain_context *ctx, struct error *err)
 {
+    int rc;
+
     if (session_report_finish(ctx, err) < 0 || saving_drain(ctx->saving, err) < 0)
+        return -1;
+    rc = ctx->log ? metrics_log_sync(ctx->log, err) : 0;
+    if (comm_agree(ctx->comm, rc, err) < 0)
         return -1;
     tiers_forget(ctx->tiers, ctx->comm);
     if (ctx->should_stop && ctx->stop_reason == STOP_ASKED)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -76,6 +77,25 @@ static void append_and_follow(void **state)
     assert_int_equal(seen_late.n, 1);
     metrics_tail_close(tail);
     metrics_tail_close(late);
+}
+
+/* What cannot be synced (a FIFO; a file that has outgrown a quota) is not durable. */
+static void a_log_that_is_not_durable_is_told(void **state)
+{
+    struct metrics_log *log;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(metrics_log_open("f", &log, &err), 0);
+    append(log, report(1, 0, 0.5));
+    assert_int_equal(metrics_log_sync(log, &err), 0);
+    metrics_log_close(log);
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    assert_int_equal(metrics_log_open("fifo", &log, &err), 0);
+    assert_int_equal(metrics_log_sync(log, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_non_null(strstr(err.text, "fifo"));
+    metrics_log_close(log);
 }
 
 static void half_lines_and_rubbish(void **state)
@@ -297,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(append_and_follow),
+        SCRATCH(a_log_that_is_not_durable_is_told),
         SCRATCH(half_lines_and_rubbish),
         SCRATCH(a_line_longer_than_any_buffer),
         SCRATCH(a_full_disk_leaves_whole_lines),
