@@ -130,9 +130,9 @@ static json_t *seconds_since(const struct reported_list *list, int64_t from,
 {
     if (from == 0)
         return json_real(last->time_total_s);
-    for (const struct reported *r = last; r >= list->reports; r--)
-        if (r->iteration == from)
-            return json_real(last->time_total_s - r->time_total_s);
+    for (size_t i = (size_t)(last - list->reports) + 1; i-- > 0;)
+        if (list->reports[i].iteration == from)
+            return json_real(last->time_total_s - list->reports[i].time_total_s);
     return from == start_of(attempt) ? json_real(last->time_since_restore)
                                      : json_null();
 }
