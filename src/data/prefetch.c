@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "util/thread.h"
 
 /* The job and its outcome are the thread's from `wanted` to `done`, and the caller's
  * otherwise. Two semaphores and nothing else: where a worker has one core, each job
@@ -40,19 +40,6 @@ static void *prefetch_run(void *arg)
     }
 }
 
-/* A signal is the main thread's: the new one inherits a mask that blocks them all. */
-static int thread_start(struct prefetch *p)
-{
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&p->thread, NULL, prefetch_run, p);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 static void prefetch_free(struct prefetch *p)
 {
     sem_destroy(&p->wanted);
@@ -63,18 +50,15 @@ static void prefetch_free(struct prefetch *p)
 int prefetch_create(const struct table *t, struct prefetch **out, struct error *err)
 {
     struct prefetch *p = calloc(1, sizeof *p);
-    int rc;
 
     if (!p)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     p->table = t;
     sem_init(&p->wanted, 0, 0);
     sem_init(&p->done, 0, 0);
-    rc = thread_start(p);
-    if (rc != 0) {
+    if (thread_start(&p->thread, prefetch_run, p, err) < 0) {
         prefetch_free(p);
-        return error_set(err, RAYTRAIN_ENOMEM, "cannot start a thread: %s",
-                         strerror(rc));
+        return -1;
     }
     *out = p;
     return 0;

@@ -16,6 +16,7 @@
 
 #include "store/checkpoint_impl.h"
 #include "store/checksum.h"
+#include "util/thread.h"
 
 #define PIECE_BYTES (256u << 10) /* fits the second-level cache of any core */
 #define THREADS_MAX 16           /* more are not faster than memory is */
@@ -141,8 +142,7 @@ int checkpoint_verify(const raytrain_checkpoint *ck, struct error *err)
     for (int i = 0; i < n; i++)
         shares[i] = (struct share){.ck = ck, .who = i, .of = n};
     for (int i = 1; i < n; i++)
-        started[i] =
-            pthread_create(&shares[i].thread, NULL, share_run, &shares[i]) == 0;
+        started[i] = thread_start(&shares[i].thread, share_run, &shares[i], NULL) == 0;
     /* Shares without a thread are this one's. */
     for (int i = 0; i < n; i++)
         if (!started[i])

@@ -15,6 +15,7 @@
 
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/thread.h"
 
 #define LOCK_NAME ".lock"
 #define TOUCH_S   5.0
@@ -304,22 +305,15 @@ static void *keeper_thread(void *arg)
 
 int run_lock_keep_as(struct run_lock *lock, double touch_s, struct error *err)
 {
-    sigset_t all, before;
-    int rc;
-
     lock->touch_s = touch_s;
     lock->end_fd = eventfd(0, EFD_CLOEXEC);
     if (lock->end_fd < 0)
         return error_set(err, RAYTRAIN_EFAILED, "eventfd: %s", strerror(errno));
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&lock->thread, NULL, keeper_thread, lock);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc == 0)
+    if (thread_start(&lock->thread, keeper_thread, lock, err) == 0)
         return 0;
     close(lock->end_fd);
     lock->end_fd = -1;
-    return error_set(err, RAYTRAIN_ENOMEM, "cannot start a thread: %s", strerror(rc));
+    return -1;
 }
 
 int run_lock_keep(struct run_lock *lock, struct error *err)

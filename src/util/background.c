@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
+
+#include "util/thread.h"
 
 struct background {
     pthread_t thread;
@@ -38,24 +38,10 @@ static void *background_main(void *self)
     return NULL;
 }
 
-/* The new thread inherits a mask that blocks every signal. */
-static int thread_start(struct background *b)
-{
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&b->thread, NULL, background_main, b);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 int background_create(struct background **out, struct error *err)
 {
     struct background *b = calloc(1, sizeof *b);
     pthread_condattr_t monotonic;
-    int rc;
 
     if (!b)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -64,13 +50,11 @@ int background_create(struct background **out, struct error *err)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&b->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    rc = thread_start(b);
-    if (rc != 0) {
+    if (thread_start(&b->thread, background_main, b, err) < 0) {
         pthread_cond_destroy(&b->changed);
         pthread_mutex_destroy(&b->lock);
         free(b);
-        return error_set(err, RAYTRAIN_ENOMEM, "cannot start a thread: %s",
-                         strerror(rc));
+        return -1;
     }
     *out = b;
     return 0;

@@ -14,6 +14,7 @@ libshared_la_SOURCES += \
 	src/util/fault.c src/util/fault.h \
 	src/util/memory.c src/util/memory.h \
 	src/util/background.c src/util/background.h \
+	src/util/thread.c src/util/thread.h \
 	src/util/child.c src/util/child.h
 
 if HAVE_CMOCKA

@@ -11,13 +11,14 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "util/thread.h"
 
 struct pmi_bridge {
     struct pmi1_config config;
@@ -105,19 +106,6 @@ static void *bridge_serve(void *arg)
     return NULL;
 }
 
-/* Signals are for the thread that runs the training function. */
-static int thread_start(struct pmi_bridge *b)
-{
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    rc = pthread_create(&b->thread, NULL, bridge_serve, b);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 static int environment_set(const char *name, int value)
 {
     char text[16];
@@ -161,7 +149,7 @@ int pmi_bridge_start(const struct pmi1_config *config, struct pmi_bridge **out,
                      struct error *err)
 {
     struct pmi_bridge *b = calloc(1, sizeof *b);
-    int pair[2] = {-1, -1}, rc;
+    int pair[2] = {-1, -1};
 
     *out = NULL;
     if (!b)
@@ -182,9 +170,8 @@ int pmi_bridge_start(const struct pmi1_config *config, struct pmi_bridge **out,
         error_set(err, RAYTRAIN_ENOMEM, "PMI bridge: cannot set the environment");
         goto fail;
     }
-    rc = thread_start(b);
-    if (rc != 0) {
-        error_set(err, RAYTRAIN_ECOMM, "PMI bridge: no thread: %s", strerror(rc));
+    if (thread_start(&b->thread, bridge_serve, b, err) < 0) {
+        error_prefix(err, "PMI bridge");
         goto fail;
     }
     *out = b;

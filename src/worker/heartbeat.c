@@ -15,6 +15,7 @@
 #include "store/run_dir.h"
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/thread.h"
 
 struct heartbeat {
     char *path;
@@ -91,31 +92,22 @@ static void heartbeat_free(struct heartbeat *hb)
     free(hb);
 }
 
-static int thread_start(struct heartbeat *hb, struct error *err)
+static int beats_start(struct heartbeat *hb, struct error *err)
 {
     pthread_condattr_t attr;
-    sigset_t all, previous;
-    int rc = pthread_condattr_init(&attr);
 
-    if (rc == 0) {
-        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-        rc = pthread_cond_init(&hb->wake, &attr);
-        pthread_condattr_destroy(&attr);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&hb->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&hb->lock, NULL);
+    if (thread_start(&hb->thread, beat_on, hb, err) == 0) {
+        pthread_setname_np(hb->thread, "heartbeat");
+        return 0;
     }
-    if (rc == 0)
-        rc = pthread_mutex_init(&hb->lock, NULL);
-    if (rc == 0) {
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &previous);
-        rc = pthread_create(&hb->thread, NULL, beat_on, hb);
-        pthread_sigmask(SIG_SETMASK, &previous, NULL);
-        if (rc == 0)
-            pthread_setname_np(hb->thread, "heartbeat");
-    }
-    if (rc)
-        return error_set(err, RAYTRAIN_EFAILED, "cannot start the heartbeat: %s",
-                         strerror(rc));
-    return 0;
+    pthread_cond_destroy(&hb->wake);
+    pthread_mutex_destroy(&hb->lock);
+    return -1;
 }
 
 int heartbeat_start(const struct heartbeat_spec *spec, struct heartbeat **out,
@@ -141,7 +133,7 @@ int heartbeat_start(const struct heartbeat_spec *spec, struct heartbeat **out,
     if (!hb || !hb->path || !hb->next_attempt)
         error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     else
-        rc = thread_start(hb, err);
+        rc = beats_start(hb, err);
     free(dir);
     if (rc == 0)
         *out = hb;

@@ -2,10 +2,11 @@
 #include "worker/mover.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "util/thread.h"
 
 struct mover {
     void (*move)(void *arg, int64_t iteration);
@@ -42,18 +43,6 @@ static void *mover_main(void *arg)
     return NULL;
 }
 
-static int thread_start(struct mover *m)
-{
-    sigset_t all, old;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&m->thread, NULL, mover_main, m);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return rc;
-}
-
 static void mover_free(struct mover *m)
 {
     pthread_mutex_destroy(&m->lock);
@@ -67,7 +56,6 @@ int mover_create(void (*move)(void *arg, int64_t iteration), void *arg,
 {
     struct mover *m = calloc(1, sizeof *m);
     pthread_condattr_t attr;
-    int rc;
 
     if (!m)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -78,11 +66,9 @@ int mover_create(void (*move)(void *arg, int64_t iteration), void *arg,
     pthread_cond_init(&m->changed, &attr);
     pthread_condattr_destroy(&attr);
     pthread_mutex_init(&m->lock, NULL);
-    rc = thread_start(m);
-    if (rc != 0) {
+    if (thread_start(&m->thread, mover_main, m, err) < 0) {
         mover_free(m);
-        return error_set(err, RAYTRAIN_ENOMEM, "cannot start a thread: %s",
-                         strerror(rc));
+        return -1;
     }
     *out = m;
     return 0;

@@ -33,28 +33,13 @@ struct combined {
 /* ---- This rank's part -------------------------------------------------------------
  */
 
-static bool name_starts(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool name_goes_on(char c)
-{
-    return name_starts(c) || (c >= '0' && c <= '9') || c == '.' || c == '/' || c == '-';
-}
-
 static int name_check(const char *name, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
-    size_t n = 0;
 
     if (!name)
         return error_set(err, RAYTRAIN_EINVAL, "raytrain_report: a metric has no name");
-    if (name_starts(name[0])) {
-        while (n <= RAYTRAIN_NAME_MAX && name_goes_on(name[n]))
-            n++;
-    }
-    if (n == 0 || n > RAYTRAIN_NAME_MAX || name[n] != '\0')
+    if (!metric_name_is_valid(name))
         return error_set(err, RAYTRAIN_EINVAL,
                          "raytrain_report: %s is no name for a metric: a letter or _, "
                          "then letters, digits, _ . / - (at most %d bytes)",

@@ -1,0 +1,14 @@
+/* thread.h - threads beside the main one. */
+#ifndef RAYTRAIN_UTIL_THREAD_H
+#define RAYTRAIN_UTIL_THREAD_H
+
+#include <pthread.h>
+
+#include "util/error.h"
+
+/* Start one with all signals blocked: they are for the thread that has handlers in
+ * mind, the main one. RAYTRAIN_ENOMEM. */
+int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg,
+                 struct error *err);
+
+#endif
