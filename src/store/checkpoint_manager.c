@@ -2,10 +2,8 @@
 
 #include "store/checkpoint_manager.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +11,10 @@
 #include <unistd.h>
 
 #include "store/checkpoint_impl.h"
+#include "store/checkpoint_name.h"
 #include "store/run_dir.h"
 #include "util/fault.h"
 #include "util/fs.h"
-
-#define PREFIX      "checkpoint_"
-#define SUFFIX      ".h5"
-#define TEMP_PREFIX "." PREFIX
 
 static void __attribute__((format(printf, 3, 4)))
 note_tell(void (*note)(void *arg, const char *text), void *arg, const char *fmt, ...)
@@ -38,46 +33,9 @@ note_tell(void (*note)(void *arg, const char *text), void *arg, const char *fmt,
 /* ---- Names ------------------------------------------------------------------------
  */
 
-/* The iteration of "checkpoint_000012.h5"; -1 for every other name. */
 static int64_t name_iteration(const char *name)
 {
-    const char *digits = name + strlen(PREFIX);
-    char *end, expected[64];
-    long k;
-
-    if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 || !isdigit((unsigned char)*digits))
-        return -1;
-    errno = 0;
-    k = strtol(digits, &end, 10);
-    if (errno)
-        return -1;
-    /* One name for each iteration, and no other. */
-    snprintf(expected, sizeof expected, PREFIX "%06ld" SUFFIX, k);
-    return strcmp(name, expected) == 0 ? k : -1;
-}
-
-/* A temporary that some other process left: only the holder of the run's lock has
- * workers that write, so this one is ours or nobody's. */
-static bool name_is_stale(const char *name)
-{
-    const char *mark;
-    char *end;
-    long pid;
-
-    if (strncmp(name, TEMP_PREFIX, strlen(TEMP_PREFIX)) != 0)
-        return false;
-    mark = strstr(name, SUFFIX ".tmp-");
-    if (!mark)
-        return false;
-    pid = strtol(mark + strlen(SUFFIX ".tmp-"), &end, 10);
-    return *end == '-' && pid != (long)getpid();
-}
-
-static int iteration_compare(const void *a, const void *b)
-{
-    const int64_t *p = a, *q = b;
-
-    return (*p > *q) - (*p < *q);
+    return checkpoint_name_iteration(name, CHECKPOINT_ENDING);
 }
 
 static int number_add(int64_t **numbers, size_t *n, int64_t number)
@@ -120,7 +78,7 @@ int checkpoint_manager_list(const char *run_dir, int64_t **iterations, size_t *n
         return -1;
     }
     if (n_found > 1)
-        qsort(found, n_found, sizeof *found, iteration_compare);
+        qsort(found, n_found, sizeof *found, iteration_ascending);
     *iterations = found;
     *n = n_found;
     return 0;
@@ -309,6 +267,8 @@ static size_t entries_delete(const char *run_dir,
     return deleted;
 }
 
+/* Those that some other process left: only the holder of the run's lock has workers
+ * that write, so they are ours or nobody's. */
 static void temporaries_delete(const char *run_dir,
                                void (*note)(void *arg, const char *text), void *arg)
 {
@@ -318,7 +278,8 @@ static void temporaries_delete(const char *run_dir,
     while (d && (e = readdir(d))) {
         struct error why;
 
-        if (!name_is_stale(e->d_name))
+        if (strncmp(e->d_name, "." CHECKPOINT_PREFIX, strlen("." CHECKPOINT_PREFIX)) ||
+            !fs_temp_is_left(e->d_name))
             continue;
         if (unlinkat(dirfd(d), e->d_name, 0) == 0 || errno == ENOENT)
             continue;

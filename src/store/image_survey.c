@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/checkpoint_name.h"
 #include "store/checksum.h"
 #include "util/fs.h"
 
@@ -356,13 +357,6 @@ void survey_clear(struct survey *survey)
 
 #define LISTED 64 /* of a node; nobody keeps as many */
 
-static int iteration_newer(const void *a, const void *b)
-{
-    const int64_t *p = a, *q = b;
-
-    return (*p < *q) - (*p > *q);
-}
-
 int image_inventory(struct comm *comm, const struct image_tier *tier,
                     int64_t **iterations, size_t *n, struct error *err)
 {
@@ -381,7 +375,7 @@ int image_inventory(struct comm *comm, const struct image_tier *tier,
         free(all);
         return -1;
     }
-    qsort(all, (size_t)comm->size * LISTED, sizeof *all, iteration_newer);
+    qsort(all, (size_t)comm->size * LISTED, sizeof *all, iteration_descending);
     for (size_t i = 0; i < (size_t)comm->size * LISTED && all[i] >= 0; i++)
         if (*n == 0 || all[i] != all[*n - 1])
             all[(*n)++] = all[i];

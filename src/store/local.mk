@@ -7,7 +7,7 @@ libshared_la_SOURCES += \
 	src/store/checkpoint.c src/store/checkpoint.h \
 	src/store/checkpoint_impl.h src/store/checkpoint_format.h \
 	src/store/checkpoint_plan.c src/store/checkpoint_layout.c \
-	src/store/checkpoint_groups.c \
+	src/store/checkpoint_groups.c src/store/checkpoint_name.c src/store/checkpoint_name.h \
 	src/store/new_file.c src/store/new_file.h \
 	src/store/checkpoint_save.c src/store/checkpoint_extents.c \
 	src/store/checkpoint_pieces.c src/store/snapshot.c src/store/snapshot.h \

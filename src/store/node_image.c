@@ -2,11 +2,9 @@
 
 #include "store/node_image.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/checkpoint_name.h"
 #include "store/checksum.h"
 #include "util/fs.h"
 
 #define HELD_MAGIC   "raytrain\r\n\x1a\nheld" /* 16 bytes, no NUL */
 #define HELD_VERSION 1
-#define IMAGE_ENDING "h5"
-#define HELD_ENDING  "held"
+#define IMAGE_ENDING CHECKPOINT_ENDING
+#define HELD_ENDING  ".held"
 
 struct held_head {
     char magic[16];
@@ -114,45 +113,14 @@ int image_dir_remove(const char *base, const char *id, struct error *err)
 /* ---- Names ------------------------------------------------------------------------
  */
 
-static char *file_path(const struct image_dir *dir, int64_t iteration,
-                       const char *ending)
-{
-    char *path;
-
-    return asprintf(&path, "%s/checkpoint_%06" PRId64 ".%s", dir->path, iteration,
-                    ending) < 0
-               ? NULL
-               : path;
-}
-
 char *image_path(const struct image_dir *dir, int64_t iteration)
 {
-    return file_path(dir, iteration, IMAGE_ENDING);
+    return checkpoint_name_path(dir->path, iteration, IMAGE_ENDING);
 }
 
-/* The iteration of "checkpoint_000012.h5" or ".held"; -1 for other names. */
-static int64_t name_iteration(const char *name, const char *ending)
+static char *held_path(const struct image_dir *dir, int64_t iteration)
 {
-    static const char PREFIX[] = "checkpoint_";
-    const char *digits = name + sizeof PREFIX - 1;
-    char *end;
-    long long k;
-
-    if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 ||
-        !isdigit((unsigned char)*digits))
-        return -1;
-    errno = 0;
-    k = strtoll(digits, &end, 10);
-    if (errno || *end != '.' || strcmp(end + 1, ending) != 0)
-        return -1;
-    return k;
-}
-
-static int iteration_newer(const void *a, const void *b)
-{
-    const int64_t *p = a, *q = b;
-
-    return (*p < *q) - (*p > *q);
+    return checkpoint_name_path(dir->path, iteration, HELD_ENDING);
 }
 
 int image_list(const struct image_dir *dir, int64_t *iterations, int max)
@@ -162,7 +130,7 @@ int image_list(const struct image_dir *dir, int64_t *iterations, int max)
     int n = 0;
 
     while (d && n < max && (e = readdir(d))) {
-        int64_t k = name_iteration(e->d_name, IMAGE_ENDING);
+        int64_t k = checkpoint_name_iteration(e->d_name, IMAGE_ENDING);
 
         if (k >= 0)
             iterations[n++] = k;
@@ -170,16 +138,16 @@ int image_list(const struct image_dir *dir, int64_t *iterations, int max)
     if (d)
         closedir(d);
     if (n > 1)
-        qsort(iterations, (size_t)n, sizeof *iterations, iteration_newer);
+        qsort(iterations, (size_t)n, sizeof *iterations, iteration_descending);
     return n;
 }
 
 static bool is_kept(const char *name, const int64_t *keep, int n_keep)
 {
-    int64_t k = name_iteration(name, IMAGE_ENDING);
+    int64_t k = checkpoint_name_iteration(name, IMAGE_ENDING);
 
     if (k < 0)
-        k = name_iteration(name, HELD_ENDING);
+        k = checkpoint_name_iteration(name, HELD_ENDING);
     for (int i = 0; k >= 0 && i < n_keep; i++)
         if (keep[i] == k)
             return true;
@@ -241,7 +209,7 @@ void image_remove(const struct image_dir *dir, int64_t iteration)
     static const char *const endings[] = {HELD_ENDING, IMAGE_ENDING};
 
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        char *path = file_path(dir, iteration, endings[i]);
+        char *path = checkpoint_name_path(dir->path, iteration, endings[i]);
 
         if (path)
             unlink(path);
@@ -290,7 +258,7 @@ int held_write(const struct image_dir *dir, int64_t iteration,
                const struct file_head *head, const struct held *held, struct error *err)
 {
     size_t n_bits = held_bytes(held->n_chunks);
-    char *path = file_path(dir, iteration, HELD_ENDING);
+    char *path = held_path(dir, iteration);
     char *data = malloc(sizeof(struct held_head) + n_bits);
     struct held_head h;
     int rc = -1;
@@ -344,7 +312,7 @@ static int held_parse(const char *path, const struct held_head *want, struct hel
 int held_read(const struct image_dir *dir, int64_t iteration,
               const struct file_head *head, struct held *held, struct error *err)
 {
-    char *path = file_path(dir, iteration, HELD_ENDING);
+    char *path = held_path(dir, iteration);
     struct held_head want;
     int rc;
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/checkpoint_name.h"
 #include "util/fs.h"
 #include "util/quote.h"
 
@@ -34,9 +35,7 @@ char *run_dir_file(const char *path, const char *name)
 
 char *run_dir_checkpoint(const char *path, long iteration)
 {
-    char *out;
-
-    return asprintf(&out, "%s/checkpoint_%06ld.h5", path, iteration) < 0 ? NULL : out;
+    return checkpoint_name_path(path, iteration, CHECKPOINT_ENDING);
 }
 
 char *run_dir_log_dir(const char *path, int attempt)

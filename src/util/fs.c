@@ -401,17 +401,22 @@ char *fs_temp_name(const char *path)
     return name;
 }
 
-/* Is name ".BASE.tmp-PID-RANDOM", of another process? */
-static bool name_is_temp(const char *name, const char *base)
+bool fs_temp_is_left(const char *name)
 {
-    size_t n = strlen(base);
+    const char *mark = name[0] == '.' ? strstr(name, TEMP_MARK) : NULL;
     char *end;
 
-    if (name[0] != '.' || strncmp(name + 1, base, n) != 0 ||
-        strncmp(name + 1 + n, TEMP_MARK, strlen(TEMP_MARK)) != 0)
-        return false;
-    return strtol(name + 1 + n + strlen(TEMP_MARK), &end, 10) != (long)getpid() &&
+    return mark && strtol(mark + strlen(TEMP_MARK), &end, 10) != (long)getpid() &&
            *end == '-';
+}
+
+/* Is it one of BASE? */
+static bool temp_is_of(const char *name, const char *base)
+{
+    size_t n = strlen(base);
+
+    return fs_temp_is_left(name) && strncmp(name + 1, base, n) == 0 &&
+           strncmp(name + 1 + n, TEMP_MARK, strlen(TEMP_MARK)) == 0;
 }
 
 void fs_remove_temps(const char *path)
@@ -422,7 +427,7 @@ void fs_remove_temps(const char *path)
     struct dirent *e;
 
     while (d && (e = readdir(d)))
-        if (name_is_temp(e->d_name, slash ? slash + 1 : path))
+        if (temp_is_of(e->d_name, slash ? slash + 1 : path))
             unlinkat(dirfd(d), e->d_name, 0);
     if (d)
         closedir(d);

@@ -10,6 +10,7 @@
 #ifndef RAYTRAIN_UTIL_FS_H
 #define RAYTRAIN_UTIL_FS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -62,6 +63,8 @@ int fs_hold_stdio(void);
  * NULL without memory. Files of that form are nobody's once their writer is dead. */
 char *fs_temp_name(const char *path);
 
+/* Is this the name of such a file (without its directory), of another process? */
+bool fs_temp_is_left(const char *name);
 /* Remove what fs_temp_name(path) has named in other processes, all of them dead. */
 void fs_remove_temps(const char *path);
 
