@@ -50,9 +50,9 @@ test_expect_success 'three failures at one iteration are a bug, told with the lo
 '
 test_expect_success 'a request to stop ends the wait before a restart' '
 	$run --name waits --max-failures -1 --set train_loop_config.fail=kill \
-		"$train" 2>err &
-	pid=$! && eventually grep "from the latest checkpoint in 2 s" err &&
-	kill -INT $pid && expect_status 75 wait $pid && ! grep "attempt 4:" err &&
+		--set run_config.checkpoint_config.mode=sync "$train" 2>err &
+	pid=$! && eventually grep "from the latest checkpoint in 4 s" err &&
+	kill -INT $pid && expect_status 75 wait $pid && ! grep "attempt 5:" err &&
 	no_process_left
 '
 test_expect_success 'Ctrl-C stops at the next report, with status 75' '

@@ -10,7 +10,7 @@ hang () {
 	name=$1 how=$2
 	shift 2
 	$run -n 2 --name "$name" --max-failures 5 \
-		--set run_config.failure_config.hang_timeout_s=2 \
+		--set run_config.failure_config.hang_timeout_s=5 \
 		--set train_loop_config.fail="$how" --set train_loop_config.fail_rank=1 \
 		--set "train_loop_config.fail_once=\"$PWD/$name.once\"" "$@" "$train" 2>err &&
 	no_process_left
@@ -25,7 +25,7 @@ test_expect_success 'the undisturbed run, watched' '
 '
 test_expect_success 'a rank that was stopped does not answer' '
 	hang stopped stop --set run_config.checkpoint_config.mode=sync &&
-	grep "rank 1 on .*no report for 2 s: rank 1 does not answer" err &&
+	grep "rank 1 on .*no report for 5 s: rank 1 does not answer" err &&
 	grep "rank 0 has come to report" err &&
 	test "$(cause_of stopped)" = hang &&
 	grep "worker rank 0 was asked for its stack" runs/stopped/logs/attempt-0/rank-00000.err
@@ -58,8 +58,8 @@ test_expect_success 'workers that do not come together are started anew, and it 
 '
 test_expect_success 'without restarts left, a hang ends the run' '
 	expect_status 1 $run -n 1 --name alone \
-		--set run_config.failure_config.hang_timeout_s=2 \
+		--set run_config.failure_config.hang_timeout_s=5 \
 		--set train_loop_config.fail=loop --json "$train" >result.json 2>err &&
-	no_process_left && jq -e ".error.message | contains(\"no report for 2 s\")" result.json
+	no_process_left && jq -e ".error.message | contains(\"no report for 5 s\")" result.json
 '
 test_done

@@ -9,7 +9,7 @@ cd "$CLUSTER_SHARED" || exit 1
 # hang NAME HOW: rank 1 of two, each on its node, hangs HOW, once, and the run goes on.
 hang () {
 	raytrain-run --launcher slurm --storage runs -n 2 --name "$1" --max-failures 5 \
-		--placement STRICT_SPREAD --set run_config.failure_config.hang_timeout_s=2 \
+		--placement STRICT_SPREAD --set run_config.failure_config.hang_timeout_s=5 \
 		--set run_config.checkpoint_config.mode=sync \
 		--set train_loop_config.fail="$2" --set train_loop_config.fail_rank=1 \
 		--set "train_loop_config.fail_once=\"$PWD/$1.once\"" "$train" 2>err &&
@@ -21,7 +21,7 @@ test_expect_success 'the undisturbed run' '
 '
 test_expect_success 'a rank that was stopped is named with its node, and ended' '
 	hang stopped stop &&
-	grep "rank 1 on n2: no report for 2 s: rank 1 does not answer" err &&
+	grep "rank 1 on n2: no report for 5 s: rank 1 does not answer" err &&
 	grep "rank 0 has come to report" err &&
 	grep "worker rank 0 was asked for its stack" \
 		runs/stopped/logs/attempt-0/rank-00000.err &&
