@@ -67,47 +67,61 @@ static const char *string_of(const json_t *object, const char *key)
 /* ---- Metrics ----------------------------------------------------------------------
  */
 
-/* The names of all metrics of all reports, each as the key of an object whose value is
- * its HDF5 name: the same, or, where that cannot be a path ("loss" and "loss/x" both),
- * with ':' for '/'. No metric's own name holds a ':'. */
+/* Would HDF5 take the name for another path than it is? */
+static bool name_is_odd(const char *name)
+{
+    size_t n = strlen(name);
+
+    return n == 0 || name[0] == '/' || name[n - 1] == '/' || strstr(name, "//") ||
+           strstr(name, "/./") || strstr(name, "/../") ||
+           (n > 2 && strcmp(name + n - 2, "/.") == 0) ||
+           (n > 3 && strcmp(name + n - 3, "/..") == 0);
+}
+
+/* A metric's HDF5 name: the same, or, where that cannot be a path ("loss" and "loss/x"
+ * both), with ':' for '/'. No metric's own name holds a ':'. NULL without memory. */
+static json_t *metric_path(const char *name, struct name_map *paths)
+{
+    char *path = strdup(name);
+    json_t *value = NULL;
+    size_t clash;
+
+    if (path && (name_is_odd(name) || name_map_add(paths, name, 0, &clash) != 0))
+        for (char *c = path; *c; c++)
+            *c = *c == '/' ? ':' : *c;
+    if (path)
+        value = json_string(path);
+    free(path);
+    return value;
+}
+
+/* The names of all metrics of all reports, in the order in which they first appear: the
+ * keys of an object whose values are their HDF5 names. NULL without memory. */
 static json_t *metric_names(const json_t *reports)
 {
     json_t *names = json_object(), *report, *ignored;
     struct name_map paths = {0};
     const char *name;
+    int rc = names ? 0 : -1;
     size_t i;
 
     json_array_foreach(reports, i, report)
     {
-        json_t *by_rank = json_object_get(report, "by_rank");
-
-        json_object_foreach(by_rank, name, ignored)
+        json_object_foreach(json_object_get(report, "by_rank"), name, ignored)
         {
-            if (names && !json_object_get(names, name) &&
-                json_object_set_new(names, name, json_null()) < 0) {
-                json_decref(names);
-                names = NULL;
-            }
+            if (rc == 0 && !json_object_get(names, name))
+                rc = json_object_set_new(names, name, json_null());
         }
     }
-    json_object_foreach(names, name, ignored)
-    {
-        bool odd = strstr(name, "//") || strstr(name, "/./") || strstr(name, "/../");
-        size_t clash, n = strlen(name);
-        char *path = strdup(name);
-
-        odd = odd || n == 0 || name[0] == '/' || name[n - 1] == '/' ||
-              (n > 2 && strcmp(name + n - 2, "/.") == 0) ||
-              (n > 3 && strcmp(name + n - 3, "/..") == 0);
-        if (path && (odd || name_map_add(&paths, name, 0, &clash) != 0))
-            for (char *c = path; *c; c++)
-                *c = *c == '/' ? ':' : *c;
-        if (path)
-            json_object_set_new(names, name, json_string(path));
-        free(path);
-    }
+    for (void *at = json_object_iter(names); rc == 0 && at;
+         at = json_object_iter_next(names, at))
+        rc = json_object_iter_set_new(names, at,
+                                      metric_path(json_object_iter_key(at), &paths));
     name_map_clear(&paths);
-    return names;
+    if (rc == 0)
+        return names;
+    json_decref(names);
+    return NULL;
 }
 
 /* One report's value of a metric: of `rank0`, `min`, `max`, or (which NULL) the mean.
