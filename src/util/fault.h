@@ -14,8 +14,9 @@
  *     enospc    the call that follows fails: no space
  *     eio       the same: I/O error
  *
- * t/1030-faults.t goes through all points of the store, t/1080-launcher-killed.t through
- * those of the launcher half; each fails for one that it does not know.
+ * t/1030-faults.t goes through all points of a save, t/1070-tiers.t through those of
+ * the images of nodes, t/1080-launcher-killed.t through those of the launcher half;
+ * each fails for one that it does not know (t/faults.sh).
  */
 #ifndef RAYTRAIN_UTIL_FAULT_H
 #define RAYTRAIN_UTIL_FAULT_H
