@@ -21,7 +21,7 @@ same_tensors () {
 		cmp a.bin b.bin || return 1
 	done
 }
-same_model () {
+same_network () {
 	same_tensors "runs/$1/checkpoint_000002.h5" "runs/$2/checkpoint_000002.h5" \
 		/model/fc1/weight /model/fc1/bias /model/fc3/weight \
 		/optimizer/momentum/fc2/weight
@@ -51,10 +51,10 @@ test_expect_success 'stopped in the middle and resumed, it has the same bits' '
 		"$examples/fashion_mlp.so" 2>err &&
 	test_path_is_missing runs/stopped/checkpoint_000002.h5 &&
 	$fashion --name stopped --resume "$examples/fashion_mlp.so" 2>err &&
-	same_model calm stopped
+	same_network calm stopped
 '
 test_expect_success 'as a program it has the same bits' '
-	$fashion --name program "$examples/fashion_mlp" 2>err && same_model calm program
+	$fashion --name program "$examples/fashion_mlp" 2>err && same_network calm program
 '
 test_expect_success 'with another number of workers, and short last batches, it learns too' '
 	$fashion -n 3 --name three --set train_loop_config.batch_size=89 \
