@@ -205,6 +205,19 @@ int fs_read(const char *path, char **data, size_t *n, struct error *err)
 /* ---- Directories ------------------------------------------------------------------
  */
 
+int fs_sync_file(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
+
+    if (fd < 0)
+        return fs_error(err, "open", path);
+    rc = fsync(fd);
+    if (rc < 0)
+        fs_error(err, "write", path);
+    close(fd);
+    return rc;
+}
+
 int fs_sync_dir(const char *path, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

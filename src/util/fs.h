@@ -39,6 +39,8 @@ int fs_remove_tree(const char *path, struct error *err);
 /* rename(2), unless the target exists: -1 and errno, EEXIST then. */
 int fs_rename_new(const char *from, const char *to);
 
+/* Make what anybody has written into a file durable. */
+int fs_sync_file(const char *path, struct error *err);
 /* Make names that were created, renamed or removed in a directory durable. */
 int fs_sync_dir(const char *path, struct error *err);
 /* The same for the directory that holds path. */

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "store/checkpoint_manager.h"
+#include "store/run_dir.h"
 #include "store/snapshot.h"
 #include "util/background.h"
 #include "util/clock.h"
+#include "util/fs.h"
 #include "worker/notes.h"
 
 struct saving {
@@ -48,16 +50,35 @@ static void note_prune(void *arg, const char *text)
     note_add(s->log_dir, NOTE_WARNING, "%s", text);
 }
 
+/* Rank 0: the reports before a checkpoint are durable before it is, so that a power
+ * failure leaves no gap between them either. */
+static int reports_sync(const struct saving *s, struct error *err)
+{
+    char *path = run_dir_file(s->run_dir, "result.json");
+    struct error why;
+    int rc;
+
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = fs_sync_file(path, &why);
+    free(path);
+    if (rc == 0 || why.code == RAYTRAIN_ENOTFOUND) /* there was none yet */
+        return 0;
+    return error_set(err, why.code, "%s", why.text);
+}
+
 /* In any thread: write, publish, delete what retention says. */
 static void save_run(void *arg)
 {
     struct saving *s = arg;
     double start = clock_now();
     struct error why;
+    int rc = s->comm->rank == 0 ? reports_sync(s, &s->err) : 0;
 
-    if (s->tiers)
+    s->rc = comm_agree(s->comm, rc, &s->err);
+    if (s->rc == 0 && s->tiers)
         s->rc = tiers_save(s->tiers, s->save, s->comm, s->iteration, &s->err);
-    else
+    else if (s->rc == 0)
         s->rc = checkpoint_save_run(s->save, s->comm, &s->err);
     if (s->rc == 0 && !s->tiers && s->comm->rank == 0 &&
         checkpoint_manager_prune(s->run_dir, &s->config, note_prune, s, &why) < 0)
