@@ -10,6 +10,7 @@
 
 #include "store/run_dir.h"
 #include "util/fs.h"
+#include "util/quote.h"
 
 #define RECORD_NAME "error.json"
 #define TAIL_LINES  10
@@ -109,7 +110,8 @@ static void outcome_sentence(const struct launch_outcome *o, struct failure *f)
         snprintf(f->message, sizeof f->message, "%s", detail);
 }
 
-/* Read the last bytes of a file; the number read, 0 where there is nothing. */
+/* Read the last bytes of a file, with a NUL behind them; the number read, 0 where there
+ * is nothing. */
 static size_t file_end(const char *path, char *buf, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -119,12 +121,14 @@ static size_t file_end(const char *path, char *buf, size_t size)
         return 0;
     off_t end = lseek(fd, 0, SEEK_END);
     if (end > 0) {
-        off_t from = end > (off_t)size ? end - (off_t)size : 0;
+        off_t room = (off_t)size - 1, from = end > room ? end - room : 0;
 
-        n = pread(fd, buf, size, from);
+        n = pread(fd, buf, (size_t)room, from);
     }
     close(fd);
-    return n > 0 ? (size_t)n : 0;
+    n = n > 0 ? n : 0;
+    buf[n] = '\0';
+    return (size_t)n;
 }
 
 /* The last lines of a log, without what could steer a terminal. */
@@ -139,13 +143,15 @@ static int log_tail(const char *path, char *out, size_t size)
     for (from = n; from > 0; from--)
         if (buf[from - 1] == '\n' && ++lines == TAIL_LINES)
             break;
-    for (size_t i = from; i < n && used + 5 < size; i++) {
-        unsigned char c = (unsigned char)buf[i];
+    for (const char *c = buf + from; c < buf + n && used + 5 < size;) {
+        int length = *c == '\n' || *c == '\t' ? 1 : printable_length(c);
 
-        if (c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7f))
-            out[used++] = (char)c;
+        if (length > 0)
+            memcpy(out + used, c, (size_t)length);
         else
-            used += (size_t)sprintf(out + used, "\\x%02x", c);
+            sprintf(out + used, "\\x%02x", (unsigned char)*c);
+        used += length > 0 ? (size_t)length : 4;
+        c += length > 0 ? length : 1;
     }
     out[used] = '\0';
     return used > 0;

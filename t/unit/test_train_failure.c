@@ -145,11 +145,11 @@ static void the_tail_is_ten_lines_and_harmless(void **state)
     (void)state;
     for (int i = 0; i < 40; i++)
         sprintf(text + strlen(text), "line %d\n", i);
-    strcat(text, "\033[2Jred\n\n");
+    strcat(text, "\033[2Jred \302\2331m \351 na\303\257ve\n\n");
     write_log("rank-00000.err", text);
     failure_describe(&o, log_dir, 1, &f);
     assert_ptr_equal(strstr(f.tail, "line 31\n"), f.tail);
-    assert_non_null(strstr(f.tail, "\\x1b[2Jred"));
+    assert_non_null(strstr(f.tail, "\\x1b[2Jred \\xc2\\x9b1m \\xe9 na\303\257ve"));
     assert_null(strchr(f.tail, '\033'));
 }
 
