@@ -58,7 +58,7 @@ void failure_config_init(struct failure_config *cfg)
     cfg->max_preemptions = -1;
     cfg->fail_fast = false;
     cfg->hang_timeout_s = 0;
-    cfg->start_timeout_s = 120;
+    cfg->start_timeout_s = 60;
     cfg->node_timeout_s = 30;
 }
 

@@ -11,7 +11,7 @@ struct failure_config {
     int max_preemptions;    /* restarts after preemptions; default -1: no limit */
     bool fail_fast; /* default false; true: never restart, whatever max_failures says */
     int hang_timeout_s; /* default 0: off */
-    int start_timeout_s; /* default 120; 0: workers may take as long as they like to
+    int start_timeout_s; /* default 60; 0: workers may take as long as they like to
                             come together */
     int node_timeout_s;  /* default 30; 0: nodes are not watched */
 };

@@ -7,7 +7,8 @@
 #
 # A node that Slurm has drained because it could not end a step there (a task that dies
 # while it connects to OpenPMIx 4.2 can leave slurmstepd hanging) is brought back, and
-# counted: the run itself has to cope.
+# counted: the run itself has to cope. So are groups that were started anew since they did
+# not come together, as now and then happens to Slurm's PMIx.
 
 # shellcheck disable=SC2034 # soak uses them
 moments='20 time
@@ -22,7 +23,8 @@ victims='5 a-rank
 cluster=$here/../cluster/cluster
 drained=0 disturbed=
 shape=(-n "$workers" --cpus-per-worker 2 --set scaling_config.spare_nodes=1
-    --set run_config.failure_config.node_timeout_s=2)
+    --set run_config.failure_config.node_timeout_s=2
+    --set run_config.failure_config.start_timeout_s=10)
 
 run_start()
 {

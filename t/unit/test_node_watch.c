@@ -216,6 +216,31 @@ static void one_of_a_thousand_is_found(void **state)
     end();
 }
 
+static bool never(const struct watch_finding *finding)
+{
+    (void)finding;
+    return false;
+}
+
+/* Long before its silence tells. */
+static void one_that_a_failing_group_waits_for_is_given_up(void **state)
+{
+    struct watch_finding finding;
+
+    (void)state;
+    begin(3);
+    assert_int_equal(pass(2, -1, &finding), WATCH_GOES_ON);
+    view.failing = view.now;
+    assert_int_equal(pass(0.5, 1, &finding), WATCH_GOES_ON);
+    if (pass(1, 1, &finding) == WATCH_GOES_ON)
+        assert_true(await(never, &finding));
+    assert_int_equal(finding.cause, CAUSE_NODE_LOST);
+    assert_string_equal(finding.message, "lost node n1: it does not answer");
+    assert_true(attempt_planner_is_lost(spec.planner, "n1"));
+    assert_false(attempt_planner_is_lost(spec.planner, "n0"));
+    end();
+}
+
 static void not_where_it_is_off_or_nodes_cannot_be_asked(void **state)
 {
     const struct launcher_ops deaf = {.name = "local", .resources = all_nodes};
@@ -240,6 +265,7 @@ int main(void)
         SCRATCH(one_that_is_silent_and_does_not_answer_is_given_up),
         SCRATCH(one_that_is_silent_but_answers_is_told_of),
         SCRATCH(one_of_a_thousand_is_found),
+        SCRATCH(one_that_a_failing_group_waits_for_is_given_up),
         SCRATCH(not_where_it_is_off_or_nodes_cannot_be_asked),
     };
 
