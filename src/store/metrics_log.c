@@ -228,6 +228,11 @@ void metrics_tail_close(struct metrics_tail *tail)
 /* ---- Load -------------------------------------------------------------------------
  */
 
+struct kept {
+    json_t *reports;
+    bool no_memory;
+};
+
 static json_int_t iteration_of(const json_t *report)
 {
     return json_integer_value(json_object_get(report, "training_iteration"));
@@ -237,34 +242,33 @@ static json_int_t iteration_of(const json_t *report)
  * ones: an attempt that started from an older checkpoint went back there. */
 static void report_keep(void *arg, const json_t *report)
 {
-    json_t *kept = arg;
-    size_t n = json_array_size(kept);
+    struct kept *kept = arg;
+    size_t n = json_array_size(kept->reports);
 
     if (!json_is_integer(json_object_get(report, "training_iteration")))
         return;
-    while (n > 0 && iteration_of(json_array_get(kept, n - 1)) >= iteration_of(report))
-        json_array_remove(kept, --n);
+    while (n > 0 &&
+           iteration_of(json_array_get(kept->reports, n - 1)) >= iteration_of(report))
+        json_array_remove(kept->reports, --n);
     /* Deep: the line's own object goes when the caller returns. */
-    json_array_append_new(kept, json_deep_copy(report));
+    if (json_array_append_new(kept->reports, json_deep_copy(report)) < 0)
+        kept->no_memory = true;
 }
 
 int metrics_load(const char *path, json_t **reports, struct error *err)
 {
-    struct metrics_tail *tail;
-    json_t *kept = json_array();
+    struct kept kept = {.reports = json_array()};
+    struct metrics_tail *tail = NULL;
+    int rc = metrics_tail_open(path, false, &tail, err);
 
-    if (!kept)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (metrics_tail_open(path, false, &tail, err) < 0) {
-        json_decref(kept);
-        return -1;
-    }
-    if (metrics_tail_poll(tail, report_keep, kept, err) < 0) {
-        metrics_tail_close(tail);
-        json_decref(kept);
-        return -1;
-    }
+    if (rc == 0)
+        rc = metrics_tail_poll(tail, report_keep, &kept, err);
+    if (rc == 0 && (!kept.reports || kept.no_memory))
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     metrics_tail_close(tail);
-    *reports = kept;
-    return 0;
+    if (rc == 0)
+        *reports = kept.reports;
+    else
+        json_decref(kept.reports);
+    return rc;
 }
