@@ -39,6 +39,12 @@ t_unit_test_attempt_plan_SOURCES = t/unit/test_attempt_plan.c
 t_unit_test_attempt_plan_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_attempt_plan_LDADD = liblauncher.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += t/unit/test_stop_request
+TESTS += t/unit/test_stop_request
+t_unit_test_stop_request_SOURCES = t/unit/test_stop_request.c
+t_unit_test_stop_request_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_stop_request_LDADD = liblauncher.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += t/unit/test_node_watch
 TESTS += t/unit/test_node_watch
 t_unit_test_node_watch_SOURCES = t/unit/test_node_watch.c $(SCRATCH)

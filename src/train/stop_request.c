@@ -51,6 +51,7 @@ void stop_request_close(struct stop_request *stop)
 {
     if (stop->fd < 0)
         return;
+    stop_request_read(stop); /* it would be the death of us when it is unblocked */
     close(stop->fd);
     stop->fd = -1;
     sigprocmask(SIG_SETMASK, &stop->previous, NULL);

@@ -22,6 +22,7 @@ struct stop_request {
 int stop_request_open(struct stop_request *stop, struct error *err);
 /* Take in what has come; the number of new ones. Never blocks. */
 int stop_request_read(struct stop_request *stop);
+/* What has come, and was not read, asks for what is over by now: it is dropped. */
 void stop_request_close(struct stop_request *stop);
 
 #endif
