@@ -29,4 +29,27 @@ for point in slurm.srun slurm.tasks; do
 		no_temporary runs/case
 	'
 done
+
+# What Slurm keeps of a step whose srun was killed early looks like this one, which runs.
+test_expect_success 'a step of an attempt before that does not end is no hindrance' '
+	cat >left.sh <<-EOF &&
+	raytrain-run --storage runs --name left -n 2 --placement STRICT_SPREAD \
+		--set train_loop_config.fail=return --max-failures 0 "$train" 2>err.0
+	srun --job-name=left --exclusive -N2 -n2 -c4 sh -c "echo up; sleep 1000" >up &
+	until test "\$(grep -c up up)" -eq 2; do sleep 0.02; done
+	raytrain-run --storage runs --name left -n 2 --placement STRICT_SPREAD --resume \
+		--max-failures 0 --srun-args=--immediate=1 "$train" 2>err.1
+	echo \$? >status
+	kill -9 %1
+	EOF
+	>up && salloc -Q --exclusive -N2 bash left.sh && test "$(cat status)" -eq 0 &&
+	grep "attempt 1 failed:.*another step holds" err.1 && ! grep "(restart 1)" err.1 &&
+	test "$(model_of runs/left/checkpoint_000005.h5)" = "$calm" &&
+	raytrain-inspect runs/left | grep "failed (start)" && cluster clean 60
+'
+test_expect_success 'but a step that is not of this run is: nobody is crowded out' '
+	sed "s/job-name=left/job-name=other/; s/--name left/--name right/" left.sh >right.sh &&
+	>up && salloc -Q --exclusive -N2 bash right.sh && test "$(cat status)" -eq 1 &&
+	grep "another step holds CPUs, GPUs or memory" err.1 && cluster clean 60
+'
 test_done

@@ -29,6 +29,7 @@ struct launch_spec {
 struct launch_outcome {
     bool failed;     /* some worker did not exit with 0 or EX_TEMPFAIL (75) */
     bool launch_failed; /* the group never came up (srun refused, exec failed) */
+    bool busy;          /* because others of the allocation hold what it needs */
     raytrain_status code; /* why, where it is no failure of a worker (RAYTRAIN_ESTORAGE:
                              a node cannot write the logs); else RAYTRAIN_OK */
     int rank;        /* first worker that failed; -1: unknown */

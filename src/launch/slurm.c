@@ -261,6 +261,7 @@ static void outcome_explain(const struct group *g, struct launch_outcome *o)
         o->code = RAYTRAIN_ESTORAGE;
         detail_explain(o, text);
     } else if (strstr(o->detail, "Requested nodes are busy")) {
+        o->busy = true;
         snprintf(text, sizeof text,
                  "another step holds CPUs, GPUs or memory of allocation %.40s: see "
                  "squeue --steps --jobs=%.40s.\n"

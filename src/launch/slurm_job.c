@@ -97,22 +97,12 @@ fail:
     return -1;
 }
 
-int slurm_query_start(struct slurm_query **out, struct error *err)
+static int squeue_start(char *const *argv, struct slurm_query **out, struct error *err)
 {
-    char *argv[] = {(char *)"squeue",
-                    (char *)"--noheader",
-                    (char *)"--jobs",
-                    (char *)slurm_job_id(),
-                    (char *)"--Format",
-                    (char *)COLUMNS,
-                    NULL};
     struct slurm_query *q;
     char **env = NULL;
     int rc;
 
-    if (!slurm_job_id())
-        return error_set(err, RAYTRAIN_ENOTSUP,
-                         "this is no job of Slurm's (SLURM_JOB_ID is not set)");
     if (!(q = calloc(1, sizeof *q)))
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     q->until = clock_now() + ANSWER_MAX_S;
@@ -127,18 +117,50 @@ int slurm_query_start(struct slurm_query **out, struct error *err)
     return rc;
 }
 
+/* Never blocks. *done: *text is the answer, which the caller frees. */
+static int squeue_poll(struct slurm_query *q, bool *done, char **text,
+                       struct error *err)
+{
+    int rc = slurm_tool_poll(q->squeue, done, text, err);
+
+    if (rc == 0 && !*done && clock_now() > q->until)
+        rc = error_set(err, RAYTRAIN_ENOTSUP, "squeue has not answered for %.0f s",
+                       ANSWER_MAX_S);
+    return rc;
+}
+
+static void squeue_wait(const struct slurm_query *q)
+{
+    double left = q->until - clock_now();
+
+    slurm_tool_wait(q->squeue, left > 0 ? (int)(left * 1e3) + 1 : 0);
+}
+
+int slurm_query_start(struct slurm_query **out, struct error *err)
+{
+    char *argv[] = {(char *)"squeue",
+                    (char *)"--noheader",
+                    (char *)"--jobs",
+                    (char *)slurm_job_id(),
+                    (char *)"--Format",
+                    (char *)COLUMNS,
+                    NULL};
+
+    if (!slurm_job_id())
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "this is no job of Slurm's (SLURM_JOB_ID is not set)");
+    return squeue_start(argv, out, err);
+}
+
 int slurm_query_poll(struct slurm_query *q, bool *done, struct slurm_job *job,
                      struct error *err)
 {
     char *text;
-    int rc = slurm_tool_poll(q->squeue, done, &text, err);
+    int rc = squeue_poll(q, done, &text, err);
 
     if (rc == 0 && *done) {
         rc = answer_find(text, job, err);
         free(text);
-    } else if (rc == 0 && clock_now() > q->until) {
-        rc = error_set(err, RAYTRAIN_ENOTSUP, "squeue has not answered for %.0f s",
-                       ANSWER_MAX_S);
     }
     return rc;
 }
@@ -158,9 +180,7 @@ int slurm_job_ask(struct slurm_job *job, struct error *err)
     int rc = slurm_query_start(&q, err);
 
     while (rc == 0 && !done) {
-        double left = q->until - clock_now();
-
-        slurm_tool_wait(q->squeue, left > 0 ? (int)(left * 1e3) + 1 : 0);
+        squeue_wait(q);
         rc = slurm_query_poll(q, &done, job, err);
     }
     slurm_query_destroy(q);
@@ -172,6 +192,45 @@ bool slurm_job_is_preempted(void)
     struct slurm_job job;
 
     return slurm_job_id() && slurm_job_ask(&job, NULL) == 0 && job.preempted;
+}
+
+/* ---- Its steps --------------------------------------------------------------------
+ */
+
+static bool line_is_in(const char *text, const char *line)
+{
+    size_t n = strlen(line);
+
+    for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+        if (strncmp(text, line, n) == 0 && (text[n] == '\n' || text[n] == '\0'))
+            return true;
+    return false;
+}
+
+bool slurm_job_has_step(const char *name)
+{
+    char *argv[] = {(char *)"squeue",
+                    (char *)"--noheader",
+                    (char *)"--steps",
+                    (char *)"--jobs",
+                    (char *)slurm_job_id(),
+                    (char *)"--format=%j",
+                    NULL};
+    struct slurm_query *q = NULL;
+    bool done = false, found = false;
+    char *text = NULL;
+    int rc = slurm_job_id() ? squeue_start(argv, &q, NULL) : -1;
+
+    while (rc == 0 && !done) {
+        squeue_wait(q);
+        rc = squeue_poll(q, &done, &text, NULL);
+    }
+    if (rc == 0) {
+        found = line_is_in(text, name);
+        free(text);
+    }
+    slurm_query_destroy(q);
+    return found;
 }
 
 /* ---- Back to the queue ------------------------------------------------------------

@@ -38,6 +38,9 @@ int slurm_job_ask(struct slurm_job *job, struct error *err);
 /* False also where there is no job, or no answer. */
 bool slurm_job_is_preempted(void);
 
+/* Has the job a step of this name? False also where there is no answer. */
+bool slurm_job_has_step(const char *name);
+
 /* End the job and put it back into the queue (scontrol requeue). Slurm kills the batch
  * script, and this process with it, as soon as it has heard: come here last. */
 int slurm_job_requeue(struct error *err);

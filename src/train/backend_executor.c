@@ -364,6 +364,34 @@ static int lost_take(struct backend_executor *ex, const struct launch_outcome *o
     return 0;
 }
 
+/*
+ * Slurm has steps that nothing ends: where srun was killed early, or the tasks did not
+ * come together (OpenPMIx 4.2). Nothing of such a step trains any more, but it keeps
+ * its CPUs. Where one of this run's may be why an attempt did not start, what comes
+ * next shares the nodes with it.
+ */
+static bool step_is_left(struct backend_executor *ex,
+                         const struct launch_outcome *outcome)
+{
+    bool doubtful = outcome->busy || ex->finding.cause == CAUSE_START;
+
+    if (!doubtful || ex->spec.overlap ||
+        !slurm_job_has_step(ex->spec.cfg->run_config.name))
+        return false;
+    ex->spec.overlap = true;
+    return true;
+}
+
+static void failure_cause_settle(struct backend_executor *ex,
+                                 const struct launch_outcome *outcome)
+{
+    bool left = step_is_left(ex, outcome);
+
+    if (ex->ended)
+        return;
+    ex->finding.cause = outcome->oom ? CAUSE_OOM : left ? CAUSE_START : CAUSE_WORKER;
+}
+
 static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
                        struct error *err)
 {
@@ -383,8 +411,8 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
         ex->left_together = !outcome.failed && !outcome.launch_failed;
         cause_settle(ex, &outcome);
         out->status = attempt_status(ex, &outcome);
-        if (out->status == RUN_FAILED && !ex->ended)
-            ex->finding.cause = outcome.oom ? CAUSE_OOM : CAUSE_WORKER;
+        if (out->status == RUN_FAILED)
+            failure_cause_settle(ex, &outcome);
         out->cause = ex->finding.cause;
         out->signal = ex->stop.signal;
         if (out->status == RUN_FAILED)
@@ -480,7 +508,7 @@ static int replan(struct backend_executor *ex, struct run_outcome *out,
     placement_clear(&ex->plan);
     ex->plan = plan;
     ex->spec.plan = &ex->plan;
-    ex->spec.overlap = attempt_planner_had_losses(ex->spec.planner);
+    ex->spec.overlap = ex->spec.overlap || attempt_planner_had_losses(ex->spec.planner);
     return 1;
 }
 
