@@ -85,14 +85,8 @@ void plan_clear(struct plan *plan);
 
 /* -- checkpoint_pieces.c -- */
 /* Who writes which chunk: of a sharded tensor, the owner of the slab all of its chunks;
- * of replicated ones, each rank an even share of all their bytes, in order. */
-struct write_share {
-    int size;
-    uint64_t done, total; /* replicated bytes */
-};
-struct write_share write_share_start(const raytrain_checkpoint *ck, int size);
-/* Call once for each chunk of each replicated tensor, in order: whose is it? */
-int write_share_next(struct write_share *sh, uint64_t bytes);
+ * of replicated ones, each rank an even share of all their bytes, in order. Here a rank
+ * finds its own; chunk_walk.h knows those of all. */
 
 /* What one rank writes of one tensor: bytes [from, to) of its slab's stream, from the
  * beginning of a chunk on. A rank's pieces are in the order of the tensors. */

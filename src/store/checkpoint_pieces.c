@@ -8,7 +8,13 @@
 /* Each piece of a snapshot begins at a cache line. */
 #define PIECE_ALIGN ((size_t)64)
 
-struct write_share write_share_start(const raytrain_checkpoint *ck, int size)
+/* How the chunks of replicated tensors are shared out. */
+struct write_share {
+    int size;
+    uint64_t done, total; /* replicated bytes */
+};
+
+static struct write_share write_share_start(const raytrain_checkpoint *ck, int size)
 {
     struct write_share sh = {.size = size};
 
@@ -18,7 +24,8 @@ struct write_share write_share_start(const raytrain_checkpoint *ck, int size)
     return sh;
 }
 
-int write_share_next(struct write_share *sh, uint64_t bytes)
+/* Call once for each chunk of each replicated tensor, in order: whose is it? */
+static int write_share_next(struct write_share *sh, uint64_t bytes)
 {
     int rank = share_of(sh->done, sh->total, sh->size);
 

@@ -24,6 +24,7 @@
 
 #include "store/checkpoint_impl.h"
 #include "store/checksum.h"
+#include "store/chunk_walk.h"
 #include "store/h5_image.h"
 #include "util/fault.h"
 #include "util/fs.h"
@@ -93,39 +94,21 @@ static int file_create(struct checkpoint_save *s, struct error *err)
 /* ---- Step 4: the bytes ------------------------------------------------------------
  */
 
-/* Hash bytes [from, to) of a piece's stream and hand them to the writer. */
-static int chunk_write(struct checkpoint_save *s, struct slab_writer *w,
-                       const struct piece *piece, const struct slab_runs *runs,
-                       uint64_t from, uint64_t to)
-{
-    const unsigned char *data = piece->data + (from - piece->from);
-
-    s->hashes[s->n_hashes++] = XXH3_64bits(data, to - from);
-    while (from < to) {
-        uint64_t left, offset = slab_runs_at(runs, from, &left);
-        uint64_t n = left < to - from ? left : to - from;
-
-        if (slab_writer_add(w, data, n, piece->tensor->offset + offset) < 0)
-            return -1;
-        data += n;
-        from += n;
-    }
-    return 0;
-}
-
+/* Hash a piece's chunks and hand them to the writer. */
 static int piece_write(struct checkpoint_save *s, struct slab_writer *w,
                        const struct piece *piece)
 {
     const struct tensor_entry *e = piece->tensor;
-    struct slab_runs runs;
+    struct chunk c = {.tensor = e};
 
-    slab_runs_init(&runs, e->ndim, e->shape, e->element_bytes, &e->slab);
-    for (uint64_t from = piece->from; from < piece->to;) {
-        uint64_t to = chunk_end(from, piece->to);
+    slab_runs_init(&c.runs, e->ndim, e->shape, e->element_bytes, &e->slab);
+    for (c.from = piece->from; c.from < piece->to; c.from = c.to) {
+        const unsigned char *data = piece->data + (c.from - piece->from);
 
-        if (chunk_write(s, w, piece, &runs, from, to) < 0)
+        c.to = chunk_end(c.from, piece->to);
+        s->hashes[s->n_hashes++] = XXH3_64bits(data, c.to - c.from);
+        if (chunk_place(w, &c, data) < 0)
             return -1;
-        from = to;
     }
     return 0;
 }
@@ -163,26 +146,18 @@ static int rank_write(struct checkpoint_save *s, struct error *err)
 
 /* Rank 0: lay what the ranks sent into the table. A rank's hashes come in the order in
  * which data_write() met its chunks: that of the parts. at[r] is where rank r's begin,
- * at[r + 1] where they end. */
+ * end[r] where they end. The rank that sent another number; -1: none. */
 static int hashes_place(const struct checkpoint_save *s, const uint64_t *sent,
                         size_t *at, const size_t *end, uint64_t *table)
 {
-    struct write_share share = write_share_start(s->ck, s->comm->size);
+    struct chunk_walk walk;
+    struct chunk c;
 
-    for (size_t p = 0; p < s->plan.n_parts; p++) {
-        const struct part *part = &s->plan.parts[p];
-        uint64_t bytes = s->ck->tensors[part->tensor].bytes;
-        int rank = s->plan.ranks[p];
-
-        for (uint64_t k = 0; k < part->n_hashes; k++) {
-            uint64_t from = k * CHUNK_BYTES;
-
-            if (s->plan.ranks[p] < 0)
-                rank = write_share_next(&share, chunk_end(from, bytes) - from);
-            if (at[rank] == end[rank])
-                return rank;
-            table[part->first_hash + k] = sent[at[rank]++];
-        }
+    chunk_walk_plan(&walk, s->ck, &s->plan, s->comm->size);
+    while (chunk_walk_next(&walk, &c)) {
+        if (at[c.owner] == end[c.owner])
+            return c.owner;
+        table[c.index] = sent[at[c.owner]++];
     }
     for (int r = 0; r < s->comm->size; r++)
         if (at[r] != end[r])
