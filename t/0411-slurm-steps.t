@@ -309,20 +309,21 @@ test_expect_success 'what can never fit is refused, not pending' '
 	test -z "$(squeue -h)"
 '
 
-test_expect_success 'salloc is killed: the run ends and the allocation is given back' '
+# start_work: in an allocation of its own, in the background, until its workers are up.
+start_work () {
 	rm -rf logs &&
-	{ "$run" --allocate --workers 2 sh work.sh >said 2>chatter & } && pid=$! &&
-	eventually lines_are 2 &&
-	kill -9 $pid &&
-	cluster clean
+	{ "$run" --allocate --workers 2 sh work.sh >said 2>chatter & } && outer=$! &&
+	eventually lines_are 2 && salloc=$(pgrep -P $outer) && inner=$(pgrep -P $salloc)
+}
+test_expect_success 'what the user typed is killed: nothing is left' '
+	start_work && kill -9 $outer && cluster clean
 '
-
-test_expect_success 'salloc and the run in it are killed' '
-	rm -rf logs &&
-	{ "$run" --allocate --workers 2 sh work.sh >said 2>chatter & } && pid=$! &&
-	eventually lines_are 2 &&
-	kill -9 $(pgrep -P $pid) $pid &&
-	cluster clean
+test_expect_success 'salloc is killed: the run ends and the allocation is given back' '
+	start_work && kill -9 $salloc && expect_status 137 wait $outer && cluster clean
+'
+test_expect_success 'salloc and the run in it are killed, or all three' '
+	start_work && kill -9 $inner $salloc && cluster clean &&
+	start_work && kill -9 $inner $salloc $outer && cluster clean
 '
 
 test_expect_success 'a node that does not see the logs is named, with the path' '

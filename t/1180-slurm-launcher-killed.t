@@ -7,7 +7,6 @@ export CLUSTER_KILL_WAIT CLUSTER_NODES
 . "$(dirname "$0")/setup.sh"
 . "$(dirname "$0")/faults.sh"
 
-# salloc, under which these run, ends with 0 where its command was killed.
 run="raytrain-run --launcher slurm --storage runs -n 2 --placement STRICT_SPREAD"
 train=$modules/train_model.so
 cd "$CLUSTER_SHARED" || exit 1
@@ -20,7 +19,9 @@ test_expect_success 'an undisturbed run' '
 '
 for point in slurm.srun slurm.tasks; do
 	test_expect_success "killed at $point: no process and no job is left" '
-		rm -rf runs/case && { RAYTRAIN_FAULT=$point $run --name case "$train" 2>err; :; } &&
+		rm -rf runs/case &&
+		RAYTRAIN_FAULT=$point expect_status 1 $run --name case "$train" 2>err &&
+		grep "ended before the run did" err && grep -e "with --resume" err &&
 		cluster clean 60 && test -z "$(squeue -h)" && ! test -e runs/case/result.h5
 	'
 	test_expect_success 'and --resume goes on to the same bits' '
@@ -51,5 +52,46 @@ test_expect_success 'but a step that is not of this run is: nobody is crowded ou
 	sed "s/job-name=left/job-name=other/; s/--name left/--name right/" left.sh >right.sh &&
 	>up && salloc -Q --exclusive -N2 bash right.sh && test "$(cat status)" -eq 1 &&
 	grep "another step holds CPUs, GPUs or memory" err.1 && cluster clean 60
+'
+# start_outside NAME ARG...: as start_run; it takes an allocation first, $pid waits outside,
+# and $inner has the run.
+start_outside () {
+	name=$1 && shift
+	start_run $run --name "$name" "$@" && salloc=$(pgrep -P $pid) && inner=$(pgrep -P $salloc)
+}
+test_expect_success 'killed while it trains: salloc says 0, raytrain-run does not' '
+	start_outside killed && kill -KILL $inner && expect_status 1 wait $pid &&
+	grep "ended before the run did" err && grep -e "with --resume" err && cluster clean 60
+'
+test_expect_success 'and so where salloc is killed, in a run that goes on' '
+	start_outside killed --resume --set train_loop_config.ready_at=3 &&
+	kill -KILL $salloc && expect_status 1 wait $pid &&
+	grep "ended before the run did" err && cluster clean 60
+'
+test_expect_success 'a run that had finished and goes on with more to do is not finished' '
+	: >gate && $run --name killed --resume "$train" 2>err &&
+	$run --name killed --resume "$train" 2>err && grep "finished already" err &&
+	rm -f ready gate &&
+	{ $run --name killed --resume --set train_loop_config.iterations=9 \
+		--set train_loop_config.ready_at=6 --set "train_loop_config.ready=\"$PWD/ready\"" \
+		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err & } && pid=$! &&
+	eventually test -e ready && kill -KILL $(pgrep -P $(pgrep -P $pid)) &&
+	expect_status 1 wait $pid && test_path_is_missing runs/killed/result.h5 &&
+	cluster clean 60
+'
+for signal in USR1 INT; do
+	test_expect_success "SIG$signal from outside stops the run inside, with status 75" '
+		start_outside by-$signal && kill -$signal $pid &&
+		eventually grep -q "stopping at the next report" err && : >gate &&
+		expect_status 75 wait $pid && test -f runs/by-$signal/checkpoint_000003.h5 &&
+		cluster clean 60
+	'
+done
+test_expect_success 'asked to stop while it waits for an allocation: status 75' '
+	holder=$(sbatch --parsable -N 2 --exclusive -o holder.out --wrap "sleep 1000") &&
+	{ $run --name pending "$train" 2>err & } && pid=$! &&
+	eventually grep -q "queued and waiting" err && kill -TERM $pid &&
+	expect_status 75 wait $pid && grep -e "--resume" err &&
+	scancel $holder && cluster clean 60 && test -z "$(squeue -h)"
 '
 test_done

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "launch/slurm_job.h"
+#include "train/allocation.h"
 #include "train/requeue.h"
 #include "train/trainer.h"
 #include "util/fs.h"
@@ -123,6 +124,28 @@ static int conclude(const struct trainer *trainer, const struct run_outcome *out
     return error_exit_status(outcome->failure.code);
 }
 
+/* What ran inside the allocation has said how it ended, unless it could not. */
+static int conclude_allocation(const struct allocation_end *end)
+{
+    if (end->cut_off)
+        fputs(
+            "raytrain-run: what ran inside the allocation ended before the run did: "
+            "raytrain-run was killed there, or salloc was\n"
+            "  to go on from the latest checkpoint, run the same line with --resume\n",
+            stderr);
+    else if (end->settled && end->exit_status == error_exit_status(RAYTRAIN_ESTOPPED))
+        fputs("raytrain-run: stopped on request; run the same line with --resume to go "
+              "on\n",
+              stderr);
+    else if (end->settled)
+        fprintf(
+            stderr,
+            "raytrain-run: the run has %s; what ran inside the allocation was killed "
+            "after that\n",
+            end->exit_status == 0 ? "finished" : "failed");
+    return end->exit_status;
+}
+
 static int plan_and_fit(struct trainer *trainer, struct error *err)
 {
     const struct scaling_config *scaling = &trainer->cfg->scaling_config;
@@ -150,7 +173,9 @@ static int plan_and_fit(struct trainer *trainer, struct error *err)
 static int run(int argc, char *argv[], struct options *opt, struct train_config *cfg)
 {
     struct trainer trainer = {.cfg = cfg, .opt = opt};
+    struct allocation_end end;
     struct error err;
+    int rc = 0;
 
     if (options_parse(argc, argv, opt, cfg, &err) < 0)
         return fail(&err);
@@ -163,11 +188,11 @@ static int run(int argc, char *argv[], struct options *opt, struct train_config 
         return fail(&err);
     if (!opt->dry_run && requeue_check(cfg, opt, &err) < 0)
         return fail(&err);
-    if (trainer.launcher == &launcher_slurm && !opt->dry_run &&
-        launcher_slurm_allocate(&cfg->scaling_config, cfg->run_config.name, argv,
-                                &err) < 0)
+    if (trainer.launcher == &launcher_slurm && !opt->dry_run)
+        rc = allocation_run(&trainer, argv, &end, &err);
+    if (rc < 0)
         return fail(&err);
-    return plan_and_fit(&trainer, &err);
+    return rc > 0 ? conclude_allocation(&end) : plan_and_fit(&trainer, &err);
 }
 
 int main(int argc, char *argv[])

@@ -13,6 +13,7 @@
 #include "config/options.h"
 #include "launch/node_probe.h"
 #include "launch/placement.h"
+#include "util/child.h"
 
 /* What to start. All pointers are borrowed for the time of start(). */
 struct launch_spec {
@@ -80,10 +81,12 @@ extern const struct launcher_ops launcher_local;
 /* By name ("auto", "slurm", "local"). RAYTRAIN_ENOTSUP where it cannot work here. */
 int launcher_find(const char *name, const struct launcher_ops **out, struct error *err);
 
-/* slurm.c: outside an allocation, replace this process by `salloc ... argv` so that the
- * same command runs again inside one. Returns 0 if already inside; -1 on failure. */
+/* slurm_allocate.c: outside an allocation, start `salloc ... argv`, so that the same
+ * command runs again inside one: *salloc is that child, and dies with this process.
+ * CHILD_INIT where this is inside already. */
 int launcher_slurm_allocate(const struct scaling_config *scaling, const char *job_name,
-                            char *const argv[], struct error *err);
+                            char *const argv[], struct child *salloc,
+                            struct error *err);
 
 /* Up to here every worker has log files of its own, above one pair serves a node. */
 #define LAUNCHER_RANK_LOGS_MAX 256

@@ -1,10 +1,10 @@
 /*
  * slurm_allocate.c - take an allocation, and run the same command in it.
  *
- * This process becomes salloc, whose child is the command again. Who gives the
- * allocation back: salloc, when the command ends. If salloc is killed, whose process id
- * is that of the command that the user typed, the command dies with it, and a keeper, a
- * process of its own that outlives both, cancels the job.
+ * Three processes: the command that the user typed, which waits; salloc, its child; the
+ * command again, salloc's child. Each dies with its parent. Who gives the allocation
+ * back: salloc, when the command ends. If salloc is killed, a keeper, a process of its
+ * own that outlives them all, cancels the job.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@
 #include "launch/slurm_resources.h"
 #include "util/argv.h"
 
-/* Set in salloc's environment: the pid of the process that became salloc. */
+/* Set in salloc's environment: the pid of the process that has started it. */
 #define ALLOCATED_BY "RAYTRAIN_ALLOCATED_BY"
 
 static bool inside_allocation(void)
@@ -33,6 +33,38 @@ static bool inside_allocation(void)
     const char *id = getenv("SLURM_JOB_ID"), *nodes = getenv("SLURM_JOB_NODELIST");
 
     return id && *id && nodes && *nodes;
+}
+
+/* 0: there is no such process. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[64], text[512];
+    const char *name_end;
+    int parent = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    f = fopen(path, "re");
+    if (!f)
+        return 0;
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    name_end = strrchr(text, ')'); /* the name may hold anything */
+    if (!name_end || sscanf(name_end + 1, " %*c %d", &parent) != 1)
+        return 0;
+    return parent;
+}
+
+/* Is this the command that salloc was to run, and not one that it has started? Then its
+ * parent is salloc, which lives. The mark is for nobody else. */
+static bool is_allocated_by(const char *by)
+{
+    pid_t starter = by ? (pid_t)atol(by) : 0, pid = getppid();
+
+    unsetenv(ALLOCATED_BY);
+    while (pid > 1 && pid != starter)
+        pid = parent_of(pid);
+    return starter > 1 && pid == starter;
 }
 
 static void wait_readable(int fd)
@@ -136,20 +168,50 @@ static int check_fit(const struct scaling_config *scaling, struct placement *pla
     return rc;
 }
 
-int launcher_slurm_allocate(const struct scaling_config *scaling, const char *job_name,
-                            char *const argv[], struct error *err)
+/* As child_spec wants it; -1 where it is closed. */
+static int stream(int fd)
 {
-    const char *by = getenv(ALLOCATED_BY);
-    pid_t salloc = by ? (pid_t)atol(by) : 0;
-    struct placement plan = {0};
-    char **command = NULL, self[32];
+    return fcntl(fd, F_GETFD) < 0 ? -1 : fd;
+}
+
+/* salloc, on our terminal and our streams. */
+static int salloc_start(char *const *command, struct child *salloc, struct error *err)
+{
+    const struct child_spec spec = {.argv = command,
+                                    .in = stream(STDIN_FILENO),
+                                    .out = stream(STDOUT_FILENO),
+                                    .err = stream(STDERR_FILENO),
+                                    .die_with_parent = true};
+    char self[32];
     int rc;
 
+    snprintf(self, sizeof self, "%ld", (long)getpid());
+    if (setenv(ALLOCATED_BY, self, 1) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the environment");
+    rc = child_spawn(&spec, salloc, err);
+    unsetenv(ALLOCATED_BY);
+    if (rc < 0 && err->code == RAYTRAIN_ENOTFOUND)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "cannot run salloc: is Slurm installed here? On one machine "
+                         "alone use --launcher local.");
+    return rc;
+}
+
+int launcher_slurm_allocate(const struct scaling_config *scaling, const char *job_name,
+                            char *const argv[], struct child *salloc, struct error *err)
+{
+    const char *by = getenv(ALLOCATED_BY);
+    struct placement plan = {0};
+    char **command = NULL;
+    int rc;
+
+    *salloc = (struct child)CHILD_INIT;
     if (inside_allocation()) {
-        if (salloc <= 0 || salloc != getppid())
-            return 0; /* the user's allocation, or that of an outer run */
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        return keeper_start(salloc, err);
+        if (is_allocated_by(by))
+            return keeper_start(getppid(), err);
+        prctl(PR_SET_PDEATHSIG, 0); /* the user's allocation, or that of an outer run */
+        return 0;
     }
     if (by)
         return error_set(err, RAYTRAIN_ENOTSUP,
@@ -161,18 +223,8 @@ int launcher_slurm_allocate(const struct scaling_config *scaling, const char *jo
         rc = slurm_allocate_argv(scaling, plan.n_nodes > 0 ? &plan : NULL, job_name,
                                  argv, &command, err);
     placement_clear(&plan);
-    if (rc < 0)
-        return -1;
-    snprintf(self, sizeof self, "%ld", (long)getpid());
-    if (setenv(ALLOCATED_BY, self, 1) < 0)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory for the environment");
-    else if (execvp(command[0], command) < 0)
-        error_set(
-            err, RAYTRAIN_ENOTSUP,
-            "cannot run salloc: %s.\nIs Slurm installed here? On one machine alone "
-            "use --launcher local.",
-            strerror(errno));
-    unsetenv(ALLOCATED_BY);
+    if (rc == 0)
+        rc = salloc_start(command, salloc, err);
     argv_free(command);
-    return -1;
+    return rc;
 }

@@ -1,4 +1,5 @@
 liblauncher_la_SOURCES += \
+	src/train/allocation.c src/train/allocation.h \
 	src/train/attempt.c src/train/attempt.h \
 	src/train/attempt_plan.c src/train/attempt_plan.h \
 	src/train/backend_executor.c src/train/backend_executor.h \
@@ -32,6 +33,12 @@ t_unit_test_restart_policy_SOURCES = t/unit/test_restart_policy.c \
 	src/train/restart_policy.c
 t_unit_test_restart_policy_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_restart_policy_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_allocation
+TESTS += t/unit/test_allocation
+t_unit_test_allocation_SOURCES = t/unit/test_allocation.c
+t_unit_test_allocation_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_allocation_LDADD = liblauncher.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_attempt_plan
 TESTS += t/unit/test_attempt_plan

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/metrics.h"
 #include "store/run_dir.h"
@@ -16,23 +17,30 @@ static enum run_dir_mode entry_mode(const struct options *opt)
     return opt->resume ? RUN_DIR_RESUME : RUN_DIR_NEW;
 }
 
+/* Does the Result of RUN say that it ended so? */
+static bool result_is(const char *run_dir, enum run_status ended)
+{
+    char *result = run_dir_file(run_dir, "result.h5"), *status = NULL;
+    bool is = result && metrics_read_status(result, &status, NULL) == 0 && status &&
+              strcmp(status, run_status_name(ended)) == 0;
+
+    free(status);
+    free(result);
+    return is;
+}
+
 /* Does RUN hold the Result of exactly this configuration? */
 static bool is_finished(const char *run_dir, const char *config)
 {
-    char *result = run_dir_file(run_dir, "result.h5");
-    char *path = run_dir_file(run_dir, "run.cfg");
-    char *status = NULL, *previous = NULL;
+    char *path = run_dir_file(run_dir, "run.cfg"), *previous = NULL;
     size_t n;
     bool finished = false;
 
-    if (result && path && metrics_read_status(result, &status, NULL) == 0 && status &&
-        strcmp(status, run_status_name(RUN_FINISHED)) == 0 &&
+    if (path && result_is(run_dir, RUN_FINISHED) &&
         fs_read(path, &previous, &n, NULL) == 0)
         finished = n == strlen(config) && memcmp(previous, config, n) == 0;
     free(previous);
-    free(status);
     free(path);
-    free(result);
     return finished;
 }
 
@@ -135,6 +143,27 @@ int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
     free(set_aside);
     run_dir_leave(&dir);
     return rc;
+}
+
+enum run_standing trainer_standing(const struct trainer *trainer)
+{
+    const struct run_config *run = &trainer->cfg->run_config;
+    char *run_dir = run_dir_file(run->storage_path, run->name), *config = NULL;
+    enum run_standing standing = RUN_NOT_BEGUN;
+
+    if (!run_dir || train_config_render(trainer->cfg, &config, NULL) < 0)
+        standing = RUN_NOT_BEGUN;
+    else if (is_finished(run_dir, config))
+        standing = RUN_HAS_FINISHED;
+    else if (result_is(run_dir, RUN_STOPPED))
+        standing = RUN_HAS_STOPPED;
+    else if (result_is(run_dir, RUN_FAILED))
+        standing = RUN_HAS_FAILED;
+    else if (access(run_dir, F_OK) == 0)
+        standing = RUN_INTERRUPTED;
+    free(config);
+    free(run_dir);
+    return standing;
 }
 
 int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err)

@@ -26,6 +26,18 @@ struct trainer {
 int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
                 json_t **result, bool *again, struct error *err);
 
+enum run_standing {
+    RUN_NOT_BEGUN,
+    RUN_INTERRUPTED, /* it has begun, and no end is recorded */
+    RUN_HAS_FINISHED,
+    RUN_HAS_STOPPED,
+    RUN_HAS_FAILED
+};
+
+/* How the run stands by its records alone, for who has not seen it end. One that has
+ * finished under another configuration is interrupted: there is more to do. */
+enum run_standing trainer_standing(const struct trainer *trainer);
+
 /* Say what would be done: the effective configuration and the command, on `out`. */
 int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err);
 

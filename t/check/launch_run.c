@@ -29,10 +29,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "launch/launcher.h"
 #include "util/argv.h"
+#include "util/child.h"
 #include "util/fs.h"
 #include "util/size.h"
 
@@ -291,13 +293,20 @@ static int request_run(const struct launcher_ops *ops, struct request *r)
 int main(int argc, char *argv[])
 {
     const struct launcher_ops *ops;
+    struct child salloc = CHILD_INIT;
     struct request r;
     struct error err;
+    int status;
 
     request_parse(argc, argv, &r);
     if (launcher_find(r.launcher, &ops, &err) < 0 ||
         (r.allocate &&
-         launcher_slurm_allocate(&r.scaling, "launch_run", argv, &err) < 0))
+         launcher_slurm_allocate(&r.scaling, "launch_run", argv, &salloc, &err) < 0))
         return complain(&err);
+    if (salloc.pid > 0) {
+        if (child_wait(&salloc, &status, &err) < 0)
+            return complain(&err);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
     return request_run(ops, &r);
 }

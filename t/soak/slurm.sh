@@ -18,6 +18,7 @@ victims='5 a-rank
 2 raytrain-run
 1 srun
 1 salloc
+1 the-command
 2 a-node-cut-off
 3 a-node-powered-off'
 cluster=$here/../cluster/cluster
@@ -47,8 +48,7 @@ run_wait()
     status=$?
 }
 
-# It has ended, as it should; 1: it was killed; anything else is wrong. salloc ends with 0
-# also where what it runs was killed: so the Result decides.
+# It has ended, as it should; 1: it was killed; anything else is wrong.
 run_is_over()
 {
     [ -n "$status" ] || run_wait
@@ -94,9 +94,11 @@ of_name()
 }
 
 # The process raytrain-run that starts the workers, into $found.
+# raytrain-run, salloc, and in its allocation raytrain-run again, which has the run.
 the_launcher()
 {
-    of_parent raytrain-run "$pid"
+    of_parent salloc "$pid"
+    [ ${#found[@]} -eq 0 ] || of_parent raytrain-run "${found[0]}"
 }
 
 victim_kill()
@@ -120,7 +122,11 @@ victim_kill()
         the_launcher
         kill_counted "$1" "${found[@]}" && launcher_gone
         ;;
-    salloc) kill_counted "$1" "$pid" && launcher_gone ;;
+    salloc)
+        of_parent salloc "$pid"
+        kill_counted "$1" "${found[@]}" && launcher_gone
+        ;;
+    the-command) kill_counted "$1" "$pid" && launcher_gone ;;
     a-node-cut-off) node_lose "$1" cut mend ;;
     a-node-powered-off) node_lose "$1" poweroff revive ;;
     the-batch-node) batch_node_lose "$1" ;;

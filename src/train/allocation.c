@@ -1,0 +1,84 @@
+#include "train/allocation.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "train/stop_request.h"
+
+struct allocation_end allocation_judge(int wait_status, bool asked,
+                                       enum run_standing standing)
+{
+    const int failed = error_exit_status(RAYTRAIN_EFAILED),
+              stopped = error_exit_status(RAYTRAIN_ESTOPPED);
+    int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+    struct allocation_end end = {.exit_status = status};
+
+    /* 0 may be salloc's for one that was killed, and 1 for one that died otherwise, or
+     * for an allocation that there was not: then salloc has said so. */
+    if (status > failed || (status == 0 && standing == RUN_HAS_FINISHED) ||
+        (status == failed && !asked && standing != RUN_INTERRUPTED))
+        return end;
+    switch (standing) {
+    case RUN_HAS_FINISHED:
+        end.exit_status = 0;
+        break;
+    case RUN_HAS_STOPPED:
+        end.exit_status = stopped;
+        break;
+    case RUN_HAS_FAILED:
+        end.exit_status = failed;
+        break;
+    case RUN_NOT_BEGUN:
+    case RUN_INTERRUPTED:
+        end.exit_status = asked ? stopped : failed;
+        end.cut_off = !asked;
+        break;
+    }
+    end.settled = true;
+    return end;
+}
+
+/* salloc hands a SIGTERM on to the command, and nothing else. */
+static int salloc_watch(struct child *salloc, struct stop_request *stop,
+                        int *wait_status, struct error *err)
+{
+    struct pollfd fds[] = {{.fd = salloc->pidfd, .events = POLLIN},
+                           {.fd = stop->fd, .events = POLLIN}};
+    bool gone = false;
+
+    while (!gone) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return error_set(err, RAYTRAIN_EFAILED, "poll: %s", strerror(errno));
+        for (int n = stop_request_read(stop); n > 0; n--)
+            if (child_signal(salloc, SIGTERM, err) < 0)
+                return -1;
+        if (child_reap(salloc, &gone, wait_status, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int allocation_run(const struct trainer *trainer, char *const argv[],
+                   struct allocation_end *end, struct error *err)
+{
+    const struct train_config *cfg = trainer->cfg;
+    struct child salloc = CHILD_INIT;
+    struct stop_request stop;
+    int rc, wait_status;
+
+    if (stop_request_open(&stop, err) < 0)
+        return -1;
+    rc = launcher_slurm_allocate(&cfg->scaling_config, cfg->run_config.name, argv,
+                                 &salloc, err);
+    if (rc == 0 && salloc.pid > 0) {
+        rc = salloc_watch(&salloc, &stop, &wait_status, err) < 0 ? -1 : 1;
+        child_clear(&salloc);
+    }
+    if (rc == 1)
+        *end = allocation_judge(wait_status, stop.count > 0, trainer_standing(trainer));
+    stop_request_close(&stop);
+    return rc;
+}
