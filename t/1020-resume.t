@@ -131,6 +131,7 @@ test_expect_success 'a tensor of another shape, a damaged checkpoint: told by na
 		--set train_loop_config.size=500 \
 		--resume=runs/calm/checkpoint_000003.h5 "$train" 2>err &&
 	grep "model/weight. is float64 \[1000\], and was asked for as float64 \[500\]" err &&
+	grep "nothing was saved: to try again, run the same line with --fresh" err &&
 	cp runs/calm/checkpoint_000003.h5 bad.h5 &&
 	at=$(h5dump -p -d /model/weight bad.h5 |
 		sed -n "s/.*OFFSET \([0-9]*\).*/\1/p") &&
@@ -138,6 +139,24 @@ test_expect_success 'a tensor of another shape, a damaged checkpoint: told by na
 	expect_status 5 raytrain-run --launcher local --storage runs -n 2 --name bad \
 		--resume=bad.h5 "$train" 2>err &&
 	grep "bad.h5: dataset .model/weight. is damaged" err && test -f bad.h5
+'
+# Its checkpoints are its own then.
+test_expect_success 'a new run from another one that fails later goes on with --resume alone' '
+	expect_status 1 $run --name later --resume=runs/calm/checkpoint_000003.h5 \
+		--set train_loop_config.fail=exit --set train_loop_config.fail_at=5 \
+		--set run_config.checkpoint_config.mode=sync "$train" 2>err &&
+	grep "run the same line with --resume in place of --resume=CHECKPOINT" err &&
+	$run --name later --resume "$train" 2>err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/later/checkpoint_000005.h5
+'
+test_expect_success 'a copy of a run that goes on is a run of its own' '
+	start_run $run --name original && cp -r runs/original runs/copy &&
+	$run --name copy --resume "$train" 2>err2 &&
+	same_model runs/calm/checkpoint_000005.h5 runs/copy/checkpoint_000005.h5 &&
+	raytrain-inspect --json runs/copy >shown &&
+	jq -e "[.attempts[].outcome] == [\"interrupted\", \"finished\"]" shown &&
+	: >gate && expect_status 0 wait $pid &&
+	same_model runs/calm/checkpoint_000005.h5 runs/original/checkpoint_000005.h5
 '
 test_expect_success 'two raytrain-run on one run directory: the second is refused' '
 	start_run $run --name locked &&

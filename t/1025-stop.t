@@ -54,6 +54,32 @@ test_expect_success 'and --resume goes on from the checkpoint before it' '
 	same_model runs/calm/checkpoint_000005.h5 runs/grace/checkpoint_000005.h5
 '
 
+test_expect_success 'a run that another one has taken over stops at once: status 5, and who' '
+	start_named lost && printf "host far, pid 1, since long\n1 1 far boot 7\n" >other &&
+	mv other runs/lost/.lock && expect_status 5 wait $pid &&
+	grep "lock of the run is lost: stopping at once" err &&
+	grep "taken over by another raytrain-run (host far, pid 1, since long)" err &&
+	test_path_is_missing runs/lost/result.h5 && no_process_left
+'
+# A process that holds and touches the lock, as one on another host does.
+cat >holder.py <<\END
+import fcntl, os, time
+fd = os.open("runs/held/.lock", os.O_RDWR | os.O_CREAT)
+fcntl.lockf(fd, fcntl.LOCK_EX)
+os.write(fd, b"host far, pid 1, since long\n%d 1 far boot 7\n" % os.fstat(fd).st_ino)
+open("held", "w")
+while os.path.exists("held"):
+    os.utime(fd)
+    time.sleep(0.01)
+END
+test_expect_success 'one that finds a lock of another host says what it waits for' '
+	mkdir -p runs/held && { /usr/bin/python3 holder.py & } && holder=$! &&
+	eventually test -e held && expect_status 5 $run --name held --resume "$train" 2>err &&
+	rm held && wait $holder &&
+	grep "held is locked by another raytrain-run (host far.*watching for up to 60 s" err &&
+	grep "held is in use by another raytrain-run (host far" err
+'
+
 # A job that ends in $1 seconds, as far as squeue says.
 job_of () {
 	mkdir -p bin &&

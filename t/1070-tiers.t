@@ -14,7 +14,7 @@ train=$modules/train_model.so
 
 # in_memory RUN: the directory of its images.
 in_memory () {
-	echo "/dev/shm/raytrain-$(id -u)-$(cat "runs/$1/.id")"
+	echo "/dev/shm/raytrain-$(id -u)-$(cut -d" " -f1 "runs/$1/.id")"
 }
 nothing_left () {
 	test_path_is_missing "$(in_memory "$1")" &&
@@ -84,7 +84,7 @@ test_expect_success 'nor does a run that has failed for good' '
 '
 test_expect_success 'a directory that is not ours is refused' '
 	mkdir -p stage && $run --name foreign $staging "$train" 2>err &&
-	id=$(cat runs/foreign/.id) && rm runs/foreign/result.h5 &&
+	id=$(cut -d" " -f1 runs/foreign/.id) && rm runs/foreign/result.h5 &&
 	mkdir "stage/raytrain-$(id -u)-$id" && chmod 755 "stage/raytrain-$(id -u)-$id" &&
 	expect_status 5 $run --name foreign --resume $staging "$train" 2>err &&
 	grep "closed to others" err && rm -r stage

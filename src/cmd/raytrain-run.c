@@ -26,8 +26,33 @@ static int fail(const struct error *err)
     return error_exit_status(err->code);
 }
 
+static void tell(const char *text)
+{
+    fprintf(stderr, "raytrain-run: %s\n", text);
+}
+
+/* What to type in order to go on; saved: there is a checkpoint to go on from. */
+static const char *what_next(const struct options *opt, bool saved)
+{
+    if (opt->resume || (opt->warm && opt->fresh && !saved))
+        return "run the same line again";
+    if (opt->warm && !saved)
+        return "run the same line with --fresh";
+    if (opt->warm)
+        return "run the same line with --resume in place of --resume=CHECKPOINT";
+    if (opt->fresh)
+        return "run the same line with --resume in place of --fresh";
+    return "run the same line with --resume";
+}
+
+static bool is_saved(const json_t *result)
+{
+    return json_is_string(json_object_get(result, "checkpoint"));
+}
+
 /* A failed training: who, how, and the last lines of that worker's log. */
-static void print_failure(const struct run_outcome *outcome)
+static void print_failure(const struct options *opt, const struct run_outcome *outcome,
+                          bool saved)
 {
     const struct failure *f = &outcome->failure;
 
@@ -45,8 +70,10 @@ static void print_failure(const struct run_outcome *outcome)
     }
     if (outcome->attempts > 1)
         fprintf(stderr, "  after %d attempts\n", outcome->attempts);
-    fputs("  to go on from the latest checkpoint, run the same line with --resume\n",
-          stderr);
+    fprintf(stderr, "  %s, %s\n",
+            saved ? "to go on from the latest checkpoint"
+                  : "nothing was saved: to try again",
+            what_next(opt, saved));
 }
 
 static int print_json(const json_t *result)
@@ -63,7 +90,7 @@ static int print_json(const json_t *result)
 /* Why it stopped, and how it goes on. The last words: a job that is requeued is killed,
  * and this process with it. */
 static int conclude_stop(const struct trainer *trainer,
-                         const struct run_outcome *outcome)
+                         const struct run_outcome *outcome, bool saved)
 {
     bool requeue = requeue_is_due(trainer->cfg, outcome), quiet = trainer->opt->quiet;
     const char *why = "stopped on request";
@@ -78,8 +105,8 @@ static int conclude_stop(const struct trainer *trainer,
         fprintf(stderr, "raytrain-run: %s; job %s goes back to the queue\n", why,
                 slurm_job_id());
     else if (!quiet)
-        fprintf(stderr,
-                "raytrain-run: %s; run the same line with --resume to go on%s\n", why,
+        fprintf(stderr, "raytrain-run: %s; %s to go on%s\n", why,
+                what_next(trainer->opt, saved),
                 outcome->cause == CAUSE_PREEMPTED
                     ? "\n  (Slurm does not requeue a job that makes room by itself; "
                       "--requeue-on-stop does)"
@@ -102,7 +129,7 @@ static int conclude(const struct trainer *trainer, const struct run_outcome *out
         fprintf(stderr, "raytrain-run: this run has finished already; nothing to do\n"
                         "  --fresh starts it anew, other settings continue it\n");
     if (outcome->status == RUN_FAILED)
-        print_failure(outcome);
+        print_failure(opt, outcome, is_saved(result));
     if (opt->json && print_json(result) < 0)
         return 1;
     switch (outcome->status) {
@@ -112,12 +139,11 @@ static int conclude(const struct trainer *trainer, const struct run_outcome *out
         if (outcome->missing[0]) {
             fprintf(stderr,
                     "raytrain-run: stopped: %s\n"
-                    "  run the same line with --resume in an allocation with enough "
-                    "nodes to go on\n",
-                    outcome->missing);
+                    "  %s in an allocation with enough nodes to go on\n",
+                    outcome->missing, what_next(opt, is_saved(result)));
             return error_exit_status(RAYTRAIN_ESTOPPED);
         }
-        return conclude_stop(trainer, outcome);
+        return conclude_stop(trainer, outcome, is_saved(result));
     case RUN_FAILED:
         break;
     }
@@ -125,18 +151,20 @@ static int conclude(const struct trainer *trainer, const struct run_outcome *out
 }
 
 /* What ran inside the allocation has said how it ended, unless it could not. */
-static int conclude_allocation(const struct allocation_end *end)
+static int conclude_allocation(const struct options *opt,
+                               const struct allocation_end *end)
 {
+    const char *next = what_next(opt, end->saved);
+
     if (end->cut_off)
-        fputs(
+        fprintf(
+            stderr,
             "raytrain-run: what ran inside the allocation ended before the run did: "
             "raytrain-run was killed there, or salloc was\n"
-            "  to go on from the latest checkpoint, run the same line with --resume\n",
-            stderr);
+            "  to go on, %s\n",
+            next);
     else if (end->settled && end->exit_status == error_exit_status(RAYTRAIN_ESTOPPED))
-        fputs("raytrain-run: stopped on request; run the same line with --resume to go "
-              "on\n",
-              stderr);
+        fprintf(stderr, "raytrain-run: stopped on request; %s to go on\n", next);
     else if (end->settled)
         fprintf(
             stderr,
@@ -183,6 +211,7 @@ static int run(int argc, char *argv[], struct options *opt, struct train_config 
         return fputs(options_help(), stdout) < 0 || fflush(stdout) != 0;
     if (opt->version)
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
+    trainer.tell = opt->quiet ? NULL : tell;
     if (train_config_validate(cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
         return fail(&err);
@@ -192,7 +221,7 @@ static int run(int argc, char *argv[], struct options *opt, struct train_config 
         rc = allocation_run(&trainer, argv, &end, &err);
     if (rc < 0)
         return fail(&err);
-    return rc > 0 ? conclude_allocation(&end) : plan_and_fit(&trainer, &err);
+    return rc > 0 ? conclude_allocation(opt, &end) : plan_and_fit(&trainer, &err);
 }
 
 int main(int argc, char *argv[])

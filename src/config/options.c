@@ -184,11 +184,11 @@ static int act_dataset(const char *argument, struct options *opt,
 static int act_resume(const char *argument, struct options *opt,
                       struct train_config *cfg, struct error *err)
 {
-    if (argument)
-        return train_config_set_text(cfg, "resume_from_checkpoint", argument,
-                                     "--resume", err);
-    opt->resume = true;
-    return 0;
+    opt->warm = opt->warm || argument;
+    opt->resume = opt->resume || !argument;
+    return argument ? train_config_set_text(cfg, "resume_from_checkpoint", argument,
+                                            "--resume", err)
+                    : 0;
 }
 
 /* METRIC, METRIC:max, METRIC:min */

@@ -16,6 +16,7 @@ struct options {
     char *launcher;  /* "auto", "slurm", "local" */
     char *srun_args; /* --srun-args, one string, split like a shell would, no shell */
     bool resume;     /* --resume: continue the run, or start it */
+    bool warm;       /* --resume=CHECKPOINT: a new run that starts from another's */
     bool fresh;      /* --fresh: set an existing run aside and start anew */
     bool dry_run;
     bool json;

@@ -101,12 +101,13 @@ static int name_check(const char *name, struct error *err)
  */
 
 /* Move what is at path to the first free PATH.N, while we hold its lock. */
-static int run_set_aside(const char *path, char **aside, struct error *err)
+static int run_set_aside(const char *path, void (*tell)(const char *text), char **aside,
+                         struct error *err)
 {
     struct run_lock *lock;
     int rc = -1;
 
-    if (run_lock_take(path, &lock, err) < 0)
+    if (run_lock_take(path, tell, &lock, err) < 0)
         return -1;
     errno = EEXIST;
     for (int n = 1; rc < 0 && errno == EEXIST && n <= ASIDE_MAX; n++) {
@@ -155,7 +156,8 @@ static int exists_error(const char *path, struct error *err)
         "and start anew with --fresh");
 }
 
-static int path_enter(const char *path, enum run_dir_mode mode, struct run_dir *dir,
+static int path_enter(const char *path, enum run_dir_mode mode,
+                      void (*tell)(const char *text), struct run_dir *dir,
                       bool *existed, char **set_aside, struct error *err)
 {
     if (run_make(path, existed, err) < 0)
@@ -163,13 +165,14 @@ static int path_enter(const char *path, enum run_dir_mode mode, struct run_dir *
     if (*existed && mode == RUN_DIR_NEW)
         return exists_error(path, err);
     if (*existed && mode == RUN_DIR_FRESH) {
-        if (run_set_aside(path, set_aside, err) < 0 || run_make(path, existed, err) < 0)
+        if (run_set_aside(path, tell, set_aside, err) < 0 ||
+            run_make(path, existed, err) < 0)
             return -1;
         if (*existed)
             return path_error(err, RAYTRAIN_ESTORAGE, path,
                               "was created by somebody else just now; try again");
     }
-    if (run_lock_take(path, &dir->lock, err) == 0) {
+    if (run_lock_take(path, tell, &dir->lock, err) == 0) {
         if (run_lock_keep(dir->lock, err) == 0)
             return 0;
         run_lock_release(dir->lock);
@@ -201,8 +204,8 @@ static void leftovers_remove(const struct run_dir *dir)
 }
 
 int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
-                  struct run_dir *dir, bool *existed, char **set_aside,
-                  struct error *err)
+                  void (*tell)(const char *text), struct run_dir *dir, bool *existed,
+                  char **set_aside, struct error *err)
 {
     char *real, *path, *aside = NULL;
     int rc;
@@ -219,7 +222,7 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
     free(real);
     if (!path)
         return no_memory(err);
-    rc = path_enter(path, mode, dir, existed, &aside, err);
+    rc = path_enter(path, mode, tell, dir, existed, &aside, err);
     if (rc < 0) {
         free(path);
         free(aside);
@@ -314,27 +317,83 @@ int run_dir_check_marker(const char *path, const char *token, const char *host,
 /* ---- The id ------------------------------------------------------------------------
  */
 
-static int id_make(const char *file, char id[RUN_ID_LENGTH + 1], struct error *err)
+/*
+ * The file says after the id whose it is: the number of the directory, and its path. A
+ * copy differs in both. One alone may change: a directory that is moved keeps its
+ * number, and one that a host sees at another path, or with other numbers, the rest.
+ */
+static int home_of(const char *path, char **number, char **real, struct error *err)
 {
-    if (token_make(id, err) < 0)
-        return -1;
-    return fs_write_atomic(file, id, RUN_ID_LENGTH, 0666, err);
+    struct stat st;
+
+    *number = NULL;
+    *real = realpath(path, NULL);
+    if (!*real || stat(path, &st) < 0)
+        return fs_error(err, "find", path);
+    if (asprintf(number, "%llu", (unsigned long long)st.st_ino) < 0) {
+        *number = NULL;
+        return no_memory(err);
+    }
+    return 0;
+}
+
+static int id_write(const char *file, const char *id, const char *number,
+                    const char *real, struct error *err)
+{
+    char *text;
+    int n = asprintf(&text, "%s %s %s\n", id, number, real), rc;
+
+    if (n < 0)
+        return no_memory(err);
+    rc = fs_write_atomic(file, text, (size_t)n, 0666, err);
+    free(text);
+    return rc;
+}
+
+/* Is this the text of a file that belongs here? *settled: and says so to the letter. */
+static bool is_id_of(char *text, const char *number, const char *real, bool *settled)
+{
+    char *rest = text + strspn(text, "0123456789abcdef"), *its_number, *its_real;
+    bool same_number, same_path;
+
+    if (rest - text != RUN_ID_LENGTH || *rest != ' ')
+        return false;
+    *rest++ = '\0';
+    its_number = strsep(&rest, " ");
+    its_real = strsep(&rest, "\n");
+    same_number = its_number && strcmp(its_number, number) == 0;
+    same_path = its_real && strcmp(its_real, real) == 0;
+    *settled = same_number && same_path;
+    return same_number || same_path;
+}
+
+static int id_settle(const char *path, const char *file, char *text,
+                     char id[RUN_ID_LENGTH + 1], struct error *err)
+{
+    char *number = NULL, *real = NULL;
+    bool settled = false;
+    int rc = home_of(path, &number, &real, err);
+
+    if (rc == 0 && text && is_id_of(text, number, real, &settled))
+        memcpy(id, text, RUN_ID_LENGTH + 1);
+    else if (rc == 0)
+        rc = token_make(id, err); /* there is none, or another run's */
+    if (rc == 0 && !settled)
+        rc = id_write(file, id, number, real, err);
+    free(number);
+    free(real);
+    return rc;
 }
 
 int run_dir_id(const char *path, char id[RUN_ID_LENGTH + 1], struct error *err)
 {
     char *file = run_dir_file(path, ID_NAME), *text = NULL;
-    size_t n = 0;
-    int rc = file ? fs_read(file, &text, &n, err) : no_memory(err);
+    int rc = file ? fs_read(file, &text, NULL, err) : no_memory(err);
 
-    if (file && rc < 0 && access(file, F_OK) < 0 && errno == ENOENT) {
-        rc = id_make(file, id, err);
-    } else if (rc == 0) {
-        if (n == RUN_ID_LENGTH && strspn(text, "0123456789abcdef") == n)
-            memcpy(id, text, RUN_ID_LENGTH + 1);
-        else
-            rc = id_make(file, id, err); /* nobody's any more */
-    }
+    if (file && rc < 0 && access(file, F_OK) < 0 && errno == ENOENT)
+        rc = 0;
+    if (rc == 0)
+        rc = id_settle(path, file, text, id, err);
     free(text);
     free(file);
     return rc;

@@ -25,15 +25,15 @@ enum run_dir_mode {
                      */
 };
 
-/* Create or enter STORAGE/NAME and lock it (run_lock.h). The
+/* Create or enter STORAGE/NAME and lock it (run_lock.h, also about tell). The
  * name is one path component: no '/', not "." or "..", 1..200 bytes, no control
  * characters. *existed says whether there was a run to continue; *set_aside (malloc'ed,
  * may be NULL) where a fresh start moved the old one. RAYTRAIN_ESTORAGE with path and
  * cause; RAYTRAIN_EINVAL for names; a locked run names the holder's host, pid and time.
  */
 int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
-                  struct run_dir *dir, bool *existed, char **set_aside,
-                  struct error *err);
+                  void (*tell)(const char *text), struct run_dir *dir, bool *existed,
+                  char **set_aside, struct error *err);
 void run_dir_leave(struct run_dir *dir);
 
 /* A new random token in RUN/.marker; *token is malloc'ed. */
@@ -45,7 +45,8 @@ int run_dir_check_marker(const char *path, const char *token, const char *host,
 #define RUN_ID_LENGTH 32 /* hexadecimal digits */
 
 /* The run's random id, in RUN/.id: made at the first call, then the same for as long as
- * the run is continued. Not by two processes at once. */
+ * the run is continued, also where it is moved; a copy of the directory is another run,
+ * and gets its own. Not by two processes at once. */
 int run_dir_id(const char *path, char id[RUN_ID_LENGTH + 1], struct error *err);
 
 /* Highest attempt number with a log directory, -1 if none. */

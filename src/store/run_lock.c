@@ -53,7 +53,15 @@ static void place_of_self(char place[PLACE_MAX])
     snprintf(place, PLACE_MAX, "%s %s %lu", host, boot, (unsigned long)ns.st_ino);
 }
 
-/* The first line is for people, the second for us: pid and place. */
+/* The file's own number: a copy has another one. */
+static unsigned long number_of(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 ? (unsigned long)st.st_ino : 0;
+}
+
+/* The first line is for people, the second for us: the file's number, pid and place. */
 static int holder_write(int fd)
 {
     char host[65] = "unknown", text[512], date[32], place[PLACE_MAX], job[64] = "";
@@ -65,8 +73,8 @@ static int holder_write(int fd)
     clock_iso8601(clock_unix(), date);
     if (id && *id)
         snprintf(job, sizeof job, "job %.32s, ", id);
-    n = snprintf(text, sizeof text, "host %s, %spid %ld, since %s\n%ld %s\n", host, job,
-                 (long)getpid(), date, (long)getpid(), place);
+    n = snprintf(text, sizeof text, "host %s, %spid %ld, since %s\n%lu %ld %s\n", host,
+                 job, (long)getpid(), date, number_of(fd), (long)getpid(), place);
     if (ftruncate(fd, 0) < 0)
         return -1;
     return fs_pwrite_full(fd, text, (size_t)n, 0);
@@ -130,17 +138,42 @@ static bool touched_at(const char *file, struct timespec *at)
     return found;
 }
 
-/* Watch a file that is held elsewhere: true once it has been silent for so long. */
-static bool is_silent(const char *file, double silence_s)
+/* Somebody who wants the lock. */
+struct taker {
+    const char *path;
+    char *file; /* the lock in it */
+    double silence_s;
+    bool without;
+    void (*tell)(const char *text); /* NULL: once it has been told */
+};
+
+static void wait_tell(struct taker *t, const char *holder)
 {
-    double until = clock_now() + silence_s;
+    char *shown = t->tell ? fs_printable(t->path) : NULL, *text = NULL;
+
+    if (shown &&
+        asprintf(&text,
+                 "%s is locked by another raytrain-run (%s); watching for up to "
+                 "%.0f s whether that one lives",
+                 shown, holder[0] ? holder : "holder unknown", t->silence_s) > 0)
+        t->tell(text);
+    t->tell = NULL;
+    free(text);
+    free(shown);
+}
+
+/* Watch a file that is held elsewhere: true once it has been silent for so long. */
+static bool is_silent(struct taker *t, const char *holder)
+{
+    double until = clock_now() + t->silence_s;
     struct timespec first, now;
 
-    if (!touched_at(file, &first))
+    wait_tell(t, holder);
+    if (!touched_at(t->file, &first))
         return true;
     while (clock_now() < until) {
         poll(NULL, 0, (int)(LOOK_S * 1e3));
-        if (!touched_at(file, &now) || now.tv_sec != first.tv_sec ||
+        if (!touched_at(t->file, &now) || now.tv_sec != first.tv_sec ||
             now.tv_nsec != first.tv_nsec)
             return false;
     }
@@ -149,20 +182,22 @@ static bool is_silent(const char *file, double silence_s)
 
 /* Is who wrote this file gone? locked: the kernel says that somebody has it locked, and
  * of a process of this host it knows. */
-static bool is_abandoned(int fd, const char *file, bool locked, double silence_s)
+static bool is_abandoned(struct taker *t, int fd, bool locked)
 {
     char line[256], machine[256], place[PLACE_MAX], *end;
+    unsigned long number;
     long pid;
 
     holder_read(fd, line, machine);
     place_of_self(place);
-    pid = strtol(machine, &end, 10);
-    if (!locked && !line[0])
+    number = strtoul(machine, &end, 10);
+    pid = *end == ' ' ? strtol(end + 1, &end, 10) : 0;
+    if (!locked && (!line[0] || (pid > 0 && number != number_of(fd))))
         return true;
     if (pid > 0 && *end == ' ' && strcmp(end + 1, place) == 0)
         return !locked &&
                (pid == (long)getpid() || (kill((pid_t)pid, 0) < 0 && errno == ESRCH));
-    return is_silent(file, silence_s);
+    return is_silent(t, line);
 }
 
 /* ---- Take --------------------------------------------------------------------------
@@ -206,16 +241,16 @@ static bool is_ours_still(int fd, const char *file)
 /* One try: 1 it is ours, 0 look again, -1 held by another, or an error. A fresh start
  * elsewhere may rename the directory between our open and our lock: then the lock is
  * another run's. */
-static int lock_try(const char *path, const char *file, int fd, double silence_s,
-                    bool without, struct error *err)
+static int lock_try(struct taker *t, int fd, struct error *err)
 {
-    enum answer answer = kernel_ask(fd, without);
+    enum answer answer = kernel_ask(fd, t->without);
+    const char *file = t->file;
 
     if (answer == BROKEN)
         return fs_error(err, "lock", file);
     if (answer != GRANTED) {
-        if (!is_abandoned(fd, file, answer == REFUSED, silence_s))
-            return held_error(path, fd, err);
+        if (!is_abandoned(t, fd, answer == REFUSED))
+            return held_error(t->path, fd, err);
         if (answer == REFUSED) {
             /* The dead one keeps its lock, on a file that is no more. */
             if (same_file(fd, file))
@@ -231,14 +266,17 @@ static int lock_try(const char *path, const char *file, int fd, double silence_s
         return -1;
     }
     if (answer == NO_LOCKS && !is_ours_still(fd, file))
-        return held_error(path, fd, err);
+        return held_error(t->path, fd, err);
     return 1;
 }
 
 int run_lock_take_as(const char *path, double silence_s, bool without,
-                     struct run_lock **out, struct error *err)
+                     void (*tell)(const char *text), struct run_lock **out,
+                     struct error *err)
 {
     struct run_lock *lock = calloc(1, sizeof *lock);
+    struct taker t = {
+        .path = path, .silence_s = silence_s, .without = without, .tell = tell};
     int rc = 0;
 
     if (!lock || asprintf(&lock->file, "%s/%s", path, LOCK_NAME) < 0) {
@@ -246,12 +284,13 @@ int run_lock_take_as(const char *path, double silence_s, bool without,
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
     lock->end_fd = -1;
+    t.file = lock->file;
     for (int i = 0; rc == 0 && i < TRIES; i++) {
         lock->fd = open(lock->file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (lock->fd < 0)
             rc = fs_error(err, "create", lock->file);
         else
-            rc = lock_try(path, lock->file, lock->fd, silence_s, without, err);
+            rc = lock_try(&t, lock->fd, err);
         if (rc <= 0 && lock->fd >= 0)
             close(lock->fd);
     }
@@ -266,9 +305,10 @@ int run_lock_take_as(const char *path, double silence_s, bool without,
     return -1;
 }
 
-int run_lock_take(const char *path, struct run_lock **lock, struct error *err)
+int run_lock_take(const char *path, void (*tell)(const char *text),
+                  struct run_lock **lock, struct error *err)
 {
-    return run_lock_take_as(path, SILENCE_S, false, lock, err);
+    return run_lock_take_as(path, SILENCE_S, false, tell, lock, err);
 }
 
 /* ---- Keep --------------------------------------------------------------------------
@@ -319,6 +359,37 @@ int run_lock_keep_as(struct run_lock *lock, double touch_s, struct error *err)
 int run_lock_keep(struct run_lock *lock, struct error *err)
 {
     return run_lock_keep_as(lock, TOUCH_S, err);
+}
+
+int run_lock_check(const struct run_lock *lock, struct error *err)
+{
+    char holder[256] = "", machine[256], *shown;
+    int fd;
+
+    if (!lock || !is_lost(lock))
+        return 0;
+    fd = open(lock->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0) {
+        holder_read(fd, holder, machine);
+        close(fd);
+    }
+    shown = fs_printable(lock->file);
+    if (fd >= 0)
+        error_set(
+            err, RAYTRAIN_ESTORAGE,
+            "the lock %s has been taken over by another raytrain-run (%s): this one, "
+            "or the storage, was asleep for a minute.\n"
+            "  Leave the run to that one, or end it and go on with --resume",
+            shown ? shown : LOCK_NAME, holder[0] ? holder : "which is gone");
+    else
+        error_set(
+            err, RAYTRAIN_ESTORAGE,
+            "the lock %s is gone: the run directory was moved or removed while the "
+            "run was going on.\n"
+            "  Put it back and go on with --resume, or start anew",
+            shown ? shown : LOCK_NAME);
+    free(shown);
+    return -1;
 }
 
 void run_lock_release(struct run_lock *lock)

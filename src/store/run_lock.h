@@ -9,7 +9,8 @@
  * finds that its file is gone, and stops. No clocks are compared: who wants the lock
  * watches the file.
  *
- * On the host of the holder nobody waits: there the kernel knows who lives.
+ * On the host of the holder nobody waits: there the kernel knows who lives. The file
+ * also says which file it is: in a copy of a run directory it is nobody's lock.
  */
 #ifndef RAYTRAIN_STORE_RUN_LOCK_H
 #define RAYTRAIN_STORE_RUN_LOCK_H
@@ -22,8 +23,10 @@ struct run_lock;
 
 /* Lock the run in the directory path. RAYTRAIN_ESTORAGE where another holds it, with
  * that one's host, pid, Slurm job and time. To find out that a holder on another host
- * is dead takes a minute, that it lives some seconds. */
-int run_lock_take(const char *path, struct run_lock **lock, struct error *err);
+ * is dead takes a minute, that it lives some seconds: before that, `tell` (NULL is
+ * fine) hears a sentence about it. */
+int run_lock_take(const char *path, void (*tell)(const char *text),
+                  struct run_lock **lock, struct error *err);
 /* Give it up. NULL is fine. */
 void run_lock_release(struct run_lock *lock);
 /*
@@ -32,6 +35,9 @@ void run_lock_release(struct run_lock *lock);
  * After it the directory must not be renamed.
  */
 int run_lock_keep(struct run_lock *lock, struct error *err);
+/* -1: it has been lost. RAYTRAIN_ESTORAGE says how, who has the run now if anybody, and
+ * what to do. NULL is no lock, and cannot be lost. */
+int run_lock_check(const struct run_lock *lock, struct error *err);
 
 /* Is the run at path held by a live process? holder is what that one says of itself.
  * Not for a process that holds it: closing any descriptor of the lock gives it up. */
@@ -41,7 +47,8 @@ bool run_lock_is_held(const char *path, char holder[256]);
 /* The same as run_lock_take, with another minute; `without`: as if this file system had
  * no locks. */
 int run_lock_take_as(const char *path, double silence_s, bool without,
-                     struct run_lock **lock, struct error *err);
+                     void (*tell)(const char *text), struct run_lock **lock,
+                     struct error *err);
 /* The same as run_lock_keep, which touches the file every few seconds. */
 int run_lock_keep_as(struct run_lock *lock, double touch_s, struct error *err);
 

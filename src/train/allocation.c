@@ -77,8 +77,10 @@ int allocation_run(const struct trainer *trainer, char *const argv[],
         rc = salloc_watch(&salloc, &stop, &wait_status, err) < 0 ? -1 : 1;
         child_clear(&salloc);
     }
-    if (rc == 1)
+    if (rc == 1) {
         *end = allocation_judge(wait_status, stop.count > 0, trainer_standing(trainer));
+        end->saved = trainer_has_saved(trainer);
+    }
     stop_request_close(&stop);
     return rc;
 }

@@ -14,6 +14,7 @@
 struct allocation_end {
     int exit_status; /* for this process to end with */
     bool settled;    /* by the records: the command cannot have said how it ended */
+    bool saved;      /* the run has a checkpoint */
     bool cut_off;    /* and it ended before the run did, without being asked to */
 };
 

@@ -122,10 +122,25 @@ static int stop_send(struct backend_executor *ex, struct worker_group *group,
 static int workers_stop(struct backend_executor *ex, struct worker_group *group,
                         const struct watch_finding *why, struct error *err)
 {
-    if (!ex->view.stopping)
+    if (!ex->view.stopping && !ex->ended)
         ex->finding = *why;
     ex->view.stopping = true;
     return stop_send(ex, group, err);
+}
+
+/* The keeper of the lock has called (run_lock_keep). What the workers would still write
+ * has no place in a run that may be another's. */
+static int on_lock_lost(struct backend_executor *ex, struct worker_group *group,
+                        struct error *err)
+{
+    struct watch_finding lost = {.cause = CAUSE_SIGNAL, .rank = -1};
+
+    snprintf(lost.message, sizeof lost.message,
+             "the lock of the run is lost: stopping at once");
+    callback_note(ex->callbacks, "%s", lost.message);
+    ex->finding = lost;
+    ex->view.stopping = true;
+    return worker_group_kill(group, err);
 }
 
 static int on_stop_signal(struct backend_executor *ex, struct worker_group *group,
@@ -135,6 +150,8 @@ static int on_stop_signal(struct backend_executor *ex, struct worker_group *grou
 
     if (stop_request_read(&ex->stop) == 0)
         return 0;
+    if (run_lock_check(ex->spec.lock, NULL) < 0)
+        return on_lock_lost(ex, group, err);
     if (ex->stop.count >= 2) {
         callback_note(ex->callbacks, "stopping at once");
         return worker_group_kill(group, err);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/checkpoint_manager.h"
 #include "store/metrics.h"
 #include "store/run_dir.h"
 #include "util/argv.h"
@@ -75,6 +76,7 @@ static int run_attempts(const struct trainer *t, const struct run_dir *dir,
                                          .plan = t->plan,
                                          .planner = t->planner,
                                          .run_dir = dir->path,
+                                         .lock = dir->lock,
                                          .marker = marker,
                                          .attempt =
                                              run_dir_last_attempt(dir->path) + 1};
@@ -107,6 +109,8 @@ static int fit_in(const struct trainer *t, const struct run_dir *dir, bool exist
         rc = 0;
     else
         rc = run_attempts(t, dir, config, &callbacks, outcome, err);
+    if (rc == 0) /* or it is another's to tell */
+        rc = run_lock_check(dir->lock, err);
     if (rc == 0)
         rc = result_create(dir->path, t->cfg, outcome, result, err);
     if (rc == 0 && !*again) {
@@ -132,8 +136,8 @@ int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
 
     memset(outcome, 0, sizeof *outcome);
     *result = NULL;
-    if (run_dir_enter(run->storage_path, run->name, entry_mode(trainer->opt), &dir,
-                      &existed, &set_aside, err) < 0)
+    if (run_dir_enter(run->storage_path, run->name, entry_mode(trainer->opt),
+                      trainer->tell, &dir, &existed, &set_aside, err) < 0)
         return -1;
     rc = fit_in(trainer, &dir, existed, set_aside, outcome, result, again, err);
     if (rc < 0) {
@@ -164,6 +168,16 @@ enum run_standing trainer_standing(const struct trainer *trainer)
     free(config);
     free(run_dir);
     return standing;
+}
+
+bool trainer_has_saved(const struct trainer *trainer)
+{
+    const struct run_config *run = &trainer->cfg->run_config;
+    char *run_dir = run_dir_file(run->storage_path, run->name);
+    bool saved = run_dir && checkpoint_manager_newest(run_dir) >= 0;
+
+    free(run_dir);
+    return saved;
 }
 
 int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err)

@@ -14,6 +14,8 @@ struct trainer {
     const struct launcher_ops *launcher;
     struct attempt_planner *planner;
     const struct placement *plan; /* of the first attempt */
+    /* Hears of what is waited for before the run's own callbacks can; may be NULL. */
+    void (*tell)(const char *text);
 };
 
 /*
@@ -37,6 +39,8 @@ enum run_standing {
 /* How the run stands by its records alone, for who has not seen it end. One that has
  * finished under another configuration is interrupted: there is more to do. */
 enum run_standing trainer_standing(const struct trainer *trainer);
+/* Has it a checkpoint, by the names of files alone? */
+bool trainer_has_saved(const struct trainer *trainer);
 
 /* Say what would be done: the effective configuration and the command, on `out`. */
 int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err);

@@ -6,6 +6,7 @@
 #define RAYTRAIN_TRAIN_WORKER_GROUP_H
 
 #include "launch/launcher.h"
+#include "store/run_lock.h"
 #include "train/attempt_plan.h"
 
 struct worker_group;
@@ -23,6 +24,7 @@ struct worker_group_spec {
     struct attempt_planner *planner; /* of later plans; not needed to start a group */
     bool overlap;                    /* launcher.h */
     const char *run_dir;
+    const struct run_lock *lock; /* on run_dir; NULL: none */
     const char *marker;
     int attempt;
 };

@@ -24,29 +24,29 @@ static void new_resume_fresh(void **state)
     bool existed = true;
 
     (void)state;
-    assert_int_equal(
-        run_dir_enter("deep/storage", "r", RUN_DIR_NEW, &dir, &existed, &aside, &err),
-        0);
+    assert_int_equal(run_dir_enter("deep/storage", "r", RUN_DIR_NEW, NULL, &dir,
+                                   &existed, &aside, &err),
+                     0);
     assert_false(existed);
     assert_null(aside);
     assert_int_equal(dir.path[0], '/');
     assert_int_equal(fs_write_atomic("deep/storage/r/run.cfg", "1", 1, 0600, &err), 0);
     run_dir_leave(&dir);
-    assert_int_equal(
-        run_dir_enter("deep/storage", "r", RUN_DIR_NEW, &dir, &existed, &aside, &err),
-        -1);
+    assert_int_equal(run_dir_enter("deep/storage", "r", RUN_DIR_NEW, NULL, &dir,
+                                   &existed, &aside, &err),
+                     -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
     assert_non_null(strstr(err.text, "--resume"));
     assert_non_null(strstr(err.text, "--fresh"));
-    assert_int_equal(
-        run_dir_enter("deep/storage", "r", RUN_DIR_RESUME, &dir, &existed, NULL, &err),
-        0);
+    assert_int_equal(run_dir_enter("deep/storage", "r", RUN_DIR_RESUME, NULL, &dir,
+                                   &existed, NULL, &err),
+                     0);
     assert_true(existed);
     run_dir_leave(&dir);
     for (int i = 1; i <= 2; i++) {
         char want[32];
 
-        assert_int_equal(run_dir_enter("deep/storage", "r", RUN_DIR_FRESH, &dir,
+        assert_int_equal(run_dir_enter("deep/storage", "r", RUN_DIR_FRESH, NULL, &dir,
                                        &existed, &aside, &err),
                          0);
         assert_false(existed);
@@ -57,12 +57,12 @@ static void new_resume_fresh(void **state)
     }
     assert_int_equal(access("deep/storage/r.1/run.cfg", F_OK), 0);
     assert_int_equal(access("deep/storage/r/run.cfg", F_OK), -1);
-    assert_int_equal(run_dir_enter("deep/storage", "other", RUN_DIR_RESUME, &dir,
+    assert_int_equal(run_dir_enter("deep/storage", "other", RUN_DIR_RESUME, NULL, &dir,
                                    &existed, NULL, &err),
                      0);
     assert_false(existed);
     run_dir_leave(&dir);
-    assert_int_equal(run_dir_enter("deep/storage", "third", RUN_DIR_FRESH, &dir,
+    assert_int_equal(run_dir_enter("deep/storage", "third", RUN_DIR_FRESH, NULL, &dir,
                                    &existed, &aside, &err),
                      0);
     assert_null(aside);
@@ -86,7 +86,7 @@ static void what_was_half_written_is_removed(void **state)
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         assert_int_equal(fs_write_atomic(left[i], "half", 4, 0600, &err), 0);
     assert_int_equal(
-        run_dir_enter(".", "r", RUN_DIR_RESUME, &dir, &existed, NULL, &err), 0);
+        run_dir_enter(".", "r", RUN_DIR_RESUME, NULL, &dir, &existed, NULL, &err), 0);
     assert_int_equal(scratch_count("r"), 2); /* the id and the lock */
     run_dir_leave(&dir);
 }
@@ -121,9 +121,9 @@ static void hostile_names(void **state)
         struct error err;
         bool existed;
 
-        assert_int_equal(
-            run_dir_enter(".", rows[i].name, RUN_DIR_NEW, &dir, &existed, NULL, &err),
-            rows[i].rc);
+        assert_int_equal(run_dir_enter(".", rows[i].name, RUN_DIR_NEW, NULL, &dir,
+                                       &existed, NULL, &err),
+                         rows[i].rc);
         if (rows[i].rc < 0) {
             assert_int_equal(err.code, RAYTRAIN_EINVAL);
             assert_null(strchr(err.text, '\033'));
@@ -131,8 +131,8 @@ static void hostile_names(void **state)
         run_dir_leave(&dir);
     }
     longest[200] = 'x';
-    assert_int_equal(run_dir_enter(".", longest, RUN_DIR_NEW, &(struct run_dir){0},
-                                   &(bool){0}, NULL, NULL),
+    assert_int_equal(run_dir_enter(".", longest, RUN_DIR_NEW, NULL,
+                                   &(struct run_dir){0}, &(bool){0}, NULL, NULL),
                      -1);
     assert_int_equal(scratch_count("."), 5);
 }
@@ -147,28 +147,33 @@ static void what_is_in_the_way(void **state)
     assert_int_equal(fs_write_atomic("file", "", 0, 0600, &err), 0);
     assert_int_equal(symlink("nowhere", "dangling"), 0);
     assert_int_equal(
-        run_dir_enter(".", "file", RUN_DIR_RESUME, &dir, &existed, NULL, &err), -1);
+        run_dir_enter(".", "file", RUN_DIR_RESUME, NULL, &dir, &existed, NULL, &err),
+        -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_int_equal(run_dir_enter(".", "dangling", RUN_DIR_RESUME, NULL, &dir,
+                                   &existed, NULL, &err),
+                     -1);
     assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
     assert_int_equal(
-        run_dir_enter(".", "dangling", RUN_DIR_RESUME, &dir, &existed, NULL, &err), -1);
+        run_dir_enter("file", "r", RUN_DIR_NEW, NULL, &dir, &existed, NULL, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
     assert_int_equal(
-        run_dir_enter("file", "r", RUN_DIR_NEW, &dir, &existed, NULL, &err), -1);
-    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
-    assert_int_equal(
-        run_dir_enter("/proc/x", "r", RUN_DIR_NEW, &dir, &existed, NULL, &err), -1);
+        run_dir_enter("/proc/x", "r", RUN_DIR_NEW, NULL, &dir, &existed, NULL, &err),
+        -1);
     assert_non_null(strstr(err.text, "/proc/x"));
     /* A link to a directory is a place like any other. */
     assert_int_equal(mkdir("real", 0700), 0);
     assert_int_equal(symlink("real", "link"), 0);
     assert_int_equal(
-        run_dir_enter(".", "link", RUN_DIR_RESUME, &dir, &existed, NULL, &err), 0);
+        run_dir_enter(".", "link", RUN_DIR_RESUME, NULL, &dir, &existed, NULL, &err),
+        0);
     run_dir_leave(&dir);
     /* A lock that is a link elsewhere is not followed. */
     assert_int_equal(unlink("real/.lock"), 0);
     assert_int_equal(symlink("../stolen", "real/.lock"), 0);
     assert_int_equal(
-        run_dir_enter(".", "link", RUN_DIR_RESUME, &dir, &existed, NULL, &err), -1);
+        run_dir_enter(".", "link", RUN_DIR_RESUME, NULL, &dir, &existed, NULL, &err),
+        -1);
     assert_int_equal(access("stolen", F_OK), -1);
 }
 
@@ -182,7 +187,7 @@ static int enter_elsewhere(enum run_dir_mode mode)
         struct error err = {0};
         struct run_dir dir;
         bool existed;
-        int rc = run_dir_enter(".", "r", mode, &dir, &existed, NULL, &err);
+        int rc = run_dir_enter(".", "r", mode, NULL, &dir, &existed, NULL, &err);
         char pid_text[32];
 
         snprintf(pid_text, sizeof pid_text, "pid %ld", (long)getppid());
@@ -201,8 +206,8 @@ static void one_holder_at_a_time(void **state)
     bool existed;
 
     (void)state;
-    assert_int_equal(run_dir_enter(".", "r", RUN_DIR_NEW, &dir, &existed, NULL, &err),
-                     0);
+    assert_int_equal(
+        run_dir_enter(".", "r", RUN_DIR_NEW, NULL, &dir, &existed, NULL, &err), 0);
     assert_non_null(dir.lock);
     assert_int_equal(enter_elsewhere(RUN_DIR_RESUME), 10);
     assert_int_equal(enter_elsewhere(RUN_DIR_FRESH), 10);
@@ -231,6 +236,47 @@ static void an_id_stays(void **state)
     assert_int_equal(run_dir_id("nowhere", first, &err), -1);
 }
 
+static void file_copy(const char *from, const char *to)
+{
+    struct error err;
+    char *text;
+    size_t n;
+
+    assert_int_equal(fs_read(from, &text, &n, &err), 0);
+    assert_int_equal(fs_write_atomic(to, text, n, 0600, &err), 0);
+    free(text);
+}
+
+static void a_copy_is_another_run(void **state)
+{
+    char first[RUN_ID_LENGTH + 1], copy[RUN_ID_LENGTH + 1], again[RUN_ID_LENGTH + 1];
+    struct error err;
+
+    (void)state;
+    assert_int_equal(mkdir("a", 0700), 0);
+    assert_int_equal(mkdir("b", 0700), 0);
+    assert_int_equal(run_dir_id("a", first, &err), 0);
+    file_copy("a/.id", "b/.id");
+    assert_int_equal(run_dir_id("b", copy, &err), 0);
+    assert_string_not_equal(first, copy);
+    assert_int_equal(run_dir_id("b", again, &err), 0);
+    assert_string_equal(copy, again);
+    /* One that is moved is the same one, also after another move. */
+    assert_int_equal(rename("a", "c"), 0);
+    assert_int_equal(run_dir_id("c", again, &err), 0);
+    assert_string_equal(first, again);
+    assert_int_equal(rename("c", "d"), 0);
+    assert_int_equal(run_dir_id("d", again, &err), 0);
+    assert_string_equal(first, again);
+    /* So is one whose number changes where it is. */
+    assert_int_equal(mkdir("e", 0700), 0);
+    file_copy("d/.id", "e/.id");
+    assert_int_equal(rename("d", "f"), 0);
+    assert_int_equal(rename("e", "d"), 0);
+    assert_int_equal(run_dir_id("d", again, &err), 0);
+    assert_string_equal(first, again);
+}
+
 static void marker_is_seen_or_missed(void **state)
 {
     struct run_dir dir;
@@ -239,8 +285,8 @@ static void marker_is_seen_or_missed(void **state)
     bool existed;
 
     (void)state;
-    assert_int_equal(run_dir_enter(".", "r", RUN_DIR_NEW, &dir, &existed, NULL, &err),
-                     0);
+    assert_int_equal(
+        run_dir_enter(".", "r", RUN_DIR_NEW, NULL, &dir, &existed, NULL, &err), 0);
     assert_int_equal(run_dir_write_marker(&dir, &token, &err), 0);
     assert_int_equal(strlen(token), 32);
     assert_int_equal(run_dir_check_marker(dir.path, token, "n1", &err), 0);
@@ -303,6 +349,7 @@ int main(void)
         SCRATCH(what_is_in_the_way),
         SCRATCH(one_holder_at_a_time),
         SCRATCH(an_id_stays),
+        SCRATCH(a_copy_is_another_run),
         SCRATCH(marker_is_seen_or_missed),
         SCRATCH(attempts_are_counted),
         cmocka_unit_test(names_of_files),

@@ -39,16 +39,27 @@ static void put(const char *text)
     /* A descriptor of the lock that is closed gives it up: only _exit does it. */
 }
 
+static void put_foreign(void)
+{
+    struct stat st;
+    char text[128];
+
+    assert_int_equal(stat(".lock", &st), 0);
+    snprintf(text, sizeof text, "host far, pid 1, since long\n%lu 1 far boot 7\n",
+             (unsigned long)st.st_ino);
+    put(text);
+}
+
 static void other_main(int to, int from, enum how how)
 {
     struct run_lock *lock;
     struct error err;
     char c;
 
-    if (run_lock_take_as(".", SILENCE, how & NO_LOCKS, &lock, &err) < 0)
+    if (run_lock_take_as(".", SILENCE, how & NO_LOCKS, NULL, &lock, &err) < 0)
         _exit(1);
     if (how & FOREIGN)
-        put("host far, pid 1, since long\n1 far boot 7\n");
+        put_foreign();
     if (write(from, "x", 1) != 1)
         _exit(1);
     if (how & TOUCHING) {
@@ -96,7 +107,15 @@ static void other_end(struct other *o, int sig)
 
 static int take(bool without, struct run_lock **lock, struct error *err)
 {
-    return run_lock_take_as(".", SILENCE, without, lock, err);
+    return run_lock_take_as(".", SILENCE, without, NULL, lock, err);
+}
+
+static char told[1024];
+
+static void hear(const char *text)
+{
+    assert_string_equal(told, ""); /* once */
+    snprintf(told, sizeof told, "%s", text);
 }
 
 static void the_second_is_refused(void **state)
@@ -149,7 +168,10 @@ static void a_silent_holder_elsewhere_is_dead(void **state)
         struct stat before, now;
 
         assert_int_equal(stat(".lock", &before), 0);
-        assert_int_equal(take(without, &lock, &err), 0);
+        told[0] = '\0';
+        assert_int_equal(run_lock_take_as(".", SILENCE, without, hear, &lock, &err), 0);
+        assert_non_null(strstr(told, "host far, pid 1, since long"));
+        assert_non_null(strstr(told, "whether that one lives"));
         assert_int_equal(stat(".lock", &now), 0);
         if (!without) /* what the dead one has locked is no more */
             assert_int_not_equal(before.st_ino, now.st_ino);
@@ -167,9 +189,31 @@ static void one_that_touches_it_lives(void **state)
         struct run_lock *lock;
         struct error err;
 
-        assert_int_equal(run_lock_take_as(".", LONG, without, &lock, &err), -1);
+        assert_int_equal(run_lock_take_as(".", LONG, without, NULL, &lock, &err), -1);
         assert_non_null(strstr(err.text, "host far, pid 1, since long"));
         other_end(&o, 0);
+    }
+}
+
+/* The file of a copied run names a process that lives, and has another's lock. */
+static void in_a_copy_it_is_nobodys(void **state)
+{
+    (void)state;
+    for (int without = 0; without < 2; without++) {
+        struct other o = other_start(without ? NO_LOCKS : LOCKS);
+        struct run_lock *lock;
+        struct error err;
+        char text[512] = "";
+        int fd = open(".lock", O_RDONLY);
+
+        assert_true(read(fd, text, sizeof text - 1) > 0);
+        close(fd);
+        assert_int_equal(rename(".lock", "original"), 0);
+        put(text);
+        assert_int_equal(run_lock_take_as(".", SILENCE, without, hear, &lock, &err), 0);
+        run_lock_release(lock);
+        other_end(&o, 0);
+        unlink(".lock");
     }
 }
 
@@ -253,7 +297,7 @@ static void an_error_is_no_loss(void **state)
 
     (void)state;
     assert_int_equal(mkdir("run", 0700), 0);
-    assert_int_equal(run_lock_take("run", &lock, &err), 0);
+    assert_int_equal(run_lock_take("run", NULL, &lock, &err), 0);
     assert_int_equal(symlink("loop", "loop"), 0);
     assert_int_equal(symlink("loop", "other"), 0);
     assert_int_equal(run_lock_keep_as(lock, TOUCH, &err), 0);
@@ -279,10 +323,19 @@ static void a_lost_lock_stops_the_process(void **state)
     (void)state;
     assert_int_equal(take(true, &lock, &err), 0);
     assert_int_equal(run_lock_keep_as(lock, TOUCH, &err), 0);
+    assert_int_equal(run_lock_check(lock, &err), 0);
+    assert_int_equal(run_lock_check(NULL, &err), 0);
     assert_int_equal(unlink(".lock"), 0);
+    assert_int_equal(run_lock_check(lock, &err), -1);
+    assert_non_null(strstr(err.text, "moved or removed"));
     assert_int_equal(take(true, &thief, &err), 0);
     for (int i = 0; i < 2; i++)
         assert_int_equal(sigwait(&both, &sig), 0);
+    assert_int_equal(run_lock_check(lock, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
+    assert_non_null(strstr(err.text, "taken over"));
+    assert_non_null(strstr(err.text, ", since "));
+    assert_int_equal(run_lock_check(thief, &err), 0);
     run_lock_release(lock);
     run_lock_release(thief);
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
@@ -295,6 +348,7 @@ int main(void)
         SCRATCH(a_killed_holder_holds_nothing),
         SCRATCH(a_silent_holder_elsewhere_is_dead),
         SCRATCH(one_that_touches_it_lives),
+        SCRATCH(in_a_copy_it_is_nobodys),
         SCRATCH(hostile_bytes),
         SCRATCH(what_is_told_of_the_holder_is_printable),
         SCRATCH(an_error_is_no_loss),
