@@ -294,52 +294,18 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
     return attempt_save(record, log_dir, err);
 }
 
-static bool is_stop_signal(int sig)
+static struct attempt_verdict judge(struct backend_executor *ex,
+                                    const struct launch_outcome *outcome)
 {
-    return sig == SIGTERM || sig == LAUNCHER_STOP_SIGNAL;
-}
+    struct attempt_facts facts = {.outcome = outcome,
+                                  .asked = ex->stop,
+                                  .stopping = ex->view.stopping,
+                                  .listening = ex->listening,
+                                  .ended = ex->ended,
+                                  .cause = ex->finding.cause};
 
-/*
- * Workers are also asked to stop past us: Slurm signals the step of a job that it
- * preempts, and so may an administrator. Then they stop, or, where they do not listen
- * yet, die of it. And a signal to us may be a preemption, too.
- */
-static void cause_settle(struct backend_executor *ex,
-                         const struct launch_outcome *outcome)
-{
-    bool asked = ex->finding.cause == CAUSE_SIGNAL && ex->stop.signal != SIGINT &&
-                 ex->stop.signal != SIGHUP;
-    bool unasked = ex->finding.cause == CAUSE_WORKER && !ex->ended &&
-                   (outcome->stopped || is_stop_signal(outcome->signal));
-
-    if (!asked && !unasked)
-        return;
-    if (slurm_job_is_preempted())
-        ex->finding.cause = CAUSE_PREEMPTED;
-    else if (outcome->stopped ||
-             (outcome->signal == LAUNCHER_STOP_SIGNAL && !ex->listening))
-        ex->finding.cause = CAUSE_SIGNAL;
-}
-
-/* A group that was asked to stop and then killed, or ended as a whole by the batch
- * system, was stopped, not broken; so was one whose job Slurm preempts. */
-static enum run_status attempt_status(const struct backend_executor *ex,
-                                      const struct launch_outcome *outcome)
-{
-    if (ex->stop.count >= 2 || (ex->stop.count && ex->finding.cause == CAUSE_NODE_LOST))
-        return RUN_STOPPED;
-    if (ex->ended)
-        return ex->view.stopping ? RUN_STOPPED : RUN_FAILED;
-    if (ex->view.stopping && outcome->failed &&
-        (outcome->signal == SIGKILL || outcome->signal == SIGTERM ||
-         (outcome->rank < 0 && !outcome->launch_failed)))
-        return RUN_STOPPED;
-    if (outcome->failed && is_stop_signal(outcome->signal) &&
-        (ex->finding.cause == CAUSE_PREEMPTED || ex->finding.cause == CAUSE_SIGNAL))
-        return RUN_STOPPED;
-    if (outcome->failed || outcome->launch_failed)
-        return RUN_FAILED;
-    return outcome->stopped ? RUN_STOPPED : RUN_FINISHED;
+    facts.job_preempted = attempt_may_be_preempted(&facts) && slurm_job_is_preempted();
+    return attempt_judge(&facts);
 }
 
 /* Whoever ended the attempt knows why; of the workers, which were only killed, the
@@ -402,11 +368,8 @@ static bool step_is_left(struct backend_executor *ex,
 static void failure_cause_settle(struct backend_executor *ex,
                                  const struct launch_outcome *outcome)
 {
-    bool left = step_is_left(ex, outcome);
-
-    if (ex->ended)
-        return;
-    ex->finding.cause = outcome->oom ? CAUSE_OOM : left ? CAUSE_START : CAUSE_WORKER;
+    if (step_is_left(ex, outcome) && !ex->ended && !outcome->oom)
+        ex->finding.cause = CAUSE_START;
 }
 
 static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
@@ -414,6 +377,7 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
 {
     struct worker_group *group = NULL;
     struct launch_outcome outcome = {.rank = -1};
+    struct attempt_verdict verdict;
     int rc = -1;
 
     if (worker_group_start(&ex->spec, &group, err) < 0)
@@ -426,8 +390,9 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
         fault_point("attempt.ended", 0);
         failure_tidy(worker_group_log_dir(group));
         ex->left_together = !outcome.failed && !outcome.launch_failed;
-        cause_settle(ex, &outcome);
-        out->status = attempt_status(ex, &outcome);
+        verdict = judge(ex, &outcome);
+        out->status = verdict.status;
+        ex->finding.cause = verdict.cause;
         if (out->status == RUN_FAILED)
             failure_cause_settle(ex, &outcome);
         out->cause = ex->finding.cause;

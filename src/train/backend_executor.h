@@ -9,11 +9,10 @@
 #define RAYTRAIN_TRAIN_BACKEND_EXECUTOR_H
 
 #include "callback/callback.h"
+#include "train/attempt_verdict.h"
 #include "train/failure.h"
 #include "train/watch.h"
 #include "train/worker_group.h"
-
-enum run_status { RUN_FINISHED, RUN_STOPPED, RUN_FAILED };
 
 struct run_outcome {
     enum run_status status;

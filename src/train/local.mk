@@ -1,6 +1,7 @@
 liblauncher_la_SOURCES += \
 	src/train/allocation.c src/train/allocation.h \
 	src/train/attempt.c src/train/attempt.h \
+	src/train/attempt_verdict.c src/train/attempt_verdict.h \
 	src/train/attempt_plan.c src/train/attempt_plan.h \
 	src/train/backend_executor.c src/train/backend_executor.h \
 	src/train/failure.c src/train/failure.h \
@@ -39,6 +40,12 @@ TESTS += t/unit/test_allocation
 t_unit_test_allocation_SOURCES = t/unit/test_allocation.c
 t_unit_test_allocation_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_allocation_LDADD = liblauncher.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_attempt_verdict
+TESTS += t/unit/test_attempt_verdict
+t_unit_test_attempt_verdict_SOURCES = t/unit/test_attempt_verdict.c
+t_unit_test_attempt_verdict_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_attempt_verdict_LDADD = liblauncher.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_attempt_plan
 TESTS += t/unit/test_attempt_plan

@@ -1,0 +1,74 @@
+#include "train/attempt_verdict.h"
+
+#include <signal.h>
+
+static bool is_stop_signal(int sig)
+{
+    return sig == SIGTERM || sig == LAUNCHER_STOP_SIGNAL;
+}
+
+/* Workers are also asked to stop past us: Slurm signals the step of a job that it
+ * preempts, and so may an administrator. Then they stop, or, where they do not listen
+ * yet, die of it, or hang, and a watch ends them. */
+static bool is_stopped_past_us(const struct attempt_facts *f)
+{
+    return f->cause == CAUSE_WORKER && !f->ended &&
+           (f->outcome->stopped || is_stop_signal(f->outcome->signal));
+}
+
+/* A signal to us may be a preemption, too; not one that a terminal sends. */
+static bool is_asked(const struct attempt_facts *f)
+{
+    return f->cause == CAUSE_SIGNAL && f->asked.signal != SIGINT &&
+           f->asked.signal != SIGHUP;
+}
+
+bool attempt_may_be_preempted(const struct attempt_facts *f)
+{
+    return is_asked(f) || is_stopped_past_us(f) || (f->ended && f->cause == CAUSE_HANG);
+}
+
+static enum attempt_cause cause_settle(const struct attempt_facts *f)
+{
+    const struct launch_outcome *o = f->outcome;
+
+    if (f->job_preempted && attempt_may_be_preempted(f))
+        return CAUSE_PREEMPTED;
+    if (is_stopped_past_us(f) &&
+        (o->stopped || (o->signal == LAUNCHER_STOP_SIGNAL && !f->listening)))
+        return CAUSE_SIGNAL;
+    return f->cause;
+}
+
+/* A group that was asked to stop and then killed, or ended as a whole by the batch
+ * system, was stopped, not broken; so was one whose job Slurm preempts. */
+static enum run_status status_settle(const struct attempt_facts *f,
+                                     enum attempt_cause cause)
+{
+    const struct launch_outcome *o = f->outcome;
+
+    if (f->asked.count >= 2 || (f->asked.count && cause == CAUSE_NODE_LOST))
+        return RUN_STOPPED;
+    if (f->ended)
+        return f->stopping || cause == CAUSE_PREEMPTED ? RUN_STOPPED : RUN_FAILED;
+    if (f->stopping && o->failed &&
+        (o->signal == SIGKILL || o->signal == SIGTERM ||
+         (o->rank < 0 && !o->launch_failed)))
+        return RUN_STOPPED;
+    if (o->failed && is_stop_signal(o->signal) &&
+        (cause == CAUSE_PREEMPTED || cause == CAUSE_SIGNAL))
+        return RUN_STOPPED;
+    if (o->failed || o->launch_failed)
+        return RUN_FAILED;
+    return o->stopped ? RUN_STOPPED : RUN_FINISHED;
+}
+
+struct attempt_verdict attempt_judge(const struct attempt_facts *f)
+{
+    struct attempt_verdict v = {.cause = cause_settle(f)};
+
+    v.status = status_settle(f, v.cause);
+    if (v.status == RUN_FAILED && !f->ended)
+        v.cause = f->outcome->oom ? CAUSE_OOM : CAUSE_WORKER;
+    return v;
+}

@@ -1,0 +1,216 @@
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "train/attempt_verdict.h"
+
+/* How a group ends. */
+#define DONE                                                                           \
+    {                                                                                  \
+        .rank = -1                                                                     \
+    }
+#define STOPPED                                                                        \
+    {                                                                                  \
+        .rank = -1, .stopped = true                                                    \
+    }
+#define DIED(sig)                                                                      \
+    {                                                                                  \
+        .failed = true, .rank = 1, .signal = (sig)                                     \
+    }
+#define EXITED                                                                         \
+    {                                                                                  \
+        .failed = true, .rank = 1, .exit_status = 1                                    \
+    }
+#define NEVER_BEGAN                                                                    \
+    {                                                                                  \
+        .failed = true, .launch_failed = true, .rank = -1                              \
+    }
+#define ENDED_AS_A_WHOLE                                                               \
+    {                                                                                  \
+        .failed = true, .rank = -1                                                     \
+    }
+
+static const struct row {
+    int line;
+    struct launch_outcome outcome;
+    struct attempt_facts facts;
+    enum run_status status;
+    enum attempt_cause cause;
+} rows[] = {
+#define ASKED(sig, times) .asked = {.signal = (sig), .count = (times)}
+    /* nobody asked for anything */
+    {__LINE__, DONE, {.listening = true}, RUN_FINISHED, CAUSE_WORKER},
+    {__LINE__, DIED(SIGKILL), {.listening = true}, RUN_FAILED, CAUSE_WORKER},
+    {__LINE__, DIED(SIGTERM), {.listening = true}, RUN_FAILED, CAUSE_WORKER},
+    {__LINE__, EXITED, {.listening = true}, RUN_FAILED, CAUSE_WORKER},
+    {__LINE__, NEVER_BEGAN, {0}, RUN_FAILED, CAUSE_WORKER},
+    {__LINE__,
+     {.failed = true, .rank = 0, .signal = SIGKILL, .oom = true},
+     {0},
+     RUN_FAILED,
+     CAUSE_OOM},
+    /* workers that were asked past us */
+    {__LINE__, STOPPED, {.listening = true}, RUN_STOPPED, CAUSE_SIGNAL},
+    {__LINE__, STOPPED, {.job_preempted = true}, RUN_STOPPED, CAUSE_PREEMPTED},
+    {__LINE__, DIED(SIGTERM), {.job_preempted = true}, RUN_STOPPED, CAUSE_PREEMPTED},
+    {__LINE__, DIED(SIGUSR1), {.listening = false}, RUN_STOPPED, CAUSE_SIGNAL},
+    {__LINE__, DIED(SIGUSR1), {.listening = true}, RUN_FAILED, CAUSE_WORKER},
+    /* what has nothing to do with it stays what it is */
+    {__LINE__, EXITED, {.job_preempted = true}, RUN_FAILED, CAUSE_WORKER},
+    /* asked, and stopped */
+    {__LINE__,
+     STOPPED,
+     {ASKED(SIGTERM, 1), .stopping = true, .cause = CAUSE_SIGNAL},
+     RUN_STOPPED,
+     CAUSE_SIGNAL},
+    {__LINE__,
+     STOPPED,
+     {ASKED(SIGTERM, 1), .stopping = true, .cause = CAUSE_SIGNAL,
+      .job_preempted = true},
+     RUN_STOPPED,
+     CAUSE_PREEMPTED},
+    {__LINE__,
+     STOPPED,
+     {ASKED(SIGINT, 1), .stopping = true, .cause = CAUSE_SIGNAL, .job_preempted = true},
+     RUN_STOPPED,
+     CAUSE_SIGNAL},
+    {__LINE__,
+     STOPPED,
+     {.stopping = true, .cause = CAUSE_TIME_LIMIT},
+     RUN_STOPPED,
+     CAUSE_TIME_LIMIT},
+    /* asked, and finished all the same; asked, and failed on the way */
+    {__LINE__,
+     DONE,
+     {ASKED(SIGUSR1, 1), .stopping = true, .cause = CAUSE_SIGNAL},
+     RUN_FINISHED,
+     CAUSE_SIGNAL},
+    {__LINE__,
+     EXITED,
+     {ASKED(SIGUSR1, 1), .stopping = true, .cause = CAUSE_SIGNAL},
+     RUN_FAILED,
+     CAUSE_WORKER},
+    {__LINE__,
+     NEVER_BEGAN,
+     {ASKED(SIGUSR1, 1), .stopping = true, .cause = CAUSE_SIGNAL},
+     RUN_FAILED,
+     CAUSE_WORKER},
+    /* asked, and killed before it could save */
+    {__LINE__,
+     DIED(SIGKILL),
+     {ASKED(SIGTERM, 1), .stopping = true, .cause = CAUSE_SIGNAL},
+     RUN_STOPPED,
+     CAUSE_SIGNAL},
+    {__LINE__,
+     ENDED_AS_A_WHOLE,
+     {ASKED(SIGTERM, 1), .stopping = true, .cause = CAUSE_SIGNAL},
+     RUN_STOPPED,
+     CAUSE_SIGNAL},
+    /* a second signal: at once, whatever the workers die of */
+    {__LINE__,
+     DIED(SIGKILL),
+     {ASKED(SIGINT, 2), .stopping = true, .cause = CAUSE_SIGNAL},
+     RUN_STOPPED,
+     CAUSE_SIGNAL},
+    {__LINE__,
+     EXITED,
+     {ASKED(SIGINT, 2), .stopping = true, .cause = CAUSE_SIGNAL},
+     RUN_STOPPED,
+     CAUSE_SIGNAL},
+    {__LINE__,
+     NEVER_BEGAN,
+     {ASKED(SIGINT, 3), .stopping = true, .cause = CAUSE_SIGNAL},
+     RUN_STOPPED,
+     CAUSE_SIGNAL},
+    /* a stop that ends as a hang, or whose time of grace runs out, is a stop */
+    {__LINE__,
+     DIED(SIGKILL),
+     {ASKED(SIGTERM, 1), .stopping = true, .ended = true, .cause = CAUSE_SIGNAL},
+     RUN_STOPPED,
+     CAUSE_SIGNAL},
+    {__LINE__,
+     DIED(SIGKILL),
+     {ASKED(SIGTERM, 1), .stopping = true, .ended = true, .cause = CAUSE_HANG},
+     RUN_STOPPED,
+     CAUSE_HANG},
+    {__LINE__,
+     DIED(SIGKILL),
+     {.ended = true, .cause = CAUSE_HANG, .job_preempted = true},
+     RUN_STOPPED,
+     CAUSE_PREEMPTED},
+    {__LINE__,
+     DIED(SIGKILL),
+     {.stopping = true, .ended = true, .cause = CAUSE_TIME_LIMIT},
+     RUN_STOPPED,
+     CAUSE_TIME_LIMIT},
+    /* a hang that nobody asked to stop is a failure */
+    {__LINE__,
+     DIED(SIGKILL),
+     {.ended = true, .cause = CAUSE_HANG},
+     RUN_FAILED,
+     CAUSE_HANG},
+    /* a lost node: of a run that was to stop anyhow, and of one that was not */
+    {__LINE__,
+     DIED(SIGKILL),
+     {ASKED(SIGTERM, 1), .ended = true, .cause = CAUSE_NODE_LOST},
+     RUN_STOPPED,
+     CAUSE_NODE_LOST},
+    {__LINE__,
+     DIED(SIGKILL),
+     {.ended = true, .cause = CAUSE_NODE_LOST},
+     RUN_FAILED,
+     CAUSE_NODE_LOST},
+    /* to go on with more workers */
+    {__LINE__, STOPPED, {.cause = CAUSE_RESIZE}, RUN_STOPPED, CAUSE_RESIZE},
+    {__LINE__, DIED(SIGSEGV), {.cause = CAUSE_RESIZE}, RUN_FAILED, CAUSE_WORKER},
+};
+
+static void all_verdicts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct attempt_facts facts = rows[i].facts;
+        struct attempt_verdict v;
+
+        facts.outcome = &rows[i].outcome;
+        v = attempt_judge(&facts);
+        if (v.status != rows[i].status || v.cause != rows[i].cause)
+            fail_msg("line %d: status %d, cause %s", rows[i].line, (int)v.status,
+                     attempt_cause_name(v.cause));
+    }
+}
+
+/* Slurm is not asked in vain: that may take seconds. */
+static void when_slurm_is_asked(void **state)
+{
+    const struct launch_outcome done = DONE, died = DIED(SIGSEGV), stopped = STOPPED;
+    struct attempt_facts facts = {.outcome = &done};
+
+    (void)state;
+    assert_false(attempt_may_be_preempted(&facts));
+    facts.outcome = &died;
+    assert_false(attempt_may_be_preempted(&facts));
+    facts.outcome = &stopped;
+    assert_true(attempt_may_be_preempted(&facts));
+    facts.cause = CAUSE_TIME_LIMIT;
+    assert_false(attempt_may_be_preempted(&facts));
+    facts.cause = CAUSE_SIGNAL;
+    facts.asked.signal = SIGTERM;
+    assert_true(attempt_may_be_preempted(&facts));
+    facts.asked.signal = SIGINT;
+    assert_false(attempt_may_be_preempted(&facts));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_verdicts),
+                                       cmocka_unit_test(when_slurm_is_asked)};
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
