@@ -67,6 +67,12 @@ t_check_launch_run_SOURCES = t/check/launch_run.c
 t_check_launch_run_LDADD = liblauncher.la
 
 if HAVE_CMOCKA
+check_PROGRAMS += t/unit/test_slurm_job
+TESTS += t/unit/test_slurm_job
+t_unit_test_slurm_job_SOURCES = t/unit/test_slurm_job.c $(SCRATCH)
+t_unit_test_slurm_job_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_slurm_job_LDADD = liblauncher.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += t/unit/test_slurm
 TESTS += t/unit/test_slurm
 t_unit_test_slurm_SOURCES = t/unit/test_slurm.c

@@ -177,6 +177,7 @@ static int on_tick(struct backend_executor *ex, struct worker_group *group,
     if (ex->ended)
         return 0;
     ex->view.now = clock_now();
+    ex->view.unix_now = clock_unix_double();
     switch (watch_set_tick(ex->watches, &ex->view, &finding)) {
     case WATCH_GOES_ON:
         return 0;
@@ -255,7 +256,8 @@ static int watches_begin(struct backend_executor *ex, struct worker_group *group
                                    .callbacks = ex->callbacks,
                                    .log_dir = worker_group_log_dir(group),
                                    .stop = &ex->stop,
-                                   .now = clock_now()};
+                                   .now = clock_now(),
+                                   .unix_now = clock_unix_double()};
     ex->view.started = ex->view.now;
     ex->finding = (struct watch_finding){.rank = -1};
     ex->ended = ex->listening = ex->stop_sent = false;

@@ -47,17 +47,24 @@ t_unit_test_attempt_verdict_SOURCES = t/unit/test_attempt_verdict.c
 t_unit_test_attempt_verdict_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_attempt_verdict_LDADD = liblauncher.la $(CMOCKA_LIBS)
 
-check_PROGRAMS += t/unit/test_attempt_plan
-TESTS += t/unit/test_attempt_plan
-t_unit_test_attempt_plan_SOURCES = t/unit/test_attempt_plan.c
-t_unit_test_attempt_plan_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_attempt_plan_LDADD = liblauncher.la $(CMOCKA_LIBS)
+check_PROGRAMS += t/unit/test_time_watch
+TESTS += t/unit/test_time_watch
+t_unit_test_time_watch_SOURCES = t/unit/test_time_watch.c src/train/time_watch.c \
+	src/train/grace_watch.c
+t_unit_test_time_watch_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_time_watch_LDADD = libshared.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_stop_request
 TESTS += t/unit/test_stop_request
 t_unit_test_stop_request_SOURCES = t/unit/test_stop_request.c
 t_unit_test_stop_request_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_stop_request_LDADD = liblauncher.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_attempt_plan
+TESTS += t/unit/test_attempt_plan
+t_unit_test_attempt_plan_SOURCES = t/unit/test_attempt_plan.c
+t_unit_test_attempt_plan_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_attempt_plan_LDADD = liblauncher.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_node_watch
 TESTS += t/unit/test_node_watch

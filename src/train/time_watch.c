@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "launch/slurm_job.h"
-#include "util/clock.h"
 
 #define FRESH_S 10.0 /* an answer that is older is not acted on: the end moves */
 #define AGAIN_S 60.0 /* from a question without an answer to the next */
@@ -81,8 +80,9 @@ static int time_watch_create(const struct watch_view *view, void **state,
  * saved in the background takes its time after that.
  */
 static enum watch_verdict stop_tick(struct time_watch *w, const struct watch_view *view,
-                                    double now, struct watch_finding *finding)
+                                    struct watch_finding *finding)
 {
+    double now = view->unix_now;
     double ahead = view->spec->cfg->run_config.stop_before_end_s +
                    2 * view->report_max_s + view->save_max_s;
     time_t end = (time_t)w->end;
@@ -105,9 +105,9 @@ static enum watch_verdict stop_tick(struct time_watch *w, const struct watch_vie
 /* The workers were asked, for whatever reason: how long can that be waited for? A job
  * that is preempted ends earlier than it was to, so the end is asked for anew. */
 static enum watch_verdict end_tick(struct time_watch *w, const struct watch_view *view,
-                                   double now, struct watch_finding *finding)
+                                   struct watch_finding *finding)
 {
-    double left = w->end - now;
+    double left = w->end - view->unix_now;
 
     if (!w->stopping)
         question_ask(w, view);
@@ -130,11 +130,9 @@ static enum watch_verdict time_watch_tick(void *state, const struct watch_view *
                                           struct watch_finding *finding)
 {
     struct time_watch *w = state;
-    double now = clock_unix_double();
 
     answer_take(w);
-    return view->stopping ? end_tick(w, view, now, finding)
-                          : stop_tick(w, view, now, finding);
+    return view->stopping ? end_tick(w, view, finding) : stop_tick(w, view, finding);
 }
 
 static void time_watch_destroy(void *state)

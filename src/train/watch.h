@@ -41,6 +41,7 @@ struct watch_view {
     bool joined;                     /* all workers have come together */
     double now, started;             /* clock_now() */
     double failing;     /* when a worker was first heard to have failed; 0: none has */
+    double unix_now;                 /* the same as now, as Unix time */
     double last_report; /* when this attempt's latest report was heard of; 0: none */
     /* The longest so far, in seconds: from one report to the next; a save behind it. */
     double report_max_s, save_max_s;
