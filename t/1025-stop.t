@@ -37,11 +37,42 @@ for signal in TERM INT USR1; do
 		test -f runs/$name/checkpoint_000001.h5 && no_process_left
 	'
 done
-test_expect_success 'SIGTERM to one worker alone stops them all' '
-	start_named one &&
-	victim=$(worker_pids one | head -n 1) &&
-	kill -TERM $victim && : >gate && expect_status 75 wait $pid && stopped_by signal &&
-	test -f runs/one/checkpoint_000003.h5
+# one_worker: some worker of the run, into $victim.
+one_worker () {
+	victim=$(worker_pids "$name" | head -n 1) && test -n "$victim"
+}
+preempted_at_first () {
+	jq -e ".outcome == \"stopped\" and .cause == \"preempted\" and
+		(.message | test(\"somebody told rank [01] to go\"))" \
+		runs/$name/logs/attempt-0/attempt.json &&
+	grep "attempt 0 was preempted: somebody told rank [01] to go (SIGTERM)" err &&
+	grep "preemption 1)" err
+}
+same_as_calm () {
+	same_model runs/calm/checkpoint_000005.h5 "runs/$1/checkpoint_000005.h5"
+}
+test_expect_success 'a worker that is told to go, alone: all save, and the next attempt goes on' '
+	$run --name calm "$train" 2>err &&
+	start_named told && one_worker && kill -TERM $victim && : >gate && wait $pid &&
+	preempted_at_first && jq -e ".attempts == 2" result.json && same_as_calm told &&
+	grep "starting from .*checkpoint_000003.h5" err && no_process_left
+'
+test_expect_success 'and one that is killed before it can save: no failure either' '
+	start_named killed && one_worker && kill -TERM $victim &&
+	eventually grep -q SIGTERM runs/killed/logs/attempt-0/told && kill -KILL $victim &&
+	: >gate && wait $pid && preempted_at_first && same_as_calm killed && no_process_left
+'
+test_expect_success 'max_preemptions: then it stops, with status 75' '
+	start_named bounded --set run_config.failure_config.max_preemptions=0 &&
+	one_worker && kill -TERM $victim && : >gate && expect_status 75 wait $pid &&
+	stopped_by preempted && grep max_preemptions err &&
+	test -f runs/bounded/checkpoint_000003.h5 &&
+	$run --name bounded --resume "$train" 2>err && same_as_calm bounded
+'
+test_expect_success 'all workers told to go: the run stops, as if it had been asked' '
+	start_named all &&
+	kill -TERM $(worker_pids all) && : >gate && expect_status 75 wait $pid && stopped_by signal &&
+	test -f runs/all/checkpoint_000003.h5
 '
 test_expect_success 'a worker that does not report is ended after the time of grace' '
 	start_named grace --grace 1 --set train_loop_config.fail=hang &&
@@ -50,8 +81,7 @@ test_expect_success 'a worker that does not report is ended after the time of gr
 	grep "not stopped within 1 s" err && no_process_left
 '
 test_expect_success 'and --resume goes on from the checkpoint before it' '
-	$run --name calm "$train" 2>err && $run --name grace --resume "$train" 2>err &&
-	same_model runs/calm/checkpoint_000005.h5 runs/grace/checkpoint_000005.h5
+	$run --name grace --resume "$train" 2>err && same_as_calm grace
 '
 
 test_expect_success 'a run that another one has taken over stops at once: status 5, and who' '

@@ -50,7 +50,7 @@ test_expect_success 'a node that is cut off: the same; no old worker meddles whe
 '
 # The workers of n1 see how n2 dies, and fail, long before its silence tells.
 test_expect_success 'a node that dies is lost, also where the others fail of that first' '
-	start_run 3 --name first -n 2 --set scaling_config.spare_nodes=1 \
+	start_on 3 --name first -n 2 --set scaling_config.spare_nodes=1 \
 		--set run_config.failure_config.node_timeout_s=600 &&
 	cluster kill n2 && cluster cut n2 && eventually grep -q "lost node n2" err && : >gate &&
 	wait $pid &&
@@ -59,7 +59,7 @@ test_expect_success 'a node that dies is lost, also where the others fail of tha
 	cluster mend n2 && cluster revive n2 && cluster clean 60
 '
 test_expect_success 'without a spare, but back in time: it is used again' '
-	start_run 2 --name back -n 2 &&
+	start_on 2 --name back -n 2 &&
 	cluster cut n2 && eventually grep -q "lost node n2" err && cluster mend n2 &&
 	: >gate && wait $pid && grep "node n2 is back" err &&
 	causes_are back node_lost null &&
@@ -78,6 +78,39 @@ test_expect_success 'and it goes on elsewhere' '
 		--placement STRICT_SPREAD "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/none/checkpoint_000005.h5 &&
 	cluster clean
+'
+# on_node NODE COMMAND...: with the id of the run's worker there as its last argument.
+on_node () {
+	node=$1 worker=$(cut -d" " -f3 "runs/$name/logs/attempt-0/heartbeats/$1") && shift &&
+	cluster on "$node" "$@" "$worker"
+}
+ran_on () {
+	jq -e ".nodes | map(.name) == $2" "runs/$name/logs/attempt-$1/attempt.json"
+}
+test_expect_success 'the node of a worker is preempted: all save, and on with the spare one' '
+	name=told && start_on 3 --name told -n 2 --set scaling_config.spare_nodes=1 &&
+	on_node n2 kill -TERM && : >gate && wait $pid &&
+	causes_are told preempted null && ran_on 1 "[\"n1\", \"n3\"]" &&
+	grep "somebody told rank 1 to go (SIGTERM)" err && grep "preemption 1)" err &&
+	grep "starting from .*checkpoint_000003.h5" err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/told/checkpoint_000005.h5 &&
+	cluster clean 60
+'
+test_expect_success 'killed before it can save, and no spare: on where it was' '
+	name=killed && start_on 2 --name killed -n 2 && on_node n2 kill -TERM &&
+	eventually grep -q SIGTERM runs/killed/logs/attempt-0/told &&
+	on_node n2 kill -KILL && : >gate && wait $pid &&
+	causes_are killed preempted null && ran_on 1 "[\"n1\", \"n2\"]" &&
+	same_model runs/calm/checkpoint_000005.h5 runs/killed/checkpoint_000005.h5 &&
+	cluster clean 60
+'
+test_expect_success 'and where the whole node goes after the signal: a preemption, no failure' '
+	name=gone && start_on 3 --name gone -n 2 --set scaling_config.spare_nodes=1 &&
+	on_node n2 kill -TERM && eventually grep -q SIGTERM runs/gone/logs/attempt-0/told &&
+	cluster poweroff n2 && eventually grep -q "was preempted" err && : >gate &&
+	wait $pid && causes_are gone preempted null && ran_on 1 "[\"n1\", \"n3\"]" &&
+	same_model runs/calm/checkpoint_000005.h5 runs/gone/checkpoint_000005.h5 &&
+	cluster revive n2 && cluster clean 60
 '
 test_expect_success 'elastic: 4, then 3 nodes, then 4 again' '
 	start_on 4 --name elastic -n 2:4 --set train_loop_config.iterations=120 \

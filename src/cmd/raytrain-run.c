@@ -98,6 +98,8 @@ static int conclude_stop(const struct trainer *trainer,
 
     if (outcome->cause == CAUSE_TIME_LIMIT)
         why = "stopped before the end of the allocation";
+    else if (outcome->cause == CAUSE_PREEMPTED && outcome->by_node)
+        why = "stopped: a worker was told to go, and max_preemptions are used up";
     else if (outcome->cause == CAUSE_PREEMPTED)
         why = "stopped because Slurm preempts the job";
 
@@ -107,7 +109,7 @@ static int conclude_stop(const struct trainer *trainer,
     else if (!quiet)
         fprintf(stderr, "raytrain-run: %s; %s to go on%s\n", why,
                 what_next(trainer->opt, saved),
-                outcome->cause == CAUSE_PREEMPTED
+                outcome->cause == CAUSE_PREEMPTED && !outcome->by_node
                     ? "\n  (Slurm does not requeue a job that makes room by itself; "
                       "--requeue-on-stop does)"
                     : "");

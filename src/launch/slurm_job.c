@@ -187,13 +187,6 @@ int slurm_job_ask(struct slurm_job *job, struct error *err)
     return rc;
 }
 
-bool slurm_job_is_preempted(void)
-{
-    struct slurm_job job;
-
-    return slurm_job_id() && slurm_job_ask(&job, NULL) == 0 && job.preempted;
-}
-
 /* ---- Its steps --------------------------------------------------------------------
  */
 

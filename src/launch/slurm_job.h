@@ -35,8 +35,6 @@ void slurm_query_destroy(struct slurm_query *query); /* NULL is fine */
 
 /* The same, and wait for the answer. */
 int slurm_job_ask(struct slurm_job *job, struct error *err);
-/* False also where there is no job, or no answer. */
-bool slurm_job_is_preempted(void);
 
 /* Has the job a step of this name? False also where there is no answer. */
 bool slurm_job_has_step(const char *name);

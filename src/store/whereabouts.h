@@ -4,9 +4,10 @@
  * "report   12": a collective call, and how many its rank has made up to this one. All
  * zeros where a rank has said nothing.
  *
- * Two such files: "waiting", where a rank has written that has waited for long
- * (worker/waiting.h), and "whereabouts", where it has written because it was asked
- * (worker/stack_trace.h).
+ * Three such files: "waiting", where a rank has written that has waited for long
+ * (worker/waiting.h), "whereabouts", where it has written because it was asked
+ * (worker/stack_trace.h), and "told", where it has written that somebody told it to go
+ * (worker/stop.h).
  */
 #ifndef RAYTRAIN_STORE_WHEREABOUTS_H
 #define RAYTRAIN_STORE_WHEREABOUTS_H
@@ -17,6 +18,7 @@
 #define WHEREABOUTS_CALL_MAX 15 /* bytes of a call's name; more are cut */
 #define WHEREABOUTS_WAITING  "waiting"
 #define WHEREABOUTS_ASKED    "whereabouts"
+#define WHEREABOUTS_TOLD     "told"
 
 struct whereabouts {
     char call[WHEREABOUTS_CALL_MAX + 1];

@@ -7,13 +7,20 @@ static bool is_stop_signal(int sig)
     return sig == SIGTERM || sig == LAUNCHER_STOP_SIGNAL;
 }
 
+/* By the signal that follows after the time of grace. */
+static bool is_told_and_killed(const struct attempt_facts *f)
+{
+    return f->told > 0 && f->outcome->signal == SIGKILL && !f->outcome->oom;
+}
+
 /* Workers are also asked to stop past us: Slurm signals the step of a job that it
  * preempts, and so may an administrator. Then they stop, or, where they do not listen
- * yet, die of it, or hang, and a watch ends them. */
+ * yet, die of it, or do not come to it before they are killed. */
 static bool is_stopped_past_us(const struct attempt_facts *f)
 {
     return f->cause == CAUSE_WORKER && !f->ended &&
-           (f->outcome->stopped || is_stop_signal(f->outcome->signal));
+           (f->outcome->stopped || is_stop_signal(f->outcome->signal) ||
+            is_told_and_killed(f));
 }
 
 /* A signal to us may be a preemption, too; not one that a terminal sends. */
@@ -23,19 +30,32 @@ static bool is_asked(const struct attempt_facts *f)
            f->asked.signal != SIGHUP;
 }
 
+/* Told to go were some of the workers, not all: it is not the job that makes room, but
+ * nodes of it, which may be gone by now. */
+static bool is_node_preempted(const struct attempt_facts *f)
+{
+    if (f->told == 0 || f->told == f->workers || f->job_preempted || f->job_ends ||
+        f->stopping || f->asked.count)
+        return false;
+    if (f->ended)
+        return f->cause == CAUSE_NODE_LOST;
+    return is_stopped_past_us(f);
+}
+
 bool attempt_may_be_preempted(const struct attempt_facts *f)
 {
-    return is_asked(f) || is_stopped_past_us(f) || (f->ended && f->cause == CAUSE_HANG);
+    return is_asked(f) || is_stopped_past_us(f) || is_node_preempted(f) ||
+           (f->ended && (f->cause == CAUSE_HANG || f->cause == CAUSE_START));
 }
 
 static enum attempt_cause cause_settle(const struct attempt_facts *f)
 {
     const struct launch_outcome *o = f->outcome;
 
-    if (f->job_preempted && attempt_may_be_preempted(f))
+    if ((f->job_preempted && attempt_may_be_preempted(f)) || is_node_preempted(f))
         return CAUSE_PREEMPTED;
-    if (is_stopped_past_us(f) &&
-        (o->stopped || (o->signal == LAUNCHER_STOP_SIGNAL && !f->listening)))
+    if (is_stopped_past_us(f) && (o->stopped || is_told_and_killed(f) ||
+                                  (o->signal == LAUNCHER_STOP_SIGNAL && !f->listening)))
         return CAUSE_SIGNAL;
     return f->cause;
 }
@@ -55,7 +75,7 @@ static enum run_status status_settle(const struct attempt_facts *f,
         (o->signal == SIGKILL || o->signal == SIGTERM ||
          (o->rank < 0 && !o->launch_failed)))
         return RUN_STOPPED;
-    if (o->failed && is_stop_signal(o->signal) &&
+    if (o->failed && (is_stop_signal(o->signal) || is_told_and_killed(f)) &&
         (cause == CAUSE_PREEMPTED || cause == CAUSE_SIGNAL))
         return RUN_STOPPED;
     if (o->failed || o->launch_failed)
@@ -65,7 +85,8 @@ static enum run_status status_settle(const struct attempt_facts *f,
 
 struct attempt_verdict attempt_judge(const struct attempt_facts *f)
 {
-    struct attempt_verdict v = {.cause = cause_settle(f)};
+    struct attempt_verdict v = {.cause = cause_settle(f),
+                                .goes_on = is_node_preempted(f)};
 
     v.status = status_settle(f, v.cause);
     if (v.status == RUN_FAILED && !f->ended)

@@ -16,17 +16,19 @@ struct attempt_facts {
     bool stopping;             /* the workers were asked to stop */
     bool listening;            /* and could hear it */
     bool ended;                /* a watch has ended the group */
-    enum attempt_cause
-        cause;          /* for which it was stopped or ended; CAUSE_WORKER: none */
-    bool job_preempted; /* see below */
+    enum attempt_cause cause;  /* for which; CAUSE_WORKER: for none */
+    int workers, told;         /* so many of them were told to go, past us */
+    /* What Slurm says of the job, if it is asked: */
+    bool job_preempted, job_ends;
 };
 
 struct attempt_verdict {
     enum run_status status;
     enum attempt_cause cause;
+    bool goes_on; /* stopped, since a worker's node is preempted, but not the run */
 };
 
-/* Does it matter whether Slurm preempts the job? Then it is to be asked. */
+/* Does it matter what becomes of the job? Then Slurm is to be asked. */
 bool attempt_may_be_preempted(const struct attempt_facts *facts);
 struct attempt_verdict attempt_judge(const struct attempt_facts *facts);
 

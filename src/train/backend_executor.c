@@ -18,6 +18,7 @@
 #include "train/node_return.h"
 #include "train/restart_policy.h"
 #include "train/stop_request.h"
+#include "train/told.h"
 #include "train/watch.h"
 #include "util/argv.h"
 #include "util/clock.h"
@@ -45,6 +46,7 @@ struct backend_executor {
     bool ended;                   /* a watch has ended the attempt */
     struct watch_finding finding; /* why it was stopped or ended */
     bool regained;      /* it goes on with nodes that were lost, and are back */
+    struct attempt_verdict verdict; /* of the attempt that has ended */
     bool left_together; /* the workers came to their end, and have tidied up */
     struct restart_policy policy;
     int64_t iteration; /* of the last report, or where the attempt goes on from */
@@ -288,6 +290,10 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
                                   json_integer(failure->exit_status));
         rc |= json_object_set_new(record, "message", json_text(failure->message));
     } else if (found && status != RUN_FINISHED) {
+        if (ex->finding.rank >= 0) {
+            rc |= json_object_set_new(record, "rank", json_integer(ex->finding.rank));
+            rc |= json_object_set_new(record, "host", json_text(ex->finding.host));
+        }
         rc |= json_object_set_new(record, "message", json_text(ex->finding.message));
     }
     if (rc)
@@ -296,18 +302,51 @@ static int attempt_end(struct backend_executor *ex, const char *log_dir,
     return attempt_save(record, log_dir, err);
 }
 
-static struct attempt_verdict judge(struct backend_executor *ex,
-                                    const struct launch_outcome *outcome)
+/* What FailureConfig decides about, and the user is told, of an attempt that was
+ * stopped because some of its workers were told to go. */
+static void told_describe(const struct backend_executor *ex, struct failure *failure)
+{
+    *failure = (struct failure){.rank = ex->finding.rank, .code = RAYTRAIN_EFAILED};
+    snprintf(failure->host, sizeof failure->host, "%s", ex->finding.host);
+    snprintf(failure->message, sizeof failure->message, "%s", ex->finding.message);
+}
+
+static void job_look(struct attempt_facts *facts)
+{
+    struct slurm_job job;
+
+    if (!attempt_may_be_preempted(facts) || !slurm_job_id() ||
+        slurm_job_ask(&job, NULL) < 0)
+        return;
+    facts->job_preempted = job.preempted;
+    facts->job_ends = !job.running;
+}
+
+/* A lost node is left already; one that is only to go is, where there are others. */
+static int judge(struct backend_executor *ex, const struct launch_outcome *outcome,
+                 const char *log_dir, struct error *err)
 {
     struct attempt_facts facts = {.outcome = outcome,
                                   .asked = ex->stop,
                                   .stopping = ex->view.stopping,
                                   .listening = ex->listening,
                                   .ended = ex->ended,
-                                  .cause = ex->finding.cause};
+                                  .cause = ex->finding.cause,
+                                  .workers = ex->spec.plan->workers};
+    struct told told;
 
-    facts.job_preempted = attempt_may_be_preempted(&facts) && slurm_job_is_preempted();
-    return attempt_judge(&facts);
+    if (told_read(ex->spec.plan, log_dir, &told, err) < 0)
+        return -1;
+    facts.told = told.n;
+    job_look(&facts);
+    ex->verdict = attempt_judge(&facts);
+    if (ex->verdict.goes_on)
+        told_find(&told, &ex->finding);
+    if (ex->verdict.goes_on && !ex->ended && ex->spec.launcher->ask)
+        told_leave(&told, ex->spec.planner);
+    ex->finding.cause = ex->verdict.cause;
+    told_clear(&told);
+    return 0;
 }
 
 /* Whoever ended the attempt knows why; of the workers, which were only killed, the
@@ -374,12 +413,34 @@ static void failure_cause_settle(struct backend_executor *ex,
         ex->finding.cause = CAUSE_START;
 }
 
+/* The group is gone: what is told of it, to whom. */
+static int attempt_conclude(struct backend_executor *ex,
+                            const struct launch_outcome *outcome, const char *log_dir,
+                            struct run_outcome *out, struct error *err)
+{
+    failure_tidy(log_dir);
+    ex->left_together = !outcome->failed && !outcome->launch_failed;
+    if (judge(ex, outcome, log_dir, err) < 0)
+        return -1;
+    out->status = ex->verdict.status;
+    if (out->status == RUN_FAILED)
+        failure_cause_settle(ex, outcome);
+    out->cause = ex->finding.cause;
+    out->by_node = ex->verdict.goes_on;
+    out->signal = ex->stop.signal;
+    if (out->status == RUN_FAILED)
+        attempt_failure(ex, outcome, log_dir, &out->failure);
+    else if (ex->verdict.goes_on)
+        told_describe(ex, &out->failure);
+    return attempt_end(ex, log_dir, out->status,
+                       out->status == RUN_FAILED ? &out->failure : NULL, err);
+}
+
 static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
                        struct error *err)
 {
     struct worker_group *group = NULL;
     struct launch_outcome outcome = {.rank = -1};
-    struct attempt_verdict verdict;
     int rc = -1;
 
     if (worker_group_start(&ex->spec, &group, err) < 0)
@@ -390,19 +451,7 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
         attempt_watch(ex, group, &outcome, err) == 0 &&
         lost_take(ex, &outcome, err) == 0) {
         fault_point("attempt.ended", 0);
-        failure_tidy(worker_group_log_dir(group));
-        ex->left_together = !outcome.failed && !outcome.launch_failed;
-        verdict = judge(ex, &outcome);
-        out->status = verdict.status;
-        ex->finding.cause = verdict.cause;
-        if (out->status == RUN_FAILED)
-            failure_cause_settle(ex, &outcome);
-        out->cause = ex->finding.cause;
-        out->signal = ex->stop.signal;
-        if (out->status == RUN_FAILED)
-            attempt_failure(ex, &outcome, worker_group_log_dir(group), &out->failure);
-        rc = attempt_end(ex, worker_group_log_dir(group), out->status,
-                         out->status == RUN_FAILED ? &out->failure : NULL, err);
+        rc = attempt_conclude(ex, &outcome, worker_group_log_dir(group), out, err);
     }
     watch_set_destroy(ex->watches);
     ex->watches = NULL;
@@ -426,7 +475,7 @@ static bool is_resize(const struct backend_executor *ex, const struct run_outcom
 static bool is_over(const struct backend_executor *ex, const struct run_outcome *out)
 {
     return out->status == RUN_FINISHED || ex->view.stopping || ex->stop.count > 0 ||
-           (out->status == RUN_STOPPED && !is_resize(ex, out));
+           (out->status == RUN_STOPPED && !is_resize(ex, out) && !ex->verdict.goes_on);
 }
 
 /* A lost node is nobody's failure where the run is prepared for it, or it is back. */
@@ -533,8 +582,9 @@ static void restart_announce(struct backend_executor *ex, const struct failure *
                              const struct restart_decision *d)
 {
     char where[300] = "", of[32] = "", after[64] = "", which[80] = "";
+    bool preempted = ex->finding.cause == CAUSE_PREEMPTED;
 
-    if (f->rank >= 0)
+    if (!preempted && f->rank >= 0)
         snprintf(where, sizeof where, "rank %d%s%s: ", f->rank,
                  f->host[0] ? " on " : "", f->host);
     if (d->of >= 0)
@@ -542,11 +592,13 @@ static void restart_announce(struct backend_executor *ex, const struct failure *
     if (d->delay_s > 0)
         snprintf(after, sizeof after, " in %.0f s", d->delay_s);
     if (d->used > 0)
-        snprintf(which, sizeof which, " (restart %d%s)", d->used, of);
+        snprintf(which, sizeof which, " (%s %d%s)",
+                 preempted ? "preemption" : "restart", d->used, of);
     callback_note(ex->callbacks,
-                  "attempt %d failed: %s%s\n"
+                  "attempt %d %s: %s%s\n"
                   "  restarting from the latest checkpoint%s%s",
-                  ex->spec.attempt, where, f->message, after, which);
+                  ex->spec.attempt, preempted ? "was preempted" : "failed", where,
+                  f->message, after, which);
 }
 
 /* Is there to be another attempt? */
@@ -554,7 +606,8 @@ static bool restart(struct backend_executor *ex, struct run_outcome *out)
 {
     struct restart_decision d;
 
-    if (out->status != RUN_FAILED || ex->view.stopping || ex->stop.count)
+    if ((out->status != RUN_FAILED && !ex->verdict.goes_on) || ex->view.stopping ||
+        ex->stop.count)
         return false;
     d = restart_decide(ex, out);
     if (!d.restart)

@@ -18,6 +18,7 @@ struct run_outcome {
     enum run_status status;
     enum attempt_cause cause; /* why the last attempt failed or was stopped */
     int signal;               /* that asked raytrain-run to stop; 0: none did */
+    bool by_node; /* of CAUSE_PREEMPTED: it was a worker's node, not the job */
     int attempts;           /* made by this call */
     struct failure failure; /* of RUN_FAILED: the last attempt's */
     char missing[ERROR_TEXT_MAX]; /* of RUN_STOPPED: which nodes, so that what does not

@@ -17,6 +17,7 @@ liblauncher_la_SOURCES += \
 	src/train/start_watch.c src/train/start_watch.h \
 	src/train/stop_request.c src/train/stop_request.h \
 	src/train/time_watch.c src/train/time_watch.h \
+	src/train/told.c src/train/told.h \
 	src/train/trainer.c src/train/trainer.h \
 	src/train/watch.c src/train/watch.h \
 	src/train/worker_group.c src/train/worker_group.h

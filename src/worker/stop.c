@@ -1,5 +1,6 @@
 #include "worker/stop.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "store/run_dir.h"
+#include "store/whereabouts.h"
 
 static volatile sig_atomic_t requested;
 
@@ -16,15 +18,43 @@ static void stop_note(int signo)
     requested = 1;
 }
 
-/* SA_RESTART: the user's own reads and writes do not fail because we were asked. */
-int stop_install(int signo, struct error *err)
+static char told_path[PATH_MAX]; /* "": it is too long */
+static int told_rank;
+
+/* All async-signal-safe. What cannot be written is not heard. */
+static void stop_note_told(int signo)
 {
-    struct sigaction action = {.sa_handler = stop_note, .sa_flags = SA_RESTART};
+    int saved = errno;
+
+    stop_note(signo);
+    if (told_path[0])
+        whereabouts_write(told_path, told_rank, "SIGTERM", 1);
+    errno = saved;
+}
+
+/* SA_RESTART: the user's own reads and writes do not fail because we were asked. */
+static int handler_install(int signo, void (*handler)(int), struct error *err)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
     if (sigaction(signo, &action, NULL) < 0)
         return error_set(err, RAYTRAIN_EFAILED, "cannot handle signal %d", signo);
     return 0;
+}
+
+int stop_install(int signo, struct error *err)
+{
+    return handler_install(signo, stop_note, err);
+}
+
+int stop_install_told(const char *log_dir, int rank, struct error *err)
+{
+    if ((size_t)snprintf(told_path, sizeof told_path, "%s/" WHEREABOUTS_TOLD,
+                         log_dir) >= sizeof told_path)
+        told_path[0] = '\0';
+    told_rank = rank;
+    return handler_install(SIGTERM, stop_note_told, err);
 }
 
 bool stop_requested(void)

@@ -5,7 +5,10 @@
  *
  * SIGUSR1, by which launchers ask, is heard from the start. SIGTERM is not, until the
  * training function runs: before that there is nothing to save, and Slurm ends with it
- * what is left of a group that failed to form.
+ * what is left of a group that failed to form. It never comes from the launcher: who
+ * gets it is told to go by whoever rules over its node, and may be killed soon. The
+ * launcher is to know, also if there is no report any more, so the handler leaves word
+ * in the attempt's WHEREABOUTS_TOLD.
  */
 #ifndef RAYTRAIN_WORKER_STOP_H
 #define RAYTRAIN_WORKER_STOP_H
@@ -15,6 +18,7 @@
 #include "util/error.h"
 
 int stop_install(int signo, struct error *err);
+int stop_install_told(const char *log_dir, int rank, struct error *err); /* SIGTERM */
 bool stop_requested(void);
 /* Does the launcher want a stop at a checkpoint (RUN_DIR_RESIZE)? */
 bool stop_wanted(const char *log_dir);

@@ -246,11 +246,11 @@ static void worker_exited(void *arg, int status)
 
 static int worker_train(struct worker *w, struct error *err)
 {
-    int returned;
+    int returned, rank = wireup_world(w->wireup)->rank;
 
-    if (stop_install(SIGTERM, err) < 0)
+    if (stop_install_told(w->log_dir, rank, err) < 0)
         return -1;
-    if (wireup_world(w->wireup)->rank == 0)
+    if (rank == 0)
         note_add(w->log_dir, NOTE_STARTED, "the training begins");
     exit_guard_enter(worker_exited, w);
     returned = w->train_func(w->ctx);

@@ -109,7 +109,6 @@ static void refused(const char *why)
     assert_int_equal(err.code, RAYTRAIN_ENOTSUP);
     if (!strstr(err.text, why))
         fail_msg("%s", err.text);
-    assert_false(slurm_job_is_preempted());
 }
 
 /* Of a job array squeue tells of more than one; and what the user has set for his own
@@ -129,7 +128,7 @@ static void the_job_is_found_among_others(void **state)
               "echo '7 1700000000 1700000001 RUNNING 1 1'");
     assert_int_equal(slurm_job_ask(&job, &err), 0);
     assert_int_equal(job.end, 1700000000);
-    assert_true(slurm_job_is_preempted());
+    assert_true(job.preempted);
     unsetenv("SQUEUE_FORMAT");
     unsetenv("SQUEUE_STATES");
     unsetenv("SLURM_TIME_FORMAT");
@@ -157,7 +156,6 @@ static void without_slurm(void **state)
 {
     (void)state;
     setenv("PATH", "/nowhere", 1);
-    assert_false(slurm_job_is_preempted());
     assert_int_equal(slurm_job_ask(&(struct slurm_job){0}, NULL), -1);
     unsetenv("SLURM_JOB_ID");
     assert_null(slurm_job_id());
