@@ -20,8 +20,8 @@ TESTS += t/1060-oom.t t/1080-launcher-killed.t t/1180-slurm-launcher-killed.t
 dist_check_SCRIPTS += t/1070-tiers.t t/1170-slurm-tiers.t
 TESTS += t/1070-tiers.t t/1170-slurm-tiers.t
 
-dist_check_SCRIPTS += t/1200-nodes.t
-TESTS += t/1200-nodes.t
+dist_check_SCRIPTS += t/1090-elastic.t t/1200-nodes.t
+TESTS += t/1090-elastic.t t/1200-nodes.t
 
 check_PROGRAMS += t/check/train_main
 t_check_train_main_SOURCES = t/check/train_main.c

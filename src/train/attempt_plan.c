@@ -8,6 +8,7 @@
 #define LOSSES_MAX 2 /* after so many a node is not used again */
 
 struct attempt_planner {
+    const struct launcher_ops *launcher;
     const struct scaling_config *scaling;
     struct resources have;
     struct node_state {
@@ -24,6 +25,7 @@ int attempt_planner_create(const struct launcher_ops *launcher,
 
     if (!p)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    p->launcher = launcher;
     p->scaling = scaling;
     if (launcher->resources(scaling, &p->have, err) < 0) {
         free(p);
@@ -35,6 +37,24 @@ int attempt_planner_create(const struct launcher_ops *launcher,
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
     *out = p;
+    return 0;
+}
+
+/* Where nodes can be lost, what is known of them stays; a machine is one node. */
+int attempt_planner_refresh(struct attempt_planner *p, struct error *err)
+{
+    struct resources now = {0};
+
+    if (p->launcher->ask)
+        return 0;
+    if (p->launcher->resources(p->scaling, &now, err) < 0)
+        return -1;
+    if (now.n_nodes != p->have.n_nodes) {
+        resources_clear(&now);
+        return 0;
+    }
+    resources_clear(&p->have);
+    p->have = now;
     return 0;
 }
 

@@ -2,8 +2,9 @@
  * attempt_plan.h - where the next attempt runs: on what the launcher gave, less the
  * nodes that are lost and those that are kept for later.
  *
- * The launcher is asked once: an allocation does not grow. A node that was lost comes
- * back when it answers again, but not for the third time: it is not to be trusted.
+ * An allocation does not grow: its launcher is asked once. A node that was lost comes
+ * back when it answers again, but not for the third time: it is not to be trusted. What
+ * this process may use of its own machine can change, and is asked for anew.
  */
 #ifndef RAYTRAIN_TRAIN_ATTEMPT_PLAN_H
 #define RAYTRAIN_TRAIN_ATTEMPT_PLAN_H
@@ -28,6 +29,8 @@ void attempt_planner_destroy(struct attempt_planner *p); /* NULL is fine */
  */
 int attempt_planner_plan(const struct attempt_planner *p, struct placement *plan,
                          struct error *err);
+/* Before a plan for another attempt: what there is may have changed. -1 as create. */
+int attempt_planner_refresh(struct attempt_planner *p, struct error *err);
 /* Would an elastic group be larger than this one now? */
 bool attempt_planner_can_grow(const struct attempt_planner *p, int workers);
 

@@ -526,8 +526,11 @@ static int replan(struct backend_executor *ex, struct run_outcome *out,
 {
     struct placement plan = {0};
     struct error why;
-    int rc = attempt_planner_plan(ex->spec.planner, &plan, &why);
+    int rc;
 
+    if (attempt_planner_refresh(ex->spec.planner, err) < 0)
+        return -1;
+    rc = attempt_planner_plan(ex->spec.planner, &plan, &why);
     ex->regained = rc < 0 && why.code == RAYTRAIN_EFIT && lost_regain(ex);
     if (ex->regained)
         rc = attempt_planner_plan(ex->spec.planner, &plan, &why);
@@ -545,7 +548,7 @@ static int replan(struct backend_executor *ex, struct run_outcome *out,
     return 1;
 }
 
-static void excused_announce(struct backend_executor *ex)
+static void plan_announce(struct backend_executor *ex)
 {
     callback_note(ex->callbacks,
                   "going on from the latest checkpoint with %d worker%s on %zu node%s",
@@ -669,7 +672,7 @@ int backend_executor_run(const struct worker_group_spec *spec,
 {
     struct backend_executor ex = {
         .spec = *spec, .callbacks = callbacks, .stop.fd = -1, .timer_fd = -1};
-    int rc = executor_open(&ex, err);
+    int rc = executor_open(&ex, err), workers;
 
     previous_tidy(spec);
     restart_policy_init(&ex.policy, &spec->cfg->run_config.failure_config,
@@ -680,14 +683,15 @@ int backend_executor_run(const struct worker_group_spec *spec,
         outcome->attempts++;
         if (rc < 0 || is_over(&ex, outcome))
             break;
+        workers = ex.spec.plan->workers;
         rc = replan(&ex, outcome, err);
         if (rc <= 0)
             break;
         rc = 0;
-        if (is_excused(&ex, outcome))
-            excused_announce(&ex);
-        else if (!restart(&ex, outcome))
+        if (!is_excused(&ex, outcome) && !restart(&ex, outcome))
             break;
+        if (is_excused(&ex, outcome) || ex.plan.workers != workers)
+            plan_announce(&ex);
         ex.spec.attempt++;
     }
     if (rc < 0 || !ex.left_together)

@@ -36,6 +36,8 @@ static enum watch_verdict resize_tick(void *state, const struct watch_view *view
     if (w->asked || view->stopping || view->now < w->next)
         return WATCH_GOES_ON;
     w->next = view->now + w->every_s;
+    if (attempt_planner_refresh(view->spec->planner, NULL) < 0)
+        return WATCH_GOES_ON; /* what cannot be told now is told the next time */
     if (!attempt_planner_can_grow(view->spec->planner, view->spec->plan->workers))
         return WATCH_GOES_ON;
     w->asked = true;

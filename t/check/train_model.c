@@ -11,6 +11,7 @@
  *          "hang" | "loop" | "stop" | "memory" (256 MiB), at iteration fail_at (3), on
  *          rank fail_rank (0)
  *   fail_once = PATH: fail only where PATH can be created, so once
+ *   tell (false): each rank prints "rank R of N"
  *   ready = PATH: rank 0 creates PATH once iteration ready_at (2) is reported
  *   gate = PATH: after that, every iteration waits until PATH exists
  */
@@ -27,6 +28,7 @@
 struct settings {
     int64_t iterations, size, checkpoint_every, fail_at, fail_rank, ready_at, iteration_ms;
     const char *fail, *fail_once, *ready, *gate;
+    bool tell;
 };
 
 static int settings_read(raytrain_context *ctx, struct settings *s)
@@ -41,7 +43,8 @@ static int settings_read(raytrain_context *ctx, struct settings *s)
            raytrain_config_string(ctx, "fail", "", &s->fail) ||
            raytrain_config_string(ctx, "fail_once", "", &s->fail_once) ||
            raytrain_config_string(ctx, "ready", "", &s->ready) ||
-           raytrain_config_string(ctx, "gate", "", &s->gate);
+           raytrain_config_string(ctx, "gate", "", &s->gate) ||
+           raytrain_config_bool(ctx, "tell", false, &s->tell);
 }
 
 /* 1: create it now; 0: it was there. */
@@ -206,6 +209,10 @@ int train_func(raytrain_context *ctx)
 
     if (settings_read(ctx, &s) || s.size < 1)
         return 1;
+    if (s.tell) {
+        printf("rank %d of %d\n", raytrain_rank(ctx), raytrain_world_size(ctx));
+        fflush(stdout);
+    }
     model.shape[0] = (uint64_t)s.size;
     model.data = calloc((size_t)s.size, sizeof(double));
     delta = malloc((size_t)s.size * sizeof(double));

@@ -126,12 +126,65 @@ static void elastic(void **state)
     attempt_planner_destroy(planner);
 }
 
+/* A machine whose CPUs come and go. */
+static int machine_cpus = 4;
+
+static int machine(const struct scaling_config *scaling, struct resources *out,
+                   struct error *err)
+{
+    (void)scaling;
+    if (machine_cpus == 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory");
+    *out = (struct resources){.what = "the test", .n_nodes = 1};
+    out->nodes = calloc(1, sizeof *out->nodes);
+    assert_non_null(out->nodes);
+    out->nodes[0].cpus = machine_cpus;
+    assert_non_null(out->nodes[0].name = strdup("here"));
+    return 0;
+}
+
+static void nobody_is_asked(char *const *nodes, size_t n, enum node_answer *answers)
+{
+    (void)nodes;
+    (void)n;
+    (void)answers;
+}
+
+static void a_machine_is_asked_anew(void **state)
+{
+    const struct scaling_config want = {
+        .num_workers = 1, .max_workers = 4, .cpus_per_worker = 1};
+    struct launcher_ops ops = {.name = "machine", .resources = machine};
+
+    (void)state;
+    assert_int_equal(attempt_planner_create(&ops, &want, &planner, NULL), 0);
+    expect_plan("here*4", NULL);
+    machine_cpus = 1;
+    expect_plan("here*4", NULL);
+    assert_int_equal(attempt_planner_refresh(planner, NULL), 0);
+    expect_plan("here*1", NULL);
+    machine_cpus = 0;
+    assert_int_equal(attempt_planner_refresh(planner, NULL), -1);
+    expect_plan("here*1", NULL);
+    machine_cpus = 3;
+    assert_false(attempt_planner_can_grow(planner, 1));
+    assert_int_equal(attempt_planner_refresh(planner, NULL), 0);
+    assert_true(attempt_planner_can_grow(planner, 1));
+    /* Not so where nodes are lost: what is known of them stays. */
+    ops.ask = nobody_is_asked;
+    machine_cpus = 1;
+    assert_int_equal(attempt_planner_refresh(planner, NULL), 0);
+    expect_plan("here*3", NULL);
+    attempt_planner_destroy(planner);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_spare_takes_the_place),
         cmocka_unit_test(too_many_spares),
         cmocka_unit_test(elastic),
+        cmocka_unit_test(a_machine_is_asked_anew),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
