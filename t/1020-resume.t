@@ -84,6 +84,14 @@ test_expect_success 'raytrain-run killed: its workers are gone, nothing is left 
 	mkdir -p tmp && start_run env TMPDIR="$PWD/tmp" $run --name killed &&
 	kill -KILL $pid && { wait $pid || :; } && eventually no_process_left && eventually is_empty tmp
 '
+# Killed with all its helpers, so that only the kernel is left to tidy up.
+test_expect_success 'and what the workers have forked, also where nobody is left to end it' '
+	start_run $run --name loaders --set train_loop_config.loaders=2 &&
+	helpers=$(for p in $(pgrep -P $pid); do
+		test "$(cat /proc/$p/comm)" = raytrain-worker || echo $p
+	done) && test -n "$helpers" && kill -KILL $helpers $pid && { wait $pid || :; } &&
+	eventually no_process_left
+'
 test_expect_success 'and --resume goes on from there, too' '
 	$run --name killed --resume "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/killed/checkpoint_000005.h5 &&

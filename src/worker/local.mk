@@ -6,6 +6,7 @@ libworker_la_SOURCES += \
 	src/worker/crash.c src/worker/crash.h \
 	src/worker/stack_trace.c src/worker/stack_trace.h \
 	src/worker/failure.c src/worker/failure.h \
+	src/worker/fork_guard.c src/worker/fork_guard.h \
 	src/worker/heartbeat.c src/worker/heartbeat.h \
 	src/worker/notes.c src/worker/notes.h \
 	src/worker/waiting.c src/worker/waiting.h \

@@ -23,6 +23,7 @@
 #include "worker/crash.h"
 #include "worker/exit_guard.h"
 #include "worker/failure.h"
+#include "worker/fork_guard.h"
 #include "worker/heartbeat.h"
 #include "worker/notes.h"
 #include "worker/session.h"
@@ -248,7 +249,7 @@ static int worker_train(struct worker *w, struct error *err)
 {
     int returned, rank = wireup_world(w->wireup)->rank;
 
-    if (stop_install_told(w->log_dir, rank, err) < 0)
+    if (stop_install_told(w->log_dir, rank, err) < 0 || fork_guard_install(err) < 0)
         return -1;
     if (rank == 0)
         note_add(w->log_dir, NOTE_STARTED, "the training begins");

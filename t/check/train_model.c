@@ -11,6 +11,7 @@
  *          "hang" | "loop" | "stop" | "memory" (256 MiB), at iteration fail_at (3), on
  *          rank fail_rank (0)
  *   fail_once = PATH: fail only where PATH can be created, so once
+ *   loaders (0): so many children are forked, which wait for good
  *   tell (false): each rank prints "rank R of N"
  *   ready = PATH: rank 0 creates PATH once iteration ready_at (2) is reported
  *   gate = PATH: after that, every iteration waits until PATH exists
@@ -26,7 +27,8 @@
 #include <unistd.h>
 
 struct settings {
-    int64_t iterations, size, checkpoint_every, fail_at, fail_rank, ready_at, iteration_ms;
+    int64_t iterations, size, checkpoint_every, fail_at, fail_rank, ready_at,
+        iteration_ms, loaders;
     const char *fail, *fail_once, *ready, *gate;
     bool tell;
 };
@@ -40,6 +42,7 @@ static int settings_read(raytrain_context *ctx, struct settings *s)
            raytrain_config_int(ctx, "fail_rank", 0, &s->fail_rank) ||
            raytrain_config_int(ctx, "ready_at", 2, &s->ready_at) ||
            raytrain_config_int(ctx, "iteration_ms", 0, &s->iteration_ms) ||
+           raytrain_config_int(ctx, "loaders", 0, &s->loaders) ||
            raytrain_config_string(ctx, "fail", "", &s->fail) ||
            raytrain_config_string(ctx, "fail_once", "", &s->fail_once) ||
            raytrain_config_string(ctx, "ready", "", &s->ready) ||
@@ -198,6 +201,18 @@ static int train(raytrain_context *ctx, const struct settings *s, raytrain_tenso
     return 0;
 }
 
+/* They do nothing, and ignore what can be ignored. */
+static void loaders_start(const struct settings *s)
+{
+    for (int64_t i = 0; i < s->loaders; i++)
+        if (fork() == 0) {
+            signal(SIGTERM, SIG_IGN);
+            signal(SIGHUP, SIG_IGN);
+            for (;;)
+                pause();
+        }
+}
+
 int train_func(raytrain_context *ctx);
 
 int train_func(raytrain_context *ctx)
@@ -209,6 +224,7 @@ int train_func(raytrain_context *ctx)
 
     if (settings_read(ctx, &s) || s.size < 1)
         return 1;
+    loaders_start(&s);
     if (s.tell) {
         printf("rank %d of %d\n", raytrain_rank(ctx), raytrain_world_size(ctx));
         fflush(stdout);
