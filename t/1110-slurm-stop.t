@@ -40,7 +40,7 @@ go_on () {
 }
 hastened () {
 	started && return
-	begin=$(scontrol show job "$job" | sed -n "s/.*EligibleTime=//p") &&
+	begin=$(scontrol show job "$job" | sed -n "s/.* EligibleTime=//p") &&
 	if test "$(date -d "$begin" +%s)" -gt $(($(date +%s) + 10)); then
 		scontrol update JobId="$job" StartTime=now+3
 	fi
