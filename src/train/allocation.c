@@ -69,14 +69,16 @@ int allocation_run(const struct trainer *trainer, char *const argv[],
     struct stop_request stop;
     int rc, wait_status;
 
+    if (launcher_slurm.usable()) /* inside already: signals are for the run */
+        return launcher_slurm_allocate(&cfg->scaling_config, cfg->run_config.name, argv,
+                                       &salloc, err);
     if (stop_request_open(&stop, err) < 0)
         return -1;
     rc = launcher_slurm_allocate(&cfg->scaling_config, cfg->run_config.name, argv,
                                  &salloc, err);
-    if (rc == 0 && salloc.pid > 0) {
+    if (rc == 0)
         rc = salloc_watch(&salloc, &stop, &wait_status, err) < 0 ? -1 : 1;
-        child_clear(&salloc);
-    }
+    child_clear(&salloc);
     if (rc == 1) {
         *end = allocation_judge(wait_status, stop.count > 0, trainer_standing(trainer));
         end->saved = trainer_has_saved(trainer);
