@@ -293,7 +293,7 @@ int train_func(raytrain_context *ctx)
     while (rc == RAYTRAIN_OK && !raytrain_should_stop(ctx) &&
            raytrain_dataset_epoch(t.train) < (uint64_t)t.epochs)
         rc = run_epoch(&t);
-    if (rc)
+    if (rc && *raytrain_last_error(ctx)) /* of ours is told already */
         fprintf(stderr, "fashion_mlp: %s\n", raytrain_last_error(ctx));
     raytrain_reducer_destroy(t.reducer);
     mlp_destroy(&t.mlp);

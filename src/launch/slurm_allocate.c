@@ -136,11 +136,13 @@ static int keeper_start(pid_t salloc, struct error *err)
     if (parent >= 0)
         close(parent);
     if (pid > 0) {
-        int status;
+        int status = -1;
 
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
-        return 0;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            return 0;
+        errno = EAGAIN; /* what the second fork says, as a rule */
     }
     return error_set(err, RAYTRAIN_ENOTSUP,
                      "cannot watch over the allocation %s: %s.\n"
