@@ -49,7 +49,7 @@ test_expect_success 'the time before the first report counts, too' '
 	same_model runs/calm/checkpoint_000005.h5 runs/early/checkpoint_000005.h5
 '
 test_expect_success 'workers that do not come together are started anew, and it costs no restart' '
-	TRAIN_LATE_ONCE=$PWD/late.once $run -n 2 --name late --max-failures 0 \
+	TRAIN_LATE_ONCE=$PWD/late.once timeout -k 20 90 $run -n 2 --name late --max-failures 0 \
 		--set run_config.failure_config.start_timeout_s=3 \
 		"$modules/train_late.so" 2>err && no_process_left &&
 	grep "the workers have not come together within 3 s" err &&
