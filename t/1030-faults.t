@@ -4,7 +4,7 @@ test_description='death, a full disk and I/O errors at every step of a save lose
 One run with two checkpoints is the base. Each case copies it, goes on with it while one
 fault point (src/util/fault.h) is armed, looks at what is there, and resumes.'
 . "$(dirname "$0")/setup.sh"
-. "$(dirname "$0")/faults.sh"
+. "$srcdir/t/faults.sh"
 
 run="raytrain-run --launcher local --storage runs -n 2 --keep 2"
 train=$modules/train_model.so

@@ -4,7 +4,7 @@ test_description='checkpoints in memory and staged, before they are on storage
 replicas = 1 keeps them in /dev/shm, staging_path on a local disk. Death and errors at each
 step of saving there and of moving on to storage.'
 . "$(dirname "$0")/setup.sh"
-. "$(dirname "$0")/faults.sh"
+. "$srcdir/t/faults.sh"
 
 memory="--set run_config.checkpoint_config.replicas=1"
 staging="--set run_config.sync_config.staging_path=stage"

@@ -7,7 +7,7 @@ if test -z "${PRIVATE_SHM:-}" && unshare --mount true 2>/dev/null; then
 		'mount -t tmpfs shm /dev/shm && exec sh "$0" "$@"' "$0" "$@"
 fi
 . "$(dirname "$0")/setup.sh"
-. "$(dirname "$0")/faults.sh"
+. "$srcdir/t/faults.sh"
 
 run="raytrain-run --launcher local --storage runs -n 2"
 train=$modules/train_model.so

@@ -2,7 +2,7 @@
 test_description='checkpoints in the memory of nodes and staged on their disks, on a cluster'
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
-. "$(dirname "$0")/faults.sh"
+. "$srcdir/t/faults.sh"
 
 memory="--set run_config.checkpoint_config.replicas=1"
 sync="--set run_config.checkpoint_config.mode=sync"

@@ -5,7 +5,7 @@ CLUSTER_NODES=2
 export CLUSTER_KILL_WAIT CLUSTER_NODES
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
-. "$(dirname "$0")/faults.sh"
+. "$srcdir/t/faults.sh"
 
 run="raytrain-run --launcher slurm --storage runs -n 2 --placement STRICT_SPREAD"
 train=$modules/train_model.so
