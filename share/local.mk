@@ -2,7 +2,7 @@
 
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \
-	share/examples/hello.c share/examples/fashion_mlp.c \
+	share/examples/hello.c share/examples/hello_main.c share/examples/fashion_mlp.c \
 	share/examples/fashion_mlp_main.c share/examples/fashion_mlp.cfg \
 	share/examples/mlp.c share/examples/mlp.h
 sbatchdir = $(docdir)/sbatch
@@ -80,7 +80,8 @@ $(man_links):
 
 # The rest of the source package.
 dist_doc_DATA = README.md NEWS.md HACKING.md
-EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test .clang-format
+EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test scripts/matrix
+EXTRA_DIST += .clang-format
 EXTRA_DIST += scripts/bench scripts/bench.d
 # What a row of scripts/bench makes for itself.
 EXTRA_PROGRAMS = scripts/bench.d/restore

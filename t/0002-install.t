@@ -41,7 +41,8 @@ test_expect_success 'pkg-config knows it' '
 	package --exists --print-errors raytrain &&
 	test "$(package --cflags raytrain | tr -d " ")" = "-I$stage/include" &&
 	test "$(package --libs raytrain | tr -s " " | sed "s/ *$//")" = \
-		"-L$stage/lib -lraytrain"
+		"-L$stage/lib -Wl,-rpath,$stage/lib -lraytrain" &&
+	package --libs raytrain-mpi >libs && grep -e "-lraytrain" libs && grep -e "-lmpi" libs
 '
 
 test_expect_success 'raytrain.h is strict C, old and new' '
@@ -60,7 +61,7 @@ test_expect_success 'raytrain.h is C++, old and new' '
 
 test_expect_success 'raytrain_mpi.h is C and C++' '
 	echo "#include <raytrain_mpi.h>" >mpi.c &&
-	flags=$(package --cflags raytrain; pkg-config --cflags mpich) &&
+	flags=$(package --cflags raytrain-mpi) &&
 	$CC -Wall -Wextra -Werror $flags -c mpi.c -o mpi.o &&
 	$CXX -x c++ -Wall -Wextra -Werror $flags -c mpi.c -o mpi.o
 '
@@ -96,6 +97,15 @@ test_expect_success 'completion' '
 	test "$(complete_line raytrain-run -c files/)" = files/a.cfg &&
 	test "$(complete_line raytrain-run --storage di)" = dir &&
 	test -z "$(complete_line raytrain-run -n "")"
+'
+
+test_expect_success 'scripts/packages without dpkg names what to install, and goes on' '
+	mkdir bin &&
+	for tool in sh cat echo sed printf; do
+		ln -s "$(command -v $tool)" bin/ || return 1
+	done &&
+	PATH=$PWD/bin "$srcdir/scripts/packages" install build 2>err &&
+	grep "no Debian system" err && grep libpmix-dev err
 '
 
 test_done

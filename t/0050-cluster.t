@@ -34,6 +34,13 @@ test_expect_success 'each has a name, /tmp, /run, /dev/shm and processes of its 
 	test_cmp expected.sorted own.sorted
 '
 
+test_expect_success 'nothing that runs here ignores SIGINT, SIGQUIT or SIGTERM' '
+	for where in "" "cluster on n1" "srun -w n1"; do
+		$where sed -n "s/SigIgn:[[:space:]]*/0x/p" /proc/self/status >ignored &&
+		test 0 -eq $(($(cat ignored) & 0x4006)) || return 1
+	done
+'
+
 test_expect_success 'all see the shared directory and this one' '
 	srun -N4 sh -c "echo x >$CLUSTER_SHARED/\$(hostname); echo x >\$(hostname)" &&
 	(cd "$CLUSTER_SHARED" && cat n1 n2 n3 n4) && cat n1 n2 n3 n4
@@ -46,8 +53,47 @@ test_expect_success 'a node may be kept from seeing a directory' '
 	cluster on n1 test -e "$PWD/hidden/file"
 '
 
+# two_bytes DIR: two nodes write a byte each to one page at the same time; how many stay.
+two_bytes () {
+	printf "%4096s" "" | tr " " . >"$1/page" &&
+	cluster on n1 python3 hold.py "$1" 0 & first=$! &&
+	cluster on n3 python3 hold.py "$1" 1 & second=$! &&
+	eventually test -e "$1/open0" && eventually test -e "$1/open1" && >"$1/go" &&
+	wait $first && wait $second &&
+	tr -dc x <"$1/page" | wc -c
+}
+
+test_expect_success 'a node may have a page cache of its own over a directory' '
+	cat >hold.py <<-\EOF &&
+	import os, sys, time
+	dir, at = sys.argv[1], int(sys.argv[2])
+	fd = os.open(dir + "/page", os.O_WRONLY)
+	os.pwrite(fd, b"x", at)
+	open(dir + "/open%d" % at, "w").close()
+	while not os.path.exists(dir + "/go"):
+	    time.sleep(0.01)
+	os.close(fd)
+	EOF
+	mkdir plain cached && echo seen >cached/file &&
+	cluster cache n1 cached && cluster cache n3 "$PWD/cached" &&
+	test seen = "$(cluster on n1 cat "$PWD/cached/file")" &&
+	test 2 -eq "$(two_bytes "$PWD/plain")" &&
+	test 1 -eq "$(two_bytes "$PWD/cached")" &&
+	srun -w n1,n3 -N2 stat -f -c %T "$PWD/cached" >types && test 2 -eq "$(grep -c fuse types)" &&
+	cluster ps >left && test_must_be_empty left
+'
+
+test_expect_success 'the login node too, and other nodes do not share it' '
+	mkdir mine && cluster cache login mine timeout=5.0 &&
+	stat -f -c %T mine | grep fuse &&
+	cluster on n2 stat -f -c %T "$PWD/mine" >type && ! grep fuse type &&
+	cluster kill n2 && cluster revive n2 &&
+	cluster on n2 stat -f -c %T "$PWD/mine" >type && ! grep fuse type &&
+	umount mine
+'
+
 test_expect_success 'tasks get fake GPUs of their own' '
-	srun -n4 --gpus-per-task=1 sh -c "echo \$CUDA_VISIBLE_DEVICES" >gpus &&
+	srun -n4 --gpus-per-task=1 --gpu-bind=single:1 sh -c "echo \$CUDA_VISIBLE_DEVICES" >gpus &&
 	sort -u gpus >gpus.sorted &&
 	test $(wc -l <gpus.sorted) -eq 4
 '

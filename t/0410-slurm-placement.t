@@ -50,12 +50,13 @@ test_expect_success 'there are rows' '
 while IFS='|' read -r nodes options plan; do
 	test_expect_success "$nodes, $options: $plan" '
 		rm -rf logs &&
-		in_job "$check/launch_run" --have "$nodes" $options sh worker.sh >said </dev/null &&
+		gpus=${options#*--gpus } &&
+		in_job "$check/launch_run" --have "$nodes" $options \
+			"$check/own_gpus" "${gpus%% *}" sh worker.sh >said </dev/null &&
 		echo "plan $plan" >expected && head -n1 said >actual && test_cmp expected actual &&
 		plan_expand "$plan" >expected &&
 		sort -n logs/rank-*.out >all && cut -d" " -f1,2 all >actual &&
 		test_cmp expected actual &&
-		gpus=${options#*--gpus } &&
 		gpus_apart "${gpus%% *}" <all
 	'
 done <rows

@@ -211,6 +211,7 @@ test_expect_success 'what an enclosing job says does not change the step' '
 	exec "$@"
 	EOF
 	in_job sh hostile.sh "$run" --workers 5 --gpus 1 \
+		"$check/own_gpus" 1 \
 		sh -c "echo \$SLURM_PROCID \$(hostname) g\$CUDA_VISIBLE_DEVICES \$KEPT" >said &&
 	cat >expected <<-\EOF &&
 	0 n1 g0 yes
@@ -281,7 +282,8 @@ test_expect_success 'outside an allocation there is nothing' '
 
 test_expect_success 'an allocation is taken, and given back' '
 	rm -rf logs &&
-	"$run" --allocate --workers 6 --gpus 2 sh where.sh >said 2>chatter &&
+	"$run" --allocate --workers 6 --gpus 2 \
+		"$check/own_gpus" 2 sh where.sh >said 2>chatter &&
 	head -n1 said >actual && echo "plan n1*2 n2*2 n3*2" >expected &&
 	test_cmp expected actual &&
 	cat >expected <<-\EOF &&
@@ -329,7 +331,7 @@ test_expect_success 'salloc and the run in it are killed, or all three' '
 test_expect_success 'a node that does not see the logs is named, with the path' '
 	rm -rf logs && mkdir logs &&
 	cluster hide n2 "$PWD/logs" &&
-	cluster hide n3 "$PWD" &&
+	cluster hide n3 "$PWD" && cluster on n3 mount -o remount,ro,bind "$PWD" &&
 	expect_status 1 in_job "$run" --workers 4 --placement SPREAD true >said &&
 	grep "launch_failed=1 rank=2 host=n3" said &&
 	grep "node n3 cannot write the log files in $PWD/logs" said &&

@@ -3,6 +3,7 @@ test_description='bad input: a clear error, the right exit status, nothing lost'
 . "$(dirname "$0")/setup.sh"
 
 run="raytrain-run --launcher local --storage runs -n 2"
+run_anywhere="raytrain-run --storage runs -n 2"
 train=$modules/train_model.so
 
 # fails NAME STATUS SETTINGS...: a run of that name fails so; stderr is in err
@@ -26,6 +27,33 @@ test_expect_success 'a shared object that needs a missing library' '
 	cc -shared -fPIC -o needs.so f.c -Wl,--no-as-needed ./libgone.so && rm libgone.so &&
 	expect_status 3 $run --name c ./needs.so 2>err &&
 	grep "libgone.so" err
+'
+test_expect_success 'a program that never calls raytrain_main trained nothing, and is no success' '
+	(
+		# MPICH 5 else looks for PMIx, and fails by itself.
+		MPIR_CVAR_PMI_VERSION=1 && export MPIR_CVAR_PMI_VERSION &&
+		expect_status 3 $run --name plain --max-failures 2 "$check/plain_mpi" 2>err
+	) &&
+	grep "plain_mpi.*never called raytrain_main()" err && grep "mpiexec -n 2" err &&
+	test_path_is_missing runs/plain/logs/attempt-1 &&
+	raytrain-inspect runs/plain >out && grep "^status *failed" out &&
+	expect_status 3 $run --name hostname /bin/hostname 2>err && grep "raytrain_main()" err
+'
+test_expect_success 'mpiexec starts copies: the first one says so, the others are quiet' '
+	PMI_SIZE=2 PMI_RANK=0 expect_status 2 $run_anywhere --name copies "$train" 2>err &&
+	grep "leave out mpiexec" err &&
+	PMI_SIZE=2 PMI_RANK=1 expect_status 2 $run_anywhere --name copies "$train" 2>err &&
+	test_must_be_empty err && test_path_is_missing runs/copies &&
+	PMI_SIZE=2 PMI_RANK=0 $run --name side-by-side "$train" 2>err
+'
+test_expect_success 'a program that fails before it calls raytrain_main has its own status' '
+	expect_status 1 $run --name false /bin/false 2>err &&
+	grep "ended with exit status 1" err && ! grep "raytrain_main" err
+'
+test_expect_success 'a program that does not find its libraries: how to link it' '
+	printf "%s\n" "#!/bin/sh" "exit 127" >unlinked && chmod +x unlinked &&
+	expect_status 1 $run --name unlinked ./unlinked 2>err &&
+	grep "pkg-config --libs raytrain" err
 '
 test_expect_success 'a training function that returns an error' '
 	fails d 1 --set train_loop_config.fail=return &&
@@ -105,6 +133,10 @@ test_expect_success 'a directory whose name is not UTF-8 serves as well as any' 
 		--json "$train" >out.json 2>err) && grep "signal 9" "$odd/err" &&
 	jq -e ".status == \"failed\"" "$odd/out.json" &&
 	raytrain-inspect --verify "$odd/runs/u" >shown && grep finished shown
+'
+test_expect_success 'a storage path that cannot be made: status 5, and which' '
+	expect_status 5 $run --storage /proc/nowhere/runs --name o "$train" 2>err &&
+	grep "cannot create directory /proc/nowhere" err
 '
 test_expect_success 'a storage path that is no directory' '
 	: >file && expect_status 5 $run --storage file/x --name o "$train" 2>err &&

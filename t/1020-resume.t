@@ -158,7 +158,9 @@ test_expect_success 'a new run from another one that fails later goes on with --
 	same_model runs/calm/checkpoint_000005.h5 runs/later/checkpoint_000005.h5
 '
 test_expect_success 'a copy of a run that goes on is a run of its own' '
-	start_run $run --name original && cp -r runs/original runs/copy &&
+	start_run $run --name original &&
+	eventually test -e runs/original/checkpoint_000002.h5 &&
+	eventually no_temporary runs/original && cp -r runs/original runs/copy &&
 	$run --name copy --resume "$train" 2>err2 &&
 	same_model runs/calm/checkpoint_000005.h5 runs/copy/checkpoint_000005.h5 &&
 	raytrain-inspect --json runs/copy >shown &&

@@ -59,7 +59,7 @@ test_expect_success 'a worker that is told to go, alone: all save, and the next 
 '
 test_expect_success 'and one that is killed before it can save: no failure either' '
 	start_named killed && one_worker && kill -TERM $victim &&
-	eventually grep -q SIGTERM runs/killed/logs/attempt-0/told && kill -KILL $victim &&
+	eventually grep -aq SIGTERM runs/killed/logs/attempt-0/whereabouts && kill -KILL $victim &&
 	: >gate && wait $pid && preempted_at_first && same_as_calm killed && no_process_left
 '
 test_expect_success 'max_preemptions: then it stops, with status 75' '

@@ -20,6 +20,7 @@ save.begin all write stays stays
 save.snapshot all - stays -
 file.create 0 write stays stays
 file.reserve 0 write stays stays
+file.join 0 - stays stays
 layout.head 0 write stays stays
 save.data all write stays stays
 save.sync all write stays stays

@@ -104,8 +104,10 @@ image.complete all -
 image.room - -
 image.copies - -
 image.assemble - -
+assemble.room - -
 file.create 0 write
 file.reserve 0 write
+file.join - -
 move.data all write
 move.metadata 0 write
 file.sync 0 write
@@ -154,6 +156,74 @@ test_expect_success 'killed between staged and moved: the next start moves it fi
 	grep "starting from .*runs/case/checkpoint_00000[1-5].h5" err && same_end case &&
 	test -z "$(staged)"
 '
+# staged_until POINT RANK: a run that died there on the way of iteration 1 to storage,
+# before it came to a second one.
+staged_until () {
+	rm -rf runs/case stage && RAYTRAIN_FAULT=$1:$2:kill expect_status 1 \
+		$run --name case $sync $staging --set train_loop_config.ready_at=1 \
+		--set train_loop_config.gate=closed "$train" 2>err
+}
+# staged_only: it is staged, and nothing is on storage.
+staged_only () {
+	staged_until move.data 1 &&
+	image=$(staged | grep "1.h5$") && test_path_is_missing runs/case/checkpoint_000001.h5
+}
+# byte_put FILE BYTE: at a place that belongs to a tensor.
+byte_put () {
+	printf "$2" | dd of="$1" bs=1 seek=12000 conv=notrunc 2>/dev/null
+}
+test_expect_success 'what cannot be used now stays until storage has a checkpoint as new' '
+	staged_only && byte=$(od -An -to1 -j12000 -N1 "$image" | tr -d " ") &&
+	byte_put "$image" y && RAYTRAIN_FAULT=save.begin:0:kill expect_status 1 \
+		$run --name case --resume $staging "$train" 2>err &&
+	grep "iteration 1 in the staging area is passed over" err && test -e "$image" &&
+	cp -r runs/case whole.run && cp -r stage whole.stage &&
+	$run --name case --resume $staging "$train" 2>err &&
+	grep "passed over" err && same_end case && test -z "$(staged)" &&
+	rm -r runs/case && mv whole.run runs/case && rm -rf stage && mv whole.stage stage &&
+	byte_put "$image" "\\$byte" && $run --name case --resume $staging "$train" 2>err &&
+	grep "the staged checkpoint of iteration 1 is on storage now" err && same_end case &&
+	test -z "$(staged)"
+'
+test_expect_success 'a node that does not see the new file says so, and nothing staged is lost' '
+	staged_only && RAYTRAIN_FAULT=file.join:all:enoent expect_status 5 \
+		$run --name case --resume $staging "$train" 2>err &&
+	grep "does not see the file that rank 0 has made" err && test -e "$image" &&
+	$run --name case --resume $staging "$train" 2>err &&
+	grep "the staged checkpoint of iteration 1 is on storage now" err && same_end case
+'
+test_expect_success 'a checkpoint is damaged on storage: it is moved again from where it is staged' '
+	staged_until move.end 0 && test -e runs/case/checkpoint_000001.h5 && test -n "$(staged)" &&
+	byte_put runs/case/checkpoint_000001.h5 y &&
+	$run --name case --resume $staging "$train" 2>err &&
+	grep "starting from .*runs/case/checkpoint_000001.h5" err && same_end case
+'
+for damage in missing damaged; do
+	test_expect_success "no room to restore in memory, storage's is $damage: by way of storage" '
+		RAYTRAIN_FAULT=assemble.room:0:enospc start_run $run --name whole-$damage \
+			$memory $sync --max-failures 1 &&
+		if test $damage = damaged
+		then byte_put runs/whole-$damage/checkpoint_000002.h5 y
+		else rm runs/whole-$damage/checkpoint_*
+		fi &&
+		kill -KILL "$(worker whole-$damage 1)" && eventually grep "starting from" err &&
+		: >gate && wait $pid && grep "goes to storage to be restored" err &&
+		grep "starting from .*runs/whole-$damage/checkpoint_000002.h5" err &&
+		rm -f runs/whole-$damage/*.damaged && same_end whole-$damage
+	'
+done
+# No room from now on, and a tier that cannot be written.
+for point in image.room image.data; do
+	test_expect_success "$point fails later in a run: storage takes the checkpoints, one warning" '
+		rm -rf runs/case stage && start_run $run --name case $memory $staging &&
+		kill -INT $pid && eventually grep -q "stopping at the next report" err &&
+		: >gate && expect_status 75 wait $pid &&
+		RAYTRAIN_FAULT=$point:0:enospc $run --name case --resume $memory $staging \
+			"$train" 2>err &&
+		test 1 -eq "$(grep -c "saved without copies in memory" err)" &&
+		test 1 -eq "$(grep -c "saved straight to storage" err)" && same_end case
+	'
+done
 test_expect_success 'a lost staging area is not an error, only older' '
 	rm -rf runs/case && RAYTRAIN_FAULT=move.data:1:kill expect_status 1 \
 		$run --name case $sync $staging "$train" 2>err &&

@@ -35,6 +35,11 @@ test_expect_success 'outside an allocation, --launcher slurm takes one' '
 	jq -e ".status == \"finished\"" result.json && cluster clean 60 &&
 	test -z "$(squeue -h)"
 '
+test_expect_success 'a step of programs that never call raytrain_main is no success' '
+	expect_status 3 raytrain-run --launcher slurm --storage runs --name plain -n 2 \
+		"$check/plain_mpi" 2>err &&
+	grep "plain_mpi.*never called raytrain_main()" err && grep "srun -n 2" err
+'
 test_expect_success 'each worker has a GPU of its own' '
 	raytrain-run --launcher slurm --storage runs --name gpu -n 8 --gpu \
 		"$check/train_gpu" 2>err &&

@@ -18,7 +18,8 @@ preempting () {
 	squeue -h -j "$job" -O PreemptTime | grep -q "[0-9]"
 }
 # job_file NAME ARG...: job.sh, a batch script that runs raytrain-run with these arguments,
-# and says in the file `status` how it ended and in `err` why. It holds at the run's gate.
+# and says in the file `status` how it ended and in `err` why; a job that goes back to the
+# queue may come so far before Slurm ends it, and says nothing. It holds at the run's gate.
 job_file () {
 	rm -f ready gate err status
 	name=$1 && shift
@@ -28,7 +29,8 @@ job_file () {
 	raytrain-run --storage runs -n 2 --placement SPREAD --name $name --resume \
 		--set 'train_loop_config.ready="$PWD/ready"' \
 		--set 'train_loop_config.gate="$PWD/gate"' $* "$train" 2>>err
-	echo \$? >status
+	status=\$?
+	test \$status -eq 75 || echo \$status >status
 	EOF
 }
 # Slurm holds a requeued job back for two minutes, and says so again when its processes are

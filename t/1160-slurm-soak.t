@@ -10,12 +10,12 @@ export CLUSTER_SLURMD_TIMEOUT CLUSTER_KILL_WAIT
 
 cd "$CLUSTER_SHARED" || exit 1
 
-# soak LAUNCHER KILLS SEED ARG...: ranks on two nodes, and two on one. What it found goes
+# soak LAUNCHER STORAGE KILLS SEED ARG...: ranks on two nodes, and two on one. What it found goes
 # into the log also where the test is quiet.
 soak () {
-	launcher=$1 kills=$2 seed=$3
-	shift 3
-	"$srcdir/t/soak/soak" --launcher "$launcher" --workers 3 \
+	launcher=$1 storage=$2 kills=$3 seed=$4
+	shift 4
+	"$srcdir/t/soak/soak" --launcher "$launcher" --storage "$storage" --workers 3 \
 		--kills $((kills / ${SOAK_SHARE:-1})) --seed "$seed" \
 		--keep "$PWD/soak.$seed" "$stage/bin" "$modules/train_model.so" "$@" \
 		>said 2>&1 && return
@@ -24,12 +24,15 @@ soak () {
 }
 
 test_expect_success '15 kills, checkpoints saved in the background' '
-	soak slurm 15 1
+	soak slurm plain 15 1
 '
 test_expect_success '10 kills, checkpoints saved before the report returns' '
-	soak slurm 10 2 --set run_config.checkpoint_config.mode=sync
+	soak slurm plain 10 2 --set run_config.checkpoint_config.mode=sync
 '
 test_expect_success '8 kills of a batch job, and of the node that its script runs on' '
-	soak batch 8 3
+	soak batch plain 8 3
+'
+test_expect_success '8 kills of a batch job on storage that each node caches' '
+	soak batch cached 8 4
 '
 test_done

@@ -50,6 +50,19 @@ test_expect_success 'raytrain-run was killed: on fewer nodes, from memory' '
 	test -e runs/fewer/checkpoint_000005.h5 && test -z "$(in_memory n1)$(in_memory n2)" &&
 	cluster on n3 sh -c "rm -rf /dev/shm/raytrain-*"
 '
+test_expect_success 'a node has no room for the whole: the newest is restored by way of storage' '
+	start_run $start --name small -n 3 --placement STRICT_SPREAD $memory $sync \
+		--set train_loop_config.size=2000000 --max-failures 1 &&
+	used=$(cluster on n2 df -B1 --output=used /dev/shm | tail -1) &&
+	cluster on n2 mount -o remount,size=$((used + 3000000)) /dev/shm &&
+	rm runs/small/checkpoint_* && kill_on n3 &&
+	eventually grep "starting from" err && : >gate && wait $pid &&
+	grep "iteration 2 in memory goes to storage" err &&
+	grep "starting from .*runs/small/checkpoint_000002.h5" err &&
+	test 1 -eq "$(grep -c "saved without copies in memory" err)" &&
+	test -e runs/small/checkpoint_000005.h5 && nothing_left &&
+	cluster on n2 mount -o remount,size=50% /dev/shm && cluster clean 60
+'
 test_expect_success 'a run that has failed for good leaves nothing on any node' '
 	expect_status 1 $start --name failed -n 3 --placement STRICT_SPREAD $memory \
 		--set train_loop_config.fail=kill "$train" 2>err && nothing_left &&
@@ -67,6 +80,20 @@ test_expect_success 'staged on the disks of three nodes, killed, and moved by th
 	done
 '
 if has_fault_points; then
+	test_expect_success 'a node is away: what it has staged is not given up, and found later' '
+		RAYTRAIN_FAULT=move.data:1:kill expect_status 1 $start --name away -n 3 \
+			--placement STRICT_SPREAD $sync \
+			--set run_config.sync_config.staging_path=/tmp/stage "$train" 2>err &&
+		test_path_is_missing runs/away/checkpoint_000001.h5 && cluster clean 60 &&
+		RAYTRAIN_FAULT=save.begin:0:kill expect_status 1 $start --name away -n 2 \
+			--placement STRICT_SPREAD --resume \
+			--set run_config.sync_config.staging_path=/tmp/stage "$train" 2>err &&
+		grep "iteration 1 in the staging area is passed over" err && cluster clean 60 &&
+		$start --name away -n 3 --placement STRICT_SPREAD --resume \
+			--set run_config.sync_config.staging_path=/tmp/stage "$train" 2>err &&
+		grep "the staged checkpoint of iteration 1 is on storage now" err &&
+		same_model runs/calm/checkpoint_000005.h5 runs/away/checkpoint_000005.h5
+	'
 	for point in image.copies image.assemble; do
 		test_expect_success "killed at $point" '
 			rm -rf runs/case && start_run $start --name case -n 3 $memory $sync &&

@@ -63,8 +63,11 @@ test_expect_success 'killed while it trains: salloc says 0, raytrain-run does no
 	start_outside killed && kill -KILL $inner && expect_status 1 wait $pid &&
 	grep "ended before the run did" err && grep -e "with --resume" err && cluster clean 60
 '
+# Settings of the user's own scancel, which would ask before it cancels anything.
 test_expect_success 'and so where salloc is killed, in a run that goes on' '
+	SCANCEL_INTERACTIVE=1 && SCANCEL_STATE=PENDING && export SCANCEL_INTERACTIVE SCANCEL_STATE &&
 	start_outside killed --resume --set train_loop_config.ready_at=3 &&
+	unset SCANCEL_INTERACTIVE SCANCEL_STATE &&
 	kill -KILL $salloc && expect_status 1 wait $pid &&
 	grep "ended before the run did" err && cluster clean 60
 '

@@ -24,6 +24,38 @@ test_expect_success 'files that README.md and HACKING.md name exist' '
 		{ echo "there is no $path"; return 1; }
 	done
 '
+# What README.md types below /opt/raytrain, typed with another prefix. Only what follows the
+# installation: this tree has been built and installed already.
+# Nothing in README.md is quoted, so the path of this directory must hold no blank.
+prefix=$SHARNESS_TEST_DIRECTORY/opt-9030
+install_tree () {
+	rm -rf "$prefix" && mkdir -p "$prefix" && cp -a "$stage/." "$prefix" &&
+	sed -i "s|^prefix=.*|prefix=$prefix|; s|^libdir=/.*|libdir=$prefix/lib|" \
+		"$prefix"/lib/pkgconfig/*.pc
+}
+lines_to_type () {
+	sed -n "/^\`\`\`sh\$/,/^\`\`\`\$/p" "$readme" |
+	grep -E "^(export|cc|raytrain-run|raytrain-inspect|h5dump) " |
+	sed "s|/opt/raytrain|$prefix|g"
+}
+# As sanitizers want all of a program to be built.
+cc_like_the_library () {
+	if nm -D "$stage/lib/libraytrain.so" | grep -q __asan_init; then
+		echo "cc () { command cc -fsanitize=address,undefined \"\$@\"; }"
+	fi
+}
+test_expect_success 'its commands build and run the examples, installed below any prefix' '
+	install_tree && lines_to_type >lines && grep -q "^export PATH" lines &&
+	mkdir work && cp "$srcdir"/share/examples/hello*.c work &&
+	printf "%s\n" "#include <raytrain_mpi.h>" "int train_func(raytrain_context *ctx)" \
+		"{ MPI_Comm comm; return raytrain_mpi_comm(ctx, &comm); }" >work/train.c &&
+	{ cc_like_the_library && cat lines; } >script &&
+	(unset LD_LIBRARY_PATH && cd work && sh -ex ../script) >out 2>&1 || { cat out; return 1; } &&
+	test -f work/raytrain_results/hello/checkpoint_000020.h5 &&
+	test -f work/raytrain_results/hello_main/result.h5 &&
+	(unset LD_LIBRARY_PATH && cd work && "$prefix/bin/raytrain-run" -q ./train.so) &&
+	rm -r "$prefix"
+'
 test_expect_success 'the batch script is one that bash accepts' '
 	sed -n "/^#!\/bin\/bash/,/^\`\`\`/p" "$readme" | sed "\$d" >script &&
 	grep -q "^#SBATCH" script && bash -n script
@@ -31,6 +63,7 @@ test_expect_success 'the batch script is one that bash accepts' '
 test_expect_success 'so are the templates and the scripts' '
 	for script in "$srcdir"/share/sbatch/*.sbatch "$srcdir"/scripts/bench.d/*.sh \
 		"$srcdir"/scripts/bench "$srcdir"/scripts/test "$srcdir"/scripts/soak \
+		"$srcdir"/scripts/matrix \
 		"$srcdir"/t/soak/*; do
 		bash -n "$script" || return 1
 	done &&

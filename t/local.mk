@@ -20,6 +20,8 @@ include t/cluster/local.mk
 
 dist_check_SCRIPTS += t/0001-layers.t
 TESTS += t/0001-layers.t
+dist_check_SCRIPTS += t/0003-setup.t
+TESTS += t/0003-setup.t
 dist_check_SCRIPTS += t/0002-install.t
 TESTS += t/0002-install.t
 include t/fuzz/local.mk

@@ -11,21 +11,39 @@ t_check_train_late_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 t_check_train_late_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_train_late_la_LIBADD = libraytrain.la
 
-dist_check_SCRIPTS += t/1000-run.t t/1010-bad-input.t t/1020-resume.t t/1025-stop.t t/1030-faults.t t/1040-full-disk.t t/1050-hang.t t/1060-soak.t t/1100-slurm.t t/1110-slurm-stop.t t/1150-slurm-hang.t t/1160-slurm-soak.t
-TESTS += t/1000-run.t t/1010-bad-input.t t/1020-resume.t t/1025-stop.t t/1030-faults.t t/1040-full-disk.t t/1050-hang.t t/1060-soak.t t/1100-slurm.t t/1110-slurm-stop.t t/1150-slurm-hang.t t/1160-slurm-soak.t
+dist_check_SCRIPTS += t/1000-run.t t/1010-bad-input.t t/1016-collectives.t t/1020-resume.t t/1025-stop.t t/1026-unheard.t t/1030-faults.t t/1040-full-disk.t t/1050-hang.t t/1060-soak.t t/1100-slurm.t t/1110-slurm-stop.t t/1150-slurm-hang.t t/1160-slurm-soak.t
+TESTS += t/1000-run.t t/1010-bad-input.t t/1016-collectives.t t/1020-resume.t t/1025-stop.t t/1026-unheard.t t/1030-faults.t t/1040-full-disk.t t/1050-hang.t t/1060-soak.t t/1100-slurm.t t/1110-slurm-stop.t t/1150-slurm-hang.t t/1160-slurm-soak.t
 
 dist_check_SCRIPTS += t/1060-oom.t t/1080-launcher-killed.t t/1180-slurm-launcher-killed.t
 TESTS += t/1060-oom.t t/1080-launcher-killed.t t/1180-slurm-launcher-killed.t
 
+dist_check_SCRIPTS += t/1190-slurm-words.t t/1195-slurm-pmix.t
+TESTS += t/1190-slurm-words.t t/1195-slurm-pmix.t
+
 dist_check_SCRIPTS += t/1070-tiers.t t/1170-slurm-tiers.t
 TESTS += t/1070-tiers.t t/1170-slurm-tiers.t
 
-dist_check_SCRIPTS += t/1090-elastic.t t/1200-nodes.t
-TESTS += t/1090-elastic.t t/1200-nodes.t
+dist_check_SCRIPTS += t/1090-elastic.t t/1200-nodes.t t/1210-slurm-daemons.t
+TESTS += t/1090-elastic.t t/1200-nodes.t t/1210-slurm-daemons.t
+
+dist_check_SCRIPTS += t/1210-cached-following.t t/1220-cached-checkpoints.t
+TESTS += t/1210-cached-following.t t/1220-cached-checkpoints.t
 
 check_PROGRAMS += t/check/train_main
 t_check_train_main_SOURCES = t/check/train_main.c
 t_check_train_main_LDADD = libraytrain.la
+
+check_LTLIBRARIES += t/check/forks.la
+t_check_forks_la_SOURCES = t/check/forks.c
+t_check_forks_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
+t_check_forks_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+t_check_forks_la_LIBADD = -lpthread
+dist_check_SCRIPTS += t/1015-forks.t t/1022-reconfigure.t t/1120-slurm-surroundings.t
+TESTS += t/1015-forks.t t/1022-reconfigure.t t/1120-slurm-surroundings.t
+
+check_PROGRAMS += t/check/plain_mpi
+t_check_plain_mpi_SOURCES = t/check/plain_mpi.c
+t_check_plain_mpi_LDADD = $(MPI_LIBS)
 
 check_PROGRAMS += t/check/train_gpu
 t_check_train_gpu_SOURCES = t/check/train_gpu.c

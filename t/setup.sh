@@ -25,10 +25,25 @@ mkdir -p "$SHARNESS_TEST_DIRECTORY" || exit 1
 for name in $(env | sed -n 's/^\(\(SLURM\|SBATCH\|SALLOC\|SRUN\|PMI\|PMIX\|RAYTRAIN\)_[A-Za-z0-9_]*\)=.*/\1/p'); do
 	unset "$name"
 done
+# salloc and srun --pty start it; not every machine sets it, and some people's is not POSIX's.
+SHELL=/bin/sh
+export SHELL
 LD_LIBRARY_PATH=$stage/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 
 . "$SHARNESS_TEST_SRCDIR/sharness.sh"
+
+# What a failed test leaves running holds the pipe through which its results go, and
+# `make check` would wait for it forever.
+end_jobs () {
+	left=$SHARNESS_TEST_DIRECTORY/.jobs.$$
+	jobs -p >"$left"
+	while read -r job; do
+		kill -KILL "$job" 2>/dev/null
+	done <"$left"
+	rm -f "$left"
+}
+trap 'code=$?; end_jobs; (exit $code); die' EXIT
 
 PATH=$stage/bin:$PATH
 export PATH
@@ -73,12 +88,16 @@ is_empty () {
 # start_run COMMAND...: a raytrain-run in the background, until its ready file says that
 # iteration 2 has been reported; $pid is its process id. It waits at its gate. What is
 # saved in the background may not be published yet: who needs a checkpoint waits for it.
+is_ready_or_over () {
+	test -e ready || ! test -e /proc/$pid || grep -q "^State:.Z" /proc/$pid/status
+}
 start_run () {
 	rm -f ready gate
 	"$@" --set "train_loop_config.ready=\"$PWD/ready\"" \
 		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err &
 	pid=$!
-	eventually test -e ready
+	eventually is_ready_or_over
+	test -e ready || { echo >&2 "the run is over:"; cat >&2 err; return 1; }
 }
 # worker_pids [NAME]: the workers on this machine of a run, or of all; one a line.
 worker_pids () {

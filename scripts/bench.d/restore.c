@@ -4,10 +4,13 @@
  *
  *     restore save FILE BYTES PIECES     one replicated checkpoint in so many tensors;
  *                                        prints "SECONDS FILE_BYTES PAYLOAD_BYTES"
- *     restore read FILE PIECES           restore it and read it, in turn, into memory
- * that is new and into memory that was touched; prints "fresh OURS THEIRS" and "warm
- * OURS THEIRS" restore verify FILE                one process verifies it with all
- * cores, and reads it with one; prints "OURS THEIRS"
+ *     restore read FILE PIECES FIRST     restore it and read it, in turn, into memory
+ *                                        that is new and into memory that was touched;
+ *                                        prints "fresh OURS THEIRS", "warm OURS THEIRS"
+ *     restore verify FILE FIRST          one process verifies it with all cores, and
+ *                                        reads it with one; prints "OURS THEIRS"
+ *
+ * FIRST is "ours" or "theirs": which of the two is done first.
  *
  * Seconds are those of the slowest rank, from a barrier on.
  */
@@ -141,48 +144,61 @@ static uint64_t payload(const char *path)
     return bytes;
 }
 
-static void fresh(const char *path, uint64_t bytes, int pieces)
+typedef double timed(const char *path, char *data, uint64_t bytes, int pieces);
+
+/* Two of them one after the other, number `first` first; s[i] is how long number i
+ * took. Fresh: each into new memory. */
+static void in_turn(timed *const of[2], int first, const char *path, uint64_t bytes,
+                    int pieces, bool fresh, double s[2])
 {
     char *data = memory(bytes);
-    double ours = restore(path, data, bytes, pieces), theirs;
 
+    if (!fresh)
+        memset(data, 1, bytes);
+    for (int i = 0; i < 2; i++) {
+        if (fresh && i > 0) {
+            munmap(data, bytes);
+            data = memory(bytes);
+        }
+        s[i ^ first] = of[i ^ first](path, data, bytes, pieces);
+    }
     munmap(data, bytes);
-    data = memory(bytes);
-    theirs = plain_read(path, data, bytes, pieces);
-    munmap(data, bytes);
-    if (comm->rank == 0)
-        printf("fresh %.4f %.4f\n", ours, theirs);
 }
 
-static void warm(const char *path, uint64_t bytes, int pieces)
+static double verify_all(const char *path, char *data, uint64_t bytes, int pieces)
 {
-    char *data = memory(bytes);
-    double ours, theirs;
-
-    memset(data, 1, bytes);
-    theirs = plain_read(path, data, bytes, pieces);
-    ours = restore(path, data, bytes, pieces);
-    munmap(data, bytes);
-    if (comm->rank == 0)
-        printf("warm %.4f %.4f\n", ours, theirs);
-}
-
-static void verify(const char *path)
-{
-    uint64_t bytes = payload(path);
-    char *data = memory(bytes);
+    double began = clock_now();
     raytrain_checkpoint *ck = NULL;
-    double ours, theirs, began;
 
-    memset(data, 1, bytes);
-    theirs = plain_read(path, data, bytes, 1);
-    began = clock_now();
+    (void)data;
+    (void)bytes;
+    (void)pieces;
     check(checkpoint_open_index(path, &ck, &err), "open");
     check(checkpoint_verify(ck, &err), "verify");
-    ours = clock_now() - began;
     checkpoint_destroy(ck);
-    munmap(data, bytes);
-    printf("%.4f %.4f\n", ours, theirs);
+    return clock_now() - began;
+}
+
+static void read_pairs(const char *path, int pieces, int first)
+{
+    timed *const of[] = {restore, plain_read};
+    uint64_t bytes = payload(path);
+    double fresh[2], warm[2];
+
+    in_turn(of, first, path, bytes, pieces, true, fresh);
+    in_turn(of, first, path, bytes, pieces, false, warm);
+    if (comm->rank == 0)
+        printf("fresh %.4f %.4f\nwarm %.4f %.4f\n", fresh[0], fresh[1], warm[0],
+               warm[1]);
+}
+
+static void verify_pair(const char *path, int first)
+{
+    timed *const of[] = {verify_all, plain_read};
+    double took[2];
+
+    in_turn(of, first, path, payload(path), 1, false, took);
+    printf("%.4f %.4f\n", took[0], took[1]);
 }
 
 int main(int argc, char *argv[])
@@ -190,17 +206,14 @@ int main(int argc, char *argv[])
     int provided;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    comm = mpi_comm_create(MPI_COMM_WORLD, &err);
+    comm = mpi_comm_create(MPI_COMM_WORLD, 0, &err);
     check(comm ? 0 : -1, "communicator");
     if (argc == 5 && strcmp(argv[1], "save") == 0) {
         save(argv[2], strtoull(argv[3], NULL, 10), atoi(argv[4]));
-    } else if (argc == 4 && strcmp(argv[1], "read") == 0) {
-        uint64_t bytes = payload(argv[2]);
-
-        fresh(argv[2], bytes, atoi(argv[3]));
-        warm(argv[2], bytes, atoi(argv[3]));
-    } else if (argc == 3 && strcmp(argv[1], "verify") == 0) {
-        verify(argv[2]);
+    } else if (argc == 5 && strcmp(argv[1], "read") == 0) {
+        read_pairs(argv[2], atoi(argv[3]), strcmp(argv[4], "theirs") == 0);
+    } else if (argc == 4 && strcmp(argv[1], "verify") == 0) {
+        verify_pair(argv[2], strcmp(argv[3], "theirs") == 0);
     } else {
         fprintf(stderr, "usage: see the head of restore.c\n");
         MPI_Abort(MPI_COMM_WORLD, 2);

@@ -20,6 +20,10 @@ struct backend_ops {
     int (*on_start)(struct backend *b, struct wireup *w, struct error *err);
     /* The session is complete; the training function comes next. May be NULL. */
     int (*on_training_start)(struct backend *b, struct error *err);
+    /* Has a call of the framework that the training function made itself failed, without
+     * an error handler of its own? -1 and the first one's error from then on, in any
+     * thread. May be NULL. */
+    int (*on_call)(const struct backend *b, struct error *err);
     /*
      * The training function has returned (clean) or this worker is going down on its own
      * (not clean: do not wait for others). Afterwards b->comm is gone and no call into the

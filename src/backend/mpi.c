@@ -13,7 +13,9 @@
  */
 #include "config.h"
 
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "backend/cores.h"
@@ -32,6 +34,57 @@ struct mpi_backend {
     MPI_Comm user;
 };
 
+/* ---- Errors of MPI ----------------------------------------------------------------
+ *
+ * MPI's own way is to abort, which leaves no record and loses the checkpoint that is
+ * being saved. Here every error comes back from the call; and since a training function
+ * may rely on MPI's way and look at no return code, the first one is kept, and the
+ * training function's next call of raytrain fails with it. What MPI cannot say of one
+ * communicator it raises on one of its own two.
+ */
+
+static struct {
+    pthread_mutex_t lock;
+    atomic_bool any;
+    struct error first;
+} failed = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void error_keep(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    pthread_mutex_lock(&failed.lock);
+    if (!failed.any)
+        mpi_fail(&failed.first, "a call of MPI has failed", *code);
+    failed.any = true;
+    pthread_mutex_unlock(&failed.lock);
+}
+
+/* Before any communicator is made: they inherit it. */
+static int errors_keep(void)
+{
+    MPI_Errhandler handler;
+    int rc = MPI_Comm_create_errhandler(error_keep, &handler);
+
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Errhandler_free(&handler);
+    return rc;
+}
+
+static int mpi_call(const struct backend *b, struct error *err)
+{
+    (void)b;
+    if (!failed.any)
+        return 0;
+    return error_set(err, failed.first.code, "%s", failed.first.text);
+}
+
+/* ---- Life -------------------------------------------------------------------------
+ */
+
 static int size_check(int expected, struct error *err)
 {
     int size = 0, rc = MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -49,9 +102,8 @@ static int size_check(int expected, struct error *err)
 }
 
 /*
- * The library's and the user's. Without MPI's blocking calls, which on
- * a crowded node take hundreds of times as long. The user's keeps MPI's own way with
- * errors: they are fatal.
+ * The library's and the user's. Without MPI's blocking calls, which on a crowded node
+ * take hundreds of times as long.
  */
 static int comms_create(struct backend *b, struct mpi_backend *m, struct error *err)
 {
@@ -69,7 +121,7 @@ static int comms_create(struct backend *b, struct mpi_backend *m, struct error *
         if (rc != MPI_SUCCESS)
             return mpi_fail(err, "MPI_Comm_idup", rc);
     }
-    b->comm = mpi_comm_create(library, err);
+    b->comm = mpi_comm_create(library, wireup_world(m->wireup)->node_rank, err);
     return b->comm ? 0 : -1;
 }
 
@@ -84,6 +136,25 @@ static int polls_choose(struct comm *c, const struct world *world, struct error 
 }
 
 /*
+ * Open MPI 4 speaks PMIx, but takes a process for a group of one unless Slurm or a
+ * daemon of its own has started it. The address of such a daemon, which is used only to
+ * start other programs, makes it ask its PMIx server. CPUs are bound already, so Open
+ * MPI is not to bind them again.
+ */
+static void settings_of_open_mpi(struct env_scope *scope)
+{
+#ifdef OPEN_MPI
+    if (getenv("SLURM_STEP_ID"))
+        return;
+    env_scope_set(scope, "OMPI_MCA_orte_local_daemon_uri", "0.0;tcp://127.0.0.1:1");
+    env_scope_set(scope, "OMPI_MCA_orte_externally_bound", "1");
+    env_scope_set(scope, "OMPI_MCA_hwloc_base_binding_policy", "none");
+#else
+    (void)scope;
+#endif
+}
+
+/*
  * A group on one node needs no network: UCX need not look for one, which would take as
  * long as all else that it does. Nor does it need the kernel to copy between processes
  * (cma): for messages of 8 to 256 KiB, which gradients in chunks are, that takes twice
@@ -92,8 +163,13 @@ static int polls_choose(struct comm *c, const struct world *world, struct error 
 static void startup_settings(struct env_scope *scope, const struct world *world)
 {
     env_scope_set_hwloc(scope);
+    settings_of_open_mpi(scope);
     if (world->n_nodes == 1)
         env_scope_set(scope, "UCX_TLS", "posix,sysv,self");
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+    /* It sees the bridge's PMI-1 beside PMIx, and would refuse to choose. */
+    env_scope_set(scope, "MPIR_CVAR_PMI_VERSION", "1");
+#endif
 }
 
 static int mpi_init(struct wireup *w, struct error *err)
@@ -110,6 +186,9 @@ static int mpi_init(struct wireup *w, struct error *err)
     wireup_bridge_hide(w);
     if (rc != MPI_SUCCESS)
         return mpi_fail(err, "MPI_Init_thread", rc);
+    rc = errors_keep();
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Comm_set_errhandler", rc);
     if (provided < MPI_THREAD_MULTIPLE)
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "this MPI library does not support MPI_THREAD_MULTIPLE");
@@ -176,5 +255,6 @@ int backend_mpi_user_comm(const struct backend *b, MPI_Comm *comm, struct error 
 const struct backend_ops backend_mpi = {
     .name = "mpi",
     .on_start = mpi_start,
+    .on_call = mpi_call,
     .on_shutdown = mpi_shutdown,
 };

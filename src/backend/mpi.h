@@ -17,8 +17,9 @@
 int backend_mpi_user_comm(const struct backend *b, MPI_Comm *comm, struct error *err);
 
 /* A communicator of the library over `handle`, which it takes over and frees (also on
- * failure). Errors of MPI on it are returned, not fatal. mpi_comm.c. */
-struct comm *mpi_comm_create(MPI_Comm handle, struct error *err);
+ * failure), on a rank of this node. Errors of MPI on it are returned, not fatal.
+ * mpi_comm.c. */
+struct comm *mpi_comm_create(MPI_Comm handle, int node_rank, struct error *err);
 
 /* Fill err from an MPI error code: "what: MPI's own sentence". RAYTRAIN_ECOMM, -1. */
 int mpi_fail(struct error *err, const char *what, int code);

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdint.h>
@@ -34,6 +35,7 @@ struct mpi_memory {
 struct mpi_comm {
     struct comm base;
     MPI_Comm handle;
+    int node_rank;
     struct mpi_reducer reducer;
     struct mpi_memory *memory; /* a list */
 };
@@ -171,15 +173,12 @@ static int mpi_test(struct comm *c, struct comm_request **req, bool *done,
     return rc;
 }
 
-static int mpi_allreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
-                         enum comm_op op, struct error *err)
+static int reduction_wait(struct comm *c, struct comm_request *request,
+                          struct error *err)
 {
-    struct comm_request *request;
     struct waiting wait = {.polls = c->polls};
     bool done;
 
-    if (mpi_iallreduce(c, buf, n, type, op, &request, err) < 0)
-        return -1;
     for (;;) {
         if (mpi_test(c, &request, &done, err) < 0)
             return -1;
@@ -187,6 +186,35 @@ static int mpi_allreduce(struct comm *c, void *buf, size_t n, enum comm_type typ
             return 0;
         waiting_pause(&wait, c);
     }
+}
+
+static int mpi_allreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
+                         enum comm_op op, struct error *err)
+{
+    struct comm_request *request;
+
+    if (mpi_iallreduce(c, buf, n, type, op, &request, err) < 0)
+        return -1;
+    return reduction_wait(c, request, err);
+}
+
+#define TYPES 4
+#define OPS   4
+static_assert(COMM_CALLS * TYPES * OPS <= MPI_MEETING_CALLS, "each has its tag");
+static_assert(COMM_STAT < TYPES && COMM_MEAN < OPS, "all of them");
+
+static int mpi_meet(struct comm *c, int call, void *buf, size_t n, enum comm_type type,
+                    enum comm_op op, bool *same, struct error *err)
+{
+    struct comm_request *request;
+    struct reduction_kind kind;
+
+    if (reduction_kind_find(type, op, &kind, err) < 0 ||
+        mpi_meeting_start(&mpi_comm_of(c)->reducer,
+                          (call * TYPES + (int)type) * OPS + (int)op, buf, n, &kind,
+                          same, &request, err) < 0)
+        return -1;
+    return reduction_wait(c, request, err);
 }
 
 /* ---- Moving bytes --------------------------------------------------------------- */
@@ -496,7 +524,7 @@ static void memory_free(struct mpi_comm *m)
 
 static struct comm *comm_derive(struct comm *c, MPI_Comm handle, struct error *err)
 {
-    struct comm *derived = mpi_comm_create(handle, err);
+    struct comm *derived = mpi_comm_create(handle, mpi_comm_of(c)->node_rank, err);
 
     if (derived)
         derived->polls = c->polls;
@@ -518,15 +546,16 @@ static int mpi_dup(struct comm *c, struct comm **out, struct error *err)
     return *out ? 0 : -1;
 }
 
+/* By what PMIx says of the nodes: MPICH 5.0.2 takes each rank for a node. */
 static int mpi_split_node(struct comm *c, struct comm **out, struct error *err)
 {
     MPI_Comm handle;
-    int rc = MPI_Comm_split_type(mpi_comm_of(c)->handle, MPI_COMM_TYPE_SHARED, c->rank,
-                                 MPI_INFO_NULL, &handle);
+    const struct mpi_comm *m = mpi_comm_of(c);
+    int rc = MPI_Comm_split(m->handle, m->node_rank, c->rank, &handle);
 
     *out = NULL;
     if (rc != MPI_SUCCESS)
-        return mpi_fail(err, "MPI_Comm_split_type", rc);
+        return mpi_fail(err, "MPI_Comm_split", rc);
     *out = comm_derive(c, handle, err);
     return *out ? 0 : -1;
 }
@@ -546,6 +575,7 @@ static const struct comm_ops mpi_ops = {
     .allreduce = mpi_allreduce,
     .iallreduce = mpi_iallreduce,
     .test = mpi_test,
+    .meet = mpi_meet,
     .alloc = mpi_alloc,
     .bcast = mpi_bcast,
     .allgather = mpi_allgather,
@@ -557,7 +587,7 @@ static const struct comm_ops mpi_ops = {
     .free = mpi_free,
 };
 
-struct comm *mpi_comm_create(MPI_Comm handle, struct error *err)
+struct comm *mpi_comm_create(MPI_Comm handle, int node_rank, struct error *err)
 {
     struct mpi_comm *m = calloc(1, sizeof *m);
 
@@ -571,6 +601,7 @@ struct comm *mpi_comm_create(MPI_Comm handle, struct error *err)
     MPI_Comm_size(handle, &m->base.size);
     m->base.ops = &mpi_ops;
     m->handle = handle;
+    m->node_rank = node_rank;
     mpi_reducer_init(&m->reducer, handle, m->base.rank, m->base.size);
     return &m->base;
 }

@@ -26,7 +26,9 @@
 #define FLIGHTS        2
 
 /* Tag 0 is not for reductions. MPI guarantees tags up to 32767. */
-#define TAGS 32766
+#define TAG_MEETING (32767 - MPI_MEETING_CALLS) /* of call 0 */
+#define TAG_APART   (TAG_MEETING - 1)
+#define TAGS        (TAG_APART - 1)
 
 struct flight {
     char *data; /* the chunk, in the caller's buffer; NULL: this flight is over */
@@ -44,6 +46,8 @@ struct mpi_reduction {
     struct reduction_kind kind;
     char *data; /* what no flight has taken yet starts at chunk `chunk` of these */
     size_t n, chunk_n;
+    int meeting; /* the tag of what this rank has come for; 0: this is no meeting */
+    bool *same;  /* a meeting's: no rank is known to have come for something else */
     struct flight flights[FLIGHTS];
 };
 
@@ -144,7 +148,7 @@ static bool step_find(const struct mpi_reduction *m, size_t n, int i, struct ste
 {
     int rank = m->reducer->rank;
     struct place p = place_of(rank, m->reducer->size);
-    bool halve = n * m->kind.width > DOUBLING_BYTES;
+    bool halve = !m->meeting && n * m->kind.width > DOUBLING_BYTES;
     int exchanges = halve ? 2 * p.levels : p.levels;
 
     *s = step_none;
@@ -161,6 +165,21 @@ static bool step_find(const struct mpi_reduction *m, size_t n, int i, struct ste
 
 /* ---- Flights -------------------------------------------------------------------- */
 
+static int meeting_step_start(struct mpi_reduction *m, struct flight *f,
+                              const struct step *s)
+{
+    MPI_Comm comm = m->reducer->handle;
+    int bytes = *m->same ? (int)(f->n * m->kind.width) : 0;
+    int tag = *m->same ? m->meeting : TAG_APART, rc = MPI_SUCCESS;
+
+    if (s->from >= 0)
+        rc = MPI_Irecv(f->buffer, (int)COMM_MEET_BYTES, MPI_BYTE, s->from, MPI_ANY_TAG,
+                       comm, &f->receive);
+    if (rc == MPI_SUCCESS && s->to >= 0)
+        rc = MPI_Isend(f->data, bytes, MPI_BYTE, s->to, tag, comm, &f->send);
+    return rc;
+}
+
 static int step_start(struct mpi_reduction *m, struct flight *f, const struct step *s,
                       struct error *err)
 {
@@ -168,23 +187,41 @@ static int step_start(struct mpi_reduction *m, struct flight *f, const struct st
     int rc = MPI_SUCCESS;
 
     f->receive = f->send = MPI_REQUEST_NULL;
-    if (s->from >= 0)
+    if (m->meeting)
+        rc = meeting_step_start(m, f, s);
+    else if (s->from >= 0)
         rc = MPI_Irecv(s->combine ? f->buffer : f->data + s->in.lo * m->kind.width,
                        (int)(s->in.n * m->kind.width), MPI_BYTE, s->from, f->tag, comm,
                        &f->receive);
-    if (rc == MPI_SUCCESS && s->to >= 0)
+    if (rc == MPI_SUCCESS && s->to >= 0 && !m->meeting)
         rc = MPI_Isend(f->data + s->out.lo * m->kind.width,
                        (int)(s->out.n * m->kind.width), MPI_BYTE, s->to, f->tag, comm,
                        &f->send);
     return rc == MPI_SUCCESS ? 0 : mpi_fail(err, "allreduce", rc);
 }
 
-static int step_test(struct flight *f, bool *complete, struct error *err)
+/* Has the message of a meeting come for what this rank has come for? */
+static void message_judge(const struct mpi_reduction *m, const struct flight *f,
+                          const MPI_Status *status)
+{
+    int bytes = 0;
+
+    MPI_Get_count(status, MPI_BYTE, &bytes);
+    if (status->MPI_TAG != m->meeting || (size_t)bytes != f->n * m->kind.width)
+        *m->same = false;
+}
+
+static int step_test(const struct mpi_reduction *m, struct flight *f, bool *complete,
+                     struct error *err)
 {
     int flag = 1, rc = MPI_SUCCESS;
+    MPI_Status status;
 
-    if (f->receive != MPI_REQUEST_NULL)
-        rc = MPI_Test(&f->receive, &flag, MPI_STATUS_IGNORE);
+    if (f->receive != MPI_REQUEST_NULL) {
+        rc = MPI_Test(&f->receive, &flag, &status);
+        if (rc == MPI_SUCCESS && flag && m->meeting)
+            message_judge(m, f, &status);
+    }
     if (rc == MPI_SUCCESS && flag && f->send != MPI_REQUEST_NULL)
         rc = MPI_Test(&f->send, &flag, MPI_STATUS_IGNORE);
     *complete = flag;
@@ -225,19 +262,30 @@ static int flight_start(struct mpi_reduction *m, struct flight *f, struct error 
     return 0;
 }
 
+/* What has come in to its place. What other ranks send is not combined with ours. */
+static void step_take(const struct mpi_reduction *m, struct flight *f,
+                      const struct step *s)
+{
+    if (s->from < 0 || (m->meeting && !*m->same))
+        return;
+    if (s->combine)
+        m->kind.combine(f->data + s->in.lo * m->kind.width, f->buffer, s->in.n);
+    else if (m->meeting)
+        memcpy(f->data, f->buffer, s->in.n * m->kind.width);
+}
+
 static int flight_advance(struct mpi_reduction *m, struct flight *f, struct error *err)
 {
     while (f->data) {
         bool complete;
         struct step s;
 
-        if (step_test(f, &complete, err) < 0)
+        if (step_test(m, f, &complete, err) < 0)
             return -1;
         if (!complete)
             return 0;
         step_find(m, f->n, f->step, &s);
-        if (s.combine && s.from >= 0)
-            m->kind.combine(f->data + s.in.lo * m->kind.width, f->buffer, s.in.n);
+        step_take(m, f, &s);
         f->step++;
         if (flight_start(m, f, err) < 0)
             return -1;
@@ -288,6 +336,8 @@ static int flight_room(struct mpi_reduction *m, struct flight *f, struct error *
 {
     size_t need = f->data ? f->n * m->kind.width : 0;
 
+    if (f->data && m->meeting)
+        need = COMM_MEET_BYTES;
     if (need <= f->room)
         return 0;
     free(f->buffer);
@@ -315,16 +365,12 @@ static int reduction_advance(struct comm_request *request, bool *done,
     return 0;
 }
 
-int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n,
-                        const struct reduction_kind *kind, struct comm_request **out,
-                        struct error *err)
+static int reduction_start(struct mpi_reduction *m, void *buf, size_t n,
+                           const struct reduction_kind *kind, struct comm_request **out,
+                           struct error *err)
 {
-    struct mpi_reduction *m = reduction_take(r);
-    int tag = 1 + (int)(r->started++ % (TAGS / FLIGHTS)) * FLIGHTS;
+    int tag = 1 + (int)(m->reducer->started++ % (TAGS / FLIGHTS)) * FLIGHTS;
 
-    *out = NULL;
-    if (!m)
-        return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
     m->request.advance = reduction_advance;
     m->kind = *kind;
     m->data = buf;
@@ -347,4 +393,37 @@ int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n,
             return -1; /* as above */
     *out = &m->request;
     return 0;
+}
+
+int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n,
+                        const struct reduction_kind *kind, struct comm_request **out,
+                        struct error *err)
+{
+    struct mpi_reduction *m = reduction_take(r);
+
+    *out = NULL;
+    if (!m)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
+    m->meeting = 0;
+    return reduction_start(m, buf, n, kind, out, err);
+}
+
+int mpi_meeting_start(struct mpi_reducer *r, int call, void *buf, size_t n,
+                      const struct reduction_kind *kind, bool *same,
+                      struct comm_request **out, struct error *err)
+{
+    struct mpi_reduction *m;
+
+    *out = NULL;
+    if (call < 0 || call >= MPI_MEETING_CALLS || n == 0 ||
+        n > COMM_MEET_BYTES / kind->width)
+        return error_set(err, RAYTRAIN_EINVAL, "a meeting of %zu elements for call %d",
+                         n, call);
+    m = reduction_take(r);
+    if (!m)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
+    m->meeting = TAG_MEETING + call;
+    m->same = same;
+    *same = true;
+    return reduction_start(m, buf, n, kind, out, err);
 }

@@ -10,6 +10,13 @@
  * large one by recursive halving and doubling (Rabenseifner): each rank sums up its
  * part and hands it round. Which elements are combined in which order depends on n and
  * the number of ranks alone.
+ *
+ * A meeting is an allreduce of ranks that may have come for different things. It always
+ * goes by recursive doubling, whose messages are between the same ranks whatever is in
+ * them; their tags say what the sender has come for, and a receiver takes any tag. A
+ * rank that sees another tag or size than its own sends empty messages from then on,
+ * with a tag that says so: after the last exchange every rank knows. In the good case
+ * nothing is sent or copied that an allreduce would not send or copy.
  */
 #ifndef RAYTRAIN_BACKEND_MPI_REDUCE_H
 #define RAYTRAIN_BACKEND_MPI_REDUCE_H
@@ -37,5 +44,17 @@ void mpi_reducer_clear(struct mpi_reducer *r);
 int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n,
                         const struct reduction_kind *kind, struct comm_request **out,
                         struct error *err);
+
+/*
+ * The same, where it is not known that the ranks have come for the same: `call` is what
+ * this one has come for, 0 to MPI_MEETING_CALLS - 1. At least one byte and at most
+ * COMM_MEET_BYTES. *same is valid once the request is done; it must stay until then. No
+ * other reduction may be under way.
+ */
+#define MPI_MEETING_CALLS 1024
+
+int mpi_meeting_start(struct mpi_reducer *r, int call, void *buf, size_t n,
+                      const struct reduction_kind *kind, bool *same,
+                      struct comm_request **out, struct error *err);
 
 #endif

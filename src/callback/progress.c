@@ -11,6 +11,7 @@
 
 #include "callback/callback.h"
 #include "util/clock.h"
+#include "util/outlet.h"
 
 #define PLAIN_EVERY_S                                                                  \
     1.0 /* plain lines are no more frequent; the last one always comes */
@@ -27,7 +28,7 @@ struct progress {
 static void line_close(struct progress *p)
 {
     if (p->line_open)
-        fputc('\n', stderr);
+        outlet_print(outlet_messages(), "\n");
     p->line_open = false;
 }
 
@@ -36,14 +37,14 @@ static void say(struct progress *p, const char *fmt, ...)
 
 static void say(struct progress *p, const char *fmt, ...)
 {
+    char text[ERROR_TEXT_MAX];
     va_list ap;
 
-    line_close(p);
-    fputs("raytrain: ", stderr);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fputc('\n', stderr);
+    line_close(p);
+    outlet_print(outlet_messages(), "raytrain: %s\n", text);
 }
 
 static int progress_create(struct callback *cb, const struct train_config *cfg,
@@ -122,10 +123,10 @@ static void report_print(struct progress *p)
     if (!p->pending)
         return;
     if (p->style == PROGRESS_BAR) {
-        fprintf(stderr, "\r\033[K%s", p->last);
+        outlet_print(outlet_messages(), "\r\033[K%s", p->last);
         p->line_open = true;
     } else {
-        fprintf(stderr, "%s\n", p->last);
+        outlet_print(outlet_messages(), "%s\n", p->last);
     }
     p->printed_s = clock_now();
     p->pending = false;
@@ -173,12 +174,12 @@ static void on_end(struct callback *cb, const json_t *result)
     if (p->style == PROGRESS_NONE)
         return;
     say(p, "%s", json_string_value(json_object_get(result, "status")));
-    fprintf(stderr, "  run         %s\n", path);
+    outlet_print(outlet_messages(), "  run         %s\n", path);
     if (checkpoint)
-        fprintf(stderr, "  checkpoint  %s\n", checkpoint);
+        outlet_print(outlet_messages(), "  checkpoint  %s\n", checkpoint);
     if (best && checkpoint && strcmp(best, checkpoint) != 0)
-        fprintf(stderr, "  best        %s\n", best);
-    fprintf(stderr, "  look at it  raytrain-inspect %s\n", path);
+        outlet_print(outlet_messages(), "  best        %s\n", best);
+    outlet_print(outlet_messages(), "  look at it  raytrain-inspect %s\n", path);
 }
 
 static void progress_destroy(struct callback *cb)

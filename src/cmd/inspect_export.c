@@ -26,6 +26,7 @@
 #include "util/fs.h"
 #include "util/json_text.h"
 #include "util/quote.h"
+#include "util/signals.h"
 #include "util/size.h"
 
 #define BUFFER_BYTES (1u << 20)
@@ -270,7 +271,8 @@ json_t *inspect_export(const char *path, const char *dir, struct error *err)
     sigemptyset(&act.sa_mask);
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
-    sigaction(SIGHUP, &act, NULL);
+    if (!signals_hangup_is_ignored())
+        sigaction(SIGHUP, &act, NULL);
     if (inspect_open(path, &ck, err) == 0 &&
         tree_export(ck, target, &n, &bytes, err) == 0) {
         out = json_pack("{s:s, s:o, s:o, s:I, s:I}", "kind", "export", "path",

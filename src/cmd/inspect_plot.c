@@ -114,11 +114,9 @@ static int absent_error(const json_t *reports, const char *metric, struct error 
 
 int inspect_plot(FILE *out, const char *run, const char *metric, struct error *err)
 {
-    char *path = run_dir_file(run, "result.json");
     struct series s = {0};
     json_t *reports = NULL;
-    int rc = path ? metrics_load(path, &reports, err)
-                  : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = metrics_load(run, &reports, err);
 
     if (rc == 0 && series_take(reports, metric, &s) < 0)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -128,6 +126,5 @@ int inspect_plot(FILE *out, const char *run, const char *metric, struct error *e
         series_draw(out, metric, &s);
     free(s.values);
     json_decref(reports);
-    free(path);
     return rc;
 }

@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/config_diff.h"
 #include "config/train_config.h"
+#include "store/attempt_config.h"
 #include "store/attempts.h"
 #include "store/checkpoint_manager.h"
 #include "store/metrics.h"
@@ -59,16 +61,6 @@ static void status_set(json_t *out, const char *run)
     free(path);
 }
 
-static int reports_load(const char *run, json_t **reports, struct error *err)
-{
-    char *path = run_dir_file(run, "result.json");
-    int rc = path ? metrics_load(path, reports, err)
-                  : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-
-    free(path);
-    return rc;
-}
-
 /* Last, lowest and highest of each metric, with the iterations. */
 static json_t *metrics_json(const json_t *reports)
 {
@@ -107,6 +99,50 @@ static json_t *metrics_json(const json_t *reports)
         }
     }
     return all;
+}
+
+/* What the configuration of an attempt changes in that of the one before; NULL: nothing
+ * that is known. */
+static json_t *changes_json(const char *before, const char *now)
+{
+    struct config_changes changes;
+    json_t *all = json_object();
+
+    if (!before || !now || config_diff(before, now, &changes, NULL) < 0) {
+        json_decref(all);
+        return NULL;
+    }
+    for (size_t i = 0; i < changes.n; i++)
+        json_object_set_new(all, changes.list[i].key,
+                            json_pack("{s:s?, s:s?}", "before", changes.list[i].before,
+                                      "now", changes.list[i].now));
+    config_changes_clear(&changes);
+    if (json_object_size(all) > 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+static void changes_set(json_t *attempts, const char *run)
+{
+    char *before = NULL;
+    json_t *attempt;
+    size_t i;
+
+    json_array_foreach(attempts, i, attempt)
+    {
+        int k = (int)json_integer_value(json_object_get(attempt, "attempt"));
+        char *now = attempt_config_read(run, k);
+        json_t *changes = changes_json(before, now);
+
+        if (changes)
+            json_object_set_new(attempt, "config_changes", changes);
+        if (now) {
+            free(before);
+            before = now;
+        }
+    }
+    free(before);
 }
 
 static json_t *path_json(const char *path)
@@ -181,7 +217,7 @@ json_t *inspect_run(const char *path, bool verify, struct error *err)
     json_object_set_new(out, "kind", json_string("run"));
     json_object_set_new(out, "path", path_json(run));
     status_set(out, run);
-    rc = reports_load(run, &reports, err);
+    rc = metrics_load(run, &reports, err);
     if (rc == 0) {
         last = json_array_get(reports, json_array_size(reports) - 1);
         json_object_set_new(out, "reports",
@@ -191,6 +227,7 @@ json_t *inspect_run(const char *path, bool verify, struct error *err)
         rc = attempts_load(run, json_object_get(out, "holder") != NULL, &attempts, err);
     }
     if (rc == 0) {
+        changes_set(attempts, run);
         json_object_set_new(out, "attempts", attempts);
         rc = checkpoints_set(out, run, verify, err);
     }
@@ -288,6 +325,23 @@ static void times_print(FILE *out, const json_t *a)
     fprintf(out, " to %s, %.1f s", date, end - start);
 }
 
+static void changes_print(FILE *out, const json_t *changes)
+{
+    const char *key;
+    json_t *c;
+
+    json_object_foreach((json_t *)changes, key, c)
+    {
+        fprintf(out, "\n      changed ");
+        inspect_print(out, key);
+        fprintf(out, ": ");
+        inspect_print(out,
+                      *string_of(c, "before") ? string_of(c, "before") : "(not set)");
+        fprintf(out, " -> ");
+        inspect_print(out, *string_of(c, "now") ? string_of(c, "now") : "(not set)");
+    }
+}
+
 /* Where it started from, who failed, and what it cost. */
 static void attempt_details_print(FILE *out, const json_t *a)
 {
@@ -328,6 +382,7 @@ static void attempts_print(FILE *out, json_t *attempts)
             fprintf(out, ", %lld workers", (long long)integer_of(a, "workers"));
         nodes_print(out, json_object_get(a, "nodes"));
         times_print(out, a);
+        changes_print(out, json_object_get(a, "config_changes"));
         attempt_details_print(out, a);
         fputc('\n', out);
     }

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cmd/hangup.h"
 #include "cmd/inspect.h"
 #include "util/fs.h"
 #include "util/quote.h"
+#include "util/signals.h"
 
 static const char HELP[] =
     "Usage: raytrain-inspect [OPTIONS] PATH\n"
@@ -304,6 +306,8 @@ int main(int argc, char *argv[])
 
     if (fs_hold_stdio() < 0)
         return 5;
+    signals_restore();
+    hangup_restore();
     rc = request_parse(argc, argv, &r, &err);
     if (rc < 0)
         return fail(&err);

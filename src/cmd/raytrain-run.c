@@ -5,30 +5,50 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/hangup.h"
 #include "launch/slurm_job.h"
+#include "launch/slurm_patience.h"
 #include "train/allocation.h"
 #include "train/requeue.h"
 #include "train/trainer.h"
 #include "util/fs.h"
+#include "util/outlet.h"
+#include "util/signals.h"
 
 #define KILLED_WITHIN_MS 10000 /* by Slurm, once the job is requeued */
+#define PATIENCE_S       600.0 /* with Slurm's controller */
+#define LAST_WORDS_S     5.0   /* for which the end waits for a terminal that is held */
+
+/* On standard error, and without waiting for it. */
+static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    outlet_vprint(outlet_messages(), fmt, ap);
+    va_end(ap);
+}
 
 static int fail(const struct error *err)
 {
     fflush(stdout);
-    fprintf(stderr, "raytrain-run: %s\n", err->text);
+    say("raytrain-run: %s\n", err->text);
     return error_exit_status(err->code);
 }
 
 static void tell(const char *text)
 {
-    fprintf(stderr, "raytrain-run: %s\n", text);
+    say("raytrain-run: %s\n", text);
 }
 
 /* What to type in order to go on; saved: there is a checkpoint to go on from. */
@@ -50,38 +70,47 @@ static bool is_saved(const json_t *result)
     return json_is_string(json_object_get(result, "checkpoint"));
 }
 
+static void print_tail(const struct failure *f)
+{
+    if (f->tail[0])
+        say("  last lines of %s:\n", f->log);
+    for (const char *line = f->tail; *line;) {
+        int length = (int)strcspn(line, "\n");
+
+        say("  | %.*s\n", length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
 /* A failed training: who, how, and the last lines of that worker's log. */
 static void print_failure(const struct options *opt, const struct run_outcome *outcome,
                           bool saved)
 {
     const struct failure *f = &outcome->failure;
 
-    fputs("raytrain-run: the training failed", stderr);
+    say("raytrain-run: the training failed");
     if (f->rank >= 0)
-        fprintf(stderr, ": rank %d", f->rank);
+        say(": rank %d", f->rank);
     if (f->rank >= 0 && f->host[0])
-        fprintf(stderr, " on %s", f->host);
-    fprintf(stderr, ": %s\n", f->message);
-    if (f->tail[0]) {
-        fprintf(stderr, "  last lines of %s:\n  | ", f->log);
-        for (const char *c = f->tail; *c; c++)
-            fputs(*c == '\n' ? "\n  | " : (char[]){*c, '\0'}, stderr);
-        fputc('\n', stderr);
-    }
+        say(" on %s", f->host);
+    say(": %s\n", f->message);
+    print_tail(f);
     if (outcome->attempts > 1)
-        fprintf(stderr, "  after %d attempts\n", outcome->attempts);
-    fprintf(stderr, "  %s, %s\n",
-            saved ? "to go on from the latest checkpoint"
-                  : "nothing was saved: to try again",
-            what_next(opt, saved));
+        say("  after %d attempts\n", outcome->attempts);
+    say("  %s, %s\n",
+        saved ? "to go on from the latest checkpoint"
+              : "nothing was saved: to try again",
+        what_next(opt, saved));
 }
 
+/* A reader that has seen enough is no failure. */
 static int print_json(const json_t *result)
 {
-    if (json_dumpf(result, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) < 0 ||
-        putchar('\n') == EOF || fflush(stdout) != 0) {
-        fprintf(stderr,
-                "raytrain-run: could not write the result to standard output\n");
+    errno = 0;
+    if ((json_dumpf(result, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) < 0 ||
+         putchar('\n') == EOF || fflush(stdout) != 0) &&
+        errno != EPIPE) {
+        say("raytrain-run: could not write the result to standard output\n");
         return -1;
     }
     return 0;
@@ -104,18 +133,22 @@ static int conclude_stop(const struct trainer *trainer,
         why = "stopped because Slurm preempts the job";
 
     if (!quiet && requeue)
-        fprintf(stderr, "raytrain-run: %s; job %s goes back to the queue\n", why,
-                slurm_job_id());
+        say("raytrain-run: %s; job %s goes back to the queue\n", why, slurm_job_id());
     else if (!quiet)
-        fprintf(stderr, "raytrain-run: %s; %s to go on%s\n", why,
-                what_next(trainer->opt, saved),
-                outcome->cause == CAUSE_PREEMPTED && !outcome->by_node
-                    ? "\n  (Slurm does not requeue a job that makes room by itself; "
-                      "--requeue-on-stop does)"
-                    : "");
+        say("raytrain-run: %s; %s to go on%s\n", why, what_next(trainer->opt, saved),
+            outcome->cause == CAUSE_PREEMPTED && !outcome->by_node
+                ? "\n  (Slurm does not requeue a job that makes room by itself; "
+                  "--requeue-on-stop does)"
+                : "");
+    /* What Slurm sends before it kills is not to end this process: what follows in the
+     * script would run. */
+    if (requeue) {
+        signal(SIGTERM, SIG_IGN);
+        signal(SIGUSR1, SIG_IGN);
+    }
     if (requeue && slurm_job_requeue(&err) < 0)
-        fprintf(stderr, "raytrain-run: job %s could not be requeued: %s\n",
-                slurm_job_id(), err.text);
+        say("raytrain-run: job %s could not be requeued: %s\n", slurm_job_id(),
+            err.text);
     else if (requeue)
         poll(NULL, 0, KILLED_WITHIN_MS); /* what follows in the script is not to run */
     return error_exit_status(RAYTRAIN_ESTOPPED);
@@ -128,8 +161,8 @@ static int conclude(const struct trainer *trainer, const struct run_outcome *out
     const struct options *opt = trainer->opt;
 
     if (again && !opt->quiet)
-        fprintf(stderr, "raytrain-run: this run has finished already; nothing to do\n"
-                        "  --fresh starts it anew, other settings continue it\n");
+        say("raytrain-run: this run has finished already; nothing to do\n"
+            "  --fresh starts it anew, other settings continue it\n");
     if (outcome->status == RUN_FAILED)
         print_failure(opt, outcome, is_saved(result));
     if (opt->json && print_json(result) < 0)
@@ -139,10 +172,9 @@ static int conclude(const struct trainer *trainer, const struct run_outcome *out
         return 0;
     case RUN_STOPPED:
         if (outcome->missing[0]) {
-            fprintf(stderr,
-                    "raytrain-run: stopped: %s\n"
-                    "  %s in an allocation with enough nodes to go on\n",
-                    outcome->missing, what_next(opt, is_saved(result)));
+            say("raytrain-run: stopped: %s\n"
+                "  %s in an allocation with enough nodes to go on\n",
+                outcome->missing, what_next(opt, is_saved(result)));
             return error_exit_status(RAYTRAIN_ESTOPPED);
         }
         return conclude_stop(trainer, outcome, is_saved(result));
@@ -159,18 +191,14 @@ static int conclude_allocation(const struct options *opt,
     const char *next = what_next(opt, end->saved);
 
     if (end->cut_off)
-        fprintf(
-            stderr,
-            "raytrain-run: what ran inside the allocation ended before the run did: "
+        say("raytrain-run: what ran inside the allocation ended before the run did: "
             "raytrain-run was killed there, or salloc was\n"
             "  to go on, %s\n",
             next);
     else if (end->settled && end->exit_status == error_exit_status(RAYTRAIN_ESTOPPED))
-        fprintf(stderr, "raytrain-run: stopped on request; %s to go on\n", next);
+        say("raytrain-run: stopped on request; %s to go on\n", next);
     else if (end->settled)
-        fprintf(
-            stderr,
-            "raytrain-run: the run has %s; what ran inside the allocation was killed "
+        say("raytrain-run: the run has %s; what ran inside the allocation was killed "
             "after that\n",
             end->exit_status == 0 ? "finished" : "failed");
     return end->exit_status;
@@ -214,10 +242,15 @@ static int run(int argc, char *argv[], struct options *opt, struct train_config 
     if (opt->version)
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
     trainer.tell = opt->quiet ? NULL : tell;
+    surroundings_look(&trainer.surroundings);
+    if (surroundings_check(&trainer.surroundings, opt->launcher, &err) < 0)
+        return trainer.surroundings.rank > 0 ? error_exit_status(err.code) : fail(&err);
     if (train_config_validate(cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
         return fail(&err);
-    if (!opt->dry_run && requeue_check(cfg, opt, &err) < 0)
+    if (!opt->dry_run &&
+        (requeue_check(cfg, opt, &err) < 0 || trainer_check(&trainer, &err) < 0 ||
+         launcher_check(trainer.launcher, opt->srun_args, &err) < 0))
         return fail(&err);
     if (trainer.launcher == &launcher_slurm && !opt->dry_run)
         rc = allocation_run(&trainer, argv, &end, &err);
@@ -234,9 +267,15 @@ int main(int argc, char *argv[])
 
     if (fs_hold_stdio() < 0)
         return 1;
-    /* A limit on file sizes is an error that can be told, not a death. */
+    signals_restore();
+    hangup_restore();
+    /* A limit on file sizes is an error to report, not a death; and a run goes
+     * on when its output is not read. */
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    slurm_patience_set(PATIENCE_S, tell);
     status = run(argc, argv, &opt, &cfg);
+    outlet_flush(outlet_messages(), LAST_WORDS_S);
 
     options_clear(&opt);
     train_config_clear(&cfg);

@@ -3,6 +3,7 @@ libshared_la_SOURCES += \
 	src/config/config_scan.c src/config/config_scan.h \
 	src/config/config_file.c src/config/config_file.h \
 	src/config/config_key.c src/config/config_key.h src/config/config_render.c \
+	src/config/config_diff.c src/config/config_diff.h \
 	src/config/config_path.c src/config/config_path.h \
 	src/config/scaling_config.c src/config/scaling_config.h \
 	src/config/run_config.c src/config/run_config.h \
@@ -21,6 +22,12 @@ TESTS += t/unit/test_config
 t_unit_test_config_SOURCES = t/unit/test_config.c
 t_unit_test_config_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_config_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_config_diff
+TESTS += t/unit/test_config_diff
+t_unit_test_config_diff_SOURCES = t/unit/test_config_diff.c
+t_unit_test_config_diff_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_config_diff_LDADD = libshared.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_options
 TESTS += t/unit/test_options

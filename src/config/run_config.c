@@ -10,8 +10,8 @@
 #include "config/config_path.h"
 #include "util/quote.h"
 
-#define NAME_MAX_BYTES  200
-#define DEFAULT_STORAGE "raytrain_results"
+#define NAME_MAX_BYTES            200
+#define DEFAULT_STORAGE           "raytrain_results"
 #define DEFAULT_STOP_BEFORE_END_S 60
 
 bool metric_name_is_valid(const char *name)
@@ -237,8 +237,7 @@ static int name_check(const char *name, struct error *err)
                      quote(name, quoted), wrong);
 }
 
-/* The base name of the training function without ".so". */
-static char *name_default(const char *train_func)
+char *run_config_default_name(const char *train_func)
 {
     const char *base = strrchr(train_func, '/');
     size_t n;
@@ -253,7 +252,7 @@ static char *name_default(const char *train_func)
 int run_config_validate(struct run_config *cfg, const char *train_func,
                         struct error *err)
 {
-    if (!cfg->name && !(cfg->name = name_default(train_func)))
+    if (!cfg->name && !(cfg->name = run_config_default_name(train_func)))
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (name_check(cfg->name, err))
         return -1;

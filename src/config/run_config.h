@@ -40,6 +40,8 @@ void run_config_init(struct run_config *cfg);
  * the name. */
 int run_config_validate(struct run_config *cfg, const char *train_func,
                         struct error *err);
+/* The base name of the training function's file without ".so": malloc'ed. */
+char *run_config_default_name(const char *train_func);
 /* The grammar of a metric's name in raytrain.h. */
 bool metric_name_is_valid(const char *name);
 

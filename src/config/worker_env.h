@@ -20,6 +20,7 @@ struct worker_env {
     int workers;   /* RAYTRAIN_WORKERS: the size that the wireup must find */
     char *backend; /* RAYTRAIN_BACKEND */
     char *marker;  /* RAYTRAIN_MARKER: the token that RUN_DIR/.marker must hold */
+    int gpus;      /* RAYTRAIN_GPUS_PER_WORKER */
 };
 
 /* From this process's environment. RAYTRAIN_EUSAGE where RAYTRAIN_RUN_DIR is not set

@@ -260,13 +260,11 @@ static int column_add(const struct hdf5_file *f, const char *name, bool named,
 static bool name_get(const struct hdf5_file *f, hsize_t i,
                      char name[RAYTRAIN_NAME_MAX + 1])
 {
-    H5O_info_t info;
     ssize_t n = H5Lget_name_by_idx(f->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name,
                                    RAYTRAIN_NAME_MAX + 1, H5P_DEFAULT);
 
     return n > 0 && n <= RAYTRAIN_NAME_MAX &&
-           H5Oget_info_by_name2(f->id, name, &info, H5O_INFO_BASIC, f->access) >= 0 &&
-           info.type == H5O_TYPE_DATASET;
+           h5_is_dataset(f->id, name, f->access) > 0;
 }
 
 static hsize_t name_count(const struct hdf5_file *f)
@@ -292,12 +290,10 @@ static int name_missing(const struct hdf5_file *f, const char *name, struct erro
 static int column_add_named(const struct hdf5_file *f, const char *name,
                             struct table *t, struct error *err)
 {
-    H5O_info_t info;
-
     if (strlen(name) > RAYTRAIN_NAME_MAX)
         return error_set(err, RAYTRAIN_EINVAL, "%s: a column's name is longer than %d",
                          f->path, RAYTRAIN_NAME_MAX);
-    if (H5Oget_info_by_name2(f->id, name, &info, H5O_INFO_BASIC, f->access) < 0)
+    if (h5_is_dataset(f->id, name, f->access) < 0)
         return name_missing(f, name, err);
     return column_add(f, name, true, t, err);
 }
@@ -326,7 +322,7 @@ static hid_t file_access(void)
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
 
     if (access >= 0)
-        H5Pset_file_locking(access, true, true);
+        h5_locks_optional(access);
     return access;
 }
 

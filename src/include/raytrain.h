@@ -161,6 +161,9 @@ RAYTRAIN_API int raytrain_config_double_array(raytrain_context *ctx, const char 
 
 /* ---- Communication (COLLECTIVE, all of it) --------------------------------------- */
 
+/* Workers that do not make the same collective calls in the same order, with matching
+ * arguments, all get RAYTRAIN_ECOMM, and a message that says what each of them did. */
+
 typedef enum raytrain_op { RAYTRAIN_SUM = 1, RAYTRAIN_MEAN, RAYTRAIN_MAX } raytrain_op;
 
 /*

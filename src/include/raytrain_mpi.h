@@ -16,6 +16,11 @@ extern "C" {
  * function's own (the library never communicates on it). MPI is initialised with
  * MPI_THREAD_MULTIPLE. Owned by ctx: do not free it, and do not call MPI_Finalize.
  * RAYTRAIN_ENOTSUP where the backend is not MPI; *comm is MPI_COMM_NULL then.
+ *
+ * An error of MPI does not abort: it comes back from the call. The first one on this
+ * communicator, its duplicates or MPI_COMM_WORLD is kept, and this worker's next
+ * collective call of raytrain fails with it; so a training function need not look at
+ * MPI's return codes. One that does, and can go on, sets MPI_ERRORS_RETURN.
  */
 RAYTRAIN_API int raytrain_mpi_comm(raytrain_context *ctx, MPI_Comm *comm);
 

@@ -37,3 +37,9 @@ int launcher_find(const char *name, const struct launcher_ops **out, struct erro
         }
     return launcher_unknown(name, err);
 }
+
+int launcher_check(const struct launcher_ops *launcher, const char *srun_args,
+                   struct error *err)
+{
+    return launcher->check ? launcher->check(srun_args, err) : 0;
+}

@@ -23,13 +23,15 @@ struct launch_spec {
     const char *job_name; /* a label for squeue: the run's name */
     const char *srun_args; /* NULL: none */
     const struct scaling_config *scaling;
-    bool overlap; /* a group before this one may still hold what this one needs */
+    bool overlap; /* a group before this one, or the step around this process, may hold
+                     what this one needs */
 };
 
 /* How the group ended, or why it is ending. */
 struct launch_outcome {
     bool failed;     /* some worker did not exit with 0 or EX_TEMPFAIL (75) */
     bool launch_failed; /* the group never came up (srun refused, exec failed) */
+    bool passes;        /* for a reason that may be gone at the next attempt */
     bool busy;          /* because others of the allocation hold what it needs */
     raytrain_status code; /* why, where it is no failure of a worker (RAYTRAIN_ESTORAGE:
                              a node cannot write the logs); else RAYTRAIN_OK */
@@ -50,12 +52,17 @@ struct launcher_ops {
     /* Could this launcher work here? (auto picks the first that says yes: slurm inside an
      * allocation, local otherwise.) */
     bool (*usable)(void);
+    /* Is all there that a group needs to be started at all? Asked before an allocation
+     * is taken, or anything planned. RAYTRAIN_ENOTSUP. NULL: yes. */
+    int (*check)(const char *srun_args, struct error *err);
     /* What there is to place workers on. RAYTRAIN_EFIT / RAYTRAIN_ENOTSUP. */
     int (*resources)(const struct scaling_config *scaling, struct resources *out,
                      struct error *err);
     /* The exact command that start() would run, NULL-terminated, malloc'ed, strings too:
      * for --dry-run. */
     int (*command)(const struct launch_spec *spec, char ***argv, struct error *err);
+    /* Never waits: advance() takes on what takes longer, and returns -1 if it fails.
+     * RAYTRAIN_ENOMEM and RAYTRAIN_ECOMM: it may be tried again. */
     int (*start)(const struct launch_spec *spec, struct group **out, struct error *err);
     /* Readable when advance() has something to do. */
     int (*fd)(const struct group *g);
@@ -80,6 +87,10 @@ extern const struct launcher_ops launcher_local;
 
 /* By name ("auto", "slurm", "local"). RAYTRAIN_ENOTSUP where it cannot work here. */
 int launcher_find(const char *name, const struct launcher_ops **out, struct error *err);
+
+/* The launcher's check, if it has one. */
+int launcher_check(const struct launcher_ops *launcher, const char *srun_args,
+                   struct error *err);
 
 /* slurm_allocate.c: outside an allocation, start `salloc ... argv`, so that the same
  * command runs again inside one: *salloc is that child, and dies with this process.

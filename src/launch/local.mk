@@ -2,9 +2,16 @@ liblauncher_la_SOURCES += \
 	src/launch/node_probe.c src/launch/node_probe.h \
 	src/launch/placement.c src/launch/placement.h \
 	src/launch/placement_refusal.c src/launch/placement_room.h \
+	src/launch/slurm_surroundings.c src/launch/slurm_surroundings.h \
 	src/launch/launcher.h
 
 if HAVE_CMOCKA
+check_PROGRAMS += t/unit/test_surroundings
+TESTS += t/unit/test_surroundings
+t_unit_test_surroundings_SOURCES = t/unit/test_surroundings.c
+t_unit_test_surroundings_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_surroundings_LDADD = liblauncher.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += t/unit/test_placement
 TESTS += t/unit/test_placement
 t_unit_test_placement_SOURCES = t/unit/test_placement.c
@@ -13,6 +20,7 @@ t_unit_test_placement_LDADD = liblauncher.la $(CMOCKA_LIBS)
 endif
 
 liblauncher_la_SOURCES += src/launch/launcher.c \
+	src/launch/worker_log.c src/launch/worker_log.h \
 	src/launch/local.c \
 	src/launch/local_blame.c src/launch/local_blame.h \
 	src/launch/local_env.c src/launch/local_env.h \
@@ -56,8 +64,10 @@ endif
 liblauncher_la_SOURCES += src/launch/slurm.c \
 	src/launch/slurm_allocate.c \
 	src/launch/slurm_command.c src/launch/slurm_command.h \
+	src/launch/slurm_patience.c src/launch/slurm_patience.h \
 	src/launch/slurm_probe.c src/launch/slurm_probe.h \
 	src/launch/slurm_job.c src/launch/slurm_job.h \
+	src/launch/slurm_mpi.c src/launch/slurm_mpi.h \
 	src/launch/slurm_resources.c src/launch/slurm_resources.h \
 	src/launch/slurm_tool.c src/launch/slurm_tool.h \
 	src/launch/slurm_watch.c src/launch/slurm_watch.h

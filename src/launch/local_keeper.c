@@ -3,22 +3,23 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "launch/local_private_dir.h"
+#include "util/descriptors.h"
+#include "util/fault.h"
 #include "util/fs.h"
+#include "util/process.h"
 #include "wireup/shm_tidy.h"
 
-#define GONE_WAIT_MS 5000 /* for the end of workers that were killed */
+#define GONE_WAIT_MS  5000 /* for the end of workers that were killed */
+#define KILLED_WAIT_S 5.0  /* and of the keeper itself */
 
 struct keeper {
     pid_t pid;
@@ -96,7 +97,7 @@ static void keeper_detach(int fd)
     setsid();
     prctl(PR_SET_NAME, "raytrain-keeper");
     dup2(fd, STDIN_FILENO);
-    close_range(STDIN_FILENO + 1, ~0U, 0);
+    (void)descriptors_close(STDIN_FILENO + 1, -1);
     if (chdir("/") < 0)
         _exit(1);
 }
@@ -104,22 +105,24 @@ static void keeper_detach(int fd)
 /* Wait for the end of a process that is no child of ours. */
 static void wait_gone(pid_t pid)
 {
-    struct pollfd gone = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+    struct process gone;
 
-    if (gone.fd < 0)
+    if (process_open(pid, &gone) < 0)
         return;
-    poll(&gone, 1, GONE_WAIT_MS);
-    close(gone.fd);
+    (void)process_wait(&gone, GONE_WAIT_MS);
+    process_close(&gone);
 }
 
-static void keeper_main(int fd) __attribute__((noreturn));
+/* n: it is the process's so manyth. */
+static void keeper_main(int fd, int n) __attribute__((noreturn));
 
-static void keeper_main(int fd)
+static void keeper_main(int fd, int n)
 {
     struct keeper_hello hello = {.failed = 0};
     struct group_list groups = {NULL, 0, 0};
 
     keeper_detach(fd);
+    fault_point("keeper.hello", n);
     if (private_dir_make(hello.dir) < 0) /* held until we leave */
         hello.failed = errno;
     send(STDIN_FILENO, &hello, sizeof hello, MSG_NOSIGNAL);
@@ -138,16 +141,18 @@ static void keeper_main(int fd)
 /* ---- In its parent -----------------------------------------------------------------
  */
 
-static int keeper_greet(struct keeper *k, struct error *err)
+int keeper_greet(struct keeper *k, struct error *err)
 {
     struct keeper_hello hello;
     ssize_t got;
 
     do
-        got = recv(k->socket, &hello, sizeof hello, 0);
+        got = recv(k->socket, &hello, sizeof hello, MSG_DONTWAIT);
     while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN)
+        return 0;
     if (got != (ssize_t)sizeof hello)
-        return error_set(err, RAYTRAIN_EFAILED,
+        return error_set(err, RAYTRAIN_ECOMM,
                          "the process that cleans up after the workers has died");
     if (hello.failed)
         return error_set(err, RAYTRAIN_ESTORAGE,
@@ -158,13 +163,14 @@ static int keeper_greet(struct keeper *k, struct error *err)
     k->hold = private_dir_hold(k->dir);
     if (k->hold < 0)
         return fs_error(err, "open", k->dir);
-    return 0;
+    return 1;
 }
 
 int keeper_start(struct keeper **out, struct error *err)
 {
+    static int n_started;
     struct keeper *k = calloc(1, sizeof *k);
-    int ends[2];
+    int ends[2], n = n_started++;
 
     if (!k)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -178,12 +184,12 @@ int keeper_start(struct keeper **out, struct error *err)
     k->hold = -1;
     k->pid = fork();
     if (k->pid == 0)
-        keeper_main(ends[1]);
+        keeper_main(ends[1], n);
     if (k->pid < 0)
         error_set(err, RAYTRAIN_ENOMEM, "cannot start another process: %s",
                   strerror(errno));
     close(ends[1]);
-    if (k->pid < 0 || keeper_greet(k, err) < 0) {
+    if (k->pid < 0) {
         keeper_stop(k);
         return -1;
     }
@@ -205,9 +211,11 @@ void keeper_forget(const struct keeper *k, pid_t group)
 {
     pid_t message = -group;
 
-    /* A keeper that was killed needs no news. */
-    if (send(k->socket, &message, sizeof message, MSG_NOSIGNAL) < 0)
-        return;
+    /* One that was killed needs no news. One that takes none in would kill in the end
+     * what may be another's by then. */
+    if (send(k->socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+        errno == EAGAIN)
+        kill(k->pid, SIGKILL);
 }
 
 void keeper_stop(struct keeper *k)
@@ -216,12 +224,13 @@ void keeper_stop(struct keeper *k)
 
     if (!k)
         return;
+    if (!k->dir[0])
+        (void)keeper_greet(k, NULL); /* it may have one by now */
     if (k->dir[0])
         fs_remove_tree(k->dir, NULL);
     if (k->pid > 0) {
         kill(k->pid, SIGKILL);
-        while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
-            continue;
+        (void)process_reap(k->pid, KILLED_WAIT_S, NULL);
     }
     close(k->socket);
     if (k->hold >= 0)

@@ -17,9 +17,12 @@
 struct keeper;
 
 /* Start it, and have it make a new directory (0700) under $TMPDIR or /tmp: it exists
- * only where somebody will remove it. */
+ * only if something will remove it. Returns before that is done. */
 int keeper_start(struct keeper **out, struct error *err);
-const char *keeper_dir(const struct keeper *k);
+/* Never blocks. 1: the directory is there; 0: not yet, the socket will be readable; -1:
+ * RAYTRAIN_ESTORAGE, or RAYTRAIN_ECOMM if the keeper has died. */
+int keeper_greet(struct keeper *k, struct error *err);
+const char *keeper_dir(const struct keeper *k); /* once it has greeted */
 
 /* Give this to child_spec.announce: the leader of a group makes itself known. */
 int keeper_socket(const struct keeper *k);

@@ -12,9 +12,13 @@
 #include <unistd.h>
 
 #include "util/argv.h"
+#include "util/attention.h"
 #include "util/clock.h"
+#include "util/process.h"
 
-#define PROBE_MAX_S 10 /* all in all; it is to take far less */
+#define KILLED_WAIT_S 5.0
+
+#define PROBE_MAX_S 15 /* all in all; it is to take far less */
 
 struct node_probe {
     pid_t pid; /* 0: it is over */
@@ -24,18 +28,31 @@ struct node_probe {
     enum node_answer *answers; /* memory shared with the process */
 };
 
+/* Shared with all processes that ask; there is one for this process. */
+static struct node_memo *memo;
+
 static size_t answers_size(const struct node_probe *p)
 {
     return (p->n + 1) * sizeof *p->answers;
 }
 
 /* It dies with this process, and keeps nothing of ours but memory. */
-static _Noreturn void probe_run(const struct node_probe *p, node_ask *ask, pid_t parent)
+static _Noreturn void probe_run(const struct node_probe *p, node_ask *ask,
+                                enum node_purpose purpose, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    attention_set(-1); /* a request to stop is for the parent */
     if (getppid() == parent)
-        ask(p->nodes, p->n, p->answers);
+        ask(purpose, p->nodes, p->n, p->answers, memo);
     _exit(0);
+}
+
+static void *shared_memory(size_t size)
+{
+    void *at =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    return at == MAP_FAILED ? NULL : at;
 }
 
 static int names_copy(struct node_probe *p, char *const *nodes, size_t n,
@@ -47,8 +64,8 @@ static int names_copy(struct node_probe *p, char *const *nodes, size_t n,
     return 0;
 }
 
-int node_probe_start(node_ask *ask, char *const *nodes, size_t n,
-                     struct node_probe **out, struct error *err)
+int node_probe_start(node_ask *ask, enum node_purpose purpose, char *const *nodes,
+                     size_t n, struct node_probe **out, struct error *err)
 {
     struct node_probe *p = calloc(1, sizeof *p);
     pid_t parent = getpid();
@@ -59,13 +76,13 @@ int node_probe_start(node_ask *ask, char *const *nodes, size_t n,
         node_probe_destroy(p);
         return -1;
     }
-    p->answers = mmap(NULL, answers_size(p), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (p->answers == MAP_FAILED) {
-        p->answers = NULL;
+    if (!memo)
+        memo = shared_memory(sizeof *memo);
+    p->answers = shared_memory(answers_size(p));
+    if (!memo || !p->answers) {
         error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     } else if ((p->pid = fork()) == 0) {
-        probe_run(p, ask, parent);
+        probe_run(p, ask, purpose, parent);
     } else if (p->pid < 0) {
         p->pid = 0;
         error_set(err, RAYTRAIN_ENOMEM, "cannot start a process: %s", strerror(errno));
@@ -81,8 +98,7 @@ int node_probe_start(node_ask *ask, char *const *nodes, size_t n,
 static void probe_end(struct node_probe *p)
 {
     kill(p->pid, SIGKILL);
-    while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)process_reap(p->pid, KILLED_WAIT_S, NULL);
     p->pid = 0;
 }
 

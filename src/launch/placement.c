@@ -18,6 +18,23 @@ void resources_clear(struct resources *r)
     *r = (struct resources){0};
 }
 
+int placement_copy(const struct placement *from, struct placement *to,
+                   struct error *err)
+{
+    *to = *from;
+    to->n_nodes = 0;
+    if (!(to->nodes = calloc(from->n_nodes, sizeof *to->nodes)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a placement");
+    for (; to->n_nodes < from->n_nodes; to->n_nodes++) {
+        struct placed_node *node = &to->nodes[to->n_nodes];
+
+        node->tasks = from->nodes[to->n_nodes].tasks;
+        if (!(node->name = strdup(from->nodes[to->n_nodes].name)))
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a placement");
+    }
+    return 0;
+}
+
 void placement_clear(struct placement *plan)
 {
     for (size_t i = 0; i < plan->n_nodes; i++)

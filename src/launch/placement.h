@@ -54,6 +54,9 @@ struct placement {
  */
 int placement_plan(const struct scaling_config *scaling, const struct resources *have,
                    struct placement *plan, struct error *err);
+/* On failure *to is to be cleared all the same. */
+int placement_copy(const struct placement *from, struct placement *to,
+                   struct error *err);
 void placement_clear(struct placement *plan);
 /* The node of this rank; "" where the plan has no such rank. */
 const char *placement_host(const struct placement *plan, int rank);

@@ -33,18 +33,22 @@
 
 #include "launch/launcher.h"
 #include "launch/slurm_command.h"
+#include "launch/slurm_mpi.h"
 #include "launch/slurm_probe.h"
 #include "launch/slurm_resources.h"
+#include "launch/slurm_tool.h"
 #include "launch/slurm_watch.h"
+#include "store/worker_record.h"
 #include "util/argv.h"
 #include "util/child.h"
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/fs.h"
 #include "util/hostlist.h"
 
 extern char **environ;
 
-#define LINE_MAX_BYTES 4096 /* of a message; what is longer is cut */
+#define LINE_MAX_BYTES (1 << 20) /* of a message; what is longer is cut */
 /* A task that dies while it says hello to the PMIx server of its node can leave that
  * server, and with it the step and in the end the node, hanging (OpenPMIx 4.2). So
  * tasks are left alone for so long after the last of them was started. */
@@ -60,8 +64,8 @@ struct group {
     char *log_dir;
     struct child srun, scancel;
     int message_fd, timer_fd, epoll_fd;
-    char line[LINE_MAX_BYTES];
-    size_t line_used;
+    char *line; /* of srun's, as far as it has come */
+    size_t line_used, line_size;
     struct step_watch watch;
     int wait_status;           /* srun's */
     bool gone;                 /* srun has been reaped */
@@ -73,7 +77,7 @@ struct group {
     bool abandoned;         /* nodes are lost: the step's own end is not waited for */
     int left;               /* tasks that are on no lost node */
     double abandoned_until; /* when those are no longer waited for, either */
-    int pending_signal;        /* to be sent once all tasks have started; 0: none */
+    int pending_signal;     /* to be sent once all tasks have started; 0: none */
 };
 
 static bool slurm_usable(void)
@@ -96,6 +100,26 @@ static int watch_fd(int epoll_fd, int fd, struct error *err)
     return 0;
 }
 
+/* Is there a worker that has put the step's number on record? */
+static bool step_is_recorded(struct group *g)
+{
+    char step[WORKER_STEP_MAX];
+
+    if (!worker_record_read_step(g->log_dir, step))
+        return false;
+    if (!g->watch.step[0]) {
+        snprintf(g->watch.step, sizeof g->watch.step, "%s", step);
+        g->started_at = clock_now();
+    }
+    return true;
+}
+
+/* Is the step's number known? If not from srun, then from the workers. */
+static bool step_is_known(struct group *g)
+{
+    return g->watch.step[0] || step_is_recorded(g);
+}
+
 /* Send the step a signal by scancel, unless one is running. */
 static int step_signal(struct group *g, int sig, struct error *err)
 {
@@ -103,11 +127,18 @@ static int step_signal(struct group *g, int sig, struct error *err)
     char *argv[] = {(char *)"scancel", (char *)"--quiet", option, g->watch.step, NULL};
     struct child_spec spec = {
         .argv = argv, .in = -1, .out = -1, .err = -1, .die_with_parent = true};
+    char **env = NULL;
+    int rc;
 
     if (g->scancel.pid > 0)
         return 0;
+    if (slurm_tool_env(&env, err) < 0)
+        return -1;
     snprintf(option, sizeof option, "--signal=%d", sig);
-    if (child_spawn(&spec, &g->scancel, err) < 0)
+    spec.env = env;
+    rc = child_spawn(&spec, &g->scancel, err);
+    argv_free(env);
+    if (rc < 0)
         return -1;
     return watch_fd(g->epoll_fd, g->scancel.pidfd, err);
 }
@@ -131,7 +162,7 @@ static int kill_attempt(struct group *g, struct error *err)
 {
     if (++g->kill_attempts > KILL_ATTEMPTS)
         return child_signal(&g->srun, SIGKILL, err);
-    if (!g->watch.step[0])
+    if (!step_is_known(g))
         return g->watch.waiting || g->kill_attempts > TERM_ATTEMPTS
                    ? child_signal(&g->srun, SIGTERM, err)
                    : 0;
@@ -176,11 +207,29 @@ static void timer_check(struct group *g)
 /* ---- Listen to srun ---------------------------------------------------------------
  */
 
+static void line_append(struct group *g, char c)
+{
+    if (g->line_used == g->line_size) {
+        size_t size = g->line_size > 0 ? 2 * g->line_size : 4096;
+        char *longer = size <= LINE_MAX_BYTES ? realloc(g->line, size) : NULL;
+
+        if (!longer)
+            return;
+        g->line = longer;
+        g->line_size = size;
+    }
+    g->line[g->line_used++] = c;
+}
+
 static void line_end(struct group *g)
 {
     int started = g->watch.started;
 
-    g->line[g->line_used] = '\0';
+    if (g->line_used == g->line_size && g->line_size > 0)
+        g->line_used--;
+    line_append(g, '\0');
+    if (g->line_used == 0)
+        return;
     g->line_used = 0;
     step_watch_line(&g->watch, g->line);
     if (g->watch.started != started || g->started_at == 0)
@@ -194,8 +243,8 @@ static void text_take(struct group *g, const char *text, size_t n)
     for (size_t i = 0; i < n; i++)
         if (text[i] == '\n')
             line_end(g);
-        else if (g->line_used < sizeof g->line - 1)
-            g->line[g->line_used++] = text[i];
+        else
+            line_append(g, text[i]);
 }
 
 /* All that is there to read now. */
@@ -218,11 +267,19 @@ static void messages_read(struct group *g)
     }
 }
 
+/* srun hands a signal on to the tasks that it knows to run. If it has not said in known
+ * words that all do, but the workers have, the signal takes the way of scancel. */
 static void send_pending_signal(struct group *g)
 {
-    if (g->pending_signal == 0 || g->watch.started < g->plan.workers)
+    bool started = g->watch.started >= g->plan.workers;
+
+    if (g->pending_signal == 0 ||
+        (!started && (g->scancel.pid > 0 || !step_is_recorded(g))))
         return;
-    child_signal(&g->srun, g->pending_signal, NULL);
+    if (started)
+        child_signal(&g->srun, g->pending_signal, NULL);
+    else
+        step_signal(g, g->pending_signal, NULL);
     g->pending_signal = 0;
 }
 
@@ -250,33 +307,43 @@ static void detail_explain(struct launch_outcome *o, const char *sentence)
 /* The likely cause of some of srun's messages, and what to do about it. */
 static void outcome_explain(const struct group *g, struct launch_outcome *o)
 {
-    const char *job = getenv("SLURM_JOB_ID");
+    const char *job = getenv("SLURM_JOB_ID"),
+               *host = o->host[0] ? o->host : "(unknown)";
     char text[1024];
 
+    if (!job)
+        job = "";
     if (strstr(o->detail, "could not connect IO")) {
         snprintf(text, sizeof text,
                  "node %s cannot write the log files in %.400s: is this directory on "
                  "storage that all nodes see?",
-                 o->host[0] ? o->host : "(unknown)", g->log_dir);
+                 host, g->log_dir);
         o->code = RAYTRAIN_ESTORAGE;
-        detail_explain(o, text);
     } else if (strstr(o->detail, "Requested nodes are busy")) {
         o->busy = true;
         snprintf(text, sizeof text,
                  "another step holds CPUs, GPUs or memory of allocation %.40s: see "
                  "squeue --steps --jobs=%.40s.\n"
                  "Wait for it, or share with it: --srun-args=--overlap",
-                 job ? job : "", job ? job : "");
-        detail_explain(o, text);
+                 job, job);
+    } else if (strstr(o->detail, "nvalid MPI type")) {
+        snprintf(
+            text, sizeof text,
+            "Slurm does not have this kind of --mpi here: see srun --mpi=list, and "
+            "name one of PMIx: --srun-args=--mpi=NAME");
+    } else if ((strstr(o->detail, "failed on node") &&
+                strstr(o->detail, "Unspecified error")) ||
+               strstr(o->detail, "launch failed: Invalid MPI plugin name")) {
+        snprintf(text, sizeof text,
+                 "slurmd on node %s could not set the step up: often its plugin "
+                 "mpi/pmix cannot load libpmix there, or finds another version of it.\n"
+                 "The log of slurmd on %s says why; to try it: srun --mpi=pmix -w %s "
+                 "true",
+                 host, host, host);
+    } else {
+        return;
     }
-}
-
-static bool is_listed(char *const *names, const char *name)
-{
-    for (; names && *names; names++)
-        if (strcmp(*names, name) == 0)
-            return true;
-    return false;
+    detail_explain(o, text);
 }
 
 /* How many tasks are on none of the nodes that srun says are lost. */
@@ -287,7 +354,7 @@ static int tasks_left(const struct group *g)
 
     hostlist_expand(g->watch.outcome.lost, &lost, NULL);
     for (size_t i = 0; i < g->plan.n_nodes; i++)
-        if (!is_listed(lost, g->plan.nodes[i].name))
+        if (!argv_has(lost, g->plan.nodes[i].name))
             left += g->plan.nodes[i].tasks;
     argv_free(lost);
     return left;
@@ -308,6 +375,7 @@ static void finish(struct group *g)
     g->finished = true;
     if (g->line_used > 0)
         line_end(g);
+    step_is_known(g);
     step_watch_finish(&g->watch, g->wait_status, &g->plan);
     outcome_explain(g, &g->watch.outcome);
 }
@@ -340,8 +408,8 @@ static int slurm_advance(struct group *g, bool *done, struct launch_outcome *out
         g->left = tasks_left(g); /* one more */
     abandoned_check(g);
     /* A step may outlive an srun that was killed. */
-    if (g->gone && WIFSIGNALED(g->wait_status) && g->watch.step[0] &&
-        !g->cancelled_after_srun && !g->abandoned)
+    if (g->gone && WIFSIGNALED(g->wait_status) && !g->cancelled_after_srun &&
+        !g->abandoned && step_is_known(g))
         step_cancel(g, err);
     /* scancel waits for lost nodes, too. */
     *done = g->gone && (g->scancel.pid == 0 || g->abandoned);
@@ -367,7 +435,8 @@ static int slurm_signal(struct group *g, int sig, struct error *err)
     if (g->gone)
         return 0;
     if (sig != LAUNCHER_STOP_SIGNAL)
-        return g->watch.started > 0 ? step_signal(g, sig, err) : 0;
+        return g->watch.started > 0 || step_is_recorded(g) ? step_signal(g, sig, err)
+                                                           : 0;
     g->pending_signal = sig;
     send_pending_signal(g);
     return 0;
@@ -417,29 +486,13 @@ static void slurm_destroy(struct group *g)
     close_fd(g->epoll_fd);
     placement_clear(&g->plan);
     free(g->log_dir);
+    free(g->line);
     free(g);
     errno = saved;
 }
 
 /* ---- Start ------------------------------------------------------------------------
  */
-
-static int plan_copy(const struct placement *from, struct placement *to,
-                     struct error *err)
-{
-    *to = *from;
-    to->n_nodes = 0;
-    if (!(to->nodes = calloc(from->n_nodes, sizeof *to->nodes)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a placement");
-    for (; to->n_nodes < from->n_nodes; to->n_nodes++) {
-        struct placed_node *node = &to->nodes[to->n_nodes];
-
-        node->tasks = from->nodes[to->n_nodes].tasks;
-        if (!(node->name = strdup(from->nodes[to->n_nodes].name)))
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a placement");
-    }
-    return 0;
-}
 
 static int group_create(const struct launch_spec *spec, struct group **out,
                         struct error *err)
@@ -457,7 +510,7 @@ static int group_create(const struct launch_spec *spec, struct group **out,
         error_set(err, RAYTRAIN_ENOMEM, "cannot watch srun: %s", strerror(errno));
     } else if (!(g->log_dir = strdup(spec->log_dir))) {
         error_set(err, RAYTRAIN_ENOMEM, "out of memory for a step");
-    } else if (plan_copy(spec->plan, &g->plan, err) == 0) {
+    } else if (placement_copy(spec->plan, &g->plan, err) == 0) {
         *out = g;
         return 0;
     }
@@ -499,6 +552,36 @@ static int srun_start(struct group *g, char *const *argv, char *const *env,
     return watch_fd(g->epoll_fd, g->srun.pidfd, err);
 }
 
+static int hosts_fill(const char *path, const char *hosts, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), rc = 0;
+
+    if (fd < 0)
+        return fs_error(err, "create", path);
+    if (fs_write_full(fd, hosts, strlen(hosts)) < 0)
+        rc = fs_error(err, "write", path);
+    if (close(fd) < 0 && rc == 0)
+        rc = fs_error(err, "write", path);
+    return rc;
+}
+
+/* The list of nodes, if the command names a file for it. */
+static int hosts_write(const struct launch_spec *spec, struct error *err)
+{
+    char *hosts, *path = NULL;
+    int rc = slurm_step_hosts(spec->plan, &hosts, err);
+
+    if (rc < 0 || !hosts)
+        return rc;
+    if (asprintf(&path, "%s/" SLURM_STEP_HOSTS, spec->log_dir) < 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    else
+        rc = hosts_fill(path, hosts, err);
+    free(path);
+    free(hosts);
+    return rc;
+}
+
 static int slurm_start(const struct launch_spec *spec, struct group **out,
                        struct error *err)
 {
@@ -506,7 +589,7 @@ static int slurm_start(const struct launch_spec *spec, struct group **out,
     struct group *g = NULL;
     int rc = -1;
 
-    if (slurm_step_argv(spec, &argv, err) == 0 &&
+    if (slurm_step_argv(spec, &argv, err) == 0 && hosts_write(spec, err) == 0 &&
         slurm_step_env(environ, spec->plan->cpus_per_worker, &env, err) == 0 &&
         group_create(spec, &g, err) == 0)
         rc = srun_start(g, argv, env, err);
@@ -523,6 +606,7 @@ static int slurm_start(const struct launch_spec *spec, struct group **out,
 const struct launcher_ops launcher_slurm = {
     .name = "slurm",
     .usable = slurm_usable,
+    .check = slurm_mpi_check,
     .resources = slurm_resources,
     .command = slurm_step_argv,
     .start = slurm_start,

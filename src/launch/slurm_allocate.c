@@ -10,20 +10,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "launch/launcher.h"
 #include "launch/slurm_command.h"
 #include "launch/slurm_resources.h"
+#include "launch/slurm_tool.h"
 #include "util/argv.h"
+#include "util/descriptors.h"
+#include "util/process.h"
+
+extern char **environ;
 
 /* Set in salloc's environment: the pid of the process that has started it. */
 #define ALLOCATED_BY "RAYTRAIN_ALLOCATED_BY"
@@ -67,33 +70,31 @@ static bool is_allocated_by(const char *by)
     return starter > 1 && pid == starter;
 }
 
-static void wait_readable(int fd)
-{
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-
-    while (poll(&p, 1, -1) < 0 && errno == EINTR)
-        ;
-}
-
-/* Nothing of ours stays open in the keeper (a pipe's reader would wait for it). */
+/* Nothing of ours stays open in the keeper (a pipe's reader would wait for it), but for
+ * two descriptors, either of them -1 for none. */
 static void close_all_but(int a, int b)
 {
     int null = open("/dev/null", O_RDWR), low = a < b ? a : b, high = a < b ? b : a;
 
     for (int fd = 0; fd <= 2; fd++)
         dup2(null, fd);
-    if (low > 3)
-        close_range(3, (unsigned)low - 1, 0);
-    if (high > low + 1)
-        close_range((unsigned)low + 1, (unsigned)high - 1, 0);
-    close_range((unsigned)high + 1, ~0u, 0);
+    if (low < 3)
+        low = 2;
+    if (high < low)
+        high = low;
+    (void)descriptors_close(3, low - 1);
+    (void)descriptors_close(low + 1, high - 1);
+    (void)descriptors_close(high + 1, -1);
 }
 
 static void scancel_run(const char *option, const char *job)
 {
     pid_t pid = fork();
+    char **env = NULL;
 
     if (pid == 0) {
+        if (slurm_tool_env(&env, NULL) == 0)
+            environ = env;
         execlp("scancel", "scancel", "--quiet", option, job, (char *)NULL);
         _exit(127);
     }
@@ -103,12 +104,13 @@ static void scancel_run(const char *option, const char *job)
 
 /* The keeper: both gone, so cancel what may be left. First its steps, since the end of
  * a job is a SIGTERM and patience to them. Nobody is there to hear of errors. */
-static _Noreturn void keeper_run(int command_fd, int salloc_fd, const char *job)
+static _Noreturn void keeper_run(const struct process *command,
+                                 const struct process *salloc, const char *job)
 {
     setsid();
-    close_all_but(command_fd, salloc_fd);
-    wait_readable(command_fd);
-    wait_readable(salloc_fd);
+    close_all_but(command->fd, salloc->fd);
+    (void)process_wait(command, -1);
+    (void)process_wait(salloc, -1);
     scancel_run("--signal=KILL", job);
     scancel_run("--quiet", job);
     _exit(0);
@@ -117,24 +119,22 @@ static _Noreturn void keeper_run(int command_fd, int salloc_fd, const char *job)
 /* Watch this process and salloc, its parent. */
 static int keeper_start(pid_t salloc, struct error *err)
 {
-    int me = (int)syscall(SYS_pidfd_open, getpid(), 0);
-    int parent = (int)syscall(SYS_pidfd_open, salloc, 0);
+    struct process me = {.fd = -1}, parent = {.fd = -1};
     pid_t pid = -1;
 
-    if (me >= 0 && parent >= 0 && getppid() == salloc)
+    if (process_open(getpid(), &me) == 0 && process_open(salloc, &parent) == 0 &&
+        getppid() == salloc)
         pid = fork();
     if (pid == 0) {
         /* A grandchild: this process never has to wait for it. */
         pid_t again = fork();
 
         if (again == 0)
-            keeper_run(me, parent, getenv("SLURM_JOB_ID"));
+            keeper_run(&me, &parent, getenv("SLURM_JOB_ID"));
         _exit(again < 0);
     }
-    if (me >= 0)
-        close(me);
-    if (parent >= 0)
-        close(parent);
+    process_close(&me);
+    process_close(&parent);
     if (pid > 0) {
         int status = -1;
 

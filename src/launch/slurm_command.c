@@ -15,11 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/slurm_mpi.h"
 #include "util/argv.h"
 #include "util/hostlist.h"
 #include "util/quote.h"
 
-#define MIB (1024ull * 1024)
+#define MIB           (1024ull * 1024)
+#define NODE_LIST_MAX 8192 /* bytes; a longer list of nodes is a file */
 
 /* ---- Environment ------------------------------------------------------------------
  */
@@ -59,8 +61,11 @@ static const char *const env_kept[] = {
     "SLURM_RESTART_COUNT", /* how often the job was requeued */
     "SLURM_SUBMIT_",       /* where it was submitted */
     "SLURM_PMIX_",         /* a site's tuning of the wireup */
+    "PMIX_MCA_",           /* a user's, in all PMIx libraries */
     "SLURM_SPANK_",        /* options of a site's plugins */
-    "SLURM_UMASK",         /* of the user */
+    "SLURM_HINT",          /* which of a core's threads are for workers: of the job, */
+    "SLURM_THREADS_PER_CORE", /* whose CPUs are counted by it */
+    "SLURM_UMASK",            /* of the user */
     "SLURM_PRIO_PROCESS",
     "SLURM_TIME_FORMAT", /* of the output of squeue and others */
 };
@@ -134,8 +139,9 @@ static int node_list_short(const struct placement *plan, char **list, struct err
     return rc;
 }
 
-/* "n1,n1,n1,n2": each name as often as it has workers */
-static int node_list_long(const struct placement *plan, char **list, struct error *err)
+/* One entry a node: "n1,n2", or "n1*3,n2", with this between them. */
+static int node_list_write(const struct placement *plan, bool counts, char between,
+                           char **list, struct error *err)
 {
     char *text = NULL;
     size_t size = 0;
@@ -144,9 +150,13 @@ static int node_list_long(const struct placement *plan, char **list, struct erro
 
     if (!out)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
-    for (size_t i = 0; i < plan->n_nodes; i++)
-        for (int k = 0; k < plan->nodes[i].tasks; k++)
-            fprintf(out, "%s%s", i + (size_t)k > 0 ? "," : "", plan->nodes[i].name);
+    for (size_t i = 0; i < plan->n_nodes; i++) {
+        if (i > 0)
+            fputc(between, out);
+        fputs(plan->nodes[i].name, out);
+        if (counts)
+            fprintf(out, "*%d", plan->nodes[i].tasks);
+    }
     bad = ferror(out);
     if (fclose(out) != 0 || bad) {
         free(text);
@@ -156,31 +166,79 @@ static int node_list_long(const struct placement *plan, char **list, struct erro
     return 0;
 }
 
+/* "n1,n1,n1,n2": each name as often as it has workers */
+static int node_list_long(const struct placement *plan, char **list, struct error *err)
+{
+    struct placed_node *nodes = calloc((size_t)plan->workers + 1, sizeof *nodes);
+    struct placement each = {.nodes = nodes};
+    int rc;
+
+    if (!nodes)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    for (size_t i = 0; i < plan->n_nodes; i++)
+        for (int k = 0; k < plan->nodes[i].tasks; k++)
+            nodes[each.n_nodes++].name = plan->nodes[i].name;
+    rc = node_list_write(&each, false, ',', list, err);
+    free(nodes);
+    return rc;
+}
+
+static int node_list(const struct placement *plan, char **list, struct error *err)
+{
+    return plan_is_even(plan) ? node_list_short(plan, list, err)
+                              : node_list_long(plan, list, err);
+}
+
+int slurm_step_hosts(const struct placement *plan, char **hosts, struct error *err)
+{
+    char *list;
+    int rc = 0;
+
+    *hosts = NULL;
+    if (node_list(plan, &list, err) < 0)
+        return -1;
+    if (strlen(list) > NODE_LIST_MAX)
+        rc = node_list_write(plan, !plan_is_even(plan), '\n', hosts, err);
+    free(list);
+    return rc;
+}
+
+static int append_nodes(const struct launch_spec *spec, char ***argv, struct error *err)
+{
+    char *list;
+    int rc;
+
+    if (node_list(spec->plan, &list, err) < 0)
+        return -1;
+    if (strlen(list) > NODE_LIST_MAX)
+        rc = argv_appendf(argv, err, "--nodelist=%s/" SLURM_STEP_HOSTS, spec->log_dir);
+    else
+        rc = argv_appendf(argv, err, "--nodelist=%s", list);
+    free(list);
+    return rc;
+}
+
 /*
  * Which node has which ranks. Slurm's block distribution deals an uneven number out
  * evenly (5 on 2 nodes: 3 and 2, also where the plan says 4 and 1), so an uneven plan
- * is a list with one entry a worker, taken as it stands ("arbitrary").
+ * is a list with one entry a worker, taken as it stands ("arbitrary"), which says how
+ * many nodes there are: from 23.11 on Slurm refuses to hear it twice.
  */
-static int append_layout(const struct placement *plan, char ***argv, struct error *err)
+static int append_layout(const struct launch_spec *spec, char ***argv,
+                         struct error *err)
 {
+    const struct placement *plan = spec->plan;
     bool even = plan_is_even(plan);
-    char *list;
-    int rc =
-        even ? node_list_short(plan, &list, err) : node_list_long(plan, &list, err);
 
-    if (rc < 0)
-        return -1;
     if (argv_appendf(argv, err, "--ntasks=%d", plan->workers) < 0 ||
-        argv_appendf(argv, err, "--nodes=%zu", plan->n_nodes) < 0 ||
-        argv_appendf(argv, err, "--nodelist=%s", list) < 0)
-        rc = -1;
-    else if (!even)
-        rc = argv_append(argv, "--distribution=arbitrary", err);
-    else if ((rc = argv_appendf(argv, err, "--ntasks-per-node=%d",
-                                plan->nodes[0].tasks)) == 0)
-        rc = argv_append(argv, "--distribution=block", err);
-    free(list);
-    return rc;
+        (even && argv_appendf(argv, err, "--nodes=%zu", plan->n_nodes) < 0) ||
+        append_nodes(spec, argv, err) < 0)
+        return -1;
+    if (!even)
+        return argv_append(argv, "--distribution=arbitrary", err);
+    return argv_appendf(argv, err, "--ntasks-per-node=%d", plan->nodes[0].tasks) < 0
+               ? -1
+               : argv_append(argv, "--distribution=block", err);
 }
 
 static int append_gpus(const struct scaling_config *s, int gpus, const char *option,
@@ -259,7 +317,7 @@ static int append_files(const struct launch_spec *spec, char ***argv, struct err
  * when one failed. --wait=0: one worker may end long before the others.
  */
 static const char *const step_words[] = {
-    "srun",         "--mpi=pmix", "--verbose", "--kill-on-bad-exit=0",
+    "srun",         SLURM_MPI_OPTION, "--verbose", "--kill-on-bad-exit=0",
     "--export=ALL", "--wait=0",
 };
 
@@ -273,7 +331,7 @@ int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *
         rc = argv_append(&v, step_words[i], err);
     if (rc < 0 || argv_appendf(&v, err, "--immediate=%d", SLURM_STEP_WAIT_S) < 0 ||
         argv_appendf(&v, err, "--job-name=%s", spec->job_name) < 0 ||
-        append_layout(spec->plan, &v, err) < 0 || append_resources(spec, &v, err) < 0 ||
+        append_layout(spec, &v, err) < 0 || append_resources(spec, &v, err) < 0 ||
         append_files(spec, &v, err) < 0)
         goto fail;
     if (spec->srun_args && argv_split(spec->srun_args, &v, err) < 0) {

@@ -11,6 +11,13 @@
  * be split, RAYTRAIN_EINVAL for a log directory that Slurm cannot be told. */
 int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *err);
 
+/* In the log directory, a list of nodes that is too long for a command line; it stays
+ * there, as part of what the step was. */
+#define SLURM_STEP_HOSTS "hosts"
+
+/* What slurm_step_argv() expects in that file: malloc'ed, NULL if it expects none. */
+int slurm_step_hosts(const struct placement *plan, char **hosts, struct error *err);
+
 /* `env` without the variables that would change the step, and with OMP_NUM_THREADS =
  * cpus_per_worker where it says nothing about it: malloc'ed, argv_free(). */
 int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,

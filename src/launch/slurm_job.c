@@ -2,22 +2,25 @@
 
 #include "launch/slurm_job.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/slurm_patience.h"
 #include "launch/slurm_tool.h"
 #include "util/argv.h"
 #include "util/clock.h"
+#include "util/hostlist.h"
 #include "util/quote.h"
 
-extern char **environ;
-
 #define ANSWER_MAX_S 10.0 /* Slurm's own patience with its controller is longer */
+#define NODES_MAX_S  3.0  /* the same, for its nodes, which are asked for in a hurry */
 
 /* No column holds what a user may have written: none can be mistaken for another. Times
- * come as Unix time, by SLURM_TIME_FORMAT. */
-#define COLUMNS "JobID:20,EndTime:32,PreemptTime:32,State:24,Requeue:8,BatchFlag:8"
+ * come as Unix time (slurm_tool_env). */
+#define COLUMNS                                                                        \
+    "JobID:20,EndTime:32,PreemptTime:32,State:24,Requeue:8,BatchFlag:8,Reason:32"
 
 struct slurm_query {
     struct slurm_tool *squeue;
@@ -46,14 +49,17 @@ static int64_t time_parse(const char *text)
 bool slurm_job_parse(const char *line, const char *id, struct slurm_job *job)
 {
     char number[24], end[36], preempted[36], state[28], requeue[12], batch[12];
+    char reason[36] = ""; /* may be empty, and may be long */
 
-    if (sscanf(line, "%23s %35s %35s %27s %11s %11s", number, end, preempted, state,
-               requeue, batch) != 6 ||
+    if (sscanf(line, "%23s %35s %35s %27s %11s %11s%*[ ]%35[^ \n]", number, end,
+               preempted, state, requeue, batch, reason) < 6 ||
         strcmp(number, id) != 0)
         return false;
     *job = (struct slurm_job){.end = time_parse(end),
                               .preempted = time_parse(preempted) > 0,
                               .running = strcmp(state, "RUNNING") == 0,
+                              .prolog = strcmp(state, "CONFIGURING") == 0 ||
+                                        strcmp(reason, "Prolog") == 0,
                               .batch = strcmp(batch, "1") == 0,
                               .requeue = strcmp(requeue, "1") == 0};
     return true;
@@ -78,38 +84,15 @@ static int answer_find(const char *text, struct slurm_job *job, struct error *er
 /* ---- The question -----------------------------------------------------------------
  */
 
-/* A user's own settings of squeue could hide the job. */
-static int query_env(char ***out, struct error *err)
-{
-    char **env = NULL;
-
-    for (char **e = environ; *e; e++)
-        if (strncmp(*e, "SQUEUE_", 7) != 0 &&
-            strncmp(*e, "SLURM_TIME_FORMAT=", 18) != 0 &&
-            argv_append(&env, *e, err) < 0)
-            goto fail;
-    if (argv_append(&env, "SLURM_TIME_FORMAT=%s", err) == 0) {
-        *out = env;
-        return 0;
-    }
-fail:
-    argv_free(env);
-    return -1;
-}
-
 static int squeue_start(char *const *argv, struct slurm_query **out, struct error *err)
 {
     struct slurm_query *q;
-    char **env = NULL;
     int rc;
 
     if (!(q = calloc(1, sizeof *q)))
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     q->until = clock_now() + ANSWER_MAX_S;
-    rc = query_env(&env, err);
-    if (rc == 0)
-        rc = slurm_tool_start(argv, env, &q->squeue, err);
-    argv_free(env);
+    rc = slurm_tool_start(argv, &q->squeue, err);
     if (rc < 0)
         slurm_query_destroy(q);
     else
@@ -129,27 +112,33 @@ static int squeue_poll(struct slurm_query *q, bool *done, char **text,
     return rc;
 }
 
-static void squeue_wait(const struct slurm_query *q)
-{
-    double left = q->until - clock_now();
+/* Of this job; NULL at the place of its id where there is none. */
+#define JOB_QUESTION                                                                   \
+    {                                                                                  \
+        (char *)"squeue", (char *)"--noheader", (char *)"--jobs",                      \
+            (char *)slurm_job_id(), (char *)"--Format", (char *)COLUMNS, NULL          \
+    }
 
-    slurm_tool_wait(q->squeue, left > 0 ? (int)(left * 1e3) + 1 : 0);
+static int no_job(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOTSUP,
+                     "this is no job of Slurm's (SLURM_JOB_ID is not set)");
 }
 
 int slurm_query_start(struct slurm_query **out, struct error *err)
 {
-    char *argv[] = {(char *)"squeue",
-                    (char *)"--noheader",
-                    (char *)"--jobs",
-                    (char *)slurm_job_id(),
-                    (char *)"--Format",
-                    (char *)COLUMNS,
-                    NULL};
+    char *argv[] = JOB_QUESTION;
 
-    if (!slurm_job_id())
-        return error_set(err, RAYTRAIN_ENOTSUP,
-                         "this is no job of Slurm's (SLURM_JOB_ID is not set)");
-    return squeue_start(argv, out, err);
+    return slurm_job_id() ? squeue_start(argv, out, err) : no_job(err);
+}
+
+/* And free the text. */
+static int answer_take(char *text, struct slurm_job *job, struct error *err)
+{
+    int rc = answer_find(text, job, err);
+
+    free(text);
+    return rc;
 }
 
 int slurm_query_poll(struct slurm_query *q, bool *done, struct slurm_job *job,
@@ -158,11 +147,7 @@ int slurm_query_poll(struct slurm_query *q, bool *done, struct slurm_job *job,
     char *text;
     int rc = squeue_poll(q, done, &text, err);
 
-    if (rc == 0 && *done) {
-        rc = answer_find(text, job, err);
-        free(text);
-    }
-    return rc;
+    return rc == 0 && *done ? answer_take(text, job, err) : rc;
 }
 
 void slurm_query_destroy(struct slurm_query *q)
@@ -175,55 +160,101 @@ void slurm_query_destroy(struct slurm_query *q)
 
 int slurm_job_ask(struct slurm_job *job, struct error *err)
 {
-    struct slurm_query *q = NULL;
-    bool done = false;
-    int rc = slurm_query_start(&q, err);
+    char *argv[] = JOB_QUESTION, *text;
+    int rc =
+        slurm_job_id() ? slurm_tool_read(argv, ANSWER_MAX_S, &text, err) : no_job(err);
 
-    while (rc == 0 && !done) {
-        squeue_wait(q);
-        rc = slurm_query_poll(q, &done, job, err);
-    }
-    slurm_query_destroy(q);
-    return rc;
+    return rc == 0 ? answer_take(text, job, err) : -1;
+}
+
+int slurm_job_await(struct slurm_job *job, struct error *err)
+{
+    char *argv[] = JOB_QUESTION, *text;
+    int rc = slurm_job_id() ? slurm_ask(argv, &text, err) : no_job(err);
+
+    return rc == 0 ? answer_take(text, job, err) : -1;
+}
+
+/* ---- Its nodes --------------------------------------------------------------------
+ */
+
+bool slurm_job_field(const char *line, const char *key, char *value, size_t size)
+{
+    size_t n = strlen(key);
+
+    for (const char *p = line; (p = strstr(p, key)); p += n)
+        if ((p == line || isspace((unsigned char)p[-1])) && p[n] == '=') {
+            const char *from = p + n + 1;
+
+            snprintf(value, size, "%.*s", (int)strcspn(from, " \n"), from);
+            return true;
+        }
+    return false;
+}
+
+char *slurm_job_record(char *text, const char *id)
+{
+    char *line, number[24];
+
+    while ((line = strsep(&text, "\n")))
+        if (slurm_job_field(line, "JobId", number, sizeof number) &&
+            strcmp(number, id) == 0)
+            return line;
+    return NULL;
+}
+
+char **slurm_job_nodes(void)
+{
+    char *argv[] = {(char *)"scontrol", (char *)"--oneliner",   (char *)"show",
+                    (char *)"job",      (char *)slurm_job_id(), NULL};
+    char *text = NULL, *record, *list, **names = NULL;
+    size_t size;
+
+    if (!slurm_job_id() || slurm_tool_read(argv, NODES_MAX_S, &text, NULL) < 0)
+        return NULL;
+    record = slurm_job_record(text, slurm_job_id());
+    size = record ? strlen(record) + 1 : 0;
+    list = malloc(size + 1);
+    if (record && list && slurm_job_field(record, "NodeList", list, size))
+        hostlist_expand(list, &names, NULL);
+    free(list);
+    free(text);
+    return names;
 }
 
 /* ---- Its steps --------------------------------------------------------------------
  */
 
-static bool line_is_in(const char *text, const char *line)
+/* A line is "NAME|NODES"; a name may hold anything. */
+static void step_nodes_take(char *line, const char *name, char ***nodes)
 {
-    size_t n = strlen(line);
+    char *bar = strrchr(line, '|'), **more = NULL;
 
-    for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
-        if (strncmp(text, line, n) == 0 && (text[n] == '\n' || text[n] == '\0'))
-            return true;
-    return false;
+    if (!bar)
+        return;
+    *bar = '\0';
+    if (strcmp(line, name) == 0 && hostlist_expand(bar + 1, &more, NULL) == 0 && more)
+        argv_append_all(nodes, more, NULL);
+    argv_free(more);
 }
 
-bool slurm_job_has_step(const char *name)
+char **slurm_job_step_nodes(const char *name)
 {
     char *argv[] = {(char *)"squeue",
                     (char *)"--noheader",
                     (char *)"--steps",
                     (char *)"--jobs",
                     (char *)slurm_job_id(),
-                    (char *)"--format=%j",
+                    (char *)"--format=%j|%N",
                     NULL};
-    struct slurm_query *q = NULL;
-    bool done = false, found = false;
-    char *text = NULL;
-    int rc = slurm_job_id() ? squeue_start(argv, &q, NULL) : -1;
+    char *text = NULL, *rest, *line, **nodes = NULL;
 
-    while (rc == 0 && !done) {
-        squeue_wait(q);
-        rc = squeue_poll(q, &done, &text, NULL);
-    }
-    if (rc == 0) {
-        found = line_is_in(text, name);
-        free(text);
-    }
-    slurm_query_destroy(q);
-    return found;
+    if (!slurm_job_id() || slurm_tool_read(argv, ANSWER_MAX_S, &text, NULL) < 0)
+        return NULL;
+    for (rest = text; (line = strsep(&rest, "\n"));)
+        step_nodes_take(line, name, &nodes);
+    free(text);
+    return nodes;
 }
 
 /* ---- Back to the queue ------------------------------------------------------------
@@ -234,7 +265,7 @@ int slurm_job_requeue(struct error *err)
     char *argv[] = {(char *)"scontrol", (char *)"requeue", (char *)slurm_job_id(),
                     NULL};
     char *text = NULL;
-    int rc = slurm_tool_read(argv, &text, err);
+    int rc = slurm_ask(argv, &text, err);
 
     free(text);
     return rc;

@@ -9,6 +9,7 @@
 #define RAYTRAIN_LAUNCH_SLURM_JOB_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "util/error.h"
@@ -17,6 +18,7 @@ struct slurm_job {
     int64_t end;    /* Unix time at which Slurm ends it; 0: no limit */
     bool preempted; /* it is to make room for another one */
     bool running;   /* and not cancelled, timed out or completing */
+    bool prolog;    /* its nodes are being prepared: no step can be started yet */
     bool batch;     /* it has a batch script */
     bool requeue;   /* it may go back to the queue */
 };
@@ -33,15 +35,27 @@ int slurm_query_poll(struct slurm_query *query, bool *done, struct slurm_job *jo
                      struct error *err);
 void slurm_query_destroy(struct slurm_query *query); /* NULL is fine */
 
-/* The same, and wait for the answer. */
+/* The same, and wait for the answer, unless this process is asked to stop meanwhile. */
 int slurm_job_ask(struct slurm_job *job, struct error *err);
+/* The same, also while the controller is away (slurm_patience.h). */
+int slurm_job_await(struct slurm_job *job, struct error *err);
 
-/* Has the job a step of this name? False also where there is no answer. */
-bool slurm_job_has_step(const char *name);
+/* The nodes of the job's steps of this name: an argument vector; NULL: there is no such
+ * step, or no answer. */
+char **slurm_job_step_nodes(const char *name);
 
 /* End the job and put it back into the queue (scontrol requeue). Slurm kills the batch
  * script, and this process with it, as soon as it has heard: come here last. */
 int slurm_job_requeue(struct error *err);
+
+/* The nodes that the job has now: an argument vector; NULL: unknown. */
+char **slurm_job_nodes(void);
+
+/* The record of job `id`, a line, in what `scontrol --oneliner show job` has printed;
+ * of a job array it prints other tasks as well. text is cut. NULL: it is not there. */
+char *slurm_job_record(char *text, const char *id);
+/* The value of KEY=VALUE, a word of its own, in such a line. */
+bool slurm_job_field(const char *line, const char *key, char *value, size_t size);
 
 /* One line of squeue with the columns of slurm_job.c. False: not of job `id`, or
  * nonsense. */

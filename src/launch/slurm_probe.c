@@ -1,14 +1,20 @@
 /*
- * slurm_probe.c - do nodes of the allocation answer? Slurm is asked for what it knows
- * of them, and then each node for a connection to its slurmd, which no job has to be
- * started for: a step on a dead node would hang, and stay listed.
+ * slurm_probe.c - do nodes of the allocation answer? Each is asked for a connection to
+ * its slurmd, which no job has to be started for: a step on a dead node would hang, and
+ * stay listed.
  *
- * A node whose kernel refuses the connection lives, but has no slurmd just now. One
- * that Slurm has taken out of the job is no longer ours, whatever it says.
+ * The connections come first, to where slurmd usually listens, and as a rule they are
+ * all: Slurm's controller serves thousands of jobs. Only if a node does not answer
+ * there the controller is asked, once for all such nodes, where they really listen.
+ * Without its answer a usual place counts only if some node was found there.
+ *
+ * A kernel that refuses the connection says nothing about the node's workers: Slurm
+ * lets a slurmd be down while jobs run, and a node whose processes have all died may
+ * refuse as well. A node that Slurm has taken out of the job is no longer ours,
+ * whatever it says.
  */
 #include "config.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -19,72 +25,42 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "launch/slurm_job.h"
 #include "launch/slurm_probe.h"
 #include "launch/slurm_tool.h"
 #include "util/argv.h"
 #include "util/clock.h"
 #include "util/hostlist.h"
 
-#define CONNECT_S 2.0 /* for all nodes together */
+#define CONNECT_S     2.0 /* for all connections of a batch together */
+#define CONNECT_BATCH 256
+#define SCONTROL_S    3.0 /* for an answer of Slurm's controller */
+#define PORT_USUAL    "6818"
 
-/* ---- What Slurm knows -------------------------------------------------------------
- */
+struct target {
+    const char *node;
+    struct sockaddr_storage at; /* where slurmd listens, as far as is known */
+    socklen_t at_size;          /* 0: that is not known at all */
+    bool told;                  /* Slurm has said so */
+    enum node_answer answer;
+};
 
-bool slurm_probe_field(const char *text, const char *key, char *value, size_t size)
+/* Where it listens. If that is not where it was asked before, nothing is known yet. */
+static void target_place(struct target *t, const char *address, const char *port)
 {
-    size_t n = strlen(key);
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
 
-    for (const char *p = text; (p = strstr(p, key)); p += n)
-        if ((p == text || isspace((unsigned char)p[-1])) && p[n] == '=') {
-            const char *from = p + n + 1;
-
-            snprintf(value, size, "%.*s", (int)strcspn(from, " \n"), from);
-            return true;
-        }
-    return false;
-}
-
-/* scontrol ... WHAT [NAME]; NULL where it could not be asked. The caller frees. */
-static char *slurm_show(const char *what, const char *name)
-{
-    char *argv[] = {(char *)"scontrol", (char *)"--oneliner", (char *)"show",
-                    (char *)what,       (char *)name,         NULL};
-    char *text = NULL;
-
-    return slurm_tool_read(argv, &text, NULL) == 0 ? text : NULL;
-}
-
-/* The nodes that the job has now: an argument vector; NULL: unknown. */
-static char **job_nodes(void)
-{
-    char *text = slurm_show("job", getenv("SLURM_JOB_ID")), **names = NULL, *list;
-    size_t size = text ? strlen(text) + 1 : 0;
-
-    list = malloc(size + 1);
-    if (text && list && slurm_probe_field(text, "NodeList", list, size))
-        hostlist_expand(list, &names, NULL);
-    free(list);
-    free(text);
-    return names;
-}
-
-static bool listed(char *const *names, const char *name)
-{
-    for (size_t i = 0; names[i]; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* "SlurmdPort              = 6818" */
-static void slurmd_port(char port[16])
-{
-    char *text = slurm_show("config", NULL), *line;
-
-    snprintf(port, 16, "6818");
-    if (text && (line = strstr(text, "SlurmdPort")))
-        sscanf(line, "SlurmdPort = %15[0-9]", port);
-    free(text);
+    if (getaddrinfo(address, port, &hints, &found) != 0)
+        return;
+    if (found->ai_addrlen <= sizeof t->at &&
+        (found->ai_addrlen != t->at_size ||
+         memcmp(&t->at, found->ai_addr, t->at_size) != 0)) {
+        memcpy(&t->at, found->ai_addr, found->ai_addrlen);
+        t->at_size = found->ai_addrlen;
+        t->answer = NODE_UNKNOWN;
+    }
+    freeaddrinfo(found);
 }
 
 /* ---- Connections ------------------------------------------------------------------
@@ -97,46 +73,43 @@ static enum node_answer answer_of(int errnum)
     return errnum == ECONNREFUSED ? NODE_REFUSES : NODE_SILENT;
 }
 
-/* A connection on its way, and in *answer what is known already; -1: there is none, or
- * it has come to its end. (A socket that has failed would look connected to poll.) */
-static int connect_start(const char *address, const char *port,
-                         enum node_answer *answer)
+/* A connection on its way; -1: there is none, or it has come to its end. (A socket that
+ * has failed would look connected to poll.) */
+static int connect_start(struct target *t)
 {
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    int fd = -1, why;
+    int fd, why;
 
-    if (getaddrinfo(address, port, &hints, &found) != 0)
+    if (t->at_size == 0)
         return -1;
-    fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0) {
-        why = connect(fd, found->ai_addr, found->ai_addrlen) < 0 ? errno : 0;
-        *answer = answer_of(why); /* so far */
-        if (why != EINPROGRESS) {
-            close(fd);
-            fd = -1;
-        }
-    }
-    freeaddrinfo(found);
-    return fd;
+    fd = socket(t->at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    why = connect(fd, (struct sockaddr *)&t->at, t->at_size) < 0 ? errno : 0;
+    if (why == EINPROGRESS)
+        return fd;
+    t->answer = answer_of(why);
+    close(fd);
+    return -1;
 }
 
 /* Its connection has come to an end. */
-static void connect_end(struct pollfd *p, enum node_answer *answer)
+static void connect_end(struct pollfd *p, struct target *t)
 {
     int why = 0;
     socklen_t size = sizeof why;
 
     if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &why, &size) == 0)
-        *answer = answer_of(why);
+        t->answer = answer_of(why);
     close(p->fd);
     p->fd = -1;
 }
 
-static void connections_await(struct pollfd *fds, size_t n, enum node_answer *answers)
+/* Those that have not answered when the time is over are silent. */
+static void connections_await(struct pollfd *fds, struct target *const *targets,
+                              size_t n)
 {
     double until = clock_now() + CONNECT_S, left;
-    size_t open = 1;
+    size_t open = n;
 
     while (open > 0 && (left = until - clock_now()) > 0) {
         if (poll(fds, n, (int)(left * 1e3) + 1) < 0)
@@ -144,60 +117,166 @@ static void connections_await(struct pollfd *fds, size_t n, enum node_answer *an
         open = 0;
         for (size_t i = 0; i < n; i++) {
             if (fds[i].fd >= 0 && fds[i].revents)
-                connect_end(&fds[i], &answers[i]);
+                connect_end(&fds[i], targets[i]);
             open += fds[i].fd >= 0;
         }
     }
+    for (size_t i = 0; i < n; i++)
+        if (fds[i].fd >= 0) {
+            targets[i]->answer = NODE_SILENT;
+            close(fds[i].fd);
+        }
 }
 
-/* Where a node listens, from Slurm's line about it; false: Slurm knows it is down. */
-static bool node_address(const char *node, const char *usual_port, char *address,
-                         size_t size, char port[16])
+/* Ask those of which nothing is known; in batches, for descriptors are limited. */
+static void unknown_connect(struct target *targets, size_t n)
 {
-    char *text = slurm_show("node", node), state[128] = "";
+    struct target *batch[CONNECT_BATCH];
+    struct pollfd fds[CONNECT_BATCH];
 
-    snprintf(address, size, "%s", node);
-    snprintf(port, 16, "%s", usual_port);
-    if (text) {
-        slurm_probe_field(text, "NodeAddr", address, size);
-        slurm_probe_field(text, "Port", port, 16);
-        slurm_probe_field(text, "State", state, sizeof state);
+    for (size_t i = 0; i < n;) {
+        size_t m = 0;
+
+        for (; i < n && m < CONNECT_BATCH; i++) {
+            if (targets[i].answer != NODE_UNKNOWN)
+                continue;
+            fds[m].fd = connect_start(&targets[i]);
+            fds[m].events = POLLOUT;
+            batch[m++] = &targets[i];
+        }
+        connections_await(fds, batch, m);
+    }
+}
+
+/* ---- What Slurm knows -------------------------------------------------------------
+ */
+
+static char *scontrol_show(const char *what, const char *name)
+{
+    char *argv[] = {(char *)"scontrol", (char *)"--oneliner", (char *)"show",
+                    (char *)what,       (char *)name,         NULL};
+    char *text = NULL;
+
+    return slurm_tool_read(argv, SCONTROL_S, &text, NULL) == 0 ? text : NULL;
+}
+
+/* The cluster's usual port: "SlurmdPort              = 6818". */
+static void port_learn(struct node_memo *memo)
+{
+    char *text = scontrol_show("config", NULL), *line;
+
+    if (text && (line = strstr(text, "SlurmdPort")))
+        sscanf(line, "SlurmdPort = %15[0-9]", memo->text);
+    free(text);
+}
+
+/* From one node's line. */
+static void target_tell(struct target *t, const char *line, struct node_memo *memo)
+{
+    char address[256], port[16];
+
+    if (!slurm_job_field(line, "NodeAddr", address, sizeof address))
+        return;
+    /* Only a port of the node's own is said. */
+    if (!slurm_job_field(line, "Port", port, sizeof port)) {
+        if (!memo->text[0])
+            port_learn(memo);
+        snprintf(port, sizeof port, "%.15s", memo->text[0] ? memo->text : PORT_USUAL);
+    }
+    t->told = true;
+    target_place(t, address, port);
+}
+
+static struct target *target_find(struct target *targets, size_t n, const char *node)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(targets[i].node, node) == 0)
+            return &targets[i];
+    return NULL;
+}
+
+static char *unanswered_names(const struct target *targets, size_t n)
+{
+    char **names = calloc(n + 1, sizeof *names), *list = NULL;
+    size_t m = 0;
+
+    for (size_t i = 0; names && i < n; i++)
+        if (targets[i].answer != NODE_ANSWERS)
+            names[m++] = (char *)targets[i].node;
+    if (m > 0)
+        hostlist_compress(names, m, &list, NULL);
+    free(names);
+    return list;
+}
+
+static void unanswered_tell(struct target *targets, size_t n, struct node_memo *memo)
+{
+    char *list = unanswered_names(targets, n), *line, name[256];
+    char *text = list ? scontrol_show("node", list) : NULL, *rest = text;
+
+    while ((line = strsep(&rest, "\n"))) {
+        struct target *t = slurm_job_field(line, "NodeName", name, sizeof name)
+                               ? target_find(targets, n, name)
+                               : NULL;
+
+        if (t && t->answer != NODE_ANSWERS)
+            target_tell(t, line, memo);
     }
     free(text);
-    return strncmp(state, "DOWN", 4) != 0;
+    free(list);
+}
+
+/* A place that Slurm has not named is a guess: what is not found there may be
+ * elsewhere.
+ */
+static void guesses_judge(struct target *targets, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (targets[i].answer == NODE_ANSWERS)
+            return;
+    for (size_t i = 0; i < n; i++)
+        if (!targets[i].told)
+            targets[i].answer = NODE_UNKNOWN;
+}
+
+/* Those that answer, but are not the job's any more, are silent; without Slurm's answer
+ * they are unknown. */
+static void strangers_find(struct target *targets, size_t n)
+{
+    char **ours = slurm_job_nodes();
+
+    for (size_t i = 0; i < n; i++) {
+        if (targets[i].answer != NODE_ANSWERS)
+            continue;
+        if (!ours)
+            targets[i].answer = NODE_UNKNOWN;
+        else if (!argv_has(ours, targets[i].node))
+            targets[i].answer = NODE_SILENT;
+    }
+    argv_free(ours);
 }
 
 /* ---- All nodes --------------------------------------------------------------------
  */
 
-static void nodes_ask(char *const *nodes, size_t n, char *const *ours,
-                      struct pollfd *fds, enum node_answer *answers)
+void slurm_probe_ask(enum node_purpose purpose, char *const *nodes, size_t n,
+                     enum node_answer *answers, struct node_memo *memo)
 {
-    char usual[16], port[16], address[256];
+    struct target *targets = calloc(n + 1, sizeof *targets);
 
-    slurmd_port(usual);
+    if (!targets)
+        return;
     for (size_t i = 0; i < n; i++) {
-        fds[i] = (struct pollfd){.fd = -1, .events = POLLOUT};
-        if (!listed(ours, nodes[i]) ||
-            !node_address(nodes[i], usual, address, sizeof address, port))
-            answers[i] = NODE_SILENT;
-        else
-            fds[i].fd = connect_start(address, port, &answers[i]);
+        targets[i].node = nodes[i];
+        target_place(&targets[i], nodes[i], memo->text[0] ? memo->text : PORT_USUAL);
     }
-    connections_await(fds, n, answers);
+    unknown_connect(targets, n);
+    unanswered_tell(targets, n, memo);
+    unknown_connect(targets, n);
+    guesses_judge(targets, n);
+    if (purpose == NODE_IS_OURS)
+        strangers_find(targets, n);
     for (size_t i = 0; i < n; i++)
-        if (fds[i].fd >= 0)
-            close(fds[i].fd);
-}
-
-void slurm_probe_ask(char *const *nodes, size_t n, enum node_answer *answers)
-{
-    char **ours = job_nodes();
-    struct pollfd *fds = calloc(n + 1, sizeof *fds);
-
-    /* Where Slurm does not say, nobody knows. */
-    if (ours && fds)
-        nodes_ask(nodes, n, ours, fds, answers);
-    free(fds);
-    argv_free(ours);
+        answers[i] = targets[i].answer;
+    free(targets);
 }

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "launch/slurm_tool.h"
+#include "launch/slurm_job.h"
+#include "launch/slurm_patience.h"
 #include "util/argv.h"
 #include "util/hostlist.h"
 #include "util/quote.h"
@@ -320,7 +321,7 @@ int slurm_resources_partition(const char *partition, const char *type,
     char *text;
     int rc;
 
-    if (slurm_tool_read(show, &text, err) < 0)
+    if (slurm_ask(show, &text, err) < 0)
         return -1;
     rc = slurm_resources_sinfo(text, partition, type, out, err);
     free(text);
@@ -340,7 +341,7 @@ int slurm_resources(const struct scaling_config *scaling, struct resources *out,
                     (char *)"job",
                     getenv("SLURM_JOB_ID"),
                     NULL};
-    char *text;
+    char *text = NULL, *record;
     int rc;
 
     if (slurm_resources_nodes(getenv, out, err) < 0)
@@ -348,11 +349,13 @@ int slurm_resources(const struct scaling_config *scaling, struct resources *out,
     if (scaling->gpus_per_worker <= 0 && scaling->memory_per_worker == 0 &&
         !scaling->accelerator_type)
         return 0;
-    rc = slurm_tool_read(show, &text, err);
-    if (rc == 0) {
-        rc = slurm_resources_details(text, scaling->accelerator_type, out, err);
-        free(text);
-    }
+    rc = slurm_ask(show, &text, err);
+    if (rc == 0 && (record = slurm_job_record(text, getenv("SLURM_JOB_ID"))))
+        rc = slurm_resources_details(record, scaling->accelerator_type, out, err);
+    else if (rc == 0)
+        rc = error_set(err, RAYTRAIN_ENOTSUP, "scontrol does not know job %s",
+                       getenv("SLURM_JOB_ID"));
+    free(text);
     if (rc < 0)
         resources_clear(out);
     return rc;

@@ -19,7 +19,7 @@ int slurm_resources(const struct scaling_config *scaling, struct resources *out,
 
 /* The two halves. Names and CPUs: SLURM_JOB_NODELIST and SLURM_JOB_CPUS_PER_NODE. */
 int slurm_resources_nodes(slurm_getenv *get, struct resources *out, struct error *err);
-/* Memory and GPUs: the answer of `scontrol -o -d show job ID`. Of several types of GPU
+/* Memory and GPUs: this job's line of `scontrol -o -d show job ID`. Of several types of GPU
  * on a node the one called `type` counts, without one all do. Nodes that are not in
  * *out, and what is not understood, are passed over. */
 int slurm_resources_details(const char *text, const char *type, struct resources *out,

@@ -5,16 +5,72 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "util/argv.h"
+#include "util/attention.h"
 #include "util/child.h"
+#include "util/clock.h"
 #include "util/quote.h"
 
-#define OUTPUT_MAX (16u << 20) /* more than any answer of a sane controller */
+extern char **environ;
+
+#define OUTPUT_MAX (64u << 20) /* more than any answer of a sane controller */
+
+/* ---- Environment ------------------------------------------------------------------
+ */
+
+/* Of these families nothing is passed on ... */
+static const char *const env_cleared[] = {
+    "SQUEUE_",  "SINFO_", "SCONTROL_",
+    "SCANCEL_", "SLURM_", /* SLURM_JSON, SLURM_BITSTR_LEN, SLURM_DEBUG_FLAGS, ... */
+};
+
+/* ... but what says where the controller is, and what proves the user's identity. */
+static const char *const env_kept[] = {
+    "SLURM_CONF=", "SLURM_CONF_SERVER=", "SLURM_JWT=", "SLURM_WORKING_CLUSTER="};
+
+static bool begins_with_one_of(const char *entry, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(entry, list[i], strlen(list[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The cluster that a command asks (SLURM_CLUSTERS) is a user's setting as well, unless
+ * the allocation is on another cluster than this one's own. */
+static bool entry_stays(const char *entry)
+{
+    static const char clusters[] = "SLURM_CLUSTERS=";
+
+    if (strncmp(entry, clusters, sizeof clusters - 1) == 0)
+        return getenv("SLURM_WORKING_CLUSTER") != NULL;
+    return !begins_with_one_of(entry, env_cleared,
+                               sizeof env_cleared / sizeof *env_cleared) ||
+           begins_with_one_of(entry, env_kept, sizeof env_kept / sizeof *env_kept);
+}
+
+int slurm_tool_env(char ***out, struct error *err)
+{
+    char **env = NULL;
+    int rc = argv_append(&env, "SLURM_TIME_FORMAT=%s", err);
+
+    for (char **e = environ; rc == 0 && *e; e++)
+        if (entry_stays(*e))
+            rc = argv_append(&env, *e, err);
+    if (rc < 0)
+        argv_free(env);
+    else
+        *out = env;
+    return rc;
+}
+
+/* ---- A command --------------------------------------------------------------------
+ */
 
 struct slurm_tool {
     char name[32];
@@ -25,14 +81,18 @@ struct slurm_tool {
     size_t used, room;
 };
 
-static int tool_spawn(struct slurm_tool *t, char *const *argv, char *const *env,
-                      struct error *err)
+static int tool_spawn(struct slurm_tool *t, char *const *argv, struct error *err)
 {
+    char **env = NULL;
     int fds[2], rc;
 
-    if (pipe2(fds, O_CLOEXEC) < 0)
+    if (slurm_tool_env(&env, err) < 0)
+        return -1;
+    if (pipe2(fds, O_CLOEXEC) < 0) {
+        argv_free(env);
         return error_set(err, RAYTRAIN_ENOMEM, "cannot make a pipe: %s",
                          strerror(errno));
+    }
     t->fd = fds[0];
     rc = child_spawn(&(struct child_spec){.argv = argv,
                                           .env = env,
@@ -42,6 +102,7 @@ static int tool_spawn(struct slurm_tool *t, char *const *argv, char *const *env,
                                           .die_with_parent = true},
                      &t->child, err);
     close(fds[1]);
+    argv_free(env);
     if (rc < 0) {
         if (err)
             err->code = RAYTRAIN_ENOTSUP;
@@ -53,8 +114,7 @@ static int tool_spawn(struct slurm_tool *t, char *const *argv, char *const *env,
     return 0;
 }
 
-int slurm_tool_start(char *const *argv, char *const *env, struct slurm_tool **out,
-                     struct error *err)
+int slurm_tool_start(char *const *argv, struct slurm_tool **out, struct error *err)
 {
     struct slurm_tool *t = calloc(1, sizeof *t);
 
@@ -63,7 +123,7 @@ int slurm_tool_start(char *const *argv, char *const *env, struct slurm_tool **ou
     snprintf(t->name, sizeof t->name, "%s", argv[0]);
     t->child = (struct child)CHILD_INIT;
     t->fd = -1;
-    if (tool_spawn(t, argv, env, err) < 0) {
+    if (tool_spawn(t, argv, err) < 0) {
         slurm_tool_destroy(t);
         return -1;
     }
@@ -138,20 +198,26 @@ int slurm_tool_poll(struct slurm_tool *t, bool *done, char **text, struct error 
 
 void slurm_tool_wait(const struct slurm_tool *t, int ms)
 {
-    struct pollfd p = {.fd = t->eof ? t->child.pidfd : t->fd, .events = POLLIN};
-
-    poll(&p, 1, ms);
+    attention_wait(t->eof ? t->child.pidfd : t->fd, ms);
 }
 
-int slurm_tool_read(char *const *argv, char **text, struct error *err)
+int slurm_tool_read(char *const *argv, double limit_s, char **text, struct error *err)
 {
+    double until = clock_now() + limit_s, left;
     struct slurm_tool *t = NULL;
     bool done = false;
-    int rc = slurm_tool_start(argv, NULL, &t, err);
+    int rc = slurm_tool_start(argv, &t, err);
 
     while (rc == 0 && !done) {
-        slurm_tool_wait(t, -1);
+        left = until - clock_now();
+        slurm_tool_wait(t, left > 0 ? (int)(left * 1e3) + 1 : 0);
         rc = slurm_tool_poll(t, &done, text, err);
+        if (rc == 0 && !done && attention_is_called())
+            rc = error_set(err, RAYTRAIN_ESTOPPED, "asked to stop while %s was asked",
+                           t->name);
+        else if (rc == 0 && !done && left <= 0)
+            rc = error_set(err, RAYTRAIN_ENOTSUP, "%s has not answered for %.0f s",
+                           t->name, limit_s);
     }
     slurm_tool_destroy(t);
     return rc;

@@ -6,15 +6,19 @@
 
 #include "util/error.h"
 
-/* *text is malloc'ed. A command that cannot be started or ends with another status than
- * 0 is RAYTRAIN_ENOTSUP, with what it printed. */
-int slurm_tool_read(char *const *argv, char **text, struct error *err);
+/* This process's environment without a user's own settings of Slurm's commands
+ * (SQUEUE_FORMAT, SCANCEL_INTERACTIVE, SLURM_JSON, ...), and with times as Unix time:
+ * malloc'ed, argv_free(). Every question has it. */
+int slurm_tool_env(char ***out, struct error *err);
 
-/* The same, for who has something else to do meanwhile. */
+/* *text is malloc'ed. A command that cannot be started, ends with another status than
+ * 0, or has not ended after limit_s seconds is RAYTRAIN_ENOTSUP, with what it printed.
+ */
+int slurm_tool_read(char *const *argv, double limit_s, char **text, struct error *err);
+
+/* The same, without waiting. */
 struct slurm_tool;
-/* env NULL: this process's. */
-int slurm_tool_start(char *const *argv, char *const *env, struct slurm_tool **out,
-                     struct error *err);
+int slurm_tool_start(char *const *argv, struct slurm_tool **out, struct error *err);
 /* Never blocks. *done: it has ended, and *text is what it printed; the last call then.
  */
 int slurm_tool_poll(struct slurm_tool *t, bool *done, char **text, struct error *err);

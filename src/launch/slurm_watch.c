@@ -11,17 +11,33 @@
 #include <sysexits.h>
 
 #define FIELDS_MAX 5
-#define FIELD_MAX  256
 #define STATUS_OOM 125 /* low bits of a status that Slurm gives to such a task */
 
-struct fields {
-    char text[FIELDS_MAX][FIELD_MAX];
+/* What the {} of a template stand for: parts of the line. Lists of nodes and of tasks
+ * have no bounds that are worth relying on. */
+struct field {
+    const char *text;
+    size_t length;
 };
+
+struct fields {
+    struct field at[FIELDS_MAX];
+};
+
+static bool field_has(struct field f, const char *word)
+{
+    return memmem(f.text, f.length, word, strlen(word)) != NULL;
+}
+
+static void field_copy(struct field f, char *out, size_t size)
+{
+    snprintf(out, size, "%.*s", (int)f.length, f.text);
+}
 
 void step_watch_init(struct step_watch *w, int workers)
 {
-    *w = (struct step_watch){.workers = workers, .next_status = -1};
-    w->outcome.rank = -1;
+    *w = (struct step_watch){.workers = workers, .next.status = -1};
+    w->outcome.rank = w->suspect = -1;
 }
 
 /* ---- Detail -----------------------------------------------------------------------
@@ -50,7 +66,7 @@ static int signal_named(const char *text)
     return 0;
 }
 
-/* A wait status from srun's words for it. */
+/* A wait status from srun's words for it; -1: they are unknown. */
 static int status_parse(const char *text)
 {
     static const char exited[] = "Exited with exit code ";
@@ -59,12 +75,11 @@ static int status_parse(const char *text)
         return (atoi(text + strlen(exited)) & 0xff) << 8;
     if (strcmp(text, "Completed") == 0)
         return 0;
-    if (strcmp(text, "Out Of Memory") == 0)
-        return SIGKILL;
-    return signal_named(text) ? signal_named(text) : 1 << 8;
+    return signal_named(text) ? signal_named(text) : -1;
 }
 
-/* "0-3,7": the first task, and how many there are; 0 if that makes no sense. */
+/* "0-3,7": the first task, and how many there are; 0 if that makes no sense. srun cuts
+ * a long list off, so that the number may be too small. */
 static int tasks_parse(const char *text, int workers, int *first)
 {
     int n = 0;
@@ -94,7 +109,7 @@ static int tasks_parse(const char *text, int workers, int *first)
  * signal: that is rather the cause; but a kill only until we have begun to kill them
  * all.
  */
-static void task_failed(struct step_watch *w, const char *host, int first, int status)
+static void task_failed(struct step_watch *w, struct field host, int first, int status)
 {
     int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     bool crashed = sig && !(w->killing && (sig == SIGKILL || sig == SIGTERM));
@@ -110,16 +125,19 @@ static void task_failed(struct step_watch *w, const char *host, int first, int s
     w->outcome.rank = first;
     w->outcome.exit_status = sig ? 0 : WEXITSTATUS(status);
     w->outcome.signal = sig;
-    snprintf(w->outcome.host, sizeof w->outcome.host, "%s", host);
+    w->outcome.host[0] = '\0';
+    if (!field_has(host, "[") && !field_has(host, ","))
+        field_copy(host, w->outcome.host, sizeof w->outcome.host);
 }
 
 static void on_tasks_end(struct step_watch *w, const struct fields *f, const char *line)
 {
-    const char *host = f->text[0], *how = f->text[2];
-    int first, n = tasks_parse(f->text[1], w->workers, &first), status = w->next_status;
+    const char *how = f->at[2].text;
+    int first, n = tasks_parse(f->at[1].text, w->workers, &first);
+    int status = w->next.status, told = w->next.tasks;
 
-    (void)line;
-    w->next_status = -1;
+    w->next.status = -1;
+    w->next.tasks = 0;
     if (n == 0)
         return;
     if (strcmp(how, "Out Of Memory") == 0 ||
@@ -129,17 +147,21 @@ static void on_tasks_end(struct step_watch *w, const struct fields *f, const cha
     } else if (status < 0) {
         status = status_parse(how);
     }
-    w->ended += n;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EX_TEMPFAIL)
-        w->stopped = true;
-    else if (status != 0)
-        task_failed(w, strpbrk(host, "[,") ? "" : host, first, status);
+    w->ended += told > n ? told : n;
+    if (status < 0) {
+        detail_add(w, line);
+        w->suspect = first;
+    } else if (status != 0 &&
+               !(WIFEXITED(status) && WEXITSTATUS(status) == EX_TEMPFAIL)) {
+        task_failed(w, f->at[0], first, status);
+    }
 }
 
 static void on_status(struct step_watch *w, const struct fields *f, const char *line)
 {
     (void)line;
-    w->next_status = (int)strtol(f->text[2], NULL, 16);
+    w->next.tasks = atoi(f->at[0].text);
+    w->next.status = (int)strtol(f->at[3].text, NULL, 16);
 }
 
 /* ---- Everything else --------------------------------------------------------------
@@ -148,13 +170,13 @@ static void on_status(struct step_watch *w, const struct fields *f, const char *
 static void on_step(struct step_watch *w, const struct fields *f, const char *line)
 {
     (void)line;
-    snprintf(w->step, sizeof w->step, "%.63s", f->text[0]);
+    field_copy(f->at[0], w->step, sizeof w->step);
 }
 
 static void on_start(struct step_watch *w, const struct fields *f, const char *line)
 {
     (void)line;
-    w->started += atoi(f->text[2]);
+    w->started += atoi(f->at[1].text);
 }
 
 static void on_waiting(struct step_watch *w, const struct fields *f, const char *line)
@@ -172,14 +194,14 @@ static void on_created(struct step_watch *w, const struct fields *f, const char 
 }
 
 /* Others that had come up are ended by Slurm, before or after this is told. */
-static void refuse(struct step_watch *w, int rank, const char *host)
+static void refuse(struct step_watch *w, int rank, struct field host)
 {
     if (w->refused)
         return;
     w->refused = true;
     w->outcome.rank = rank;
     w->outcome.exit_status = w->outcome.signal = 0;
-    snprintf(w->outcome.host, sizeof w->outcome.host, "%s", host);
+    field_copy(host, w->outcome.host, sizeof w->outcome.host);
 }
 
 static void on_refused(struct step_watch *w, const struct fields *f, const char *line)
@@ -192,26 +214,27 @@ static void on_refused(struct step_watch *w, const struct fields *f, const char 
 static void on_task_refused(struct step_watch *w, const struct fields *f,
                             const char *line)
 {
-    refuse(w, atoi(f->text[0]), "");
+    refuse(w, atoi(f->at[0].text), (struct field){.text = ""});
     detail_add(w, line);
 }
 
 /* One more lost node. Of more than there is room for the rest is not told: a name that
  * is cut off may be that of a node which lives. */
-static void lost_add(struct step_watch *w, const char *node)
+static void lost_add(struct step_watch *w, struct field node)
 {
     size_t used = strlen(w->outcome.lost), room = sizeof w->outcome.lost - used;
 
-    if (strlen(node) + 2 <= room)
-        snprintf(w->outcome.lost + used, room, "%s%s", used ? "," : "", node);
+    if (node.length + 2 <= room)
+        snprintf(w->outcome.lost + used, room, "%s%.*s", used ? "," : "",
+                 (int)node.length, node.text);
 }
 
 static void on_node_refused(struct step_watch *w, const struct fields *f,
                             const char *line)
 {
-    refuse(w, -1, f->text[1]);
-    if (strstr(f->text[2], "onnection") || strstr(f->text[2], "timed out"))
-        lost_add(w, f->text[1]);
+    refuse(w, -1, f->at[1]);
+    if (field_has(f->at[2], "onnection") || field_has(f->at[2], "timed out"))
+        lost_add(w, f->at[1]);
     detail_add(w, line);
 }
 
@@ -219,9 +242,9 @@ static void on_node_failure(struct step_watch *w, const struct fields *f,
                             const char *line)
 {
     if (!w->outcome.failed)
-        snprintf(w->outcome.host, sizeof w->outcome.host, "%s", f->text[0]);
+        field_copy(f->at[0], w->outcome.host, sizeof w->outcome.host);
     w->outcome.failed = true;
-    lost_add(w, f->text[0]);
+    lost_add(w, f->at[0]);
     detail_add(w, line);
 }
 
@@ -259,15 +282,17 @@ static void on_noise(struct step_watch *w, const struct fields *f, const char *l
 
 /*
  * {} stands for text up to what follows it in the template (at the end: the rest of the
- * line). The first template that fits wins.
+ * line). The first template that fits wins. Up to 22.05 a plugin's messages of
+ * --verbose name plugin and function first, which line_plain() takes away.
  */
 static const struct {
     const char *template;
     void (*on)(struct step_watch *w, const struct fields *f, const char *line);
 } lines[] = {
     {"srun: launching StepId={} on host {}, {}", on_step},
-    {"srun: {}Node {}, {} tasks started", on_start},
-    {"srun: {}eceived task exit notification for {} (status=0x{}).", on_status},
+    {"srun: Node {}, {} tasks started", on_start},
+    {"srun: Received task exit notification for {} task{} of {} (status=0x{}).",
+     on_status},
     {"srun: error: task {} launch failed: {}", on_task_refused},
     {"srun: error: tasks {} launch failed: {}", on_task_refused},
     {"srun: error: Task launch for StepId={} failed on node {}: {}", on_node_refused},
@@ -280,8 +305,8 @@ static const struct {
     {"{}etected {} oom_kill event{}", on_oom},
     {"srun: error: {}: task {}: {}", on_tasks_end},
     {"srun: error: {}: tasks {}: {}", on_tasks_end},
-    {"srun: launch/slurm: _task_finish: {}: task {}: {}", on_tasks_end},
-    {"srun: launch/slurm: _task_finish: {}: tasks {}: {}", on_tasks_end},
+    {"srun: {}: task {}: {}", on_tasks_end},
+    {"srun: {}: tasks {}: {}", on_tasks_end},
     {"srun: Job {} step creation temporarily disabled, {}", on_waiting},
     {"srun: Step created for {}", on_created},
     {"srun: Job step aborted: {}", on_cancel},
@@ -311,51 +336,107 @@ static bool line_fits(const char *line, const char *template, struct fields *f)
         after = hole + 2;
         next = strcspn(after, "{");
         end = line + strlen(line);
-        if (next > 0) {
-            char text[FIELD_MAX];
-
-            snprintf(text, sizeof text, "%.*s", (int)next, after);
-            if (!(end = strstr(line, text)))
-                return false;
-        }
-        snprintf(f->text[n++], FIELD_MAX, "%.*s", (int)(end - line), line);
+        if (next > 0 && !(end = memmem(line, (size_t)(end - line), after, next)))
+            return false;
+        f->at[n++] = (struct field){.text = line, .length = (size_t)(end - line)};
         line = end;
         template = after;
     }
     return *line == '\0';
 }
 
-void step_watch_line(struct step_watch *w, const char *line)
+/* "srun: launch/slurm: _task_finish: TEXT": where TEXT begins; NULL in other lines. */
+static const char *plugin_text(const char *line)
+{
+    static const char word[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    const char *at = line;
+
+    if (strncmp(at, "srun: ", 6) != 0)
+        return NULL;
+    at += 6;
+    at += strspn(at, word);
+    if (*at != '/')
+        return NULL;
+    at += 1 + strspn(at + 1, word);
+    if (strncmp(at, ": ", 2) != 0)
+        return NULL;
+    at += 2;
+    at += strspn(at, word);
+    return strncmp(at, ": ", 2) == 0 ? at + 2 : NULL;
+}
+
+static bool line_take(struct step_watch *w, const char *line)
 {
     struct fields f;
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (line_fits(line, lines[i].template, &f)) {
             lines[i].on(w, &f, line);
-            return;
+            return true;
         }
-    if (*line)
+    return false;
+}
+
+void step_watch_line(struct step_watch *w, const char *line)
+{
+    const char *text = plugin_text(line);
+    char *plain = NULL;
+
+    if (text && asprintf(&plain, "srun: %s", text) < 0)
+        plain = NULL;
+    if (!line_take(w, plain ? plain : line) && *line)
         snprintf(w->last, sizeof w->last, "%s", line);
+    free(plain);
 }
 
 /* ---- The end ----------------------------------------------------------------------
  */
 
+/* srun ends with the highest status of its tasks, 128 and the number for a signal. */
+static void outcome_take_status(struct step_watch *w, int status)
+{
+    struct launch_outcome *o = &w->outcome;
+    int sig = status > 128 ? (status - 128) & 0x7f : 0;
+
+    if (sig == STATUS_OOM) {
+        w->oom = true;
+        sig = SIGKILL;
+    }
+    if (sig > 0 && sig <= SIGRTMAX)
+        o->signal = sig;
+    else
+        o->exit_status = status;
+}
+
+static void srun_describe(struct step_watch *w, int wait_status)
+{
+    struct launch_outcome *o = &w->outcome;
+    char who[80] = "";
+
+    if (WIFSIGNALED(wait_status)) {
+        snprintf(o->detail, sizeof o->detail, "srun was killed by signal %d (%s)",
+                 WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+        return;
+    }
+    if (o->signal)
+        snprintf(who, sizeof who, "a worker was killed by signal %d (%.30s); ",
+                 o->signal, strsignal(o->signal));
+    snprintf(o->detail, sizeof o->detail, "%ssrun ended with status %d%s%s", who,
+             WEXITSTATUS(wait_status), w->last[0] ? ": " : "", w->last);
+}
+
+/* srun says that something failed, and has not said what in words that we know. */
 static void srun_failed(struct step_watch *w, int wait_status)
 {
-    w->outcome.failed = true;
-    if (!w->step[0])
-        w->outcome.launch_failed = true;
-    if (w->outcome.detail[0])
-        return;
-    if (WIFSIGNALED(wait_status))
-        snprintf(w->outcome.detail, sizeof w->outcome.detail,
-                 "srun was killed by signal %d (%s)", WTERMSIG(wait_status),
-                 strsignal(WTERMSIG(wait_status)));
-    else
-        snprintf(w->outcome.detail, sizeof w->outcome.detail,
-                 "srun ended with status %d%s%s", WEXITSTATUS(wait_status),
-                 w->last[0] ? ": " : "", w->last);
+    struct launch_outcome *o = &w->outcome;
+
+    o->failed = true;
+    o->launch_failed = !w->step[0];
+    o->rank = w->suspect;
+    if (WIFEXITED(wait_status) && w->step[0])
+        outcome_take_status(w, WEXITSTATUS(wait_status));
+    if (!o->detail[0])
+        srun_describe(w, wait_status);
 }
 
 void step_watch_finish(struct step_watch *w, int wait_status,
@@ -367,14 +448,10 @@ void step_watch_finish(struct step_watch *w, int wait_status,
     if (w->refused) {
         o->failed = true;
         o->launch_failed = true;
-    } else if (!o->failed && status != 0 && !(status == EX_TEMPFAIL && w->stopped)) {
+    } else if (!o->failed && w->cancelled) {
+        o->failed = true; /* srun may end with 0 then */
+    } else if (!o->failed && status != 0 && status != EX_TEMPFAIL) {
         srun_failed(w, wait_status);
-    } else if (!o->failed && w->ended < w->workers) {
-        /* Also where it ends with status 0: it does so when it is told to go. */
-        o->failed = true;
-        snprintf(o->detail, sizeof o->detail,
-                 "srun ended, but told how only %d of %d workers ended", w->ended,
-                 w->workers);
     }
     if (o->failed && w->cancelled && o->rank < 0 && !o->detail[0])
         snprintf(o->detail, sizeof o->detail,
@@ -383,5 +460,5 @@ void step_watch_finish(struct step_watch *w, int wait_status,
     if (o->rank >= 0 && !o->host[0])
         snprintf(o->host, sizeof o->host, "%s", placement_host(plan, o->rank));
     o->oom = w->oom && o->signal == SIGKILL;
-    o->stopped = !o->failed && w->stopped;
+    o->stopped = !o->failed && status == EX_TEMPFAIL;
 }

@@ -48,18 +48,8 @@ static void report_add(void *arg, const json_t *line)
 static int reports_read(const char *run_dir, struct reported_list *list,
                         struct error *err)
 {
-    char *path = run_dir_file(run_dir, "result.json");
-    struct metrics_tail *tail;
-    int rc;
+    int rc = metrics_each(run_dir, report_add, list, err);
 
-    if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = metrics_tail_open(path, false, &tail, err);
-    free(path);
-    if (rc < 0)
-        return -1;
-    rc = metrics_tail_poll(tail, report_add, list, err);
-    metrics_tail_close(tail);
     if (rc == 0 && list->no_memory)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     return rc;

@@ -4,9 +4,10 @@
  *
  * Rank 0 lays the file out with serial HDF5 (contiguous datasets, early allocation, no
  * fill), so every dataset has a fixed file offset; all ranks pwrite their bytes at
- * those offsets; checksums and the completeness mark lie in datasets of known offset
- * too and are pwritten last. So HDF5 is called by one rank, in the caller's thread, and
- * the file is what h5dump, h5ls and h5py expect. The schema: raytrain-format(5).
+ * those offsets (a page that two nodes have bytes of is written by one rank); checksums
+ * and the completeness mark lie in datasets of known offset too and are pwritten last.
+ * So HDF5 is called by one rank, in the caller's thread, and the file is what h5dump,
+ * h5ls and h5py expect. The schema: raytrain-format(5).
  */
 #ifndef RAYTRAIN_STORE_CHECKPOINT_H
 #define RAYTRAIN_STORE_CHECKPOINT_H
@@ -66,16 +67,19 @@ size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s);
 void checkpoint_save_snapshot(struct checkpoint_save *s, unsigned char *to);
 /*
  * RUN: write and publish, in any thread: HDF5 is not called. COLLECTIVE over comm,
- * which has the ranks that began, in the same order; all return the same. On failure
+ * which has the ranks that began, in the same order; all return the same. `nodes` says
+ * which ranks share a node, so that no two nodes write to one page of the file
+ * (shared_file.h); NULL: all do. On failure
  * nothing under a final name has changed and no temporary is left (unless the process
  * died); only where the directory could not be synced is the new checkpoint there,
  * complete, beside the others.
  */
+struct node_map;
 int checkpoint_save_run(struct checkpoint_save *s, struct comm *comm,
-                        struct error *err);
+                        const struct node_map *nodes, struct error *err);
 /* At any time but in the middle of a stage, in the caller's thread; NULL is fine. */
 void checkpoint_save_destroy(struct checkpoint_save *s);
-/* COLLECTIVE: all of it, straight from the tensors' data. */
+/* COLLECTIVE: all of it, straight from the tensors' data, by ranks of one node. */
 int checkpoint_save(raytrain_checkpoint *ck, struct comm *comm,
                     const struct checkpoint_meta *meta, const char *path,
                     struct error *err);

@@ -81,7 +81,11 @@ struct plan {
  * *plan is filled on rank 0. */
 int plan_make(raytrain_checkpoint *ck, struct comm *comm, struct plan *plan,
               struct error *err);
+/* COLLECTIVE: every rank gets rank 0's. */
+int plan_share(struct plan *plan, struct comm *comm, struct error *err);
 void plan_clear(struct plan *plan);
+/* COLLECTIVE: n bytes of rank `root`, malloc'ed on the others. */
+int bytes_share(struct comm *comm, void **data, size_t n, int root, struct error *err);
 
 /* -- checkpoint_pieces.c -- */
 /* Who writes which chunk: of a sharded tensor, the owner of the slab all of its chunks;
@@ -118,17 +122,19 @@ int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
                 struct h5_image **image, struct error *err);
 
 /* -- checkpoint_save.c -- */
+struct shared_file;
 /* A save between its stages. */
 struct checkpoint_save {
     raytrain_checkpoint *ck;
     struct comm *comm; /* of the stage */
     char *path;
-    struct new_file file; /* its temporary name is the same on every rank */
+    struct new_file file;       /* its temporary name is the same on every rank */
+    struct shared_file *shared; /* while RUN writes it */
     struct pieces pieces;
     uint64_t *hashes; /* of what this rank wrote, in the order that it did */
     size_t n_hashes;
+    struct plan plan; /* rank 0's; every rank's once it was shared */
     /* Rank 0: */
-    struct plan plan;
     struct file_head head;
     struct h5_image *image;
 };

@@ -146,6 +146,24 @@ static int list_share(struct comm *comm, const char *run_dir, int64_t **iteratio
 /* How a candidate fared. */
 enum tried { TRIED_ERROR, TRIED_TAKEN, TRIED_PASSED, TRIED_DAMAGED };
 
+/* COLLECTIVE: one that seemed damaged, as *err says. */
+static enum tried damaged_try(struct comm *comm, const char *path,
+                              raytrain_checkpoint **out, struct error *err)
+{
+    enum damage damage;
+    struct error why;
+
+    if (checkpoint_confirm_damage(comm, path, &damage, &why) < 0) {
+        *err = why;
+        return TRIED_ERROR;
+    }
+    if (damage == DAMAGE_CONFIRMED)
+        return TRIED_DAMAGED;
+    if (damage == DAMAGE_NONE && checkpoint_open(comm, path, out, &why) == 0)
+        return TRIED_TAKEN;
+    return TRIED_PASSED;
+}
+
 /* COLLECTIVE: one candidate; *out where it is taken. */
 static enum tried candidate_try(struct comm *comm, const char *run_dir,
                                 int64_t iteration, raytrain_checkpoint **out,
@@ -153,16 +171,17 @@ static enum tried candidate_try(struct comm *comm, const char *run_dir,
 {
     char *path = run_dir_checkpoint(run_dir, (long)iteration);
     int rc = path ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    enum tried tried = TRIED_TAKEN;
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = checkpoint_open(comm, path, out, err);
+    if (rc < 0 && err->code == RAYTRAIN_ECORRUPT)
+        tried = damaged_try(comm, path, out, err);
+    else if (rc < 0)
+        tried = is_passed_over(err) ? TRIED_PASSED : TRIED_ERROR;
     free(path);
-    if (rc == 0)
-        return TRIED_TAKEN;
-    if (err->code == RAYTRAIN_ECORRUPT)
-        return TRIED_DAMAGED;
-    return is_passed_over(err) ? TRIED_PASSED : TRIED_ERROR;
+    return tried;
 }
 
 /* Rank 0: a failure is told; a later save under that name replaces the file then. */

@@ -25,6 +25,15 @@ bool checkpoint_entry_better(const struct checkpoint_entry *a,
                              const struct checkpoint_entry *b,
                              const struct checkpoint_config *cfg);
 
+/* COLLECTIVE: look once more, on every rank, at a checkpoint that seemed damaged. */
+enum damage {
+    DAMAGE_NONE,     /* nobody sees any now */
+    DAMAGE_DOUBTED,  /* a rank still does, but rank 0, which would rename it, does not */
+    DAMAGE_CONFIRMED /* rank 0 does, too */
+};
+int checkpoint_confirm_damage(struct comm *comm, const char *path, enum damage *damage,
+                              struct error *err);
+
 /* Final names present in RUN, sorted by iteration; *iterations malloc'ed. */
 int checkpoint_manager_list(const char *run_dir, int64_t **iterations, size_t *n,
                             struct error *err);

@@ -40,7 +40,7 @@ int checkpoint_read_error(const raytrain_checkpoint *ck, struct error *err)
 
 static bool is_hdf5(int fd)
 {
-    static const char SIGNATURE[8] = "\211HDF\r\n\032\n";
+    static const char SIGNATURE[] = "\211HDF\r\n\032\n"; /* 8 bytes and a NUL */
     char found[8];
 
     /* HDF5 looks for its signature at 0, 512, 1024, 2048 ... */

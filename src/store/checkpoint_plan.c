@@ -321,6 +321,33 @@ int plan_make(raytrain_checkpoint *ck, struct comm *comm, struct plan *plan,
     return rc;
 }
 
+/* ---- The plan on every rank -------------------------------------------------------
+ */
+
+int bytes_share(struct comm *comm, void **data, size_t n, int root, struct error *err)
+{
+    int rc = 0;
+
+    if (comm->rank != root && !(*data = malloc(n + 1)))
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = comm_agree(comm, rc, err);
+    return rc == 0 && n > 0 ? comm->ops->bcast(comm, *data, n, root, err) : rc;
+}
+
+int plan_share(struct plan *plan, struct comm *comm, struct error *err)
+{
+    uint64_t n[] = {plan->n_parts, plan->n_hashes};
+
+    if (comm->ops->bcast(comm, n, sizeof n, 0, err) < 0)
+        return -1;
+    plan->n_parts = (size_t)n[0];
+    plan->n_hashes = n[1];
+    if (bytes_share(comm, (void **)&plan->parts, n[0] * sizeof *plan->parts, 0, err) <
+        0)
+        return -1;
+    return bytes_share(comm, (void **)&plan->ranks, n[0] * sizeof *plan->ranks, 0, err);
+}
+
 void plan_clear(struct plan *plan)
 {
     free(plan->parts);

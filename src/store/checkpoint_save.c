@@ -7,11 +7,12 @@
  *   (a snapshot, where training is to go on)                   (checkpoint_pieces.c)
  * RUN, in any thread
  *   3. rank 0 creates the temporary and reserves its space
- *   4. every rank writes its bytes, hashes them, and syncs
+ *   4. every rank hashes its bytes, writes them, and syncs: those of pages that two
+ *      nodes have bytes of, one rank writes for all (shared_file.c)
  *   5. rank 0 gathers the hashes, writes metadata and tables, then the head with the
  *      completeness mark, syncs, renames, syncs the directory
  *
- * After each step all return codes are combined; whoever fails, all ranks return the
+ * After each step all return codes are combined; whichever rank fails, all return the
  * same, and rank 0 removes the temporary. HDF5 is called in step 2 alone.
  */
 #include "config.h"
@@ -20,12 +21,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/checkpoint_impl.h"
 #include "store/checksum.h"
-#include "store/chunk_walk.h"
 #include "store/h5_image.h"
+#include "store/shared_file.h"
 #include "util/fault.h"
 #include "util/fs.h"
 
@@ -94,9 +96,54 @@ static int file_create(struct checkpoint_save *s, struct error *err)
 /* ---- Step 4: the bytes ------------------------------------------------------------
  */
 
+/* COLLECTIVE: which rank writes what? On one node each writes its own. */
+static int writers_find(struct checkpoint_save *s, struct error *err)
+{
+    struct shared_file *f = s->shared;
+    struct stat st = {0};
+
+    if (!f->nodes || f->nodes->n_nodes == 1)
+        return 0;
+    if (plan_share(&s->plan, s->comm, err) < 0)
+        return -1;
+    if (s->comm->rank == 0 && fstat(s->file.fd, &st) < 0)
+        st.st_blksize = 0;
+    chunk_walk_plan(&f->chunks, s->ck, &s->plan, s->comm->size);
+    return shared_file_begin(f, s->head.file_bytes, (uint64_t)st.st_blksize, err);
+}
+
+/* A shared file's questions. */
+static int owner_planned(void *arg, const struct chunk *chunk)
+{
+    (void)arg;
+    return chunk->owner;
+}
+
+/* Pieces are in the order of the tensors, of which each has one at most. */
+static int piece_read(void *arg, const struct chunk *some, void *to, struct error *err)
+{
+    const struct checkpoint_save *s = arg;
+    size_t low = 0, high = s->pieces.n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (s->pieces.list[mid].tensor < some->tensor)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    const struct piece *piece = &s->pieces.list[low];
+    if (low == s->pieces.n || piece->tensor != some->tensor ||
+        some->from < piece->from || some->to > piece->to)
+        return error_set(err, RAYTRAIN_ECOMM,
+                         "another rank's plan of the checkpoint is not this one's");
+    memcpy(to, piece->data + (some->from - piece->from), some->to - some->from);
+    return 0;
+}
+
 /* Hash a piece's chunks and hand them to the writer. */
-static int piece_write(struct checkpoint_save *s, struct slab_writer *w,
-                       const struct piece *piece)
+static int piece_write(struct checkpoint_save *s, const struct piece *piece)
 {
     const struct tensor_entry *e = piece->tensor;
     struct chunk c = {.tensor = e};
@@ -107,38 +154,48 @@ static int piece_write(struct checkpoint_save *s, struct slab_writer *w,
 
         c.to = chunk_end(c.from, piece->to);
         s->hashes[s->n_hashes++] = XXH3_64bits(data, c.to - c.from);
-        if (chunk_place(w, &c, data) < 0)
+        if (shared_file_write(s->shared, &c, data) < 0)
             return -1;
     }
     return 0;
 }
 
-static int data_write(struct checkpoint_save *s)
+static int own_write(struct checkpoint_save *s)
 {
-    struct slab_writer *w = slab_writer_create(s->file.fd);
-    int rc = w ? fault_point("save.data", s->comm->rank) : -1;
+    int rc = shared_file_open(s->shared, s->file.fd);
 
+    if (rc == 0)
+        rc = fault_point("save.data", s->comm->rank);
     for (size_t i = 0; rc == 0 && i < s->pieces.n; i++)
-        rc = piece_write(s, w, &s->pieces.list[i]);
-    if (rc == 0)
-        rc = slab_writer_flush(w);
-    if (rc == 0)
-        rc = fault_point("save.sync", s->comm->rank);
-    if (rc == 0)
-        rc = fsync(s->file.fd);
-    int saved = errno;
-    slab_writer_destroy(w);
-    errno = saved;
-    return rc;
+        rc = piece_write(s, &s->pieces.list[i]);
+    return rc == 0 ? shared_file_flush(s->shared) : rc;
 }
 
-static int rank_write(struct checkpoint_save *s, struct error *err)
+static int rank_join(struct checkpoint_save *s, struct error *err)
 {
     if (s->comm->rank != 0 && new_file_join(&s->file, err) < 0)
         return -1;
-    if (data_write(s) < 0)
+    return own_write(s) < 0 ? fs_error(err, "write", s->path) : 0;
+}
+
+static int rank_sync(struct checkpoint_save *s, struct error *err)
+{
+    if (fault_point("save.sync", s->comm->rank) < 0 || fsync(s->file.fd) < 0)
         return fs_error(err, "write", s->path);
     return save_point(s, "save.synced", err);
+}
+
+/* COLLECTIVE */
+static int data_write(struct checkpoint_save *s, struct error *err)
+{
+    int rc;
+
+    if (writers_find(s, err) < 0 || comm_agree(s->comm, rank_join(s, err), err) < 0)
+        return -1;
+    rc = shared_file_finish(s->shared, err);
+    if (rc == 0)
+        rc = rank_sync(s, err);
+    return comm_agree(s->comm, rc, err);
 }
 
 /* ---- Step 5: the hashes, the head, the name ---------------------------------------
@@ -376,8 +433,7 @@ static int run_steps(struct checkpoint_save *s, struct error *err)
         rc = file_create(s, err);
     if (comm_agree(s->comm, rc, err) < 0)
         return -1;
-    rc = rank_write(s, err);
-    if (comm_agree(s->comm, rc, err) < 0)
+    if (data_write(s, err) < 0)
         return -1;
     rc = hashes_gather(s, err);
     if (rc == 0)
@@ -389,12 +445,23 @@ static int run_steps(struct checkpoint_save *s, struct error *err)
     return rc;
 }
 
-int checkpoint_save_run(struct checkpoint_save *s, struct comm *comm, struct error *err)
+int checkpoint_save_run(struct checkpoint_save *s, struct comm *comm,
+                        const struct node_map *nodes, struct error *err)
 {
+    struct shared_file shared = {.comm = comm,
+                                 .nodes = nodes,
+                                 .ck = s->ck,
+                                 .path = s->path,
+                                 .owner = owner_planned,
+                                 .read = piece_read,
+                                 .arg = s};
     int rc;
 
     s->comm = comm;
+    s->shared = &shared;
     rc = run_steps(s, err);
+    s->shared = NULL;
+    shared_file_clear(&shared);
     new_file_clear(&s->file);
     return rc;
 }
@@ -421,7 +488,7 @@ int checkpoint_save(raytrain_checkpoint *ck, struct comm *comm,
 
     if (checkpoint_save_begin(ck, comm, meta, path, &s, err) < 0)
         return -1;
-    rc = checkpoint_save_run(s, comm, err);
+    rc = checkpoint_save_run(s, comm, NULL, err);
     checkpoint_save_destroy(s);
     return rc;
 }

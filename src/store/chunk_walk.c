@@ -24,12 +24,13 @@ void chunk_walk_restored(struct chunk_walk *walk, const raytrain_checkpoint *ck)
                                 .chunk_bytes = ck->head.chunk_bytes};
 }
 
-static void part_enter(struct chunk_walk *walk)
+static void part_runs(const struct chunk_walk *walk, uint64_t part,
+                      struct slab_runs *runs)
 {
-    const struct part *p = &walk->parts[walk->part];
+    const struct part *p = &walk->parts[part];
     const struct tensor_entry *e = &walk->tensors[p->tensor];
 
-    slab_runs_init(&walk->runs, e->ndim, e->shape, e->element_bytes, &p->slab);
+    slab_runs_init(runs, e->ndim, e->shape, e->element_bytes, &p->slab);
 }
 
 /* Replicated bytes are shared out in the order of the walk. */
@@ -47,30 +48,45 @@ static int chunk_owner(struct chunk_walk *walk, uint64_t bytes)
     return owner;
 }
 
+static void chunk_fill(const struct chunk_walk *walk, uint64_t part, uint64_t from,
+                       const struct slab_runs *runs, struct chunk *chunk)
+{
+    const struct part *p = &walk->parts[part];
+    uint64_t left = runs->bytes - from;
+
+    if (left > walk->chunk_bytes)
+        left = walk->chunk_bytes;
+    *chunk = (struct chunk){.index = p->first_hash + from / walk->chunk_bytes,
+                            .part = part,
+                            .tensor = &walk->tensors[p->tensor],
+                            .runs = *runs,
+                            .from = from,
+                            .to = from + left,
+                            .owner = -1};
+}
+
+void chunk_walk_at(const struct chunk_walk *walk, uint64_t part, uint64_t from,
+                   struct chunk *chunk)
+{
+    struct slab_runs runs;
+
+    part_runs(walk, part, &runs);
+    chunk_fill(walk, part, from, &runs, chunk);
+}
+
 bool chunk_walk_next(struct chunk_walk *walk, struct chunk *chunk)
 {
-    const struct part *p;
-    uint64_t left;
-
     for (;; walk->part++, walk->from = 0) {
         if (walk->part == walk->n_parts)
             return false;
         if (walk->from == 0)
-            part_enter(walk);
+            part_runs(walk, walk->part, &walk->runs);
         if (walk->from < walk->runs.bytes)
             break;
     }
-    p = &walk->parts[walk->part];
-    left = walk->runs.bytes - walk->from;
-    if (left > walk->chunk_bytes)
-        left = walk->chunk_bytes;
-    *chunk = (struct chunk){.index = p->first_hash + walk->from / walk->chunk_bytes,
-                            .tensor = &walk->tensors[p->tensor],
-                            .runs = walk->runs,
-                            .from = walk->from,
-                            .to = walk->from + left,
-                            .owner = chunk_owner(walk, left)};
-    walk->from += left;
+    chunk_fill(walk, walk->part, walk->from, &walk->runs, chunk);
+    chunk->owner = chunk_owner(walk, chunk->to - chunk->from);
+    walk->from = chunk->to;
     return true;
 }
 

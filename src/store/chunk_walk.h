@@ -9,6 +9,7 @@
 
 struct chunk {
     uint64_t index; /* its row in the table of hashes */
+    uint64_t part;
     const struct tensor_entry *tensor;
     struct slab_runs runs; /* of its part */
     uint64_t from, to;     /* bytes of the part's stream */
@@ -34,6 +35,10 @@ void chunk_walk_plan(struct chunk_walk *walk, const raytrain_checkpoint *ck,
 void chunk_walk_restored(struct chunk_walk *walk, const raytrain_checkpoint *ck);
 /* False behind the last one. */
 bool chunk_walk_next(struct chunk_walk *walk, struct chunk *chunk);
+/* The chunk of a part that begins at `from`, wherever the walk is; without its owner.
+ */
+void chunk_walk_at(const struct chunk_walk *walk, uint64_t part, uint64_t from,
+                   struct chunk *chunk);
 
 /* Write a chunk's bytes, dense in memory, to their places. */
 int chunk_place(struct slab_writer *writer, const struct chunk *chunk,

@@ -112,6 +112,33 @@ hid_t h5_string_type(size_t n)
     return type;
 }
 
+/* ---- Where the releases of HDF5 differ --------------------------------------------
+ */
+
+int h5_is_dataset(hid_t file, const char *name, hid_t access)
+{
+#if H5_VERSION_GE(1, 12, 0)
+    H5O_info2_t info;
+    herr_t rc = H5Oget_info_by_name3(file, name, &info, H5O_INFO_BASIC, access);
+#else
+    H5O_info_t info;
+    herr_t rc = H5Oget_info_by_name2(file, name, &info, H5O_INFO_BASIC, access);
+#endif
+
+    return rc < 0 ? -1 : info.type == H5O_TYPE_DATASET;
+}
+
+/* Before 1.10.7 only the environment decides (HDF5_USE_FILE_LOCKING, as HDF5's own
+ * message says). */
+void h5_locks_optional(hid_t access)
+{
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(access, true, true);
+#else
+    (void)access;
+#endif
+}
+
 /* ---- Attributes -------------------------------------------------------------------
  */
 

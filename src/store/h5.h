@@ -29,6 +29,12 @@ hid_t h5_dtype(raytrain_dtype dtype);
 /* A fixed-length UTF-8 string of n bytes, NUL included. */
 hid_t h5_string_type(size_t n);
 
+/* Is the object of this name a dataset? -1: there is no such object. `access` is the
+ * property list of the links on the way. */
+int h5_is_dataset(hid_t file, const char *name, hid_t access);
+/* A file is opened with this property list also on a file system without locks. */
+void h5_locks_optional(hid_t access);
+
 /* Attributes of an object; all return -1 on failure. */
 int h5_attr_string(hid_t object, const char *name, const char *value);
 int h5_attr_int(hid_t object, const char *name, int64_t value);

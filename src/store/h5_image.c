@@ -230,6 +230,10 @@ static herr_t driver_truncate(H5FD_t *file, hid_t dxpl, hbool_t closing)
 }
 
 static const H5FD_class_t DRIVER = {
+#ifdef H5FD_CLASS_VERSION /* from HDF5 1.14 on */
+    .version = H5FD_CLASS_VERSION,
+    .value = H5_VFD_RESERVED, /* the first that is not one of HDF5's own drivers */
+#endif
     .name = "raytrain_image",
     .maxaddr = INT64_MAX,
     .fc_degree = H5F_CLOSE_STRONG,

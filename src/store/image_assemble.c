@@ -99,7 +99,7 @@ static int room_check(const struct image_tier *tier, const struct survey *survey
     while (chunk_walk_next(&walk, &c))
         if (!survey_has(survey, tier_place(tier)->node, c.index))
             need += c.to - c.from;
-    if (need <= room)
+    if (fault_point("assemble.room", tier->nodes->rank) == 0 && need <= room)
         return 0;
     return error_set(err, RAYTRAIN_EFIT, "%s lacks %s of a checkpoint, and has %s left",
                      tier->dir.path, size_format(need, need_text),

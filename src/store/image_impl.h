@@ -20,9 +20,6 @@ static inline bool tier_leader(const struct image_tier *tier)
 /* Bytes that this node's images may still take. */
 uint64_t tier_room(const struct image_tier *tier);
 
-/* COLLECTIVE: n bytes of rank `root`, malloc'ed on the others. */
-int bytes_share(struct comm *comm, void **data, size_t n, int root, struct error *err);
-
 /* The bytes that are no tensor's: where they are, and how many. *gaps is malloc'ed. */
 int metadata_extents(const raytrain_checkpoint *ck, uint64_t file_bytes,
                      struct extent **gaps, size_t *n, size_t *bytes, struct error *err);

@@ -1,13 +1,16 @@
 /*
  * image_publish.c - a complete set of node images to storage, by the protocol of
- * DESIGN §7: every chunk is copied, and verified, by a rank of a node that has it.
+ * checkpoint_save.c: every chunk is copied, and verified, by a rank of a node that has
+ * it.
  */
 #include "config.h"
 
 #include "store/image_impl.h"
+#include "store/shared_file.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "util/fault.h"
@@ -18,6 +21,7 @@ struct move {
     const struct image_tier *tier;
     const struct survey *survey;
     struct new_file file; /* its temporary name is the same on every rank */
+    struct shared_file shared;
 };
 
 /* ---- Rank 0: the file -------------------------------------------------------------
@@ -73,28 +77,80 @@ static int name_share(struct move *m, struct error *err)
     return bytes_share(m->comm, (void **)&m->file.temp, (size_t)n, 0, err);
 }
 
+static int chunk_source(void *arg, const struct chunk *chunk)
+{
+    const struct move *m = arg;
+
+    return survey_source(m->survey, m->tier->nodes, chunk->index);
+}
+
+/* Some of a chunk that chunks_copy() has verified. */
+static int chunk_read_again(void *arg, const struct chunk *piece, void *to,
+                            struct error *err)
+{
+    const struct move *m = arg;
+    const raytrain_checkpoint *index = m->survey->index;
+
+    if (chunk_read(index->fd, piece, to) < 0)
+        return checkpoint_read_error(index, err);
+    return 0;
+}
+
 static int chunks_copy(struct move *m, struct error *err)
 {
     char *data = malloc(m->survey->head.chunk_bytes);
-    struct slab_writer *w = slab_writer_create(m->file.fd);
-    struct chunk_walk walk;
+    struct chunk_walk walk = m->shared.chunks;
     struct chunk c;
-    int rc = data && w ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = 0;
 
-    chunk_walk_restored(&walk, m->survey->index);
+    if (!data || shared_file_open(&m->shared, m->file.fd) < 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     while (rc == 0 && chunk_walk_next(&walk, &c)) {
-        if (survey_source(m->survey, m->tier->nodes, c.index) != m->comm->rank)
+        if (chunk_source(m, &c) != m->comm->rank)
             continue;
         rc = survey_read(m->survey, &c, data, err);
-        if (rc == 0 && (chunk_place(w, &c, data) < 0 || slab_writer_flush(w) < 0))
+        if (rc == 0 && (shared_file_write(&m->shared, &c, data) < 0 ||
+                        shared_file_flush(&m->shared) < 0))
             rc = fs_error(err, "write", m->file.path);
     }
+    free(data);
+    return rc;
+}
+
+/* COLLECTIVE: which rank copies what of which page? */
+static int writers_find(struct move *m, struct error *err)
+{
+    const struct survey *survey = m->survey;
+    struct stat st = {0};
+
+    m->shared = (struct shared_file){.comm = m->comm,
+                                     .nodes = m->tier->nodes,
+                                     .ck = survey->index,
+                                     .path = m->file.path,
+                                     .owner = chunk_source,
+                                     .read = chunk_read_again,
+                                     .arg = m};
+    chunk_walk_restored(&m->shared.chunks, survey->index);
+    if (m->comm->rank == 0 && fstat(m->file.fd, &st) < 0)
+        st.st_blksize = 0;
+    return shared_file_begin(&m->shared, survey->head.file_bytes,
+                             (uint64_t)st.st_blksize, err);
+}
+
+/* COLLECTIVE */
+static int data_copy(struct move *m, struct error *err)
+{
+    int rc = m->comm->rank == 0 ? 0 : new_file_join(&m->file, err);
+
+    if (rc == 0)
+        rc = chunks_copy(m, err);
+    if (comm_agree(m->comm, rc, err) < 0)
+        return -1;
+    rc = shared_file_finish(&m->shared, err);
     if (rc == 0 &&
         (fault_point("move.data", m->comm->rank) < 0 || fsync(m->file.fd) < 0))
         rc = fs_error(err, "write", m->file.path);
-    slab_writer_destroy(w);
-    free(data);
-    return rc;
+    return comm_agree(m->comm, rc, err);
 }
 
 static int move_steps(struct move *m, struct error *err)
@@ -102,12 +158,8 @@ static int move_steps(struct move *m, struct error *err)
     bool first = m->comm->rank == 0;
     int rc = first ? file_create(m, err) : 0;
 
-    if (comm_agree(m->comm, rc, err) < 0 || name_share(m, err) < 0)
-        return -1;
-    rc = first ? 0 : new_file_join(&m->file, err);
-    if (rc == 0)
-        rc = chunks_copy(m, err);
-    if (comm_agree(m->comm, rc, err) < 0)
+    if (comm_agree(m->comm, rc, err) < 0 || name_share(m, err) < 0 ||
+        writers_find(m, err) < 0 || data_copy(m, err) < 0)
         return -1;
     if (first)
         rc = file_publish(m, err);
@@ -123,6 +175,37 @@ int image_publish(struct comm *comm, const struct image_tier *tier,
         .comm = comm, .tier = tier, .survey = survey, .file = NEW_FILE(path)};
     int rc = move_steps(&m, err);
 
+    shared_file_clear(&m.shared);
     new_file_clear(&m.file);
+    return rc;
+}
+
+/* ---- Survey and publish -----------------------------------------------------------
+ */
+
+static int move_try(struct comm *comm, const struct image_tier *tier, int64_t iteration,
+                    const char *path, bool verify, struct error *err)
+{
+    struct survey survey = {0};
+    int rc = survey_make(comm, tier, iteration, verify, &survey, err);
+
+    if (rc == 0)
+        rc = survey_complete(&survey, err);
+    if (rc == 0) {
+        rc = image_publish(comm, tier, &survey, path, err);
+        if (rc < 0 && err->code == RAYTRAIN_ENOTFOUND)
+            err->code = RAYTRAIN_ESTORAGE; /* it is not the images that are not found */
+    }
+    survey_clear(&survey);
+    return rc;
+}
+
+int image_move(struct comm *comm, const struct image_tier *tier, int64_t iteration,
+               const char *path, struct error *err)
+{
+    int rc = move_try(comm, tier, iteration, path, false, err);
+
+    if (rc < 0 && err->code == RAYTRAIN_ECORRUPT)
+        rc = move_try(comm, tier, iteration, path, true, err);
     return rc;
 }

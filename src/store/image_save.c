@@ -65,23 +65,14 @@ static void image_save_clear(struct image_save *s)
 }
 
 /* COLLECTIVE: the head and the parts, from rank 0. */
-static int plan_share(struct image_save *s, struct error *err)
+static int layout_take(struct image_save *s, struct error *err)
 {
     struct comm *comm = s->comm;
-    uint64_t n = 0;
     int rc;
 
     plan_borrow(s);
-    n = s->plan.n_parts;
     if (comm->ops->bcast(comm, &s->head, sizeof s->head, 0, err) < 0 ||
-        comm->ops->bcast(comm, &n, sizeof n, 0, err) < 0)
-        return -1;
-    s->plan.n_parts = (size_t)n;
-    s->plan.n_hashes = s->head.n_hashes;
-    if (bytes_share(comm, (void **)&s->plan.parts, n * sizeof *s->plan.parts, 0, err) <
-            0 ||
-        bytes_share(comm, (void **)&s->plan.ranks, n * sizeof *s->plan.ranks, 0, err) <
-            0)
+        plan_share(&s->plan, comm, err) < 0)
         return -1;
     s->hashes = calloc(s->plan.n_hashes + 1, sizeof *s->hashes);
     rc = s->hashes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -440,7 +431,7 @@ static int save_steps(struct image_save *s, struct error *err)
 {
     int rc = 0;
 
-    if (plan_share(s, err) < 0 || image_start(s, err) < 0)
+    if (layout_take(s, err) < 0 || image_start(s, err) < 0)
         return -1;
     if (own_write(s) < 0)
         rc = image_write_error(s, err);

@@ -25,16 +25,6 @@
 /* ---- Bytes ------------------------------------------------------------------------
  */
 
-int bytes_share(struct comm *comm, void **data, size_t n, int root, struct error *err)
-{
-    int rc = 0;
-
-    if (comm->rank != root && !(*data = malloc(n + 1)))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = comm_agree(comm, rc, err);
-    return rc == 0 && n > 0 ? comm->ops->bcast(comm, *data, n, root, err) : rc;
-}
-
 int metadata_extents(const raytrain_checkpoint *ck, uint64_t file_bytes,
                      struct extent **gaps, size_t *n, size_t *bytes, struct error *err)
 {
@@ -327,12 +317,17 @@ int survey_make(struct comm *comm, const struct image_tier *tier, int64_t iterat
     int rc;
 
     *survey = (struct survey){0};
-    /* Not to have it is no error of this rank. */
-    if (image_look(tier, iteration, &survey->index, &held, NULL) < 0) {
+    rc = image_look(tier, iteration, &survey->index, &held, err);
+    if (rc < 0) {
         checkpoint_destroy(survey->index);
         survey->index = NULL;
+        /* Not to have it is no error. Not to be able to look is: it may be there. */
+        if (err->code == RAYTRAIN_ENOTFOUND || err->code == RAYTRAIN_ECORRUPT)
+            rc = 0;
     }
-    rc = images_agree(comm, tier, iteration, &survey->index, &held, err);
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = images_agree(comm, tier, iteration, &survey->index, &held, err);
     if (rc == 0) {
         survey->head = survey->index->head;
         survey->n_chunks = survey->head.n_hashes;
@@ -343,6 +338,16 @@ int survey_make(struct comm *comm, const struct image_tier *tier, int64_t iterat
     if (rc < 0)
         survey_clear(survey);
     return rc;
+}
+
+int survey_complete(const struct survey *survey, struct error *err)
+{
+    if (survey->missing == 0)
+        return 0;
+    return error_set(err, RAYTRAIN_ECORRUPT,
+                     "%" PRIu64 " of its %" PRIu64 " pieces are missing or damaged on "
+                     "the nodes that are here",
+                     survey->missing, survey->n_chunks);
 }
 
 void survey_clear(struct survey *survey)

@@ -8,7 +8,8 @@
  *   save      every rank writes its data into its node's image, and, where there are
  *             copies, into that of the next node; complete once every node's image is
  *   survey    which chunks are where, each verified where that is asked for
- *   publish   copy a complete set to storage, by the protocol of DESIGN §7
+ *   publish   copy a complete set to storage: by the protocol of checkpoint_save.c
+ *   move      survey and publish
  *   assemble  give every node the chunks that it lacks: then each has the whole file
  */
 #ifndef RAYTRAIN_STORE_IMAGE_TIER_H
@@ -25,6 +26,10 @@ struct image_tier {
     /* Memory that the node can spare; NULL: what the file system has free counts. */
     uint64_t (*available)(void);
 };
+
+/* Once, before all else: RAYTRAIN_EINVAL where two nodes see one directory. */
+int image_dirs_check(struct comm *comm, const struct image_tier *tier,
+                     struct error *err);
 
 /*
  * RUN of a save that has begun (checkpoint.h), into images instead of a file: in any
@@ -47,10 +52,12 @@ struct survey {
 /*
  * Which of the tier's nodes have what of this iteration. A node without an image gets
  * one that has no chunks. With `verify` only chunks count that match their checksum.
- * RAYTRAIN_ENOTFOUND where no node has a complete image.
+ * RAYTRAIN_ENOTFOUND where no node has a complete image: each has looked.
  */
 int survey_make(struct comm *comm, const struct image_tier *tier, int64_t iteration,
                 bool verify, struct survey *survey, struct error *err);
+/* RAYTRAIN_ECORRUPT where chunks are missing. */
+int survey_complete(const struct survey *survey, struct error *err);
 void survey_clear(struct survey *survey);
 
 /* -- what a survey is for; survey->missing is 0 -- */
@@ -59,6 +66,14 @@ int image_publish(struct comm *comm, const struct image_tier *tier,
                   const struct survey *survey, const char *path, struct error *err);
 int image_assemble(struct comm *comm, const struct image_tier *tier, int64_t iteration,
                    const struct survey *survey, struct error *err);
+
+/*
+ * What the images of an iteration hold, to storage; where a chunk turns out damaged,
+ * from its copy. The images stay. RAYTRAIN_ENOTFOUND as survey_make(), RAYTRAIN_ECORRUPT
+ * where it is not complete; any other failure is storage's, and says nothing of them.
+ */
+int image_move(struct comm *comm, const struct image_tier *tier, int64_t iteration,
+               const char *path, struct error *err);
 
 /* The iterations of which some node has an image, newest first; *n of them, malloc'ed.
  */

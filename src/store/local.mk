@@ -1,5 +1,6 @@
 libshared_la_SOURCES += \
 	src/store/attempts.c src/store/attempts.h \
+	src/store/attempt_config.c src/store/attempt_config.h \
 	src/store/h5.c src/store/h5.h \
 	src/store/h5_image.c src/store/h5_image.h \
 	src/store/name_map.c src/store/name_map.h \
@@ -15,15 +16,23 @@ libshared_la_SOURCES += \
 	src/store/checkpoint_get.c src/store/checkpoint_verify.c src/store/checksum.h \
 	src/store/checkpoint_manager.c src/store/checkpoint_manager.h \
 	src/store/checkpoint_retention.c src/store/checkpoint_aside.c \
+	src/store/checkpoint_confirm.c \
 	src/store/chunk_walk.c src/store/chunk_walk.h \
+	src/store/page_writers.c src/store/page_writers.h \
+	src/store/shared_file.c src/store/shared_file.h \
 	src/store/node_map.c src/store/node_map.h \
 	src/store/node_image.c src/store/node_image.h \
 	src/store/image_tier.h src/store/image_impl.h src/store/image_save.c \
+	src/store/image_dirs.c \
 	src/store/image_survey.c src/store/image_assemble.c src/store/image_publish.c \
-	src/store/metrics.h src/store/metrics_log.c src/store/metrics_h5.c \
+	src/store/events.c src/store/events.h \
+	src/store/journal.c src/store/journal.h \
+	src/store/metrics.h src/store/metrics_impl.h src/store/metrics_log.c \
+	src/store/metrics_collect.c src/store/metrics_h5.c \
 	src/store/run_dir.c src/store/run_dir.h \
 	src/store/run_lock.c src/store/run_lock.h \
-	src/store/whereabouts.c src/store/whereabouts.h
+	src/store/whereabouts.c src/store/whereabouts.h \
+	src/store/worker_record.c src/store/worker_record.h
 
 if HAVE_CMOCKA
 THREAD_COMM = t/unit/thread_comm.c t/unit/thread_comm.h
@@ -59,17 +68,35 @@ t_unit_test_image_tier_SOURCES = t/unit/test_image_tier.c $(THREAD_COMM) $(SCRAT
 t_unit_test_image_tier_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_image_tier_LDADD = libshared.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += t/unit/test_shared_file
+TESTS += t/unit/test_shared_file
+t_unit_test_shared_file_SOURCES = t/unit/test_shared_file.c $(THREAD_COMM) $(SCRATCH)
+t_unit_test_shared_file_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_shared_file_LDADD = libshared.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += t/unit/test_metrics
 TESTS += t/unit/test_metrics
 t_unit_test_metrics_SOURCES = t/unit/test_metrics.c $(SCRATCH)
 t_unit_test_metrics_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_metrics_LDADD = libshared.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += t/unit/test_journal
+TESTS += t/unit/test_journal
+t_unit_test_journal_SOURCES = t/unit/test_journal.c $(SCRATCH)
+t_unit_test_journal_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_journal_LDADD = libshared.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += t/unit/test_attempts
 TESTS += t/unit/test_attempts
 t_unit_test_attempts_SOURCES = t/unit/test_attempts.c $(SCRATCH)
 t_unit_test_attempts_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_attempts_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_worker_record
+TESTS += t/unit/test_worker_record
+t_unit_test_worker_record_SOURCES = t/unit/test_worker_record.c $(SCRATCH)
+t_unit_test_worker_record_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_worker_record_LDADD = libshared.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_run_lock
 TESTS += t/unit/test_run_lock

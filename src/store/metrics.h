@@ -1,6 +1,6 @@
 /*
- * metrics.h - the log of reports: result.json (append-only, one object a line, the log
- * of record) and result.h5 (the same as HDF5, written whole, renamed into place).
+ * metrics.h - the log of reports: result.json (one object a line, the log of record)
+ * and result.h5 (the same as HDF5, written whole, renamed into place).
  */
 #ifndef RAYTRAIN_STORE_METRICS_H
 #define RAYTRAIN_STORE_METRICS_H
@@ -10,31 +10,51 @@
 
 #include "util/error.h"
 
-/* -- append (rank 0 of the workers) -- */
-/* Add one line (NaN and infinities become null); starts on a new line if a killed
- * writer left half of one. */
-struct metrics_log;
-int metrics_log_open(const char *path, struct metrics_log **out, struct error *err);
-int metrics_log_append(struct metrics_log *log, const json_t *report,
-                       struct error *err);
-/* All lines are durable. Some file systems tell only now that one has found no room. */
-int metrics_log_sync(struct metrics_log *log, struct error *err);
-void metrics_log_close(struct metrics_log *log); /* unsynced; NULL is fine */
+/*
+ * Reports travel in the journal of their attempt, LOG_DIR/reports.0 and so on, which
+ * rank 0 of the workers writes. The launcher collects them from there into result.json:
+ * it may be on another node, and files that grow do not travel (journal.h). While a
+ * launcher lives the last reports may be in the journal alone, and when it has died
+ * they are, until the next one comes: whoever reads the reports of a run reads both.
+ */
+#define METRICS_JOURNAL "reports"
 
-/* -- follow (the launcher) -- */
-/* Calls on_report for each complete line since the last call; skips what is no object.
- * A file that is not there yet has no lines. Starts at the file's end if at_end. */
-struct metrics_tail;
-int metrics_tail_open(const char *path, bool at_end, struct metrics_tail **out,
-                      struct error *err);
-int metrics_tail_poll(struct metrics_tail *tail,
-                      void (*on_report)(void *arg, const json_t *report), void *arg,
-                      struct error *err);
-void metrics_tail_close(struct metrics_tail *tail);
+/* -- write (rank 0 of the workers) -- */
+/* Add a report to a journal; NaN and infinities become null. if_missing: it counts only
+ * if there is none of its iteration. */
+struct journal;
+int metrics_report(struct journal *journal, const json_t *report, bool if_missing,
+                   struct error *err);
 
+/* -- collect (the launcher) -- */
+/* What earlier launchers have not collected is collected first. result.json becomes a
+ * new file, so that nobody else's descriptor, and no other node's memory of an old
+ * size, is one of it. */
+struct metrics_collector;
+int metrics_collector_open(const char *run_dir, struct metrics_collector **out,
+                           struct error *err);
+/* From now on, the reports of the attempt with this log directory. */
+int metrics_collector_follow(struct metrics_collector *c, const char *log_dir,
+                             struct error *err);
+/* Calls on_report for each new report, also if result.json cannot be written: then it
+ * is tried again. */
+int metrics_collector_poll(struct metrics_collector *c,
+                           void (*on_report)(void *arg, const json_t *report),
+                           void *arg, struct error *err);
+/* All is collected: result.json is durable, a new file again, and complete for every
+ * node; the journals go. */
+int metrics_collector_settle(struct metrics_collector *c, struct error *err);
+void metrics_collector_close(struct metrics_collector *c); /* NULL is fine */
+
+/* -- read -- */
+/* Calls on_report for every report of a run, in order of time; skips what is no
+ * object. */
+int metrics_each(const char *run_dir,
+                 void (*on_report)(void *arg, const json_t *report), void *arg,
+                 struct error *err);
 /* All reports of a run as a JSON array: those that count. Where a later attempt went
  * back and reported an iteration again, the later one counts. */
-int metrics_load(const char *path, json_t **reports, struct error *err);
+int metrics_load(const char *run_dir, json_t **reports, struct error *err);
 
 /*
  * result.h5 (raytrain-format(5)): reports is metrics_load's array, result the Result

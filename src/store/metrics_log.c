@@ -1,5 +1,5 @@
 /*
- * metrics_log.c - result.json: append a line, follow the lines, load those that count.
+ * metrics_log.c - reports: hand one in, read all, find those that count.
  */
 #include "config.h"
 
@@ -7,265 +7,364 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/metrics.h"
+#include "store/journal.h"
+#include "store/metrics_impl.h"
+#include "store/run_dir.h"
 #include "util/fault.h"
 #include "util/fs.h"
 
-/* ---- Append -----------------------------------------------------------------------
+#define IF_MISSING "?" /* no metric has that name */
+#define WINDOW     65536
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+/* ---- A report and its line --------------------------------------------------------
  */
 
-struct metrics_log {
-    int fd;
-    bool torn; /* the file does not end with a newline */
-    char *path;
-};
-
-/* Does a file begin or go on with half a line? */
-static int tail_is_torn(int fd, bool *torn)
+char *metrics_render(const json_t *report)
 {
-    struct stat st;
-    char last = '\n';
-
-    if (fstat(fd, &st) < 0)
-        return -1;
-    if (st.st_size > 0 && fs_pread_full(fd, &last, 1, (uint64_t)st.st_size - 1) < 0)
-        return -1;
-    *torn = last != '\n';
-    return 0;
+    return json_dumps(report, JSON_COMPACT | JSON_REAL_PRECISION(17));
 }
 
-int metrics_log_open(const char *path, struct metrics_log **out, struct error *err)
+json_t *metrics_parse(const char *line, size_t n, bool *if_missing)
 {
-    struct metrics_log *log = calloc(1, sizeof *log);
+    json_t *report = n ? json_loadb(line, n, 0, NULL) : NULL;
 
-    if (!log || !(log->path = strdup(path))) {
-        free(log);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    }
-    log->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-    if (log->fd < 0 || tail_is_torn(log->fd, &log->torn) < 0) {
-        fs_error(err, "open", path);
-        metrics_log_close(log);
-        return -1;
-    }
-    *out = log;
-    return 0;
-}
-
-/* "\n" where needed, the object, "\n"; NULL without memory. */
-static char *line_render(const json_t *report, bool torn, size_t *n)
-{
-    size_t room = json_dumpb(report, NULL, 0, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    char *line = room ? malloc(room + 2) : NULL;
-    size_t at = 0;
-
-    if (!line)
+    if (!json_is_object(report)) {
+        json_decref(report);
         return NULL;
-    if (torn)
-        line[at++] = '\n';
-    at += json_dumpb(report, line + at, room, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    line[at++] = '\n';
-    *n = at;
-    return line;
+    }
+    *if_missing = json_object_del(report, IF_MISSING) == 0;
+    return report;
 }
 
-int metrics_log_append(struct metrics_log *log, const json_t *report, struct error *err)
+static int line_append(struct journal *journal, const json_t *report, struct error *err)
 {
-    struct stat before;
-    size_t n;
-    char *line = line_render(report, log->torn, &n);
+    char *line = metrics_render(report);
+    int rc = line ? journal_append(journal, line, strlen(line), err) : no_memory(err);
+
+    free(line);
+    return rc;
+}
+
+int metrics_report(struct journal *journal, const json_t *report, bool if_missing,
+                   struct error *err)
+{
+    json_t *marked;
     int rc;
 
-    if (!line)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = fault_point("report.line", 0);
-    if (rc == 0)
-        rc = fstat(log->fd, &before);
-    if (rc == 0 && (rc = fs_write_full(log->fd, line, n)) < 0) {
-        int why = errno;
-
-        /* Half a line is taken back, or ended by the next one. */
-        log->torn = ftruncate(log->fd, before.st_size) < 0 || log->torn;
-        errno = why;
-    } else if (rc == 0) {
-        log->torn = false;
-        fault_point("report.written", 0);
+    if (!if_missing) {
+        if (fault_point("report.line", 0) < 0)
+            return fs_error(err, "write", journal_path(journal));
+        rc = line_append(journal, report, err);
+        if (rc == 0)
+            fault_point("report.written", 0);
+        return rc;
     }
-    free(line);
-    return rc < 0 ? fs_error(err, "write", log->path) : 0;
+    marked = json_copy((json_t *)(uintptr_t)report);
+    if (!marked || json_object_set_new(marked, IF_MISSING, json_true()) < 0)
+        rc = no_memory(err);
+    else
+        rc = line_append(journal, marked, err);
+    json_decref(marked);
+    return rc;
 }
 
-int metrics_log_sync(struct metrics_log *log, struct error *err)
-{
-    return fsync(log->fd) < 0 ? fs_error(err, "write", log->path) : 0;
-}
-
-void metrics_log_close(struct metrics_log *log)
-{
-    if (!log)
-        return;
-    if (log->fd >= 0)
-        close(log->fd);
-    free(log->path);
-    free(log);
-}
-
-/* ---- Follow -----------------------------------------------------------------------
+/* ---- Lines ------------------------------------------------------------------------
  */
 
-#define TAIL_ROOM 65536
-
-struct metrics_tail {
-    char *path;
-    int fd;          /* -1: not there yet */
-    uint64_t offset; /* behind the last complete line that was told */
-    char *buf;
-    size_t room;
-};
-
-/* 1: open, 0: not there yet. */
-static int tail_try_open(struct metrics_tail *tail, struct error *err)
-{
-    if (tail->fd >= 0)
-        return 1;
-    tail->fd = open(tail->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (tail->fd >= 0)
-        return 1;
-    return errno == ENOENT ? 0 : fs_error(err, "open", tail->path);
-}
-
-int metrics_tail_open(const char *path, bool at_end, struct metrics_tail **out,
-                      struct error *err)
-{
-    struct metrics_tail *tail = calloc(1, sizeof *tail);
-    struct stat st;
-
-    if (!tail)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    tail->fd = -1;
-    tail->room = TAIL_ROOM;
-    tail->path = strdup(path);
-    tail->buf = malloc(tail->room);
-    if (!tail->path || !tail->buf) {
-        metrics_tail_close(tail);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    }
-    if (tail_try_open(tail, err) < 0) {
-        metrics_tail_close(tail);
-        return -1;
-    }
-    if (at_end && tail->fd >= 0 && fstat(tail->fd, &st) == 0)
-        tail->offset = (uint64_t)st.st_size;
-    *out = tail;
-    return 0;
-}
-
-/* Tell every complete line of buf[0..n); returns the bytes that they take. */
-static size_t lines_tell(const char *buf, size_t n,
-                         void (*on_report)(void *arg, const json_t *report), void *arg)
+/* The complete lines of buf[0..n); returns the bytes that they take. */
+static size_t lines_deliver(char *buf, size_t n, metrics_line_fn *on_line, void *arg)
 {
     size_t used = 0;
-    const char *end;
+    char *end;
 
     while ((end = memchr(buf + used, '\n', n - used))) {
         size_t length = (size_t)(end - buf) - used;
-        json_t *report = length ? json_loadb(buf + used, length, 0, NULL) : NULL;
 
-        if (json_is_object(report))
-            on_report(arg, report);
-        json_decref(report);
+        *end = '\0';
+        on_line(arg, buf + used, length);
         used += length + 1;
     }
     return used;
 }
 
-int metrics_tail_poll(struct metrics_tail *tail,
-                      void (*on_report)(void *arg, const json_t *report), void *arg,
-                      struct error *err)
+static int fd_lines(int fd, const char *path, metrics_line_fn *on_line, void *arg,
+                    struct error *err)
 {
-    int rc = tail_try_open(tail, err);
+    size_t room = WINDOW, held = 0;
+    char *buf = malloc(room), *bigger;
+    ssize_t n = 1;
 
-    if (rc <= 0)
-        return rc;
-    for (;;) {
-        ssize_t n = pread(tail->fd, tail->buf, tail->room, (off_t)tail->offset);
+    while (buf && n > 0) {
         size_t used;
-        char *bigger;
 
-        if (n < 0 && errno == EINTR)
+        n = read(fd, buf + held, room - held);
+        if (n < 0 && errno == EINTR) {
+            n = 1;
             continue;
-        if (n < 0)
-            return fs_error(err, "read", tail->path);
-        used = lines_tell(tail->buf, (size_t)n, on_report, arg);
-        tail->offset += used;
-        if ((size_t)n < tail->room)
-            return 0;
-        if (used > 0)
+        }
+        if (n < 0) {
+            free(buf);
+            return fs_error(err, "read", path);
+        }
+        held += (size_t)n;
+        used = lines_deliver(buf, held, on_line, arg);
+        memmove(buf, buf + used, held - used);
+        held -= used;
+        if (held < room)
             continue;
         /* A line longer than the buffer. */
-        bigger = realloc(tail->buf, 2 * tail->room);
+        bigger = realloc(buf, 2 * room);
         if (!bigger)
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-        tail->buf = bigger;
-        tail->room *= 2;
+            free(buf);
+        buf = bigger;
+        room *= 2;
     }
+    if (!buf)
+        return no_memory(err);
+    free(buf);
+    return 0;
 }
 
-void metrics_tail_close(struct metrics_tail *tail)
+int metrics_lines(const char *path, metrics_line_fn *on_line, void *arg,
+                  struct error *err)
 {
-    if (!tail)
-        return;
-    if (tail->fd >= 0)
-        close(tail->fd);
-    free(tail->buf);
-    free(tail->path);
-    free(tail);
+    int fd = fs_open_fresh(path), rc;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : fs_error(err, "open", path);
+    rc = fd_lines(fd, path, on_line, arg, err);
+    close(fd);
+    return rc;
 }
 
-/* ---- Load -------------------------------------------------------------------------
+/* ---- Outstanding ------------------------------------------------------------------
  */
 
-struct kept {
-    json_t *reports;
-    bool no_memory;
+static int journal_lines(const char *run_dir, int attempt, metrics_line_fn *on_line,
+                         void *arg, struct error *err)
+{
+    char *log_dir = run_dir_log_dir(run_dir, attempt);
+    struct journal_reader *r;
+    int rc;
+
+    if (!log_dir)
+        return no_memory(err);
+    rc = journal_reader_open(log_dir, METRICS_JOURNAL, &r, err);
+    free(log_dir);
+    if (rc < 0)
+        return -1;
+    rc = journal_poll(r, on_line, arg, err);
+    journal_reader_close(r);
+    return rc;
+}
+
+struct search {
+    const char *last;
+    size_t n, after; /* lines so far; those up to `last` */
+    metrics_line_fn *on_line;
+    void *arg;
 };
+
+/* Is this the line in result.json? There it has lost its mark, if it had one. */
+static bool is_line(const char *line, size_t n, const char *wanted)
+{
+    json_t *report;
+    bool marked, same;
+    char *text;
+
+    if (strcmp(line, wanted) == 0)
+        return true;
+    if (!strstr(line, "\"" IF_MISSING "\""))
+        return false;
+    report = metrics_parse(line, n, &marked);
+    text = report ? metrics_render(report) : NULL;
+    same = text && strcmp(text, wanted) == 0;
+    free(text);
+    json_decref(report);
+    return same;
+}
+
+static void last_find(void *arg, const char *line, size_t n)
+{
+    struct search *s = arg;
+
+    s->n++;
+    if (is_line(line, n, s->last))
+        s->after = s->n;
+}
+
+static void rest_deliver(void *arg, const char *line, size_t n)
+{
+    struct search *s = arg;
+
+    if (++s->n > s->after)
+        s->on_line(s->arg, line, n);
+}
+
+/* The attempt of a report, or 0. */
+static int attempt_of(const char *line)
+{
+    bool marked;
+    json_t *report = metrics_parse(line, strlen(line), &marked);
+    int attempt = (int)json_integer_value(json_object_get(report, "attempt"));
+
+    json_decref(report);
+    return attempt > 0 ? attempt : 0;
+}
+
+int metrics_outstanding(const char *run_dir, const char *last, metrics_line_fn *on_line,
+                        void *arg, struct error *err)
+{
+    struct search s = {.last = last, .on_line = on_line, .arg = arg};
+    int first = attempt_of(last), newest = run_dir_last_attempt(run_dir), rc = 0;
+
+    for (int k = first; rc == 0 && k <= newest; k++)
+        rc = journal_lines(run_dir, k, last_find, &s, err);
+    s.n = 0;
+    for (int k = first; rc == 0 && k <= newest; k++)
+        rc = journal_lines(run_dir, k, rest_deliver, &s, err);
+    return rc;
+}
+
+/* ---- Read -------------------------------------------------------------------------
+ */
 
 static json_int_t iteration_of(const json_t *report)
 {
     return json_integer_value(json_object_get(report, "training_iteration"));
 }
 
-/* The log is in order of time. A report of iteration k takes back those of k and later
- * ones: an attempt that started from an older checkpoint went back there. */
-static void report_keep(void *arg, const json_t *report)
+int metrics_keep(json_t *reports, const json_t *report)
 {
-    struct kept *kept = arg;
-    size_t n = json_array_size(kept->reports);
+    size_t n = json_array_size(reports);
 
     if (!json_is_integer(json_object_get(report, "training_iteration")))
-        return;
+        return 0;
     while (n > 0 &&
-           iteration_of(json_array_get(kept->reports, n - 1)) >= iteration_of(report))
-        json_array_remove(kept->reports, --n);
-    /* Deep: the line's own object goes when the caller returns. */
-    if (json_array_append_new(kept->reports, json_deep_copy(report)) < 0)
+           iteration_of(json_array_get(reports, n - 1)) >= iteration_of(report))
+        json_array_remove(reports, --n);
+    return json_array_append(reports, (json_t *)(uintptr_t)report);
+}
+
+bool metrics_has(const json_t *reports, const json_t *report)
+{
+    for (size_t i = json_array_size(reports); i-- > 0;)
+        if (iteration_of(json_array_get(reports, i)) == iteration_of(report))
+            return true;
+    return false;
+}
+
+/* Someone who reads all reports. */
+struct reading {
+    char *last; /* line of result.json */
+    size_t room;
+    void (*on_report)(void *arg, const json_t *report, bool if_missing);
+    void *arg;
+    bool no_memory;
+};
+
+static void line_remember(struct reading *reading, const char *line, size_t n)
+{
+    if (n + 1 > reading->room) {
+        char *bigger = realloc(reading->last, 2 * n + 1);
+
+        if (!bigger) {
+            reading->no_memory = true;
+            return;
+        }
+        reading->last = bigger;
+        reading->room = 2 * n + 1;
+    }
+    memcpy(reading->last, line, n + 1);
+}
+
+static void line_tell(void *arg, const char *line, size_t n)
+{
+    struct reading *reading = arg;
+    bool if_missing;
+    json_t *report = metrics_parse(line, n, &if_missing);
+
+    if (report)
+        reading->on_report(reading->arg, report, if_missing);
+    json_decref(report);
+}
+
+static void collected_tell(void *arg, const char *line, size_t n)
+{
+    if (n > 0)
+        line_remember(arg, line, n);
+    line_tell(arg, line, n);
+}
+
+static int reports_read(const char *run_dir, struct reading *reading, struct error *err)
+{
+    char *path = run_dir_file(run_dir, "result.json");
+    int rc;
+
+    if (!path)
+        return no_memory(err);
+    rc = metrics_lines(path, collected_tell, reading, err);
+    free(path);
+    if (rc == 0 && !reading->no_memory)
+        rc = metrics_outstanding(run_dir, reading->last ? reading->last : "", line_tell,
+                                 reading, err);
+    free(reading->last);
+    return rc == 0 && reading->no_memory ? no_memory(err) : rc;
+}
+
+struct each {
+    void (*on_report)(void *arg, const json_t *report);
+    void *arg;
+};
+
+static void report_tell(void *arg, const json_t *report, bool if_missing)
+{
+    struct each *each = arg;
+
+    if (!if_missing)
+        each->on_report(each->arg, report);
+}
+
+int metrics_each(const char *run_dir,
+                 void (*on_report)(void *arg, const json_t *report), void *arg,
+                 struct error *err)
+{
+    struct each each = {on_report, arg};
+    struct reading reading = {.on_report = report_tell, .arg = &each};
+
+    return reports_read(run_dir, &reading, err);
+}
+
+struct kept {
+    json_t *reports;
+    bool no_memory;
+};
+
+static void report_keep(void *arg, const json_t *report, bool if_missing)
+{
+    struct kept *kept = arg;
+
+    if (if_missing && metrics_has(kept->reports, report))
+        return;
+    if (metrics_keep(kept->reports, report) < 0)
         kept->no_memory = true;
 }
 
-int metrics_load(const char *path, json_t **reports, struct error *err)
+int metrics_load(const char *run_dir, json_t **reports, struct error *err)
 {
     struct kept kept = {.reports = json_array()};
-    struct metrics_tail *tail = NULL;
-    int rc = metrics_tail_open(path, false, &tail, err);
+    struct reading reading = {.on_report = report_keep, .arg = &kept};
+    int rc = kept.reports ? reports_read(run_dir, &reading, err) : no_memory(err);
 
-    if (rc == 0)
-        rc = metrics_tail_poll(tail, report_keep, &kept, err);
-    if (rc == 0 && (!kept.reports || kept.no_memory))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    metrics_tail_close(tail);
+    if (rc == 0 && kept.no_memory)
+        rc = no_memory(err);
     if (rc == 0)
         *reports = kept.reports;
     else

@@ -142,25 +142,22 @@ int image_list(const struct image_dir *dir, int64_t *iterations, int max)
     return n;
 }
 
-static bool is_kept(const char *name, const int64_t *keep, int n_keep)
+static bool is_later(const char *name, int64_t than)
 {
     int64_t k = checkpoint_name_iteration(name, IMAGE_ENDING);
 
     if (k < 0)
         k = checkpoint_name_iteration(name, HELD_ENDING);
-    for (int i = 0; k >= 0 && i < n_keep; i++)
-        if (keep[i] == k)
-            return true;
-    return false;
+    return k >= 0 && k > than;
 }
 
-void image_tidy(const struct image_dir *dir, const int64_t *keep, int n_keep)
+void image_tidy(const struct image_dir *dir, int64_t upto)
 {
     DIR *d = opendir(dir->path);
     struct dirent *e;
 
     while (d && (e = readdir(d)))
-        if (!is_kept(e->d_name, keep, n_keep))
+        if (!is_later(e->d_name, upto))
             unlinkat(dirfd(d), e->d_name, 0);
     if (d)
         closedir(d);

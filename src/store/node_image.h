@@ -73,7 +73,8 @@ int held_read(const struct image_dir *dir, int64_t iteration,
 /* The iterations of images, complete or not, newest first; how many are filled in, of
  * which there is room for `max`: nobody keeps more than a few. */
 int image_list(const struct image_dir *dir, int64_t *iterations, int max);
-/* Remove all images but those of `keep`. */
-void image_tidy(const struct image_dir *dir, const int64_t *keep, int n_keep);
+/* Remove all that is not an image of a later iteration than `upto` or its list: also
+ * the temporaries of a process that was killed. */
+void image_tidy(const struct image_dir *dir, int64_t upto);
 
 #endif

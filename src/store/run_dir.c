@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,18 @@
 #include <unistd.h>
 
 #include "store/checkpoint_name.h"
+#include "util/clock.h"
 #include "util/fs.h"
 #include "util/quote.h"
 
 #define MARKER_NAME ".marker"
 #define ID_NAME     ".id"
 #define NAME_BYTES  200
+
+/* How long a node may take to see what another has written. */
+#define MARKER_PATIENCE_S 3.0
+#define MARKER_LOOK_MS    100
+
 #define ASIDE_MAX   99999
 
 /* ---- Paths ------------------------------------------------------------------------
@@ -184,6 +191,22 @@ static int path_enter(const char *path, enum run_dir_mode mode,
     return -1;
 }
 
+/* Has an attempt with this log directory begun? There is its record then, or a worker's
+ * output. */
+static bool has_begun(const char *logs)
+{
+    DIR *d = opendir(logs);
+    struct dirent *e;
+    bool begun = !d;
+
+    while (d && !begun && (e = readdir(d)))
+        begun = strcmp(e->d_name, "attempt.json") == 0 ||
+                strncmp(e->d_name, "rank-", strlen("rank-")) == 0;
+    if (d)
+        closedir(d);
+    return begun;
+}
+
 /* What a raytrain-run that was killed has left half-made: temporaries, and the log
  * directory of an attempt that it never came to start. */
 static void leftovers_remove(const struct run_dir *dir)
@@ -191,8 +214,8 @@ static void leftovers_remove(const struct run_dir *dir)
     static const char *const written[] = {"run.cfg", MARKER_NAME, ID_NAME, "result.h5"};
     char *logs = run_dir_log_dir(dir->path, run_dir_last_attempt(dir->path));
 
-    if (logs)
-        rmdir(logs); /* only where it is empty */
+    if (logs && !has_begun(logs))
+        fs_remove_tree(logs, NULL);
     free(logs);
     for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
         char *path = run_dir_file(dir->path, written[i]);
@@ -201,6 +224,20 @@ static void leftovers_remove(const struct run_dir *dir)
             fs_remove_temps(path);
         free(path);
     }
+}
+
+/* The real path of the storage directory, made if it is not there. That a part of it is
+ * missing that cannot be made is the storage's fault, and no input's. */
+static char *storage_make(const char *storage, struct error *err)
+{
+    char *real = NULL;
+
+    if (fs_mkdirs_durable(storage, 0777, err) == 0 &&
+        !(real = realpath(storage, NULL)))
+        fs_error(err, "find", storage);
+    if (!real && err->code == RAYTRAIN_ENOTFOUND)
+        err->code = RAYTRAIN_ESTORAGE;
+    return real;
 }
 
 int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
@@ -213,11 +250,11 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
     memset(dir, 0, sizeof *dir);
     if (set_aside)
         *set_aside = NULL;
-    if (name_check(name, err) < 0 || fs_mkdirs_durable(storage, 0777, err) < 0)
+    if (name_check(name, err) < 0)
         return -1;
-    real = realpath(storage, NULL);
+    real = storage_make(storage, err);
     if (!real)
-        return fs_error(err, "find", storage);
+        return -1;
     path = run_dir_file(strcmp(real, "/") == 0 ? "" : real, name);
     free(real);
     if (!path)
@@ -281,21 +318,37 @@ int run_dir_write_marker(const struct run_dir *dir, char **token, struct error *
     return rc;
 }
 
+/* This node may still know the directory, or the marker, of an earlier run. */
+static int marker_read(const char *path, const char *file, const char *token,
+                       char **text, struct error *why)
+{
+    double until = clock_now() + MARKER_PATIENCE_S;
+    int rc;
+
+    for (;;) {
+        fs_look_again(path);
+        fs_look_again(file);
+        rc = fs_read(file, text, NULL, why);
+        if ((rc == 0 && strcmp(*text, token) == 0) || clock_now() > until)
+            return rc;
+        if (rc == 0)
+            free(*text);
+        *text = NULL;
+        poll(NULL, 0, MARKER_LOOK_MS);
+    }
+}
+
 int run_dir_check_marker(const char *path, const char *token, const char *host,
                          struct error *err)
 {
     char *file = run_dir_file(path, MARKER_NAME), *text = NULL;
     struct error why;
-    DIR *d;
-    int rc = -1;
+    int rc = -1, got;
 
     if (!file)
         return no_memory(err);
-    /* Opening the directory makes a network file system look again. */
-    d = opendir(path);
-    if (d)
-        closedir(d);
-    if (fs_read(file, &text, NULL, &why) < 0)
+    got = marker_read(path, file, token, &text, &why);
+    if (got < 0)
         error_set(
             err, RAYTRAIN_ESTORAGE,
             "node %s does not see the run directory %s (%s): it must be on storage "

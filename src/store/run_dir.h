@@ -2,8 +2,8 @@
  * run_dir.h - the run directory: names of what is in it, creation, marker, lock.
  *
  *   RUN/run.cfg  result.json  result.h5  checkpoint_000012.h5  .marker  .lock  .id
- *   RUN/logs/attempt-0/{rank-00000.out,rank-00000.err,attempt.json,error.json,events.json}
- *   RUN/logs/attempt-0/heartbeats/NODE
+ *   RUN/logs/attempt-0/{rank-00000.out,rank-00000.err,run.cfg,attempt.json}
+ *   RUN/logs/attempt-0/{error.json,events.json,step,end.json,hosts,heartbeats/NODE}
  */
 #ifndef RAYTRAIN_STORE_RUN_DIR_H
 #define RAYTRAIN_STORE_RUN_DIR_H

@@ -2,12 +2,13 @@
  * run_lock.h - one raytrain-run at a time in a run directory: the file RUN/.lock.
  *
  * It is an fcntl lock, which the kernel gives back when its holder dies, however it
- * dies. That is not enough on network file systems: some have no locks, and some
- * servers keep the lock of a node that went down. So the holder also touches the file
- * every few seconds, and a lock that another host seems to hold, but has not touched
- * for a minute, is taken over: the file is replaced by a new one. Who was only asleep
- * finds that its file is gone, and stops. No clocks are compared: who wants the lock
- * watches the file.
+ * dies. That is not enough on network file systems: some have no locks, or locks that
+ * one node alone knows of, and some servers keep the lock of a node that went down. So
+ * the holder also counts up in the file every few seconds, and a lock that another host
+ * seems to hold, but has not touched for a minute (some seconds, if this node's kernel
+ * grants the lock), is taken over: the file is replaced by a new one, or written anew.
+ * Who was only asleep finds that its file is gone, and stops. No clocks are compared:
+ * who wants the lock watches the file, which never changes its size.
  *
  * On the host of the holder nobody waits: there the kernel knows who lives. The file
  * also says which file it is: in a copy of a run directory it is nobody's lock.

@@ -99,6 +99,25 @@ uint64_t slab_runs_at(const struct slab_runs *runs, uint64_t position, uint64_t 
     return offset;
 }
 
+uint64_t slab_runs_find(const struct slab_runs *runs, uint64_t offset)
+{
+    uint64_t step = runs->bytes, position = 0;
+
+    if (offset <= runs->base)
+        return 0;
+    offset -= runs->base;
+    for (int d = 0; d < runs->n_outer && step > 0; d++) {
+        uint64_t i = offset / runs->stride[d];
+
+        if (i >= runs->count[d])
+            return position + step;
+        step /= runs->count[d]; /* bytes of the stream for one step along the axis */
+        position += i * step;
+        offset -= i * runs->stride[d];
+    }
+    return position + (offset < step ? offset : step);
+}
+
 /* ---- Coverage ---------------------------------------------------------------------
  */
 

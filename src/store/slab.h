@@ -38,6 +38,9 @@ void slab_runs_init(struct slab_runs *runs, int ndim, const uint64_t *shape,
 /* Where byte `position` (< bytes) of the stream lies in the tensor, and how many bytes
  * from there on are contiguous. */
 uint64_t slab_runs_at(const struct slab_runs *runs, uint64_t position, uint64_t *left);
+/* The first position of the stream that lies at byte `offset` of the tensor or behind
+ * it; runs->bytes if there is none. */
+uint64_t slab_runs_find(const struct slab_runs *runs, uint64_t offset);
 
 /* One of the boxes that together should make up a tensor. */
 struct slab_piece {

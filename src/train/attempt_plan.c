@@ -183,6 +183,17 @@ bool attempt_planner_had_losses(const struct attempt_planner *p)
     return false;
 }
 
+char **attempt_planner_present(const struct attempt_planner *p)
+{
+    char **names = calloc(p->have.n_nodes + 1, sizeof *names);
+    size_t n = 0;
+
+    for (size_t i = 0; names && i < p->have.n_nodes; i++)
+        if (!p->nodes[i].lost)
+            names[n++] = p->have.nodes[i].name;
+    return names;
+}
+
 size_t attempt_planner_awaited(const struct attempt_planner *p, char **names,
                                size_t max)
 {

@@ -41,6 +41,9 @@ bool attempt_planner_regain(struct attempt_planner *p, const char *node);
 bool attempt_planner_is_lost(const struct attempt_planner *p, const char *node);
 /* Was a node lost in the time of this planner, back or not? */
 bool attempt_planner_had_losses(const struct attempt_planner *p);
+/* All that are not lost: a NULL-terminated array that the caller frees, of borrowed
+ * names; NULL without memory. */
+char **attempt_planner_present(const struct attempt_planner *p);
 /* Those that are lost and may come back, at most max of them; borrowed names. */
 size_t attempt_planner_awaited(const struct attempt_planner *p, char **names,
                                size_t max);

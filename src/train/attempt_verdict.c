@@ -1,6 +1,25 @@
 #include "train/attempt_verdict.h"
 
 #include <signal.h>
+#include <stdio.h>
+
+static bool has_failed_worker(const struct launch_outcome *o)
+{
+    return o->rank >= 0 || o->signal != 0 || o->exit_status != 0;
+}
+
+void attempt_outcome_settle(struct launch_outcome *o, enum worker_end end, bool joined,
+                            bool killed)
+{
+    if (end != WORKER_END_NONE && (!o->failed || killed || !has_failed_worker(o))) {
+        *o = (struct launch_outcome){.rank = -1, .stopped = end == WORKER_END_STOPPED};
+    } else if (end == WORKER_END_NONE && joined && !o->failed && !o->launch_failed) {
+        *o = (struct launch_outcome){.failed = true, .rank = -1};
+        snprintf(o->detail, sizeof o->detail,
+                 "the workers ended without an error, but before the end of the "
+                 "training: were they cancelled?");
+    }
+}
 
 static bool is_stop_signal(int sig)
 {
@@ -60,6 +79,13 @@ static enum attempt_cause cause_settle(const struct attempt_facts *f)
     return f->cause;
 }
 
+/* What never came together has not trained, whatever its exit statuses say. */
+static bool is_never_joined(const struct attempt_facts *f)
+{
+    return !f->joined && !f->listening && !f->ended && !f->outcome->failed &&
+           !f->outcome->launch_failed && f->asked.count < 2;
+}
+
 /* A group that was asked to stop and then killed, or ended as a whole by the batch
  * system, was stopped, not broken; so was one whose job Slurm preempts. */
 static enum run_status status_settle(const struct attempt_facts *f,
@@ -73,12 +99,12 @@ static enum run_status status_settle(const struct attempt_facts *f,
         return f->stopping || cause == CAUSE_PREEMPTED ? RUN_STOPPED : RUN_FAILED;
     if (f->stopping && o->failed &&
         (o->signal == SIGKILL || o->signal == SIGTERM ||
-         (o->rank < 0 && !o->launch_failed)))
+         (o->rank < 0 && (!o->launch_failed || o->passes))))
         return RUN_STOPPED;
     if (o->failed && (is_stop_signal(o->signal) || is_told_and_killed(f)) &&
         (cause == CAUSE_PREEMPTED || cause == CAUSE_SIGNAL))
         return RUN_STOPPED;
-    if (o->failed || o->launch_failed)
+    if (o->failed || o->launch_failed || is_never_joined(f))
         return RUN_FAILED;
     return o->stopped ? RUN_STOPPED : RUN_FINISHED;
 }
@@ -86,10 +112,13 @@ static enum run_status status_settle(const struct attempt_facts *f,
 struct attempt_verdict attempt_judge(const struct attempt_facts *f)
 {
     struct attempt_verdict v = {.cause = cause_settle(f),
-                                .goes_on = is_node_preempted(f)};
+                                .goes_on = is_node_preempted(f),
+                                .never_joined = is_never_joined(f)};
 
     v.status = status_settle(f, v.cause);
     if (v.status == RUN_FAILED && !f->ended)
-        v.cause = f->outcome->oom ? CAUSE_OOM : CAUSE_WORKER;
+        v.cause = f->outcome->oom      ? CAUSE_OOM
+                  : f->outcome->passes ? CAUSE_START
+                                       : CAUSE_WORKER;
     return v;
 }

@@ -6,6 +6,7 @@
 #ifndef RAYTRAIN_TRAIN_ATTEMPT_VERDICT_H
 #define RAYTRAIN_TRAIN_ATTEMPT_VERDICT_H
 
+#include "store/worker_record.h"
 #include "train/watch.h"
 
 enum run_status { RUN_FINISHED, RUN_STOPPED, RUN_FAILED };
@@ -15,6 +16,7 @@ struct attempt_facts {
     struct stop_request asked; /* of raytrain-run */
     bool stopping;             /* the workers were asked to stop */
     bool listening;            /* and could hear it */
+    bool joined;               /* they have come together */
     bool ended;                /* a watch has ended the group */
     enum attempt_cause cause;  /* for which; CAUSE_WORKER: for none */
     int workers, told;         /* so many of them were told to go, past us */
@@ -26,7 +28,18 @@ struct attempt_verdict {
     enum run_status status;
     enum attempt_cause cause;
     bool goes_on; /* stopped, since a worker's node is preempted, but not the run */
+    bool never_joined; /* all left with good statuses, but no training has begun */
 };
+
+/*
+ * The workers' own record of their end (store/worker_record.h) against what the
+ * launcher makes of statuses and words. With a record all ranks have come to the end
+ * together, whatever has become of srun, or of a node, since; only a worker that has
+ * failed by itself afterwards spoils it, unless it was killed by us. Without one, what
+ * began to train has not come to its end, whatever the statuses.
+ */
+void attempt_outcome_settle(struct launch_outcome *outcome, enum worker_end end,
+                            bool joined, bool killed);
 
 /* Does it matter what becomes of the job? Then Slurm is to be asked. */
 bool attempt_may_be_preempted(const struct attempt_facts *facts);

@@ -10,12 +10,18 @@
 #include <unistd.h>
 
 #include "launch/slurm_job.h"
+#include "store/attempt_config.h"
+#include "launch/slurm_patience.h"
 #include "store/checkpoint_manager.h"
+#include "store/events.h"
+#include "store/journal.h"
 #include "store/metrics.h"
 #include "store/run_dir.h"
+#include "store/worker_record.h"
 #include "train/attempt.h"
 #include "train/node_memory.h"
 #include "train/node_return.h"
+#include "train/node_survey.h"
 #include "train/restart_policy.h"
 #include "train/stop_request.h"
 #include "train/told.h"
@@ -26,7 +32,11 @@
 #include "util/hostlist.h"
 #include "util/json_text.h"
 
-#define ANSWER_LOOK_S 0.05 /* how often nodes are looked at that were asked */
+#define ANSWER_LOOK_S  0.05 /* how often nodes are looked at that were asked */
+#define RETURN_LOOK_S  0.5  /* and nodes that may be back in a moment */
+#define PROLOG_LOOK_S  2.0  /* and a job whose nodes are being prepared */
+#define RECORD_WAIT_S  15.0 /* for the workers' record, after they are gone */
+#define RECORD_EARLY_S 2.0  /* if they have not come together before */
 #define FOLLOW_EVERY_MS                                                                \
     200 /* how often the files that workers append to are looked at */
 
@@ -36,20 +46,22 @@ struct backend_executor {
     struct callback_list *callbacks;
     struct stop_request stop;
     int timer_fd;
-    struct metrics_tail *reports; /* RUN/result.json, over all attempts */
-    struct metrics_tail *events;  /* the current attempt's events.json */
-    json_t *attempt;              /* the current attempt's record */
-    struct watch_view view;       /* the current attempt, as its watches see it */
+    struct metrics_collector *reports; /* over all attempts */
+    const char *log_dir;               /* of the current attempt; NULL: none */
+    json_t *attempt;                   /* its record */
+    struct watch_view view;            /* the current attempt, as its watches see it */
     struct watch_set *watches;
     bool listening; /* all workers hear LAUNCHER_STOP_SIGNAL */
     bool stop_sent;
     bool ended;                   /* a watch has ended the attempt */
     struct watch_finding finding; /* why it was stopped or ended */
-    bool regained;      /* it goes on with nodes that were lost, and are back */
+    bool regained; /* it goes on with nodes that were lost, and are back */
     struct attempt_verdict verdict; /* of the attempt that has ended */
     bool left_together; /* the workers came to their end, and have tidied up */
     struct restart_policy policy;
-    int64_t iteration; /* of the last report, or where the attempt goes on from */
+    int64_t iteration;   /* of the last report, or where the attempt goes on from */
+    enum worker_end end; /* as the workers of the current attempt have recorded it */
+    double gone;         /* when they were gone; 0: not yet */
 };
 
 const char *run_status_name(enum run_status status)
@@ -72,8 +84,7 @@ static void on_report(void *arg, const json_t *report)
 
     ex->view.last_report = clock_now();
     ex->iteration = json_integer_value(json_object_get(report, "training_iteration"));
-    ex->view.report_max_s =
-        fmax(ex->view.report_max_s, seconds(report, "time_this_iter_s"));
+    report_pace_add(&ex->view.pace, seconds(report, "time_this_iter_s"));
     ex->view.save_max_s =
         fmax(ex->view.save_max_s, seconds(report, "checkpoint_write_s"));
     callback_report(ex->callbacks, report);
@@ -101,11 +112,11 @@ static void on_event(void *arg, const json_t *event)
         callback_note(ex->callbacks, "%s", text);
 }
 
-/* What cannot be read now is read later, or is in the files for whoever looks. */
+/* What cannot be read or collected now is later, or the run's end says why not. */
 static void follow(struct backend_executor *ex)
 {
-    metrics_tail_poll(ex->events, on_event, ex, NULL);
-    metrics_tail_poll(ex->reports, on_report, ex, NULL);
+    events_take(ex->log_dir, on_event, ex);
+    metrics_collector_poll(ex->reports, on_report, ex, NULL);
 }
 
 /* ---- one attempt ---- */
@@ -176,7 +187,7 @@ static int on_tick(struct backend_executor *ex, struct worker_group *group,
     follow(ex);
     if (stop_send(ex, group, err) < 0)
         return -1;
-    if (ex->ended)
+    if (ex->ended || ex->gone > 0)
         return 0;
     ex->view.now = clock_now();
     ex->view.unix_now = clock_unix_double();
@@ -202,6 +213,26 @@ static int on_tick(struct backend_executor *ex, struct worker_group *group,
     return 0;
 }
 
+/*
+ * The workers are gone: is their record of the end read? It is not looked for before,
+ * so that no node has an answer from earlier at hand. If the statuses are those of an
+ * end together it may still be on its way from another node: it is waited for, but not
+ * when the workers were killed, nor for as long when they have never come together.
+ */
+static bool end_is_known(struct backend_executor *ex, const struct worker_group *group,
+                         const struct launch_outcome *outcome)
+{
+    double now = clock_now(), limit = ex->view.joined ? RECORD_WAIT_S : RECORD_EARLY_S;
+
+    if (ex->gone == 0)
+        ex->gone = now;
+    ex->end =
+        worker_record_read_end(worker_group_log_dir(group), ex->spec.plan->workers);
+    return ex->end != WORKER_END_NONE || outcome->failed || outcome->launch_failed ||
+           !ex->spec.launcher->ask || ex->ended || ex->stop.count >= 2 ||
+           now - ex->gone > limit;
+}
+
 /* The event loop of an attempt: until every worker is gone. */
 static int attempt_watch(struct backend_executor *ex, struct worker_group *group,
                          struct launch_outcome *outcome, struct error *err)
@@ -214,7 +245,8 @@ static int attempt_watch(struct backend_executor *ex, struct worker_group *group
     uint64_t ticks;
     bool done = false;
 
-    while (!done) {
+    while (!done || !end_is_known(ex, group, outcome)) {
+        fds[0].fd = done ? -1 : fds[0].fd;
         if (poll(fds, 3, -1) < 0 && errno != EINTR)
             return error_set(err, RAYTRAIN_EFAILED, "poll: %s", strerror(errno));
         if (fds[1].revents && on_stop_signal(ex, group, err) < 0)
@@ -222,28 +254,29 @@ static int attempt_watch(struct backend_executor *ex, struct worker_group *group
         if (fds[2].revents && read(ex->timer_fd, &ticks, sizeof ticks) > 0 &&
             on_tick(ex, group, err) < 0)
             return -1;
-        if (worker_group_advance(group, &done, outcome, err) < 0)
+        if (!done && worker_group_advance(group, &done, outcome, err) < 0)
             return -1;
         if (outcome->failed && ex->view.failing == 0)
             ex->view.failing = clock_now();
     }
     follow(ex);
+    events_finish(ex->log_dir, on_event, ex);
     return 0;
 }
 
 static int attempt_begin(struct backend_executor *ex, const char *log_dir,
                          struct error *err)
 {
-    char *events = run_dir_file(log_dir, "events.json");
     int rc = -1;
 
+    ex->log_dir = log_dir;
     ex->attempt =
         attempt_create(ex->spec.attempt, ex->spec.launcher->name, ex->spec.plan);
-    if (!events || !ex->attempt)
+    if (!ex->attempt)
         error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    else if (attempt_save(ex->attempt, log_dir, err) == 0)
-        rc = metrics_tail_open(events, false, &ex->events, err);
-    free(events);
+    else if (attempt_config_save(log_dir, ex->spec.config, err) == 0 &&
+             attempt_save(ex->attempt, log_dir, err) == 0)
+        rc = metrics_collector_follow(ex->reports, log_dir, err);
     fault_point("attempt.record", 0);
     if (rc == 0)
         callback_attempt_start(ex->callbacks, ex->attempt);
@@ -263,6 +296,8 @@ static int watches_begin(struct backend_executor *ex, struct worker_group *group
     ex->view.started = ex->view.now;
     ex->finding = (struct watch_finding){.rank = -1};
     ex->ended = ex->listening = ex->stop_sent = false;
+    ex->end = WORKER_END_NONE;
+    ex->gone = 0;
     ex->iteration = ex->policy.checkpoint > 0 ? ex->policy.checkpoint : 0;
     return watch_set_create(&ex->view, &ex->watches, err);
 }
@@ -330,6 +365,7 @@ static int judge(struct backend_executor *ex, const struct launch_outcome *outco
                                   .asked = ex->stop,
                                   .stopping = ex->view.stopping,
                                   .listening = ex->listening,
+                                  .joined = ex->view.joined,
                                   .ended = ex->ended,
                                   .cause = ex->finding.cause,
                                   .workers = ex->spec.plan->workers};
@@ -362,7 +398,25 @@ static void attempt_failure(const struct backend_executor *ex,
         snprintf(found.detail, sizeof found.detail, "%.1000s", ex->finding.message);
         outcome = &found;
     }
-    failure_describe(outcome, log_dir, ex->spec.plan->workers, failure);
+    if (ex->verdict.never_joined)
+        failure_never_joined(ex->spec.cfg, ex->spec.plan->workers, failure);
+    else
+        failure_describe(outcome, log_dir, ex->spec.plan->workers, failure);
+}
+
+/* Wait before a restart; false: it was asked to stop meanwhile. */
+static bool restart_wait(void *executor, double seconds)
+{
+    struct backend_executor *ex = executor;
+    double until = clock_now() + seconds, left;
+
+    while (!ex->stop.count && (left = until - clock_now()) > 0) {
+        struct pollfd fd = {.fd = ex->stop.fd, .events = POLLIN};
+
+        poll(&fd, 1, (int)(left * 1e3) + 1);
+        stop_request_read(&ex->stop);
+    }
+    return !ex->stop.count;
 }
 
 /* Slurm may know of a lost node before its silence tells. */
@@ -388,6 +442,52 @@ static int lost_take(struct backend_executor *ex, const struct launch_outcome *o
     return 0;
 }
 
+/* A group has failed: perhaps because a node has died. If not, the next one is still
+ * not to start on a node that cannot start workers. */
+static void nodes_survey(struct backend_executor *ex,
+                         const struct launch_outcome *outcome)
+{
+    struct watch_finding finding;
+    size_t used;
+
+    if (!ex->spec.launcher->ask || !outcome->failed || ex->view.stopping ||
+        ex->stop.count || ex->spec.cfg->run_config.failure_config.node_timeout_s == 0 ||
+        !node_survey(&ex->spec, restart_wait, ex, &finding) || ex->ended)
+        return;
+    used = strlen(finding.message);
+    if (outcome->rank >= 0)
+        snprintf(finding.message + used, sizeof finding.message - used,
+                 "; rank %d%s%s failed", outcome->rank, outcome->host[0] ? " on " : "",
+                 outcome->host);
+    callback_note(ex->callbacks, "%s", finding.message);
+    ex->ended = true;
+    ex->finding = finding;
+}
+
+/* A node on which no worker could be started, though it answers: for a reason that
+ * another node may not have. */
+static bool node_avoid(struct backend_executor *ex,
+                       const struct launch_outcome *outcome)
+{
+    if (!outcome->launch_failed || outcome->rank >= 0 || !outcome->host[0] ||
+        outcome->code != RAYTRAIN_OK || !ex->spec.launcher->ask)
+        return false;
+    attempt_planner_lose(ex->spec.planner, outcome->host);
+    return true;
+}
+
+/* Before Slurm 22.05 a step shares the CPUs of another one only: what that has of memory
+ * and GPUs stays taken until Slurm has noticed that its node is dead. */
+static void held_nodes_leave(struct backend_executor *ex, char *const *nodes)
+{
+    callback_note(ex->callbacks,
+                  "a step of an earlier attempt, which Slurm has not ended yet, still "
+                  "holds memory or GPUs of %s%s: going on without",
+                  nodes[0], nodes[1] ? " and other nodes" : "");
+    for (; *nodes; nodes++)
+        attempt_planner_lose(ex->spec.planner, *nodes);
+}
+
 /*
  * Slurm has steps that nothing ends: where srun was killed early, or the tasks did not
  * come together (OpenPMIx 4.2). Nothing of such a step trains any more, but it keeps
@@ -398,27 +498,84 @@ static bool step_is_left(struct backend_executor *ex,
                          const struct launch_outcome *outcome)
 {
     bool doubtful = outcome->busy || ex->finding.cause == CAUSE_START;
+    bool shared = ex->spec.overlap;
+    char **nodes;
 
-    if (!doubtful || ex->spec.overlap ||
-        !slurm_job_has_step(ex->spec.cfg->run_config.name))
+    if (!doubtful || (shared && !outcome->busy))
         return false;
+    nodes = slurm_job_step_nodes(ex->spec.cfg->run_config.name);
+    if (!nodes)
+        return false;
+    if (shared)
+        held_nodes_leave(ex, nodes);
     ex->spec.overlap = true;
+    argv_free(nodes);
     return true;
+}
+
+/* The nodes of the job are being prepared: is that why? Then it is waited for. */
+static bool prolog_await(struct backend_executor *ex)
+{
+    struct slurm_job job;
+    bool found = false;
+
+    while (slurm_job_ask(&job, NULL) == 0 && job.prolog) {
+        if (!found)
+            callback_note(ex->callbacks,
+                          "the nodes of job %s are being prepared (its prolog): waiting",
+                          slurm_job_id());
+        found = true;
+        if (!restart_wait(ex, PROLOG_LOOK_S))
+            break;
+    }
+    return found;
+}
+
+/* No step could be had: for lack of a controller, or since it is too early? */
+static bool steps_were_barred(struct backend_executor *ex,
+                              const struct launch_outcome *outcome)
+{
+    if (!outcome->launch_failed || !ex->spec.launcher->ask || !slurm_job_id())
+        return false;
+    return slurm_controller_await(restart_wait, ex) || prolog_await(ex);
 }
 
 static void failure_cause_settle(struct backend_executor *ex,
                                  const struct launch_outcome *outcome)
 {
-    if (step_is_left(ex, outcome) && !ex->ended && !outcome->oom)
+    bool left = step_is_left(ex, outcome), avoided = node_avoid(ex, outcome);
+    bool barred = steps_were_barred(ex, outcome);
+
+    if ((left || avoided || barred) && !ex->ended && !outcome->oom)
         ex->finding.cause = CAUSE_START;
 }
 
+/* The workers have the last word on their end. A watch that ended a group which had
+ * come to its end came too late. */
+static void end_take(struct backend_executor *ex, struct launch_outcome *outcome,
+                     const char *log_dir)
+{
+    char step[WORKER_STEP_MAX];
+
+    if (ex->end != WORKER_END_NONE || worker_record_read_step(log_dir, step))
+        ex->view.joined = true; /* also if its event has not arrived */
+    attempt_outcome_settle(outcome, ex->end, ex->view.joined,
+                           ex->ended || ex->stop.count >= 2);
+    if (ex->end == WORKER_END_NONE || outcome->failed || !ex->ended)
+        return;
+    ex->ended = false;
+    if (!ex->view.stopping || ex->finding.cause == CAUSE_NODE_LOST)
+        ex->finding = (struct watch_finding){.rank = -1};
+}
+
 /* The group is gone: what is told of it, to whom. */
-static int attempt_conclude(struct backend_executor *ex,
-                            const struct launch_outcome *outcome, const char *log_dir,
-                            struct run_outcome *out, struct error *err)
+static int attempt_conclude(struct backend_executor *ex, struct launch_outcome *outcome,
+                            const char *log_dir, struct run_outcome *out,
+                            struct error *err)
 {
     failure_tidy(log_dir);
+    worker_record_tidy(log_dir);
+    end_take(ex, outcome, log_dir);
     ex->left_together = !outcome->failed && !outcome->launch_failed;
     if (judge(ex, outcome, log_dir, err) < 0)
         return -1;
@@ -450,13 +607,13 @@ static int attempt_run(struct backend_executor *ex, struct run_outcome *out,
         watches_begin(ex, group, err) == 0 &&
         attempt_watch(ex, group, &outcome, err) == 0 &&
         lost_take(ex, &outcome, err) == 0) {
+        nodes_survey(ex, &outcome);
         fault_point("attempt.ended", 0);
         rc = attempt_conclude(ex, &outcome, worker_group_log_dir(group), out, err);
     }
     watch_set_destroy(ex->watches);
     ex->watches = NULL;
-    metrics_tail_close(ex->events);
-    ex->events = NULL;
+    ex->log_dir = NULL;
     json_decref(ex->attempt);
     ex->attempt = NULL;
     worker_group_destroy(group);
@@ -488,35 +645,46 @@ static bool is_excused(const struct backend_executor *ex, const struct run_outco
                                    scaling_config_is_elastic(scaling) || ex->regained));
 }
 
-/* Wait before a restart; false: it was asked to stop meanwhile. */
-static bool restart_wait(struct backend_executor *ex, double seconds)
-{
-    double until = clock_now() + seconds, left;
-
-    while (!ex->stop.count && (left = until - clock_now()) > 0) {
-        struct pollfd fd = {.fd = ex->stop.fd, .events = POLLIN};
-
-        poll(&fd, 1, (int)(left * 1e3) + 1);
-        stop_request_read(&ex->stop);
-    }
-    return !ex->stop.count;
-}
-
-/* Before it is given up for want of nodes: are lost ones back by now? */
-static bool lost_regain(struct backend_executor *ex)
+/* Ask the lost nodes once. *awaited: some may be back in a moment. */
+static bool lost_ask(struct backend_executor *ex, bool *awaited)
 {
     struct node_probe *probe = NULL;
     bool back;
 
+    *awaited = false;
     node_return_ask(&ex->spec, &probe);
     if (!probe)
         return false;
     while (!node_probe_done(probe) && restart_wait(ex, ANSWER_LOOK_S))
         ;
     back = !ex->stop.count && node_probe_done(probe) &&
-           node_return_take(&ex->spec, ex->callbacks, probe) > 0;
+           node_return_take(&ex->spec, ex->callbacks, probe, awaited) > 0;
     node_probe_destroy(probe);
     return back;
+}
+
+/* Before it is given up for want of nodes: are lost ones back by now? A slurmd that is
+ * restarted is away for moments. */
+static bool lost_regain(struct backend_executor *ex)
+{
+    double until =
+        clock_now() + ex->spec.cfg->run_config.failure_config.node_timeout_s;
+    bool back, awaited;
+
+    do
+        back = lost_ask(ex, &awaited);
+    while (!back && awaited && clock_now() < until && restart_wait(ex, RETURN_LOOK_S));
+    return back;
+}
+
+/* It was asked to stop between two attempts. */
+static int run_stop(struct backend_executor *ex, struct run_outcome *out)
+{
+    stop_request_read(&ex->stop);
+    out->status = RUN_STOPPED;
+    out->cause = CAUSE_SIGNAL;
+    out->signal = ex->stop.signal;
+    return 0;
 }
 
 /* Find nodes for another attempt. Where they do not suffice the run is stopped, not
@@ -528,8 +696,10 @@ static int replan(struct backend_executor *ex, struct run_outcome *out,
     struct error why;
     int rc;
 
-    if (attempt_planner_refresh(ex->spec.planner, err) < 0)
-        return -1;
+    if (attempt_planner_refresh(ex->spec.planner, &why) < 0)
+        return why.code == RAYTRAIN_ESTOPPED
+                   ? run_stop(ex, out)
+                   : error_set(err, why.code, "%s", why.text);
     rc = attempt_planner_plan(ex->spec.planner, &plan, &why);
     ex->regained = rc < 0 && why.code == RAYTRAIN_EFIT && lost_regain(ex);
     if (ex->regained)
@@ -618,9 +788,7 @@ static bool restart(struct backend_executor *ex, struct run_outcome *out)
     restart_announce(ex, &out->failure, &d);
     if (restart_wait(ex, d.delay_s))
         return true;
-    out->status = RUN_STOPPED;
-    out->cause = CAUSE_SIGNAL;
-    out->signal = ex->stop.signal;
+    run_stop(ex, out);
     return false;
 }
 
@@ -628,26 +796,18 @@ static int executor_open(struct backend_executor *ex, struct error *err)
 {
     const struct itimerspec every = {.it_interval.tv_nsec = FOLLOW_EVERY_MS * 1000000L,
                                      .it_value.tv_nsec = FOLLOW_EVERY_MS * 1000000L};
-    char *reports;
-    int rc;
 
     if (stop_request_open(&ex->stop, err) < 0)
         return -1;
     ex->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (ex->timer_fd < 0 || timerfd_settime(ex->timer_fd, 0, &every, NULL) < 0)
         return error_set(err, RAYTRAIN_EFAILED, "timerfd: %s", strerror(errno));
-    reports = run_dir_file(ex->spec.run_dir, "result.json");
-    if (!reports)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = metrics_tail_open(reports, true, &ex->reports, err);
-    free(reports);
-    return rc;
+    return metrics_collector_open(ex->spec.run_dir, &ex->reports, err);
 }
 
 static void executor_close(struct backend_executor *ex)
 {
-    if (ex->reports)
-        metrics_tail_close(ex->reports);
+    metrics_collector_close(ex->reports);
     if (ex->timer_fd >= 0)
         close(ex->timer_fd);
     stop_request_close(&ex->stop);
@@ -661,9 +821,21 @@ static void previous_tidy(const struct worker_group_spec *spec)
 
     if (log_dir) {
         failure_tidy(log_dir);
+        worker_record_tidy(log_dir);
         attempt_tidy(log_dir);
+        attempt_config_tidy(log_dir);
+        journal_tidy(log_dir, METRICS_JOURNAL);
+        events_finish(log_dir, NULL, NULL);
     }
     free(log_dir);
+}
+
+/* result.json is complete, unless the run is another's by now. */
+static int reports_settle(struct backend_executor *ex, struct error *err)
+{
+    if (!ex->reports || run_lock_check(ex->spec.lock, NULL) < 0)
+        return 0;
+    return metrics_collector_settle(ex->reports, err);
 }
 
 int backend_executor_run(const struct worker_group_spec *spec,
@@ -697,6 +869,8 @@ int backend_executor_run(const struct worker_group_spec *spec,
     if (rc < 0 || !ex.left_together)
         node_memory_clear(&ex.spec);
     placement_clear(&ex.plan);
+    if (reports_settle(&ex, rc == 0 ? err : NULL) < 0)
+        rc = -1;
     executor_close(&ex);
     return rc;
 }

@@ -2,7 +2,7 @@
  * backend_executor.h - runs the attempts of a run: starts a WorkerGroup, watches it,
  * restarts it by FailureConfig, passes on what it hears.
  *
- * It hears of reports from RUN/result.json, of notes from the attempt's events.json, of
+ * It collects the workers' reports into RUN/result.json and hears of their events, of
  * failures from the group's end, and of stop requests from signals.
  */
 #ifndef RAYTRAIN_TRAIN_BACKEND_EXECUTOR_H
@@ -19,8 +19,8 @@ struct run_outcome {
     enum attempt_cause cause; /* why the last attempt failed or was stopped */
     int signal;               /* that asked raytrain-run to stop; 0: none did */
     bool by_node; /* of CAUSE_PREEMPTED: it was a worker's node, not the job */
-    int attempts;           /* made by this call */
-    struct failure failure; /* of RUN_FAILED: the last attempt's */
+    int attempts; /* made by this call */
+    struct failure failure;       /* of RUN_FAILED: the last attempt's */
     char missing[ERROR_TEXT_MAX]; /* of RUN_STOPPED: which nodes, so that what does not
                                      fit; "": it was asked to stop */
 };

@@ -8,13 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launch/worker_log.h"
 #include "store/run_dir.h"
 #include "util/fs.h"
 #include "util/quote.h"
 
-#define RECORD_NAME "error.json"
-#define TAIL_LINES  10
-#define TAIL_BYTES  3000
+#define RECORD_NAME      "error.json"
+#define TAIL_LINES       10
+#define TAIL_BYTES       3000
+#define STATUS_NOT_FOUND 127 /* of shells and of the dynamic linker */
 
 static int text_field(const json_t *record, const char *key, char *out, size_t size)
 {
@@ -103,6 +105,13 @@ static void outcome_sentence(const struct launch_outcome *o, struct failure *f)
     else if (o->signal)
         snprintf(f->message, sizeof f->message, "killed by signal %d (%s)%s%s",
                  o->signal, strsignal(o->signal), o->detail[0] ? ": " : "", o->detail);
+    else if (o->exit_status == STATUS_NOT_FOUND)
+        snprintf(
+            f->message, sizeof f->message,
+            "ended with exit status %d: a program or a library was not found (if it "
+            "is libraytrain: link as pkg-config --libs raytrain says, or set "
+            "LD_LIBRARY_PATH)%s%s",
+            o->exit_status, o->detail[0] ? ": " : "", o->detail);
     else if (o->exit_status)
         snprintf(f->message, sizeof f->message, "ended with exit status %d%s%s",
                  o->exit_status, o->detail[0] ? ": " : "", o->detail);
@@ -160,18 +169,14 @@ static int log_tail(const char *path, char *out, size_t size)
 static void log_find(const char *log_dir, int n_workers, struct failure *f)
 {
     static const char *const suffixes[] = {"err", "out"};
+    char stem[WORKER_LOG_STEM_MAX];
 
+    if (n_workers <= LAUNCHER_RANK_LOGS_MAX ? f->rank < 0 : !f->host[0])
+        return;
+    worker_log_stem(n_workers, f->rank, f->host, stem);
     for (int i = 0; i < 2 && !f->tail[0]; i++) {
-        int n;
+        int n = snprintf(f->log, sizeof f->log, "%s/%s.%s", log_dir, stem, suffixes[i]);
 
-        if (n_workers <= LAUNCHER_RANK_LOGS_MAX && f->rank >= 0)
-            n = snprintf(f->log, sizeof f->log, "%s/rank-%05d.%s", log_dir, f->rank,
-                         suffixes[i]);
-        else if (n_workers > LAUNCHER_RANK_LOGS_MAX && f->host[0])
-            n = snprintf(f->log, sizeof f->log, "%s/node-%s.%s", log_dir, f->host,
-                         suffixes[i]);
-        else
-            return;
         if (n < 0 || (size_t)n >= sizeof f->log)
             f->log[0] = '\0';
         else
@@ -192,9 +197,31 @@ void failure_describe(const struct launch_outcome *outcome, const char *log_dir,
     snprintf(failure->host, sizeof failure->host, "%s", outcome->host);
     outcome_sentence(outcome, failure);
     if (!outcome->launch_failed && !record_read(log_dir, failure) &&
-        outcome->rank < 0 && outcome->detail[0])
+        outcome->rank < 0 && outcome->detail[0] && !outcome->oom)
         snprintf(failure->message, sizeof failure->message, "%s", outcome->detail);
     log_find(log_dir, n_workers, failure);
+}
+
+void failure_never_joined(const struct train_config *cfg, int n_workers,
+                          struct failure *failure)
+{
+    char name[QUOTE_TEXT_MAX];
+
+    *failure = (struct failure){.rank = -1, .final = true, .code = RAYTRAIN_EINVAL};
+    quote(cfg->train_func, name);
+    if (cfg->train_func_kind == TRAIN_FUNC_PROGRAM)
+        snprintf(failure->message, sizeof failure->message,
+                 "%s never called raytrain_main(), so nothing was trained: it ran %d "
+                 "time%s, each process on its own\n"
+                 "  call raytrain_main() in it, see raytrain_main(3); any other MPI "
+                 "program is started without raytrain-run: mpiexec -n %d PROGRAM, "
+                 "under Slurm srun -n %d PROGRAM",
+                 name, n_workers, n_workers == 1 ? "" : "s", n_workers, n_workers);
+    else
+        snprintf(failure->message, sizeof failure->message,
+                 "the workers ended before the training began: does %s end the process "
+                 "when it is loaded?",
+                 name);
 }
 
 void failure_tidy(const char *log_dir)

@@ -8,6 +8,7 @@
 #ifndef RAYTRAIN_TRAIN_FAILURE_H
 #define RAYTRAIN_TRAIN_FAILURE_H
 
+#include "config/train_config.h"
 #include "launch/launcher.h"
 
 struct failure {
@@ -26,6 +27,11 @@ struct failure {
 /* Put both sources together. Never fails: what cannot be read is left out. */
 void failure_describe(const struct launch_outcome *outcome, const char *log_dir,
                       int n_workers, struct failure *failure);
+
+/* All workers left with good statuses before they had come together. Another try would
+ * end in the same way. */
+void failure_never_joined(const struct train_config *cfg, int n_workers,
+                          struct failure *failure);
 
 /* A rank that the launcher killed while it wrote its record may have left a temporary,
  * where the file system has no nameless files. All of them are gone: remove it. */

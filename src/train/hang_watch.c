@@ -3,11 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "config/train_config.h"
 #include "config/worker_env.h"
-#include "store/run_dir.h"
 #include "util/rank_list.h"
 
 struct hang {
@@ -15,6 +13,7 @@ struct hang {
     double ticked;         /* clock_now() */
     double last_report;    /* the one since which it is quiet */
     bool asked;
+    struct whereabouts *before; /* what was there when they were asked */
 };
 
 static int hang_create(const struct watch_view *view, void **state, struct error *err)
@@ -58,15 +57,30 @@ static void quiet_count(struct hang *h, const struct watch_view *view)
 /* ---- The question -----------------------------------------------------------------
  */
 
+static struct whereabouts *answers_read(const struct watch_view *view)
+{
+    return whereabouts_read(view->log_dir, WHEREABOUTS_ASKED,
+                            view->spec->plan->workers);
+}
+
+/* Those of an earlier alarm do not count. */
+static struct whereabouts *new_answers_read(const struct hang *h,
+                                            const struct watch_view *view)
+{
+    struct whereabouts *at = answers_read(view);
+
+    for (int i = 0; at && h->before && i < view->spec->plan->workers; i++)
+        if (at[i].times == h->before[i].times)
+            at[i].calls = -1;
+    return at;
+}
+
 /* Nothing that goes wrong here is worth telling: who is not reached does not answer. */
 static void workers_ask(struct hang *h, const struct watch_view *view)
 {
-    char *answers = run_dir_file(view->log_dir, WHEREABOUTS_ASKED);
-
     h->asked = true;
-    if (answers)
-        unlink(answers); /* those of an earlier alarm */
-    free(answers);
+    free(h->before);
+    h->before = answers_read(view);
     worker_group_signal(view->group, WORKER_STACK_SIGNAL, NULL);
 }
 
@@ -180,8 +194,7 @@ static enum watch_verdict answers_look(const struct hang *h,
                                        struct watch_finding *finding)
 {
     const struct placement *plan = view->spec->plan;
-    struct whereabouts *at =
-        whereabouts_read(view->log_dir, WHEREABOUTS_ASKED, plan->workers);
+    struct whereabouts *at = new_answers_read(h, view);
     enum watch_verdict verdict = WATCH_GOES_ON;
 
     if (at &&
@@ -212,7 +225,10 @@ static enum watch_verdict hang_tick(void *state, const struct watch_view *view,
 
 static void hang_destroy(void *state)
 {
-    free(state);
+    struct hang *h = state;
+
+    free(h->before);
+    free(h);
 }
 
 const struct watch_ops hang_watch = {

@@ -5,14 +5,17 @@ liblauncher_la_SOURCES += \
 	src/train/attempt_plan.c src/train/attempt_plan.h \
 	src/train/backend_executor.c src/train/backend_executor.h \
 	src/train/failure.c src/train/failure.h \
+	src/train/reconfigure.c src/train/reconfigure.h \
 	src/train/restart_policy.c src/train/restart_policy.h \
 	src/train/node_memory.c src/train/node_memory.h \
 	src/train/hang_watch.c src/train/hang_watch.h \
 	src/train/node_return.c src/train/node_return.h \
+	src/train/node_survey.c src/train/node_survey.h \
 	src/train/node_watch.c src/train/node_watch.h \
 	src/train/resize_watch.c src/train/resize_watch.h \
 	src/train/grace_watch.c src/train/grace_watch.h \
 	src/train/requeue.c src/train/requeue.h \
+	src/train/report_pace.c src/train/report_pace.h \
 	src/train/result.c src/train/result.h \
 	src/train/start_watch.c src/train/start_watch.h \
 	src/train/stop_request.c src/train/stop_request.h \
@@ -25,7 +28,7 @@ liblauncher_la_SOURCES += \
 if HAVE_CMOCKA
 check_PROGRAMS += t/unit/test_train_failure
 TESTS += t/unit/test_train_failure
-t_unit_test_train_failure_SOURCES = t/unit/test_train_failure.c src/train/failure.c
+t_unit_test_train_failure_SOURCES = t/unit/test_train_failure.c src/train/failure.c src/launch/worker_log.c
 t_unit_test_train_failure_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_train_failure_LDADD = libshared.la $(CMOCKA_LIBS)
 
@@ -51,7 +54,8 @@ t_unit_test_attempt_verdict_LDADD = liblauncher.la $(CMOCKA_LIBS)
 check_PROGRAMS += t/unit/test_time_watch
 TESTS += t/unit/test_time_watch
 t_unit_test_time_watch_SOURCES = t/unit/test_time_watch.c src/train/time_watch.c \
-	src/train/grace_watch.c
+	src/train/report_pace.c src/train/start_watch.c src/launch/worker_log.c \
+	src/train/grace_watch.c $(SCRATCH)
 t_unit_test_time_watch_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_time_watch_LDADD = libshared.la $(CMOCKA_LIBS)
 

@@ -10,8 +10,10 @@
 /* Ask those that may come back; *probe is left as it is where there are none, or they
  * cannot be asked now. */
 void node_return_ask(const struct worker_group_spec *spec, struct node_probe **probe);
-/* The probe is done: who answers is used again, and that is told. How many they are. */
+/* The probe is done: nodes that answer are used again, and that is reported. How many
+ * they are; *awaited, unless NULL: some node refuses, and may answer in a moment. */
 int node_return_take(const struct worker_group_spec *spec,
-                     struct callback_list *callbacks, const struct node_probe *probe);
+                     struct callback_list *callbacks, const struct node_probe *probe,
+                     bool *awaited);
 
 #endif

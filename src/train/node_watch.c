@@ -1,6 +1,5 @@
 #include "train/node_watch.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,8 @@
 #include "config/train_config.h"
 #include "store/run_dir.h"
 #include "train/node_return.h"
+#include "train/node_survey.h"
+#include "util/fs.h"
 
 #define RETURNS_EVERY_S 60 /* unless an elastic group wants to know more often */
 #define ALL_EVERY_MAX_S 600
@@ -17,7 +18,8 @@
 struct node {
     char *path; /* of its heartbeat */
     char line[RUN_DIR_HEARTBEAT_BYTES];
-    double changed; /* when it was last seen to change */
+    double read;    /* when it was last read */
+    double changed; /* its last change came after this */
     double asked;   /* when it was last asked, and answered: */
     enum node_answer answer;
     int silences; /* answers in a row that did not come */
@@ -62,7 +64,7 @@ static int nodes_fill(struct node_watch *w, const struct watch_view *view)
 
     w->nodes = calloc(n + 1, sizeof *w->nodes);
     for (; dir && w->nodes && w->n < n; w->n++) {
-        w->nodes[w->n].changed = view->now;
+        w->nodes[w->n].changed = w->nodes[w->n].read = view->now;
         w->nodes[w->n].path = run_dir_file(dir, view->spec->plan->nodes[w->n].name);
         if (!w->nodes[w->n].path)
             break;
@@ -105,9 +107,11 @@ static int node_watch_create(const struct watch_view *view, void **state,
 static void node_read(struct node *node, double now)
 {
     char line[RUN_DIR_HEARTBEAT_BYTES];
-    int fd = open(node->path, O_RDONLY | O_CLOEXEC);
+    int fd = fs_open_fresh(node->path);
+    double before = node->read;
     ssize_t n;
 
+    node->read = now;
     if (fd < 0)
         return;
     n = pread(fd, line, sizeof line, 0);
@@ -115,7 +119,7 @@ static void node_read(struct node *node, double now)
     if (n < (ssize_t)sizeof line || memcmp(line, node->line, sizeof line) == 0)
         return;
     memcpy(node->line, line, sizeof line);
-    node->changed = now;
+    node->changed = before;
     node->told = false;
 }
 
@@ -188,8 +192,8 @@ static void doubtful_ask(struct node_watch *w, const struct watch_view *view)
     for (size_t i = 0; names && i < w->n; i++)
         if (all || is_doubtful(w, &w->nodes[i], view->now))
             names[n++] = view->spec->plan->nodes[i].name;
-    if (n > 0 &&
-        node_probe_start(view->spec->launcher->ask, names, n, &w->probe, NULL) == 0) {
+    if (n > 0 && node_probe_start(view->spec->launcher->ask, NODE_IS_ALIVE, names, n,
+                                  &w->probe, NULL) == 0) {
         w->probe_started = view->now;
         w->of_lost = false;
     }
@@ -205,6 +209,12 @@ static void lost_ask(struct node_watch *w, const struct watch_view *view)
     w->of_lost = w->probe != NULL;
 }
 
+/* It has no heartbeat before its workers run, and none once they are being ended. */
+static bool should_beat(const struct watch_view *view, const struct node *node)
+{
+    return (node->line[0] || view->joined) && view->failing == 0;
+}
+
 static void answer_take(struct node_watch *w, const struct watch_view *view,
                         const char *name, enum node_answer answer)
 {
@@ -217,7 +227,7 @@ static void answer_take(struct node_watch *w, const struct watch_view *view,
         node->answer = answer;
         node->silences = answer == NODE_SILENT ? node->silences + 1 : 0;
         w->answered = w->answered || answer > NODE_SILENT;
-        if (answer > NODE_SILENT && !node->told &&
+        if (answer == NODE_ANSWERS && !node->told && should_beat(view, node) &&
             view->now - node->changed > w->timeout) {
             node->told = true;
             callback_note(view->callbacks,
@@ -233,7 +243,7 @@ static void answers_take(struct node_watch *w, const struct watch_view *view)
         return;
     w->answered = w->answered && w->of_lost;
     if (w->of_lost)
-        node_return_take(view->spec, view->callbacks, w->probe);
+        node_return_take(view->spec, view->callbacks, w->probe, NULL);
     else
         for (size_t i = 0; i < node_probe_count(w->probe); i++)
             answer_take(w, view, node_probe_node(w->probe, i),
@@ -245,27 +255,38 @@ static void answers_take(struct node_watch *w, const struct watch_view *view)
 /* ---- Judge ------------------------------------------------------------------------
  */
 
-static bool is_lost(const struct node_watch *w, const struct node *node, double now)
+/* Neither its workers nor its slurmd: it is lost. */
+static bool is_dead(const struct node_watch *w, const struct node *node, double now)
 {
-    if (node->silences >= (w->stuck ? 1 : 2) && w->answered)
-        return true;
     return now - node->changed > w->timeout && node->asked > node->changed &&
-           node->answer == NODE_SILENT;
+           (node->answer == NODE_SILENT || node->answer == NODE_REFUSES);
+}
+
+/* Earlier than its heartbeat tells: it is cut off, while others answer; or it holds up
+ * the end of a group that fails, has not been heard of since, and can start no other.
+ */
+static bool is_given_up(const struct node_watch *w, const struct watch_view *view,
+                        const struct node *node)
+{
+    if (!w->answered)
+        return false;
+    if (node->answer == NODE_REFUSES)
+        return w->stuck && node->changed < view->failing;
+    return node->silences >= (w->stuck ? 1 : 2);
 }
 
 /* One that is cut off, or died a moment ago, may have a heartbeat. */
 static void lost_sentence(const struct node_watch *w, const struct node *first,
                           size_t n, double now, struct watch_finding *finding)
 {
-    char others[32] = "", silent[64] = "it does not answer";
+    size_t used;
 
-    if (n > 1)
-        snprintf(others, sizeof others, " and %zu more", n - 1);
+    node_lost_describe(finding->host, first->answer, n - 1, finding->message,
+                       sizeof finding->message);
+    used = strlen(finding->message);
     if (now - first->changed > w->timeout)
-        snprintf(silent, sizeof silent, "no heartbeat for %.0f s, and no answer",
-                 w->timeout);
-    snprintf(finding->message, sizeof finding->message, "lost node %s%s: %s",
-             finding->host, others, silent);
+        snprintf(finding->message + used, sizeof finding->message - used,
+                 ", and has had no heartbeat for %.0f s", now - first->changed);
 }
 
 /* All that are lost by now are given up together: a switch may have taken many. */
@@ -278,7 +299,7 @@ static size_t lost_tell(struct node_watch *w, const struct watch_view *view,
     for (size_t i = 0; i < w->n; i++) {
         const char *name = view->spec->plan->nodes[i].name;
 
-        if (!is_lost(w, &w->nodes[i], view->now))
+        if (!is_dead(w, &w->nodes[i], view->now) && !is_given_up(w, view, &w->nodes[i]))
             continue;
         attempt_planner_lose(view->spec->planner, name);
         if (n++ > 0)

@@ -21,7 +21,7 @@ int requeue_check(const struct train_config *cfg, const struct options *opt,
         return error_set(err, RAYTRAIN_EINVAL,
                          FLAG " is for batch jobs of Slurm, and this is none "
                               "(SLURM_JOB_ID is not set); submit a script with sbatch");
-    if (slurm_job_ask(&job, err) < 0)
+    if (slurm_job_await(&job, err) < 0)
         return error_prefix(err, FLAG);
     if (!job.batch)
         return error_set(err, RAYTRAIN_EINVAL,
@@ -45,5 +45,5 @@ bool requeue_is_due(const struct train_config *cfg, const struct run_outcome *ou
     if (!cfg->run_config.requeue_on_stop || outcome->status != RUN_STOPPED ||
         outcome->signal == SIGINT || outcome->signal == SIGHUP)
         return false;
-    return slurm_job_ask(&job, NULL) == 0 && job.running;
+    return slurm_job_await(&job, NULL) == 0 && job.running;
 }

@@ -61,6 +61,12 @@ static void counts_follow(struct restart_policy *p, const struct failed_attempt 
     p->last = *a;
 }
 
+/* The machine has no room for the workers: that takes a moment to pass. */
+static bool is_refused(const struct failed_attempt *a)
+{
+    return a->cause == CAUSE_START && a->never_started;
+}
+
 /* 0, 1, 2, 4 ... */
 static double delay(int immediate)
 {
@@ -103,6 +109,7 @@ struct restart_decision restart_policy_decide(struct restart_policy *p,
                  ": that is a bug, not bad luck",
                  p->same, a->iteration);
     }
-    d.delay_s = d.restart && a->cause != CAUSE_PREEMPTED ? delay(p->immediate) : 0;
+    if (d.restart && a->cause != CAUSE_PREEMPTED)
+        d.delay_s = delay(p->immediate + is_refused(a));
     return d;
 }

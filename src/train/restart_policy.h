@@ -7,8 +7,9 @@
  *               reset_on_progress is off.
  *   preemption  counts against max_preemptions alone.
  *   resize      is nobody's fault, and counts as nothing.
- *   start       where the workers did not come together is bad luck, and counts as
- *               nothing; from the fourth time in a row on it is a failure.
+ *   start       where the workers did not come together, or there was no room for their
+ *               processes, is bad luck, and counts as nothing; from the fourth time in a
+ *               row on it is a failure.
  *   time limit  there is no time for another attempt.
  *
  * Who fails three times in a row in the same way, at the same iteration, will do so
@@ -17,7 +18,8 @@
  * could not be started.
  *
  * The first restart is at once. Attempts that then end within seconds, and without
- * progress, wait 1, 2, 4 ... 60 s.
+ * progress, wait 1, 2, 4 ... 60 s; so does the first one after workers that could not be
+ * started.
  */
 #ifndef RAYTRAIN_TRAIN_RESTART_POLICY_H
 #define RAYTRAIN_TRAIN_RESTART_POLICY_H

@@ -31,25 +31,13 @@ static json_t *result_error(const struct run_outcome *outcome)
                      "exit_status", f->exit_status, "log", json_text(f->log));
 }
 
-static int reports_load(const char *run_dir, json_t **reports, struct error *err)
-{
-    char *path = run_dir_file(run_dir, "result.json");
-    int rc;
-
-    if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = metrics_load(path, reports, err);
-    free(path);
-    return rc;
-}
-
 int result_create(const char *run_dir, const struct train_config *cfg,
                   const struct run_outcome *outcome, json_t **result, struct error *err)
 {
     char *best = NULL, *latest = NULL;
     json_t *reports = NULL, *last;
 
-    if (reports_load(run_dir, &reports, err) < 0)
+    if (metrics_load(run_dir, &reports, err) < 0)
         return -1;
     if (checkpoint_manager_best(run_dir, &cfg->run_config.checkpoint_config, &best,
                                 &latest, err) < 0) {
@@ -79,7 +67,7 @@ int result_write(const char *run_dir, const json_t *result, struct error *err)
 
     if (!path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (reports_load(run_dir, &reports, err) == 0 &&
+    if (metrics_load(run_dir, &reports, err) == 0 &&
         attempts_load(run_dir, false, &attempts, err) == 0)
         rc = metrics_write_h5(path, reports, result, attempts, err);
     json_decref(reports);

@@ -5,12 +5,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-static int hangup_is_ignored(void)
-{
-    struct sigaction action;
-
-    return sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
+#include "util/attention.h"
+#include "util/signals.h"
 
 int stop_request_open(struct stop_request *stop, struct error *err)
 {
@@ -21,7 +17,7 @@ int stop_request_open(struct stop_request *stop, struct error *err)
     sigaddset(&mask, SIGINT);
     sigaddset(&mask, SIGTERM);
     sigaddset(&mask, SIGUSR1);
-    if (!hangup_is_ignored())
+    if (!signals_hangup_is_ignored())
         sigaddset(&mask, SIGHUP);
     stop->fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     if (stop->fd < 0)
@@ -32,6 +28,7 @@ int stop_request_open(struct stop_request *stop, struct error *err)
         stop->fd = -1;
         return -1;
     }
+    stop->outer = attention_set(stop->fd);
     return 0;
 }
 
@@ -52,6 +49,7 @@ void stop_request_close(struct stop_request *stop)
     if (stop->fd < 0)
         return;
     stop_request_read(stop); /* it would be the death of us when it is unblocked */
+    attention_set(stop->outer);
     close(stop->fd);
     stop->fd = -1;
     sigprocmask(SIG_SETMASK, &stop->previous, NULL);

@@ -2,6 +2,10 @@
  * stop_request.h - the signals by which a user, a batch system or a terminal asks
  * raytrain-run to stop, as a descriptor for an event loop.
  *
+ * It also calls off waiting for Slurm's tools, which could take long.
+ *
+ * Two may be open: a signal is for the one that reads it first, the inner one.
+ *
  * SIGINT, SIGTERM, SIGUSR1 (Slurm's --signal=B:USR1@T) and, unless it is ignored as
  * under nohup, SIGHUP are blocked from open to close; children must unblock them.
  */
@@ -16,6 +20,7 @@ struct stop_request {
     int fd;     /* readable when a signal has come; -1: closed */
     int count;  /* signals seen so far: the second one means now */
     int signal; /* the first one; 0: none */
+    int outer;  /* of the attention (util/attention.h) before */
     sigset_t previous;
 };
 

@@ -1,5 +1,6 @@
 #include "train/time_watch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -74,17 +75,26 @@ static int time_watch_create(const struct watch_view *view, void **state,
     return 0;
 }
 
+/* How long the workers may take to the next report: as long as lately, and at least as
+ * long as the one that is under way has taken. */
+static double report_time(const struct watch_view *view)
+{
+    double under_way = view->last_report > 0 ? view->now - view->last_report : 0;
+
+    return fmax(report_pace_longest(&view->pace), under_way);
+}
+
 /*
  * A request is heard at the next report, and a training function that asks when to save
- * saves with the one after it: both may take as long as the longest so far. What is
- * saved in the background takes its time after that.
+ * saves with the one after it: both may take that long. What is saved in the background
+ * takes its time after that.
  */
 static enum watch_verdict stop_tick(struct time_watch *w, const struct watch_view *view,
                                     struct watch_finding *finding)
 {
     double now = view->unix_now;
     double ahead = view->spec->cfg->run_config.stop_before_end_s +
-                   2 * view->report_max_s + view->save_max_s;
+                   2 * report_time(view) + view->save_max_s;
     time_t end = (time_t)w->end;
     struct tm tm;
     char at[32] = "";

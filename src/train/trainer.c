@@ -7,6 +7,8 @@
 #include "store/checkpoint_manager.h"
 #include "store/metrics.h"
 #include "store/run_dir.h"
+#include "train/reconfigure.h"
+#include "train/stop_request.h"
 #include "util/argv.h"
 #include "util/fault.h"
 #include "util/fs.h"
@@ -75,7 +77,9 @@ static int run_attempts(const struct trainer *t, const struct run_dir *dir,
                                          .opt = t->opt,
                                          .plan = t->plan,
                                          .planner = t->planner,
+                                         .overlap = t->surroundings.in_step,
                                          .run_dir = dir->path,
+                                         .config = config,
                                          .lock = dir->lock,
                                          .marker = marker,
                                          .attempt =
@@ -96,6 +100,8 @@ static int fit_in(const struct trainer *t, const struct run_dir *dir, bool exist
     char *config = NULL;
     int rc = -1;
 
+    if (existed && reconfigure_check(dir->path, t->cfg, err) < 0)
+        return -1;
     if (train_config_render(t->cfg, &config, err) < 0)
         return -1;
     if (callback_list_create(&callbacks, t->cfg, t->opt, dir->path, err) < 0) {
@@ -105,6 +111,8 @@ static int fit_in(const struct trainer *t, const struct run_dir *dir, bool exist
     if (set_aside)
         callback_note(&callbacks, "the earlier run is now %s", set_aside);
     *again = existed && is_finished(dir->path, config);
+    if (existed && !*again && !t->opt->quiet)
+        reconfigure_tell(dir->path, config, &callbacks);
     if (*again)
         rc = 0;
     else
@@ -129,6 +137,7 @@ int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
                 json_t **result, bool *again, struct error *err)
 {
     const struct run_config *run = &trainer->cfg->run_config;
+    struct stop_request stop;
     struct run_dir dir;
     char *set_aside = NULL;
     bool existed;
@@ -139,13 +148,32 @@ int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
     if (run_dir_enter(run->storage_path, run->name, entry_mode(trainer->opt),
                       trainer->tell, &dir, &existed, &set_aside, err) < 0)
         return -1;
-    rc = fit_in(trainer, &dir, existed, set_aside, outcome, result, again, err);
+    /* From here on until the Result is written no signal ends this process. */
+    rc = stop_request_open(&stop, err);
+    if (rc == 0)
+        rc = fit_in(trainer, &dir, existed, set_aside, outcome, result, again, err);
+    stop_request_close(&stop);
     if (rc < 0) {
         json_decref(*result);
         *result = NULL;
     }
     free(set_aside);
     run_dir_leave(&dir);
+    return rc;
+}
+
+int trainer_check(const struct trainer *trainer, struct error *err)
+{
+    const struct run_config *run = &trainer->cfg->run_config;
+    char *run_dir;
+    int rc;
+
+    if (!trainer->opt->resume)
+        return 0;
+    if (!(run_dir = run_dir_file(run->storage_path, run->name)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = reconfigure_check(run_dir, trainer->cfg, err);
+    free(run_dir);
     return rc;
 }
 
@@ -193,6 +221,7 @@ int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err)
                                            .cfg = trainer->cfg,
                                            .opt = trainer->opt,
                                            .plan = trainer->plan,
+                                           .overlap = trainer->surroundings.in_step,
                                            .run_dir = run_dir,
                                            .marker = "",
                                            .attempt = 0};

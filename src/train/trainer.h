@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "launch/slurm_surroundings.h"
 #include "train/result.h"
 
 struct trainer {
@@ -14,6 +15,7 @@ struct trainer {
     const struct launcher_ops *launcher;
     struct attempt_planner *planner;
     const struct placement *plan; /* of the first attempt */
+    struct surroundings surroundings;
     /* Hears of what is waited for before the run's own callbacks can; may be NULL. */
     void (*tell)(const char *text);
 };
@@ -27,6 +29,10 @@ struct trainer {
  */
 int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
                 json_t **result, bool *again, struct error *err);
+
+/* Can this run be what is in its directory? Asked without a lock, before anything is
+ * waited for: trainer_fit() looks again. */
+int trainer_check(const struct trainer *trainer, struct error *err);
 
 enum run_standing {
     RUN_NOT_BEGUN,

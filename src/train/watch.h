@@ -10,6 +10,7 @@
 #define RAYTRAIN_TRAIN_WATCH_H
 
 #include "callback/callback.h"
+#include "train/report_pace.h"
 #include "train/stop_request.h"
 #include "train/worker_group.h"
 
@@ -43,8 +44,8 @@ struct watch_view {
     double failing;     /* when a worker was first heard to have failed; 0: none has */
     double unix_now;                 /* the same as now, as Unix time */
     double last_report; /* when this attempt's latest report was heard of; 0: none */
-    /* The longest so far, in seconds: from one report to the next; a save behind it. */
-    double report_max_s, save_max_s;
+    struct report_pace pace;
+    double save_max_s; /* the longest save in the background so far */
 };
 
 enum watch_verdict {

@@ -8,7 +8,11 @@
 #include <unistd.h>
 
 #include "config/worker_env.h"
+#include "store/events.h"
+#include "store/journal.h"
+#include "store/metrics.h"
 #include "store/run_dir.h"
+#include "store/whereabouts.h"
 #include "util/argv.h"
 #include "util/fault.h"
 #include "util/fs.h"
@@ -19,6 +23,8 @@ struct worker_group {
     const struct placement *plan;
     const struct attempt_planner *planner;
     char *log_dir;
+    bool never_up; /* it could not be started, and may be another time */
+    struct launch_outcome outcome; /* then */
 };
 
 /* libexec beside the bin directory that this program was started from, so that an
@@ -95,6 +101,7 @@ static int environment_export(const struct worker_group_spec *spec, struct error
         .workers = spec->plan->workers,
         .backend = spec->cfg->backend,
         .marker = (char *)spec->marker,
+        .gpus = spec->plan->gpus_per_worker,
     };
 
     return worker_env_export(&env, err);
@@ -118,6 +125,52 @@ static int heartbeats_make(const struct worker_group_spec *spec, const char *log
     return rc;
 }
 
+/* No room for another process, a helper that died: that passes, so that it is for
+ * FailureConfig to decide whether it is tried again. */
+static int start_failed(struct worker_group *g, const struct error *why,
+                        struct error *err)
+{
+    if (why->code != RAYTRAIN_ENOMEM && why->code != RAYTRAIN_ECOMM)
+        return error_set(err, why->code, "%s", why->text);
+    g->never_up = true;
+    g->outcome = (struct launch_outcome){
+        .failed = true, .launch_failed = true, .passes = true, .rank = -1};
+    snprintf(g->outcome.detail, sizeof g->outcome.detail, "%.1000s", why->text);
+    return 0;
+}
+
+static int group_launch(struct worker_group *g, const struct launch_spec *launch,
+                        struct error *err)
+{
+    struct error why;
+
+    if (g->launcher->start(launch, &g->group, &why) == 0)
+        return 0;
+    g->group = NULL;
+    return start_failed(g, &why, err);
+}
+
+static int whereabouts_make(const struct placement *plan, const char *log_dir,
+                            struct error *err)
+{
+    int most = 0;
+
+    for (size_t i = 0; i < plan->n_nodes; i++)
+        if (plan->nodes[i].tasks > most)
+            most = plan->nodes[i].tasks;
+    return whereabouts_create(log_dir, (int)plan->n_nodes, most, err);
+}
+
+/* What workers write into, and this process follows. */
+static int channels_make(const struct worker_group_spec *spec, const char *log_dir,
+                         struct error *err)
+{
+    if (heartbeats_make(spec, log_dir, err) < 0 || events_create(log_dir, err) < 0 ||
+        whereabouts_make(spec->plan, log_dir, err) < 0)
+        return -1;
+    return journal_create(log_dir, METRICS_JOURNAL, err);
+}
+
 int worker_group_start(const struct worker_group_spec *spec, struct worker_group **out,
                        struct error *err)
 {
@@ -132,11 +185,11 @@ int worker_group_start(const struct worker_group_spec *spec, struct worker_group
     g->plan = spec->plan;
     g->planner = spec->planner;
     if (run_dir_make_log_dir(spec->run_dir, spec->attempt, &g->log_dir, err) == 0 &&
-        heartbeats_make(spec, g->log_dir, err) == 0 &&
+        channels_make(spec, g->log_dir, err) == 0 &&
         worker_argv(spec->cfg, &argv, err) == 0 && environment_export(spec, err) == 0) {
         launch_spec_fill(spec, argv, g->log_dir, &launch);
         fault_point("group.logs", 0);
-        rc = g->launcher->start(&launch, &g->group, err);
+        rc = group_launch(g, &launch, err);
     }
     argv_free(argv);
     if (rc < 0) {
@@ -173,18 +226,26 @@ const char *worker_group_log_dir(const struct worker_group *g)
 
 int worker_group_fd(const struct worker_group *g)
 {
-    return g->launcher->fd(g->group);
+    return g->never_up ? -1 : g->launcher->fd(g->group);
 }
 
 int worker_group_advance(struct worker_group *g, bool *done,
                          struct launch_outcome *outcome, struct error *err)
 {
-    return g->launcher->advance(g->group, done, outcome, err);
+    struct error why;
+
+    if (!g->never_up && g->launcher->advance(g->group, done, outcome, &why) == 0)
+        return 0;
+    if (!g->never_up && start_failed(g, &why, err) < 0)
+        return -1;
+    *done = true;
+    *outcome = g->outcome;
+    return 0;
 }
 
 int worker_group_signal(struct worker_group *g, int sig, struct error *err)
 {
-    return g->launcher->signal(g->group, sig, err);
+    return g->never_up ? 0 : g->launcher->signal(g->group, sig, err);
 }
 
 int worker_group_stop(struct worker_group *g, struct error *err)
@@ -208,7 +269,7 @@ int worker_group_abandon(struct worker_group *g, struct error *err)
 {
     int left = 0;
 
-    if (!g->launcher->abandon)
+    if (!g->launcher->abandon || g->never_up)
         return worker_group_kill(g, err);
     for (size_t i = 0; i < g->plan->n_nodes; i++)
         if (!attempt_planner_is_lost(g->planner, g->plan->nodes[i].name))
@@ -218,7 +279,7 @@ int worker_group_abandon(struct worker_group *g, struct error *err)
 
 int worker_group_kill(struct worker_group *g, struct error *err)
 {
-    return g->launcher->kill(g->group, err);
+    return g->never_up ? 0 : g->launcher->kill(g->group, err);
 }
 
 void worker_group_destroy(struct worker_group *g)

@@ -24,6 +24,7 @@ struct worker_group_spec {
     struct attempt_planner *planner; /* of later plans; not needed to start a group */
     bool overlap;                    /* launcher.h */
     const char *run_dir;
+    const char *config; /* the text of cfg, which each attempt keeps */
     const struct run_lock *lock; /* on run_dir; NULL: none */
     const char *marker;
     int attempt;

@@ -29,6 +29,14 @@ void argv_free(char **argv)
     free(argv);
 }
 
+bool argv_has(char *const *argv, const char *arg)
+{
+    for (size_t i = 0; argv && argv[i]; i++)
+        if (strcmp(argv[i], arg) == 0)
+            return true;
+    return false;
+}
+
 /* Append arg itself; it is freed on failure. */
 static int argv_take(char ***argv, char *arg, struct error *err)
 {

@@ -15,6 +15,7 @@
 
 size_t argv_count(char *const *argv);
 void argv_free(char **argv);
+bool argv_has(char *const *argv, const char *arg);
 
 /* Append a copy. RAYTRAIN_ENOMEM. */
 int argv_append(char ***argv, const char *arg, struct error *err);

@@ -10,19 +10,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "util/descriptors.h"
+#include "util/fault.h"
+#include "util/process.h"
+#include "util/signals.h"
+
 extern char **environ;
 
-#define N_STDIO 3
+#define N_STDIO          3
+#define ANNOUNCE_WAIT_MS 1000
+#define KILLED_WAIT_S    5.0
 
 /* What the child needs, all of it ready before the vfork. */
 struct child_plan {
@@ -31,12 +37,13 @@ struct child_plan {
     int stdio[N_STDIO]; /* all >= N_STDIO, so that no dup2 overwrites another's source
                          */
     pid_t parent;
+    bool hangup_ignored;
     volatile int failed; /* errno of the step that failed, 0: none */
 };
 
 /* What the terminal sent while we were still in the parent's group was not for us:
  * ignoring a signal discards what is pending of it. */
-static void signals_reset(void)
+static void signals_reset(bool hangup_ignored)
 {
     static const int of_terminal[] = {SIGINT, SIGQUIT, SIGTSTP, SIGHUP};
     struct sigaction act = {.sa_handler = SIG_IGN};
@@ -46,11 +53,25 @@ static void signals_reset(void)
         sigaction(of_terminal[i], &act, NULL);
     act.sa_handler = SIG_DFL;
     for (int sig = 1; sig < NSIG; sig++)
-        if (sig != SIGKILL && sig != SIGSTOP)
+        if (sig != SIGKILL && sig != SIGSTOP && !(sig == SIGHUP && hangup_ignored))
             sigaction(sig, &act,
                       NULL); /* glibc refuses its own two: they are default */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The parent waits for us, so this may not take long: EAGAIN if nothing is read there.
+ */
+static int pid_announce(int socket)
+{
+    struct pollfd room = {.fd = socket, .events = POLLOUT};
+    pid_t self = getpid();
+    ssize_t sent;
+
+    do
+        sent = send(socket, &self, sizeof self, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EAGAIN && poll(&room, 1, ANNOUNCE_WAIT_MS) > 0);
+    return sent < 0 && errno != EPIPE ? -1 : 0;
 }
 
 /* In the child, on the parent's memory and with all signals blocked. */
@@ -68,21 +89,16 @@ static void child_become(struct child_plan *p)
         if (getppid() != p->parent) /* it died before the prctl: nobody will tell us */
             _exit(127);
     }
-    if (spec->announce > 0) {
-        pid_t self = getpid();
-
-        if (send(spec->announce, &self, sizeof self, MSG_NOSIGNAL) < 0 &&
-            errno != EPIPE)
-            goto fail;
-    }
+    if (spec->announce > 0 && pid_announce(spec->announce) < 0)
+        goto fail;
     for (int fd = 0; fd < N_STDIO; fd++)
         if (dup2(p->stdio[fd], fd) < 0)
             goto fail;
-    if (close_range(N_STDIO, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+    if (descriptors_cloexec(N_STDIO) < 0)
         goto fail;
     if (spec->dir && chdir(spec->dir) < 0)
         goto fail;
-    signals_reset();
+    signals_reset(p->hangup_ignored);
     execvpe(spec->argv[0], spec->argv, p->env);
 fail:
     p->failed = errno;
@@ -91,7 +107,12 @@ fail:
 
 static pid_t plan_execute(struct child_plan *p)
 {
-    pid_t pid = vfork();
+    static int n_started;
+    pid_t pid;
+
+    if (fault_point("child.spawn", n_started++) < 0)
+        return -1;
+    pid = vfork();
 
     if (pid == 0)
         child_become(p);
@@ -144,7 +165,8 @@ int child_spawn(const struct child_spec *spec, struct child *c, struct error *er
     struct child_plan plan = {.spec = spec,
                               .env = spec->env ? spec->env : environ,
                               .stdio = {-1, -1, -1},
-                              .parent = getpid()};
+                              .parent = getpid(),
+                              .hangup_ignored = signals_hangup_is_ignored()};
     sigset_t all, saved;
     int errnum, cancel;
 
@@ -165,7 +187,7 @@ int child_spawn(const struct child_spec *spec, struct child *c, struct error *er
 
     if (c->pid > 0 && errnum == 0) {
         c->group = spec->own_session;
-        c->pidfd = pidfd_open(c->pid, 0);
+        c->pidfd = process_child_fd(c->pid);
         if (c->pidfd >= 0)
             return 0;
         errnum = errno;
@@ -246,7 +268,7 @@ void child_clear(struct child *c)
 
     if (c->pid > 0) {
         child_signal_group(c, SIGKILL, NULL);
-        child_wait(c, NULL, NULL);
+        (void)process_reap(c->pid, KILLED_WAIT_S, NULL);
     }
     if (c->pidfd >= 0)
         close(c->pidfd);

@@ -1,8 +1,9 @@
 /*
  * child.h - start a program, and know when it is gone.
  *
- * A child begins with an empty signal mask, default signal actions, descriptors 0, 1
- * and 2 as asked for and no other descriptor of ours. It is watched through a pidfd:
+ * A child begins with an empty signal mask, default signal actions (but a SIGHUP that
+ * is ignored here, as under nohup, is ignored there), descriptors 0, 1 and 2 as asked
+ * for and no other descriptor of ours. It is watched through a descriptor (process.h):
  * poll it for reading, then child_reap(). No SIGCHLD handler, no waiting for "any
  * child".
  */
@@ -25,13 +26,14 @@ struct child_spec {
     /* SIGKILL when the *thread* that called child_spawn() ends, however it ends. */
     bool die_with_parent;
     /* > 0: a socket to which the child sends its pid (a pid_t) before it executes the
-     * program, so that whoever reads there knows it even if we die right now. */
+     * program, so that whoever reads there knows it even if we die right now. If
+     * nothing is read there for a second the program is not started. */
     int announce;
 };
 
 struct child {
     pid_t pid;  /* > 0 from child_spawn() until it has been reaped; else 0 */
-    int pidfd;  /* readable once it has ended; -1 with pid 0 */
+    int pidfd;  /* of process_child_fd(): readable once it has ended; -1 with pid 0 */
     bool group; /* pid leads a process group of its own */
 };
 
@@ -56,8 +58,8 @@ int child_wait(struct child *c, int *wait_status, struct error *err);
 int child_signal(const struct child *c, int sig, struct error *err);
 int child_signal_group(const struct child *c, int sig, struct error *err);
 
-/* Kill it and its group if it still runs, wait for it, close the pidfd. CHILD_INIT is
- * fine. */
+/* Kill it and its group if it still runs, wait some seconds for its end, close the
+ * pidfd. CHILD_INIT is fine. */
 void child_clear(struct child *c);
 
 #endif

@@ -39,7 +39,11 @@ static int fault_act(const char *action)
     static const struct {
         const char *name;
         int number;
-    } errors[] = {{"enospc", ENOSPC}, {"eio", EIO}};
+    } errors[] = {{"enospc", ENOSPC},
+                  {"eio", EIO},
+                  {"enosys", ENOSYS},
+                  {"enoent", ENOENT},
+                  {"eagain", EAGAIN}};
 
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         if (strcmp(action, errors[i].name) != 0)
@@ -47,6 +51,8 @@ static int fault_act(const char *action)
         errno = errors[i].number;
         return -1;
     }
+    if (strcmp(action, "stop") == 0)
+        return kill(getpid(), SIGSTOP);
     if (strcmp(action, "killall") == 0)
         kill(getppid(), SIGKILL);
     kill(getpid(), SIGKILL);

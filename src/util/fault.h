@@ -7,12 +7,16 @@
  *
  *     RAYTRAIN_FAULT=POINT[:RANK[:ACTION]]
  *
- * RANK is a number or "all" (the default), ACTION one of
+ * RANK is a number (of a rank, or how many came before) or "all" (the default), ACTION one of
  *
  *     kill      SIGKILL to this process (the default)
  *     killall   SIGKILL to the process that started it, too: a node goes down
  *     enospc    the call that follows fails: no space
  *     eio       the same: I/O error
+ *     enoent    the same: no such file
+ *     enosys    the same: the kernel has no such call
+ *     eagain    the same: for lack of something, such as processes
+ *     stop      SIGSTOP to this process
  *
  * t/1030-faults.t goes through all points of a save, t/1070-tiers.t through those of
  * the images of nodes, t/1080-launcher-killed.t through those of the launcher half;

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "util/quote.h"
+#include "util/place.h"
+#include "util/process.h"
 
 /* ---- Texts ------------------------------------------------------------------------
  */
@@ -184,10 +186,25 @@ static int regular_read(int fd, char **data, size_t *n)
     return read_to_end(fd, (size_t)st.st_size, data, n);
 }
 
+/* O_NONBLOCK: a FIFO in place of the file must not hold us up. */
+static int reader_open(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+int fs_open_fresh(const char *path)
+{
+    int fd = reader_open(path);
+
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    fs_look_again(path);
+    return reader_open(path);
+}
+
 int fs_read(const char *path, char **data, size_t *n, struct error *err)
 {
-    /* O_NONBLOCK: a FIFO in place of the file must not hold us up. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = fs_open_fresh(path);
     size_t size = 0;
     int rc;
 
@@ -244,6 +261,16 @@ static char *parent_of(const char *path)
     if (slash == path)
         return strdup("/");
     return strndup(path, (size_t)(slash - path));
+}
+
+void fs_look_again(const char *path)
+{
+    char *dir = parent_of(path);
+    int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    free(dir);
 }
 
 int fs_sync_parent(const char *path, struct error *err)
@@ -408,19 +435,32 @@ char *fs_temp_name(const char *path)
         clock_gettime(CLOCK_MONOTONIC, &now);
         noise = (uint32_t)now.tv_nsec;
     }
-    if (asprintf(&name, "%.*s.%.200s" TEMP_MARK "%ld-%08x", dir, path, path + dir,
-                 (long)getpid(), noise) < 0)
+    if (asprintf(&name, "%.*s.%.190s" TEMP_MARK "%ld-%08x-%08x-%llu", dir, path,
+                 path + dir, (long)getpid(), noise, place_number(),
+                 process_birth(getpid())) < 0)
         return NULL;
     return name;
+}
+
+/* Of this place, so that its pid means something here: is it the same process still? */
+static bool writer_lives(long pid, unsigned long long born)
+{
+    return pid == (long)getpid() || (born != 0 && process_birth((pid_t)pid) == born);
 }
 
 bool fs_temp_is_left(const char *name)
 {
     const char *mark = name[0] == '.' ? strstr(name, TEMP_MARK) : NULL;
-    char *end;
+    unsigned long long born;
+    unsigned noise, place;
+    long pid;
+    int n = mark ? sscanf(mark + strlen(TEMP_MARK), "%ld-%8x-%8x-%llu", &pid, &noise,
+                          &place, &born)
+                 : 0;
 
-    return mark && strtol(mark + strlen(TEMP_MARK), &end, 10) != (long)getpid() &&
-           *end == '-';
+    if (n < 4) /* an earlier version's, if it is one: it has no place */
+        return n >= 2 && pid != (long)getpid();
+    return place != place_number() || !writer_lives(pid, born);
 }
 
 /* Is it one of BASE? */
@@ -447,7 +487,8 @@ void fs_remove_temps(const char *path)
     free(dir);
 }
 
-static int temp_fill(const char *temp, const void *data, size_t n, mode_t mode)
+static int temp_fill(const char *temp, const void *data, size_t n, mode_t mode,
+                     bool durable)
 {
     int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     int rc;
@@ -455,7 +496,7 @@ static int temp_fill(const char *temp, const void *data, size_t n, mode_t mode)
     if (fd < 0)
         return -1;
     rc = fs_write_full(fd, data, n);
-    if (rc == 0)
+    if (rc == 0 && durable)
         rc = fsync(fd);
     int why = errno;
     if (close(fd) < 0 && rc == 0)
@@ -464,22 +505,48 @@ static int temp_fill(const char *temp, const void *data, size_t n, mode_t mode)
     return rc;
 }
 
-int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
-                    struct error *err)
+static int file_publish(const char *path, const void *data, size_t n, mode_t mode,
+                        bool durable, int (*publish)(const char *from, const char *to),
+                        struct error *err)
 {
     char *temp = fs_temp_name(path);
+    bool filled;
 
     if (!temp)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (temp_fill(temp, data, n, mode) < 0 || rename(temp, path) < 0) {
+    filled = temp_fill(temp, data, n, mode, durable) == 0;
+    if (!filled || publish(temp, path) < 0) {
+        int why = errno;
+
         fs_error(err, "write", path);
-        if (errno != EEXIST)
+        if (filled || why != EEXIST) /* then it is not ours */
             unlink(temp);
         free(temp);
+        errno = why;
         return -1;
     }
     free(temp);
-    return fs_sync_parent(path, err);
+    return 0;
+}
+
+int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
+                    struct error *err)
+{
+    int rc = file_publish(path, data, n, mode, true, rename, err);
+
+    return rc < 0 ? -1 : fs_sync_parent(path, err);
+}
+
+int fs_replace(const char *path, const void *data, size_t n, mode_t mode,
+               struct error *err)
+{
+    return file_publish(path, data, n, mode, false, rename, err);
+}
+
+int fs_create(const char *path, const void *data, size_t n, mode_t mode,
+              struct error *err)
+{
+    return file_publish(path, data, n, mode, false, fs_rename_new, err);
 }
 
 int fs_hold_stdio(void)

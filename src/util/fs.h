@@ -28,8 +28,23 @@ int fs_mkdirs_durable(const char *path, mode_t mode, struct error *err);
 int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
                     struct error *err);
 
-/* The whole of a regular file: *data is malloc'ed and has a NUL behind its *n bytes
- * (n may be NULL). */
+/* The same for what need not outlive a crash of the machine: nothing is synced. */
+int fs_replace(const char *path, const void *data, size_t n, mode_t mode,
+               struct error *err);
+
+/* The same, unless there is such a file: -1 and errno EEXIST. */
+int fs_create(const char *path, const void *data, size_t n, mode_t mode,
+              struct error *err);
+
+/* Make this node look again for what others have created, renamed or removed in the
+ * directory of path: network storage may remember for a while that a name is not there,
+ * but not beyond an open of its directory. */
+void fs_look_again(const char *path);
+/* Open a file for reading that another node may have just created. -1 and errno. */
+int fs_open_fresh(const char *path);
+
+/* The whole of a regular file, also one that another node has just created: *data is
+ * malloc'ed and has a NUL behind its *n bytes (n may be NULL). */
 int fs_read(const char *path, char **data, size_t *n, struct error *err);
 
 /* Remove a file or a directory with all that is in it. Follows no link. What is not
@@ -61,13 +76,19 @@ int fs_error(struct error *err, const char *what, const char *path);
  * printed. At the start of main(). -1 and errno. */
 int fs_hold_stdio(void);
 
-/* A name next to path that does not exist, hidden, ".BASE.tmp-PID-RANDOM": malloc'ed,
- * NULL without memory. Files of that form are nobody's once their writer is dead. */
+/* A name next to path that does not exist, hidden, ".BASE.tmp-PID-RANDOM-PLACE-BORN":
+ * malloc'ed, NULL without memory. Files of that form are nobody's once their writer is
+ * dead. */
 char *fs_temp_name(const char *path);
 
-/* Is this the name of such a file (without its directory), of another process? */
+/*
+ * Is this the name of such a file (without its directory), of a process that is dead, or
+ * on another host or in another container, where its pid says nothing? Of the latter the
+ * caller must know that they write it no more: it holds the run's lock, or works for the
+ * one that does, and the name is one that no other run's processes use.
+ */
 bool fs_temp_is_left(const char *name);
-/* Remove what fs_temp_name(path) has named in other processes, all of them dead. */
+/* Remove such files of path, under the same condition. */
 void fs_remove_temps(const char *path);
 
 /* A copy of text for a terminal or a log: control characters and bytes that are not

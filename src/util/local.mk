@@ -14,7 +14,13 @@ libshared_la_SOURCES += \
 	src/util/fault.c src/util/fault.h \
 	src/util/memory.c src/util/memory.h \
 	src/util/background.c src/util/background.h \
+	src/util/attention.c src/util/attention.h \
+	src/util/outlet.c src/util/outlet.h \
+	src/util/signals.c src/util/signals.h \
 	src/util/thread.c src/util/thread.h \
+	src/util/place.c src/util/place.h \
+	src/util/process.c src/util/process.h \
+	src/util/descriptors.c src/util/descriptors.h \
 	src/util/child.c src/util/child.h
 
 if HAVE_CMOCKA
@@ -47,6 +53,12 @@ TESTS += t/unit/test_child
 t_unit_test_child_SOURCES = t/unit/test_child.c
 t_unit_test_child_CFLAGS = $(UNIT_CFLAGS)
 t_unit_test_child_LDADD = libshared.la $(CMOCKA_LIBS)
+
+check_PROGRAMS += t/unit/test_outlet
+TESTS += t/unit/test_outlet
+t_unit_test_outlet_SOURCES = t/unit/test_outlet.c
+t_unit_test_outlet_CFLAGS = $(UNIT_CFLAGS)
+t_unit_test_outlet_LDADD = libshared.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += t/unit/test_json_text
 TESTS += t/unit/test_json_text

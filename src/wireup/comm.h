@@ -33,6 +33,9 @@ struct comm_stat {
     double sum, min, max;
 };
 
+#define COMM_CALLS      32
+#define COMM_MEET_BYTES ((size_t)16 * 1024)
+
 struct comm;
 struct comm_request;
 
@@ -47,6 +50,15 @@ struct comm_ops {
                       enum comm_op op, struct comm_request **req, struct error *err);
     int (*test)(struct comm *c, struct comm_request **req, bool *done,
                 struct error *err);
+    /*
+     * An allreduce by ranks of which it is not known that they have come for the same:
+     * `call`, below COMM_CALLS, says what this one has come for. If all have, with as
+     * many elements of one type and one op, *same is true on every rank and buf is
+     * combined; else it is false on every rank, and nothing that is in buf counts. At
+     * least one byte and at most COMM_MEET_BYTES.
+     */
+    int (*meet)(struct comm *c, int call, void *buf, size_t n, enum comm_type type,
+                enum comm_op op, bool *same, struct error *err);
     /*
      * Memory for n_bytes on each rank (the same number; RAYTRAIN_EINVAL where it is
      * not): zeros, aligned to 64 bytes, owned by the communicator until free. What lies

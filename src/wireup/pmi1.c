@@ -286,6 +286,10 @@ static enum pmi1_next answer_get(struct pmi1 *p, const struct fields *f,
 
     if (!refused && strcmp(key, "PMI_process_mapping") == 0) {
         value = p->config.mapping;
+    } else if (!refused && strcmp(key, "PMI_dead_processes") == 0) {
+        /* MPICH (ch3) asks this after each SIGUSR1, and fails without an answer.
+         * None: the launcher itself ends a group that has lost a rank. */
+        value = "";
     } else if (!refused) {
         value = pairs_get(p, key);
         if (!value && pairs_fetch(p, err) < 0)

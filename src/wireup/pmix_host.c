@@ -250,51 +250,51 @@ static char *rank_list(int n)
     return list;
 }
 
-/* What the library tells about one worker: list gains one PMIX_PROC_DATA. */
-static pmix_status_t worker_describe(void *list, int worker)
+struct fact {
+    const char *key;
+    const void *value;
+    pmix_data_type_t type;
+};
+
+static void facts_load(pmix_info_t *info, const struct fact *facts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        PMIX_INFO_LOAD(&info[i], facts[i].key, facts[i].value, facts[i].type);
+}
+
+/* What the library knows of one worker, as one PMIX_PROC_DATA. */
+static pmix_status_t worker_describe(pmix_info_t *info, int worker)
 {
     pmix_rank_t rank = (pmix_rank_t)worker;
     uint16_t local = (uint16_t)worker;
     uint32_t zero = 0;
     bool spawned = false;
-    pmix_data_array_t array;
-    pmix_status_t rc;
-    void *mine = PMIx_Info_list_start();
-    const struct {
-        const char *key;
-        const void *value;
-        pmix_data_type_t type;
-    } facts[] = {
+    const struct fact facts[] = {
         {PMIX_RANK, &rank, PMIX_PROC_RANK},    {PMIX_LOCAL_RANK, &local, PMIX_UINT16},
         {PMIX_NODE_RANK, &local, PMIX_UINT16}, {PMIX_NODEID, &zero, PMIX_UINT32},
         {PMIX_APPNUM, &zero, PMIX_UINT32},     {PMIX_HOSTNAME, host.host, PMIX_STRING},
         {PMIX_SPAWNED, &spawned, PMIX_BOOL},
     };
+    const size_t n = sizeof facts / sizeof *facts;
 
-    rc = mine ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
-    for (size_t i = 0; rc == PMIX_SUCCESS && i < sizeof facts / sizeof *facts; i++)
-        rc = PMIx_Info_list_add(mine, facts[i].key, facts[i].value, facts[i].type);
-    if (rc == PMIX_SUCCESS)
-        rc = PMIx_Info_list_convert(mine, &array);
-    if (rc == PMIX_SUCCESS) {
-        rc = PMIx_Info_list_add(list, PMIX_PROC_DATA, &array, PMIX_DATA_ARRAY);
-        PMIX_DATA_ARRAY_DESTRUCT(&array);
-    }
-    if (mine)
-        PMIx_Info_list_release(mine);
-    return rc;
+    PMIX_LOAD_KEY(info->key, PMIX_PROC_DATA);
+    PMIX_DATA_ARRAY_CREATE(info->value.data.darray, n, PMIX_INFO);
+    if (!info->value.data.darray)
+        return PMIX_ERR_NOMEM;
+    info->value.type = PMIX_DATA_ARRAY;
+    if (!info->value.data.darray->array)
+        return PMIX_ERR_NOMEM;
+    facts_load(info->value.data.darray->array, facts, n);
+    return PMIX_SUCCESS;
 }
 
-static pmix_status_t job_describe(void *list, const char *ranks, const char *node_map,
-                                  const char *proc_map)
+/* *info, of *n, is to be freed by the caller, also after a failure. */
+static pmix_status_t job_describe(const char *ranks, const char *node_map,
+                                  const char *proc_map, pmix_info_t **info, size_t *n)
 {
     uint32_t size = (uint32_t)host.n_workers, zero = 0, one = 1;
     pmix_status_t rc = PMIX_SUCCESS;
-    const struct {
-        const char *key;
-        const void *value;
-        pmix_data_type_t type;
-    } facts[] = {
+    const struct fact facts[] = {
         {PMIX_UNIV_SIZE, &size, PMIX_UINT32},   {PMIX_JOB_SIZE, &size, PMIX_UINT32},
         {PMIX_LOCAL_SIZE, &size, PMIX_UINT32},  {PMIX_MAX_PROCS, &size, PMIX_UINT32},
         {PMIX_LOCAL_PEERS, ranks, PMIX_STRING}, {PMIX_NODE_MAP, node_map, PMIX_REGEX},
@@ -302,26 +302,26 @@ static pmix_status_t job_describe(void *list, const char *ranks, const char *nod
         {PMIX_NUM_NODES, &one, PMIX_UINT32},    {PMIX_JOBID, host.nspace, PMIX_STRING},
         {PMIX_TMPDIR, host.dir, PMIX_STRING},   {PMIX_NSDIR, host.dir, PMIX_STRING},
     };
+    const size_t n_facts = sizeof facts / sizeof *facts;
 
-    for (size_t i = 0; rc == PMIX_SUCCESS && i < sizeof facts / sizeof *facts; i++)
-        rc = PMIx_Info_list_add(list, facts[i].key, facts[i].value, facts[i].type);
+    *n = n_facts + (size_t)host.n_workers;
+    PMIX_INFO_CREATE(*info, *n);
+    if (!*info)
+        return PMIX_ERR_NOMEM;
+    facts_load(*info, facts, n_facts);
     for (int i = 0; rc == PMIX_SUCCESS && i < host.n_workers; i++)
-        rc = worker_describe(list, i);
+        rc = worker_describe(&(*info)[n_facts + (size_t)i], i);
     return rc;
 }
 
-static pmix_status_t namespace_announce(void *list)
+static pmix_status_t namespace_announce(pmix_info_t *info, size_t n)
 {
-    pmix_data_array_t array;
     struct answer registered = ANSWER_INIT, supported = ANSWER_INIT;
-    pmix_status_t rc = PMIx_Info_list_convert(list, &array);
+    pmix_status_t rc;
 
-    if (rc != PMIX_SUCCESS)
-        return rc;
-    rc = answer_wait(&registered, PMIx_server_register_nspace(
-                                      host.nspace, host.n_workers, array.array,
-                                      array.size, answer_give, &registered));
-    PMIX_DATA_ARRAY_DESTRUCT(&array);
+    rc = answer_wait(&registered,
+                     PMIx_server_register_nspace(host.nspace, host.n_workers, info, n,
+                                                 answer_give, &registered));
     if (rc != PMIX_SUCCESS)
         return rc;
     return answer_wait(&supported, PMIx_server_setup_local_support(
@@ -331,19 +331,20 @@ static pmix_status_t namespace_announce(void *list)
 static pmix_status_t namespace_register(void)
 {
     char *ranks = rank_list(host.n_workers), *node_map = NULL, *proc_map = NULL;
-    void *list = PMIx_Info_list_start();
-    pmix_status_t rc = ranks && list ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
+    pmix_status_t rc = ranks ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
+    pmix_info_t *info = NULL;
+    size_t n = 0;
 
     if (rc == PMIX_SUCCESS)
         rc = PMIx_generate_regex(host.host, &node_map);
     if (rc == PMIX_SUCCESS)
         rc = PMIx_generate_ppn(ranks, &proc_map);
     if (rc == PMIX_SUCCESS)
-        rc = job_describe(list, ranks, node_map, proc_map);
+        rc = job_describe(ranks, node_map, proc_map, &info, &n);
     if (rc == PMIX_SUCCESS)
-        rc = namespace_announce(list);
-    if (list)
-        PMIx_Info_list_release(list);
+        rc = namespace_announce(info, n);
+    if (info)
+        PMIX_INFO_FREE(info, n);
     free(ranks);
     free(node_map);
     free(proc_map);

@@ -18,7 +18,15 @@
 #include <unistd.h>
 
 #include "util/argv.h"
+#include "util/clock.h"
+#include "util/descriptors.h"
+#include "util/fault.h"
+#include "util/process.h"
 #include "wireup/pmix_host.h"
+
+#define STOPPED_MAX_S                                                                  \
+    30.0 /* that a server may be stopped (SIGSTOP): workers hang then */
+#define KILLED_WAIT_S 5.0 /* for the end of the server when it was killed */
 
 /* The server speaks, nobody answers; a worker's variables come in the order of ranks.
  */
@@ -47,7 +55,8 @@ struct pmix_server {
         aborted; /* call came while we waited for something else, and is not told yet */
     struct pmix_abort_call call;
     int n_workers;
-    bool *joined; /* by rank */
+    bool *joined;         /* by rank */
+    double stopped_since; /* clock_now(); 0: it runs */
     struct message in;
 };
 
@@ -129,7 +138,7 @@ static void server_detach(int fd, pid_t launcher)
     dup2(null, STDOUT_FILENO);
     dup2(server_socket, STDERR_FILENO + 1);
     server_socket = STDERR_FILENO + 1;
-    close_range(STDERR_FILENO + 2, ~0U, 0);
+    (void)descriptors_close(STDERR_FILENO + 2, -1);
 }
 
 static void server_main(int n_workers, const char *dir) __attribute__((noreturn));
@@ -157,9 +166,10 @@ static void server_main(int n_workers, const char *dir)
 int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server **out,
                       struct error *err)
 {
+    static int n_started;
     struct pmix_server *s;
     pid_t launcher = getpid();
-    int ends[2];
+    int ends[2], n = n_started++;
 
     if (n_workers < 1)
         return error_set(err, RAYTRAIN_EINVAL, "PMIx server: %d workers", n_workers);
@@ -180,6 +190,7 @@ int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server
     s->pid = fork();
     if (s->pid == 0) {
         server_detach(ends[1], launcher);
+        fault_point("pmix.server", n);
         server_main(n_workers, private_dir);
     }
     close(ends[1]);
@@ -213,14 +224,13 @@ static void event_keep(struct pmix_server *s)
         s->joined[s->in.rank] = s->in.kind == MESSAGE_JOINED;
 }
 
-/* The next message into s->in. 1: here it is; 0: not yet (MSG_DONTWAIT); -1: the end.
- */
-static int message_receive(struct pmix_server *s, int flags)
+/* The next message into s->in. 1: here it is; 0: not yet; -1: the end. */
+static int message_receive(struct pmix_server *s)
 {
     ssize_t got;
 
     do
-        got = recv(s->socket, &s->in, sizeof s->in, flags);
+        got = recv(s->socket, &s->in, sizeof s->in, MSG_DONTWAIT);
     while (got < 0 && errno == EINTR);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return 0;
@@ -240,14 +250,18 @@ static int env_append(const struct message *m, char ***env, struct error *err)
 int pmix_server_worker_env(struct pmix_server *s, int rank, char ***env,
                            struct error *err)
 {
-    while (message_receive(s, 0) > 0) {
+    int got;
+
+    while ((got = message_receive(s)) > 0) {
         if (s->in.kind == MESSAGE_ERROR)
             return error_set(err, (raytrain_status)s->in.status, "%s", s->in.text);
         if (s->in.kind != MESSAGE_ENV)
             event_keep(s);
         else if (s->in.rank == rank)
-            return env_append(&s->in, env, err);
+            return env_append(&s->in, env, err) < 0 ? -1 : 1;
     }
+    if (got == 0)
+        return 0;
     return error_set(err, RAYTRAIN_ECOMM, "the PMIx server of this run has died");
 }
 
@@ -266,12 +280,29 @@ int pmix_server_fd(const struct pmix_server *s)
     return s->socket;
 }
 
+/* One that stays stopped is no better than a dead one: make it one. */
+static void stopped_check(struct pmix_server *s)
+{
+    siginfo_t info = {0};
+    double now = clock_now();
+
+    if (waitid(P_PID, (id_t)s->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) < 0 ||
+        info.si_pid == 0)
+        s->stopped_since = 0;
+    else if (s->stopped_since == 0)
+        s->stopped_since = now;
+    else if (now - s->stopped_since > STOPPED_MAX_S ||
+             fault_point("pmix.stopped", 0) < 0)
+        kill(s->pid, SIGKILL);
+}
+
 enum pmix_server_news pmix_server_next(struct pmix_server *s,
                                        struct pmix_abort_call *call)
 {
     int got = 1;
 
-    while (!s->aborted && (got = message_receive(s, MSG_DONTWAIT)) > 0)
+    stopped_check(s);
+    while (!s->aborted && (got = message_receive(s)) > 0)
         event_keep(s);
     if (s->aborted) {
         *call = s->call;
@@ -290,8 +321,7 @@ void pmix_server_stop(struct pmix_server *s)
     close(s->socket);
     if (s->pid > 0) {
         kill(s->pid, SIGKILL);
-        while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
-            continue;
+        (void)process_reap(s->pid, KILLED_WAIT_S, NULL);
     }
     free(s->joined);
     free(s);

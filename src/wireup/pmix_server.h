@@ -24,9 +24,10 @@ struct pmix_server;
 int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server **out,
                       struct error *err);
 
-/* Append what worker `rank` needs to the environment *env (an argv vector). To be
- * called once for each rank, in their order; waits for the server as long as it is not
- * up. RAYTRAIN_ECOMM with the library's reason where it failed or died. */
+/* Append what worker `rank` needs to the environment *env (an argv vector), for the
+ * ranks in their order. Never blocks. 1: done; 0: the server is not up yet, its
+ * descriptor will be readable; -1: RAYTRAIN_ECOMM with the library's reason if it
+ * failed or died. Once all ranks have theirs pmix_server_next() is next. */
 int pmix_server_worker_env(struct pmix_server *s, int rank, char ***env,
                            struct error *err);
 
@@ -43,7 +44,9 @@ struct pmix_abort_call {
 
 /* Readable when there is news. */
 int pmix_server_fd(const struct pmix_server *s);
-/* Never blocks. A worker's abort is told here before that worker's end can be seen. */
+/* Never blocks. To be called now and then also without news: a server that something
+ * has stopped (SIGSTOP) is killed after half a minute. A worker's abort is told here
+ * before that worker's end can be seen. */
 enum pmix_server_news pmix_server_next(struct pmix_server *s,
                                        struct pmix_abort_call *call);
 

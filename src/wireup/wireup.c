@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/fault.h"
 #include "wireup/env_scope.h"
 #include "wireup/nodes.h"
 #include "wireup/pmi_bridge.h"
@@ -79,19 +80,34 @@ static int world_size(struct wireup *w, int expected, struct error *err)
     return 0;
 }
 
-/* The name under which the resource manager knows this node; else the machine's own. */
+/* The name under which the resource manager knows a rank's node; malloc'ed. NULL: it
+ * does not say. */
+static char *host_of(const struct wireup *w, pmix_rank_t rank)
+{
+    pmix_value_t *value = NULL;
+    pmix_proc_t peer;
+    char *host = NULL;
+
+    PMIX_LOAD_PROCID(&peer, w->me.nspace, rank);
+    if (PMIx_Get(&peer, PMIX_HOSTNAME, NULL, 0, &value) != PMIX_SUCCESS)
+        return NULL;
+    if (value->type == PMIX_STRING && value->data.string && value->data.string[0])
+        host = strdup(value->data.string);
+    PMIX_VALUE_RELEASE(value);
+    return host;
+}
+
+/* Else the machine's own. */
 static void world_host(struct wireup *w)
 {
     struct world *world = &w->world;
-    pmix_value_t *value = NULL;
+    char *host = host_of(w, w->me.rank);
 
-    if (PMIx_Get(&w->me, PMIX_HOSTNAME, NULL, 0, &value) == PMIX_SUCCESS) {
-        if (value->type == PMIX_STRING && value->data.string)
-            snprintf(world->host, sizeof world->host, "%s", value->data.string);
-        PMIX_VALUE_RELEASE(value);
-    }
-    if (!world->host[0] && gethostname(world->host, sizeof world->host - 1) < 0)
+    if (host)
+        snprintf(world->host, sizeof world->host, "%s", host);
+    else if (gethostname(world->host, sizeof world->host - 1) < 0)
         strcpy(world->host, "localhost");
+    free(host);
 }
 
 /* Enter `node` for each rank that lives on `host`. */
@@ -113,11 +129,57 @@ static void nodes_resolve(struct wireup *w)
     char *hosts = NULL, *save = NULL;
     int node = 0;
 
-    if (PMIx_Resolve_nodes(w->me.nspace, &hosts) != PMIX_SUCCESS || !hosts)
+    if (fault_point("wireup.resolve", w->world.rank) < 0 ||
+        PMIx_Resolve_nodes(w->me.nspace, &hosts) != PMIX_SUCCESS || !hosts)
         return;
     for (char *h = strtok_r(hosts, ",", &save); h; h = strtok_r(NULL, ",", &save))
         node_enter_peers(w, h, node++);
     free(hosts);
+}
+
+/* A rank and the name of its node. */
+struct rank_host {
+    char *host;
+    int rank;
+};
+
+static int rank_host_compare(const void *a, const void *b)
+{
+    return strcmp(((const struct rank_host *)a)->host,
+                  ((const struct rank_host *)b)->host);
+}
+
+/* Ranks whose nodes have one name are on one node. Not by PMIX_NODEID, which some
+ * servers count differently on each node. Slower than nodes_resolve(), which asks once
+ * a node: for servers that cannot resolve peers. */
+static void nodes_by_name(struct wireup *w)
+{
+    int size = w->world.size, n = 0;
+    struct rank_host *all = calloc((size_t)size, sizeof *all);
+
+    for (int r = 0; all && r < size; r++) {
+        all[n] = (struct rank_host){.host = host_of(w, (pmix_rank_t)r), .rank = r};
+        n += all[n].host != NULL;
+    }
+    if (n == size) {
+        qsort(all, (size_t)n, sizeof *all, rank_host_compare);
+        for (int i = 0, node = 0; i < n; i++) {
+            node += i > 0 && rank_host_compare(&all[i - 1], &all[i]) != 0;
+            w->node_of[all[i].rank] = node;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        free(all[i].host);
+    free(all);
+}
+
+/* The first rank whose node is unknown; -1: none. */
+static int rank_without_node(const struct wireup *w)
+{
+    for (int r = 0; r < w->world.size; r++)
+        if (w->node_of[r] < 0)
+            return r;
+    return -1;
 }
 
 static int nodes_find(struct wireup *w, struct error *err)
@@ -130,12 +192,14 @@ static int nodes_find(struct wireup *w, struct error *err)
     for (int r = 0; r < size; r++)
         w->node_of[r] = -1;
     nodes_resolve(w);
-    for (int r = 0; r < size; r++)
-        if (w->node_of[r] < 0)
-            return error_set(err, RAYTRAIN_ECOMM,
-                             "PMIx does not tell the node of rank %d; is the resource "
-                             "manager's PMIx older than version 4?",
-                             r);
+    if (rank_without_node(w) >= 0)
+        nodes_by_name(w);
+    if (rank_without_node(w) >= 0)
+        return error_set(
+            err, RAYTRAIN_ECOMM,
+            "PMIx does not say which node rank %d runs on: the resource "
+            "manager's PMIx is too old (raytrain needs version 3 or later).",
+            rank_without_node(w));
     if (nodes_renumber(w->node_of, size) >= 0)
         w->mapping = nodes_process_mapping(w->node_of, size);
     if (!w->mapping)
@@ -153,6 +217,50 @@ static pmix_status_t client_start(pmix_proc_t *me)
     rc = PMIx_Init(me, NULL, 0);
     env_scope_end(&scope);
     return rc;
+}
+
+/* Is one of the words of a, with commas between them, one of b? */
+static bool words_meet(const char *a, const char *b)
+{
+    for (size_t n; *a; a += n + (a[n] == ',')) {
+        n = strcspn(a, ",");
+        for (const char *at = b; n > 0 && *at;) {
+            size_t m = strcspn(at, ",");
+
+            if (m == n && strncmp(a, at, n) == 0)
+                return true;
+            at += m + (at[m] == ',');
+        }
+    }
+    return false;
+}
+
+/* Why PMIx_Init failed, as far as it can be known: it says next to nothing. */
+static int client_refused(pmix_status_t rc, struct error *err)
+{
+    const char *said = PMIx_Error_string(rc), *asked = getenv("PMIX_MCA_psec");
+    const char *offered = getenv("PMIX_SECURITY_MODE"); /* by the server */
+
+    if (offered && asked && asked[0] != '^' && !words_meet(asked, offered))
+        return error_set(err, RAYTRAIN_ECOMM,
+                         "PMIx_Init: %s. The PMIx server of this node has the security "
+                         "modules (psec) \"%s\", and PMIX_MCA_psec=%s in the "
+                         "environment names none of them: unset it, or name one.",
+                         said, offered, asked);
+    if (offered && rc != PMIX_ERR_UNREACH)
+        return error_set(err, RAYTRAIN_ECOMM,
+                         "PMIx_Init: %s. This worker's PMIx (%.24s) and the server of "
+                         "this node do not come to terms: their builds differ, or they "
+                         "have no security module (psec) in common; the server has "
+                         "\"%s\". Set PMIX_MCA_psec=native, or name the plugin of "
+                         "Slurm that fits: --srun-args=--mpi=pmix_v4, see srun "
+                         "--mpi=list.",
+                         said, PMIx_Get_version(), offered);
+    return error_set(err, RAYTRAIN_ECOMM,
+                     "PMIx_Init: %s. The PMIx server of this node (Slurm's, or that "
+                     "of raytrain-run) does not answer; is PMIX_NAMESPACE inherited "
+                     "from a program that has ended?",
+                     said);
 }
 
 int wireup_init(int expected_size, struct wireup **out, struct error *err)
@@ -175,12 +283,7 @@ int wireup_init(int expected_size, struct wireup **out, struct error *err)
     rc = client_start(&w->me);
     if (rc != PMIX_SUCCESS) {
         free(w);
-        return error_set(
-            err, RAYTRAIN_ECOMM,
-            "PMIx_Init: %s. The PMIx server of this node (Slurm's, or that "
-            "of raytrain-run) does not answer; is PMIX_NAMESPACE inherited "
-            "from a program that has ended?",
-            PMIx_Error_string(rc));
+        return client_refused(rc, err);
     }
     if (world_size(w, expected_size, err) < 0 || nodes_find(w, err) < 0) {
         wireup_finalize(w);
@@ -427,12 +530,23 @@ void wireup_abort(struct wireup *w, int exit_status, const char *message)
     _exit(exit_status);
 }
 
+/* PMIx counts its initialisations. An MPI library that speaks PMIx itself has made one
+ * of its own, and is never finalized (backend/mpi.c): leave for both, or the server
+ * takes the end of this process for a desertion. */
+static void client_end(void)
+{
+    do {
+        if (PMIx_Finalize(NULL, 0) != PMIX_SUCCESS)
+            return;
+    } while (PMIx_Initialized());
+}
+
 void wireup_finalize(struct wireup *w)
 {
     if (!w)
         return;
     wireup_bridge_stop(w);
-    PMIx_Finalize(NULL, 0);
+    client_end();
     while (w->exchanged) {
         struct exchanged *x = w->exchanged;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "util/async_text.h"
+#include "worker/own_signals.h"
 
 /* Everything that the handler touches is async-signal-safe; backtrace(3) is once its
  * library has been loaded, which crash_install() sees to. */
@@ -58,18 +59,16 @@ static void crash_report(int signo)
 void crash_install(void)
 {
     stack_t stack = {.ss_sp = crash_stack, .ss_size = sizeof crash_stack};
-    struct sigaction action = {.sa_handler = crash_report,
-                               .sa_flags = SA_ONSTACK | SA_RESETHAND | SA_NODEFER};
     struct sigaction old;
+    int flags = SA_ONSTACK | SA_RESETHAND | SA_NODEFER;
     void *frame[1];
 
     backtrace(frame, 1);
     if (sigaltstack(&stack, NULL) < 0)
-        action.sa_flags &= ~SA_ONSTACK;
-    sigemptyset(&action.sa_mask);
+        flags &= ~SA_ONSTACK;
     for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++) {
         if (sigaction(crashes[i].signo, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-            sigaction(crashes[i].signo, &action, NULL);
+            own_signal_install(crashes[i].signo, crash_report, flags, NULL);
     }
 }
 #else

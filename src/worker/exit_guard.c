@@ -7,9 +7,16 @@
 
 static struct {
     bool registered, inside;
+    pid_t worker;
     void (*on_exit)(void *arg, int status);
     void *arg;
 } guard;
+
+static void child_leave(int status)
+{
+    if (getpid() != guard.worker)
+        exit_now(status, false);
+}
 
 /* Handlers run in reverse order: those of the training function have run by now, those
  * of the libraries below it, some of which wait for other ranks, are left out. */
@@ -19,6 +26,7 @@ static void guard_exit(int status, void *unused)
     if (!guard.inside)
         return;
     guard.inside = false;
+    child_leave(status);
     guard.on_exit(guard.arg, status);
     exit_now(1, false);
 }
@@ -27,13 +35,15 @@ void exit_guard_enter(void (*told)(void *arg, int status), void *arg)
 {
     guard.on_exit = told;
     guard.arg = arg;
+    guard.worker = getpid();
     guard.inside = true;
     if (!guard.registered)
         guard.registered = on_exit(guard_exit, NULL) == 0;
 }
 
-void exit_guard_leave(void)
+void exit_guard_leave(int status)
 {
+    child_leave(status);
     guard.inside = false;
 }
 

@@ -6,18 +6,22 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "worker/own_signals.h"
 
 static pid_t worker;
 static _Thread_local bool by_main;
 
 static void before_fork(void)
 {
-    by_main = gettid() == worker;
+    by_main = (pid_t)syscall(SYS_gettid) == worker;
+    own_signals_hold();
 }
 
-/* In the child. The worker may have died before the prctl. */
-static void after_fork(void)
+/* The worker may have died before the prctl. */
+static void die_with_worker(void)
 {
     if (!by_main)
         return;
@@ -27,12 +31,19 @@ static void after_fork(void)
         kill(getpid(), SIGKILL);
 }
 
+static void after_fork_in_child(void)
+{
+    own_signals_reset();
+    own_signals_release();
+    die_with_worker();
+}
+
 int fork_guard_install(struct error *err)
 {
     int rc;
 
     worker = getpid();
-    rc = pthread_atfork(before_fork, NULL, after_fork);
+    rc = pthread_atfork(before_fork, own_signals_release, after_fork_in_child);
     return rc == 0 ? 0
                    : error_set(err, RAYTRAIN_ENOMEM, "cannot watch over forks: %s",
                                strerror(rc));

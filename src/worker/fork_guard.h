@@ -1,5 +1,6 @@
 /*
- * fork_guard.h - what a training function forks (a data loader) dies with its worker.
+ * fork_guard.h - what a training function forks (a data loader) is no worker: signals
+ * have their usual effect on it (own_signals.h). And it dies with its worker.
  *
  * Launchers see to that by the worker's process group; this is for when they are
  * killed, and all of their helpers with them. It covers the worker's own children, as

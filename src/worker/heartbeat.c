@@ -19,7 +19,8 @@
 
 struct heartbeat {
     char *path;
-    char *next_attempt; /* its log directory */
+    char *run_dir;
+    int attempt;
     double every_s;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -27,19 +28,24 @@ struct heartbeat {
     bool stop;           /* under the lock */
 };
 
-/* Opened and closed each time: it is the close that makes a network file system send
+/* The file has its size when it gets its name: no node ever sees a shorter one. Then it
+ * is opened and closed each time: it is the close that makes a network file system send
  * what was written. A beat that cannot be written is a beat that is not heard. */
 static void beat(const struct heartbeat *hb, unsigned long count)
 {
     char line[RUN_DIR_HEARTBEAT_BYTES + 1];
-    int fd = open(hb->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), n;
+    int fd, n;
 
-    if (fd < 0)
-        return;
     n = snprintf(line, sizeof line, "%lu %.3f %ld", count, clock_unix_double(),
                  (long)getpid());
     memset(line + n, ' ', sizeof line - 1 - (size_t)n);
     line[RUN_DIR_HEARTBEAT_BYTES - 1] = '\n';
+    fd = open(hb->path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) {
+        if (errno == ENOENT)
+            fs_replace(hb->path, line, RUN_DIR_HEARTBEAT_BYTES, 0666, NULL);
+        return;
+    }
     fs_pwrite_full(fd, line, RUN_DIR_HEARTBEAT_BYTES, 0);
     close(fd);
 }
@@ -66,10 +72,12 @@ static bool rest(struct heartbeat *hb)
     return stop;
 }
 
-/* The launcher starts the next attempt when this one is over. */
+/* The launcher starts the next attempt when this one is over. A look at the directory,
+ * not for the name: network storage would remember that it was not there, also for the
+ * next attempt's workers on this node. */
 static bool is_given_up(const struct heartbeat *hb)
 {
-    return access(hb->next_attempt, F_OK) == 0;
+    return run_dir_last_attempt(hb->run_dir) > hb->attempt;
 }
 
 static void *beat_on(void *arg)
@@ -88,7 +96,7 @@ static void *beat_on(void *arg)
 static void heartbeat_free(struct heartbeat *hb)
 {
     free(hb->path);
-    free(hb->next_attempt);
+    free(hb->run_dir);
     free(hb);
 }
 
@@ -128,9 +136,10 @@ int heartbeat_start(const struct heartbeat_spec *spec, struct heartbeat **out,
     if (hb) {
         hb->every_s = spec->every_s;
         hb->path = run_dir_file(dir, spec->node);
-        hb->next_attempt = run_dir_log_dir(spec->run_dir, spec->attempt + 1);
+        hb->run_dir = strdup(spec->run_dir);
+        hb->attempt = spec->attempt;
     }
-    if (!hb || !hb->path || !hb->next_attempt)
+    if (!hb || !hb->path || !hb->run_dir)
         error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     else
         rc = beats_start(hb, err);

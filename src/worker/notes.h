@@ -1,14 +1,12 @@
 /*
- * notes.h - what the user should hear while the training goes on: one JSON object a
- * line in RUN/logs/attempt-K/events.json, which the launcher follows and shows.
+ * notes.h - what the user should hear while the training goes on: events of the attempt
+ * (store/events.h), which the launcher shows.
  *
  * A note that cannot be written is dropped: it must never be what ends a training, and
  * storage that is in trouble shows where it matters.
  */
 #ifndef RAYTRAIN_WORKER_NOTES_H
 #define RAYTRAIN_WORKER_NOTES_H
-
-#define NOTES_FILE "events.json"
 
 /* For the launcher, not for the user are NOTE_JOINED, the workers have come together,
  * and NOTE_STARTED, the training begins, and every rank listens to requests to stop. */

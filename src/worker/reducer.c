@@ -11,9 +11,12 @@
  * all of its tensors and all buckets before it are ready. Between steps nothing is
  * started.
  */
+#include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "util/clock.h"
 #include "worker/session.h"
@@ -302,6 +305,8 @@ static int buckets_drain(raytrain_reducer *r, double at_most_s, struct error *er
         if (waited >= told + 1) {
             told = waited;
             waiting_hook(&r->ctx->waiting, waited);
+            if (at_most_s == 0 && waiting_check(&r->ctx->waiting, waited, err) < 0)
+                return reducer_broken(r);
         }
     }
 }
@@ -316,12 +321,72 @@ static void step_reset(raytrain_reducer *r)
     r->started = r->done = 0;
 }
 
+/* ---- The meeting ------------------------------------------------------------------
+ */
+
+struct gradients {
+    const raytrain_tensor *list;
+    size_t n, bucket_bytes;
+};
+
+/* "[2,3]"; how much room it takes. The number of dimensions is not checked yet. */
+static size_t shape_say(const raytrain_tensor *t, char *text, size_t room)
+{
+    size_t used = 0;
+
+    for (int d = 0; d < t->ndim && d < RAYTRAIN_MAX_DIMS && used < room; d++)
+        used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64,
+                                 d > 0 ? "," : " [", (uint64_t)t->shape[d]);
+    if (used < room)
+        used += (size_t)snprintf(text + used, room - used, used > 0 ? "]" : " []");
+    return used;
+}
+
+static void gradients_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    const struct gradients *g = arg;
+    size_t used = (size_t)snprintf(text, CALL_TEXT_MAX,
+                                   "called raytrain_reducer_create() of %zu gradients "
+                                   "in buckets of %zu bytes:",
+                                   g->n, g->bucket_bytes);
+
+    for (size_t i = 0; i < g->n && used < CALL_TEXT_MAX; i++)
+        used += shape_say(&g->list[i], text + used, CALL_TEXT_MAX - used);
+}
+
+/* Everything that the ranks must have alike: shapes, in their order, what gets memory
+ * of the reducer's own, and the size of buckets. */
+static uint64_t gradients_hash(const struct gradients *g)
+{
+    uint64_t hash = XXH3_64bits(&g->bucket_bytes, sizeof g->bucket_bytes);
+
+    for (size_t i = 0; i < g->n; i++) {
+        const raytrain_tensor *t = &g->list[i];
+        int ndim = t->ndim < RAYTRAIN_MAX_DIMS ? t->ndim : RAYTRAIN_MAX_DIMS;
+        int64_t face[RAYTRAIN_MAX_DIMS + 2] = {t->ndim, t->data == NULL};
+
+        for (int d = 0; d < ndim; d++)
+            face[d + 2] = (int64_t)t->shape[d];
+        hash = XXH3_64bits_withSeed(face, sizeof face, hash);
+    }
+    return hash;
+}
+
+static int gradients_meet(raytrain_context *ctx, const struct gradients *g,
+                          struct error *err)
+{
+    const struct session_call call = {CALL_REDUCER, gradients_say, g};
+
+    return session_meet_same(ctx, &call, gradients_hash(g), err);
+}
+
 /* ---- The calls --------------------------------------------------------------------
  */
 
 static int reducer_make(raytrain_context *ctx, const raytrain_tensor grads[], size_t n,
                         size_t bucket_bytes, raytrain_reducer **out)
 {
+    const struct gradients meeting = {grads, n, bucket_bytes};
     struct error *err = &ctx->error;
     raytrain_reducer *r = calloc(1, sizeof *r);
     int rc;
@@ -329,10 +394,12 @@ static int reducer_make(raytrain_context *ctx, const raytrain_tensor grads[], si
     if (!r)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     r->ctx = ctx;
+    waiting_begin(&ctx->waiting, "reducer create");
+    if (ctx->comm->size > 1 && gradients_meet(ctx, &meeting, err) < 0)
+        goto fail;
     rc = tensors_check(grads, n, err);
     if (rc == 0)
         rc = reducer_plan(r, grads, n, bucket_bytes, err);
-    waiting_begin(&ctx->waiting, "reducer create");
     if (comm_agree(ctx->comm, rc, err) < 0 ||
         ctx->comm->ops->dup(ctx->comm, &r->comm, err) < 0) {
         r->comm = NULL;

@@ -6,17 +6,20 @@
 #include <string.h>
 
 #include "store/checkpoint_manager.h"
+#include "store/journal.h"
+#include "store/metrics.h"
+#include "store/node_map.h"
 #include "store/run_dir.h"
 #include "store/snapshot.h"
 #include "util/background.h"
 #include "util/clock.h"
-#include "util/fs.h"
 #include "worker/notes.h"
 
 struct saving {
     char *run_dir, *log_dir;
     struct checkpoint_config config;
-    int n_sharing;
+    int n_sharing, node, local;
+    struct node_map nodes; /* once something was saved; size 0: not yet */
     struct waiting *waiting;
     struct tiers *tiers;
     bool refused_told;
@@ -54,17 +57,7 @@ static void note_prune(void *arg, const char *text)
  * failure leaves no gap between them either. */
 static int reports_sync(const struct saving *s, struct error *err)
 {
-    char *path = run_dir_file(s->run_dir, "result.json");
-    struct error why;
-    int rc;
-
-    if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = fs_sync_file(path, &why);
-    free(path);
-    if (rc == 0 || why.code == RAYTRAIN_ENOTFOUND) /* there was none yet */
-        return 0;
-    return error_set(err, why.code, "%s", why.text);
+    return journal_sync(s->log_dir, METRICS_JOURNAL, err);
 }
 
 /* In any thread: write, publish, delete what retention says. */
@@ -79,7 +72,7 @@ static void save_run(void *arg)
     if (s->rc == 0 && s->tiers)
         s->rc = tiers_save(s->tiers, s->save, s->comm, s->iteration, &s->err);
     else if (s->rc == 0)
-        s->rc = checkpoint_save_run(s->save, s->comm, &s->err);
+        s->rc = checkpoint_save_run(s->save, s->comm, &s->nodes, &s->err);
     if (s->rc == 0 && !s->tiers && s->comm->rank == 0 &&
         checkpoint_manager_prune(s->run_dir, &s->config, note_prune, s, &why) < 0)
         note_prune(s, why.text);
@@ -170,11 +163,20 @@ void saving_expect(struct saving *s, uint64_t bytes)
 /* ---- A save -----------------------------------------------------------------------
  */
 
+/* COLLECTIVE, the first time. Tiers know for themselves. */
+static int nodes_learn(struct saving *s, struct comm *comm, struct error *err)
+{
+    if (s->tiers || s->nodes.size > 0)
+        return 0;
+    return node_map_make(comm, s->node, s->local, &s->nodes, err);
+}
+
 static int save_begin(struct saving *s, struct comm *comm,
                       const struct checkpoint_meta *meta, const char *path,
                       struct error *err)
 {
-    if (checkpoint_save_begin(s->ck, comm, meta, path, &s->save, err) < 0)
+    if (nodes_learn(s, comm, err) < 0 ||
+        checkpoint_save_begin(s->ck, comm, meta, path, &s->save, err) < 0)
         return -1;
     s->figures.bytes = checkpoint_save_file_bytes(s->save);
     if (background_agree(s, comm)) {
@@ -257,6 +259,8 @@ int saving_create(const struct saving_env *env, struct saving **out, struct erro
     s->run_dir = strdup(env->run_dir);
     s->log_dir = strdup(env->log_dir);
     s->n_sharing = env->n_sharing;
+    s->node = env->node;
+    s->local = env->local;
     s->waiting = env->waiting;
     s->tiers = env->tiers;
     s->figures.write_s = NAN;
@@ -281,6 +285,7 @@ void saving_destroy(struct saving *s, bool clean)
     background_destroy(s->thread);
     save_clear(s);
     snapshot_clear(&s->snapshot);
+    node_map_clear(&s->nodes);
     if (clean)
         comm_free(s->background);
     free(s->config.checkpoint_score_attribute);

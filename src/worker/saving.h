@@ -31,6 +31,7 @@ struct saving_env {
     const char *run_dir, *log_dir;
     const struct checkpoint_config *config;
     int n_sharing;           /* workers on this node */
+    int node, local;         /* which node this is, and the place among its workers */
     struct waiting *waiting; /* of the session */
     struct tiers *tiers; /* NULL: straight to storage; lives as long as the saving */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/checkpoint_manager.h"
+#include "store/journal.h"
 #include "store/run_dir.h"
 #include "util/clock.h"
 #include "worker/notes.h"
@@ -134,16 +135,41 @@ static void note_start(void *arg, const char *text)
     note_add(ctx->env.log_dir, NOTE_WARNING, "%s", text);
 }
 
+/* The newest of this run. Storage is believed to have what it has a name of, up to
+ * iteration `at_most`. */
+static int checkpoint_own(raytrain_context *ctx, int64_t at_most, struct error *err)
+{
+    if (ctx->tiers &&
+        tiers_restore(ctx->tiers, ctx->comm, at_most, &ctx->restored, err) < 0)
+        return -1;
+    if (ctx->restored)
+        return 0;
+    return checkpoint_manager_latest(ctx->comm, ctx->env.run_dir, note_start, ctx,
+                                     &ctx->restored, err);
+}
+
+static int64_t restored_iteration(const raytrain_context *ctx)
+{
+    return ctx->restored ? checkpoint_meta(ctx->restored)->training_iteration : -1;
+}
+
+/* What storage has may turn out damaged where a tier still has a good one. */
 static int checkpoint_find(raytrain_context *ctx, struct error *err)
 {
     const char *from = ctx->env.config->resume_from_checkpoint;
+    int rc = checkpoint_own(ctx, INT64_MAX, err);
 
-    if (ctx->tiers && tiers_restore(ctx->tiers, ctx->comm, &ctx->restored, err) < 0)
+    if ((rc == 0 || err->code == RAYTRAIN_ECORRUPT) &&
+        tiers_spare(ctx->tiers) > restored_iteration(ctx)) {
+        int64_t at_most = restored_iteration(ctx);
+
+        checkpoint_destroy(ctx->restored);
+        ctx->restored = NULL;
+        rc = checkpoint_own(ctx, at_most, err);
+    }
+    if (rc < 0)
         return -1;
-    if (!ctx->restored &&
-        checkpoint_manager_latest(ctx->comm, ctx->env.run_dir, note_start, ctx,
-                                  &ctx->restored, err) < 0)
-        return -1;
+    tiers_resume(ctx->tiers, restored_iteration(ctx));
     ctx->restored_own = ctx->restored != NULL;
     if (ctx->restored || !from)
         return 0;
@@ -167,20 +193,14 @@ static int checkpoint_restore(raytrain_context *ctx, struct error *err)
     return 0;
 }
 
-/* Rank 0 keeps the log of reports. */
-static int log_open(raytrain_context *ctx, struct error *err)
+/* Rank 0 writes the reports. */
+static int journal_begin(raytrain_context *ctx, struct error *err)
 {
-    char *path;
-    int rc;
-
     if (ctx->comm->rank != 0)
         return 0;
-    path = run_dir_file(ctx->env.run_dir, "result.json");
-    if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = metrics_log_open(path, &ctx->log, err);
-    free(path);
-    return rc < 0 ? -1 : session_report_mend(ctx, err);
+    if (journal_open(ctx->env.log_dir, METRICS_JOURNAL, &ctx->journal, err) < 0)
+        return -1;
+    return session_report_mend(ctx, err);
 }
 
 /* Rank 0: an attempt that was killed may have left a temporary, or more checkpoints
@@ -214,6 +234,8 @@ static int saving_init(raytrain_context *ctx, struct error *err)
                                 .log_dir = env->log_dir,
                                 .config = &env->config->run_config.checkpoint_config,
                                 .n_sharing = env->world->local_size,
+                                .node = env->world->node_rank,
+                                .local = env->world->local_rank,
                                 .waiting = &ctx->waiting,
                                 .tiers = ctx->tiers};
 
@@ -237,8 +259,10 @@ static int session_init(raytrain_context *ctx, struct error *err)
     size_t n = env->config->n_datasets;
 
     ctx->comm = env->backend->comm;
-    ctx->waiting = (struct waiting){
-        .log_dir = env->log_dir, .rank = env->world->rank, .size = env->world->size};
+    ctx->waiting = (struct waiting){.log_dir = env->log_dir,
+                                    .place = env->place,
+                                    .rank = env->world->rank,
+                                    .size = env->world->size};
     ctx->datasets = calloc(n > 0 ? n : 1, sizeof *ctx->datasets);
     if (!ctx->datasets)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -266,10 +290,10 @@ int session_create(const struct session_env *env, raytrain_context **out,
         goto failed;
     rc = checkpoint_restore(ctx, err);
     if (rc == 0)
-        rc = log_open(ctx, err);
+        rc = journal_begin(ctx, err);
     if (rc == 0 && ctx->comm->rank == 0)
         checkpoints_tidy(ctx);
-    if (comm_agree(ctx->comm, rc, err) < 0)
+    if (comm_agree(ctx->comm, rc, err) < 0 || !session_user_comm(ctx, err))
         goto failed;
     saving_warm(ctx);
     ctx->started = ctx->last_report = clock_now();
@@ -288,7 +312,7 @@ int session_finish(raytrain_context *ctx, struct error *err)
 
     if (session_report_finish(ctx, err) < 0 || saving_drain(ctx->saving, err) < 0)
         return -1;
-    rc = ctx->log ? metrics_log_sync(ctx->log, err) : 0;
+    rc = ctx->journal ? journal_sync(ctx->env.log_dir, METRICS_JOURNAL, err) : 0;
     if (comm_agree(ctx->comm, rc, err) < 0)
         return -1;
     tiers_forget(ctx->tiers, ctx->comm);
@@ -322,7 +346,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
         dataset_close(ctx->datasets[i].shard);
     free(ctx->datasets);
     checkpoint_destroy(ctx->restored);
-    metrics_log_close(ctx->log);
+    journal_close(ctx->journal);
     session_config_clear(ctx);
     session_random_clear(&ctx->random);
     if (clean) {

@@ -26,6 +26,7 @@ struct session_env {
     const struct train_config *config;
     const struct backend *backend;
     const char *run_dir, *log_dir;
+    struct whereabouts_place *place; /* of this rank; NULL: it leaves no word */
     int attempt;
     int argc; /* arguments after the training function */
     char **argv;
@@ -68,7 +69,8 @@ struct raytrain_context {
     struct error error; /* of the latest call that failed */
     struct session_env env;
 
-    /* The backend's communicator carries reports; these are made at their first use. */
+    /* The backend's communicator is for what all ranks have agreed on; on `user` they
+     * meet for what the user orders. The others are made at their first use. */
     struct comm *comm;
     struct comm *user, *store, *node;
     struct waiting waiting;
@@ -84,7 +86,7 @@ struct raytrain_context {
 
     raytrain_checkpoint *restored; /* NULL on a fresh start */
     bool restored_own;             /* it is one of this run */
-    struct metrics_log *log;       /* rank 0 */
+    struct journal *journal;       /* rank 0's reports */
     struct tiers *tiers;           /* NULL: none */
     struct saving *saving;
     struct session_random random;
@@ -117,6 +119,37 @@ int session_status(raytrain_context *ctx, int rc);
 /* RAYTRAIN_EINVAL, and "CALL: the WHAT is NULL". */
 int session_null(raytrain_context *ctx, const char *call, const char *what);
 
+/*
+ * session_meet.c: the beginning of each call that the user orders, in which the ranks
+ * may turn out to have come for different things: then -1 and RAYTRAIN_ECOMM on every
+ * rank, with what each of them did.
+ */
+enum session_call_kind {
+    CALL_REPORT,
+    CALL_ALLREDUCE,
+    CALL_ALLREDUCE_LARGE, /* of what does not travel with the meeting itself */
+    CALL_BROADCAST,
+    CALL_BARRIER,
+    CALL_REDUCER,
+    CALL_DATASET
+};
+#define CALL_TEXT_MAX 160
+
+struct session_call {
+    enum session_call_kind kind;
+    /* What this rank did, in words: "called raytrain_barrier()". */
+    void (*say)(const void *arg, char text[CALL_TEXT_MAX]);
+    const void *arg;
+};
+
+/* Combines buf (comm_ops.meet): the ranks also have to agree on n, type and op. */
+int session_meet(raytrain_context *ctx, const struct session_call *call, void *buf,
+                 size_t n, enum comm_type type, enum comm_op op, struct error *err);
+/* With a number, of which the lowest bit does not count, that stands for the arguments.
+ */
+int session_meet_same(raytrain_context *ctx, const struct session_call *call,
+                      uint64_t arguments, struct error *err);
+
 /* COLLECTIVE at their first call. NULL on failure. */
 struct comm *session_user_comm(raytrain_context *ctx, struct error *err);
 struct comm *session_store_comm(raytrain_context *ctx, struct error *err);
@@ -124,7 +157,8 @@ struct comm *session_node_comm(raytrain_context *ctx, struct error *err);
 
 /* session_state.c: what a checkpoint keeps of the session, below CHECKPOINT_RESERVED.
  */
-int session_state_save(raytrain_context *ctx, raytrain_checkpoint *ck,
+int session_state_save(raytrain_context *ctx, struct comm *comm,
+                       raytrain_checkpoint *ck,
                        struct error *err);
 int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
                           struct error *err);
@@ -132,7 +166,7 @@ int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
 /* session_report.c */
 int session_report_finish(raytrain_context *ctx, struct error *err);
 /* Rank 0: the report that published the checkpoint this attempt starts from has a line
- * in result.json; write it if the last attempt died in between. */
+ * in result.json, also if the last attempt died in between. */
 int session_report_mend(raytrain_context *ctx, struct error *err);
 
 /* session_schedule.c */

@@ -1,8 +1,9 @@
-/*
- * session_comm.c - the collectives of raytrain.h, on a communicator of their own: what
- * a training function mixes up there cannot harm a report.
- */
+/* session_comm.c - the collectives of raytrain.h. */
 #include "worker/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <xxhash.h>
 
 /* What is combined how: the type's comm_type, and whether a mean of it makes sense. */
 static const struct {
@@ -53,23 +54,43 @@ static int reduction_find(raytrain_dtype dtype, raytrain_op op, enum comm_type *
     return 0;
 }
 
+struct reduction {
+    uint64_t n;
+    raytrain_dtype dtype;
+    raytrain_op op;
+};
+
+static void reduction_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    static const char *const words[] = {
+        [RAYTRAIN_SUM] = "sum", [RAYTRAIN_MEAN] = "mean", [RAYTRAIN_MAX] = "max"};
+    const struct reduction *r = arg;
+
+    snprintf(text, CALL_TEXT_MAX, "called raytrain_allreduce() of %" PRIu64 " %s (%s)",
+             r->n, raytrain_dtype_name(r->dtype), words[r->op]);
+}
+
+/* What is small travels with the meeting itself. */
 static int allreduce(raytrain_context *ctx, void *data, size_t n, raytrain_dtype dtype,
                      raytrain_op op)
 {
     struct error *err = &ctx->error;
+    struct reduction r = {n, dtype, op};
+    struct session_call call = {CALL_ALLREDUCE, reduction_say, &r};
     enum comm_type type = COMM_FLOAT32;
     enum comm_op combine = COMM_SUM;
-    struct comm *comm;
 
     if (reduction_find(dtype, op, &type, &combine, err) < 0)
         return -1;
     if (ctx->comm->size == 1)
         return 0;
-    comm = session_user_comm(ctx, err);
-    if (!comm)
-        return -1;
     waiting_begin(&ctx->waiting, "allreduce");
-    return comm->ops->allreduce(comm, data, n, type, combine, err);
+    if (n > 0 && n <= COMM_MEET_BYTES / comm_type_size(type))
+        return session_meet(ctx, &call, data, n, type, combine, err);
+    call.kind = CALL_ALLREDUCE_LARGE;
+    if (session_meet_same(ctx, &call, XXH3_64bits(&r, sizeof r), err) < 0)
+        return -1;
+    return ctx->user->ops->allreduce(ctx->user, data, n, type, combine, err);
 }
 
 int raytrain_allreduce(raytrain_context *ctx, void *data, size_t n,
@@ -87,9 +108,24 @@ int raytrain_allreduce_mean(raytrain_context *ctx, float *data, size_t n)
     return raytrain_allreduce(ctx, data, n, RAYTRAIN_FLOAT32, RAYTRAIN_MEAN);
 }
 
+struct broadcast {
+    uint64_t n_bytes;
+    int64_t root;
+};
+
+static void broadcast_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    const struct broadcast *b = arg;
+
+    snprintf(text, CALL_TEXT_MAX,
+             "called raytrain_broadcast() of %" PRIu64 " bytes from rank %" PRId64,
+             b->n_bytes, b->root);
+}
+
 static int broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int root)
 {
-    struct comm *comm;
+    struct broadcast b = {n_bytes, root};
+    struct session_call call = {CALL_BROADCAST, broadcast_say, &b};
 
     if (root < 0 || root >= ctx->comm->size)
         return error_set(&ctx->error, RAYTRAIN_EINVAL,
@@ -97,11 +133,10 @@ static int broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int root
                          root, ctx->comm->size);
     if (ctx->comm->size == 1)
         return 0;
-    comm = session_user_comm(ctx, &ctx->error);
-    if (!comm)
-        return -1;
     waiting_begin(&ctx->waiting, "broadcast");
-    return comm->ops->bcast(comm, data, n_bytes, root, &ctx->error);
+    if (session_meet_same(ctx, &call, XXH3_64bits(&b, sizeof b), &ctx->error) < 0)
+        return -1;
+    return ctx->user->ops->bcast(ctx->user, data, n_bytes, root, &ctx->error);
 }
 
 int raytrain_broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int root)
@@ -113,17 +148,21 @@ int raytrain_broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int ro
     return session_status(ctx, broadcast(ctx, data, n_bytes, root));
 }
 
+static void barrier_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    (void)arg;
+    snprintf(text, CALL_TEXT_MAX, "called raytrain_barrier()");
+}
+
+/* No rank comes back from a meeting that another one has not come to. */
 int raytrain_barrier(raytrain_context *ctx)
 {
-    struct comm *comm;
+    const struct session_call call = {CALL_BARRIER, barrier_say, NULL};
 
     if (!ctx)
         return session_null(ctx, "raytrain_barrier", "context");
     if (ctx->comm->size == 1)
         return RAYTRAIN_OK;
-    comm = session_user_comm(ctx, &ctx->error);
-    if (!comm)
-        return session_status(ctx, -1);
     waiting_begin(&ctx->waiting, "barrier");
-    return session_status(ctx, comm->ops->barrier(comm, &ctx->error));
+    return session_status(ctx, session_meet_same(ctx, &call, 0, &ctx->error));
 }

@@ -37,6 +37,18 @@ static int type_error(raytrain_context *ctx, const char *key, const char *expect
                      expected, found);
 }
 
+/* What the object has under the first n characters of a key; NULL: nothing. */
+static json_t *part_find(json_t *object, const char *key, size_t n)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(object, name, value)
+        if (strncmp(name, key, n) == 0 && name[n] == '\0')
+            return value;
+    return NULL;
+}
+
 /* 1: found; 0: the key is missing; -1: a part of it is no group. */
 static int value_find(raytrain_context *ctx, const char *key, json_t **value)
 {
@@ -48,7 +60,7 @@ static int value_find(raytrain_context *ctx, const char *key, json_t **value)
 
         if (!json_is_object(at))
             return type_error(ctx, key, "inside a group", json_type_word(at));
-        at = json_object_getn(at, part, n);
+        at = part_find(at, part, n);
         if (!at)
             return 0;
         if (part[n] == '\0')

@@ -1,6 +1,7 @@
 /* session_data.c - datasets of raytrain.h, on top of data/dataset.h. */
 #include "worker/session.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "util/quote.h"
@@ -37,8 +38,15 @@ static int shard_open(raytrain_context *ctx, size_t i, struct comm *node,
     return 0;
 }
 
+static void dataset_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    snprintf(text, CALL_TEXT_MAX, "called raytrain_get_dataset_shard(\"%s\")",
+             (const char *)arg);
+}
+
 static raytrain_dataset *shard_get(raytrain_context *ctx, const char *name)
 {
+    const struct session_call call = {CALL_DATASET, dataset_say, name};
     struct error *err = &ctx->error;
     int i = dataset_index(ctx, name);
     char quoted[QUOTE_TEXT_MAX];
@@ -55,10 +63,12 @@ static raytrain_dataset *shard_get(raytrain_context *ctx, const char *name)
     }
     if (ctx->datasets[i].shard)
         return ctx->datasets[i].shard;
+    waiting_begin(&ctx->waiting, "open dataset");
+    if (session_meet_same(ctx, &call, (uint64_t)i << 1, err) < 0)
+        return NULL;
     node = session_node_comm(ctx, err);
     if (!node)
         return NULL;
-    waiting_begin(&ctx->waiting, "open dataset");
     rc = shard_open(ctx, (size_t)i, node, &shard, err);
     if (comm_agree(ctx->comm, rc, err) < 0) {
         dataset_close(shard);

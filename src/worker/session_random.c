@@ -44,7 +44,8 @@ int session_random_init(struct session_random *r, uint64_t seed, int rank, int s
     r->n_ranks = (size_t)size;
     r->rank_drawn = calloc(r->n_ranks, sizeof *r->rank_drawn);
     r->shared_drawn = calloc(r->n_ranks, sizeof *r->shared_drawn);
-    if (r->rank_drawn && r->shared_drawn)
+    r->drawn = calloc(r->n_ranks, sizeof *r->drawn);
+    if (r->rank_drawn && r->shared_drawn && r->drawn)
         return 0;
     session_random_clear(r);
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -54,7 +55,9 @@ void session_random_clear(struct session_random *r)
 {
     free(r->rank_drawn);
     free(r->shared_drawn);
+    free(r->drawn);
     r->rank_drawn = r->shared_drawn = NULL;
+    r->drawn = NULL;
     r->n_ranks = 0;
 }
 

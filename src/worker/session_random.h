@@ -27,10 +27,13 @@ struct random_stream {
 
 struct session_random {
     struct random_stream rank, shared;
-    /* What checkpoints hold: drawn[r] of each rank r, known here for ranks beyond this
-     * world's size and, at a save, for this rank. */
+    /* What checkpoints hold: drawn[r] of each rank r. Those of ranks beyond this
+     * world's size stay as they are, the others are asked for at a save. */
     uint64_t *rank_drawn, *shared_drawn;
     size_t n_ranks;
+    struct random_drawn {
+        uint64_t rank, shared;
+    } * drawn; /* of the ranks of this world, as they report it */
 };
 
 void random_stream_init(struct random_stream *s, uint64_t seed, uint32_t rank,

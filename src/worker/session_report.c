@@ -1,6 +1,8 @@
 /*
  * session_report.c - raytrain_report(): one allreduce that combines the metrics and
- * finds out whether the ranks agree, then the checkpoint, then the line in result.json.
+ * finds out whether the ranks agree, then the checkpoint, then the line in the
+ * attempt's journal, from where the launcher takes it into result.json
+ * (store/metrics.h).
  *
  * In the background (saving.h) a checkpoint is published after its line; of a run that
  * was killed in between, the line is taken back by the same iteration's next report. A
@@ -11,6 +13,7 @@
 #include "worker/session.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,8 +146,18 @@ static void rest_fill(struct combined *c)
     }
 }
 
+static void report_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    const struct report *report = arg;
+
+    snprintf(text, CALL_TEXT_MAX, "%s",
+             report->kind == REPORT_FINISH ? "returned from the training function"
+                                           : "called raytrain_report()");
+}
+
 static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
 {
+    const struct session_call call = {CALL_REPORT, report_say, &c->report};
     struct comm *comm = ctx->comm;
     size_t n = c->report.n_metrics, inlined = n;
     struct error lost;
@@ -159,8 +172,8 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
     report_block_fill(c->block, &c->report, comm->rank, comm->size);
     waiting_begin(&ctx->waiting,
                   c->report.kind == REPORT_FINISH ? "the end" : "report");
-    if (comm->ops->allreduce(comm, c->block, REPORT_BLOCK_MAX, COMM_STAT, COMM_SUM,
-                             &lost) < 0)
+    if (session_meet(ctx, &call, c->block, REPORT_BLOCK_MAX, COMM_STAT, COMM_SUM,
+                     &lost) < 0)
         return error_set(err, lost.code, "%s", lost.text);
     if (report_block_refused(c->block) || !report_block_agrees(c->block))
         return disagreement(ctx, c, err);
@@ -233,10 +246,11 @@ static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
 
     if (!comm)
         return -1;
-    path = run_dir_checkpoint(ctx->env.run_dir, (long)meta.training_iteration);
-    rc = path ? session_state_save(ctx, *ck, err)
-              : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     waiting_begin(&ctx->waiting, "checkpoint");
+    rc = session_state_save(ctx, comm, *ck, err);
+    path = run_dir_checkpoint(ctx->env.run_dir, (long)meta.training_iteration);
+    if (rc == 0 && !path)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     rc = comm_agree(comm, rc, err);
     if (rc == 0) {
         rc = saving_begin(ctx->saving, comm, *ck, &meta, path, err);
@@ -247,14 +261,14 @@ static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
 }
 
 static int line_append(raytrain_context *ctx, const struct report_line *line,
-                       struct error *err)
+                       bool if_missing, struct error *err)
 {
     json_t *json = report_line_json(line);
     int rc;
 
     if (!json)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = metrics_log_append(ctx->log, json, err);
+    rc = metrics_report(ctx->journal, json, if_missing, err);
     json_decref(json);
     return rc;
 }
@@ -298,7 +312,7 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
         line.checkpoint = checkpoint_base(path);
     }
     nan_notes(ctx, c);
-    rc = line_append(ctx, &line, err);
+    rc = line_append(ctx, &line, false, err);
     free(path);
     return rc;
 }
@@ -434,29 +448,10 @@ int session_report_mend(raytrain_context *ctx, struct error *err)
 {
     const struct checkpoint_meta *meta;
     struct report_line line;
-    char *path;
-    json_t *reports = NULL, *report;
-    bool there = false;
-    size_t i;
-    int rc;
 
     if (!ctx->restored_own)
         return 0;
     meta = checkpoint_meta(ctx->restored);
-    path = run_dir_file(ctx->env.run_dir, "result.json");
-    if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = metrics_load(path, &reports, err);
-    free(path);
-    if (rc < 0)
-        return -1;
-    json_array_foreach(reports, i, report)
-    {
-        there = there ||
-                json_integer_value(json_object_get(report, "training_iteration")) ==
-                    meta->training_iteration;
-    }
-    json_decref(reports);
     line = (struct report_line){
         .training_iteration = meta->training_iteration,
         .time_total_s = meta->time_total_s,
@@ -468,5 +463,5 @@ int session_report_mend(raytrain_context *ctx, struct error *err)
         .means = meta->metrics,
         .n_metrics = meta->n_metrics,
     };
-    return there ? 0 : line_append(ctx, &line, err);
+    return line_append(ctx, &line, true, err);
 }

@@ -19,29 +19,30 @@
 /* More ranks than any machine has: what a file claims is not believed beyond that. */
 #define RANKS_MAX (1u << 22)
 
-/* Each rank gives its own number, the last one also those of ranks that are gone. */
 static int drawn_save(raytrain_context *ctx, raytrain_checkpoint *ck, const char *name,
                       uint64_t *drawn, struct error *err)
 {
-    int rank = ctx->env.world->rank, size = ctx->env.world->size;
-    raytrain_tensor all = {.data = &drawn[rank],
+    raytrain_tensor all = {.data = drawn,
                            .dtype = RAYTRAIN_UINT64,
                            .ndim = 1,
                            .shape = {ctx->random.n_ranks}};
-    raytrain_slab mine = {.start = {(uint64_t)rank}, .count = {1}};
 
-    if (rank == size - 1)
-        mine.count[0] = ctx->random.n_ranks - (size_t)rank;
-    return checkpoint_put(ck, name, &all, &mine, err);
+    return checkpoint_put(ck, name, &all, NULL, err);
 }
 
-static int random_save(raytrain_context *ctx, raytrain_checkpoint *ck,
-                       struct error *err)
+/* COLLECTIVE: every rank knows the numbers of all, so that one rank may write them. */
+static int random_save(raytrain_context *ctx, struct comm *comm,
+                       raytrain_checkpoint *ck, struct error *err)
 {
     struct session_random *r = &ctx->random;
+    const struct random_drawn mine = {r->rank.drawn, r->shared.drawn};
 
-    r->rank_drawn[ctx->env.world->rank] = r->rank.drawn;
-    r->shared_drawn[ctx->env.world->rank] = r->shared.drawn;
+    if (comm->ops->allgather(comm, &mine, sizeof mine, r->drawn, err) < 0)
+        return -1;
+    for (int i = 0; i < comm->size; i++) {
+        r->rank_drawn[i] = r->drawn[i].rank;
+        r->shared_drawn[i] = r->drawn[i].shared;
+    }
     if (drawn_save(ctx, ck, STATE_RANK_DRAWN, r->rank_drawn, err) < 0)
         return -1;
     return drawn_save(ctx, ck, STATE_SHARED_DRAWN, r->shared_drawn, err);
@@ -71,10 +72,10 @@ static int dataset_save(raytrain_context *ctx, size_t i, raytrain_checkpoint *ck
     return rc;
 }
 
-int session_state_save(raytrain_context *ctx, raytrain_checkpoint *ck,
-                       struct error *err)
+int session_state_save(raytrain_context *ctx, struct comm *comm,
+                       raytrain_checkpoint *ck, struct error *err)
 {
-    if (random_save(ctx, ck, err) < 0)
+    if (random_save(ctx, comm, ck, err) < 0)
         return -1;
     for (size_t i = 0; i < ctx->env.config->n_datasets; i++) {
         if (dataset_save(ctx, i, ck, err) < 0)

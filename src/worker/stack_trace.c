@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <execinfo.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,13 +11,14 @@
 #include "config/worker_env.h"
 #include "store/whereabouts.h"
 #include "util/async_text.h"
+#include "worker/own_signals.h"
 
 /* Everything that the handler touches is async-signal-safe; backtrace(3) is once its
  * library has been loaded, which stack_trace_install() sees to. */
 
 #define FRAMES_MAX 64
 
-static char asked_path[PATH_MAX]; /* of the whereabouts file; "": it has none */
+static struct whereabouts_place *volatile asked_place; /* NULL: not known yet */
 static volatile sig_atomic_t own_rank = -1;
 static const char *volatile last_call = "the start-up";
 static volatile int64_t last_calls;
@@ -48,29 +47,25 @@ static void stack_report(int signo)
     (void)signo;
     header_write();
     backtrace_symbols_fd(frames, backtrace(frames, FRAMES_MAX), STDERR_FILENO);
-    if (asked_path[0] && own_rank >= 0)
-        whereabouts_write(asked_path, own_rank, last_call, last_calls);
+    if (asked_place)
+        whereabouts_write(asked_place, WHEREABOUTS_ASKED, last_call, last_calls);
     errno = saved;
 }
 
-void stack_trace_install(const char *log_dir, int rank)
+void stack_trace_install(int rank)
 {
-    struct sigaction action = {.sa_handler = stack_report,
-                               .sa_flags = SA_ONSTACK | SA_RESTART};
     void *frame[1];
 
     backtrace(frame, 1);
-    if ((size_t)snprintf(asked_path, sizeof asked_path, "%s/%s", log_dir,
-                         WHEREABOUTS_ASKED) >= sizeof asked_path)
-        asked_path[0] = '\0';
-    stack_trace_set_rank(rank);
-    sigemptyset(&action.sa_mask);
-    sigaction(WORKER_STACK_SIGNAL, &action, NULL);
+    own_rank = rank;
+    own_signal_install(WORKER_STACK_SIGNAL, stack_report, SA_ONSTACK | SA_RESTART,
+                       NULL);
 }
 
-void stack_trace_set_rank(int rank)
+void stack_trace_set_place(struct whereabouts_place *place)
 {
-    own_rank = rank;
+    own_rank = place->rank;
+    asked_place = place;
 }
 
 void stack_trace_set_call(const char *call, int64_t calls)

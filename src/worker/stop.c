@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "store/run_dir.h"
-#include "store/whereabouts.h"
+#include "util/fs.h"
+#include "worker/own_signals.h"
 
 static volatile sig_atomic_t requested;
 
@@ -18,8 +19,7 @@ static void stop_note(int signo)
     requested = 1;
 }
 
-static char told_path[PATH_MAX]; /* "": it is too long */
-static int told_rank;
+static struct whereabouts_place *told_place;
 
 /* All async-signal-safe. What cannot be written is not heard. */
 static void stop_note_told(int signo)
@@ -27,34 +27,20 @@ static void stop_note_told(int signo)
     int saved = errno;
 
     stop_note(signo);
-    if (told_path[0])
-        whereabouts_write(told_path, told_rank, "SIGTERM", 1);
+    whereabouts_write(told_place, WHEREABOUTS_TOLD, "SIGTERM", 1);
     errno = saved;
 }
 
 /* SA_RESTART: the user's own reads and writes do not fail because we were asked. */
-static int handler_install(int signo, void (*handler)(int), struct error *err)
-{
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
-
-    sigemptyset(&action.sa_mask);
-    if (sigaction(signo, &action, NULL) < 0)
-        return error_set(err, RAYTRAIN_EFAILED, "cannot handle signal %d", signo);
-    return 0;
-}
-
 int stop_install(int signo, struct error *err)
 {
-    return handler_install(signo, stop_note, err);
+    return own_signal_install(signo, stop_note, SA_RESTART, err);
 }
 
-int stop_install_told(const char *log_dir, int rank, struct error *err)
+int stop_install_told(struct whereabouts_place *place, struct error *err)
 {
-    if ((size_t)snprintf(told_path, sizeof told_path, "%s/" WHEREABOUTS_TOLD,
-                         log_dir) >= sizeof told_path)
-        told_path[0] = '\0';
-    told_rank = rank;
-    return handler_install(SIGTERM, stop_note_told, err);
+    told_place = place;
+    return own_signal_install(SIGTERM, stop_note_told, SA_RESTART, err);
 }
 
 bool stop_requested(void)
@@ -66,7 +52,9 @@ bool stop_wanted(const char *log_dir)
 {
     char path[PATH_MAX];
 
-    return (size_t)snprintf(path, sizeof path, "%s/" RUN_DIR_RESIZE, log_dir) <
-               sizeof path &&
-           access(path, F_OK) == 0;
+    if ((size_t)snprintf(path, sizeof path, "%s/" RUN_DIR_RESIZE, log_dir) >=
+        sizeof path)
+        return false;
+    fs_look_again(path);
+    return access(path, F_OK) == 0;
 }

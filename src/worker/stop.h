@@ -8,17 +8,19 @@
  * what is left of a group that failed to form. It never comes from the launcher: who
  * gets it is told to go by whoever rules over its node, and may be killed soon. The
  * launcher is to know, also if there is no report any more, so the handler leaves word
- * in the attempt's WHEREABOUTS_TOLD.
+ * in the attempt's whereabouts.
  */
 #ifndef RAYTRAIN_WORKER_STOP_H
 #define RAYTRAIN_WORKER_STOP_H
 
 #include <stdbool.h>
 
+#include "store/whereabouts.h"
 #include "util/error.h"
 
 int stop_install(int signo, struct error *err);
-int stop_install_told(const char *log_dir, int rank, struct error *err); /* SIGTERM */
+/* SIGTERM; the place stays the caller's. */
+int stop_install_told(struct whereabouts_place *place, struct error *err);
 bool stop_requested(void);
 /* Does the launcher want a stop at a checkpoint (RUN_DIR_RESIZE)? */
 bool stop_wanted(const char *log_dir);

@@ -6,7 +6,8 @@
  *
  * In memory the newest one stays until a newer one is complete, so that a restart takes
  * it from there; a staged one goes as soon as it is on storage. What a killed attempt
- * left behind, the next one finds: the staged ones are moved first.
+ * left behind, the next one finds: the staged ones are moved first. A checkpoint that no
+ * tier has room for goes straight to storage.
  */
 #ifndef RAYTRAIN_WORKER_TIERS_H
 #define RAYTRAIN_WORKER_TIERS_H
@@ -27,10 +28,13 @@ struct tiers;
 /* COLLECTIVE. *out is NULL where there are none. */
 int tiers_create(const struct tiers_env *env, struct comm *comm, struct tiers **out,
                  struct error *err);
-/* COLLECTIVE, once, at the start: what is staged goes to storage; *out is what memory
- * has, where that is not older than what storage has, else NULL. */
-int tiers_restore(struct tiers *t, struct comm *comm, raytrain_checkpoint **out,
-                  struct error *err);
+/*
+ * COLLECTIVE, at the start: what is staged goes to storage; *out is what memory has, if
+ * that is not older than what storage has up to iteration `at_most`, else NULL: then
+ * storage is to be read. Nothing is removed that storage may not have.
+ */
+int tiers_restore(struct tiers *t, struct comm *comm, int64_t at_most,
+                  raytrain_checkpoint **out, struct error *err);
 /*
  * COLLECTIVE: RUN of a save, in any thread, into the tiers. It is durable on return
  * where it is staged, or where mode is "sync". A move that failed since is told here.
@@ -39,6 +43,13 @@ int tiers_save(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
                int64_t iteration, struct error *err);
 
 /* The following take NULL. */
+/* The newest iteration that tiers_restore() left where it is because storage has one of
+ * its name, or a newer one; -1: none. If that turns out to be damaged, restore again. */
+int64_t tiers_spare(const struct tiers *t);
+/* Once, at the start: training goes on from what is on storage or was taken from memory,
+ * of this iteration; it is verified. -1: from none of this run. What it makes useless is
+ * removed. */
+void tiers_resume(struct tiers *t, int64_t iteration);
 /* Has a move failed? Other ranks may not know yet. */
 bool tiers_have_failed(struct tiers *t);
 /* Wait until all is on storage; all ranks return the same. `waiting` is called once a

@@ -21,12 +21,8 @@ void waiting_begin(struct waiting *w, const char *call)
 /* Nothing here is worth failing for. */
 static void place_record(const struct waiting *w)
 {
-    char *path;
-
-    if (asprintf(&path, "%s/%s", w->log_dir, WHEREABOUTS_WAITING) < 0)
-        return;
-    whereabouts_write(path, w->rank, w->call, w->calls);
-    free(path);
+    if (w->place)
+        whereabouts_write(w->place, WHEREABOUTS_WAITING, w->call, w->calls);
 }
 
 /* Is another rank as far on as this one, but in the wrong call? */
@@ -68,6 +64,33 @@ bool waiting_sentence(const struct waiting *w, const struct whereabouts at[],
     return n_missing > 0 && lowest == w->rank;
 }
 
+int waiting_disagreement(const struct waiting *w, const struct whereabouts at[],
+                         struct error *err)
+{
+    for (int i = 0; i < w->size; i++)
+        if (i != w->rank && is_elsewhere(w, &at[i]))
+            return error_set(err, RAYTRAIN_ECOMM,
+                             "the workers do not agree: rank %d waits in %s, but rank "
+                             "%d in %s. Every worker makes the same calls in the same "
+                             "order",
+                             w->rank, w->call, i, at[i].call);
+    return 0;
+}
+
+int waiting_check(const struct waiting *w, double waited_s, struct error *err)
+{
+    struct whereabouts *at;
+    int rc = 0;
+
+    if (waited_s < WAITING_RECORD_S)
+        return 0;
+    at = whereabouts_read(w->log_dir, WHEREABOUTS_WAITING, w->size);
+    if (at)
+        rc = waiting_disagreement(w, at, err);
+    free(at);
+    return rc;
+}
+
 void waiting_hook(void *arg, double waited_s)
 {
     struct waiting *w = arg;
@@ -81,6 +104,10 @@ void waiting_hook(void *arg, double waited_s)
     if (waited_s < w->next_note)
         return;
     w->next_note += WAITING_NOTE_S;
+    /* Most ranks need not read what all have written. */
+    if (w->place &&
+        !whereabouts_is_lowest(w->place, WHEREABOUTS_WAITING, w->call, w->calls))
+        return;
     at = whereabouts_read(w->log_dir, WHEREABOUTS_WAITING, w->size);
     if (at && waiting_sentence(w, at, waited_s, text, sizeof text))
         note_add(w->log_dir, NOTE_WARNING, "%s", text);

@@ -1,6 +1,6 @@
 /*
  * waiting.h - who does a collective call wait for? After a while every waiting rank
- * says in one file of the run directory what it is waiting in; the lowest of them
+ * says in the whereabouts of the attempt what it is waiting in; the lowest of them
  * names, once a minute, the ranks that have said nothing. No rank is needed for that,
  * also not rank 0, and its cost is a few bytes a rank.
  */
@@ -11,12 +11,14 @@
 #include <stdint.h>
 
 #include "store/whereabouts.h"
+#include "util/error.h"
 
 #define WAITING_RECORD_S 10.0 /* a rank that has waited this long says so */
 #define WAITING_NOTE_S   60.0 /* then, and each time again, the user is told */
 
 struct waiting {
     const char *log_dir;
+    struct whereabouts_place *place; /* NULL: it says nothing */
     int rank, size;
     const char *call; /* what it is waiting in */
     int64_t calls;    /* collective calls so far */
@@ -28,6 +30,15 @@ struct waiting {
 void waiting_begin(struct waiting *w, const char *call);
 /* comm->waiting: arg is the struct waiting. */
 void waiting_hook(void *arg, double waited_s);
+/*
+ * Does another rank wait in another call, as far on as this one? Then none of the two
+ * will ever come back: -1 and RAYTRAIN_ECOMM, with both. For calls that do not begin
+ * with a meeting (session_meet.c), about once a second.
+ */
+int waiting_check(const struct waiting *w, double waited_s, struct error *err);
+/* Pure: the same, given what all ranks have said in the file. */
+int waiting_disagreement(const struct waiting *w, const struct whereabouts at[],
+                         struct error *err);
 /*
  * Pure: what the user is told, given what all ranks have said in the file. False where
  * this rank is not the one to tell, or nobody is missing.

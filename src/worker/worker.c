@@ -18,14 +18,18 @@
 #include "config/train_config.h"
 #include "config/worker_env.h"
 #include "store/run_dir.h"
+#include "store/worker_record.h"
 #include "util/fs.h"
+#include "util/signals.h"
 #include "wireup/wireup.h"
 #include "worker/crash.h"
 #include "worker/exit_guard.h"
 #include "worker/failure.h"
 #include "worker/fork_guard.h"
+#include "worker/gpu_share.h"
 #include "worker/heartbeat.h"
 #include "worker/notes.h"
+#include "worker/own_signals.h"
 #include "worker/session.h"
 #include "worker/stack_trace.h"
 #include "worker/stop.h"
@@ -38,6 +42,7 @@ struct worker {
     struct wireup *wireup;
     struct backend backend;
     raytrain_context *ctx;
+    struct whereabouts_place place;
     struct heartbeat *heartbeat; /* of local rank 0, where the launcher listens */
     char *log_dir;
     bool exit_now;
@@ -60,20 +65,43 @@ static int rank_guess(void)
     return -1;
 }
 
+/* A limit on file sizes is an error of the write, not a death. Programs that a worker
+ * executes inherit no handler, as they would inherit that a signal is ignored. */
+static void outlive(int signo)
+{
+    (void)signo;
+}
+
+/* The launcher may need the step's number to end it. Storage that is missing here is
+ * seen, and told, when the workers come together. */
+static void step_record(const char *log_dir)
+{
+    const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+    char name[WORKER_STEP_MAX];
+
+    if (!job || !step || rank_guess() != 0)
+        return;
+    snprintf(name, sizeof name, "%s.%s", job, step);
+    worker_record_step(log_dir, name, NULL);
+}
+
 static int worker_prepare(struct worker *w, const struct worker_program *program,
                           struct error *err)
 {
-    if (worker_env_decode(&w->env, err) < 0)
+    if (worker_env_decode(&w->env, err) < 0 || gpu_share_take(w->env.gpus, err) < 0)
         return -1;
     w->log_dir = run_dir_log_dir(w->env.run_dir, w->env.attempt);
     if (!w->log_dir)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    /* A limit on file sizes is an error that can be told, not a death. */
-    signal(SIGXFSZ, SIG_IGN);
-    if (stop_install(SIGUSR1, err) < 0)
+    if (program->path) /* a program of the user's has its own signals */
+        signals_restore();
+    if (fork_guard_install(err) < 0 ||
+        own_signal_install(SIGXFSZ, outlive, SA_RESTART, err) < 0 ||
+        stop_install(SIGUSR1, err) < 0)
         return -1;
+    step_record(w->log_dir);
     crash_install();
-    stack_trace_install(w->log_dir, rank_guess());
+    stack_trace_install(rank_guess());
     w->train_func = program->train_func;
     if (program->path)
         return train_func_load(program->path, &w->train_func, err);
@@ -85,13 +113,22 @@ static int worker_prepare(struct worker *w, const struct worker_program *program
 
 static int worker_join(struct worker *w, struct error *err)
 {
+    const struct world *world;
+    int rc;
+
+    own_signals_before_libraries();
     if (wireup_init(w->env.workers, &w->wireup, err) < 0)
         return -1;
-    crash_set_rank(wireup_world(w->wireup)->rank);
-    stack_trace_set_rank(wireup_world(w->wireup)->rank);
+    world = wireup_world(w->wireup);
+    crash_set_rank(world->rank);
+    whereabouts_place(&w->place, w->log_dir, world->rank, world->node_rank,
+                      world->local_rank);
+    stack_trace_set_place(&w->place);
     if (backend_find(w->env.backend, &w->backend.ops, err) < 0)
         return -1;
-    return w->backend.ops->on_start(&w->backend, w->wireup, err);
+    rc = w->backend.ops->on_start(&w->backend, w->wireup, err);
+    own_signals_after_libraries();
+    return rc;
 }
 
 /* One rank of each node looks for the marker, rank 0 reads the configuration. */
@@ -173,6 +210,7 @@ static int worker_open_session(struct worker *w, const struct worker_program *pr
                               .backend = &w->backend,
                               .run_dir = w->env.run_dir,
                               .log_dir = w->log_dir,
+                              .place = &w->place,
                               .attempt = w->env.attempt,
                               .argc = program->argc,
                               .argv = program->argv};
@@ -249,13 +287,13 @@ static int worker_train(struct worker *w, struct error *err)
 {
     int returned, rank = wireup_world(w->wireup)->rank;
 
-    if (stop_install_told(w->log_dir, rank, err) < 0 || fork_guard_install(err) < 0)
+    if (stop_install_told(&w->place, err) < 0)
         return -1;
     if (rank == 0)
         note_add(w->log_dir, NOTE_STARTED, "the training begins");
     exit_guard_enter(worker_exited, w);
     returned = w->train_func(w->ctx);
-    exit_guard_leave();
+    exit_guard_leave(returned);
     return returned == 0 ? 0 : train_failed(w, returned, err);
 }
 
@@ -280,23 +318,42 @@ static int worker_live(struct worker *w, const struct worker_program *program,
     return session_finish(w->ctx, err);
 }
 
-/* Clean: all ranks have come to the end together, be it finished or stopped. One that
- * has failed does not say goodbye to PMIx: so its server knows that the group has
- * failed, and Slurm's ends the others at once, where it would else give them KillWait
- * (30 s). */
-static void worker_end(struct worker *w, bool clean)
+/* Nothing that a rank still does can fail for want of another one: rank 0 says so. */
+static int end_record(struct worker *w, enum worker_end end, int rank, int size,
+                      struct error *err)
 {
+    struct error why;
+
+    if (rank != 0 || worker_record_end(w->log_dir, end, size, &why) == 0)
+        return 0;
+    worker_record(w, failure_kind(why.code), error_exit_status(why.code), why.text);
+    return error_set(err, why.code, "%s", why.text);
+}
+
+/* end: how all ranks have come to the end together; none if this one has failed. It
+ * does not say goodbye to PMIx then: so its server knows that the group has failed, and
+ * Slurm's ends the others at once, where it would else give them KillWait (30 s). */
+static int worker_end(struct worker *w, enum worker_end end, struct error *err)
+{
+    const struct world *world = w->wireup ? wireup_world(w->wireup) : NULL;
+    int rank = world ? world->rank : -1, size = world ? world->size : 0, rc = 0;
+    bool clean = end != WORKER_END_NONE;
+
     session_destroy(w->ctx, clean);
     heartbeat_stop(w->heartbeat);
     if (w->backend.comm)
         w->backend.ops->on_shutdown(&w->backend, clean, &w->exit_now);
-    if (clean)
+    if (clean) {
         wireup_finalize(w->wireup);
-    else if (w->wireup)
+        w->wireup = NULL;
+        rc = end_record(w, end, rank, size, err);
+    } else if (w->wireup) {
         w->exit_now = true;
+    }
     train_config_clear(&w->config);
     worker_env_clear(&w->env);
     free(w->log_dir);
+    return rc;
 }
 
 int raytrain_worker_run(const struct worker_program *program,
@@ -304,19 +361,21 @@ int raytrain_worker_run(const struct worker_program *program,
                         struct error *err)
 {
     struct worker w = {0};
-    bool clean;
+    enum worker_end end = WORKER_END_FINISHED;
     int status = 0;
 
     train_config_init(&w.config);
-    if (worker_live(&w, program, err) < 0)
+    if (worker_live(&w, program, err) < 0) {
         status = error_exit_status(err->code);
-    clean = status == 0 || err->code == RAYTRAIN_ESTOPPED;
-    if (!clean)
+        end = err->code == RAYTRAIN_ESTOPPED ? WORKER_END_STOPPED : WORKER_END_NONE;
+    }
+    if (end == WORKER_END_NONE)
         worker_record(&w, failure_kind(err->code), status, err->text);
-    worker_end(&w, clean);
+    if (worker_end(&w, end, err) < 0)
+        status = error_exit_status(err->code);
     if (!w.exit_now)
         return status;
     if (last_words)
         last_words(status, err);
-    exit_now(status, clean);
+    exit_now(status, end != WORKER_END_NONE);
 }

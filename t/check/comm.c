@@ -267,6 +267,56 @@ static void check_alloc(struct comm *all, bool one_node)
     CHECK(open_files() == files);
 }
 
+/* Whoever has come for something else, all ranks know; and what follows is right. */
+static void check_meet(struct comm *c)
+{
+    int64_t x[2000];
+    struct error err;
+    bool same;
+
+    for (int odd = -1; odd < c->size; odd++) {
+        int other = c->rank == odd, call = other ? 7 : COMM_CALLS - 1;
+
+        for (int way = 0; way < 4; way++) {
+            size_t n = way == 1 && other ? 3 : way == 2 && other ? 2000 : 1000;
+
+            for (size_t i = 0; i < n; i++)
+                x[i] = c->rank;
+            CHECK(c->ops->meet(c, way == 0 ? call : 3, x, n, COMM_INT64,
+                               way == 3 && other ? COMM_MAX : COMM_SUM, &same,
+                               &err) == 0);
+            CHECK(same == (odd < 0 || c->size == 1));
+            CHECK(!same || c->size == 1 || x[n - 1] == c->size * (c->size - 1) / 2);
+        }
+    }
+    CHECK(c->ops->meet(c, 0, x, 0, COMM_INT64, COMM_SUM, &same, &err) == -1);
+}
+
+/* More is sent than there is room for: MPI's error comes back, and the rank goes on. */
+static void check_failure(struct comm *c)
+{
+    char data[4096] = "";
+    size_t n = c->rank == 0 ? sizeof data : 1;
+    struct error err = {0};
+    struct comm *dup;
+    int rc;
+
+    if (c->size == 1)
+        return;
+    CHECK(c->ops->dup(c, &dup, &err) == 0);
+    rc = dup->ops->bcast(dup, data, n, 0, &err);
+    if (c->rank == 1)
+        CHECK(rc == -1 && err.code == RAYTRAIN_ECOMM && strstr(err.text, "Ibcast: "));
+    comm_free(dup); /* it may be out of step */
+    CHECK(c->ops->dup(c, &dup, &err) == 0);
+    rc = dup->ops->sendrecv(dup, data, n, c->rank == 0 ? c->size - 1 : -1, data, n,
+                            c->rank == c->size - 1 ? 0 : -1, &err);
+    if (c->rank == c->size - 1)
+        CHECK(rc == -1 && err.code == RAYTRAIN_ECOMM && strstr(err.text, "MPI_Irecv: "));
+    comm_free(dup);
+    CHECK(c->ops->barrier(c, &err) == 0);
+}
+
 /* In a ring, then back; the ends alone; nobody. */
 static void check_sendrecv(struct comm *c)
 {
@@ -424,6 +474,8 @@ int main(int argc, char *argv[])
     check_nan(b.comm);
     check_pending(b.comm);
     check_alloc(b.comm, world->n_nodes == 1);
+    check_meet(b.comm);
+    check_failure(b.comm);
     check_sendrecv(b.comm);
     check_moves(b.comm);
     check_agree(b.comm);

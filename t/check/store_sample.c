@@ -118,17 +118,17 @@ static void reports_make(const char *run)
     } rows[] = {{1, 0, 0.25}, {2, 0, 0.5},  {3, 0, 0.0},
                 {3, 1, NAN},  {4, 1, 0.75}, {5, 1, 0.625}};
     char *path = run_dir_file(run, "result.json");
-    struct metrics_log *log;
+    FILE *log = fopen(path, "w");
 
-    check(metrics_log_open(path, &log, &err));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         json_t *line =
             report_make(rows[i].iteration, rows[i].attempt, rows[i].accuracy);
 
-        check(metrics_log_append(log, line, &err));
+        json_dumpf(line, log, JSON_COMPACT);
+        putc('\n', log);
         json_decref(line);
     }
-    metrics_log_close(log);
+    check(fclose(log));
     free(path);
 }
 
@@ -164,14 +164,12 @@ static void result_make(const char *run, const json_t *attempts)
             json_pack("{s:s, s:s, s:s, s:s, s:i, s:n}", "status", "finished", "path",
                       run, "checkpoint", "checkpoint_000004.h5", "best_checkpoint",
                       "checkpoint_000002.h5", "attempts", 2, "error");
-    char *log = run_dir_file(run, "result.json"),
-         *path = run_dir_file(run, "result.h5");
+    char *path = run_dir_file(run, "result.h5");
 
-    check(metrics_load(log, &reports, &err));
+    check(metrics_load(run, &reports, &err));
     check(metrics_write_h5(path, reports, result, attempts, &err));
     json_decref(reports);
     json_decref(result);
-    free(log);
     free(path);
 }
 

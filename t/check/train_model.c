@@ -11,6 +11,8 @@
  *          "hang" | "loop" | "stop" | "memory" (256 MiB), at iteration fail_at (3), on
  *          rank fail_rank (0)
  *   fail_once = PATH: fail only where PATH can be created, so once
+ *   shards (false): the model goes into checkpoints in pieces as well, by rows and by
+ *          columns, with some small tensors; what comes back must be the model
  *   loaders (0): so many children are forked, which wait for good
  *   tell (false): each rank prints "rank R of N"
  *   ready = PATH: rank 0 creates PATH once iteration ready_at (2) is reported
@@ -30,7 +32,7 @@ struct settings {
     int64_t iterations, size, checkpoint_every, fail_at, fail_rank, ready_at,
         iteration_ms, loaders;
     const char *fail, *fail_once, *ready, *gate;
-    bool tell;
+    bool tell, shards;
 };
 
 static int settings_read(raytrain_context *ctx, struct settings *s)
@@ -47,6 +49,7 @@ static int settings_read(raytrain_context *ctx, struct settings *s)
            raytrain_config_string(ctx, "fail_once", "", &s->fail_once) ||
            raytrain_config_string(ctx, "ready", "", &s->ready) ||
            raytrain_config_string(ctx, "gate", "", &s->gate) ||
+           raytrain_config_bool(ctx, "shards", false, &s->shards) ||
            raytrain_config_bool(ctx, "tell", false, &s->tell);
 }
 
@@ -94,14 +97,16 @@ static void fail_hard(const char *how)
         ;
 }
 
-static int is_failing(raytrain_context *ctx, const struct settings *s, int64_t iteration)
+static int is_failing(raytrain_context *ctx, const struct settings *s,
+                      int64_t iteration)
 {
     if (!*s->fail || iteration != s->fail_at || raytrain_rank(ctx) != s->fail_rank)
         return 0;
     return !*s->fail_once || file_create(s->fail_once);
 }
 
-/* Tell the test that iteration ready_at is behind us, and wait until it opens the gate. */
+/* Tell the test that iteration ready_at is behind us, and wait until it opens the gate.
+ */
 static int gate_wait(raytrain_context *ctx, const struct settings *s, int64_t iteration)
 {
     int64_t open;
@@ -118,14 +123,112 @@ static int gate_wait(raytrain_context *ctx, const struct settings *s, int64_t it
     return 0;
 }
 
-static int model_restore(raytrain_context *ctx, raytrain_tensor *model)
+/* ---- The model in pieces ----------------------------------------------------------
+ */
+
+#define TABLE_ROWS 4 /* the model as a table, for its columns */
+#define SMALLS     3
+
+/* This rank's part of n. */
+static void part_of(raytrain_context *ctx, uint64_t n, uint64_t *start, uint64_t *count)
+{
+    uint64_t rank = (uint64_t)raytrain_rank(ctx);
+    uint64_t size = (uint64_t)raytrain_world_size(ctx);
+
+    *start = n * rank / size;
+    *count = n * (rank + 1) / size - *start;
+}
+
+struct shards {
+    raytrain_tensor rows, columns; /* without data */
+    raytrain_slab row, column;     /* this rank's */
+    const double *weight;
+};
+
+static void shards_init(struct shards *s, raytrain_context *ctx, const double *weight,
+                        uint64_t n)
+{
+    uint64_t wide = n / TABLE_ROWS;
+
+    *s = (struct shards){.rows = {NULL, RAYTRAIN_FLOAT64, 1, {n}},
+                         .columns = {NULL, RAYTRAIN_FLOAT64, 2, {TABLE_ROWS, wide}},
+                         .column.count = {TABLE_ROWS},
+                         .weight = weight};
+    part_of(ctx, n, &s->row.start[0], &s->row.count[0]);
+    part_of(ctx, wide, &s->column.start[1], &s->column.count[1]);
+}
+
+/* This rank's columns, dense. */
+static void columns_copy(const struct shards *s, double *to)
+{
+    uint64_t n = s->column.count[1];
+
+    for (uint64_t i = 0; i < TABLE_ROWS; i++)
+        memcpy(to + i * n, s->weight + i * s->columns.shape[1] + s->column.start[1],
+               n * sizeof *to);
+}
+
+static int shards_put(raytrain_context *ctx, raytrain_checkpoint *ck, double *weight,
+                      uint64_t n, double *room)
+{
+    struct shards s;
+
+    shards_init(&s, ctx, weight, n);
+    columns_copy(&s, room);
+    s.rows.data = weight + s.row.start[0];
+    s.columns.data = room;
+    return raytrain_checkpoint_put_shard(ck, "shards/rows", &s.rows, &s.row) ||
+           raytrain_checkpoint_put_shard(ck, "shards/columns", &s.columns, &s.column);
+}
+
+/* They are what the model is. */
+static int shards_check(raytrain_context *ctx, raytrain_checkpoint *ck,
+                        const double *weight, uint64_t n, double *room)
+{
+    double *want = malloc(n * sizeof *want);
+    struct shards s;
+    int rc = 1;
+
+    shards_init(&s, ctx, weight, n);
+    s.rows.data = s.columns.data = room;
+    if (want && !raytrain_checkpoint_get_shard(ck, "shards/rows", &s.rows, &s.row) &&
+        memcmp(room, weight + s.row.start[0], s.row.count[0] * sizeof *room) == 0 &&
+        !raytrain_checkpoint_get_shard(ck, "shards/columns", &s.columns, &s.column)) {
+        columns_copy(&s, want);
+        rc = memcmp(room, want, TABLE_ROWS * s.column.count[1] * sizeof *room) != 0;
+    }
+    free(want);
+    return rc;
+}
+
+static int smalls_put(raytrain_checkpoint *ck, double *weight)
+{
+    raytrain_tensor small = {weight, RAYTRAIN_FLOAT64, 1, {1}};
+    char name[32];
+
+    for (int i = 0; i < SMALLS; i++) {
+        snprintf(name, sizeof name, "small/%d", i);
+        if (raytrain_checkpoint_put(ck, name, &small))
+            return 1;
+    }
+    return 0;
+}
+
+static int model_restore(raytrain_context *ctx, const struct settings *s,
+                         raytrain_tensor *model, double *room)
 {
     raytrain_checkpoint *from = raytrain_get_checkpoint(ctx);
 
-    return from ? raytrain_checkpoint_get(from, "model/weight", model) : 0;
+    if (!from)
+        return 0;
+    if (raytrain_checkpoint_get(from, "model/weight", model))
+        return 1;
+    return s->shards &&
+           shards_check(ctx, from, model->data, (uint64_t)s->size, room) != 0;
 }
 
-static double model_step(raytrain_context *ctx, double *weight, double *delta, int64_t n)
+static double model_step(raytrain_context *ctx, double *weight, double *delta,
+                         int64_t n)
 {
     double sum = 0;
 
@@ -157,14 +260,18 @@ static int is_saving(raytrain_context *ctx, const struct settings *s, int64_t it
 }
 
 static int report(raytrain_context *ctx, const struct settings *s, int64_t iteration,
-                  double loss, const raytrain_tensor *model)
+                  double loss, const raytrain_tensor *model, double *room)
 {
-    const raytrain_metric metrics[] = {{"loss", loss}, {"accuracy", 1 - 1.0 / iteration}};
+    const raytrain_metric metrics[] = {{"loss", loss},
+                                       {"accuracy", 1 - 1.0 / iteration}};
     raytrain_checkpoint *ck = NULL;
 
     if (is_saving(ctx, s, iteration)) {
         ck = raytrain_checkpoint_create(ctx);
-        if (!ck || raytrain_checkpoint_put(ck, "model/weight", model)) {
+        if (!ck || raytrain_checkpoint_put(ck, "model/weight", model) ||
+            (s->shards &&
+             (smalls_put(ck, model->data) ||
+              shards_put(ctx, ck, model->data, (uint64_t)s->size, room)))) {
             raytrain_checkpoint_discard(ck);
             return 1;
         }
@@ -172,10 +279,10 @@ static int report(raytrain_context *ctx, const struct settings *s, int64_t itera
     return raytrain_report(ctx, metrics, 2, ck);
 }
 
-static int train(raytrain_context *ctx, const struct settings *s, raytrain_tensor *model,
-                 double *delta)
+static int train(raytrain_context *ctx, const struct settings *s,
+                 raytrain_tensor *model, double *delta)
 {
-    if (model_restore(ctx, model))
+    if (model_restore(ctx, s, model, delta))
         return 1;
     while (raytrain_training_iteration(ctx) < s->iterations) {
         int64_t iteration = raytrain_training_iteration(ctx) + 1;
@@ -191,7 +298,7 @@ static int train(raytrain_context *ctx, const struct settings *s, raytrain_tenso
                 loss = NAN;
             fail_hard(s->fail);
         }
-        if (report(ctx, s, iteration, loss, model))
+        if (report(ctx, s, iteration, loss, model, delta))
             return 1;
         if (raytrain_should_stop(ctx))
             return 0;

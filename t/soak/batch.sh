@@ -15,6 +15,7 @@ said=$PWD/batch.status job=
 run_start()
 {
     nodes_mend
+    nodes_cache
     rm -f "$said"
     cat >"$run.sh" <<EOF
 #!/bin/bash

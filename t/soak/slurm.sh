@@ -27,9 +27,22 @@ shape=(-n "$workers" --cpus-per-worker 2 --set scaling_config.spare_nodes=1
     --set run_config.failure_config.node_timeout_s=2
     --set run_config.failure_config.start_timeout_s=10)
 
+# Each node has a cache over the runs, unless it has just come back.
+nodes_cache()
+{
+    local node
+    [ "$storage" = cached ] || return 0
+    mkdir -p runs
+    for node in $(sinfo -h -N -o %N); do
+        "$cluster" on "$node" mountpoint -q "$PWD/runs" ||
+            "$cluster" cache "$node" "$PWD/runs" || wrong "$node gets no cache"
+    done
+}
+
 run_start()
 {
     nodes_mend
+    nodes_cache
     "$bin/raytrain-run" --launcher slurm --storage runs --name "$run" --resume \
         "${shape[@]}" --max-failures -1 --progress plain \
         --set train_loop_config.iterations="$iterations" "${more[@]}" "$train" \
@@ -184,6 +197,7 @@ node_lose()
     disturbed=node
     within 60 node_is_missed || wrong "$node is not missed"
     "$cluster" "$3" "$node" || wrong "$3 $node"
+    nodes_cache
 }
 
 nodes_mend()

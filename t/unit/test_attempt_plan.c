@@ -67,7 +67,7 @@ static void a_spare_takes_the_place(void **state)
                                         .cpus_per_worker = 1,
                                         .spare_nodes = 1,
                                         .placement_strategy = PLACEMENT_SPREAD};
-    char *lost;
+    char *lost, **present;
 
     (void)state;
     begin(&want);
@@ -75,6 +75,13 @@ static void a_spare_takes_the_place(void **state)
     assert_false(attempt_planner_had_losses(planner));
     attempt_planner_lose(planner, "n2");
     attempt_planner_lose(planner, "unheard-of");
+    present = attempt_planner_present(planner);
+    assert_non_null(present);
+    assert_string_equal(present[0], "n1");
+    assert_string_equal(present[1], "n3");
+    assert_string_equal(present[2], "n4");
+    assert_null(present[3]);
+    free(present);
     expect_plan("n1*2 n3*1 n4*1", NULL);
     attempt_planner_lose(planner, "n1");
     expect_plan("n3*2 n4*2", NULL);
@@ -143,8 +150,11 @@ static int machine(const struct scaling_config *scaling, struct resources *out,
     return 0;
 }
 
-static void nobody_is_asked(char *const *nodes, size_t n, enum node_answer *answers)
+static void nobody_is_asked(enum node_purpose purpose, char *const *nodes, size_t n,
+                            enum node_answer *answers, struct node_memo *memo)
 {
+    (void)purpose;
+    (void)memo;
     (void)nodes;
     (void)n;
     (void)answers;

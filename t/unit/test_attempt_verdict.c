@@ -32,6 +32,10 @@
     {                                                                                  \
         .failed = true, .launch_failed = true, .rank = -1                              \
     }
+#define NO_ROOM                                                                        \
+    {                                                                                  \
+        .failed = true, .launch_failed = true, .passes = true, .rank = -1              \
+    }
 #define ENDED_AS_A_WHOLE                                                               \
     {                                                                                  \
         .failed = true, .rank = -1                                                     \
@@ -51,6 +55,7 @@ static const struct row {
     {__LINE__, DIED(SIGTERM), {.listening = true}, RUN_FAILED, CAUSE_WORKER},
     {__LINE__, EXITED, {.listening = true}, RUN_FAILED, CAUSE_WORKER},
     {__LINE__, NEVER_BEGAN, {0}, RUN_FAILED, CAUSE_WORKER},
+    {__LINE__, NO_ROOM, {0}, RUN_FAILED, CAUSE_START},
     {__LINE__,
      {.failed = true, .rank = 0, .signal = SIGKILL, .oom = true},
      {0},
@@ -134,6 +139,11 @@ static const struct row {
      RUN_FAILED,
      CAUSE_HANG},
     /* asked, and stopped */
+    {__LINE__,
+     NO_ROOM,
+     {ASKED(SIGTERM, 1), .stopping = true, .cause = CAUSE_SIGNAL},
+     RUN_STOPPED,
+     CAUSE_SIGNAL},
     {__LINE__,
      STOPPED,
      {ASKED(SIGTERM, 1), .stopping = true, .cause = CAUSE_SIGNAL},
@@ -249,11 +259,82 @@ static void all_verdicts(void **state)
         struct attempt_verdict v;
 
         facts.outcome = &rows[i].outcome;
+        facts.joined = true;
         v = attempt_judge(&facts);
         if (v.status != rows[i].status ||
             (int)(v.cause | (v.goes_on ? GOES_ON : 0)) != rows[i].cause)
             fail_msg("line %d: status %d, cause %s, goes on %d", rows[i].line,
                      (int)v.status, attempt_cause_name(v.cause), v.goes_on);
+    }
+}
+
+/* All exit statuses are good, and no training has begun. */
+static void never_joined(void **state)
+{
+    const struct launch_outcome done = DONE, stopped = STOPPED, exited = EXITED;
+    const struct attempt_facts cases[] = {
+        {.outcome = &done},
+        {.outcome = &stopped},
+        {.outcome = &done, ASKED(SIGTERM, 1), .stopping = true, .cause = CAUSE_SIGNAL},
+    };
+    struct attempt_facts facts = {.outcome = &exited};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attempt_verdict v = attempt_judge(&cases[i]);
+
+        assert_int_equal(v.status, RUN_FAILED);
+        assert_true(v.never_joined);
+    }
+    assert_false(attempt_judge(&facts).never_joined); /* it has a reason of its own */
+    facts = (struct attempt_facts){.outcome = &done, .listening = true};
+    assert_int_equal(attempt_judge(&facts).status, RUN_FINISHED);
+}
+
+#define BROKE                                                                          \
+    {                                                                                  \
+        .failed = true, .rank = -1, .exit_status = 1                                   \
+    }
+
+/* What the workers have recorded of their end, against the launcher's view of it. */
+static const struct {
+    int line;
+    struct launch_outcome outcome;
+    enum worker_end end;
+    bool not_joined, killed;
+    bool failed, stopped;
+} ends[] = {
+    {__LINE__, DONE, WORKER_END_FINISHED, false, false, false, false},
+    {__LINE__, STOPPED, WORKER_END_STOPPED, false, false, false, true},
+    /* srun ends with 0 when it is told to go, any program may end with 75 */
+    {__LINE__, DONE, WORKER_END_NONE, false, false, true, false},
+    {__LINE__, STOPPED, WORKER_END_NONE, false, false, true, false},
+    /* the record is the better witness */
+    {__LINE__, DONE, WORKER_END_STOPPED, false, false, false, true},
+    {__LINE__, STOPPED, WORKER_END_FINISHED, false, false, false, false},
+    {__LINE__, ENDED_AS_A_WHOLE, WORKER_END_FINISHED, false, false, false, false},
+    {__LINE__, ENDED_AS_A_WHOLE, WORKER_END_NONE, false, false, true, false},
+    {__LINE__, NEVER_BEGAN, WORKER_END_FINISHED, false, false, false, false},
+    /* but not of what has come after it, unless that was us */
+    {__LINE__, DIED(SIGSEGV), WORKER_END_FINISHED, false, false, true, false},
+    {__LINE__, BROKE, WORKER_END_FINISHED, false, false, true, false},
+    {__LINE__, DIED(SIGKILL), WORKER_END_FINISHED, false, true, false, false},
+    {__LINE__, DIED(SIGKILL), WORKER_END_STOPPED, false, true, false, true},
+    {__LINE__, DIED(SIGKILL), WORKER_END_NONE, false, true, true, false},
+    /* what never came together has a verdict of its own (never_joined) */
+    {__LINE__, DONE, WORKER_END_NONE, true, false, false, false},
+};
+
+static void the_workers_own_record(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct launch_outcome o = ends[i].outcome;
+
+        attempt_outcome_settle(&o, ends[i].end, !ends[i].not_joined, ends[i].killed);
+        if (o.failed != ends[i].failed || o.stopped != ends[i].stopped)
+            fail_msg("line %d: failed %d stopped %d", ends[i].line, o.failed,
+                     o.stopped);
     }
 }
 
@@ -281,6 +362,8 @@ static void when_slurm_is_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_verdicts),
+                                       cmocka_unit_test(never_joined),
+                                       cmocka_unit_test(the_workers_own_record),
                                        cmocka_unit_test(when_slurm_is_asked)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

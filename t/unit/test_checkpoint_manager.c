@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -170,6 +172,40 @@ static void damage(const char *path, off_t offset)
     close(fd);
 }
 
+/* Rank 1 has a directory of its own, whose checkpoint is damaged, as a node has whose
+ * cache is out of date. */
+static int latest_find_elsewhere(struct comm *comm, void *arg)
+{
+    if (comm->rank == 1 && (unshare(CLONE_FS) < 0 || chdir("other") < 0))
+        return -1;
+    return latest_find(comm, arg);
+}
+
+static void damage_that_rank_0_does_not_see_is_not_believed(void **state)
+{
+    struct latest l = {0};
+    int rc[3];
+
+    (void)state;
+    assert_int_equal(mkdir("other", 0700), 0);
+    for (int i = 1; i <= 2; i++) {
+        save(i, 0);
+        assert_int_equal(system(i == 1 ? "cp checkpoint_000001.h5 other"
+                                       : "cp checkpoint_000002.h5 other"),
+                         0);
+    }
+    assert_int_equal(truncate("other/checkpoint_000002.h5", 4500), 0);
+    thread_comm_run(3, latest_find_elsewhere, &l, rc);
+    for (int r = 0; r < 3; r++) {
+        assert_int_equal(rc[r], 0);
+        assert_int_equal(l.iteration[r], 1);
+    }
+    assert_int_equal(access("checkpoint_000002.h5", F_OK), 0);
+    assert_int_equal(access("checkpoint_000002.h5.damaged", F_OK), -1);
+    assert_non_null(strstr(l.notes, "passed over"));
+    assert_null(strstr(l.notes, "set aside"));
+}
+
 static void latest_falls_back(void **state)
 {
     struct latest l = {0};
@@ -272,7 +308,7 @@ static void prune_keeps_best_and_newest(void **state)
 {
     struct checkpoint_config cfg = {.num_to_keep = 1,
                                     .checkpoint_score_attribute = (char *)"acc"};
-    char own[64], notes[4096] = "";
+    char *own, notes[4096] = "";
     struct error err;
 
     (void)state;
@@ -281,7 +317,7 @@ static void prune_keeps_best_and_newest(void **state)
     touch(".checkpoint_000003.h5.tmp-1-00000000");
     touch(".checkpoint_000003.h5.tmp-x");
     touch(".result.h5.tmp-1-00000000");
-    snprintf(own, sizeof own, ".checkpoint_000005.h5.tmp-%ld-00000000", (long)getpid());
+    own = fs_temp_name("checkpoint_000005.h5");
     touch(own);
     touch("checkpoint_000003.h5.orig");
     touch("checkpoint_000005.h5.damaged");
@@ -294,6 +330,7 @@ static void prune_keeps_best_and_newest(void **state)
     assert_int_equal(access(".checkpoint_000003.h5.tmp-x", F_OK), 0);
     assert_int_equal(access(".result.h5.tmp-1-00000000", F_OK), 0);
     assert_int_equal(access(own, F_OK), 0);
+    free(own);
     assert_int_equal(access("checkpoint_000003.h5.orig", F_OK), 0);
     assert_int_equal(access("checkpoint_000005.h5.damaged", F_OK), 0);
     assert_string_equal(notes, "");
@@ -340,6 +377,7 @@ int main(void)
         cmocka_unit_test(retention_table),
         SCRATCH(list_takes_final_names_only),
         SCRATCH(latest_falls_back),
+        SCRATCH(damage_that_rank_0_does_not_see_is_not_believed),
         SCRATCH(prune_keeps_best_and_newest),
         SCRATCH(best_and_latest),
         SCRATCH(set_aside_finds_a_free_name),

@@ -6,13 +6,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "config.h"
 #include "util/child.h"
+#include "util/descriptors.h"
+#include "util/process.h"
 
 #define SH(script)                                                                     \
     ((char *const[]){(char *)"/bin/sh", (char *)"-c", (char *)script, NULL})
@@ -124,7 +129,7 @@ static void nothing_is_inherited(void **state)
     char text[256];
     /* the C library keeps signals 32 and 33 for itself, ignored or not */
     struct child_spec spec =
-        plain(SH("ls -1 /proc/$$/fd; grep -E '^Sig(Blk|Ign)' /proc/$$/status |"
+        plain(SH("ls -1 /proc/$$/fd; grep -E '^Sig(Blk|Ign)' /proc/self/status |"
                  " while read word bits; do echo $((0x$bits & 0x7fffffff)); done"));
     sigset_t usr1;
 
@@ -230,6 +235,115 @@ static void dies_with_its_parent(void **state)
     close(fds[0]);
 }
 
+/* Somebody else's child: the end of a grandchild is seen, too, and only its end. */
+/* The parent waits for what the child does before it executes the program. */
+static void a_program_that_cannot_be_announced(void **state)
+{
+    struct child_spec spec = plain(SH("exit 0"));
+    struct child c;
+    struct error err;
+    int ends[2];
+    pid_t self = getpid();
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    spec.announce = ends[0];
+    assert_int_equal(WEXITSTATUS(run(&spec)), 0);
+    while (send(ends[0], &self, sizeof self, MSG_DONTWAIT) > 0)
+        continue;
+    assert_int_equal(child_spawn(&spec, &c, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOMEM);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void a_child_that_does_not_die_is_not_waited_for(void **state)
+{
+    pid_t pid = fork();
+    int status;
+
+    (void)state;
+    if (pid == 0)
+        for (;;)
+            pause();
+    assert_false(process_reap(pid, 0.01, &status));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_true(process_reap(pid, 60, &status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+    assert_true(process_reap(pid, 60, &status));
+}
+
+static void any_process(void **state)
+{
+    int up[2], go[2];
+    struct child_spec spec = plain(SH("exec 3<&0; (read x <&3) & echo $!; wait"));
+    struct process grandchild;
+    struct child c;
+    struct error err;
+    char text[64] = "";
+
+    (void)state;
+    assert_int_equal(pipe2(up, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+    spec.in = go[0];
+    spec.out = up[1];
+    assert_int_equal(child_spawn(&spec, &c, &err), 0);
+    assert_true(read(up[0], text, sizeof text - 1) > 0);
+    assert_int_equal(process_open(atoi(text), &grandchild), 0);
+    assert_false(process_wait(&grandchild, 50));
+    close(go[0]);
+    close(go[1]);
+    assert_true(process_wait(&grandchild, -1));
+    process_close(&grandchild);
+    assert_int_equal(child_wait(&c, NULL, &err), 0);
+    assert_int_equal(process_open(atoi(text), &grandchild), -1);
+    assert_int_equal(errno, ESRCH);
+    close(up[0]);
+    close(up[1]);
+}
+
+static void ranges_of_descriptors(void **state)
+{
+    int first = open("/dev/null", O_RDONLY), fds[8];
+
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        fds[i] = dup(first);
+    assert_int_equal(descriptors_close(fds[2], fds[5]), 0);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(fcntl(fds[i], F_GETFD) < 0, i >= 2 && i <= 5);
+    assert_int_equal(descriptors_cloexec(fds[6]), 0);
+    assert_int_equal(fcntl(fds[0], F_GETFD), 0);
+    assert_int_equal(fcntl(fds[6], F_GETFD), FD_CLOEXEC);
+    assert_int_equal(descriptors_close(fds[5], fds[4]), 0); /* none */
+    assert_int_equal(descriptors_close(first, -1), 0);
+    assert_true(fcntl(first, F_GETFD) < 0 && fcntl(fds[7], F_GETFD) < 0);
+}
+
+/* Older kernels: the calls that they lack fail. */
+static int without_pidfd(void **state)
+{
+    (void)state;
+    return setenv("RAYTRAIN_FAULT", "os.pidfd:all:enosys", 1);
+}
+
+static int without_close_range(void **state)
+{
+    (void)state;
+    return setenv("RAYTRAIN_FAULT", "os.close_range:all:enosys", 1);
+}
+
+static int with_all(void **state)
+{
+    (void)state;
+    return unsetenv("RAYTRAIN_FAULT");
+}
+
+#define WITHOUT(what, test)                                                            \
+    {                                                                                  \
+#test ", without " #what, test, without_##what, with_all, NULL                 \
+    }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,8 +356,24 @@ int main(void)
         cmocka_unit_test(group_goes_with_the_leader),
         cmocka_unit_test(clear_kills),
         cmocka_unit_test(dies_with_its_parent),
+        cmocka_unit_test(a_program_that_cannot_be_announced),
+        cmocka_unit_test(a_child_that_does_not_die_is_not_waited_for),
+        cmocka_unit_test(any_process),
+        cmocka_unit_test(ranges_of_descriptors),
+#ifdef RAYTRAIN_FAULTS
+        WITHOUT(pidfd, statuses),
+        WITHOUT(pidfd, what_cannot_start),
+        WITHOUT(pidfd, nothing_is_inherited),
+        WITHOUT(pidfd, reap_does_not_block),
+        WITHOUT(pidfd, group_goes_with_the_leader),
+        WITHOUT(pidfd, clear_kills),
+        WITHOUT(pidfd, any_process),
+        WITHOUT(close_range, nothing_is_inherited),
+        WITHOUT(close_range, ranges_of_descriptors),
+#endif
     };
 
+    signal(SIGHUP, SIG_DFL); /* children keep what nohup wants */
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,23 @@ static struct group *start(int workers)
     return g;
 }
 
+/* Until they run, and have their logs. */
+static void await_workers(struct group *g)
+{
+    struct pollfd pfd = {.fd = launcher_local.fd(g), .events = POLLIN};
+    struct launch_outcome outcome;
+    struct error err;
+    char log[128];
+    bool done;
+
+    snprintf(log, sizeof log, "%s/rank-00000.out", scratch);
+    unlink(log);
+    while (access(log, F_OK) != 0) {
+        assert_int_equal(poll(&pfd, 1, -1), 1);
+        assert_int_equal(launcher_local.advance(g, &done, &outcome, &err), 0);
+    }
+}
+
 static struct launch_outcome finish(struct group *g)
 {
     struct pollfd pfd = {.fd = launcher_local.fd(g), .events = POLLIN};
@@ -125,6 +142,7 @@ static void killed_ranks_leave_nothing(void **state)
     for (int ms = 5; ms < 100; ms += 10) {
         struct group *g = start(2);
 
+        await_workers(g);
         poll(NULL, 0, ms);
         assert_int_equal(launcher_local.kill(g, &err), 0);
         finish(g);

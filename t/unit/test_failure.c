@@ -17,6 +17,7 @@
 
 #include "util/fs.h"
 #include "worker/failure.h"
+#include "store/events.h"
 #include "worker/notes.h"
 
 static char dir[64];
@@ -152,10 +153,12 @@ static void notes_are_lines_of_json(void **state)
     int lines = 0;
 
     (void)state;
+    assert_int_equal(events_create(dir, NULL), 0);
     note_add(dir, NOTE_WARNING, "metric %s is NaN", "loss");
     note_add(dir, NOTE, "two\nlines");
     note_add("/nowhere/at/all", NOTE, "dropped");
-    text = content(NOTES_FILE);
+    events_finish(dir, NULL, NULL);
+    text = content(EVENTS_FILE);
     for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         json_t *json = json_loads(line, 0, NULL);
 

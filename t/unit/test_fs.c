@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdbool.h>
 #include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -46,6 +47,67 @@ int fsync(int fd)
 {
     n_synced++;
     return (int)syscall(SYS_fsync, fd);
+}
+
+static void sleep_on(void)
+{
+    for (;;)
+        pause();
+}
+
+/* The text of a temporary's name with another field, counted from its mark: the pid, the
+ * random number, the place, the birth. */
+static char *with_field(const char *name, int field, const char *value)
+{
+    const char *at = strstr(name, ".tmp-") + strlen(".tmp-");
+    char *changed;
+
+    for (int i = 0; i < field; i++)
+        at = strchr(at, '-') + 1;
+    assert_true(asprintf(&changed, "%.*s%s%s", (int)(at - name), name, value,
+                         at + strcspn(at, "-")) > 0);
+    return changed;
+}
+
+static void check_left(char *name, bool left)
+{
+    if (fs_temp_is_left(name) != left)
+        fail_msg("%s", name);
+    free(name);
+}
+
+static void temporaries_of_living_processes_are_not_left(void **state)
+{
+    char *own = fs_temp_name("base"), other[256] = "";
+    int from[2], ignored;
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe(from), 0);
+    child = fork();
+    if (child == 0) {
+        char *name = fs_temp_name("base");
+
+        if (write(from[1], name, strlen(name) + 1) < 0)
+            _exit(1);
+        sleep_on();
+    }
+    assert_true(read(from[0], other, sizeof other - 1) > 0);
+    close(from[0]);
+    close(from[1]);
+    check_left(strdup(own), false);
+    check_left(strdup(other), false);
+    /* The number of a process that lives, but is another one. */
+    check_left(with_field(other, 3, "1"), true);
+    /* On another host, or in a container: what is that to the numbers here? */
+    check_left(with_field(own, 2, "00000000"), true);
+    check_left(strdup("base.tmp-1-00000000"), false);
+    check_left(strdup(".base.tmp-x"), false);
+    kill(child, SIGKILL);
+    check_left(strdup(".base.tmp-1-00000000"), true);
+    assert_int_equal(waitpid(child, &ignored, 0), child);
+    check_left(strdup(other), true);
+    free(own);
 }
 
 static int names_in(const char *path)
@@ -274,6 +336,7 @@ int main(void)
         SCRATCH(mkdirs_makes_all_parts),
         SCRATCH(durable_directories_are_synced),
         SCRATCH(remove_tree_follows_no_link),
+        SCRATCH(temporaries_of_living_processes_are_not_left),
         cmocka_unit_test(errors_say_what_to_do),
         cmocka_unit_test(printable_table),
         SCRATCH(reads_past_the_end_are_named),

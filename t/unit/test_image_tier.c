@@ -135,7 +135,7 @@ struct scene {
     bool copies;
     uint64_t (*available)(void);
     /* What to do: */
-    bool save, assemble, publish;
+    bool save, assemble, publish, move;
     bool believing; /* a survey that does not verify */
     /* What became of it, on rank 0: */
     int rc;
@@ -224,6 +224,8 @@ static int scene_rank(struct comm *comm, void *arg)
         rc = error_set(&err, RAYTRAIN_ENOTFOUND, "chunks are missing");
     if (rc == 0 && scene->publish)
         rc = image_publish(comm, &tier, &survey, "published.h5", &err);
+    if (rc == 0 && scene->move)
+        rc = image_move(comm, &tier, ITERATION, "published.h5", &err);
     if (rc == 0 && scene->assemble)
         rc = scene_assemble(comm, &tier, &survey, &m, &err);
     model_free(&m);
@@ -443,6 +445,65 @@ static void a_damaged_chunk_comes_from_the_copy(void **state)
     assert_int_equal(after.missing, 1);
 }
 
+static void a_damaged_chunk_is_moved_from_its_copy(void **state)
+{
+    struct scene move = {.layout = "01", .copies = true, .move = true};
+
+    (void)state;
+    expect((struct scene){.layout = "01", .copies = true, .save = true}, 0);
+    node_damage('0', "checkpoint_000007.h5", 2000000);
+    expect(move, 0);
+    expect_published();
+    assert_int_equal(unlink("published.h5"), 0);
+    node_damage('1', "checkpoint_000007.h5", 2000000);
+    assert_int_equal(scene_run(&move), -1);
+    assert_int_equal(move.err.code, RAYTRAIN_ECORRUPT);
+    assert_int_equal(access("published.h5", F_OK), -1);
+}
+
+/* A node that cannot look, for whatever reason, is not one that has nothing. */
+static void an_unreadable_image_is_an_error_and_stays(void **state)
+{
+    struct scene move = {.layout = "01", .move = true};
+    char list[256], aside[256];
+
+    (void)state;
+    expect((struct scene){.layout = "01", .save = true}, 0);
+    node_path(list, sizeof list, '1', "checkpoint_000007.held");
+    node_path(aside, sizeof aside, '1', "aside");
+    assert_int_equal(rename(list, aside), 0);
+    assert_int_equal(symlink("checkpoint_000007.held", list), 0); /* ELOOP */
+    assert_int_equal(scene_run(&move), -1);
+    assert_int_equal(move.err.code, RAYTRAIN_ESTORAGE);
+    assert_int_equal(rename(aside, list), 0);
+    expect(move, 0);
+    expect_published();
+}
+
+static void later_images_outlive_a_tidying(void **state)
+{
+    static const int64_t saved[] = {3, 7, 12};
+    struct image_dir dir;
+    struct file_head head = {.file_bytes = 4096};
+    struct held held = {.bits = (unsigned char[]){0}};
+    int64_t left[4];
+    char path[256];
+
+    (void)state;
+    assert_int_equal(image_dir_enter("node0", ID_A, false, &dir, NULL), 0);
+    for (size_t i = 0; i < 3; i++) {
+        close(image_create(&dir, saved[i], 4096, NULL));
+        assert_int_equal(held_write(&dir, saved[i], &head, &held, NULL), 0);
+    }
+    node_path(path, sizeof path, '0', ".left.tmp-1-2");
+    assert_int_equal(fs_write_atomic(path, "", 0, 0600, NULL), 0);
+    image_tidy(&dir, 7);
+    assert_int_equal(image_list(&dir, left, 4), 1);
+    assert_int_equal(left[0], 12);
+    assert_int_equal(scratch_count(dir.path), 2);
+    image_dir_leave(&dir);
+}
+
 /* Damage that shows only when the chunks are read for the others. */
 static void a_reader_that_fails_spoils_no_image(void **state)
 {
@@ -613,6 +674,51 @@ static void what_does_not_fit_is_not_assembled(void **state)
     assert_int_equal(after.err.code, RAYTRAIN_EFIT);
 }
 
+struct shared_dirs {
+    const char *bases[3]; /* of each node's two ranks */
+    char text[ERROR_TEXT_MAX];
+};
+
+static int rank_dirs_check(struct comm *comm, void *arg)
+{
+    struct shared_dirs *dirs = arg;
+    struct image_tier tier = {0};
+    struct node_map map;
+    struct error err = {0};
+    int rc = node_map_make(comm, comm->rank / 2, comm->rank % 2, &map, &err);
+
+    tier.nodes = &map;
+    if (rc == 0)
+        rc = image_dir_enter(dirs->bases[comm->rank / 2], ID_A, false, &tier.dir, &err);
+    if (rc == 0)
+        rc = image_dirs_check(comm, &tier, &err);
+    if (comm->rank == 0)
+        strcpy(dirs->text, err.text);
+    image_dir_leave(&tier.dir);
+    node_map_clear(&map);
+    return rc == 0 ? 0 : err.code;
+}
+
+static void nodes_that_share_a_directory_are_refused(void **state)
+{
+    struct shared_dirs apart = {.bases = {"one", "two", "three"}};
+    struct shared_dirs shared = {.bases = {"one", "two", "two"}};
+    char *path;
+    int rc[THREAD_COMM_MAX];
+
+    (void)state;
+    thread_comm_run(6, rank_dirs_check, &apart, rc);
+    for (int r = 0; r < 6; r++)
+        assert_int_equal(rc[r], 0);
+    thread_comm_run(6, rank_dirs_check, &shared, rc);
+    for (int r = 0; r < 6; r++)
+        assert_int_equal(rc[r], RAYTRAIN_EINVAL);
+    assert_non_null(strstr(shared.text, "is another node's, too"));
+    path = image_dir_path("two", ID_A);
+    assert_int_equal(scratch_count(path), 0);
+    free(path);
+}
+
 static void directories_of_others_are_refused(void **state)
 {
     struct image_dir dir;
@@ -647,6 +753,9 @@ int main(void)
         SCRATCH(without_copies_each_node_counts),
         SCRATCH(what_is_published_is_what_a_save_writes),
         SCRATCH(a_damaged_chunk_comes_from_the_copy),
+        SCRATCH(a_damaged_chunk_is_moved_from_its_copy),
+        SCRATCH(an_unreadable_image_is_an_error_and_stays),
+        SCRATCH(later_images_outlive_a_tidying),
         SCRATCH(a_reader_that_fails_spoils_no_image),
         SCRATCH(a_node_without_ranks_is_none),
         SCRATCH(damage_is_not_published),
@@ -657,6 +766,7 @@ int main(void)
         SCRATCH(what_does_not_fit_is_refused_with_numbers),
         SCRATCH(what_does_not_fit_is_not_assembled),
         SCRATCH(directories_of_others_are_refused),
+        SCRATCH(nodes_that_share_a_directory_are_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,3 +1,5 @@
+#include "config.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -82,6 +84,33 @@ static int nothing_is_left(void **state)
     return left ? -1 : 0;
 }
 
+static bool is_empty(const char *dir)
+{
+    DIR *d = opendir(dir);
+    bool empty = true;
+
+    for (struct dirent *e; d && (e = readdir(d));)
+        empty = empty && e->d_name[0] == '.';
+    if (d)
+        closedir(d);
+    return empty;
+}
+
+/* Until they run, and have their logs, or cannot be started. */
+static int await_workers(struct group *g, struct error *err)
+{
+    struct pollfd pfd = {.fd = launcher_local.fd(g), .events = POLLIN};
+    struct launch_outcome outcome;
+    bool done;
+
+    while (is_empty(log_dir)) {
+        assert_int_equal(poll(&pfd, 1, 60000), 1);
+        if (launcher_local.advance(g, &done, &outcome, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static struct group *start(int workers, char **argv, int gpus, struct error *err)
 {
     struct placed_node node = {.name = (char *)"here", .tasks = workers};
@@ -94,7 +123,12 @@ static struct group *start(int workers, char **argv, int gpus, struct error *err
         .plan = &plan, .argv = argv, .log_dir = log_dir, .job_name = "test"};
     struct group *g;
 
-    return launcher_local.start(&spec, &g, err) < 0 ? NULL : g;
+    if (launcher_local.start(&spec, &g, err) < 0)
+        return NULL;
+    if (await_workers(g, err) == 0)
+        return g;
+    launcher_local.destroy(g);
+    return NULL;
 }
 
 static struct launch_outcome finish(struct group *g)
@@ -270,6 +304,46 @@ static void await_lines(int n)
     }
 }
 
+#ifdef RAYTRAIN_FAULTS
+static bool a_child_is_stopped(void)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
+}
+
+/* Of the keeper or the PMIx server, before the workers run: no call waits for it, and
+ * the group can be killed. */
+static void a_helper_that_is_stopped(void **state)
+{
+    static const char *const faults[] = {"keeper.hello:all:stop",
+                                         "pmix.server:all:stop"};
+    struct placed_node node = {.name = (char *)"here", .tasks = 2};
+    struct placement plan = {.workers = 2, .nodes = &node, .n_nodes = 1};
+    struct launch_spec spec = {
+        .plan = &plan, .argv = SH("exit 0"), .log_dir = log_dir, .job_name = "test"};
+    struct launch_outcome o;
+    struct error err;
+    struct group *g;
+    bool done;
+
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        setenv("RAYTRAIN_FAULT", faults[i], 1);
+        assert_int_equal(launcher_local.start(&spec, &g, &err), 0);
+        while (!a_child_is_stopped()) {
+            assert_int_equal(launcher_local.advance(g, &done, &o, &err), 0);
+            assert_false(done);
+        }
+        assert_int_equal(launcher_local.kill(g, &err), 0);
+        o = finish(g);
+        assert_true(o.failed);
+        assert_int_equal(o.signal, SIGKILL);
+        assert_int_equal(nothing_is_left(state), 0);
+    }
+    unsetenv("RAYTRAIN_FAULT");
+}
+#endif
+
 static void stop_signal_reaches_all(void **state)
 {
     struct error err;
@@ -289,7 +363,8 @@ static void stop_signal_reaches_all(void **state)
 /* Who asks takes care that they listen (train/backend_executor.c). */
 static void stop_signal_that_is_not_listened_to(void **state)
 {
-    struct launch_outcome o = run(2, SH("[ $PMIX_RANK = 0 ] && kill -USR1 $$; sleep 1000"));
+    struct launch_outcome o =
+        run(2, SH("[ $PMIX_RANK = 0 ] && kill -USR1 $$; sleep 1000"));
 
     (void)state;
     assert_true(o.failed);
@@ -448,8 +523,8 @@ static void killed_launcher_leaves_nothing(void **state)
     close(fds[1]);
 }
 
-/* Who could clean up is killed in the same moment: the workers end all the same, and the
- * next one that comes removes the directory. */
+/* Who could clean up is killed in the same moment: the workers end all the same, and
+ * the next one that comes removes the directory. */
 static void killed_with_its_keeper(void **state)
 {
     char path[512];
@@ -466,7 +541,8 @@ static void killed_with_its_keeper(void **state)
     await_lines(3);
     keeper = child_named_of(pid, "raytrain-keeper");
     assert_true(keeper > 0);
-    assert_int_equal(kill(pid, SIGSTOP) | kill(keeper, SIGKILL) | kill(pid, SIGKILL), 0);
+    assert_int_equal(kill(pid, SIGSTOP) | kill(keeper, SIGKILL) | kill(pid, SIGKILL),
+                     0);
     await_all_children();
     private_dir_find(path, sizeof path);
     assert_string_not_equal(path, "");
@@ -575,6 +651,9 @@ int main(void)
         GROUP_TEST(abort_carries_its_message),
         GROUP_TEST(death_in_a_fence),
         GROUP_TEST(cannot_start),
+#ifdef RAYTRAIN_FAULTS
+        GROUP_TEST(a_helper_that_is_stopped),
+#endif
         GROUP_TEST(stop_signal_reaches_all),
         GROUP_TEST(stop_signal_that_is_not_listened_to),
         GROUP_TEST(kill_ends_all),

@@ -16,7 +16,9 @@
 #include <hdf5.h>
 
 #include "scratch.h"
+#include "store/journal.h"
 #include "store/metrics.h"
+#include "store/run_dir.h"
 #include "util/fs.h"
 
 static json_t *report(int iteration, int attempt, double loss)
@@ -28,12 +30,52 @@ static json_t *report(int iteration, int attempt, double loss)
                      "checkpoint", iteration % 2 ? NULL : "checkpoint_000002.h5");
 }
 
-static void append(struct metrics_log *log, json_t *line)
+static struct journal *journal;
+static struct metrics_collector *collector;
+
+/* The log directory of attempt k, and its journal. */
+static void attempt_start(int k)
+{
+    struct error err;
+    char *log_dir;
+
+    assert_int_equal(run_dir_make_log_dir(".", k, &log_dir, &err), 0);
+    journal_close(journal);
+    assert_int_equal(journal_open(log_dir, METRICS_JOURNAL, &journal, &err), 0);
+    if (collector)
+        assert_int_equal(metrics_collector_follow(collector, log_dir, &err), 0);
+    free(log_dir);
+}
+
+static void launcher_start(void)
+{
+    struct error err;
+
+    if (metrics_collector_open(".", &collector, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* Killed: it does nothing more. */
+static void launcher_end(void)
+{
+    metrics_collector_close(collector);
+    collector = NULL;
+}
+
+static int teardown(void **state)
+{
+    launcher_end();
+    journal_close(journal);
+    journal = NULL;
+    return scratch_leave(state);
+}
+
+static void put(json_t *line, bool if_missing)
 {
     struct error err;
 
     assert_non_null(line);
-    assert_int_equal(metrics_log_append(log, line, &err), 0);
+    assert_int_equal(metrics_report(journal, line, if_missing, &err), 0);
     json_decref(line);
 }
 
@@ -50,136 +92,178 @@ static void count(void *arg, const json_t *line)
     seen->last = json_integer_value(json_object_get(line, "training_iteration"));
 }
 
-static void append_and_follow(void **state)
+static void poll_gives(int n)
 {
-    struct metrics_log *log;
-    struct metrics_tail *tail, *late;
-    struct seen seen = {0}, seen_late = {0};
+    struct seen seen = {0};
     struct error err;
 
-    (void)state;
-    assert_int_equal(metrics_tail_open("result.json", false, &tail, &err), 0);
-    assert_int_equal(metrics_tail_poll(tail, count, &seen, &err), 0);
-    assert_int_equal(seen.n, 0);
-    assert_int_equal(metrics_log_open("result.json", &log, &err), 0);
-    append(log, report(1, 0, 0.5));
-    append(log, report(2, 0, NAN));
-    assert_int_equal(metrics_tail_poll(tail, count, &seen, &err), 0);
-    assert_int_equal(seen.n, 2);
-    assert_int_equal(metrics_tail_open("result.json", true, &late, &err), 0);
-    append(log, report(3, 0, 0.25));
-    metrics_log_close(log);
-    assert_int_equal(metrics_tail_poll(tail, count, &seen, &err), 0);
-    assert_int_equal(metrics_tail_poll(tail, count, &seen, &err), 0);
-    assert_int_equal(seen.n, 3);
-    assert_int_equal(seen.last, 3);
-    assert_int_equal(metrics_tail_poll(late, count, &seen_late, &err), 0);
-    assert_int_equal(seen_late.n, 1);
-    metrics_tail_close(tail);
-    metrics_tail_close(late);
+    assert_int_equal(metrics_collector_poll(collector, count, &seen, &err), 0);
+    assert_int_equal(seen.n, n);
 }
 
-/* What cannot be synced (a FIFO; a file that has outgrown a quota) is not durable. */
-static void a_log_that_is_not_durable_is_told(void **state)
+/* The iterations of all lines of result.json, also of those that do not count. */
+static void file_has(const char *expected)
 {
-    struct metrics_log *log;
+    char actual[256] = "", *text, *line, *save;
+
+    assert_int_equal(fs_read("result.json", &text, NULL, NULL), 0);
+    for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        json_t *report = json_loads(line, 0, NULL);
+
+        assert_non_null(report);
+        snprintf(actual + strlen(actual), sizeof actual - strlen(actual), " %lld",
+                 json_integer_value(json_object_get(report, "training_iteration")));
+        json_decref(report);
+    }
+    assert_string_equal(actual, expected);
+    free(text);
+}
+
+static void reports_are_collected_as_they_come(void **state)
+{
     struct error err;
 
     (void)state;
-    assert_int_equal(metrics_log_open("f", &log, &err), 0);
-    append(log, report(1, 0, 0.5));
-    assert_int_equal(metrics_log_sync(log, &err), 0);
-    metrics_log_close(log);
-    assert_int_equal(mkfifo("fifo", 0600), 0);
-    assert_int_equal(metrics_log_open("fifo", &log, &err), 0);
-    assert_int_equal(metrics_log_sync(log, &err), -1);
-    assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
-    assert_non_null(strstr(err.text, "fifo"));
-    metrics_log_close(log);
+    launcher_start();
+    poll_gives(0);
+    attempt_start(0);
+    poll_gives(0);
+    put(report(1, 0, 0.5), false);
+    put(report(2, 0, NAN), false);
+    poll_gives(2);
+    poll_gives(0);
+    file_has(" 1 2");
+    put(report(3, 0, 0.25), false);
+    poll_gives(1);
+    attempt_start(1);
+    put(report(3, 1, 0.25), false);
+    poll_gives(1);
+    assert_int_equal(metrics_collector_settle(collector, &err), 0);
+    file_has(" 1 2 3 3");
+    assert_int_equal(access("logs/attempt-0/reports.0", F_OK), -1);
+    assert_int_equal(access("logs/attempt-1/reports.0", F_OK), -1);
+}
+
+/* Whatever the launcher has not collected, and where it has half a line, too. */
+static void the_next_launcher_goes_on_where_one_was_killed(void **state)
+{
+    struct seen seen = {0};
+    struct error err;
+    struct stat st;
+
+    (void)state;
+    launcher_start();
+    attempt_start(0);
+    put(report(1, 0, 0.5), false);
+    put(report(2, 0, 0.5), false);
+    poll_gives(2);
+    put(report(3, 0, 0.5), false);
+    launcher_end();
+    assert_int_equal(metrics_each(".", count, &seen, &err), 0);
+    assert_int_equal(seen.n, 3); /* whoever reads it does not miss it */
+    attempt_start(1);
+    put(report(2, 1, 0.5), false);
+    assert_int_equal(stat("result.json", &st), 0);
+    assert_int_equal(truncate("result.json", st.st_size - 5), 0);
+    launcher_start();
+    file_has(" 1 2 3 2");
+    launcher_end();
+    launcher_start();
+    attempt_start(1);
+    poll_gives(1); /* of this attempt it has heard nothing */
+    launcher_end();
+    assert_int_equal(unlink("result.json"), 0);
+    launcher_start();
+    assert_int_equal(metrics_collector_settle(collector, &err), 0);
+    file_has(" 1 2 3 2");
+    launcher_end();
+    launcher_start();
+    file_has(" 1 2 3 2");
+}
+
+/* No other process's descriptor, and no other node's memory, is of the file that this
+ * launcher writes. */
+static void each_launcher_has_a_file_of_its_own(void **state)
+{
+    struct stat before, after;
+
+    (void)state;
+    assert_int_equal(fs_write_atomic("result.json", "{}\n", 3, 0600, NULL), 0);
+    assert_int_equal(stat("result.json", &before), 0);
+    launcher_start();
+    assert_int_equal(stat("result.json", &after), 0);
+    assert_true(before.st_ino != after.st_ino);
+    assert_int_equal(scratch_count("."), 1);
+}
+
+static void a_report_that_may_be_missing_counts_once(void **state)
+{
+    json_t *kept;
+
+    (void)state;
+    launcher_start();
+    attempt_start(0);
+    put(report(1, 0, 0.5), false);
+    poll_gives(1);
+    attempt_start(1);
+    put(report(1, 0, 0.5), true);
+    put(report(2, 1, 0.5), false);
+    poll_gives(1);
+    attempt_start(2);
+    put(report(3, 1, 0.5), true);
+    launcher_end();
+    assert_int_equal(metrics_load(".", &kept, NULL), 0);
+    assert_int_equal(json_array_size(kept), 3);
+    json_decref(kept);
+    launcher_start();
+    file_has(" 1 2 3");
+    launcher_end();
+    launcher_start();
+    file_has(" 1 2 3");
 }
 
 static void half_lines_and_rubbish(void **state)
 {
     static const char text[] = "{\"training_iteration\":1}\n[1,2]\nrubbish\n\n{\"trai";
-    struct metrics_log *log;
-    struct metrics_tail *tail;
     struct seen seen = {0};
     struct error err;
-    char *after;
 
     (void)state;
-    assert_int_equal(fs_write_atomic("f", text, strlen(text), 0600, &err), 0);
-    assert_int_equal(metrics_tail_open("f", false, &tail, &err), 0);
-    assert_int_equal(metrics_tail_poll(tail, count, &seen, &err), 0);
-    assert_int_equal(seen.n, 1);
-    assert_int_equal(metrics_log_open("f", &log, &err), 0);
-    append(log, report(7, 1, 0));
-    append(log, report(8, 1, 0));
-    metrics_log_close(log);
-    assert_int_equal(metrics_tail_poll(tail, count, &seen, &err), 0);
-    assert_int_equal(seen.n, 3);
-    assert_int_equal(seen.last, 8);
-    metrics_tail_close(tail);
-    assert_int_equal(fs_read("f", &after, NULL, &err), 0);
-    assert_memory_equal(after, text, strlen(text));
-    assert_int_equal(after[strlen(text)], '\n');
-    free(after);
+    assert_int_equal(fs_write_atomic("result.json", text, strlen(text), 0600, &err), 0);
+    attempt_start(0);
+    assert_int_equal(journal_append(journal, "rubbish", 7, &err), 0);
+    put(report(7, 0, 0), false);
+    assert_int_equal(metrics_each(".", count, &seen, &err), 0);
+    assert_int_equal(seen.n, 2);
+    assert_int_equal(seen.last, 7);
 }
 
-static void a_line_longer_than_any_buffer(void **state)
-{
-    struct metrics_log *log;
-    struct metrics_tail *tail;
-    struct seen seen = {0};
-    struct error err;
-    char *big = malloc(300001);
-
-    (void)state;
-    memset(big, 'x', 300000);
-    big[300000] = '\0';
-    assert_int_equal(metrics_log_open("f", &log, &err), 0);
-    append(log, report(1, 0, 0));
-    append(log, json_pack("{s:i, s:s}", "training_iteration", 2, "text", big));
-    append(log, report(3, 0, 0));
-    metrics_log_close(log);
-    assert_int_equal(metrics_tail_open("f", false, &tail, &err), 0);
-    assert_int_equal(metrics_tail_poll(tail, count, &seen, &err), 0);
-    assert_int_equal(seen.n, 3);
-    assert_int_equal(seen.last, 3);
-    metrics_tail_close(tail);
-    free(big);
-}
-
-static void a_full_disk_leaves_whole_lines(void **state)
+static void a_full_disk_delays_and_loses_nothing(void **state)
 {
     struct rlimit before, small;
-    struct metrics_log *log;
+    struct seen seen = {0};
     struct error err;
-    json_t *line = report(2, 0, 0.5), *kept;
-    char *first, *after;
 
     (void)state;
     signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(metrics_log_open("f", &log, &err), 0);
-    append(log, report(1, 0, 0.5));
-    assert_int_equal(fs_read("f", &first, NULL, &err), 0);
+    launcher_start();
+    attempt_start(0);
+    put(report(1, 0, 0.5), false);
+    poll_gives(1);
+    put(report(2, 0, 0.5), false);
     getrlimit(RLIMIT_FSIZE, &before);
     small = before;
-    small.rlim_cur = strlen(first) + 10;
+    small.rlim_cur = 200;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    assert_int_equal(metrics_log_append(log, line, &err), -1);
+    assert_int_equal(metrics_collector_poll(collector, count, &seen, &err), -1);
+    assert_int_equal(metrics_collector_settle(collector, &err), -1);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
-    assert_int_equal(fs_read("f", &after, NULL, &err), 0);
-    assert_string_equal(after, first);
-    assert_int_equal(metrics_log_append(log, line, &err), 0);
-    metrics_log_close(log);
-    assert_int_equal(metrics_load("f", &kept, &err), 0);
-    assert_int_equal(json_array_size(kept), 2);
-    json_decref(kept);
-    json_decref(line);
-    free(first);
-    free(after);
+    assert_non_null(strstr(err.text, "result.json"));
+    assert_int_equal(seen.n, 1); /* it is heard of at once */
+    file_has(" 1");
+    poll_gives(0);
+    file_has(" 1 2");
 }
 
 /* A later attempt that went back takes the place of what it repeats. */
@@ -189,7 +273,6 @@ static void load_keeps_those_that_count(void **state)
         int iteration, attempt;
     } lines[] = {{1, 0}, {2, 0}, {3, 0}, {4, 0}, {3, 1}, {4, 1}, {5, 1}, {5, 2}};
     static const int want[] = {0, 0, 1, 1, 2};
-    struct metrics_log *log;
     struct error err;
     json_t *kept;
 
@@ -197,12 +280,12 @@ static void load_keeps_those_that_count(void **state)
     assert_int_equal(metrics_load("absent", &kept, &err), 0);
     assert_int_equal(json_array_size(kept), 0);
     json_decref(kept);
-    assert_int_equal(metrics_log_open("f", &log, &err), 0);
-    for (size_t i = 0; i < 8; i++)
-        append(log, report(lines[i].iteration, lines[i].attempt, 0));
-    append(log, json_pack("{s:s}", "no", "report"));
-    metrics_log_close(log);
-    assert_int_equal(metrics_load("f", &kept, &err), 0);
+    for (size_t i = 0; i < 8; i++) {
+        attempt_start(lines[i].attempt);
+        put(report(lines[i].iteration, lines[i].attempt, 0), false);
+    }
+    put(json_pack("{s:s}", "no", "report"), false);
+    assert_int_equal(metrics_load(".", &kept, &err), 0);
     assert_int_equal(json_array_size(kept), 5);
     for (size_t i = 0; i < 5; i++) {
         json_t *one = json_array_get(kept, i);
@@ -316,12 +399,20 @@ static void result_of_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(append_and_follow),
-        SCRATCH(a_log_that_is_not_durable_is_told),
-        SCRATCH(half_lines_and_rubbish),
-        SCRATCH(a_line_longer_than_any_buffer),
-        SCRATCH(a_full_disk_leaves_whole_lines),
-        SCRATCH(load_keeps_those_that_count),
+        cmocka_unit_test_setup_teardown(reports_are_collected_as_they_come,
+                                        scratch_enter, teardown),
+        cmocka_unit_test_setup_teardown(the_next_launcher_goes_on_where_one_was_killed,
+                                        scratch_enter, teardown),
+        cmocka_unit_test_setup_teardown(each_launcher_has_a_file_of_its_own,
+                                        scratch_enter, teardown),
+        cmocka_unit_test_setup_teardown(a_report_that_may_be_missing_counts_once,
+                                        scratch_enter, teardown),
+        cmocka_unit_test_setup_teardown(half_lines_and_rubbish, scratch_enter,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_full_disk_delays_and_loses_nothing,
+                                        scratch_enter, teardown),
+        cmocka_unit_test_setup_teardown(load_keeps_those_that_count, scratch_enter,
+                                        teardown),
         SCRATCH(result_as_hdf5),
         SCRATCH(result_of_nothing),
     };

@@ -40,15 +40,21 @@ static int all_nodes(const struct scaling_config *scaling, struct resources *out
     return 0;
 }
 
-/* Runs in a process of its own: n1 is dead, all others answer. */
-static void n1_is_silent(char *const *nodes, size_t n, enum node_answer *answers)
+/* What n1 says; all others answer. */
+static enum node_answer n1_says;
+
+/* Runs in a process of its own. */
+static void n1_is_asked(enum node_purpose purpose, char *const *nodes, size_t n,
+                        enum node_answer *answers, struct node_memo *memo)
 {
+    (void)purpose;
+    (void)memo;
     for (size_t i = 0; i < n; i++)
-        answers[i] = strcmp(nodes[i], "n1") == 0 ? NODE_SILENT : NODE_ANSWERS;
+        answers[i] = strcmp(nodes[i], "n1") == 0 ? n1_says : NODE_ANSWERS;
 }
 
 static const struct launcher_ops launcher = {
-    .name = "test", .resources = all_nodes, .ask = n1_is_silent};
+    .name = "test", .resources = all_nodes, .ask = n1_is_asked};
 
 /* ---- A run to watch ---------------------------------------------------------------
  */
@@ -86,6 +92,7 @@ static void beat(int node, int count)
 static void begin(int nodes)
 {
     n_nodes = nodes;
+    n1_says = NODE_SILENT;
     notes[0] = '\0';
     train_config_init(&cfg);
     cfg.scaling_config.num_workers = cfg.scaling_config.max_workers = nodes;
@@ -193,6 +200,7 @@ static void one_that_is_silent_but_answers_is_told_of(void **state)
 
     (void)state;
     begin(3);
+    assert_int_equal(pass(TIMEOUT, -1, &finding), WATCH_GOES_ON);
     assert_int_equal(pass(TIMEOUT + 6, 2, &finding), WATCH_GOES_ON);
     assert_true(await(is_noted, &finding));
     assert_non_null(strstr(notes, "node n2 has no heartbeat for"));
@@ -209,10 +217,66 @@ static void one_of_a_thousand_is_found(void **state)
 
     (void)state;
     begin(NODES_MAX);
+    assert_int_equal(pass(TIMEOUT, -1, &finding), WATCH_GOES_ON);
     assert_int_equal(pass(TIMEOUT + 6, 777, &finding), WATCH_GOES_ON);
     assert_true(await(is_noted, &finding));
     assert_int_equal(strncmp(notes, "node n777 has no heartbeat", 26), 0);
     assert_string_equal(strchr(notes, '\n'), "\n");
+    end();
+}
+
+/* Its kernel lives, its workers and its slurmd do not. */
+static void one_that_refuses_and_is_silent_is_given_up_in_time(void **state)
+{
+    struct watch_finding finding;
+    double died;
+
+    (void)state;
+    begin(3);
+    n1_says = NODE_REFUSES;
+    assert_int_equal(pass(TIMEOUT, -1, &finding), WATCH_GOES_ON);
+    died = view.now;
+    if (pass(TIMEOUT + 1, 1, &finding) == WATCH_GOES_ON) /* the answer is on its way */
+        assert_true(await(is_noted, &finding));
+    assert_int_equal(finding.cause, CAUSE_NODE_LOST);
+    assert_true(view.now <= died + TIMEOUT + 2);
+    assert_non_null(strstr(finding.message, "lost node n1: it refuses connections"));
+    assert_true(attempt_planner_is_lost(spec.planner, "n1"));
+    assert_string_equal(notes, "");
+    end();
+}
+
+/* Slurm lets a slurmd be down while jobs run. */
+static void one_that_refuses_but_beats_goes_on(void **state)
+{
+    struct watch_finding finding;
+
+    (void)state;
+    begin(3);
+    n1_says = NODE_REFUSES;
+    assert_int_equal(pass(2 * TIMEOUT, -1, &finding), WATCH_GOES_ON);
+    view.last_report = 0;
+    for (int i = 0; i < 5 * TIMEOUT; i++) { /* no report: all are asked */
+        for (int k = 0; k < n_nodes; k++)
+            beat(k, (int)view.now);
+        view.now += 1;
+        assert_int_equal(tick(&finding), WATCH_GOES_ON);
+    }
+    assert_false(attempt_planner_is_lost(spec.planner, "n1"));
+    assert_string_equal(notes, "");
+    end();
+}
+
+/* The question took too long: nothing is known. */
+static void one_of_which_nothing_is_known_is_not_given_up(void **state)
+{
+    struct watch_finding finding;
+
+    (void)state;
+    begin(3);
+    n1_says = NODE_UNKNOWN;
+    assert_int_equal(pass(5 * TIMEOUT, 1, &finding), WATCH_GOES_ON);
+    assert_false(attempt_planner_is_lost(spec.planner, "n1"));
     end();
 }
 
@@ -241,6 +305,28 @@ static void one_that_a_failing_group_waits_for_is_given_up(void **state)
     end();
 }
 
+/* Also one whose kernel refuses: it holds up the end, and can start no other workers.
+ * What the others do not send any more, since they are being ended, is not reported. */
+static void one_that_refuses_and_holds_up_the_end_is_given_up(void **state)
+{
+    struct watch_finding finding;
+
+    (void)state;
+    begin(3);
+    n1_says = NODE_REFUSES;
+    assert_int_equal(pass(2, -1, &finding), WATCH_GOES_ON);
+    view.now += TIMEOUT;
+    view.failing = view.now;
+    view.now += 2;
+    if (tick(&finding) == WATCH_GOES_ON)
+        assert_true(await(never, &finding));
+    assert_int_equal(finding.cause, CAUSE_NODE_LOST);
+    assert_string_equal(finding.host, "n1");
+    assert_false(attempt_planner_is_lost(spec.planner, "n0"));
+    assert_string_equal(notes, "");
+    end();
+}
+
 static void not_where_it_is_off_or_nodes_cannot_be_asked(void **state)
 {
     const struct launcher_ops deaf = {.name = "local", .resources = all_nodes};
@@ -264,6 +350,10 @@ int main(void)
         SCRATCH(nodes_that_beat_are_left_alone),
         SCRATCH(one_that_is_silent_and_does_not_answer_is_given_up),
         SCRATCH(one_that_is_silent_but_answers_is_told_of),
+        SCRATCH(one_that_refuses_and_is_silent_is_given_up_in_time),
+        SCRATCH(one_that_refuses_but_beats_goes_on),
+        SCRATCH(one_of_which_nothing_is_known_is_not_given_up),
+        SCRATCH(one_that_refuses_and_holds_up_the_end_is_given_up),
         SCRATCH(one_of_a_thousand_is_found),
         SCRATCH(one_that_a_failing_group_waits_for_is_given_up),
         SCRATCH(not_where_it_is_off_or_nodes_cannot_be_asked),

@@ -467,7 +467,7 @@ static void paths_become_absolute(void **state)
 static void worker_env_round_trip(void **state)
 {
     char run[] = "/run dir", backend[] = "mpi", marker[] = "token";
-    struct worker_env env = {run, 3, 8, backend, marker}, back;
+    struct worker_env env = {run, 3, 8, backend, marker, 2}, back;
 
     (void)state;
     unsetenv("RAYTRAIN_RUN_DIR");
@@ -481,6 +481,7 @@ static void worker_env_round_trip(void **state)
     assert_int_equal(back.workers, 8);
     assert_string_equal(back.backend, "mpi");
     assert_string_equal(back.marker, "token");
+    assert_int_equal(back.gpus, 2);
     worker_env_clear(&back);
 }
 
@@ -495,9 +496,10 @@ static void worker_env_nonsense(void **state)
         {"RAYTRAIN_RUN_DIR", "relative"},
         {"RAYTRAIN_RUN_DIR", ""},
         {"RAYTRAIN_MARKER", ""},
+        {"RAYTRAIN_GPUS_PER_WORKER", "-1"},
     };
     char run[] = "/r", backend[] = "mpi", marker[] = "t";
-    struct worker_env env = {run, 0, 1, backend, marker}, back;
+    struct worker_env env = {run, 0, 1, backend, marker, 0}, back;
 
     (void)state;
     for (size_t i = 0; i < N(rows); i++) {

@@ -147,6 +147,9 @@ static void greetings(void **state)
     say(&m[1], "cmd=get_my_kvsname", "cmd=my_kvsname kvsname=job_1_x\n");
     say(&m[1], "cmd=get kvsname=job_1_x key=PMI_process_mapping",
         "cmd=get_result rc=0 msg=success value=(vector,(0,1,3))\n");
+    /* no rank is dead as long as the group lives */
+    say(&m[1], "cmd=get kvsname=job_1_x key=PMI_dead_processes",
+        "cmd=get_result rc=0 msg=success value=\n");
     group_destroy(&g, m);
 }
 

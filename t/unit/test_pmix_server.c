@@ -1,3 +1,4 @@
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -39,6 +40,17 @@ static int dir_remove(void **state)
     return fs_remove_tree(private_dir, NULL);
 }
 
+/* What worker `rank` gets, waited for. */
+static int env_await(struct pmix_server *s, int rank, char ***env, struct error *err)
+{
+    struct pollfd pfd = {.fd = pmix_server_fd(s), .events = POLLIN};
+    int got;
+
+    while ((got = pmix_server_worker_env(s, rank, env, err)) == 0)
+        assert_int_equal(poll(&pfd, 1, -1), 1);
+    return got;
+}
+
 static void clients_start(struct pmix_server *s, struct child *children,
                           const char *mode, const char *rank)
 {
@@ -50,7 +62,7 @@ static void clients_start(struct pmix_server *s, struct child *children,
         char **env = NULL;
 
         assert_int_equal(argv_append_all(&env, environ, &err), 0);
-        assert_int_equal(pmix_server_worker_env(s, i, &env, &err), 0);
+        assert_int_equal(env_await(s, i, &env, &err), 1);
         spec.env = env;
         assert_int_equal(child_spawn(&spec, &children[i], &err), 0);
         argv_free(env);
@@ -87,7 +99,7 @@ static void user_settings_win(void **state)
     (void)state;
     setenv("PMIX_MCA_gds", "^ds12", 1);
     assert_int_equal(pmix_server_start(1, private_dir, &s, &err), 0);
-    assert_int_equal(pmix_server_worker_env(s, 0, &env, &err), 0);
+    assert_int_equal(env_await(s, 0, &env, &err), 1);
     for (size_t i = 0; env[i]; i++)
         assert_null(strstr(env[i], "PMIX_MCA_gds"));
     pmix_server_stop(s);
@@ -106,10 +118,10 @@ static void news_of_its_death(void **state)
     assert_int_equal(pmix_server_start(0, private_dir, &s, &err), -1);
     pmix_server_stop(NULL);
     assert_int_equal(pmix_server_start(2, private_dir, &s, &err), 0);
-    assert_int_equal(pmix_server_worker_env(s, 0, &env, &err), 0);
+    assert_int_equal(env_await(s, 0, &env, &err), 1);
     assert_int_equal(pmix_server_next(s, &call), PMIX_SERVER_QUIET);
     assert_int_equal(kill(pmix_server_pid(s), SIGKILL), 0);
-    while (pmix_server_worker_env(s, 1, &env, &err) == 0)
+    while (env_await(s, 1, &env, &err) > 0)
         continue;
     assert_int_equal(err.code, RAYTRAIN_ECOMM);
     assert_int_equal(pmix_server_next(s, &call), PMIX_SERVER_DEAD);
@@ -125,7 +137,7 @@ static void unusable_directory(void **state)
 
     (void)state;
     assert_int_equal(pmix_server_start(1, "/no/such/dir", &s, &err), 0);
-    if (pmix_server_worker_env(s, 0, &env, &err) < 0)
+    if (env_await(s, 0, &env, &err) < 0)
         assert_int_equal(err.code, RAYTRAIN_ECOMM);
     pmix_server_stop(s);
     argv_free(env);
@@ -182,7 +194,7 @@ static void listens_on_loopback_alone(void **state)
 
     (void)state;
     assert_int_equal(pmix_server_start(1, private_dir, &s, &err), 0);
-    assert_int_equal(pmix_server_worker_env(s, 0, &env, &err), 0);
+    assert_int_equal(env_await(s, 0, &env, &err), 1);
     pid = pmix_server_pid(s);
     assert_int_equal(listens_elsewhere("/proc/net/tcp", "0100007F", pid, &listening),
                      0);

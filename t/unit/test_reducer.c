@@ -36,6 +36,14 @@ static int fake_allreduce(struct comm *c, void *buf, size_t n, enum comm_type ty
     return 0;
 }
 
+static int fake_meet(struct comm *c, int call, void *buf, size_t n, enum comm_type type,
+                     enum comm_op op, bool *same, struct error *err)
+{
+    (void)c, (void)call, (void)buf, (void)n, (void)type, (void)op, (void)err;
+    *same = true;
+    return 0;
+}
+
 static int fake_iallreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
                            enum comm_op op, struct comm_request **req,
                            struct error *err)
@@ -93,12 +101,14 @@ static const struct comm_ops fake_ops = {
     .allreduce = fake_allreduce,
     .iallreduce = fake_iallreduce,
     .test = fake_test,
+    .meet = fake_meet,
     .alloc = fake_alloc,
     .dup = fake_dup,
     .free = fake_free,
 };
 
 static struct comm fake = {.ops = &fake_ops, .rank = 0, .size = 2};
+static const struct backend backend = {.ops = &backend_none, .comm = &fake};
 static raytrain_context ctx;
 static float memory[64];
 
@@ -106,7 +116,8 @@ static int setup(void **state)
 {
     (void)state;
     memset(&ctx, 0, sizeof ctx);
-    ctx.comm = &fake;
+    ctx.comm = ctx.user = &fake;
+    ctx.env.backend = &backend;
     fake.size = 2;
     n_started = n_tests = 0;
     n_granted = 1;

@@ -178,7 +178,7 @@ static void rank_lists(void **state)
 static void the_lowest_waiting_rank_names_the_missing(void **state)
 {
     struct waiting w = {.rank = 1, .size = 3};
-    struct whereabouts at[] = {{"", -1}, {"report", 12}, {"report", 12}};
+    struct whereabouts at[] = {{"", -1, 1}, {"report", 12, 1}, {"report", 12, 1}};
     char text[256];
 
     (void)state;
@@ -193,16 +193,35 @@ static void the_lowest_waiting_rank_names_the_missing(void **state)
     at[2].calls = 11;
     assert_true(waiting_sentence(&w, at, 60.2, text, sizeof text));
     assert_string_equal(text, "report has waited 60 s for ranks 0, 2");
-    at[2] = (struct whereabouts){"allreduce", 12};
+    at[2] = (struct whereabouts){"allreduce", 12, 1};
     assert_true(waiting_sentence(&w, at, 60.2, text, sizeof text));
     assert_string_equal(
         text, "report has waited 60 s for ranks 0, 2; rank 2 waits in allreduce");
 }
 
+static void two_that_wait_in_different_calls_never_come_back(void **state)
+{
+    struct waiting w = {.rank = 1, .size = 3};
+    struct whereabouts at[] = {{"", -1, 1}, {"reducer wait", 3, 1}, {"reducer wait", 3, 1}};
+    struct error err;
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        waiting_begin(&w, "reducer wait");
+    assert_int_equal(waiting_disagreement(&w, at, &err), 0);
+    at[0] = (struct whereabouts){"report", 2, 1}; /* an earlier call */
+    assert_int_equal(waiting_disagreement(&w, at, &err), 0);
+    at[0].calls = 3;
+    assert_int_equal(waiting_disagreement(&w, at, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ECOMM);
+    assert_non_null(
+        strstr(err.text, "rank 1 waits in reducer wait, but rank 0 in report"));
+}
+
 static void nobody_missing_is_nothing_to_tell(void **state)
 {
     struct waiting w = {.rank = 0, .size = 2};
-    struct whereabouts at[] = {{"barrier", 1}, {"barrier", 1}};
+    struct whereabouts at[] = {{"barrier", 1, 1}, {"barrier", 1, 1}};
     char text[256];
 
     (void)state;
@@ -261,6 +280,7 @@ int main(void)
         cmocka_unit_test_setup(refused_call_is_told_to_all, all_report_two),
         cmocka_unit_test(rank_lists),
         cmocka_unit_test(the_lowest_waiting_rank_names_the_missing),
+        cmocka_unit_test(two_that_wait_in_different_calls_never_come_back),
         cmocka_unit_test(nobody_missing_is_nothing_to_tell),
         cmocka_unit_test(line_holds_metrics_and_what_is_always_there),
     };

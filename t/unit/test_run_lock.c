@@ -195,6 +195,135 @@ static void one_that_touches_it_lives(void **state)
     }
 }
 
+/* A process that holds the lock, as one on another host, and does what `end` says when
+ * the file is looked at for the second time or so. */
+static pid_t far_holder(bool locked, void (*end)(int fd))
+{
+    int from[2];
+    pid_t pid;
+    char c;
+
+    assert_int_equal(pipe(from), 0);
+    pid = fork();
+    if (pid == 0) {
+        struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        struct run_lock *lock;
+        struct stat st;
+        int fd;
+
+        if (run_lock_take_as(".", SILENCE, true, NULL, &lock, NULL) < 0)
+            _exit(1);
+        fd = open(".lock", O_RDWR);
+        if (locked && fcntl(fd, F_SETLK, &whole) < 0)
+            _exit(1);
+        if (fstat(fd, &st) < 0 ||
+            dprintf(fd, "host far, pid 1, since long\n%lu 1 far boot 7\n",
+                    (unsigned long)st.st_ino) < 0 ||
+            write(from[1], "x", 1) != 1)
+            _exit(1);
+        usleep(200000); /* the other one is watching by now, or comes later */
+        end(fd);
+        _exit(0);
+    }
+    assert_int_equal(read(from[0], &c, 1), 1);
+    close(from[0]);
+    close(from[1]);
+    return pid;
+}
+
+static void blank_and_go(int fd)
+{
+    char blank[512];
+
+    memset(blank, '\n', sizeof blank);
+    if (pwrite(fd, blank, sizeof blank, 0) < 0)
+        _exit(1);
+    usleep(50000); /* between what it writes and what it locks */
+}
+
+static void truncate_and_go(int fd)
+{
+    if (ftruncate(fd, 0) < 0)
+        _exit(1);
+    usleep(50000);
+}
+
+static void die(int fd)
+{
+    (void)fd;
+}
+
+/* The storage keeps the time of a change on the node that makes it. */
+static void count_up(int fd)
+{
+    static const struct timespec epoch[2] = {{1, 0}, {1, 0}};
+
+    for (int i = 0; i < 40; i++) {
+        char count[8];
+
+        snprintf(count, sizeof count, "%7d", i);
+        if (pwrite(fd, count, 7, 480) < 0 || futimens(fd, epoch) < 0)
+            _exit(1);
+        usleep(10000);
+    }
+}
+
+static void one_that_ends_while_it_is_watched_is_followed(void **state)
+{
+    void (*const ends[])(int fd) = {blank_and_go, truncate_and_go, die};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        pid_t pid = far_holder(true, ends[i]);
+        struct run_lock *lock;
+        struct error err;
+
+        /* One that died has left its name: that is watched, too. */
+        if (run_lock_take_as(".", ends[i] == die ? 0.5 : LONG, false, NULL, &lock,
+                             &err) < 0)
+            fail_msg("%s", err.text);
+        run_lock_release(lock);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        unlink(".lock");
+    }
+}
+
+/* Storage may grant a lock to each node. Of the holder elsewhere only the count is
+ * seen. */
+static void a_lock_of_this_node_alone_is_not_enough(void **state)
+{
+    pid_t pid = far_holder(false, count_up);
+    struct run_lock *lock;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(run_lock_take_as(".", LONG, false, NULL, &lock, &err), -1);
+    assert_non_null(strstr(err.text, "host far, pid 1, since long"));
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(take(false, &lock, &err), 0); /* it is silent now */
+    run_lock_release(lock);
+}
+
+/* Another node may go on seeing the size that it saw first. */
+static void its_size_is_always_the_same(void **state)
+{
+    struct run_lock *lock;
+    struct error err;
+    struct stat st;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(take(false, &lock, &err), 0);
+        assert_int_equal(run_lock_keep_as(lock, TOUCH, &err), 0);
+        assert_int_equal(stat(".lock", &st), 0);
+        assert_int_equal(st.st_size, 512);
+        run_lock_release(lock);
+        assert_int_equal(stat(".lock", &st), 0);
+        assert_int_equal(st.st_size, 512);
+    }
+    assert_int_equal(scratch_count("."), 1);
+}
+
 /* The file of a copied run names a process that lives, and has another's lock. */
 static void in_a_copy_it_is_nobodys(void **state)
 {
@@ -348,6 +477,9 @@ int main(void)
         SCRATCH(a_killed_holder_holds_nothing),
         SCRATCH(a_silent_holder_elsewhere_is_dead),
         SCRATCH(one_that_touches_it_lives),
+        SCRATCH(one_that_ends_while_it_is_watched_is_followed),
+        SCRATCH(a_lock_of_this_node_alone_is_not_enough),
+        SCRATCH(its_size_is_always_the_same),
         SCRATCH(in_a_copy_it_is_nobodys),
         SCRATCH(hostile_bytes),
         SCRATCH(what_is_told_of_the_holder_is_printable),

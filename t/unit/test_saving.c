@@ -14,6 +14,9 @@
 
 #include "config/train_config.h"
 #include "scratch.h"
+#include "store/events.h"
+#include "store/journal.h"
+#include "store/metrics.h"
 #include "util/fs.h"
 #include "worker/notes.h"
 #include "worker/saving.h"
@@ -43,7 +46,7 @@ int fsync(int fd)
     return (int)syscall(SYS_fsync, fd);
 }
 
-static void start(bool sync, int n_sharing)
+static void saving_start(bool sync, int n_sharing)
 {
     struct saving_env env = {.run_dir = ".",
                              .log_dir = ".",
@@ -57,7 +60,7 @@ static void start(bool sync, int n_sharing)
     assert_int_equal(saving_create(&env, &saving, &err), 0);
 }
 
-static void stop(void)
+static void saving_stop(void)
 {
     assert_true(saving_linger(saving, 60));
     saving_destroy(saving, true);
@@ -107,7 +110,7 @@ static void what_was_reported_is_saved(void **state)
     struct error err;
 
     (void)state;
-    start(false, 1);
+    saving_start(false, 1);
     saving_expect(saving, sizeof model);
     for (int64_t k = 1; k <= 3; k++) {
         char path[64];
@@ -128,7 +131,7 @@ static void what_was_reported_is_saved(void **state)
     assert_holds("checkpoint_000002.h5", 2);
     assert_holds("checkpoint_000003.h5", 3);
     assert_int_equal(scratch_count("."), 3);
-    stop();
+    saving_stop();
 }
 
 static void reports_are_durable_before_their_checkpoint(void **state)
@@ -136,17 +139,17 @@ static void reports_are_durable_before_their_checkpoint(void **state)
     struct error err;
 
     (void)state;
-    assert_int_equal(fs_write_atomic("result.json", "{}\n", 3, 0600, &err), 0);
+    assert_int_equal(journal_create(".", METRICS_JOURNAL, &err), 0);
     for (int sync = 0; sync < 2; sync++) {
-        start(sync, 1);
+        saving_start(sync, 1);
         n_synced = 0;
         assert_int_equal(begin(1, "checkpoint_000001.h5", &err), 0);
         saving_go(saving);
         assert_int_equal(saving_settle(saving, &err), 0);
         assert_true(n_synced >= 3);
-        assert_string_equal(synced[0], "result.json");
+        assert_string_equal(synced[0], METRICS_JOURNAL ".0");
         assert_non_null(strstr(synced[1], "checkpoint_000001.h5.tmp-"));
-        stop();
+        saving_stop();
     }
 }
 
@@ -155,12 +158,12 @@ static void one_that_does_not_go_leaves_nothing(void **state)
     struct error err;
 
     (void)state;
-    start(false, 1);
+    saving_start(false, 1);
     assert_int_equal(begin(1, "checkpoint_000001.h5", &err), 0);
     assert_int_equal(begin(2, "checkpoint_000002.h5", &err), 0);
     assert_int_equal(saving_settle(saving, &err), 0);
     assert_int_equal(begin(3, "checkpoint_000003.h5", &err), 0);
-    stop();
+    saving_stop();
     assert_int_equal(scratch_count("."), 0);
 }
 
@@ -169,7 +172,7 @@ static void a_failure_is_told_once_and_later(void **state)
     struct error err = {0};
 
     (void)state;
-    start(false, 1);
+    saving_start(false, 1);
     assert_int_equal(begin(1, "absent/checkpoint_000001.h5", &err), 0);
     assert_false(saving_has_failed(saving));
     saving_go(saving);
@@ -183,7 +186,7 @@ static void a_failure_is_told_once_and_later(void **state)
     assert_int_equal(saving_settle(saving, &err), 0);
     assert_holds("checkpoint_000003.h5", 3);
     assert_int_equal(scratch_count("."), 1);
-    stop();
+    saving_stop();
 }
 
 static void sync_is_there_when_it_returns(void **state)
@@ -192,7 +195,7 @@ static void sync_is_there_when_it_returns(void **state)
     struct error err = {0};
 
     (void)state;
-    start(true, 1);
+    saving_start(true, 1);
     assert_int_equal(begin(1, "checkpoint_000001.h5", &err), 0);
     assert_holds("checkpoint_000001.h5", 1);
     saving_figures(saving, &figures);
@@ -201,7 +204,7 @@ static void sync_is_there_when_it_returns(void **state)
     assert_int_equal(begin(2, "absent/checkpoint_000002.h5", &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
     assert_int_equal(saving_settle(saving, &err), 0);
-    stop();
+    saving_stop();
 }
 
 static void without_memory_for_a_copy_training_waits(void **state)
@@ -211,17 +214,19 @@ static void without_memory_for_a_copy_training_waits(void **state)
     size_t n;
 
     (void)state;
-    start(false, 1 << 30);
+    assert_int_equal(events_create(".", &err), 0);
+    saving_start(false, 1 << 30);
     for (int64_t k = 1; k <= 2; k++) {
         assert_int_equal(begin(k, "checkpoint_000001.h5", &err), 0);
         assert_holds("checkpoint_000001.h5", k);
         saving_go(saving);
     }
-    assert_int_equal(fs_read(NOTES_FILE, &notes, &n, NULL), 0);
+    events_finish(".", NULL, NULL);
+    assert_int_equal(fs_read(EVENTS_FILE, &notes, &n, NULL), 0);
     assert_non_null(strstr(notes, "training waits while checkpoints are saved"));
     assert_ptr_equal(strchr(notes, '\n'), notes + n - 1); /* told once */
     free(notes);
-    stop();
+    saving_stop();
 }
 
 static void retention_follows_each_save(void **state)
@@ -230,7 +235,7 @@ static void retention_follows_each_save(void **state)
 
     (void)state;
     config.num_to_keep = 1;
-    start(false, 1);
+    saving_start(false, 1);
     config.num_to_keep = 0; /* it has its own copy */
     for (int64_t k = 1; k <= 3; k++) {
         char path[64];
@@ -242,7 +247,7 @@ static void retention_follows_each_save(void **state)
     assert_int_equal(saving_settle(saving, &err), 0);
     assert_int_equal(scratch_count("."), 1);
     assert_holds("checkpoint_000003.h5", 3);
-    stop();
+    saving_stop();
 }
 
 int main(void)

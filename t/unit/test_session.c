@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "store/metrics.h"
+#include "store/events.h"
 #include "util/fs.h"
 #include "worker/session.h"
 #include "worker/stop.h"
@@ -21,7 +22,7 @@
 static char run_dir[64], log_dir[96];
 static struct world world = {.size = 1, .local_size = 1, .n_nodes = 1, .host = "here"};
 static struct train_config config;
-static struct backend backend;
+static struct backend backend = {.ops = &backend_none};
 static char fast[] = "--fast", operand[] = "x";
 static char *args[] = {fast, operand, NULL};
 static raytrain_context *ctx;
@@ -63,7 +64,7 @@ static int setup(void **state)
     if (!mkdtemp(run_dir))
         return -1;
     snprintf(log_dir, sizeof log_dir, "%s/logs/attempt-0", run_dir);
-    if (fs_mkdirs(log_dir, 0755, NULL) < 0)
+    if (fs_mkdirs(log_dir, 0755, NULL) < 0 || events_create(log_dir, NULL) < 0)
         return -1;
     backend.comm = comm_self_create(NULL);
     train_config_init(&config);
@@ -88,12 +89,10 @@ static int report_loss(double loss, raytrain_checkpoint *ck)
 
 static json_t *reports_load(void)
 {
-    char path[128];
     json_t *reports;
     struct error err;
 
-    snprintf(path, sizeof path, "%s/result.json", run_dir);
-    if (metrics_load(path, &reports, &err) < 0)
+    if (metrics_load(run_dir, &reports, &err) < 0)
         fail_msg("%s", err.text);
     return reports;
 }
@@ -236,7 +235,8 @@ static void reports_are_lines(void **state)
     assert_int_equal(json_integer_value(json_object_get(line, "world_size")), 1);
     assert_true(json_is_null(json_object_get(json_array_get(reports, 1), "loss")));
     json_decref(reports);
-    snprintf(path, sizeof path, "%s/events.json", log_dir);
+    events_take(log_dir, NULL, NULL);
+    snprintf(path, sizeof path, "%s/" EVENTS_FILE, log_dir);
     assert_int_equal(fs_read(path, &notes, NULL, NULL), 0);
     assert_non_null(strstr(notes, "metric loss is NaN at iteration 2"));
     free(notes);
@@ -395,7 +395,8 @@ static void a_frequency_that_nobody_asks_for_is_told(void **state)
     config_text("run_config = { checkpoint_config = { checkpoint_frequency = 3; }; };");
     session_start(0);
     assert_int_equal(report_loss(1, NULL), RAYTRAIN_OK);
-    snprintf(path, sizeof path, "%s/events.json", log_dir);
+    events_take(log_dir, NULL, NULL);
+    snprintf(path, sizeof path, "%s/" EVENTS_FILE, log_dir);
     assert_int_equal(fs_read(path, &notes, NULL, NULL), 0);
     assert_non_null(strstr(notes, "checkpoint_frequency is set"));
     free(notes);
@@ -461,7 +462,9 @@ static void a_new_attempt_goes_on_with_the_same_bits(void **state)
 static void a_missing_line_is_mended(void **state)
 {
     double model[2] = {0, 0};
+    struct metrics_collector *collector;
     char path[128], *text, *last;
+    struct error err;
     json_t *reports;
 
     (void)state;
@@ -469,6 +472,9 @@ static void a_missing_line_is_mended(void **state)
     train_one(model);
     train_one(model);
     session_stop();
+    assert_int_equal(metrics_collector_open(run_dir, &collector, &err), 0);
+    assert_int_equal(metrics_collector_settle(collector, &err), 0);
+    metrics_collector_close(collector);
     /* As if killed between the checkpoint's publication and its line. */
     snprintf(path, sizeof path, "%s/result.json", run_dir);
     assert_int_equal(fs_read(path, &text, NULL, NULL), 0);

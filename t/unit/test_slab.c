@@ -92,6 +92,35 @@ static void runs_find_every_byte(void **state)
     }
 }
 
+/* The first position that lies at an offset or behind it, against looking at all. */
+static void runs_find_an_offset(void **state)
+{
+    const uint64_t shape[] = {3, 4, 5};
+    struct slab_runs none;
+
+    (void)state;
+    for (uint64_t s = 0; s < 3 * 4 * 5; s++) {
+        for (uint64_t c = 0; c < 3 * 4 * 5; c++) {
+            raytrain_slab slab = {{s / 20, s / 5 % 4, s % 5},
+                                  {c / 20 + 1, c / 5 % 4 + 1, c % 5 + 1}};
+            uint64_t position = 0, left;
+            struct slab_runs runs;
+
+            if (slab_check(3, shape, &slab, NULL) < 0)
+                continue;
+            slab_runs_init(&runs, 3, shape, 2, &slab);
+            for (uint64_t offset = 0; offset <= 3 * 4 * 5 * 2; offset++) {
+                while (position < runs.bytes &&
+                       slab_runs_at(&runs, position, &left) < offset)
+                    position++;
+                assert_int_equal(slab_runs_find(&runs, offset), position);
+            }
+        }
+    }
+    slab_runs_init(&none, 3, shape, 2, &(raytrain_slab){{1}, {0}});
+    assert_int_equal(slab_runs_find(&none, 7), 0);
+}
+
 static void runs_are_as_long_as_can_be(void **state)
 {
     const uint64_t shape[] = {10, 4, 5};
@@ -176,6 +205,7 @@ int main(void)
         cmocka_unit_test(bytes_do_not_overflow),
         cmocka_unit_test(check_keeps_within),
         cmocka_unit_test(runs_find_every_byte),
+        cmocka_unit_test(runs_find_an_offset),
         cmocka_unit_test(runs_are_as_long_as_can_be),
         cmocka_unit_test(cover_table),
     };

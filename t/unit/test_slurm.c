@@ -12,7 +12,8 @@
 #include <cmocka.h>
 
 #include "launch/slurm_command.h"
-#include "launch/slurm_probe.h"
+#include "launch/slurm_job.h"
+#include "launch/slurm_mpi.h"
 #include "launch/slurm_resources.h"
 #include "launch/slurm_watch.h"
 #include "util/argv.h"
@@ -70,7 +71,7 @@ static const struct command_row {
      {N("n1", 3), N("n3", 1)},
      "/l",
      NULL,
-     HEAD "--ntasks=4 --nodes=2 --nodelist=n1,n1,n1,n3 --distribution=arbitrary "
+     HEAD "--ntasks=4 --nodelist=n1,n1,n1,n3 --distribution=arbitrary "
           "--exact --cpus-per-task=1 --mem=0 --gpus-per-task=a100:2 " LOGS(
               "/l", "rank-%5t") "/w"},
     {__LINE__,
@@ -185,6 +186,72 @@ static void step_commands(void **state)
         command_check(&command_rows[i]);
 }
 
+/* Ten thousand workers on nodes whose names have nothing in common. */
+#define NODES_MANY 1000
+
+static void many_plan(struct placement *plan, int last)
+{
+    plan->nodes = calloc(NODES_MANY, sizeof *plan->nodes);
+    assert_non_null(plan->nodes);
+    plan->n_nodes = NODES_MANY;
+    for (int i = 0; i < NODES_MANY; i++) {
+        plan->nodes[i].tasks = i < NODES_MANY - 1 ? 10 : last;
+        plan->workers += plan->nodes[i].tasks;
+        assert_true(asprintf(&plan->nodes[i].name, "%cnode-%d-rack%d", 'a' + i % 26, i,
+                             i % 7) > 0);
+    }
+}
+
+static void many_check(int last, const char *nodes, const char *after, const char *line)
+{
+    char *worker[] = {(char *)"/w", NULL}, **argv = NULL, *hosts = NULL, *at;
+    struct scaling_config scaling = {0};
+    struct placement plan = {.cpus_per_worker = 1};
+    struct launch_spec spec = {.plan = &plan,
+                               .argv = worker,
+                               .log_dir = "/l",
+                               .job_name = "run",
+                               .scaling = &scaling};
+    int i = 0, lines = 1;
+
+    many_plan(&plan, last);
+    assert_int_equal(slurm_step_argv(&spec, &argv, NULL), 0);
+    while (strcmp(argv[i], "--nodelist=/l/hosts") != 0)
+        assert_non_null(argv[++i]);
+    assert_true(strncmp(argv[i - 1], nodes, strlen(nodes)) == 0);
+    assert_string_equal(argv[i + 1], after);
+    assert_int_equal(slurm_step_hosts(&plan, &hosts, NULL), 0);
+    assert_int_equal(strncmp(hosts, line, strlen(line)), 0);
+    for (at = hosts; (at = strchr(at, '\n')); at++)
+        lines++;
+    assert_int_equal(lines, NODES_MANY);
+    free(hosts);
+    argv_free(argv);
+    for (size_t k = 0; k < plan.n_nodes; k++)
+        free(plan.nodes[k].name);
+    free(plan.nodes);
+}
+
+static void ten_thousand_workers(void **state)
+{
+    (void)state;
+    many_check(9, "--ntasks=9999", "--distribution=arbitrary",
+               "anode-0-rack0*10\nbnode-1-rack1*10\n");
+    many_check(10, "--nodes=1000", "--ntasks-per-node=10",
+               "anode-0-rack0\nbnode-1-rack1\n");
+}
+
+static void a_short_list_needs_no_file(void **state)
+{
+    struct placed_node nodes[] = {N("n1", 2), N("n2", 1)};
+    struct placement plan = {.workers = 3, .nodes = nodes, .n_nodes = 2};
+    char *hosts = (char *)"x";
+
+    (void)state;
+    assert_int_equal(slurm_step_hosts(&plan, &hosts, NULL), 0);
+    assert_null(hosts);
+}
+
 static const struct {
     struct scaling_config scaling;
     const char *expected;
@@ -203,7 +270,8 @@ static const struct {
      "--ntasks-per-node=4 --cpus-per-task=1 raytrain-run x",
      {.n_nodes = 2,
       .workers = 5,
-      .nodes = (struct placed_node[]){{(char *)"a", 4}, {(char *)"b", 1}}}},
+      .nodes = (struct placed_node[]){{(char *)"a", 4}, {(char *)"b", 1}},
+      .cpus_per_worker = 1}},
     {{.num_workers = 4, .cpus_per_worker = 1},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=4 --use-min-nodes "
      "--cpus-per-task=1 raytrain-run x",
@@ -285,12 +353,16 @@ static void hostile_environment(void **state)
         "SLURM_PMIX_TIMEOUT=9",
         "SLURM_SUBMIT_DIR=/here",
         "SLURM_RESTART_COUNT=1",
+        "SLURM_HINT=nomultithread",
+        "SLURM_THREADS_PER_CORE=1",
+        "SLURM_TRES_PER_TASK=cpu:3",
         "SLURM_SPANK__SLURM_SPANK_OPTION_x=1",
         "SLURMX=1",
         "NCCL_DEBUG=INFO",
         "UCX_TLS=tcp",
         "OMP_NUM_THREADS=2",
         "PMIXX=1",
+        "PMIX_MCA_psec=native",
         NULL,
     };
     char **out = NULL, *text;
@@ -301,8 +373,10 @@ static void hostile_environment(void **state)
     assert_string_equal(
         text, "PATH=/bin SLURM_JOB_ID=7 SLURM_JOBID=7 SLURM_CONF=/etc/x "
               "SLURM_ARRAY_TASK_ID=4 SLURM_PMIX_TIMEOUT=9 SLURM_SUBMIT_DIR=/here "
-              "SLURM_RESTART_COUNT=1 SLURM_SPANK__SLURM_SPANK_OPTION_x=1 SLURMX=1 "
-              "NCCL_DEBUG=INFO UCX_TLS=tcp OMP_NUM_THREADS=2 PMIXX=1");
+              "SLURM_RESTART_COUNT=1 SLURM_HINT=nomultithread SLURM_THREADS_PER_CORE=1 "
+              "SLURM_SPANK__SLURM_SPANK_OPTION_x=1 SLURMX=1 "
+              "NCCL_DEBUG=INFO UCX_TLS=tcp OMP_NUM_THREADS=2 PMIXX=1 "
+              "PMIX_MCA_psec=native");
     free(text);
     argv_free(out);
 }
@@ -494,6 +568,18 @@ static void partition_nodes(void **state)
     "srun: launch/slurm: _task_finish: Received task exit notification for " n         \
     " of StepId=7.4 (status=0x" status ").\n"
 #define DONE(host, tasks) "srun: launch/slurm: _task_finish: " host ": " tasks
+/* The same from 23.02 on. */
+#define UP_23                                                                          \
+    "srun: launching StepId=7.4 on host n1, 2 tasks: [0-1]\n"                          \
+    "srun: launching StepId=7.4 on host n2, 2 tasks: [2-3]\n"                          \
+    "srun: topology/default: init: topology Default plugin loaded\n"                   \
+    "srun: Node n2, 2 tasks started\n"                                                 \
+    "srun: Node n1, 2 tasks started\n"
+#define TOLD_23(n, status)                                                             \
+    "srun: Received task exit notification for " n " of StepId=7.4 (status=0x" status  \
+    ").\n"
+/* Words that no version has said so far. */
+#define GARBLED "xrxn: Qzqf 7.4 zf hzxt n1\nxrxn: wrrzr: n2: txxk 3: Kxllwd\n"
 
 /* Messages as they were recorded, srun's end, and what is to be made of them. */
 static const struct {
@@ -517,6 +603,72 @@ static const struct {
      EXITED(75),
      4,
      {.rank = -1, .stopped = true}},
+    {__LINE__,
+     UP_23 TOLD_23("2 tasks", "0000") "srun: n1: tasks 0-1: Completed\n" TOLD_23(
+         "2 tasks", "0000") "srun: n2: tasks 2-3: Completed\n",
+     0,
+     4,
+     {.rank = -1}},
+    {__LINE__,
+     UP_23 TOLD_23("4 tasks",
+                   "4b00") "srun: error: n1: tasks 0-1: Exited with exit code 75\n",
+     EXITED(75),
+     4,
+     {.rank = -1, .stopped = true}},
+    {__LINE__,
+     UP_23 TOLD_23("1 task", "0009") "srun: error: n2: task 3: Killed\n",
+     EXITED(137),
+     4,
+     {.failed = true, .rank = 3, .host = "n2", .signal = SIGKILL}},
+    {__LINE__,
+     UP_23 TOLD_23("1 task", "0300") "srun: error: n2: task 3: Exited with exit code "
+                                     "3\n" TOLD_23("3 tasks",
+                                                   "4b00") "srun: error: n[1-2]: tasks "
+                                                           "0-2: Exited with exit code "
+                                                           "75\n",
+     EXITED(75),
+     4,
+     {.failed = true, .rank = 3, .host = "n2", .exit_status = 3}},
+    /* what was ended as a whole is told as it is when it ends by itself, but quietly */
+    {__LINE__,
+     UP_23 "srun: Job step aborted: Waiting up to 32 seconds for job step to "
+           "finish.\n" TOLD_23("4 tasks", "0009") "srun: n[1-2]: tasks 0-3: Killed\n",
+     EXITED(137),
+     4,
+     {.failed = true,
+      .rank = -1,
+      .detail = "the step was ended as a whole: a worker aborted it, or somebody "
+                "cancelled it"}},
+    /* in words that are unknown: srun's status has to do */
+    {__LINE__, GARBLED, 0, 0, {.rank = -1}},
+    {__LINE__, GARBLED, EXITED(75), 0, {.rank = -1, .stopped = true}},
+    {__LINE__,
+     "srun: launching StepId=7.4 on host n1, 4 tasks: [0-3]\n" GARBLED,
+     EXITED(137),
+     0,
+     {.failed = true,
+      .rank = -1,
+      .signal = SIGKILL,
+      .detail = "a worker was killed by signal 9 (Killed); srun ended with status 137: "
+                "xrxn: wrrzr: n2: txxk 3: Kxllwd"}},
+    {__LINE__,
+     "srun: launching StepId=7.4 on host n1, 4 tasks: [0-3]\n" GARBLED,
+     EXITED(253),
+     0,
+     {.failed = true,
+      .rank = -1,
+      .signal = SIGKILL,
+      .oom = true,
+      .detail = "a worker was killed by signal 9 (Killed); srun ended with status 253: "
+                "xrxn: wrrzr: n2: txxk 3: Kxllwd"}},
+    {__LINE__,
+     "srun: launching StepId=7.4 on host n1, 4 tasks: [0-3]\n" GARBLED,
+     EXITED(3),
+     0,
+     {.failed = true,
+      .rank = -1,
+      .exit_status = 3,
+      .detail = "srun ended with status 3: xrxn: wrrzr: n2: txxk 3: Kxllwd"}},
     /* before we begin to kill, a kill is rather the cause than an exit status */
     {__LINE__,
      UP TOLD(
@@ -556,10 +708,20 @@ static const struct {
      0,
      {.failed = true, .rank = 0, .host = "n1", .signal = SIGABRT}},
     {__LINE__,
+     "srun: launching StepId=7.4 on host n1, 4 tasks: [0-3]\n"
      "srun: error: n1: task 0: Something new\n",
      EXITED(1),
      0,
-     {.failed = true, .rank = 0, .host = "n1", .exit_status = 1}},
+     {.failed = true,
+      .rank = 0,
+      .host = "n1",
+      .exit_status = 1,
+      .detail = "srun: error: n1: task 0: Something new"}},
+    {__LINE__,
+     "srun: error: n1: task 0: Something new\n",
+     0,
+     0,
+     {.rank = -1, .detail = "srun: error: n1: task 0: Something new"}},
     /* several nodes in one message: the plan knows where the rank is */
     {__LINE__,
      "srun: error: n[1-2]: tasks 2-3: Exited with exit code 4\n",
@@ -689,31 +851,29 @@ static const struct {
       .detail =
           "srun: error: Task launch for StepId=7.4 failed on node n2: Communication "
           "connection failure"}},
-    /* half of them are missing */
+    /* half of them are missing: whether they finished, they know themselves */
     {__LINE__,
      UP TOLD("2 tasks", "0000") DONE("n1", "tasks 0-1: Completed\n"),
      0,
      4,
-     {.failed = true,
-      .rank = -1,
-      .detail = "srun ended, but told how only 2 of 4 workers ended"}},
+     {.rank = -1}},
     /* nonsense is no crash */
     {__LINE__,
      "srun: error: : task : \nsrun: error: n1: task 99999999999999999999: "
      "Killed\nsrun: error: n1: tasks -3: Killed\n(status=0x).\n\n\n",
      0,
      0,
-     {.failed = true,
-      .rank = -1,
-      .detail = "srun ended, but told how only 0 of 4 workers ended"}},
+     {.rank = -1}},
     /* srun that is told to go by SIGTERM ends with status 0 */
+    {__LINE__, UP "srun: forcing job termination\n", 0, 4, {.rank = -1}},
     {__LINE__,
-     UP "srun: forcing job termination\n",
+     UP "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n",
      0,
      4,
      {.failed = true,
       .rank = -1,
-      .detail = "srun ended, but told how only 0 of 4 workers ended"}},
+      .detail = "the step was ended as a whole: a worker aborted it, or somebody "
+                "cancelled it"}},
 };
 
 static void watch_feed(struct step_watch *w, const char *says)
@@ -790,6 +950,29 @@ static void step_number_and_waiting(void **state)
     assert_int_equal(w.started, 2);
 }
 
+/* srun lists them one by one, and cuts the list off at 2 KiB. */
+static void many_tasks_on_few_nodes(void **state)
+{
+    struct placed_node nodes[] = {N("n1", 576), N("n2", 576)};
+    struct placement plan = {.workers = 1152, .nodes = nodes, .n_nodes = 2};
+    struct step_watch w;
+    char line[4096] = "srun: error: n2: tasks 1";
+
+    (void)state;
+    step_watch_init(&w, 1152);
+    for (int task = 3; strlen(line) < 2040; task += 2)
+        snprintf(line + strlen(line), sizeof line - strlen(line), ",%d", task);
+    strcat(line, ": Exited with exit code 3");
+    step_watch_line(&w, "srun: Received task exit notification for 576 tasks of "
+                        "StepId=7.4 (status=0x0300).");
+    step_watch_line(&w, line);
+    assert_int_equal(w.ended, 576);
+    step_watch_finish(&w, EXITED(3), &plan);
+    assert_int_equal(w.outcome.rank, 1);
+    assert_int_equal(w.outcome.exit_status, 3);
+    assert_string_equal(w.outcome.host, "n2");
+}
+
 static void long_messages_are_cut(void **state)
 {
     struct step_watch w;
@@ -808,6 +991,49 @@ static void long_messages_are_cut(void **state)
     assert_int_equal(strlen(w.outcome.detail), sizeof w.outcome.detail - 1);
 }
 
+/* ---- Its plugins for MPI ----------------------------------------------------------
+ */
+
+#define LIST_20                                                                        \
+    "srun: MPI types are...\nsrun: pmix\nsrun: pmix_v4\nsrun: none\nsrun: pmi2\n"
+#define LIST_22                                                                        \
+    "MPI plugin types are...\n\tpmix\n\tnone\n\tcray_shasta\n\tpmi2\n"                 \
+    "specific pmix plugin versions available: pmix_v4\n"
+#define LIST_26      "MPI plugin types are...\n\tnone\n\tcray_shasta\n\tpmi2\n"
+#define LIST_VERSION "MPI plugin types are...\n\tnone\n\tpmix_v5\n"
+
+/* What srun --mpi=list prints, what the user asks srun for, and the refusal. */
+static const struct {
+    const char *list, *args, *refusal;
+} mpi_rows[] = {
+    {LIST_20, NULL, NULL},
+    {LIST_22, NULL, NULL},
+    {LIST_20, "--mpi=pmix_v4", NULL},
+    {LIST_22, "--overlap --mpi pmix_v4", NULL},
+    {LIST_26, NULL, "has only: none, cray_shasta, pmi2."},
+    {LIST_26, "--mpi=pmi2", NULL},
+    {LIST_26, "--mpi=pmi2 --mpi=pmix_v4", "has only: none, cray_shasta, pmi2."},
+    {LIST_22, "--mpi=pmix_v3", "Name one of PMIx: --srun-args=--mpi=pmix_v4"},
+    {LIST_VERSION, NULL, "Name one of PMIx: --srun-args=--mpi=pmix_v5"},
+    {LIST_22, "--mpi='", "--srun-args: "},
+    /* no answer that could be understood */
+    {"", NULL, NULL},
+    {"srun: error: something quite different\n", NULL, NULL},
+};
+
+static void mpi_plugins(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(mpi_rows); i++) {
+        struct error err = {0};
+        int rc = slurm_mpi_judge(mpi_rows[i].list, mpi_rows[i].args, &err);
+
+        assert_int_equal(rc, mpi_rows[i].refusal ? -1 : 0);
+        if (rc < 0 && !strstr(err.text, mpi_rows[i].refusal))
+            fail_msg("row %zu: %s", i, err.text);
+    }
+}
+
 /* ---- What scontrol says -----------------------------------------------------------
  */
 
@@ -818,20 +1044,22 @@ static void fields_of_scontrol(void **state)
     char value[16];
 
     (void)state;
-    assert_true(slurm_probe_field(text, "NodeAddr", value, sizeof value));
+    assert_true(slurm_job_field(text, "NodeAddr", value, sizeof value));
     assert_string_equal(value, "10.0.0.3");
-    assert_true(slurm_probe_field(text, "NodeList", value, sizeof value));
+    assert_true(slurm_job_field(text, "NodeList", value, sizeof value));
     assert_string_equal(value, "n[1-3]");
-    assert_true(slurm_probe_field(text, "State", value, 5));
+    assert_true(slurm_job_field(text, "State", value, 5));
     assert_string_equal(value, "DOWN");
-    assert_false(slurm_probe_field(text, "Port", value, sizeof value));
-    assert_false(slurm_probe_field(text, "Name", value, sizeof value));
+    assert_false(slurm_job_field(text, "Port", value, sizeof value));
+    assert_false(slurm_job_field(text, "Name", value, sizeof value));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_commands),
+        cmocka_unit_test(ten_thousand_workers),
+        cmocka_unit_test(a_short_list_needs_no_file),
         cmocka_unit_test(allocate_commands),
         cmocka_unit_test(hostile_environment),
         cmocka_unit_test(threads_of_a_worker),
@@ -841,7 +1069,9 @@ int main(void)
         cmocka_unit_test(messages),
         cmocka_unit_test(kills_of_ours),
         cmocka_unit_test(step_number_and_waiting),
+        cmocka_unit_test(many_tasks_on_few_nodes),
         cmocka_unit_test(long_messages_are_cut),
+        cmocka_unit_test(mpi_plugins),
         cmocka_unit_test(fields_of_scontrol),
     };
 

@@ -1,4 +1,5 @@
 /* What squeue says of the job, and a squeue of our own that says it. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,11 @@
 #include <cmocka.h>
 
 #include "launch/slurm_job.h"
+#include "launch/slurm_patience.h"
+#include "launch/slurm_tool.h"
 #include "scratch.h"
+#include "util/argv.h"
+#include "util/attention.h"
 
 /* ---- One line ----------------------------------------------------------------------
  */
@@ -37,6 +42,14 @@ static const struct {
     {__LINE__, "7 N/A Unknown RUNNING 0 0", true, {.running = true}},
     {__LINE__, "7 UNLIMITED UNLIMITED RUNNING 0 0", true, {.running = true}},
     {__LINE__, "7 0 0 RUNNING 0 0", true, {.running = true}},
+    /* its nodes are being prepared */
+    {__LINE__,
+     "7 1 N/A RUNNING 0 0  Prolog  ",
+     true,
+     {.end = 1, .running = true, .prolog = true}},
+    {__LINE__, "7 1 N/A CONFIGURING 0 0 None", true, {.end = 1, .prolog = true}},
+    {__LINE__, "7 1 N/A RUNNING 0 0 \n8 Prolog", true, {.end = 1, .running = true}},
+    {__LINE__, "7 1 N/A RUNNING 0 0 None", true, {.end = 1, .running = true}},
     /* on its way out */
     {__LINE__, "7 1 N/A COMPLETING 0 0", true, {.end = 1}},
     {__LINE__, "7 1 N/A CANCELLED 0 0", true, {.end = 1}},
@@ -70,8 +83,8 @@ static void lines_of_squeue(void **state)
 
         if (slurm_job_parse(rows[i].text, "7", &job) != rows[i].ours ||
             job.end != want->end || job.preempted != want->preempted ||
-            job.running != want->running || job.batch != want->batch ||
-            job.requeue != want->requeue)
+            job.running != want->running || job.prolog != want->prolog ||
+            job.batch != want->batch || job.requeue != want->requeue)
             fail_msg("line %d", rows[i].line);
     }
 }
@@ -79,14 +92,19 @@ static void lines_of_squeue(void **state)
 /* ---- The command -------------------------------------------------------------------
  */
 
-static void squeue_is(const char *script)
+static void script_write(const char *name, const char *script)
 {
-    FILE *f = fopen("squeue", "w");
+    FILE *f = fopen(name, "w");
 
     assert_non_null(f);
     fprintf(f, "#!/bin/sh\n%s\n", script);
     assert_int_equal(fclose(f), 0);
-    assert_int_equal(chmod("squeue", 0700), 0);
+    assert_int_equal(chmod(name, 0700), 0);
+}
+
+static void squeue_is(const char *script)
+{
+    script_write("squeue", script);
 }
 
 static int enter(void **state)
@@ -134,6 +152,183 @@ static void the_job_is_found_among_others(void **state)
     unsetenv("SLURM_TIME_FORMAT");
 }
 
+/* Nor do any other settings of Slurm's commands; what says where Slurm is does. */
+static void a_users_settings_stay_outside(void **state)
+{
+    static const char *const cleared[] = {
+        "SCANCEL_INTERACTIVE=1", "SCANCEL_STATE=PENDING", "SQUEUE_FORMAT2=JobID",
+        "SINFO_FORMAT=%n",       "SCONTROL_FEDERATION=1", "SLURM_JSON=compact",
+        "SLURM_BITSTR_LEN=3",    "SLURM_DEBUG_FLAGS=all", "SLURM_CLUSTERS=other",
+        "SLURM_TIME_FORMAT=%H",  "SLURM_FUTURE=1"};
+    static const char *const kept[] = {"SLURM_CONF=/etc/x", "SLURM_CONF_SERVER=host",
+                                       "SLURM_JWT=token", "HOME=/home"};
+    char **env = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cleared / sizeof *cleared; i++)
+        assert_int_equal(putenv((char *)cleared[i]), 0);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        assert_int_equal(putenv((char *)kept[i]), 0);
+    assert_int_equal(slurm_tool_env(&env, NULL), 0);
+    for (size_t i = 0; i < sizeof cleared / sizeof *cleared; i++)
+        assert_false(argv_has(env, cleared[i]));
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        assert_true(argv_has(env, kept[i]));
+    assert_true(argv_has(env, "SLURM_TIME_FORMAT=%s"));
+    argv_free(env);
+    /* The allocation is on another cluster. */
+    assert_int_equal(setenv("SLURM_WORKING_CLUSTER", "other:host:6817:9472", 1), 0);
+    assert_int_equal(slurm_tool_env(&env, NULL), 0);
+    assert_true(argv_has(env, "SLURM_CLUSTERS=other"));
+    argv_free(env);
+    unsetenv("SLURM_WORKING_CLUSTER");
+    for (size_t i = 0; i < sizeof cleared / sizeof *cleared; i++) {
+        char name[64];
+
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(cleared[i], "="), cleared[i]);
+        unsetenv(name);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        char name[64];
+
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(kept[i], "="), kept[i]);
+        unsetenv(name);
+    }
+}
+
+/* ---- A controller that is away -----------------------------------------------------
+ */
+
+static int said;
+
+static void say(const char *text)
+{
+    assert_non_null(strstr(text, "controller does not answer"));
+    said++;
+}
+
+/* Away for the first two questions of `scontrol show config`. */
+static void it_is_waited_for_and_that_is_reported(void **state)
+{
+    struct slurm_job job;
+    struct error err;
+
+    (void)state;
+    said = 0;
+    script_write("scontrol", "echo >>asked; test $(wc -l <asked) -gt 2 || exit 1");
+    script_write("squeue", "test -e asked && test $(wc -l <asked) -gt 2 || exit 1\n"
+                           "echo '7 1700000000 N/A RUNNING 1 1'");
+    slurm_patience_set(60, say);
+    assert_int_equal(slurm_job_await(&job, &err), 0);
+    assert_int_equal(said, 1);
+    slurm_patience_set(0, NULL);
+}
+
+/* It answers other questions: asking for ever would not help. */
+static void a_question_that_it_refuses_is_final(void **state)
+{
+    struct slurm_job job;
+    struct error err;
+
+    (void)state;
+    said = 0;
+    script_write("scontrol", "exit 0");
+    script_write("squeue", "echo Invalid job id specified; exit 1");
+    slurm_patience_set(60, say);
+    assert_int_equal(slurm_job_await(&job, &err), -1);
+    assert_non_null(strstr(err.text, "Invalid job id"));
+    assert_int_equal(said, 0);
+    /* And so is one for a command that is not there. */
+    assert_int_equal(remove("scontrol"), 0);
+    assert_int_equal(remove("squeue"), 0);
+    assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
+    assert_int_equal(slurm_job_await(&job, &err), -1);
+    assert_int_equal(said, 0);
+    slurm_patience_set(0, NULL);
+}
+
+static void patience_has_an_end(void **state)
+{
+    struct slurm_job job;
+    struct error err;
+
+    (void)state;
+    said = 0;
+    script_write("scontrol", "exit 1");
+    script_write("squeue", "exit 1");
+    slurm_patience_set(0.1, say);
+    assert_int_equal(slurm_job_await(&job, &err), -1);
+    assert_non_null(strstr(err.text, "has not answered for"));
+    assert_int_equal(said, 1);
+    slurm_patience_set(0, NULL);
+}
+
+/* A controller that does not answer must not make this process deaf. */
+static void a_request_to_stop_ends_the_wait(void **state)
+{
+    struct slurm_job job;
+    struct error err;
+    int ends[2];
+
+    (void)state;
+    alarm(20); /* a hang is a failure */
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(write(ends[1], "!", 1), 1);
+    script_write("scontrol", "exec sleep 1000");
+    script_write("squeue", "exec sleep 1000");
+    slurm_patience_set(600, say);
+    assert_int_equal(attention_set(ends[0]), -1);
+    assert_int_equal(slurm_job_await(&job, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ESTOPPED);
+    assert_int_equal(slurm_job_ask(&job, &err), -1);
+    assert_null(slurm_job_step_nodes("name"));
+    assert_int_equal(attention_set(-1), ends[0]);
+    slurm_patience_set(0, NULL);
+    alarm(0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* ---- A record of scontrol ----------------------------------------------------------
+ */
+
+static void of_a_job_array_the_right_record(void **state)
+{
+    char text[] = "JobId=12 ArrayJobId=10 ArrayTaskId=2 NodeList=n2\n"
+                  "JobId=11 ArrayJobId=10 ArrayTaskId=1 NodeList=n1\n"
+                  "JobId=10 ArrayJobId=10 ArrayTaskId=3 NodeList=n3\n";
+    char copy[sizeof text], value[8];
+    char *record;
+
+    (void)state;
+    memcpy(copy, text, sizeof text);
+    record = slurm_job_record(copy, "10");
+    assert_non_null(record);
+    assert_true(slurm_job_field(record, "NodeList", value, sizeof value));
+    assert_string_equal(value, "n3");
+    memcpy(copy, text, sizeof text);
+    record = slurm_job_record(copy, "11");
+    assert_true(slurm_job_field(record, "NodeList", value, sizeof value));
+    assert_string_equal(value, "n1");
+    memcpy(copy, text, sizeof text);
+    assert_null(slurm_job_record(copy, "1"));
+}
+
+static void nodes_of_steps_by_their_name(void **state)
+{
+    char **nodes;
+
+    (void)state;
+    squeue_is("echo 'other|n9'; echo 'my|run|n[1-2]'; echo 'my|run|n4'; echo; echo x");
+    nodes = slurm_job_step_nodes("my|run");
+    assert_int_equal(argv_count(nodes), 3);
+    assert_true(argv_has(nodes, "n1") && argv_has(nodes, "n2") && argv_has(nodes, "n4"));
+    argv_free(nodes);
+    assert_null(slurm_job_step_nodes("my"));
+    squeue_is("exit 1");
+    assert_null(slurm_job_step_nodes("my|run"));
+}
+
 static void an_answer_that_is_none(void **state)
 {
     (void)state;
@@ -170,6 +365,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_of_squeue),
         TEST(the_job_is_found_among_others),
+        TEST(a_users_settings_stay_outside),
+        TEST(it_is_waited_for_and_that_is_reported),
+        TEST(a_question_that_it_refuses_is_final),
+        TEST(patience_has_an_end),
+        TEST(a_request_to_stop_ends_the_wait),
+        cmocka_unit_test(of_a_job_array_the_right_record),
+        TEST(nodes_of_steps_by_their_name),
         TEST(an_answer_that_is_none),
         TEST(without_slurm),
     };

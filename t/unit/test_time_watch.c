@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,9 @@
 
 #include "config/train_config.h"
 #include "launch/slurm_job.h"
+#include "t/unit/scratch.h"
 #include "train/grace_watch.h"
+#include "train/start_watch.h"
 #include "train/time_watch.h"
 
 #define NOW  5000.0 /* when the attempt starts, by its own clock */
@@ -58,6 +61,18 @@ void slurm_query_destroy(struct slurm_query *query)
 {
     if (query)
         slurm.open--;
+}
+
+/* Asks workers for their stacks. */
+static int asked_for_stacks;
+
+int worker_group_signal(struct worker_group *g, int sig, struct error *err)
+{
+    (void)g;
+    (void)sig;
+    (void)err;
+    asked_for_stacks++;
+    return 0;
 }
 
 /* ---- A watched attempt -------------------------------------------------------------
@@ -113,6 +128,11 @@ static int setup(void **unused)
     return 0;
 }
 
+static int enter(void **unused)
+{
+    return setup(unused) < 0 ? -1 : scratch_enter(unused);
+}
+
 /* ---- Ahead of the end --------------------------------------------------------------
  */
 
@@ -143,17 +163,69 @@ static void stops_ahead_of_the_end(void **unused)
     end();
 }
 
+/* A report has come, which took so long. */
+static void report(double seconds)
+{
+    view.last_report = view.now;
+    report_pace_add(&view.pace, seconds);
+}
+
 /* The margin is the user's, and twice the longest report, and a save. */
 static void the_margin_grows_with_the_reports(void **unused)
 {
     (void)unused;
     ends_after(1000);
     begin(&time_watch);
+    report(1);
     assert_int_equal(tick(0.2), WATCH_GOES_ON);
-    view.report_max_s = 100;
+    report(100);
     view.save_max_s = 150;
     assert_int_equal(tick(0.2), WATCH_GOES_ON);
-    view.report_max_s = 150;
+    report(150);
+    assert_int_equal(tick(0.2), WATCH_STOP);
+    end();
+}
+
+/* Compiling, reading the data, restoring: no report after it takes as long. */
+static void the_first_report_of_an_attempt_says_nothing_about_the_next(void **unused)
+{
+    (void)unused;
+    ends_after(1000);
+    begin(&time_watch);
+    report(3000);
+    assert_int_equal(tick(0.2), WATCH_GOES_ON);
+    report(10);
+    assert_int_equal(tick(0.2), WATCH_GOES_ON);
+    report(190);
+    assert_int_equal(tick(0.2), WATCH_GOES_ON);
+    report(200);
+    assert_int_equal(tick(0.2), WATCH_STOP);
+    end();
+}
+
+static void a_slow_report_is_forgotten_after_some_that_were_not(void **unused)
+{
+    (void)unused;
+    ends_after(1000);
+    begin(&time_watch);
+    report(1);
+    report(3000);
+    for (int i = 0; i < REPORT_PACE_RECENT; i++)
+        report(1);
+    assert_int_equal(tick(0.2), WATCH_GOES_ON);
+    end();
+}
+
+/* Between the first report and the second nothing else is known. */
+static void a_report_takes_at_least_as_long_as_it_is_waited_for(void **unused)
+{
+    (void)unused;
+    ends_after(1000);
+    begin(&time_watch);
+    report(1);
+    assert_int_equal(tick(100), WATCH_GOES_ON);
+    assert_int_equal(tick(30), WATCH_GOES_ON);
+    assert_int_equal(tick(20), WATCH_GOES_ON); /* is that still the end? */
     assert_int_equal(tick(0.2), WATCH_STOP);
     end();
 }
@@ -334,6 +406,88 @@ static void grace_runs_out(void **unused)
     grace_watch.destroy(state);
 }
 
+/* ---- The start ---------------------------------------------------------------------
+ */
+
+static void log_make(const char *path)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static const struct placed_node two[] = {{(char *)"n1", 2}, {(char *)"n2", 1}};
+static const struct placement plan_of_two = {
+    .workers = 3, .nodes = (struct placed_node *)two, .n_nodes = 2};
+
+/* A prolog runs on one of the nodes, for longer than the workers may take. */
+static void nothing_is_asked(enum node_purpose purpose, char *const *nodes, size_t n,
+                             enum node_answer *answers, struct node_memo *memo)
+{
+    (void)purpose;
+    (void)nodes;
+    (void)n;
+    (void)answers;
+    (void)memo;
+}
+
+static const struct launcher_ops on_nodes = {.ask = nothing_is_asked}, here = {0};
+
+static void the_start_counts_from_when_all_nodes_run(void **unused)
+{
+    (void)unused;
+    spec.launcher = &on_nodes;
+    cfg.run_config.failure_config.start_timeout_s = 60;
+    spec.plan = &plan_of_two;
+    asked_for_stacks = 0;
+    begin(&start_watch);
+    view.log_dir = ".";
+    log_make("rank-00000.out");
+    log_make("rank-00001.out");
+    assert_int_equal(tick_after(&start_watch, 90), WATCH_GOES_ON);
+    log_make("rank-00002.out");
+    assert_int_equal(tick_after(&start_watch, 1), WATCH_GOES_ON);
+    assert_int_equal(tick_after(&start_watch, 91 + 59), WATCH_GOES_ON);
+    assert_int_equal(asked_for_stacks, 0);
+    assert_int_equal(tick_after(&start_watch, 2), WATCH_GOES_ON);
+    assert_int_equal(asked_for_stacks, 1);
+    assert_int_equal(tick_after(&start_watch, 60), WATCH_END);
+    assert_int_equal(finding.cause, CAUSE_START);
+    start_watch.destroy(state);
+}
+
+/* Whatever can be seen of the logs. */
+static void the_start_has_an_end_in_any_case(void **unused)
+{
+    (void)unused;
+    spec.launcher = &on_nodes;
+    cfg.run_config.failure_config.start_timeout_s = 60;
+    spec.plan = &plan_of_two;
+    begin(&start_watch);
+    view.log_dir = "nowhere";
+    assert_int_equal(tick_after(&start_watch, 599), WATCH_GOES_ON);
+    assert_int_equal(tick_after(&start_watch, 2), WATCH_GOES_ON);
+    assert_int_equal(tick_after(&start_watch, 661), WATCH_GOES_ON);
+    assert_int_equal(tick_after(&start_watch, 61), WATCH_END);
+    start_watch.destroy(state);
+}
+
+/* Also if there is no log, because the PMIx server hangs. */
+static void on_this_machine_the_start_counts_at_once(void **unused)
+{
+    (void)unused;
+    cfg.run_config.failure_config.start_timeout_s = 60;
+    spec.launcher = &here;
+    spec.plan = &plan_of_two;
+    begin(&start_watch);
+    view.log_dir = "nowhere";
+    assert_int_equal(tick_after(&start_watch, 59), WATCH_GOES_ON);
+    assert_int_equal(tick_after(&start_watch, 2), WATCH_GOES_ON);
+    assert_int_equal(tick_after(&start_watch, 60), WATCH_END);
+    start_watch.destroy(state);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup(f, setup)
@@ -341,6 +495,9 @@ int main(void)
         TEST(where_there_is_nothing_to_watch),
         TEST(stops_ahead_of_the_end),
         TEST(the_margin_grows_with_the_reports),
+        TEST(the_first_report_of_an_attempt_says_nothing_about_the_next),
+        TEST(a_slow_report_is_forgotten_after_some_that_were_not),
+        TEST(a_report_takes_at_least_as_long_as_it_is_waited_for),
         TEST(an_end_that_was_moved_counts),
         TEST(a_job_without_an_end_is_never_stopped),
         TEST(without_an_answer_it_asks_again),
@@ -351,6 +508,10 @@ int main(void)
         TEST(an_extension_gives_who_is_stopping_more_time),
         TEST(a_preemption_brings_the_end_near),
         TEST(grace_runs_out),
+        cmocka_unit_test_setup_teardown(the_start_counts_from_when_all_nodes_run, enter,
+                                        scratch_leave),
+        TEST(the_start_has_an_end_in_any_case),
+        TEST(on_this_machine_the_start_counts_at_once),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

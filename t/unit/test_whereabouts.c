@@ -1,4 +1,5 @@
 /* Where ranks say that they are, the text of signal handlers, and whom a hang names. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
 #include "scratch.h"
@@ -47,14 +51,26 @@ static void numbers_are_decimal(void **state)
 
 static void what_is_written_is_read(void **state)
 {
-    struct whereabouts *at = whereabouts_read(".", "w", 2);
+    struct whereabouts *at = whereabouts_read(".", WHEREABOUTS_WAITING, 2);
+    struct whereabouts_place zero, two;
 
     (void)state;
     assert_int_equal(at[0].calls, -1);
     free(at);
-    assert_int_equal(whereabouts_write("w", 2, "report", 1234567), 0);
-    assert_int_equal(whereabouts_write("w", 0, "a name that is too long", 0), 0);
-    at = whereabouts_read(".", "w", 4);
+    whereabouts_place(&zero, ".", 0, 0, 0);
+    whereabouts_place(&two, ".", 2, 1, 0);
+    assert_int_equal(whereabouts_write(&zero, WHEREABOUTS_WAITING, "x", 1), -1);
+    assert_int_equal(whereabouts_create(".", 2, 2, NULL), 0);
+    assert_int_equal(whereabouts_write(&two, WHEREABOUTS_WAITING, "report", 1234566),
+                     0);
+    assert_int_equal(whereabouts_write(&two, WHEREABOUTS_WAITING, "report", 1234567),
+                     0);
+    assert_int_equal(whereabouts_write(&two, WHEREABOUTS_TOLD, "SIGTERM", 1), 0);
+    assert_int_equal(
+        whereabouts_write(&zero, WHEREABOUTS_WAITING, "a name that is too long", 0), 0);
+    at = whereabouts_read(".", WHEREABOUTS_WAITING, 4);
+    assert_int_equal(at[0].times, 1); /* one has failed */
+    assert_int_equal(at[2].times, 2);
     assert_int_equal(at[0].calls, 0);
     assert_string_equal(at[0].call, "a name that is");
     assert_int_equal(at[1].calls, -1);
@@ -62,21 +78,73 @@ static void what_is_written_is_read(void **state)
     assert_string_equal(at[2].call, "report");
     assert_int_equal(at[3].calls, -1);
     free(at);
+    at = whereabouts_read(".", WHEREABOUTS_TOLD, 2); /* there are more than it wants */
+    assert_int_equal(at[0].calls, -1);
+    free(at);
+}
+
+/* 64 KiB is as much as file systems and their clients take for a page. */
+static void nodes_write_far_from_each_other(void **state)
+{
+    struct whereabouts_place last, first;
+    struct stat before, after;
+    int fd = -1;
+
+    (void)state;
+    assert_int_equal(whereabouts_create(".", 2, 1365, NULL), 0);
+    assert_int_equal(stat(WHEREABOUTS_FILE, &before), 0);
+    whereabouts_place(&last, ".", 1364, 0, 1364);
+    whereabouts_place(&first, ".", 1365, 1, 0);
+    assert_int_equal(whereabouts_write(&last, WHEREABOUTS_TOLD, "x", 1), 0);
+    fd = open(WHEREABOUTS_FILE, O_RDONLY);
+    assert_true(lseek(fd, 65536, SEEK_DATA) >= 65536);
+    assert_int_equal(lseek(fd, 65536 + WHEREABOUTS_NODE_BYTES, SEEK_DATA), -1);
+    assert_int_equal(whereabouts_write(&first, WHEREABOUTS_TOLD, "x", 1), 0);
+    assert_int_equal(lseek(fd, 65536 + WHEREABOUTS_NODE_BYTES, SEEK_DATA),
+                     65536 + WHEREABOUTS_NODE_BYTES);
+    close(fd);
+    assert_int_equal(stat(WHEREABOUTS_FILE, &after), 0);
+    assert_int_equal(before.st_size, after.st_size); /* and it never grows */
+}
+
+static void the_lowest_of_those_that_wait_is_known(void **state)
+{
+    struct whereabouts_place place[3];
+
+    (void)state;
+    assert_int_equal(whereabouts_create(".", 3, 1, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        whereabouts_place(&place[i], ".", i, i, 0);
+    whereabouts_write(&place[2], WHEREABOUTS_WAITING, "report", 7);
+    whereabouts_write(&place[0], WHEREABOUTS_WAITING, "report", 6);
+    assert_true(whereabouts_is_lowest(&place[2], WHEREABOUTS_WAITING, "report", 7));
+    whereabouts_write(&place[1], WHEREABOUTS_WAITING, "report", 7);
+    assert_false(whereabouts_is_lowest(&place[2], WHEREABOUTS_WAITING, "report", 7));
+    assert_true(whereabouts_is_lowest(&place[1], WHEREABOUTS_WAITING, "report", 7));
 }
 
 static void garbage_is_nothing(void **state)
 {
-    static const char garbage[] =
-        "\033[2Jxxxxxxxxxxx              7\nreport                 -7      "
-        "report              nothing    ";
+    static const char *const lines[] = {"\033[2Jxxxxxxxxxxx 0 7 1", "report -1 2 3",
+                                        "report          1 -7 1", "report nothing"};
     struct whereabouts *at;
+    int fd;
 
     (void)state;
-    assert_int_equal(fs_write_atomic("w", garbage, sizeof garbage, 0600, NULL), 0);
-    at = whereabouts_read(".", "w", 3);
+    assert_int_equal(whereabouts_create(".", 4, 1, NULL), 0);
+    fd = open(WHEREABOUTS_FILE, O_WRONLY);
+    for (int i = 0; i < 4; i++)
+        assert_true(pwrite(fd, lines[i], strlen(lines[i]),
+                           65536 + (off_t)i * WHEREABOUTS_NODE_BYTES) > 0);
+    at = whereabouts_read(".", WHEREABOUTS_WAITING, 3);
     assert_null(strchr(at[0].call, '\033'));
     assert_int_equal(at[1].calls, -1);
     assert_int_equal(at[2].calls, -1);
+    free(at);
+    assert_true(pwrite(fd, "2000000000 -1", 13, 0) > 0);
+    close(fd);
+    at = whereabouts_read(".", WHEREABOUTS_WAITING, 3);
+    assert_int_equal(at[0].calls, -1);
     free(at);
 }
 
@@ -91,30 +159,31 @@ static void check_hang(const struct whereabouts at[], int size, int rank,
 
 #define SILENCE                                                                        \
     {                                                                                  \
-        "", -1                                                                         \
+        "", -1, 0                                                                      \
     }
 
 static void a_hang_names_who_is_behind_or_silent(void **state)
 {
     (void)state;
-    check_hang((struct whereabouts[]){{"report", 7}, {"barrier", 6}}, 2, 1,
+    check_hang((struct whereabouts[]){{"report", 7, 1}, {"barrier", 6, 1}}, 2, 1,
                "no report for 60 s: rank 1 has not come to report, where rank 0 is; "
                "the stacks are in the logs");
-    check_hang((struct whereabouts[]){{"report", 7}, SILENCE, {"report", 7}}, 3, 1,
+    check_hang((struct whereabouts[]){{"report", 7, 1}, SILENCE, {"report", 7, 1}}, 3,
+               1,
                "no report for 60 s: rank 1 does not answer (stopped, or in a call of "
                "the system that does not end); ranks 0, 2 have come to report, and no "
                "further; the stacks are in the logs");
-    check_hang((struct whereabouts[]){{"start", 0}, {"report", 7}, SILENCE}, 3, 2,
+    check_hang((struct whereabouts[]){{"start", 0, 1}, {"report", 7, 1}, SILENCE}, 3, 2,
                "no report for 60 s: rank 2 does not answer (stopped, or in a call of "
                "the system that does not end); rank 0 has not come to report, where "
                "rank 1 is; the stacks are in the logs");
     check_hang((struct whereabouts[]){SILENCE, SILENCE}, 2, 0,
                "no report for 60 s: ranks 0-1 do not answer (stopped, or in a call of "
                "the system that does not end)");
-    check_hang((struct whereabouts[]){{"report", 7}, {"report", 7}}, 2, -1,
+    check_hang((struct whereabouts[]){{"report", 7, 1}, {"report", 7, 1}}, 2, -1,
                "no report for 60 s: ranks 0-1 have come to report, and no further; "
                "the stacks are in the logs");
-    check_hang((struct whereabouts[]){{"report", 7}}, 1, 0,
+    check_hang((struct whereabouts[]){{"report", 7, 1}}, 1, 0,
                "no report for 60 s: rank 0 has come to report, and no further; the "
                "stacks are in the logs");
 }
@@ -127,7 +196,7 @@ static void a_sentence_fits_its_place(void **state)
 
     (void)state;
     for (int i = 0; i < 5000; i++)
-        at[i] = (struct whereabouts){"report", i % 3 - 1};
+        at[i] = (struct whereabouts){"report", i % 3 - 1, 1};
     assert_int_equal(hang_sentence(at, 5000, 60, text, sizeof text), 0);
     assert_true(strlen(text) < sizeof text);
     free(at);
@@ -139,6 +208,8 @@ int main(void)
         cmocka_unit_test(times_are_those_of_the_calendar),
         cmocka_unit_test(numbers_are_decimal),
         SCRATCH(what_is_written_is_read),
+        SCRATCH(nodes_write_far_from_each_other),
+        SCRATCH(the_lowest_of_those_that_wait_is_known),
         SCRATCH(garbage_is_nothing),
         cmocka_unit_test(a_hang_names_who_is_behind_or_silent),
         cmocka_unit_test(a_sentence_fits_its_place),

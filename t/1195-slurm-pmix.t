@@ -1,0 +1,57 @@
+#!/bin/sh
+
+test_description='Slurm and PMIx that do not fit: named for what it is, before or after a try'
+
+CLUSTER_NODES=2
+. "$(dirname "$0")/cluster/cluster.sh"
+. "$(dirname "$0")/setup.sh"
+
+train=$modules/train_model.so
+cd "$CLUSTER_SHARED" || exit 1
+plugin=$(srun --mpi=list 2>&1 | grep -o "pmix_v[0-9]*" | head -n1)
+
+run () {
+	raytrain-run --launcher slurm --storage runs -n 2 --placement STRICT_SPREAD "$@" \
+		"$train" 2>err
+}
+
+test_expect_success 'the plugin for a version of PMIx can be named' '
+	test -n "$plugin" && run --name named "--srun-args=--mpi=$plugin"
+'
+test_expect_success 'one that is not there is refused before anything is begun' '
+	expect_status 3 run --name version --srun-args=--mpi=pmix_v99 &&
+	grep "no plugin mpi/pmix_v99 here" err && grep -e "--srun-args=--mpi=$plugin" err &&
+	test_path_is_missing runs/version
+'
+test_expect_success 'so is a Slurm without PMIx, in and outside an allocation' '
+	mkdir without && cat >without/srun <<-\EOF && chmod +x without/srun &&
+	#!/bin/sh
+	printf "MPI plugin types are...\n\tnone\n\tcray_shasta\n\tpmi2\n"
+	EOF
+	(
+		PATH=$PWD/without:$PATH &&
+		expect_status 3 run --name without && test -z "$(squeue -h)" &&
+		grep "srun --mpi=list has only: none, cray_shasta, pmi2" err &&
+		expect_status 3 salloc -Q -N2 raytrain-run --storage runs --name without -n 2 \
+			"$train" 2>err &&
+		grep "srun --mpi=list has only: none, cray_shasta, pmi2" err
+	) &&
+	test_path_is_missing runs/without
+'
+test_expect_success 'a setting of PMIx reaches the workers' '
+	PMIX_MCA_psec=native run --name native
+'
+test_expect_success 'security modules that do not meet are named' '
+	test_must_fail env PMIX_MCA_psec=none raytrain-run --launcher slurm --storage runs \
+		-n 2 --name psec "$train" 2>err &&
+	grep "PMIx_Init.*PMIX_MCA_psec=none in the environment names none of them" err &&
+	cluster clean 60
+'
+test_expect_success 'a node that has lost its libpmix is named, and where to look' '
+	lib=$(ldconfig -p | sed -n "s/.*libpmix.so.2 .*=> //p" | head -n1) &&
+	cluster on n2 mount --bind /dev/null "$(readlink -f "$lib")" &&
+	test_must_fail run --name nolib &&
+	grep "slurmd on node n2 could not set the step up.*cannot load libpmix" err &&
+	cluster clean 60
+'
+test_done

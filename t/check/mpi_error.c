@@ -1,0 +1,39 @@
+/*
+ * mpi_error.c - a training function that hands in a checkpoint, whose last rank then
+ * makes a call of MPI that must fail, while the checkpoint is being saved.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <raytrain_mpi.h>
+
+#define ROWS 4000000 /* takes a while to be saved */
+
+static int report(raytrain_context *ctx)
+{
+    raytrain_metric metric = {"loss", 1};
+    raytrain_tensor t = {NULL, RAYTRAIN_FLOAT64, 1, {ROWS}};
+    raytrain_checkpoint *ck = raytrain_checkpoint_create(ctx);
+    int rc;
+
+    t.data = calloc(ROWS, sizeof(double));
+    if (!t.data || !ck || raytrain_checkpoint_put(ck, "model", &t))
+        return 1;
+    rc = raytrain_report(ctx, &metric, 1, ck);
+    free(t.data);
+    return rc;
+}
+
+int train_func(raytrain_context *ctx);
+
+int train_func(raytrain_context *ctx)
+{
+    int last = raytrain_world_size(ctx) - 1, number = 0;
+    MPI_Comm comm;
+
+    if (report(ctx) || raytrain_mpi_comm(ctx, &comm))
+        return 1;
+    if (raytrain_rank(ctx) == last)
+        MPI_Send(&number, 1, MPI_INT, last + 1, 0, comm);
+    return raytrain_barrier(ctx);
+}

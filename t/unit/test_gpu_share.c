@@ -1,0 +1,60 @@
+/* Which of a step's GPUs a worker sees. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "worker/gpu_share.h"
+
+static const struct {
+    const char *visible, *local_id, *step, *bound;
+    int each;
+    const char *expected;
+} rows[] = {
+    {"0,1,2,3", "0", "0,1,2,3", NULL, 1, "0"},
+    {"0,1,2,3", "3", "0,1,2,3", NULL, 1, "3"},
+    {"4,6,9,12", "1", "4,6,9,12", NULL, 2, "9,12"},
+    /* a task with no other on its node, and tasks that Slurm has bound */
+    {"2,3", "0", "2,3", NULL, 2, "2,3"},
+    {"2", "1", "1,2", NULL, 1, "2"},
+    {"0,1,2,3", "1", "0,1,2,3", "gpu:none", 1, "0,1,2,3"},
+    /* no GPUs asked for, no Slurm step, fewer GPUs than the tasks need */
+    {"0,1", "1", "0,1", NULL, 0, "0,1"},
+    {"0,1", "1", NULL, NULL, 1, "0,1"},
+    {"0,1", NULL, "0,1", NULL, 1, "0,1"},
+    {"0,1", "x", "0,1", NULL, 1, "0,1"},
+    {"0,1", "2", "0,1", NULL, 1, "0,1"},
+    {"0,1,2", "1", "0,1,2", NULL, 2, "0,1,2"},
+    {"", "0", "", NULL, 1, ""},
+};
+
+static void variable_set(const char *name, const char *value)
+{
+    assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
+}
+
+static void each_its_own(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        variable_set("CUDA_VISIBLE_DEVICES", rows[i].visible);
+        variable_set("GPU_DEVICE_ORDINAL", rows[i].visible);
+        variable_set("SLURM_LOCALID", rows[i].local_id);
+        variable_set("SLURM_STEP_GPUS", rows[i].step);
+        variable_set("SLURMD_TRES_BIND", rows[i].bound);
+        assert_int_equal(gpu_share_take(rows[i].each, NULL), 0);
+        assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), rows[i].expected);
+        assert_string_equal(getenv("GPU_DEVICE_ORDINAL"), rows[i].expected);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_its_own)};
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
