@@ -42,17 +42,27 @@ go_on () {
 }
 hastened () {
 	started && return
+	hasten
+	return 1
+}
+hasten () {
 	begin=$(scontrol show job "$job" | sed -n "s/.* EligibleTime=//p") &&
 	if test "$(date -d "$begin" +%s)" -gt $(($(date +%s) + 10)); then
 		scontrol update JobId="$job" StartTime=now+3
 	fi
-	return 1
 }
 started () {
 	test -e status || ! squeue -h -j "$job" -o %T | grep -q PENDING
 }
 waiting_or_over () {
 	test -e status || job_state "$job" "PENDING BeginTime"
+}
+# The newest Slurms put a job that was requeued in its time of grace back once more when it has
+# ended: the line of the job finds that there is nothing to do.
+over () {
+	job_state "$job" "" && return
+	! squeue -h -j "$job" -o %T | grep -q PENDING || hasten
+	return 1
 }
 finished () {
 	eventually test -e status && test "$(cat status)" = 0 &&
@@ -88,7 +98,8 @@ test_expect_success 'preempted: saved in the time of grace, requeued, and goes o
 	printf "#!/bin/sh\n: >%s/high\n" "$PWD" >high.sh &&
 	sbatch -p high -N 2 --exclusive -o high.out high.sh &&
 	eventually preempting && : >gate && eventually test -e high && go_on &&
-	cause 0 preempted && grep "Slurm preempts" err && finished
+	cause 0 preempted && grep "Slurm preempts" err && finished && eventually over &&
+	test "$(cat status)" = 0
 '
 test_expect_success 'SIGUSR1 to the batch script requeues it' '
 	job_file usr1 --requeue-on-stop && sed -i "s/^raytrain/exec &/" job.sh &&

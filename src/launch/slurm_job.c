@@ -38,7 +38,7 @@ const char *slurm_job_id(void)
  */
 
 /* "Unknown", "NONE", "N/A": 0 */
-static int64_t time_parse(const char *text)
+static int64_t number_parse(const char *text)
 {
     char *end;
     long long t = strtoll(text, &end, 10);
@@ -55,12 +55,13 @@ bool slurm_job_parse(const char *line, const char *id, struct slurm_job *job)
                preempted, state, requeue, batch, reason) < 6 ||
         strcmp(number, id) != 0)
         return false;
-    *job = (struct slurm_job){.end = time_parse(end),
-                              .preempted = time_parse(preempted) > 0,
+    *job = (struct slurm_job){.end = number_parse(end),
+                              .preempted = number_parse(preempted) > 0,
                               .running = strcmp(state, "RUNNING") == 0,
                               .prolog = strcmp(state, "CONFIGURING") == 0 ||
                                         strcmp(reason, "Prolog") == 0,
-                              .batch = strcmp(batch, "1") == 0,
+                              /* 2 when Slurm itself has put it back into the queue */
+                              .batch = number_parse(batch) > 0,
                               .requeue = strcmp(requeue, "1") == 0};
     return true;
 }

@@ -36,6 +36,11 @@ static const struct {
      "7 1700000000 1699999999 RUNNING 0 1\nmore",
      true,
      {.end = 1700000000, .preempted = true, .running = true, .batch = true}},
+    /* put back into the queue by Slurm */
+    {__LINE__,
+     "7 1 N/A RUNNING 1 2",
+     true,
+     {.end = 1, .running = true, .batch = true, .requeue = true}},
     /* no limit, or not known */
     {__LINE__, "7 Unknown N/A RUNNING 1 0", true, {.running = true, .requeue = true}},
     {__LINE__, "7 NONE NONE RUNNING 0 0", true, {.running = true}},
