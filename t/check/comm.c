@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/mpi.h"
@@ -201,14 +202,17 @@ static void reduce_in_place(struct comm *c, float *x)
     CHECK(x[4] == 0 && x[52] == 0 && x[50000] == 0); /* between the places */
 }
 
+/* But for sockets: MPI connects to a peer when it first sends to it. */
 static int open_files(void)
 {
     DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
+    struct stat st;
     int n = 0;
 
     CHECK(dir != NULL);
-    while (dir && readdir(dir))
-        n++;
+    while (dir && (entry = readdir(dir)))
+        n += fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 && !S_ISSOCK(st.st_mode);
     if (dir)
         closedir(dir);
     return n;
