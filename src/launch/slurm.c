@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@
 #include "launch/slurm_watch.h"
 #include "store/worker_record.h"
 #include "util/argv.h"
+#include "util/attention.h"
 #include "util/child.h"
 #include "util/clock.h"
 #include "util/fault.h"
@@ -58,6 +60,7 @@ extern char **environ;
 #define KILL_ATTEMPTS    40 /* before srun is killed */
 #define ABANDON_WAIT_S   3  /* for workers on live nodes, when others are lost */
 #define DESTROY_WAIT_S   15 /* for which destroy() waits for the end of the step */
+#define HURRIED_WAIT_S   1.0 /* the same once there is a request to stop */
 
 struct group {
     struct placement plan; /* who is where, a copy */
@@ -452,12 +455,19 @@ static void wait_gone(struct group *g)
 {
     double until = clock_now() + DESTROY_WAIT_S, left;
     struct launch_outcome outcome;
-    bool done = false;
+    bool done = false, hurried = false;
 
     while (!done && (left = until - clock_now()) > 0) {
         struct pollfd p = {.fd = g->epoll_fd, .events = POLLIN};
 
-        poll(&p, 1, (int)(left * 1e3) + 1);
+        if (hurried)
+            poll(&p, 1, (int)(left * 1e3) + 1);
+        else
+            attention_wait(g->epoll_fd, (int)(left * 1e3) + 1);
+        if (!hurried && attention_is_called()) {
+            hurried = true;
+            until = fmin(until, clock_now() + HURRIED_WAIT_S);
+        }
         if (slurm_advance(g, &done, &outcome, NULL) < 0)
             break;
     }

@@ -1,12 +1,11 @@
 #include "train/node_memory.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/node_image.h"
 #include "store/run_dir.h"
+#include "util/attention.h"
 #include "util/clock.h"
 #include "util/fs.h"
 
@@ -30,12 +29,8 @@ static void group_await(const struct launcher_ops *launcher, struct group *group
     bool done = false;
 
     while (launcher->advance(group, &done, &outcome, NULL) == 0 && !done &&
-           (left = until - clock_now()) > 0) {
-        struct pollfd fd = {.fd = launcher->fd(group), .events = POLLIN};
-
-        if (poll(&fd, 1, (int)(left * 1e3) + 1) < 0 && errno != EINTR)
-            break;
-    }
+           !attention_is_called() && (left = until - clock_now()) > 0)
+        attention_wait(launcher->fd(group), (int)(left * 1e3) + 1);
 }
 
 /* The logs of the workers are not to be written over: the step's own go with it. */
