@@ -68,6 +68,20 @@ test_expect_success 'resumed by three workers on three nodes' '
 	cluster clean 60 && : >gate && $start --name fewer -n 3 --resume "$train" 2>err &&
 	all_verify fewer 5 && workers_are fewer 2 4 && workers_are fewer 3 3
 '
+test_expect_success 'an elastic group goes from four nodes to three, and back to four' '
+	start_run salloc -Q --no-kill --exclusive -N4 raytrain-run --storage runs \
+		--name elastic -n 2:4 --placement STRICT_SPREAD $shards \
+		--set train_loop_config.iterations=60 \
+		--set scaling_config.elastic_resize_monitor_interval_s=1 \
+		--set run_config.failure_config.node_timeout_s=3 \
+		--set run_config.failure_config.start_timeout_s=15 >out &&
+	cluster cut n3 && : >gate && eventually grep -q "with 3 workers on 3 nodes" err &&
+	eventually grep -q "\"world_size\": *3" runs/elastic/result.json && rm gate &&
+	cluster mend n3 && eventually grep -q "there is room for more than 3 workers" err &&
+	: >gate && eventually grep -q "with 4 workers on 4 nodes" err && wait $pid &&
+	all_verify elastic 60 &&
+	jq -es "map(.training_iteration) | unique == [range(1; 61)]" runs/elastic/result.json
+'
 test_expect_success 'a node is lost: on with the spare one' '
 	start_run salloc -Q --no-kill --exclusive -N4 raytrain-run --storage runs --name lost \
 		-n 3 --placement STRICT_SPREAD $shards --set scaling_config.spare_nodes=1 \
