@@ -290,6 +290,20 @@ static int request_run(const struct launcher_ops *ops, struct request *r)
     return status;
 }
 
+/* Its workers do not need to find each other: a Slurm without PMIx starts them too. */
+static int pmix_spare(const struct launcher_ops *ops, struct request *r, struct error *err)
+{
+    static char args[1024];
+
+    if (launcher_check(ops, r->srun_args, err) == 0)
+        return 0;
+    if (snprintf(args, sizeof args, "%s --mpi=none", r->srun_args ? r->srun_args : "") >=
+        (int)sizeof args)
+        return error_set(err, RAYTRAIN_EINVAL, "--srun-args is too long");
+    r->srun_args = args;
+    return 0;
+}
+
 int main(int argc, char *argv[])
 {
     const struct launcher_ops *ops;
@@ -299,7 +313,7 @@ int main(int argc, char *argv[])
     int status;
 
     request_parse(argc, argv, &r);
-    if (launcher_find(r.launcher, &ops, &err) < 0 ||
+    if (launcher_find(r.launcher, &ops, &err) < 0 || pmix_spare(ops, &r, &err) < 0 ||
         (r.allocate &&
          launcher_slurm_allocate(&r.scaling, "launch_run", argv, &salloc, &err) < 0))
         return complain(&err);
