@@ -23,21 +23,6 @@ test_expect_success 'one that is not there is refused before anything is begun' 
 	grep "no plugin mpi/pmix_v99 here" err && grep -e "--srun-args=--mpi=$plugin" err &&
 	test_path_is_missing runs/version
 '
-test_expect_success 'so is a Slurm without PMIx, in and outside an allocation' '
-	mkdir without && cat >without/srun <<-\EOF && chmod +x without/srun &&
-	#!/bin/sh
-	printf "MPI plugin types are...\n\tnone\n\tcray_shasta\n\tpmi2\n"
-	EOF
-	(
-		PATH=$PWD/without:$PATH &&
-		expect_status 3 run --name without && test -z "$(squeue -h)" &&
-		grep "srun --mpi=list has only: none, cray_shasta, pmi2" err &&
-		expect_status 3 salloc -Q -N2 raytrain-run --storage runs --name without -n 2 \
-			"$train" 2>err &&
-		grep "srun --mpi=list has only: none, cray_shasta, pmi2" err
-	) &&
-	test_path_is_missing runs/without
-'
 test_expect_success 'a setting of PMIx reaches the workers' '
 	PMIX_MCA_psec=native run --name native
 '

@@ -17,8 +17,8 @@ TESTS += t/1000-run.t t/1010-bad-input.t t/1016-collectives.t t/1020-resume.t t/
 dist_check_SCRIPTS += t/1060-oom.t t/1080-launcher-killed.t t/1180-slurm-launcher-killed.t
 TESTS += t/1060-oom.t t/1080-launcher-killed.t t/1180-slurm-launcher-killed.t
 
-dist_check_SCRIPTS += t/1190-slurm-words.t t/1195-slurm-pmix.t
-TESTS += t/1190-slurm-words.t t/1195-slurm-pmix.t
+dist_check_SCRIPTS += t/1190-slurm-words.t t/1195-slurm-pmix.t t/1196-slurm-without-pmix.t
+TESTS += t/1190-slurm-words.t t/1195-slurm-pmix.t t/1196-slurm-without-pmix.t
 
 dist_check_SCRIPTS += t/1070-tiers.t t/1170-slurm-tiers.t
 TESTS += t/1070-tiers.t t/1170-slurm-tiers.t

@@ -39,6 +39,17 @@ static const char *type_find(char *const *args)
     return type;
 }
 
+/* Kinds of other interfaces than PMIx, which a step would have in its place. */
+static bool type_is_other(const char *type)
+{
+    static const char *const others[] = {"none", "openmpi", "pmi2", "cray_shasta"};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(type, others[i]) == 0)
+            return true;
+    return false;
+}
+
 /* ---- What there is ----------------------------------------------------------------
  */
 
@@ -74,6 +85,7 @@ static char *list_names(const char *list)
     return names;
 }
 
+/* Nothing is refused for a list in which no name is to be seen. */
 static int type_missing(const char *list, const char *type, struct error *err)
 {
     char *names = list_names(list);
@@ -111,8 +123,16 @@ int slurm_mpi_judge(const char *list, const char *srun_args, struct error *err)
     if (srun_args && argv_split(srun_args, &args, err) < 0)
         return error_prefix(err, "--srun-args");
     type = type_find(args);
-    if (strncmp(type, SLURM_MPI_TYPE, strlen(SLURM_MPI_TYPE)) == 0 &&
-        !list_has(list, type))
+    if (type_is_other(type))
+        rc = list_has(list, SLURM_MPI_TYPE)
+                 ? error_set(err, RAYTRAIN_ENOTSUP,
+                             "--srun-args: a step with --mpi=%s has no PMIx, by which "
+                             "workers find each other.\n"
+                             "Leave it out: --mpi=" SLURM_MPI_TYPE " is the default.",
+                             type)
+                 : type_missing(list, SLURM_MPI_TYPE, err);
+    else if (strncmp(type, SLURM_MPI_TYPE, strlen(SLURM_MPI_TYPE)) == 0 &&
+             !list_has(list, type))
         rc = type_missing(list, type, err);
     argv_free(args);
     return rc;

@@ -10,7 +10,8 @@
 
 /*
  * Ask srun which of its plugins there are. RAYTRAIN_ENOTSUP, and what there is, if the
- * one that a step with these arguments (may be NULL) would use is not among them.
+ * one that a step with these arguments (may be NULL) would use is not among them, or is
+ * of another interface than PMIx.
  * Nothing is refused for an answer that cannot be had, or not understood.
  */
 int slurm_mpi_check(const char *srun_args, struct error *err);
