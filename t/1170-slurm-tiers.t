@@ -50,13 +50,15 @@ test_expect_success 'raytrain-run was killed: on fewer nodes, from memory' '
 	test -e runs/fewer/checkpoint_000005.h5 && test -z "$(in_memory n1)$(in_memory n2)" &&
 	cluster on n3 sh -c "rm -rf /dev/shm/raytrain-*"
 '
+# Of what is in use, UCX has up to 5 MB in files without names, and may do without in the
+# next attempt. That is less than the node lacks of the checkpoint, which is 8 MB of 24.
 test_expect_success 'a node has no room for the whole: the newest is restored by way of storage' '
 	start_run $start --name small -n 3 --placement STRICT_SPREAD $memory $sync \
-		--set train_loop_config.size=2000000 --max-failures 1 &&
+		--set train_loop_config.size=3000000 --max-failures 1 &&
 	used=$(cluster on n2 df -B1 --output=used /dev/shm | tail -1) &&
-	cluster on n2 mount -o remount,size=$((used + 3000000)) /dev/shm &&
+	cluster on n2 mount -o remount,size=$((used + 1000000)) /dev/shm &&
 	rm runs/small/checkpoint_* && kill_on n3 &&
-	eventually grep "starting from" err && : >gate && wait $pid &&
+	eventually grep ": starting from" err && : >gate && wait $pid &&
 	grep "iteration 2 in memory goes to storage" err &&
 	grep "starting from .*runs/small/checkpoint_000002.h5" err &&
 	test 1 -eq "$(grep -c "saved without copies in memory" err)" &&
