@@ -7,7 +7,7 @@
  * says that all messages have arrived; then nobody needs MPI any more, and the process
  * leaves, by an ordinary exit: no exit handler of MPICH, UCX or PMIx minds.
  *
- * What MPI leaves behind: names in /dev/shm, where a process is killed during the few
+ * What MPI leaves behind: names in /dev/shm, if a process is killed during the few
  * milliseconds of MPI_Init between their creation and their removal. All else is
  * unlinked before it is used. See wireup/shm_tidy.h.
  */
@@ -155,6 +155,18 @@ static void settings_of_open_mpi(struct env_scope *scope)
 }
 
 /*
+ * Open MPI 4 unlinks its shared memory in MPI_Finalize, which is never called. Each
+ * rank has mapped that of its node's other ranks before it leaves MPI_Init, and after
+ * the first collective all have left it.
+ */
+static void names_of_open_mpi(void)
+{
+#ifdef OPEN_MPI
+    shm_unname("vader_segment.");
+#endif
+}
+
+/*
  * A group on one node needs no network: UCX need not look for one, which would take as
  * long as all else that it does. Nor does it need the kernel to copy between processes
  * (cma): for messages of 8 to 256 KiB, which gradients in chunks are, that takes twice
@@ -212,6 +224,7 @@ static int mpi_start(struct backend *b, struct wireup *w, struct error *err)
         b->impl = NULL;
         return -1;
     }
+    names_of_open_mpi();
     return 0;
 }
 

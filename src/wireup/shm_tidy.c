@@ -14,11 +14,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const prefixes[] = {"mpich_shar_tmp", "ucx_shm_posix_"};
+static const char *const prefixes[] = {"mpich_shar_tmp", "ucx_shm_posix_",
+                                       "vader_segment."};
 
 static bool is_ours(const char *name)
 {
@@ -65,4 +68,21 @@ void shm_tidy_directory(const char *path)
 void shm_tidy(void)
 {
     shm_tidy_directory("/dev/shm");
+}
+
+void shm_unname(const char *prefix)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    size_t room = 0;
+    char *line = NULL, *path;
+
+    while (maps && getline(&line, &room, maps) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        path = strchr(line, '/');
+        if (path && strncmp(strrchr(path, '/') + 1, prefix, strlen(prefix)) == 0)
+            unlink(path);
+    }
+    free(line);
+    if (maps)
+        fclose(maps);
 }

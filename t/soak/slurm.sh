@@ -227,7 +227,7 @@ nothing_left()
     no_process_left || return
     left=$(find "runs/$run" -name '.*.tmp-*'
         for node in $(sinfo -h -N -o %N); do
-            "$cluster" on "$node" find /dev/shm /tmp -mindepth 1 -maxdepth 1 \( -name 'mpich*' -o -name 'ucx*' -o -name 'raytrain*' \)
+            "$cluster" on "$node" find /dev/shm /tmp -mindepth 1 -maxdepth 1 \( -name 'mpich*' -o -name 'ucx*' -o -name 'vader*' -o -name 'raytrain*' \)
         done)
     [ -z "$left" ]
 }

@@ -127,7 +127,8 @@ static int shm_count(void)
     assert_non_null(dir);
     for (struct dirent *e; (e = readdir(dir));)
         n += strncmp(e->d_name, "mpich_shar_tmp", 14) == 0 ||
-             strncmp(e->d_name, "ucx_shm_posix_", 14) == 0;
+             strncmp(e->d_name, "ucx_shm_posix_", 14) == 0 ||
+             strncmp(e->d_name, "vader_segment.", 14) == 0;
     closedir(dir);
     return n;
 }
