@@ -1,9 +1,19 @@
 /*
- * raytrain_mpi.h - the few calls that speak MPI. Include after mpi.h or instead of it.
+ * raytrain_mpi.h - the few calls that speak MPI. Include after mpi.h or instead of it:
+ * then a C++ program has no C++ bindings of MPI, which would need a library of their
+ * own.
  */
 #ifndef RAYTRAIN_MPI_H
 #define RAYTRAIN_MPI_H
 
+#ifdef __cplusplus
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#endif
 #include <mpi.h>
 #include <raytrain.h>
 
