@@ -72,9 +72,11 @@ test_expect_success 'so are the templates and the scripts' '
 	done
 '
 test_expect_success 'the packages are a list, and unknown groups are refused' '
-	"$srcdir/scripts/packages" build example test bench >list &&
+	env -u MPI "$srcdir/scripts/packages" build example test bench >list &&
 	grep -qx libhdf5-mpich-dev list && grep -qx dataset-fashion-mnist list &&
 	grep -qx slurmd list && ! grep -vx "[a-z0-9.+-]*" list &&
+	MPI=openmpi "$srcdir/scripts/packages" build >list &&
+	grep -qx libhdf5-openmpi-dev list && ! grep mpich list &&
 	test_expect_code 2 "$srcdir/scripts/packages" nonsense
 '
 test_expect_success 'every row of the benchmark has a unit and a bound' '
