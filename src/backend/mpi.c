@@ -155,15 +155,25 @@ static void settings_of_open_mpi(struct env_scope *scope)
 }
 
 /*
- * Open MPI 4 unlinks its shared memory in MPI_Finalize, which is never called. Each
- * rank has mapped that of its node's other ranks before it leaves MPI_Init, and after
- * the first collective all have left it.
+ * Wait until all ranks have left MPI_Init. It ends with a fence of PMIx that carries no
+ * data; under Slurm 22.05 over several nodes that one has been seen to let ranks go
+ * while another was still exchanging addresses, which died of the first message to it.
+ * A fence that carries data, as this one does, waits for all.
+ *
+ * Then, unlink Open MPI's shared memory, which it does itself in MPI_Finalize alone:
+ * each rank has mapped that of its node's other ranks.
  */
-static void names_of_open_mpi(void)
+static int open_mpi_settle(struct wireup *w, struct error *err)
 {
 #ifdef OPEN_MPI
+    if (wireup_exchange(w, "mpi", NULL, 0, err) < 0)
+        return -1;
     shm_unname("vader_segment.");
+#else
+    (void)w;
+    (void)err;
 #endif
+    return 0;
 }
 
 /*
@@ -204,7 +214,7 @@ static int mpi_init(struct wireup *w, struct error *err)
     if (provided < MPI_THREAD_MULTIPLE)
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "this MPI library does not support MPI_THREAD_MULTIPLE");
-    return 0;
+    return open_mpi_settle(w, err);
 }
 
 static int mpi_start(struct backend *b, struct wireup *w, struct error *err)
@@ -224,7 +234,6 @@ static int mpi_start(struct backend *b, struct wireup *w, struct error *err)
         b->impl = NULL;
         return -1;
     }
-    names_of_open_mpi();
     return 0;
 }
 
