@@ -65,7 +65,7 @@ over () {
 	return 1
 }
 finished () {
-	eventually test -e status && test "$(cat status)" = 0 &&
+	eventually test -s status && test "$(cat status)" = 0 &&
 	same_model runs/calm/checkpoint_000005.h5 "runs/$name/checkpoint_000005.h5"
 }
 # cause NUMBER CAUSE: so says the record of that attempt.

@@ -31,7 +31,7 @@ start_far () {
 	sbatch --parsable -Q -w "$node" -o job.out "job.$name" >job
 }
 ended () {
-	eventually test -e "status.$name" && test "$(cat "status.$name")" = "$1" &&
+	eventually test -s "status.$name" && test "$(cat "status.$name")" = "$1" &&
 	cluster clean 60
 }
 # the_launcher SIGNAL: to the raytrain-run of the current run.
@@ -98,7 +98,7 @@ test_expect_success 'a lost node is noticed' '
 	rm -f gate && start_far n3 lost $unsaved \
 		--set run_config.failure_config.node_timeout_s=3 &&
 	eventually test -e ready && cluster poweroff n2 &&
-	eventually test -e status.lost && test "$(cat status.lost)" = 75 &&
+	eventually test -s status.lost && test "$(cat status.lost)" = 75 &&
 	grep "lost node n2" err.lost && cluster revive n2 && cluster clean 60
 '
 test_done
