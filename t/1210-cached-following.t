@@ -86,13 +86,26 @@ test_expect_success 'raytrain-run is killed: the next one, elsewhere, loses no r
 	start_far n2 killed --resume $unsaved && : >gate && ended 0 &&
 	iterations_are "[1, 2, 1, 2, 3, 4, 5]"
 '
-test_expect_success 'while one waits on another node, the run ends: the other goes on at once' '
-	rm -f gate && start_far n3 twice $unsaved && eventually test -e ready &&
-	cluster on n2 env -i $kept raytrain-run \
-		--launcher local --storage runs --name twice --resume -n 2 $unsaved "$train" \
-		2>err.second & second=$! &&
+# ends_under_a_wait NAME: a run on n3 ends while a second raytrain-run, on n2, waits for it;
+# $status is how the second one ended.
+ends_under_a_wait () {
+	rm -f gate && start_far n3 "$1" $unsaved && eventually test -e ready &&
+	{ cluster on n2 env -i $kept raytrain-run \
+		--launcher local --storage runs --name "$1" --resume -n 2 $unsaved "$train" \
+		2>err.second & } && second=$! &&
 	eventually grep "is locked by another raytrain-run (host n3" err.second && : >gate &&
-	wait $second && ended 0
+	{ status=0; wait $second || status=$?; } && ended 0
+}
+# The first one touches its lock every three seconds. If the second one sees that, it rightly
+# gives up, and says for whom.
+test_expect_success 'while one waits on another node, the run ends: the other goes on at once' '
+	for round in 1 2 3 4 5; do
+		ends_under_a_wait "twice-$round" || return 1
+		test $status -ne 0 || break
+		test $status -eq 5 &&
+		grep "in use by another raytrain-run (host n3" err.second || return 1
+	done &&
+	test $status -eq 0
 '
 test_expect_success 'a lost node is noticed' '
 	rm -f gate && start_far n3 lost $unsaved \
