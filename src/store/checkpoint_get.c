@@ -8,13 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "store/checkpoint_impl.h"
 #include "util/fs.h"
 
-#define LARGE_PAGE       ((uintptr_t)2 << 20)
-#define LARGE_PAGES_FROM (2 * LARGE_PAGE)
 
 static int restored_check(const raytrain_checkpoint *ck, struct error *err)
 {
@@ -81,21 +78,6 @@ static int tensor_match(const struct tensor_entry *e, const raytrain_tensor *t,
                      shape_text(t->dtype, t->ndim, t->shape, asked));
 }
 
-/*
- * Memory that nobody has touched yet comes as small pages, one fault each, which takes
- * longer than the copy into it. All of it will be written now, so whole large pages in
- * it cost no memory; touched ones stay as they are. Advice that is not taken is no
- * error.
- */
-static void large_pages_advise(void *data, uint64_t bytes)
-{
-    uintptr_t start = ((uintptr_t)data + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-    uintptr_t end = ((uintptr_t)data + bytes) / LARGE_PAGE * LARGE_PAGE;
-
-    if (end > start && end - start >= LARGE_PAGES_FROM)
-        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
-}
-
 int checkpoint_get(raytrain_checkpoint *ck, const char *name,
                    const raytrain_tensor *tensor, const raytrain_slab *slab,
                    struct error *err)
@@ -122,7 +104,6 @@ int checkpoint_get(raytrain_checkpoint *ck, const char *name,
         return 0;
     if (!tensor->data)
         return error_set(err, RAYTRAIN_EINVAL, "'%s': tensor->data is NULL", e->name);
-    large_pages_advise(tensor->data, runs.bytes);
     if (slab_read(ck->fd, e->offset, &runs, 0, runs.bytes, tensor->data) < 0)
         return checkpoint_read_error(ck, err);
     return 0;
