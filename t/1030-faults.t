@@ -2,7 +2,7 @@
 test_description='death, a full disk and I/O errors at every step of a save lose nothing
 
 One run with two checkpoints is the base. Each case copies it, goes on with it while one
-fault point (src/util/fault.h) is armed, looks at what is there, and resumes.'
+fault point (src/common/util/fault.h) is armed, looks at what is there, and resumes.'
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/faults.sh"
 
@@ -101,7 +101,7 @@ point_test () {
 }
 
 test_expect_success 'the list of points is that of the store' '
-	points_are_those_of $(ls "$srcdir"/src/store/*.c | grep -v /image_)
+	points_are_those_of "$srcdir"/src/common/checkpoint/*.c "$srcdir"/src/common/run/*.c
 '
 test_expect_success 'the base, and an undisturbed run' '
 	$run --name base --set train_loop_config.iterations=2 "$train" 2>err &&

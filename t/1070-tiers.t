@@ -116,7 +116,8 @@ file.directory 0 write
 move.end all -
 END
 test_expect_success 'the list of points is that of the store' '
-	points_are_those_of "$srcdir"/src/store/image_*.c "$srcdir/src/store/new_file.c"
+	points_are_those_of "$srcdir"/src/common/replica/*.c \
+		"$srcdir/src/common/checkpoint/new_file.c"
 '
 test_expect_success 'no room in memory: refused with numbers' '
 	RAYTRAIN_FAULT=image.room:0:enospc expect_status 4 $run --name room $memory "$train" 2>err &&

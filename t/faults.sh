@@ -1,6 +1,6 @@
-# faults.sh - sourced after setup.sh by a script that arms fault points (src/util/fault.h).
-# Such a script has a table in the file `points`: in each row the name of a point, and what
-# the script wants to know of it.
+# faults.sh - sourced after setup.sh by a script that arms fault points
+# (src/common/util/fault.h). Such a script has a table in the file `points`: in each row the
+# name of a point, and what the script wants to know of it.
 
 ulimit -c 0
 

@@ -23,8 +23,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/mpi.h"
-#include "store/checkpoint.h"
+#include "mpi/mpi_comm.h"
+#include "checkpoint/checkpoint.h"
 #include "util/clock.h"
 #include "util/fs.h"
 

@@ -1,4 +1,4 @@
-#include "cmd/hangup.h"
+#include "hangup.h"
 
 #include <signal.h>
 #include <stdbool.h>

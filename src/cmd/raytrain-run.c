@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/hangup.h"
-#include "launch/slurm_job.h"
-#include "launch/slurm_patience.h"
+#include "hangup.h"
+#include "slurm/controller_wait.h"
+#include "slurm/job.h"
 #include "train/allocation.h"
 #include "train/requeue.h"
 #include "train/trainer.h"

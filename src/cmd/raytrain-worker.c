@@ -4,12 +4,12 @@
  *     raytrain-worker TRAIN_FUNC.so [ARG...]
  *
  * raytrain-run starts it, with the rest of what it needs in its environment
- * (config/worker_env.h) and in the run directory. The arguments are the training
+ * (protocol/worker_env.h) and in the run directory. The arguments are the training
  * function's: raytrain_args().
  */
 #include <stdio.h>
 
-#include "worker/worker.h"
+#include "rank/worker.h"
 
 static void last_words(int status, const struct error *err)
 {

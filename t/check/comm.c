@@ -1,5 +1,5 @@
 /*
- * comm.c - a worker that tries everything of wireup/comm.h over the real thing: PMIx,
+ * comm.c - a worker that tries everything of comm/comm.h over the real thing: PMIx,
  * the PMI bridge, MPI. Started by a launcher as N ranks; prints one line a rank, and
  * exits with 0 where all answers were right.
  */
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/mpi.h"
+#include "mpi/mpi_comm.h"
 
 static int failures;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "worker/gpu_share.h"
+#include "rank/gpu_share.h"
 
 int main(int argc, char *argv[])
 {

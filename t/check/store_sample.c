@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/checkpoint.h"
-#include "store/metrics.h"
-#include "store/run_dir.h"
+#include "checkpoint/checkpoint.h"
+#include "run/metrics.h"
+#include "run/run_dir.h"
 #include "util/clock.h"
 #include "util/fs.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "store/checkpoint_impl.h"
+#include "checkpoint/checkpoint_impl.h"
 #include "util/fs.h"
 
 #define READ_MAX                                                                       \

@@ -11,8 +11,8 @@ fuzz: t/fuzz/fuzz_config
 .PHONY: fuzz
 CLEANFILES += t/fuzz/fuzz_config
 
-t/fuzz/fuzz_config: t/fuzz/fuzz_config.c $(libshared_la_SOURCES)
+t/fuzz/fuzz_config: t/fuzz/fuzz_config.c $(libcommon_la_SOURCES)
 	$(AM_V_CCLD)$(MKDIR_P) t/fuzz && $(FUZZ_CC) $(FUZZ_CFLAGS) $(DEFS) -I. \
 		$(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS) -o $@ \
-		$(srcdir)/t/fuzz/fuzz_config.c $(srcdir)/src/config/*.c \
-		$(srcdir)/src/util/*.c $(LIBCONFIG_LIBS) $(JANSSON_LIBS) -lm
+		$(srcdir)/t/fuzz/fuzz_config.c $(srcdir)/src/common/config/*.c \
+		$(srcdir)/src/common/util/*.c $(LIBCONFIG_LIBS) $(JANSSON_LIBS) -lm

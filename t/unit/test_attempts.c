@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "store/attempts.h"
+#include "run/attempts.h"
 #include "t/unit/scratch.h"
 #include "util/fs.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "backend/mpi.h"
+#include "mpi/mpi_comm.h"
 
 static void found_by_name(void **state)
 {

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 #include <hdf5.h>
 
+#include "checkpoint/checkpoint.h"
 #include "scratch.h"
-#include "store/checkpoint.h"
 #include "thread_comm.h"
 #include "util/fs.h"
 

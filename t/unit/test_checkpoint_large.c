@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
+#include "checkpoint/checkpoint.h"
 #include "scratch.h"
-#include "store/checkpoint.h"
 #include "thread_comm.h"
 
 #define FILE_NAME "checkpoint_000001.h5"

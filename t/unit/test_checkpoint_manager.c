@@ -14,10 +14,10 @@
 #include <cmocka.h>
 #include <xxhash.h>
 
+#include "checkpoint/file_format.h"
+#include "run/checkpoint_manager.h"
+#include "run/run_dir.h"
 #include "scratch.h"
-#include "store/checkpoint_format.h"
-#include "store/checkpoint_manager.h"
-#include "store/run_dir.h"
 #include "thread_comm.h"
 #include "util/fs.h"
 

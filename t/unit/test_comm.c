@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "wireup/comm.h"
+#include "comm/comm.h"
 
 static void self_reduces_to_itself(void **state)
 {

@@ -20,7 +20,7 @@
 
 #include "launch/launcher.h"
 #include "util/fs.h"
-#include "wireup/shm_tidy.h"
+#include "util/shm_tidy.h"
 
 static char scratch[] = "/tmp/raytrain-test-XXXXXX";
 static char program[4096];

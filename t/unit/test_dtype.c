@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "include/raytrain.h"
+#include "raytrain.h"
 
 static void every_type_has_size_and_name(void **state)
 {

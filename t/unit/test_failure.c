@@ -16,9 +16,9 @@
 #include <jansson.h>
 
 #include "util/fs.h"
-#include "worker/failure.h"
-#include "store/events.h"
-#include "worker/notes.h"
+#include "rank/failure_record.h"
+#include "protocol/events.h"
+#include "rank/notes.h"
 
 static char dir[64];
 

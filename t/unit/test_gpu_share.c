@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "worker/gpu_share.h"
+#include "rank/gpu_share.h"
 
 static const struct {
     const char *visible, *local_id, *step, *bound;

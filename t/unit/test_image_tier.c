@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "replica/image_tier.h"
 #include "scratch.h"
-#include "store/image_tier.h"
 #include "thread_comm.h"
 #include "util/fs.h"
 

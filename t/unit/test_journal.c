@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
+#include "run/journal.h"
 #include "scratch.h"
-#include "store/journal.h"
 
 struct heard {
     int n;

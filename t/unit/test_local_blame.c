@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "launch/local_blame.h"
+#include "local/blame.h"
 
 /* wait statuses, as the kernel packs them */
 #define EXITED(status) ((status) << 8)

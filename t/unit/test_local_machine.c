@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "launch/local_env.h"
-#include "launch/local_machine.h"
+#include "local/child_env.h"
+#include "local/machine.h"
 #include "util/argv.h"
 #include "util/fs.h"
 

@@ -15,10 +15,10 @@
 #include <cmocka.h>
 #include <hdf5.h>
 
+#include "run/journal.h"
+#include "run/metrics.h"
+#include "run/run_dir.h"
 #include "scratch.h"
-#include "store/journal.h"
-#include "store/metrics.h"
-#include "store/run_dir.h"
 #include "util/fs.h"
 
 static json_t *report(int iteration, int attempt, double loss)

@@ -14,10 +14,10 @@
 #include <cmocka.h>
 
 #include "config/train_config.h"
-#include "store/run_dir.h"
+#include "run/run_dir.h"
 #include "t/unit/scratch.h"
-#include "train/node_watch.h"
 #include "util/fs.h"
+#include "watch/node_liveness.h"
 
 #define NODES_MAX 1000
 #define TIMEOUT   20

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "wireup/nodes.h"
+#include "wireup/process_mapping.h"
 
 static const struct layout {
     int size;

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "config/options.h"
-#include "config/worker_env.h"
+#include "protocol/worker_env.h"
 
 #define N(a)     (sizeof(a) / sizeof((a)[0]))
 #define ARGS_MAX 24

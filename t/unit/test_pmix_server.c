@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
+#include "local/pmix_server.h"
 #include "util/argv.h"
 #include "util/child.h"
 #include "util/fs.h"
-#include "wireup/pmix_server.h"
 
 #define WORKERS 3
 

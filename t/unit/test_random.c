@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "worker/philox.h"
-#include "worker/session.h"
+#include "session/philox.h"
+#include "session/session.h"
 
 /* The vectors that Random123 publishes for philox4x32 with 10 rounds. */
 static void philox_gives_the_published_vectors(void **state)

@@ -9,7 +9,7 @@
 
 #include "data/dataset.h"
 #include "data/reader.h"
-#include "store/h5.h"
+#include "hdf5/h5.h"
 #include "util/fs.h"
 
 #include "idx_file.h"

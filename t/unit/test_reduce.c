@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 /* The file itself, for its functions of either width. */
-#include "backend/reduce.c"
+#include "mpi/combine.c"
 
 enum { N = 37 }; /* not a multiple of any vector */
 

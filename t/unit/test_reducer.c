@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "worker/session.h"
+#include "session/session.h"
 
 /*
  * A communicator of two ranks, of which the other one holds one more at each place: a

@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
+#include "rank/collective_wait.h"
+#include "session/report_block.h"
+#include "session/report_line.h"
 #include "util/rank_list.h"
-#include "worker/report_block.h"
-#include "worker/report_line.h"
-#include "worker/waiting.h"
 
 #define RANKS 4
 

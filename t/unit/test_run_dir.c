@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "run/run_dir.h"
 #include "scratch.h"
-#include "store/run_dir.h"
 #include "util/fs.h"
 
 static void new_resume_fresh(void **state)

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
+#include "run/run_lock.h"
 #include "scratch.h"
-#include "store/run_lock.h"
 #include "util/fs.h"
 
 #define SILENCE 0.3

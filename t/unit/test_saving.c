@@ -13,13 +13,13 @@
 #include <cmocka.h>
 
 #include "config/train_config.h"
+#include "protocol/events.h"
+#include "rank/notes.h"
+#include "run/journal.h"
+#include "run/metrics.h"
+#include "saving/saving.h"
 #include "scratch.h"
-#include "store/events.h"
-#include "store/journal.h"
-#include "store/metrics.h"
 #include "util/fs.h"
-#include "worker/notes.h"
-#include "worker/saving.h"
 
 #define LONG 300000
 

@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
-#include "store/metrics.h"
-#include "store/events.h"
+#include "run/metrics.h"
+#include "protocol/events.h"
 #include "util/fs.h"
-#include "worker/session.h"
-#include "worker/stop.h"
+#include "session/session.h"
+#include "rank/stop.h"
 
 /* One worker, which talks to itself, and a run directory of its own. */
 static char run_dir[64], log_dir[96];

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
+#include "checkpoint/page_writers.h"
+#include "replica/image_tier.h"
 #include "scratch.h"
-#include "store/image_tier.h"
-#include "store/page_writers.h"
 #include "thread_comm.h"
 #include "util/fs.h"
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "wireup/shm_tidy.h"
+#include "util/shm_tidy.h"
 
 static char *path_of(const char *dir, const char *name)
 {

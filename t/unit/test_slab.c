@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "store/slab.h"
+#include "checkpoint/slab.h"
 
 static void bytes_do_not_overflow(void **state)
 {

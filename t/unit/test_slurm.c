@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "launch/slurm_command.h"
-#include "launch/slurm_job.h"
-#include "launch/slurm_mpi.h"
-#include "launch/slurm_resources.h"
-#include "launch/slurm_watch.h"
+#include "slurm/job.h"
+#include "slurm/mpi_plugins.h"
+#include "slurm/resources.h"
+#include "slurm/srun_messages.h"
+#include "slurm/step_command.h"
 #include "util/argv.h"
 
 #define MIB      (1024ull * 1024)

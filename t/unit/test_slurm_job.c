@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "launch/slurm_job.h"
-#include "launch/slurm_patience.h"
-#include "launch/slurm_tool.h"
 #include "scratch.h"
+#include "slurm/controller_wait.h"
+#include "slurm/job.h"
+#include "slurm/slurm_tool.h"
 #include "util/argv.h"
 #include "util/attention.h"
 

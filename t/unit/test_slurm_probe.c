@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "launch/slurm_probe.h"
+#include "slurm/slurmd_probe.h"
 #include "t/unit/scratch.h"
 
 /* A port of this machine: listened to, or (closed again) by nobody. */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "launch/slurm_surroundings.h"
+#include "slurm/surroundings.h"
 
 #define SELF "self" /* stands for this process's number */
 

@@ -1,5 +1,5 @@
-/* The watches that look at the time: time_watch.c, with a Slurm of our own that answers
- * as it is told to, and grace_watch.c. */
+/* The watches that look at the time: watch/time_limit.c, with a Slurm of our own that
+ * answers as it is told to, and watch/grace.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,11 +11,11 @@
 #include <cmocka.h>
 
 #include "config/train_config.h"
-#include "launch/slurm_job.h"
+#include "slurm/job.h"
 #include "t/unit/scratch.h"
-#include "train/grace_watch.h"
-#include "train/start_watch.h"
-#include "train/time_watch.h"
+#include "watch/grace.h"
+#include "watch/start.h"
+#include "watch/time_limit.h"
 
 #define NOW  5000.0 /* when the attempt starts, by its own clock */
 #define UNIX 1.7e9  /* and by that of Slurm */

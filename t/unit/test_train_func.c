@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "worker/train_func.h"
+#include "loop/shared_object.h"
 
 /* A file of the build tree. */
 static const char *built(const char *name)

@@ -12,11 +12,11 @@
 
 #include <cmocka.h>
 
+#include "protocol/whereabouts.h"
 #include "scratch.h"
-#include "store/whereabouts.h"
-#include "train/hang_watch.h"
 #include "util/async_text.h"
 #include "util/fs.h"
+#include "watch/hang.h"
 
 static void check_time(int64_t t, const char *expected)
 {

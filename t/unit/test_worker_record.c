@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "protocol/worker_record.h"
 #include "scratch.h"
-#include "store/worker_record.h"
 #include "util/fs.h"
 
 static void put(const char *name, const char *text)

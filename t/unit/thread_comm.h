@@ -5,7 +5,7 @@
 #ifndef RAYTRAIN_TEST_THREAD_COMM_H
 #define RAYTRAIN_TEST_THREAD_COMM_H
 
-#include "wireup/comm.h"
+#include "comm/comm.h"
 
 #define THREAD_COMM_MAX 16
 

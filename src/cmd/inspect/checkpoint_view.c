@@ -1,0 +1,224 @@
+#include "config.h"
+
+#include "inspect/views.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/clock.h"
+#include "util/fs.h"
+#include "util/json_text.h"
+#include "util/size.h"
+
+#define INTERNAL CHECKPOINT_RESERVED "/"
+
+/* ---- The object -------------------------------------------------------------------
+ */
+
+static json_t *metrics_json(const struct checkpoint_meta *meta)
+{
+    json_t *metrics = json_object();
+
+    for (size_t i = 0; metrics && i < meta->n_metrics; i++) {
+        double value = meta->metrics[i].value;
+        char *name = fs_printable(meta->metrics[i].name);
+
+        if (name)
+            json_object_set_new(metrics, name,
+                                isfinite(value) ? json_real(value) : json_null());
+        free(name);
+    }
+    return metrics;
+}
+
+static json_t *tensors_json(const raytrain_checkpoint *ck)
+{
+    struct checkpoint_item item;
+    json_t *all = json_array();
+
+    for (size_t i = 0; all && checkpoint_item(ck, i, &item); i++) {
+        bool is_string = strcmp(item.type, "string") == 0;
+        json_t *shape = json_array();
+
+        for (int d = 0; !is_string && d < item.ndim; d++)
+            json_array_append_new(shape, json_integer((json_int_t)item.shape[d]));
+        json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:I}", "name", item.name,
+                                             "dtype", item.type, "shape", shape,
+                                             "bytes", (json_int_t)item.bytes));
+    }
+    return all;
+}
+
+static void meta_set(json_t *out, const raytrain_checkpoint *ck)
+{
+    const struct checkpoint_meta *meta = checkpoint_meta(ck);
+    char date[32];
+
+    clock_iso8601(meta->timestamp, date);
+    json_object_set_new(out, "run_name", json_text(meta->run_name));
+    json_object_set_new(out, "training_iteration",
+                        json_integer(meta->training_iteration));
+    json_object_set_new(out, "attempt", json_integer(meta->attempt));
+    json_object_set_new(out, "world_size", json_integer(meta->world_size));
+    json_object_set_new(out, "time_total_s",
+                        isfinite(meta->time_total_s) ? json_real(meta->time_total_s)
+                                                     : json_null());
+    json_object_set_new(out, "timestamp", json_integer(meta->timestamp));
+    json_object_set_new(out, "date", json_string(date));
+    json_object_set_new(out, "bytes",
+                        json_integer((json_int_t)checkpoint_file_bytes(ck)));
+    json_object_set_new(out, "metrics", metrics_json(meta));
+}
+
+int inspect_open(const char *path, raytrain_checkpoint **ck, struct error *err)
+{
+    if (checkpoint_open_index(path, ck, err) < 0)
+        return -1;
+    if (checkpoint_verify(*ck, err) < 0) {
+        checkpoint_destroy(*ck);
+        *ck = NULL;
+        return -1;
+    }
+    return 0;
+}
+
+json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
+                           struct error *err)
+{
+    json_t *out = json_object();
+    raytrain_checkpoint *ck = NULL;
+    int rc;
+
+    if (!out)
+        return NULL;
+    err->code = RAYTRAIN_OK;
+    json_object_set_new(out, "kind", json_string("checkpoint"));
+    json_object_set_new(out, "path", json_text(path));
+    rc = checkpoint_open_index(path, &ck, err);
+    if (rc == 0) {
+        meta_set(out, ck);
+        if (tensors)
+            json_object_set_new(out, "tensors", tensors_json(ck));
+        if (verify)
+            rc = checkpoint_verify(ck, err);
+    }
+    json_object_set_new(out, "verified", json_boolean(verify && rc == 0));
+    json_object_set_new(out, "error", rc < 0 ? json_text(err->text) : json_null());
+    checkpoint_destroy(ck);
+    return out;
+}
+
+/* ---- The text ---------------------------------------------------------------------
+ */
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static json_int_t integer_of(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static void field_print(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "%-12s", name);
+    inspect_print(out, text);
+    fputc('\n', out);
+}
+
+static void shape_print(const json_t *tensor, char text[256])
+{
+    json_t *shape = json_object_get(tensor, "shape");
+    size_t n = json_array_size(shape);
+    int at = snprintf(text, 256, "[");
+
+    for (size_t d = 0; d < n && d < RAYTRAIN_MAX_DIMS; d++)
+        at += snprintf(text + at, 256 - (size_t)at, "%s%lld", d ? ", " : "",
+                       (long long)json_integer_value(json_array_get(shape, d)));
+    snprintf(text + at, 256 - (size_t)at, "]");
+    if (strcmp(string_of(tensor, "dtype"), "string") == 0)
+        text[0] = '\0';
+    else if (n == 0)
+        strcpy(text, "scalar");
+}
+
+static bool is_internal(const json_t *tensor)
+{
+    return strncmp(string_of(tensor, "name"), INTERNAL, strlen(INTERNAL)) == 0;
+}
+
+static void tensors_print(FILE *out, const json_t *tensors)
+{
+    size_t i, internal = 0, shown = 0;
+    json_int_t internal_bytes = 0;
+    json_t *t;
+    char size[SIZE_TEXT_MAX], shape[256];
+
+    json_array_foreach((json_t *)tensors, i, t)
+    {
+        if (is_internal(t)) {
+            internal++;
+            internal_bytes += integer_of(t, "bytes");
+            continue;
+        }
+        if (shown++ == 0)
+            fprintf(out, "\n%-9s %-20s %8s  %s\n", "type", "shape", "bytes", "tensor");
+        shape_print(t, shape);
+        fprintf(out, "%-9s %-20s %8s  ", string_of(t, "dtype"), shape,
+                size_format((uint64_t)integer_of(t, "bytes"), size));
+        inspect_print(out, string_of(t, "name"));
+        fputc('\n', out);
+    }
+    fprintf(out, "\n%zu tensor%s", shown, shown == 1 ? "" : "s");
+    if (internal > 0)
+        fprintf(out, ", and %zu of the library's own (%s) below /" CHECKPOINT_RESERVED,
+                internal, size_format((uint64_t)internal_bytes, size));
+    fputc('\n', out);
+}
+
+static void metrics_print(FILE *out, json_t *metrics)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(metrics, name, value)
+    {
+        fprintf(out, "%-12s", "metric");
+        inspect_print(out, name);
+        if (json_is_null(value))
+            fprintf(out, " = nan\n");
+        else
+            fprintf(out, " = %.6g\n", json_number_value(value));
+    }
+}
+
+void inspect_checkpoint_print(FILE *out, const json_t *c)
+{
+    char size[SIZE_TEXT_MAX];
+
+    field_print(out, "checkpoint", string_of(c, "path"));
+    if (json_object_get(c, "run_name")) {
+        field_print(out, "run", string_of(c, "run_name"));
+        fprintf(out, "%-12s%lld, attempt %lld, %lld worker%s, after %.1f s\n",
+                "iteration", (long long)integer_of(c, "training_iteration"),
+                (long long)integer_of(c, "attempt"),
+                (long long)integer_of(c, "world_size"),
+                integer_of(c, "world_size") == 1 ? "" : "s",
+                json_number_value(json_object_get(c, "time_total_s")));
+        field_print(out, "written", string_of(c, "date"));
+        fprintf(out, "%-12s%s\n", "size",
+                size_format((uint64_t)integer_of(c, "bytes"), size));
+        metrics_print(out, json_object_get(c, "metrics"));
+    }
+    if (json_is_true(json_object_get(c, "verified")))
+        field_print(out, "verified", "every byte matches its checksum");
+    else if (json_is_string(json_object_get(c, "error")))
+        field_print(out, "damaged", string_of(c, "error"));
+    if (json_object_get(c, "tensors"))
+        tensors_print(out, json_object_get(c, "tensors"));
+}

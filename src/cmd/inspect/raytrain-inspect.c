@@ -1,0 +1,321 @@
+/*
+ * raytrain-inspect - print a run or a checkpoint.
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "hangup.h"
+#include "inspect/views.h"
+#include "util/fs.h"
+#include "util/quote.h"
+#include "util/signals.h"
+
+static const char HELP[] =
+    "Usage: raytrain-inspect [OPTIONS] PATH\n"
+    "       raytrain-inspect --diff CHECKPOINT CHECKPOINT\n"
+    "Print a run directory or a checkpoint.\n"
+    "\n"
+    "  --verify        read everything and compare it with its checksums; exit status "
+    "5\n"
+    "                  where something is damaged\n"
+    "  --json          one JSON object on standard output\n"
+    "  --plot METRIC   a run's metric over training iterations, drawn as text\n"
+    "  --export DIR    write a checkpoint's tensors to a new directory: .npy files,\n"
+    "                  strings as .txt\n"
+    "  --diff          compare two checkpoints tensor by tensor; exit status 1 where "
+    "they\n"
+    "                  differ\n"
+    "  --help          this text\n"
+    "  --version       the version\n"
+    "\n"
+    "Exit status: 0; 1 --diff: not the same; 2 usage; 3 no such path, or neither a "
+    "run\n"
+    "nor a checkpoint; 5 damaged, or cannot be read or written.\n";
+
+struct request {
+    bool verify, json, diff;
+    const char *plot, *export, *path, *other;
+    int status; /* to exit with, where nothing failed */
+};
+
+/* ---- Printing ---------------------------------------------------------------------
+ */
+
+void inspect_print(FILE *out, const char *text)
+{
+    char *shown = fs_printable(text);
+
+    fputs(shown ? shown : "?", out);
+    free(shown);
+}
+
+void inspect_print_word(FILE *out, const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789_-+=./:,@%^";
+    char *shown = fs_printable(word);
+
+    if (shown && *shown && shown[strspn(shown, plain)] == '\0') {
+        fputs(shown, out);
+    } else {
+        fputc('\'', out);
+        for (const char *c = shown ? shown : "?"; *c; c++)
+            if (*c == '\'')
+                fputs("'\\''", out);
+            else
+                fputc(*c, out);
+        fputc('\'', out);
+    }
+    free(shown);
+}
+
+static int fail(const struct error *err)
+{
+    fprintf(stderr, "raytrain-inspect: ");
+    for (const char *line = err->text; *line;) {
+        size_t n = strcspn(line, "\n");
+        char *copy = strndup(line, n);
+
+        if (copy)
+            inspect_print(stderr, copy);
+        fputc('\n', stderr);
+        free(copy);
+        line += n + (line[n] == '\n');
+    }
+    return error_exit_status(err->code);
+}
+
+/* Standard output may be a full disk, too. */
+static int flush_output(struct error *err)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    return error_set(err, RAYTRAIN_ESTORAGE, "cannot write to standard output");
+}
+
+static void json_print(const json_t *object)
+{
+    json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    fputc('\n', stdout);
+}
+
+/* ---- What to look at --------------------------------------------------------------
+ */
+
+static int show_checkpoint(const struct request *r, struct error *err)
+{
+    json_t *checkpoint = inspect_checkpoint(r->path, true, r->verify, err);
+    int rc = 0;
+
+    if (!checkpoint)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (err->code != RAYTRAIN_OK)
+        rc = -1;
+    if (r->json)
+        json_print(checkpoint);
+    else if (rc == 0 || json_object_get(checkpoint, "run_name"))
+        inspect_checkpoint_print(stdout, checkpoint);
+    json_decref(checkpoint);
+    return rc;
+}
+
+/* A run with a damaged checkpoint is one to be told about, but an older one will do:
+ * only who asks for verification gets an error. */
+static int damaged_find(const json_t *run, struct error *err)
+{
+    json_t *c;
+    size_t i;
+
+    json_array_foreach(json_object_get(run, "checkpoints"), i, c)
+    {
+        const char *why = json_string_value(json_object_get(c, "error"));
+
+        if (why)
+            return error_set(err, RAYTRAIN_ECORRUPT, "%s", why);
+    }
+    if (json_object_get(run, "result_error"))
+        return error_set(err, RAYTRAIN_ECORRUPT, "%s",
+                         json_string_value(json_object_get(run, "result_error")));
+    return 0;
+}
+
+static int show_run(const struct request *r, struct error *err)
+{
+    json_t *run;
+    int rc = 0;
+
+    if (r->plot)
+        return inspect_plot(stdout, r->path, r->plot, err);
+    run = inspect_run(r->path, r->verify, err);
+    if (!run)
+        return -1;
+    if (r->json)
+        json_print(run);
+    else
+        inspect_run_print(stdout, run);
+    if (r->verify)
+        rc = damaged_find(run, err);
+    json_decref(run);
+    return rc;
+}
+
+static int show_export(const struct request *r, struct error *err)
+{
+    json_t *export = inspect_export(r->path, r->export, err);
+
+    if (!export)
+        return -1;
+    if (r->json)
+        json_print(export);
+    else
+        inspect_export_print(stdout, export);
+    json_decref(export);
+    return 0;
+}
+
+static int show_diff(struct request *r, struct error *err)
+{
+    json_t *diff = inspect_diff(r->path, r->other, err);
+
+    if (!diff)
+        return -1;
+    if (r->json)
+        json_print(diff);
+    else
+        inspect_diff_print(stdout, diff);
+    r->status = json_is_true(json_object_get(diff, "same")) ? 0 : 1;
+    json_decref(diff);
+    return 0;
+}
+
+/* A file that begins like a checkpoint is one; so is one with a checkpoint's name, with
+ * whatever has become of it. */
+static bool is_checkpoint(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+    return checkpoint_is_one(path) || strncmp(base, "checkpoint_", 11) == 0;
+}
+
+static int show(struct request *r, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    struct stat st;
+
+    if (r->diff)
+        return show_diff(r, err);
+    if (r->export)
+        return show_export(r, err);
+    if (stat(r->path, &st) < 0)
+        return fs_error(err, "open", r->path);
+    if (S_ISDIR(st.st_mode))
+        return show_run(r, err);
+    if (r->plot)
+        return error_set(err, RAYTRAIN_EUSAGE, "--plot wants a run directory");
+    if (is_checkpoint(r->path))
+        return show_checkpoint(r, err);
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "%s is neither a run directory nor a checkpoint of raytrain",
+                     quote(r->path, quoted));
+}
+
+/* ---- The command line -------------------------------------------------------------
+ */
+
+static int usage(struct error *err, const char *what)
+{
+    return error_set(err, RAYTRAIN_EUSAGE, "%s\ntry: raytrain-inspect --help", what);
+}
+
+static int operands_take(int n, char *const paths[], struct request *r,
+                         struct error *err)
+{
+    if (r->diff && n != 2)
+        return usage(err, "--diff wants two checkpoints");
+    if (!r->diff && n != 1)
+        return usage(err, n > 1 ? "more than one PATH" : "no PATH");
+    if (r->plot && (r->json || r->verify))
+        return usage(err, "--plot goes with neither --json nor --verify");
+    if ((r->plot != NULL) + (r->export != NULL) + r->diff > 1)
+        return usage(err, "--plot, --export and --diff exclude each other");
+    if ((r->export || r->diff) && r->verify)
+        return usage(err, "--export and --diff verify what they read by themselves");
+    r->path = paths[0];
+    r->other = r->diff ? paths[1] : NULL;
+    return 0;
+}
+
+/* 1: done already (help, version). */
+static int request_parse(int argc, char *argv[], struct request *r, struct error *err)
+{
+    static const struct option options[] = {{"verify", no_argument, NULL, 'v'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"plot", required_argument, NULL, 'p'},
+                                            {"export", required_argument, NULL, 'e'},
+                                            {"diff", no_argument, NULL, 'd'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'V'},
+                                            {NULL, 0, NULL, 0}};
+    char what[300];
+    int c;
+
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        switch (c) {
+        case 'v':
+            r->verify = true;
+            break;
+        case 'j':
+            r->json = true;
+            break;
+        case 'p':
+            r->plot = optarg;
+            break;
+        case 'e':
+            r->export = optarg;
+            break;
+        case 'd':
+            r->diff = true;
+            break;
+        case 'h':
+            fputs(HELP, stdout);
+            return 1;
+        case 'V':
+            puts("raytrain-inspect " PACKAGE_VERSION);
+            return 1;
+        case ':':
+            return usage(err, optopt == 'p' ? "--plot wants a metric"
+                                            : "--export wants a directory");
+        default:
+            snprintf(what, sizeof what, "unknown option %.200s", argv[optind - 1]);
+            return usage(err, what);
+        }
+    }
+    return operands_take(argc - optind, argv + optind, r, err);
+}
+
+int main(int argc, char *argv[])
+{
+    struct request r = {0};
+    struct error err = {0};
+    int rc;
+
+    if (fs_hold_stdio() < 0)
+        return 5;
+    signals_restore();
+    hangup_restore();
+    rc = request_parse(argc, argv, &r, &err);
+    if (rc < 0)
+        return fail(&err);
+    if (rc == 0 && show(&r, &err) < 0) {
+        fflush(stdout);
+        return fail(&err);
+    }
+    if (flush_output(&err) < 0)
+        return fail(&err);
+    return r.status;
+}

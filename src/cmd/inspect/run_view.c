@@ -1,0 +1,511 @@
+#include "config.h"
+
+#include "inspect/views.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/config_diff.h"
+#include "config/train_config.h"
+#include "run/attempt_config.h"
+#include "run/attempts.h"
+#include "run/checkpoint_manager.h"
+#include "run/metrics.h"
+#include "run/run_dir.h"
+#include "util/clock.h"
+#include "util/fs.h"
+#include "util/hostlist.h"
+#include "util/json_text.h"
+#include "util/size.h"
+
+#define NODES_SHOWN 1024 /* of an attempt; of more only the number */
+
+/* ---- The object -------------------------------------------------------------------
+ */
+
+static bool has_file(const char *run, const char *name)
+{
+    char *path = run_dir_file(run, name);
+    bool has = path && access(path, F_OK) == 0;
+
+    free(path);
+    return has;
+}
+
+/* Has raytrain-run been at work here? */
+static bool is_run(const char *run)
+{
+    return has_file(run, "run.cfg") || has_file(run, "result.json") ||
+           has_file(run, ".marker") || run_dir_last_attempt(run) >= 0;
+}
+
+/* "running" while it is held, what result.h5 says, else "interrupted". */
+static void status_set(json_t *out, const char *run)
+{
+    char *path = run_dir_file(run, "result.h5"), *status = NULL, holder[256];
+    struct error why;
+
+    if (run_lock_is_held(run, holder)) {
+        json_object_set_new(out, "status", json_string("running"));
+        json_object_set_new(out, "holder", json_text(holder));
+    } else if (path && metrics_read_status(path, &status, &why) < 0) {
+        json_object_set_new(out, "status", json_string("unknown"));
+        json_object_set_new(out, "result_error", json_text(why.text));
+    } else {
+        json_object_set_new(out, "status",
+                            json_string(status ? status : "interrupted"));
+    }
+    free(status);
+    free(path);
+}
+
+/* Last, lowest and highest of each metric, with the iterations. */
+static json_t *metrics_json(const json_t *reports)
+{
+    json_t *all = json_object(), *report, *ignored;
+    const char *name;
+    size_t i;
+
+    json_array_foreach((json_t *)reports, i, report)
+    {
+        json_t *at = json_object_get(report, "training_iteration");
+
+        json_object_foreach(json_object_get(report, "by_rank"), name, ignored)
+        {
+            json_t *value = json_object_get(report, name);
+            json_t *m = json_object_get(all, name);
+
+            if (!m) {
+                m = json_object();
+                json_object_set_new(all, name, m);
+            }
+            json_object_set(m, "last", value ? value : json_null());
+            if (!json_is_number(value))
+                continue;
+            if (!json_object_get(m, "min") ||
+                json_number_value(value) <
+                    json_number_value(json_object_get(m, "min"))) {
+                json_object_set(m, "min", value);
+                json_object_set(m, "min_iteration", at);
+            }
+            if (!json_object_get(m, "max") ||
+                json_number_value(value) >
+                    json_number_value(json_object_get(m, "max"))) {
+                json_object_set(m, "max", value);
+                json_object_set(m, "max_iteration", at);
+            }
+        }
+    }
+    return all;
+}
+
+/* What the configuration of an attempt changes in that of the one before; NULL: nothing
+ * that is known. */
+static json_t *changes_json(const char *before, const char *now)
+{
+    struct config_changes changes;
+    json_t *all = json_object();
+
+    if (!before || !now || config_diff(before, now, &changes, NULL) < 0) {
+        json_decref(all);
+        return NULL;
+    }
+    for (size_t i = 0; i < changes.n; i++)
+        json_object_set_new(all, changes.list[i].key,
+                            json_pack("{s:s?, s:s?}", "before", changes.list[i].before,
+                                      "now", changes.list[i].now));
+    config_changes_clear(&changes);
+    if (json_object_size(all) > 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+static void changes_set(json_t *attempts, const char *run)
+{
+    char *before = NULL;
+    json_t *attempt;
+    size_t i;
+
+    json_array_foreach(attempts, i, attempt)
+    {
+        int k = (int)json_integer_value(json_object_get(attempt, "attempt"));
+        char *now = attempt_config_read(run, k);
+        json_t *changes = changes_json(before, now);
+
+        if (changes)
+            json_object_set_new(attempt, "config_changes", changes);
+        if (now) {
+            free(before);
+            before = now;
+        }
+    }
+    free(before);
+}
+
+static json_t *path_json(const char *path)
+{
+    return path ? json_text(path) : json_null();
+}
+
+static int checkpoints_set(json_t *out, const char *run, bool verify, struct error *err)
+{
+    json_t *all = json_array(), *one;
+    int64_t *iterations;
+    size_t n;
+
+    if (!all || checkpoint_manager_list(run, &iterations, &n, err) < 0) {
+        json_decref(all);
+        return -1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char *path = run_dir_checkpoint(run, (long)iterations[i]);
+        struct error why;
+
+        one = path ? inspect_checkpoint(path, false, verify, &why) : NULL;
+        json_object_del(one, "kind");
+        json_array_append_new(all, one);
+        free(path);
+    }
+    free(iterations);
+    json_object_set_new(out, "checkpoints", all);
+    return 0;
+}
+
+static int best_set(json_t *out, const char *run, struct error *err)
+{
+    char *config = run_dir_file(run, "run.cfg"), *best = NULL, *latest = NULL;
+    struct train_config cfg;
+    int rc;
+
+    train_config_init(&cfg);
+    /* Without its configuration a run has no score, and the newest is the best. */
+    if (config)
+        train_config_merge_file(&cfg, config, NULL);
+    rc = checkpoint_manager_best(run, &cfg.run_config.checkpoint_config, &best, &latest,
+                                 err);
+    if (rc == 0) {
+        json_object_set_new(out, "checkpoint", path_json(latest));
+        json_object_set_new(out, "best_checkpoint", path_json(best));
+    }
+    train_config_clear(&cfg);
+    free(best);
+    free(latest);
+    free(config);
+    return rc;
+}
+
+json_t *inspect_run(const char *path, bool verify, struct error *err)
+{
+    char *run = realpath(path, NULL);
+    json_t *out = json_object(), *reports = NULL, *attempts, *last;
+    int rc = 0;
+
+    if (!run || !out) {
+        fs_error(err, "open", path);
+        goto fail;
+    }
+    if (!is_run(run)) {
+        error_set(err, RAYTRAIN_EINVAL,
+                  "%s: this directory is no run of raytrain (it has no run.cfg, no "
+                  "result.json and no logs)",
+                  run);
+        goto fail;
+    }
+    json_object_set_new(out, "kind", json_string("run"));
+    json_object_set_new(out, "path", path_json(run));
+    status_set(out, run);
+    rc = metrics_load(run, &reports, err);
+    if (rc == 0) {
+        last = json_array_get(reports, json_array_size(reports) - 1);
+        json_object_set_new(out, "reports",
+                            json_integer((json_int_t)json_array_size(reports)));
+        json_object_set(out, "last_report", last ? last : json_null());
+        json_object_set_new(out, "metrics", metrics_json(reports));
+        rc = attempts_load(run, json_object_get(out, "holder") != NULL, &attempts, err);
+    }
+    if (rc == 0) {
+        changes_set(attempts, run);
+        json_object_set_new(out, "attempts", attempts);
+        rc = checkpoints_set(out, run, verify, err);
+    }
+    if (rc == 0)
+        rc = best_set(out, run, err);
+    json_decref(reports);
+    if (rc == 0) {
+        free(run);
+        return out;
+    }
+fail:
+    json_decref(out);
+    free(run);
+    return NULL;
+}
+
+/* ---- The text ---------------------------------------------------------------------
+ */
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static json_int_t integer_of(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static void number_print(FILE *out, const json_t *value)
+{
+    if (json_is_number(value))
+        fprintf(out, " %12.6g", json_number_value(value));
+    else
+        fprintf(out, " %12s", "nan");
+}
+
+/* Why an attempt ended, in a word or two; "" where its outcome says it. */
+static const char *cause_text(const json_t *a)
+{
+    static const char *const texts[][2] = {
+        {"oom", " (out of memory)"},     {"hang", " (hang)"},
+        {"start", " (start)"},           {"node_lost", " (node lost)"},
+        {"time_limit", " (time limit)"}, {"preempted", " (preempted)"},
+        {"resize", " (resize)"},         {"signal", " (signal)"},
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(string_of(a, "cause"), texts[i][0]) == 0)
+            return texts[i][1];
+    return "";
+}
+
+/* " on 2 nodes (n1 n2)" */
+static void nodes_print(FILE *out, const json_t *nodes)
+{
+    size_t n = json_array_size(nodes);
+    const char *names[NODES_SHOWN];
+    char *text = NULL;
+
+    if (n == 0)
+        return;
+    for (size_t i = 0; i < n && i < NODES_SHOWN; i++)
+        names[i] = string_of(json_array_get(nodes, i), "name");
+    if (n <= NODES_SHOWN)
+        hostlist_compress((char *const *)names, n, &text, NULL);
+    fprintf(out, " on ");
+    if (n > 1)
+        fprintf(out, "%zu nodes%s", n, text ? ", " : "");
+    if (text)
+        inspect_print(out, text);
+    free(text);
+}
+
+/* From when to when; an end that nobody recorded is not guessed. */
+static void times_print(FILE *out, const json_t *a)
+{
+    double start = number_of(a, "start"), end = number_of(a, "end");
+    char date[32];
+
+    if (start <= 0)
+        return;
+    clock_iso8601((int64_t)start, date);
+    fprintf(out, "\n      from %s", date);
+    if (end <= 0)
+        return;
+    clock_iso8601((int64_t)end, date);
+    fprintf(out, " to %s, %.1f s", date, end - start);
+}
+
+static void changes_print(FILE *out, const json_t *changes)
+{
+    const char *key;
+    json_t *c;
+
+    json_object_foreach((json_t *)changes, key, c)
+    {
+        fprintf(out, "\n      changed ");
+        inspect_print(out, key);
+        fprintf(out, ": ");
+        inspect_print(out,
+                      *string_of(c, "before") ? string_of(c, "before") : "(not set)");
+        fprintf(out, " -> ");
+        inspect_print(out, *string_of(c, "now") ? string_of(c, "now") : "(not set)");
+    }
+}
+
+/* Where it started from, who failed, and what it cost. */
+static void attempt_details_print(FILE *out, const json_t *a)
+{
+    if (*string_of(a, "checkpoint")) {
+        fprintf(out, "\n      started from ");
+        inspect_print(out, string_of(a, "checkpoint"));
+    }
+    if (*string_of(a, "message")) {
+        fprintf(out, "\n      ");
+        if (json_object_get(a, "rank") && integer_of(a, "rank") >= 0) {
+            fprintf(out, "rank %lld on ", (long long)integer_of(a, "rank"));
+            inspect_print(out, string_of(a, "host"));
+            fprintf(out, ": ");
+        }
+        inspect_print(out, string_of(a, "message"));
+    }
+    if (integer_of(a, "lost_iterations") > 0) {
+        fprintf(out, "\n      lost %lld iteration%s",
+                (long long)integer_of(a, "lost_iterations"),
+                integer_of(a, "lost_iterations") == 1 ? "" : "s");
+        if (json_is_number(json_object_get(a, "lost_seconds")))
+            fprintf(out, ", %.1f s of training", number_of(a, "lost_seconds"));
+    }
+}
+
+static void attempts_print(FILE *out, json_t *attempts)
+{
+    json_t *a;
+    size_t i;
+
+    json_array_foreach(attempts, i, a)
+    {
+        fprintf(out, "%s  %-3lld ", i == 0 ? "\nattempts\n" : "",
+                (long long)integer_of(a, "attempt"));
+        inspect_print(out, string_of(a, "outcome"));
+        fprintf(out, "%s", cause_text(a));
+        if (json_object_get(a, "workers"))
+            fprintf(out, ", %lld workers", (long long)integer_of(a, "workers"));
+        nodes_print(out, json_object_get(a, "nodes"));
+        times_print(out, a);
+        changes_print(out, json_object_get(a, "config_changes"));
+        attempt_details_print(out, a);
+        fputc('\n', out);
+    }
+}
+
+static void metrics_print(FILE *out, json_t *metrics)
+{
+    const char *name;
+    json_t *m;
+
+    if (json_object_size(metrics) > 0)
+        fprintf(out, "\n%-20s %12s %12s %9s %12s %9s\n", "metric (mean)", "last",
+                "lowest", "at", "highest", "at");
+    json_object_foreach(metrics, name, m)
+    {
+        char *shown = fs_printable(name);
+
+        fprintf(out, "%-20s", shown ? shown : "?");
+        free(shown);
+        number_print(out, json_object_get(m, "last"));
+        number_print(out, json_object_get(m, "min"));
+        fprintf(out, " %9lld", (long long)integer_of(m, "min_iteration"));
+        number_print(out, json_object_get(m, "max"));
+        fprintf(out, " %9lld\n", (long long)integer_of(m, "max_iteration"));
+    }
+}
+
+static void checkpoint_line(FILE *out, const json_t *run, const json_t *c)
+{
+    const char *path = string_of(c, "path"), *base = strrchr(path, '/');
+    char size[SIZE_TEXT_MAX];
+
+    fprintf(out, "  ");
+    inspect_print(out, base ? base + 1 : path);
+    if (json_object_get(c, "bytes"))
+        fprintf(out, "  iteration %lld, %s, %s",
+                (long long)integer_of(c, "training_iteration"),
+                size_format((uint64_t)integer_of(c, "bytes"), size),
+                string_of(c, "date"));
+    if (strcmp(path, string_of(run, "checkpoint")) == 0)
+        fprintf(out, ", newest");
+    if (strcmp(path, string_of(run, "best_checkpoint")) == 0)
+        fprintf(out, ", best");
+    if (json_is_true(json_object_get(c, "verified")))
+        fprintf(out, ", verified");
+    if (json_is_string(json_object_get(c, "error"))) {
+        fprintf(out, "\n    DAMAGED: ");
+        inspect_print(out, string_of(c, "error"));
+    }
+    fputc('\n', out);
+}
+
+/* What to type next. */
+static void next_print(FILE *out, const json_t *run)
+{
+    const char *path = string_of(run, "path"), *status = string_of(run, "status");
+    const char *metric =
+        json_object_iter_key(json_object_iter(json_object_get(run, "metrics")));
+
+    fprintf(out, "\nnext\n");
+    if (strcmp(status, "running") != 0 && strcmp(status, "finished") != 0) {
+        fprintf(out, "  continue     raytrain-run --config ");
+        inspect_print_word(out, path);
+        fprintf(out, "/run.cfg --resume\n");
+    }
+    if (metric) {
+        fprintf(out, "  plot         raytrain-inspect --plot ");
+        inspect_print_word(out, metric);
+        fputc(' ', out);
+        inspect_print_word(out, path);
+        fputc('\n', out);
+    }
+    if (metric && has_file(path, "result.h5")) {
+        char data[320];
+
+        snprintf(data, sizeof data, "/metrics/%s", metric);
+        fprintf(out, "  numbers      h5dump -d ");
+        inspect_print_word(out, data);
+        fputc(' ', out);
+        inspect_print_word(out, path);
+        fprintf(out, "/result.h5\n");
+    }
+    if (*string_of(run, "best_checkpoint")) {
+        fprintf(out, "  checkpoint   raytrain-inspect --verify ");
+        inspect_print_word(out, string_of(run, "best_checkpoint"));
+        fputc('\n', out);
+    }
+    fprintf(out, "  logs         ls ");
+    inspect_print_word(out, path);
+    fprintf(out, "/logs\n");
+}
+
+void inspect_run_print(FILE *out, const json_t *run)
+{
+    json_t *checkpoints = json_object_get(run, "checkpoints"), *c;
+    size_t i;
+
+    fprintf(out, "run         ");
+    inspect_print(out, string_of(run, "path"));
+    fprintf(out, "\nstatus      ");
+    inspect_print(out, string_of(run, "status"));
+    if (*string_of(run, "holder")) {
+        fprintf(out, " (");
+        inspect_print(out, string_of(run, "holder"));
+        fprintf(out, ")");
+    }
+    if (*string_of(run, "result_error")) {
+        fprintf(out, " (");
+        inspect_print(out, string_of(run, "result_error"));
+        fprintf(out, ")");
+    }
+    fprintf(out, "\nreports     %lld", (long long)integer_of(run, "reports"));
+    if (json_is_object(json_object_get(run, "last_report")))
+        fprintf(out, ", %.1f s of training",
+                number_of(json_object_get(run, "last_report"), "time_total_s"));
+    fputc('\n', out);
+    attempts_print(out, json_object_get(run, "attempts"));
+    metrics_print(out, json_object_get(run, "metrics"));
+    json_array_foreach(checkpoints, i, c)
+    {
+        if (i == 0)
+            fprintf(out, "\ncheckpoints\n");
+        checkpoint_line(out, run, c);
+    }
+    next_print(out, run);
+}

@@ -1,0 +1,330 @@
+#include "config.h"
+
+#include "checkpoint/checkpoint_impl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/quote.h"
+#include "util/suggest.h"
+
+uint64_t entry_dtype_size(uint32_t dtype)
+{
+    return dtype == DTYPE_STRING ? 1 : raytrain_dtype_size((raytrain_dtype)dtype);
+}
+
+const char *entry_dtype_name(uint32_t dtype)
+{
+    return dtype == DTYPE_STRING ? "string"
+                                 : raytrain_dtype_name((raytrain_dtype)dtype);
+}
+
+uint64_t chunks_of(uint64_t bytes, uint64_t chunk_bytes)
+{
+    return bytes / chunk_bytes + (bytes % chunk_bytes != 0);
+}
+
+int share_of(uint64_t done, uint64_t total, int size)
+{
+    long double share = (long double)done / (long double)(total ? total : 1);
+    int rank = (int)(share * size);
+
+    return rank < size ? rank : size - 1;
+}
+
+/* ---- Names ------------------------------------------------------------------------
+ */
+
+/* One part of a path: what is wrong with it, or NULL. */
+static const char *part_fault(const char *part, size_t length)
+{
+    if (length == 0)
+        return "has an empty part; names look like \"model/fc1/weight\"";
+    if (length > RAYTRAIN_NAME_MAX)
+        return "has a part of more than 255 bytes";
+    if (part[0] == '.' && (length == 1 || (length == 2 && part[1] == '.')))
+        return "has a part that is \".\" or \"..\"";
+    for (size_t i = 0; i < length;) {
+        int n = printable_length(part + i);
+
+        if (n == 0)
+            return "holds bytes that are not printable UTF-8";
+        i += (size_t)n;
+    }
+    return NULL;
+}
+
+bool name_is_below(const char *name, const char *group)
+{
+    size_t n = strlen(group);
+
+    return strncmp(name, group, n) == 0 && (name[n] == '/' || name[n] == '\0');
+}
+
+int entry_check_name(const char *name, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    const char *fault = NULL;
+
+    if (!name)
+        return error_set(err, RAYTRAIN_EINVAL, "a tensor's name is NULL");
+    if (strlen(name) > TENSOR_NAME_MAX)
+        fault = "is longer than 1023 bytes";
+    for (const char *part = name; !fault; part += strcspn(part, "/") + 1) {
+        fault = part_fault(part, strcspn(part, "/"));
+        if (part[strcspn(part, "/")] == '\0')
+            break;
+    }
+    if (!fault && name_is_below(name, CHECKPOINT_RESERVED) &&
+        !name_is_below(name, CHECKPOINT_RESERVED "/session"))
+        fault = "is reserved: \"raytrain\" is the library's own part of a checkpoint";
+    if (fault)
+        return error_set(err, RAYTRAIN_EINVAL, "the tensor name %s %s",
+                         quote(name, quoted), fault);
+    return 0;
+}
+
+int checkpoint_check_name(const char *name, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (entry_check_name(name, err) < 0)
+        return -1;
+    if (name_is_below(name, CHECKPOINT_RESERVED))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "the tensor name %s is reserved: \"" CHECKPOINT_RESERVED
+                         "\" is the library's own part of a checkpoint",
+                         quote(name, quoted));
+    return 0;
+}
+
+/* ---- Entries ----------------------------------------------------------------------
+ */
+
+static int entries_grow(raytrain_checkpoint *ck)
+{
+    size_t room = ck->room ? 2 * ck->room : 16;
+    struct tensor_entry *tensors;
+
+    if (ck->n_tensors < ck->room)
+        return 0;
+    tensors = realloc(ck->tensors, room * sizeof *tensors);
+    if (!tensors)
+        return -1;
+    ck->tensors = tensors;
+    ck->room = room;
+    return 0;
+}
+
+static int clash_error(const char *name, size_t clash, struct error *err)
+{
+    if (clash == strlen(name))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "'%s' is in this checkpoint already, as a tensor or as the "
+                         "beginning of other names",
+                         name);
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "'%s' cannot be put: '%.*s' is a tensor, and cannot hold others",
+                     name, (int)clash, name);
+}
+
+struct tensor_entry *entry_add(raytrain_checkpoint *ck, char *name, struct error *err)
+{
+    size_t clash;
+    int rc;
+
+    if (!name) {
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return NULL;
+    }
+    if (entry_check_name(name, err) < 0) {
+        free(name);
+        return NULL;
+    }
+    rc = entries_grow(ck);
+    if (rc == 0)
+        rc = name_map_add(&ck->names, name, (int64_t)ck->n_tensors, &clash);
+    if (rc != 0) {
+        if (rc > 0)
+            clash_error(name, clash, err);
+        else
+            error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        /* Groups of a name that failed for memory may point into it: such a checkpoint
+         * can only be destroyed, and the map is emptied to be safe. */
+        if (rc < 0)
+            name_map_clear(&ck->names);
+        free(name);
+        return NULL;
+    }
+    ck->tensors[ck->n_tensors] = (struct tensor_entry){.name = name};
+    return &ck->tensors[ck->n_tensors++];
+}
+
+struct tensor_entry *entry_find(raytrain_checkpoint *ck, const char *name,
+                                struct error *err)
+{
+    int64_t i = name ? name_map_find(&ck->names, name, strlen(name)) : NAME_MAP_NONE;
+    char quoted[QUOTE_TEXT_MAX];
+    const char *near = NULL;
+    size_t distance, best = SIZE_MAX;
+
+    if (i >= 0)
+        return &ck->tensors[i];
+    if (!name) {
+        error_set(err, RAYTRAIN_EINVAL, "a tensor's name is NULL");
+        return NULL;
+    }
+    for (size_t k = 0; k < ck->n_tensors; k++) {
+        distance = suggest_distance(name, ck->tensors[k].name);
+        if (distance < best) {
+            best = distance;
+            near = ck->tensors[k].name;
+        }
+    }
+    if (near && !suggest_is_near(name, best))
+        near = NULL;
+    error_set(err, RAYTRAIN_ENOTFOUND, "%s: there is %s %s%s%s%s",
+              ck->path ? ck->path : "this checkpoint",
+              i == NAME_MAP_GROUP ? "only a group" : "no tensor", quote(name, quoted),
+              near ? " (is it '" : "", near ? near : "", near ? "'?)" : "");
+    return NULL;
+}
+
+/* ---- Create, put, destroy ---------------------------------------------------------
+ */
+
+raytrain_checkpoint *checkpoint_create(struct error *err)
+{
+    raytrain_checkpoint *ck = calloc(1, sizeof *ck);
+
+    if (!ck)
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else
+        ck->fd = -1;
+    return ck;
+}
+
+void checkpoint_destroy(raytrain_checkpoint *ck)
+{
+    if (!ck)
+        return;
+    for (size_t i = 0; i < ck->n_tensors; i++) {
+        free(ck->tensors[i].name);
+        free(ck->tensors[i].owned);
+    }
+    free(ck->tensors);
+    name_map_clear(&ck->names);
+    if (ck->fd >= 0)
+        close(ck->fd);
+    free(ck->path);
+    free((void *)ck->meta.metrics);
+    free(ck->parts);
+    free(ck->hashes);
+    free(ck);
+}
+
+/* Is this a tensor that can be put? Fills *bytes with the size of the whole. */
+static int tensor_check(const raytrain_tensor *t, const raytrain_slab *slab,
+                        uint64_t *bytes, struct error *err)
+{
+    size_t element = raytrain_dtype_size(t->dtype);
+    uint64_t mine;
+
+    if (element == 0)
+        return error_set(err, RAYTRAIN_EINVAL, "unknown element type %d",
+                         (int)t->dtype);
+    if (t->ndim < 0 || t->ndim > RAYTRAIN_MAX_DIMS)
+        return error_set(err, RAYTRAIN_EINVAL, "%d dimensions; 0 to %d are possible",
+                         t->ndim, RAYTRAIN_MAX_DIMS);
+    if (slab_tensor_bytes(t->ndim, t->shape, element, bytes) < 0)
+        return error_set(err, RAYTRAIN_EINVAL, "its size does not fit 63 bits");
+    mine = *bytes;
+    if (slab && slab_check(t->ndim, t->shape, slab, err) < 0)
+        return -1;
+    if (slab && slab_is_empty(t->ndim, slab))
+        mine = 0;
+    if (mine > 0 && !t->data)
+        return error_set(err, RAYTRAIN_EINVAL, "its data is NULL");
+    return 0;
+}
+
+int checkpoint_put(raytrain_checkpoint *ck, const char *name,
+                   const raytrain_tensor *tensor, const raytrain_slab *slab,
+                   struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    struct tensor_entry *e;
+    uint64_t bytes;
+
+    if (!ck || !name || !tensor)
+        return error_set(err, RAYTRAIN_EINVAL, "checkpoint, name or tensor is NULL");
+    if (ck->restored)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "a restored checkpoint cannot be changed; create a new one");
+    if (tensor_check(tensor, slab, &bytes, err) < 0)
+        return error_prefix(err, "tensor %s", quote(name, quoted));
+    e = entry_add(ck, strdup(name), err);
+    if (!e)
+        return -1;
+    e->dtype = tensor->dtype;
+    e->ndim = tensor->ndim;
+    if (e->ndim > 0)
+        memcpy(e->shape, tensor->shape, (size_t)e->ndim * sizeof *e->shape);
+    e->element_bytes = entry_dtype_size(e->dtype);
+    e->bytes = bytes;
+    e->data = tensor->data;
+    e->sharded = slab != NULL;
+    slab_whole(e->ndim, e->shape, &e->slab);
+    for (int d = 0; slab && d < e->ndim; d++) {
+        e->slab.start[d] = slab->start[d];
+        e->slab.count[d] = slab->count[d];
+    }
+    return 0;
+}
+
+int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char *value,
+                          struct error *err)
+{
+    struct tensor_entry *e;
+    char *copy;
+
+    if (!ck || !name || !value)
+        return error_set(err, RAYTRAIN_EINVAL, "checkpoint, name or string is NULL");
+    if (ck->restored)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "a restored checkpoint cannot be changed; create a new one");
+    if (strlen(value) >= INT32_MAX)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "'%s': a string of 2 GiB or more; put it as a tensor of bytes",
+                         name);
+    copy = strdup(value);
+    if (!copy)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    e = entry_add(ck, strdup(name), err);
+    if (!e) {
+        free(copy);
+        return -1;
+    }
+    e->dtype = DTYPE_STRING;
+    e->ndim = 1;
+    e->shape[0] = e->bytes = strlen(copy) + 1;
+    e->element_bytes = 1;
+    e->data = e->owned = copy;
+    slab_whole(1, e->shape, &e->slab);
+    return 0;
+}
+
+/* ---- What a restored one says of itself -------------------------------------------
+ */
+
+const char *checkpoint_path(const raytrain_checkpoint *ck)
+{
+    return ck->path;
+}
+
+const struct checkpoint_meta *checkpoint_meta(const raytrain_checkpoint *ck)
+{
+    return &ck->meta;
+}

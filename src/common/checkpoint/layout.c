@@ -1,0 +1,359 @@
+/*
+ * layout.c - rank 0 lays a checkpoint's file out: the HDF5 metadata in an
+ * image, a place for every tensor, the tables.
+ *
+ * The tables are HDF5 datasets of compound types that mirror the structs of
+ * file_format.h; their bytes go straight into the image once the places are
+ * known.
+ */
+#include "config.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint/checkpoint_impl.h"
+#include "hdf5/h5.h"
+#include "hdf5/h5_image.h"
+#include "util/clock.h"
+
+/* Tensors of at least this many bytes start at a page of the file system. */
+#define ALIGN_THRESHOLD 65536
+#define ALIGNMENT       4096
+
+/* HDF5's metadata are placed in blocks; what is left of the last one is lost. */
+#define META_PER_TENSOR 128 /* about */
+#define META_BLOCK_MAX  65536
+
+/* ---- The tables' types ------------------------------------------------------------
+ */
+
+/* One field of a compound type. */
+struct field {
+    const char *name;
+    size_t offset;
+    hid_t type; /* closed by compound_type() where `own` */
+    bool own;
+};
+
+static hid_t compound_type(size_t bytes, const struct field *fields, size_t n)
+{
+    hid_t type = H5Tcreate(H5T_COMPOUND, bytes);
+    bool failed = type < 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (failed || fields[i].type < 0 ||
+            H5Tinsert(type, fields[i].name, fields[i].offset, fields[i].type) < 0)
+            failed = true;
+        if (fields[i].own && fields[i].type >= 0)
+            H5Tclose(fields[i].type);
+    }
+    if (failed && type >= 0)
+        H5Tclose(type);
+    return failed ? -1 : type;
+}
+
+static hid_t dtype_enum(void)
+{
+    hid_t type = H5Tenum_create(H5T_STD_U16LE);
+
+    for (uint16_t t = RAYTRAIN_FLOAT32; type >= 0 && t <= RAYTRAIN_BYTES; t++)
+        H5Tenum_insert(type, raytrain_dtype_name((raytrain_dtype)t), &t);
+    if (type >= 0)
+        H5Tenum_insert(type, "string", &(uint16_t){DTYPE_STRING});
+    return type;
+}
+
+static hid_t report_type(void)
+{
+#define AT(field) offsetof(struct report_record, field)
+    const struct field fields[] = {
+        {"training_iteration", AT(training_iteration), H5T_STD_I64LE, false},
+        {"timestamp", AT(timestamp), H5T_STD_I64LE, false},
+        {"time_total_s", AT(time_total_s), H5T_IEEE_F64LE, false},
+        {"world_size", AT(world_size), H5T_STD_I32LE, false},
+        {"attempt", AT(attempt), H5T_STD_I32LE, false},
+        {"run_name", AT(run_name), h5_string_type(256), true},
+    };
+#undef AT
+    return compound_type(sizeof(struct report_record), fields,
+                         sizeof fields / sizeof *fields);
+}
+
+static hid_t metric_type(void)
+{
+    const struct field fields[] = {
+        {"name", 0, h5_string_type(METRIC_NAME_BYTES), true},
+        {"value", offsetof(struct metric_record, value), H5T_IEEE_F64LE, false},
+    };
+
+    return compound_type(sizeof(struct metric_record), fields,
+                         sizeof fields / sizeof *fields);
+}
+
+static hid_t tensor_type(size_t name_bytes)
+{
+#define AT(field) name_bytes + offsetof(struct tensor_record, field)
+    const struct field fields[] = {
+        {"name", 0, h5_string_type(name_bytes), true},
+        {"dtype", AT(dtype), dtype_enum(), true},
+        {"ndim", AT(ndim), H5T_STD_U16LE, false},
+        {"n_parts", AT(n_parts), H5T_STD_U32LE, false},
+        {"offset", AT(offset), H5T_STD_U64LE, false},
+    };
+#undef AT
+    return compound_type(name_bytes + sizeof(struct tensor_record), fields,
+                         sizeof fields / sizeof *fields);
+}
+
+/* Give a table its place; takes the type over. */
+static int table_place(hid_t file, const char *name, hid_t type, int ndim,
+                       uint64_t rows, uint64_t *offset)
+{
+    hsize_t shape = rows;
+    int rc;
+
+    if (type < 0)
+        return -1;
+    rc = h5_dataset(file, name, type, ndim, &shape, NULL, offset);
+    H5Tclose(type);
+    return rc;
+}
+
+static int tables_place(hid_t file, struct file_head *head)
+{
+    if (table_place(file, TABLE_REPORT, report_type(), 0, 1, &head->report_at) < 0 ||
+        table_place(file, TABLE_METRICS, metric_type(), 1, head->n_metrics,
+                    &head->metrics_at) < 0 ||
+        table_place(file, TABLE_TENSORS, tensor_type(head->name_bytes), 1,
+                    head->n_tensors, &head->tensors_at) < 0 ||
+        table_place(file, TABLE_SHAPES, H5Tcopy(H5T_STD_U64LE), 1, head->n_shapes,
+                    &head->shapes_at) < 0 ||
+        table_place(file, TABLE_HASHES, H5Tcopy(H5T_STD_U64LE), 1, head->n_hashes,
+                    &head->hashes_at) < 0)
+        return -1;
+    return 0;
+}
+
+/* ---- The tables' bytes ------------------------------------------------------------
+ */
+
+static int report_write(struct h5_image *image, const struct file_head *head,
+                        const struct checkpoint_meta *meta)
+{
+    struct report_record r = {.training_iteration = meta->training_iteration,
+                              .timestamp = meta->timestamp,
+                              .time_total_s = meta->time_total_s,
+                              .world_size = meta->world_size,
+                              .attempt = meta->attempt};
+
+    snprintf(r.run_name, sizeof r.run_name, "%s", meta->run_name ? meta->run_name : "");
+    return h5_image_write(image, head->report_at, &r, sizeof r);
+}
+
+static int metrics_write(struct h5_image *image, const struct file_head *head,
+                         const struct checkpoint_meta *meta)
+{
+    for (size_t i = 0; i < meta->n_metrics; i++) {
+        struct metric_record r = {.value = meta->metrics[i].value};
+
+        snprintf(r.name, sizeof r.name, "%s", meta->metrics[i].name);
+        if (h5_image_write(image, head->metrics_at + i * sizeof r, &r, sizeof r) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int tensors_write(struct h5_image *image, const struct file_head *head,
+                         const raytrain_checkpoint *ck)
+{
+    uint64_t at = head->tensors_at;
+
+    for (size_t i = 0; i < ck->n_tensors; i++) {
+        const struct tensor_entry *e = &ck->tensors[i];
+        struct tensor_record r = {.dtype = (uint16_t)e->dtype,
+                                  .ndim = (uint16_t)e->ndim,
+                                  .n_parts = e->sharded ? (uint32_t)e->n_parts : 0,
+                                  .offset = e->offset};
+        char name[TENSOR_NAME_WIDTH] = "";
+
+        strcpy(name, e->name);
+        if (h5_image_write(image, at, name, head->name_bytes) < 0 ||
+            h5_image_write(image, at + head->name_bytes, &r, sizeof r) < 0)
+            return -1;
+        at += head->name_bytes + sizeof r;
+    }
+    return 0;
+}
+
+/* `ndim` numbers at *at, which moves on. */
+static int extents_write(struct h5_image *image, uint64_t *at, const uint64_t *extents,
+                         int ndim)
+{
+    size_t n = (size_t)ndim * sizeof *extents;
+    int rc = h5_image_write(image, *at, extents, n);
+
+    *at += n;
+    return rc;
+}
+
+static int shapes_write(struct h5_image *image, const struct file_head *head,
+                        const raytrain_checkpoint *ck, const struct plan *plan)
+{
+    uint64_t at = head->shapes_at;
+
+    for (size_t i = 0; i < ck->n_tensors; i++) {
+        const struct tensor_entry *e = &ck->tensors[i];
+
+        if (extents_write(image, &at, e->shape, e->ndim) < 0)
+            return -1;
+        for (uint64_t k = 0; e->sharded && k < e->n_parts; k++) {
+            const raytrain_slab *slab = &plan->parts[e->first_part + k].slab;
+
+            if (extents_write(image, &at, slab->start, e->ndim) < 0 ||
+                extents_write(image, &at, slab->count, e->ndim) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int tables_write(struct h5_image *image, const struct file_head *head,
+                        const raytrain_checkpoint *ck, const struct plan *plan,
+                        const struct checkpoint_meta *meta)
+{
+    if (report_write(image, head, meta) < 0 || metrics_write(image, head, meta) < 0 ||
+        tensors_write(image, head, ck) < 0 || shapes_write(image, head, ck, plan) < 0)
+        return -1;
+    return 0;
+}
+
+/* ---- Tensors and attributes -------------------------------------------------------
+ */
+
+static int tensor_place(hid_t file, struct tensor_entry *e)
+{
+    hid_t type = e->dtype == DTYPE_STRING ? h5_string_type(e->bytes)
+                                          : h5_dtype((raytrain_dtype)e->dtype);
+    hsize_t shape[RAYTRAIN_MAX_DIMS];
+    int rc = -1;
+
+    if (type < 0)
+        return -1;
+    for (int d = 0; d < RAYTRAIN_MAX_DIMS; d++)
+        shape[d] = e->shape[d];
+    rc = h5_dataset(file, e->name, type, e->dtype == DTYPE_STRING ? 0 : e->ndim, shape,
+                    NULL, &e->offset);
+    H5Tclose(type);
+    return rc;
+}
+
+static int attributes_write(hid_t file, const struct checkpoint_meta *meta)
+{
+    hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
+    char date[32];
+    int rc = -1;
+
+    if (root < 0)
+        return -1;
+    clock_iso8601(meta->timestamp, date);
+    if (h5_attr_string(root, "format", FORMAT_NAME) == 0 &&
+        h5_attr_int(root, "format_version", FORMAT_VERSION) == 0 &&
+        h5_attr_string(root, "run_name", meta->run_name ? meta->run_name : "") == 0 &&
+        h5_attr_int(root, "training_iteration", meta->training_iteration) == 0 &&
+        h5_attr_int(root, "world_size", meta->world_size) == 0 &&
+        h5_attr_int(root, "attempt", meta->attempt) == 0 &&
+        h5_attr_double(root, "time_total_s", meta->time_total_s) == 0 &&
+        h5_attr_int(root, "timestamp", meta->timestamp) == 0 &&
+        h5_attr_string(root, "date", date) == 0)
+        rc = 0;
+    H5Gclose(root);
+    return rc;
+}
+
+/* ---- All of it --------------------------------------------------------------------
+ */
+
+static void head_init(struct file_head *head, const raytrain_checkpoint *ck,
+                      const struct plan *plan, const struct checkpoint_meta *meta)
+{
+    size_t longest = 0;
+    uint64_t n_shapes = 0;
+
+    memset(head, 0, sizeof *head);
+    memcpy(head->magic, HEAD_MAGIC, sizeof head->magic);
+    head->version = FORMAT_VERSION;
+    head->head_bytes = HEAD_BYTES;
+    head->chunk_bytes = CHUNK_BYTES;
+    for (size_t i = 0; i < ck->n_tensors; i++) {
+        const struct tensor_entry *e = &ck->tensors[i];
+        size_t length = strlen(e->name);
+
+        longest = length > longest ? length : longest;
+        n_shapes += (uint64_t)e->ndim * (1 + (e->sharded ? 2 * e->n_parts : 0));
+    }
+    head->name_bytes = longest + 1;
+    head->n_metrics = meta->n_metrics;
+    head->n_tensors = ck->n_tensors;
+    head->n_shapes = n_shapes;
+    head->n_hashes = plan->n_hashes;
+    snprintf(head->text, sizeof head->text,
+             "\n\nThis is a checkpoint of raytrain and an HDF5 file.\n"
+             "Look at it with raytrain-inspect, h5dump, h5ls or h5py.\n");
+}
+
+/* Small for small checkpoints; that of thousands of tensors should lie together. */
+static hsize_t meta_block(size_t n_tensors)
+{
+    hsize_t bytes = 2048;
+
+    while (bytes < n_tensors * META_PER_TENSOR && bytes < META_BLOCK_MAX)
+        bytes *= 2;
+    return bytes;
+}
+
+static int image_fill(struct h5_image *image, raytrain_checkpoint *ck,
+                      const struct checkpoint_meta *meta, struct file_head *head)
+{
+    hid_t file = h5_image_file(image);
+
+    if (attributes_write(file, meta) < 0 || tables_place(file, head) < 0 ||
+        groups_make(file, ck) < 0)
+        return -1;
+    for (size_t i = 0; i < ck->n_tensors; i++)
+        if (tensor_place(file, &ck->tensors[i]) < 0)
+            return -1;
+    return 0;
+}
+
+int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
+                const struct checkpoint_meta *meta, struct file_head *head,
+                struct h5_image **image, struct error *err)
+{
+    const struct h5_image_options opt = {HEAD_BYTES, ALIGN_THRESHOLD, ALIGNMENT,
+                                         meta_block(ck->n_tensors)};
+    struct h5_image *im = h5_image_create(&opt, err);
+    struct h5_quiet quiet;
+    int rc;
+
+    if (!im)
+        return -1;
+    head_init(head, ck, plan, meta);
+    h5_quiet_begin(&quiet);
+    rc = image_fill(im, ck, meta, head);
+    if (rc < 0)
+        h5_error(err, "lay out the checkpoint");
+    h5_quiet_end(&quiet);
+    if (rc == 0)
+        rc = h5_image_close(im, err);
+    if (rc == 0 && tables_write(im, head, ck, plan, meta) < 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (rc < 0) {
+        h5_image_destroy(im);
+        return -1;
+    }
+    head->file_bytes = h5_image_length(im);
+    *image = im;
+    return 0;
+}

@@ -1,0 +1,34 @@
+/*
+ * name_map.h - the names of a checkpoint: which tensor has a name, and which names are
+ * groups because they begin others'. Keeps pointers to the names, not copies.
+ */
+#ifndef RAYTRAIN_CHECKPOINT_NAME_MAP_H
+#define RAYTRAIN_CHECKPOINT_NAME_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NAME_MAP_NONE  (-1) /* no such name */
+#define NAME_MAP_GROUP (-2) /* a group */
+
+struct name_slot {
+    const char *name; /* NULL: a free slot */
+    size_t length;
+    int64_t value;
+};
+
+/* All zero is empty. */
+struct name_map {
+    struct name_slot *slots;
+    size_t n_slots, n;
+};
+
+/* An index given by name_map_add, or one of the above. */
+int64_t name_map_find(const struct name_map *map, const char *name, size_t length);
+/* Add name, with the groups it lies in. 0; -1 without memory; 1 where the name, or one
+ * of its groups, is taken already by something of the other kind (*clash says how many
+ * bytes of name that is). */
+int name_map_add(struct name_map *map, const char *name, int64_t index, size_t *clash);
+void name_map_clear(struct name_map *map);
+
+#endif

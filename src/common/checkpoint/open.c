@@ -1,0 +1,318 @@
+/*
+ * open.c - restore a checkpoint: verify all of it, then read what is asked.
+ *
+ * Rank 0 reads head and tables, checks every number in them and the checksum over all
+ * that is not tensors' bytes; the others get head and tables from it. Then each rank
+ * verifies a share of the chunks (verify.c). HDF5 takes no part: what a
+ * damaged or hostile file can say, only the code here and in index.c hears.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/checksum.h"
+#include "util/fs.h"
+
+static int damage(const raytrain_checkpoint *ck, struct error *err, const char *what)
+{
+    return error_set(err, RAYTRAIN_ECORRUPT, "%s: %s", ck->path, what);
+}
+
+/* A read of a file whose length was checked: it shrinks under our hands, or the disk
+ * fails. */
+int checkpoint_read_error(const raytrain_checkpoint *ck, struct error *err)
+{
+    if (errno == ENODATA)
+        return damage(ck, err, "the file is truncated");
+    return fs_error(err, "read", ck->path);
+}
+
+/* ---- The head ---------------------------------------------------------------------
+ */
+
+static bool is_hdf5(int fd)
+{
+    static const char SIGNATURE[] = "\211HDF\r\n\032\n"; /* 8 bytes and a NUL */
+    char found[8];
+
+    /* HDF5 looks for its signature at 0, 512, 1024, 2048 ... */
+    for (uint64_t at = 0; at <= (1u << 20); at = at ? 2 * at : 512)
+        if (fs_pread_full(fd, found, sizeof found, at) == 0 &&
+            memcmp(found, SIGNATURE, sizeof found) == 0)
+            return true;
+    return false;
+}
+
+/* What it is instead of a checkpoint. */
+static int head_absent(const raytrain_checkpoint *ck, off_t bytes, struct error *err)
+{
+    if (bytes == 0)
+        return damage(ck, err, "the file is empty");
+    if (is_hdf5(ck->fd))
+        return damage(ck, err,
+                      "this is an HDF5 file, but no checkpoint that raytrain wrote");
+    return damage(ck, err, "this is no checkpoint, and no HDF5 file");
+}
+
+static int head_check(const raytrain_checkpoint *ck, uint64_t bytes, struct error *err)
+{
+    const struct file_head *h = &ck->head;
+
+    if (memcmp(h->mark, HEAD_COMPLETE, sizeof h->mark) != 0)
+        return damage(ck, err,
+                      "the checkpoint is incomplete: its writer died, or is still "
+                      "writing");
+    if (h->head_hash != XXH3_64bits(h, offsetof(struct file_head, head_hash)))
+        return damage(ck, err, "the head of the file is damaged (checksum)");
+    if (h->version != FORMAT_VERSION)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "%s: a checkpoint of format version %" PRIu32
+                         "; this raytrain reads version %d",
+                         ck->path, h->version, FORMAT_VERSION);
+    if (bytes != h->file_bytes)
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "%s: the file is %s: it has %" PRIu64
+                         " bytes, and should have "
+                         "%" PRIu64,
+                         ck->path, bytes < h->file_bytes ? "truncated" : "too long",
+                         bytes, h->file_bytes);
+    if (h->head_bytes != HEAD_BYTES || h->chunk_bytes < CHUNK_BYTES_MIN ||
+        h->chunk_bytes > CHUNK_BYTES_MAX)
+        return damage(ck, err, "the head of the file makes no sense");
+    return 0;
+}
+
+static int head_read(raytrain_checkpoint *ck, struct error *err)
+{
+    struct stat st;
+
+    if (fstat(ck->fd, &st) < 0)
+        return fs_error(err, "read", ck->path);
+    if (!S_ISREG(st.st_mode))
+        return damage(ck, err, "this is no file");
+    if ((uint64_t)st.st_size < sizeof ck->head.magic ||
+        fs_pread_full(ck->fd, ck->head.magic, sizeof ck->head.magic, 0) < 0 ||
+        memcmp(ck->head.magic, HEAD_MAGIC, sizeof ck->head.magic) != 0)
+        return head_absent(ck, st.st_size, err);
+    if (fs_pread_full(ck->fd, &ck->head, sizeof ck->head, 0) < 0)
+        return checkpoint_read_error(ck, err);
+    return head_check(ck, (uint64_t)st.st_size, err);
+}
+
+/* ---- The tables -------------------------------------------------------------------
+ */
+
+/* One table to *to, which moves on; it must lie in the file, behind the head. */
+static int table_read(const raytrain_checkpoint *ck, uint64_t at, uint64_t bytes,
+                      unsigned char **to, struct error *err)
+{
+    if (bytes == 0)
+        return 0;
+    if (at < HEAD_BYTES || at > ck->head.file_bytes || bytes > ck->head.file_bytes - at)
+        return damage(ck, err, "a table leaves the file");
+    if (fs_pread_full(ck->fd, *to, bytes, at) < 0)
+        return checkpoint_read_error(ck, err);
+    *to += bytes;
+    return 0;
+}
+
+/* All tables, one after the other. */
+static int tables_read(const raytrain_checkpoint *ck, void **tables, uint64_t *n,
+                       struct error *err)
+{
+    const struct file_head *h = &ck->head;
+    unsigned char *at;
+
+    if (index_bytes(h, n) < 0 || *n > h->file_bytes)
+        return damage(ck, err, "the sizes of its tables make no sense");
+    *tables = at = malloc(*n);
+    if (!at)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (table_read(ck, h->report_at, sizeof(struct report_record), &at, err) < 0 ||
+        table_read(ck, h->metrics_at, h->n_metrics * sizeof(struct metric_record), &at,
+                   err) < 0 ||
+        table_read(ck, h->tensors_at,
+                   h->n_tensors * (h->name_bytes + sizeof(struct tensor_record)), &at,
+                   err) < 0 ||
+        table_read(ck, h->shapes_at, h->n_shapes * sizeof(uint64_t), &at, err) < 0 ||
+        table_read(ck, h->hashes_at, h->n_hashes * sizeof(uint64_t), &at, err) < 0)
+        return -1;
+    return 0;
+}
+
+/* Everything that is not tensors' bytes, against its checksum. */
+static int metadata_verify(const raytrain_checkpoint *ck, struct error *err)
+{
+    struct extent *gaps = NULL;
+    XXH3_state_t *hash = NULL;
+    size_t n = 0, room = 1u << 20;
+    char *buf = NULL;
+    int rc;
+
+    if (extents_gaps(ck, ck->head.file_bytes, &gaps, &n, err) < 0)
+        return error_prefix(err, "%s", ck->path);
+    hash = XXH3_createState();
+    buf = malloc(room);
+    rc = hash && buf ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (rc == 0)
+        XXH3_64bits_reset(hash);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        for (uint64_t at = gaps[i].start; rc == 0 && at < gaps[i].end;) {
+            uint64_t left = gaps[i].end - at;
+            size_t k = left < room ? (size_t)left : room;
+
+            if (fs_pread_full(ck->fd, buf, k, at) < 0)
+                rc = checkpoint_read_error(ck, err);
+            else
+                XXH3_64bits_update(hash, buf, k);
+            at += k;
+        }
+    }
+    if (rc == 0 && XXH3_64bits_digest(hash) != ck->head.metadata_hash)
+        rc = damage(ck, err, "the tables or the HDF5 metadata are damaged (checksum)");
+    XXH3_freeState(hash);
+    free(buf);
+    free(gaps);
+    return rc;
+}
+
+/* ---- Opening ----------------------------------------------------------------------
+ */
+
+static raytrain_checkpoint *restored_create(const char *path, struct error *err)
+{
+    raytrain_checkpoint *ck = checkpoint_create(err);
+
+    if (!ck)
+        return NULL;
+    ck->restored = true;
+    ck->path = strdup(path);
+    if (!ck->path) {
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        checkpoint_destroy(ck);
+        return NULL;
+    }
+    return ck;
+}
+
+static int file_open(raytrain_checkpoint *ck, struct error *err)
+{
+    ck->fd = open(ck->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (ck->fd < 0)
+        return fs_error(err, "open checkpoint", ck->path);
+    return 0;
+}
+
+/* Head and tables of the file, verified; *tables is malloc'ed. */
+static int index_read(raytrain_checkpoint *ck, void **tables, uint64_t *n,
+                      struct error *err)
+{
+    if (file_open(ck, err) < 0 || head_read(ck, err) < 0 ||
+        tables_read(ck, tables, n, err) < 0)
+        return -1;
+    if (index_parse(ck, *tables, *n, err) < 0)
+        return error_prefix(err, "%s", ck->path);
+    return metadata_verify(ck, err);
+}
+
+int checkpoint_open_index(const char *path, raytrain_checkpoint **out,
+                          struct error *err)
+{
+    raytrain_checkpoint *ck = restored_create(path, err);
+    void *tables = NULL;
+    uint64_t n = 0;
+    int rc;
+
+    if (!ck)
+        return -1;
+    rc = index_read(ck, &tables, &n, err);
+    free(tables);
+    if (rc < 0)
+        checkpoint_destroy(ck);
+    else
+        *out = ck;
+    return rc;
+}
+
+bool checkpoint_is_one(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char magic[sizeof((struct file_head *)0)->magic];
+    bool is = fd >= 0 && fs_pread_full(fd, magic, sizeof magic, 0) == 0 &&
+              memcmp(magic, HEAD_MAGIC, sizeof magic) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+/* Not rank 0: the same file must be here, too. */
+static int file_join(raytrain_checkpoint *ck, struct error *err)
+{
+    struct file_head here;
+    struct stat st;
+
+    if (file_open(ck, err) < 0)
+        return -1;
+    if (fstat(ck->fd, &st) < 0 || fs_pread_full(ck->fd, &here, sizeof here, 0) < 0)
+        return checkpoint_read_error(ck, err);
+    if (memcmp(&here, &ck->head, sizeof here) != 0 ||
+        (uint64_t)st.st_size != ck->head.file_bytes)
+        return damage(ck, err, "this rank sees another file here than rank 0 does");
+    return 0;
+}
+
+/* COLLECTIVE: head and tables from rank 0 to the others. */
+static int index_share(raytrain_checkpoint *ck, struct comm *comm, void **tables,
+                       uint64_t n, struct error *err)
+{
+    bool first = comm->rank == 0;
+    int rc = 0;
+
+    if (comm->size == 1)
+        return 0;
+    if (comm->ops->bcast(comm, &n, sizeof n, 0, err) < 0)
+        return -1;
+    if (!first && !(*tables = malloc(n)))
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (comm_agree(comm, rc, err) < 0 ||
+        comm->ops->bcast(comm, &ck->head, sizeof ck->head, 0, err) < 0 ||
+        comm->ops->bcast(comm, *tables, n, 0, err) < 0)
+        return -1;
+    if (!first)
+        rc = index_parse(ck, *tables, n, err);
+    if (!first && rc == 0)
+        rc = file_join(ck, err);
+    return comm_agree(comm, rc, err);
+}
+
+int checkpoint_open(struct comm *comm, const char *path, raytrain_checkpoint **out,
+                    struct error *err)
+{
+    raytrain_checkpoint *ck = restored_create(path, err);
+    void *tables = NULL;
+    uint64_t n = 0;
+    int rc = ck ? 0 : -1;
+
+    if (rc == 0 && comm->rank == 0)
+        rc = index_read(ck, &tables, &n, err);
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = index_share(ck, comm, &tables, n, err);
+    free(tables);
+    if (rc == 0)
+        rc = comm_agree(comm, verify_share(ck, comm->rank, comm->size, err), err);
+    if (rc < 0)
+        checkpoint_destroy(ck);
+    else
+        *out = ck;
+    return rc;
+}

@@ -1,0 +1,146 @@
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "checkpoint/checkpoint_impl.h"
+#include "util/fs.h"
+
+/* Runs shorter than this are read through a window, many at a time. */
+#define SHORT_RUN    65536u
+#define WINDOW_BYTES (1u << 20)
+
+/* Read what a window can hold from `offset` on, up to `end`, both in the tensor. */
+struct window {
+    unsigned char *data;
+    uint64_t start, end;
+};
+
+static int window_move(struct window *w, int fd, uint64_t base, uint64_t offset,
+                       uint64_t end)
+{
+    uint64_t n = end - offset < WINDOW_BYTES ? end - offset : WINDOW_BYTES;
+
+    if (fs_pread_full(fd, w->data, n, base + offset) < 0)
+        return -1;
+    w->start = offset;
+    w->end = offset + n;
+    return 0;
+}
+
+static int read_short_runs(int fd, uint64_t base, const struct slab_runs *runs,
+                           uint64_t from, uint64_t to, unsigned char *out)
+{
+    struct window w = {.data = malloc(WINDOW_BYTES)};
+    uint64_t left, last = slab_runs_at(runs, to - 1, &left) + 1;
+    int rc = w.data ? 0 : -1;
+
+    while (rc == 0 && from < to) {
+        uint64_t offset = slab_runs_at(runs, from, &left);
+        uint64_t n = left < to - from ? left : to - from;
+
+        if (offset < w.start || offset + n > w.end)
+            rc = window_move(&w, fd, base, offset, last);
+        if (rc < 0)
+            break;
+        memcpy(out, w.data + (offset - w.start), n);
+        out += n;
+        from += n;
+    }
+    int saved = errno;
+    free(w.data);
+    errno = saved;
+    return rc;
+}
+
+int slab_read(int fd, uint64_t base, const struct slab_runs *runs, uint64_t from,
+              uint64_t to, void *data)
+{
+    unsigned char *out = data;
+    uint64_t left;
+
+    if (from >= to)
+        return 0;
+    if (runs->run_bytes < SHORT_RUN && to - from > runs->run_bytes)
+        return read_short_runs(fd, base, runs, from, to, out);
+    while (from < to) {
+        uint64_t offset = slab_runs_at(runs, from, &left);
+        uint64_t n = left < to - from ? left : to - from;
+
+        if (fs_pread_full(fd, out, n, base + offset) < 0)
+            return -1;
+        out += n;
+        from += n;
+    }
+    return 0;
+}
+
+/* ---- The writer -------------------------------------------------------------------
+ */
+
+struct slab_writer {
+    int fd;
+    int n;
+    uint64_t offset; /* of the first piece that waits */
+    uint64_t end;    /* behind the last one */
+    struct iovec pieces[WRITER_PIECES];
+};
+
+struct slab_writer *slab_writer_create(int fd)
+{
+    struct slab_writer *w = calloc(1, sizeof *w);
+
+    if (w)
+        w->fd = fd;
+    return w;
+}
+
+int slab_writer_flush(struct slab_writer *w)
+{
+    struct iovec *v = w->pieces;
+
+    while (w->n > 0) {
+        ssize_t k = pwritev(w->fd, v, w->n, (off_t)w->offset);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k == 0)
+            errno = EIO;
+        if (k <= 0)
+            return -1;
+        w->offset += (uint64_t)k;
+        while (w->n > 0 && (size_t)k >= v->iov_len) {
+            k -= (ssize_t)v->iov_len;
+            v++;
+            w->n--;
+        }
+        if (w->n > 0) {
+            v->iov_base = (char *)v->iov_base + k;
+            v->iov_len -= (size_t)k;
+        }
+    }
+    return 0;
+}
+
+int slab_writer_add(struct slab_writer *w, const void *data, size_t n, uint64_t offset)
+{
+    if (n == 0)
+        return 0;
+    if (w->n > 0 &&
+        (w->end != offset || w->n == WRITER_PIECES ||
+         w->end - w->offset >= 4 * CHUNK_BYTES) &&
+        slab_writer_flush(w) < 0)
+        return -1;
+    if (w->n == 0)
+        w->offset = w->end = offset;
+    w->pieces[w->n++] = (struct iovec){(void *)data, n};
+    w->end += n;
+    return 0;
+}
+
+void slab_writer_destroy(struct slab_writer *w)
+{
+    free(w);
+}

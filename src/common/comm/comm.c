@@ -1,0 +1,76 @@
+/*
+ * comm.c - what every implementation of the communicator shares.
+ */
+#include "comm/comm.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t comm_type_size(enum comm_type type)
+{
+    switch (type) {
+    case COMM_FLOAT32:
+        return sizeof(float);
+    case COMM_FLOAT64:
+        return sizeof(double);
+    case COMM_INT64:
+        return sizeof(int64_t);
+    case COMM_STAT:
+        return sizeof(struct comm_stat);
+    }
+    return 0;
+}
+
+void comm_free(struct comm *c)
+{
+    if (c)
+        c->ops->free(c);
+}
+
+/* What the failing rank tells the others. Fixed width: one broadcast, and no size that
+ * would have to be believed. */
+struct verdict {
+    int64_t code;
+    char text[ERROR_TEXT_MAX];
+};
+
+static void verdict_fill(struct verdict *v, const struct error *err)
+{
+    memset(v, 0, sizeof *v);
+    if (err) {
+        v->code = err->code;
+        memcpy(v->text, err->text, strnlen(err->text, sizeof v->text - 1));
+    } else {
+        v->code = RAYTRAIN_EFAILED;
+        strcpy(v->text, "failed, and left no message");
+    }
+}
+
+int comm_agree(struct comm *c, int rc, struct error *err)
+{
+    /* Only the communication's own failure goes here: err already holds the reason
+     * where rc says that this rank failed, and that one is the better reason. */
+    struct error lost;
+    int64_t first = rc == 0 ? c->size : c->rank;
+    struct verdict v;
+
+    if (c->size == 1)
+        return rc == 0 ? 0 : -1;
+    if (c->ops->allreduce(c, &first, 1, COMM_INT64, COMM_MIN, &lost) < 0)
+        goto cut_off;
+    if (first >= c->size)
+        return 0;
+    if (first == c->rank)
+        verdict_fill(&v, err);
+    if (c->ops->bcast(c, &v, sizeof v, (int)first, &lost) < 0)
+        goto cut_off;
+    if (first == c->rank)
+        return -1;
+    v.text[sizeof v.text - 1] = '\0';
+    return error_set(err, (raytrain_status)v.code, "rank %d: %s", (int)first, v.text);
+cut_off:
+    if (rc == 0)
+        error_set(err, lost.code, "%s", lost.text);
+    return -1;
+}

@@ -1,0 +1,33 @@
+/*
+ * node_map.h - which rank is on which node, and who keeps copies for whom.
+ */
+#ifndef RAYTRAIN_COMM_NODE_MAP_H
+#define RAYTRAIN_COMM_NODE_MAP_H
+
+#include "comm/comm.h"
+
+struct node_place {
+    int node, local; /* the node, and the place among its ranks */
+};
+
+struct node_map {
+    int rank, size, n_nodes;
+    struct node_place *of; /* of every rank */
+    int *ranks;            /* how many a node has */
+    int *first;            /* row in `on` of its first one */
+    int *on;               /* the ranks, by node and place */
+};
+
+/* COLLECTIVE: every rank tells its own place. */
+int node_map_make(struct comm *comm, int node, int local, struct node_map *map,
+                  struct error *err);
+void node_map_clear(struct node_map *map);
+
+int node_map_rank(const struct node_map *map, int node, int local);
+/* The rank of the next node that keeps a copy of what `rank` has, round robin where
+ * that node has fewer ranks; -1 where there is one node alone. */
+int node_map_keeper(const struct node_map *map, int rank);
+/* Is a copy of rank's part on this node, its own or the keeper's? */
+bool node_map_has(const struct node_map *map, int node, int rank, bool copies);
+
+#endif

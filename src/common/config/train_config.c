@@ -1,0 +1,385 @@
+#include "config/train_config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config_file.h"
+#include "config/config_key.h"
+#include "config/config_path.h"
+#include "config/train_func_file.h"
+#include "util/fs.h"
+#include "util/quote.h"
+
+#define FIELD(member) .offset = offsetof(struct train_config, member)
+
+static const struct config_choice trainers[] = {
+    {"data_parallel", NULL},
+    {"xgboost", CONFIG_LATER},
+    {"lightgbm", CONFIG_LATER},
+    {NULL, NULL},
+};
+
+static const struct config_choice backends[] = {
+    {"mpi", NULL},
+    {"none", NULL},
+    {"torch", CONFIG_LATER},
+    {"tensorflow", CONFIG_LATER},
+    {"jax", CONFIG_LATER},
+    {"horovod", CONFIG_LATER},
+    {"xgboost", CONFIG_LATER},
+    {"lightgbm", CONFIG_LATER},
+    {NULL, NULL},
+};
+
+static const struct config_choice kinds[] = {
+    [TRAIN_FUNC_SHARED_OBJECT] = {"shared_object", NULL},
+    [TRAIN_FUNC_PROGRAM] = {"program", NULL},
+    [TRAIN_FUNC_COMMAND] = {"command", "(a command after --) " CONFIG_LATER},
+    {NULL, NULL},
+};
+
+static const struct config_key train_keys[] = {
+    {.name = "trainer",
+     .doc = "who runs the loop",
+     .type = CONFIG_WORD,
+     FIELD(trainer),
+     .choices = trainers},
+    {.name = "train_func",
+     .doc = "the training function's file",
+     .type = CONFIG_STRING,
+     FIELD(train_func)},
+    {.name = "train_func_kind",
+     .doc = "what that file is; found out at every start",
+     .type = CONFIG_ENUM,
+     FIELD(train_func_kind),
+     .choices = kinds},
+    {.name = "args",
+     .doc = "the training function's arguments",
+     .type = CONFIG_STRINGS,
+     FIELD(args),
+     .offset2 = offsetof(struct train_config, n_args)},
+    {.name = "train_loop_config",
+     .doc = "the training function's own settings",
+     .type = CONFIG_JSON,
+     FIELD(train_loop_config)},
+    {.name = "scaling_config",
+     .doc = "ScalingConfig",
+     .type = CONFIG_GROUP,
+     FIELD(scaling_config),
+     .table = &scaling_config_table},
+    {.name = "run_config",
+     .doc = "RunConfig",
+     .type = CONFIG_GROUP,
+     FIELD(run_config),
+     .table = &run_config_table},
+    {.name = "backend",
+     .doc = "how the workers talk to each other",
+     .type = CONFIG_WORD,
+     FIELD(backend),
+     .choices = backends},
+    {.name = "backend_config",
+     .doc = "the backend's settings",
+     .type = CONFIG_JSON,
+     FIELD(backend_config)},
+    {.name = "datasets",
+     .doc = "what there is to read",
+     .type = CONFIG_CUSTOM,
+     .ops = &datasets_ops},
+    {.name = "data_config",
+     .doc = "DataConfig",
+     .type = CONFIG_GROUP,
+     FIELD(data_config),
+     .table = &data_config_table},
+    {.name = "seed",
+     .doc = "of random numbers and of shuffling",
+     .type = CONFIG_U64,
+     FIELD(seed)},
+    {.name = "resume_from_checkpoint",
+     .doc = "a checkpoint that a new run starts from",
+     .type = CONFIG_STRING,
+     FIELD(resume_from_checkpoint)},
+    {.name = "preprocessor",
+     .type = CONFIG_REFUSED,
+     .refused = "preprocessors are not available in this version"},
+    {.name = "params",
+     .type = CONFIG_REFUSED,
+     .refused = "params belong to the xgboost and lightgbm trainers, which are not "
+                "available in this version"},
+};
+const struct config_table train_config_table = CONFIG_TABLE(train_keys);
+
+/* Without memory some are NULL: merging and validation look again. */
+void train_config_init(struct train_config *cfg)
+{
+    memset(cfg, 0, sizeof *cfg);
+    scaling_config_init(&cfg->scaling_config);
+    run_config_init(&cfg->run_config);
+    cfg->trainer = strdup("data_parallel");
+    cfg->backend = strdup("mpi");
+    cfg->train_loop_config = json_object();
+    cfg->backend_config = json_object();
+}
+
+static bool is_whole(const struct train_config *cfg)
+{
+    return cfg->trainer && cfg->backend && cfg->train_loop_config &&
+           cfg->backend_config && cfg->run_config.storage_path &&
+           cfg->run_config.callbacks;
+}
+
+void train_config_clear(struct train_config *cfg)
+{
+    config_clear(&train_config_table, cfg);
+    memset(cfg, 0, sizeof *cfg);
+}
+
+/* ---- merging ------------------------------------------------------------------------
+ */
+
+static int tree_merge(struct train_config *cfg, const struct config_node *root,
+                      const char *source, struct error *err)
+{
+    struct config_where where = {.source = source, .err = err};
+
+    if (!is_whole(cfg))
+        return config_fail_memory(&where);
+    if (config_apply(&train_config_table, cfg, root, &where))
+        return -1;
+    data_config_settle(cfg);
+    return 0;
+}
+
+int train_config_merge_text(struct train_config *cfg, const char *text,
+                            const char *source, struct error *err)
+{
+    struct config_node root;
+    int rc;
+
+    if (config_file_parse(text, source, &root, err))
+        return -1;
+    rc = tree_merge(cfg, &root, source, err);
+    config_node_clear(&root);
+    return rc;
+}
+
+int train_config_merge_file(struct train_config *cfg, const char *path,
+                            struct error *err)
+{
+    char *text, quoted[QUOTE_TEXT_MAX];
+    size_t n;
+    int rc;
+
+    if (fs_read(path, &text, &n, err))
+        return -1;
+    if (strlen(text) != n)
+        rc = error_set(err, RAYTRAIN_EINVAL,
+                       "%s is not a configuration file: it holds bytes of value 0",
+                       quote(path, quoted));
+    else
+        rc = train_config_merge_text(cfg, text, path, err);
+    free(text);
+    return rc;
+}
+
+static int fail_key(const char *key, const struct config_where *where)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    return config_fail(where, NULL, RAYTRAIN_EINVAL,
+                       "%s is not a key; keys look like run_config.name",
+                       quote(key, quoted));
+}
+
+/* Below run_config.stop, all that is left of a key is one name: those of metrics hold
+ * dots. */
+static bool key_is_metric(const char *key, const char *left)
+{
+    static const char stop[] = "run_config.stop.";
+
+    return !strncmp(key, stop, sizeof stop - 1) &&
+           left - key >= (ptrdiff_t)sizeof stop - 1;
+}
+
+/* The groups of a dotted key, one in the other; *value is the innermost, still to be
+ * filled. On failure there is nothing to clear. */
+static int key_nodes(const char *key, struct config_node *root,
+                     struct config_node **value, const struct config_where *where)
+{
+    const char *left = key;
+    int rc = 0;
+
+    memset(root, 0, sizeof *root);
+    *value = root;
+    for (int depth = 0; !rc; depth++) {
+        bool metric = key_is_metric(key, left);
+        size_t n = metric ? strlen(left) : strcspn(left, ".");
+        char *part = strndup(left, n);
+
+        if (!part || !(*value = config_node_add(*value, part)))
+            rc = config_fail_memory(where);
+        else if ((!metric && !config_file_is_name(part)) || depth == CONFIG_DEPTH_MAX)
+            rc = fail_key(key, where);
+        free(part);
+        if (rc || !left[n])
+            break;
+        left += n + 1;
+    }
+    if (rc)
+        config_node_clear(root);
+    return rc;
+}
+
+/* Blanks around the key and before the value are not part of them. */
+static int assignment_split(const char *assignment, char **key, const char **value,
+                            const struct config_where *where)
+{
+    const char *equals = strchr(assignment, '=');
+    char quoted[QUOTE_TEXT_MAX];
+    size_t n;
+
+    if (!equals)
+        return config_fail(where, NULL, RAYTRAIN_EINVAL,
+                           "%s has no '='; write --set KEY=VALUE",
+                           quote(assignment, quoted));
+    *value = equals + 1 + strspn(equals + 1, " \t");
+    assignment += strspn(assignment, " \t");
+    for (n = (size_t)(equals - assignment); n && strchr(" \t", assignment[n - 1]);)
+        n--;
+    *key = strndup(assignment, n);
+    return *key ? 0 : config_fail_memory(where);
+}
+
+int train_config_set(struct train_config *cfg, const char *assignment,
+                     struct error *err)
+{
+    struct config_where where = {.source = "--set", .err = err};
+    struct config_node root, *node;
+    const char *value = NULL;
+    char *key;
+    int rc;
+
+    if (assignment_split(assignment, &key, &value, &where))
+        return -1;
+    rc = key_nodes(key, &root, &node, &where);
+    free(key);
+    if (rc)
+        return -1;
+    rc = config_file_parse_value(value, node, &where);
+    if (!rc)
+        rc = tree_merge(cfg, &root, where.source, err);
+    config_node_clear(&root);
+    return rc;
+}
+
+static bool is_integer(const char *text)
+{
+    const char *digits = text + (*text == '-');
+
+    errno = 0;
+    (void)strtoll(text, NULL, 10);
+    return *digits && strspn(digits, "0123456789") == strlen(digits) && errno == 0;
+}
+
+int train_config_set_text(struct train_config *cfg, const char *key, const char *text,
+                          const char *source, struct error *err)
+{
+    struct config_where where = {.source = source, .err = err};
+    struct config_node root, *value;
+    int rc;
+
+    if (key_nodes(key, &root, &value, &where))
+        return -1;
+    value->type = is_integer(text) ? NODE_INT : NODE_STRING;
+    value->integer = strtoll(text, NULL, 10);
+    value->string = strdup(text);
+    value->raw = strdup(text);
+    rc = value->string && value->raw ? tree_merge(cfg, &root, source, err)
+                                     : config_fail_memory(&where);
+    config_node_clear(&root);
+    return rc;
+}
+
+int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
+                          const char *source, struct error *err)
+{
+    struct config_where where = {.source = source, .err = err};
+    struct config_node root, *node;
+    int rc;
+
+    if (key_nodes(key, &root, &node, &where))
+        return -1;
+    node->type = NODE_BOOL;
+    node->boolean = value;
+    rc = tree_merge(cfg, &root, source, err);
+    config_node_clear(&root);
+    return rc;
+}
+
+/* ---- validation ------------------------------------------------------------------ */
+
+static int backend_validate(const struct train_config *cfg, struct error *err)
+{
+    if (!strcmp(cfg->backend, "none") && cfg->scaling_config.max_workers > 1)
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "backend: \"none\" connects nobody, so it serves 1 worker, not "
+            "%d; use \"mpi\"",
+            cfg->scaling_config.max_workers);
+    return 0;
+}
+
+static int train_func_validate(struct train_config *cfg, struct error *err)
+{
+    if (!cfg->train_func)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "no training function: name a .so or a program on the command "
+                         "line, or set train_func in the configuration");
+    return train_func_resolve(&cfg->train_func, &cfg->train_func_kind, err);
+}
+
+static int resume_validate(struct train_config *cfg, struct error *err)
+{
+    if (!cfg->resume_from_checkpoint)
+        return 0;
+    if (path_make_absolute(&cfg->resume_from_checkpoint, err))
+        return -1;
+    return path_check_file("resume_from_checkpoint", cfg->resume_from_checkpoint, err);
+}
+
+int train_config_validate(struct train_config *cfg, struct error *err)
+{
+    struct config_where where = {.source = "configuration", .err = err};
+
+    if (!is_whole(cfg))
+        return config_fail_memory(&where);
+    if (config_check(&train_config_table, cfg, &where) ||
+        scaling_config_validate(&cfg->scaling_config, err) ||
+        backend_validate(cfg, err) || train_func_validate(cfg, err) ||
+        run_config_validate(&cfg->run_config, cfg->train_func, err) ||
+        checkpoint_config_validate(&cfg->run_config.checkpoint_config, false, err) ||
+        data_config_validate(cfg, err))
+        return -1;
+    return resume_validate(cfg, err);
+}
+
+/* ---- rendering ------------------------------------------------------------------- */
+
+int train_config_render(const struct train_config *cfg, char **text, struct error *err)
+{
+    char *rendered = NULL;
+    size_t n;
+    FILE *out;
+    bool bad;
+
+    if (!is_whole(cfg) || !(out = open_memstream(&rendered, &n)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    config_render(&train_config_table, cfg, out, 0);
+    bad = ferror(out) != 0;
+    if (fclose(out) || bad) {
+        free(rendered);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    *text = rendered;
+    return 0;
+}

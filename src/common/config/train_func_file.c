@@ -1,0 +1,188 @@
+#include "config/train_func_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/config_path.h"
+#include "util/quote.h"
+
+#ifndef DF_1_PIE
+#define DF_1_PIE 0x08000000
+#endif
+
+/* Bounds for what a file's headers may claim. */
+#define SEGMENTS_MAX 512
+#define DYNAMIC_MAX  4096
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#elif defined(__powerpc64__)
+#define MACHINE EM_PPC64
+#elif defined(__riscv)
+#define MACHINE EM_RISCV
+#elif defined(__s390x__)
+#define MACHINE EM_S390
+#endif
+
+static bool read_at(int fd, void *data, size_t n, uint64_t offset)
+{
+    return offset <= INT64_MAX && pread(fd, data, n, (off_t)offset) == (ssize_t)n;
+}
+
+/* Does the dynamic section carry the mark that linkers put on position-independent
+ * programs? Static ones have no interpreter, only this. */
+static bool has_pie_mark(int fd, const Elf64_Phdr *dynamic)
+{
+    Elf64_Dyn entry;
+
+    for (uint64_t i = 0; i < DYNAMIC_MAX && (i + 1) * sizeof entry <= dynamic->p_filesz;
+         i++) {
+        if (!read_at(fd, &entry, sizeof entry, dynamic->p_offset + i * sizeof entry) ||
+            entry.d_tag == DT_NULL)
+            return false;
+        if (entry.d_tag == DT_FLAGS_1)
+            return entry.d_un.d_val & DF_1_PIE;
+    }
+    return false;
+}
+
+static bool elf_is_program(int fd, const Elf64_Ehdr *header)
+{
+    Elf64_Phdr segment;
+
+    if (header->e_type == ET_EXEC)
+        return true;
+    for (unsigned i = 0; i < header->e_phnum && i < SEGMENTS_MAX; i++) {
+        if (!read_at(fd, &segment, sizeof segment,
+                     header->e_phoff + (uint64_t)i * header->e_phentsize))
+            return false;
+        if (segment.p_type == PT_INTERP ||
+            (segment.p_type == PT_DYNAMIC && has_pie_mark(fd, &segment)))
+            return true;
+    }
+    return false;
+}
+
+static int elf_kind(int fd, const Elf64_Ehdr *header, const char *shown,
+                    enum train_func_kind *kind, struct error *err)
+{
+    bool foreign = header->e_ident[EI_CLASS] != ELFCLASS64;
+
+#ifdef MACHINE
+    foreign = foreign || header->e_machine != MACHINE;
+#endif
+    if (foreign)
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "train_func: %s was built for another kind of machine; build it "
+            "on this one",
+            shown);
+    if (header->e_type != ET_EXEC && header->e_type != ET_DYN)
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "train_func: %s is an object file that was not linked; link it: "
+            "cc -shared -fPIC",
+            shown);
+    *kind = elf_is_program(fd, header) ? TRAIN_FUNC_PROGRAM : TRAIN_FUNC_SHARED_OBJECT;
+    return 0;
+}
+
+static bool ends_in(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+static int file_kind(int fd, const char *path, enum train_func_kind *kind,
+                     struct error *err)
+{
+    Elf64_Ehdr header;
+    char shown[QUOTE_TEXT_MAX];
+    bool elf = read_at(fd, &header, sizeof header, 0) &&
+               !memcmp(header.e_ident, ELFMAG, SELFMAG);
+
+    quote(path, shown);
+    if (elf && elf_kind(fd, &header, shown, kind, err))
+        return -1;
+    if (elf && *kind == TRAIN_FUNC_SHARED_OBJECT)
+        return 0;
+    *kind = TRAIN_FUNC_PROGRAM;
+    if (!elf && ends_in(path, ".so"))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "train_func: %s is not a shared object (it is no ELF file, or "
+                         "is cut short); build it again: cc -shared -fPIC",
+                         shown);
+    if (access(path, X_OK))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "train_func: %s is neither a shared object nor a program that "
+                         "may be executed; build a .so, or chmod +x a program",
+                         shown);
+    return 0;
+}
+
+/* The name in the directories of PATH: malloc'ed, NULL where there is none. */
+static char *path_search(const char *name)
+{
+    const char *dirs = getenv("PATH");
+
+    for (const char *dir = dirs ? dirs : "/usr/bin:/bin"; dir;) {
+        size_t n = strcspn(dir, ":");
+        char *candidate;
+        struct stat st;
+
+        if (asprintf(&candidate, "%.*s%s%s", (int)n, dir, n ? "/" : "", name) < 0)
+            return NULL;
+        if (!stat(candidate, &st) && S_ISREG(st.st_mode) && !access(candidate, X_OK))
+            return candidate;
+        free(candidate);
+        dir = dir[n] ? dir + n + 1 : NULL;
+    }
+    return NULL;
+}
+
+static int fail_missing(const char *path, bool searched, struct error *err)
+{
+    char shown[QUOTE_TEXT_MAX];
+
+    return error_set(
+        err, RAYTRAIN_ENOTFOUND,
+        "train_func: there is no file %s%s; build it first, or give its path",
+        quote(path, shown), searched ? " here, and no such program" : "");
+}
+
+int train_func_resolve(char **path, enum train_func_kind *kind, struct error *err)
+{
+    bool bare = !strchr(*path, '/');
+    char shown[QUOTE_TEXT_MAX], *found;
+    struct stat st;
+    int fd, rc;
+
+    if (bare && access(*path, F_OK) && (found = path_search(*path))) {
+        free(*path);
+        *path = found;
+    }
+    fd = open(*path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return fail_missing(*path, bare, err);
+    if (fd < 0)
+        return error_set(err, RAYTRAIN_EINVAL, "train_func: cannot read %s: %s",
+                         quote(*path, shown), strerror(errno));
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+        rc = error_set(err, RAYTRAIN_EINVAL,
+                       "train_func: %s is %s; name the .so or the program",
+                       quote(*path, shown),
+                       S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
+    else
+        rc = file_kind(fd, *path, kind, err);
+    close(fd);
+    return rc ? -1 : path_make_absolute(path, err);
+}

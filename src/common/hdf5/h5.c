@@ -1,0 +1,246 @@
+#include "config.h"
+
+#include "hdf5/h5.h"
+
+#include <string.h>
+
+/* ---- Errors -----------------------------------------------------------------------
+ */
+
+void h5_quiet_begin(struct h5_quiet *quiet)
+{
+    quiet->func = NULL;
+    quiet->data = NULL;
+    H5Eget_auto2(H5E_DEFAULT, &quiet->func, &quiet->data);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void h5_quiet_end(const struct h5_quiet *quiet)
+{
+    H5Eset_auto2(H5E_DEFAULT, quiet->func, quiet->data);
+}
+
+static herr_t error_take(unsigned n, const H5E_error2_t *e, void *arg)
+{
+    char *text = arg;
+
+    (void)n;
+    if (e->desc) {
+        strncpy(text, e->desc, 255);
+        text[255] = '\0';
+    }
+    return 0;
+}
+
+int h5_error(struct error *err, const char *what)
+{
+    char reason[256] = "HDF5 gives no reason";
+
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, error_take, reason);
+    H5Eclear2(H5E_DEFAULT);
+    return error_set(err, RAYTRAIN_ESTORAGE, "cannot %s: %s", what, reason);
+}
+
+/* ---- Types ------------------------------------------------------------------------
+ */
+
+struct float_layout {
+    size_t sign, exponent, exponent_bits, mantissa_bits, bias;
+};
+
+/* IEEE 754 binary16, and the upper half of a binary32. */
+static const struct float_layout HALF = {15, 10, 5, 10, 15};
+static const struct float_layout BRAIN = {15, 7, 8, 7, 127};
+
+static hid_t float16_type(const struct float_layout *l)
+{
+    hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+
+    if (type >= 0 && (H5Tset_fields(type, l->sign, l->exponent, l->exponent_bits, 0,
+                                    l->mantissa_bits) < 0 ||
+                      H5Tset_precision(type, 16) < 0 || H5Tset_size(type, 2) < 0 ||
+                      H5Tset_ebias(type, l->bias) < 0)) {
+        H5Tclose(type);
+        return -1;
+    }
+    return type;
+}
+
+hid_t h5_dtype(raytrain_dtype dtype)
+{
+    switch (dtype) {
+    case RAYTRAIN_FLOAT32:
+        return H5Tcopy(H5T_IEEE_F32LE);
+    case RAYTRAIN_FLOAT64:
+        return H5Tcopy(H5T_IEEE_F64LE);
+    case RAYTRAIN_FLOAT16:
+        return float16_type(&HALF);
+    case RAYTRAIN_BFLOAT16:
+        return float16_type(&BRAIN);
+    case RAYTRAIN_INT8:
+        return H5Tcopy(H5T_STD_I8LE);
+    case RAYTRAIN_INT16:
+        return H5Tcopy(H5T_STD_I16LE);
+    case RAYTRAIN_INT32:
+        return H5Tcopy(H5T_STD_I32LE);
+    case RAYTRAIN_INT64:
+        return H5Tcopy(H5T_STD_I64LE);
+    case RAYTRAIN_UINT8:
+        return H5Tcopy(H5T_STD_U8LE);
+    case RAYTRAIN_UINT16:
+        return H5Tcopy(H5T_STD_U16LE);
+    case RAYTRAIN_UINT32:
+        return H5Tcopy(H5T_STD_U32LE);
+    case RAYTRAIN_UINT64:
+        return H5Tcopy(H5T_STD_U64LE);
+    case RAYTRAIN_BYTES:
+        /* Without a tag: h5py reads no other. */
+        return H5Tcreate(H5T_OPAQUE, 1);
+    }
+    return -1;
+}
+
+hid_t h5_string_type(size_t n)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+
+    if (type >= 0 &&
+        (H5Tset_size(type, n) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0)) {
+        H5Tclose(type);
+        return -1;
+    }
+    return type;
+}
+
+/* ---- Where the releases of HDF5 differ --------------------------------------------
+ */
+
+int h5_is_dataset(hid_t file, const char *name, hid_t access)
+{
+#if H5_VERSION_GE(1, 12, 0)
+    H5O_info2_t info;
+    herr_t rc = H5Oget_info_by_name3(file, name, &info, H5O_INFO_BASIC, access);
+#else
+    H5O_info_t info;
+    herr_t rc = H5Oget_info_by_name2(file, name, &info, H5O_INFO_BASIC, access);
+#endif
+
+    return rc < 0 ? -1 : info.type == H5O_TYPE_DATASET;
+}
+
+/* Before 1.10.7 only the environment decides (HDF5_USE_FILE_LOCKING, as HDF5's own
+ * message says). */
+void h5_locks_optional(hid_t access)
+{
+#if H5_VERSION_GE(1, 10, 7)
+    H5Pset_file_locking(access, true, true);
+#else
+    (void)access;
+#endif
+}
+
+/* ---- Attributes -------------------------------------------------------------------
+ */
+
+static int attr_write(hid_t object, const char *name, hid_t file_type, hid_t type,
+                      const void *value)
+{
+    hid_t space = H5Screate(H5S_SCALAR), attr = -1;
+    int rc = -1;
+
+    if (space >= 0)
+        attr = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (attr >= 0) {
+        rc = H5Awrite(attr, type, value) < 0 ? -1 : 0;
+        if (H5Aclose(attr) < 0)
+            rc = -1;
+    }
+    if (space >= 0)
+        H5Sclose(space);
+    return rc;
+}
+
+int h5_attr_string(hid_t object, const char *name, const char *value)
+{
+    hid_t type = h5_string_type(strlen(value) + 1);
+    int rc;
+
+    if (type < 0)
+        return -1;
+    rc = attr_write(object, name, type, type, value);
+    H5Tclose(type);
+    return rc;
+}
+
+int h5_attr_int(hid_t object, const char *name, int64_t value)
+{
+    return attr_write(object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+
+int h5_attr_double(hid_t object, const char *name, double value)
+{
+    return attr_write(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
+}
+
+/* ---- Datasets ---------------------------------------------------------------------
+ */
+
+/* Contiguous, placed at creation, never filled, no time stamps: the bytes of a file
+ * depend on its content alone. */
+static hid_t dataset_properties(void)
+{
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
+
+    if (dcpl >= 0 && (H5Pset_layout(dcpl, H5D_CONTIGUOUS) < 0 ||
+                      H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_EARLY) < 0 ||
+                      H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER) < 0 ||
+                      H5Pset_obj_track_times(dcpl, 0) < 0 ||
+                      H5Pset_dset_no_attrs_hint(dcpl, 1) < 0)) {
+        H5Pclose(dcpl);
+        return -1;
+    }
+    return dcpl;
+}
+
+static hid_t dataset_create(hid_t file, const char *name, hid_t type, hid_t space)
+{
+    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
+    hid_t dcpl = dataset_properties();
+    hid_t set = -1;
+
+    if (lcpl >= 0 && dcpl >= 0 && H5Pset_create_intermediate_group(lcpl, 1) >= 0 &&
+        H5Pset_char_encoding(lcpl, H5T_CSET_UTF8) >= 0)
+        set = H5Dcreate2(file, name, type, space, lcpl, dcpl, H5P_DEFAULT);
+    if (lcpl >= 0)
+        H5Pclose(lcpl);
+    if (dcpl >= 0)
+        H5Pclose(dcpl);
+    return set;
+}
+
+int h5_dataset(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape,
+               const void *data, uint64_t *offset)
+{
+    hid_t space =
+        ndim == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(ndim, shape, NULL);
+    hid_t set = -1;
+    haddr_t at;
+    int rc = -1;
+
+    if (space >= 0)
+        set = dataset_create(file, name, type, space);
+    if (set >= 0) {
+        rc = 0;
+        if (data && H5Sget_simple_extent_npoints(space) > 0 &&
+            H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+            rc = -1;
+        at = H5Dget_offset(set);
+        if (offset)
+            *offset = at == HADDR_UNDEF ? 0 : at;
+        if (H5Dclose(set) < 0)
+            rc = -1;
+    }
+    if (space >= 0)
+        H5Sclose(space);
+    return rc;
+}

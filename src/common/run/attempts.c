@@ -1,0 +1,182 @@
+/* attempts.c - see attempts.h. */
+#include "run/attempts.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/checkpoint_manager.h"
+#include "run/metrics.h"
+#include "run/run_dir.h"
+
+/* A report, as far as it matters here: all of them, also those that do not count. */
+struct reported {
+    int attempt;
+    int64_t iteration;
+    double time_total_s, time_since_restore;
+};
+
+struct reported_list {
+    struct reported *reports;
+    size_t n, room;
+    bool no_memory;
+};
+
+static void report_add(void *arg, const json_t *line)
+{
+    struct reported_list *list = arg;
+
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 256;
+        struct reported *grown = realloc(list->reports, room * sizeof *grown);
+
+        if (!grown) {
+            list->no_memory = true;
+            return;
+        }
+        list->reports = grown;
+        list->room = room;
+    }
+    list->reports[list->n++] = (struct reported){
+        (int)json_integer_value(json_object_get(line, "attempt")),
+        json_integer_value(json_object_get(line, "training_iteration")),
+        json_number_value(json_object_get(line, "time_total_s")),
+        json_number_value(json_object_get(line, "time_since_restore")),
+    };
+}
+
+static int reports_read(const char *run_dir, struct reported_list *list,
+                        struct error *err)
+{
+    int rc = metrics_each(run_dir, report_add, list, err);
+
+    if (rc == 0 && list->no_memory)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return rc;
+}
+
+/* The last report of attempt k, and how many it made; NULL: none. */
+static const struct reported *last_of(const struct reported_list *list, int k,
+                                      size_t *count)
+{
+    const struct reported *last = NULL;
+
+    *count = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (list->reports[i].attempt == k) {
+            last = &list->reports[i];
+            ++*count;
+        }
+    return last;
+}
+
+/* The record of attempt k. */
+static json_t *record_load(const char *run_dir, int k)
+{
+    char *log_dir = run_dir_log_dir(run_dir, k);
+    char *path = log_dir ? run_dir_file(log_dir, "attempt.json") : NULL;
+    json_t *attempt = path ? json_load_file(path, 0, NULL) : NULL;
+
+    free(path);
+    free(log_dir);
+    if (json_is_object(attempt))
+        return attempt;
+    json_decref(attempt);
+    return json_pack("{s:i}", "attempt", k);
+}
+
+/* The iteration of the checkpoint that an attempt went on from; -1: it is not known to
+ * have gone on from one. */
+static int64_t start_of(const json_t *attempt)
+{
+    const char *path = json_string_value(json_object_get(attempt, "checkpoint"));
+
+    return path ? checkpoint_manager_iteration(path) : -1;
+}
+
+/* The iteration that the run went on from after attempt k, or would. */
+static int64_t next_start(const json_t *all, size_t k, const struct reported_list *list,
+                          int64_t newest)
+{
+    int64_t own = start_of(json_array_get(all, k));
+
+    for (size_t j = k + 1; j < json_array_size(all); j++) {
+        int64_t start = start_of(json_array_get(all, j));
+        size_t n;
+
+        if (start >= 0)
+            return start;
+        if (last_of(list, (int)j, &n)) /* it began at the beginning */
+            return 0;
+    }
+    if (newest < own)
+        newest = own;
+    return newest < 0 ? 0 : newest;
+}
+
+/* Seconds of training between iteration `from` and the attempt's last report. */
+static json_t *seconds_since(const struct reported_list *list, int64_t from,
+                             const struct reported *last, const json_t *attempt)
+{
+    if (from == 0)
+        return json_real(last->time_total_s);
+    for (size_t i = (size_t)(last - list->reports) + 1; i-- > 0;)
+        if (list->reports[i].iteration == from)
+            return json_real(last->time_total_s - list->reports[i].time_total_s);
+    return from == start_of(attempt) ? json_real(last->time_since_restore)
+                                     : json_null();
+}
+
+static int attempt_complete(json_t *all, size_t k, const struct reported_list *list,
+                            bool running, int64_t newest)
+{
+    json_t *attempt = json_array_get(all, k);
+    size_t count;
+    const struct reported *last = last_of(list, (int)k, &count);
+    const char *outcome = json_string_value(json_object_get(attempt, "outcome"));
+    json_t *lost = json_null(), *seconds = json_null();
+    int rc = 0;
+
+    if (!outcome) {
+        outcome = running ? "running" : "interrupted";
+        rc |= json_object_set_new(attempt, "outcome", json_string(outcome));
+    }
+    if (strcmp(outcome, "running") != 0 && strcmp(outcome, "finished") != 0) {
+        int64_t from = next_start(all, k, list, newest);
+        bool some = last && last->iteration > from;
+
+        lost = json_integer(some ? last->iteration - from : 0);
+        seconds = some ? seconds_since(list, from, last, attempt) : json_real(0);
+    }
+    rc |= json_object_set_new(attempt, "reports", json_integer((json_int_t)count));
+    rc |= json_object_set_new(attempt, "iteration",
+                              last ? json_integer(last->iteration) : json_null());
+    rc |= json_object_set_new(attempt, "lost_iterations", lost);
+    rc |= json_object_set_new(attempt, "lost_seconds", seconds);
+    return rc;
+}
+
+int attempts_load(const char *run_dir, bool held, json_t **attempts, struct error *err)
+{
+    int last = run_dir_last_attempt(run_dir), rc = 0;
+    int64_t newest = checkpoint_manager_newest(run_dir);
+    struct reported_list list = {NULL, 0, 0, false};
+    json_t *all = json_array();
+
+    if (reports_read(run_dir, &list, err) < 0) {
+        free(list.reports);
+        json_decref(all);
+        return -1;
+    }
+    for (int k = 0; rc == 0 && k <= last; k++)
+        rc = json_array_append_new(all, record_load(run_dir, k));
+    for (int k = 0; rc == 0 && k <= last; k++)
+        rc = attempt_complete(all, (size_t)k, &list, held && k == last, newest);
+    free(list.reports);
+    if (!all || rc) {
+        json_decref(all);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    *attempts = all;
+    return 0;
+}

@@ -1,0 +1,551 @@
+/* run_lock.c - see run_lock.h. */
+#include "run/run_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/clock.h"
+#include "util/fs.h"
+#include "util/pid_scope.h"
+#include "util/thread.h"
+
+#define LOCK_NAME  ".lock"
+#define LOCK_BYTES 512 /* always: other nodes may not see a file grow or shrink */
+#define COUNT_AT   480 /* the touches, in it */
+#define TOUCH_S    3.0
+#define SILENCE_S  60.0
+#define GRANTED_S                                                                      \
+    (2 * TOUCH_S + 1)  /* a lock that knows of one node alone says little */
+#define LOOK_S    0.05 /* between two looks at a file that another one may touch */
+#define PASSING_S 2.0
+#define SETTLE_S  0.3 /* for which one that comes at the same moment is waited for */
+#define TRIES     100 /* to lock what another may rename under our hands */
+#define PLACE_MAX 160
+
+struct run_lock {
+    int fd;
+    char *file;
+    int end_fd; /* tells the thread to end; -1: there is none */
+    double touch_s;
+    unsigned long touches;
+    pthread_t thread;
+};
+
+/* The whole file, as one saw it. */
+struct content {
+    char text[LOCK_BYTES + 1];
+    struct timespec touched;
+    ino_t number;
+};
+
+/* ---- Who ---------------------------------------------------------------------------
+ */
+
+/* The rest of the line may be blanks. */
+static bool place_is(const char *text, const char *place)
+{
+    size_t n = strlen(place);
+
+    return strncmp(text, place, n) == 0 && text[n + strspn(text + n, " ")] == '\0';
+}
+
+/* The file's own number: a copy has another one. */
+static unsigned long number_of(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 ? (unsigned long)st.st_ino : 0;
+}
+
+/* The first line is for people, the second for us: the file's number, pid and place. In
+ * the third are the touches. */
+static int holder_write(int fd)
+{
+    char host[65] = "unknown", text[LOCK_BYTES], date[32], place[PLACE_MAX],
+         job[64] = "";
+    const char *id = getenv("SLURM_JOB_ID");
+    int n;
+
+    gethostname(host, sizeof host - 1);
+    place_of_self(place);
+    clock_iso8601(clock_unix(), date);
+    if (id && *id)
+        snprintf(job, sizeof job, "job %.32s, ", id);
+    memset(text, ' ', sizeof text);
+    n = snprintf(text, COUNT_AT, "host %s, %spid %ld, since %s\n%lu %ld %s\n", host,
+                 job, (long)getpid(), date, number_of(fd), (long)getpid(), place);
+    text[n < COUNT_AT ? n : COUNT_AT - 1] = ' ';
+    text[LOCK_BYTES - 1] = '\n';
+    if (fs_pwrite_full(fd, text, sizeof text, 0) < 0)
+        return -1;
+    return fdatasync(fd);
+}
+
+/* What nobody holds. */
+static void free_fill(char text[LOCK_BYTES])
+{
+    memset(text, ' ', LOCK_BYTES);
+    text[0] = text[LOCK_BYTES - 1] = '\n';
+}
+
+/* It has its size when it has its name; of several that make it at once, one does. */
+static int file_make(const char *file, struct error *err)
+{
+    char text[LOCK_BYTES];
+    int rc;
+
+    if (access(file, F_OK) == 0)
+        return 0;
+    free_fill(text);
+    rc = fs_create(file, text, sizeof text, 0666, err);
+    return rc < 0 && errno == EEXIST ? 0 : rc;
+}
+
+static bool content_read(int fd, struct content *c)
+{
+    struct stat st;
+    ssize_t n = pread(fd, c->text, LOCK_BYTES, 0);
+
+    c->text[n > 0 ? n : 0] = '\0';
+    if (fstat(fd, &st) < 0)
+        return false;
+    c->touched = st.st_mtim;
+    c->number = st.st_ino;
+    return n >= 0;
+}
+
+static bool content_same(const struct content *a, const struct content *b)
+{
+    return a->number == b->number && a->touched.tv_sec == b->touched.tv_sec &&
+           a->touched.tv_nsec == b->touched.tv_nsec && strcmp(a->text, b->text) == 0;
+}
+
+/* Both lines, whatever somebody may have put there. "": nobody has it. */
+static void content_split(const struct content *c, char line[256], char machine[256])
+{
+    const char *end = strchr(c->text, '\n');
+    size_t n = end ? (size_t)(end - c->text) : strlen(c->text);
+
+    snprintf(line, 256, "%.*s", (int)(n < 255 ? n : 255), c->text);
+    snprintf(machine, 256, "%.*s", end ? (int)strcspn(end + 1, "\n") : 0,
+             end ? end + 1 : "");
+    for (char *at = line; *at; at++)
+        if ((unsigned char)*at < 0x20 || (unsigned char)*at >= 0x7f)
+            *at = ' ';
+    for (n = strlen(line); n > 0 && line[n - 1] == ' '; n--)
+        line[n - 1] = '\0';
+}
+
+static bool content_is_free(const struct content *c)
+{
+    char line[256], machine[256];
+
+    content_split(c, line, machine);
+    return !line[0];
+}
+
+static void holder_read(int fd, char line[256], char machine[256])
+{
+    struct content c = {0};
+
+    content_read(fd, &c);
+    content_split(&c, line, machine);
+}
+
+static int held_error(const char *path, int fd, struct error *err)
+{
+    char holder[256], machine[256], *shown = fs_printable(path);
+
+    holder_read(fd, holder, machine);
+    error_set(
+        err, RAYTRAIN_ESTORAGE,
+        "%s is in use by another raytrain-run (%s); wait for it, end it, or choose "
+        "another --name",
+        shown ? shown : "the run directory", holder[0] ? holder : "holder unknown");
+    free(shown);
+    return -1;
+}
+
+/* ---- Does it live? -----------------------------------------------------------------
+ */
+
+static bool same_file(int fd, const char *path)
+{
+    struct stat a, b;
+
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* Opening it makes a network file system look again. */
+static bool content_look(const char *file, struct content *c)
+{
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool found = fd >= 0 && content_read(fd, c);
+
+    if (fd >= 0)
+        close(fd);
+    return found;
+}
+
+enum answer { GRANTED, REFUSED, NO_LOCKS, BROKEN };
+
+static enum answer kernel_ask(int fd, bool without)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    if (without)
+        return NO_LOCKS;
+    if (fcntl(fd, F_SETLK, &whole) == 0)
+        return GRANTED;
+    if (errno == EACCES || errno == EAGAIN)
+        return REFUSED;
+    if (errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL)
+        return NO_LOCKS;
+    return BROKEN;
+}
+
+/* Somebody who wants the lock. */
+struct taker {
+    const char *path;
+    char *file; /* the lock in it */
+    double silence_s;
+    bool without;
+    void (*tell)(const char *text); /* NULL: once it has been told */
+    struct content silent;          /* what nobody has touched for long enough */
+};
+
+static void wait_tell(struct taker *t, const char *holder, double silence_s)
+{
+    char *shown = t->tell ? fs_printable(t->path) : NULL, *text = NULL;
+
+    if (shown &&
+        asprintf(&text,
+                 "%s is locked by another raytrain-run (%s); watching for up to "
+                 "%.0f s whether that one lives",
+                 shown, holder[0] ? holder : "holder unknown", silence_s) > 0)
+        t->tell(text);
+    t->tell = NULL;
+    free(text);
+    free(shown);
+}
+
+enum life { LIVES, DEAD, GIVEN_UP };
+
+/* Watch a file that another one seems to hold: does that one touch it? GIVEN_UP: it has
+ * let go meanwhile, or the file is gone. */
+static enum life content_watch(struct taker *t, int fd, enum answer answer,
+                               const struct content *first, double silence_s)
+{
+    double until = clock_now() + silence_s;
+    char line[256], machine[256];
+    struct content now;
+
+    content_split(first, line, machine);
+    wait_tell(t, line, silence_s);
+    while (clock_now() < until) {
+        poll(NULL, 0, (int)(LOOK_S * 1e3));
+        if (!content_look(t->file, &now) ||
+            (answer == REFUSED && kernel_ask(fd, false) == GRANTED))
+            return GIVEN_UP;
+        if (content_same(&now, first))
+            continue;
+        return content_is_free(&now) ? GIVEN_UP : LIVES;
+    }
+    t->silent = *first;
+    return DEAD;
+}
+
+/* Does a process that holds the lock without saying so say so soon, or let go? It is in
+ * the middle of the one or the other. */
+static bool is_passing(struct taker *t, int fd, const struct content *first)
+{
+    double until = clock_now() + (t->silence_s < PASSING_S ? t->silence_s : PASSING_S);
+    struct content now;
+
+    while (clock_now() < until) {
+        poll(NULL, 0, (int)(LOOK_S * 1e3));
+        if (!content_look(t->file, &now) || !content_same(&now, first) ||
+            kernel_ask(fd, false) == GRANTED)
+            return true;
+    }
+    return false;
+}
+
+/* What became of the one who wrote this file? locked: the kernel says that somebody has
+ * it locked, and of a process of this host it knows. */
+static enum life holder_life(struct taker *t, int fd, enum answer answer)
+{
+    char line[256], machine[256], place[PLACE_MAX], *end;
+    struct content c = {0};
+    unsigned long number;
+    bool locked = answer == REFUSED;
+    double silence_s;
+    long pid;
+
+    content_read(fd, &c);
+    content_split(&c, line, machine);
+    place_of_self(place);
+    number = strtoul(machine, &end, 10);
+    pid = *end == ' ' ? strtol(end + 1, &end, 10) : 0;
+    if (!locked && (!line[0] || (pid > 0 && number != number_of(fd))))
+        return DEAD;
+    if (locked && !line[0] && is_passing(t, fd, &c))
+        return GIVEN_UP;
+    if (pid > 0 && *end == ' ' && place_is(end + 1, place))
+        return !locked && (answer == GRANTED || pid == (long)getpid() ||
+                           (kill((pid_t)pid, 0) < 0 && errno == ESRCH))
+                   ? DEAD
+                   : LIVES;
+    if (answer == GRANTED && (pid <= 0 || content_same(&c, &t->silent)))
+        return DEAD;
+    if (answer != GRANTED)
+        return content_watch(t, fd, answer, &c, t->silence_s);
+    /* A descriptor of the lock that is closed, as the watch does, gives it up. */
+    silence_s = t->silence_s < GRANTED_S ? t->silence_s : GRANTED_S;
+    return content_watch(t, fd, answer, &c, silence_s) == LIVES ? LIVES : GIVEN_UP;
+}
+
+/* ---- Take --------------------------------------------------------------------------
+ */
+
+/* Without locks, of two that come at the same moment the one whose name stands in the
+ * end has it. */
+static bool is_ours_still(int fd, const char *file)
+{
+    char line[256], machine[256], ours[256];
+    int again;
+
+    holder_read(fd, line, ours);
+    fsync(fd);
+    poll(NULL, 0, (int)(SETTLE_S * 1e3));
+    again = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (again < 0)
+        return false;
+    holder_read(again, line, machine);
+    close(again);
+    return strcmp(machine, ours) == 0;
+}
+
+/* One try: 1 it is ours, 0 look again, -1 held by another, or an error. A fresh start
+ * elsewhere may rename the directory between our open and our lock: then the lock is
+ * another run's. */
+static int lock_try(struct taker *t, int fd, struct error *err)
+{
+    enum answer answer = kernel_ask(fd, t->without);
+    const char *file = t->file;
+    struct content now;
+    enum life life;
+
+    if (answer == BROKEN)
+        return fs_error(err, "lock", file);
+    life = holder_life(t, fd, answer);
+    if (life == LIVES && content_look(file, &now) && content_is_free(&now))
+        return 0; /* it has let go just now */
+    if (life == LIVES)
+        return held_error(t->path, fd, err);
+    if (life == GIVEN_UP)
+        return 0;
+    if (answer == REFUSED) {
+        /* The dead one keeps its lock, on a file that is no more. */
+        if (same_file(fd, file))
+            unlink(file);
+        return 0;
+    }
+    if (!same_file(fd, file))
+        return 0;
+    if (holder_write(fd) < 0) {
+        fs_error(err, "write", file);
+        unlink(file);
+        return -1;
+    }
+    if (answer == NO_LOCKS && !is_ours_still(fd, file))
+        return held_error(t->path, fd, err);
+    return 1;
+}
+
+int run_lock_take_as(const char *path, double silence_s, bool without,
+                     void (*tell)(const char *text), struct run_lock **out,
+                     struct error *err)
+{
+    struct run_lock *lock = calloc(1, sizeof *lock);
+    struct taker t = {
+        .path = path, .silence_s = silence_s, .without = without, .tell = tell};
+    int rc = 0;
+
+    if (!lock || asprintf(&lock->file, "%s/%s", path, LOCK_NAME) < 0) {
+        free(lock);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    lock->end_fd = -1;
+    t.file = lock->file;
+    for (int i = 0; rc == 0 && i < TRIES; i++) {
+        rc = file_make(lock->file, err);
+        lock->fd = rc < 0 ? -1 : open(lock->file, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (lock->fd >= 0)
+            rc = lock_try(&t, lock->fd, err);
+        else if (rc == 0 && errno != ENOENT) /* it may have been renamed just now */
+            rc = fs_error(err, "open", lock->file);
+        if (rc <= 0 && lock->fd >= 0)
+            close(lock->fd);
+    }
+    if (rc == 1) {
+        *out = lock;
+        return 0;
+    }
+    if (rc == 0)
+        error_set(err, RAYTRAIN_ESTORAGE, "%s changes all the time; try again", path);
+    free(lock->file);
+    free(lock);
+    return -1;
+}
+
+int run_lock_take(const char *path, void (*tell)(const char *text),
+                  struct run_lock **lock, struct error *err)
+{
+    return run_lock_take_as(path, SILENCE_S, false, tell, lock, err);
+}
+
+/* ---- Keep --------------------------------------------------------------------------
+ */
+
+/* Is the file gone, or another's? That the storage does not answer just now, does not
+ * say so. */
+static bool is_lost(const struct run_lock *lock)
+{
+    struct stat ours, there;
+
+    if (stat(lock->file, &there) < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    if (fstat(lock->fd, &ours) < 0)
+        return errno == ESTALE;
+    return ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
+}
+
+/* On storage with a cache a node for all that it knows, the time of a change stays
+ * there, and bytes do not. A touch that cannot be written is not seen. */
+static void touch(struct run_lock *lock)
+{
+    char text[LOCK_BYTES - COUNT_AT];
+
+    memset(text, ' ', sizeof text);
+    text[snprintf(text, sizeof text, "%lu", ++lock->touches)] = ' ';
+    text[sizeof text - 1] = '\n';
+    if (fs_pwrite_full(lock->fd, text, sizeof text, COUNT_AT) == 0)
+        fdatasync(lock->fd);
+}
+
+static void *keeper_thread(void *arg)
+{
+    struct run_lock *lock = arg;
+    struct pollfd end = {.fd = lock->end_fd, .events = POLLIN};
+
+    while (poll(&end, 1, (int)(lock->touch_s * 1e3)) <= 0) {
+        if (is_lost(lock)) {
+            kill(getpid(), SIGTERM);
+            kill(getpid(), SIGINT);
+            break;
+        }
+        touch(lock);
+    }
+    return NULL;
+}
+
+int run_lock_keep_as(struct run_lock *lock, double touch_s, struct error *err)
+{
+    lock->touch_s = touch_s;
+    lock->end_fd = eventfd(0, EFD_CLOEXEC);
+    if (lock->end_fd < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "eventfd: %s", strerror(errno));
+    if (thread_start(&lock->thread, keeper_thread, lock, err) == 0)
+        return 0;
+    close(lock->end_fd);
+    lock->end_fd = -1;
+    return -1;
+}
+
+int run_lock_keep(struct run_lock *lock, struct error *err)
+{
+    return run_lock_keep_as(lock, TOUCH_S, err);
+}
+
+int run_lock_check(const struct run_lock *lock, struct error *err)
+{
+    char holder[256] = "", machine[256], *shown;
+    int fd;
+
+    if (!lock || !is_lost(lock))
+        return 0;
+    fd = open(lock->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0) {
+        holder_read(fd, holder, machine);
+        close(fd);
+    }
+    shown = fs_printable(lock->file);
+    if (fd >= 0)
+        error_set(
+            err, RAYTRAIN_ESTORAGE,
+            "the lock %s has been taken over by another raytrain-run (%s): this one, "
+            "or the storage, was asleep for a minute.\n"
+            "  Leave the run to that one, or end it and go on with --resume",
+            shown ? shown : LOCK_NAME, holder[0] ? holder : "which is gone");
+    else
+        error_set(
+            err, RAYTRAIN_ESTORAGE,
+            "the lock %s is gone: the run directory was moved or removed while the "
+            "run was going on.\n"
+            "  Put it back and go on with --resume, or start anew",
+            shown ? shown : LOCK_NAME);
+    free(shown);
+    return -1;
+}
+
+void run_lock_release(struct run_lock *lock)
+{
+    const uint64_t one = 1;
+    char text[LOCK_BYTES];
+
+    if (!lock)
+        return;
+    if (lock->end_fd >= 0) {
+        while (write(lock->end_fd, &one, sizeof one) < 0 && errno == EINTR)
+            continue;
+        pthread_join(lock->thread, NULL);
+        close(lock->end_fd);
+    }
+    /* Where there are no locks, or a node knows its own alone, this is a free one. */
+    free_fill(text);
+    fs_pwrite_full(lock->fd, text, sizeof text, 0);
+    close(lock->fd);
+    free(lock->file);
+    free(lock);
+}
+
+bool run_lock_is_held(const char *path, char holder[256])
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char *file, machine[256];
+    bool held = false;
+    int fd;
+
+    if (asprintf(&file, "%s/%s", path, LOCK_NAME) < 0)
+        return false;
+    fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0) {
+        held = fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+        if (held)
+            holder_read(fd, holder, machine);
+        close(fd);
+    }
+    free(file);
+    return held;
+}

@@ -1,0 +1,559 @@
+#include "config.h"
+
+#include "util/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util/quote.h"
+#include "util/pid_scope.h"
+#include "util/process.h"
+
+/* ---- Texts ------------------------------------------------------------------------
+ */
+
+char *fs_printable(const char *text)
+{
+    const char *s = text;
+    char *out = malloc(4 * strlen(text) + 1);
+    char *o = out;
+
+    if (!out)
+        return NULL;
+    while (*s) {
+        int n = printable_length(s);
+
+        if (n == 0) {
+            o += sprintf(o, "\\x%02x", (unsigned char)*s++);
+            continue;
+        }
+        memcpy(o, s, (size_t)n);
+        o += n;
+        s += n;
+    }
+    *o = '\0';
+    return out;
+}
+
+static const struct advice {
+    int number;
+    const char *text;
+} ADVICE[] = {
+    {ENOSPC, "free space there or choose another place with --storage"},
+    {EDQUOT, "remove files that you no longer need or choose another place with "
+             "--storage"},
+    {EACCES, "check the permissions or choose another place with --storage"},
+    {EPERM, "check the permissions or choose another place with --storage"},
+    {EROFS, "choose a writable place with --storage"},
+    {EFBIG, "raise the limit on file sizes (ulimit -f) or choose another place with "
+            "--storage"},
+    {EMFILE, "raise the limit on open files (ulimit -n)"},
+    {EIO, "the disk or the network file system reports an error; see the system log"},
+    {ENOTDIR, "a part of the path is a file, not a directory"},
+    {ENAMETOOLONG, "choose a shorter name"},
+};
+
+int fs_error(struct error *err, const char *what, const char *path)
+{
+    int saved = errno;
+    char *shown = fs_printable(path);
+    const char *hint = NULL;
+
+    for (size_t i = 0; i < sizeof ADVICE / sizeof *ADVICE; i++)
+        if (ADVICE[i].number == saved)
+            hint = ADVICE[i].text;
+    error_set(err, saved == ENOENT ? RAYTRAIN_ENOTFOUND : RAYTRAIN_ESTORAGE,
+              "cannot %s %s: %s%s%s", what, shown ? shown : "file", strerror(saved),
+              hint ? ": " : "", hint ? hint : "");
+    free(shown);
+    errno = saved;
+    return -1;
+}
+
+/* ---- Bytes ------------------------------------------------------------------------
+ */
+
+/* One system call's worth; `offset` counts where the call takes one. */
+typedef ssize_t transfer_step(int fd, void *data, size_t n, off_t offset);
+
+static ssize_t step_write(int fd, void *data, size_t n, off_t offset)
+{
+    (void)offset;
+    return write(fd, data, n);
+}
+
+static ssize_t step_pwrite(int fd, void *data, size_t n, off_t offset)
+{
+    return pwrite(fd, data, n, offset);
+}
+
+static ssize_t step_pread(int fd, void *data, size_t n, off_t offset)
+{
+    return pread(fd, data, n, offset);
+}
+
+/* All n bytes; `none` is the error where a step moves none. */
+static int transfer(transfer_step *step, int none, int fd, const void *data, size_t n,
+                    uint64_t offset)
+{
+    char *p = (char *)(uintptr_t)data;
+
+    while (n > 0) {
+        ssize_t k = step(fd, p, n, (off_t)offset);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k == 0)
+            errno = none;
+        if (k <= 0)
+            return -1;
+        p += k;
+        n -= (size_t)k;
+        offset += (uint64_t)k;
+    }
+    return 0;
+}
+
+int fs_write_full(int fd, const void *data, size_t n)
+{
+    return transfer(step_write, EIO, fd, data, n, 0);
+}
+
+int fs_pwrite_full(int fd, const void *data, size_t n, uint64_t offset)
+{
+    return transfer(step_pwrite, EIO, fd, data, n, offset);
+}
+
+int fs_pread_full(int fd, void *data, size_t n, uint64_t offset)
+{
+    return transfer(step_pread, ENODATA, fd, data, n, offset);
+}
+
+/* To the end of the file, whatever its size was said to be. */
+static int read_to_end(int fd, size_t guess, char **data, size_t *n)
+{
+    size_t room = guess + 1, used = 0;
+    char *buf = malloc(room + 1);
+
+    while (buf) {
+        ssize_t k = read(fd, buf + used, room - used);
+
+        if (k == 0)
+            break;
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0) {
+            free(buf);
+            return -1;
+        }
+        used += (size_t)k;
+        if (used == room) {
+            char *bigger = realloc(buf, 2 * room + 1);
+
+            if (!bigger)
+                free(buf);
+            buf = bigger;
+            room *= 2;
+        }
+    }
+    if (!buf)
+        return -1;
+    buf[used] = '\0';
+    *data = buf;
+    *n = used;
+    return 0;
+}
+
+static int regular_read(int fd, char **data, size_t *n)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -1;
+    if (!S_ISREG(st.st_mode)) {
+        errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+        return -1;
+    }
+    return read_to_end(fd, (size_t)st.st_size, data, n);
+}
+
+/* O_NONBLOCK: a FIFO in place of the file must not hold us up. */
+static int reader_open(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+int fs_open_fresh(const char *path)
+{
+    int fd = reader_open(path);
+
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    fs_look_again(path);
+    return reader_open(path);
+}
+
+int fs_read(const char *path, char **data, size_t *n, struct error *err)
+{
+    int fd = fs_open_fresh(path);
+    size_t size = 0;
+    int rc;
+
+    if (fd < 0)
+        return fs_error(err, "open", path);
+    rc = regular_read(fd, data, &size);
+    if (rc < 0)
+        fs_error(err, "read", path);
+    else if (n)
+        *n = size;
+    close(fd);
+    return rc;
+}
+
+/* ---- Directories ------------------------------------------------------------------
+ */
+
+int fs_sync_file(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
+
+    if (fd < 0)
+        return fs_error(err, "open", path);
+    rc = fsync(fd);
+    if (rc < 0)
+        fs_error(err, "write", path);
+    close(fd);
+    return rc;
+}
+
+int fs_sync_dir(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc;
+
+    if (fd < 0)
+        return fs_error(err, "open directory", path);
+    rc = fsync(fd);
+    /* Some network file systems cannot sync a directory and need not. */
+    if (rc < 0 && (errno == EINVAL || errno == ENOTSUP || errno == EBADF))
+        rc = 0;
+    if (rc < 0)
+        fs_error(err, "sync directory", path);
+    close(fd);
+    return rc;
+}
+
+static char *parent_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return strdup(".");
+    if (slash == path)
+        return strdup("/");
+    return strndup(path, (size_t)(slash - path));
+}
+
+void fs_look_again(const char *path)
+{
+    char *dir = parent_of(path);
+    int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    free(dir);
+}
+
+int fs_sync_parent(const char *path, struct error *err)
+{
+    char *dir = parent_of(path);
+    int rc;
+
+    if (!dir)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = fs_sync_dir(dir, err);
+    free(dir);
+    return rc;
+}
+
+/* 1: made; 0: it was there. */
+static int dir_make(const char *path, mode_t mode, struct error *err)
+{
+    struct stat st;
+
+    if (mkdir(path, mode) == 0)
+        return 1;
+    /* Some file systems say EROFS or EACCES before they say EEXIST. */
+    int why = errno;
+    if (stat(path, &st) == 0) {
+        if (S_ISDIR(st.st_mode))
+            return 0;
+        why = ENOTDIR;
+    }
+    errno = why;
+    return fs_error(err, "create directory", path);
+}
+
+/* Where we may make directories but not read, nobody can ask for more. */
+static int made_sync(const char *path, struct error *err)
+{
+    int rc = fs_sync_parent(path, err);
+
+    return rc < 0 && errno == EACCES ? 0 : rc;
+}
+
+static int dirs_make(const char *path, mode_t mode, bool durable, struct error *err)
+{
+    char *copy = strdup(path);
+    int rc = 0;
+
+    if (!copy)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    /* Up to each '/' behind a name, and up to the end. */
+    for (char *p = copy + (copy[0] == '/'); rc == 0; p++) {
+        char there = *p;
+
+        if (there && (there != '/' || p[-1] == '/'))
+            continue;
+        *p = '\0';
+        rc = dir_make(copy, mode, err);
+        if (rc > 0)
+            rc = durable ? made_sync(copy, err) : 0;
+        *p = there;
+        if (!there)
+            break;
+    }
+    free(copy);
+    return rc;
+}
+
+int fs_mkdirs(const char *path, mode_t mode, struct error *err)
+{
+    return dirs_make(path, mode, false, err);
+}
+
+int fs_mkdirs_durable(const char *path, mode_t mode, struct error *err)
+{
+    return dirs_make(path, mode, true, err);
+}
+
+static int tree_remove_at(int dir, const char *name, const char *path,
+                          struct error *err);
+
+/* Empty the directory behind fd, which this takes over. */
+static int dir_empty(int fd, const char *path, struct error *err)
+{
+    DIR *d = fdopendir(fd);
+    struct dirent *e;
+    int rc = 0;
+
+    if (!d) {
+        fs_error(err, "open directory", path);
+        close(fd);
+        return -1;
+    }
+    while ((e = readdir(d))) {
+        char *inner = NULL;
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (asprintf(&inner, "%s/%s", path, e->d_name) < 0)
+            inner = NULL;
+        /* Only the first failure is told. */
+        if (tree_remove_at(dirfd(d), e->d_name, inner ? inner : path,
+                           rc == 0 ? err : NULL) < 0)
+            rc = -1;
+        free(inner);
+    }
+    closedir(d);
+    return rc;
+}
+
+static int tree_remove_at(int dir, const char *name, const char *path,
+                          struct error *err)
+{
+    int fd;
+
+    if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return fs_error(err, "remove", path);
+    fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return fs_error(err, "remove", path);
+    if (dir_empty(fd, path, err) < 0)
+        return -1;
+    if (unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        return fs_error(err, "remove directory", path);
+    return 0;
+}
+
+int fs_remove_tree(const char *path, struct error *err)
+{
+    return tree_remove_at(AT_FDCWD, path, path, err);
+}
+
+int fs_rename_new(const char *from, const char *to)
+{
+    struct stat st;
+
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != ENOSYS && errno != EINVAL)
+        return -1;
+    if (lstat(to, &st) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return errno == ENOENT ? rename(from, to) : -1;
+}
+
+/* ---- Atomic replacement -----------------------------------------------------------
+ */
+
+#define TEMP_MARK ".tmp-"
+
+char *fs_temp_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int dir = slash ? (int)(slash + 1 - path) : 0;
+    uint32_t noise;
+    char *name;
+
+    if (getrandom(&noise, sizeof noise, GRND_NONBLOCK) != sizeof noise) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        noise = (uint32_t)now.tv_nsec;
+    }
+    if (asprintf(&name, "%.*s.%.190s" TEMP_MARK "%ld-%08x-%08x-%llu", dir, path,
+                 path + dir, (long)getpid(), noise, place_number(),
+                 process_birth(getpid())) < 0)
+        return NULL;
+    return name;
+}
+
+/* Of this place, so that its pid means something here: is it the same process still? */
+static bool writer_lives(long pid, unsigned long long born)
+{
+    return pid == (long)getpid() || (born != 0 && process_birth((pid_t)pid) == born);
+}
+
+bool fs_temp_is_left(const char *name)
+{
+    const char *mark = name[0] == '.' ? strstr(name, TEMP_MARK) : NULL;
+    unsigned long long born;
+    unsigned noise, place;
+    long pid;
+    int n = mark ? sscanf(mark + strlen(TEMP_MARK), "%ld-%8x-%8x-%llu", &pid, &noise,
+                          &place, &born)
+                 : 0;
+
+    if (n < 4) /* an earlier version's, if it is one: it has no place */
+        return n >= 2 && pid != (long)getpid();
+    return place != place_number() || !writer_lives(pid, born);
+}
+
+/* Is it one of BASE? */
+static bool temp_is_of(const char *name, const char *base)
+{
+    size_t n = strlen(base);
+
+    return fs_temp_is_left(name) && strncmp(name + 1, base, n) == 0 &&
+           strncmp(name + 1 + n, TEMP_MARK, strlen(TEMP_MARK)) == 0;
+}
+
+void fs_remove_temps(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = parent_of(path);
+    DIR *d = dir ? opendir(dir) : NULL;
+    struct dirent *e;
+
+    while (d && (e = readdir(d)))
+        if (temp_is_of(e->d_name, slash ? slash + 1 : path))
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+    free(dir);
+}
+
+static int temp_fill(const char *temp, const void *data, size_t n, mode_t mode,
+                     bool durable)
+{
+    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    int rc;
+
+    if (fd < 0)
+        return -1;
+    rc = fs_write_full(fd, data, n);
+    if (rc == 0 && durable)
+        rc = fsync(fd);
+    int why = errno;
+    if (close(fd) < 0 && rc == 0)
+        return -1;
+    errno = why;
+    return rc;
+}
+
+static int file_publish(const char *path, const void *data, size_t n, mode_t mode,
+                        bool durable, int (*publish)(const char *from, const char *to),
+                        struct error *err)
+{
+    char *temp = fs_temp_name(path);
+    bool filled;
+
+    if (!temp)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    filled = temp_fill(temp, data, n, mode, durable) == 0;
+    if (!filled || publish(temp, path) < 0) {
+        int why = errno;
+
+        fs_error(err, "write", path);
+        if (filled || why != EEXIST) /* then it is not ours */
+            unlink(temp);
+        free(temp);
+        errno = why;
+        return -1;
+    }
+    free(temp);
+    return 0;
+}
+
+int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
+                    struct error *err)
+{
+    int rc = file_publish(path, data, n, mode, true, rename, err);
+
+    return rc < 0 ? -1 : fs_sync_parent(path, err);
+}
+
+int fs_replace(const char *path, const void *data, size_t n, mode_t mode,
+               struct error *err)
+{
+    return file_publish(path, data, n, mode, false, rename, err);
+}
+
+int fs_create(const char *path, const void *data, size_t n, mode_t mode,
+              struct error *err)
+{
+    return file_publish(path, data, n, mode, false, fs_rename_new, err);
+}
+
+int fs_hold_stdio(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,88 @@
+/*
+ * shm_tidy.c - see shm_tidy.h.
+ *
+ * Who uses a file is not asked of /proc, which would be slow and late, but of the
+ * kernel: a write lease is granted only where nobody else has the file open, a mapping
+ * included. Its owner has the file open from its creation on; so a file that yields the
+ * lease has no owner left, and nobody who could still come for it.
+ */
+#include "config.h"
+
+#include "util/shm_tidy.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const prefixes[] = {"mpich_shar_tmp", "ucx_shm_posix_",
+                                       "vader_segment."};
+
+static bool is_ours(const char *name)
+{
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Somebody who opens the file while we hold the lease is waited out by the kernel, and
+ * we are told by a signal: one that is ignored, instead of SIGIO, which kills. */
+static bool is_abandoned(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+           fcntl(fd, F_SETSIG, SIGURG) == 0 && fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+}
+
+static void file_tidy(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (is_abandoned(fd))
+        unlinkat(dir, name, 0);
+    close(fd);
+}
+
+void shm_tidy_directory(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+
+    if (!dir)
+        return;
+    while ((entry = readdir(dir)))
+        if (is_ours(entry->d_name))
+            file_tidy(dirfd(dir), entry->d_name);
+    closedir(dir);
+}
+
+void shm_tidy(void)
+{
+    shm_tidy_directory("/dev/shm");
+}
+
+void shm_unname(const char *prefix)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    size_t room = 0;
+    char *line = NULL, *path;
+
+    while (maps && getline(&line, &room, maps) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        path = strchr(line, '/');
+        if (path && strncmp(strrchr(path, '/') + 1, prefix, strlen(prefix)) == 0)
+            unlink(path);
+    }
+    free(line);
+    if (maps)
+        fclose(maps);
+}

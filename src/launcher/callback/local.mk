@@ -1,0 +1,3 @@
+liblauncher_la_SOURCES += \
+	src/launcher/callback/callback.c src/launcher/callback/callback.h \
+	src/launcher/callback/progress.c

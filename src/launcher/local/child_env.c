@@ -1,0 +1,104 @@
+/* child_env.c - see child_env.h. */
+#include "local/child_env.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/argv.h"
+
+/*
+ * raytrain-run may itself be a task of srun or mpiexec. Its own place in that group
+ * must not become the place of every worker. What the user sets for the PMIx library
+ * (PMIX_MCA_*) stays.
+ */
+static const char *const foreign[] = {"PMIX_", "PMI_", "PMI2_", "HYDI_", "MPI_LOCAL"};
+static const char user_setting[] = "PMIX_MCA_";
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* "NAME=..." of name? */
+static bool is_variable(const char *entry, const char *name)
+{
+    return starts_with(entry, name) && entry[strlen(name)] == '=';
+}
+
+static bool entry_stays(const char *entry, const struct placement *plan)
+{
+    if (plan->gpus_per_worker > 0 && is_variable(entry, "CUDA_VISIBLE_DEVICES"))
+        return false;
+    if (starts_with(entry, user_setting))
+        return true;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (starts_with(entry, foreign[i]))
+            return false;
+    return true;
+}
+
+static int base_append(char *const *base, const struct placement *plan, char ***env,
+                       struct error *err)
+{
+    bool threads_said = false;
+
+    for (; base && *base; base++) {
+        threads_said = threads_said || is_variable(*base, "OMP_NUM_THREADS");
+        if (entry_stays(*base, plan) && argv_append(env, *base, err) < 0)
+            return -1;
+    }
+    if (threads_said)
+        return 0;
+    return argv_appendf(env, err, "OMP_NUM_THREADS=%d", plan->cpus_per_worker);
+}
+
+/* "a,b,c" of n names: malloc'ed, NULL without memory. */
+static char *names_join(char *const *names, size_t n)
+{
+    size_t room = 1;
+    char *list, *end;
+
+    for (size_t i = 0; i < n; i++)
+        room += strlen(names[i]) + 1;
+    end = list = malloc(room);
+    for (size_t i = 0; list && i < n; i++)
+        end += sprintf(end, i ? ",%s" : "%s", names[i]);
+    return list;
+}
+
+static int gpus_append(const struct placement *plan, int rank, char *const *gpus,
+                       size_t n_gpus, char ***env, struct error *err)
+{
+    size_t each = (size_t)plan->gpus_per_worker, first = (size_t)rank * each;
+    char *list;
+    int rc;
+
+    if (first + each > n_gpus)
+        return error_set(
+            err, RAYTRAIN_EFIT,
+            "%d workers with %zu GPUs each do not fit: this machine has %zu",
+            plan->workers, each, n_gpus);
+    list = names_join(gpus + first, each);
+    if (!list)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = argv_appendf(env, err, "CUDA_VISIBLE_DEVICES=%s", list);
+    free(list);
+    return rc;
+}
+
+int local_env_make(char *const *base, const struct placement *plan, int rank,
+                   char *const *gpus, size_t n_gpus, char ***env, struct error *err)
+{
+    char **made = NULL;
+
+    if (base_append(base, plan, &made, err) < 0 ||
+        (plan->gpus_per_worker > 0 &&
+         gpus_append(plan, rank, gpus, n_gpus, &made, err) < 0)) {
+        argv_free(made);
+        return -1;
+    }
+    *env = made;
+    return 0;
+}

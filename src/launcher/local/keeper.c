@@ -1,0 +1,240 @@
+/* keeper.c - see keeper.h. */
+#include "local/keeper.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "local/private_dir.h"
+#include "util/descriptors.h"
+#include "util/fault.h"
+#include "util/fs.h"
+#include "util/process.h"
+#include "util/shm_tidy.h"
+
+#define GONE_WAIT_MS  5000 /* for the end of workers that were killed */
+#define KILLED_WAIT_S 5.0  /* and of the keeper itself */
+
+struct keeper {
+    pid_t pid;
+    int socket; /* ours alone: when we are gone the keeper reads the end */
+    int hold;   /* on dir, for the keeper may be killed */
+    char dir[PATH_MAX];
+};
+
+/* What the keeper says first. */
+struct keeper_hello {
+    int failed; /* errno of private_dir_make(); 0: dir is there */
+    char dir[PATH_MAX];
+};
+
+/* ---- In the keeper -----------------------------------------------------------------
+ */
+
+struct group_list {
+    pid_t *pids;
+    size_t n, room;
+};
+
+static void groups_add(struct group_list *list, pid_t pid)
+{
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 64;
+        pid_t *grown = realloc(list->pids, room * sizeof *grown);
+
+        if (!grown) /* the workers still have their parent-death signal */
+            return;
+        list->pids = grown;
+        list->room = room;
+    }
+    list->pids[list->n++] = pid;
+}
+
+static void groups_remove(struct group_list *list, pid_t pid)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->pids[i] == pid) {
+            list->pids[i] = list->pids[--list->n];
+            return;
+        }
+}
+
+/* A message is one pid_t: a new group, or, negative, one that is gone. */
+static void groups_follow(struct group_list *list, int fd)
+{
+    pid_t pid;
+    ssize_t got;
+
+    while ((got = recv(fd, &pid, sizeof pid, 0)) != 0) {
+        if (got < 0 && errno != EINTR)
+            break;
+        if (got != (ssize_t)sizeof pid)
+            continue;
+        if (pid > 1)
+            groups_add(list, pid);
+        else if (pid < -1)
+            groups_remove(list, -pid);
+    }
+}
+
+/* Hold nothing of the parent's: no pipe of the user's must stay open because of us. */
+static void keeper_detach(int fd)
+{
+    static const int deaf_to[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+                                  SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM};
+    sigset_t none;
+
+    for (size_t i = 0; i < sizeof deaf_to / sizeof *deaf_to; i++)
+        signal(deaf_to[i], SIG_IGN);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setsid();
+    prctl(PR_SET_NAME, "raytrain-keeper");
+    dup2(fd, STDIN_FILENO);
+    (void)descriptors_close(STDIN_FILENO + 1, -1);
+    if (chdir("/") < 0)
+        _exit(1);
+}
+
+/* Wait for the end of a process that is no child of ours. */
+static void wait_gone(pid_t pid)
+{
+    struct process gone;
+
+    if (process_open(pid, &gone) < 0)
+        return;
+    (void)process_wait(&gone, GONE_WAIT_MS);
+    process_close(&gone);
+}
+
+/* n: it is the process's so manyth. */
+static void keeper_main(int fd, int n) __attribute__((noreturn));
+
+static void keeper_main(int fd, int n)
+{
+    struct keeper_hello hello = {.failed = 0};
+    struct group_list groups = {NULL, 0, 0};
+
+    keeper_detach(fd);
+    fault_point("keeper.hello", n);
+    if (private_dir_make(hello.dir) < 0) /* held until we leave */
+        hello.failed = errno;
+    send(STDIN_FILENO, &hello, sizeof hello, MSG_NOSIGNAL);
+    if (hello.failed)
+        _exit(1);
+    groups_follow(&groups, STDIN_FILENO);
+    for (size_t i = 0; i < groups.n; i++)
+        kill(-groups.pids[i], SIGKILL);
+    for (size_t i = 0; i < groups.n; i++)
+        wait_gone(groups.pids[i]);
+    shm_tidy(); /* nobody's, now that they are gone */
+    fs_remove_tree(hello.dir, NULL);
+    _exit(0);
+}
+
+/* ---- In its parent -----------------------------------------------------------------
+ */
+
+int keeper_greet(struct keeper *k, struct error *err)
+{
+    struct keeper_hello hello;
+    ssize_t got;
+
+    do
+        got = recv(k->socket, &hello, sizeof hello, MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN)
+        return 0;
+    if (got != (ssize_t)sizeof hello)
+        return error_set(err, RAYTRAIN_ECOMM,
+                         "the process that cleans up after the workers has died");
+    if (hello.failed)
+        return error_set(err, RAYTRAIN_ESTORAGE,
+                         "cannot make the directory %s: %s: point TMPDIR to a place "
+                         "where you may write",
+                         hello.dir, strerror(hello.failed));
+    memcpy(k->dir, hello.dir, sizeof k->dir);
+    k->hold = private_dir_hold(k->dir);
+    if (k->hold < 0)
+        return fs_error(err, "open", k->dir);
+    return 1;
+}
+
+int keeper_start(struct keeper **out, struct error *err)
+{
+    static int n_started;
+    struct keeper *k = calloc(1, sizeof *k);
+    int ends[2], n = n_started++;
+
+    if (!k)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+        error_set(err, RAYTRAIN_EFAILED, "cannot make a socket pair: %s",
+                  strerror(errno));
+        free(k);
+        return -1;
+    }
+    k->socket = ends[0];
+    k->hold = -1;
+    k->pid = fork();
+    if (k->pid == 0)
+        keeper_main(ends[1], n);
+    if (k->pid < 0)
+        error_set(err, RAYTRAIN_ENOMEM, "cannot start another process: %s",
+                  strerror(errno));
+    close(ends[1]);
+    if (k->pid < 0) {
+        keeper_stop(k);
+        return -1;
+    }
+    *out = k;
+    return 0;
+}
+
+const char *keeper_dir(const struct keeper *k)
+{
+    return k->dir;
+}
+
+int keeper_socket(const struct keeper *k)
+{
+    return k->socket;
+}
+
+void keeper_forget(const struct keeper *k, pid_t group)
+{
+    pid_t message = -group;
+
+    /* One that was killed needs no news. One that takes none in would kill in the end
+     * what may be another's by then. */
+    if (send(k->socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+        errno == EAGAIN)
+        kill(k->pid, SIGKILL);
+}
+
+void keeper_stop(struct keeper *k)
+{
+    int saved = errno;
+
+    if (!k)
+        return;
+    if (!k->dir[0])
+        (void)keeper_greet(k, NULL); /* it may have one by now */
+    if (k->dir[0])
+        fs_remove_tree(k->dir, NULL);
+    if (k->pid > 0) {
+        kill(k->pid, SIGKILL);
+        (void)process_reap(k->pid, KILLED_WAIT_S, NULL);
+    }
+    close(k->socket);
+    if (k->hold >= 0)
+        close(k->hold);
+    free(k);
+    errno = saved;
+}

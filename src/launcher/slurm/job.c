@@ -1,0 +1,273 @@
+#include "config.h"
+
+#include "slurm/job.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm/controller_wait.h"
+#include "slurm/slurm_tool.h"
+#include "util/argv.h"
+#include "util/clock.h"
+#include "util/hostlist.h"
+#include "util/quote.h"
+
+#define ANSWER_MAX_S 10.0 /* Slurm's own patience with its controller is longer */
+#define NODES_MAX_S  3.0  /* the same, for its nodes, which are asked for in a hurry */
+
+/* No column holds what a user may have written: none can be mistaken for another. Times
+ * come as Unix time (slurm_tool_env). */
+#define COLUMNS                                                                        \
+    "JobID:20,EndTime:32,PreemptTime:32,State:24,Requeue:8,BatchFlag:8,Reason:32"
+
+struct slurm_query {
+    struct slurm_tool *squeue;
+    double until; /* clock_now() */
+};
+
+const char *slurm_job_id(void)
+{
+    const char *id = getenv("SLURM_JOB_ID");
+
+    return id && *id ? id : NULL;
+}
+
+/* ---- The answer -------------------------------------------------------------------
+ */
+
+/* "Unknown", "NONE", "N/A": 0 */
+static int64_t number_parse(const char *text)
+{
+    char *end;
+    long long t = strtoll(text, &end, 10);
+
+    return end > text && *end == '\0' && t > 0 ? t : 0;
+}
+
+bool slurm_job_parse(const char *line, const char *id, struct slurm_job *job)
+{
+    char number[24], end[36], preempted[36], state[28], requeue[12], batch[12];
+    char reason[36] = ""; /* may be empty, and may be long */
+
+    if (sscanf(line, "%23s %35s %35s %27s %11s %11s%*[ ]%35[^ \n]", number, end,
+               preempted, state, requeue, batch, reason) < 6 ||
+        strcmp(number, id) != 0)
+        return false;
+    *job = (struct slurm_job){.end = number_parse(end),
+                              .preempted = number_parse(preempted) > 0,
+                              .running = strcmp(state, "RUNNING") == 0,
+                              .prolog = strcmp(state, "CONFIGURING") == 0 ||
+                                        strcmp(reason, "Prolog") == 0,
+                              /* 2 when Slurm itself has put it back into the queue */
+                              .batch = number_parse(batch) > 0,
+                              .requeue = strcmp(requeue, "1") == 0};
+    return true;
+}
+
+/* Of a job array, squeue may tell of more jobs than the one it is asked for. */
+static int answer_find(const char *text, struct slurm_job *job, struct error *err)
+{
+    const char *id = slurm_job_id(), *line = text;
+    char quoted[QUOTE_TEXT_MAX];
+
+    while (id && line) {
+        if (slurm_job_parse(line, id, job))
+            return 0;
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    return error_set(err, RAYTRAIN_ENOTSUP, "squeue does not know job %s: %s",
+                     id ? id : "(none)", quote(text, quoted));
+}
+
+/* ---- The question -----------------------------------------------------------------
+ */
+
+static int squeue_start(char *const *argv, struct slurm_query **out, struct error *err)
+{
+    struct slurm_query *q;
+    int rc;
+
+    if (!(q = calloc(1, sizeof *q)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    q->until = clock_now() + ANSWER_MAX_S;
+    rc = slurm_tool_start(argv, &q->squeue, err);
+    if (rc < 0)
+        slurm_query_destroy(q);
+    else
+        *out = q;
+    return rc;
+}
+
+/* Never blocks. *done: *text is the answer, which the caller frees. */
+static int squeue_poll(struct slurm_query *q, bool *done, char **text,
+                       struct error *err)
+{
+    int rc = slurm_tool_poll(q->squeue, done, text, err);
+
+    if (rc == 0 && !*done && clock_now() > q->until)
+        rc = error_set(err, RAYTRAIN_ENOTSUP, "squeue has not answered for %.0f s",
+                       ANSWER_MAX_S);
+    return rc;
+}
+
+/* Of this job; NULL at the place of its id where there is none. */
+#define JOB_QUESTION                                                                   \
+    {                                                                                  \
+        (char *)"squeue", (char *)"--noheader", (char *)"--jobs",                      \
+            (char *)slurm_job_id(), (char *)"--Format", (char *)COLUMNS, NULL          \
+    }
+
+static int no_job(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOTSUP,
+                     "this is no job of Slurm's (SLURM_JOB_ID is not set)");
+}
+
+int slurm_query_start(struct slurm_query **out, struct error *err)
+{
+    char *argv[] = JOB_QUESTION;
+
+    return slurm_job_id() ? squeue_start(argv, out, err) : no_job(err);
+}
+
+/* And free the text. */
+static int answer_take(char *text, struct slurm_job *job, struct error *err)
+{
+    int rc = answer_find(text, job, err);
+
+    free(text);
+    return rc;
+}
+
+int slurm_query_poll(struct slurm_query *q, bool *done, struct slurm_job *job,
+                     struct error *err)
+{
+    char *text;
+    int rc = squeue_poll(q, done, &text, err);
+
+    return rc == 0 && *done ? answer_take(text, job, err) : rc;
+}
+
+void slurm_query_destroy(struct slurm_query *q)
+{
+    if (!q)
+        return;
+    slurm_tool_destroy(q->squeue);
+    free(q);
+}
+
+int slurm_job_ask(struct slurm_job *job, struct error *err)
+{
+    char *argv[] = JOB_QUESTION, *text;
+    int rc =
+        slurm_job_id() ? slurm_tool_read(argv, ANSWER_MAX_S, &text, err) : no_job(err);
+
+    return rc == 0 ? answer_take(text, job, err) : -1;
+}
+
+int slurm_job_await(struct slurm_job *job, struct error *err)
+{
+    char *argv[] = JOB_QUESTION, *text;
+    int rc = slurm_job_id() ? slurm_ask(argv, &text, err) : no_job(err);
+
+    return rc == 0 ? answer_take(text, job, err) : -1;
+}
+
+/* ---- Its nodes --------------------------------------------------------------------
+ */
+
+bool slurm_job_field(const char *line, const char *key, char *value, size_t size)
+{
+    size_t n = strlen(key);
+
+    for (const char *p = line; (p = strstr(p, key)); p += n)
+        if ((p == line || isspace((unsigned char)p[-1])) && p[n] == '=') {
+            const char *from = p + n + 1;
+
+            snprintf(value, size, "%.*s", (int)strcspn(from, " \n"), from);
+            return true;
+        }
+    return false;
+}
+
+char *slurm_job_record(char *text, const char *id)
+{
+    char *line, number[24];
+
+    while ((line = strsep(&text, "\n")))
+        if (slurm_job_field(line, "JobId", number, sizeof number) &&
+            strcmp(number, id) == 0)
+            return line;
+    return NULL;
+}
+
+char **slurm_job_nodes(void)
+{
+    char *argv[] = {(char *)"scontrol", (char *)"--oneliner",   (char *)"show",
+                    (char *)"job",      (char *)slurm_job_id(), NULL};
+    char *text = NULL, *record, *list, **names = NULL;
+    size_t size;
+
+    if (!slurm_job_id() || slurm_tool_read(argv, NODES_MAX_S, &text, NULL) < 0)
+        return NULL;
+    record = slurm_job_record(text, slurm_job_id());
+    size = record ? strlen(record) + 1 : 0;
+    list = malloc(size + 1);
+    if (record && list && slurm_job_field(record, "NodeList", list, size))
+        hostlist_expand(list, &names, NULL);
+    free(list);
+    free(text);
+    return names;
+}
+
+/* ---- Its steps --------------------------------------------------------------------
+ */
+
+/* A line is "NAME|NODES"; a name may hold anything. */
+static void step_nodes_take(char *line, const char *name, char ***nodes)
+{
+    char *bar = strrchr(line, '|'), **more = NULL;
+
+    if (!bar)
+        return;
+    *bar = '\0';
+    if (strcmp(line, name) == 0 && hostlist_expand(bar + 1, &more, NULL) == 0 && more)
+        argv_append_all(nodes, more, NULL);
+    argv_free(more);
+}
+
+char **slurm_job_step_nodes(const char *name)
+{
+    char *argv[] = {(char *)"squeue",
+                    (char *)"--noheader",
+                    (char *)"--steps",
+                    (char *)"--jobs",
+                    (char *)slurm_job_id(),
+                    (char *)"--format=%j|%N",
+                    NULL};
+    char *text = NULL, *rest, *line, **nodes = NULL;
+
+    if (!slurm_job_id() || slurm_tool_read(argv, ANSWER_MAX_S, &text, NULL) < 0)
+        return NULL;
+    for (rest = text; (line = strsep(&rest, "\n"));)
+        step_nodes_take(line, name, &nodes);
+    free(text);
+    return nodes;
+}
+
+/* ---- Back to the queue ------------------------------------------------------------
+ */
+
+int slurm_job_requeue(struct error *err)
+{
+    char *argv[] = {(char *)"scontrol", (char *)"requeue", (char *)slurm_job_id(),
+                    NULL};
+    char *text = NULL;
+    int rc = slurm_ask(argv, &text, err);
+
+    free(text);
+    return rc;
+}

@@ -1,0 +1,362 @@
+/* resources.c - what an allocation holds; see resources.h. */
+#include "config.h"
+
+#include "slurm/resources.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "slurm/controller_wait.h"
+#include "slurm/job.h"
+#include "util/argv.h"
+#include "util/hostlist.h"
+#include "util/quote.h"
+
+#define MIB (1024ull * 1024)
+
+static char what_text[64]; /* "allocation 4711": there is one in a process */
+
+/* ---- Names and CPUs ---------------------------------------------------------------
+ */
+
+/* "4(x3),2": the next count and how often it holds; *p steps behind it. -1: nonsense.
+ */
+static int counts_next(const char **p, int *count, int *times)
+{
+    char *end;
+    long n = strtol(*p, &end, 10), x = 1;
+
+    if (end == *p || n < 0 || n > INT_MAX)
+        return -1;
+    if (end[0] == '(' && end[1] == 'x') {
+        char *close;
+
+        x = strtol(end + 2, &close, 10);
+        if (close == end + 2 || *close != ')' || x < 1 || x > HOSTLIST_MAX)
+            return -1;
+        end = close + 1;
+    }
+    if (*end == ',')
+        end++;
+    else if (*end != '\0')
+        return -1;
+    *count = (int)n;
+    *times = (int)x;
+    *p = end;
+    return 0;
+}
+
+/* 0 where the counts are as many as the nodes. */
+static int cpus_fill(const char *text, struct resources *r)
+{
+    size_t at = 0;
+    int count, times;
+
+    while (*text) {
+        if (counts_next(&text, &count, &times) < 0)
+            return -1;
+        for (; times > 0; times--) {
+            if (at == r->n_nodes)
+                return -1;
+            r->nodes[at++].cpus = count;
+        }
+    }
+    return at == r->n_nodes ? 0 : -1;
+}
+
+static int nodes_fill(const char *list, struct resources *r, struct error *err)
+{
+    char **names = NULL;
+    size_t n;
+
+    if (hostlist_expand(list, &names, err) < 0)
+        return error_prefix(err, "SLURM_JOB_NODELIST");
+    n = argv_count(names);
+    if (!(r->nodes = calloc(n + 1, sizeof *r->nodes))) {
+        argv_free(names);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    }
+    for (r->n_nodes = 0; r->n_nodes < n; r->n_nodes++)
+        r->nodes[r->n_nodes].name = names[r->n_nodes];
+    free(names); /* the names are the nodes' now */
+    return 0;
+}
+
+int slurm_resources_nodes(slurm_getenv *get, struct resources *out, struct error *err)
+{
+    const char *id = get("SLURM_JOB_ID"), *list = get("SLURM_JOB_NODELIST");
+    const char *cpus = get("SLURM_JOB_CPUS_PER_NODE");
+    struct resources r = {.what = what_text};
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (!id || !*id || !list || !*list)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "there is no Slurm allocation here (SLURM_JOB_ID and "
+                         "SLURM_JOB_NODELIST are not set).\n"
+                         "Start it in an sbatch script or under salloc.");
+    snprintf(what_text, sizeof what_text, "allocation %.40s", id);
+    if (nodes_fill(list, &r, err) < 0)
+        return -1;
+    if (!cpus || cpus_fill(cpus, &r) < 0) {
+        size_t n = r.n_nodes;
+
+        resources_clear(&r);
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "SLURM_JOB_CPUS_PER_NODE=%s does not fit the %zu nodes of "
+                         "SLURM_JOB_NODELIST",
+                         cpus ? quote(cpus, quoted) : "(not set)", n);
+    }
+    *out = r;
+    return 0;
+}
+
+/* ---- Memory and GPUs --------------------------------------------------------------
+ */
+
+/* The value of " KEY=" in [text, end), and its length; NULL: not there. */
+static const char *value_find(const char *text, const char *end, const char *key,
+                              size_t *length)
+{
+    size_t n = strlen(key);
+
+    for (const char *p = text; p + n < end; p++)
+        if (*p == ' ' && strncmp(p + 1, key, n) == 0) {
+            *length = strcspn(p + 1 + n, " \n");
+            return p + 1 + n;
+        }
+    return NULL;
+}
+
+struct gres {
+    int gpus;
+    char type[64]; /* "" unknown, or several */
+};
+
+/* One of "gpu:fake:4(IDX:0-3)", "gpu:4", "shard:8". */
+static void gres_add(const char *item, size_t length, const char *type, struct gres *g)
+{
+    char copy[128], *fields = copy, *name, *second, *third, *own_type;
+    long count;
+
+    snprintf(copy, sizeof copy, "%.*s", (int)length, item);
+    copy[strcspn(copy, "(")] = '\0';
+    name = strsep(&fields, ":");
+    second = strsep(&fields, ":");
+    third = strsep(&fields, ":");
+    if (strcmp(name, "gpu") != 0 || !second)
+        return;
+    count = strtol(third ? third : second, NULL, 10);
+    own_type = third ? second : (char *)"";
+    if (count <= 0 || count > INT_MAX - g->gpus ||
+        (type && strcasecmp(type, own_type) != 0 && g->gpus > 0))
+        return;
+    if (type && strcasecmp(type, own_type) == 0 && strcasecmp(type, g->type) != 0)
+        g->gpus = 0; /* those that were counted are of another type */
+    if (g->gpus == 0)
+        snprintf(g->type, sizeof g->type, "%s", own_type);
+    else if (strcmp(g->type, own_type) != 0)
+        g->type[0] = '\0';
+    g->gpus += (int)count;
+}
+
+/* "gpu:a100:2(IDX:0,3),gpu:v100:1(IDX:1)": commas in parentheses separate nothing. */
+static void gres_parse(const char *text, size_t length, const char *type,
+                       struct gres *g)
+{
+    size_t first = 0;
+    int depth = 0;
+
+    *g = (struct gres){0};
+    for (size_t i = 0; i <= length; i++) {
+        if (i == length || (text[i] == ',' && depth == 0)) {
+            gres_add(text + first, i - first, type, g);
+            first = i + 1;
+        } else {
+            depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+        }
+    }
+}
+
+static struct node_resources *node_find(struct resources *r, const char *name)
+{
+    for (size_t i = 0; i < r->n_nodes; i++)
+        if (strcmp(r->nodes[i].name, name) == 0)
+            return &r->nodes[i];
+    return NULL;
+}
+
+static int node_fill(struct node_resources *node, uint64_t memory, const struct gres *g,
+                     struct error *err)
+{
+    node->memory = memory;
+    node->gpus = g->gpus;
+    free(node->gpu_type);
+    node->gpu_type = g->type[0] ? strdup(g->type) : NULL;
+    if (g->type[0] && !node->gpu_type)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    return 0;
+}
+
+/* One "Nodes=n[1-2] CPU_IDs=0-3 Mem=2000 GRES=gpu:fake:4(IDX:0-3)" in [text, end). */
+static int group_fill(const char *text, const char *end, const char *type,
+                      struct resources *r, struct error *err)
+{
+    size_t length;
+    const char *list = value_find(text, end, "Nodes=", &length);
+    char *copy = strndup(list, length), **names = NULL;
+    struct gres gres = {0};
+    uint64_t memory = 0;
+    const char *value;
+    int rc = 0;
+
+    if (!copy)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    if ((value = value_find(text, end, "Mem=", &length)))
+        memory = strtoull(value, NULL, 10) * MIB;
+    if ((value = value_find(text, end, "GRES=", &length)))
+        gres_parse(value, length, type, &gres);
+    if (hostlist_expand(copy, &names, NULL) == 0)
+        for (size_t i = 0; names && names[i] && rc == 0; i++) {
+            struct node_resources *node = node_find(r, names[i]);
+
+            if (node)
+                rc = node_fill(node, memory, &gres, err);
+        }
+    argv_free(names);
+    free(copy);
+    return rc;
+}
+
+int slurm_resources_details(const char *text, const char *type, struct resources *out,
+                            struct error *err)
+{
+    const char *group = strstr(text, " Nodes=");
+
+    while (group) {
+        const char *next = strstr(group + 1, " Nodes=");
+        const char *end = next ? next : group + strlen(group);
+
+        if (group_fill(group, end, type, out, err) < 0)
+            return -1;
+        group = next;
+    }
+    return 0;
+}
+
+/* ---- A partition ------------------------------------------------------------------
+ */
+
+/* "main*" is the default partition. */
+static bool partition_is(char *field, const char *wanted)
+{
+    char *star = strchr(field, '*');
+
+    if (!wanted)
+        return star != NULL;
+    if (star)
+        *star = '\0';
+    return strcmp(field, wanted) == 0;
+}
+
+static int node_append(struct resources *r, char *name, struct error *err)
+{
+    struct node_resources *grown =
+        realloc(r->nodes, (r->n_nodes + 1) * sizeof *r->nodes);
+
+    if (grown)
+        r->nodes = grown;
+    if (!grown || !(name = strdup(name)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    r->nodes[r->n_nodes++] = (struct node_resources){.name = name};
+    return 0;
+}
+
+static int sinfo_line(char *line, const char *partition, const char *type,
+                      struct resources *r, struct error *err)
+{
+    char *fields[5];
+    struct gres gres;
+    size_t n = 0;
+
+    while (n < 5 && (fields[n] = strsep(&line, "|")))
+        n++;
+    if (n < 5 || !partition_is(fields[0], partition))
+        return 0;
+    gres_parse(fields[4], strlen(fields[4]), type, &gres);
+    if (node_append(r, fields[1], err) < 0)
+        return -1;
+    r->nodes[r->n_nodes - 1].cpus = atoi(fields[2]);
+    return node_fill(&r->nodes[r->n_nodes - 1], strtoull(fields[3], NULL, 10) * MIB,
+                     &gres, err);
+}
+
+int slurm_resources_sinfo(char *text, const char *partition, const char *type,
+                          struct resources *out, struct error *err)
+{
+    struct resources r = {.what = what_text};
+    char *line;
+
+    snprintf(what_text, sizeof what_text, "%s%.40s",
+             partition ? "partition " : "the default partition",
+             partition ? partition : "");
+    while ((line = strsep(&text, "\n")))
+        if (sinfo_line(line, partition, type, &r, err) < 0) {
+            resources_clear(&r);
+            return -1;
+        }
+    *out = r;
+    return 0;
+}
+
+int slurm_resources_partition(const char *partition, const char *type,
+                              struct resources *out, struct error *err)
+{
+    char *show[] = {(char *)"sinfo", (char *)"--noheader", (char *)"--Node",
+                    (char *)"--format=%P|%N|%c|%m|%G", NULL};
+    char *text;
+    int rc;
+
+    if (slurm_ask(show, &text, err) < 0)
+        return -1;
+    rc = slurm_resources_sinfo(text, partition, type, out, err);
+    free(text);
+    return rc;
+}
+
+/* ---- This allocation --------------------------------------------------------------
+ */
+
+int slurm_resources(const struct scaling_config *scaling, struct resources *out,
+                    struct error *err)
+{
+    char *show[] = {(char *)"scontrol",
+                    (char *)"--oneliner",
+                    (char *)"--details",
+                    (char *)"show",
+                    (char *)"job",
+                    getenv("SLURM_JOB_ID"),
+                    NULL};
+    char *text = NULL, *record;
+    int rc;
+
+    if (slurm_resources_nodes(getenv, out, err) < 0)
+        return -1;
+    if (scaling->gpus_per_worker <= 0 && scaling->memory_per_worker == 0 &&
+        !scaling->accelerator_type)
+        return 0;
+    rc = slurm_ask(show, &text, err);
+    if (rc == 0 && (record = slurm_job_record(text, getenv("SLURM_JOB_ID"))))
+        rc = slurm_resources_details(record, scaling->accelerator_type, out, err);
+    else if (rc == 0)
+        rc = error_set(err, RAYTRAIN_ENOTSUP, "scontrol does not know job %s",
+                       getenv("SLURM_JOB_ID"));
+    free(text);
+    if (rc < 0)
+        resources_clear(out);
+    return rc;
+}

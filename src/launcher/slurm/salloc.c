@@ -1,0 +1,232 @@
+/*
+ * salloc.c - take an allocation, and run the same command in it.
+ *
+ * Three processes: the command that the user typed, which waits; salloc, its child; the
+ * command again, salloc's child. Each dies with its parent. Who gives the allocation
+ * back: salloc, when the command ends. If salloc is killed, a keeper, a process of its
+ * own that outlives them all, cancels the job.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/launcher.h"
+#include "slurm/resources.h"
+#include "slurm/slurm_tool.h"
+#include "slurm/step_command.h"
+#include "util/argv.h"
+#include "util/descriptors.h"
+#include "util/process.h"
+
+extern char **environ;
+
+/* Set in salloc's environment: the pid of the process that has started it. */
+#define ALLOCATED_BY "RAYTRAIN_ALLOCATED_BY"
+
+static bool inside_allocation(void)
+{
+    const char *id = getenv("SLURM_JOB_ID"), *nodes = getenv("SLURM_JOB_NODELIST");
+
+    return id && *id && nodes && *nodes;
+}
+
+/* 0: there is no such process. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[64], text[512];
+    const char *name_end;
+    int parent = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    f = fopen(path, "re");
+    if (!f)
+        return 0;
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    name_end = strrchr(text, ')'); /* the name may hold anything */
+    if (!name_end || sscanf(name_end + 1, " %*c %d", &parent) != 1)
+        return 0;
+    return parent;
+}
+
+/* Is this the command that salloc was to run, and not one that it has started? Then its
+ * parent is salloc, which lives. The mark is for nobody else. */
+static bool is_allocated_by(const char *by)
+{
+    pid_t starter = by ? (pid_t)atol(by) : 0, pid = getppid();
+
+    unsetenv(ALLOCATED_BY);
+    while (pid > 1 && pid != starter)
+        pid = parent_of(pid);
+    return starter > 1 && pid == starter;
+}
+
+/* Nothing of ours stays open in the keeper (a pipe's reader would wait for it), but for
+ * two descriptors, either of them -1 for none. */
+static void close_all_but(int a, int b)
+{
+    int null = open("/dev/null", O_RDWR), low = a < b ? a : b, high = a < b ? b : a;
+
+    for (int fd = 0; fd <= 2; fd++)
+        dup2(null, fd);
+    if (low < 3)
+        low = 2;
+    if (high < low)
+        high = low;
+    (void)descriptors_close(3, low - 1);
+    (void)descriptors_close(low + 1, high - 1);
+    (void)descriptors_close(high + 1, -1);
+}
+
+static void scancel_run(const char *option, const char *job)
+{
+    pid_t pid = fork();
+    char **env = NULL;
+
+    if (pid == 0) {
+        if (slurm_tool_env(&env, NULL) == 0)
+            environ = env;
+        execlp("scancel", "scancel", "--quiet", option, job, (char *)NULL);
+        _exit(127);
+    }
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* The keeper: both gone, so cancel what may be left. First its steps, since the end of
+ * a job is a SIGTERM and patience to them. Nobody is there to hear of errors. */
+static _Noreturn void keeper_run(const struct process *command,
+                                 const struct process *salloc, const char *job)
+{
+    setsid();
+    close_all_but(command->fd, salloc->fd);
+    (void)process_wait(command, -1);
+    (void)process_wait(salloc, -1);
+    scancel_run("--signal=KILL", job);
+    scancel_run("--quiet", job);
+    _exit(0);
+}
+
+/* Watch this process and salloc, its parent. */
+static int keeper_start(pid_t salloc, struct error *err)
+{
+    struct process me = {.fd = -1}, parent = {.fd = -1};
+    pid_t pid = -1;
+
+    if (process_open(getpid(), &me) == 0 && process_open(salloc, &parent) == 0 &&
+        getppid() == salloc)
+        pid = fork();
+    if (pid == 0) {
+        /* A grandchild: this process never has to wait for it. */
+        pid_t again = fork();
+
+        if (again == 0)
+            keeper_run(&me, &parent, getenv("SLURM_JOB_ID"));
+        _exit(again < 0);
+    }
+    process_close(&me);
+    process_close(&parent);
+    if (pid > 0) {
+        int status = -1;
+
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            return 0;
+        errno = EAGAIN; /* what the second fork says, as a rule */
+    }
+    return error_set(err, RAYTRAIN_ENOTSUP,
+                     "cannot watch over the allocation %s: %s.\n"
+                     "Give it back with: scancel %s",
+                     getenv("SLURM_JOB_ID"), strerror(errno), getenv("SLURM_JOB_ID"));
+}
+
+/* Could this ever fit? salloc would wait for it for good, with hardly a word. */
+static int check_fit(const struct scaling_config *scaling, struct placement *plan,
+                     struct error *err)
+{
+    struct resources have = {0};
+    int rc;
+
+    if (slurm_resources_partition(getenv("SALLOC_PARTITION"), scaling->accelerator_type,
+                                  &have, err) < 0)
+        return error_prefix(err, "no allocation can be taken");
+    rc = have.n_nodes == 0 ? 0 : placement_plan(scaling, &have, plan, err);
+    if (rc == 0 && plan->n_nodes > 0 &&
+        plan->n_nodes + (size_t)scaling->spare_nodes > have.n_nodes)
+        rc = error_set(err, RAYTRAIN_EFIT,
+                       "%zu nodes and %d spare ones do not fit in %s: it has %zu",
+                       plan->n_nodes, scaling->spare_nodes, have.what, have.n_nodes);
+    resources_clear(&have);
+    return rc;
+}
+
+/* As child_spec wants it; -1 where it is closed. */
+static int stream(int fd)
+{
+    return fcntl(fd, F_GETFD) < 0 ? -1 : fd;
+}
+
+/* salloc, on our terminal and our streams. */
+static int salloc_start(char *const *command, struct child *salloc, struct error *err)
+{
+    const struct child_spec spec = {.argv = command,
+                                    .in = stream(STDIN_FILENO),
+                                    .out = stream(STDOUT_FILENO),
+                                    .err = stream(STDERR_FILENO),
+                                    .die_with_parent = true};
+    char self[32];
+    int rc;
+
+    snprintf(self, sizeof self, "%ld", (long)getpid());
+    if (setenv(ALLOCATED_BY, self, 1) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the environment");
+    rc = child_spawn(&spec, salloc, err);
+    unsetenv(ALLOCATED_BY);
+    if (rc < 0 && err->code == RAYTRAIN_ENOTFOUND)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "cannot run salloc: is Slurm installed here? On one machine "
+                         "alone use --launcher local.");
+    return rc;
+}
+
+int launcher_slurm_allocate(const struct scaling_config *scaling, const char *job_name,
+                            char *const argv[], struct child *salloc, struct error *err)
+{
+    const char *by = getenv(ALLOCATED_BY);
+    struct placement plan = {0};
+    char **command = NULL;
+    int rc;
+
+    *salloc = (struct child)CHILD_INIT;
+    if (inside_allocation()) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (is_allocated_by(by))
+            return keeper_start(getppid(), err);
+        prctl(PR_SET_PDEATHSIG, 0); /* the user's allocation, or that of an outer run */
+        return 0;
+    }
+    if (by)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "salloc was asked for an allocation, but there is none here "
+                         "(SLURM_JOB_ID is not set).\nTake one yourself: salloc -n %d",
+                         scaling->num_workers);
+    rc = check_fit(scaling, &plan, err);
+    if (rc == 0)
+        rc = slurm_allocate_argv(scaling, plan.n_nodes > 0 ? &plan : NULL, job_name,
+                                 argv, &command, err);
+    placement_clear(&plan);
+    if (rc == 0)
+        rc = salloc_start(command, salloc, err);
+    argv_free(command);
+    return rc;
+}

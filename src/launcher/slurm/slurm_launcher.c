@@ -1,0 +1,630 @@
+/*
+ * slurm_launcher.c - the Slurm launcher: workers are the tasks of one srun step of the
+ * allocation that this process is in.
+ *
+ * srun is a child in a session of its own. It says on its standard error what becomes
+ * of its tasks (srun_messages.h). As soon as one has failed the step is ended with
+ * `scancel
+ * --signal=KILL`: Slurm itself would ask the others with SIGTERM, which a worker takes
+ * for a request to stop, and wait for KillWait. If that does not help for some seconds
+ * srun is killed, and then Slurm ends the tasks; so it does when this process is
+ * killed, since srun dies with it.
+ *
+ * Where a node is lost the step has no end until Slurm has noticed. So srun is left
+ * alone for as long as it tells of tasks that end on the other nodes, and killed then,
+ * and the group is over. The step stays listed and keeps its CPUs: what comes next has
+ * to share them with it (--overlap).
+ *
+ * One epoll descriptor speaks for srun's messages, srun, scancel and the timer.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/launcher.h"
+#include "protocol/worker_record.h"
+#include "slurm/mpi_plugins.h"
+#include "slurm/resources.h"
+#include "slurm/slurm_tool.h"
+#include "slurm/slurmd_probe.h"
+#include "slurm/srun_messages.h"
+#include "slurm/step_command.h"
+#include "util/argv.h"
+#include "util/attention.h"
+#include "util/child.h"
+#include "util/clock.h"
+#include "util/fault.h"
+#include "util/fs.h"
+#include "util/hostlist.h"
+
+extern char **environ;
+
+#define LINE_MAX_BYTES (1 << 20) /* of a message; what is longer is cut */
+/* A task that dies while it says hello to the PMIx server of its node can leave that
+ * server, and with it the step and in the end the node, hanging (OpenPMIx 4.2). So
+ * tasks are left alone for so long after the last of them was started. */
+#define SETTLE_S         1.0
+#define KILL_INTERVAL_NS 150000000 /* between attempts to end a step */
+#define TERM_ATTEMPTS    15 /* before srun, which tells no step, is asked to end */
+#define KILL_ATTEMPTS    40 /* before srun is killed */
+#define ABANDON_WAIT_S   3  /* for workers on live nodes, when others are lost */
+#define DESTROY_WAIT_S   15 /* for which destroy() waits for the end of the step */
+#define HURRIED_WAIT_S   1.0 /* the same once there is a request to stop */
+
+struct group {
+    struct placement plan; /* who is where, a copy */
+    char *log_dir;
+    struct child srun, scancel;
+    int message_fd, timer_fd, epoll_fd;
+    char *line; /* of srun's, as far as it has come */
+    size_t line_used, line_size;
+    struct step_watch watch;
+    int wait_status;           /* srun's */
+    bool gone;                 /* srun has been reaped */
+    bool finished;             /* the outcome is final */
+    double started_at;         /* when the last task was started, as far as we heard */
+    bool ending;               /* the timer of attempts to end the step runs */
+    int kill_attempts;         /* > 0: the step is to end now */
+    bool cancelled_after_srun; /* a scancel has been started since it is gone */
+    bool abandoned;         /* nodes are lost: the step's own end is not waited for */
+    int left;               /* tasks that are on no lost node */
+    double abandoned_until; /* when those are no longer waited for, either */
+    int pending_signal;     /* to be sent once all tasks have started; 0: none */
+};
+
+static bool slurm_usable(void)
+{
+    const char *id = getenv("SLURM_JOB_ID"), *nodes = getenv("SLURM_JOB_NODELIST");
+
+    return id && *id && nodes && *nodes;
+}
+
+/* ---- End the step -----------------------------------------------------------------
+ */
+
+static int watch_fd(int epoll_fd, int fd, struct error *err)
+{
+    struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+
+    if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "cannot watch srun: %s",
+                         strerror(errno));
+    return 0;
+}
+
+/* Is there a worker that has put the step's number on record? */
+static bool step_is_recorded(struct group *g)
+{
+    char step[WORKER_STEP_MAX];
+
+    if (!worker_record_read_step(g->log_dir, step))
+        return false;
+    if (!g->watch.step[0]) {
+        snprintf(g->watch.step, sizeof g->watch.step, "%s", step);
+        g->started_at = clock_now();
+    }
+    return true;
+}
+
+/* Is the step's number known? If not from srun, then from the workers. */
+static bool step_is_known(struct group *g)
+{
+    return g->watch.step[0] || step_is_recorded(g);
+}
+
+/* Send the step a signal by scancel, unless one is running. */
+static int step_signal(struct group *g, int sig, struct error *err)
+{
+    char option[32];
+    char *argv[] = {(char *)"scancel", (char *)"--quiet", option, g->watch.step, NULL};
+    struct child_spec spec = {
+        .argv = argv, .in = -1, .out = -1, .err = -1, .die_with_parent = true};
+    char **env = NULL;
+    int rc;
+
+    if (g->scancel.pid > 0)
+        return 0;
+    if (slurm_tool_env(&env, err) < 0)
+        return -1;
+    snprintf(option, sizeof option, "--signal=%d", sig);
+    spec.env = env;
+    rc = child_spawn(&spec, &g->scancel, err);
+    argv_free(env);
+    if (rc < 0)
+        return -1;
+    return watch_fd(g->epoll_fd, g->scancel.pidfd, err);
+}
+
+static int step_cancel(struct group *g, struct error *err)
+{
+    if (g->scancel.pid > 0)
+        return 0;
+    g->watch.killing = true;
+    g->cancelled_after_srun = g->gone;
+    return step_signal(g, SIGKILL, err);
+}
+
+/*
+ * One attempt to end the step; the timer makes the next. srun gives up a step that it
+ * waits for on SIGTERM. One that is being started is let come up (see SETTLE_S), and
+ * cancelled then. In the end srun is killed; it has a process of its own that then ends
+ * the tasks.
+ */
+static int kill_attempt(struct group *g, struct error *err)
+{
+    if (++g->kill_attempts > KILL_ATTEMPTS)
+        return child_signal(&g->srun, SIGKILL, err);
+    if (!step_is_known(g))
+        return g->watch.waiting || g->kill_attempts > TERM_ATTEMPTS
+                   ? child_signal(&g->srun, SIGTERM, err)
+                   : 0;
+    return clock_now() < g->started_at + SETTLE_S ? 0 : step_cancel(g, err);
+}
+
+static int kill_timer_start(struct group *g, struct error *err)
+{
+    struct itimerspec every = {.it_value.tv_nsec = KILL_INTERVAL_NS,
+                               .it_interval.tv_nsec = KILL_INTERVAL_NS};
+
+    g->ending = true;
+    if (timerfd_settime(g->timer_fd, 0, &every, NULL) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "cannot set a timer: %s",
+                         strerror(errno));
+    return 0;
+}
+
+/* On request: at once. */
+static int step_kill(struct group *g, struct error *err)
+{
+    if (g->gone || g->kill_attempts > 0)
+        return 0;
+    return kill_timer_start(g, err) < 0 ? -1 : kill_attempt(g, err);
+}
+
+/* Because a task has failed: from the timer's first tick on, so that srun can tell
+ * which others had died by then. */
+static int step_end(struct group *g, struct error *err)
+{
+    return g->gone || g->ending ? 0 : kill_timer_start(g, err);
+}
+
+static void timer_check(struct group *g)
+{
+    uint64_t times;
+
+    if (read(g->timer_fd, &times, sizeof times) == sizeof times && !g->gone)
+        kill_attempt(g, NULL);
+}
+
+/* ---- Listen to srun ---------------------------------------------------------------
+ */
+
+static void line_append(struct group *g, char c)
+{
+    if (g->line_used == g->line_size) {
+        size_t size = g->line_size > 0 ? 2 * g->line_size : 4096;
+        char *longer = size <= LINE_MAX_BYTES ? realloc(g->line, size) : NULL;
+
+        if (!longer)
+            return;
+        g->line = longer;
+        g->line_size = size;
+    }
+    g->line[g->line_used++] = c;
+}
+
+static void line_end(struct group *g)
+{
+    int started = g->watch.started;
+
+    if (g->line_used == g->line_size && g->line_size > 0)
+        g->line_used--;
+    line_append(g, '\0');
+    if (g->line_used == 0)
+        return;
+    g->line_used = 0;
+    step_watch_line(&g->watch, g->line);
+    if (g->watch.started != started || g->started_at == 0)
+        g->started_at = clock_now();
+    if (g->watch.started != started)
+        fault_point("slurm.tasks", 0);
+}
+
+static void text_take(struct group *g, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == '\n')
+            line_end(g);
+        else
+            line_append(g, text[i]);
+}
+
+/* All that is there to read now. */
+static void messages_read(struct group *g)
+{
+    char text[4096];
+    ssize_t n;
+
+    if (g->message_fd < 0)
+        return;
+    while ((n = read(g->message_fd, text, sizeof text)) != 0) {
+        if (n > 0)
+            text_take(g, text, (size_t)n);
+        else if (errno != EINTR)
+            break;
+    }
+    if (n == 0) { /* srun is going; its pidfd will tell */
+        close(g->message_fd);
+        g->message_fd = -1;
+    }
+}
+
+/* srun hands a signal on to the tasks that it knows to run. If it has not said in known
+ * words that all do, but the workers have, the signal takes the way of scancel. */
+static void send_pending_signal(struct group *g)
+{
+    bool started = g->watch.started >= g->plan.workers;
+
+    if (g->pending_signal == 0 ||
+        (!started && (g->scancel.pid > 0 || !step_is_recorded(g))))
+        return;
+    if (started)
+        child_signal(&g->srun, g->pending_signal, NULL);
+    else
+        step_signal(g, g->pending_signal, NULL);
+    g->pending_signal = 0;
+}
+
+static int reap(struct group *g, struct error *err)
+{
+    bool gone = false;
+    int status;
+
+    if (g->scancel.pid > 0 && child_reap(&g->scancel, &gone, &status, err) < 0)
+        return -1;
+    if (g->srun.pid > 0 && child_reap(&g->srun, &g->gone, &g->wait_status, err) < 0)
+        return -1;
+    return 0;
+}
+
+/* Put a sentence before what srun said. */
+static void detail_explain(struct launch_outcome *o, const char *sentence)
+{
+    char said[sizeof o->detail];
+
+    memcpy(said, o->detail, sizeof said);
+    snprintf(o->detail, sizeof o->detail, "%.600s\n%.400s", sentence, said);
+}
+
+/* The likely cause of some of srun's messages, and what to do about it. */
+static void outcome_explain(const struct group *g, struct launch_outcome *o)
+{
+    const char *job = getenv("SLURM_JOB_ID"),
+               *host = o->host[0] ? o->host : "(unknown)";
+    char text[1024];
+
+    if (!job)
+        job = "";
+    if (strstr(o->detail, "could not connect IO")) {
+        snprintf(text, sizeof text,
+                 "node %s cannot write the log files in %.400s: is this directory on "
+                 "storage that all nodes see?",
+                 host, g->log_dir);
+        o->code = RAYTRAIN_ESTORAGE;
+    } else if (strstr(o->detail, "Requested nodes are busy")) {
+        o->busy = true;
+        snprintf(text, sizeof text,
+                 "another step holds CPUs, GPUs or memory of allocation %.40s: see "
+                 "squeue --steps --jobs=%.40s.\n"
+                 "Wait for it, or share with it: --srun-args=--overlap",
+                 job, job);
+    } else if (strstr(o->detail, "nvalid MPI type")) {
+        snprintf(
+            text, sizeof text,
+            "Slurm does not have this kind of --mpi here: see srun --mpi=list, and "
+            "name one of PMIx: --srun-args=--mpi=NAME");
+    } else if ((strstr(o->detail, "failed on node") &&
+                strstr(o->detail, "Unspecified error")) ||
+               strstr(o->detail, "launch failed: Invalid MPI plugin name")) {
+        snprintf(text, sizeof text,
+                 "slurmd on node %s could not set the step up: often its plugin "
+                 "mpi/pmix cannot load libpmix there, or finds another version of it.\n"
+                 "The log of slurmd on %s says why; to try it: srun --mpi=pmix -w %s "
+                 "true",
+                 host, host, host);
+    } else {
+        return;
+    }
+    detail_explain(o, text);
+}
+
+/* How many tasks are on none of the nodes that srun says are lost. */
+static int tasks_left(const struct group *g)
+{
+    char **lost = NULL;
+    int left = 0;
+
+    hostlist_expand(g->watch.outcome.lost, &lost, NULL);
+    for (size_t i = 0; i < g->plan.n_nodes; i++)
+        if (!argv_has(lost, g->plan.nodes[i].name))
+            left += g->plan.nodes[i].tasks;
+    argv_free(lost);
+    return left;
+}
+
+/* srun is of no more use once it has told of all that it can hear of. */
+static void abandoned_check(struct group *g)
+{
+    if (g->abandoned && !g->gone &&
+        (g->watch.ended >= g->left || clock_now() > g->abandoned_until))
+        child_signal(&g->srun, SIGKILL, NULL);
+}
+
+static void finish(struct group *g)
+{
+    if (g->finished)
+        return;
+    g->finished = true;
+    if (g->line_used > 0)
+        line_end(g);
+    step_is_known(g);
+    step_watch_finish(&g->watch, g->wait_status, &g->plan);
+    outcome_explain(g, &g->watch.outcome);
+}
+
+static int slurm_abandon(struct group *g, int left, struct error *err)
+{
+    g->abandoned = true;
+    g->left = left;
+    g->abandoned_until = clock_now() + ABANDON_WAIT_S;
+    return step_kill(g, err);
+}
+
+static int slurm_advance(struct group *g, bool *done, struct launch_outcome *outcome,
+                         struct error *err)
+{
+    bool was_gone = g->gone;
+
+    messages_read(g);
+    timer_check(g);
+    if (reap(g, err) < 0)
+        return -1;
+    if (g->gone && !was_gone)
+        messages_read(g); /* its last words */
+    send_pending_signal(g);
+    if (g->watch.outcome.failed || g->watch.refused)
+        step_end(g, err);
+    if (g->watch.outcome.lost[0] && !g->abandoned)
+        slurm_abandon(g, tasks_left(g), err);
+    else if (g->watch.outcome.lost[0] && tasks_left(g) < g->left)
+        g->left = tasks_left(g); /* one more */
+    abandoned_check(g);
+    /* A step may outlive an srun that was killed. */
+    if (g->gone && WIFSIGNALED(g->wait_status) && !g->cancelled_after_srun &&
+        !g->abandoned && step_is_known(g))
+        step_cancel(g, err);
+    /* scancel waits for lost nodes, too. */
+    *done = g->gone && (g->scancel.pid == 0 || g->abandoned);
+    if (*done)
+        finish(g);
+    *outcome = g->watch.outcome;
+    return 0;
+}
+
+static int slurm_fd(const struct group *g)
+{
+    return g->epoll_fd;
+}
+
+/* ---- Signals and the end ----------------------------------------------------------
+ */
+
+/* srun hands a stop request on to its tasks, but takes one that comes before they run
+ * for its own end; so an early one waits. Other signals it may take for its own end at
+ * any time: they take the way of scancel, to the tasks that there are. */
+static int slurm_signal(struct group *g, int sig, struct error *err)
+{
+    if (g->gone)
+        return 0;
+    if (sig != LAUNCHER_STOP_SIGNAL)
+        return g->watch.started > 0 || step_is_recorded(g) ? step_signal(g, sig, err)
+                                                           : 0;
+    g->pending_signal = sig;
+    send_pending_signal(g);
+    return 0;
+}
+
+static int slurm_kill(struct group *g, struct error *err)
+{
+    g->watch.cancelled = true; /* what the tasks die of now says nothing */
+    return step_kill(g, err);
+}
+
+static void wait_gone(struct group *g)
+{
+    double until = clock_now() + DESTROY_WAIT_S, left;
+    struct launch_outcome outcome;
+    bool done = false, hurried = false;
+
+    while (!done && (left = until - clock_now()) > 0) {
+        struct pollfd p = {.fd = g->epoll_fd, .events = POLLIN};
+
+        if (hurried)
+            poll(&p, 1, (int)(left * 1e3) + 1);
+        else
+            attention_wait(g->epoll_fd, (int)(left * 1e3) + 1);
+        if (!hurried && attention_is_called()) {
+            hurried = true;
+            until = fmin(until, clock_now() + HURRIED_WAIT_S);
+        }
+        if (slurm_advance(g, &done, &outcome, NULL) < 0)
+            break;
+    }
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static void slurm_destroy(struct group *g)
+{
+    int saved = errno;
+
+    if (!g)
+        return;
+    if (g->srun.pid > 0) {
+        slurm_kill(g, NULL);
+        wait_gone(g);
+    }
+    child_clear(&g->srun);
+    child_clear(&g->scancel);
+    close_fd(g->message_fd);
+    close_fd(g->timer_fd);
+    close_fd(g->epoll_fd);
+    placement_clear(&g->plan);
+    free(g->log_dir);
+    free(g->line);
+    free(g);
+    errno = saved;
+}
+
+/* ---- Start ------------------------------------------------------------------------
+ */
+
+static int group_create(const struct launch_spec *spec, struct group **out,
+                        struct error *err)
+{
+    struct group *g = calloc(1, sizeof *g);
+
+    if (!g)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a step");
+    g->srun = g->scancel = (struct child)CHILD_INIT;
+    g->message_fd = -1;
+    step_watch_init(&g->watch, spec->plan->workers);
+    g->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    g->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (g->timer_fd < 0 || g->epoll_fd < 0) {
+        error_set(err, RAYTRAIN_ENOMEM, "cannot watch srun: %s", strerror(errno));
+    } else if (!(g->log_dir = strdup(spec->log_dir))) {
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory for a step");
+    } else if (placement_copy(spec->plan, &g->plan, err) == 0) {
+        *out = g;
+        return 0;
+    }
+    slurm_destroy(g);
+    return -1;
+}
+
+/* srun, with its messages on a pipe to us; what it says to standard output is our
+ * standard error's. */
+static int srun_start(struct group *g, char *const *argv, char *const *env,
+                      struct error *err)
+{
+    int fds[2], rc;
+
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "cannot make a pipe: %s",
+                         strerror(errno));
+    g->message_fd = fds[0];
+    rc = child_spawn(&(struct child_spec){.argv = argv,
+                                          .env = env,
+                                          .in = -1,
+                                          .out = STDERR_FILENO,
+                                          .err = fds[1],
+                                          .own_session = true,
+                                          .die_with_parent = true},
+                     &g->srun, err);
+    close(fds[1]);
+    if (rc < 0)
+        return error_prefix(err, "cannot start the workers");
+    /* srun's second process ends the tasks when srun is killed: it is not to be killed
+     * with srun's group. */
+    g->srun.group = false;
+    if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "cannot watch srun: %s",
+                         strerror(errno));
+    if (watch_fd(g->epoll_fd, g->message_fd, err) < 0 ||
+        watch_fd(g->epoll_fd, g->timer_fd, err) < 0)
+        return -1;
+    return watch_fd(g->epoll_fd, g->srun.pidfd, err);
+}
+
+static int hosts_fill(const char *path, const char *hosts, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), rc = 0;
+
+    if (fd < 0)
+        return fs_error(err, "create", path);
+    if (fs_write_full(fd, hosts, strlen(hosts)) < 0)
+        rc = fs_error(err, "write", path);
+    if (close(fd) < 0 && rc == 0)
+        rc = fs_error(err, "write", path);
+    return rc;
+}
+
+/* The list of nodes, if the command names a file for it. */
+static int hosts_write(const struct launch_spec *spec, struct error *err)
+{
+    char *hosts, *path = NULL;
+    int rc = slurm_step_hosts(spec->plan, &hosts, err);
+
+    if (rc < 0 || !hosts)
+        return rc;
+    if (asprintf(&path, "%s/" SLURM_STEP_HOSTS, spec->log_dir) < 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    else
+        rc = hosts_fill(path, hosts, err);
+    free(path);
+    free(hosts);
+    return rc;
+}
+
+static int slurm_start(const struct launch_spec *spec, struct group **out,
+                       struct error *err)
+{
+    char **argv = NULL, **env = NULL;
+    struct group *g = NULL;
+    int rc = -1;
+
+    if (slurm_step_argv(spec, &argv, err) == 0 && hosts_write(spec, err) == 0 &&
+        slurm_step_env(environ, spec->plan->cpus_per_worker, &env, err) == 0 &&
+        group_create(spec, &g, err) == 0)
+        rc = srun_start(g, argv, env, err);
+    fault_point("slurm.srun", 0);
+    argv_free(argv);
+    argv_free(env);
+    if (rc < 0)
+        slurm_destroy(g);
+    else
+        *out = g;
+    return rc;
+}
+
+const struct launcher_ops launcher_slurm = {
+    .name = "slurm",
+    .usable = slurm_usable,
+    .check = slurm_mpi_check,
+    .resources = slurm_resources,
+    .command = slurm_step_argv,
+    .start = slurm_start,
+    .fd = slurm_fd,
+    .advance = slurm_advance,
+    .signal = slurm_signal,
+    .kill = slurm_kill,
+    .abandon = slurm_abandon,
+    .ask = slurm_probe_ask,
+    .destroy = slurm_destroy,
+};

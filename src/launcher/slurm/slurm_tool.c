@@ -1,0 +1,224 @@
+/* slurm_tool.c - run one of Slurm's commands; see slurm_tool.h. */
+#include "config.h"
+
+#include "slurm/slurm_tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "util/argv.h"
+#include "util/attention.h"
+#include "util/child.h"
+#include "util/clock.h"
+#include "util/quote.h"
+
+extern char **environ;
+
+#define OUTPUT_MAX (64u << 20) /* more than any answer of a sane controller */
+
+/* ---- Environment ------------------------------------------------------------------
+ */
+
+/* Of these families nothing is passed on ... */
+static const char *const env_cleared[] = {
+    "SQUEUE_",  "SINFO_", "SCONTROL_",
+    "SCANCEL_", "SLURM_", /* SLURM_JSON, SLURM_BITSTR_LEN, SLURM_DEBUG_FLAGS, ... */
+};
+
+/* ... but what says where the controller is, and what proves the user's identity. */
+static const char *const env_kept[] = {
+    "SLURM_CONF=", "SLURM_CONF_SERVER=", "SLURM_JWT=", "SLURM_WORKING_CLUSTER="};
+
+static bool begins_with_one_of(const char *entry, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(entry, list[i], strlen(list[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The cluster that a command asks (SLURM_CLUSTERS) is a user's setting as well, unless
+ * the allocation is on another cluster than this one's own. */
+static bool entry_stays(const char *entry)
+{
+    static const char clusters[] = "SLURM_CLUSTERS=";
+
+    if (strncmp(entry, clusters, sizeof clusters - 1) == 0)
+        return getenv("SLURM_WORKING_CLUSTER") != NULL;
+    return !begins_with_one_of(entry, env_cleared,
+                               sizeof env_cleared / sizeof *env_cleared) ||
+           begins_with_one_of(entry, env_kept, sizeof env_kept / sizeof *env_kept);
+}
+
+int slurm_tool_env(char ***out, struct error *err)
+{
+    char **env = NULL;
+    int rc = argv_append(&env, "SLURM_TIME_FORMAT=%s", err);
+
+    for (char **e = environ; rc == 0 && *e; e++)
+        if (entry_stays(*e))
+            rc = argv_append(&env, *e, err);
+    if (rc < 0)
+        argv_free(env);
+    else
+        *out = env;
+    return rc;
+}
+
+/* ---- A command --------------------------------------------------------------------
+ */
+
+struct slurm_tool {
+    char name[32];
+    struct child child;
+    int fd; /* what it prints */
+    bool eof;
+    char *text;
+    size_t used, room;
+};
+
+static int tool_spawn(struct slurm_tool *t, char *const *argv, struct error *err)
+{
+    char **env = NULL;
+    int fds[2], rc;
+
+    if (slurm_tool_env(&env, err) < 0)
+        return -1;
+    if (pipe2(fds, O_CLOEXEC) < 0) {
+        argv_free(env);
+        return error_set(err, RAYTRAIN_ENOMEM, "cannot make a pipe: %s",
+                         strerror(errno));
+    }
+    t->fd = fds[0];
+    rc = child_spawn(&(struct child_spec){.argv = argv,
+                                          .env = env,
+                                          .in = -1,
+                                          .out = fds[1],
+                                          .err = fds[1],
+                                          .die_with_parent = true},
+                     &t->child, err);
+    close(fds[1]);
+    argv_free(env);
+    if (rc < 0) {
+        if (err)
+            err->code = RAYTRAIN_ENOTSUP;
+        return error_prefix(err, "Slurm's commands are needed here");
+    }
+    if (fcntl(t->fd, F_SETFL, O_NONBLOCK) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "cannot listen to %s: %s", t->name,
+                         strerror(errno));
+    return 0;
+}
+
+int slurm_tool_start(char *const *argv, struct slurm_tool **out, struct error *err)
+{
+    struct slurm_tool *t = calloc(1, sizeof *t);
+
+    if (!t)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    snprintf(t->name, sizeof t->name, "%s", argv[0]);
+    t->child = (struct child)CHILD_INIT;
+    t->fd = -1;
+    if (tool_spawn(t, argv, err) < 0) {
+        slurm_tool_destroy(t);
+        return -1;
+    }
+    *out = t;
+    return 0;
+}
+
+void slurm_tool_destroy(struct slurm_tool *t)
+{
+    if (!t)
+        return;
+    child_clear(&t->child);
+    if (t->fd >= 0)
+        close(t->fd);
+    free(t->text);
+    free(t);
+}
+
+static int text_grow(struct slurm_tool *t, struct error *err)
+{
+    size_t room = t->room ? 2 * t->room : 4096;
+    char *grown = room <= OUTPUT_MAX ? realloc(t->text, room) : NULL;
+
+    if (!grown)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the answer of %s",
+                         t->name);
+    t->text = grown;
+    t->room = room;
+    return 0;
+}
+
+/* All that is there to read now. */
+static int text_read(struct slurm_tool *t, struct error *err)
+{
+    while (!t->eof) {
+        ssize_t n;
+
+        if (t->room - t->used < 2 && text_grow(t, err) < 0)
+            return -1;
+        n = read(t->fd, t->text + t->used, t->room - t->used - 1);
+        if (n < 0 && errno == EAGAIN)
+            return 0;
+        if (n > 0)
+            t->used += (size_t)n;
+        else
+            t->eof = n == 0 || errno != EINTR;
+    }
+    return 0;
+}
+
+int slurm_tool_poll(struct slurm_tool *t, bool *done, char **text, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    bool gone = false;
+    int status = 0;
+
+    *done = false;
+    if (text_read(t, err) < 0 ||
+        (t->eof && child_reap(&t->child, &gone, &status, err) < 0))
+        return -1;
+    if (!gone)
+        return 0;
+    t->text[t->used] = '\0';
+    if (status != 0)
+        return error_set(err, RAYTRAIN_ENOTSUP, "%s failed: %s", t->name,
+                         quote(t->text, quoted));
+    *text = t->text;
+    t->text = NULL;
+    *done = true;
+    return 0;
+}
+
+void slurm_tool_wait(const struct slurm_tool *t, int ms)
+{
+    attention_wait(t->eof ? t->child.pidfd : t->fd, ms);
+}
+
+int slurm_tool_read(char *const *argv, double limit_s, char **text, struct error *err)
+{
+    double until = clock_now() + limit_s, left;
+    struct slurm_tool *t = NULL;
+    bool done = false;
+    int rc = slurm_tool_start(argv, &t, err);
+
+    while (rc == 0 && !done) {
+        left = until - clock_now();
+        slurm_tool_wait(t, left > 0 ? (int)(left * 1e3) + 1 : 0);
+        rc = slurm_tool_poll(t, &done, text, err);
+        if (rc == 0 && !done && attention_is_called())
+            rc = error_set(err, RAYTRAIN_ESTOPPED, "asked to stop while %s was asked",
+                           t->name);
+        else if (rc == 0 && !done && left <= 0)
+            rc = error_set(err, RAYTRAIN_ENOTSUP, "%s has not answered for %.0f s",
+                           t->name, limit_s);
+    }
+    slurm_tool_destroy(t);
+    return rc;
+}

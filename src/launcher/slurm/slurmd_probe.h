@@ -1,0 +1,11 @@
+/* slurmd_probe.h - do nodes of the allocation answer? */
+#ifndef RAYTRAIN_SLURM_SLURMD_PROBE_H
+#define RAYTRAIN_SLURM_SLURMD_PROBE_H
+
+#include "launch/node_probe.h"
+
+/* A node_ask for launcher.h. */
+void slurm_probe_ask(enum node_purpose purpose, char *const *nodes, size_t n,
+                     enum node_answer *answers, struct node_memo *memo);
+
+#endif

@@ -1,0 +1,411 @@
+/*
+ * step_command.c - one step of an allocation as a command line; see step_command.h.
+ *
+ * Everything that shapes the step is said explicitly, and what an enclosing sbatch,
+ * salloc or srun has left in the environment is taken away: each of them exports its
+ * own options as variables which srun then takes for ours. (SLURM_GPUS_PER_NODE alone
+ * gives every worker all GPUs, whatever --gpus-per-task says.)
+ */
+#include "config.h"
+
+#include "slurm/step_command.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm/mpi_plugins.h"
+#include "util/argv.h"
+#include "util/hostlist.h"
+#include "util/quote.h"
+
+#define MIB           (1024ull * 1024)
+#define NODE_LIST_MAX 8192 /* bytes; a longer list of nodes is a file */
+
+/* ---- Environment ------------------------------------------------------------------
+ */
+
+/* Of these families nothing is passed on ... */
+static const char *const env_cleared[] = {
+    "SLURM_",  /* options of the job, and what it is in an enclosing step */
+    "SRUN_",   /* SRUN_CPUS_PER_TASK, SRUN_DEBUG, ... : options of srun */
+    "SBATCH_", /* options of sbatch that a user exports */
+    "SALLOC_", /* and of salloc */
+    "PMIX_",   /* the PMIx namespace of an enclosing step */
+    "PMI_",    /* and what it speaks to MPI libraries */
+};
+
+/* ... but these: a name, or with a trailing '_' all that begin so. */
+static const char *const env_kept[] = {
+    "SLURM_CONF",            /* where the controller is */
+    "SLURM_CONF_SERVER",     /* the same, asked of a host */
+    "SLURM_CLUSTERS",        /* which cluster, where there are several */
+    "SLURM_CLUSTER_NAME",    /* told to programs */
+    "SLURM_WORKING_CLUSTER", /* the cluster of this allocation */
+    "SLURM_JWT",             /* how to prove who we are */
+    "SLURM_JOB_ID",          /* the allocation */
+    "SLURM_JOBID",           /* the same, as older programs call it */
+    "SLURM_JOB_USER",        /* facts about the job, no options of a step */
+    "SLURM_JOB_UID",
+    "SLURM_JOB_GID",
+    "SLURM_JOB_GROUP",
+    "SLURM_JOB_ACCOUNT",
+    "SLURM_JOB_PARTITION",
+    "SLURM_JOB_QOS",
+    "SLURM_JOB_RESERVATION",
+    "SLURM_JOB_START_TIME",
+    "SLURM_JOB_END_TIME",
+    "SLURM_JOB_NODELIST",
+    "SLURM_ARRAY_",        /* which task of a job array */
+    "SLURM_RESTART_COUNT", /* how often the job was requeued */
+    "SLURM_SUBMIT_",       /* where it was submitted */
+    "SLURM_PMIX_",         /* a site's tuning of the wireup */
+    "PMIX_MCA_",           /* a user's, in all PMIx libraries */
+    "SLURM_SPANK_",        /* options of a site's plugins */
+    "SLURM_HINT",          /* which of a core's threads are for workers: of the job, */
+    "SLURM_THREADS_PER_CORE", /* whose CPUs are counted by it */
+    "SLURM_UMASK",            /* of the user */
+    "SLURM_PRIO_PROCESS",
+    "SLURM_TIME_FORMAT", /* of the output of squeue and others */
+};
+
+static bool name_listed(const char *name, const char *const *list, size_t n)
+{
+    size_t length = strcspn(name, "=");
+
+    for (size_t i = 0; i < n; i++) {
+        size_t m = strlen(list[i]);
+        bool family = list[i][m - 1] == '_';
+
+        if (length >= m && strncmp(name, list[i], m) == 0 && (family || length == m))
+            return true;
+    }
+    return false;
+}
+
+static bool entry_stays(const char *entry)
+{
+    return !name_listed(entry, env_cleared, sizeof env_cleared / sizeof *env_cleared) ||
+           name_listed(entry, env_kept, sizeof env_kept / sizeof *env_kept);
+}
+
+int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,
+                   struct error *err)
+{
+    static const char threads[] = "OMP_NUM_THREADS=";
+    char **copy = NULL;
+    bool threads_said = false;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && env[i]; i++) {
+        threads_said =
+            threads_said || strncmp(env[i], threads, sizeof threads - 1) == 0;
+        if (entry_stays(env[i]))
+            rc = argv_append(&copy, env[i], err);
+    }
+    if (rc == 0 && !threads_said)
+        rc = argv_appendf(&copy, err, "%s%d", threads, cpus_per_worker);
+    if (rc < 0)
+        argv_free(copy);
+    else
+        *out = copy;
+    return rc;
+}
+
+/* ---- A step -----------------------------------------------------------------------
+ */
+
+static bool plan_is_even(const struct placement *plan)
+{
+    for (size_t i = 1; i < plan->n_nodes; i++)
+        if (plan->nodes[i].tasks != plan->nodes[0].tasks)
+            return false;
+    return true;
+}
+
+/* "n[1-4]" */
+static int node_list_short(const struct placement *plan, char **list, struct error *err)
+{
+    char **names = calloc(plan->n_nodes + 1, sizeof *names);
+    int rc;
+
+    if (!names)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    for (size_t i = 0; i < plan->n_nodes; i++)
+        names[i] = plan->nodes[i].name;
+    rc = hostlist_compress(names, plan->n_nodes, list, err);
+    free(names);
+    return rc;
+}
+
+/* One entry a node: "n1,n2", or "n1*3,n2", with this between them. */
+static int node_list_write(const struct placement *plan, bool counts, char between,
+                           char **list, struct error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    bool bad;
+
+    if (!out)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    for (size_t i = 0; i < plan->n_nodes; i++) {
+        if (i > 0)
+            fputc(between, out);
+        fputs(plan->nodes[i].name, out);
+        if (counts)
+            fprintf(out, "*%d", plan->nodes[i].tasks);
+    }
+    bad = ferror(out);
+    if (fclose(out) != 0 || bad) {
+        free(text);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    }
+    *list = text;
+    return 0;
+}
+
+/* "n1,n1,n1,n2": each name as often as it has workers */
+static int node_list_long(const struct placement *plan, char **list, struct error *err)
+{
+    struct placed_node *nodes = calloc((size_t)plan->workers + 1, sizeof *nodes);
+    struct placement each = {.nodes = nodes};
+    int rc;
+
+    if (!nodes)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    for (size_t i = 0; i < plan->n_nodes; i++)
+        for (int k = 0; k < plan->nodes[i].tasks; k++)
+            nodes[each.n_nodes++].name = plan->nodes[i].name;
+    rc = node_list_write(&each, false, ',', list, err);
+    free(nodes);
+    return rc;
+}
+
+static int node_list(const struct placement *plan, char **list, struct error *err)
+{
+    return plan_is_even(plan) ? node_list_short(plan, list, err)
+                              : node_list_long(plan, list, err);
+}
+
+int slurm_step_hosts(const struct placement *plan, char **hosts, struct error *err)
+{
+    char *list;
+    int rc = 0;
+
+    *hosts = NULL;
+    if (node_list(plan, &list, err) < 0)
+        return -1;
+    if (strlen(list) > NODE_LIST_MAX)
+        rc = node_list_write(plan, !plan_is_even(plan), '\n', hosts, err);
+    free(list);
+    return rc;
+}
+
+static int append_nodes(const struct launch_spec *spec, char ***argv, struct error *err)
+{
+    char *list;
+    int rc;
+
+    if (node_list(spec->plan, &list, err) < 0)
+        return -1;
+    if (strlen(list) > NODE_LIST_MAX)
+        rc = argv_appendf(argv, err, "--nodelist=%s/" SLURM_STEP_HOSTS, spec->log_dir);
+    else
+        rc = argv_appendf(argv, err, "--nodelist=%s", list);
+    free(list);
+    return rc;
+}
+
+/*
+ * Which node has which ranks. Slurm's block distribution deals an uneven number out
+ * evenly (5 on 2 nodes: 3 and 2, also where the plan says 4 and 1), so an uneven plan
+ * is a list with one entry a worker, taken as it stands ("arbitrary"), which says how
+ * many nodes there are: from 23.11 on Slurm refuses to hear it twice.
+ */
+static int append_layout(const struct launch_spec *spec, char ***argv,
+                         struct error *err)
+{
+    const struct placement *plan = spec->plan;
+    bool even = plan_is_even(plan);
+
+    if (argv_appendf(argv, err, "--ntasks=%d", plan->workers) < 0 ||
+        (even && argv_appendf(argv, err, "--nodes=%zu", plan->n_nodes) < 0) ||
+        append_nodes(spec, argv, err) < 0)
+        return -1;
+    if (!even)
+        return argv_append(argv, "--distribution=arbitrary", err);
+    return argv_appendf(argv, err, "--ntasks-per-node=%d", plan->nodes[0].tasks) < 0
+               ? -1
+               : argv_append(argv, "--distribution=block", err);
+}
+
+static int append_gpus(const struct scaling_config *s, int gpus, const char *option,
+                       char ***argv, struct error *err)
+{
+    const char *type = s && s->accelerator_type ? s->accelerator_type : "";
+
+    return argv_appendf(argv, err, "%s=%s%s%d", option, type, *type ? ":" : "", gpus);
+}
+
+/* What each worker gets. Without --exact a step takes whole nodes; without --mem=0 or
+ * --gres=none it takes all that the job has: a second step would wait for the first. */
+static int append_resources(const struct launch_spec *spec, char ***argv,
+                            struct error *err)
+{
+    const struct placement *plan = spec->plan;
+    int cpus = plan->cpus_per_worker > 0 ? plan->cpus_per_worker : 1;
+    uint64_t per_cpu = (plan->memory_per_worker + MIB * cpus - 1) / (MIB * cpus);
+
+    if ((spec->overlap && argv_append(argv, "--overlap", err) < 0) ||
+        argv_append(argv, "--exact", err) < 0 ||
+        argv_appendf(argv, err, "--cpus-per-task=%d", cpus) < 0)
+        return -1;
+    if (plan->memory_per_worker > 0 ? argv_appendf(argv, err, "--mem-per-cpu=%lluM",
+                                                   (unsigned long long)per_cpu) < 0
+                                    : argv_append(argv, "--mem=0", err) < 0)
+        return -1;
+    return plan->gpus_per_worker > 0 ? append_gpus(spec->scaling, plan->gpus_per_worker,
+                                                   "--gpus-per-task", argv, err)
+                                     : argv_append(argv, "--gres=none", err);
+}
+
+/* A file name of Slurm's has %-signs of its own, and a backslash anywhere in it
+ * switches them all off. */
+static int append_log(const char *option, const char *dir, const char *name,
+                      char ***argv, struct error *err)
+{
+    char *text = malloc(2 * strlen(dir) + 1), *to = text;
+    int rc;
+
+    if (!text)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a command");
+    for (const char *p = dir; *p; p++) {
+        if (*p == '%')
+            *to++ = '%';
+        *to++ = *p;
+    }
+    *to = '\0';
+    rc = argv_appendf(argv, err, "%s=%s/%s", option, text, name);
+    free(text);
+    return rc;
+}
+
+static int append_files(const struct launch_spec *spec, char ***argv, struct error *err)
+{
+    bool each = spec->plan->workers <= LAUNCHER_RANK_LOGS_MAX;
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (strchr(spec->log_dir, '\\'))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "Slurm cannot write to a path with a backslash: %s.\n"
+                         "Give the run another --name or --storage.",
+                         quote(spec->log_dir, quoted));
+    if (argv_append(argv, "--input=/dev/null", err) < 0 ||
+        append_log("--output", spec->log_dir, each ? "rank-%5t.out" : "node-%N.out",
+                   argv, err) < 0)
+        return -1;
+    return append_log("--error", spec->log_dir, each ? "rank-%5t.err" : "node-%N.err",
+                      argv, err);
+}
+
+/*
+ * Fixed words. --verbose: srun tells the number of the step, which tasks have started
+ * and how each ended (srun_messages.h). --kill-on-bad-exit=0: to Slurm a worker that
+ * stopped on request (75) is a failure; we know better, and end the others ourselves
+ * when one failed. --wait=0: one worker may end long before the others.
+ */
+static const char *const step_words[] = {
+    "srun",         SLURM_MPI_OPTION, "--verbose", "--kill-on-bad-exit=0",
+    "--export=ALL", "--wait=0",
+};
+
+int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *err)
+{
+    char **v = NULL;
+    size_t n = sizeof step_words / sizeof *step_words;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = argv_append(&v, step_words[i], err);
+    if (rc < 0 || argv_appendf(&v, err, "--immediate=%d", SLURM_STEP_WAIT_S) < 0 ||
+        argv_appendf(&v, err, "--job-name=%s", spec->job_name) < 0 ||
+        append_layout(spec, &v, err) < 0 || append_resources(spec, &v, err) < 0 ||
+        append_files(spec, &v, err) < 0)
+        goto fail;
+    if (spec->srun_args && argv_split(spec->srun_args, &v, err) < 0) {
+        error_prefix(err, "--srun-args");
+        goto fail;
+    }
+    if (argv_append_all(&v, spec->argv, err) < 0)
+        goto fail;
+    *argv = v;
+    return 0;
+fail:
+    argv_free(v);
+    return -1;
+}
+
+/* ---- An allocation ----------------------------------------------------------------
+ */
+
+static const char *const strategy_words[] = {
+    [PLACEMENT_PACK] = "--use-min-nodes",
+    [PLACEMENT_SPREAD] = "--spread-job",
+    [PLACEMENT_STRICT_PACK] = "--nodes=1",
+    [PLACEMENT_STRICT_SPREAD] = "--ntasks-per-node=1",
+};
+
+static int most_tasks(const struct placement *plan)
+{
+    int most = 0;
+
+    for (size_t i = 0; i < plan->n_nodes; i++)
+        if (plan->nodes[i].tasks > most)
+            most = plan->nodes[i].tasks;
+    return most;
+}
+
+/* A spare node has room for as many workers as any other. */
+static int append_size(const struct scaling_config *s, const struct placement *fits,
+                       char ***argv, struct error *err)
+{
+    int most = scaling_config_is_elastic(s) ? s->max_workers : s->num_workers;
+
+    if (s->spare_nodes > 0 && fits)
+        return argv_appendf(argv, err, "--nodes=%zu",
+                            fits->n_nodes + (size_t)s->spare_nodes) < 0
+                   ? -1
+                   : argv_appendf(argv, err, "--ntasks-per-node=%d", most_tasks(fits));
+    if (argv_appendf(argv, err, "--ntasks=%d", fits ? fits->workers : most) < 0)
+        return -1;
+    return argv_append(argv, strategy_words[s->placement_strategy], err);
+}
+
+/* --no-kill: the loss of a node is not the end of the allocation, a restart can use
+ * what is left. */
+int slurm_allocate_argv(const struct scaling_config *s, const struct placement *fits,
+                        const char *job_name, char *const *command, char ***argv,
+                        struct error *err)
+{
+    int cpus = s->cpus_per_worker > 0 ? s->cpus_per_worker : 1;
+    uint64_t per_cpu = (s->memory_per_worker + MIB * cpus - 1) / (MIB * cpus);
+    char **v = NULL;
+
+    if (argv_append(&v, "salloc", err) < 0 || argv_append(&v, "--no-kill", err) < 0 ||
+        argv_append(&v, "--kill-command=TERM", err) < 0 ||
+        argv_appendf(&v, err, "--job-name=%s", job_name) < 0 ||
+        append_size(s, fits, &v, err) < 0 ||
+        argv_appendf(&v, err, "--cpus-per-task=%d", cpus) < 0 ||
+        (s->memory_per_worker > 0 && argv_appendf(&v, err, "--mem-per-cpu=%lluM",
+                                                  (unsigned long long)per_cpu) < 0) ||
+        (s->gpus_per_worker > 0 &&
+         append_gpus(s, s->gpus_per_worker, "--gpus-per-task", &v, err) < 0) ||
+        argv_append_all(&v, command, err) < 0) {
+        argv_free(v);
+        return -1;
+    }
+    *argv = v;
+    return 0;
+}

@@ -1,0 +1,127 @@
+#include "slurm/surroundings.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Step ids from here on are Slurm's own: the batch script, salloc's shell. What such a
+ * step has is free for others. */
+#define STEP_ID_SPECIAL 0xfffffff0
+
+/* A variable that is a number; -1: it is not set, or none. */
+static int64_t number(const char *name)
+{
+    const char *text = getenv(name);
+    char *end;
+    long long value;
+
+    if (!text || !*text)
+        return -1;
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    return *end || errno || value < 0 ? -1 : value;
+}
+
+static int count_of(int64_t value)
+{
+    return value > 1 ? (int)(value < INT_MAX ? value : INT_MAX) : 1;
+}
+
+/* ---- A step of Slurm's ------------------------------------------------------------
+ */
+
+/* A job that was submitted from within a step inherits the variables of that step.
+ * Some of them Slurm sets anew: then they do not agree. */
+static bool step_is_stale(void)
+{
+    const char *ranks = getenv("SLURM_GTIDS"); /* "0,1,2" of this node */
+    int64_t n = 1;
+
+    for (const char *c = ranks ? ranks : ""; *c; c++)
+        n += *c == ',';
+    return ranks && number("SLURM_STEP_NUM_NODES") == 1 &&
+           number("SLURM_STEP_NUM_TASKS") != n;
+}
+
+static bool is_in_step(void)
+{
+    int64_t id = number("SLURM_STEP_ID");
+
+    return number("SLURM_JOB_ID") >= 0 && id >= 0 && id < STEP_ID_SPECIAL &&
+           !step_is_stale();
+}
+
+/* In `srun -n 4 --pty bash` only one of four shells goes on. */
+static bool is_below_terminal(void)
+{
+    return getenv("SLURM_PTY_PORT") && number("SLURM_TASK_PID") != getpid();
+}
+
+/* ---- Copies -----------------------------------------------------------------------
+ */
+
+/* The first whose variables are there decides; mpirun may start its processes through a
+ * step that has one task for each node. */
+static const struct {
+    const char *size, *rank, *starter;
+} starters[] = {
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun"},
+    {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "mpirun"},
+    {"PMI_SIZE", "PMI_RANK", "mpiexec"},
+};
+
+static void copies_look(struct surroundings *s)
+{
+    int64_t tasks = s->in_step ? number("SLURM_STEP_NUM_TASKS") : -1;
+    int64_t procid = number("SLURM_PROCID");
+
+    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++) {
+        int64_t size = number(starters[i].size), rank = number(starters[i].rank);
+
+        if (size < 1 || rank < 0)
+            continue;
+        s->copies = count_of(size);
+        s->rank = (int)rank;
+        s->starter = size == tasks && rank == procid ? "srun" : starters[i].starter;
+        return;
+    }
+    if (tasks > 1 && procid >= 0 && !is_below_terminal()) {
+        s->copies = count_of(tasks);
+        s->rank = (int)procid;
+        s->starter = "srun";
+    }
+}
+
+void surroundings_look(struct surroundings *s)
+{
+    *s = (struct surroundings){.copies = 1,
+                               .starter = "",
+                               .in_step = is_in_step(),
+                               .components = count_of(number("SLURM_HET_SIZE"))};
+    copies_look(s);
+}
+
+int surroundings_check(const struct surroundings *s, const char *launcher,
+                       struct error *err)
+{
+    if (strcmp(launcher, "local") == 0)
+        return 0;
+    if (s->copies > 1)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "%s has started %d copies of raytrain-run, which starts the "
+                         "workers itself: leave out %s, and say --workers %d\n"
+                         "  (for several runs side by side give each a --name of its "
+                         "own, and --launcher local)",
+                         s->starter, s->copies, s->starter, s->copies);
+    if (s->components > 1)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "this allocation is heterogeneous: it has %d components, and "
+                         "the workers of a run are placed in one\n"
+                         "  use an allocation that was not asked for with \":\", or "
+                         "--launcher local for this machine alone",
+                         s->components);
+    return 0;
+}

@@ -1,0 +1,50 @@
+#include "train/attempt_record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/run_dir.h"
+#include "util/clock.h"
+#include "util/fs.h"
+
+json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan)
+{
+    json_t *nodes = json_array();
+
+    for (size_t i = 0; nodes && i < plan->n_nodes; i++) {
+        json_t *node = json_pack("{s:s, s:i}", "name", plan->nodes[i].name, "tasks",
+                                 plan->nodes[i].tasks);
+
+        if (json_array_append_new(nodes, node) < 0) {
+            json_decref(nodes);
+            return NULL;
+        }
+    }
+    return json_pack("{s:i, s:i, s:s, s:o, s:f, s:n}", "attempt", attempt, "workers",
+                     plan->workers, "launcher", launcher, "nodes", nodes, "start",
+                     clock_unix_double(), "checkpoint");
+}
+
+int attempt_save(const json_t *attempt, const char *log_dir, struct error *err)
+{
+    char *path = run_dir_file(log_dir, "attempt.json");
+    char *text = json_dumps(attempt, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    int rc;
+
+    if (!path || !text)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else
+        rc = fs_write_atomic(path, text, strlen(text), 0666, err);
+    free(text);
+    free(path);
+    return rc;
+}
+
+void attempt_tidy(const char *log_dir)
+{
+    char *path = run_dir_file(log_dir, "attempt.json");
+
+    if (path)
+        fs_remove_temps(path);
+    free(path);
+}

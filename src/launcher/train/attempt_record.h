@@ -1,0 +1,29 @@
+/*
+ * attempt_record.h - the record of one attempt: logs/attempt-K/attempt.json, written
+ * when the attempt starts and again when it ends. A record without an end belongs to a
+ * launcher that was killed. run/attempts.h reads them.
+ *
+ *   {"attempt": 0, "workers": 2, "launcher": "local", "nodes": [{"name","tasks"}],
+ *    "start": Unix time, "end": Unix time,
+ *    "outcome": "finished" | "failed" | "stopped",
+ *    "cause": watch.h's word, of a failure, a stop or what a watch found, else null,
+ *    "checkpoint": file it started from or null,
+ *    "rank", "host", "exit_status", "message": of a failure,
+ *    "signal": that killed the rank, or that asked raytrain-run to stop}
+ */
+#ifndef RAYTRAIN_TRAIN_ATTEMPT_RECORD_H
+#define RAYTRAIN_TRAIN_ATTEMPT_RECORD_H
+
+#include <jansson.h>
+
+#include "launch/placement.h"
+#include "util/error.h"
+
+/* A record that has just started; NULL without memory. The caller decrefs. */
+json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan);
+/* Write it into its log directory, whole or not at all. */
+int attempt_save(const json_t *attempt, const char *log_dir, struct error *err);
+/* Its writer was killed: remove what it had written under a temporary name. */
+void attempt_tidy(const char *log_dir);
+
+#endif

@@ -1,0 +1,92 @@
+#include "train/result.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/attempts.h"
+#include "run/checkpoint_manager.h"
+#include "run/metrics.h"
+#include "run/run_dir.h"
+#include "util/fs.h"
+#include "util/json_text.h"
+
+static json_t *path_or_null(char *path)
+{
+    json_t *value = path ? json_text(path) : json_null();
+
+    free(path);
+    return value;
+}
+
+static json_t *result_error(const struct run_outcome *outcome)
+{
+    const struct failure *f = &outcome->failure;
+
+    if (outcome->status != RUN_FAILED)
+        return json_null();
+    return json_pack("{s:o, s:i, s:o, s:i, s:i, s:o}", "message", json_text(f->message),
+                     "rank", f->rank, "host", json_text(f->host), "signal", f->signal,
+                     "exit_status", f->exit_status, "log", json_text(f->log));
+}
+
+int result_create(const char *run_dir, const struct train_config *cfg,
+                  const struct run_outcome *outcome, json_t **result, struct error *err)
+{
+    char *best = NULL, *latest = NULL;
+    json_t *reports = NULL, *last;
+
+    if (metrics_load(run_dir, &reports, err) < 0)
+        return -1;
+    if (checkpoint_manager_best(run_dir, &cfg->run_config.checkpoint_config, &best,
+                                &latest, err) < 0) {
+        json_decref(reports);
+        return -1;
+    }
+    last = json_array_get(reports, json_array_size(reports) - 1);
+    *result = json_pack(
+        "{s:s, s:o, s:O, s:o, s:o, s:i, s:s?, s:o}", "status",
+        run_status_name(outcome->status), "path", json_text(run_dir), "metrics",
+        last ? last : json_null(), "checkpoint", path_or_null(latest),
+        "best_checkpoint", path_or_null(best), "attempts",
+        run_dir_last_attempt(run_dir) + 1, "cause",
+        outcome->status == RUN_FINISHED ? NULL : attempt_cause_name(outcome->cause),
+        "error", result_error(outcome));
+    json_decref(reports);
+    if (!*result)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return 0;
+}
+
+int result_write(const char *run_dir, const json_t *result, struct error *err)
+{
+    json_t *reports = NULL, *attempts = NULL;
+    char *path = run_dir_file(run_dir, "result.h5");
+    int rc = -1;
+
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (metrics_load(run_dir, &reports, err) == 0 &&
+        attempts_load(run_dir, false, &attempts, err) == 0)
+        rc = metrics_write_h5(path, reports, result, attempts, err);
+    json_decref(reports);
+    json_decref(attempts);
+    free(path);
+    return rc;
+}
+
+int result_remove(const char *run_dir, struct error *err)
+{
+    char *path = run_dir_file(run_dir, "result.h5");
+    int rc = 0;
+
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (unlink(path) == 0)
+        rc = fs_sync_parent(path, err);
+    else if (errno != ENOENT)
+        rc = fs_error(err, "remove", path);
+    free(path);
+    return rc;
+}

@@ -1,0 +1,282 @@
+/*
+ * mpi_backend.c - the MPI backend: wires MPI up through PMIx or the PMI bridge, and
+ * takes it down without MPI_Finalize.
+ *
+ * Why without: MPI_Finalize of MPICH 4.0 over UCX can hang over several nodes, because
+ * it waits in a PMI barrier without making progress on messages. A barrier of our own
+ * says that all messages have arrived; then nobody needs MPI any more, and the process
+ * leaves, by an ordinary exit: no exit handler of MPICH, UCX or PMIx minds.
+ *
+ * What MPI leaves behind: names in /dev/shm, if a process is killed during the few
+ * milliseconds of MPI_Init between their creation and their removal. All else is
+ * unlinked before it is used. See util/shm_tidy.h.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "mpi/cores.h"
+#include "mpi/mpi_comm.h"
+#include "util/shm_tidy.h"
+#include "wireup/env_scope.h"
+
+/* Where every rank has a core of its own, a wait looks this often for what is about to
+ * come before it yields (some 100 microseconds: yielding costs a system call, and the
+ * core's next turn where a stranger wants it too). On a crowded node, never: the rank
+ * that is waited for may be waiting for this core. */
+#define POLLS_UNCROWDED 2000
+
+struct mpi_backend {
+    struct wireup *wireup;
+    MPI_Comm user;
+};
+
+/* ---- Errors of MPI ----------------------------------------------------------------
+ *
+ * MPI's own way is to abort, which leaves no record and loses the checkpoint that is
+ * being saved. Here every error comes back from the call; and since a training function
+ * may rely on MPI's way and look at no return code, the first one is kept, and the
+ * training function's next call of raytrain fails with it. What MPI cannot say of one
+ * communicator it raises on one of its own two.
+ */
+
+static struct {
+    pthread_mutex_t lock;
+    atomic_bool any;
+    struct error first;
+} failed = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void error_keep(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    pthread_mutex_lock(&failed.lock);
+    if (!failed.any)
+        mpi_fail(&failed.first, "a call of MPI has failed", *code);
+    failed.any = true;
+    pthread_mutex_unlock(&failed.lock);
+}
+
+/* Before any communicator is made: they inherit it. */
+static int errors_keep(void)
+{
+    MPI_Errhandler handler;
+    int rc = MPI_Comm_create_errhandler(error_keep, &handler);
+
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Errhandler_free(&handler);
+    return rc;
+}
+
+static int mpi_call(const struct backend *b, struct error *err)
+{
+    (void)b;
+    if (!failed.any)
+        return 0;
+    return error_set(err, failed.first.code, "%s", failed.first.text);
+}
+
+/* ---- Life -------------------------------------------------------------------------
+ */
+
+static int size_check(int expected, struct error *err)
+{
+    int size = 0, rc = MPI_Comm_size(MPI_COMM_WORLD, &size);
+
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Comm_size", rc);
+    if (size == expected)
+        return 0;
+    return error_set(
+        err, RAYTRAIN_ECOMM,
+        "MPI came up as groups of %d in a run of %d workers: the MPI library "
+        "neither speaks PMI-1 nor found the PMIx server. Is the training "
+        "function linked with another MPI than raytrain (see ldd)?",
+        size, expected);
+}
+
+/*
+ * The library's and the user's. Without MPI's blocking calls, which on a crowded node
+ * take hundreds of times as long.
+ */
+static int comms_create(struct backend *b, struct mpi_backend *m, struct error *err)
+{
+    MPI_Comm library = MPI_COMM_NULL, *const made[] = {&library, &m->user};
+
+    for (int i = 0; i < 2; i++) {
+        MPI_Request request;
+        int done = 0, rc = MPI_Comm_idup(MPI_COMM_WORLD, made[i], &request);
+
+        while (rc == MPI_SUCCESS && !done) {
+            rc = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+            if (!done)
+                sched_yield();
+        }
+        if (rc != MPI_SUCCESS)
+            return mpi_fail(err, "MPI_Comm_idup", rc);
+    }
+    b->comm = mpi_comm_create(library, wireup_world(m->wireup)->node_rank, err);
+    return b->comm ? 0 : -1;
+}
+
+static int polls_choose(struct comm *c, const struct world *world, struct error *err)
+{
+    bool crowded = true;
+
+    if (cores_crowded(c, world->node_rank, &crowded, err) < 0)
+        return -1;
+    c->polls = crowded ? 0 : POLLS_UNCROWDED;
+    return 0;
+}
+
+/*
+ * Open MPI 4 speaks PMIx, but takes a process for a group of one unless Slurm or a
+ * daemon of its own has started it. The address of such a daemon, which is used only to
+ * start other programs, makes it ask its PMIx server. CPUs are bound already, so Open
+ * MPI is not to bind them again.
+ */
+static void settings_of_open_mpi(struct env_scope *scope)
+{
+#ifdef OPEN_MPI
+    if (getenv("SLURM_STEP_ID"))
+        return;
+    env_scope_set(scope, "OMPI_MCA_orte_local_daemon_uri", "0.0;tcp://127.0.0.1:1");
+    env_scope_set(scope, "OMPI_MCA_orte_externally_bound", "1");
+    env_scope_set(scope, "OMPI_MCA_hwloc_base_binding_policy", "none");
+#else
+    (void)scope;
+#endif
+}
+
+/*
+ * Wait until all ranks have left MPI_Init. It ends with a fence of PMIx that carries no
+ * data; under Slurm 22.05 over several nodes that one has been seen to let ranks go
+ * while another was still exchanging addresses, which died of the first message to it.
+ * A fence that carries data, as this one does, waits for all.
+ *
+ * Then, unlink Open MPI's shared memory, which it does itself in MPI_Finalize alone:
+ * each rank has mapped that of its node's other ranks.
+ */
+static int open_mpi_settle(struct wireup *w, struct error *err)
+{
+#ifdef OPEN_MPI
+    if (wireup_exchange(w, "mpi", NULL, 0, err) < 0)
+        return -1;
+    shm_unname("vader_segment.");
+#else
+    (void)w;
+    (void)err;
+#endif
+    return 0;
+}
+
+/*
+ * A group on one node needs no network: UCX need not look for one, which would take as
+ * long as all else that it does. Nor does it need the kernel to copy between processes
+ * (cma): for messages of 8 to 256 KiB, which gradients in chunks are, that takes twice
+ * as long as shared memory, and for large ones no less.
+ */
+static void startup_settings(struct env_scope *scope, const struct world *world)
+{
+    env_scope_set_hwloc(scope);
+    settings_of_open_mpi(scope);
+    if (world->n_nodes == 1)
+        env_scope_set(scope, "UCX_TLS", "posix,sysv,self");
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+    /* It sees the bridge's PMI-1 beside PMIx, and would refuse to choose. */
+    env_scope_set(scope, "MPIR_CVAR_PMI_VERSION", "1");
+#endif
+}
+
+static int mpi_init(struct wireup *w, struct error *err)
+{
+    struct env_scope scope = {.n = 0};
+    int provided = MPI_THREAD_SINGLE, rc;
+
+    shm_tidy();
+    if (wireup_bridge_start(w, err) < 0)
+        return -1;
+    startup_settings(&scope, wireup_world(w));
+    rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    env_scope_end(&scope);
+    wireup_bridge_hide(w);
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Init_thread", rc);
+    rc = errors_keep();
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Comm_set_errhandler", rc);
+    if (provided < MPI_THREAD_MULTIPLE)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "this MPI library does not support MPI_THREAD_MULTIPLE");
+    return open_mpi_settle(w, err);
+}
+
+static int mpi_start(struct backend *b, struct wireup *w, struct error *err)
+{
+    struct mpi_backend *m = calloc(1, sizeof *m);
+
+    if (!m)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for the MPI backend");
+    m->wireup = w;
+    m->user = MPI_COMM_NULL;
+    b->impl = m;
+    if (mpi_init(w, err) < 0 || size_check(wireup_world(w)->size, err) < 0 ||
+        comms_create(b, m, err) < 0 ||
+        polls_choose(b->comm, wireup_world(w), err) < 0) {
+        wireup_bridge_stop(w);
+        free(m);
+        b->impl = NULL;
+        return -1;
+    }
+    return 0;
+}
+
+/* When not clean, other ranks may be anywhere, and this one inside an MPI call that was
+ * interrupted: touch nothing, the process is about to end. */
+static void mpi_shutdown(struct backend *b, bool clean, bool *exit_now)
+{
+    struct mpi_backend *m = b->impl;
+    int finalized = 0;
+
+    *exit_now = !clean;
+    if (!clean || !m) {
+        b->comm = NULL;
+        return;
+    }
+    MPI_Finalized(&finalized);
+    if (!finalized) {
+        b->comm->ops->barrier(b->comm, NULL);
+        comm_free(b->comm);
+        MPI_Comm_free(&m->user);
+    }
+    b->comm = NULL;
+    wireup_bridge_stop(m->wireup);
+    free(m);
+    b->impl = NULL;
+}
+
+int backend_mpi_user_comm(const struct backend *b, MPI_Comm *comm, struct error *err)
+{
+    const struct mpi_backend *m = b->impl;
+
+    *comm = MPI_COMM_NULL;
+    if (b->ops != &backend_mpi || !m)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "the backend of this run is \"%s\", not \"mpi\"",
+                         b->ops->name);
+    *comm = m->user;
+    return 0;
+}
+
+const struct backend_ops backend_mpi = {
+    .name = "mpi",
+    .on_start = mpi_start,
+    .on_call = mpi_call,
+    .on_shutdown = mpi_shutdown,
+};

@@ -1,0 +1,411 @@
+/*
+ * reader_hdf5.c - HDF5 files: datasets of numbers that have the same first dimension
+ * are columns of rows.
+ *
+ * A contiguous dataset is read in place, by pread at the offset that HDF5 gives, in
+ * either byte order. Everything else (chunked, compressed, compact, types of odd sizes)
+ * is read by HDF5 here, in the caller's thread, into memory that the node's ranks
+ * share.
+ */
+#include "data/reader.h"
+
+#include <endian.h>
+#include <hdf5.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/expand.h"
+#include "hdf5/h5.h"
+
+#define HOST_BIG_ENDIAN (__BYTE_ORDER == __BIG_ENDIAN)
+
+struct hdf5_file {
+    const char *path;
+    hid_t id;
+    hid_t access; /* of links */
+};
+
+/* A dataset, as far as it can be a column. */
+struct hdf5_dataset {
+    hid_t id;
+    raytrain_tensor all; /* with the rows as first dimension */
+    bool exact;          /* the elements in the file are of all.dtype, in some order */
+    bool big_endian;     /* the order, where exact */
+    haddr_t offset; /* in the file; HADDR_UNDEF where the rows have no fixed place */
+};
+
+/* ---- Types ------------------------------------------------------------------------
+ */
+
+static int type_is(hid_t type, raytrain_dtype dtype, bool big_endian)
+{
+    hid_t known = h5_dtype(dtype);
+    htri_t equal = -1;
+
+    if (known >= 0 && (!big_endian || H5Tset_order(known, H5T_ORDER_BE) >= 0))
+        equal = H5Tequal(type, known);
+    if (known >= 0)
+        H5Tclose(known);
+    return equal > 0;
+}
+
+static bool type_exact(hid_t type, struct hdf5_dataset *d)
+{
+    for (raytrain_dtype t = RAYTRAIN_FLOAT32; t < RAYTRAIN_BYTES; t++)
+        for (int big = 0; big < 2; big++)
+            if (type_is(type, t, big)) {
+                d->all.dtype = t;
+                d->big_endian = big;
+                d->exact = true;
+                return true;
+            }
+    return false;
+}
+
+/* The smallest of our types that holds another integer or floating-point type. */
+static bool type_convertible(hid_t type, struct hdf5_dataset *d)
+{
+    static const raytrain_dtype INTEGERS[2][4] = {
+        {RAYTRAIN_UINT8, RAYTRAIN_UINT16, RAYTRAIN_UINT32, RAYTRAIN_UINT64},
+        {RAYTRAIN_INT8, RAYTRAIN_INT16, RAYTRAIN_INT32, RAYTRAIN_INT64},
+    };
+    size_t bytes = H5Tget_size(type);
+    int log2 = bytes > 4 ? 3 : bytes > 2 ? 2 : bytes > 1 ? 1 : 0;
+
+    if (bytes == 0 || bytes > 8)
+        return false;
+    if (H5Tget_class(type) == H5T_FLOAT)
+        d->all.dtype = bytes > 4 ? RAYTRAIN_FLOAT64 : RAYTRAIN_FLOAT32;
+    else
+        d->all.dtype = INTEGERS[H5Tget_sign(type) == H5T_SGN_2][log2];
+    return true;
+}
+
+/* NULL, or why the elements cannot be those of a column. */
+static const char *type_describe(hid_t type, struct hdf5_dataset *d)
+{
+    static const char *const OTHERS[] = {
+        [H5T_TIME] = "holds times",
+        [H5T_STRING] = "holds strings",
+        [H5T_BITFIELD] = "holds bit fields",
+        [H5T_OPAQUE] = "holds opaque bytes",
+        [H5T_COMPOUND] = "holds compounds",
+        [H5T_REFERENCE] = "holds references",
+        [H5T_VLEN] = "holds elements of variable length",
+        [H5T_ARRAY] = "holds arrays",
+    };
+    H5T_class_t class = H5Tget_class(type);
+    const char *why = NULL;
+
+    if (class == H5T_ENUM) { /* its numbers: h5py's booleans are such */
+        hid_t base = H5Tget_super(type);
+
+        if (base < 0)
+            return "holds an enumeration of unknown type";
+        if (!type_exact(base, d) && !type_convertible(base, d))
+            why = "holds numbers of more than 64 bits";
+        H5Tclose(base);
+    } else if (class == H5T_INTEGER || class == H5T_FLOAT) {
+        if (!type_exact(type, d) && !type_convertible(type, d))
+            why = "holds numbers of more than 64 bits";
+    } else if (class >= 0 && (size_t) class < sizeof OTHERS / sizeof *OTHERS) {
+        why = OTHERS[class];
+    }
+    return d->all.dtype || why ? why : "holds elements of unknown type";
+}
+
+/* ---- Shape and place --------------------------------------------------------------
+ */
+
+static const char *space_describe(hid_t space, struct hdf5_dataset *d)
+{
+    hsize_t dims[H5S_MAX_RANK];
+    int ndim = H5Sget_simple_extent_ndims(space);
+
+    if (H5Sget_simple_extent_type(space) != H5S_SIMPLE || ndim < 1)
+        return "has no rows: it is a scalar, or empty";
+    if (ndim > RAYTRAIN_MAX_DIMS)
+        return "has too many dimensions";
+    if (H5Sget_simple_extent_dims(space, dims, NULL) < 0)
+        return "has no readable shape";
+    d->all.ndim = ndim;
+    for (int i = 0; i < ndim; i++)
+        d->all.shape[i] = dims[i];
+    return NULL;
+}
+
+static const char *place_describe(hid_t plist, struct hdf5_dataset *d)
+{
+    H5D_layout_t layout = H5Pget_layout(plist);
+
+    if (layout == H5D_VIRTUAL)
+        return "is virtual: its rows are in other files; name those";
+    if (H5Pget_external_count(plist) != 0)
+        return "has its rows in external files, which are not read";
+    d->offset = layout == H5D_CONTIGUOUS ? H5Dget_offset(d->id) : HADDR_UNDEF;
+    return NULL;
+}
+
+/* NULL, or why it cannot be a column. */
+static const char *dataset_describe(struct hdf5_dataset *d)
+{
+    hid_t type = H5Dget_type(d->id), space = H5Dget_space(d->id);
+    hid_t plist = H5Dget_create_plist(d->id);
+    const char *why = "is damaged";
+
+    if (type >= 0 && space >= 0 && plist >= 0) {
+        why = type_describe(type, d);
+        if (!why)
+            why = space_describe(space, d);
+        if (!why)
+            why = place_describe(plist, d);
+    }
+    if (plist >= 0)
+        H5Pclose(plist);
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
+    return why;
+}
+
+/* ---- Columns ----------------------------------------------------------------------
+ */
+
+static int dataset_fill(const struct hdf5_dataset *d, void *bytes, struct error *err)
+{
+    hid_t type = h5_dtype(d->all.dtype);
+    int rc = 0;
+
+    if (type < 0 || H5Dread(d->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) < 0) {
+        h5_error(err, "read the rows");
+        if (err)
+            err->code = RAYTRAIN_ECORRUPT;
+        rc = -1;
+    }
+    if (type >= 0)
+        H5Tclose(type);
+    return rc;
+}
+
+static int dataset_expand(const struct hdf5_dataset *d, const struct hdf5_file *f,
+                          struct table *t, size_t *source, struct error *err)
+{
+    struct expansion e;
+    uint64_t bytes;
+
+    if (!tensor_bytes(&d->all, &bytes))
+        return error_set(err, RAYTRAIN_ECORRUPT, "impossible shape");
+    if (expansion_begin(&e, bytes, f->path, err) < 0)
+        return -1;
+    if (dataset_fill(d, e.bytes, err) < 0) {
+        expansion_abandon(&e);
+        return -1;
+    }
+    return expansion_end(&e, t, source, err);
+}
+
+/* Little-endian is what h5_dtype() asks for where HDF5 converts. */
+static int dataset_add(const struct hdf5_dataset *d, const struct hdf5_file *f,
+                       const char *name, struct table *t, struct error *err)
+{
+    bool in_place = d->exact && d->offset != HADDR_UNDEF;
+    bool big_endian = in_place && d->big_endian;
+    struct column c = {.offset = in_place ? d->offset : 0};
+
+    if (t->n_columns && d->all.shape[0] != t->rows)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "it has %llu rows, but \"%s\" has %llu: name the columns that "
+                         "belong together (the option `columns`)",
+                         (unsigned long long)d->all.shape[0], t->columns[0].name,
+                         (unsigned long long)t->rows);
+    if (d->all.shape[0] == 0)
+        return error_set(err, RAYTRAIN_EINVAL, "it has no rows");
+    if (!in_place && dataset_expand(d, f, t, &c.source, err) < 0)
+        return -1;
+    strcpy(c.name, name);
+    c.row.dtype = d->all.dtype;
+    c.row.ndim = d->all.ndim - 1;
+    memcpy(c.row.shape, d->all.shape + 1, (size_t)c.row.ndim * sizeof *c.row.shape);
+    c.swapped =
+        raytrain_dtype_size(c.row.dtype) > 1 && big_endian != (bool)HOST_BIG_ENDIAN;
+    return table_add_column(t, &c, d->all.shape[0], err);
+}
+
+/* One that was not asked for by name is left out where it cannot be a column. */
+static int column_add(const struct hdf5_file *f, const char *name, bool named,
+                      struct table *t, struct error *err)
+{
+    struct hdf5_dataset d = {.id = H5Dopen2(f->id, name, H5P_DEFAULT)};
+    const char *why = NULL;
+    int rc = 0;
+
+    if (d.id < 0)
+        rc = h5_error(err, "open it as a dataset");
+    else if (!(why = dataset_describe(&d)))
+        rc = dataset_add(&d, f, name, t, err);
+    else if (named)
+        rc = error_set(err, RAYTRAIN_ENOTSUP, "it %s", why);
+    if (d.id >= 0)
+        H5Dclose(d.id);
+    if (rc < 0)
+        error_prefix(err, "%s: column \"%s\"", f->path, name);
+    return rc;
+}
+
+/* ---- Names ------------------------------------------------------------------------
+ */
+
+/* The i-th name of the root group, if it is a dataset's. */
+static bool name_get(const struct hdf5_file *f, hsize_t i,
+                     char name[RAYTRAIN_NAME_MAX + 1])
+{
+    ssize_t n = H5Lget_name_by_idx(f->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name,
+                                   RAYTRAIN_NAME_MAX + 1, H5P_DEFAULT);
+
+    return n > 0 && n <= RAYTRAIN_NAME_MAX &&
+           h5_is_dataset(f->id, name, f->access) > 0;
+}
+
+static hsize_t name_count(const struct hdf5_file *f)
+{
+    H5G_info_t info;
+
+    return H5Gget_info(f->id, &info) < 0 ? 0 : info.nlinks;
+}
+
+static int name_missing(const struct hdf5_file *f, const char *name, struct error *err)
+{
+    char found[RAYTRAIN_NAME_MAX + 1], names[512] = "";
+    size_t used = 0;
+
+    for (hsize_t i = 0, n = name_count(f); i < n; i++)
+        if (name_get(f, i, found) && used + strlen(found) + 3 < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                     used ? ", " : "", found);
+    return error_set(err, RAYTRAIN_ENOTFOUND, "%s: no dataset \"%s\"; there are: %s",
+                     f->path, name, used ? names : "none");
+}
+
+static int column_add_named(const struct hdf5_file *f, const char *name,
+                            struct table *t, struct error *err)
+{
+    if (strlen(name) > RAYTRAIN_NAME_MAX)
+        return error_set(err, RAYTRAIN_EINVAL, "%s: a column's name is longer than %d",
+                         f->path, RAYTRAIN_NAME_MAX);
+    if (h5_is_dataset(f->id, name, f->access) < 0)
+        return name_missing(f, name, err);
+    return column_add(f, name, true, t, err);
+}
+
+/* ---- The file ---------------------------------------------------------------------
+ */
+
+/* Other files are not ours to open: their names come from the data. */
+static herr_t external_link_refuse(const char *parent_file, const char *parent_group,
+                                   const char *file, const char *object,
+                                   unsigned *flags, hid_t access, void *arg)
+{
+    (void)parent_file;
+    (void)parent_group;
+    (void)file;
+    (void)object;
+    (void)flags;
+    (void)access;
+    (void)arg;
+    return -1;
+}
+
+/* A file system that knows no locks is as good as any to read from. */
+static hid_t file_access(void)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+
+    if (access >= 0)
+        h5_locks_optional(access);
+    return access;
+}
+
+/* The very file that is open as source 0, whatever its name means by now. */
+static int file_open(struct hdf5_file *f, const struct source *s, struct error *err)
+{
+    hid_t access = file_access();
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", s->fd);
+    *f = (struct hdf5_file){.path = s->path, .id = -1};
+    f->access = H5Pcreate(H5P_LINK_ACCESS);
+    if (access >= 0 && f->access >= 0 &&
+        H5Pset_elink_cb(f->access, external_link_refuse, NULL) >= 0)
+        f->id = H5Fopen(path, H5F_ACC_RDONLY, access);
+    if (f->id < 0) { /* before another call forgets the reason */
+        h5_error(err, "open it as HDF5");
+        error_prefix(err, "%s", s->path);
+        if (err)
+            err->code = RAYTRAIN_ECORRUPT;
+    }
+    if (access >= 0)
+        H5Pclose(access);
+    return f->id < 0 ? -1 : 0;
+}
+
+static void file_close(struct hdf5_file *f)
+{
+    if (f->id >= 0)
+        H5Fclose(f->id);
+    if (f->access >= 0)
+        H5Pclose(f->access);
+}
+
+static int columns_add(const struct dataset_config *cfg, const struct hdf5_file *f,
+                       struct table *t, struct error *err)
+{
+    char name[RAYTRAIN_NAME_MAX + 1];
+
+    for (size_t i = 0; i < cfg->n_columns; i++)
+        if (column_add_named(f, cfg->columns[i], t, err) < 0)
+            return -1;
+    for (hsize_t i = 0, n = cfg->columns ? 0 : name_count(f); i < n; i++)
+        if (name_get(f, i, name) && column_add(f, name, false, t, err) < 0)
+            return -1;
+    if (cfg->label && !table_column(t, cfg->label))
+        return column_add_named(f, cfg->label, t, err);
+    return 0;
+}
+
+static int hdf5_open(const struct dataset_config *cfg, struct table *out,
+                     struct error *err)
+{
+    struct source file = out->sources[0];
+    struct h5_quiet quiet;
+    struct hdf5_file f;
+    int rc;
+
+    h5_quiet_begin(&quiet);
+    rc = file_open(&f, &file, err);
+    if (rc == 0)
+        rc = columns_add(cfg, &f, out, err);
+    file_close(&f);
+    H5Eclear2(H5E_DEFAULT);
+    h5_quiet_end(&quiet);
+    return rc;
+}
+
+/* The signature is at the start, or behind a user block of 512, 1024, ... bytes. */
+static bool hdf5_probe(const unsigned char *head, size_t n, const char *path)
+{
+    static const unsigned char SIGNATURE[8] = {0x89, 'H',  'D',  'F',
+                                               '\r', '\n', 0x1a, '\n'};
+
+    (void)path;
+    for (size_t at = 0; at + sizeof SIGNATURE <= n; at = at ? 2 * at : 512)
+        if (memcmp(head + at, SIGNATURE, sizeof SIGNATURE) == 0)
+            return true;
+    return false;
+}
+
+const struct reader_ops reader_hdf5 = {
+    .format = "hdf5",
+    .probe = hdf5_probe,
+    .open = hdf5_open,
+};

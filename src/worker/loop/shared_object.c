@@ -1,0 +1,76 @@
+#include "loop/shared_object.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "util/fs.h"
+#include "util/quote.h"
+
+/* The cases that a user can mend, by what the dynamic linker says of them. */
+static int load_failed(const char *path, struct error *err)
+{
+    const char *why = dlerror();
+
+    if (!why)
+        why = path;
+    if (strstr(why, "undefined symbol"))
+        return error_set(err, RAYTRAIN_ENOTFOUND,
+                         "cannot load %s\nLink it with the library that defines this "
+                         "symbol (raytrain's own: -lraytrain)",
+                         why);
+    if (strstr(why, "cannot open shared object file"))
+        return error_set(err, RAYTRAIN_ENOTFOUND,
+                         "cannot load %s: a library that it needs is missing: %s\n"
+                         "Set LD_LIBRARY_PATH to that library's directory, or link the "
+                         "training function with -Wl,-rpath,DIRECTORY",
+                         path, why);
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "cannot load %s\nA training function is a shared object: "
+                     "cc -shared -fPIC -o train.so train.c -lraytrain",
+                     why);
+}
+
+int train_func_load(const char *path, raytrain_train_func *func, struct error *err)
+{
+    char name[QUOTE_TEXT_MAX];
+    struct stat st;
+    char *absolute;
+    void *object, *symbol;
+
+    if (stat(path, &st) < 0) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            return error_set(err, RAYTRAIN_ENOTFOUND,
+                             "there is no training function %s on this node: is the "
+                             "directory shared between the nodes?",
+                             quote(path, name));
+        return fs_error(err, "read", path);
+    }
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, RAYTRAIN_EINVAL, "%s is not a shared object",
+                         quote(path, name));
+    /* Without a slash dlopen would search the library path. */
+    absolute = realpath(path, NULL);
+    if (!absolute)
+        return fs_error(err, "resolve", path);
+    object = dlopen(absolute, RTLD_NOW | RTLD_LOCAL);
+    if (!object) {
+        load_failed(absolute, err);
+        free(absolute);
+        return -1;
+    }
+    free(absolute);
+    symbol = dlsym(object, "train_func");
+    if (!symbol) {
+        dlclose(object);
+        return error_set(err, RAYTRAIN_ENOTFOUND,
+                         "%s has no training function: define `int "
+                         "train_func(raytrain_context *ctx)`, and in C++ put extern "
+                         "\"C\" before it",
+                         quote(path, name));
+    }
+    memcpy(func, &symbol, sizeof *func);
+    return 0;
+}

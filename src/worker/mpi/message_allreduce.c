@@ -1,0 +1,429 @@
+/*
+ * message_allreduce.c - see message_allreduce.h.
+ *
+ * Ranks beyond the largest power of two ("pairs" of them at the low end) take part
+ * through a neighbour: of each such pair the even rank hands its data to the odd one at
+ * first and gets the result at last. The others are numbered 0..2^levels-1 and exchange
+ * with the one whose number differs in bit k, k going up: so the larger exchanges of
+ * halving are between near ranks, which share a node.
+ *
+ * Matching: a flight (one chunk on its way) has its own tag, and on one tag messages
+ * between two ranks keep their order. Flight f takes chunks f, f + FLIGHTS, ... on
+ * every rank.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/message_allreduce.h"
+#include "mpi/mpi_comm.h"
+
+/* Settings, measured with 2 to 8 ranks on one node: larger chunks than these fall out
+ * of the cache between message and sum, smaller ones pay more for messages. */
+#define CHUNK_BYTES    ((size_t)256 * 1024)
+#define DOUBLING_BYTES ((size_t)8 * 1024) /* at most, to go by recursive doubling */
+#define FLIGHTS        2
+
+/* Tag 0 is not for reductions. MPI guarantees tags up to 32767. */
+#define TAG_MEETING (32767 - MPI_MEETING_CALLS) /* of call 0 */
+#define TAG_APART   (TAG_MEETING - 1)
+#define TAGS        (TAG_APART - 1)
+
+struct flight {
+    char *data; /* the chunk, in the caller's buffer; NULL: this flight is over */
+    size_t n;   /* elements */
+    int step, tag;
+    char *buffer; /* what is received before it is combined */
+    size_t room;
+    MPI_Request receive, send;
+};
+
+struct mpi_reduction {
+    struct comm_request request; /* first */
+    struct mpi_reducer *reducer;
+    struct mpi_reduction *next; /* while it is idle */
+    struct reduction_kind kind;
+    char *data; /* what no flight has taken yet starts at chunk `chunk` of these */
+    size_t n, chunk_n;
+    int meeting; /* the tag of what this rank has come for; 0: this is no meeting */
+    bool *same;  /* a meeting's: no rank is known to have come for something else */
+    struct flight flights[FLIGHTS];
+};
+
+/* ---- Who exchanges what with whom ----------------------------------------------- */
+
+struct place {
+    int levels; /* 2^levels ranks exchange */
+    int extra;  /* pairs of ranks of which only the odd one does */
+    int number; /* of this rank among them; -1: it does not */
+};
+
+static struct place place_of(int rank, int size)
+{
+    struct place p = {0};
+
+    while (size >> (p.levels + 1))
+        p.levels++;
+    p.extra = size - (1 << p.levels);
+    if (rank >= 2 * p.extra)
+        p.number = rank - p.extra;
+    else
+        p.number = rank % 2 ? rank / 2 : -1;
+    return p;
+}
+
+static int rank_of(const struct place *p, int number)
+{
+    return number < p->extra ? 2 * number + 1 : number + p->extra;
+}
+
+struct range {
+    size_t lo, n;
+};
+
+/* What `number` is in charge of after `rounds` of halving n elements. */
+static struct range range_after(size_t n, int rounds, int number)
+{
+    struct range r = {0, n};
+
+    for (int k = 0; k < rounds; k++) {
+        size_t half = r.n / 2;
+
+        if (number >> k & 1) {
+            r.lo += half;
+            r.n -= half;
+        } else {
+            r.n = half;
+        }
+    }
+    return r;
+}
+
+/* One step of one rank: at most one message each way. */
+struct step {
+    int to, from; /* ranks; -1: none */
+    struct range out, in;
+    bool combine; /* what comes in is combined; else it takes its place */
+};
+
+static const struct step step_none = {.to = -1, .from = -1};
+
+/* Hand over to the neighbour before all exchanges (first), or get back after them. */
+static struct step step_neighbour(const struct place *p, int rank, size_t n, bool first)
+{
+    struct step s = step_none;
+
+    if (rank >= 2 * p->extra)
+        return s;
+    s.combine = first;
+    if ((rank % 2 == 0) == first) {
+        s.to = rank ^ 1;
+        s.out.n = n;
+    } else {
+        s.from = rank ^ 1;
+        s.in.n = n;
+    }
+    return s;
+}
+
+static struct step step_exchange(const struct place *p, size_t n, int level, bool halve,
+                                 bool gather)
+{
+    int peer = p->number ^ (1 << level);
+    struct step s = {.combine = !gather};
+
+    s.to = s.from = rank_of(p, peer);
+    if (!halve) {
+        s.out.n = s.in.n = n;
+        return s;
+    }
+    s.out = range_after(n, level + 1, gather ? p->number : peer);
+    s.in = range_after(n, level + 1, gather ? peer : p->number);
+    return s;
+}
+
+/* Step number `i` of this rank, for a chunk of n elements; false: there are no more. */
+static bool step_find(const struct mpi_reduction *m, size_t n, int i, struct step *s)
+{
+    int rank = m->reducer->rank;
+    struct place p = place_of(rank, m->reducer->size);
+    bool halve = !m->meeting && n * m->kind.width > DOUBLING_BYTES;
+    int exchanges = halve ? 2 * p.levels : p.levels;
+
+    *s = step_none;
+    if (i == 0)
+        *s = step_neighbour(&p, rank, n, true);
+    else if (i == exchanges + 1)
+        *s = step_neighbour(&p, rank, n, false);
+    else if (i <= p.levels && p.number >= 0)
+        *s = step_exchange(&p, n, i - 1, halve, false);
+    else if (i <= exchanges && p.number >= 0)
+        *s = step_exchange(&p, n, exchanges - i, halve, true);
+    return i <= exchanges + 1;
+}
+
+/* ---- Flights -------------------------------------------------------------------- */
+
+static int meeting_step_start(struct mpi_reduction *m, struct flight *f,
+                              const struct step *s)
+{
+    MPI_Comm comm = m->reducer->handle;
+    int bytes = *m->same ? (int)(f->n * m->kind.width) : 0;
+    int tag = *m->same ? m->meeting : TAG_APART, rc = MPI_SUCCESS;
+
+    if (s->from >= 0)
+        rc = MPI_Irecv(f->buffer, (int)COMM_MEET_BYTES, MPI_BYTE, s->from, MPI_ANY_TAG,
+                       comm, &f->receive);
+    if (rc == MPI_SUCCESS && s->to >= 0)
+        rc = MPI_Isend(f->data, bytes, MPI_BYTE, s->to, tag, comm, &f->send);
+    return rc;
+}
+
+static int step_start(struct mpi_reduction *m, struct flight *f, const struct step *s,
+                      struct error *err)
+{
+    MPI_Comm comm = m->reducer->handle;
+    int rc = MPI_SUCCESS;
+
+    f->receive = f->send = MPI_REQUEST_NULL;
+    if (m->meeting)
+        rc = meeting_step_start(m, f, s);
+    else if (s->from >= 0)
+        rc = MPI_Irecv(s->combine ? f->buffer : f->data + s->in.lo * m->kind.width,
+                       (int)(s->in.n * m->kind.width), MPI_BYTE, s->from, f->tag, comm,
+                       &f->receive);
+    if (rc == MPI_SUCCESS && s->to >= 0 && !m->meeting)
+        rc = MPI_Isend(f->data + s->out.lo * m->kind.width,
+                       (int)(s->out.n * m->kind.width), MPI_BYTE, s->to, f->tag, comm,
+                       &f->send);
+    return rc == MPI_SUCCESS ? 0 : mpi_fail(err, "allreduce", rc);
+}
+
+/* Has the message of a meeting come for what this rank has come for? */
+static void message_judge(const struct mpi_reduction *m, const struct flight *f,
+                          const MPI_Status *status)
+{
+    int bytes = 0;
+
+    MPI_Get_count(status, MPI_BYTE, &bytes);
+    if (status->MPI_TAG != m->meeting || (size_t)bytes != f->n * m->kind.width)
+        *m->same = false;
+}
+
+static int step_test(const struct mpi_reduction *m, struct flight *f, bool *complete,
+                     struct error *err)
+{
+    int flag = 1, rc = MPI_SUCCESS;
+    MPI_Status status;
+
+    if (f->receive != MPI_REQUEST_NULL) {
+        rc = MPI_Test(&f->receive, &flag, &status);
+        if (rc == MPI_SUCCESS && flag && m->meeting)
+            message_judge(m, f, &status);
+    }
+    if (rc == MPI_SUCCESS && flag && f->send != MPI_REQUEST_NULL)
+        rc = MPI_Test(&f->send, &flag, MPI_STATUS_IGNORE);
+    *complete = flag;
+    return rc == MPI_SUCCESS ? 0 : mpi_fail(err, "allreduce", rc);
+}
+
+/* The flight's next chunk, of those that are left, or the end of the flight. */
+static void flight_next(struct mpi_reduction *m, struct flight *f)
+{
+    size_t skip =
+        f->data ? FLIGHTS * m->chunk_n : (size_t)(f - m->flights) * m->chunk_n;
+    size_t at = skip + (f->data ? (size_t)(f->data - m->data) / m->kind.width : 0);
+
+    f->step = 0;
+    if (at >= m->n) {
+        f->data = NULL;
+        return;
+    }
+    f->data = m->data + at * m->kind.width;
+    f->n = m->n - at < m->chunk_n ? m->n - at : m->chunk_n;
+}
+
+/* Start steps until one has to be waited for, or the flight is over. */
+static int flight_start(struct mpi_reduction *m, struct flight *f, struct error *err)
+{
+    struct step s;
+
+    while (f->data) {
+        while (step_find(m, f->n, f->step, &s)) {
+            if (s.to >= 0 || s.from >= 0)
+                return step_start(m, f, &s, err);
+            f->step++;
+        }
+        if (m->kind.finish)
+            m->kind.finish(f->data, f->n, m->reducer->size);
+        flight_next(m, f);
+    }
+    return 0;
+}
+
+/* What has come in to its place. What other ranks send is not combined with ours. */
+static void step_take(const struct mpi_reduction *m, struct flight *f,
+                      const struct step *s)
+{
+    if (s->from < 0 || (m->meeting && !*m->same))
+        return;
+    if (s->combine)
+        m->kind.combine(f->data + s->in.lo * m->kind.width, f->buffer, s->in.n);
+    else if (m->meeting)
+        memcpy(f->data, f->buffer, s->in.n * m->kind.width);
+}
+
+static int flight_advance(struct mpi_reduction *m, struct flight *f, struct error *err)
+{
+    while (f->data) {
+        bool complete;
+        struct step s;
+
+        if (step_test(m, f, &complete, err) < 0)
+            return -1;
+        if (!complete)
+            return 0;
+        step_find(m, f->n, f->step, &s);
+        step_take(m, f, &s);
+        f->step++;
+        if (flight_start(m, f, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- Reductions ----------------------------------------------------------------- */
+
+void mpi_reducer_init(struct mpi_reducer *r, MPI_Comm handle, int rank, int size)
+{
+    *r = (struct mpi_reducer){.handle = handle, .rank = rank, .size = size};
+}
+
+void mpi_reducer_clear(struct mpi_reducer *r)
+{
+    while (r->idle) {
+        struct mpi_reduction *m = r->idle;
+
+        r->idle = m->next;
+        for (int f = 0; f < FLIGHTS; f++)
+            free(m->flights[f].buffer);
+        free(m);
+    }
+}
+
+static struct mpi_reduction *reduction_take(struct mpi_reducer *r)
+{
+    struct mpi_reduction *m = r->idle;
+
+    if (m)
+        r->idle = m->next;
+    else
+        m = calloc(1, sizeof *m);
+    if (m)
+        m->reducer = r;
+    return m;
+}
+
+static void reduction_put_back(struct mpi_reduction *m)
+{
+    m->next = m->reducer->idle;
+    m->reducer->idle = m;
+}
+
+/* Room for the whole of the flight's largest chunk. */
+static int flight_room(struct mpi_reduction *m, struct flight *f, struct error *err)
+{
+    size_t need = f->data ? f->n * m->kind.width : 0;
+
+    if (f->data && m->meeting)
+        need = COMM_MEET_BYTES;
+    if (need <= f->room)
+        return 0;
+    free(f->buffer);
+    f->buffer = malloc(need);
+    f->room = f->buffer ? need : 0;
+    return f->buffer ? 0
+                     : error_set(err, RAYTRAIN_ENOMEM, "no memory to combine %zu bytes",
+                                 m->n * m->kind.width);
+}
+
+static int reduction_advance(struct comm_request *request, bool *done,
+                             struct error *err)
+{
+    struct mpi_reduction *m = (struct mpi_reduction *)(void *)request;
+
+    *done = true;
+    for (int i = 0; i < FLIGHTS; i++) {
+        if (flight_advance(m, &m->flights[i], err) < 0)
+            return -1; /* messages may be under way: their memory must stay */
+        if (m->flights[i].data)
+            *done = false;
+    }
+    if (*done)
+        reduction_put_back(m);
+    return 0;
+}
+
+static int reduction_start(struct mpi_reduction *m, void *buf, size_t n,
+                           const struct reduction_kind *kind, struct comm_request **out,
+                           struct error *err)
+{
+    int tag = 1 + (int)(m->reducer->started++ % (TAGS / FLIGHTS)) * FLIGHTS;
+
+    m->request.advance = reduction_advance;
+    m->kind = *kind;
+    m->data = buf;
+    m->n = n;
+    m->chunk_n = CHUNK_BYTES / kind->width;
+    for (int i = 0; i < FLIGHTS; i++) {
+        struct flight *f = &m->flights[i];
+
+        f->data = NULL;
+        f->tag = tag + i;
+        flight_next(m, f);
+        if (flight_room(m, f, err) < 0) {
+            m->flights[0].data = m->flights[1].data = NULL;
+            reduction_put_back(m);
+            return -1;
+        }
+    }
+    for (int i = 0; i < FLIGHTS; i++)
+        if (flight_start(m, &m->flights[i], err) < 0)
+            return -1; /* as above */
+    *out = &m->request;
+    return 0;
+}
+
+int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n,
+                        const struct reduction_kind *kind, struct comm_request **out,
+                        struct error *err)
+{
+    struct mpi_reduction *m = reduction_take(r);
+
+    *out = NULL;
+    if (!m)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
+    m->meeting = 0;
+    return reduction_start(m, buf, n, kind, out, err);
+}
+
+int mpi_meeting_start(struct mpi_reducer *r, int call, void *buf, size_t n,
+                      const struct reduction_kind *kind, bool *same,
+                      struct comm_request **out, struct error *err)
+{
+    struct mpi_reduction *m;
+
+    *out = NULL;
+    if (call < 0 || call >= MPI_MEETING_CALLS || n == 0 ||
+        n > COMM_MEET_BYTES / kind->width)
+        return error_set(err, RAYTRAIN_EINVAL, "a meeting of %zu elements for call %d",
+                         n, call);
+    m = reduction_take(r);
+    if (!m)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
+    m->meeting = TAG_MEETING + call;
+    m->same = same;
+    *same = true;
+    return reduction_start(m, buf, n, kind, out, err);
+}

@@ -1,0 +1,607 @@
+/*
+ * mpi_comm.c - the collectives of comm/comm.h over MPI.
+ *
+ * MPI's own blocking calls poll without ever yielding, which makes them a thousand
+ * times slower as soon as ranks outnumber cores. So everything here is a non-blocking
+ * call and a loop of MPI_Test that gives the core away. On one communicator, operations
+ * of the same kind match in order, which is why no tags are needed.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "mpi/message_allreduce.h"
+#include "mpi/mpi_comm.h"
+#include "mpi/shared_allreduce.h"
+#include "util/clock.h"
+
+/* What MPI's int counts can carry at a time. */
+#define CHUNK_BYTES ((size_t)1 << 30)
+
+/* What alloc has given. */
+struct mpi_memory {
+    struct mpi_memory *next;
+    char *data;
+    size_t n_bytes;
+    struct shared_reducer *shared; /* whose data they are; NULL: plain memory */
+};
+
+struct mpi_comm {
+    struct comm base;
+    MPI_Comm handle;
+    int node_rank;
+    struct mpi_reducer reducer;
+    struct mpi_memory *memory; /* a list */
+};
+
+static struct mpi_comm *mpi_comm_of(struct comm *c)
+{
+    return (struct mpi_comm *)c;
+}
+
+int mpi_fail(struct error *err, const char *what, int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int n = 0;
+
+    if (MPI_Error_string(code, text, &n) != MPI_SUCCESS)
+        n = 0;
+    text[n] = '\0';
+    return error_set(err, RAYTRAIN_ECOMM, "%s: %s", what,
+                     text[0] ? text : "MPI failed without a message");
+}
+
+/* ---- Waiting -------------------------------------------------------------------- */
+
+#define NAP_NS     50000   /* the first one; each is longer than the one before, ... */
+#define NAP_NS_MAX 1000000 /* ... up to this */
+
+struct waiting {
+    unsigned polls;     /* left before the first yield */
+    long nap_ns;        /* the latest nap */
+    double since, told; /* 0: not before the first yield */
+};
+
+static void nap(struct waiting *wait)
+{
+    long longer = wait->nap_ns ? wait->nap_ns + wait->nap_ns / 2 : NAP_NS;
+
+    wait->nap_ns = longer < NAP_NS_MAX ? longer : NAP_NS_MAX;
+    nanosleep(&(struct timespec){.tv_nsec = wait->nap_ns}, NULL);
+}
+
+/* Nothing has come yet: let others run, and say so about once a second. */
+static void waiting_pause(struct waiting *wait, struct comm *c)
+{
+    double now;
+
+    if (wait->polls > 0 && !c->naps) {
+        wait->polls--;
+        return;
+    }
+    if (c->naps)
+        nap(wait);
+    else
+        sched_yield();
+    if (!c->waiting)
+        return;
+    now = clock_now();
+    if (wait->since == 0)
+        wait->since = wait->told = now;
+    if (now - wait->told < 1)
+        return;
+    wait->told = now;
+    c->waiting(c->waiting_arg, now - wait->since);
+}
+
+/* Are requests[*done..n) complete? *done goes on to the first that is not. */
+static int requests_test(size_t n, MPI_Request *requests, size_t *done,
+                         const char *what, struct error *err)
+{
+    int complete = 1;
+
+    while (*done < n && complete) {
+        int rc = MPI_Test(&requests[*done], &complete, MPI_STATUS_IGNORE);
+
+        if (rc != MPI_SUCCESS)
+            return mpi_fail(err, what, rc);
+        if (complete)
+            ++*done;
+    }
+    return 0;
+}
+
+static int requests_wait(struct comm *c, size_t n, MPI_Request *requests,
+                         const char *what, struct error *err)
+{
+    struct waiting wait = {.polls = c->polls};
+    size_t done = 0;
+
+    for (;;) {
+        if (requests_test(n, requests, &done, what, err) < 0)
+            return -1;
+        if (done == n)
+            return 0;
+        waiting_pause(&wait, c);
+    }
+}
+
+/* ---- Reductions ----------------------------------------------------------------- */
+
+/* The memory of alloc that all of buf lies in, where ranks share it. */
+static struct shared_reducer *memory_find(const struct mpi_comm *m, const void *buf,
+                                          size_t n_bytes)
+{
+    const char *begin = buf;
+
+    for (const struct mpi_memory *a = m->memory; a; a = a->next)
+        if (begin >= a->data && begin <= a->data + a->n_bytes &&
+            n_bytes <= (size_t)(a->data + a->n_bytes - begin))
+            return a->shared;
+    return NULL;
+}
+
+static int mpi_iallreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
+                          enum comm_op op, struct comm_request **req, struct error *err)
+{
+    struct mpi_comm *m = mpi_comm_of(c);
+    struct shared_reducer *shared;
+    struct reduction_kind kind;
+
+    *req = NULL;
+    if (reduction_kind_find(type, op, &kind, err) < 0)
+        return -1;
+    shared = memory_find(m, buf, n * kind.width);
+    return shared ? shared_reduction_start(shared, buf, n, &kind, req, err)
+                  : mpi_reduction_start(&m->reducer, buf, n, &kind, req, err);
+}
+
+static int mpi_test(struct comm *c, struct comm_request **req, bool *done,
+                    struct error *err)
+{
+    int rc = (*req)->advance(*req, done, err);
+
+    (void)c;
+    if (rc < 0 || *done)
+        *req = NULL;
+    return rc;
+}
+
+static int reduction_wait(struct comm *c, struct comm_request *request,
+                          struct error *err)
+{
+    struct waiting wait = {.polls = c->polls};
+    bool done;
+
+    for (;;) {
+        if (mpi_test(c, &request, &done, err) < 0)
+            return -1;
+        if (done)
+            return 0;
+        waiting_pause(&wait, c);
+    }
+}
+
+static int mpi_allreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
+                         enum comm_op op, struct error *err)
+{
+    struct comm_request *request;
+
+    if (mpi_iallreduce(c, buf, n, type, op, &request, err) < 0)
+        return -1;
+    return reduction_wait(c, request, err);
+}
+
+#define TYPES 4
+#define OPS   4
+static_assert(COMM_CALLS * TYPES * OPS <= MPI_MEETING_CALLS, "each has its tag");
+static_assert(COMM_STAT < TYPES && COMM_MEAN < OPS, "all of them");
+
+static int mpi_meet(struct comm *c, int call, void *buf, size_t n, enum comm_type type,
+                    enum comm_op op, bool *same, struct error *err)
+{
+    struct comm_request *request;
+    struct reduction_kind kind;
+
+    if (reduction_kind_find(type, op, &kind, err) < 0 ||
+        mpi_meeting_start(&mpi_comm_of(c)->reducer,
+                          (call * TYPES + (int)type) * OPS + (int)op, buf, n, &kind,
+                          same, &request, err) < 0)
+        return -1;
+    return reduction_wait(c, request, err);
+}
+
+/* ---- Moving bytes --------------------------------------------------------------- */
+
+static int root_check(const struct comm *c, int root, struct error *err)
+{
+    if (root < 0 || root >= c->size)
+        return error_set(err, RAYTRAIN_EINVAL, "root is rank %d of %d", root, c->size);
+    return 0;
+}
+
+static int mpi_bcast(struct comm *c, void *buf, size_t n_bytes, int root,
+                     struct error *err)
+{
+    if (root_check(c, root, err) < 0)
+        return -1;
+    for (size_t done = 0; done < n_bytes; done += CHUNK_BYTES) {
+        size_t rest = n_bytes - done;
+        int count = (int)(rest < CHUNK_BYTES ? rest : CHUNK_BYTES);
+        MPI_Request request;
+        int rc = MPI_Ibcast((char *)buf + done, count, MPI_BYTE, root,
+                            mpi_comm_of(c)->handle, &request);
+
+        if (rc != MPI_SUCCESS)
+            return mpi_fail(err, "MPI_Ibcast", rc);
+        if (requests_wait(c, 1, &request, "MPI_Ibcast", err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Blocks that fit go as they are. */
+static int allgather_whole(struct comm *c, const void *send, size_t n_bytes, void *recv,
+                           struct error *err)
+{
+    MPI_Request request;
+    int rc = MPI_Iallgather(send, (int)n_bytes, MPI_BYTE, recv, (int)n_bytes, MPI_BYTE,
+                            mpi_comm_of(c)->handle, &request);
+
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Iallgather", rc);
+    return requests_wait(c, 1, &request, "MPI_Iallgather", err);
+}
+
+/* n of the n_bytes of each block, received with a gap of the rest of the block. */
+static int allgather_piece(struct comm *c, const void *send, int n, size_t n_bytes,
+                           void *recv, struct error *err)
+{
+    MPI_Datatype piece, block = MPI_DATATYPE_NULL;
+    MPI_Request request;
+    int rc = MPI_Type_contiguous(n, MPI_BYTE, &piece);
+
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Type_contiguous", rc);
+    rc = MPI_Type_create_resized(piece, 0, (MPI_Aint)n_bytes, &block);
+    MPI_Type_free(&piece);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Type_commit(&block);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Iallgather(send, n, MPI_BYTE, recv, 1, block, mpi_comm_of(c)->handle,
+                            &request);
+    if (block != MPI_DATATYPE_NULL)
+        MPI_Type_free(&block); /* for good only when the operation is complete */
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Iallgather", rc);
+    return requests_wait(c, 1, &request, "MPI_Iallgather", err);
+}
+
+static int mpi_allgather(struct comm *c, const void *send, size_t n_bytes, void *recv,
+                         struct error *err)
+{
+    if (n_bytes <= CHUNK_BYTES)
+        return allgather_whole(c, send, n_bytes, recv, err);
+    for (size_t done = 0; done < n_bytes; done += CHUNK_BYTES) {
+        size_t rest = n_bytes - done;
+        int n = (int)(rest < CHUNK_BYTES ? rest : CHUNK_BYTES);
+
+        if (allgather_piece(c, (const char *)send + done, n, n_bytes,
+                            (char *)recv + done, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static size_t pieces_of(size_t n_bytes)
+{
+    return (n_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
+}
+
+/* Where root puts what it gathers, and how many messages that will be. */
+static int gather_prepare(const size_t *sizes, int n_ranks, char **recv,
+                          MPI_Request **requests, struct error *err)
+{
+    size_t total = 0, pieces = 0;
+
+    for (int r = 0; r < n_ranks; r++) {
+        if (sizes[r] > SIZE_MAX - total)
+            return error_set(err, RAYTRAIN_ENOMEM, "no memory to gather that much");
+        total += sizes[r];
+        pieces += pieces_of(sizes[r]);
+    }
+    *recv = malloc(total > 0 ? total : 1);
+    *requests = malloc((pieces > 0 ? pieces : 1) * sizeof **requests);
+    if (*recv && *requests && pieces <= INT_MAX)
+        return 0;
+    free(*recv);
+    free(*requests);
+    *recv = NULL;
+    *requests = NULL;
+    return error_set(err, RAYTRAIN_ENOMEM, "no memory to gather %zu bytes", total);
+}
+
+/* Start to move one rank's bytes, in pieces; requests[*n...] are theirs. */
+static int pieces_start(struct comm *c, bool sending, char *data, size_t n_bytes,
+                        int peer, MPI_Request *requests, size_t *n, struct error *err)
+{
+    MPI_Comm handle = mpi_comm_of(c)->handle;
+
+    for (size_t done = 0; done < n_bytes; done += CHUNK_BYTES) {
+        size_t rest = n_bytes - done;
+        int count = (int)(rest < CHUNK_BYTES ? rest : CHUNK_BYTES);
+        int rc = sending ? MPI_Isend(data + done, count, MPI_BYTE, peer, 0, handle,
+                                     &requests[*n])
+                         : MPI_Irecv(data + done, count, MPI_BYTE, peer, 0, handle,
+                                     &requests[*n]);
+
+        if (rc != MPI_SUCCESS)
+            return mpi_fail(err, sending ? "MPI_Isend" : "MPI_Irecv", rc);
+        ++*n;
+    }
+    return 0;
+}
+
+static int gather_receive(struct comm *c, const void *send, const size_t *sizes,
+                          char *recv, MPI_Request *requests, struct error *err)
+{
+    size_t n = 0;
+
+    for (int r = 0; r < c->size; r++) {
+        if (r == c->rank && sizes[r] > 0)
+            memcpy(recv, send, sizes[r]);
+        else if (r != c->rank &&
+                 pieces_start(c, false, recv, sizes[r], r, requests, &n, err) < 0)
+            return -1;
+        recv += sizes[r];
+    }
+    return n > 0 ? requests_wait(c, n, requests, "MPI_Irecv", err) : 0;
+}
+
+static int gather_send(struct comm *c, const void *send, size_t n_bytes, int root,
+                       struct error *err)
+{
+    size_t n = 0;
+    MPI_Request *requests = malloc((pieces_of(n_bytes) + 1) * sizeof *requests);
+    int rc;
+
+    if (!requests)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory to send %zu bytes", n_bytes);
+    rc = pieces_start(c, true, (char *)(uintptr_t)send, n_bytes, root, requests, &n,
+                      err);
+    if (rc == 0 && n > 0)
+        rc = requests_wait(c, n, requests, "MPI_Isend", err);
+    free(requests);
+    return rc;
+}
+
+/* All ranks learn all sizes first, and whether root has the memory: nobody sends into a
+ * void. */
+static int mpi_gatherv(struct comm *c, const void *send, size_t n_bytes, void **recv,
+                       size_t *sizes, int root, struct error *err)
+{
+    size_t *all = malloc((size_t)c->size * sizeof *all);
+    MPI_Request *requests = NULL;
+    char *bytes = NULL;
+    int rc;
+
+    *recv = NULL;
+    rc = all ? root_check(c, root, err)
+             : error_set(err, RAYTRAIN_ENOMEM, "no memory for %d sizes", c->size);
+    if (comm_agree(c, rc, err) < 0)
+        goto out;
+    rc = mpi_allgather(c, &n_bytes, sizeof n_bytes, all, err);
+    if (rc == 0 && c->rank == root)
+        rc = gather_prepare(all, c->size, &bytes, &requests, err);
+    rc = comm_agree(c, rc, err);
+    if (rc == 0 && c->rank == root)
+        rc = gather_receive(c, send, all, bytes, requests, err);
+    else if (rc == 0)
+        rc = gather_send(c, send, n_bytes, root, err);
+    if (rc == 0 && c->rank == root) {
+        *recv = bytes;
+        bytes = NULL;
+        if (sizes)
+            memcpy(sizes, all, (size_t)c->size * sizeof *all);
+    }
+out:
+    free(requests);
+    free(bytes);
+    free(all);
+    return *recv || (rc == 0 && c->rank != root) ? 0 : -1;
+}
+
+static int mpi_sendrecv(struct comm *c, const void *send, size_t n_send, int to,
+                        void *recv, size_t n_recv, int from, struct error *err)
+{
+    size_t n = 0, room = pieces_of(n_send) + pieces_of(n_recv);
+    MPI_Request *requests = malloc((room + 1) * sizeof *requests);
+    int rc = 0;
+
+    if (!requests)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory to send %zu bytes", n_send);
+    if (from >= 0)
+        rc = pieces_start(c, false, recv, n_recv, from, requests, &n, err);
+    if (rc == 0 && to >= 0)
+        rc = pieces_start(c, true, (char *)(uintptr_t)send, n_send, to, requests, &n,
+                          err);
+    if (rc == 0)
+        rc = requests_wait(c, n, requests, "MPI_Isend or MPI_Irecv", err);
+    free(requests);
+    return rc;
+}
+
+static int mpi_barrier(struct comm *c, struct error *err)
+{
+    MPI_Request request;
+    int rc = MPI_Ibarrier(mpi_comm_of(c)->handle, &request);
+
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Ibarrier", rc);
+    return requests_wait(c, 1, &request, "MPI_Ibarrier", err);
+}
+
+/* ---- Memory --------------------------------------------------------------------- */
+
+/* All ranks ask for as much. */
+static int sizes_check(struct comm *c, size_t n_bytes, struct error *err)
+{
+    int64_t most = n_bytes > INT64_MAX ? INT64_MAX : (int64_t)n_bytes, least = most;
+
+    if (c->ops->allreduce(c, &most, 1, COMM_INT64, COMM_MAX, err) < 0 ||
+        c->ops->allreduce(c, &least, 1, COMM_INT64, COMM_MIN, err) < 0)
+        return -1;
+    if (most != least)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "the workers ask for %lld to %lld bytes: all of them must ask "
+                         "for the same",
+                         (long long)least, (long long)most);
+    return 0;
+}
+
+static int plain_alloc(struct mpi_memory *a, struct error *err)
+{
+    size_t rounded = (a->n_bytes + 63) / 64 * 64;
+
+    a->data = rounded < a->n_bytes ? NULL : aligned_alloc(64, rounded ? rounded : 64);
+    if (!a->data)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", a->n_bytes);
+    memset(a->data, 0, a->n_bytes);
+    return 0;
+}
+
+/* Shared where it can be: then it is shared on every rank. */
+static int mpi_alloc(struct comm *c, size_t n_bytes, void **data, struct error *err)
+{
+    struct mpi_comm *m = mpi_comm_of(c);
+    struct mpi_memory *a = calloc(1, sizeof *a);
+    struct error none;
+    int rc = 0;
+
+    *data = NULL;
+    if (!a)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", n_bytes);
+    if (comm_agree(c, rc, err) < 0 || sizes_check(c, n_bytes, err) < 0)
+        goto fail;
+    a->n_bytes = n_bytes;
+    if (c->size > 1 && n_bytes > 0 &&
+        shared_reducer_create(c, n_bytes, &a->shared, &none) == 0)
+        a->data = shared_reducer_data(a->shared);
+    else if (comm_agree(c, plain_alloc(a, err), err) < 0)
+        goto fail;
+    a->next = m->memory;
+    m->memory = a;
+    *data = a->data;
+    return 0;
+fail:
+    if (a)
+        free(a->data);
+    free(a);
+    return -1;
+}
+
+static void memory_free(struct mpi_comm *m)
+{
+    while (m->memory) {
+        struct mpi_memory *a = m->memory;
+
+        m->memory = a->next;
+        if (a->shared)
+            shared_reducer_destroy(a->shared);
+        else
+            free(a->data);
+        free(a);
+    }
+}
+
+/* ---- Communicators -------------------------------------------------------------- */
+
+static struct comm *comm_derive(struct comm *c, MPI_Comm handle, struct error *err)
+{
+    struct comm *derived = mpi_comm_create(handle, mpi_comm_of(c)->node_rank, err);
+
+    if (derived)
+        derived->polls = c->polls;
+    return derived;
+}
+
+static int mpi_dup(struct comm *c, struct comm **out, struct error *err)
+{
+    MPI_Comm handle;
+    MPI_Request request;
+    int rc = MPI_Comm_idup(mpi_comm_of(c)->handle, &handle, &request);
+
+    *out = NULL;
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Comm_idup", rc);
+    if (requests_wait(c, 1, &request, "MPI_Comm_idup", err) < 0)
+        return -1;
+    *out = comm_derive(c, handle, err);
+    return *out ? 0 : -1;
+}
+
+/* By what PMIx says of the nodes: MPICH 5.0.2 takes each rank for a node. */
+static int mpi_split_node(struct comm *c, struct comm **out, struct error *err)
+{
+    MPI_Comm handle;
+    const struct mpi_comm *m = mpi_comm_of(c);
+    int rc = MPI_Comm_split(m->handle, m->node_rank, c->rank, &handle);
+
+    *out = NULL;
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Comm_split", rc);
+    *out = comm_derive(c, handle, err);
+    return *out ? 0 : -1;
+}
+
+static void mpi_free(struct comm *c)
+{
+    struct mpi_comm *m = mpi_comm_of(c);
+
+    memory_free(m);
+    mpi_reducer_clear(&m->reducer);
+    MPI_Comm_free(&m->handle);
+    free(m);
+}
+
+static const struct comm_ops mpi_ops = {
+    .name = "mpi",
+    .allreduce = mpi_allreduce,
+    .iallreduce = mpi_iallreduce,
+    .test = mpi_test,
+    .meet = mpi_meet,
+    .alloc = mpi_alloc,
+    .bcast = mpi_bcast,
+    .allgather = mpi_allgather,
+    .gatherv = mpi_gatherv,
+    .sendrecv = mpi_sendrecv,
+    .barrier = mpi_barrier,
+    .dup = mpi_dup,
+    .split_node = mpi_split_node,
+    .free = mpi_free,
+};
+
+struct comm *mpi_comm_create(MPI_Comm handle, int node_rank, struct error *err)
+{
+    struct mpi_comm *m = calloc(1, sizeof *m);
+
+    if (!m) {
+        error_set(err, RAYTRAIN_ENOMEM, "no memory for a communicator");
+        MPI_Comm_free(&handle);
+        return NULL;
+    }
+    MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(handle, &m->base.rank);
+    MPI_Comm_size(handle, &m->base.size);
+    m->base.ops = &mpi_ops;
+    m->handle = handle;
+    m->node_rank = node_rank;
+    mpi_reducer_init(&m->reducer, handle, m->base.rank, m->base.size);
+    return &m->base;
+}

@@ -1,0 +1,381 @@
+/*
+ * worker.c - the life of a worker, from its environment to its exit status.
+ *
+ * A training function that cannot be loaded fails before the group forms. A worker that
+ * fails goes down on its own: it records the reason, tells the backend not to wait, and
+ * leaves; the launcher ends the others.
+ */
+#include "config.h"
+#include "rank/worker.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "config/train_config.h"
+#include "loop/shared_object.h"
+#include "protocol/worker_env.h"
+#include "protocol/worker_record.h"
+#include "rank/crash.h"
+#include "rank/exit_guard.h"
+#include "rank/failure_record.h"
+#include "rank/fork_guard.h"
+#include "rank/gpu_share.h"
+#include "rank/heartbeat.h"
+#include "rank/notes.h"
+#include "rank/own_signals.h"
+#include "rank/stack_trace.h"
+#include "rank/stop.h"
+#include "run/run_dir.h"
+#include "session/session.h"
+#include "util/fs.h"
+#include "util/signals.h"
+#include "wireup/wireup.h"
+
+struct worker {
+    struct worker_env env;
+    struct train_config config;
+    raytrain_train_func train_func;
+    struct wireup *wireup;
+    struct backend backend;
+    raytrain_context *ctx;
+    struct whereabouts_place place;
+    struct heartbeat *heartbeat; /* of local rank 0, where the launcher listens */
+    char *log_dir;
+    bool exit_now;
+};
+
+/* ---- Steps ------------------------------------------------------------------------
+ */
+
+/* Before the wireup the launcher's environment is all there is. */
+static int rank_guess(void)
+{
+    static const char *const variables[] = {"PMIX_RANK", "SLURM_PROCID"};
+
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = getenv(variables[i]);
+
+        if (value && *value)
+            return atoi(value);
+    }
+    return -1;
+}
+
+/* A limit on file sizes is an error of the write, not a death. Programs that a worker
+ * executes inherit no handler, as they would inherit that a signal is ignored. */
+static void outlive(int signo)
+{
+    (void)signo;
+}
+
+/* The launcher may need the step's number to end it. Storage that is missing here is
+ * seen, and told, when the workers come together. */
+static void step_record(const char *log_dir)
+{
+    const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+    char name[WORKER_STEP_MAX];
+
+    if (!job || !step || rank_guess() != 0)
+        return;
+    snprintf(name, sizeof name, "%s.%s", job, step);
+    worker_record_step(log_dir, name, NULL);
+}
+
+static int worker_prepare(struct worker *w, const struct worker_program *program,
+                          struct error *err)
+{
+    if (worker_env_decode(&w->env, err) < 0 || gpu_share_take(w->env.gpus, err) < 0)
+        return -1;
+    w->log_dir = run_dir_log_dir(w->env.run_dir, w->env.attempt);
+    if (!w->log_dir)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (program->path) /* a program of the user's has its own signals */
+        signals_restore();
+    if (fork_guard_install(err) < 0 ||
+        own_signal_install(SIGXFSZ, outlive, SA_RESTART, err) < 0 ||
+        stop_install(SIGUSR1, err) < 0)
+        return -1;
+    step_record(w->log_dir);
+    crash_install();
+    stack_trace_install(rank_guess());
+    w->train_func = program->train_func;
+    if (program->path)
+        return train_func_load(program->path, &w->train_func, err);
+    if (!w->train_func)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "raytrain_main: the training function is NULL");
+    return 0;
+}
+
+static int worker_join(struct worker *w, struct error *err)
+{
+    const struct world *world;
+    int rc;
+
+    own_signals_before_libraries();
+    if (wireup_init(w->env.workers, &w->wireup, err) < 0)
+        return -1;
+    world = wireup_world(w->wireup);
+    crash_set_rank(world->rank);
+    whereabouts_place(&w->place, w->log_dir, world->rank, world->node_rank,
+                      world->local_rank);
+    stack_trace_set_place(&w->place);
+    if (backend_find(w->env.backend, &w->backend.ops, err) < 0)
+        return -1;
+    rc = w->backend.ops->on_start(&w->backend, w->wireup, err);
+    own_signals_after_libraries();
+    return rc;
+}
+
+/* One rank of each node looks for the marker, rank 0 reads the configuration. */
+static int storage_look(struct worker *w, char **text, size_t *n, struct error *err)
+{
+    const struct world *world = wireup_world(w->wireup);
+    char *path;
+    int rc;
+
+    if (world->local_rank == 0 &&
+        run_dir_check_marker(w->env.run_dir, w->env.marker, world->host, err) < 0)
+        return -1;
+    if (world->rank != 0)
+        return 0;
+    path = run_dir_file(w->env.run_dir, "run.cfg");
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = fs_read(path, text, n, err);
+    free(path);
+    return rc;
+}
+
+/* *n bytes of rank 0 on every rank; all but rank 0 get memory for them first. */
+static int text_share(struct comm *comm, char **text, size_t *n, struct error *err)
+{
+    if (comm->ops->bcast(comm, n, sizeof *n, 0, err) < 0)
+        return -1;
+    if (comm->rank != 0) {
+        *text = malloc(*n + 1);
+        if (!*text)
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    if (comm->ops->bcast(comm, *text, *n, 0, err) < 0)
+        return -1;
+    (*text)[*n] = '\0';
+    return 0;
+}
+
+/* The run directory is there on every node, and all ranks have its configuration. */
+static int worker_configure(struct worker *w, struct error *err)
+{
+    struct comm *comm = w->backend.comm;
+    char *text = NULL;
+    size_t n = 0;
+    int rc = storage_look(w, &text, &n, err);
+
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0 && comm->rank == 0)
+        note_add(w->log_dir, NOTE_JOINED, "the workers have come together");
+    if (rc == 0)
+        rc = text_share(comm, &text, &n, err);
+    if (rc == 0)
+        rc = train_config_merge_text(&w->config, text, "run.cfg", err);
+    free(text);
+    return rc;
+}
+
+/* One worker of each node speaks for it. Slurm's name of the node is the one that the
+ * launcher knows. */
+static int worker_beat(struct worker *w, struct error *err)
+{
+    const struct world *world = wireup_world(w->wireup);
+    const char *node = getenv("SLURMD_NODENAME");
+    const struct heartbeat_spec spec = {
+        .run_dir = w->env.run_dir,
+        .log_dir = w->log_dir,
+        .attempt = w->env.attempt,
+        .node = node && *node ? node : world->host,
+        .every_s = failure_config_heartbeat_s(&w->config.run_config.failure_config)};
+
+    return world->local_rank == 0 ? heartbeat_start(&spec, &w->heartbeat, err) : 0;
+}
+
+static int worker_open_session(struct worker *w, const struct worker_program *program,
+                               struct error *err)
+{
+    struct session_env env = {.world = wireup_world(w->wireup),
+                              .config = &w->config,
+                              .backend = &w->backend,
+                              .run_dir = w->env.run_dir,
+                              .log_dir = w->log_dir,
+                              .place = &w->place,
+                              .attempt = w->env.attempt,
+                              .argc = program->argc,
+                              .argv = program->argv};
+
+    if (session_create(&env, &w->ctx, err) < 0)
+        return -1;
+    if (!w->backend.ops->on_training_start)
+        return 0;
+    return w->backend.ops->on_training_start(&w->backend, err);
+}
+
+/* A function that hands back the status of the call that failed fails with that status,
+ * and the call's own sentence says it all; any other number is its own affair. But
+ * where the storage failed, or memory is short of a checkpoint, the run has: many
+ * functions say "return 1" then, and another try would find the same full disk; and
+ * where a worker could not reach another one, the launcher may know better who is to
+ * blame. */
+static int train_failed(struct worker *w, int returned, struct error *err)
+{
+    const struct error *last = &w->ctx->error;
+    raytrain_status code = RAYTRAIN_EFAILED;
+
+    if (last->code == RAYTRAIN_OK)
+        return error_set(err, code, "the training function returned %d", returned);
+    if (returned == (int)last->code)
+        return error_set(err, last->code, "%s", last->text);
+    if (last->code == RAYTRAIN_ESTORAGE || last->code == RAYTRAIN_EFIT ||
+        last->code == RAYTRAIN_ECOMM)
+        code = last->code;
+    return error_set(
+        err, code,
+        "the training function returned %d; the last call of raytrain that "
+        "failed: %s",
+        returned, last->text);
+}
+
+/* ---- Failure ----------------------------------------------------------------------
+ */
+
+/* The run directory may be what is missing: then the worker's log has to do. */
+static void worker_record(const struct worker *w, const char *kind, int status,
+                          const char *message)
+{
+    const struct world *world = w->wireup ? wireup_world(w->wireup) : NULL;
+    char host[256] = "";
+    struct failure failure = {.rank = world ? world->rank : rank_guess(),
+                              .host = world ? world->host : host,
+                              .kind = kind,
+                              .status = status,
+                              .message = message};
+    struct error unrecorded;
+
+    if (!world && gethostname(host, sizeof host - 1) < 0)
+        host[0] = '\0';
+    if (w->log_dir)
+        failure_record(w->log_dir, &failure, &unrecorded);
+}
+
+/* The training function has called exit(). The group must not take that for an end. */
+static void worker_exited(void *arg, int status)
+{
+    static const char advice[] = "return from train_func instead";
+    const struct worker *w = arg;
+    char message[128];
+
+    snprintf(message, sizeof message, "the training function called exit(%d); %s",
+             status, advice);
+    worker_record(w, "exit", 1, message);
+    fprintf(stderr, "raytrain: %s\n", message);
+    session_linger(w->ctx);
+}
+
+static int worker_train(struct worker *w, struct error *err)
+{
+    int returned, rank = wireup_world(w->wireup)->rank;
+
+    if (stop_install_told(&w->place, err) < 0)
+        return -1;
+    if (rank == 0)
+        note_add(w->log_dir, NOTE_STARTED, "the training begins");
+    exit_guard_enter(worker_exited, w);
+    returned = w->train_func(w->ctx);
+    exit_guard_leave(returned);
+    return returned == 0 ? 0 : train_failed(w, returned, err);
+}
+
+/* ---- Life -------------------------------------------------------------------------
+ */
+
+static int worker_live(struct worker *w, const struct worker_program *program,
+                       struct error *err)
+{
+    if (worker_prepare(w, program, err) < 0)
+        return -1;
+    if (worker_join(w, err) < 0)
+        return -1;
+    if (worker_configure(w, err) < 0)
+        return -1;
+    if (worker_beat(w, err) < 0)
+        return -1;
+    if (worker_open_session(w, program, err) < 0)
+        return -1;
+    if (worker_train(w, err) < 0)
+        return -1;
+    return session_finish(w->ctx, err);
+}
+
+/* Nothing that a rank still does can fail for want of another one: rank 0 says so. */
+static int end_record(struct worker *w, enum worker_end end, int rank, int size,
+                      struct error *err)
+{
+    struct error why;
+
+    if (rank != 0 || worker_record_end(w->log_dir, end, size, &why) == 0)
+        return 0;
+    worker_record(w, failure_kind(why.code), error_exit_status(why.code), why.text);
+    return error_set(err, why.code, "%s", why.text);
+}
+
+/* end: how all ranks have come to the end together; none if this one has failed. It
+ * does not say goodbye to PMIx then: so its server knows that the group has failed, and
+ * Slurm's ends the others at once, where it would else give them KillWait (30 s). */
+static int worker_end(struct worker *w, enum worker_end end, struct error *err)
+{
+    const struct world *world = w->wireup ? wireup_world(w->wireup) : NULL;
+    int rank = world ? world->rank : -1, size = world ? world->size : 0, rc = 0;
+    bool clean = end != WORKER_END_NONE;
+
+    session_destroy(w->ctx, clean);
+    heartbeat_stop(w->heartbeat);
+    if (w->backend.comm)
+        w->backend.ops->on_shutdown(&w->backend, clean, &w->exit_now);
+    if (clean) {
+        wireup_finalize(w->wireup);
+        w->wireup = NULL;
+        rc = end_record(w, end, rank, size, err);
+    } else if (w->wireup) {
+        w->exit_now = true;
+    }
+    train_config_clear(&w->config);
+    worker_env_clear(&w->env);
+    free(w->log_dir);
+    return rc;
+}
+
+int raytrain_worker_run(const struct worker_program *program,
+                        void (*last_words)(int status, const struct error *err),
+                        struct error *err)
+{
+    struct worker w = {0};
+    enum worker_end end = WORKER_END_FINISHED;
+    int status = 0;
+
+    train_config_init(&w.config);
+    if (worker_live(&w, program, err) < 0) {
+        status = error_exit_status(err->code);
+        end = err->code == RAYTRAIN_ESTOPPED ? WORKER_END_STOPPED : WORKER_END_NONE;
+    }
+    if (end == WORKER_END_NONE)
+        worker_record(&w, failure_kind(err->code), status, err->text);
+    if (worker_end(&w, end, err) < 0)
+        status = error_exit_status(err->code);
+    if (!w.exit_now)
+        return status;
+    if (last_words)
+        last_words(status, err);
+    exit_now(status, end != WORKER_END_NONE);
+}

@@ -1,0 +1,230 @@
+/*
+ * tiers_restore.c - what an earlier attempt has left in the tiers.
+ *
+ * An image that cannot be used stays: its other parts may be on a node that is not here
+ * today. It goes once storage has a checkpoint as new. Only one of which no node has a
+ * complete part was never a checkpoint, and goes at once.
+ */
+#include "config.h"
+#include "saving/tiers_impl.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rank/notes.h"
+#include "run/checkpoint_manager.h"
+
+static void __attribute__((format(printf, 3, 4)))
+tell(const struct tiers *t, const struct comm *comm, const char *fmt, ...)
+{
+    char text[ERROR_TEXT_MAX];
+    va_list ap;
+
+    if (comm->rank != 0)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    note_add(t->log_dir, NOTE, "%s", text);
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* COLLECTIVE: the newest up to at_most that storage has a name of; -1: none. */
+static int storage_newest(const struct tiers *t, struct comm *comm, int64_t at_most,
+                          int64_t *newest, struct error *err)
+{
+    int64_t *iterations = NULL;
+    size_t n = 0;
+    int rc = 0;
+
+    if (comm->rank == 0)
+        rc = checkpoint_manager_list(t->run_dir, &iterations, &n, err);
+    while (n > 0 && iterations[n - 1] > at_most)
+        n--;
+    *newest = n > 0 ? iterations[n - 1] : -1;
+    free(iterations);
+    rc = comm_agree(comm, rc, err);
+    return rc == 0 ? comm->ops->bcast(comm, newest, sizeof *newest, 0, err) : rc;
+}
+
+/* An image that cannot be used, and why; -1 where that is a reason to give up rather
+ * than to look for an older one. */
+static int pass_over(struct tiers *t, struct comm *comm, const struct image_tier *tier,
+                     int64_t iteration, const struct error *why, struct error *err)
+{
+    if (why->code == RAYTRAIN_ECORRUPT)
+        t->unused = later(t->unused, iteration);
+    else if (why->code != RAYTRAIN_ENOTFOUND)
+        return error_set(err, why->code, "%s", why->text);
+    else if (t->leader)
+        image_remove(&tier->dir, iteration);
+    tell(t, comm, "the checkpoint of iteration %" PRId64 " %s is passed over: %s",
+         iteration, tier == &t->memory ? "in memory" : "in the staging area",
+         why->text);
+    return 0;
+}
+
+/* ---- Staged -----------------------------------------------------------------------
+ */
+
+/* COLLECTIVE: those that are newer than storage's newest go there, oldest first. */
+static int staged_restore(struct tiers *t, struct comm *comm, int64_t *newest,
+                          struct error *err)
+{
+    int64_t *found = NULL;
+    size_t n = 0;
+    int rc = image_inventory(comm, &t->staged, &found, &n, err);
+
+    while (rc == 0 && n > 0) {
+        int64_t iteration = found[--n];
+        struct error why;
+
+        if (iteration <= *newest) {
+            t->spare = later(t->spare, iteration);
+        } else if (tiers_move(t, comm, &t->staged, iteration, &why) == 0) {
+            *newest = iteration;
+            tell(t, comm,
+                 "the staged checkpoint of iteration %" PRId64 " is on storage now",
+                 iteration);
+        } else {
+            rc = pass_over(t, comm, &t->staged, iteration, &why, err);
+        }
+    }
+    free(found);
+    return rc;
+}
+
+/* ---- In memory --------------------------------------------------------------------
+ */
+
+/* COLLECTIVE: one candidate in memory, whole on every node, open. RAYTRAIN_ECORRUPT
+ * where something is missing, RAYTRAIN_EFIT where a node has no room for the whole. */
+static int memory_open(struct tiers *t, struct comm *comm, int64_t iteration,
+                       raytrain_checkpoint **out, struct error *err)
+{
+    char *path = image_path(&t->memory.dir, iteration);
+    struct survey survey = {0};
+    int rc = path ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = survey_make(comm, &t->memory, iteration, true, &survey, err);
+    if (rc == 0) {
+        rc = survey_complete(&survey, err);
+        if (rc == 0)
+            rc = image_assemble(comm, &t->memory, iteration, &survey, err);
+        if (rc == 0)
+            rc = checkpoint_open(comm, path, out, err);
+        if (rc < 0 && err->code == RAYTRAIN_ENOTFOUND)
+            err->code = RAYTRAIN_ESTORAGE; /* it was there a moment ago */
+    }
+    survey_clear(&survey);
+    free(path);
+    return rc;
+}
+
+/* COLLECTIVE: all of it is there, but a node has no room for the whole: training will
+ * read it from storage. */
+static int memory_to_storage(struct tiers *t, struct comm *comm, int64_t iteration,
+                             int64_t newest, const struct error *why, struct error *err)
+{
+    if (iteration <= newest) {
+        t->spare = later(t->spare, iteration);
+        return 0;
+    }
+    tell(t, comm,
+         "the checkpoint of iteration %" PRId64 " in memory goes to storage to be "
+         "restored from there: %s",
+         iteration, why->text);
+    return tiers_move(t, comm, &t->memory, iteration, err);
+}
+
+/* It counts as the newest in memory, and goes to storage if that has none like it. */
+static int memory_taken(struct tiers *t, struct comm *comm, int64_t iteration,
+                        int64_t newest, struct error *err)
+{
+    int rc = 0;
+
+    tell(t, comm, "the checkpoint of iteration %" PRId64 " is taken from memory",
+         iteration);
+    t->newest = iteration;
+    if (iteration > newest)
+        rc = mover_add(t->mover, iteration, err);
+    return comm_agree(comm, rc, err);
+}
+
+static int memory_restore(struct tiers *t, struct comm *comm, int64_t newest,
+                          raytrain_checkpoint **out, struct error *err)
+{
+    int64_t *found = NULL;
+    size_t n = 0;
+    bool settled = false;
+    int rc = image_inventory(comm, &t->memory, &found, &n, err);
+
+    for (size_t i = 0; rc == 0 && !settled && i < n; i++) {
+        struct error why;
+
+        if (found[i] < newest) {
+            t->spare = later(t->spare, found[i]);
+            settled = true;
+        } else if (memory_open(t, comm, found[i], out, &why) == 0) {
+            rc = memory_taken(t, comm, found[i], newest, err);
+            settled = true;
+        } else if (why.code == RAYTRAIN_EFIT) {
+            rc = memory_to_storage(t, comm, found[i], newest, &why, err);
+            settled = true;
+        } else {
+            rc = pass_over(t, comm, &t->memory, found[i], &why, err);
+        }
+    }
+    free(found);
+    return rc;
+}
+
+/* ---- Both -------------------------------------------------------------------------
+ */
+
+int tiers_restore(struct tiers *t, struct comm *comm, int64_t at_most,
+                  raytrain_checkpoint **out, struct error *err)
+{
+    int64_t newest;
+
+    t->spare = t->unused = -1;
+    if (storage_newest(t, comm, at_most, &newest, err) < 0)
+        return -1;
+    if (tiers_has(&t->staged) && staged_restore(t, comm, &newest, err) < 0)
+        return -1;
+    t->moved = newest;
+    return tiers_has(&t->memory) ? memory_restore(t, comm, newest, out, err) : 0;
+}
+
+int64_t tiers_spare(const struct tiers *t)
+{
+    return t ? t->spare : -1;
+}
+
+void tiers_resume(struct tiers *t, int64_t iteration)
+{
+    bool from_memory;
+
+    if (!t)
+        return;
+    from_memory = t->newest >= 0;
+    t->under_way = iteration >= 0;
+    if (t->unused <= iteration)
+        t->unused = -1;
+    if (!t->leader)
+        return;
+    /* What is in memory alone proves nothing of storage. */
+    if (tiers_has(&t->staged))
+        image_tidy(&t->staged.dir, from_memory ? -1 : iteration);
+    if (tiers_has(&t->memory))
+        image_tidy(&t->memory.dir, from_memory ? -1 : iteration);
+    tiers_release(t);
+}

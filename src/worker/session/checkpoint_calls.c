@@ -1,0 +1,198 @@
+/* checkpoint_calls.c - checkpoints of raytrain.h, on top of checkpoint/checkpoint.h. */
+#include "session/session.h"
+
+#include <string.h>
+
+/* The checkpoint that this attempt started from is for reading, all others are being
+ * written. */
+static bool is_restored(const raytrain_checkpoint *ck)
+{
+    raytrain_context *ctx = session_current();
+
+    return ctx && ck == ctx->restored;
+}
+
+static int writable(raytrain_checkpoint *ck, const char *call)
+{
+    if (!ck)
+        return session_null(NULL, call, "checkpoint");
+    if (!is_restored(ck))
+        return RAYTRAIN_OK;
+    error_set(session_error(NULL), RAYTRAIN_EINVAL,
+              "%s: this checkpoint is the one that the training started from; put "
+              "tensors into one of raytrain_checkpoint_create()",
+              call);
+    return RAYTRAIN_EINVAL;
+}
+
+static int readable(raytrain_checkpoint *ck, const char *call)
+{
+    if (!ck)
+        return session_null(NULL, call, "checkpoint");
+    if (is_restored(ck))
+        return RAYTRAIN_OK;
+    error_set(session_error(NULL), RAYTRAIN_EINVAL,
+              "%s: this checkpoint is still being written; read from the one of "
+              "raytrain_get_checkpoint()",
+              call);
+    return RAYTRAIN_EINVAL;
+}
+
+/* ---- Write ------------------------------------------------------------------------
+ */
+
+raytrain_checkpoint *raytrain_checkpoint_create(raytrain_context *ctx)
+{
+    if (!ctx) {
+        session_null(ctx, "raytrain_checkpoint_create", "context");
+        return NULL;
+    }
+    return checkpoint_create(&ctx->error);
+}
+
+static int put(raytrain_checkpoint *ck, const char *call, const char *name,
+               const raytrain_tensor *tensor, const raytrain_slab *slab)
+{
+    struct error *err = session_error(NULL);
+    int bad = writable(ck, call);
+
+    if (bad)
+        return bad;
+    if (!name)
+        return session_null(NULL, call, "name");
+    if (!tensor)
+        return session_null(NULL, call, "tensor");
+    if (checkpoint_check_name(name, err) < 0)
+        return session_status(NULL, -1);
+    return session_status(NULL, checkpoint_put(ck, name, tensor, slab, err));
+}
+
+int raytrain_checkpoint_put(raytrain_checkpoint *ck, const char *name,
+                            const raytrain_tensor *tensor)
+{
+    return put(ck, "raytrain_checkpoint_put", name, tensor, NULL);
+}
+
+int raytrain_checkpoint_put_shard(raytrain_checkpoint *ck, const char *name,
+                                  const raytrain_tensor *tensor,
+                                  const raytrain_slab *slab)
+{
+    if (!slab)
+        return session_null(NULL, "raytrain_checkpoint_put_shard", "slab");
+    return put(ck, "raytrain_checkpoint_put_shard", name, tensor, slab);
+}
+
+int raytrain_checkpoint_put_string(raytrain_checkpoint *ck, const char *name,
+                                   const char *value)
+{
+    struct error *err = session_error(NULL);
+    int bad = writable(ck, "raytrain_checkpoint_put_string");
+
+    if (bad)
+        return bad;
+    if (!name || !value)
+        return session_null(NULL, "raytrain_checkpoint_put_string",
+                            name ? "value" : "name");
+    if (checkpoint_check_name(name, err) < 0)
+        return session_status(NULL, -1);
+    return session_status(NULL, checkpoint_put_string(ck, name, value, err));
+}
+
+void raytrain_checkpoint_discard(raytrain_checkpoint *ck)
+{
+    if (!is_restored(ck))
+        checkpoint_destroy(ck);
+}
+
+/* ---- Read -------------------------------------------------------------------------
+ */
+
+raytrain_checkpoint *raytrain_get_checkpoint(raytrain_context *ctx)
+{
+    if (!ctx)
+        session_null(ctx, "raytrain_get_checkpoint", "context");
+    return ctx ? ctx->restored : NULL;
+}
+
+int raytrain_checkpoint_info(raytrain_checkpoint *ck, const char *name,
+                             raytrain_tensor *info)
+{
+    int bad = readable(ck, "raytrain_checkpoint_info");
+
+    if (bad)
+        return bad;
+    if (!name || !info)
+        return session_null(NULL, "raytrain_checkpoint_info", name ? "tensor" : "name");
+    return session_status(NULL, checkpoint_info(ck, name, info, session_error(NULL)));
+}
+
+static int get(raytrain_checkpoint *ck, const char *call, const char *name,
+               const raytrain_tensor *tensor, const raytrain_slab *slab)
+{
+    int bad = readable(ck, call);
+
+    if (bad)
+        return bad;
+    if (!name || !tensor)
+        return session_null(NULL, call, name ? "tensor" : "name");
+    return session_status(NULL,
+                          checkpoint_get(ck, name, tensor, slab, session_error(NULL)));
+}
+
+int raytrain_checkpoint_get(raytrain_checkpoint *ck, const char *name,
+                            const raytrain_tensor *tensor)
+{
+    return get(ck, "raytrain_checkpoint_get", name, tensor, NULL);
+}
+
+int raytrain_checkpoint_get_shard(raytrain_checkpoint *ck, const char *name,
+                                  const raytrain_tensor *tensor,
+                                  const raytrain_slab *slab)
+{
+    if (!slab)
+        return session_null(NULL, "raytrain_checkpoint_get_shard", "slab");
+    return get(ck, "raytrain_checkpoint_get_shard", name, tensor, slab);
+}
+
+int raytrain_checkpoint_get_string(raytrain_checkpoint *ck, const char *name,
+                                   char **value)
+{
+    int bad = readable(ck, "raytrain_checkpoint_get_string");
+
+    if (bad)
+        return bad;
+    if (!name || !value)
+        return session_null(NULL, "raytrain_checkpoint_get_string",
+                            name ? "value" : "name");
+    return session_status(NULL,
+                          checkpoint_get_string(ck, name, value, session_error(NULL)));
+}
+
+int64_t raytrain_checkpoint_iteration(const raytrain_checkpoint *ck)
+{
+    return ck && is_restored(ck) ? checkpoint_meta(ck)->training_iteration : 0;
+}
+
+int raytrain_checkpoint_metric(const raytrain_checkpoint *ck, const char *name,
+                               double *value)
+{
+    const struct checkpoint_meta *meta;
+    int bad = readable((raytrain_checkpoint *)ck, "raytrain_checkpoint_metric");
+
+    if (bad)
+        return bad;
+    if (!name || !value)
+        return session_null(NULL, "raytrain_checkpoint_metric",
+                            name ? "value" : "name");
+    meta = checkpoint_meta(ck);
+    for (size_t i = 0; i < meta->n_metrics; i++) {
+        if (strcmp(meta->metrics[i].name, name) == 0) {
+            *value = meta->metrics[i].value;
+            return RAYTRAIN_OK;
+        }
+    }
+    error_set(session_error(NULL), RAYTRAIN_ENOTFOUND,
+              "the report of checkpoint %s has no metric \"%s\"", checkpoint_path(ck),
+              name);
+    return RAYTRAIN_ENOTFOUND;
+}

@@ -1,0 +1,145 @@
+/* dataset_calls.c - datasets of raytrain.h, on top of data/dataset.h. */
+#include "session/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "util/quote.h"
+
+static int dataset_index(raytrain_context *ctx, const char *name)
+{
+    const struct train_config *cfg = ctx->env.config;
+
+    for (size_t i = 0; i < cfg->n_datasets; i++) {
+        if (strcmp(cfg->datasets[i].name, name) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* This rank's part of opening: the shard, at the place of the checkpoint. */
+static int shard_open(raytrain_context *ctx, size_t i, struct comm *node,
+                      raytrain_dataset **shard, struct error *err)
+{
+    const struct dataset_config *cfg = &ctx->env.config->datasets[i];
+    const struct session_dataset *ds = &ctx->datasets[i];
+    struct dataset_env env = {.rank = cfg->split ? ctx->env.world->rank : 0,
+                              .size = cfg->split ? ctx->env.world->size : 1,
+                              .node = node,
+                              .seed = ctx->env.config->seed};
+
+    if (dataset_open(cfg, &env, shard, err) < 0)
+        return -1;
+    if (ds->has_state && dataset_state_set(*shard, &ds->state, err) < 0) {
+        dataset_close(*shard);
+        *shard = NULL;
+        return -1;
+    }
+    return 0;
+}
+
+static void dataset_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    snprintf(text, CALL_TEXT_MAX, "called raytrain_get_dataset_shard(\"%s\")",
+             (const char *)arg);
+}
+
+static raytrain_dataset *shard_get(raytrain_context *ctx, const char *name)
+{
+    const struct session_call call = {CALL_DATASET, dataset_say, name};
+    struct error *err = &ctx->error;
+    int i = dataset_index(ctx, name);
+    char quoted[QUOTE_TEXT_MAX];
+    raytrain_dataset *shard = NULL;
+    struct comm *node;
+    int rc;
+
+    if (i < 0) {
+        error_set(err, RAYTRAIN_ENOTFOUND,
+                  "the configuration has no dataset %s: give it one with --dataset "
+                  "NAME=PATH, or below datasets in the configuration file",
+                  quote(name, quoted));
+        return NULL;
+    }
+    if (ctx->datasets[i].shard)
+        return ctx->datasets[i].shard;
+    waiting_begin(&ctx->waiting, "open dataset");
+    if (session_meet_same(ctx, &call, (uint64_t)i << 1, err) < 0)
+        return NULL;
+    node = session_node_comm(ctx, err);
+    if (!node)
+        return NULL;
+    rc = shard_open(ctx, (size_t)i, node, &shard, err);
+    if (comm_agree(ctx->comm, rc, err) < 0) {
+        dataset_close(shard);
+        return NULL;
+    }
+    ctx->datasets[i].shard = shard;
+    return shard;
+}
+
+raytrain_dataset *raytrain_get_dataset_shard(raytrain_context *ctx, const char *name)
+{
+    if (!ctx || !name) {
+        session_null(ctx, "raytrain_get_dataset_shard", ctx ? "name" : "context");
+        return NULL;
+    }
+    return shard_get(ctx, name);
+}
+
+uint64_t raytrain_dataset_rows(const raytrain_dataset *ds)
+{
+    return ds ? dataset_rows(ds) : 0;
+}
+
+uint64_t raytrain_dataset_epoch(const raytrain_dataset *ds)
+{
+    struct dataset_state state = {0};
+
+    if (ds)
+        dataset_state_get(ds, &state);
+    return state.epoch;
+}
+
+int raytrain_dataset_column_info(raytrain_dataset *ds, const char *column,
+                                 raytrain_tensor *row)
+{
+    if (!ds || !column || !row)
+        return session_null(NULL, "raytrain_dataset_column_info",
+                            !ds       ? "dataset"
+                            : !column ? "column"
+                                      : "tensor");
+    return session_status(NULL,
+                          dataset_column_info(ds, column, row, session_error(NULL)));
+}
+
+int raytrain_dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows)
+{
+    if (!ds)
+        return session_null(NULL, "raytrain_dataset_set_batch_size", "dataset");
+    return session_status(NULL, dataset_set_batch_size(ds, rows, session_error(NULL)));
+}
+
+int raytrain_dataset_next(raytrain_dataset *ds, uint64_t *rows)
+{
+    int rc;
+
+    if (!ds || !rows)
+        return session_null(NULL, "raytrain_dataset_next", ds ? "rows" : "dataset");
+    rc = dataset_next(ds, rows, session_error(NULL));
+    if (rc > 0)
+        *rows = 0;
+    return rc > 0 ? RAYTRAIN_END : session_status(NULL, rc);
+}
+
+int raytrain_dataset_column(raytrain_dataset *ds, const char *column,
+                            raytrain_tensor *tensor)
+{
+    if (!ds || !column || !tensor)
+        return session_null(NULL, "raytrain_dataset_column",
+                            !ds       ? "dataset"
+                            : !column ? "column"
+                                      : "tensor");
+    return session_status(NULL,
+                          dataset_column(ds, column, tensor, session_error(NULL)));
+}

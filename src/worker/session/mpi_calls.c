@@ -1,0 +1,14 @@
+/* mpi_calls.c - the calls of raytrain_mpi.h. */
+#include "raytrain_mpi.h"
+
+#include "mpi/mpi_comm.h"
+#include "session/session.h"
+
+int raytrain_mpi_comm(raytrain_context *ctx, MPI_Comm *comm)
+{
+    if (!ctx || !comm)
+        return session_null(ctx, "raytrain_mpi_comm",
+                            ctx ? "place for the communicator" : "context");
+    return session_status(ctx,
+                          backend_mpi_user_comm(ctx->env.backend, comm, &ctx->error));
+}

@@ -1,0 +1,47 @@
+/*
+ * random_streams.h - the random streams of raytrain.h.
+ *
+ * A stream is the sequence of Philox blocks with key = seed and counter = (block
+ * number, rank, kind): no two streams of a seed ever share a block. Its state is one
+ * number, how many 64-bit numbers have been drawn.
+ *
+ * The states of all ranks that this run ever had go into every checkpoint. Restored on
+ * fewer workers, those of the missing ranks are carried along; restored on more, a rank
+ * that is new begins its own stream at its start. So no number is drawn twice.
+ */
+#ifndef RAYTRAIN_SESSION_RANDOM_STREAMS_H
+#define RAYTRAIN_SESSION_RANDOM_STREAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+struct random_stream {
+    uint32_t key[2];
+    uint32_t rank, kind;
+    uint64_t drawn; /* 64-bit numbers so far */
+    uint64_t block; /* the block that is in `out`; UINT64_MAX: none */
+    uint32_t out[4];
+};
+
+struct session_random {
+    struct random_stream rank, shared;
+    /* What checkpoints hold: drawn[r] of each rank r. Those of ranks beyond this
+     * world's size stay as they are, the others are asked for at a save. */
+    uint64_t *rank_drawn, *shared_drawn;
+    size_t n_ranks;
+    struct random_drawn {
+        uint64_t rank, shared;
+    } * drawn; /* of the ranks of this world, as they report it */
+};
+
+void random_stream_init(struct random_stream *s, uint64_t seed, uint32_t rank,
+                        uint32_t kind);
+uint64_t random_stream_next(struct random_stream *s);
+
+int session_random_init(struct session_random *r, uint64_t seed, int rank, int size,
+                        struct error *err);
+void session_random_clear(struct session_random *r);
+
+#endif

@@ -1,0 +1,522 @@
+/*
+ * reducer.c - gradient averaging that overlaps with the backward pass.
+ *
+ * Tensors are grouped, in index order, into buckets. A bucket whose tensors lie end to
+ * end in memory is reduced where it is; any other is copied to a buffer and back.
+ * Tensors without memory of their own lie end to end in the communicator's, which is
+ * reduced without messages where the ranks share a node.
+ *
+ * Invariants: buckets start in index order and on every rank alike; started <=
+ * n_buckets; all buckets below `done` are finished and hold means. A bucket starts once
+ * all of its tensors and all buckets before it are ready. Between steps nothing is
+ * started.
+ */
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "session/session.h"
+#include "util/clock.h"
+
+/* Big enough that latency does not count, small enough that the first bucket is on its
+ * way long before the backward pass ends. */
+#define BUCKET_BYTES_DEFAULT ((size_t)1 << 20)
+
+/* How long destroy waits for buckets that are on their way: others may be dead. */
+#define ABANDON_S 2.0
+
+struct bucket {
+    size_t first, n; /* tensors */
+    size_t ready;    /* how many of them are complete */
+    float *data;     /* what is reduced */
+    float *copy;     /* our buffer; NULL: data is the tensors' own memory */
+    size_t elements;
+    struct comm_request *request;
+    bool finished;
+};
+
+struct raytrain_reducer {
+    raytrain_context *ctx;
+    struct comm *comm;
+    raytrain_tensor *tensors;
+    size_t *bucket_of;
+    bool *is_ready;
+    size_t n;
+    struct bucket *buckets;
+    size_t n_buckets, started, done;
+    bool broken; /* communication has failed: nothing more is started */
+};
+
+static size_t tensor_elements(const raytrain_tensor *t)
+{
+    size_t n = 1;
+
+    for (int i = 0; i < t->ndim; i++)
+        n *= (size_t)t->shape[i];
+    return n;
+}
+
+/* ---- Plan -------------------------------------------------------------------------
+ */
+
+static int tensors_check(const raytrain_tensor *t, size_t n, struct error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bytes = sizeof(float);
+
+        if (t[i].dtype != RAYTRAIN_FLOAT32)
+            return error_set(
+                err, RAYTRAIN_EINVAL,
+                "raytrain_reducer_create: gradient %zu is %s; only float32 "
+                "is averaged",
+                i, raytrain_dtype_name(t[i].dtype));
+        if (t[i].ndim < 0 || t[i].ndim > RAYTRAIN_MAX_DIMS)
+            return error_set(err, RAYTRAIN_EINVAL,
+                             "raytrain_reducer_create: gradient %zu has %d dimensions",
+                             i, t[i].ndim);
+        for (int d = 0; d < t[i].ndim; d++) {
+            if (__builtin_mul_overflow(bytes, t[i].shape[d], &bytes))
+                return error_set(err, RAYTRAIN_EINVAL,
+                                 "raytrain_reducer_create: gradient %zu is larger than "
+                                 "any memory",
+                                 i);
+        }
+    }
+    return 0;
+}
+
+/* A bucket is closed once it has reached the size asked for. Every rank has the same
+ * shapes, so every rank comes to the same buckets. */
+static int buckets_plan(raytrain_reducer *r, size_t bucket_bytes, struct error *err)
+{
+    size_t bytes = 0;
+
+    r->buckets = calloc(r->n, sizeof *r->buckets);
+    if (!r->buckets)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < r->n; i++) {
+        struct bucket *b;
+
+        if (i == 0 || bytes >= bucket_bytes) {
+            r->buckets[r->n_buckets++].first = i;
+            bytes = 0;
+        }
+        b = &r->buckets[r->n_buckets - 1];
+        b->n++;
+        b->elements += tensor_elements(&r->tensors[i]);
+        r->bucket_of[i] = r->n_buckets - 1;
+        bytes = b->elements * sizeof(float);
+    }
+    return 0;
+}
+
+static int tensor_order(const void *a, const void *b)
+{
+    const raytrain_tensor *const *x = a, *const *y = b;
+
+    return ((*x)->data > (*y)->data) - ((*x)->data < (*y)->data);
+}
+
+/* Where the bucket's tensors begin if they lie end to end, in whatever order. A
+ * backward pass finishes the last layer first, so they mostly lie the other way round.
+ */
+static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
+                           float **start, struct error *err)
+{
+    const raytrain_tensor **sorted = calloc(b->n, sizeof *sorted);
+    const char *end = NULL;
+    size_t n = 0;
+
+    *start = NULL;
+    if (!sorted)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < b->n; i++) {
+        if (tensor_elements(&r->tensors[b->first + i]) > 0)
+            sorted[n++] = &r->tensors[b->first + i];
+    }
+    qsort(sorted, n, sizeof *sorted, tensor_order);
+    for (size_t i = 0; i < n; i++) {
+        const char *data = sorted[i]->data;
+
+        if (i > 0 && data != end)
+            break;
+        end = data + tensor_elements(sorted[i]) * sizeof(float);
+        if (i == n - 1)
+            *start = sorted[0]->data;
+    }
+    free(sorted);
+    return 0;
+}
+
+static int bucket_place(const raytrain_reducer *r, struct bucket *b, struct error *err)
+{
+    if (b->elements == 0)
+        return 0;
+    if (bucket_adjacent(r, b, &b->data, err) < 0)
+        return -1;
+    if (b->data)
+        return 0;
+    b->data = b->copy = calloc(b->elements, sizeof(float));
+    return b->copy ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+static int reducer_plan(raytrain_reducer *r, const raytrain_tensor grads[], size_t n,
+                        size_t bucket_bytes, struct error *err)
+{
+    r->n = n;
+    r->tensors = calloc(n, sizeof *r->tensors);
+    r->bucket_of = calloc(n, sizeof *r->bucket_of);
+    r->is_ready = calloc(n, sizeof *r->is_ready);
+    if (!r->tensors || !r->bucket_of || !r->is_ready)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    memcpy(r->tensors, grads, n * sizeof *grads);
+    if (buckets_plan(r, bucket_bytes > 0 ? bucket_bytes : BUCKET_BYTES_DEFAULT, err) <
+        0)
+        return -1;
+    return 0;
+}
+
+/* COLLECTIVE. What has no memory gets it: end to end, in index order. */
+static int tensors_place(raytrain_reducer *r, struct error *err)
+{
+    size_t n = 0;
+    void *memory;
+    float *at;
+
+    for (size_t i = 0; i < r->n; i++)
+        n += r->tensors[i].data ? 0 : tensor_elements(&r->tensors[i]);
+    if (r->comm->ops->alloc(r->comm, n * sizeof(float), &memory, err) < 0)
+        return -1;
+    at = memory;
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->tensors[i].data)
+            continue;
+        r->tensors[i].data = at;
+        at += tensor_elements(&r->tensors[i]);
+    }
+    return 0;
+}
+
+static int buckets_place(raytrain_reducer *r, struct error *err)
+{
+    for (size_t i = 0; r->comm->size > 1 && i < r->n_buckets; i++) {
+        if (bucket_place(r, &r->buckets[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- A bucket's way ---------------------------------------------------------------
+ */
+
+static void bucket_gather(const raytrain_reducer *r, const struct bucket *b)
+{
+    float *to = b->copy;
+
+    for (size_t i = 0; b->copy && i < b->n; i++) {
+        const raytrain_tensor *t = &r->tensors[b->first + i];
+        size_t n = tensor_elements(t);
+
+        if (n > 0)
+            memcpy(to, t->data, n * sizeof(float));
+        to += n;
+    }
+}
+
+static void bucket_scatter(const raytrain_reducer *r, const struct bucket *b)
+{
+    const float *from = b->copy;
+
+    for (size_t i = 0; b->copy && i < b->n; i++) {
+        const raytrain_tensor *t = &r->tensors[b->first + i];
+        size_t n = tensor_elements(t);
+
+        if (n > 0)
+            memcpy(t->data, from, n * sizeof(float));
+        from += n;
+    }
+}
+
+static int reducer_broken(raytrain_reducer *r)
+{
+    r->broken = true;
+    return -1;
+}
+
+static int buckets_start(raytrain_reducer *r, struct error *err)
+{
+    while (r->started < r->n_buckets &&
+           r->buckets[r->started].ready == r->buckets[r->started].n) {
+        struct bucket *b = &r->buckets[r->started];
+
+        bucket_gather(r, b);
+        if (b->elements == 0)
+            b->finished = true;
+        else if (r->comm->ops->iallreduce(r->comm, b->data, b->elements, COMM_FLOAT32,
+                                          COMM_MEAN, &b->request, err) < 0)
+            return reducer_broken(r);
+        r->started++;
+    }
+    return 0;
+}
+
+/* Look after those on their way: it is these calls that let the MPI library work. */
+static int buckets_poll(raytrain_reducer *r, struct error *err)
+{
+    for (size_t i = r->done; i < r->started; i++) {
+        struct bucket *b = &r->buckets[i];
+
+        if (b->finished)
+            continue;
+        if (r->comm->ops->test(r->comm, &b->request, &b->finished, err) < 0)
+            return reducer_broken(r);
+        if (b->finished)
+            bucket_scatter(r, b);
+    }
+    while (r->done < r->started && r->buckets[r->done].finished)
+        r->done++;
+    return 0;
+}
+
+/* Until everything that was started has finished. A rank that waits soon gives its core
+ * away; once a second it looks whether it has waited for too long. */
+static int buckets_drain(raytrain_reducer *r, double at_most_s, struct error *err)
+{
+    double begun = clock_now(), told = 0;
+
+    for (unsigned spins = 0;; spins++) {
+        double waited;
+
+        if (buckets_poll(r, err) < 0)
+            return -1;
+        if (r->done == r->started)
+            return 0;
+        if (spins < r->comm->polls)
+            continue;
+        sched_yield();
+        if (spins % 64 != 63)
+            continue;
+        waited = clock_now() - begun;
+        if (at_most_s > 0 && waited > at_most_s)
+            return -1;
+        if (waited >= told + 1) {
+            told = waited;
+            waiting_hook(&r->ctx->waiting, waited);
+            if (at_most_s == 0 && waiting_check(&r->ctx->waiting, waited, err) < 0)
+                return reducer_broken(r);
+        }
+    }
+}
+
+static void step_reset(raytrain_reducer *r)
+{
+    memset(r->is_ready, 0, r->n * sizeof *r->is_ready);
+    for (size_t i = 0; i < r->n_buckets; i++) {
+        r->buckets[i].ready = 0;
+        r->buckets[i].finished = false;
+    }
+    r->started = r->done = 0;
+}
+
+/* ---- The meeting ------------------------------------------------------------------
+ */
+
+struct gradients {
+    const raytrain_tensor *list;
+    size_t n, bucket_bytes;
+};
+
+/* "[2,3]"; how much room it takes. The number of dimensions is not checked yet. */
+static size_t shape_say(const raytrain_tensor *t, char *text, size_t room)
+{
+    size_t used = 0;
+
+    for (int d = 0; d < t->ndim && d < RAYTRAIN_MAX_DIMS && used < room; d++)
+        used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64,
+                                 d > 0 ? "," : " [", (uint64_t)t->shape[d]);
+    if (used < room)
+        used += (size_t)snprintf(text + used, room - used, used > 0 ? "]" : " []");
+    return used;
+}
+
+static void gradients_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    const struct gradients *g = arg;
+    size_t used = (size_t)snprintf(text, CALL_TEXT_MAX,
+                                   "called raytrain_reducer_create() of %zu gradients "
+                                   "in buckets of %zu bytes:",
+                                   g->n, g->bucket_bytes);
+
+    for (size_t i = 0; i < g->n && used < CALL_TEXT_MAX; i++)
+        used += shape_say(&g->list[i], text + used, CALL_TEXT_MAX - used);
+}
+
+/* Everything that the ranks must have alike: shapes, in their order, what gets memory
+ * of the reducer's own, and the size of buckets. */
+static uint64_t gradients_hash(const struct gradients *g)
+{
+    uint64_t hash = XXH3_64bits(&g->bucket_bytes, sizeof g->bucket_bytes);
+
+    for (size_t i = 0; i < g->n; i++) {
+        const raytrain_tensor *t = &g->list[i];
+        int ndim = t->ndim < RAYTRAIN_MAX_DIMS ? t->ndim : RAYTRAIN_MAX_DIMS;
+        int64_t face[RAYTRAIN_MAX_DIMS + 2] = {t->ndim, t->data == NULL};
+
+        for (int d = 0; d < ndim; d++)
+            face[d + 2] = (int64_t)t->shape[d];
+        hash = XXH3_64bits_withSeed(face, sizeof face, hash);
+    }
+    return hash;
+}
+
+static int gradients_meet(raytrain_context *ctx, const struct gradients *g,
+                          struct error *err)
+{
+    const struct session_call call = {CALL_REDUCER, gradients_say, g};
+
+    return session_meet_same(ctx, &call, gradients_hash(g), err);
+}
+
+/* ---- The calls --------------------------------------------------------------------
+ */
+
+static int reducer_make(raytrain_context *ctx, const raytrain_tensor grads[], size_t n,
+                        size_t bucket_bytes, raytrain_reducer **out)
+{
+    const struct gradients meeting = {grads, n, bucket_bytes};
+    struct error *err = &ctx->error;
+    raytrain_reducer *r = calloc(1, sizeof *r);
+    int rc;
+
+    if (!r)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    r->ctx = ctx;
+    waiting_begin(&ctx->waiting, "reducer create");
+    if (ctx->comm->size > 1 && gradients_meet(ctx, &meeting, err) < 0)
+        goto fail;
+    rc = tensors_check(grads, n, err);
+    if (rc == 0)
+        rc = reducer_plan(r, grads, n, bucket_bytes, err);
+    if (comm_agree(ctx->comm, rc, err) < 0 ||
+        ctx->comm->ops->dup(ctx->comm, &r->comm, err) < 0) {
+        r->comm = NULL;
+        goto fail;
+    }
+    if (tensors_place(r, err) < 0 ||
+        comm_agree(r->comm, buckets_place(r, err), err) < 0)
+        goto fail;
+    *out = r;
+    return 0;
+fail:
+    raytrain_reducer_destroy(r);
+    return -1;
+}
+
+int raytrain_reducer_create(raytrain_context *ctx, const raytrain_tensor grads[],
+                            size_t n, size_t bucket_bytes, raytrain_reducer **reducer)
+{
+    if (!ctx)
+        return session_null(ctx, "raytrain_reducer_create", "context");
+    if (!reducer)
+        return session_null(ctx, "raytrain_reducer_create", "place for the reducer");
+    if (!grads)
+        return session_null(ctx, "raytrain_reducer_create", "list of gradients");
+    if (n == 0) {
+        error_set(&ctx->error, RAYTRAIN_EINVAL,
+                  "raytrain_reducer_create: there is no gradient");
+        return RAYTRAIN_EINVAL;
+    }
+    return session_status(ctx, reducer_make(ctx, grads, n, bucket_bytes, reducer));
+}
+
+static int usage_error(raytrain_reducer *r, const char *call, size_t i,
+                       const char *what)
+{
+    error_set(&r->ctx->error, RAYTRAIN_EINVAL, "%s: gradient %zu %s", call, i, what);
+    return RAYTRAIN_EINVAL;
+}
+
+void *raytrain_reducer_data(raytrain_reducer *r, size_t i)
+{
+    if (!r) {
+        session_null(NULL, "raytrain_reducer_data", "reducer");
+        return NULL;
+    }
+    if (i >= r->n) {
+        usage_error(r, "raytrain_reducer_data", i, "is not one of this reducer");
+        return NULL;
+    }
+    return r->tensors[i].data;
+}
+
+static int broken_error(raytrain_reducer *r)
+{
+    error_set(&r->ctx->error, RAYTRAIN_ECOMM,
+              "this reducer's communication has failed before");
+    return RAYTRAIN_ECOMM;
+}
+
+int raytrain_reducer_ready(raytrain_reducer *r, size_t i)
+{
+    if (!r)
+        return session_null(NULL, "raytrain_reducer_ready", "reducer");
+    if (r->broken)
+        return broken_error(r);
+    if (i >= r->n)
+        return usage_error(r, "raytrain_reducer_ready", i,
+                           "is not one of this reducer");
+    if (r->is_ready[i])
+        return usage_error(r, "raytrain_reducer_ready", i, "is ready already");
+    r->is_ready[i] = true;
+    r->buckets[r->bucket_of[i]].ready++;
+    if (r->comm->size == 1)
+        return RAYTRAIN_OK;
+    if (buckets_start(r, &r->ctx->error) < 0)
+        return session_status(r->ctx, -1);
+    return session_status(r->ctx, buckets_poll(r, &r->ctx->error));
+}
+
+int raytrain_reducer_wait(raytrain_reducer *r)
+{
+    if (!r)
+        return session_null(NULL, "raytrain_reducer_wait", "reducer");
+    if (r->broken)
+        return broken_error(r);
+    for (size_t i = 0; i < r->n; i++) {
+        if (!r->is_ready[i])
+            return usage_error(r, "raytrain_reducer_wait", i, "is not ready yet");
+    }
+    if (r->comm->size > 1) {
+        waiting_begin(&r->ctx->waiting, "reducer wait");
+        if (buckets_drain(r, 0, &r->ctx->error) < 0)
+            return session_status(r->ctx, -1);
+    }
+    step_reset(r);
+    return RAYTRAIN_OK;
+}
+
+/* What is still on its way belongs to the MPI library. Where it does not come back in
+ * time, because another worker is gone, it is left to it: this process is about to end.
+ */
+void raytrain_reducer_destroy(raytrain_reducer *r)
+{
+    struct error ignored;
+    bool idle = true;
+
+    if (!r)
+        return;
+    if (r->comm && r->done < r->started)
+        idle = !r->broken && buckets_drain(r, ABANDON_S, &ignored) == 0;
+    for (size_t i = 0; r->buckets && idle && i < r->n_buckets; i++)
+        free(r->buckets[i].copy);
+    if (idle)
+        comm_free(r->comm);
+    free(r->buckets);
+    free(r->tensors);
+    free(r->bucket_of);
+    free(r->is_ready);
+    free(r);
+}

@@ -1,0 +1,467 @@
+/*
+ * report.c - raytrain_report(): one allreduce that combines the metrics and
+ * finds out whether the ranks agree, then the checkpoint, then the line in the
+ * attempt's journal, from where the launcher takes it into result.json
+ * (run/metrics.h).
+ *
+ * In the background (saving.h) a checkpoint is published after its line; of a run that
+ * was killed in between, the line is taken back by the same iteration's next report. A
+ * checkpoint that training waited for comes before its line; one whose line is missing
+ * gets it at the next start, from the metrics that it holds. So result.json has no gap
+ * before the checkpoint, and the reports after it are made again.
+ */
+#include "session/session.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rank/notes.h"
+#include "rank/stop.h"
+#include "run/run_dir.h"
+#include "session/report_block.h"
+#include "session/report_line.h"
+#include "util/clock.h"
+#include "util/quote.h"
+
+/* A report on its way, and what became of it over all ranks. */
+struct combined {
+    struct report report;
+    struct comm_stat block[REPORT_BLOCK_MAX];
+    struct comm_stat *stats; /* one a metric */
+    struct checkpoint_metric *means;
+};
+
+/* ---- This rank's part -------------------------------------------------------------
+ */
+
+static int name_check(const char *name, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (!name)
+        return error_set(err, RAYTRAIN_EINVAL, "raytrain_report: a metric has no name");
+    if (!metric_name_is_valid(name))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "raytrain_report: %s is no name for a metric: a letter or _, "
+                         "then letters, digits, _ . / - (at most %d bytes)",
+                         quote(name, quoted), RAYTRAIN_NAME_MAX);
+    if (report_line_reserves(name))
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "raytrain_report: every report has a \"%s\" of its own: choose "
+            "another name for this metric",
+            name);
+    return 0;
+}
+
+static int metrics_check(const raytrain_metric metrics[], size_t n, struct error *err)
+{
+    if (!metrics && n > 0)
+        return error_set(err, RAYTRAIN_EINVAL, "raytrain_report: metrics is NULL");
+    for (size_t i = 0; i < n; i++) {
+        if (name_check(metrics[i].name, err) < 0)
+            return -1;
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(metrics[i].name, metrics[j].name) == 0)
+                return error_set(err, RAYTRAIN_EINVAL,
+                                 "raytrain_report: metric \"%s\" is there twice",
+                                 metrics[i].name);
+        }
+    }
+    return 0;
+}
+
+static int combined_alloc(struct combined *c, size_t n, struct error *err)
+{
+    c->stats = calloc(n + 1, sizeof *c->stats);
+    c->means = calloc(n + 1, sizeof *c->means);
+    if (!c->stats || !c->means)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return 0;
+}
+
+static void combined_free(struct combined *c)
+{
+    free(c->stats);
+    free(c->means);
+}
+
+/* A call that is wrong on this rank takes part all the same: the others are waiting. */
+static int report_begin(raytrain_context *ctx, struct combined *c,
+                        const raytrain_metric metrics[], size_t n,
+                        raytrain_checkpoint *ck, struct error *err)
+{
+    int rc = 0;
+
+    if (ck && ck == ctx->restored)
+        rc = error_set(err, RAYTRAIN_EINVAL,
+                       "raytrain_report: this checkpoint is the one that the training "
+                       "started from; report one of raytrain_checkpoint_create()");
+    if (rc == 0)
+        rc = metrics_check(metrics, n, err);
+    if (rc == 0)
+        rc = combined_alloc(c, n, err);
+    if (rc == 0)
+        c->report = (struct report){
+            .metrics = metrics, .n_metrics = n, .has_checkpoint = ck != NULL};
+    else
+        c->report = (struct report){.refused = true};
+    c->report.kind = REPORT_METRICS;
+    return rc;
+}
+
+/* ---- All ranks --------------------------------------------------------------------
+ */
+
+/* They do not agree: tell who differs. All ranks come here, or none. */
+static int disagreement(raytrain_context *ctx, const struct combined *c,
+                        struct error *err)
+{
+    struct report_face mine;
+    struct report_face *all = calloc((size_t)ctx->comm->size, sizeof *all);
+    struct error why;
+    int rc;
+
+    if (!all)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    report_face_fill(&mine, &c->report, err->text);
+    rc = ctx->comm->ops->allgather(ctx->comm, &mine, sizeof mine, all, &why);
+    if (rc == 0)
+        report_disagreement(all, ctx->comm->size, &why);
+    free(all);
+    /* Where this rank's own call was wrong, that is the better message. */
+    if (!c->report.refused)
+        error_set(err, why.code, "%s", why.text);
+    return -1;
+}
+
+static void rest_fill(struct combined *c)
+{
+    for (size_t i = 0; i < c->report.n_metrics; i++) {
+        double value = c->report.metrics[i].value;
+
+        c->stats[i] = (struct comm_stat){.sum = value, .min = value, .max = value};
+    }
+}
+
+static void report_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    const struct report *report = arg;
+
+    snprintf(text, CALL_TEXT_MAX, "%s",
+             report->kind == REPORT_FINISH ? "returned from the training function"
+                                           : "called raytrain_report()");
+}
+
+static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
+{
+    const struct session_call call = {CALL_REPORT, report_say, &c->report};
+    struct comm *comm = ctx->comm;
+    size_t n = c->report.n_metrics, inlined = n;
+    struct error lost;
+
+    if (inlined > REPORT_INLINE_METRICS)
+        inlined = REPORT_INLINE_METRICS;
+    c->report.stop = stop_requested() || (c->report.has_checkpoint && comm->rank == 0 &&
+                                          stop_wanted(ctx->env.log_dir));
+    c->report.asks = ctx->schedule.asks;
+    c->report.save_failed = saving_has_failed(ctx->saving);
+    c->report.time_total_s = ctx->time_before + clock_now() - ctx->started;
+    report_block_fill(c->block, &c->report, comm->rank, comm->size);
+    waiting_begin(&ctx->waiting,
+                  c->report.kind == REPORT_FINISH ? "the end" : "report");
+    if (session_meet(ctx, &call, c->block, REPORT_BLOCK_MAX, COMM_STAT, COMM_SUM,
+                     &lost) < 0)
+        return error_set(err, lost.code, "%s", lost.text);
+    if (report_block_refused(c->block) || !report_block_agrees(c->block))
+        return disagreement(ctx, c, err);
+    if (n == 0)
+        return 0;
+    rest_fill(c);
+    memcpy(c->stats, c->block + REPORT_LANES, inlined * sizeof c->stats[0]);
+    if (n > inlined && comm->ops->allreduce(comm, c->stats + inlined, n - inlined,
+                                            COMM_STAT, COMM_SUM, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        strcpy(c->means[i].name, c->report.metrics[i].name);
+        c->means[i].value = c->stats[i].sum / comm->size;
+    }
+    return 0;
+}
+
+/* ---- Keep -------------------------------------------------------------------------
+ */
+
+static void nan_note(const raytrain_context *ctx, const struct combined *c, size_t i)
+{
+    int rank = (int)c->block[LANE_NAN_RANK].min;
+
+    if (rank < ctx->comm->size)
+        note_add(
+            ctx->env.log_dir, NOTE_WARNING,
+            "metric %s is NaN at iteration %lld (the lowest rank that reported a NaN "
+            "is %d)",
+            c->means[i].name, (long long)ctx->iteration + 1, rank);
+    else
+        note_add(ctx->env.log_dir, NOTE_WARNING,
+                 "the mean of metric %s is NaN at iteration %lld: ranks reported "
+                 "infinities of both signs",
+                 c->means[i].name, (long long)ctx->iteration + 1);
+}
+
+/* Told when it begins, not at each report of a training that has gone wrong. */
+static void nan_notes(raytrain_context *ctx, const struct combined *c)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < c->report.n_metrics; i++) {
+        if (!isnan(c->means[i].value))
+            continue;
+        any = true;
+        if (!ctx->nan_told)
+            nan_note(ctx, c, i);
+    }
+    ctx->nan_told = any;
+}
+
+/* *ck is NULL once it is taken. */
+static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
+                            raytrain_checkpoint **ck, struct error *err)
+{
+    struct checkpoint_meta meta = {
+        .run_name = ctx->env.config->run_config.name,
+        .training_iteration = ctx->iteration + 1,
+        .world_size = ctx->env.world->size,
+        .attempt = ctx->env.attempt,
+        .time_total_s = c->block[LANE_TIME].max,
+        .timestamp = clock_unix(),
+        .metrics = c->means,
+        .n_metrics = c->report.n_metrics,
+    };
+    struct comm *comm = session_store_comm(ctx, err);
+    char *path;
+    int rc;
+
+    if (!comm)
+        return -1;
+    waiting_begin(&ctx->waiting, "checkpoint");
+    rc = session_state_save(ctx, comm, *ck, err);
+    path = run_dir_checkpoint(ctx->env.run_dir, (long)meta.training_iteration);
+    if (rc == 0 && !path)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0) {
+        rc = saving_begin(ctx->saving, comm, *ck, &meta, path, err);
+        *ck = NULL;
+    }
+    free(path);
+    return rc;
+}
+
+static int line_append(raytrain_context *ctx, const struct report_line *line,
+                       bool if_missing, struct error *err)
+{
+    json_t *json = report_line_json(line);
+    int rc;
+
+    if (!json)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = metrics_report(ctx->journal, json, if_missing, err);
+    json_decref(json);
+    return rc;
+}
+
+static const char *checkpoint_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* Rank 0: the line. */
+static int report_keep(raytrain_context *ctx, const struct combined *c,
+                       bool has_checkpoint, struct error *err)
+{
+    double now = clock_now();
+    char *path = run_dir_checkpoint(ctx->env.run_dir, (long)(ctx->iteration + 1));
+    struct report_line line = {
+        .training_iteration = ctx->iteration + 1,
+        .time_total_s = c->block[LANE_TIME].max,
+        .time_this_iter_s = now - ctx->last_report,
+        .time_since_restore = now - ctx->started,
+        .timestamp = clock_unix(),
+        .iterations_since_restore = ctx->iterations_since_restore + 1,
+        .hostname = ctx->env.world->host,
+        .attempt = ctx->env.attempt,
+        .world_size = ctx->env.world->size,
+        .means = c->means,
+        .n_metrics = c->report.n_metrics,
+        .rank0 = c->report.metrics,
+        .stats = c->stats,
+    };
+    struct saving_figures saved;
+    int rc;
+
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (has_checkpoint) {
+        saving_figures(ctx->saving, &saved);
+        line.saved = &saved;
+        line.checkpoint = checkpoint_base(path);
+    }
+    nan_notes(ctx, c);
+    rc = line_append(ctx, &line, false, err);
+    free(path);
+    return rc;
+}
+
+/* ---- Stop? ------------------------------------------------------------------------
+ */
+
+/* A criterion may also name one of the keys that every report has. */
+static bool criterion_value(const raytrain_context *ctx, const struct combined *c,
+                            const char *name, double *value)
+{
+    const struct {
+        const char *name;
+        double value;
+    } always[] = {
+        {"training_iteration", (double)ctx->iteration},
+        {"iterations_since_restore", (double)ctx->iterations_since_restore},
+        {"time_total_s", c->block[LANE_TIME].max},
+    };
+
+    for (size_t i = 0; i < c->report.n_metrics; i++) {
+        *value = c->means[i].value;
+        if (strcmp(c->means[i].name, name) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
+        *value = always[i].value;
+        if (strcmp(always[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool criteria_met(raytrain_context *ctx, const struct combined *c)
+{
+    const struct run_config *run = &ctx->env.config->run_config;
+    bool met = false;
+
+    for (size_t i = 0; i < run->n_stop; i++) {
+        double value;
+
+        if (criterion_value(ctx, c, run->stop[i].metric, &value))
+            met = met || value >= run->stop[i].value;
+        else if (!ctx->criteria_checked && ctx->comm->rank == 0)
+            note_add(ctx->env.log_dir, NOTE_WARNING,
+                     "run_config.stop names %s, but the first report has no metric of "
+                     "that name",
+                     run->stop[i].metric);
+    }
+    ctx->criteria_checked = true;
+    return met;
+}
+
+/* All ranks see the same numbers, hence the same answer. A training function that asks
+ * when to save is let save first: it stops with the report after. */
+static void stop_decide(raytrain_context *ctx, const struct combined *c, bool saved)
+{
+    bool known = ctx->stop_reason != STOP_NO, asks = c->block[LANE_ASKS].max > 0;
+
+    if (criteria_met(ctx, c))
+        ctx->stop_reason = STOP_CRITERIA;
+    else if (!known && c->block[LANE_STOP].max > 0)
+        ctx->stop_reason = STOP_ASKED;
+    if (ctx->stop_reason != STOP_NO && (known || saved || !asks))
+        ctx->should_stop = true;
+    session_schedule_report(ctx, c->block[LANE_TIME].max, saved, asks);
+}
+
+/* ---- The calls --------------------------------------------------------------------
+ */
+
+static int report(raytrain_context *ctx, struct combined *c,
+                  const raytrain_metric metrics[], size_t n, raytrain_checkpoint **ck)
+{
+    struct error *err = &ctx->error;
+    bool has_checkpoint = *ck != NULL;
+    int rc = 0;
+
+    /* Its outcome travels in the block: combine() fails on every rank. */
+    report_begin(ctx, c, metrics, n, *ck, err);
+    if (combine(ctx, c, err) < 0)
+        return -1;
+    if (c->block[LANE_SAVE_FAILED].max > 0 && saving_drain(ctx->saving, err) < 0)
+        return -1;
+    if (has_checkpoint && checkpoint_begin(ctx, c, ck, err) < 0)
+        return -1;
+    if (ctx->comm->rank == 0)
+        rc = report_keep(ctx, c, has_checkpoint, err);
+    if (comm_agree(ctx->comm, rc, err) < 0)
+        return -1;
+    saving_go(ctx->saving);
+    ctx->iteration++;
+    ctx->iterations_since_restore++;
+    ctx->last_report = clock_now();
+    stop_decide(ctx, c, has_checkpoint);
+    return 0;
+}
+
+int raytrain_report(raytrain_context *ctx, const raytrain_metric metrics[],
+                    size_t n_metrics, raytrain_checkpoint *ck)
+{
+    struct combined c = {0};
+    int rc;
+
+    if (!ctx) {
+        raytrain_checkpoint_discard(ck);
+        return session_null(ctx, "raytrain_report", "context");
+    }
+    rc = report(ctx, &c, metrics, n_metrics, &ck);
+    combined_free(&c);
+    raytrain_checkpoint_discard(ck);
+    return session_status(ctx, rc);
+}
+
+bool raytrain_should_stop(const raytrain_context *ctx)
+{
+    return ctx && ctx->should_stop;
+}
+
+int64_t raytrain_training_iteration(const raytrain_context *ctx)
+{
+    return ctx ? ctx->iteration : 0;
+}
+
+int session_report_finish(raytrain_context *ctx, struct error *err)
+{
+    struct combined c = {.report = {.kind = REPORT_FINISH}};
+
+    return combine(ctx, &c, err);
+}
+
+int session_report_mend(raytrain_context *ctx, struct error *err)
+{
+    const struct checkpoint_meta *meta;
+    struct report_line line;
+
+    if (!ctx->restored_own)
+        return 0;
+    meta = checkpoint_meta(ctx->restored);
+    line = (struct report_line){
+        .training_iteration = meta->training_iteration,
+        .time_total_s = meta->time_total_s,
+        .timestamp = meta->timestamp,
+        .hostname = ctx->env.world->host,
+        .attempt = meta->attempt,
+        .world_size = meta->world_size,
+        .checkpoint = checkpoint_base(checkpoint_path(ctx->restored)),
+        .means = meta->metrics,
+        .n_metrics = meta->n_metrics,
+    };
+    return line_append(ctx, &line, true, err);
+}

@@ -1,0 +1,180 @@
+#include "session/report_block.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "util/rank_list.h"
+
+/* Order counts, and where one name ends: the NUL is hashed too. */
+static uint64_t names_hash(const raytrain_metric metrics[], size_t n)
+{
+    uint64_t hash = 0;
+
+    for (size_t i = 0; i < n; i++)
+        hash = XXH64(metrics[i].name, strlen(metrics[i].name) + 1, hash);
+    return hash;
+}
+
+static struct comm_stat stat_of(double value)
+{
+    return (struct comm_stat){.sum = value, .min = value, .max = value};
+}
+
+static bool has_nan(const raytrain_metric metrics[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(metrics[i].value))
+            return true;
+    }
+    return false;
+}
+
+void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
+                       const struct report *report, int rank, int size)
+{
+    uint64_t hash = names_hash(report->metrics, report->n_metrics);
+    bool nan = has_nan(report->metrics, report->n_metrics);
+
+    memset(block, 0, REPORT_BLOCK_MAX * sizeof block[0]);
+    block[LANE_KIND] = stat_of(report->kind);
+    block[LANE_METRICS] = stat_of((double)report->n_metrics);
+    block[LANE_NAMES_HIGH] = stat_of((double)(hash >> 32));
+    block[LANE_NAMES_LOW] = stat_of((double)(hash & 0xffffffff));
+    block[LANE_CHECKPOINT] = stat_of(report->has_checkpoint);
+    block[LANE_REFUSED] = stat_of(report->refused);
+    block[LANE_STOP] = stat_of(report->stop);
+    block[LANE_ASKS] = stat_of(report->asks);
+    block[LANE_SAVE_FAILED] = stat_of(report->save_failed);
+    block[LANE_NAN_RANK] = stat_of(nan ? rank : size);
+    block[LANE_TIME] = stat_of(report->time_total_s);
+    for (size_t i = 0; i < report->n_metrics && i < REPORT_INLINE_METRICS; i++)
+        block[REPORT_LANES + i] = stat_of(report->metrics[i].value);
+}
+
+bool report_block_refused(const struct comm_stat block[REPORT_BLOCK_MAX])
+{
+    return block[LANE_REFUSED].max > 0;
+}
+
+bool report_block_agrees(const struct comm_stat block[REPORT_BLOCK_MAX])
+{
+    for (int i = 0; i < REPORT_SAME; i++) {
+        if (block[i].min != block[i].max)
+            return false;
+    }
+    return true;
+}
+
+/* "loss, accuracy", cut where it does not fit. */
+static void names_join(const raytrain_metric metrics[], size_t n, char *out, size_t max)
+{
+    size_t used = 0;
+
+    snprintf(out, max, "%s", n == 0 ? "no metric" : "");
+    for (size_t i = 0; i < n && used < max; i++)
+        used += (size_t)snprintf(out + used, max - used, "%s%s", i > 0 ? ", " : "",
+                                 metrics[i].name);
+}
+
+void report_face_fill(struct report_face *face, const struct report *report,
+                      const char *refusal)
+{
+    memset(face, 0, sizeof *face);
+    face->kind = report->kind;
+    face->n_metrics = (int32_t)report->n_metrics;
+    face->has_checkpoint = report->has_checkpoint;
+    face->refused = report->refused;
+    face->names = names_hash(report->metrics, report->n_metrics);
+    if (report->refused)
+        snprintf(face->text, sizeof face->text, "%s", refusal);
+    else
+        names_join(report->metrics, report->n_metrics, face->text, sizeof face->text);
+}
+
+static bool names_differ(const struct report_face *a, const struct report_face *b)
+{
+    return a->n_metrics != b->n_metrics || a->names != b->names;
+}
+
+static int kinds_told(const struct report_face faces[], int size, bool *in,
+                      struct error *err)
+{
+    char reported[RANK_LIST_MAX], returned[RANK_LIST_MAX];
+
+    for (int i = 0; i < size; i++)
+        in[i] = faces[i].kind == REPORT_METRICS;
+    rank_list(in, size, reported);
+    for (int i = 0; i < size; i++)
+        in[i] = !in[i];
+    return error_set(err, RAYTRAIN_ECOMM,
+                     "the workers do not agree: %s called raytrain_report(), but the "
+                     "training function of %s had returned. Every worker must make the "
+                     "same number of reports",
+                     reported, rank_list(in, size, returned));
+}
+
+static int checkpoints_told(const struct report_face faces[], int size, bool *in,
+                            struct error *err)
+{
+    char with[RANK_LIST_MAX], without[RANK_LIST_MAX];
+
+    for (int i = 0; i < size; i++)
+        in[i] = faces[i].has_checkpoint;
+    rank_list(in, size, with);
+    for (int i = 0; i < size; i++)
+        in[i] = !in[i];
+    return error_set(
+        err, RAYTRAIN_ECOMM,
+        "the workers do not agree: %s reported a checkpoint and %s did not. "
+        "Every worker passes one to raytrain_report(), or none does",
+        with, rank_list(in, size, without));
+}
+
+static int names_told(const struct report_face faces[], int size, bool *in,
+                      struct error *err)
+{
+    char others[RANK_LIST_MAX];
+    int first = -1;
+
+    for (int i = 0; i < size; i++) {
+        in[i] = names_differ(&faces[0], &faces[i]);
+        if (in[i] && first < 0)
+            first = i;
+    }
+    return error_set(
+        err, RAYTRAIN_ECOMM,
+        "the workers do not agree: rank 0 reported %s, but %s reported %s. "
+        "Every worker reports the same metrics in the same order",
+        faces[0].text, rank_list(in, size, others),
+        first < 0 ? "the same" : faces[first].text);
+}
+
+int report_disagreement(const struct report_face faces[], int size, struct error *err)
+{
+    bool kinds = false, checkpoints = false;
+    bool *in = calloc((size_t)size, sizeof *in);
+    int refused = -1;
+
+    if (!in)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (int i = size - 1; i >= 0; i--) {
+        if (faces[i].refused)
+            refused = i;
+        kinds = kinds || faces[i].kind != faces[0].kind;
+        checkpoints = checkpoints || faces[i].has_checkpoint != faces[0].has_checkpoint;
+    }
+    if (refused >= 0)
+        error_set(err, RAYTRAIN_ECOMM, "the report of rank %d was refused: %s", refused,
+                  faces[refused].text);
+    else if (kinds)
+        kinds_told(faces, size, in, err);
+    else if (checkpoints)
+        checkpoints_told(faces, size, in, err);
+    else
+        names_told(faces, size, in, err);
+    free(in);
+    return -1;
+}

@@ -1,0 +1,74 @@
+/*
+ * report_block.h - one report as one block of numbers, which a single allreduce
+ * combines over all ranks: first the lanes that must be the same everywhere, then those
+ * that are combined, then the metrics.
+ *
+ * A rank's call that was wrong (a bad metric name) and a training function that has
+ * returned come through the same block. So ranks that disagree find out; they never
+ * hang.
+ */
+#ifndef RAYTRAIN_SESSION_REPORT_BLOCK_H
+#define RAYTRAIN_SESSION_REPORT_BLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "comm/comm.h"
+
+/* Metrics that travel in the block itself; more of them take a second allreduce. */
+#define REPORT_INLINE_METRICS 24
+
+enum report_kind { REPORT_METRICS, REPORT_FINISH };
+
+enum report_lane {
+    LANE_KIND,
+    LANE_METRICS,    /* how many */
+    LANE_NAMES_HIGH, /* a hash of their names */
+    LANE_NAMES_LOW,
+    LANE_CHECKPOINT, /* 1: there is one */
+    REPORT_SAME,     /* the lanes up to here must be the same on every rank */
+    LANE_REFUSED = REPORT_SAME, /* max 1: a rank's call was wrong */
+    LANE_STOP,                  /* max 1: a rank was asked to stop */
+    LANE_ASKS,                  /* max 1: a rank asks whether a checkpoint is due */
+    LANE_SAVE_FAILED,           /* max 1: a rank knows of a save that failed */
+    LANE_NAN_RANK,              /* min: the lowest rank with a NaN; size: none */
+    LANE_TIME,                  /* max: time_total_s, so that all ranks have the same */
+    REPORT_LANES
+};
+
+#define REPORT_BLOCK_MAX (REPORT_LANES + REPORT_INLINE_METRICS)
+
+/* One rank's call. */
+struct report {
+    enum report_kind kind;
+    const raytrain_metric *metrics;
+    size_t n_metrics;
+    bool has_checkpoint;
+    bool refused; /* then it has neither metrics nor checkpoint */
+    bool stop;
+    bool asks; /* raytrain_should_checkpoint() was called */
+    bool save_failed;
+    double time_total_s;
+};
+
+/* All of the block goes through the allreduce, whatever the number of metrics: that may
+ * be what the ranks do not agree on. */
+void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
+                       const struct report *report, int rank, int size);
+/* Of a combined block. */
+bool report_block_refused(const struct comm_stat block[REPORT_BLOCK_MAX]);
+bool report_block_agrees(const struct comm_stat block[REPORT_BLOCK_MAX]);
+
+/* What each rank tells of itself once it is known that they do not agree. */
+struct report_face {
+    int32_t kind, n_metrics, has_checkpoint, refused;
+    uint64_t names;
+    char text[240]; /* the metrics' names, or why the call was wrong */
+};
+
+void report_face_fill(struct report_face *face, const struct report *report,
+                      const char *refusal);
+/* The sentence that says who differs, and in what. Returns -1 (RAYTRAIN_ECOMM). */
+int report_disagreement(const struct report_face faces[], int size, struct error *err);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * report_line.h - a report as one JSON object, as Ray's JSON logger writes it: the keys
+ * that are always there, and the metrics by name.
+ */
+#ifndef RAYTRAIN_SESSION_REPORT_LINE_H
+#define RAYTRAIN_SESSION_REPORT_LINE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "checkpoint/checkpoint.h"
+#include "comm/comm.h"
+#include "saving/saving.h"
+
+struct report_line {
+    int64_t training_iteration;
+    double time_total_s, time_this_iter_s, time_since_restore;
+    int64_t timestamp;
+    int64_t iterations_since_restore;
+    const char *hostname;
+    int attempt, world_size;
+    const char *checkpoint; /* file name; NULL: none */
+    const struct saving_figures *saved; /* of it; NULL: not known any more */
+    const struct checkpoint_metric *means;
+    size_t n_metrics;
+    /* Rank 0's values and all ranks' extremes; NULL where they are not known any more.
+     */
+    const raytrain_metric *rank0;
+    const struct comm_stat *stats;
+};
+
+/* A metric of this name would hide a key of the line itself. */
+bool report_line_reserves(const char *name);
+/* NULL without memory; the caller's reference. */
+json_t *report_line_json(const struct report_line *line);
+
+#endif

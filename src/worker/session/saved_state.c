@@ -1,0 +1,200 @@
+/*
+ * saved_state.c - what a checkpoint keeps of the session, so that a training goes on
+ * where it was: the random streams of all ranks, the datasets' positions. (Iteration
+ * and time are in the checkpoint's own description.) Names and shapes:
+ * raytrain-format(5).
+ */
+#include "config.h"
+#include "session/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STATE              CHECKPOINT_RESERVED "/session"
+#define STATE_RANK_DRAWN   STATE "/random/rank"
+#define STATE_SHARED_DRAWN STATE "/random/shared"
+#define STATE_DATASETS     STATE "/datasets/"
+
+/* More ranks than any machine has: what a file claims is not believed beyond that. */
+#define RANKS_MAX (1u << 22)
+
+static int drawn_save(raytrain_context *ctx, raytrain_checkpoint *ck, const char *name,
+                      uint64_t *drawn, struct error *err)
+{
+    raytrain_tensor all = {.data = drawn,
+                           .dtype = RAYTRAIN_UINT64,
+                           .ndim = 1,
+                           .shape = {ctx->random.n_ranks}};
+
+    return checkpoint_put(ck, name, &all, NULL, err);
+}
+
+/* COLLECTIVE: every rank knows the numbers of all, so that one rank may write them. */
+static int random_save(raytrain_context *ctx, struct comm *comm,
+                       raytrain_checkpoint *ck, struct error *err)
+{
+    struct session_random *r = &ctx->random;
+    const struct random_drawn mine = {r->rank.drawn, r->shared.drawn};
+
+    if (comm->ops->allgather(comm, &mine, sizeof mine, r->drawn, err) < 0)
+        return -1;
+    for (int i = 0; i < comm->size; i++) {
+        r->rank_drawn[i] = r->drawn[i].rank;
+        r->shared_drawn[i] = r->drawn[i].shared;
+    }
+    if (drawn_save(ctx, ck, STATE_RANK_DRAWN, r->rank_drawn, err) < 0)
+        return -1;
+    return drawn_save(ctx, ck, STATE_SHARED_DRAWN, r->shared_drawn, err);
+}
+
+/* A dataset that was not asked for in this attempt keeps its place. */
+static int dataset_save(raytrain_context *ctx, size_t i, raytrain_checkpoint *ck,
+                        struct error *err)
+{
+    struct session_dataset *ds = &ctx->datasets[i];
+    raytrain_tensor tensor = {
+        .data = &ds->state, .dtype = RAYTRAIN_UINT64, .ndim = 1, .shape = {2}};
+    char *name;
+    int rc;
+
+    _Static_assert(sizeof ds->state == 2 * sizeof(uint64_t), "saved as two numbers");
+    if (ds->shard) {
+        dataset_state_get(ds->shard, &ds->state);
+        ds->has_state = true;
+    }
+    if (!ds->has_state)
+        return 0;
+    if (asprintf(&name, STATE_DATASETS "%s", ctx->env.config->datasets[i].name) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = checkpoint_put(ck, name, &tensor, NULL, err);
+    free(name);
+    return rc;
+}
+
+int session_state_save(raytrain_context *ctx, struct comm *comm,
+                       raytrain_checkpoint *ck, struct error *err)
+{
+    if (random_save(ctx, comm, ck, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ctx->env.config->n_datasets; i++) {
+        if (dataset_save(ctx, i, ck, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* 1: read; 0: the checkpoint has no such entry; -1: error. *n numbers, malloc'ed. */
+static int numbers_read(raytrain_checkpoint *ck, const char *name, uint64_t **numbers,
+                        size_t *n, struct error *err)
+{
+    raytrain_tensor tensor;
+    struct error missing;
+
+    if (checkpoint_info(ck, name, &tensor, &missing) < 0) {
+        if (missing.code == RAYTRAIN_ENOTFOUND)
+            return 0;
+        return error_set(err, missing.code, "%s", missing.text);
+    }
+    if (tensor.dtype != RAYTRAIN_UINT64 || tensor.ndim != 1 || tensor.shape[0] == 0 ||
+        tensor.shape[0] > RANKS_MAX)
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "%s: %s does not hold what raytrain writes there",
+                         checkpoint_path(ck), name);
+    *n = (size_t)tensor.shape[0];
+    *numbers = calloc(*n, sizeof **numbers);
+    if (!*numbers)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    tensor.data = *numbers;
+    if (checkpoint_get(ck, name, &tensor, NULL, err) < 0) {
+        free(*numbers);
+        *numbers = NULL;
+        return -1;
+    }
+    return 1;
+}
+
+/* Numbers of all ranks that ever were: at least as many as there are now. */
+static int drawn_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
+                         const char *name, uint64_t **drawn, size_t *n_ranks,
+                         struct error *err)
+{
+    size_t size = (size_t)ctx->env.world->size, n = 0, room;
+    uint64_t *read = NULL, *grown;
+    int rc = numbers_read(ck, name, &read, &n, err);
+
+    if (rc <= 0)
+        return rc;
+    room = n > size ? n : size;
+    grown = calloc(room, sizeof *grown);
+    if (!grown) {
+        free(read);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    memcpy(grown, read, n * sizeof *grown);
+    free(read);
+    free(*drawn);
+    *drawn = grown;
+    *n_ranks = room;
+    return 1;
+}
+
+/* The shared stream of a rank that is new goes on where rank 0's does. */
+static int random_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
+                          struct error *err)
+{
+    struct session_random *r = &ctx->random;
+    size_t rank = (size_t)ctx->env.world->rank, n_shared = r->n_ranks;
+    size_t saved_by = (size_t)checkpoint_meta(ck)->world_size;
+    int got =
+        drawn_restore(ctx, ck, STATE_RANK_DRAWN, &r->rank_drawn, &r->n_ranks, err);
+
+    if (got <= 0)
+        return got;
+    got = drawn_restore(ctx, ck, STATE_SHARED_DRAWN, &r->shared_drawn, &n_shared, err);
+    if (got < 0)
+        return -1;
+    if (got == 0 || n_shared != r->n_ranks)
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "%s: the states of the random streams do not fit together",
+                         checkpoint_path(ck));
+    r->rank.drawn = r->rank_drawn[rank];
+    r->shared.drawn = r->shared_drawn[rank < saved_by ? rank : 0];
+    return 0;
+}
+
+static int dataset_restore(raytrain_context *ctx, size_t i, raytrain_checkpoint *ck,
+                           struct error *err)
+{
+    struct session_dataset *ds = &ctx->datasets[i];
+    uint64_t *numbers = NULL;
+    size_t n = 0;
+    char *name;
+    int got;
+
+    if (asprintf(&name, STATE_DATASETS "%s", ctx->env.config->datasets[i].name) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    got = numbers_read(ck, name, &numbers, &n, err);
+    if (got == 1 && n != 2)
+        got = error_set(err, RAYTRAIN_ECORRUPT, "%s: %s does not hold a position",
+                        checkpoint_path(ck), name);
+    if (got == 1) {
+        ds->state = (struct dataset_state){.epoch = numbers[0], .position = numbers[1]};
+        ds->has_state = true;
+    }
+    free(numbers);
+    free(name);
+    return got < 0 ? -1 : 0;
+}
+
+int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
+                          struct error *err)
+{
+    if (random_restore(ctx, ck, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ctx->env.config->n_datasets; i++) {
+        if (dataset_restore(ctx, i, ck, err) < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,358 @@
+#include "session/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rank/notes.h"
+#include "run/checkpoint_manager.h"
+#include "run/journal.h"
+#include "run/run_dir.h"
+#include "util/clock.h"
+
+/* How long a worker that fails waits for a save. */
+#define LINGER_S 5.0
+
+static raytrain_context *current;
+
+/* ---- Errors -----------------------------------------------------------------------
+ */
+
+struct error *session_error(raytrain_context *ctx)
+{
+    static struct error nobodys;
+
+    if (ctx)
+        return &ctx->error;
+    return current ? &current->error : &nobodys;
+}
+
+raytrain_context *session_current(void)
+{
+    return current;
+}
+
+int session_status(raytrain_context *ctx, int rc)
+{
+    struct error *err = session_error(ctx);
+
+    if (rc == 0)
+        return RAYTRAIN_OK;
+    return err->code != RAYTRAIN_OK ? (int)err->code : RAYTRAIN_EFAILED;
+}
+
+int session_null(raytrain_context *ctx, const char *call, const char *what)
+{
+    error_set(session_error(ctx), RAYTRAIN_EINVAL, "%s: the %s is NULL", call, what);
+    return RAYTRAIN_EINVAL;
+}
+
+const char *raytrain_last_error(const raytrain_context *ctx)
+{
+    return ctx ? ctx->error.text : "raytrain_last_error: the context is NULL";
+}
+
+/* ---- The worker's place -----------------------------------------------------------
+ */
+
+int raytrain_rank(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->rank : -1;
+}
+
+int raytrain_world_size(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->size : -1;
+}
+
+int raytrain_local_rank(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->local_rank : -1;
+}
+
+int raytrain_local_world_size(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->local_size : -1;
+}
+
+int raytrain_node_rank(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->node_rank : -1;
+}
+
+int raytrain_node_count(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.world->n_nodes : -1;
+}
+
+int raytrain_args(const raytrain_context *ctx, char ***argv)
+{
+    if (argv)
+        *argv = ctx ? ctx->env.argv : NULL;
+    return ctx ? ctx->env.argc : 0;
+}
+
+/* ---- Communicators ----------------------------------------------------------------
+ */
+
+static struct comm *
+comm_once(raytrain_context *ctx, struct comm **slot,
+          int (*make)(struct comm *, struct comm **, struct error *), struct error *err)
+{
+    if (!*slot && make(ctx->comm, slot, err) < 0) {
+        *slot = NULL;
+        return NULL;
+    }
+    if (!(*slot)->waiting) {
+        (*slot)->waiting = waiting_hook;
+        (*slot)->waiting_arg = &ctx->waiting;
+    }
+    return *slot;
+}
+
+struct comm *session_user_comm(raytrain_context *ctx, struct error *err)
+{
+    return comm_once(ctx, &ctx->user, ctx->comm->ops->dup, err);
+}
+
+struct comm *session_store_comm(raytrain_context *ctx, struct error *err)
+{
+    return comm_once(ctx, &ctx->store, ctx->comm->ops->dup, err);
+}
+
+struct comm *session_node_comm(raytrain_context *ctx, struct error *err)
+{
+    return comm_once(ctx, &ctx->node, ctx->comm->ops->split_node, err);
+}
+
+/* ---- Life -------------------------------------------------------------------------
+ */
+
+static void note_start(void *arg, const char *text)
+{
+    raytrain_context *ctx = arg;
+
+    note_add(ctx->env.log_dir, NOTE_WARNING, "%s", text);
+}
+
+/* The newest of this run. Storage is believed to have what it has a name of, up to
+ * iteration `at_most`. */
+static int checkpoint_own(raytrain_context *ctx, int64_t at_most, struct error *err)
+{
+    if (ctx->tiers &&
+        tiers_restore(ctx->tiers, ctx->comm, at_most, &ctx->restored, err) < 0)
+        return -1;
+    if (ctx->restored)
+        return 0;
+    return checkpoint_manager_latest(ctx->comm, ctx->env.run_dir, note_start, ctx,
+                                     &ctx->restored, err);
+}
+
+static int64_t restored_iteration(const raytrain_context *ctx)
+{
+    return ctx->restored ? checkpoint_meta(ctx->restored)->training_iteration : -1;
+}
+
+/* What storage has may turn out damaged where a tier still has a good one. */
+static int checkpoint_find(raytrain_context *ctx, struct error *err)
+{
+    const char *from = ctx->env.config->resume_from_checkpoint;
+    int rc = checkpoint_own(ctx, INT64_MAX, err);
+
+    if ((rc == 0 || err->code == RAYTRAIN_ECORRUPT) &&
+        tiers_spare(ctx->tiers) > restored_iteration(ctx)) {
+        int64_t at_most = restored_iteration(ctx);
+
+        checkpoint_destroy(ctx->restored);
+        ctx->restored = NULL;
+        rc = checkpoint_own(ctx, at_most, err);
+    }
+    if (rc < 0)
+        return -1;
+    tiers_resume(ctx->tiers, restored_iteration(ctx));
+    ctx->restored_own = ctx->restored != NULL;
+    if (ctx->restored || !from)
+        return 0;
+    return checkpoint_open(ctx->comm, from, &ctx->restored, err);
+}
+
+static int checkpoint_restore(raytrain_context *ctx, struct error *err)
+{
+    const struct checkpoint_meta *meta;
+
+    if (!ctx->restored)
+        return 0;
+    meta = checkpoint_meta(ctx->restored);
+    ctx->iteration = meta->training_iteration;
+    ctx->time_before = meta->time_total_s;
+    if (session_state_restore(ctx, ctx->restored, err) < 0)
+        return -1;
+    if (ctx->comm->rank == 0)
+        note_restored(ctx->env.log_dir, checkpoint_path(ctx->restored),
+                      (long)ctx->iteration);
+    return 0;
+}
+
+/* Rank 0 writes the reports. */
+static int journal_begin(raytrain_context *ctx, struct error *err)
+{
+    if (ctx->comm->rank != 0)
+        return 0;
+    if (journal_open(ctx->env.log_dir, METRICS_JOURNAL, &ctx->journal, err) < 0)
+        return -1;
+    return session_report_mend(ctx, err);
+}
+
+/* Rank 0: an attempt that was killed may have left a temporary, or more checkpoints
+ * than retention keeps. A failure is no reason not to start. */
+static void checkpoints_tidy(raytrain_context *ctx)
+{
+    const struct checkpoint_config *cfg =
+        &ctx->env.config->run_config.checkpoint_config;
+    struct error why;
+
+    if (checkpoint_manager_prune(ctx->env.run_dir, cfg, note_start, ctx, &why) < 0)
+        note_add(ctx->env.log_dir, NOTE_WARNING, "%s", why.text);
+}
+
+/* COLLECTIVE */
+static int tiers_init(raytrain_context *ctx, struct error *err)
+{
+    const struct session_env *env = &ctx->env;
+    struct tiers_env tiers = {.run_dir = env->run_dir,
+                              .log_dir = env->log_dir,
+                              .config = &env->config->run_config,
+                              .world = env->world};
+
+    return tiers_create(&tiers, ctx->comm, &ctx->tiers, err);
+}
+
+static int saving_init(raytrain_context *ctx, struct error *err)
+{
+    const struct session_env *env = &ctx->env;
+    struct saving_env saving = {.run_dir = env->run_dir,
+                                .log_dir = env->log_dir,
+                                .config = &env->config->run_config.checkpoint_config,
+                                .n_sharing = env->world->local_size,
+                                .node = env->world->node_rank,
+                                .local = env->world->local_rank,
+                                .waiting = &ctx->waiting,
+                                .tiers = ctx->tiers};
+
+    return saving_create(&saving, &ctx->saving, err);
+}
+
+/* What was saved once will be saved again, and a bit more. */
+static void saving_warm(raytrain_context *ctx)
+{
+    uint64_t bytes;
+
+    if (!ctx->restored)
+        return;
+    bytes = checkpoint_file_bytes(ctx->restored) / (uint64_t)ctx->comm->size;
+    saving_expect(ctx->saving, bytes + bytes / 16 + (1 << 20));
+}
+
+static int session_init(raytrain_context *ctx, struct error *err)
+{
+    const struct session_env *env = &ctx->env;
+    size_t n = env->config->n_datasets;
+
+    ctx->comm = env->backend->comm;
+    ctx->waiting = (struct waiting){.log_dir = env->log_dir,
+                                    .place = env->place,
+                                    .rank = env->world->rank,
+                                    .size = env->world->size};
+    ctx->datasets = calloc(n > 0 ? n : 1, sizeof *ctx->datasets);
+    if (!ctx->datasets)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return session_random_init(&ctx->random, env->config->seed, env->world->rank,
+                               env->world->size, err);
+}
+
+int session_create(const struct session_env *env, raytrain_context **out,
+                   struct error *err)
+{
+    raytrain_context *ctx = calloc(1, sizeof *ctx);
+    int rc;
+
+    if (!ctx)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    ctx->env = *env;
+    if (session_init(ctx, err) < 0)
+        goto failed;
+    waiting_begin(&ctx->waiting, "the start");
+    ctx->comm->waiting = waiting_hook;
+    ctx->comm->waiting_arg = &ctx->waiting;
+    if (tiers_init(ctx, err) < 0 ||
+        comm_agree(ctx->comm, saving_init(ctx, err), err) < 0 ||
+        checkpoint_find(ctx, err) < 0)
+        goto failed;
+    rc = checkpoint_restore(ctx, err);
+    if (rc == 0)
+        rc = journal_begin(ctx, err);
+    if (rc == 0 && ctx->comm->rank == 0)
+        checkpoints_tidy(ctx);
+    if (comm_agree(ctx->comm, rc, err) < 0 || !session_user_comm(ctx, err))
+        goto failed;
+    saving_warm(ctx);
+    ctx->started = ctx->last_report = clock_now();
+    session_schedule_start(ctx);
+    current = ctx;
+    *out = ctx;
+    return 0;
+failed:
+    session_destroy(ctx, false);
+    return -1;
+}
+
+int session_finish(raytrain_context *ctx, struct error *err)
+{
+    int rc;
+
+    if (session_report_finish(ctx, err) < 0 || saving_drain(ctx->saving, err) < 0)
+        return -1;
+    rc = ctx->journal ? journal_sync(ctx->env.log_dir, METRICS_JOURNAL, err) : 0;
+    if (comm_agree(ctx->comm, rc, err) < 0)
+        return -1;
+    tiers_forget(ctx->tiers, ctx->comm);
+    if (ctx->should_stop && ctx->stop_reason == STOP_ASKED)
+        return error_set(err, RAYTRAIN_ESTOPPED,
+                         "stopped on request after iteration %lld",
+                         (long long)ctx->iteration);
+    return 0;
+}
+
+bool session_linger(raytrain_context *ctx)
+{
+    return !ctx ||
+           (saving_linger(ctx->saving, LINGER_S) && tiers_linger(ctx->tiers, LINGER_S));
+}
+
+void session_destroy(raytrain_context *ctx, bool clean)
+{
+    if (!ctx)
+        return;
+    if (current == ctx)
+        current = NULL;
+    if (session_linger(ctx)) {
+        saving_destroy(ctx->saving, clean);
+        tiers_destroy(ctx->tiers, clean);
+    }
+    if (ctx->comm)
+        ctx->comm->waiting = NULL;
+    waiting_begin(&ctx->waiting, "the shutdown");
+    for (size_t i = 0; ctx->datasets && i < ctx->env.config->n_datasets; i++)
+        dataset_close(ctx->datasets[i].shard);
+    free(ctx->datasets);
+    checkpoint_destroy(ctx->restored);
+    journal_close(ctx->journal);
+    session_config_clear(ctx);
+    session_random_clear(&ctx->random);
+    if (clean) {
+        comm_free(ctx->user);
+        comm_free(ctx->store);
+        comm_free(ctx->node);
+    }
+    free(ctx);
+}
