@@ -12,7 +12,6 @@
 #include "checkpoint/checkpoint_impl.h"
 #include "util/fs.h"
 
-
 static int restored_check(const raytrain_checkpoint *ck, struct error *err)
 {
     if (!ck)
