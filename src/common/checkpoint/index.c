@@ -1,6 +1,6 @@
 /*
- * index.c - the tables of a checkpoint, from bytes that nobody vouches for
- * yet to a list of tensors whose every number is within its bounds.
+ * index.c - the tables of a checkpoint, from untrusted bytes to a list of
+ * tensors in which every number is within its bounds.
  */
 #include "config.h"
 

@@ -88,7 +88,7 @@ static char **names_list(const char *dir)
     return names;
 }
 
-/* For whoever looks later; what cannot be written there has still been delivered. */
+/* Keep the line for later readers; if that fails, it has been delivered already. */
 static void line_keep(const char *log_dir, const char *text, size_t n)
 {
     char *path = run_dir_file(log_dir, EVENTS_FILE), *line = malloc(n + 1);

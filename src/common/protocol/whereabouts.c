@@ -115,8 +115,8 @@ int whereabouts_write(struct whereabouts_place *place, enum whereabouts_kind kin
 /* ---- Read -------------------------------------------------------------------------
  */
 
-/* Nothing that the file may hold is believed before it has been looked at. The rank, or
- * -1: nobody has written here. */
+/* Every field is checked before it is used. Returns the rank, or -1 if no rank has
+ * written here. */
 static int slot_parse(const char *slot, struct whereabouts *at)
 {
     char line[WHEREABOUTS_SLOT + 1] = "";

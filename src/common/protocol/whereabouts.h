@@ -28,7 +28,7 @@
 enum whereabouts_kind {
     WHEREABOUTS_WAITING, /* it has waited for long (rank/collective_wait.h) */
     WHEREABOUTS_ASKED,   /* it was asked (rank/stack_trace.h) */
-    WHEREABOUTS_TOLD,    /* it was told to go (rank/stop.h) */
+    WHEREABOUTS_TOLD,    /* it received SIGTERM (rank/stop.h) */
     WHEREABOUTS_KINDS
 };
 
@@ -55,8 +55,8 @@ void whereabouts_place(struct whereabouts_place *place, const char *log_dir, int
 int whereabouts_write(struct whereabouts_place *place, enum whereabouts_kind kind,
                       const char *call, int64_t calls);
 
-/* What `size` ranks have said; malloc'ed. A file that is not there or cannot be read is
- * one in which nobody has said anything. NULL without memory. */
+/* What `size` ranks have written; malloc'ed. A file that is missing or unreadable is
+ * one in which no rank has written. NULL without memory. */
 struct whereabouts *whereabouts_read(const char *log_dir, enum whereabouts_kind kind,
                                      int size);
 /* Has no rank below that of `place` said that it has come to this call? Reads no

@@ -27,7 +27,7 @@ bool checkpoint_entry_better(const struct checkpoint_entry *a,
 
 /* COLLECTIVE: look once more, on every rank, at a checkpoint that seemed damaged. */
 enum damage {
-    DAMAGE_NONE,     /* nobody sees any now */
+    DAMAGE_NONE,     /* no rank sees any now */
     DAMAGE_DOUBTED,  /* a rank still does, but rank 0, which would rename it, does not */
     DAMAGE_CONFIRMED /* rank 0 does, too */
 };

@@ -11,7 +11,7 @@
 #include "checkpoint/checkpoint_impl.h"
 #include "run/checkpoint_manager.h"
 
-/* Forget what this node remembers of the file, as far as it lets itself be told. */
+/* Ask this node to drop its cached pages of the file; it may not do so. */
 static void cache_drop(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -15,7 +15,7 @@
  * rank 0 of the workers writes. The launcher collects them from there into result.json:
  * it may be on another node, and files that grow do not travel (journal.h). While a
  * launcher lives the last reports may be in the journal alone, and when it has died
- * they are, until the next one comes: whoever reads the reports of a run reads both.
+ * they are, until the next one comes: a reader of a run's reports reads both.
  */
 #define METRICS_JOURNAL "reports"
 
@@ -28,8 +28,8 @@ int metrics_report(struct journal *journal, const json_t *report, bool if_missin
 
 /* -- collect (the launcher) -- */
 /* What earlier launchers have not collected is collected first. result.json becomes a
- * new file, so that nobody else's descriptor, and no other node's memory of an old
- * size, is one of it. */
+ * new file, to which no other process has a descriptor, and of which no other node
+ * has cached a size. */
 struct metrics_collector;
 int metrics_collector_open(const char *run_dir, struct metrics_collector **out,
                            struct error *err);

@@ -261,7 +261,7 @@ bool metrics_has(const json_t *reports, const json_t *report)
     return false;
 }
 
-/* Someone who reads all reports. */
+/* One pass over all reports. */
 struct reading {
     char *last; /* line of result.json */
     size_t room;

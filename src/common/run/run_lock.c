@@ -90,7 +90,7 @@ static int holder_write(int fd)
     return fdatasync(fd);
 }
 
-/* What nobody holds. */
+/* The text of a lock that is free. */
 static void free_fill(char text[LOCK_BYTES])
 {
     memset(text, ' ', LOCK_BYTES);
@@ -129,7 +129,7 @@ static bool content_same(const struct content *a, const struct content *b)
            a->touched.tv_nsec == b->touched.tv_nsec && strcmp(a->text, b->text) == 0;
 }
 
-/* Both lines, whatever somebody may have put there. "": nobody has it. */
+/* Both lines, whatever the file holds. "": the lock is free. */
 static void content_split(const struct content *c, char line[256], char machine[256])
 {
     const char *end = strchr(c->text, '\n');
@@ -214,14 +214,14 @@ static enum answer kernel_ask(int fd, bool without)
     return BROKEN;
 }
 
-/* Somebody who wants the lock. */
+/* A process that wants the lock. */
 struct taker {
     const char *path;
     char *file; /* the lock in it */
     double silence_s;
     bool without;
-    void (*tell)(const char *text); /* NULL: once it has been told */
-    struct content silent;          /* what nobody has touched for long enough */
+    void (*tell)(const char *text); /* NULL: once it was called */
+    struct content silent;          /* what was not touched for long enough */
 };
 
 static void wait_tell(struct taker *t, const char *holder, double silence_s)
@@ -281,8 +281,8 @@ static bool is_passing(struct taker *t, int fd, const struct content *first)
     return false;
 }
 
-/* What became of the one who wrote this file? locked: the kernel says that somebody has
- * it locked, and of a process of this host it knows. */
+/* What became of the process that wrote this file? locked: the kernel says that some
+ * process has it locked, which it knows of processes on this host. */
 static enum life holder_life(struct taker *t, int fd, enum answer answer)
 {
     char line[256], machine[256], place[PLACE_MAX], *end;

@@ -1,7 +1,7 @@
 /*
- * set_aside.c - a damaged checkpoint gets another name, so that nobody takes it
- * for one again, and nothing of it is lost: whoever wants to know what happened, or to
- * save single tensors, still has it.
+ * set_aside.c - a damaged checkpoint is renamed, so that no run starts from it
+ * again, and none of it is lost: it is still there to find out what happened, or to
+ * save single tensors.
  */
 #include "config.h"
 

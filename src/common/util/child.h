@@ -26,7 +26,7 @@ struct child_spec {
     /* SIGKILL when the *thread* that called child_spawn() ends, however it ends. */
     bool die_with_parent;
     /* > 0: a socket to which the child sends its pid (a pid_t) before it executes the
-     * program, so that whoever reads there knows it even if we die right now. If
+     * program, so that the reader knows it even if this process dies right then. If
      * nothing is read there for a second the program is not started. */
     int announce;
 };

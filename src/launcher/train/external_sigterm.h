@@ -1,7 +1,7 @@
 /*
- * external_sigterm.h - workers that somebody told to go past raytrain-run, with a
- * SIGTERM: Slurm, for the whole job, or whoever takes a node away. Each has left word
- * in its attempt's log directory (rank/stop.h).
+ * external_sigterm.h - workers that received a SIGTERM from outside raytrain-run: from
+ * Slurm, for the whole job, or from what takes a node away. Each has recorded it in the
+ * log directory of its attempt (rank/stop.h).
  */
 #ifndef RAYTRAIN_TRAIN_EXTERNAL_SIGTERM_H
 #define RAYTRAIN_TRAIN_EXTERNAL_SIGTERM_H
