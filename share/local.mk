@@ -1,4 +1,4 @@
-# What is installed beside the programs: man pages, examples, sbatch templates.
+# Other files that are installed: man pages, examples, sbatch templates.
 
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \
@@ -9,8 +9,8 @@ sbatchdir = $(docdir)/sbatch
 dist_sbatch_DATA = \
 	share/sbatch/cpu.sbatch share/sbatch/gpu.sbatch share/sbatch/requeue.sbatch
 
-# The examples are built here as a user would build them. Training functions find the
-# raytrain_* functions in the worker that loads them.
+# The examples are built as a user would build them. Training functions find the raytrain_*
+# functions in the worker that loads them.
 EXAMPLE_CFLAGS = -I$(top_srcdir)/src/include -Wall -Wextra -fopenmp-simd \
 	$(SANITIZE_CFLAGS)
 EXAMPLE_COMPILE = $(AM_V_CCLD)$(MKDIR_P) share/examples && $(CC) $(EXAMPLE_CFLAGS) \
@@ -44,13 +44,17 @@ dist_man_MANS += \
 	share/man/raytrain_get_dataset_shard.3 share/man/raytrain_last_error.3 \
 	share/man/raytrain_main.3 share/man/raytrain_mpi_comm.3 \
 	share/man/raytrain_random_u64.3 share/man/raytrain_rank.3 \
-	share/man/raytrain_reducer_create.3 share/man/raytrain_report.3
+	share/man/raytrain_reducer_create.3 share/man/raytrain_report.3 \
+	share/man/raytrain_run_dir.3
 
-# A function that is described on the page of another one has a page that leads there. The
-# names are those of the pages' first lines.
+# A function that is described on the page of another one has a page that includes that one.
+# The names are those in the NAME section of the pages.
 man_links = \
+	share/man/raytrain_run_name.3 share/man/raytrain_artifacts_dir.3 \
+	share/man/raytrain_version.3 \
 	share/man/raytrain_allreduce_mean.3 share/man/raytrain_broadcast.3 \
-	share/man/raytrain_barrier.3 share/man/raytrain_checkpoint_put.3 \
+	share/man/raytrain_allgather.3 share/man/raytrain_barrier.3 \
+	share/man/raytrain_checkpoint_put.3 \
 	share/man/raytrain_checkpoint_put_shard.3 share/man/raytrain_checkpoint_put_string.3 \
 	share/man/raytrain_checkpoint_discard.3 share/man/raytrain_config_double.3 \
 	share/man/raytrain_config_bool.3 share/man/raytrain_config_string.3 \
@@ -83,7 +87,7 @@ dist_doc_DATA = README.md NEWS.md HACKING.md
 EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test scripts/matrix
 EXTRA_DIST += .clang-format
 EXTRA_DIST += scripts/bench scripts/bench.d
-# What a row of scripts/bench makes for itself.
+# Programs for rows of scripts/bench, which compile them.
 EXTRA_PROGRAMS = scripts/bench.d/restore
 scripts_bench_d_restore_SOURCES = scripts/bench.d/restore.c
 scripts_bench_d_restore_LDADD = libworker.la

@@ -1,16 +1,16 @@
 #!/bin/sh
 
-test_description='The halls and rooms of the house: who includes whom, and where foreign headers live
+test_description='The layers of src: which rooms may include which, and where foreign headers are used
 
-Each check is a function of a source directory, so that it is also shown to find what it
-is there for, in a small tree that breaks the rule.'
+Each check is a function of a source directory, so that it can also be tested on a small tree
+that breaks the rule.'
 
 SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/setup.sh"
 
-# HALL ROOM, and the rooms whose headers ROOM may include besides its own, util and include.
-# A single file of a room may have a line of its own for what it may include beyond that, and
-# a single header may stand for a room: these are exceptions, each of which wants to go.
+# HALL ROOM, and the rooms whose headers ROOM may include in addition to its own, util and
+# include. A line may be for a single file of a room, and may name a single header in place of
+# a room: these are exceptions, to be removed one day.
 rooms () {
 	cat <<-\EOT
 	common util
@@ -21,25 +21,24 @@ rooms () {
 	common run checkpoint hdf5 config
 	common protocol run
 	common replica run checkpoint hdf5 comm
-	launcher callback config
-	launcher launch config
-	launcher slurm launch protocol
-	launcher local launch
+	launcher event
+	launcher callback event config
+	launcher launch event protocol config
+	launcher slurm launch event protocol run
+	launcher local launch event run
 	launcher watch callback launch protocol run config
-	launcher watch train/worker_group.h train/stop_request.h slurm/job.h
-	launcher train watch callback launch replica protocol run config
-	launcher train slurm/job.h slurm/controller_wait.h slurm/surroundings.h
+	launcher train watch callback launch event replica protocol run config
 	worker wireup
-	worker mpi comm backend/backend.h
-	worker backend mpi wireup comm
+	worker mpi comm
+	worker backend mpi wireup comm config
 	worker data wireup hdf5 comm config
 	worker loop
 	worker rank protocol run
 	worker rank/worker.c session loop backend wireup config
 	worker saving rank wireup replica run checkpoint comm config
 	worker session saving rank data backend mpi wireup run checkpoint comm config
-	cmd cmd/raytrain-run.c train slurm/job.h slurm/controller_wait.h
-	cmd cmd/raytrain-worker.c rank
+	cmd cmd/raytrain-run.c train launch event
+	cmd cmd/raytrain-worker.c rank loop
 	cmd inspect run checkpoint config
 	EOT
 }
@@ -50,7 +49,7 @@ includes () {
 	sed -n 's|^\./\([^:]*\):[^<"]*"\([^"]*\)".*|\1 \2|p; s|^\./\([^:]*\):[^<"]*\(<[^>]*\)>.*|\1 \2|p'
 }
 
-# Headers of rooms that the including room must not know.
+# Includes of rooms that the including room must not include.
 wrong_rooms () {
 	rooms >rooms.list &&
 	includes "$1" >includes.list &&
@@ -75,7 +74,7 @@ wrong_rooms () {
 	' rooms.list includes.list
 }
 
-# Headers of another hall, or that are not named as ROOM/HEADER.
+# Includes of another hall, or not of the form ROOM/HEADER.
 wrong_halls () {
 	rooms >rooms.list &&
 	includes "$1" >includes.list &&
@@ -95,7 +94,7 @@ wrong_halls () {
 	' rooms.list includes.list
 }
 
-# One file of cmd/ is a launcher or a worker, not both.
+# Files of cmd/ that include headers of the launcher and of the worker.
 both_halls () {
 	rooms >rooms.list &&
 	includes "$1" >includes.list &&
@@ -112,12 +111,13 @@ both_halls () {
 	' rooms.list includes.list
 }
 
-# HEADERS (a pattern) anywhere but in HOMES (a pattern of files).
+# abroad DIR HEADERS HOMES: includes of these headers (a pattern) outside these files (a
+# pattern).
 abroad () {
 	includes "$1" | awk -v headers="$2" -v homes="^($3)" '$2 ~ headers && $1 !~ homes'
 }
 
-# Includes in quotes that are no file of the house.
+# Includes in quotes that do not exist.
 missing_headers () {
 	includes "$1" | grep -v ' <' | sed 's/.* //' | sort -u | while read -r header; do
 		case $header in
@@ -128,7 +128,7 @@ missing_headers () {
 	done
 }
 
-# Anything but C files and a local.mk in a known room.
+# Files that are not C files or a local.mk in a known room.
 strangers () {
 	rooms | awk '$2 !~ /\// { print $1 "/" $2 } END { print "cmd"; print "include" }' \
 		>known.list &&
@@ -140,19 +140,25 @@ strangers () {
 	done
 }
 
-# Base names that two folders have.
+# Base names that exist in two folders.
 twins () {
 	(cd "$1" && find . -name '*.[ch]') | sed 's|/\([^/]*\)\.[ch]$| \1|' | sort -u |
 	awk '{ print $2 }' | sort | uniq -d
 }
 
-# Commands that start with srun, as strings.
+# Strings that start with srun, outside the slurm launcher.
 srun_abroad () {
 	(cd "$1" && grep -rnE '"srun("| )' --include='*.[ch]' .) |
 	sed 's|^\./||' | grep -v '^launcher/slurm/'
 }
 
-# Sources that no local.mk names: they would be missing from the package.
+# Names of the slurm room in other rooms, which use the tables of launch/ instead.
+slurm_abroad () {
+	(cd "$1" && grep -rnwE 'slurm_[a-z_]+' --include='*.[ch]' .) |
+	sed 's|^\./||' | grep -v '^launcher/slurm/'
+}
+
+# Sources that no local.mk lists: they would be missing from the package.
 unlisted () {
 	find "$1" -name local.mk -exec cat {} + >lists &&
 	cat "$1/../Makefile.am" >>lists &&
@@ -166,16 +172,16 @@ talkers () {
 	(cd "$1" && grep -rnE '(^|[^a-z_])(printf|puts|perror|exit|vprintf) *\(|stderr' \
 		common launcher worker) |
 	grep -vE ':[[:blank:]]*(/?\*|//)' |
-	grep -vE '^(launcher/callback/|worker/rank/(raytrain_main|worker)[.]c:)'
+	grep -vE '^(launcher/callback/|worker/rank/worker[.]c:)'
 }
 
-# flags_of HALL: with which its files are compiled.
+# flags_of HALL: print the flags with which its files are compiled.
 flags_of () {
 	printf 'include Makefile\nflags-of-hall:\n\t@echo $(%s_CPPFLAGS)\n' "$1" >flags.mk &&
 	MAKEFLAGS='' make -s --no-print-directory -C "$builddir" -f "$PWD/flags.mk" flags-of-hall |
 	tail -n 1 # Makefile may be made anew first
 }
-# finds HALL HEADER: does the compiler, for a file of this hall?
+# finds HALL HEADER: the compiler finds the header for a file of this hall.
 finds () {
 	flags=$(flags_of "$1") &&
 	echo "#include \"$2\"" >probe.c &&
@@ -183,22 +189,22 @@ finds () {
 	(cd "$builddir" && ${CC:-cc} $flags -E -o /dev/null "$file") 2>err
 }
 
-test_expect_success 'a room includes what lies below it' '
+test_expect_success 'a room includes only rooms below it' '
 	wrong_rooms "$srcdir/src" >found &&
 	test_must_be_empty found
 '
 
-test_expect_success 'a hall includes itself and common, by the names of rooms' '
+test_expect_success 'a hall includes only headers of itself and of common, as ROOM/NAME.h' '
 	wrong_halls "$srcdir/src" >found &&
 	test_must_be_empty found
 '
 
-test_expect_success 'a command is a launcher or a worker' '
+test_expect_success 'no file of cmd includes headers of both halls' '
 	both_halls "$srcdir/src" >found &&
 	test_must_be_empty found
 '
 
-test_expect_success 'foreign headers stay at home' '
+test_expect_success 'a foreign header is included only in its home' '
 	abroad "$srcdir/src" "^<pmix" "worker/wireup/|launcher/local/" >found &&
 	abroad "$srcdir/src" "^<pmix_server[.]h" "launcher/local/" >>found &&
 	abroad "$srcdir/src" "^<(hdf5|H5)" "common/hdf5/|worker/data/reader_hdf5[.]c" >>found &&
@@ -208,54 +214,59 @@ test_expect_success 'foreign headers stay at home' '
 	test_must_be_empty found
 '
 
-test_expect_success 'headers are there' '
+test_expect_success 'every included header exists' '
 	missing_headers "$srcdir/src" >found &&
 	test_must_be_empty found
 '
 
-test_expect_success 'every file is in a known room' '
+test_expect_success 'every file of src is in a known room' '
 	strangers "$srcdir/src" >found &&
 	test_must_be_empty found
 '
 
-test_expect_success 'every base name is there once' '
+test_expect_success 'base names are unique in src' '
 	twins "$srcdir/src" >found &&
 	test_must_be_empty found
 '
 
-test_expect_success 'srun is started by the slurm launcher alone' '
+test_expect_success 'only the slurm launcher starts srun' '
 	{ srun_abroad "$srcdir/src" >found || :; } &&
 	test_must_be_empty found
 '
 
-test_expect_success 'every source is listed' '
+test_expect_success 'other rooms use the slurm room through tables only' '
+	{ slurm_abroad "$srcdir/src" >found || :; } &&
+	test_must_be_empty found
+'
+
+test_expect_success 'every source is listed in a local.mk' '
 	unlisted "$srcdir/src" >found &&
 	test_must_be_empty found
 '
 
-test_expect_success 'libraries neither print nor exit' '
+test_expect_success 'library code neither prints nor exits' '
 	{ talkers "$srcdir/src" >found || :; } &&
 	test_must_be_empty found
 '
 
-test_expect_success 'nothing is left to be done later' '
+test_expect_success 'no source has a TODO or FIXME' '
 	{ grep -rnwE "TODO|FIXME" "$srcdir/src" "$srcdir/share" >found || :; } &&
 	test_must_be_empty found
 '
 
-test_expect_success 'the compiler keeps the halls apart' '
+test_expect_success 'the compiler of one hall does not find headers of the other' '
 	for hall in COMMON LAUNCHER WORKER; do
 		finds $hall util/error.h || return 1
 	done &&
-	finds LAUNCHER watch/report_pace.h && finds WORKER data/position.h &&
-	for found in "COMMON watch/report_pace.h" "COMMON data/position.h" \
-		"LAUNCHER data/position.h" "WORKER watch/report_pace.h"; do
-		! finds $found && grep -E "report_pace|position" err || return 1
+	finds LAUNCHER watch/node_survey.h && finds WORKER data/row_order.h &&
+	for found in "COMMON watch/node_survey.h" "COMMON data/row_order.h" \
+		"LAUNCHER data/row_order.h" "WORKER watch/node_survey.h"; do
+		! finds $found && grep -E "node_survey|row_order" err || return 1
 	done
 '
 
-# A copy of the tree with one include too many: of another hall, or of a room above.
-test_expect_success 'an include that is planted is found, each way' '
+# A copy of the tree gets one include too many: of another hall, or of a room above.
+test_expect_success 'an include of another hall, or of a room above, is detected' '
 	mkdir copy && cp -R "$srcdir/src" copy/ && chmod -R u+w copy &&
 	while read -r what file header; do
 		cp "copy/src/$file" saved &&
@@ -278,14 +289,17 @@ test_expect_success 'an include that is planted is found, each way' '
 	hall worker/rank/worker.c slurm/job.h
 	room common/checkpoint/slab.c run/run_dir.h
 	room launcher/launch/placement.c train/trainer.h
+	room launcher/watch/watch.c train/worker_group.h
+	room launcher/train/trainer.c slurm/job.h
+	room cmd/raytrain-run.c slurm/job.h
 	room worker/saving/tiers.c session/session.h
 	room worker/rank/heartbeat.c wireup/wireup.h
 	EOT
 	wrong_rooms copy/src >found && test_must_be_empty found
 '
 
-# The same functions on a tree where all of this is wrong.
-test_expect_success 'a tree that breaks every rule' '
+# The same checks on a tree that breaks every rule.
+test_expect_success 'set up a tree that breaks every rule' '
 	mkdir -p bad/src/common/util/deep bad/src/common/config bad/src/common/run \
 		bad/src/common/attic bad/src/cmd bad/src/worker/rank bad/src/launcher/local \
 		bad/src/launcher/slurm bad/src/launcher/train &&
@@ -304,6 +318,8 @@ test_expect_success 'a tree that breaks every rule' '
 	echo "#include <pmix_server.h>" >bad/src/common/run/run.c &&
 	echo "static const char *argv[] = {\"srun\", NULL};" >bad/src/launcher/local/fork.c &&
 	echo "static const char *argv[] = {\"srun\", NULL};" >bad/src/launcher/slurm/run.h &&
+	echo "int slurm_ask(void);" >bad/src/launcher/slurm/tool.h &&
+	echo "static int n = slurm_ask();" >bad/src/launcher/train/ask.c &&
 	echo "void f(void) { exit(1); }" >bad/src/launcher/train/trainer.c &&
 	echo "#include \"train/trainer.h\"" >bad/src/worker/rank/worker.c &&
 	printf "#include \"train/trainer.h\"\n#include \"rank/worker.h\"\n" \
@@ -312,7 +328,7 @@ test_expect_success 'a tree that breaks every rule' '
 	: >bad/src/common/util/notes.txt
 '
 
-test_expect_success 'is found out by every check' '
+test_expect_success 'every check detects the violations in a tree that breaks every rule' '
 	wrong_rooms bad/src | sort >found &&
 	printf "%s\n" "cmd/raytrain-run.c rank/worker.h" \
 		"common/util/size.c config/options.h" "worker/rank/worker.c train/trainer.h" >expect &&
@@ -348,6 +364,9 @@ test_expect_success 'is found out by every check' '
 	srun_abroad bad/src >found &&
 	test 1 -eq $(wc -l <found) &&
 	grep launcher/local/fork.c found &&
+	slurm_abroad bad/src >found &&
+	test 1 -eq $(wc -l <found) &&
+	grep launcher/train/ask.c found &&
 	talkers bad/src >found &&
 	test 1 -eq $(wc -l <found) &&
 	grep train/trainer.c found &&

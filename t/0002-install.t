@@ -1,6 +1,6 @@
 #!/bin/bash
 
-test_description='What make install leaves: headers for C and C++, pkg-config, completion'
+test_description='What make install installs: headers for C and C++, pkg-config files, completion'
 
 SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/setup.sh"
@@ -9,12 +9,12 @@ CC=${CC:-cc}
 CXX=${CXX:-c++}
 PKG_CONFIG_PATH=$stage/lib/pkgconfig
 export PKG_CONFIG_PATH
-# as if it were installed where it was built for
+# package ARG...: pkg-config, as if raytrain were installed under its prefix.
 package () {
 	pkg-config --define-variable=prefix="$stage" "$@"
 }
 
-# raytrain_main is one of what libraytrain defines.
+# A program that links against libraytrain.
 cat >program.c <<'EOF'
 #include <raytrain.h>
 
@@ -29,7 +29,7 @@ int main(int argc, char *argv[])
 }
 EOF
 
-test_expect_success 'the files' '
+test_expect_success 'headers, library, pkg-config file and completion are installed' '
 	test -f "$stage/include/raytrain.h" &&
 	test -f "$stage/include/raytrain_mpi.h" &&
 	test -f "$stage/lib/pkgconfig/raytrain.pc" &&
@@ -37,7 +37,7 @@ test_expect_success 'the files' '
 	test -f "$stage/lib/libraytrain.so"
 '
 
-test_expect_success 'pkg-config knows it' '
+test_expect_success 'pkg-config prints the flags of raytrain and raytrain-mpi' '
 	package --exists --print-errors raytrain &&
 	test "$(package --cflags raytrain | tr -d " ")" = "-I$stage/include" &&
 	test "$(package --libs raytrain | tr -s " " | sed "s/ *$//")" = \
@@ -45,28 +45,40 @@ test_expect_success 'pkg-config knows it' '
 	package --libs raytrain-mpi >libs && grep -e "-lraytrain" libs && grep -e "-lmpi" libs
 '
 
-test_expect_success 'raytrain.h is strict C, old and new' '
+test_expect_success 'the versions of header and pkg-config file are equal' '
+	cat >version.c <<-\EOF &&
+	#include <raytrain.h>
+	#if RAYTRAIN_VERSION_AT_LEAST(0, 1) && !RAYTRAIN_VERSION_AT_LEAST(99, 0)
+	version RAYTRAIN_VERSION_MAJOR.RAYTRAIN_VERSION_MINOR.RAYTRAIN_VERSION_PATCH
+	#endif
+	EOF
+	$CC $(package --cflags raytrain) -E version.c >preprocessed &&
+	sed -n "s/^version //p" preprocessed | tr -d " " >got &&
+	package --modversion raytrain >expect && test_cmp expect got
+'
+
+test_expect_success 'raytrain.h compiles as strict C99, C11 and C17' '
 	for std in c99 c11 gnu17; do
 		$CC -std=$std -Wall -Wextra -pedantic -Werror $(package --cflags raytrain) \
 			-c program.c -o program.o || return 1
 	done
 '
 
-test_expect_success 'raytrain.h is C++, old and new' '
+test_expect_success 'raytrain.h compiles as C++11, C++17 and C++20' '
 	for std in c++11 c++17 c++20; do
 		$CXX -x c++ -std=$std -Wall -Wextra -pedantic -Werror \
 			$(package --cflags raytrain) -c program.c -o program.o || return 1
 	done
 '
 
-test_expect_success 'raytrain_mpi.h is C and C++' '
+test_expect_success 'raytrain_mpi.h compiles as C and C++' '
 	echo "#include <raytrain_mpi.h>" >mpi.c &&
 	flags=$(package --cflags raytrain-mpi) &&
 	$CC -Wall -Wextra -Werror $flags -c mpi.c -o mpi.o &&
 	$CXX -x c++ -Wall -Wextra -Werror $flags -c mpi.c -o mpi.o
 '
 
-test_expect_success 'the library shows public names alone' '
+test_expect_success 'the library exports public names only' '
 	nm -D --defined-only "$stage/lib/libraytrain.so" >symbols &&
 	sed "s/.* //" symbols >names &&
 	grep -x raytrain_status_name names &&
@@ -76,7 +88,7 @@ test_expect_success 'the library shows public names alone' '
 	test_must_be_empty found
 '
 
-# complete WORD...: what the last word is completed to.
+# complete_line WORD...: print the completions of the last word.
 complete_line () {
 	bash -c '
 		. "$1"
@@ -88,7 +100,7 @@ complete_line () {
 	' complete "$stage/share/bash-completion/completions/raytrain-run" "$@"
 }
 
-test_expect_success 'completion' '
+test_expect_success 'bash completion completes options, values and file names' '
 	mkdir -p dir files &&
 	: >files/a.cfg &&
 	test "$(complete_line raytrain-run --launcher s)" = slurm &&
@@ -99,13 +111,13 @@ test_expect_success 'completion' '
 	test -z "$(complete_line raytrain-run -n "")"
 '
 
-test_expect_success 'scripts/packages without dpkg names what to install, and goes on' '
+test_expect_success 'scripts/packages without dpkg lists the packages and succeeds' '
 	mkdir bin &&
 	for tool in sh cat echo sed printf; do
 		ln -s "$(command -v $tool)" bin/ || return 1
 	done &&
 	PATH=$PWD/bin "$srcdir/scripts/packages" install build 2>err &&
-	grep "no Debian system" err && grep libpmix-dev err
+	grep "not a Debian system" err && grep libpmix-dev err
 '
 
 test_done

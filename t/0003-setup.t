@@ -1,18 +1,16 @@
 #!/bin/sh
-test_description='A test script that fails comes to its end, and takes what it has started along'
+test_description='A failing test script ends, and with it the processes that it started'
 SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/setup.sh"
 
-# inner TEST...: a script with this one test, in a directory of its own; its status.
+# inner: run a script with one test, whose body is standard input, in a directory of its own.
 inner () {
-	cat >inner.t <<-EOF
-	test_description=inner
-	SETUP_WITHOUT_STAGE=1
-	train=x
-	. "$srcdir/t/setup.sh"
-	test_expect_success test '$*'
-	test_done
-	EOF
+	{
+		printf '%s\n' 'test_description=inner SETUP_WITHOUT_STAGE=1 train=x' \
+			". '$srcdir/t/setup.sh'" "test_expect_success test '"
+		cat
+		printf '%s\n' "'" test_done
+	} >inner.t
 	mkdir -p built/t &&
 	top_builddir=$PWD/built top_srcdir=$srcdir sh ./inner.t -v --root="$PWD/built" >out 2>&1
 }
@@ -20,13 +18,23 @@ is_gone () {
 	! test -e "/proc/$1" || grep -q "^State:.Z" "/proc/$1/status"
 }
 
-test_expect_success 'a process in the background ends with the script' '
+test_expect_success 'a background process ends with its test script' '
 	pid_file=$PWD/pid && export pid_file &&
-	test_must_fail inner "sleep 1000 & echo \$! >\"\$pid_file\"; false" &&
+	test_must_fail inner <<-\END &&
+	sleep 1000 & echo $! >"$pid_file"; false
+	END
 	grep "failed 1 among 1" out && test -s pid && eventually is_gone "$(cat pid)"
 '
-test_expect_success 'a run that ends before it is ready is not waited for' '
-	test_must_fail inner "start_run sh -c \"echo no luck >&2\"" &&
+test_expect_success 'start_run fails when the run ends before it is ready' '
+	test_must_fail inner <<-\END &&
+	start_run sh -c "echo no luck >&2"
+	END
 	grep "the run is over" out && grep "no luck" out
+'
+test_expect_success 'json_is compares values of a JSON file' '
+	echo "{\"word\": \"a b\", \"number\": 3, \"nothing\": null}" >file.json &&
+	json_is file.json .word "a b" .number 3 .nothing null &&
+	test_must_fail json_is file.json .number 3 .word a 2>err &&
+	grep "file.json: .word is .a b., expected .a." err
 '
 test_done

@@ -1,18 +1,18 @@
 #!/bin/sh
 
-test_description='The Slurm test cluster itself: nodes, their failures, and its own end'
+test_description='The Slurm test cluster: its nodes, their failures, and its end'
 
 SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
 
-test_expect_success 'four nodes are idle' '
+test_expect_success 'a cluster has four idle nodes' '
 	cluster status >nodes &&
 	test $(wc -l <nodes) -eq 4 &&
 	test 4 = $(grep -c " idle gpu:fake:4 " nodes)
 '
 
-test_expect_success 'each has a name, /tmp, /run, /dev/shm and processes of its own' '
+test_expect_success 'each node has its own host name, /tmp, /run, /dev/shm and processes' '
 	cat >own.sh <<-\EOF &&
 	name=$(hostname) &&
 	for dir in /tmp /run /dev/shm /var/spool; do
@@ -34,26 +34,26 @@ test_expect_success 'each has a name, /tmp, /run, /dev/shm and processes of its 
 	test_cmp expected.sorted own.sorted
 '
 
-test_expect_success 'nothing that runs here ignores SIGINT, SIGQUIT or SIGTERM' '
+test_expect_success 'no process on a node ignores SIGINT, SIGQUIT or SIGTERM' '
 	for where in "" "cluster on n1" "srun -w n1"; do
 		$where sed -n "s/SigIgn:[[:space:]]*/0x/p" /proc/self/status >ignored &&
 		test 0 -eq $(($(cat ignored) & 0x4006)) || return 1
 	done
 '
 
-test_expect_success 'all see the shared directory and this one' '
+test_expect_success 'all nodes see the shared directory and the working directory' '
 	srun -N4 sh -c "echo x >$CLUSTER_SHARED/\$(hostname); echo x >\$(hostname)" &&
 	(cd "$CLUSTER_SHARED" && cat n1 n2 n3 n4) && cat n1 n2 n3 n4
 '
 
-test_expect_success 'a node may be kept from seeing a directory' '
+test_expect_success 'cluster hide hides a directory from a node' '
 	mkdir hidden && >hidden/file &&
 	cluster hide n2 "$PWD/hidden" &&
 	test_must_fail cluster on n2 test -e "$PWD/hidden/file" &&
 	cluster on n1 test -e "$PWD/hidden/file"
 '
 
-# two_bytes DIR: two nodes write a byte each to one page at the same time; how many stay.
+# two_bytes DIR: two nodes each write a byte to the same page; print how many bytes survive.
 two_bytes () {
 	printf "%4096s" "" | tr " " . >"$1/page" &&
 	cluster on n1 python3 hold.py "$1" 0 & first=$! &&
@@ -63,7 +63,7 @@ two_bytes () {
 	tr -dc x <"$1/page" | wc -c
 }
 
-test_expect_success 'a node may have a page cache of its own over a directory' '
+test_expect_success 'cluster cache gives a node its own page cache over a directory' '
 	cat >hold.py <<-\EOF &&
 	import os, sys, time
 	dir, at = sys.argv[1], int(sys.argv[2])
@@ -83,7 +83,7 @@ test_expect_success 'a node may have a page cache of its own over a directory' '
 	cluster ps >left && test_must_be_empty left
 '
 
-test_expect_success 'the login node too, and other nodes do not share it' '
+test_expect_success 'a cache of the login node is not shared with other nodes' '
 	mkdir mine && cluster cache login mine timeout=5.0 &&
 	stat -f -c %T mine | grep fuse &&
 	cluster on n2 stat -f -c %T "$PWD/mine" >type && ! grep fuse type &&
@@ -92,13 +92,13 @@ test_expect_success 'the login node too, and other nodes do not share it' '
 	umount mine
 '
 
-test_expect_success 'tasks get fake GPUs of their own' '
+test_expect_success 'tasks get separate fake GPUs' '
 	srun -n4 --gpus-per-task=1 --gpu-bind=single:1 sh -c "echo \$CUDA_VISIBLE_DEVICES" >gpus &&
 	sort -u gpus >gpus.sorted &&
 	test $(wc -l <gpus.sorted) -eq 4
 '
 
-test_expect_success 'a process that outlives its job is found' '
+test_expect_success 'cluster clean and cluster ps find a process that outlives its job' '
 	cluster clean &&
 	cluster on n3 setsid --fork sleep 1000 &&
 	test_must_fail cluster clean 0 &&
@@ -106,7 +106,7 @@ test_expect_success 'a process that outlives its job is found' '
 	grep "^n3: .*sleep 1000" left
 '
 
-test_expect_success 'a killed node comes back without its processes' '
+test_expect_success 'a killed node loses its processes and can be revived' '
 	cluster kill n3 &&
 	cluster ps >left && test_must_be_empty left &&
 	test_must_fail cluster on n3 true &&
@@ -114,13 +114,13 @@ test_expect_success 'a killed node comes back without its processes' '
 	srun -w n3 hostname
 '
 
-test_expect_success 'so does one that lost its power' '
+test_expect_success 'a powered-off node can be revived' '
 	cluster poweroff n4 &&
 	cluster revive n4 &&
 	srun -w n4 hostname
 '
 
-test_expect_success 'one that is cut off does not answer, but its processes live' '
+test_expect_success 'a node that is cut off does not respond, but its processes live' '
 	cluster on n4 setsid --fork sleep 1001 &&
 	cluster cut n4 &&
 	test_must_fail timeout 1 bash -c ": </dev/tcp/n4/6818" &&
@@ -128,25 +128,25 @@ test_expect_success 'one that is cut off does not answer, but its processes live
 	bash -c ": </dev/tcp/n3/6818"
 '
 
-test_expect_success 'until it is mended' '
+test_expect_success 'a mended node responds again, with its processes' '
 	cluster mend n4 &&
 	eventually timeout 1 bash -c ": </dev/tcp/n4/6818" &&
 	srun -w n4 hostname &&
 	cluster ps >left && grep "^n4: .*sleep 1001" left
 '
 
-test_expect_success 'clusters live side by side' '
+test_expect_success 'several clusters can run at the same time' '
 	cluster run 1 -- sinfo -h -N -o %N >inner &&
 	echo n1 >expected &&
 	test_cmp expected inner &&
 	cluster status >nodes && test $(wc -l <nodes) -eq 4
 '
 
-test_expect_success 'the status of the command is the status of the run' '
+test_expect_success 'cluster run exits with the status of its command' '
 	expect_status 7 cluster run 1 -- sh -c "exit 7"
 '
 
-# This script is on a login node itself: inner clusters' processes are in its view.
+# This script runs on a login node itself, and sees the processes of inner clusters.
 slurm_daemons () {
 	ps -e -o comm= | grep -c '^slurm[cd]'
 }
@@ -154,7 +154,7 @@ only_ours () {
 	test $(slurm_daemons) -eq 5
 }
 
-test_expect_success 'up, exec and down' '
+test_expect_success 'a cluster can be started, used and stopped with up, exec and down' '
 	mkdir state &&
 	CLUSTER_STATE=$PWD/state &&
 	export CLUSTER_STATE &&
@@ -165,14 +165,14 @@ test_expect_success 'up, exec and down' '
 	only_ours
 '
 
-test_expect_success 'a cluster in the background ends with its owner' '
+test_expect_success 'a background cluster ends with its owner' '
 	sleep 1000 & owner=$! &&
 	CLUSTER_OWNER=$owner cluster up 1 &&
 	kill $owner &&
 	eventually only_ours
 '
 
-test_expect_success 'a cluster ends with the one who runs it, also by SIGKILL' '
+test_expect_success 'a cluster ends when cluster run is killed with SIGKILL' '
 	"$top_srcdir/t/cluster/cluster" run 1 -- sh -c ">up; sleep 1000" & pid=$! &&
 	eventually test -e up &&
 	kill -9 $pid &&

@@ -1,6 +1,6 @@
 #!/bin/sh
 
-test_description='What placement plans is what a real step does, row by row of its table'
+test_description='A real step places workers as planned, for each row of the table of placements'
 
 SETUP_WITHOUT_STAGE=1
 CLUSTER_CPUS=8
@@ -13,7 +13,7 @@ in_job () {
 	salloc -Q -N4 --exclusive --gpus-per-node=4 "$@"
 }
 
-# "n1*2 n2*1" as a line for each rank: 0 n1, 1 n1, 2 n2
+# plan_expand PLAN: print a line for each rank; "n1*2 n2*1" becomes 0 n1, 1 n1, 2 n2.
 plan_expand () {
 	rank=0
 	for node in $1; do
@@ -24,7 +24,7 @@ plan_expand () {
 	done
 }
 
-# gpus_apart N: in lines "RANK NODE GPU,GPU", each worker has N, and none is another's
+# gpus_apart N: in lines "RANK NODE GPU,GPU", each worker has N GPUs, and shares none.
 gpus_apart () {
 	awk -v n="$1" '
 		{
@@ -43,7 +43,7 @@ EOF
 
 "$builddir/t/unit/test_placement" --rows >rows
 
-test_expect_success 'there are rows' '
+test_expect_success 'the table of placements has rows' '
 	test $(wc -l <rows) -gt 20
 '
 
@@ -61,7 +61,7 @@ while IFS='|' read -r nodes options plan; do
 	'
 done <rows
 
-test_expect_success 'nothing is left' '
+test_expect_success 'no job or process is left' '
 	cluster clean
 '
 

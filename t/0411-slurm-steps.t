@@ -1,6 +1,6 @@
 #!/bin/sh
 
-test_description='Steps of the Slurm launcher: how they end, and that nothing is left'
+test_description='Steps of the Slurm launcher: how they end, and that they leave nothing behind'
 
 SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/cluster/cluster.sh"
@@ -21,14 +21,14 @@ outcome () {
 	test_cmp expected actual
 }
 
-# Works until it is told to stop; a request to end (SIGTERM) is not enough.
+# A worker that runs until it gets the stop signal; SIGTERM does not end it.
 cat >work.sh <<'EOF'
 trap '' TERM
 trap 'exit 75' USR1
 echo up
 while :; do sleep 0.05; done
 EOF
-# Rank 2 ends as it is told once all are up, the others go on.
+# When all workers are up, rank 2 ends as the argument says; the others continue.
 cat >end.sh <<'EOF'
 trap '' TERM
 >"up.$SLURM_PROCID"
@@ -40,7 +40,7 @@ cat >where.sh <<'EOF'
 echo "$SLURM_PROCID $(hostname) c$SLURM_CPUS_PER_TASK g$CUDA_VISIBLE_DEVICES"
 EOF
 
-test_expect_success 'all workers finish' '
+test_expect_success 'a step whose workers all finish succeeds' '
 	in_job "$run" --workers 4 --logs logs sh -c "echo hello; echo oops >&2" >said &&
 	outcome "outcome failed=0 launch_failed=0 rank=-1 host= exit=0 signal=0 stopped=0" &&
 	lines_are 4 &&
@@ -48,28 +48,28 @@ test_expect_success 'all workers finish' '
 	cluster clean
 '
 
-test_expect_success 'a worker that exits with 3 is named, the others are ended at once' '
+test_expect_success 'a worker that exits with 3 is named, and the others are killed at once' '
 	rm -rf logs up.* &&
 	expect_status 1 in_job "$run" --workers 4 --placement SPREAD sh end.sh "exit 3" >said &&
 	outcome "outcome failed=1 launch_failed=0 rank=2 host=n3 exit=3 signal=0 stopped=0" &&
 	cluster clean
 '
 
-test_expect_success 'so is one that is killed' '
+test_expect_success 'a worker that is killed is named with its signal' '
 	rm -rf logs up.* &&
 	expect_status 1 in_job "$run" --workers 4 sh end.sh "kill -9 \$\$" >said &&
 	outcome "outcome failed=1 launch_failed=0 rank=2 host=n1 exit=0 signal=9 stopped=0" &&
 	cluster clean
 '
 
-test_expect_success 'and one that crashes' '
+test_expect_success 'a worker that crashes is named with its signal' '
 	rm -rf logs up.* &&
 	expect_status 1 in_job "$run" --workers 4 sh end.sh "kill -SEGV \$\$" >said &&
 	outcome "outcome failed=1 launch_failed=0 rank=2 host=n1 exit=0 signal=11 stopped=0" &&
 	cluster clean
 '
 
-test_expect_success 'the next step in the same job starts after a failed one' '
+test_expect_success 'a step starts after a failed one in the same job' '
 	rm -rf logs up.* &&
 	cat >twice.sh <<-\EOF &&
 	"$1" --workers 16 --logs first sh -c "exit 1" &&
@@ -80,7 +80,7 @@ test_expect_success 'the next step in the same job starts after a failed one' '
 	test $(grep -c "outcome failed=0" said) -eq 1
 '
 
-test_expect_success 'two runs share the nodes of a job' '
+test_expect_success 'two runs can share the nodes of a job' '
 	rm -rf logs &&
 	cat >both.sh <<-\EOF &&
 	"$1" --workers 2 --gpus 1 --logs one --signal-when go sh work.sh >one.said &
@@ -103,7 +103,7 @@ test_expect_success 'a stop request reaches every worker' '
 	cluster clean
 '
 
-test_expect_success 'one that comes before the workers are up is not lost' '
+test_expect_success 'a stop request before the workers have started is not lost' '
 	rm -rf logs &&
 	cat >patient.sh <<-\EOF &&
 	trap "exit 75" USR1
@@ -114,7 +114,7 @@ test_expect_success 'one that comes before the workers are up is not lost' '
 	cluster clean
 '
 
-test_expect_success 'kill ends all' '
+test_expect_success 'killing a group ends all its workers' '
 	rm -rf logs go &&
 	{ in_job "$run" --workers 5 --kill-when go sh work.sh >said & } && pid=$! &&
 	eventually lines_are 5 && >go &&
@@ -123,7 +123,7 @@ test_expect_success 'kill ends all' '
 	cluster clean
 '
 
-test_expect_success 'so does destroy' '
+test_expect_success 'destroying a group ends all its workers' '
 	rm -rf logs go &&
 	{ in_job "$run" --workers 5 --destroy-when go sh work.sh >said & } && pid=$! &&
 	eventually lines_are 5 && >go &&
@@ -132,7 +132,7 @@ test_expect_success 'so does destroy' '
 	cluster clean
 '
 
-test_expect_success 'and both do when the step is only just being made' '
+test_expect_success 'kill and destroy work while the step is still being created' '
 	rm -rf logs && >go &&
 	expect_status 1 in_job "$run" --workers 5 --kill-when go sh work.sh >said &&
 	cluster clean &&
@@ -140,7 +140,7 @@ test_expect_success 'and both do when the step is only just being made' '
 	cluster clean
 '
 
-test_expect_success 'nothing outlives a launcher that was killed' '
+test_expect_success 'no worker outlives a launcher that is killed' '
 	rm -rf logs go &&
 	cat >survive.sh <<-\EOF &&
 	"$1" --workers 5 --die-when go sh work.sh
@@ -157,7 +157,7 @@ test_expect_success 'nothing outlives a launcher that was killed' '
 	cluster clean
 '
 
-test_expect_success 'nor an srun that was killed' '
+test_expect_success 'no worker outlives an srun that is killed' '
 	rm -rf logs &&
 	{ in_job "$run" --workers 5 sh work.sh >said & } && pid=$! &&
 	eventually lines_are 5 &&
@@ -167,7 +167,7 @@ test_expect_success 'nor an srun that was killed' '
 	cluster clean
 '
 
-test_expect_success 'a cancelled step names nobody' '
+test_expect_success 'a cancelled step is reported without naming a worker' '
 	rm -rf logs &&
 	{ in_job "$run" --workers 5 sh -c "echo up; sleep 1000" >said & } && pid=$! &&
 	eventually lines_are 5 &&
@@ -177,7 +177,7 @@ test_expect_success 'a cancelled step names nobody' '
 	cluster clean
 '
 
-test_expect_success 'a command that does not exist' '
+test_expect_success 'a command that does not exist fails with its name in the log' '
 	rm -rf logs &&
 	expect_status 1 in_job "$run" --workers 2 /nonexistent/worker >said &&
 	grep "failed=1" said &&
@@ -185,19 +185,19 @@ test_expect_success 'a command that does not exist' '
 	cluster clean
 '
 
-test_expect_success 'words that srun does not know' '
+test_expect_success 'an unknown option in --srun-args fails with the message of srun' '
 	expect_status 1 in_job "$run" --workers 2 --srun-args "--bogus" true >said &&
 	grep "launch_failed=1" said && grep "unrecognized option .--bogus" said
 '
 
-test_expect_success 'the words of the user come last' '
+srun_args="--cpus-per-task=1 --comment='a b'"
+test_expect_success '--srun-args override the options of the launcher' '
 	rm -rf logs &&
-	in_job "$run" --workers 2 --cpus 2 --srun-args "--cpus-per-task=1 --comment='"'a b'"'" \
-		sh where.sh >said &&
+	in_job "$run" --workers 2 --cpus 2 --srun-args "$srun_args" sh where.sh >said &&
 	echo "1 n1 c1 g" >expected && test_cmp expected logs/rank-00001.out
 '
 
-test_expect_success 'what an enclosing job says does not change the step' '
+test_expect_success 'variables of the enclosing job do not change the step' '
 	rm -rf logs &&
 	cat >hostile.sh <<-\EOF &&
 	export SLURM_NTASKS=16 SLURM_NPROCS=16 SLURM_NNODES=4 SLURM_NTASKS_PER_NODE=1
@@ -224,7 +224,7 @@ test_expect_success 'what an enclosing job says does not change the step' '
 	cluster clean
 '
 
-test_expect_success 'workers without GPUs see none' '
+test_expect_success 'workers that request no GPUs see none' '
 	rm -rf logs &&
 	in_job "$run" --workers 1 sh where.sh >said &&
 	echo "0 n1 c1 g" >expected && test_cmp expected logs/rank-00000.out
@@ -237,24 +237,24 @@ test_expect_success 'too many workers are refused before anything starts' '
 	test_path_is_missing logs
 '
 
-test_expect_success 'too many GPUs' '
+test_expect_success 'too many GPUs per worker are refused' '
 	expect_status 4 in_job "$run" --workers 2 --gpus 5 true 2>said &&
 	grep "each worker asks for 1 CPU, 5 GPUs" said &&
 	grep "n\[1-4\]: 4 CPUs, 4 GPUs of type fake" said
 '
 
-test_expect_success 'too much memory' '
+test_expect_success 'too much memory per worker is refused' '
 	expect_status 4 in_job "$run" --workers 2 --memory 3G true 2>said &&
-	grep "bounded by the memory" said
+	grep "limited by the memory" said
 '
 
-test_expect_success 'GPUs of a type' '
+test_expect_success 'GPUs of a type are used, and of an unknown type refused' '
 	in_job "$run" --workers 2 --gpus 1 --type fake true >said &&
 	expect_status 4 in_job "$run" --workers 2 --gpus 1 --type a100 true 2>said &&
 	grep "1 GPU of type a100" said
 '
 
-test_expect_success 'a step that has to wait for another one says so, and can be killed' '
+test_expect_success 'a step that waits for another one is reported, and can be killed' '
 	rm -rf logs go &&
 	cat >busy.sh <<-\EOF &&
 	unset SLURM_GPUS_PER_NODE
@@ -275,12 +275,12 @@ test_expect_success 'a step that has to wait for another one says so, and can be
 	cluster clean
 '
 
-test_expect_success 'outside an allocation there is nothing' '
+test_expect_success 'outside an allocation a group is refused' '
 	expect_status 3 "$run" --workers 2 true 2>said &&
 	grep "no Slurm allocation here" said
 '
 
-test_expect_success 'an allocation is taken, and given back' '
+test_expect_success 'an allocation is requested and released' '
 	rm -rf logs &&
 	"$run" --allocate --workers 6 --gpus 2 \
 		"$check/own_gpus" 2 sh where.sh >said 2>chatter &&
@@ -298,37 +298,38 @@ test_expect_success 'an allocation is taken, and given back' '
 	cluster clean
 '
 
-test_expect_success 'its status is that of the workers' '
+test_expect_success 'the exit status from a requested allocation is that of the workers' '
 	expect_status 75 "$run" --allocate --workers 2 sh -c "exit 75" >said &&
 	cluster clean
 '
 
-test_expect_success 'what can never fit is refused, not pending' '
+test_expect_success 'an allocation that can never fit is refused at once' '
 	expect_status 4 "$run" --allocate --workers 99 true 2>said &&
 	grep "99 workers do not fit in the default partition: there is room for 16" said &&
 	expect_status 4 "$run" --allocate --workers 1 --gpus 5 true 2>said &&
-	grep "bounded by the GPUs" said &&
+	grep "limited by the GPUs" said &&
 	test -z "$(squeue -h)"
 '
 
-# start_work: in an allocation of its own, in the background, until its workers are up.
+# start_work: start a group in the background, in an allocation of its own, and wait until its
+# workers are up. $outer, $salloc and $inner are the processes outside and inside.
 start_work () {
 	rm -rf logs &&
 	{ "$run" --allocate --workers 2 sh work.sh >said 2>chatter & } && outer=$! &&
 	eventually lines_are 2 && salloc=$(pgrep -P $outer) && inner=$(pgrep -P $salloc)
 }
-test_expect_success 'what the user typed is killed: nothing is left' '
+test_expect_success 'killing the outer command leaves nothing behind' '
 	start_work && kill -9 $outer && cluster clean
 '
-test_expect_success 'salloc is killed: the run ends and the allocation is given back' '
+test_expect_success 'killing salloc ends the run and releases the allocation' '
 	start_work && kill -9 $salloc && expect_status 137 wait $outer && cluster clean
 '
-test_expect_success 'salloc and the run in it are killed, or all three' '
+test_expect_success 'killing salloc, the run inside and the outer command leaves nothing behind' '
 	start_work && kill -9 $inner $salloc && cluster clean &&
 	start_work && kill -9 $inner $salloc $outer && cluster clean
 '
 
-test_expect_success 'a node that does not see the logs is named, with the path' '
+test_expect_success 'a node that cannot write the logs is named with the path' '
 	rm -rf logs && mkdir logs &&
 	cluster hide n2 "$PWD/logs" &&
 	cluster hide n3 "$PWD" && cluster on n3 mount -o remount,ro,bind "$PWD" &&

@@ -1,15 +1,16 @@
 #!/bin/sh
-test_description='processes that a training function forks are its own, and no workers'
+test_description='processes that a training function forks do not behave as workers'
 . "$(dirname "$0")/setup.sh"
 
-test_expect_success 'they end by exit, signal or return as they would without raytrain' '
+test_expect_success 'forked processes end by exit, signal or return as without raytrain' '
 	raytrain-run --launcher local --storage runs --name forks -n 2 --json \
 		"$modules/forks.so" >result.json 2>err || { cat err; return 1; } &&
-	jq -e ".status == \"finished\" and .metrics.failed == 0" result.json
+	json_is result.json .status finished && jq -e ".metrics.failed == 0" result.json
 '
-test_expect_success 'and write nothing in the name of their worker' '
-	ls runs/forks/logs/attempt-0 >files &&
-	! grep -x -e error.json -e told files &&
-	! grep "raytrain: worker" runs/forks/logs/attempt-0/rank-0000?.err
+test_expect_success 'forked processes write nothing in the name of their worker' '
+	logs=runs/forks/logs/attempt-0 &&
+	test_path_is_missing $logs/error.json &&
+	test -f $logs/whereabouts && ! grep -a SIGTERM $logs/whereabouts &&
+	! grep "raytrain: worker" $logs/rank-0000?.err
 '
 test_done

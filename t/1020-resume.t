@@ -1,38 +1,38 @@
 #!/bin/sh
-test_description='interrupted anywhere and resumed, the model is bit-identical'
+test_description='a run that is interrupted anywhere and resumed gives a bit-identical model'
 . "$(dirname "$0")/setup.sh"
 
 run="raytrain-run --launcher local --storage runs -n 2"
 train=$modules/train_model.so
 
-test_expect_success 'the undisturbed run' '
+test_expect_success 'an undisturbed run finishes, for comparison' '
 	$run --name calm "$train" 2>err
 '
-test_expect_success 'another run gives the same bits' '
+test_expect_success 'a second run gives the same bits' '
 	$run --name again "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/again/checkpoint_000005.h5
 '
-test_expect_success 'saved in the background or not, the bits are the same' '
+test_expect_success 'saving synchronously gives the same bits' '
 	$run --name sync --set run_config.checkpoint_config.mode=sync "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/sync/checkpoint_000005.h5
 '
-test_expect_success 'a line tells what saving took' '
+test_expect_success 'result.json has the size and duration of each save' '
 	jq -es "all(.checkpoint_bytes > 8000 and .checkpoint_stall_s >= 0)" \
 		runs/calm/result.json runs/sync/result.json &&
-	head -n 1 runs/calm/result.json | jq -e "has(\"checkpoint_write_s\") | not" &&
+	head -n 1 runs/calm/result.json | jq -e ".checkpoint_write_s == null" &&
 	tail -n 4 runs/calm/result.json | jq -es "all(.checkpoint_write_s > 0)" &&
 	jq -es "all(.checkpoint_write_s <= .checkpoint_stall_s)" runs/sync/result.json
 '
-test_expect_success 'a worker that dies: fails, then --resume goes on' '
+test_expect_success 'a run whose worker dies fails, and --resume continues it' '
 	expect_status 1 $run --name died --set train_loop_config.fail=kill \
-		--set "train_loop_config.fail_once=\"$PWD/once.1\"" "$train" 2>err &&
+		--set "train_loop_config.fail_once=$PWD/once.1" "$train" 2>err &&
 	$run --name died --resume "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/died/checkpoint_000005.h5
 '
-test_expect_success 'max_failures restarts it within one run' '
+test_expect_success '--max-failures restarts a failed attempt within the run' '
 	$run --name again-and-again --max-failures 1 --set train_loop_config.fail=kill \
 		--set run_config.checkpoint_config.mode=sync \
-		--set "train_loop_config.fail_once=\"$PWD/once.2\"" "$train" 2>err &&
+		--set "train_loop_config.fail_once=$PWD/once.2" "$train" 2>err &&
 	grep "restart 1 of 1" err &&
 	same_model runs/calm/checkpoint_000005.h5 \
 		runs/again-and-again/checkpoint_000005.h5 &&
@@ -41,7 +41,7 @@ test_expect_success 'max_failures restarts it within one run' '
 	grep "rank 0 on .*: killed by signal 9" shown &&
 	grep "started from .*checkpoint_000002.h5" shown
 '
-test_expect_success 'three failures at one iteration are a bug, told with the log' '
+test_expect_success 'three failures at one iteration end the run as a bug' '
 	expect_status 1 $run --name bug --max-failures 9 --set train_loop_config.fail=exit \
 		"$train" 2>err &&
 	grep "restart 2 of 9" err && ! grep "restart 3" err &&
@@ -61,11 +61,11 @@ test_expect_success 'Ctrl-C stops at the next report, with status 75' '
 	: >gate && expect_status 75 wait $pid &&
 	grep -e "--resume" err && no_process_left
 '
-test_expect_success 'and --resume goes on from there' '
+test_expect_success 'a run stopped by Ctrl-C is resumed to the same bits' '
 	$run --name ctrl-c --resume "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/ctrl-c/checkpoint_000005.h5
 '
-test_expect_success 'a function that asks when to save stops with a checkpoint, all the same' '
+test_expect_success 'a function that asks when to save is stopped with a checkpoint' '
 	start_run $run --name asks --set train_loop_config.checkpoint_every=0 \
 		--set run_config.checkpoint_config.checkpoint_frequency=100 &&
 	test_path_is_missing runs/asks/checkpoint_000002.h5 &&
@@ -80,30 +80,30 @@ test_expect_success 'a second Ctrl-C stops at once' '
 	eventually grep -q "stopping at the next report" err &&
 	kill -INT $pid && expect_status 75 wait $pid && no_process_left
 '
-test_expect_success 'raytrain-run killed: its workers are gone, nothing is left in TMPDIR' '
+test_expect_success 'killing raytrain-run ends its workers and leaves nothing in TMPDIR' '
 	mkdir -p tmp && start_run env TMPDIR="$PWD/tmp" $run --name killed &&
 	kill -KILL $pid && { wait $pid || :; } && eventually no_process_left && eventually is_empty tmp
 '
-# Killed with all its helpers, so that only the kernel is left to tidy up.
-test_expect_success 'and what the workers have forked, also where nobody is left to end it' '
+# raytrain-run is killed with all its helpers, so that only the kernel can clean up.
+test_expect_success 'killing raytrain-run and its helpers ends processes that workers forked' '
 	start_run $run --name loaders --set train_loop_config.loaders=2 &&
 	helpers=$(for p in $(pgrep -P $pid); do
 		test "$(cat /proc/$p/comm)" = raytrain-worker || echo $p
 	done) && test -n "$helpers" && kill -KILL $helpers $pid && { wait $pid || :; } &&
 	eventually no_process_left
 '
-test_expect_success 'and --resume goes on from there, too' '
+test_expect_success 'a run whose raytrain-run was killed is resumed to the same bits' '
 	$run --name killed --resume "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/killed/checkpoint_000005.h5 &&
 	jq -es "map(.training_iteration) | unique == [1,2,3,4,5]" runs/killed/result.json
 '
-test_expect_success 'a worker killed from outside is named' '
+test_expect_success 'a worker killed from outside is reported' '
 	start_run $run --name outside &&
 	victim=$(worker_pids outside | head -n 1) &&
 	kill -KILL $victim && expect_status 1 wait $pid && grep "signal 9" err &&
 	no_process_left
 '
-test_expect_success 'a damaged newest checkpoint: told, and the older one is taken' '
+test_expect_success 'a damaged newest checkpoint is reported and the older one used' '
 	cp -r runs/calm runs/damaged && rm runs/damaged/result.h5 &&
 	rm runs/damaged/checkpoint_000005.h5 &&
 	printf X | dd of=runs/damaged/checkpoint_000004.h5 bs=1 seek=4000 conv=notrunc \
@@ -115,17 +115,17 @@ test_expect_success 'a damaged newest checkpoint: told, and the older one is tak
 	! grep "h5.damaged" inspect.out &&
 	same_model runs/calm/checkpoint_000005.h5 runs/damaged/checkpoint_000005.h5
 '
-test_expect_success 'no valid checkpoint at all is status 5' '
+test_expect_success 'a run without any valid checkpoint is not resumed: status 5' '
 	cp -r runs/calm runs/ruined && rm runs/ruined/result.h5 &&
 	for f in runs/ruined/checkpoint_*; do truncate -s 1000 $f || return 1; done &&
 	expect_status 5 $run --name ruined --resume "$train" 2>err && grep -i valid err
 '
-test_expect_success 'a new run from the checkpoint of another, on another number of workers' '
+test_expect_success 'a new run starts from a checkpoint of another number of workers' '
 	raytrain-run --launcher local --storage runs -n 3 --name other \
 		--resume=runs/calm/checkpoint_000003.h5 "$train" 2>err &&
 	test "$(ls runs/other | grep -c checkpoint_)" -eq 2
 '
-test_expect_success 'and with another configuration; the other run stays as it was' '
+test_expect_success 'a new run starts from a checkpoint of another run and leaves that unchanged' '
 	ls -l runs/calm >before &&
 	raytrain-run --launcher local --storage runs -n 1 --name longer \
 		--set train_loop_config.iterations=7 \
@@ -134,7 +134,7 @@ test_expect_success 'and with another configuration; the other run stays as it w
 	jq -es "map(.training_iteration) == [4,5,6,7]" runs/longer/result.json &&
 	ls -l runs/calm >after && cmp before after
 '
-test_expect_success 'a tensor of another shape, a damaged checkpoint: told by name' '
+test_expect_success 'a tensor of another shape and a damaged checkpoint are reported by name' '
 	expect_status 1 raytrain-run --launcher local --storage runs -n 1 --name half \
 		--set train_loop_config.size=500 \
 		--resume=runs/calm/checkpoint_000003.h5 "$train" 2>err &&
@@ -148,8 +148,8 @@ test_expect_success 'a tensor of another shape, a damaged checkpoint: told by na
 		--resume=bad.h5 "$train" 2>err &&
 	grep "bad.h5: dataset .model/weight. is damaged" err && test -f bad.h5
 '
-# Its checkpoints are its own then.
-test_expect_success 'a new run from another one that fails later goes on with --resume alone' '
+# The run has checkpoints of its own by then.
+test_expect_success 'a failed run that started from a checkpoint continues with plain --resume' '
 	expect_status 1 $run --name later --resume=runs/calm/checkpoint_000003.h5 \
 		--set train_loop_config.fail=exit --set train_loop_config.fail_at=5 \
 		--set run_config.checkpoint_config.mode=sync "$train" 2>err &&
@@ -157,18 +157,18 @@ test_expect_success 'a new run from another one that fails later goes on with --
 	$run --name later --resume "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/later/checkpoint_000005.h5
 '
-test_expect_success 'a copy of a run that goes on is a run of its own' '
+test_expect_success 'a copy of a run in progress is an independent run' '
 	start_run $run --name original &&
 	eventually test -e runs/original/checkpoint_000002.h5 &&
 	eventually no_temporary runs/original && cp -r runs/original runs/copy &&
 	$run --name copy --resume "$train" 2>err2 &&
 	same_model runs/calm/checkpoint_000005.h5 runs/copy/checkpoint_000005.h5 &&
 	raytrain-inspect --json runs/copy >shown &&
-	jq -e "[.attempts[].outcome] == [\"interrupted\", \"finished\"]" shown &&
+	json_is shown ".attempts[0].outcome" interrupted ".attempts[1].outcome" finished &&
 	: >gate && expect_status 0 wait $pid &&
 	same_model runs/calm/checkpoint_000005.h5 runs/original/checkpoint_000005.h5
 '
-test_expect_success 'two raytrain-run on one run directory: the second is refused' '
+test_expect_success 'a second raytrain-run in one run directory is refused' '
 	start_run $run --name locked &&
 	expect_status 5 $run --name locked --resume "$train" 2>err2 &&
 	grep "$pid" err2 && : >gate && expect_status 0 wait $pid

@@ -1,26 +1,27 @@
 #!/bin/sh
-test_description='stopped: by signals, at any time; in bounded time; ahead of the end'
+test_description='stopping a run: by signals, in bounded time, before the end of the allocation'
 . "$(dirname "$0")/setup.sh"
 
 run="raytrain-run --launcher local --storage runs -n 2"
 train=$modules/train_model.so
 
-# start_named NAME ARG...: start_run of the run $name, whose Result is in result.json.
+# start_named NAME ARG...: start_run with this name, which becomes $name; result.json will
+# have its Result.
 start_named () {
 	name=$1
 	shift
 	start_run $run --json --name "$name" "$@" >result.json
 }
-# stopped_by CAUSE: so say the result and the record of the latest attempt.
+# stopped_by CAUSE: according to the result and the record of the latest attempt.
 stopped_by () {
-	jq -e ".status == \"stopped\" and .cause == \"$1\"" result.json &&
-	jq -e ".outcome == \"stopped\" and .cause == \"$1\"" \
-		"$(ls -d runs/$name/logs/attempt-* | tail -n 1)/attempt.json"
+	json_is result.json .status stopped .cause $1 &&
+	json_is "$(ls -d runs/$name/logs/attempt-* | tail -n 1)/attempt.json" \
+		.outcome stopped .cause "$1"
 }
 
 for signal in TERM INT USR1; do
 	number=$(env kill -l $signal)
-	test_expect_success "SIG$signal: a checkpoint with the next report, status 75" '
+	test_expect_success "SIG$signal stops the run at the next report with a checkpoint and status 75" '
 		start_named by-$signal && kill -$signal $pid &&
 		eventually grep -q "stopping at the next report" err && : >gate &&
 		expect_status 75 wait $pid && stopped_by signal &&
@@ -28,7 +29,7 @@ for signal in TERM INT USR1; do
 		test -f runs/$name/checkpoint_000003.h5 &&
 		test_path_is_missing runs/$name/checkpoint_000005.h5 && no_process_left
 	'
-	test_expect_success "SIG$signal while the workers start up: passed on when they have" '
+	test_expect_success "SIG$signal while the workers start is passed on when they have started" '
 		name=early-$signal &&
 		{ $run --json --name $name --set train_loop_config.iterations=100000 "$train" \
 			2>err >result.json & } && pid=$! &&
@@ -37,61 +38,62 @@ for signal in TERM INT USR1; do
 		test -f runs/$name/checkpoint_000001.h5 && no_process_left
 	'
 done
-# one_worker: some worker of the run, into $victim.
+# one_worker: store the process id of one worker of the run in $victim.
 one_worker () {
 	victim=$(worker_pids "$name" | head -n 1) && test -n "$victim"
 }
+# preempted_at_first: the first attempt of the run $name was preempted, and that is reported.
 preempted_at_first () {
-	jq -e ".outcome == \"stopped\" and .cause == \"preempted\" and
-		(.message | test(\"somebody told rank [01] to go\"))" \
-		runs/$name/logs/attempt-0/attempt.json &&
-	grep "attempt 0 was preempted: somebody told rank [01] to go (SIGTERM)" err &&
+	json_is runs/$name/logs/attempt-0/attempt.json .outcome stopped .cause preempted &&
+	jq .message runs/$name/logs/attempt-0/attempt.json >message &&
+	grep "rank [01] received SIGTERM from outside" message &&
+	grep "attempt 0 was preempted: rank [01] received SIGTERM from outside" err &&
 	grep "preemption 1)" err
 }
 same_as_calm () {
 	same_model runs/calm/checkpoint_000005.h5 "runs/$1/checkpoint_000005.h5"
 }
-test_expect_success 'a worker that is told to go, alone: all save, and the next attempt goes on' '
+test_expect_success 'SIGTERM to one worker is a preemption: all save, and the next attempt continues' '
 	$run --name calm "$train" 2>err &&
 	start_named told && one_worker && kill -TERM $victim && : >gate && wait $pid &&
 	preempted_at_first && jq -e ".attempts == 2" result.json && same_as_calm told &&
 	grep "starting from .*checkpoint_000003.h5" err && no_process_left
 '
-test_expect_success 'and one that is killed before it can save: no failure either' '
+test_expect_success 'a preempted worker that is killed before it saves is not a failure' '
 	start_named killed && one_worker && kill -TERM $victim &&
 	eventually grep -aq SIGTERM runs/killed/logs/attempt-0/whereabouts && kill -KILL $victim &&
 	: >gate && wait $pid && preempted_at_first && same_as_calm killed && no_process_left
 '
-test_expect_success 'max_preemptions: then it stops, with status 75' '
+test_expect_success 'a run stops with status 75 after max_preemptions' '
 	start_named bounded --set run_config.failure_config.max_preemptions=0 &&
 	one_worker && kill -TERM $victim && : >gate && expect_status 75 wait $pid &&
 	stopped_by preempted && grep max_preemptions err &&
 	test -f runs/bounded/checkpoint_000003.h5 &&
 	$run --name bounded --resume "$train" 2>err && same_as_calm bounded
 '
-test_expect_success 'all workers told to go: the run stops, as if it had been asked' '
+test_expect_success 'SIGTERM to all workers stops the run' '
 	start_named all &&
 	kill -TERM $(worker_pids all) && : >gate && expect_status 75 wait $pid && stopped_by signal &&
 	test -f runs/all/checkpoint_000003.h5
 '
-test_expect_success 'a worker that does not report is ended after the time of grace' '
+test_expect_success 'a worker that does not report is killed after the grace time' '
 	start_named grace --grace 1 --set train_loop_config.fail=hang &&
 	eventually test -e runs/grace/checkpoint_000002.h5 && : >gate &&
 	kill -USR1 $pid && expect_status 75 wait $pid && stopped_by signal &&
 	grep "not stopped within 1 s" err && no_process_left
 '
-test_expect_success 'and --resume goes on from the checkpoint before it' '
+test_expect_success 'a run that was killed after its grace time is resumed to the same bits' '
 	$run --name grace --resume "$train" 2>err && same_as_calm grace
 '
 
-test_expect_success 'a run that another one has taken over stops at once: status 5, and who' '
+test_expect_success 'a run whose lock was taken over stops at once, with status 5' '
 	start_named lost && printf "host far, pid 1, since long\n1 1 far boot 7\n" >other &&
 	mv other runs/lost/.lock && expect_status 5 wait $pid &&
 	grep "lock of the run is lost: stopping at once" err &&
 	grep "taken over by another raytrain-run (host far, pid 1, since long)" err &&
 	test_path_is_missing runs/lost/result.h5 && no_process_left
 '
-# A process that holds and touches the lock, as one on another host does.
+# A process that holds and touches the lock, as a process on another host would.
 cat >holder.py <<\END
 import fcntl, os, time
 fd = os.open("runs/held/.lock", os.O_RDWR | os.O_CREAT)
@@ -102,7 +104,7 @@ while os.path.exists("held"):
     os.utime(fd)
     time.sleep(0.01)
 END
-test_expect_success 'one that finds a lock of another host says what it waits for' '
+test_expect_success 'a run that finds a lock of another host reports what it waits for' '
 	mkdir -p runs/held && { /usr/bin/python3 holder.py & } && holder=$! &&
 	eventually test -e held && expect_status 5 $run --name held --resume "$train" 2>err &&
 	rm held && wait $holder &&
@@ -110,13 +112,13 @@ test_expect_success 'one that finds a lock of another host says what it waits fo
 	grep "held is in use by another raytrain-run (host far" err
 '
 
-# A job that ends in $1 seconds, as far as squeue says.
+# job_of SECONDS: make squeue report a job that ends in that time.
 job_of () {
 	mkdir -p bin &&
 	printf '#!/bin/sh\necho 7 %s N/A RUNNING 1 1\n' "$(($(date +%s) + $1))" >bin/squeue &&
 	chmod +x bin/squeue
 }
-test_expect_success 'ahead of the end of the allocation' '
+test_expect_success 'a run stops before the end of the allocation' '
 	job_of 100 && name=limit &&
 	expect_status 75 env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --json --name limit \
 		--stop-before-end 600 --set train_loop_config.iterations=100000 "$train" \
@@ -124,18 +126,18 @@ test_expect_success 'ahead of the end of the allocation' '
 	grep "the allocation ends at" err && grep "stopped before the end of the alloc" err &&
 	stopped_by time_limit && test -f runs/limit/checkpoint_000001.h5
 '
-test_expect_success 'who does not stop in time is ended before the end' '
+test_expect_success 'workers that do not stop in time are killed before the end of the allocation' '
 	job_of 6 && name=hangs &&
 	expect_status 75 env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --json --name hangs \
 		--stop-before-end 600 --set train_loop_config.fail=hang \
 		--set train_loop_config.fail_at=1 "$train" 2>err >result.json &&
 	grep "not waiting any longer" err && stopped_by time_limit && no_process_left
 '
-test_expect_success 'not where it is switched off' '
+test_expect_success '--stop-before-end 0 disables the stop' '
 	job_of 100 &&
 	PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --name off --stop-before-end 0 "$train" 2>err
 '
-test_expect_success '--requeue-on-stop needs a batch job that may be requeued, and --resume' '
+test_expect_success '--requeue-on-stop requires --resume and a batch job that can be requeued' '
 	expect_status 3 $run --name no --requeue-on-stop "$train" 2>err &&
 	grep "needs --resume" err &&
 	expect_status 3 $run --name no --resume --requeue-on-stop "$train" 2>err &&

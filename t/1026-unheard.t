@@ -1,13 +1,13 @@
 #!/bin/sh
-test_description='output that goes nowhere, and signals that were ignored, harm no run'
+test_description='output that is not read and inherited signal settings do not affect a run'
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/faults.sh"
 
 run="raytrain-run --launcher local --storage runs -n 2"
 train=$modules/train_model.so
 
-# unread.py pipe|terminal|closed COMMAND...: become COMMAND, with standard error on a pipe
-# that is full, on a terminal that is held with Ctrl-S, or on a pipe that nothing reads.
+# unread.py pipe|terminal|closed COMMAND...: execute COMMAND with standard error on a full
+# pipe, on a terminal that is paused with Ctrl-S, or on a pipe without a reader.
 cat >unread.py <<'END'
 import os, signal, sys, termios
 def full_pipe():
@@ -34,46 +34,47 @@ signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 os.execvp(sys.argv[2], sys.argv[2:])
 END
 
-# stops_with_checkpoint NAME COMMAND...: a run in the background that would train for long
-# stops when asked: with a checkpoint, status 75 and its Result.
+# stops_with_checkpoint NAME COMMAND...: a long run in the background stops on SIGTERM, with
+# a checkpoint, status 75 and its Result.
 stops_with_checkpoint () {
 	name=$1
 	shift
 	start_run "$@" --json --name "$name" --set train_loop_config.iterations=100000 \
 		>result.json &&
 	kill -TERM $pid && : >gate && expect_status 75 wait $pid &&
-	jq -e ".status == \"stopped\" and .cause == \"signal\" and .checkpoint" result.json &&
+	json_is result.json .status stopped .cause signal &&
+	jq -e .checkpoint result.json &&
 	test -f runs/$name/result.h5 && no_process_left
 }
 for output in terminal pipe closed; do
-	test_expect_success "SIGTERM with standard error on a descriptor that takes nothing: $output" '
+	test_expect_success "SIGTERM stops a run whose standard error is a blocked or closed $output" '
 		stops_with_checkpoint $output /usr/bin/python3 unread.py $output $run
 	'
 done
-test_expect_success 'a terminal that nothing reads does not hold up a run that finishes' '
+test_expect_success 'a run finishes although its terminal is not read' '
 	/usr/bin/python3 unread.py terminal $run --progress bar --name held "$train" &&
-	raytrain-inspect --json runs/held >shown && jq -e ".status == \"finished\"" shown
+	raytrain-inspect --json runs/held >shown && json_is shown .status finished
 '
-test_expect_success 'the exit status is that of the run where its Result is not read' '
+test_expect_success 'the exit status is that of the run if its Result is not read' '
 	mkfifo fifo && { head -c 1 <fifo >first & } &&
 	expect_status 1 $run --json --name failed --set train_loop_config.fail=return \
 		"$train" >fifo 2>err
 '
-test_expect_success 'ignored and blocked signals are none of the run'"'"'s' '
+test_expect_success 'inherited ignored and blocked signals do not affect a stop' '
 	stops_with_checkpoint ignored env --ignore-signal=CHLD,PIPE,TERM,INT,USR1 \
 		--block-signal=CHLD,TERM,INT,USR1 $run
 '
-test_expect_success 'and a run that is started so finishes' '
+test_expect_success 'a run finishes with inherited ignored and blocked signals' '
 	env --ignore-signal=CHLD --block-signal $run --name finishes "$train" 2>err
 '
-test_expect_success 'a hangup that is ignored, as under nohup, is ignored' '
+test_expect_success 'an ignored SIGHUP, as under nohup, stays ignored' '
 	start_run env --ignore-signal=HUP $run --name nohup && kill -HUP $pid &&
 	for worker in $(worker_pids nohup); do
 		kill -HUP $worker || return 1
 	done && : >gate && expect_status 0 wait $pid
 '
 
-# Where this build can let them happen: a start that does not succeed, or not soon.
+# Starts that fail or are slow, in builds with fault points.
 has_fault_points && test_set_prereq FAULTS
 for helper in keeper.hello pmix.server; do
 	test_expect_success FAULTS "SIGTERM twice while $helper is stopped ends the run" '
@@ -81,12 +82,12 @@ for helper in keeper.hello pmix.server; do
 			2>err >result.json & } && pid=$! &&
 		eventually test -e runs/$helper/logs/attempt-0/attempt.json && kill -TERM $pid &&
 		eventually grep -q "stopping at the next report" err && kill -TERM $pid &&
-		expect_status 75 wait $pid && jq -e ".status == \"stopped\"" result.json &&
+		expect_status 75 wait $pid && json_is result.json .status stopped &&
 		no_process_left
 	'
 done
-# stopped_at POINT COMMAND...: a run in the background, which stops itself there (SIGSTOP);
-# then it is sent a SIGTERM, and goes on.
+# stopped_at POINT COMMAND...: start a run in the background that stops itself there
+# (SIGSTOP), send it SIGTERM, and let it continue.
 stopped_at () {
 	RAYTRAIN_FAULT=$1:0:stop
 	export RAYTRAIN_FAULT
@@ -97,30 +98,30 @@ stopped_at () {
 	eventually grep -q "^State:.T" /proc/$pid/status &&
 	kill -TERM $pid && kill -CONT $pid
 }
-test_expect_success FAULTS 'SIGTERM before the workers start: the run stops at its first report' '
+test_expect_success FAULTS 'SIGTERM before the workers start stops the run at its first report' '
 	stopped_at run.config $run --json --name early \
 		--set train_loop_config.iterations=100000 &&
-	expect_status 75 wait $pid && jq -e ".status == \"stopped\"" result.json &&
+	expect_status 75 wait $pid && json_is result.json .status stopped &&
 	test -f runs/early/result.h5
 '
-test_expect_success FAULTS 'SIGTERM when they have finished: the Result is written all the same' '
+test_expect_success FAULTS 'SIGTERM after the workers have finished does not prevent the Result' '
 	stopped_at run.attempts $run --json --name late &&
-	expect_status 0 wait $pid && jq -e ".status == \"finished\"" result.json &&
+	expect_status 0 wait $pid && json_is result.json .status finished &&
 	test -f runs/late/result.h5
 '
-test_expect_success FAULTS 'a PMIx server that does not answer is replaced in time' '
+test_expect_success FAULTS 'a PMIx server that does not respond is replaced' '
 	RAYTRAIN_FAULT=pmix.server:0:stop $run --name replaced \
 		--set run_config.failure_config.start_timeout_s=3 "$train" 2>err &&
 	grep "attempt 0 failed: the workers have not come together within 3 s" err
 '
-test_expect_success FAULTS 'one that something stops later is given up in time, and the run goes on' '
+test_expect_success FAULTS 'a PMIx server that is stopped during a run is given up, and the run continues' '
 	RAYTRAIN_FAULT=pmix.stopped:all:eio start_run $run --name midway --max-failures 1 &&
 	for helper in $(pgrep -P $pid); do
 		! grep -q raytrain-pmix /proc/$helper/comm || kill -STOP $helper || return 1
 	done && eventually grep -q "attempt 0 failed: the PMIx server of this run has died" err &&
 	: >gate && expect_status 0 wait $pid && no_process_left
 '
-test_expect_success FAULTS 'workers that there is no room for are started a moment later' '
+test_expect_success FAULTS 'workers for which there is no room are started a moment later' '
 	RAYTRAIN_FAULT=child.spawn:1:eagain $run --json --name refused "$train" \
 		2>err >result.json && jq -e ".attempts == 2" result.json &&
 	grep "attempt 0 failed: the workers could not be started: .*temporarily unavailable" err &&

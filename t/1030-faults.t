@@ -1,8 +1,8 @@
 #!/bin/sh
-test_description='death, a full disk and I/O errors at every step of a save lose nothing
+test_description='crashes, a full disk and I/O errors at each step of a save lose nothing
 
-One run with two checkpoints is the base. Each case copies it, goes on with it while one
-fault point (src/common/util/fault.h) is armed, looks at what is there, and resumes.'
+The base is a run with two checkpoints. Each case copies it, continues the copy with one fault
+point (src/common/util/fault.h) armed, checks what is left, and resumes it.'
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/faults.sh"
 
@@ -11,10 +11,10 @@ train=$modules/train_model.so
 three="--set train_loop_config.iterations=3"
 fault_points_needed
 
-# POINT RANKS WRITE ASYNC SYNC: the ranks that come by; write, where an error of the
-# system call fails the run; and for either mode, the checkpoint of iteration 1 stays, or
-# retention has deleted it, or may have (rank 0 goes on when another one dies); "-" where
-# that mode does not come by.
+# POINT RANKS WRITE ASYNC SYNC: the ranks that reach the point; "write" if an error of the
+# system call fails the run; and for each mode whether the checkpoint of iteration 1 stays,
+# is gone (deleted by retention), or either (rank 0 continues when another rank dies); "-" if
+# the mode does not reach the point.
 cat >points <<\END
 save.begin all write stays stays
 save.snapshot all - stays -
@@ -38,7 +38,7 @@ retention.delete 0 - stays stays
 retention.deleted 0 - gone gone
 END
 
-# earlier_intact RUN STAYS: byte for byte what the base has.
+# earlier_intact RUN STAYS: the earlier checkpoints are byte for byte those of the base.
 earlier_intact () {
 	cmp runs/base/checkpoint_000002.h5 "$1/checkpoint_000002.h5" || return 1
 	if test "$2" = gone || { test "$2" = either && ! test -e "$1/checkpoint_000001.h5"; }; then
@@ -47,13 +47,13 @@ earlier_intact () {
 		cmp runs/base/checkpoint_000001.h5 "$1/checkpoint_000001.h5"
 	fi
 }
-# all_final_valid RUN: whatever has a final name is complete, down to its last byte.
+# all_final_valid RUN: every file with a final name is valid, down to its last byte.
 all_final_valid () {
 	for f in "$1"/checkpoint_*; do
 		raytrain-inspect --verify "$f" >verify.out 2>&1 || { cat verify.out; return 1; }
 	done
 }
-# resumes RUN: to the end, with the model of an undisturbed run, and tidy.
+# resumes RUN: it continues to the end, with the model of an undisturbed run and no leftovers.
 resumes () {
 	$run --name "$1" --resume $three "$train" 2>err || { cat err; return 1; }
 	test "$(model_of "runs/$1/checkpoint_000003.h5")" = "$calm" &&
@@ -62,14 +62,15 @@ resumes () {
 	all_final_valid "runs/$1" && no_temporary "runs/$1" &&
 	test "$(jq -s "map(.training_iteration) | unique | length" "runs/$1/result.json")" -eq 3
 }
-# with_fault POINT RANK ACTION STATUS: the case's run, up to the fault.
+# with_fault POINT RANK ACTION STATUS: continue a copy of the base with this fault, and
+# expect this exit status.
 with_fault () {
 	rm -rf runs/case && cp -r runs/base runs/case && rm runs/case/result.h5 &&
 	RAYTRAIN_FAULT=$1:$2:$3 expect_status "$4" \
 		$run --name case --resume $mode $three "$train" 2>err
 }
 
-# point_test MODE POINT: with $ranks, $write and $stays of the point's row.
+# point_test MODE POINT: all tests of a point; $ranks, $write and $stays are from its row.
 point_test () {
 	for rank in $(ranks_of "$ranks"); do
 		test_expect_success "$1: rank $rank killed at $point" '
@@ -78,14 +79,14 @@ point_test () {
 			resumes case
 		'
 	done
-	test_expect_success "$1: all killed at $point" '
+	test_expect_success "$1: all processes killed at $point" '
 		with_fault $point 0 killall 137 && eventually no_process_left &&
 		earlier_intact runs/case $stays && all_final_valid runs/case &&
 		resumes case
 	'
 	test "$write" = write || return 0
 	for rank in $(ranks_of "$ranks"); do
-		test_expect_success "$1: no space for rank $rank at $point" '
+		test_expect_success "$1: no space on rank $rank at $point" '
 			with_fault $point $rank enospc 5 &&
 			grep "rank $rank[ :].*runs/case/.*No space left on device: free space" err &&
 			earlier_intact runs/case $stays && all_final_valid runs/case &&
@@ -100,16 +101,16 @@ point_test () {
 	'
 }
 
-test_expect_success 'the list of points is that of the store' '
+test_expect_success 'the table lists all fault points of saving' '
 	points_are_those_of "$srcdir"/src/common/checkpoint/*.c "$srcdir"/src/common/run/*.c
 '
-test_expect_success 'the base, and an undisturbed run' '
+test_expect_success 'a base run and an undisturbed run finish, for comparison' '
 	$run --name base --set train_loop_config.iterations=2 "$train" 2>err &&
 	$run --name calm $three "$train" 2>err &&
 	calm=$(model_of runs/calm/checkpoint_000003.h5) && test -n "$calm"
 '
 mode=
-test_expect_success 'a point that nobody comes by changes nothing' '
+test_expect_success 'an unknown fault point changes nothing' '
 	with_fault no.point all kill 0 && resumes case
 '
 for how in async sync; do
@@ -120,7 +121,7 @@ for how in async sync; do
 	done <points
 done
 
-test_expect_success 'a deletion that fails is told, and no error' '
+test_expect_success 'a failed deletion is reported and does not fail the run' '
 	with_fault retention.delete 0 eio 0 &&
 	grep "checkpoint_000001.h5: Input/output error" err &&
 	earlier_intact runs/case stays && all_final_valid runs/case

@@ -1,11 +1,11 @@
 #!/bin/sh
-test_description='whoever is killed at whatever moment: the run finishes, with the same bits
+test_description='any process is killed at any moment: the run finishes with the same bits
 
-t/soak/soak says what is checked; scripts/soak is for longer ones by hand. SOAK_SHARE is for
-slower builds: one kill of so many (1).'
+t/soak/soak describes what is checked; scripts/soak runs longer ones by hand. For slower
+builds, SOAK_SHARE divides the number of kills.'
 . "$(dirname "$0")/setup.sh"
 
-# soak SEED ARG...: what it found goes into the log also where the test is quiet.
+# soak SEED ARG...: if it fails, its output goes to the log even if the test is quiet.
 soak () {
 	seed=$1
 	shift
@@ -16,10 +16,10 @@ soak () {
 	return 1
 }
 
-test_expect_success '100 kills, checkpoints saved in the background' '
+test_expect_success 'a run survives 100 kills with checkpoints saved in the background' '
 	soak 1
 '
-test_expect_success '100 kills, checkpoints saved before the report returns' '
+test_expect_success 'a run survives 100 kills with checkpoints saved synchronously' '
 	soak 2 --set run_config.checkpoint_config.mode=sync
 '
 test_done

@@ -1,7 +1,7 @@
 #!/bin/sh
-test_description='raytrain-run killed at every step: nothing is left, and --resume goes on'
+test_description='raytrain-run killed at each step leaves nothing, and --resume continues'
 
-# With a /dev/shm of its own, so that what is left there is ours.
+# The script gets a private /dev/shm, so that whatever is left there is its own.
 if test -z "${PRIVATE_SHM:-}" && unshare --mount true 2>/dev/null; then
 	PRIVATE_SHM=1 exec unshare --mount sh -c \
 		'mount -t tmpfs shm /dev/shm && exec sh "$0" "$@"' "$0" "$@"
@@ -13,8 +13,9 @@ run="raytrain-run --launcher local --storage runs -n 2"
 train=$modules/train_model.so
 fault_points_needed
 
-# POINT RANKS ATTEMPTS: what comes by, and how many attempts the run has had with the one
-# that is resumed; those of slurm are tried in t/1180-slurm-launcher-killed.t.
+# POINT RANKS ATTEMPTS: the ranks that reach the point, and how many attempts the run has had
+# in the end, including the resumed one. Those of slurm are tested in
+# t/1180-slurm-launcher-killed.t.
 cat >points <<\END
 attempt.ended 0 2
 attempt.record 0 2
@@ -37,48 +38,48 @@ shm_is_empty () {
 	test -z "${PRIVATE_SHM:-}" || is_empty /dev/shm
 }
 
-test_expect_success 'the list of points is that of the launcher half' '
-	points_are_those_of $(ls "$srcdir"/src/launcher/*/*.c | grep -v /pmix_)
+test_expect_success 'the table lists all fault points of the launcher' '
+	points_are_those_of $(ls "$srcdir"/src/launcher/*/*.c | grep -v -e /pmix_ -e /event/)
 '
-test_expect_success 'an undisturbed run' '
+test_expect_success 'an undisturbed run finishes, for comparison' '
 	$run --name calm "$train" 2>err &&
 	calm=$(model_of runs/calm/checkpoint_000005.h5) && test -n "$calm"
 '
 while read -r point ranks attempts; do
 	for rank in $(ranks_of "$ranks"); do
-		test_expect_success "killed at $point $rank: nothing is left" '
+		test_expect_success "raytrain-run killed at $point $rank leaves nothing behind" '
 			rm -rf runs/case tmp && mkdir tmp &&
 			TMPDIR=$PWD/tmp RAYTRAIN_FAULT=$point:$rank expect_status 137 \
 				$run --name case "$train" 2>err &&
 			eventually no_process_left && eventually is_empty tmp &&
 			eventually shm_is_empty
 		'
-		test_expect_success "and --resume goes on to the same bits, and is tidy" '
+		test_expect_success "a run killed at $point $rank is resumed to the same bits" '
 			$run --name case --resume "$train" 2>err &&
 			test "$(model_of runs/case/checkpoint_000005.h5)" = "$calm" &&
 			no_temporary runs/case &&
 			test "$(ls runs/case/logs | wc -l)" -eq $attempts &&
 			raytrain-inspect --json runs/case >shown &&
-			jq -e ".status == \"finished\" and (.attempts | length) == $attempts" shown
+			json_is shown .status finished ".attempts | length" $attempts
 		'
 	done
 done <points
-test_expect_success 'a finished run that goes on under other settings is not finished' '
+test_expect_success 'a finished run that is continued with new settings is not finished' '
 	rm -rf runs/case && $run --name case "$train" 2>err &&
 	longer="$run --name case --resume --set train_loop_config.iterations=7 $train" &&
 	RAYTRAIN_FAULT=run.config:0 expect_status 137 $longer 2>err &&
 	raytrain-inspect --json runs/case >shown &&
-	jq -e ".status == \"interrupted\"" shown &&
+	json_is shown .status interrupted &&
 	$longer 2>err && test -f runs/case/checkpoint_000007.h5
 '
-# Older kernels and PMIx servers, by calls that fail as they do there.
+# Calls that fail as with older kernels and PMIx servers.
 for lacking in os.pidfd os.close_range wireup.resolve; do
 	test_expect_success "a system without $lacking trains the same model" '
 		RAYTRAIN_FAULT=$lacking:all:enosys $run --name "on-$lacking" "$train" 2>err &&
 		test "$(model_of "runs/on-$lacking/checkpoint_000005.h5")" = "$calm"
 	'
 done
-test_expect_success "without pidfds, too, a raytrain-run that is killed leaves nothing" '
+test_expect_success "without pidfds, a raytrain-run that is killed leaves nothing behind" '
 	mkdir -p empty && rm -rf empty/* &&
 	TMPDIR=$PWD/empty RAYTRAIN_FAULT=os.pidfd:all:enosys start_run $run --name lost &&
 	kill -9 $pid && { wait $pid; test $? -eq 137; } &&

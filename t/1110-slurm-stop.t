@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='jobs that are stopped and go on: time limits, preemption, requeue'
+test_description='jobs that are stopped and continue: time limits, preemption, requeueing'
 CLUSTER_NODES=2
 CLUSTER_KILL_WAIT=2
 CLUSTER_CONF='PreemptType=preempt/partition_prio
@@ -13,13 +13,14 @@ export CLUSTER_KILL_WAIT CLUSTER_CONF
 train=$modules/train_model.so
 cd "$CLUSTER_SHARED" || exit 1
 
-# The job is to make room.
+# Slurm has begun to preempt the job.
 preempting () {
 	squeue -h -j "$job" -O PreemptTime | grep -q "[0-9]"
 }
-# job_file NAME ARG...: job.sh, a batch script that runs raytrain-run with these arguments,
-# and says in the file `status` how it ended and in `err` why; a job that goes back to the
-# queue may come so far before Slurm ends it, and says nothing. It holds at the run's gate.
+# job_file NAME ARG...: write job.sh, a batch script that runs raytrain-run with these
+# arguments and writes its exit status to the file `status` and its messages to `err`. A job
+# that is requeued may get that far before Slurm kills it, so status 75 is not written. The
+# run waits at its gate.
 job_file () {
 	rm -f ready gate err status
 	name=$1 && shift
@@ -27,15 +28,16 @@ job_file () {
 	#!/bin/sh
 	#SBATCH -N 2 -n 2 --open-mode=append -o job.out
 	raytrain-run --storage runs -n 2 --placement SPREAD --name $name --resume \
-		--set 'train_loop_config.ready="$PWD/ready"' \
-		--set 'train_loop_config.gate="$PWD/gate"' $* "$train" 2>>err
+		--set "train_loop_config.ready=$PWD/ready" \
+		--set "train_loop_config.gate=$PWD/gate" $* "$train" 2>>err
 	status=\$?
 	test \$status -eq 75 || echo \$status >status
 	EOF
 }
-# Slurm holds a requeued job back for two minutes, and says so again when its processes are
-# gone. Here a few seconds do: the nodes refuse what was granted in the second in which they
-# ended the job. A start that is near already is left alone, or it would never come.
+# Slurm delays a requeued job for two minutes, counted again from when its processes are
+# gone. Shorten that to a few seconds; not to zero, because the nodes refuse a job that was
+# granted in the second in which they ended it. A start that is already near is not changed,
+# or it would be postponed for ever.
 go_on () {
 	eventually job_state "$job" "PENDING BeginTime" && test_path_is_missing status &&
 	eventually hastened
@@ -57,8 +59,8 @@ started () {
 waiting_or_over () {
 	test -e status || job_state "$job" "PENDING BeginTime"
 }
-# The newest Slurms put a job that was requeued in its time of grace back once more when it has
-# ended: the line of the job finds that there is nothing to do.
+# The newest versions of Slurm requeue a job that was requeued in its grace time once more
+# after its end: then its script finds that there is nothing to do.
 over () {
 	job_state "$job" "" && return
 	! squeue -h -j "$job" -o %T | grep -q PENDING || hasten
@@ -68,18 +70,17 @@ finished () {
 	eventually test -s status && test "$(cat status)" = 0 &&
 	same_model runs/calm/checkpoint_000005.h5 "runs/$name/checkpoint_000005.h5"
 }
-# cause NUMBER CAUSE: so says the record of that attempt.
+# cause ATTEMPT CAUSE: according to its record, the attempt was stopped for this cause.
 cause () {
-	jq -e ".outcome == \"stopped\" and .cause == \"$2\"" \
-		"runs/$name/logs/attempt-$1/attempt.json"
+	json_is "runs/$name/logs/attempt-$1/attempt.json" .outcome stopped .cause "$2"
 }
 
-test_expect_success 'the undisturbed run' '
+test_expect_success 'an undisturbed run finishes, for comparison' '
 	raytrain-run --launcher local --storage runs --name calm -n 2 "$train" 2>err
 '
-# The margin is longer than the limit, so the stop comes with the start, and each time there
-# is one iteration, since it is longer than a busy machine takes to ask Slurm for the limit.
-test_expect_success 'a job that needs three time limits, from one script' '
+# The margin is longer than the limit, so the run is stopped as soon as it starts. Each job
+# does one iteration, which takes longer than a busy machine needs to ask Slurm for the limit.
+test_expect_success 'a job that needs three time limits is requeued until it finishes' '
 	job_file limits --requeue-on-stop --stop-before-end 3600 \
 		--set train_loop_config.iteration_ms=6000 \
 		--set train_loop_config.iterations=3 && : >gate &&
@@ -92,7 +93,7 @@ test_expect_success 'a job that needs three time limits, from one script' '
 	grep "goes back to the queue" err &&
 	same_model runs/calm/checkpoint_000003.h5 runs/limits/checkpoint_000003.h5
 '
-test_expect_success 'preempted: saved in the time of grace, requeued, and goes on' '
+test_expect_success 'a preempted job saves in its grace time, is requeued and continues' '
 	job_file preempted --requeue-on-stop &&
 	job=$(sbatch --parsable -p low job.sh) && eventually test -e ready &&
 	printf "#!/bin/sh\n: >%s/high\n" "$PWD" >high.sh &&
@@ -101,7 +102,7 @@ test_expect_success 'preempted: saved in the time of grace, requeued, and goes o
 	cause 0 preempted && grep "Slurm preempts" err && finished && eventually over &&
 	test "$(cat status)" = 0
 '
-test_expect_success 'SIGUSR1 to the batch script requeues it' '
+test_expect_success 'SIGUSR1 to the batch script requeues the job' '
 	job_file usr1 --requeue-on-stop && sed -i "s/^raytrain/exec &/" job.sh &&
 	job=$(sbatch --parsable job.sh) && eventually test -e ready &&
 	scancel --batch --signal=USR1 "$job" &&
@@ -109,15 +110,15 @@ test_expect_success 'SIGUSR1 to the batch script requeues it' '
 	go_on && cause 0 signal && test -f runs/usr1/checkpoint_000003.h5 &&
 	eventually job_state "$job" "" && test -f runs/usr1/checkpoint_000005.h5
 '
-test_expect_success 'and scancel does not' '
+test_expect_success 'scancel does not requeue the job' '
 	job_file cancel --requeue-on-stop && sed -i "s/^raytrain/exec &/" job.sh &&
 	job=$(sbatch --parsable job.sh) && eventually test -e ready && scancel "$job" &&
 	eventually grep -q "stopping at the next report" err && : >gate &&
 	eventually job_state "$job" "" && ! grep "back to the queue" err && cluster clean 60
 '
-test_expect_success 'a worker that never reports is ended, the job goes back to the queue' '
+test_expect_success 'a worker that never reports is killed, and the job is requeued' '
 	job_file grace --requeue-on-stop --grace 1 --set train_loop_config.fail=hang \
-		--set "'"'"'train_loop_config.fail_once=\"$PWD/once\"'"'"'" &&
+		--set train_loop_config.fail_once=$PWD/once &&
 	sed -i "s/^raytrain/exec &/" job.sh &&
 	job=$(sbatch --parsable job.sh) && eventually test -e ready &&
 	eventually test -e runs/grace/checkpoint_000002.h5 && : >gate &&
@@ -126,7 +127,7 @@ test_expect_success 'a worker that never reports is ended, the job goes back to 
 	eventually job_state "$job" "" &&
 	same_model runs/calm/checkpoint_000005.h5 runs/grace/checkpoint_000005.h5
 '
-test_expect_success 'signals while the step starts up are passed on when it has' '
+test_expect_success 'signals while the step starts are passed on when it has started' '
 	cat >early.sh <<-EOF &&
 	for signal in TERM INT USR1; do
 		raytrain-run --storage runs -n 2 --name early-\$signal \
@@ -143,7 +144,7 @@ test_expect_success 'signals while the step starts up are passed on when it has'
 		test -f runs/$name/checkpoint_000001.h5 || return 1
 	done && cluster clean 60
 '
-test_expect_success '--requeue-on-stop is refused where it cannot work' '
+test_expect_success '--requeue-on-stop is refused if the job cannot be requeued' '
 	expect_status 3 salloc -Q -n 1 raytrain-run --storage runs --name no --resume \
 		--requeue-on-stop "$train" 2>err && grep "no batch script" err &&
 	job_file no --requeue-on-stop && sbatch --wait --no-requeue job.sh &&

@@ -1,8 +1,8 @@
 #!/bin/sh
-test_description='on a Slurm cluster, too: killed at whatever moment, the same bits
+test_description='on a Slurm cluster any process is killed at any moment: the same bits
 
-t/soak/soak says what is checked; SOAK_SHARE as in 1060-soak.t. Slurm itself would notice a
-dead node after five minutes.'
+t/soak/soak describes what is checked; SOAK_SHARE is as in t/1060-soak.t. Slurm itself would
+detect a dead node after five minutes.'
 CLUSTER_NODES=3 CLUSTER_SLURMD_TIMEOUT=300 CLUSTER_KILL_WAIT=2
 export CLUSTER_SLURMD_TIMEOUT CLUSTER_KILL_WAIT
 . "$(dirname "$0")/cluster/cluster.sh"
@@ -10,8 +10,8 @@ export CLUSTER_SLURMD_TIMEOUT CLUSTER_KILL_WAIT
 
 cd "$CLUSTER_SHARED" || exit 1
 
-# soak LAUNCHER STORAGE KILLS SEED ARG...: ranks on two nodes, and two on one. What it found goes
-# into the log also where the test is quiet.
+# soak LAUNCHER STORAGE KILLS SEED ARG...: three workers on two nodes. If it fails, its output
+# goes to the log even if the test is quiet.
 soak () {
 	launcher=$1 storage=$2 kills=$3 seed=$4
 	shift 4
@@ -23,16 +23,16 @@ soak () {
 	return 1
 }
 
-test_expect_success '15 kills, checkpoints saved in the background' '
+test_expect_success 'a run survives 15 kills with checkpoints saved in the background' '
 	soak slurm plain 15 1
 '
-test_expect_success '10 kills, checkpoints saved before the report returns' '
+test_expect_success 'a run survives 10 kills with checkpoints saved synchronously' '
 	soak slurm plain 10 2 --set run_config.checkpoint_config.mode=sync
 '
-test_expect_success '8 kills of a batch job, and of the node that its script runs on' '
+test_expect_success 'a batch job survives 8 kills, also of the node of its script' '
 	soak batch plain 8 3
 '
-test_expect_success '8 kills of a batch job on storage that each node caches' '
+test_expect_success 'a batch job survives 8 kills on storage that each node caches' '
 	soak batch cached 8 4
 '
 test_done

@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='checkpoints in the memory of nodes and staged on their disks, on a cluster'
+test_description='checkpoints in the memory and on the disks of several nodes'
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/faults.sh"
@@ -10,7 +10,7 @@ train=$modules/train_model.so
 cd "$CLUSTER_SHARED" || exit 1
 start="raytrain-run --launcher slurm --storage runs --placement SPREAD"
 
-# in_memory NODE: what is there of runs.
+# in_memory NODE: print the images of runs in the memory of a node.
 in_memory () {
 	cluster on "$1" find /dev/shm -name "raytrain-*"
 }
@@ -19,19 +19,14 @@ nothing_left () {
 		test -z "$(in_memory $node)" || { in_memory $node; return 1; }
 	done
 }
-# kill_on NODE: the training's workers there.
-kill_on () {
-	cluster on "$1" sh -c "for p in /proc/[0-9]*; do
-		tr '\\0' ' ' <\$p/cmdline | grep -q '^[^ ]*/raytrain-worker ' &&
-		kill -KILL \${p#/proc/}; done; true"
-}
 
-test_expect_success 'three nodes, and nothing stays' '
+
+test_expect_success 'a run with copies in memory on three nodes leaves nothing behind' '
 	$start --name calm -n 3 "$train" 2>err &&
 	$start --name memory -n 3 $memory "$train" 2>err && nothing_left &&
 	same_model runs/calm/checkpoint_000005.h5 runs/memory/checkpoint_000005.h5
 '
-test_expect_success 'a node has lost its memory, storage its checkpoints: the copies do' '
+test_expect_success 'the copies on other nodes replace the memory of a lost node' '
 	start_run $start --name lost -n 3 --placement STRICT_SPREAD $memory $sync \
 		--max-failures 1 &&
 	test -n "$(in_memory n2)" && cluster on n2 sh -c "rm -rf /dev/shm/raytrain-*" &&
@@ -41,7 +36,7 @@ test_expect_success 'a node has lost its memory, storage its checkpoints: the co
 	same_model runs/calm/checkpoint_000005.h5 runs/lost/checkpoint_000005.h5 &&
 	test -e runs/lost/checkpoint_000002.h5 && nothing_left && cluster clean 60
 '
-test_expect_success 'raytrain-run was killed: on fewer nodes, from memory' '
+test_expect_success 'a run whose raytrain-run was killed continues on fewer nodes from memory' '
 	start_run $start --name fewer -n 3 --placement STRICT_SPREAD $memory $sync &&
 	kill -KILL $pid && { wait $pid || :; } && cluster clean 60 &&
 	test -n "$(in_memory n1)" && rm runs/fewer/checkpoint_* && : >gate &&
@@ -50,9 +45,9 @@ test_expect_success 'raytrain-run was killed: on fewer nodes, from memory' '
 	test -e runs/fewer/checkpoint_000005.h5 && test -z "$(in_memory n1)$(in_memory n2)" &&
 	cluster on n3 sh -c "rm -rf /dev/shm/raytrain-*"
 '
-# Of what is in use, UCX has up to 5 MB in files without names, and may do without in the
-# next attempt. That is less than the node lacks of the checkpoint, which is 8 MB of 24.
-test_expect_success 'a node has no room for the whole: the newest is restored by way of storage' '
+# Up to 5 MB of the memory in use are unnamed files of UCX, which may be free in the next
+# attempt. That is less than the 8 MB (of 24) of the checkpoint that the node does not have.
+test_expect_success 'a state that does not fit in the memory of a node is restored through storage' '
 	start_run $start --name small -n 3 --placement STRICT_SPREAD $memory $sync \
 		--set train_loop_config.size=3000000 --max-failures 1 &&
 	used=$(cluster on n2 df -B1 --output=used /dev/shm | tail -1) &&
@@ -65,12 +60,12 @@ test_expect_success 'a node has no room for the whole: the newest is restored by
 	test -e runs/small/checkpoint_000005.h5 && nothing_left &&
 	cluster on n2 mount -o remount,size=50% /dev/shm && cluster clean 60
 '
-test_expect_success 'a run that has failed for good leaves nothing on any node' '
+test_expect_success 'a failed run leaves nothing on any node' '
 	expect_status 1 $start --name failed -n 3 --placement STRICT_SPREAD $memory \
 		--set train_loop_config.fail=kill "$train" 2>err && nothing_left &&
 	cluster clean 60
 '
-test_expect_success 'staged on the disks of three nodes, killed, and moved by the next start' '
+test_expect_success 'checkpoints staged on three nodes by a killed run are moved by the next start' '
 	start_run $start --name staged -n 3 --placement STRICT_SPREAD \
 		--set run_config.sync_config.staging_path=/tmp/stage &&
 	kill_on n3 && { wait $pid || :; } && : >gate &&
@@ -82,7 +77,7 @@ test_expect_success 'staged on the disks of three nodes, killed, and moved by th
 	done
 '
 if has_fault_points; then
-	test_expect_success 'a node is away: what it has staged is not given up, and found later' '
+	test_expect_success 'a staged checkpoint on a missing node is kept and found later' '
 		RAYTRAIN_FAULT=move.data:1:kill expect_status 1 $start --name away -n 3 \
 			--placement STRICT_SPREAD $sync \
 			--set run_config.sync_config.staging_path=/tmp/stage "$train" 2>err &&
@@ -97,7 +92,7 @@ if has_fault_points; then
 		same_model runs/calm/checkpoint_000005.h5 runs/away/checkpoint_000005.h5
 	'
 	for point in image.copies image.assemble; do
-		test_expect_success "killed at $point" '
+		test_expect_success "a run with a rank killed at $point is resumed" '
 			rm -rf runs/case && start_run $start --name case -n 3 $memory $sync &&
 			kill -KILL $pid && { wait $pid || :; } && cluster clean 60 && : >gate &&
 			RAYTRAIN_FAULT=$point:1:kill expect_status 1 $start --name case -n 2 \

@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='raytrain-run killed while a Slurm step starts: nothing is left anywhere'
+test_description='raytrain-run killed while a Slurm step starts leaves nothing behind'
 CLUSTER_KILL_WAIT=2
 CLUSTER_NODES=2
 export CLUSTER_KILL_WAIT CLUSTER_NODES
@@ -13,26 +13,26 @@ cd "$CLUSTER_SHARED" || exit 1
 
 fault_points_needed
 
-test_expect_success 'an undisturbed run' '
+test_expect_success 'an undisturbed run finishes, for comparison' '
 	raytrain-run --launcher local -n 2 --storage runs --name calm "$train" 2>err &&
 	calm=$(model_of runs/calm/checkpoint_000005.h5) && test -n "$calm"
 '
 for point in slurm.srun slurm.tasks; do
-	test_expect_success "killed at $point: no process and no job is left" '
+	test_expect_success "raytrain-run killed at $point leaves no process and no job" '
 		rm -rf runs/case &&
 		RAYTRAIN_FAULT=$point expect_status 1 $run --name case "$train" 2>err &&
 		grep "ended before the run did" err && grep -e "with --resume" err &&
 		cluster clean 60 && test -z "$(squeue -h)" && ! test -e runs/case/result.h5
 	'
-	test_expect_success 'and --resume goes on to the same bits' '
+	test_expect_success "a run killed at $point is resumed to the same bits" '
 		$run --name case --resume "$train" 2>err &&
 		test "$(model_of runs/case/checkpoint_000005.h5)" = "$calm" &&
 		no_temporary runs/case
 	'
 done
 
-# What Slurm keeps of a step whose srun was killed early looks like this one, which runs.
-test_expect_success 'a step of an attempt before that does not end is no hindrance' '
+# To the run, this step looks like one that Slurm keeps after its srun was killed early.
+test_expect_success 'a step of an earlier attempt that does not end does not block the run' '
 	cat >left.sh <<-EOF &&
 	raytrain-run --storage runs --name left -n 2 --placement STRICT_SPREAD \
 		--set train_loop_config.fail=return --max-failures 0 "$train" 2>err.0
@@ -48,36 +48,36 @@ test_expect_success 'a step of an attempt before that does not end is no hindran
 	test "$(model_of runs/left/checkpoint_000005.h5)" = "$calm" &&
 	raytrain-inspect runs/left | grep "failed (start)" && cluster clean 60
 '
-test_expect_success 'but a step that is not of this run is: nobody is crowded out' '
+test_expect_success 'a step of another run blocks the run' '
 	sed "s/job-name=left/job-name=other/; s/--name left/--name right/" left.sh >right.sh &&
 	>up && salloc -Q --exclusive -N2 bash right.sh && test "$(cat status)" -eq 1 &&
 	grep "another step holds CPUs, GPUs or memory" err.1 && cluster clean 60
 '
-# start_outside NAME ARG...: as start_run; it takes an allocation first, $pid waits outside,
-# and $inner has the run.
+# start_outside NAME ARG...: like start_run, outside an allocation: $pid waits for $salloc, in
+# which $inner executes the run.
 start_outside () {
 	name=$1 && shift
 	start_run $run --name "$name" "$@" && salloc=$(pgrep -P $pid) && inner=$(pgrep -P $salloc)
 }
-test_expect_success 'killed while it trains: salloc says 0, raytrain-run does not' '
+test_expect_success 'killing the inner raytrain-run makes the outer one fail' '
 	start_outside killed && kill -KILL $inner && expect_status 1 wait $pid &&
 	grep "ended before the run did" err && grep -e "with --resume" err && cluster clean 60
 '
-# Settings of the user's own scancel, which would ask before it cancels anything.
-test_expect_success 'and so where salloc is killed, in a run that goes on' '
+# With these settings of the user, scancel would ask before it cancels anything.
+test_expect_success 'killing salloc makes the outer raytrain-run fail' '
 	SCANCEL_INTERACTIVE=1 && SCANCEL_STATE=PENDING && export SCANCEL_INTERACTIVE SCANCEL_STATE &&
 	start_outside killed --resume --set train_loop_config.ready_at=3 &&
 	unset SCANCEL_INTERACTIVE SCANCEL_STATE &&
 	kill -KILL $salloc && expect_status 1 wait $pid &&
 	grep "ended before the run did" err && cluster clean 60
 '
-test_expect_success 'a run that had finished and goes on with more to do is not finished' '
+test_expect_success 'a finished run that is continued and killed is not finished' '
 	: >gate && $run --name killed --resume "$train" 2>err &&
 	$run --name killed --resume "$train" 2>err && grep "finished already" err &&
 	rm -f ready gate &&
 	{ $run --name killed --resume --set train_loop_config.iterations=9 \
-		--set train_loop_config.ready_at=6 --set "train_loop_config.ready=\"$PWD/ready\"" \
-		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err & } && pid=$! &&
+		--set train_loop_config.ready_at=6 --set "train_loop_config.ready=$PWD/ready" \
+		--set "train_loop_config.gate=$PWD/gate" "$train" 2>err & } && pid=$! &&
 	eventually test -e ready && kill -KILL $(pgrep -P $(pgrep -P $pid)) &&
 	expect_status 1 wait $pid && test_path_is_missing runs/killed/result.h5 &&
 	cluster clean 60
@@ -90,7 +90,7 @@ for signal in USR1 INT; do
 		cluster clean 60
 	'
 done
-test_expect_success 'asked to stop while it waits for an allocation: status 75' '
+test_expect_success 'a stop request while waiting for an allocation ends with status 75' '
 	holder=$(sbatch --parsable -N 2 --exclusive -o holder.out --wrap "sleep 1000") &&
 	{ $run --name pending "$train" 2>err & } && pid=$! &&
 	eventually grep -q "queued and waiting" err && kill -TERM $pid &&

@@ -1,6 +1,6 @@
 #!/bin/sh
 
-test_description='Slurm and PMIx that do not fit: named for what it is, before or after a try'
+test_description='Slurm and PMIx that are incompatible: the cause is reported'
 
 CLUSTER_NODES=2
 . "$(dirname "$0")/cluster/cluster.sh"
@@ -15,24 +15,24 @@ run () {
 		"$train" 2>err
 }
 
-test_expect_success 'the plugin for a version of PMIx can be named' '
+test_expect_success '--srun-args selects the plugin for a version of PMIx' '
 	test -n "$plugin" && run --name named "--srun-args=--mpi=$plugin"
 '
-test_expect_success 'one that is not there is refused before anything is begun' '
+test_expect_success 'a missing PMIx plugin is refused before anything starts' '
 	expect_status 3 run --name version --srun-args=--mpi=pmix_v99 &&
 	grep "no plugin mpi/pmix_v99 here" err && grep -e "--srun-args=--mpi=$plugin" err &&
 	test_path_is_missing runs/version
 '
-test_expect_success 'a setting of PMIx reaches the workers' '
+test_expect_success 'a PMIX_MCA variable is passed to the workers' '
 	PMIX_MCA_psec=native run --name native
 '
-test_expect_success 'security modules that do not meet are named' '
+test_expect_success 'incompatible PMIx security modules are reported' '
 	test_must_fail env PMIX_MCA_psec=none raytrain-run --launcher slurm --storage runs \
 		-n 2 --name psec "$train" 2>err &&
 	grep "PMIx_Init.*PMIX_MCA_psec=none in the environment names none of them" err &&
 	cluster clean 60
 '
-test_expect_success 'a node that has lost its libpmix is named, and where to look' '
+test_expect_success 'a node without libpmix is named' '
 	lib=$(ldconfig -p | sed -n "s/.*libpmix.so.2 .*=> //p" | head -n1) &&
 	cluster on n2 mount --bind /dev/null "$(readlink -f "$lib")" &&
 	test_must_fail run --name nolib &&

@@ -1,8 +1,8 @@
 #!/bin/sh
-test_description='what one node writes reaches another on storage with a cache on each node
+test_description='files that one node writes are read by another on storage that each node caches
 
-Every node sees the run directories through a page cache of its own: pages are written back
-whole, and the size of a file stays as it was first seen. raytrain-run is on n3, rank 0 on n1.'
+Each node sees the run directories through its own page cache: pages are written back whole,
+and a node keeps the size that it first saw of a file. raytrain-run is on n3, rank 0 on n1.'
 CLUSTER_NODES=3 CLUSTER_SLURMD_TIMEOUT=300 CLUSTER_KILL_WAIT=2
 export CLUSTER_SLURMD_TIMEOUT CLUSTER_KILL_WAIT
 . "$(dirname "$0")/cluster/cluster.sh"
@@ -10,11 +10,11 @@ export CLUSTER_SLURMD_TIMEOUT CLUSTER_KILL_WAIT
 
 train=$modules/train_model.so
 
-# Of the environment, for a raytrain-run that knows nothing of the batch job.
+# The environment for a raytrain-run that must not see the batch job.
 kept="PATH=$PATH LD_LIBRARY_PATH=$LD_LIBRARY_PATH LSAN_OPTIONS=${LSAN_OPTIONS:-}"
 
-# start_far NODE NAME ARG...: a batch job on NODE runs raytrain-run, which has its workers on
-# n1 and n2. It says in err.NAME what raytrain-run says, and in status.NAME how that ended.
+# start_far NODE NAME ARG...: submit a batch job on NODE that runs raytrain-run with its
+# workers on n1 and n2. The messages are in err.NAME, the exit status in status.NAME.
 start_far () {
 	node=$1 name=$2 && shift 2
 	rm -f ready "status.$name" &&
@@ -24,8 +24,8 @@ start_far () {
 	env -i $kept \
 		salloc -Q --no-kill -N 2 -n 2 -c 1 -w n1,n2 raytrain-run --storage runs \
 		-n 2 --placement STRICT_SPREAD --progress plain --name $name \
-		--set 'train_loop_config.ready="$PWD/ready"' \
-		--set 'train_loop_config.gate="$PWD/gate"' $* "$train" 2>>err.$name
+		--set "train_loop_config.ready=$PWD/ready" \
+		--set "train_loop_config.gate=$PWD/gate" $* "$train" 2>>err.$name
 	echo \$? >status.$name
 	EOF
 	sbatch --parsable -Q -w "$node" -o job.out "job.$name" >job
@@ -34,7 +34,7 @@ ended () {
 	eventually test -s "status.$name" && test "$(cat "status.$name")" = "$1" &&
 	cluster clean 60
 }
-# the_launcher SIGNAL: to the raytrain-run of the current run.
+# the_launcher SIGNAL: send it to the raytrain-run of the run $name.
 the_launcher () {
 	pid=$(sed -n "s/.*, pid \([0-9]*\), since.*/\1/p" "runs/$name/.lock") &&
 	cluster on "$node" kill "-$1" "$pid"
@@ -45,13 +45,13 @@ iterations_are () {
 unsaved="--set train_loop_config.checkpoint_every=1000"
 timeout="--set run_config.failure_config.hang_timeout_s"
 
-test_expect_success 'a cache on each node' '
+test_expect_success 'each node gets a cache' '
 	mkdir runs && for n in n1 n2 n3; do cluster cache $n runs || return 1; done
 '
-test_expect_success 'reports and events arrive while the run waits, and none is taken for a hang' '
+test_expect_success 'reports and events arrive in time not to be taken for a hang' '
 	rm -f gate && start_far n3 seen $unsaved $timeout=8 \
 		--set train_loop_config.iteration_ms=800 \
-		--set train_loop_config.iterations=14 --set train_loop_config.fail=\\\"nan\\\" &&
+		--set train_loop_config.iterations=14 --set train_loop_config.fail=nan &&
 	eventually test -e ready &&
 	eventually iterations_are "[1, 2]" && : >gate &&
 	eventually grep "is NaN at iteration 3" err.seen &&
@@ -60,34 +60,34 @@ test_expect_success 'reports and events arrive while the run waits, and none is 
 	test_path_is_missing runs/seen/logs/attempt-0/reports.0 &&
 	test_path_is_missing runs/seen/logs/attempt-0/events
 '
-test_expect_success 'of a hang, the launcher knows where the ranks of both nodes are' '
-	: >gate && start_far n3 hung $unsaved $timeout=5 --set train_loop_config.fail=\\\"hang\\\" \
+test_expect_success 'for a hang, raytrain-run reports the positions of ranks on both nodes' '
+	: >gate && start_far n3 hung $unsaved $timeout=5 --set train_loop_config.fail=hang \
 		--set train_loop_config.fail_rank=1 && ended 1 &&
-	grep "no report for 5 s: rank 1 has not come to report, where rank 0 is" err.hung
+	grep "no report for 5 s: rank 1 has not reached report, where rank 0 is" err.hung
 '
-test_expect_success 'a stop is heard from, and ends with all reports' '
+test_expect_success 'a stopped run has all its reports' '
 	rm -f gate && start_far n3 stopped $unsaved --grace 60 &&
 	eventually test -e ready && the_launcher USR1 &&
 	eventually grep "stopping at the next report" err.stopped && : >gate && ended 75 &&
 	jq -es "length >= 3" runs/stopped/result.json
 '
-test_expect_success 'a worker that gets a SIGTERM is seen from the other node' '
+test_expect_success 'SIGTERM to a worker on another node is reported as a preemption' '
 	rm -f gate && start_far n3 told $unsaved && eventually test -e ready &&
 	worker=$(cut -d" " -f3 runs/told/logs/attempt-0/heartbeats/n2) &&
 	cluster on n2 kill -TERM "$worker" &&
 	eventually grep -aq SIGTERM runs/told/logs/attempt-0/whereabouts &&
 	cluster on n2 kill -KILL "$worker" && : >gate && ended 0 &&
-	grep "somebody told rank 1 to go (SIGTERM)" err.told
+	grep "rank 1 received SIGTERM from outside" err.told
 '
-test_expect_success 'raytrain-run is killed: the next one, elsewhere, loses no report' '
+test_expect_success 'a killed raytrain-run that is resumed on another node loses no report' '
 	rm -f gate && start_far n3 killed $unsaved && eventually test -e ready &&
 	eventually iterations_are "[1, 2]" && the_launcher KILL &&
 	eventually test -e status.killed && cluster clean 60 &&
 	start_far n2 killed --resume $unsaved && : >gate && ended 0 &&
 	iterations_are "[1, 2, 1, 2, 3, 4, 5]"
 '
-# ends_under_a_wait NAME: a run on n3 ends while a second raytrain-run, on n2, waits for it;
-# $status is how the second one ended.
+# ends_under_a_wait NAME: a run on n3 ends while a second raytrain-run, on n2, waits for its
+# lock; $status is the exit status of the second one.
 ends_under_a_wait () {
 	rm -f gate && start_far n3 "$1" $unsaved && eventually test -e ready &&
 	{ cluster on n2 env -i $kept raytrain-run \
@@ -96,9 +96,9 @@ ends_under_a_wait () {
 	eventually grep "is locked by another raytrain-run (host n3" err.second && : >gate &&
 	{ status=0; wait $second || status=$?; } && ended 0
 }
-# The first one touches its lock every three seconds. If the second one sees that, it rightly
-# gives up, and says for whom.
-test_expect_success 'while one waits on another node, the run ends: the other goes on at once' '
+# The first one touches its lock every three seconds. If the second one sees that, it gives up,
+# as it should, and names the holder.
+test_expect_success 'a raytrain-run that waits on another node continues when the first one ends' '
 	for round in 1 2 3 4 5; do
 		ends_under_a_wait "twice-$round" || return 1
 		test $status -ne 0 || break
@@ -107,7 +107,7 @@ test_expect_success 'while one waits on another node, the run ends: the other go
 	done &&
 	test $status -eq 0
 '
-test_expect_success 'a lost node is noticed' '
+test_expect_success 'a lost node is detected' '
 	rm -f gate && start_far n3 lost $unsaved \
 		--set run_config.failure_config.node_timeout_s=3 &&
 	eventually test -e ready && cluster poweroff n2 &&

@@ -1,8 +1,8 @@
 #!/bin/sh
-test_description='checkpoints on storage that each node caches pages of
+test_description='checkpoints on storage whose pages each node caches
 
-Four nodes, each with a page cache of its own over the directory of the runs: a page that
-two of them write loses bytes.'
+Each of four nodes has its own page cache over the directory of the runs: a page that two of
+them write loses bytes.'
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
 
@@ -15,20 +15,20 @@ cd "$CLUSTER_SHARED" || exit 1
 mkdir runs
 start="raytrain-run --launcher slurm --storage runs --placement STRICT_SPREAD $shards"
 
-# cache_on NODE...: from now on it has one.
+# cache_on NODE...: give each node a cache.
 cache_on () {
 	for node in "$@"; do
 		cluster cache "$node" "$PWD/runs" || return 1
 	done
 }
-# all_verify RUN N: so many checkpoints, and all of them are whole.
+# all_verify RUN N: the run has N checkpoints, and all of them are intact.
 all_verify () {
 	test "$(ls "runs/$1" | grep -c "^checkpoint_.*h5$")" -eq "$2" &&
 	for f in "runs/$1"/checkpoint_*; do
 		raytrain-inspect --verify "$f" >verify.out || { cat verify.out; return 1; }
 	done
 }
-# workers_are RUN ITERATION N: so many wrote this checkpoint.
+# workers_are RUN ITERATION N: this many workers wrote the checkpoint.
 workers_are () {
 	raytrain-inspect --json "runs/$1/checkpoint_00000$2.h5" >out &&
 	jq -e ".world_size == $3" out
@@ -36,39 +36,34 @@ workers_are () {
 same_end () {
 	same_model runs/calm/checkpoint_000005.h5 "runs/$1/checkpoint_000005.h5"
 }
-# kill_on NODE: the training's workers there.
-kill_on () {
-	cluster on "$1" sh -c "for p in /proc/[0-9]*; do
-		tr '\\0' ' ' <\$p/cmdline | grep -q '^[^ ]*/raytrain-worker ' &&
-		kill -KILL \${p#/proc/}; done; true"
-}
 
-test_expect_success 'the undisturbed run, without caches' '
+
+test_expect_success 'an undisturbed run without caches finishes, for comparison' '
 	$start --name calm -n 4 "$train" 2>err && all_verify calm 5
 '
-test_expect_success 'four nodes with caches, small and sharded tensors: every checkpoint is whole' '
+test_expect_success 'with caches on four nodes every checkpoint is intact' '
 	cache_on n1 n2 n3 n4 login &&
 	$start --name cached -n 4 "$train" 2>err && all_verify cached 5 && same_end cached
 '
-test_expect_success 'seven workers on four nodes, shards that end in any page' '
+test_expect_success 'shards that end within a page are intact' '
 	raytrain-run --launcher slurm --storage runs --name several -n 7 --placement SPREAD \
 		$shards --set train_loop_config.size=300007 "$train" 2>err &&
 	all_verify several 5
 '
-test_expect_success 'from the memory of the nodes to storage' '
+test_expect_success 'checkpoints moved from memory to storage are intact' '
 	$start --name memory -n 4 $memory "$train" 2>err && all_verify memory 5 &&
 	same_end memory
 '
-test_expect_success 'from their disks to storage' '
+test_expect_success 'checkpoints moved from staging disks to storage are intact' '
 	$start --name staged -n 4 $staging "$train" 2>err && all_verify staged 5 &&
 	same_end staged
 '
-test_expect_success 'resumed by three workers on three nodes' '
+test_expect_success 'a run resumed with three workers on three nodes writes intact checkpoints' '
 	start_run $start --name fewer -n 4 $sync && kill -KILL $pid && { wait $pid || :; } &&
 	cluster clean 60 && : >gate && $start --name fewer -n 3 --resume "$train" 2>err &&
 	all_verify fewer 5 && workers_are fewer 2 4 && workers_are fewer 3 3
 '
-test_expect_success 'an elastic group goes from four nodes to three, and back to four' '
+test_expect_success 'an elastic run over 4, 3 and 4 nodes writes intact checkpoints' '
 	start_run salloc -Q --no-kill --exclusive -N4 raytrain-run --storage runs \
 		--name elastic -n 2:4 --placement STRICT_SPREAD $shards \
 		--set train_loop_config.iterations=60 \
@@ -82,7 +77,7 @@ test_expect_success 'an elastic group goes from four nodes to three, and back to
 	all_verify elastic 60 &&
 	jq -es "map(.training_iteration) | unique == [range(1; 61)]" runs/elastic/result.json
 '
-test_expect_success 'a node is lost: on with the spare one' '
+test_expect_success 'a run that replaces a lost node writes intact checkpoints' '
 	start_run salloc -Q --no-kill --exclusive -N4 raytrain-run --storage runs --name lost \
 		-n 3 --placement STRICT_SPREAD $shards --set scaling_config.spare_nodes=1 \
 		--set run_config.failure_config.node_timeout_s=3 >out &&

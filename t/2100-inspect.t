@@ -1,18 +1,18 @@
 #!/bin/sh
 
-test_description='raytrain-inspect: runs and checkpoints, whole, damaged and foreign'
+test_description='raytrain-inspect shows runs and checkpoints: intact, damaged and foreign'
 
-SETUP_WITHOUT_STAGE=1 # needs raytrain-inspect alone
+SETUP_WITHOUT_STAGE=1 # only raytrain-inspect is needed
 . "$(dirname "$0")/setup.sh"
 
 sample=$check/store_sample
 
-test_expect_success 'a run to look at' '
+test_expect_success 'create a sample run' '
 	"$sample" run &&
 	test -f run/checkpoint_000004.h5
 '
 
-test_expect_success 'a run: status, attempts, metrics, checkpoints, what next' '
+test_expect_success 'a run is shown with status, attempts, metrics, checkpoints and suggestions' '
 	raytrain-inspect run >out &&
 	grep "^status *finished" out &&
 	grep "^reports *5" out &&
@@ -25,12 +25,12 @@ test_expect_success 'a run: status, attempts, metrics, checkpoints, what next' '
 	grep "h5dump -d /metrics/accuracy" out
 '
 
-test_expect_success 'control characters do not reach the terminal' '
+test_expect_success 'control characters are escaped' '
 	grep -F "\\x1b[31mkilled" out &&
 	! grep "$(printf "\033")" out
 '
 
-test_expect_success 'a checkpoint: what it says of itself, and its tensors' '
+test_expect_success 'a checkpoint is shown with its report and tensors' '
 	raytrain-inspect run/checkpoint_000002.h5 >out &&
 	grep "^iteration *2, attempt 0, 2 workers" out &&
 	grep "^float32 *\[4, 3\] *48 *model/fc1/weight" out &&
@@ -40,7 +40,7 @@ test_expect_success 'a checkpoint: what it says of itself, and its tensors' '
 	! grep raytrain/session out
 '
 
-test_expect_success '--json is one object, of either' '
+test_expect_success '--json prints one object for a run and for a checkpoint' '
 	raytrain-inspect --json run >run.json &&
 	raytrain-inspect --json --verify run/checkpoint_000002.h5 >ck.json &&
 	/usr/bin/python3 - <<-\PY
@@ -59,14 +59,14 @@ test_expect_success '--json is one object, of either' '
 	PY
 '
 
-test_expect_success '--verify passes what is whole' '
+test_expect_success '--verify accepts intact checkpoints' '
 	raytrain-inspect --verify run/checkpoint_000004.h5 >out &&
 	grep "^verified" out &&
 	raytrain-inspect --verify run >out &&
 	test $(grep -c ", verified" out) -eq 3
 '
 
-test_expect_success '--plot draws a metric, and names those there are' '
+test_expect_success '--plot draws a metric, and lists the metrics if there is no such one' '
 	raytrain-inspect --plot loss run >out &&
 	grep -F "*" out &&
 	grep "training_iteration 1 to 5" out &&
@@ -74,7 +74,7 @@ test_expect_success '--plot draws a metric, and names those there are' '
 	grep "accuracy, loss" err
 '
 
-# damage FILE: another byte where the first tensor's bytes are (0, 0.25, 0.5 ...).
+# damage FILE: change a byte of the first tensor (0, 0.25, 0.5 ...).
 damage () {
 	/usr/bin/python3 - "$1" <<-\PY
 	import sys, struct
@@ -87,7 +87,7 @@ damage () {
 	PY
 }
 
-test_expect_success '--verify names the damaged dataset: exit status 5' '
+test_expect_success '--verify names the damaged dataset, with exit status 5' '
 	cp -r run damaged &&
 	damage damaged/checkpoint_000004.h5 &&
 	raytrain-inspect damaged/checkpoint_000004.h5 >out &&
@@ -98,7 +98,7 @@ test_expect_success '--verify names the damaged dataset: exit status 5' '
 	test $(grep -c ", verified" out) -eq 2
 '
 
-test_expect_success 'truncated, empty, foreign: each its own sentence' '
+test_expect_success 'truncated, empty and foreign files are reported as such' '
 	head -c 9000 run/checkpoint_000004.h5 >checkpoint_000009.h5 &&
 	expect_status 5 raytrain-inspect checkpoint_000009.h5 2>err &&
 	grep "the file is truncated" err &&
@@ -107,23 +107,23 @@ test_expect_success 'truncated, empty, foreign: each its own sentence' '
 	grep "the file is empty" err &&
 	cp run/result.h5 checkpoint_000009.h5 &&
 	expect_status 5 raytrain-inspect checkpoint_000009.h5 2>err &&
-	grep "an HDF5 file, but no checkpoint" err &&
+	grep "an HDF5 file, but not a checkpoint" err &&
 	echo rubbish >checkpoint_000009.h5 &&
 	expect_status 5 raytrain-inspect checkpoint_000009.h5 2>err &&
-	grep "no checkpoint, and no HDF5 file" err
+	grep "neither a checkpoint nor an HDF5 file" err
 '
 
-test_expect_success 'what is neither: exit status 3' '
+test_expect_success 'a path that is neither a run nor a checkpoint is refused with exit status 3' '
 	expect_status 3 raytrain-inspect /etc/passwd 2>err &&
 	grep "neither a run directory nor a checkpoint" err &&
 	mkdir -p nothing &&
 	expect_status 3 raytrain-inspect nothing 2>err &&
-	grep "no run of raytrain" err &&
+	grep "not a run of raytrain" err &&
 	expect_status 3 raytrain-inspect absent 2>err &&
 	grep "absent" err
 '
 
-test_expect_success 'a command line that makes no sense: exit status 2' '
+test_expect_success 'wrong usage ends with exit status 2' '
 	expect_status 2 raytrain-inspect 2>err &&
 	expect_status 2 raytrain-inspect a b 2>err &&
 	expect_status 2 raytrain-inspect --nonsense a 2>err &&
@@ -133,7 +133,7 @@ test_expect_success 'a command line that makes no sense: exit status 2' '
 	expect_status 2 raytrain-inspect --plot x run/checkpoint_000002.h5 2>err
 '
 
-test_expect_success '--help and --version' '
+test_expect_success '--help and --version print help and version' '
 	raytrain-inspect --help >out &&
 	grep -e --verify out &&
 	raytrain-inspect --version >out &&

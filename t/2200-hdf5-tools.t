@@ -1,22 +1,22 @@
 #!/bin/sh
 
-test_description='What the store writes is plain HDF5: h5dump, h5ls and h5py read it'
+test_description='Checkpoints and results are plain HDF5: h5dump, h5ls and h5py read them'
 
-SETUP_WITHOUT_STAGE=1 # needs raytrain-inspect alone
+SETUP_WITHOUT_STAGE=1 # only raytrain-inspect is needed
 . "$(dirname "$0")/setup.sh"
 
-test_expect_success 'a run to look at' '
+test_expect_success 'create a sample run' '
 	"$check/store_sample" run
 '
 
-test_expect_success 'h5dump -H tells names, types and shapes' '
+test_expect_success 'h5dump -H shows names, types and shapes' '
 	h5dump -H run/checkpoint_000002.h5 >out &&
 	grep "DATASET \"weight\"" out &&
 	grep "SIMPLE { ( 4, 3 ) / ( 4, 3 ) }" out &&
 	grep "ATTRIBUTE \"training_iteration\"" out
 '
 
-test_expect_success 'h5dump tells numbers' '
+test_expect_success 'h5dump shows numbers' '
 	h5dump -d /model/fc1/weight run/checkpoint_000002.h5 >out &&
 	grep "(3,0): 2.25, 2.5, 2.75" out &&
 	h5dump -d /metrics/accuracy run/result.h5 >out &&
@@ -31,7 +31,7 @@ test_expect_success 'h5dump tells numbers' '
 	grep "\"failed\"" out
 '
 
-test_expect_success 'h5ls walks it' '
+test_expect_success 'h5ls lists the datasets' '
 	h5ls -r run/checkpoint_000002.h5 >out &&
 	grep "^/model/fc1/weight *Dataset {4, 3}" out
 '
@@ -40,7 +40,7 @@ if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
 	test_set_prereq H5PY
 fi
 
-test_expect_success H5PY 'h5py reads every type' '
+test_expect_success H5PY 'h5py reads every element type' '
 	/usr/bin/python3 - <<-\PY
 	import h5py, numpy
 	f = h5py.File("run/checkpoint_000002.h5", "r")

@@ -1,12 +1,12 @@
 #!/bin/sh
-test_description='man pages: clean, and one for every function of the API'
+test_description='man pages are clean, and every function of the API has one'
 SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/setup.sh"
 
 man=$srcdir/share/man
 headers="$srcdir/src/include/raytrain.h $srcdir/src/include/raytrain_mpi.h"
 
-# The prototypes of the API, one a line, single spaces.
+# Print the prototypes of the API, one per line, with single spaces.
 prototypes () {
 	sed 's,/\*.*\*/,,; /\/\*/,/\*\//d' $headers | tr '\n' ' ' | tr -s ' ' |
 	grep -oE 'RAYTRAIN_API [^;]*\);' | sed 's/^RAYTRAIN_API //'
@@ -14,13 +14,13 @@ prototypes () {
 names () {
 	prototypes | sed -E 's/^[^(]*[ *](raytrain_[a-z0-9_]+)\(.*/\1/'
 }
-# The prototypes in the SYNOPSIS of all pages, likewise.
+# The same for the SYNOPSIS sections of all pages.
 documented () {
 	sed -n '/^\.SH SYNOPSIS/,/^\.fi/s/^\.B "\(.*\)"$/\1/p' "$man"/raytrain_*.3 |
 	sed 's/\\-/-/g' | tr '\n' ' ' | tr -s ' ' | sed 's/; /;\n/g'
 }
 
-test_expect_success 'the header has functions to look for' '
+test_expect_success 'the header declares functions' '
 	names >names && grep -qx raytrain_report names && grep -qx raytrain_mpi_comm names &&
 	test "$(wc -l <names)" -gt 50
 '
@@ -30,7 +30,7 @@ test_expect_success 'every function has a page' '
 		{ echo "no page: $name.3"; return 1; }
 	done
 '
-test_expect_success 'a page that leads to another leads to one that names it' '
+test_expect_success 'a page that includes another is named there' '
 	for link in "$builddir"/share/man/*.3; do
 		name=$(basename "$link" .3) &&
 		page=$(sed -n "s,^\.so man3/,,p" "$link") &&
@@ -38,10 +38,10 @@ test_expect_success 'a page that leads to another leads to one that names it' '
 		{ echo "$link leads astray: $page"; return 1; }
 	done
 '
-test_expect_success 'the pages state the prototypes of the header, no more and no less' '
+test_expect_success 'the synopses have exactly the prototypes of the header' '
 	prototypes | sort >expected && documented | sort >actual && test_cmp expected actual
 '
-test_expect_success 'groff and man have nothing to warn of' '
+test_expect_success 'groff and man print no warnings' '
 	: >warnings &&
 	for page in "$man"/*.[1-9]; do
 		groff -ww -z -man -Tutf8 -K utf8 "$page" 2>>warnings || return 1
@@ -56,7 +56,7 @@ test_expect_success 'every page has a name that whatis finds' '
 		lexgrog "$page" >/dev/null || { echo "$page"; return 1; }
 	done
 '
-test_expect_success 'pages that are referred to are there' '
+test_expect_success 'every page that is referred to exists' '
 	cat "$man"/*.[1-9] | sed "s/\\\\-/-/g" |
 	grep -oE "^\.BR raytrain[a-z_.0-9-]* \([1-9]\)" | sort -u |
 	sed -E "s/^\.BR (.*) \(([1-9])\)/\1.\2/" >references &&

@@ -1,32 +1,34 @@
 #!/bin/sh
-test_description='README.md: what it shows is what is there'
+test_description='README.md is up to date, and its commands work'
 SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/setup.sh"
 
 readme=$srcdir/README.md
 
-test_expect_success 'the training function is examples/hello.c' '
+test_expect_success 'the training function in README.md is examples/hello.c' '
 	sed -n "/^\`\`\`c\$/,/^\`\`\`\$/p" "$readme" | sed "1d;\$d" >actual &&
 	test_cmp "$srcdir/share/examples/hello.c" actual
 '
-test_expect_success 'the first screen has the two commands' '
+test_expect_success 'the first screen of README.md has quickstart and test' '
 	head -n 24 "$readme" >screen &&
 	grep -q "^scripts/quickstart" screen && grep -q "^scripts/test" screen &&
 	test -x "$srcdir/scripts/quickstart" && test -x "$srcdir/scripts/test"
 '
-test_expect_success 'files that README.md and HACKING.md name exist' '
+test_expect_success 'files named in README.md, HACKING.md and t/README.md exist' '
 	grep -ohE "(^|[^a-zA-Z0-9/*.])(scripts|share|t|src)/[a-zA-Z0-9_./*-]+" "$readme" \
-		"$srcdir/HACKING.md" | sed -E "s/^[^a-z]//; s/[.]\$//" |
+		"$srcdir/HACKING.md" "$srcdir/t/README.md" | sed -E "s/^[^a-z]//; s/[.]\$//" |
 	grep -vE "[*]|NAME|NNNN" | sort -u >paths &&
+	grep -oE "(cmd|launcher|worker|common)/[a-z0-9_/-]+[.][ch]" "$srcdir/HACKING.md" |
+	sed "s|^|src/|" >>paths &&
 	test "$(wc -l <paths)" -gt 10 &&
 	for path in $(cat paths); do
 		test -e "$srcdir/$path" || test -e "$srcdir/$path.c" ||
 		{ echo "there is no $path"; return 1; }
 	done
 '
-# What README.md types below /opt/raytrain, typed with another prefix. Only what follows the
-# installation: this tree has been built and installed already.
-# Nothing in README.md is quoted, so the path of this directory must hold no blank.
+# The commands of README.md for /opt/raytrain are run with another prefix; only those after the
+# installation, since this tree has been built and installed already. README.md quotes nothing,
+# so the path of this directory must not contain blanks.
 prefix=$SHARNESS_TEST_DIRECTORY/opt-9030
 install_tree () {
 	rm -rf "$prefix" && mkdir -p "$prefix" && cp -a "$stage/." "$prefix" &&
@@ -38,13 +40,13 @@ lines_to_type () {
 	grep -E "^(export|cc|raytrain-run|raytrain-inspect|h5dump) " |
 	sed "s|/opt/raytrain|$prefix|g"
 }
-# As sanitizers want all of a program to be built.
+# Sanitizers require that all parts of a program are built with them.
 cc_like_the_library () {
 	if nm -D "$stage/lib/libraytrain.so" | grep -q __asan_init; then
 		echo "cc () { command cc -fsanitize=address,undefined \"\$@\"; }"
 	fi
 }
-test_expect_success 'its commands build and run the examples, installed below any prefix' '
+test_expect_success 'the commands of README.md build and run the examples, below any prefix' '
 	install_tree && lines_to_type >lines && grep -q "^export PATH" lines &&
 	mkdir work && cp "$srcdir"/share/examples/hello*.c work &&
 	printf "%s\n" "#include <raytrain_mpi.h>" "int train_func(raytrain_context *ctx)" \
@@ -56,11 +58,11 @@ test_expect_success 'its commands build and run the examples, installed below an
 	(unset LD_LIBRARY_PATH && cd work && "$prefix/bin/raytrain-run" -q ./train.so) &&
 	rm -r "$prefix"
 '
-test_expect_success 'the batch script is one that bash accepts' '
+test_expect_success 'bash accepts the batch script of README.md' '
 	sed -n "/^#!\/bin\/bash/,/^\`\`\`/p" "$readme" | sed "\$d" >script &&
 	grep -q "^#SBATCH" script && bash -n script
 '
-test_expect_success 'so are the templates and the scripts' '
+test_expect_success 'the shells accept the batch templates and the scripts' '
 	for script in "$srcdir"/share/sbatch/*.sbatch "$srcdir"/scripts/bench.d/*.sh \
 		"$srcdir"/scripts/bench "$srcdir"/scripts/test "$srcdir"/scripts/soak \
 		"$srcdir"/scripts/matrix \
@@ -71,7 +73,7 @@ test_expect_success 'so are the templates and the scripts' '
 		sh -n "$srcdir/scripts/$script" || return 1
 	done
 '
-test_expect_success 'the packages are a list, and unknown groups are refused' '
+test_expect_success 'scripts/packages prints a list, and refuses unknown groups' '
 	env -u MPI "$srcdir/scripts/packages" build example test bench >list &&
 	grep -qx libhdf5-mpich-dev list && grep -qx dataset-fashion-mnist list &&
 	grep -qx slurmd list && ! grep -vx "[a-z0-9.+-]*" list &&
@@ -79,7 +81,7 @@ test_expect_success 'the packages are a list, and unknown groups are refused' '
 	grep -qx libhdf5-openmpi-dev list && ! grep mpich list &&
 	test_expect_code 2 "$srcdir/scripts/packages" nonsense
 '
-test_expect_success 'every row of the benchmark has a unit and a bound' '
+test_expect_success 'each row of the benchmark has a unit and a bound' '
 	"$srcdir/scripts/bench" --list >rows && grep -qx mlp rows &&
 	for file in "$srcdir"/scripts/bench.d/*.sh; do
 		bash -c ". \"\$1\"; rows" rows "$file" || return 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='the batch scripts of share/sbatch and of README.md, on a Slurm cluster'
+test_description='the batch scripts of share/sbatch and README.md work on a Slurm cluster'
 CLUSTER_CPUS=32
 export CLUSTER_CPUS
 . "$(dirname "$0")/cluster/cluster.sh"
@@ -11,11 +11,11 @@ cd "$CLUSTER_SHARED" || exit 1
 cp "$modules/train_model.so" train.so &&
 cp "$builddir/share/examples/hello.so" fashion_mlp.so || exit 1
 
-# submit FILE: and wait for the job, $job; sbatch --wait looks only now and then.
+# submit FILE: submit a job, $job, and wait for it; sbatch --wait polls too slowly.
 submit () {
 	job=$(sbatch --parsable "$1") && eventually job_state "$job" ""
 }
-# A quarter of the workers, as many nodes.
+# smaller FILE: print the script with a quarter of the workers, on as many nodes.
 smaller () {
 	sed -e 's/ntasks-per-node=8/ntasks-per-node=2/' -e 's/--workers 32/--workers 8/' "$1"
 }
@@ -24,23 +24,23 @@ finished () {
 	jq -e '.status == "finished"' inspect.json
 }
 
-test_expect_success 'CPUs' '
+test_expect_success 'cpu.sbatch runs to the end' '
 	echo "run_config = { };" >fashion_mlp.cfg &&
 	smaller "$templates/cpu.sbatch" >cpu.sbatch &&
 	submit cpu.sbatch && finished "fashion-$job" &&
 	grep "8 workers on 4 nodes, launcher slurm" "fashion-$job.log"
 '
-test_expect_success 'GPUs' '
+test_expect_success 'gpu.sbatch runs to the end' '
 	echo "train_loop_config = { iterations = 2; };" >train.cfg &&
 	submit "$templates/gpu.sbatch" && finished "train-$job" &&
 	grep "8 workers on 2 nodes, launcher slurm" "train-gpu-$job.log"
 '
-test_expect_success 'the script of README.md' '
+test_expect_success 'the batch script of README.md runs to the end' '
 	sed -n "/^#!\/bin\/bash/,/^\`\`\`/p" "$srcdir/README.md" | sed "\$d" >readme.full &&
 	smaller readme.full >readme.sbatch &&
 	submit readme.sbatch && finished "fashion-$job"
 '
-test_expect_success 'a run that is longer than the time limit goes back to the queue' '
+test_expect_success 'requeue.sbatch requeues its job when the run is stopped' '
 	cat >train.cfg <<-EOF &&
 	train_loop_config = { ready = "$PWD/ready"; gate = "$PWD/gate"; };
 	EOF
@@ -50,9 +50,9 @@ test_expect_success 'a run that is longer than the time limit goes back to the q
 	: >gate && eventually job_state "$job" "PENDING BeginTime" &&
 	test_path_is_missing "$results/long-$job/checkpoint_000005.h5"
 '
-# Slurm holds a requeued job back for two minutes. Here a few seconds do: the nodes refuse
-# what was granted in the second in which they ended the job, or earlier.
-test_expect_success 'and is continued when it starts again' '
+# Slurm delays a requeued job for two minutes. Shorten that to a few seconds; not to zero,
+# because the nodes refuse a job that was granted in the second in which they ended it.
+test_expect_success 'requeue.sbatch continues the run when the job starts again' '
 	scontrol update JobId="$job" StartTime=now+3 &&
 	eventually job_state "$job" "" && finished "long-$job" &&
 	test -e "$results/long-$job/checkpoint_000005.h5" &&

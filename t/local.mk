@@ -1,6 +1,6 @@
-# Tests: units are listed by the rooms that they belong to; here are the sharness scripts
-# and what they run. TESTS run against an installed tree, the stage.
-EXTRA_DIST += t/setup.sh t/faults.sh
+# Tests: unit tests are listed in the local.mk of their room; here are the sharness scripts and
+# the programs that they run. TESTS run against an installed tree, the stage.
+EXTRA_DIST += t/README.md t/setup.sh t/faults.sh
 
 check_DATA += stage.stamp
 CLEANFILES += stage.stamp
@@ -13,8 +13,8 @@ stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include
 clean-local:
 	rm -rf stage t/trash
 
-# A training function for tests: t/check/NAME.c becomes t/check/.libs/NAME.so.
-# It is linked with $(CHECK_MODULE_LDFLAGS), from configure.ac.
+# A training function for tests, t/check/NAME.c, becomes t/check/.libs/NAME.so. It is linked
+# with $(CHECK_MODULE_LDFLAGS), from configure.ac.
 
 include t/cluster/local.mk
 

@@ -1,4 +1,15 @@
-# Whole runs of raytrain-run, and the training functions that they train.
+# Tests of whole runs, and the training functions that they use.
+RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t \
+	t/1020-resume.t t/1022-reconfigure.t t/1025-stop.t t/1026-unheard.t t/1030-faults.t \
+	t/1040-full-disk.t t/1050-hang.t t/1055-oom.t t/1060-soak.t t/1070-tiers.t \
+	t/1080-launcher-killed.t t/1090-elastic.t t/1100-slurm.t t/1110-slurm-stop.t \
+	t/1120-slurm-surroundings.t t/1150-slurm-hang.t t/1160-slurm-soak.t t/1170-slurm-tiers.t \
+	t/1180-slurm-launcher-killed.t t/1190-slurm-words.t t/1195-slurm-pmix.t \
+	t/1196-slurm-without-pmix.t t/1200-nodes.t t/1205-slurm-daemons.t \
+	t/1210-cached-following.t t/1220-cached-checkpoints.t
+dist_check_SCRIPTS += $(RUN_TESTS)
+TESTS += $(RUN_TESTS)
+
 check_LTLIBRARIES += t/check/train_model.la
 t_check_train_model_la_SOURCES = t/check/train_model.c
 t_check_train_model_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
@@ -11,24 +22,6 @@ t_check_train_late_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 t_check_train_late_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_train_late_la_LIBADD = libraytrain.la
 
-dist_check_SCRIPTS += t/1000-run.t t/1010-bad-input.t t/1016-collectives.t t/1020-resume.t t/1025-stop.t t/1026-unheard.t t/1030-faults.t t/1040-full-disk.t t/1050-hang.t t/1060-soak.t t/1100-slurm.t t/1110-slurm-stop.t t/1150-slurm-hang.t t/1160-slurm-soak.t
-TESTS += t/1000-run.t t/1010-bad-input.t t/1016-collectives.t t/1020-resume.t t/1025-stop.t t/1026-unheard.t t/1030-faults.t t/1040-full-disk.t t/1050-hang.t t/1060-soak.t t/1100-slurm.t t/1110-slurm-stop.t t/1150-slurm-hang.t t/1160-slurm-soak.t
-
-dist_check_SCRIPTS += t/1060-oom.t t/1080-launcher-killed.t t/1180-slurm-launcher-killed.t
-TESTS += t/1060-oom.t t/1080-launcher-killed.t t/1180-slurm-launcher-killed.t
-
-dist_check_SCRIPTS += t/1190-slurm-words.t t/1195-slurm-pmix.t t/1196-slurm-without-pmix.t
-TESTS += t/1190-slurm-words.t t/1195-slurm-pmix.t t/1196-slurm-without-pmix.t
-
-dist_check_SCRIPTS += t/1070-tiers.t t/1170-slurm-tiers.t
-TESTS += t/1070-tiers.t t/1170-slurm-tiers.t
-
-dist_check_SCRIPTS += t/1090-elastic.t t/1200-nodes.t t/1210-slurm-daemons.t
-TESTS += t/1090-elastic.t t/1200-nodes.t t/1210-slurm-daemons.t
-
-dist_check_SCRIPTS += t/1210-cached-following.t t/1220-cached-checkpoints.t
-TESTS += t/1210-cached-following.t t/1220-cached-checkpoints.t
-
 check_PROGRAMS += t/check/train_main
 t_check_train_main_SOURCES = t/check/train_main.c
 t_check_train_main_LDADD = libraytrain.la
@@ -38,8 +31,6 @@ t_check_forks_la_SOURCES = t/check/forks.c
 t_check_forks_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
 t_check_forks_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_forks_la_LIBADD = -lpthread
-dist_check_SCRIPTS += t/1015-forks.t t/1022-reconfigure.t t/1120-slurm-surroundings.t
-TESTS += t/1015-forks.t t/1022-reconfigure.t t/1120-slurm-surroundings.t
 
 check_PROGRAMS += t/check/plain_mpi
 t_check_plain_mpi_SOURCES = t/check/plain_mpi.c

@@ -1,7 +1,6 @@
 /*
- * allreduce.c - raytrain_allreduce() beside the blocking MPI_Allreduce, in the same
- * workers. Arguments: sizes in bytes. Rank 0 prints "BYTES OURS THEIRS" in
- * microseconds.
+ * allreduce.c - compare raytrain_allreduce() with the blocking MPI_Allreduce in the same
+ * workers. Arguments: sizes in bytes. Rank 0 prints "BYTES OURS THEIRS" in microseconds.
  */
 #include <raytrain_mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# raytrain_allreduce() against the blocking MPI_Allreduce in the same workers on this
-# machine. With more workers than cores a blocking wait steals the time of those waited for.
+# raytrain_allreduce() against the blocking MPI_Allreduce in the same workers on this machine.
+# With more workers than cores, a busy wait takes time from the workers that it waits for.
 turns=5
 names=([1024]=1KiB [16384]=16KiB [65536]=64KiB [1048576]=1MiB [16777216]=16MiB
     [67108864]=64MiB)

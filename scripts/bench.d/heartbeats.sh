@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# What it costs to watch the nodes of a run, two workers on two nodes of the test cluster:
-# the processor time that the heartbeats take (4 a second, 30 times as many as by default)
-# and that raytrain-run takes more than without them, beside that of the whole run. The time
-# of a run differs by more from turn to turn than a hundred times as much.
+# The cost of monitoring the nodes of a run, with two workers on two nodes of the test cluster:
+# the processor time of the heartbeats (4 per second, 30 times the default), and the additional
+# processor time of raytrain-run, compared with that of the whole run. The duration of a run
+# varies by more than a hundred times as much.
 turns=3
 
 rows()
@@ -17,8 +17,8 @@ prepare()
     compile "$work/steady.so" -shared -fPIC "$top/scripts/bench.d/steady.c"
 }
 
-# seconds PID...: processor time of all threads of these processes and of the children that
-# they have waited for; with -t NAME of the threads of this name alone.
+# seconds PID...: print the processor time of these processes and of the children for which
+# they have waited; with -t NAME, only that of threads with this name.
 seconds()
 {
     local name= task comm ns rest total=0 fields ticks=0
@@ -38,7 +38,7 @@ seconds()
         'BEGIN { printf "%.6f\n", ns / 1e9 + ticks / hz }'
 }
 
-# reached N: iteration N is reported; it is waited for, and not for good.
+# reached N: wait until iteration N is reported, with a limit.
 reached()
 {
     local until=$((SECONDS + 30))
@@ -48,13 +48,13 @@ reached()
     done
 }
 
-# spent: "WORKERS HEARTBEATS RAYTRAIN-RUN", so far
+# spent: print the processor time so far, as "WORKERS HEARTBEATS RAYTRAIN-RUN".
 spent()
 {
     echo "$(seconds "${workers[@]}") $(seconds -t heartbeat "${workers[@]}") $(seconds "$run")"
 }
 
-# of_run TIMEOUT: the same for 500 iterations, on the login node, inside an allocation.
+# of_run TIMEOUT: print the same for 500 iterations. Runs on the login node, in an allocation.
 of_run()
 {
     local workers run before after

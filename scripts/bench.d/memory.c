@@ -1,6 +1,6 @@
 /*
- * memory.c - a training function whose own memory is known: OWN MiB, all touched.
- * Prints the resident memory of the worker at its highest, in MiB.
+ * memory.c - a training function that allocates and touches OWN MiB. Prints the peak
+ * resident memory of the worker in MiB.
  */
 #include <raytrain.h>
 #include <stdio.h>

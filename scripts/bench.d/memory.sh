@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# Resident memory of a worker at its highest, against what its training function allocated.
+# Peak resident memory of a worker, against the memory that its training function allocated.
 turns=3
 
 rows()

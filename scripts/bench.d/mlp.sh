@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# MLP 784-512-512-10 on Fashion-MNIST, 128 rows a worker and step, 2 workers with a thread
-# each, against twice the same loop in one process that talks to nobody. The second row is
-# for information: against two such processes at the same time, which is what the machine
-# gives where nobody communicates. Many short turns: a machine's speed changes within
+# MLP 784-512-512-10 on Fashion-MNIST, 128 rows per worker and step, 2 workers with one thread
+# each, against twice the speed of the same loop in a single process. The second row is for
+# information: against two such processes at the same time, which is the speed of the machine
+# without communication. Many short turns, because the speed of a machine changes within
 # seconds.
 turns=11
 
@@ -21,7 +21,7 @@ prepare()
             "$examples/mlp.c" $(pkg-config --cflags --libs openblas) -lm
 }
 
-# One process: samples/s of its second epoch; the first warms it up.
+# Print samples/s of one process in its second epoch; the first one is for warming up.
 plain()
 {
     OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 "$work/plain" 2 | tail -n 1

@@ -1,4 +1,4 @@
-/* mpi_hello.c - the least that an MPI program does. */
+/* mpi_hello.c - a minimal MPI program. */
 #include <mpi.h>
 
 int main(int argc, char *argv[])

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# From the power-off of one of two nodes to the first report of the attempt on the other one
-# and a spare, with node_timeout_s = 5, on the test cluster; theirs is that timeout.
+# From the power-off of one of two nodes to the first report of the attempt on the other one and
+# a spare one, with node_timeout_s = 5, on the test cluster; theirs is that timeout.
 turns=3
 
 rows()
@@ -13,7 +13,7 @@ prepare()
     compile "$work/steady.so" -shared -fPIC "$top/scripts/bench.d/steady.c"
 }
 
-# reported PATTERN: there is such a report; it is waited for, and not for good.
+# reported PATTERN: wait until there is such a report, with a limit.
 reported()
 {
     local until=$((SECONDS + 30))
@@ -23,7 +23,7 @@ reported()
     done
 }
 
-# On the login node, inside an allocation of three nodes. The end of the cluster ends the run.
+# This runs on the login node, in an allocation of three nodes. The run ends with the cluster.
 lost()
 {
     local start end
@@ -42,7 +42,7 @@ lost()
     kill -KILL $!
 }
 
-# A cluster each: Slurm does not forget the step on the lost node.
+# Each turn has its own cluster, because Slurm does not forget the step on the lost node.
 sample()
 {
     rm -rf "$work/run"

@@ -1,5 +1,5 @@
-/* pmix_hello.c - the least that a PMIx program with MPI does: both up, a fence, both
- * down. */
+/* pmix_hello.c - a minimal program with PMIx and MPI: initialise both, fence, finalise
+ * both. */
 #include <mpi.h>
 #include <pmix.h>
 

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# From kill -9 of a rank to the first report of the next attempt, two workers on this
-# machine, against torchrun's restart of the same job.
+# From kill -9 of a rank to the first report of the next attempt, with two workers on this
+# machine, against the restart of the same job by torchrun.
 
 rows()
 {
@@ -12,7 +12,7 @@ prepare()
     compile "$work/restart.so" -shared -fPIC "$top/scripts/bench.d/restart.c"
 }
 
-# between FILE...: milliseconds from "killed" to "reported" in what the workers said.
+# between FILE...: print the milliseconds from "killed" to "reported" in the workers' output.
 between()
 {
     cat "$@" | awk '

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# From kill -9 of a rank to the first report of the next attempt, four workers on four
-# nodes of the test cluster. Theirs is a bare srun --mpi=pmix of a program that brings up
-# PMIx and MPI, on the same nodes: what any restart costs at least.
+# From kill -9 of a rank to the first report of the next attempt, with four workers on four
+# nodes of the test cluster. Theirs is a plain srun --mpi=pmix of a program that initialises
+# PMIx and MPI on the same nodes, which is the minimum for any restart.
 turns=1
 
 rows()
@@ -16,7 +16,7 @@ prepare()
             $(pkg-config --cflags --libs mpich pmix)
 }
 
-# On the login node, inside an allocation: the pairs.
+# This runs on the login node, in an allocation, and prints the pairs.
 pairs()
 {
     local i ours theirs

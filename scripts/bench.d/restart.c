@@ -1,7 +1,7 @@
 /*
- * restart.c - a small model whose rank 1 is killed (SIGKILL) in front of its third
- * report; the second attempt reports twice. Standard output has lines "killed T" and
- * "reported T", T in seconds of Unix time.
+ * restart.c - a small model whose rank 1 is killed (SIGKILL) before its third report; the
+ * second attempt reports twice. Prints lines "killed T" and "reported T", with T in
+ * seconds of Unix time.
  */
 #include <raytrain.h>
 #include <signal.h>

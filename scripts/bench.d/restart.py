@@ -1,4 +1,4 @@
-# The same as restart.c for torchrun: gloo, a small model, a checkpoint a step.
+# The same as restart.c for torchrun: gloo, a small model, a checkpoint per step.
 import os
 import signal
 import sys

@@ -1,11 +1,11 @@
 /*
- * restore.c - checkpoints saved and restored by the ranks of one MPI job, beside read()
- * of the same bytes by the same processes.
+ * restore.c - compare saving and restoring checkpoints by the ranks of an MPI job with
+ * read() of the same bytes by the same processes.
  *
- *     restore save FILE BYTES PIECES     one replicated checkpoint in so many tensors;
+ *     restore save FILE BYTES PIECES     save a replicated checkpoint of PIECES tensors;
  *                                        prints "SECONDS FILE_BYTES PAYLOAD_BYTES"
- *     restore read FILE PIECES FIRST     restore it and read it, in turn, into memory
- *                                        that is new and into memory that was touched;
+ *     restore read FILE PIECES FIRST     restore it and read it, in turn, into new
+ *                                        memory and into memory that was used before;
  *                                        prints "fresh OURS THEIRS", "warm OURS THEIRS"
  *     restore verify FILE FIRST          one process verifies it with all cores, and
  *                                        reads it with one; prints "OURS THEIRS"

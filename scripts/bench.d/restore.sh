@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# Checkpoints: restoring 1 GiB with verification on two ranks, which both want all of it,
-# against read() of the same bytes in the same two processes; from a warm cache, into new
-# memory, as a started worker has it, and into memory that was touched before: there nothing
-# but memory bandwidth is left, and half of the bytes are read twice. One process
-# verifying with all cores against one that reads. They take turns in going first. 10,000
-# tensors of 4 KiB against two seconds. Bytes of files against those of their tensors.
+# Restoring a checkpoint of 1 GiB with verification on two ranks, both of which read all of it,
+# against read() of the same bytes in the same two processes, from a warm cache: into new
+# memory, as in a worker that has just started, and into memory that was used before, where
+# only memory bandwidth matters and half of the bytes are read twice. One process that verifies
+# with all cores against one that reads. They take turns in going first. Saving and restoring
+# 10,000 tensors of 4 KiB against two seconds. The size of files against that of their tensors.
 turns=8
 gib=1073741824
 

@@ -1,14 +1,14 @@
 /*
- * save.c - saving a checkpoint of so many bytes beside the least that could be done
- * instead, in turns, in the same workers. Arguments: ROW BYTES TURNS.
+ * save.c - compare saving a checkpoint with the minimum that could be done instead, in
+ * turns, in the same workers. Arguments: ROW BYTES TURNS.
  *
  *   save-replicated  a report in mode "sync" | one process writes the bytes, and fsync
- *   save-sharded     the same, each rank holding its part
+ *   save-sharded     the same, with the bytes divided among the ranks
  *   stall            a report in mode "async" | each rank copies its share of the bytes
- *                    into memory that is warm
+ *                    into warm memory
  *
- * Rank 0 prints "ROW OURS THEIRS" in milliseconds for each turn but the first, which
- * warms up.
+ * Rank 0 prints "ROW OURS THEIRS" in milliseconds for each turn except for the first one,
+ * which is for warming up.
  */
 #include <fcntl.h>
 #include <mpi.h>

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# A checkpoint of 1 GiB by 2 workers on the local disk: a durable one against one process
-# that writes the same bytes and syncs; and how long one in the background keeps training
-# waiting, against copying the same bytes, split in the same way, into warm memory.
+# A checkpoint of 1 GiB by 2 workers on the local disk: a durable one, against one process that
+# writes the same bytes and syncs; and how long training waits for one in the background,
+# against copying the same bytes, divided in the same way, into warm memory.
 turns=3
 bytes=1073741824
 

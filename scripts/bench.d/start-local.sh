@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# The whole command with an empty training function, against mpiexec.hydra with an MPI hello.
+# raytrain-run with an empty training function, against mpiexec.hydra with an MPI hello.
 turns=15
 
 rows()

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# The whole command with an empty training function inside a Slurm allocation, against a
-# bare srun --mpi=pmix of a program that brings up PMIx and MPI. On the test cluster.
+# raytrain-run with an empty training function in a Slurm allocation, against a plain srun
+# --mpi=pmix of a program that initialises PMIx and MPI, on the test cluster.
 turns=1
 
 rows()
@@ -15,7 +15,7 @@ prepare()
             $(pkg-config --cflags --libs mpich pmix)
 }
 
-# On the login node, inside an allocation: the pairs.
+# This runs on the login node, in an allocation, and prints the pairs.
 pairs()
 {
     local i ours theirs

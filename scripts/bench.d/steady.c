@@ -1,6 +1,6 @@
 /*
- * steady.c - train_func(STEPS): that many iterations of about 10 ms of arithmetic on
- * each rank and one report, with a checkpoint every 20, unless it is asked to stop.
+ * steady.c - train_func(STEPS): STEPS iterations of about 10 ms of arithmetic on each
+ * rank and one report, with a checkpoint every 20 iterations, until asked to stop.
  */
 #include <raytrain.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * stop.c - train_func(STEPS): iterations of 0.1 s with a model of 100 MiB, which is
- * saved where the session asks for it.
+ * stop.c - train_func(STEPS): STEPS iterations of 0.1 s with a model of 100 MiB, which is
+ * saved if raytrain_should_checkpoint() returns true.
  */
 #include <raytrain.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# From SIGUSR1 to raytrain-run to its end with status 75 and a checkpoint of 100 MiB, two
-# workers on this machine. Ours is that time less one step of the training (0.1 s), which
-# the signal may have to wait for; theirs is such a step.
+# From SIGUSR1 to raytrain-run to its end with status 75 and a checkpoint of 100 MiB, with two
+# workers on this machine. Ours is that time minus one step of the training (0.1 s), for which
+# the signal may have to wait; theirs is such a step.
 turns=7
 
 rows()

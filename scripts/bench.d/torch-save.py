@@ -1,4 +1,4 @@
-# torch.save and fsync of so many bytes: PATH BYTES. Prints the second time's milliseconds.
+# torch-save.py PATH BYTES: torch.save and fsync, twice. Prints the milliseconds of the second.
 import os
 import sys
 import time

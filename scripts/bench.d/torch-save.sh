@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# How long a checkpoint of 1 GiB keeps training waiting: two workers that save in the
-# background, against torch.save and fsync of the same bytes by one process, whose
-# training stands still for all of it.
+# How long training waits for a checkpoint of 1 GiB: two workers that save in the background,
+# against torch.save and fsync of the same bytes by one process, which does not train
+# meanwhile.
 turns=5
 bytes=1073741824
 

@@ -1,7 +1,7 @@
-# find_mpi_hdf5.m4 - MPI and HDF5, which sites install in many ways.
+# find_mpi_hdf5.m4 - find MPI and HDF5, which sites install in many ways.
 
-# RAYTRAIN_SORT_FLAGS(PREFIX, WORDS): of the words of a compiler's command line, add those for
-# compiling to PREFIX_CFLAGS and those for linking to PREFIX_LIBS.
+# RAYTRAIN_SORT_FLAGS(PREFIX, WORDS): add the words of a compiler's command line that are for
+# compiling to PREFIX_CFLAGS, and those for linking to PREFIX_LIBS.
 AC_DEFUN([RAYTRAIN_SORT_FLAGS], [
   for word in $2; do
     case $word in
@@ -11,8 +11,8 @@ AC_DEFUN([RAYTRAIN_SORT_FLAGS], [
   done])
 
 # RAYTRAIN_ASK_WRAPPER(PREFIX, WRAPPER): set PREFIX_CFLAGS and PREFIX_LIBS to what a compiler
-# wrapper such as mpicc or h5pcc adds. Open MPI's say --showme, all others -show; HDF5's name
-# static libraries unless asked for shared ones.
+# wrapper such as mpicc or h5pcc adds. Those of Open MPI take --showme, all others -show; those
+# of HDF5 print static libraries unless asked for shared ones.
 AC_DEFUN([RAYTRAIN_ASK_WRAPPER], [
   AC_MSG_CHECKING([what $2 compiles and links with])
   $1_CFLAGS= $1_LIBS=
@@ -22,8 +22,8 @@ AC_DEFUN([RAYTRAIN_ASK_WRAPPER], [
     [AC_MSG_RESULT([$$1_CFLAGS $$1_LIBS])],
     [AC_MSG_RESULT([it does not say])])])
 
-# RAYTRAIN_ASK_MODULES(PREFIX, MODULES): unless PREFIX has been found, the first of these
-# pkg-config modules that is there.
+# RAYTRAIN_ASK_MODULES(PREFIX, MODULES): unless PREFIX has been found, use the first of these
+# pkg-config modules that exists.
 AC_DEFUN([RAYTRAIN_ASK_MODULES], [
   for module in $2; do
     AS_IF([test -z "$$1_from" && $PKG_CONFIG --exists $module],
@@ -33,9 +33,8 @@ AC_DEFUN([RAYTRAIN_ASK_MODULES], [
   done])
 
 # RAYTRAIN_FIND(PREFIX, WRAPPER-VARIABLE, WRAPPERS, ROOT, MODULES): PREFIX_CFLAGS and
-# PREFIX_LIBS as the user has set them; else from the wrapper that the user has named, or one
-# in ROOT/bin; else from the first pkg-config module that is there; else from a wrapper in
-# PATH.
+# PREFIX_LIBS as set by the user; else from the wrapper named by the user, or from one in
+# ROOT/bin; else from the first pkg-config module that exists; else from a wrapper in PATH.
 AC_DEFUN([RAYTRAIN_FIND], [
   AC_ARG_VAR([$2], [compiler wrapper that knows how to build with $1])
   AC_ARG_VAR([$1_CFLAGS], [how to compile with $1, overriding all else])
@@ -58,8 +57,8 @@ AC_DEFUN([RAYTRAIN_FIND], [
        [RAYTRAIN_ASK_WRAPPER([$1], [$$2])
         $1_from=$$2])])])
 
-# RAYTRAIN_NEED(PREFIX, HEADER, CALL, MORE-LIBS, HINT): a program that makes the call can be
-# linked.
+# RAYTRAIN_NEED(PREFIX, HEADER, CALL, MORE-LIBS, HINT): check that a program with this call can
+# be linked.
 AC_DEFUN([RAYTRAIN_NEED], [
   AC_MSG_CHECKING([for $1 by $$1_from])
   saved_CFLAGS=$CFLAGS saved_LIBS=$LIBS
@@ -70,9 +69,9 @@ AC_DEFUN([RAYTRAIN_NEED], [
      AC_MSG_ERROR([cannot build with $1. $5])])
   CFLAGS=$saved_CFLAGS LIBS=$saved_LIBS])
 
-# An MPI that was found by its wrapper is one of several: HDF5's wrapper in PATH rather goes
-# with it than the system's module. A serial HDF5 does as well, since the ranks themselves
-# write the data. The header of a parallel one includes mpi.h.
+# If MPI was found through its wrapper, there may be several: then the HDF5 wrapper in PATH is
+# more likely to belong to it than the system's module. A serial HDF5 works as well, since the
+# ranks write the data themselves. The header of a parallel one includes mpi.h.
 AC_DEFUN([RAYTRAIN_FIND_MPI_AND_HDF5], [
   RAYTRAIN_FIND([MPI], [MPICC], [mpicc], [MPI_HOME], [mpich ompi-c ompi])
   RAYTRAIN_NEED([MPI], [mpi.h], [MPI_Init_thread(0, 0, 0, 0)], [],

@@ -1,23 +1,22 @@
 /*
- * fashion_mlp.c - a training function: a multi-layer perceptron on Fashion-MNIST, data
- * parallel, its gradients averaged while the backward pass goes on.
+ * fashion_mlp.c - a training function: a data-parallel multi-layer perceptron on
+ * Fashion-MNIST, whose gradients are averaged during the backward pass.
  *
  *     cc -O2 -fopenmp-simd -shared -fPIC -o fashion_mlp.so fashion_mlp.c mlp.c \
  *         $(pkg-config --cflags --libs raytrain openblas) -lm
  *     raytrain-run --workers 2 -c fashion_mlp.cfg
  *
- * train_loop_config: hidden = [512, 512], lr, momentum, epochs, batch_size (a
- * worker's). datasets: "train" and "test", columns x (uint8, any shape) and y (uint8,
- * 0..9).
+ * train_loop_config: hidden = [512, 512], lr, momentum, epochs, batch_size (per worker).
+ * datasets: "train" and "test", columns x (uint8, any shape) and y (uint8, 0..9).
  *
- * A run that was interrupted and resumed ends with the very bits of one that was not:
- * all that changes from step to step is in the checkpoint (parameters, velocity; the
- * library adds the position in the data), and no sum depends on time or on threads
- * (raytrain-run gives OpenBLAS as many threads as a worker has CPUs).
+ * A run that is interrupted and resumed gives bit-identical results. All state that
+ * changes from step to step is in the checkpoint (parameters and velocity; the library
+ * adds the position in the data), and no sum depends on timing or on the number of
+ * threads (raytrain-run gives OpenBLAS as many threads as a worker has CPUs).
  *
- * The last batch of an epoch is shorter, and not equally so on all workers. So a worker
- * sums the gradient over its rows and sends its number of rows along: mean of the sums
- * / mean of the rows = the mean over all rows of all workers.
+ * The last batch of an epoch is shorter, and its size may differ between workers.
+ * Therefore each worker sums the gradient over its rows and also contributes its number
+ * of rows: mean of the sums / mean of the rows = the mean over all rows of all workers.
  */
 #include <math.h>
 #include <raytrain.h>
@@ -52,7 +51,7 @@ static raytrain_tensor tensor_view(const struct mlp *m, float *block, int i)
 
 typedef int checkpoint_op(raytrain_checkpoint *, const char *, const raytrain_tensor *);
 
-/* Put all state into a checkpoint, or get it from there: op says which. */
+/* Put all state into a checkpoint or restore it, depending on op. */
 static int visit_state(const struct mlp *m, raytrain_checkpoint *ck, checkpoint_op *op)
 {
     const char *prefixes[] = {"model", "optimizer/momentum"};
@@ -71,8 +70,8 @@ static int visit_state(const struct mlp *m, raytrain_checkpoint *ck, checkpoint_
     return rc;
 }
 
-/* All gradients in backward's order, then the number of rows. Their memory is the
- * reducer's: end to end, as the network wants it. */
+/* All gradients in the order of the backward pass, then the number of rows. The reducer
+ * allocates them, adjacent to each other, as the network expects. */
 static int create_reducer(struct trainer *t)
 {
     struct mlp *m = &t->mlp;
@@ -92,7 +91,7 @@ static int create_reducer(struct trainer *t)
 
 /* ---- Training ------------------------------------------------------------------- */
 
-/* Backward has completed a layer: its weight and bias may travel beside the rest. */
+/* The backward pass has completed a layer: its weight and bias can be reduced now. */
 static int layer_ready(void *arg, int layer)
 {
     struct trainer *t = arg;
@@ -117,7 +116,7 @@ static int step(struct trainer *t, int rows, float lr)
     return RAYTRAIN_OK;
 }
 
-/* An epoch of a dataset; over the training data with a step after each batch. */
+/* One epoch of a dataset; with the training data, one step per batch. */
 static int run_pass(struct trainer *t, raytrain_dataset *ds, float lr,
                     struct mlp_tally *sum)
 {
@@ -190,7 +189,7 @@ static int run_epoch(struct trainer *t)
 
 /* ---- Setting up ----------------------------------------------------------------- */
 
-/* The widths of all layers; [0] is the data's to say. */
+/* The widths of all layers; [0] is determined by the data. */
 static int read_config(struct trainer *t, int widths[MLP_MAX_LAYERS + 1], int *n_layers)
 {
     const int64_t fallback[] = {512, 512}, *hidden;
@@ -249,7 +248,7 @@ static int open_dataset(struct trainer *t, const char *name, raytrain_dataset **
     return RAYTRAIN_OK;
 }
 
-/* He's initialisation, the same numbers on every worker: nothing to broadcast. */
+/* He initialisation: the same numbers on every worker, so no broadcast is needed. */
 static void draw_weights(struct trainer *t)
 {
     struct mlp *m = &t->mlp;
@@ -293,7 +292,7 @@ int train_func(raytrain_context *ctx)
     while (rc == RAYTRAIN_OK && !raytrain_should_stop(ctx) &&
            raytrain_dataset_epoch(t.train) < (uint64_t)t.epochs)
         rc = run_epoch(&t);
-    if (rc && *raytrain_last_error(ctx)) /* of ours is told already */
+    if (rc && *raytrain_last_error(ctx)) /* our own errors have been printed */
         fprintf(stderr, "fashion_mlp: %s\n", raytrain_last_error(ctx));
     raytrain_reducer_destroy(t.reducer);
     mlp_destroy(&t.mlp);

@@ -1,4 +1,4 @@
-/* hello.c - a whole training function: fit y = 3 x + 1 to noisy samples. */
+/* hello.c - a complete training function: fit y = 3 x + 1 to noisy samples. */
 #include <raytrain.h>
 
 int train_func(raytrain_context *ctx)
@@ -30,7 +30,7 @@ int train_func(raytrain_context *ctx)
         raytrain_metric metrics[] = {{"loss", loss}, {"slope", w[0]}};
         raytrain_checkpoint *ck = raytrain_checkpoint_create(ctx);
         if (raytrain_checkpoint_put(ck, "model/weights", &weights) ||
-            raytrain_report(ctx, metrics, 2, ck)) /* publishes ck, on all workers */
+            raytrain_report(ctx, metrics, 2, ck)) /* publishes ck; collective */
             return 1;
     }
     return 0;

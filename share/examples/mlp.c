@@ -85,7 +85,7 @@ void mlp_forward(struct mlp *m, int rows)
     }
 }
 
-/* Softmax of the logits z less the label's one-hot row goes to delta. */
+/* delta = softmax of the logits z - one-hot row of the label */
 static float row_loss(const float *z, int classes, int label, float *delta, int *best)
 {
     float total = 0;
@@ -138,7 +138,7 @@ static void layer_gradient(struct mlp *m, const struct mlp_layer *l, const float
         memset(weight, 0, (size_t)l->in * l->out * sizeof *weight);
 }
 
-/* The delta of the layer below l, through l's weight and the ReLU. */
+/* The delta of the layer below l, through the weight of l and the ReLU. */
 static void layer_backward(const struct mlp *m, const struct mlp_layer *l,
                            const struct mlp_layer *below, int rows)
 {

@@ -1,6 +1,6 @@
 /*
  * mlp.h - a multi-layer perceptron in plain C and OpenBLAS: ReLU, softmax cross
- * entropy, SGD with momentum. It knows nothing of workers; fashion_mlp.c makes it
+ * entropy, SGD with momentum. It is independent of raytrain; fashion_mlp.c makes it
  * parallel.
  */
 #ifndef MLP_H
@@ -20,36 +20,36 @@ struct mlp_layer {
 };
 
 struct mlp {
-    int batch; /* rows that the buffers hold */
+    int batch; /* capacity of the buffers, in rows */
     int n_layers;
     struct mlp_layer layers[MLP_MAX_LAYERS];
     float *input; /* [batch][layers[0].in] */
-    /* Blocks of n_params, the last layer first: the order in which backward ends them.
+    /* Blocks of n_params, the last layer first: the order in which backward completes them.
      */
     size_t n_params;
     float *params, *velocity;
     float *grads; /* the caller's memory, before the first mlp_backward() */
 };
 
-/* What a pass over the data adds up. */
+/* Totals of a pass over the data. */
 struct mlp_tally {
     double loss, correct, rows;
 };
-#define MLP_TALLY_DOUBLES 3 /* it may be reduced as an array */
+#define MLP_TALLY_DOUBLES 3 /* it can be reduced as an array */
 
-/* widths[0] inputs, widths[n_layers] classes. -1 without memory. All zeros at first. */
+/* widths[0] inputs, widths[n_layers] classes. Initially all zeros. -1 without memory. */
 int mlp_create(struct mlp *m, const int widths[], int n_layers, int batch);
 void mlp_destroy(struct mlp *m);
 
-/* Pixels to inputs of about mean 0 and deviation 1. */
+/* Scale pixels to inputs with about mean 0 and deviation 1. */
 void mlp_load_pixels(struct mlp *m, const uint8_t *pixels, int rows);
 void mlp_forward(struct mlp *m, int rows);
-/* Add the batch to the tally and prepare backward. -1 where a label is no class. */
+/* Add the batch to the tally and prepare backward. -1 if a label is not a class. */
 int mlp_loss(struct mlp *m, const uint8_t *labels, int rows, struct mlp_tally *sum);
 /*
  * Gradients of the batch's summed loss. ready(arg, layer) is called as soon as a
- * layer's gradients are complete, the last layer first; what it returns, unless 0, ends
- * the pass.
+ * layer's gradients are complete, the last layer first; a return value other than 0 ends
+ * the pass and is returned.
  */
 int mlp_backward(struct mlp *m, int rows, int (*ready)(void *arg, int layer),
                  void *arg);

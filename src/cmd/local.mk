@@ -7,7 +7,8 @@ src_cmd_raytrain_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../../lib'
 
 bin_PROGRAMS += src/cmd/inspect/raytrain-inspect
 src_cmd_inspect_raytrain_inspect_SOURCES = src/cmd/inspect/raytrain-inspect.c src/cmd/hangup.c \
-	src/cmd/hangup.h src/cmd/inspect/views.h src/cmd/inspect/checkpoint_view.c \
+	src/cmd/hangup.h src/cmd/inspect/output.c src/cmd/inspect/output.h \
+	src/cmd/inspect/views.h src/cmd/inspect/checkpoint_view.c \
 	src/cmd/inspect/run_view.c src/cmd/inspect/plot.c src/cmd/inspect/export.c \
 	src/cmd/inspect/checkpoint_diff.c
 src_cmd_inspect_raytrain_inspect_CPPFLAGS = $(COMMON_CPPFLAGS) -I$(top_srcdir)/src/cmd

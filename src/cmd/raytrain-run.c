@@ -14,14 +14,13 @@
 #include <string.h>
 
 #include "hangup.h"
-#include "slurm/controller_wait.h"
-#include "slurm/job.h"
+#include "launch/batch_system.h"
 #include "train/allocation.h"
 #include "train/requeue.h"
 #include "train/trainer.h"
 #include "util/fs.h"
-#include "util/outlet.h"
-#include "util/signals.h"
+#include "event/outlet.h"
+#include "util/process.h"
 
 #define KILLED_WITHIN_MS 10000 /* by Slurm, once the job is requeued */
 #define PATIENCE_S       600.0 /* with Slurm's controller */
@@ -46,7 +45,7 @@ static int fail(const struct error *err)
     return error_exit_status(err->code);
 }
 
-static void tell(const char *text)
+static void report(const char *text)
 {
     say("raytrain-run: %s\n", text);
 }
@@ -70,11 +69,11 @@ static bool is_saved(const json_t *result)
     return json_is_string(json_object_get(result, "checkpoint"));
 }
 
-static void print_tail(const struct failure *f)
+static void print_tail(const struct failure_log *log)
 {
-    if (f->tail[0])
-        say("  last lines of %s:\n", f->log);
-    for (const char *line = f->tail; *line;) {
+    if (log->tail[0])
+        say("  last lines of %s:\n", log->path);
+    for (const char *line = log->tail; *line;) {
         int length = (int)strcspn(line, "\n");
 
         say("  | %.*s\n", length, line);
@@ -94,7 +93,7 @@ static void print_failure(const struct options *opt, const struct run_outcome *o
     if (f->rank >= 0 && f->host[0])
         say(" on %s", f->host);
     say(": %s\n", f->message);
-    print_tail(f);
+    print_tail(&outcome->log);
     if (outcome->attempts > 1)
         say("  after %d attempts\n", outcome->attempts);
     say("  %s, %s\n",
@@ -122,21 +121,23 @@ static int conclude_stop(const struct trainer *trainer,
                          const struct run_outcome *outcome, bool saved)
 {
     bool requeue = requeue_is_due(trainer->cfg, outcome), quiet = trainer->opt->quiet;
+    const struct batch_ops *batch = requeue ? batch_find() : NULL;
     const char *why = "stopped on request";
     struct error err;
 
-    if (outcome->cause == CAUSE_TIME_LIMIT)
+    if (outcome->failure.cause == CAUSE_TIME_LIMIT)
         why = "stopped before the end of the allocation";
-    else if (outcome->cause == CAUSE_PREEMPTED && outcome->by_node)
-        why = "stopped: a worker was told to go, and max_preemptions are used up";
-    else if (outcome->cause == CAUSE_PREEMPTED)
+    else if (outcome->failure.cause == CAUSE_PREEMPTED && outcome->by_node)
+        why = "stopped: a worker received SIGTERM from outside, and max_preemptions "
+              "are used up";
+    else if (outcome->failure.cause == CAUSE_PREEMPTED)
         why = "stopped because Slurm preempts the job";
 
     if (!quiet && requeue)
-        say("raytrain-run: %s; job %s goes back to the queue\n", why, slurm_job_id());
+        say("raytrain-run: %s; job %s goes back to the queue\n", why, batch->job_id());
     else if (!quiet)
         say("raytrain-run: %s; %s to go on%s\n", why, what_next(trainer->opt, saved),
-            outcome->cause == CAUSE_PREEMPTED && !outcome->by_node
+            outcome->failure.cause == CAUSE_PREEMPTED && !outcome->by_node
                 ? "\n  (Slurm does not requeue a job that makes room by itself; "
                   "--requeue-on-stop does)"
                 : "");
@@ -146,8 +147,8 @@ static int conclude_stop(const struct trainer *trainer,
         signal(SIGTERM, SIG_IGN);
         signal(SIGUSR1, SIG_IGN);
     }
-    if (requeue && slurm_job_requeue(&err) < 0)
-        say("raytrain-run: job %s could not be requeued: %s\n", slurm_job_id(),
+    if (requeue && batch->requeue(&err) < 0)
+        say("raytrain-run: job %s could not be requeued: %s\n", batch->job_id(),
             err.text);
     else if (requeue)
         poll(NULL, 0, KILLED_WITHIN_MS); /* what follows in the script is not to run */
@@ -204,28 +205,23 @@ static int conclude_allocation(const struct options *opt,
     return end->exit_status;
 }
 
-static int plan_and_fit(struct trainer *trainer, struct error *err)
+static int fit(const struct trainer *trainer, struct error *err)
 {
-    const struct scaling_config *scaling = &trainer->cfg->scaling_config;
-    struct placement plan = {0};
     struct run_outcome outcome;
     json_t *result = NULL;
     bool again;
-    int status = -1;
+    int status;
 
-    trainer->plan = &plan;
-    if (attempt_planner_create(trainer->launcher, scaling, &trainer->planner, err) ==
-            0 &&
-        attempt_planner_plan(trainer->planner, &plan, err) == 0) {
-        if (trainer->opt->dry_run)
-            status = trainer_dry_run(trainer, stdout, err);
-        else if (trainer_fit(trainer, &outcome, &result, &again, err) == 0)
-            status = conclude(trainer, &outcome, result, again);
-    }
+    if (trainer_fit(trainer, &outcome, &result, &again, err) < 0)
+        return fail(err);
+    status = conclude(trainer, &outcome, result, again);
     json_decref(result);
-    placement_clear(&plan);
-    attempt_planner_destroy(trainer->planner);
-    return status < 0 ? fail(err) : status;
+    return status;
+}
+
+static int dry_run(const struct trainer *trainer, struct error *err)
+{
+    return trainer_dry_run(trainer, stdout, err) < 0 ? fail(err) : 0;
 }
 
 static int run(int argc, char *argv[], struct options *opt, struct train_config *cfg)
@@ -233,7 +229,7 @@ static int run(int argc, char *argv[], struct options *opt, struct train_config 
     struct trainer trainer = {.cfg = cfg, .opt = opt};
     struct allocation_end end;
     struct error err;
-    int rc = 0;
+    int rc = 0, copy;
 
     if (options_parse(argc, argv, opt, cfg, &err) < 0)
         return fail(&err);
@@ -241,22 +237,22 @@ static int run(int argc, char *argv[], struct options *opt, struct train_config 
         return fputs(options_help(), stdout) < 0 || fflush(stdout) != 0;
     if (opt->version)
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
-    trainer.tell = opt->quiet ? NULL : tell;
-    surroundings_look(&trainer.surroundings);
-    if (surroundings_check(&trainer.surroundings, opt->launcher, &err) < 0)
-        return trainer.surroundings.rank > 0 ? error_exit_status(err.code) : fail(&err);
+    trainer.report = opt->quiet ? NULL : report;
+    if (launcher_check_start(opt->launcher, &copy, &err) < 0)
+        return copy > 0 ? error_exit_status(err.code) : fail(&err); /* one speaks */
     if (train_config_validate(cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
         return fail(&err);
-    if (!opt->dry_run &&
-        (requeue_check(cfg, opt, &err) < 0 || trainer_check(&trainer, &err) < 0 ||
-         launcher_check(trainer.launcher, opt->srun_args, &err) < 0))
+    if (opt->dry_run)
+        return dry_run(&trainer, &err);
+    if (requeue_check(cfg, opt, &err) < 0 || trainer_check(&trainer, &err) < 0 ||
+        launcher_check(trainer.launcher, opt->srun_args, &err) < 0)
         return fail(&err);
-    if (trainer.launcher == &launcher_slurm && !opt->dry_run)
+    if (trainer.launcher->allocate)
         rc = allocation_run(&trainer, argv, &end, &err);
     if (rc < 0)
         return fail(&err);
-    return rc > 0 ? conclude_allocation(opt, &end) : plan_and_fit(&trainer, &err);
+    return rc > 0 ? conclude_allocation(opt, &end) : fit(&trainer, &err);
 }
 
 int main(int argc, char *argv[])
@@ -273,7 +269,7 @@ int main(int argc, char *argv[])
      * on when its output is not read. */
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    slurm_patience_set(PATIENCE_S, tell);
+    batch_patience_set(PATIENCE_S, report);
     status = run(argc, argv, &opt, &cfg);
     outlet_flush(outlet_messages(), LAST_WORDS_S);
 

@@ -1,14 +1,15 @@
 /*
- * raytrain-worker.c - one worker with a training function out of a shared object:
+ * raytrain-worker.c - one worker, with a training function from a shared object:
  *
  *     raytrain-worker TRAIN_FUNC.so [ARG...]
  *
  * raytrain-run starts it, with the rest of what it needs in its environment
- * (protocol/worker_env.h) and in the run directory. The arguments are the training
- * function's: raytrain_args().
+ * (protocol/worker_env.h) and in the run directory. The arguments are for the
+ * training function: raytrain_args().
  */
 #include <stdio.h>
 
+#include "loop/loop.h"
 #include "rank/worker.h"
 
 static void last_words(int status, const struct error *err)
@@ -19,7 +20,7 @@ static void last_words(int status, const struct error *err)
 
 int main(int argc, char *argv[])
 {
-    struct worker_program program = {0};
+    struct loop_source source = {0};
     struct error err = {0};
     int status;
 
@@ -30,10 +31,10 @@ int main(int argc, char *argv[])
     }
     /* The log of a worker can be followed while it runs. */
     setvbuf(stdout, NULL, _IOLBF, 0);
-    program.path = argv[1];
-    program.argc = argc - 2;
-    program.argv = argv + 2;
-    status = raytrain_worker_run(&program, last_words, &err);
+    source.path = argv[1];
+    source.argc = argc - 2;
+    source.argv = argv + 2;
+    status = raytrain_worker_run(&source, last_words, &err);
     last_words(status, &err);
     return status;
 }

@@ -1,7 +1,6 @@
 /*
- * raytrain_mpi.h - the few calls that speak MPI. Include after mpi.h or instead of it:
- * then a C++ program has no C++ bindings of MPI, which would need a library of their
- * own.
+ * raytrain_mpi.h - the calls that involve MPI. Include it after mpi.h, or instead of it:
+ * then a C++ program does without the C++ bindings of MPI, which need another library.
  */
 #ifndef RAYTRAIN_MPI_H
 #define RAYTRAIN_MPI_H
@@ -22,15 +21,15 @@ extern "C" {
 #endif
 
 /*
- * A communicator over all workers, rank order as raytrain_rank(), the training
- * function's own (the library never communicates on it). MPI is initialised with
+ * A communicator over all workers, in the order of raytrain_rank(), for the training
+ * function alone: the library never communicates on it. MPI is initialised with
  * MPI_THREAD_MULTIPLE. Owned by ctx: do not free it, and do not call MPI_Finalize.
- * RAYTRAIN_ENOTSUP where the backend is not MPI; *comm is MPI_COMM_NULL then.
+ * RAYTRAIN_ENOTSUP if the backend is not MPI; *comm is MPI_COMM_NULL then.
  *
- * An error of MPI does not abort: it comes back from the call. The first one on this
- * communicator, its duplicates or MPI_COMM_WORLD is kept, and this worker's next
- * collective call of raytrain fails with it; so a training function need not look at
- * MPI's return codes. One that does, and can go on, sets MPI_ERRORS_RETURN.
+ * MPI errors do not abort: the MPI call returns them. The first one on this
+ * communicator, its duplicates or MPI_COMM_WORLD is recorded, and this worker's next
+ * collective call of raytrain fails with it; so a training function need not check the
+ * return codes of MPI. One that does, and can continue, sets MPI_ERRORS_RETURN.
  */
 RAYTRAIN_API int raytrain_mpi_comm(raytrain_context *ctx, MPI_Comm *comm);
 

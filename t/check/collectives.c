@@ -1,6 +1,6 @@
 /*
- * collectives.c - a training function that checks what the collectives of raytrain.h
- * yield, on any number of workers. Returns 1 and names the line where they are wrong.
+ * collectives.c - a training function that checks the results of the collectives of
+ * raytrain.h, on any number of workers. Returns 1 and names the line of a wrong result.
  */
 #include <math.h>
 #include <stdio.h>
@@ -33,6 +33,56 @@ static int check_allreduce(raytrain_context *ctx)
     CHECK(raytrain_allreduce(ctx, k, 2, RAYTRAIN_INT64, RAYTRAIN_MAX) == 0);
     CHECK(k[0] == size - 1 && k[1] == 0);
     CHECK(raytrain_allreduce(ctx, NULL, 0, RAYTRAIN_FLOAT32, RAYTRAIN_SUM) == 0);
+    k[0] = rank - 7;
+    CHECK(raytrain_allreduce(ctx, k, 1, RAYTRAIN_INT64, RAYTRAIN_MIN) == 0);
+    CHECK(k[0] == -7);
+    f[0] = (float)(size - rank);
+    CHECK(raytrain_allreduce(ctx, f, 1, RAYTRAIN_FLOAT32, RAYTRAIN_MIN) == 0);
+    CHECK(f[0] == 1);
+    return 0;
+}
+
+/* 16-bit numbers are summed as float32: 1 + 2^-8 + 2^-8 is 1 + 2^-7 in bfloat16, though
+ * 1 + 2^-8 is 1. More of them than are widened at a time. */
+static int check_halves(raytrain_context *ctx)
+{
+    enum { N = (1 << 20) + 5 };
+    const uint16_t one = 0x3f80, small = 0x3b80, half_of_3 = 0x4200;
+    int rank = raytrain_rank(ctx), size = raytrain_world_size(ctx);
+    uint16_t *b = malloc(N * sizeof *b), expected = size == 3 ? 0x3f81 : one;
+    uint16_t f16[3] = {half_of_3, half_of_3, 0x7bff}; /* 3, 3, the largest: 65504 */
+
+    CHECK(b);
+    for (int i = 0; i < N; i++)
+        b[i] = rank == 0 ? one : small;
+    CHECK(raytrain_allreduce(ctx, b, N, RAYTRAIN_BFLOAT16, RAYTRAIN_SUM) == 0);
+    for (int i = 0; i < N; i++)
+        CHECK(b[i] == (size <= 3 ? expected : b[0]));
+    CHECK(raytrain_allreduce(ctx, f16, 3, RAYTRAIN_FLOAT16, RAYTRAIN_MEAN) == 0);
+    CHECK(f16[0] == half_of_3 && f16[1] == half_of_3 && f16[2] == 0x7bff);
+    f16[0] = rank == 0 ? 0xc200 : half_of_3;
+    CHECK(raytrain_allreduce(ctx, f16, 1, RAYTRAIN_FLOAT16, RAYTRAIN_MIN) == 0);
+    CHECK(f16[0] == 0xc200);
+    free(b);
+    return 0;
+}
+
+static int check_allgather(raytrain_context *ctx)
+{
+    int rank = raytrain_rank(ctx), size = raytrain_world_size(ctx);
+    size_t n = 100000;
+    int *mine = malloc(n * sizeof *mine), *all = malloc((size_t)size * n * sizeof *all);
+
+    CHECK(mine && all);
+    for (size_t i = 0; i < n; i++)
+        mine[i] = rank * 1000 + (int)(i % 1000);
+    CHECK(raytrain_allgather(ctx, mine, n * sizeof *mine, all) == 0);
+    for (size_t i = 0; i < (size_t)size * n; i++)
+        CHECK(all[i] == (int)(i / n) * 1000 + (int)(i % n % 1000));
+    CHECK(raytrain_allgather(ctx, NULL, 0, NULL) == 0);
+    CHECK(size == 1 || raytrain_allgather(ctx, mine, SIZE_MAX, all) == RAYTRAIN_EINVAL);
+    free(mine);
+    free(all);
     return 0;
 }
 
@@ -52,8 +102,8 @@ static int check_broadcast(raytrain_context *ctx)
     return 0;
 }
 
-/* Sizes that do and do not fill a bucket; lying end to end, and not, and in the
- * reducer's own memory. */
+/* Sizes that do and do not fill a bucket; adjacent, separate, and in memory of the
+ * reducer. */
 enum lie { END_TO_END = 0, APART = 5, REDUCERS_OWN = -1 };
 static int check_reducer(raytrain_context *ctx, enum lie lie, size_t bucket_bytes)
 {
@@ -129,11 +179,11 @@ int train_func(raytrain_context *ctx)
 {
     raytrain_metric metric = {"rank", raytrain_rank(ctx)};
 
-    if (check_allreduce(ctx) || check_broadcast(ctx) ||
-        check_reducer(ctx, END_TO_END, 0) || check_reducer(ctx, END_TO_END, 4096) ||
-        check_reducer(ctx, APART, 0) || check_reducer(ctx, APART, 4096) ||
-        check_reducer(ctx, REDUCERS_OWN, 0) || check_reducer(ctx, REDUCERS_OWN, 4096) ||
-        check_random(ctx) || check_mpi(ctx))
+    if (check_allreduce(ctx) || check_halves(ctx) || check_allgather(ctx) ||
+        check_broadcast(ctx) || check_reducer(ctx, END_TO_END, 0) ||
+        check_reducer(ctx, END_TO_END, 4096) || check_reducer(ctx, APART, 0) ||
+        check_reducer(ctx, APART, 4096) || check_reducer(ctx, REDUCERS_OWN, 0) ||
+        check_reducer(ctx, REDUCERS_OWN, 4096) || check_random(ctx) || check_mpi(ctx))
         return 1;
     return raytrain_report(ctx, &metric, 1, NULL);
 }

@@ -1,7 +1,7 @@
 /*
- * comm.c - a worker that tries everything of comm/comm.h over the real thing: PMIx,
- * the PMI bridge, MPI. Started by a launcher as N ranks; prints one line a rank, and
- * exits with 0 where all answers were right.
+ * comm.c - a worker that tests all of comm/comm.h with real PMIx, PMI bridge and MPI.
+ * Started by a launcher as N ranks; prints one line per rank, and exits with 0 if all
+ * results were correct.
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mpi/mpi_comm.h"
+#include "backend/mpi_backend.h"
 
 static int failures;
 
@@ -25,7 +25,7 @@ static int failures;
         }                                                                              \
     } while (0)
 
-/* Many sizes around what algorithms switch at; integers, so that sums are exact. */
+/* Many sizes around those at which algorithms change; integers, so that sums are exact. */
 static void check_sums(struct comm *c)
 {
     static const size_t sizes[] = {0, 1, 2, 3, 7, 8, 255, 1024, 4097, 65536, 300001};
@@ -54,7 +54,7 @@ static void check_sums(struct comm *c)
             wrong += k[i] != (int64_t)i - 10 * (c->size - 1);
         }
         CHECK(wrong == 0);
-        /* one beyond the end stays as it was */
+        /* the element after the end is unchanged */
         CHECK(f[n] == (float)(n % 1000) + (float)c->rank);
         free(f);
         free(d);
@@ -62,7 +62,7 @@ static void check_sums(struct comm *c)
     }
 }
 
-/* Results must be the same bits on all ranks, whatever the operands. */
+/* Results must be bit-identical on all ranks, whatever the operands. */
 static void check_same_bits(struct comm *c, const void *data, size_t n_bytes)
 {
     char *all = malloc(n_bytes * (size_t)c->size);
@@ -128,8 +128,8 @@ static void check_pending(struct comm *c)
     for (int k = 0; k < N; k++) {
         for (int i = 0; i < 1000; i++)
             x[k][i] = k * i + c->rank;
-        CHECK(c->ops->iallreduce(c, x[k], 1000, COMM_INT64, COMM_SUM, &req[k], &err) ==
-              0);
+        CHECK(c->ops->iallreduce(c, COMM_HOST, x[k], 1000, COMM_INT64, COMM_SUM,
+                                 &req[k], &err) == 0);
         CHECK(req[k] != NULL);
     }
     for (int k = N - 1; k >= 0; k--) {
@@ -143,8 +143,8 @@ static void check_pending(struct comm *c)
     }
 }
 
-/* What check_alloc() reduces: many places of one block, all pending at a time, beside
- * one that goes by messages. */
+/* What check_alloc() reduces: many places of one block, all pending at the same time, and
+ * separate memory that is reduced by messages. */
 struct place {
     size_t at, n; /* of floats */
 };
@@ -155,7 +155,7 @@ static void place_fill(const struct comm *c, float *x, const struct place *p)
         x[i] = (float)(i % 1000) * 0.37F + (float)(c->rank * c->rank) / 3;
 }
 
-/* The mean as one rank alone would have it, but for rounding. */
+/* The mean as a single rank would compute it, except for rounding. */
 static void place_check(const struct comm *c, const float *x, const struct place *p)
 {
     double more = 0;
@@ -182,11 +182,11 @@ static void reduce_in_place(struct comm *c, float *x)
         apart[k] = k + c->rank;
     for (int k = 0; k < N; k++) {
         place_fill(c, x, &places[k]);
-        CHECK(c->ops->iallreduce(c, x + places[k].at, places[k].n, COMM_FLOAT32,
-                                 COMM_MEAN, &req[k], &err) == 0);
+        CHECK(c->ops->iallreduce(c, COMM_HOST, x + places[k].at, places[k].n,
+                                 COMM_FLOAT32, COMM_MEAN, &req[k], &err) == 0);
         if (k == 2)
-            CHECK(c->ops->iallreduce(c, apart, 5000, COMM_INT64, COMM_SUM, &req[N],
-                                     &err) == 0);
+            CHECK(c->ops->iallreduce(c, COMM_HOST, apart, 5000, COMM_INT64, COMM_SUM,
+                                     &req[N], &err) == 0);
     }
     for (int k = N; k >= 0; k--) {
         bool done = false;
@@ -202,7 +202,7 @@ static void reduce_in_place(struct comm *c, float *x)
     CHECK(x[4] == 0 && x[52] == 0 && x[50000] == 0); /* between the places */
 }
 
-/* But for sockets: MPI connects to a peer when it first sends to it. */
+/* Without sockets, because MPI connects to a peer when it first sends to it. */
 static int open_files(void)
 {
     DIR *dir = opendir("/proc/self/fd");
@@ -218,7 +218,7 @@ static int open_files(void)
     return n;
 }
 
-/* Is it memory that the ranks share? */
+/* Is this memory shared between the ranks? */
 static bool is_shared(const void *data)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -236,8 +236,8 @@ static bool is_shared(const void *data)
     return found;
 }
 
-/* Of two blocks, so that they are told apart; and not of a third, which is not to be
- * had: the ranks ask for different sizes. */
+/* Two blocks, which must not be confused; and a third one that cannot be allocated
+ * because the ranks ask for different sizes. */
 static void check_alloc(struct comm *all, bool one_node)
 {
     int files = open_files();
@@ -247,9 +247,9 @@ static void check_alloc(struct comm *all, bool one_node)
     struct error err;
 
     CHECK(all->ops->dup(all, &c, &err) == 0);
-    CHECK(c->ops->alloc(c, 100000 * sizeof(float), &x, &err) == 0);
-    CHECK(c->ops->alloc(c, 4099 * sizeof(double), &y, &err) == 0);
-    CHECK(c->ops->alloc(c, 0, &z, &err) == 0);
+    CHECK(c->ops->alloc(c, COMM_HOST, 100000 * sizeof(float), &x, &err) == 0);
+    CHECK(c->ops->alloc(c, COMM_HOST, 4099 * sizeof(double), &y, &err) == 0);
+    CHECK(c->ops->alloc(c, COMM_HOST, 0, &z, &err) == 0);
     CHECK((uintptr_t)x % 64 == 0 && (uintptr_t)y % 64 == 0);
     CHECK(!one_node || c->size == 1 || (is_shared(x) && is_shared(y)));
     for (int step = 0; step < 20; step++)
@@ -264,14 +264,14 @@ static void check_alloc(struct comm *all, bool one_node)
         CHECK(d[i] == (i % 2 ? i + c->size - 1 : -i));
     check_same_bits(c, x, 100000 * sizeof(float));
     if (c->size > 1) {
-        CHECK(c->ops->alloc(c, 1000 + (size_t)c->rank, &z, &err) == -1);
+        CHECK(c->ops->alloc(c, COMM_HOST, 1000 + (size_t)c->rank, &z, &err) == -1);
         CHECK(err.code == RAYTRAIN_EINVAL);
     }
     comm_free(c);
     CHECK(open_files() == files);
 }
 
-/* Whoever has come for something else, all ranks know; and what follows is right. */
+/* If one rank makes another call, all ranks learn of it, and later calls are correct. */
 static void check_meet(struct comm *c)
 {
     int64_t x[2000];
@@ -286,19 +286,19 @@ static void check_meet(struct comm *c)
 
             for (size_t i = 0; i < n; i++)
                 x[i] = c->rank;
-            CHECK(c->ops->meet(c, way == 0 ? call : 3, x, n, COMM_INT64,
-                               way == 3 && other ? COMM_MAX : COMM_SUM, &same,
-                               &err) == 0);
+            CHECK(c->ops->allreduce_matched(c, way == 0 ? call : 3, x, n, COMM_INT64,
+                                            way == 3 && other ? COMM_MAX : COMM_SUM,
+                                            &same, &err) == 0);
             CHECK(same == (odd < 0 || c->size == 1));
             CHECK(!same || c->size == 1 || x[n - 1] == c->size * (c->size - 1) / 2);
         }
     }
-    CHECK(c->ops->meet(c, 0, x, 0, COMM_INT64, COMM_SUM, &same, &err) == -1);
+    CHECK(c->ops->allreduce_matched(c, 0, x, 0, COMM_INT64, COMM_SUM, &same, &err) ==
+          -1);
 }
 
-/* More is sent than there is room for: MPI's error comes back, and the rank goes on. It
- * is the last one, which passes nothing on: in Open MPI those after it would wait for
- * ever. */
+/* More is sent than fits: the call returns MPI's error, and the rank continues. It is the
+ * last rank, which forwards nothing: in Open MPI ranks after it would wait for ever. */
 static void check_failure(struct comm *c)
 {
     char data[4096] = "";
@@ -314,7 +314,7 @@ static void check_failure(struct comm *c)
     rc = dup->ops->bcast(dup, data, n, 0, &err);
     if (last)
         CHECK(rc == -1 && err.code == RAYTRAIN_ECOMM && strstr(err.text, "Ibcast: "));
-    comm_free(dup); /* it may be out of step */
+    comm_free(dup); /* it may be out of sync */
     CHECK(c->ops->dup(c, &dup, &err) == 0);
     rc = dup->ops->sendrecv(dup, data, n, c->rank == 0 ? c->size - 1 : -1, data, n,
                             last ? 0 : -1, &err);
@@ -325,7 +325,7 @@ static void check_failure(struct comm *c)
     CHECK(c->ops->barrier(c, &err) == 0);
 }
 
-/* In a ring, then back; the ends alone; nobody. */
+/* In a ring, then back; only the first and last rank; no rank. */
 static void check_sendrecv(struct comm *c)
 {
     int left = (c->rank + c->size - 1) % c->size, right = (c->rank + 1) % c->size;

@@ -1,4 +1,4 @@
-/* The public headers serve C++ too: this file only has to compile, and to link. */
+/* The public headers work in C++: this file only has to compile and link. */
 #include <raytrain.h>
 #include <raytrain_mpi.h>
 

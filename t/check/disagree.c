@@ -1,8 +1,8 @@
 /*
- * disagree.c - a training function in which the last rank does something else than the
- * others, in one way after the other: each has to come back with an error on every rank
- * that says what both did, and what follows works. With train_loop_config.last =
- * "return" or "allreduce" the last rank does just that, while the others report; with
+ * disagree.c - a training function in which the last rank calls something else than the
+ * other ranks, in many ways. Each time the call must fail on every rank, with an error
+ * that says what both did, and later calls must work. With train_loop_config.last =
+ * "return" or "allreduce" the last rank only does that, while the others report; with
  * "step" it reports, while the others wait for gradients.
  */
 #include <stdio.h>
@@ -172,7 +172,7 @@ static int check_all(raytrain_context *ctx)
     return report(ctx);
 }
 
-/* One step of a reducer, but on the last rank a report. */
+/* A step of a reducer, but a report on the last rank. */
 static int step_or_report(raytrain_context *ctx)
 {
     const raytrain_tensor g = {numbers, RAYTRAIN_FLOAT32, 1, {4}};

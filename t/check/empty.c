@@ -1,4 +1,4 @@
-/* The training function that does nothing. */
+/* A training function that does nothing. */
 #include <raytrain.h>
 
 int train_func(raytrain_context *ctx);

@@ -1,7 +1,7 @@
 /*
- * forks.c - a training function whose children end in every way that a process can: by
- * exit(3), by a signal, by coming back from train_func. It fails unless each of them
- * ends as it would without raytrain, and leaves no trace in the run.
+ * forks.c - a training function whose child processes end in every way: by exit(3), by a
+ * signal, by returning from train_func. It fails unless each of them ends as it would
+ * without raytrain, and leaves no trace in the run.
  */
 #include <pthread.h>
 #include <raytrain.h>
@@ -16,7 +16,7 @@
 #define COMES_BACK 5
 #define HANDLED    7
 
-static bool is_child; /* that is to return from train_func */
+static bool is_child; /* which must return from train_func */
 static int at_exit_fd = -1;
 
 static void exit_0(void)
@@ -55,7 +55,7 @@ static void exit_with_handler(void)
 
 static void wait_for_a_signal(void)
 {
-    alarm(60); /* one that is never heard is no reason to hang */
+    alarm(60); /* do not hang if the signal never arrives */
     for (;;)
         pause();
 }
@@ -94,7 +94,7 @@ static void comes_back(void)
     is_child = true;
 }
 
-/* The wait status that a child has; sig is sent to it. */
+/* Fork a child that calls what(), send sig to it unless that is 0; its wait status. */
 static int child_end(void (*what)(void), int sig)
 {
     pid_t pid = fork();
@@ -141,7 +141,7 @@ static int check(const char *name, int status, int exit_status, int by_signal)
     return good ? 0 : 1;
 }
 
-/* What the training function does about a signal holds for its children, too. */
+/* Signal handlers of the training function are inherited by its children. */
 static int check_own_handler(void)
 {
     struct sigaction action = {.sa_handler = on_term}, before;

@@ -7,18 +7,18 @@
  *   --placement PACK|SPREAD|STRICT_PACK|STRICT_SPREAD
  *   --logs DIR        where logs go ("logs")
  *   --srun-args ARGS
- *   --have NODES      place on these ("NAME:CPUS[:GPUS[:TYPE[:MEMORY in GiB]]] ...")
- * instead of on what the launcher says there is
+ *   --have NODES      place on these nodes ("NAME:CPUS[:GPUS[:TYPE[:MEMORY in GiB]]] ..."),
+ *                     not on those that the launcher reports
  *   --plan            print the plan and stop
  *   --command         print the command and stop
- *   --allocate        take an allocation first
+ *   --allocate        request an allocation first
  *   --signal-when F   send the stop signal once the file F is there
  *   --kill-when F     kill the group
  *   --destroy-when F  destroy the group and stop
- *   --die-when F      die of SIGKILL
+ *   --die-when F      raise SIGKILL
  *
- * Prints "plan NODE*TASKS...", and at the end a line of the outcome and its detail.
- * Exit status: 0 and 75 as the workers', 1 failed, others as raytrain-run's.
+ * Prints "plan NODE*TASKS...", and at the end a line with the outcome and one with its
+ * detail. Exit status: 0 or 75 as the workers, 1 failed, others as raytrain-run.
  */
 #include "config.h"
 
@@ -33,8 +33,9 @@
 #include <unistd.h>
 
 #include "launch/launcher.h"
+#include "protocol/worker_env.h"
 #include "util/argv.h"
-#include "util/child.h"
+#include "event/child.h"
 #include "util/fs.h"
 #include "util/size.h"
 
@@ -211,10 +212,10 @@ static int outcome_print(const struct launch_outcome *o)
 {
     printf("outcome failed=%d launch_failed=%d rank=%d host=%s exit=%d signal=%d "
            "stopped=%d\n",
-           o->failed, o->launch_failed, o->rank, o->host, o->exit_status, o->signal,
-           o->stopped);
-    if (o->detail[0])
-        printf("detail %s\n", o->detail);
+           o->failed, o->failure.never_started, o->failure.rank, o->failure.host,
+           o->failure.exit_status, o->failure.signal, o->stopped);
+    if (o->failure.message[0])
+        printf("detail %s\n", o->failure.message);
     return o->failed ? 1 : o->stopped ? 75 : 0;
 }
 
@@ -233,8 +234,7 @@ static int group_run(const struct launcher_ops *ops, const struct launch_spec *s
 
         poll(&p, 1, 20);
         if (ops->advance(g, &done, &outcome, &err) < 0 ||
-            (is_due(&r->signal_when) &&
-             ops->signal(g, LAUNCHER_STOP_SIGNAL, &err) < 0) ||
+            (is_due(&r->signal_when) && ops->signal(g, WORKER_STOP_SIGNAL, &err) < 0) ||
             (is_due(&r->kill_when) && ops->kill(g, &err) < 0)) {
             ops->destroy(g);
             return complain(&err);
@@ -290,15 +290,16 @@ static int request_run(const struct launcher_ops *ops, struct request *r)
     return status;
 }
 
-/* Its workers do not need to find each other: a Slurm without PMIx starts them too. */
-static int pmix_spare(const struct launcher_ops *ops, struct request *r, struct error *err)
+/* The workers do not connect to each other, so a Slurm without PMIx can start them. */
+static int pmix_spare(const struct launcher_ops *ops, struct request *r,
+                      struct error *err)
 {
     static char args[1024];
 
     if (launcher_check(ops, r->srun_args, err) == 0)
         return 0;
-    if (snprintf(args, sizeof args, "%s --mpi=none", r->srun_args ? r->srun_args : "") >=
-        (int)sizeof args)
+    if (snprintf(args, sizeof args, "%s --mpi=none",
+                 r->srun_args ? r->srun_args : "") >= (int)sizeof args)
         return error_set(err, RAYTRAIN_EINVAL, "--srun-args is too long");
     r->srun_args = args;
     return 0;
@@ -315,7 +316,7 @@ int main(int argc, char *argv[])
     request_parse(argc, argv, &r);
     if (launcher_find(r.launcher, &ops, &err) < 0 || pmix_spare(ops, &r, &err) < 0 ||
         (r.allocate &&
-         launcher_slurm_allocate(&r.scaling, "launch_run", argv, &salloc, &err) < 0))
+         launcher_slurm.allocate(&r.scaling, "launch_run", argv, &salloc, &err) < 0))
         return complain(&err);
     if (salloc.pid > 0) {
         if (child_wait(&salloc, &status, &err) < 0)

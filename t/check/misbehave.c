@@ -1,7 +1,7 @@
 /*
- * misbehave.c - a training function that goes wrong in the way that
- * train_loop_config.how names, on rank train_loop_config.rank (-1: on all of them); the
- * others report until they are told that it failed.
+ * misbehave.c - a training function that fails in the way that train_loop_config.how
+ * names, on rank train_loop_config.rank (-1: on all ranks); the other ranks report until
+ * a report fails.
  */
 #include <math.h>
 #include <signal.h>
@@ -111,7 +111,7 @@ static int how_bad_config(raytrain_context *ctx)
     return raytrain_config_int(ctx, "how", 0, &number);
 }
 
-/* Never arrives. */
+/* Never reaches the next report. */
 static int how_hangs(raytrain_context *ctx)
 {
     (void)ctx;

@@ -1,13 +1,13 @@
 /*
- * mpi_error.c - a training function that hands in a checkpoint, whose last rank then
- * makes a call of MPI that must fail, while the checkpoint is being saved.
+ * mpi_error.c - a training function that reports a checkpoint; while that is being saved,
+ * the last rank makes an MPI call that must fail.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <raytrain_mpi.h>
 
-#define ROWS 4000000 /* takes a while to be saved */
+#define ROWS 4000000 /* large enough that saving takes a while */
 
 static int report(raytrain_context *ctx)
 {

@@ -1,4 +1,4 @@
-/* A training function that is linked with libgone.so, which no worker will find. */
+/* A training function linked with libgone.so, which workers do not find. */
 #include <raytrain.h>
 
 int gone(void);

@@ -1,4 +1,4 @@
-/* A shared object that is no training function. */
+/* A shared object without a training function. */
 int training_function(void);
 
 int training_function(void)

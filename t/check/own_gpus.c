@@ -1,4 +1,4 @@
-/* own_gpus N COMMAND...: run the command with the GPUs that a worker with N GPUs sees. */
+/* own_gpus N COMMAND...: run the command with the GPUs that a worker of N GPUs sees. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* plain_mpi.c - an MPI program that knows nothing of raytrain. It ends by _exit, so that a
+/* plain_mpi.c - an MPI program that does not use raytrain. It ends by _exit, so that a
  * build with sanitizers does not look for leaks in MPI. */
 #include <mpi.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 int main(int argc, char *argv[])
 {
 #if defined MPICH_NUMVERSION && MPICH_NUMVERSION >= 50000000
-    /* By these it knows a launcher of PMIx, which it does not speak: it would not start. */
+    /* With these variables MPI would expect PMIx, which it does not support, and fail. */
     unsetenv("PMIX_NAMESPACE");
     unsetenv("PMIX_VERSION");
     unsetenv("PMIX_RANK");

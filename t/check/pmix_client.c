@@ -1,11 +1,10 @@
 /*
- * pmix_client.c - a worker that speaks plain PMIx, for tests of the embedded server.
+ * pmix_client.c - a worker that uses plain PMIx, for tests of the embedded server.
  *
  *   pmix_client exchange     put, commit, fence, get from every rank, check
  *   pmix_client abort RANK   RANK calls PMIx_Abort(42, "out of luck"), the others fence
- *   pmix_client die RANK     RANK is killed by SIGSEGV, the others wait for it in a
- * fence pmix_client leave RANK   RANK exits with 3 and without PMIx_Finalize, the
- * others fence
+ *   pmix_client die RANK     RANK is killed by SIGSEGV, the others wait in a fence
+ *   pmix_client leave RANK   RANK exits with 3 and without PMIx_Finalize, the others fence
  */
 #include <pmix.h>
 
@@ -131,5 +130,5 @@ int main(int argc, char *argv[])
     rc = PMIx_Finalize(NULL, 0);
     if (rc != PMIX_SUCCESS)
         failed = complain("finalize", rc);
-    _exit(failed); /* past the leak checker: libpmix loses a few bytes of its own */
+    _exit(failed); /* skips the leak checker: libpmix leaks a few bytes */
 }

@@ -1,15 +1,14 @@
 /*
- * store_sample.c - makes the run directory RUN that the tests of raytrain-inspect look
- * at: three checkpoints with every element type, six reports over two attempts, a
- * result.
+ * store_sample.c - creates samples for the tests of raytrain-inspect.
  *
- *     store_sample RUN          all of that
- *     store_sample --pair A B   two checkpoints that differ in each way that two can
+ *     store_sample RUN          a run directory: three checkpoints with every element
+ *                               type, six reports over two attempts, a result
+ *     store_sample --pair A B   two checkpoints that differ in every possible way
  *     store_sample --named FILE NAME...
- *                               one checkpoint of an empty tensor under each name
+ *                               a checkpoint with an empty tensor under each name
  *     store_sample --large FILE BYTES PIECES
- *                               one checkpoint of so many bytes in so many tensors, and
- *                               the seconds that saving and restoring it took
+ *                               a checkpoint of BYTES in PIECES tensors; prints the
+ *                               seconds that saving and restoring it took
  */
 #include <math.h>
 #include <stdio.h>
@@ -43,9 +42,9 @@ static void tensors_put(raytrain_checkpoint *ck)
     for (int i = 0; i < 12; i++)
         weight[i / 3][i % 3] = (float)i / 4;
     check(checkpoint_put(ck, "model/fc1/weight", &t, NULL, &err));
-    /* 1.0 and 2.0 in each type that has them; the bytes 1 and 2 otherwise */
+    /* 1.0 and 2.0 in each type that has these numbers, otherwise the bytes 1 and 2 */
     for (int d = RAYTRAIN_FLOAT32; d <= RAYTRAIN_BYTES; d++) {
-        unsigned char *at = bytes[d]; /* until it is saved */
+        unsigned char *at = bytes[d]; /* used until the checkpoint is saved */
         size_t size = raytrain_dtype_size(d);
 
         for (int i = 0; i < 2; i++) {
@@ -132,7 +131,7 @@ static void reports_make(const char *run)
     free(path);
 }
 
-/* attempt.json of each, as the launcher leaves them; returns all of them. */
+/* Write attempt.json of each attempt, as the launcher does; return all of them. */
 static json_t *attempts_make(const char *run)
 {
     json_t *all = json_pack(
@@ -194,8 +193,7 @@ static int run_make(const char *run)
     return 0;
 }
 
-/* ---- Others -----------------------------------------------------------------------
- */
+/* ---- Others ---- */
 
 static void saved(raytrain_checkpoint *ck, const char *path)
 {
@@ -223,7 +221,7 @@ static int pair_make(const char *paths[2])
     static const int64_t integers[2][2] = {{INT64_MAX, 1}, {INT64_MIN, 1}};
     static const uint16_t half[2] = {0x3c00, 0x4000}, brain[2] = {0x3f80, 0x4000};
     static const int32_t grid[6] = {1, 2, 3, 4, 5, 6};
-    static char large[2][3 << 20]; /* several blocks; they differ in the last one */
+    static char large[2][3 << 20]; /* several blocks, of which the last ones differ */
 
     large[1][sizeof large[1] - 1] = 5;
     for (int k = 0; k < 2; k++) {

@@ -1,11 +1,11 @@
 /*
- * toy.c - a small training whose result depends on all that must survive a restart: the
- * model (replicated), a moment (each rank its slab), both random streams, the
+ * toy.c - a small training function whose result depends on everything that must survive
+ * a restart: the model (replicated), a moment (sharded), both random streams, the
  * iteration.
  *
  * train_loop_config: iterations = 6; width = 1000; checkpoint_every = 1; die_rank = -1;
  * die_at = 0: in attempts that start before iteration die_at, rank die_rank is killed
- * there. sleep_ms = 0 for each iteration.
+ * there. Each iteration sleeps for sleep_ms = 0.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 struct toy {
     int64_t iterations, width, checkpoint_every, die_rank, die_at, sleep_ms;
     float *model;
-    double *moment; /* this rank's part of it */
+    double *moment; /* this rank's slab */
     raytrain_tensor model_view, moment_view;
     raytrain_slab mine;
 };
@@ -44,7 +44,7 @@ static int toy_configure(raytrain_context *ctx, struct toy *t)
     return t->width > 0 && t->checkpoint_every > 0 ? 0 : -1;
 }
 
-/* The moment is dealt out in as even parts as can be. */
+/* The moment is divided as evenly as possible. */
 static int toy_make(raytrain_context *ctx, struct toy *t)
 {
     uint64_t rank = (uint64_t)raytrain_rank(ctx), width = (uint64_t)t->width;

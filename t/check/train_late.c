@@ -1,6 +1,6 @@
 /*
- * train_late.c - a training function that rank 1 never finishes to load, the first
- * time: where TRAIN_LATE_ONCE is a file that it can create.
+ * train_late.c - a training function that rank 1 never finishes loading the first time,
+ * that is, if it can create the file TRAIN_LATE_ONCE.
  */
 #include <fcntl.h>
 #include <raytrain.h>

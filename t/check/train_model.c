@@ -1,22 +1,23 @@
 /*
  * train_model.c - a training function for tests: small, deterministic, and able to fail
- * in every way. The model is a vector; an iteration adds the mean over all ranks of
- * random numbers from each rank's own stream, so that any slip in restoring shows in
- * its bits.
+ * in many ways. The model is a vector; an iteration adds the mean over all ranks of
+ * random numbers from each rank's own stream, so that any error in restoring changes its
+ * bits.
  *
  * train_loop_config:
- *   iterations (5), size (1000), checkpoint_every (1; 0: when the library says so)
- *   iteration_ms (0): how long an iteration takes at least
+ *   iterations (5), size (1000)
+ *   checkpoint_every (1); 0: if raytrain_should_checkpoint() returns true
+ *   iteration_ms (0): the minimum duration of an iteration
  *   fail = "return" | "exit" | "exit0" | "abort" | "segv" | "kill" | "nan" | "early" |
  *          "hang" | "loop" | "stop" | "memory" (256 MiB), at iteration fail_at (3), on
  *          rank fail_rank (0)
- *   fail_once = PATH: fail only where PATH can be created, so once
- *   shards (false): the model goes into checkpoints in pieces as well, by rows and by
- *          columns, with some small tensors; what comes back must be the model
- *   loaders (0): so many children are forked, which wait for good
+ *   fail_once = PATH: fail only if PATH can be created, and thus only once
+ *   shards (false): checkpoints also contain the model sharded by rows and by columns,
+ *          and some small tensors; after a restore these must agree with the model
+ *   loaders (0): the number of children to fork, which wait for ever
  *   tell (false): each rank prints "rank R of N"
- *   ready = PATH: rank 0 creates PATH once iteration ready_at (2) is reported
- *   gate = PATH: after that, every iteration waits until PATH exists
+ *   ready = PATH: rank 0 creates PATH when iteration ready_at (2) has been reported
+ *   gate = PATH: from then on, every iteration waits until PATH exists
  */
 #include <fcntl.h>
 #include <math.h>
@@ -53,7 +54,7 @@ static int settings_read(raytrain_context *ctx, struct settings *s)
            raytrain_config_bool(ctx, "tell", false, &s->tell);
 }
 
-/* 1: create it now; 0: it was there. */
+/* 1: it was created; 0: it exists already. */
 static int file_create(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -64,7 +65,7 @@ static int file_create(const char *path)
     return 1;
 }
 
-/* Written, so that the kernel has to find it; kept. */
+/* Write to the memory, so that the kernel must provide it, and keep it. */
 static void memory_take(void)
 {
     for (int i = 0; i < 256; i++) {
@@ -105,8 +106,7 @@ static int is_failing(raytrain_context *ctx, const struct settings *s,
     return !*s->fail_once || file_create(s->fail_once);
 }
 
-/* Tell the test that iteration ready_at is behind us, and wait until it opens the gate.
- */
+/* Signal to the test that iteration ready_at was reported, and wait for its gate. */
 static int gate_wait(raytrain_context *ctx, const struct settings *s, int64_t iteration)
 {
     int64_t open;
@@ -123,13 +123,12 @@ static int gate_wait(raytrain_context *ctx, const struct settings *s, int64_t it
     return 0;
 }
 
-/* ---- The model in pieces ----------------------------------------------------------
- */
+/* ---- The model as shards ---- */
 
-#define TABLE_ROWS 4 /* the model as a table, for its columns */
+#define TABLE_ROWS 4 /* rows of the model as a table, which has columns */
 #define SMALLS     3
 
-/* This rank's part of n. */
+/* This rank's share of n. */
 static void part_of(raytrain_context *ctx, uint64_t n, uint64_t *start, uint64_t *count)
 {
     uint64_t rank = (uint64_t)raytrain_rank(ctx);
@@ -141,7 +140,7 @@ static void part_of(raytrain_context *ctx, uint64_t n, uint64_t *start, uint64_t
 
 struct shards {
     raytrain_tensor rows, columns; /* without data */
-    raytrain_slab row, column;     /* this rank's */
+    raytrain_slab row, column;     /* of this rank */
     const double *weight;
 };
 
@@ -158,7 +157,7 @@ static void shards_init(struct shards *s, raytrain_context *ctx, const double *w
     part_of(ctx, wide, &s->column.start[1], &s->column.count[1]);
 }
 
-/* This rank's columns, dense. */
+/* Copy this rank's columns to dense memory. */
 static void columns_copy(const struct shards *s, double *to)
 {
     uint64_t n = s->column.count[1];
@@ -181,7 +180,7 @@ static int shards_put(raytrain_context *ctx, raytrain_checkpoint *ck, double *we
            raytrain_checkpoint_put_shard(ck, "shards/columns", &s.columns, &s.column);
 }
 
-/* They are what the model is. */
+/* The restored shards agree with the model. */
 static int shards_check(raytrain_context *ctx, raytrain_checkpoint *ck,
                         const double *weight, uint64_t n, double *room)
 {
@@ -308,7 +307,7 @@ static int train(raytrain_context *ctx, const struct settings *s,
     return 0;
 }
 
-/* They do nothing, and ignore what can be ignored. */
+/* They do nothing, and ignore all signals that can be ignored. */
 static void loaders_start(const struct settings *s)
 {
     for (int64_t i = 0; i < s->loaders; i++)

@@ -1,14 +1,15 @@
-# cluster.sh - sourced by a test script, before sharness.sh, that needs the Slurm test
-# cluster. From there on the script runs on the login node of a cluster of its own (see
-# t/cluster/cluster), and everything in it ends with the script. CLUSTER_NODES (4) and the
-# other settings of `cluster` may be set before. Defines
+# cluster.sh - sourced before setup.sh by a test script that needs the Slurm test cluster.
+# From there on the script runs on the login node of a cluster of its own (see
+# t/cluster/cluster), and every process of the cluster ends with the script. CLUSTER_NODES (4)
+# and the other settings of `cluster` may be set before. Defines
 #
-#   cluster COMMAND...   the nodes: cluster kill n2, cluster clean, ...
+#   cluster COMMAND...   control the nodes: cluster kill n2, cluster clean, ...
+#   job_state JOB STATE  succeeds if squeue reports this state and reason for a job, such as
+#                        "PENDING BeginTime"; "" means that the job is over
+#   kill_on NODE         kill all workers on a node
 #
-#   job_state JOB STATE  what squeue says of it, with its reason, is this; "" once it is over
-#
-# and CLUSTER_SHARED, a directory that all nodes see. Where there can be no cluster, the
-# whole script is skipped, with the reason.
+# and CLUSTER_SHARED, a directory that all nodes see. If a cluster is not possible, the whole
+# script is skipped, with the reason.
 
 : "${top_srcdir:=$(cd "$(dirname "$0")/.." && pwd)}"
 export top_srcdir
@@ -21,6 +22,16 @@ cluster()
 job_state()
 {
     test "$(squeue -h -j "$1" -o "%T %r" 2>/dev/null)" = "$2"
+}
+
+kill_on()
+{
+    cluster on "$1" sh <<'END'
+for p in /proc/[0-9]*; do
+    tr '\0' ' ' <$p/cmdline | grep -q '^[^ ]*/raytrain-worker ' && kill -KILL "${p#/proc/}"
+done
+true
+END
 }
 
 if test "${CLUSTER_TEST:-}" != "$0"; then

@@ -1,10 +1,10 @@
 /*
- * fuzz_checkpoint.c - a file of any kind, opened as a checkpoint, never crashes, hangs
- * or leaks. `make fuzz` builds it; t/check/store_sample makes files to start from.
+ * fuzz_checkpoint.c - opening any file as a checkpoint never crashes, hangs or leaks.
+ * `make fuzz` builds it; t/check/store_sample creates files to start from.
  *
- * Checksums would stop nearly every input at the door, so each one is tried three
- * times: as it is; with a head that is made right; and past all checksums, straight to
- * the tables, whose tensors are then read and verified.
+ * The checksums would reject nearly every input, so each one is tried three times: as it
+ * is; with a corrected head; and without any checksums, directly as tables whose tensors
+ * are then read and verified.
  */
 #include <fcntl.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #include "util/fs.h"
 
 #define READ_MAX                                                                       \
-    (1u << 20) /* larger tensors are not read whole: malloc has limits here */
+    (1u << 20) /* larger tensors are not read as a whole: malloc is limited here */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -55,7 +55,7 @@ static void open_as_is(struct comm *self, const char *path)
     checkpoint_destroy(ck);
 }
 
-/* Everything of the head that the reader compares is made right. */
+/* Correct everything in the head that the reader compares. */
 static void head_mend(struct file_head *head, size_t n)
 {
     memcpy(head->magic, HEAD_MAGIC, sizeof head->magic);
@@ -66,7 +66,7 @@ static void head_mend(struct file_head *head, size_t n)
     head->head_hash = XXH3_64bits(head, offsetof(struct file_head, head_hash));
 }
 
-/* The tables follow the head immediately; tensors lie anywhere in the file. */
+/* The tables follow the head immediately; tensors are anywhere in the file. */
 static void parse_past_checksums(int fd, const struct file_head *head,
                                  const uint8_t *tables, size_t n)
 {
@@ -85,7 +85,7 @@ static void parse_past_checksums(int fd, const struct file_head *head,
         index_parse(ck, tables, want, &err) == 0) {
         ck->fd = dup(fd);
         items_read(ck);
-        verify_share(ck, 0, 1, &err);
+        checkpoint_verify_share(ck, 0, 1, &err);
     }
     checkpoint_destroy(ck);
 }

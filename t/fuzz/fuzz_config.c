@@ -1,6 +1,7 @@
 /*
- * fuzz_config.c - configuration text of any kind never crashes, hangs or leaks, and what is
- * accepted survives run.cfg. `make fuzz` builds it; run t/fuzz/fuzz_config CORPUS_DIR.
+ * fuzz_config.c - reading any configuration text never crashes, hangs or leaks, and text
+ * that is accepted survives run.cfg. `make fuzz` builds it; run t/fuzz/fuzz_config
+ * CORPUS_DIR.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-# Fuzzers: `make fuzz` builds them with clang; they are no part of `make check`.
+# Fuzzers: `make fuzz` builds them with clang; `make check` does not run them.
 #     t/fuzz/fuzz_config -max_total_time=60 CORPUS_COPY $(srcdir)/t/fuzz/corpus-config
-# with LSAN_OPTIONS=suppressions=$(srcdir)/t/lsan.supp, for what libconfig forgets.
+# with LSAN_OPTIONS=suppressions=$(srcdir)/t/lsan.supp, because libconfig leaks.
 EXTRA_DIST += t/fuzz/fuzz_config.c t/fuzz/corpus-config/all-keys.cfg
 
 FUZZ_CC = clang

@@ -1,5 +1,5 @@
-# batch.sh - sourced by soak: a run as a batch job of a test cluster, whose script is
-# submitted again, as it is, after raytrain-run or its node was lost.
+# batch.sh - sourced by soak: a run as a batch job of a test cluster. Its script is submitted
+# again unchanged after raytrain-run was killed or its node was lost.
 
 # shellcheck source=slurm.sh
 . "$here/slurm.sh"
@@ -35,7 +35,7 @@ run_lives()
     [ -n "$job" ] && [ ! -e "$said" ]
 }
 
-# 137: the batch node has gone, and nobody says.
+# 137: the batch node is gone, so there is no exit status.
 run_wait()
 {
     status=137
@@ -51,7 +51,8 @@ the_launcher()
     [ ${#found[@]} -eq 0 ] || of_parent raytrain-run "${found[0]}"
 }
 
-# Slurm would notice in SlurmdTimeout; the administrator is faster. Then the job has failed.
+# Slurm would detect the loss after SlurmdTimeout; here an administrator reports it earlier.
+# Then the job has failed.
 batch_node_lose()
 {
     local found=() node

@@ -1,4 +1,4 @@
-# local.sh - sourced by soak: a run on this machine, and whom to kill of it.
+# local.sh - sourced by soak: a run on this machine, and its victims.
 
 # shellcheck disable=SC2034 # soak uses them
 moments='30 time
@@ -30,7 +30,7 @@ run_wait()
     status=$?
 }
 
-# It has ended, as it should; 1: it was killed; anything else is wrong.
+# The run has ended normally; 1: it was killed; anything else is an error.
 run_is_over()
 {
     [ -n "$status" ] || run_wait
@@ -46,7 +46,7 @@ run_abandon()
     [ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null
 }
 
-# children NAME: those of raytrain-run that are called so, into $found.
+# children NAME: store the children of raytrain-run with this name in $found.
 children()
 {
     local child comm
@@ -85,7 +85,7 @@ victim_kill()
     esac
 }
 
-# Nobody is to outlive raytrain-run for long.
+# No process may outlive raytrain-run for long.
 launcher_gone()
 {
     run_wait

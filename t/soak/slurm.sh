@@ -1,14 +1,14 @@
-# slurm.sh - sourced by soak: a run on a test cluster, started on its login node, and whom
-# to kill of it. Every process of every node is seen from there.
+# slurm.sh - sourced by soak: a run on a test cluster, started on its login node, and its
+# victims. The login node sees every process of every node.
 #
-# The run has three nodes: two for its workers, so that each has always as many as before,
-# and a spare one. A node that is cut off or without power is there again as soon as the run
-# has noticed; where it has no node left it stops (75), and is resumed.
+# The run has three nodes: two for its workers, so that each always has the same number, and
+# a spare one. A node that is cut off or powered off is brought back as soon as the run has
+# detected its loss; if the run has too few nodes left it stops (75), and is resumed.
 #
-# A node that Slurm has drained because it could not end a step there (a task that dies
-# while it connects to OpenPMIx 4.2 can leave slurmstepd hanging) is brought back, and
-# counted: the run itself has to cope. So are groups that were started anew since they did
-# not come together, as now and then happens to Slurm's PMIx.
+# If Slurm drains a node because it could not end a step there (a task that dies while it
+# connects to OpenPMIx 4.2 can leave slurmstepd hanging), the node is brought back and counted:
+# the run itself must cope. So must it if a group is restarted because its workers could not
+# connect, which happens occasionally with Slurm's PMIx.
 
 # shellcheck disable=SC2034 # soak uses them
 moments='20 time
@@ -27,7 +27,7 @@ shape=(-n "$workers" --cpus-per-worker 2 --set scaling_config.spare_nodes=1
     --set run_config.failure_config.node_timeout_s=2
     --set run_config.failure_config.start_timeout_s=10)
 
-# Each node has a cache over the runs, unless it has just come back.
+# Give each node a cache over the runs if it has none.
 nodes_cache()
 {
     local node
@@ -61,7 +61,7 @@ run_wait()
     status=$?
 }
 
-# It has ended, as it should; 1: it was killed; anything else is wrong.
+# The run has ended normally; 1: it was killed; anything else is an error.
 run_is_over()
 {
     [ -n "$status" ] || run_wait
@@ -84,7 +84,7 @@ run_abandon()
     [ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null
 } >&2
 
-# of_parent NAME PID: its children that are called so, into $found.
+# of_parent NAME PID: store the children of PID with this name in $found.
 of_parent()
 {
     local child comm
@@ -95,7 +95,7 @@ of_parent()
     done
 }
 
-# of_name NAME: all processes that are called so, into $found.
+# of_name NAME: store all processes with this name in $found.
 of_name()
 {
     local file comm
@@ -106,8 +106,8 @@ of_name()
     done
 }
 
-# The process raytrain-run that starts the workers, into $found.
-# raytrain-run, salloc, and in its allocation raytrain-run again, which has the run.
+# Store the raytrain-run that starts the workers in $found. It is started by salloc, which the
+# outer raytrain-run started.
 the_launcher()
 {
     of_parent salloc "$pid"
@@ -147,7 +147,7 @@ victim_kill()
     nodes_mend
 }
 
-# Nobody is to outlive raytrain-run for long.
+# No process may outlive raytrain-run for long.
 launcher_gone()
 {
     disturbed=killed
@@ -157,7 +157,7 @@ launcher_gone()
 
 # ---- Nodes ---------------------------------------------------------------------------
 
-# A node with a worker, and without raytrain-run, into $node.
+# Store a node with a worker, but without raytrain-run, in $node.
 node_choose()
 {
     local found=() worker
@@ -180,13 +180,13 @@ losses()
     grep -c "lost node $node" "$run.err" 2>/dev/null
 }
 
-# It goes on without the node, or it is over.
+# The run has detected the loss of the node, or it is over.
 node_is_missed()
 {
     [ "$(losses)" -gt "$lost" ] || ! run_lives
 }
 
-# node_lose WORD HOW BACK: until the run has noticed.
+# node_lose WORD HOW BACK: lose a node until the run has detected it.
 node_lose()
 {
     local node lost launcher_node
@@ -195,7 +195,7 @@ node_lose()
     "$cluster" "$2" "$node" || wrong "$2 $node"
     victim_count "$1"
     disturbed=node
-    within 60 node_is_missed || wrong "$node is not missed"
+    within 60 node_is_missed || wrong "the loss of $node is not detected"
     "$cluster" "$3" "$node" || wrong "$3 $node"
     nodes_cache
 }

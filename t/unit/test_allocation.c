@@ -48,7 +48,7 @@ static const struct {
     {__LINE__, SIGKILL, false, RUN_HAS_STOPPED, 75, true, false},
 };
 
-static void all_ends(void **state)
+static void every_end_of_an_allocation_has_its_verdict(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -64,7 +64,8 @@ static void all_ends(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_ends)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_end_of_an_allocation_has_its_verdict)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

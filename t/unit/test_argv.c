@@ -42,7 +42,7 @@ static void words_join(char *const *v, char *out)
     }
 }
 
-static void split_table(void **state)
+static void lines_are_split_like_a_shell_does(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof split_rows / sizeof *split_rows; i++) {
@@ -62,7 +62,7 @@ static void split_table(void **state)
     }
 }
 
-static void split_failure_keeps_vector(void **state)
+static void a_failed_split_keeps_the_vector(void **state)
 {
     char **v = NULL;
     struct error err;
@@ -75,7 +75,7 @@ static void split_failure_keeps_vector(void **state)
     argv_free(v);
 }
 
-static void join_reads_back(void **state)
+static void joined_arguments_read_back(void **state)
 {
     const char *words[] = {"plain",    "",          "it's", "a b",
                            "$x;\"y\"", "new\nline", "\\",   NULL};
@@ -93,7 +93,7 @@ static void join_reads_back(void **state)
     argv_free(back);
 }
 
-static void build(void **state)
+static void vectors_are_built(void **state)
 {
     char **v = NULL, x[] = "x", y[] = "y", *more[] = {x, y, NULL};
 
@@ -112,10 +112,10 @@ static void build(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(split_table),
-        cmocka_unit_test(split_failure_keeps_vector),
-        cmocka_unit_test(join_reads_back),
-        cmocka_unit_test(build),
+        cmocka_unit_test(lines_are_split_like_a_shell_does),
+        cmocka_unit_test(a_failed_split_keeps_the_vector),
+        cmocka_unit_test(joined_arguments_read_back),
+        cmocka_unit_test(vectors_are_built),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

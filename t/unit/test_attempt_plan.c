@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "train/attempt_plan.h"
+#include "launch/attempt_plan.h"
 
 #define NODES 4
 
@@ -30,7 +30,7 @@ static int four_nodes(const struct scaling_config *scaling, struct resources *ou
     return 0;
 }
 
-static const struct launcher_ops launcher = {.name = "test", .resources = four_nodes};
+static const struct launcher_ops launcher = {.resources = four_nodes};
 static struct attempt_planner *planner;
 
 static void begin(const struct scaling_config *scaling)
@@ -38,7 +38,7 @@ static void begin(const struct scaling_config *scaling)
     assert_int_equal(attempt_planner_create(&launcher, scaling, &planner, NULL), 0);
 }
 
-/* The plan is this, or NULL: refused, and the message says so. */
+/* Expect this plan; NULL: a refusal with this message. */
 static void expect_plan(const char *expected, const char *says)
 {
     struct placement plan = {0};
@@ -60,7 +60,7 @@ static void expect_plan(const char *expected, const char *says)
     assert_string_equal(text, expected);
 }
 
-static void a_spare_takes_the_place(void **state)
+static void a_spare_node_replaces_a_lost_one(void **state)
 {
     const struct scaling_config want = {.num_workers = 4,
                                         .max_workers = 4,
@@ -93,7 +93,7 @@ static void a_spare_takes_the_place(void **state)
     attempt_planner_destroy(planner);
 }
 
-static void too_many_spares(void **state)
+static void too_many_spare_nodes_are_refused(void **state)
 {
     const struct scaling_config want = {
         .num_workers = 5, .max_workers = 5, .cpus_per_worker = 1, .spare_nodes = 2};
@@ -104,7 +104,7 @@ static void too_many_spares(void **state)
     attempt_planner_destroy(planner);
 }
 
-static void elastic(void **state)
+static void an_elastic_plan_takes_what_fits(void **state)
 {
     const struct scaling_config want = {
         .num_workers = 4, .max_workers = 8, .cpus_per_worker = 1};
@@ -125,7 +125,7 @@ static void elastic(void **state)
     assert_false(attempt_planner_can_grow(planner, 8));
     expect_plan("n1*2 n2*2 n3*2 n4*2", NULL);
     assert_true(attempt_planner_had_losses(planner));
-    /* once is bad luck */
+    /* one loss is bad luck */
     attempt_planner_lose(planner, "n2");
     assert_int_equal(attempt_planner_awaited(planner, names, NODES), 0);
     assert_false(attempt_planner_regain(planner, "n2"));
@@ -160,11 +160,11 @@ static void nobody_is_asked(enum node_purpose purpose, char *const *nodes, size_
     (void)answers;
 }
 
-static void a_machine_is_asked_anew(void **state)
+static void a_refresh_sees_changed_resources(void **state)
 {
     const struct scaling_config want = {
         .num_workers = 1, .max_workers = 4, .cpus_per_worker = 1};
-    struct launcher_ops ops = {.name = "machine", .resources = machine};
+    struct launcher_ops ops = {.resources = machine};
 
     (void)state;
     assert_int_equal(attempt_planner_create(&ops, &want, &planner, NULL), 0);
@@ -180,7 +180,7 @@ static void a_machine_is_asked_anew(void **state)
     assert_false(attempt_planner_can_grow(planner, 1));
     assert_int_equal(attempt_planner_refresh(planner, NULL), 0);
     assert_true(attempt_planner_can_grow(planner, 1));
-    /* Not so where nodes are lost: what is known of them stays. */
+    /* But if nodes can be lost, what is known about them is kept. */
     ops.ask = nobody_is_asked;
     machine_cpus = 1;
     assert_int_equal(attempt_planner_refresh(planner, NULL), 0);
@@ -191,10 +191,10 @@ static void a_machine_is_asked_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_spare_takes_the_place),
-        cmocka_unit_test(too_many_spares),
-        cmocka_unit_test(elastic),
-        cmocka_unit_test(a_machine_is_asked_anew),
+        cmocka_unit_test(a_spare_node_replaces_a_lost_one),
+        cmocka_unit_test(too_many_spare_nodes_are_refused),
+        cmocka_unit_test(an_elastic_plan_takes_what_fits),
+        cmocka_unit_test(a_refresh_sees_changed_resources),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

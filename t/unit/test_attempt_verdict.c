@@ -14,31 +14,34 @@
 /* How a group ends. */
 #define DONE                                                                           \
     {                                                                                  \
-        .rank = -1                                                                     \
+        .failure = {.rank = -1 }                                                       \
     }
 #define STOPPED                                                                        \
     {                                                                                  \
-        .rank = -1, .stopped = true                                                    \
+        .stopped = true, .failure = {.rank = -1 }                                      \
     }
 #define DIED(sig)                                                                      \
     {                                                                                  \
-        .failed = true, .rank = 1, .signal = (sig)                                     \
+        .failed = true, .failure = {.rank = 1, .signal = (sig) }                       \
     }
 #define EXITED                                                                         \
     {                                                                                  \
-        .failed = true, .rank = 1, .exit_status = 1                                    \
+        .failed = true, .failure = {.rank = 1, .exit_status = 1 }                      \
     }
 #define NEVER_BEGAN                                                                    \
     {                                                                                  \
-        .failed = true, .launch_failed = true, .rank = -1                              \
+        .failed = true, .failure = {.never_started = true, .rank = -1 }                \
     }
 #define NO_ROOM                                                                        \
     {                                                                                  \
-        .failed = true, .launch_failed = true, .passes = true, .rank = -1              \
+        .failed = true, .passes = true, .failure = {                                   \
+            .never_started = true,                                                     \
+            .rank = -1                                                                 \
+        }                                                                              \
     }
 #define ENDED_AS_A_WHOLE                                                               \
     {                                                                                  \
-        .failed = true, .rank = -1                                                     \
+        .failed = true, .failure = {.rank = -1 }                                       \
     }
 
 static const struct row {
@@ -49,7 +52,7 @@ static const struct row {
     int cause; /* with GOES_ON, or without */
 } rows[] = {
 #define ASKED(sig, times) .asked = {.signal = (sig), .count = (times)}
-    /* nobody asked for anything */
+    /* no stop was requested */
     {__LINE__, DONE, {.listening = true}, RUN_FINISHED, CAUSE_WORKER},
     {__LINE__, DIED(SIGKILL), {.listening = true}, RUN_FAILED, CAUSE_WORKER},
     {__LINE__, DIED(SIGTERM), {.listening = true}, RUN_FAILED, CAUSE_WORKER},
@@ -57,7 +60,7 @@ static const struct row {
     {__LINE__, NEVER_BEGAN, {0}, RUN_FAILED, CAUSE_WORKER},
     {__LINE__, NO_ROOM, {0}, RUN_FAILED, CAUSE_START},
     {__LINE__,
-     {.failed = true, .rank = 0, .signal = SIGKILL, .oom = true},
+     {.failed = true, .failure = {.rank = 0, .signal = SIGKILL, .cause = CAUSE_OOM}},
      {0},
      RUN_FAILED,
      CAUSE_OOM},
@@ -69,73 +72,77 @@ static const struct row {
     {__LINE__, DIED(SIGUSR1), {.listening = true}, RUN_FAILED, CAUSE_WORKER},
     /* what has nothing to do with it stays what it is */
     {__LINE__, EXITED, {.job_preempted = true}, RUN_FAILED, CAUSE_WORKER},
-    /* all of them told to go, one kept from stopping by a kill */
+    /* all of them received SIGTERM, one was killed before it stopped */
     {__LINE__,
      DIED(SIGKILL),
-     {.listening = true, .workers = 2, .told = 2},
+     {.listening = true, .workers = 2, .terminated = 2},
      RUN_STOPPED,
      CAUSE_SIGNAL},
     {__LINE__,
      STOPPED,
-     {.listening = true, .workers = 2, .told = 2},
+     {.listening = true, .workers = 2, .terminated = 2},
      RUN_STOPPED,
      CAUSE_SIGNAL},
     {__LINE__,
      STOPPED,
-     {.listening = true, .workers = 1, .told = 1},
+     {.listening = true, .workers = 1, .terminated = 1},
      RUN_STOPPED,
      CAUSE_SIGNAL},
     /* some of them, who saved, or were killed first, or whose node went: the run goes
        on */
     {__LINE__,
      STOPPED,
-     {.listening = true, .workers = 2, .told = 1},
+     {.listening = true, .workers = 2, .terminated = 1},
      RUN_STOPPED,
      CAUSE_PREEMPTED | GOES_ON},
     {__LINE__,
      DIED(SIGKILL),
-     {.listening = true, .workers = 2, .told = 1},
+     {.listening = true, .workers = 2, .terminated = 1},
      RUN_STOPPED,
      CAUSE_PREEMPTED | GOES_ON},
     {__LINE__,
      DIED(SIGKILL),
-     {.workers = 4, .told = 2, .ended = true, .cause = CAUSE_NODE_LOST},
+     {.workers = 4, .terminated = 2, .ended = true, .cause = CAUSE_NODE_LOST},
      RUN_STOPPED,
      CAUSE_PREEMPTED | GOES_ON},
-    /* but not where the job goes as a whole, or was to stop anyhow */
+    /* but not if the whole job is preempted, or was asked to stop anyway */
     {__LINE__,
      STOPPED,
-     {.workers = 2, .told = 1, .job_preempted = true},
+     {.workers = 2, .terminated = 1, .job_preempted = true},
      RUN_STOPPED,
      CAUSE_PREEMPTED},
     {__LINE__,
      DIED(SIGKILL),
-     {.workers = 2, .told = 1, .job_preempted = true},
+     {.workers = 2, .terminated = 1, .job_preempted = true},
      RUN_STOPPED,
      CAUSE_PREEMPTED},
     {__LINE__,
      STOPPED,
-     {.workers = 2, .told = 1, .job_ends = true},
+     {.workers = 2, .terminated = 1, .job_ends = true},
      RUN_STOPPED,
      CAUSE_SIGNAL},
     {__LINE__,
      STOPPED,
-     {ASKED(SIGTERM, 1), .workers = 2, .told = 1, .stopping = true,
+     {ASKED(SIGTERM, 1), .workers = 2, .terminated = 1, .stopping = true,
       .cause = CAUSE_SIGNAL},
      RUN_STOPPED,
      CAUSE_SIGNAL},
-    /* nor where it ended of something else */
-    {__LINE__, DONE, {.workers = 2, .told = 1}, RUN_FINISHED, CAUSE_WORKER},
-    {__LINE__, EXITED, {.workers = 2, .told = 1}, RUN_FAILED, CAUSE_WORKER},
-    {__LINE__, DIED(SIGSEGV), {.workers = 2, .told = 1}, RUN_FAILED, CAUSE_WORKER},
+    /* nor if it ended for another reason */
+    {__LINE__, DONE, {.workers = 2, .terminated = 1}, RUN_FINISHED, CAUSE_WORKER},
+    {__LINE__, EXITED, {.workers = 2, .terminated = 1}, RUN_FAILED, CAUSE_WORKER},
     {__LINE__,
-     {.failed = true, .rank = 0, .signal = SIGKILL, .oom = true},
-     {.workers = 2, .told = 1},
+     DIED(SIGSEGV),
+     {.workers = 2, .terminated = 1},
+     RUN_FAILED,
+     CAUSE_WORKER},
+    {__LINE__,
+     {.failed = true, .failure = {.rank = 0, .signal = SIGKILL, .cause = CAUSE_OOM}},
+     {.workers = 2, .terminated = 1},
      RUN_FAILED,
      CAUSE_OOM},
     {__LINE__,
      DIED(SIGKILL),
-     {.workers = 2, .told = 1, .ended = true, .cause = CAUSE_HANG},
+     {.workers = 2, .terminated = 1, .ended = true, .cause = CAUSE_HANG},
      RUN_FAILED,
      CAUSE_HANG},
     /* asked, and stopped */
@@ -192,7 +199,7 @@ static const struct row {
      {ASKED(SIGTERM, 1), .stopping = true, .cause = CAUSE_SIGNAL},
      RUN_STOPPED,
      CAUSE_SIGNAL},
-    /* a second signal: at once, whatever the workers die of */
+    /* a second signal: stopped at once, however the workers die */
     {__LINE__,
      DIED(SIGKILL),
      {ASKED(SIGINT, 2), .stopping = true, .cause = CAUSE_SIGNAL},
@@ -229,7 +236,7 @@ static const struct row {
      {.stopping = true, .ended = true, .cause = CAUSE_TIME_LIMIT},
      RUN_STOPPED,
      CAUSE_TIME_LIMIT},
-    /* a hang that nobody asked to stop is a failure */
+    /* a hang without a request to stop is a failure */
     {__LINE__,
      DIED(SIGKILL),
      {.ended = true, .cause = CAUSE_HANG},
@@ -246,12 +253,12 @@ static const struct row {
      {.ended = true, .cause = CAUSE_NODE_LOST},
      RUN_FAILED,
      CAUSE_NODE_LOST},
-    /* to go on with more workers */
+    /* to continue with more workers */
     {__LINE__, STOPPED, {.cause = CAUSE_RESIZE}, RUN_STOPPED, CAUSE_RESIZE},
     {__LINE__, DIED(SIGSEGV), {.cause = CAUSE_RESIZE}, RUN_FAILED, CAUSE_WORKER},
 };
 
-static void all_verdicts(void **state)
+static void every_end_of_an_attempt_has_its_verdict(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -269,7 +276,7 @@ static void all_verdicts(void **state)
 }
 
 /* All exit statuses are good, and no training has begun. */
-static void never_joined(void **state)
+static void programs_that_never_joined_are_reported(void **state)
 {
     const struct launch_outcome done = DONE, stopped = STOPPED, exited = EXITED;
     const struct attempt_facts cases[] = {
@@ -293,7 +300,7 @@ static void never_joined(void **state)
 
 #define BROKE                                                                          \
     {                                                                                  \
-        .failed = true, .rank = -1, .exit_status = 1                                   \
+        .failed = true, .failure = {.rank = -1, .exit_status = 1 }                     \
     }
 
 /* What the workers have recorded of their end, against the launcher's view of it. */
@@ -306,7 +313,7 @@ static const struct {
 } ends[] = {
     {__LINE__, DONE, WORKER_END_FINISHED, false, false, false, false},
     {__LINE__, STOPPED, WORKER_END_STOPPED, false, false, false, true},
-    /* srun ends with 0 when it is told to go, any program may end with 75 */
+    /* srun ends with 0 on SIGTERM, any program may end with 75 */
     {__LINE__, DONE, WORKER_END_NONE, false, false, true, false},
     {__LINE__, STOPPED, WORKER_END_NONE, false, false, true, false},
     /* the record is the better witness */
@@ -325,7 +332,7 @@ static const struct {
     {__LINE__, DONE, WORKER_END_NONE, true, false, false, false},
 };
 
-static void the_workers_own_record(void **state)
+static void the_record_of_the_workers_decides(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -339,7 +346,7 @@ static void the_workers_own_record(void **state)
 }
 
 /* Slurm is not asked in vain: that may take seconds. */
-static void when_slurm_is_asked(void **state)
+static void slurm_is_asked_only_about_possible_preemptions(void **state)
 {
     const struct launch_outcome done = DONE, died = DIED(SIGSEGV), stopped = STOPPED;
     struct attempt_facts facts = {.outcome = &done};
@@ -361,10 +368,11 @@ static void when_slurm_is_asked(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_verdicts),
-                                       cmocka_unit_test(never_joined),
-                                       cmocka_unit_test(the_workers_own_record),
-                                       cmocka_unit_test(when_slurm_is_asked)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_end_of_an_attempt_has_its_verdict),
+        cmocka_unit_test(programs_that_never_joined_are_reported),
+        cmocka_unit_test(the_record_of_the_workers_decides),
+        cmocka_unit_test(slurm_is_asked_only_about_possible_preemptions)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

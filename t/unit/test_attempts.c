@@ -21,7 +21,7 @@ static void put(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* The record of attempt k; NULL: its log directory alone. */
+/* The record of attempt k; NULL: only its log directory. */
 static void record(int k, const char *text)
 {
     char path[64];
@@ -78,16 +78,16 @@ static void check(const json_t *all, size_t k, const char *outcome, int reports,
     "{\"attempt\": " #k ", " outcome "\"checkpoint\": " checkpoint "}"
 #define FAILED "\"outcome\": \"failed\", "
 
-static void a_run_with_failures(void **state)
+static void attempts_of_a_run_with_failures_are_read(void **state)
 {
     json_t *all;
 
     (void)state;
-    /* Reports 1 to 5, but checkpoint 3 alone was published. */
+    /* Reports 1 to 5, but only checkpoint 3 was published. */
     record(0, FROM(0, FAILED, "null"));
     for (int i = 1; i <= 5; i++)
         report(0, i, 2.0 * i);
-    /* Died before it had restored anything, then once more behind it. */
+    /* Killed before it had restored anything, then once more after that. */
     record(1, FROM(1, FAILED, "null"));
     record(2, FROM(2, FAILED, "\"/s/run/checkpoint_000003.h5\""));
     report(2, 4, 9);
@@ -109,7 +109,7 @@ static void a_run_with_failures(void **state)
     json_decref(all);
 }
 
-static void the_last_one_is_measured_by_what_is_there(void **state)
+static void losses_of_the_last_attempt_depend_on_what_is_left(void **state)
 {
     json_t *all;
 
@@ -117,7 +117,7 @@ static void the_last_one_is_measured_by_what_is_there(void **state)
     record(0, FROM(0, "", "\"/other/checkpoint_000007.h5\""));
     report(0, 8, 80);
     report(0, 9, 90);
-    /* Nothing of its own: back to where it started from. */
+    /* It has no checkpoint: the run returns to the one that it started from. */
     all = load(false);
     check(all, 0, "interrupted", 2, 2, 9);
     json_decref(all);
@@ -130,7 +130,7 @@ static void the_last_one_is_measured_by_what_is_there(void **state)
     json_decref(all);
 }
 
-static void begun_again_from_nothing(void **state)
+static void an_attempt_without_a_checkpoint_loses_everything(void **state)
 {
     json_t *all;
 
@@ -146,7 +146,7 @@ static void begun_again_from_nothing(void **state)
     json_decref(all);
 }
 
-static void without_records(void **state)
+static void missing_records_are_accepted(void **state)
 {
     json_t *all;
 
@@ -164,7 +164,7 @@ static void without_records(void **state)
     json_decref(all);
 }
 
-static void no_run_at_all(void **state)
+static void a_directory_without_a_run_has_no_attempts(void **state)
 {
     json_t *all = load(false);
 
@@ -176,11 +176,11 @@ static void no_run_at_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(a_run_with_failures),
-        SCRATCH(the_last_one_is_measured_by_what_is_there),
-        SCRATCH(begun_again_from_nothing),
-        SCRATCH(without_records),
-        SCRATCH(no_run_at_all),
+        SCRATCH(attempts_of_a_run_with_failures_are_read),
+        SCRATCH(losses_of_the_last_attempt_depend_on_what_is_left),
+        SCRATCH(an_attempt_without_a_checkpoint_loses_everything),
+        SCRATCH(missing_records_are_accepted),
+        SCRATCH(a_directory_without_a_run_has_no_attempts),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

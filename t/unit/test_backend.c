@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "mpi/mpi_comm.h"
+#include "backend/mpi_backend.h"
 
-static void found_by_name(void **state)
+static void a_backend_is_found_by_name(void **state)
 {
     const struct backend_ops *ops;
     struct error err;
@@ -24,7 +24,7 @@ static void found_by_name(void **state)
     assert_null(ops);
 }
 
-static void none_talks_to_itself(void **state)
+static void backend_none_has_one_rank(void **state)
 {
     struct backend b = {.ops = &backend_none};
     struct error err;
@@ -45,8 +45,8 @@ static void none_talks_to_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(found_by_name),
-        cmocka_unit_test(none_talks_to_itself),
+        cmocka_unit_test(a_backend_is_found_by_name),
+        cmocka_unit_test(backend_none_has_one_rank),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

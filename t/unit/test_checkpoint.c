@@ -39,7 +39,7 @@ static raytrain_checkpoint *ck_new(void)
     return ck;
 }
 
-/* One process saves ck as FILE_NAME, and is done with it. */
+/* One process saves ck as FILE_NAME, and destroys it. */
 static void save_alone(raytrain_checkpoint *ck)
 {
     struct comm *self = comm_self_create(NULL);
@@ -61,8 +61,7 @@ static raytrain_checkpoint *open_alone(struct error *err)
     return ck;
 }
 
-/* ---- Everything comes back --------------------------------------------------------
- */
+/* ---- Everything comes back ---- */
 
 static void every_type_comes_back(void **state)
 {
@@ -98,7 +97,7 @@ static void every_type_comes_back(void **state)
     checkpoint_destroy(ck);
 }
 
-static void strings_scalars_and_empty_ones(void **state)
+static void strings_scalars_and_empty_tensors_come_back(void **state)
 {
     raytrain_checkpoint *ck = ck_new();
     double pi = 3.25, back = 0;
@@ -133,7 +132,7 @@ static void strings_scalars_and_empty_ones(void **state)
     checkpoint_destroy(ck);
 }
 
-static void a_checkpoint_without_tensors(void **state)
+static void a_checkpoint_may_have_no_tensors(void **state)
 {
     struct error err;
     raytrain_checkpoint *ck;
@@ -169,7 +168,7 @@ static void meta_comes_back(void **state)
     checkpoint_destroy(ck);
 }
 
-static void asking_for_something_else(void **state)
+static void reading_as_another_type_or_shape_is_refused(void **state)
 {
     raytrain_checkpoint *ck = ck_new();
     float data[6] = {0};
@@ -210,12 +209,11 @@ static void asking_for_something_else(void **state)
     checkpoint_destroy(ck);
 }
 
-/* ---- N ranks write, M read --------------------------------------------------------
- */
+/* ---- N ranks write, M read ---- */
 
 #define ROWS 7
 #define COLS 13
-/* Larger than a chunk, and no multiple of one. */
+/* Larger than a chunk, and not a multiple of one. */
 #define LONG (3 * 1048576 / 4 + 1237)
 
 struct exchange {
@@ -338,8 +336,7 @@ static void n_ranks_write_and_m_read(void **state)
     free(x.big);
 }
 
-/* ---- What the ranks must agree on -------------------------------------------------
- */
+/* ---- What the ranks must agree on ---- */
 
 struct quarrel {
     const char *name;
@@ -347,8 +344,8 @@ struct quarrel {
     raytrain_status code;
 };
 
-/* Each rank does its part of a quarrel; the text of every rank must hold what it says.
- */
+/* Each rank does its part of a disagreement; the error of every rank must contain the
+ * text. */
 static int quarrel_save(struct comm *comm, void *arg)
 {
     const struct quarrel *q = arg;
@@ -385,7 +382,7 @@ save:
     return 0;
 }
 
-static void quarrels_are_refused(void **state)
+static void ranks_that_disagree_are_refused(void **state)
 {
     static const struct quarrel quarrels[] = {
         {"overlap", "tensor 'w': the slabs of ranks 0 and 1 overlap", RAYTRAIN_EINVAL},
@@ -408,7 +405,7 @@ static void quarrels_are_refused(void **state)
     }
 }
 
-static void names_table(void **state)
+static void tensor_names_are_checked(void **state)
 {
     static const struct {
         const char *name;
@@ -501,10 +498,9 @@ static void bad_tensors_are_refused(void **state)
     checkpoint_destroy(ck);
 }
 
-/* ---- Damage -----------------------------------------------------------------------
- */
+/* ---- Damage ---- */
 
-/* A small file with something of everything; returns its bytes. */
+/* A small file with some of everything; returns its bytes. */
 static char *small_file(size_t *n)
 {
     raytrain_checkpoint *ck = ck_new();
@@ -542,7 +538,7 @@ static void every_flipped_byte_is_found(void **state)
         named += strstr(err.text, "dataset 'note' is damaged") != NULL;
         assert_int_equal(pwrite(fd, &bytes[i], 1, (off_t)i), 1);
     }
-    /* All bytes of the two tensors were told by their names. */
+    /* Any damage to a byte of the two tensors was reported with their names. */
     assert_int_equal(named, 9 * 8 + 6);
     close(fd);
     free(bytes);
@@ -567,7 +563,7 @@ static void every_truncation_is_found(void **state)
     free(bytes);
 }
 
-static void what_is_no_checkpoint_is_told(void **state)
+static void what_is_not_a_checkpoint_is_reported(void **state)
 {
     static const char zeros[8192];
     struct error err;
@@ -584,15 +580,15 @@ static void what_is_no_checkpoint_is_told(void **state)
     assert_non_null(strstr(err.text, "the file is empty"));
     assert_int_equal(fs_write_atomic(FILE_NAME, "PK\3\4", 4, 0600, NULL), 0);
     assert_null(open_alone(&err));
-    assert_non_null(strstr(err.text, "no checkpoint, and no HDF5 file"));
+    assert_non_null(strstr(err.text, "neither a checkpoint nor an HDF5 file"));
     assert_int_equal(fs_write_atomic(FILE_NAME, zeros, 8192, 0600, NULL), 0);
     assert_null(open_alone(&err));
-    assert_non_null(strstr(err.text, "no checkpoint, and no HDF5 file"));
+    assert_non_null(strstr(err.text, "neither a checkpoint nor an HDF5 file"));
     file = H5Fcreate(FILE_NAME, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     assert_true(file >= 0);
     H5Fclose(file);
     assert_null(open_alone(&err));
-    assert_non_null(strstr(err.text, "an HDF5 file, but no checkpoint"));
+    assert_non_null(strstr(err.text, "an HDF5 file, but not a checkpoint"));
     bytes = small_file(&n);
     assert_memory_equal(bytes + 128, "complete", 8);
     memset(bytes + 128, 0, 8);
@@ -606,8 +602,7 @@ static void what_is_no_checkpoint_is_told(void **state)
     assert_int_equal(err.code, RAYTRAIN_ECORRUPT);
 }
 
-/* ---- Failure ----------------------------------------------------------------------
- */
+/* ---- Failure ---- */
 
 static int large_save(struct comm *comm, void *arg)
 {
@@ -664,7 +659,7 @@ static int nowhere_save(struct comm *comm, void *arg)
     return (int)err.code;
 }
 
-static void nowhere_to_save(void **state)
+static void an_unusable_directory_is_an_error(void **state)
 {
     int rc[3];
 
@@ -691,8 +686,8 @@ static int32_t second_by_hdf5(const char *name)
     return data[1];
 }
 
-/* Groups of a hundred, and one of more than a group's header holds. */
-static void thousands_of_tensors(void **state)
+/* Groups of a hundred, and one of more than fit the header of a group. */
+static void thousands_of_tensors_come_back(void **state)
 {
     raytrain_checkpoint *ck = ck_new();
     raytrain_tensor t = {NULL, RAYTRAIN_INT32, 1, {3}};
@@ -724,21 +719,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(every_type_comes_back),
-        SCRATCH(strings_scalars_and_empty_ones),
-        SCRATCH(a_checkpoint_without_tensors),
+        SCRATCH(strings_scalars_and_empty_tensors_come_back),
+        SCRATCH(a_checkpoint_may_have_no_tensors),
         SCRATCH(meta_comes_back),
-        SCRATCH(asking_for_something_else),
+        SCRATCH(reading_as_another_type_or_shape_is_refused),
         SCRATCH(n_ranks_write_and_m_read),
-        SCRATCH(quarrels_are_refused),
-        SCRATCH(names_table),
+        SCRATCH(ranks_that_disagree_are_refused),
+        SCRATCH(tensor_names_are_checked),
         SCRATCH(names_do_not_clash),
         SCRATCH(bad_tensors_are_refused),
         SCRATCH(every_flipped_byte_is_found),
         SCRATCH(every_truncation_is_found),
-        SCRATCH(what_is_no_checkpoint_is_told),
+        SCRATCH(what_is_not_a_checkpoint_is_reported),
         SCRATCH(a_failed_save_changes_nothing),
-        SCRATCH(nowhere_to_save),
-        SCRATCH(thousands_of_tensors),
+        SCRATCH(an_unusable_directory_is_an_error),
+        SCRATCH(thousands_of_tensors_come_back),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,9 +1,9 @@
 /*
  * A tensor of more than 4 GiB, each slab of it more than 2 GiB: sizes and offsets that
- * no 32-bit number holds, in memory, in the file and in one system call.
+ * exceed 32 bits, in memory, in the file and in one system call.
  *
- * The data are a mapping that nobody has written to but at a few places, so that they
- * take no memory; the file takes 4.25 GiB of disk for some seconds.
+ * The data are a mapping that is written in a few places only, so that they take no
+ * memory; the file takes 4.25 GiB of disk for some seconds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,11 +24,11 @@
 
 #define FILE_NAME "checkpoint_000001.h5"
 #define ROWS      2
-#define COLUMNS   ((uint64_t)0x88000000) /* bytes of a row: each rank has one */
+#define COLUMNS   ((uint64_t)0x88000000) /* bytes of a row; each rank has one */
 #define LENGTH    7
 
-/* Where there is something, counted over the whole tensor: its ends, the ends of the
- * rows, and both sides of 2 and 4 GiB. */
+/* The places that are written, as offsets in the whole tensor: its ends, the ends of
+ * the rows, and both sides of 2 and 4 GiB. */
 static const uint64_t places[] = {
     0,       ((uint64_t)1 << 31) - LENGTH, ((uint64_t)1 << 31), COLUMNS - LENGTH,
     COLUMNS, ((uint64_t)1 << 32) - LENGTH, ((uint64_t)1 << 32), ROWS *COLUMNS - LENGTH};
@@ -116,7 +116,7 @@ static int rank_body(struct comm *comm, void *arg)
     return rc;
 }
 
-static void more_than_four_gigabytes(void **state)
+static void more_than_four_gigabytes_come_back(void **state)
 {
     struct error errors[ROWS] = {0};
     int rc[ROWS];
@@ -133,7 +133,7 @@ static void more_than_four_gigabytes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {SCRATCH(more_than_four_gigabytes)};
+    const struct CMUnitTest tests[] = {SCRATCH(more_than_four_gigabytes_come_back)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,10 +21,10 @@
 #include "thread_comm.h"
 #include "util/fs.h"
 
-/* Scores of entries 1, 2, 3 ...; NAN is NaN, NONE is no score at all. */
+/* Scores of entries 1, 2, 3 ...; NAN is NaN, NONE is no score. */
 #define NONE 12345.0
 
-static void retention_table(void **state)
+static void retention_keeps_best_and_newest(void **state)
 {
     static const struct {
         int keep;
@@ -131,8 +131,7 @@ static void list_takes_final_names_only(void **state)
     assert_int_equal(checkpoint_manager_list("absent", &iterations, &n, &err), -1);
 }
 
-/* ---- Falling back -----------------------------------------------------------------
- */
+/* ---- Falling back ---- */
 
 static void note_collect(void *arg, const char *text)
 {
@@ -147,7 +146,7 @@ struct latest {
     int64_t iteration[THREAD_COMM_MAX];
 };
 
-/* 0: got one; the status code otherwise. */
+/* 0: opened one; else the status code. */
 static int latest_find(struct comm *comm, void *arg)
 {
     struct latest *l = arg;
@@ -172,8 +171,8 @@ static void damage(const char *path, off_t offset)
     close(fd);
 }
 
-/* Rank 1 has a directory of its own, whose checkpoint is damaged, as a node has whose
- * cache is out of date. */
+/* Rank 1 has a directory of its own, whose checkpoint is damaged, like a node with an
+ * outdated cache. */
 static int latest_find_elsewhere(struct comm *comm, void *arg)
 {
     if (comm->rank == 1 && (unshare(CLONE_FS) < 0 || chdir("other") < 0))
@@ -181,7 +180,7 @@ static int latest_find_elsewhere(struct comm *comm, void *arg)
     return latest_find(comm, arg);
 }
 
-static void damage_that_rank_0_does_not_see_is_not_believed(void **state)
+static void damage_that_rank_0_does_not_see_is_ignored(void **state)
 {
     struct latest l = {0};
     int rc[3];
@@ -206,7 +205,7 @@ static void damage_that_rank_0_does_not_see_is_not_believed(void **state)
     assert_null(strstr(l.notes, "set aside"));
 }
 
-static void latest_falls_back(void **state)
+static void a_damaged_newest_falls_back_to_the_next(void **state)
 {
     struct latest l = {0};
     int rc[3];
@@ -238,7 +237,7 @@ static void latest_falls_back(void **state)
     l.notes[0] = '\0';
     thread_comm_run(3, latest_find, &l, rc);
     assert_int_equal(l.iteration[0], 1);
-    assert_string_equal(l.notes, ""); /* told once, not at every start */
+    assert_string_equal(l.notes, ""); /* reported once, not at every start */
     damage("checkpoint_000001.h5", 100);
     thread_comm_run(3, latest_find, &l, rc);
     for (int r = 0; r < 3; r++) {
@@ -250,7 +249,7 @@ static void latest_falls_back(void **state)
                      0); /* none is no fresh run */
 }
 
-static void set_aside_finds_a_free_name(void **state)
+static void a_damaged_file_gets_a_free_name(void **state)
 {
     static const char *const names[] = {"ck.damaged", "ck.damaged.2", "ck.damaged.3"};
     struct error err;
@@ -268,7 +267,7 @@ static void set_aside_finds_a_free_name(void **state)
     assert_null(aside);
 }
 
-/* A file of a newer version is not damaged: the raytrain that wrote it reads it. */
+/* A file of a newer version is not damaged: the raytrain that wrote it can read it. */
 static void a_newer_version_keeps_its_name(void **state)
 {
     static const uint32_t version = FORMAT_VERSION + 1;
@@ -292,8 +291,7 @@ static void a_newer_version_keeps_its_name(void **state)
     assert_int_equal(access("checkpoint_000002.h5", F_OK), 0);
 }
 
-/* ---- Pruning ----------------------------------------------------------------------
- */
+/* ---- Pruning ---- */
 
 static bool is_there(int iteration)
 {
@@ -339,7 +337,7 @@ static void prune_keeps_best_and_newest(void **state)
     assert_true(is_there(2));
 }
 
-static void best_and_latest(void **state)
+static void best_and_latest_are_found(void **state)
 {
     struct checkpoint_config cfg = {.checkpoint_score_attribute = (char *)"acc"};
     struct error err;
@@ -374,13 +372,13 @@ static void best_and_latest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(retention_table),
+        cmocka_unit_test(retention_keeps_best_and_newest),
         SCRATCH(list_takes_final_names_only),
-        SCRATCH(latest_falls_back),
-        SCRATCH(damage_that_rank_0_does_not_see_is_not_believed),
+        SCRATCH(a_damaged_newest_falls_back_to_the_next),
+        SCRATCH(damage_that_rank_0_does_not_see_is_ignored),
         SCRATCH(prune_keeps_best_and_newest),
-        SCRATCH(best_and_latest),
-        SCRATCH(set_aside_finds_a_free_name),
+        SCRATCH(best_and_latest_are_found),
+        SCRATCH(a_damaged_file_gets_a_free_name),
         SCRATCH(a_newer_version_keeps_its_name),
     };
 

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "config.h"
-#include "util/child.h"
-#include "util/descriptors.h"
+#include "event/child.h"
+#include "event/descriptors.h"
 #include "util/process.h"
 
 #define SH(script)                                                                     \
@@ -52,7 +52,7 @@ static size_t slurp(int fd, char *buf, size_t size)
     return n;
 }
 
-static void statuses(void **state)
+static void exit_statuses_and_signals_are_returned(void **state)
 {
     struct child_spec spec = plain(SH("exit 3"));
 
@@ -62,7 +62,7 @@ static void statuses(void **state)
     assert_int_equal(WTERMSIG(run(&spec)), SIGSEGV);
 }
 
-static void what_cannot_start(void **state)
+static void a_missing_program_is_an_error(void **state)
 {
     struct child c;
     struct error err;
@@ -76,12 +76,12 @@ static void what_cannot_start(void **state)
     spec.argv = (char *const[]){(char *)"/etc/passwd", NULL};
     assert_int_equal(child_spawn(&spec, &c, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
-    /* and no zombie of either is left */
+    /* and neither is left as a zombie */
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
 }
 
-static void environment_directory_output(void **state)
+static void environment_directory_and_output_are_set(void **state)
 {
     int fds[2];
     char text[256];
@@ -100,8 +100,8 @@ static void environment_directory_output(void **state)
     close(fds[0]);
 }
 
-/* Output to 0 and input from 1 of ours: each is moved before it is overwritten. */
-static void crossed_descriptors(void **state)
+/* Our 0 is its output, and our 1 its input: each is moved before it is overwritten. */
+static void crossed_descriptors_are_sorted_out(void **state)
 {
     int fds[2], saved[2];
     char text[64];
@@ -123,11 +123,11 @@ static void crossed_descriptors(void **state)
     assert_string_equal(text, "here\n");
 }
 
-static void nothing_is_inherited(void **state)
+static void no_other_descriptor_is_inherited(void **state)
 {
     int fds[2], stray = open("/dev/null", O_RDONLY);
     char text[256];
-    /* the C library keeps signals 32 and 33 for itself, ignored or not */
+    /* the C library reserves signals 32 and 33, ignored or not */
     struct child_spec spec =
         plain(SH("ls -1 /proc/$$/fd; grep -E '^Sig(Blk|Ign)' /proc/self/status |"
                  " while read word bits; do echo $((0x$bits & 0x7fffffff)); done"));
@@ -172,11 +172,11 @@ static void reap_does_not_block(void **state)
     assert_int_equal(child_reap(&c, &gone, &status, &err), 0);
     assert_true(gone);
     assert_int_equal(WEXITSTATUS(status), 5);
-    assert_int_equal(child_signal(&c, SIGTERM, &err), 0); /* nobody: no error */
+    assert_int_equal(child_signal(&c, SIGTERM, &err), 0); /* no process: no error */
 }
 
-/* A grandchild holds the pipe: its end is what ends the read. */
-static void group_goes_with_the_leader(void **state)
+/* A grandchild holds the pipe: its end ends the read. */
+static void a_group_ends_with_its_leader(void **state)
 {
     int fds[2];
     char text[64];
@@ -192,7 +192,7 @@ static void group_goes_with_the_leader(void **state)
     close(fds[0]);
 }
 
-static void clear_kills(void **state)
+static void clear_kills_a_running_child(void **state)
 {
     int fds[2];
     char text[64];
@@ -213,7 +213,7 @@ static void clear_kills(void **state)
     close(fds[0]);
 }
 
-static void dies_with_its_parent(void **state)
+static void a_child_dies_with_its_parent(void **state)
 {
     int fds[2], status;
     char text[64];
@@ -235,9 +235,10 @@ static void dies_with_its_parent(void **state)
     close(fds[0]);
 }
 
-/* Somebody else's child: the end of a grandchild is seen, too, and only its end. */
+/* Another process's child: the end of a grandchild is noticed, too, and only its
+ * end. */
 /* The parent waits for what the child does before it executes the program. */
-static void a_program_that_cannot_be_announced(void **state)
+static void a_program_that_cannot_be_announced_is_not_started(void **state)
 {
     struct child_spec spec = plain(SH("exit 0"));
     struct child c;
@@ -273,7 +274,7 @@ static void a_child_that_does_not_die_is_not_waited_for(void **state)
     assert_true(process_reap(pid, 60, &status));
 }
 
-static void any_process(void **state)
+static void any_process_can_be_watched(void **state)
 {
     int up[2], go[2];
     struct child_spec spec = plain(SH("exec 3<&0; (read x <&3) & echo $!; wait"));
@@ -302,7 +303,7 @@ static void any_process(void **state)
     close(up[1]);
 }
 
-static void ranges_of_descriptors(void **state)
+static void ranges_of_descriptors_are_closed(void **state)
 {
     int first = open("/dev/null", O_RDONLY), fds[8];
 
@@ -320,7 +321,7 @@ static void ranges_of_descriptors(void **state)
     assert_true(fcntl(first, F_GETFD) < 0 && fcntl(fds[7], F_GETFD) < 0);
 }
 
-/* Older kernels: the calls that they lack fail. */
+/* Older kernels: system calls that they lack fail. */
 static int without_pidfd(void **state)
 {
     (void)state;
@@ -347,33 +348,33 @@ static int with_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statuses),
-        cmocka_unit_test(what_cannot_start),
-        cmocka_unit_test(environment_directory_output),
-        cmocka_unit_test(crossed_descriptors),
-        cmocka_unit_test(nothing_is_inherited),
+        cmocka_unit_test(exit_statuses_and_signals_are_returned),
+        cmocka_unit_test(a_missing_program_is_an_error),
+        cmocka_unit_test(environment_directory_and_output_are_set),
+        cmocka_unit_test(crossed_descriptors_are_sorted_out),
+        cmocka_unit_test(no_other_descriptor_is_inherited),
         cmocka_unit_test(reap_does_not_block),
-        cmocka_unit_test(group_goes_with_the_leader),
-        cmocka_unit_test(clear_kills),
-        cmocka_unit_test(dies_with_its_parent),
-        cmocka_unit_test(a_program_that_cannot_be_announced),
+        cmocka_unit_test(a_group_ends_with_its_leader),
+        cmocka_unit_test(clear_kills_a_running_child),
+        cmocka_unit_test(a_child_dies_with_its_parent),
+        cmocka_unit_test(a_program_that_cannot_be_announced_is_not_started),
         cmocka_unit_test(a_child_that_does_not_die_is_not_waited_for),
-        cmocka_unit_test(any_process),
-        cmocka_unit_test(ranges_of_descriptors),
+        cmocka_unit_test(any_process_can_be_watched),
+        cmocka_unit_test(ranges_of_descriptors_are_closed),
 #ifdef RAYTRAIN_FAULTS
-        WITHOUT(pidfd, statuses),
-        WITHOUT(pidfd, what_cannot_start),
-        WITHOUT(pidfd, nothing_is_inherited),
+        WITHOUT(pidfd, exit_statuses_and_signals_are_returned),
+        WITHOUT(pidfd, a_missing_program_is_an_error),
+        WITHOUT(pidfd, no_other_descriptor_is_inherited),
         WITHOUT(pidfd, reap_does_not_block),
-        WITHOUT(pidfd, group_goes_with_the_leader),
-        WITHOUT(pidfd, clear_kills),
-        WITHOUT(pidfd, any_process),
-        WITHOUT(close_range, nothing_is_inherited),
-        WITHOUT(close_range, ranges_of_descriptors),
+        WITHOUT(pidfd, a_group_ends_with_its_leader),
+        WITHOUT(pidfd, clear_kills_a_running_child),
+        WITHOUT(pidfd, any_process_can_be_watched),
+        WITHOUT(close_range, no_other_descriptor_is_inherited),
+        WITHOUT(close_range, ranges_of_descriptors_are_closed),
 #endif
     };
 
-    signal(SIGHUP, SIG_DFL); /* children keep what nohup wants */
+    signal(SIGHUP, SIG_DFL); /* children inherit the setting of nohup */
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

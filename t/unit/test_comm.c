@@ -40,9 +40,9 @@ static void self_reduces_to_itself(void **state)
         assert_int_equal(c->ops->allreduce(c, x, 2, table[i].type, table[i].op, &err),
                          table[i].rc);
         assert_memory_equal(x, same, sizeof x);
-        assert_int_equal(
-            c->ops->iallreduce(c, x, 2, table[i].type, table[i].op, &req, &err),
-            table[i].rc);
+        assert_int_equal(c->ops->iallreduce(c, COMM_HOST, x, 2, table[i].type,
+                                            table[i].op, &req, &err),
+                         table[i].rc);
         if (table[i].rc < 0) {
             assert_int_equal(err.code, RAYTRAIN_EINVAL);
             assert_null(req);
@@ -55,6 +55,27 @@ static void self_reduces_to_itself(void **state)
     }
     comm_free(c);
     comm_free(NULL);
+}
+
+static void memory_of_a_device_is_refused(void **state)
+{
+    struct comm *c = comm_self_create(NULL);
+    struct comm_request *req = NULL;
+    struct error err = {0};
+    void *data = NULL;
+    float x = 1;
+
+    (void)state;
+    assert_int_equal(
+        c->ops->iallreduce(c, COMM_CUDA, &x, 1, COMM_FLOAT32, COMM_SUM, &req, &err),
+        -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOTSUP);
+    assert_non_null(strstr(err.text, "memory of a CUDA device"));
+    assert_null(req);
+    assert_int_equal(c->ops->alloc(c, COMM_PLACES, 4, &data, &err), -1);
+    assert_non_null(strstr(err.text, "unknown kind"));
+    assert_null(data);
+    comm_free(c);
 }
 
 static void self_copies(void **state)
@@ -87,11 +108,11 @@ static void self_copies(void **state)
     assert_int_equal(c->ops->sendrecv(c, "abc", 4, 1, out, 4, 0, &err), -1);
     assert_int_equal(c->ops->sendrecv(c, "abc", 4, 0, out, 4, -1, &err), -1);
     assert_int_equal(c->ops->bcast(c, out, 4, -1, &err), -1);
-    assert_int_equal(c->ops->alloc(c, 100, &all, &err), 0);
+    assert_int_equal(c->ops->alloc(c, COMM_HOST, 100, &all, &err), 0);
     assert_int_equal((uintptr_t)all % 64, 0);
     assert_true(((char *)all)[0] == 0 && ((char *)all)[99] == 0);
-    assert_int_equal(c->ops->alloc(c, SIZE_MAX - 10, &all, &err), -1);
-    assert_int_equal(c->ops->alloc(c, 0, &all, &err), 0);
+    assert_int_equal(c->ops->alloc(c, COMM_HOST, SIZE_MAX - 10, &all, &err), -1);
+    assert_int_equal(c->ops->alloc(c, COMM_HOST, 0, &all, &err), 0);
     assert_int_equal(c->ops->barrier(c, &err), 0);
     assert_int_equal(c->ops->dup(c, &d, &err), 0);
     assert_int_equal(c->ops->split_node(c, &node, &err), 0);
@@ -106,7 +127,7 @@ static void self_copies(void **state)
 struct puppet {
     struct comm comm;
     int64_t first;      /* what the reduction yields */
-    const void *spoken; /* what the root broadcasts, where that is not this rank */
+    const void *spoken; /* what the root broadcasts if it is another rank */
     size_t n_spoken;
     char heard[8192]; /* what this rank broadcast as root */
     int n_bcast, root;
@@ -162,7 +183,7 @@ static struct puppet puppet_make(int rank, int size, int64_t first)
     return p;
 }
 
-static void agree_when_all_are_well(void **state)
+static void ranks_agree_if_all_succeed(void **state)
 {
     struct puppet p = puppet_make(1, 3, 3);
     struct error err;
@@ -172,7 +193,7 @@ static void agree_when_all_are_well(void **state)
     assert_int_equal(p.n_bcast, 0);
 }
 
-static void agree_on_the_lowest_failure(void **state)
+static void ranks_agree_on_the_lowest_failure(void **state)
 {
     struct puppet one = puppet_make(1, 3, 3), two = puppet_make(2, 3, 1);
     struct puppet zero = puppet_make(0, 3, 1);
@@ -184,7 +205,7 @@ static void agree_on_the_lowest_failure(void **state)
     assert_string_equal(err.text, "disk is full");
     assert_int_equal(one.root, 1);
 
-    /* a rank that failed as well, later in rank order, tells of rank 1 too */
+    /* a higher rank that failed as well also reports rank 1 */
     two.spoken = one.heard;
     two.n_spoken = one.n_spoken;
     error_set(&err, RAYTRAIN_EINVAL, "my own trouble");
@@ -200,7 +221,7 @@ static void agree_on_the_lowest_failure(void **state)
     assert_int_equal(comm_agree(&zero.comm, 0, NULL), -1);
 }
 
-static void agree_without_an_error_to_tell(void **state)
+static void ranks_agree_on_a_failure_without_a_message(void **state)
 {
     struct puppet one = puppet_make(1, 2, 2), zero = puppet_make(0, 2, 1);
     struct error err;
@@ -214,7 +235,7 @@ static void agree_without_an_error_to_tell(void **state)
     assert_non_null(strstr(err.text, "rank 1: "));
 }
 
-static void agree_when_the_line_is_dead(void **state)
+static void agreeing_fails_if_communication_fails(void **state)
 {
     struct error err;
 
@@ -233,7 +254,7 @@ static void agree_when_the_line_is_dead(void **state)
     }
 }
 
-static void agree_alone(void **state)
+static void a_single_rank_agrees_with_itself(void **state)
 {
     struct error err;
     struct comm *c = comm_self_create(&err);
@@ -251,12 +272,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(self_reduces_to_itself),
+        cmocka_unit_test(memory_of_a_device_is_refused),
         cmocka_unit_test(self_copies),
-        cmocka_unit_test(agree_when_all_are_well),
-        cmocka_unit_test(agree_on_the_lowest_failure),
-        cmocka_unit_test(agree_without_an_error_to_tell),
-        cmocka_unit_test(agree_when_the_line_is_dead),
-        cmocka_unit_test(agree_alone),
+        cmocka_unit_test(ranks_agree_if_all_succeed),
+        cmocka_unit_test(ranks_agree_on_the_lowest_failure),
+        cmocka_unit_test(ranks_agree_on_a_failure_without_a_message),
+        cmocka_unit_test(agreeing_fails_if_communication_fails),
+        cmocka_unit_test(a_single_rank_agrees_with_itself),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

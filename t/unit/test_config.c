@@ -1,4 +1,4 @@
-/* The configuration: what is read, what is refused, and how. */
+/* The configuration: what is read, what is refused, and with which message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,9 +44,9 @@ static void set(const char *assignment)
         fail_msg("%s", err.text);
 }
 
-/* ---- reading --------------------------------------------------------------------- */
+/* ---- reading ---- */
 
-static void defaults(void **state)
+static void missing_keys_have_defaults(void **state)
 {
     (void)state;
     assert_string_equal(cfg.trainer, "data_parallel");
@@ -66,7 +66,7 @@ static void defaults(void **state)
     assert_int_equal(json_object_size(cfg.train_loop_config), 0);
 }
 
-static void the_whole_file(void **state)
+static void every_key_can_be_read(void **state)
 {
     (void)state;
     merge("trainer = \"data_parallel\"; train_func = \"./f.so\";\n"
@@ -105,7 +105,7 @@ static void the_whole_file(void **state)
                      2);
 }
 
-static void later_merges_win(void **state)
+static void later_files_override_earlier_ones(void **state)
 {
     (void)state;
     merge("seed = 1; train_loop_config = { a = 1; g = { x = 1; y = 2; }; };"
@@ -124,7 +124,7 @@ static void later_merges_win(void **state)
     assert_string_equal(cfg.datasets[0].label, "l");
 }
 
-static void set_values(void **state)
+static void set_parses_values(void **state)
 {
     static const struct {
         const char *assignment, *json;
@@ -164,7 +164,7 @@ static void set_values(void **state)
     }
 }
 
-static void set_keys(void **state)
+static void set_parses_keys(void **state)
 {
     (void)state;
     set("train_loop_config.a.b.c=1");
@@ -196,12 +196,12 @@ static void set_keys(void **state)
     assert_true(cfg.seed == 3);
 }
 
-/* ---- bad input ------------------------------------------------------------------- */
+/* ---- bad input ---- */
 
 #define DEEP_8  "(((((((("
 #define DEEP_64 DEEP_8 DEEP_8 DEEP_8 DEEP_8 DEEP_8 DEEP_8 DEEP_8 DEEP_8
 
-/* The message holds all of these; "t.cfg:N" is the place. */
+/* The message must contain all of these; "t.cfg:N" is the position. */
 struct bad_row {
     const char *text;
     raytrain_status code;
@@ -209,7 +209,7 @@ struct bad_row {
 };
 
 static const struct bad_row bad_texts[] = {
-    /* unknown keys, at any depth, and where they belong */
+    /* unknown keys at any depth, with a suggestion */
     {"a = 1;", RAYTRAIN_EINVAL, "t.cfg:1: a: ", "unknown key", "known here: trainer"},
     {"\n\nsede = 1;", RAYTRAIN_EINVAL, "t.cfg:3: sede: ", "did you mean \"seed\"?", ""},
     {"num_workers = 4;", RAYTRAIN_EINVAL,
@@ -219,7 +219,8 @@ static const struct bad_row bad_texts[] = {
     {"scaling_config = { resources_per_worker = {\n\n CPU = 1; }; };", RAYTRAIN_EINVAL,
      "t.cfg:3: scaling_config.resources_per_worker.CPU: ", "did you mean \"cpu\"?", ""},
     {"run_config = { checkpoint_config = { keep = 1; }; };", RAYTRAIN_EINVAL,
-     "t.cfg:1: run_config.checkpoint_config.keep: ", "known here: mode, num_to_keep", ""},
+     "t.cfg:1: run_config.checkpoint_config.keep: ", "known here: mode, num_to_keep",
+     ""},
     {"run_config = { max_failures = 1; };", RAYTRAIN_EINVAL,
      "run_config.max_failures: ",
      "did you mean \"run_config.failure_config.max_failures\"?", ""},
@@ -248,7 +249,7 @@ static const struct bad_row bad_texts[] = {
     {"run_config = { stop = { a = \"x\"; }; };", RAYTRAIN_EINVAL,
      "run_config.stop.a: ", "expected a number", ""},
     {"run_config = { stop = ( { metric = \"a b\"; value = 1; } ); };", RAYTRAIN_EINVAL,
-     "run_config.stop: ", "no name of a metric", ""},
+     "run_config.stop: ", "not the name of a metric", ""},
     {"run_config = { stop = ( { metric = 1; value = 1; } ); };", RAYTRAIN_EINVAL,
      "run_config.stop: ", "metric = ", ""},
     {"datasets = { t = \"x\"; };", RAYTRAIN_EINVAL, "datasets.t: ", "path = ", ""},
@@ -300,7 +301,7 @@ static const struct bad_row bad_texts[] = {
      "train_loop_config.x: ", "UTF-8", "\\xff"},
 };
 
-static void bad_input_names_the_place(void **state)
+static void bad_input_is_reported_with_file_and_line(void **state)
 {
     (void)state;
     for (size_t i = 0; i < N(bad_texts); i++) {
@@ -318,7 +319,7 @@ static void bad_input_names_the_place(void **state)
     }
 }
 
-static void bad_assignments(void **state)
+static void bad_assignments_are_refused(void **state)
 {
     static const struct {
         const char *assignment, *holds;
@@ -328,8 +329,8 @@ static void bad_assignments(void **state)
         {".seed=5", "not a key"},
         {"seed.=5", "not a key"},
         {"run_config..name=x", "not a key"},
-        {"run_config.stop.=1", "no name of a metric"},
-        {"run_config.stop.a b=1", "no name of a metric"},
+        {"run_config.stop.=1", "not the name of a metric"},
+        {"run_config.stop.a b=1", "not the name of a metric"},
         {"train_loop_config._x=1", "not a key"},
         {"train_loop_config.a;b=1", "not a key"},
         {"train_loop_config=1", "expected a group"},
@@ -352,7 +353,7 @@ static void bad_assignments(void **state)
     assert_string_equal(cfg.backend, "mpi");
 }
 
-static void bad_files(void **state)
+static void unreadable_files_are_refused(void **state)
 {
     char path[] = "/tmp/test_config.XXXXXX";
     int fd = mkstemp(path);
@@ -379,9 +380,14 @@ static void bad_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(defaults),        TEST(the_whole_file), TEST(later_merges_win),
-        TEST(set_values),      TEST(set_keys),       TEST(bad_input_names_the_place),
-        TEST(bad_assignments), TEST(bad_files),
+        TEST(missing_keys_have_defaults),
+        TEST(every_key_can_be_read),
+        TEST(later_files_override_earlier_ones),
+        TEST(set_parses_values),
+        TEST(set_parses_keys),
+        TEST(bad_input_is_reported_with_file_and_line),
+        TEST(bad_assignments_are_refused),
+        TEST(unreadable_files_are_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -11,7 +11,7 @@
 #include "config/config_diff.h"
 #include "config/train_config.h"
 
-/* "key: before -> now" of all changes, one a line. */
+/* "key: before -> now" of all changes, one per line. */
 static void assert_changes(const char *before, const char *now, const char *expected)
 {
     struct config_changes changes;
@@ -41,7 +41,7 @@ static void equal_whatever_the_order(void **state)
                    "train_func_kind = \"shared_object\";", "");
 }
 
-static void values(void **state)
+static void changed_values_are_listed(void **state)
 {
     (void)state;
     assert_changes("seed = 0;", "seed = 7;", "seed: 0 -> 7\n");
@@ -53,7 +53,7 @@ static void values(void **state)
     assert_changes("x = 1;", "x = { y = 1; };", "x: 1 -> {\"y\" = 1}\n");
 }
 
-static void groups(void **state)
+static void changes_in_groups_are_listed(void **state)
 {
     (void)state;
     assert_changes("scaling_config = { num_workers = 2; gone = 1; };",
@@ -67,8 +67,8 @@ static void groups(void **state)
     assert_changes("g = { h = { i = 1; }; };", "", "g.h.i: 1 -> -\n");
 }
 
-/* A long value is cut where a character ends, but compared as a whole. */
-static void long_values(void **state)
+/* A long value is cut at the end of a character, but compared as a whole. */
+static void long_values_are_shortened(void **state)
 {
     char before[1200] = "s = \"", now[1200];
     struct config_changes changes;
@@ -86,7 +86,7 @@ static void long_values(void **state)
     config_changes_clear(&changes);
 }
 
-static void no_configuration(void **state)
+static void an_invalid_configuration_is_an_error(void **state)
 {
     struct config_changes changes;
     struct error err;
@@ -100,7 +100,7 @@ static void no_configuration(void **state)
 }
 
 /* What run.cfg holds. */
-static void a_whole_configuration(void **state)
+static void real_configurations_are_compared(void **state)
 {
     struct train_config cfg;
     struct error err = {0};
@@ -131,11 +131,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_whatever_the_order),
-        cmocka_unit_test(values),
-        cmocka_unit_test(groups),
-        cmocka_unit_test(long_values),
-        cmocka_unit_test(no_configuration),
-        cmocka_unit_test(a_whole_configuration),
+        cmocka_unit_test(changed_values_are_listed),
+        cmocka_unit_test(changes_in_groups_are_listed),
+        cmocka_unit_test(long_values_are_shortened),
+        cmocka_unit_test(an_invalid_configuration_is_an_error),
+        cmocka_unit_test(real_configurations_are_compared),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,4 +1,4 @@
-/* test_dataset.c - who gets which rows, when, from files whose rows are numbers. */
+/* test_dataset.c - which rank gets which rows, from files whose rows are numbers. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -202,7 +202,7 @@ static void order_does_not_depend_on_workers(void **state)
 
 /* After any number of batches, other workers with another batch size go on with the
  * rows that are left, and with the next epoch as if nothing had happened. */
-static void any_number_of_workers_goes_on(void **state)
+static void any_number_of_workers_can_continue(void **state)
 {
     int32_t whole[2][MAX_ROWS], rows[MAX_ROWS], next[MAX_ROWS];
     struct group g;
@@ -341,7 +341,7 @@ static void batches_are_aligned_and_stay_until_the_next(void **state)
     group_close(&g);
 }
 
-static void misuse_is_told(void **state)
+static void misuse_is_an_error(void **state)
 {
     struct dataset_config cfg = {.name = (char *)"train",
                                  .path = (char *)"rows-images-idx1-int"};
@@ -403,7 +403,7 @@ static void file_that_shrinks_is_an_error(void **state)
     group_close(&g);
 }
 
-static void fashion_mnist(void **state)
+static void fashion_mnist_is_read(void **state)
 {
     static const unsigned char LABELS[] = {9, 0, 0, 3, 0, 2, 7, 2, 5, 5};
     struct dataset_config cfg = {.name = (char *)"train", .path = (char *)FASHION};
@@ -447,14 +447,14 @@ int main(void)
         cmocka_unit_test(every_row_once_an_epoch),
         cmocka_unit_test(without_shuffle_rows_come_as_they_are),
         cmocka_unit_test(order_does_not_depend_on_workers),
-        cmocka_unit_test(any_number_of_workers_goes_on),
+        cmocka_unit_test(any_number_of_workers_can_continue),
         cmocka_unit_test(position_counts_delivered_rows),
         cmocka_unit_test(position_can_be_set_at_any_time),
         cmocka_unit_test(batch_size_changes_in_mid_epoch),
         cmocka_unit_test(batches_are_aligned_and_stay_until_the_next),
-        cmocka_unit_test(misuse_is_told),
+        cmocka_unit_test(misuse_is_an_error),
         cmocka_unit_test(file_that_shrinks_is_an_error),
-        cmocka_unit_test(fashion_mnist),
+        cmocka_unit_test(fashion_mnist_is_read),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

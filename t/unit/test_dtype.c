@@ -31,7 +31,7 @@ static void every_type_has_size_and_name(void **state)
     }
 }
 
-static void unknown_types_are_unknown(void **state)
+static void unknown_types_have_no_size(void **state)
 {
     static const int unknown[] = {0, RAYTRAIN_BYTES + 1, -1, 1 << 30};
 
@@ -42,7 +42,7 @@ static void unknown_types_are_unknown(void **state)
     }
 }
 
-static void every_status_has_words_of_its_own(void **state)
+static void every_status_has_its_own_name(void **state)
 {
     (void)state;
     for (int i = 0; i <= RAYTRAIN_END; i++) {
@@ -58,8 +58,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_has_size_and_name),
-        cmocka_unit_test(unknown_types_are_unknown),
-        cmocka_unit_test(every_status_has_words_of_its_own),
+        cmocka_unit_test(unknown_types_have_no_size),
+        cmocka_unit_test(every_status_has_its_own_name),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -58,7 +58,7 @@ static void long_text_is_cut(void **state)
     assert_int_equal(strlen(err.text), ERROR_TEXT_MAX - 1);
 }
 
-static void exit_statuses(void **state)
+static void codes_have_exit_statuses(void **state)
 {
     (void)state;
     assert_int_equal(error_exit_status(RAYTRAIN_OK), 0);
@@ -77,7 +77,7 @@ int main(void)
         cmocka_unit_test(text_may_come_from_itself),
         cmocka_unit_test(prefix_keeps_code),
         cmocka_unit_test(long_text_is_cut),
-        cmocka_unit_test(exit_statuses),
+        cmocka_unit_test(codes_have_exit_statuses),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "util/fs.h"
+#include "util/quote.h"
 
 /* Each test runs in an empty directory of its own. */
 static int enter_scratch(void **state)
@@ -40,7 +41,7 @@ static int leave_scratch(void **state)
     return rc;
 }
 
-/* In place of libc's: counts, and does it. */
+/* Instead of that of libc: counts the call, and makes it. */
 static int n_synced;
 
 int fsync(int fd)
@@ -55,8 +56,8 @@ static void sleep_on(void)
         pause();
 }
 
-/* The text of a temporary's name with another field, counted from its mark: the pid, the
- * random number, the place, the birth. */
+/* A temporary name with one field replaced, counted from its mark: the pid, the random
+ * number, the place, the birth. */
 static char *with_field(const char *name, int field, const char *value)
 {
     const char *at = strstr(name, ".tmp-") + strlen(".tmp-");
@@ -97,9 +98,9 @@ static void temporaries_of_living_processes_are_not_left(void **state)
     close(from[1]);
     check_left(strdup(own), false);
     check_left(strdup(other), false);
-    /* The number of a process that lives, but is another one. */
+    /* The pid of a live process, but of another one. */
     check_left(with_field(other, 3, "1"), true);
-    /* On another host, or in a container: what is that to the numbers here? */
+    /* On another host, or in a container: pids there mean nothing here. */
     check_left(with_field(own, 2, "00000000"), true);
     check_left(strdup("base.tmp-1-00000000"), false);
     check_left(strdup(".base.tmp-x"), false);
@@ -122,7 +123,7 @@ static int names_in(const char *path)
     return n;
 }
 
-static void write_then_read(void **state)
+static void what_is_written_is_read(void **state)
 {
     struct error err;
     struct stat st;
@@ -145,7 +146,7 @@ static void write_then_read(void **state)
     assert_int_equal(names_in("."), 1);
 }
 
-static void failed_write_keeps_the_old(void **state)
+static void a_failed_write_keeps_the_old_file(void **state)
 {
     struct rlimit before, small;
     static char big[8192];
@@ -168,7 +169,7 @@ static void failed_write_keeps_the_old(void **state)
     assert_int_equal(names_in("."), 1);
 }
 
-static void read_refuses_what_is_no_file(void **state)
+static void only_regular_files_are_read(void **state)
 {
     struct error err;
     char *data;
@@ -185,7 +186,7 @@ static void read_refuses_what_is_no_file(void **state)
     free(data);
 }
 
-static void mkdirs_makes_all_parts(void **state)
+static void mkdirs_creates_all_components(void **state)
 {
     struct error err;
 
@@ -200,7 +201,7 @@ static void mkdirs_makes_all_parts(void **state)
     assert_non_null(strstr(err.text, "a/f"));
 }
 
-/* Each one that is new, by a sync of the one that it is in. */
+/* Each new one is made durable by a sync of its parent. */
 static void durable_directories_are_synced(void **state)
 {
     struct error err;
@@ -232,7 +233,7 @@ static void remove_tree_follows_no_link(void **state)
     assert_int_equal(fs_remove_tree("tree", &err), 0);
 }
 
-static void errors_say_what_to_do(void **state)
+static void storage_errors_say_what_to_do(void **state)
 {
     struct error err;
 
@@ -249,7 +250,7 @@ static void errors_say_what_to_do(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
-static void printable_table(void **state)
+static void text_is_made_printable(void **state)
 {
     static const struct {
         const char *in, *out;
@@ -267,7 +268,7 @@ static void printable_table(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char *out = fs_printable(rows[i].in);
+        char *out = printable_text(rows[i].in);
 
         assert_string_equal(out, rows[i].out);
         free(out);
@@ -294,7 +295,7 @@ static void reads_past_the_end_are_named(void **state)
     close(fd);
 }
 
-/* In a process that was started without them. 0: all is as it should be. */
+/* In a process that was started without them. 0: everything is right. */
 static int without_stdio(void)
 {
     int fd;
@@ -330,15 +331,15 @@ int main(void)
 {
 #define SCRATCH(f) cmocka_unit_test_setup_teardown(f, enter_scratch, leave_scratch)
     const struct CMUnitTest tests[] = {
-        SCRATCH(write_then_read),
-        SCRATCH(failed_write_keeps_the_old),
-        SCRATCH(read_refuses_what_is_no_file),
-        SCRATCH(mkdirs_makes_all_parts),
+        SCRATCH(what_is_written_is_read),
+        SCRATCH(a_failed_write_keeps_the_old_file),
+        SCRATCH(only_regular_files_are_read),
+        SCRATCH(mkdirs_creates_all_components),
         SCRATCH(durable_directories_are_synced),
         SCRATCH(remove_tree_follows_no_link),
         SCRATCH(temporaries_of_living_processes_are_not_left),
-        cmocka_unit_test(errors_say_what_to_do),
-        cmocka_unit_test(printable_table),
+        cmocka_unit_test(storage_errors_say_what_to_do),
+        cmocka_unit_test(text_is_made_printable),
         SCRATCH(reads_past_the_end_are_named),
         SCRATCH(files_do_not_take_the_place_of_stdio),
     };

@@ -36,7 +36,7 @@ static void variable_set(const char *name, const char *value)
     assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
 }
 
-static void each_its_own(void **state)
+static void each_worker_gets_its_own_gpus(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -53,7 +53,7 @@ static void each_its_own(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_its_own)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_worker_gets_its_own_gpus)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

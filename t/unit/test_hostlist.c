@@ -45,7 +45,7 @@ static const struct {
     {"a[1-999]b[1-999]", NULL},
 };
 
-static void expand_table(void **state)
+static void host_lists_are_expanded(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof expand_rows / sizeof *expand_rows; i++) {
@@ -98,7 +98,7 @@ static const struct {
     {"login login", "login,login"},
 };
 
-static void compress_table(void **state)
+static void host_lists_are_compressed(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof compress_rows / sizeof *compress_rows; i++) {
@@ -121,9 +121,9 @@ static void compress_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expand_table),
+        cmocka_unit_test(host_lists_are_expanded),
         cmocka_unit_test(long_names_are_refused),
-        cmocka_unit_test(compress_table),
+        cmocka_unit_test(host_lists_are_compressed),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -29,10 +29,9 @@ static const struct checkpoint_meta META = {.run_name = "fashion",
                                             .metrics = METRICS,
                                             .n_metrics = 1};
 
-/* ---- What is saved ----------------------------------------------------------------
- */
+/* ---- What is saved ---- */
 
-#define ROWS   517 /* divided by no number of ranks here */
+#define ROWS   517 /* not divisible by any number of ranks here */
 #define COLS   1031
 #define SMALLS 40
 
@@ -107,7 +106,7 @@ static int model_put(raytrain_checkpoint *ck, const struct model *m, struct erro
     return rc;
 }
 
-/* All of it again, by whatever rank. */
+/* Each rank checks all of it again. */
 static int model_check(raytrain_checkpoint *ck, const struct model *m)
 {
     raytrain_tensor t = {.dtype = RAYTRAIN_FLOAT32, .ndim = 2, .shape = {ROWS, COLS}};
@@ -126,18 +125,17 @@ static int model_check(raytrain_checkpoint *ck, const struct model *m)
     return rc;
 }
 
-/* ---- Ranks on nodes ---------------------------------------------------------------
- */
+/* ---- Ranks on nodes ---- */
 
 struct scene {
-    const char *layout; /* the node of every rank: "0011"; its images are in nodeK */
+    const char *layout; /* the node of each rank: "0011"; its images are in nodeK */
     const char *id;
     bool copies;
     uint64_t (*available)(void);
     /* What to do: */
     bool save, assemble, publish, move;
-    bool believing; /* a survey that does not verify */
-    /* What became of it, on rank 0: */
+    bool believing; /* a survey without verification */
+    /* The result, on rank 0: */
     int rc;
     struct error err;
     uint64_t missing;
@@ -151,7 +149,7 @@ static int tier_open(struct comm *comm, const struct scene *scene, struct node_m
 
     for (int r = 0; r < comm->rank; r++) {
         local += scene->layout[r] == scene->layout[comm->rank];
-        /* Nodes are numbered as they appear; the digits say where their images are. */
+        /* Nodes are numbered as they appear; the digits name the directories of their images. */
         if (strchr(scene->layout, scene->layout[r]) == scene->layout + r &&
             strchr(scene->layout, scene->layout[comm->rank]) > scene->layout + r)
             node++;
@@ -177,7 +175,7 @@ static int scene_save(struct comm *comm, const struct image_tier *tier,
     if (rc == 0 && (snapshot = malloc(checkpoint_save_snapshot_bytes(save) + 1)))
         checkpoint_save_snapshot(save, snapshot);
     if (rc == 0)
-        rc = image_save(save, comm, tier, ITERATION, err);
+        rc = image_write(save, comm, tier, ITERATION, err);
     checkpoint_save_destroy(save);
     free(snapshot);
     checkpoint_destroy(ck);
@@ -225,7 +223,7 @@ static int scene_rank(struct comm *comm, void *arg)
     if (rc == 0 && scene->publish)
         rc = image_publish(comm, &tier, &survey, "published.h5", &err);
     if (rc == 0 && scene->move)
-        rc = image_move(comm, &tier, ITERATION, "published.h5", &err);
+        rc = image_flush(comm, &tier, ITERATION, "published.h5", &err);
     if (rc == 0 && scene->assemble)
         rc = scene_assemble(comm, &tier, &survey, &m, &err);
     model_free(&m);
@@ -260,7 +258,7 @@ static void expect(struct scene scene, int rc)
                  scene.err.text);
 }
 
-/* The same checkpoint, saved straight to storage by ranks of a group. */
+/* The same checkpoint, saved straight to storage by a group of ranks. */
 static int rank_save_plain(struct comm *comm, void *arg)
 {
     raytrain_checkpoint *ck = checkpoint_create(NULL);
@@ -278,7 +276,7 @@ static int rank_save_plain(struct comm *comm, void *arg)
     return rc;
 }
 
-/* What is published is whole, verified, and holds the model. */
+/* The published file is complete and verified, and contains the model. */
 static int rank_check_published(struct comm *comm, void *arg)
 {
     raytrain_checkpoint *ck = NULL;
@@ -345,8 +343,7 @@ static void node_damage(char node, const char *name, off_t at)
     close(fd);
 }
 
-/* ---- Tests ------------------------------------------------------------------------
- */
+/* ---- Tests ---- */
 
 static void any_layout_to_any_other(void **state)
 {
@@ -359,14 +356,15 @@ static void any_layout_to_any_other(void **state)
         for (char k = '0'; k <= '3'; k++)
             node_lose(k);
         expect((struct scene){.layout = layouts[i], .copies = true, .save = true}, 0);
-        /* Nodes that were not there before have nothing; "0123" has all the others. */
+        /* Nodes that were not there before have nothing; those of "0123" have
+         * everything else. */
         expect((struct scene){.layout = "0123", .copies = true, .assemble = true}, 0);
         expect((struct scene){.layout = "3012", .copies = true, .publish = true}, 0);
         expect_published();
     }
 }
 
-static void a_lost_node_is_no_loss(void **state)
+static void one_lost_node_loses_nothing(void **state)
 {
     static const struct {
         const char *before, *after;
@@ -387,7 +385,7 @@ static void a_lost_node_is_no_loss(void **state)
     }
 }
 
-static void two_lost_neighbours_are(void **state)
+static void two_lost_neighbours_lose_the_checkpoint(void **state)
 {
     struct scene after = {.layout = "23", .copies = true, .assemble = true};
 
@@ -411,8 +409,8 @@ static void without_copies_each_node_counts(void **state)
     assert_true(after.missing > 0);
 }
 
-/* But for HDF5's times, which are of the second in which the file was laid out. */
-static void what_is_published_is_what_a_save_writes(void **state)
+/* Except for HDF5's times, which are of the second in which the file was laid out. */
+static void a_published_image_equals_a_saved_checkpoint(void **state)
 {
     struct stat plain, published;
 
@@ -423,12 +421,12 @@ static void what_is_published_is_what_a_save_writes(void **state)
     assert_int_equal(stat("published.h5", &published), 0);
     assert_int_equal(plain.st_size, published.st_size);
     expect_published();
-    /* By other ranks, of whom one has nothing: to the byte. */
+    /* By other ranks, of which one has nothing; byte for byte. */
     assert_int_equal(rename("published.h5", "first.h5"), 0);
     expect((struct scene){.layout = "210", .publish = true}, 0);
     expect_same_file("first.h5", "published.h5");
     assert_int_equal(scratch_count("."),
-                     6); /* three files, three nodes: no temporary */
+                     6); /* three files, three nodes: no temporary files */
 }
 
 static void a_damaged_chunk_comes_from_the_copy(void **state)
@@ -461,7 +459,7 @@ static void a_damaged_chunk_is_moved_from_its_copy(void **state)
     assert_int_equal(access("published.h5", F_OK), -1);
 }
 
-/* A node that cannot look, for whatever reason, is not one that has nothing. */
+/* A node that cannot look is not a node that has nothing. */
 static void an_unreadable_image_is_an_error_and_stays(void **state)
 {
     struct scene move = {.layout = "01", .move = true};
@@ -480,7 +478,7 @@ static void an_unreadable_image_is_an_error_and_stays(void **state)
     expect_published();
 }
 
-static void later_images_outlive_a_tidying(void **state)
+static void later_images_survive_a_clean_up(void **state)
 {
     static const int64_t saved[] = {3, 7, 12};
     struct image_dir dir;
@@ -504,7 +502,7 @@ static void later_images_outlive_a_tidying(void **state)
     image_dir_leave(&dir);
 }
 
-/* Damage that shows only when the chunks are read for the others. */
+/* Damage that is found only when chunks are read for the others. */
 static void a_reader_that_fails_spoils_no_image(void **state)
 {
     struct scene after = {
@@ -538,7 +536,7 @@ static int rank_node_gap(struct comm *comm, void *arg)
     return node_map_make(comm, comm->rank < 2 ? 0 : 2, comm->rank % 2, &map, &err);
 }
 
-static void a_node_without_ranks_is_none(void **state)
+static void a_node_without_ranks_does_not_count(void **state)
 {
     int rc[4];
 
@@ -562,7 +560,7 @@ static void damage_is_not_published(void **state)
     assert_int_equal(scratch_count("."), 2);
 }
 
-static void a_damaged_head_or_list_is_a_node_without(void **state)
+static void a_damaged_head_or_list_counts_as_missing(void **state)
 {
     static const char *const files[] = {"checkpoint_000007.h5",
                                         "checkpoint_000007.held"};
@@ -618,7 +616,7 @@ static void an_image_without_a_list_is_not_complete(void **state)
     assert_int_equal(alone.err.code, RAYTRAIN_ENOTFOUND);
 }
 
-static void another_run_is_another_run(void **state)
+static void images_of_other_runs_are_ignored(void **state)
 {
     struct scene other = {.layout = "0", .id = ID_B, .assemble = true};
     char from[256], to[256];
@@ -627,7 +625,7 @@ static void another_run_is_another_run(void **state)
     expect((struct scene){.layout = "0", .save = true}, 0);
     assert_int_equal(scene_run(&other), -1);
     assert_int_equal(other.err.code, RAYTRAIN_ENOTFOUND);
-    /* Not even where its files are moved there. */
+    /* Not even if its files are moved there. */
     snprintf(from, sizeof from, "node0/raytrain-%ld-" ID_A, (long)geteuid());
     snprintf(to, sizeof to, "node0/raytrain-%ld-" ID_B, (long)geteuid());
     assert_int_equal(fs_remove_tree(to, NULL), 0);
@@ -713,7 +711,7 @@ static void nodes_that_share_a_directory_are_refused(void **state)
     thread_comm_run(6, rank_dirs_check, &shared, rc);
     for (int r = 0; r < 6; r++)
         assert_int_equal(rc[r], RAYTRAIN_EINVAL);
-    assert_non_null(strstr(shared.text, "is another node's, too"));
+    assert_non_null(strstr(shared.text, "share the directory"));
     path = image_dir_path("two", ID_A);
     assert_int_equal(scratch_count(path), 0);
     free(path);
@@ -748,21 +746,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(any_layout_to_any_other),
-        SCRATCH(a_lost_node_is_no_loss),
-        SCRATCH(two_lost_neighbours_are),
+        SCRATCH(one_lost_node_loses_nothing),
+        SCRATCH(two_lost_neighbours_lose_the_checkpoint),
         SCRATCH(without_copies_each_node_counts),
-        SCRATCH(what_is_published_is_what_a_save_writes),
+        SCRATCH(a_published_image_equals_a_saved_checkpoint),
         SCRATCH(a_damaged_chunk_comes_from_the_copy),
         SCRATCH(a_damaged_chunk_is_moved_from_its_copy),
         SCRATCH(an_unreadable_image_is_an_error_and_stays),
-        SCRATCH(later_images_outlive_a_tidying),
+        SCRATCH(later_images_survive_a_clean_up),
         SCRATCH(a_reader_that_fails_spoils_no_image),
-        SCRATCH(a_node_without_ranks_is_none),
+        SCRATCH(a_node_without_ranks_does_not_count),
         SCRATCH(damage_is_not_published),
-        SCRATCH(a_damaged_head_or_list_is_a_node_without),
+        SCRATCH(a_damaged_head_or_list_counts_as_missing),
         SCRATCH(every_byte_of_the_list_counts),
         SCRATCH(an_image_without_a_list_is_not_complete),
-        SCRATCH(another_run_is_another_run),
+        SCRATCH(images_of_other_runs_are_ignored),
         SCRATCH(what_does_not_fit_is_refused_with_numbers),
         SCRATCH(what_does_not_fit_is_not_assembled),
         SCRATCH(directories_of_others_are_refused),

@@ -1,4 +1,4 @@
-/* Lines that another node follows: files of a fixed size, one writer, many readers. */
+/* Journals: files of a fixed size, one writer, many readers on other nodes. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -98,7 +98,7 @@ static void what_is_written_is_read_once(void **state)
     assert_string_equal(heard_of(r).last, "three");
     assert_int_equal(size_of("j.0"), size); /* it never grows */
     journal_close(j);
-    j = writer(); /* goes on behind the last line */
+    j = writer(); /* continues after the last line */
     put(j, "four");
     assert_int_equal(heard_of(r).n, 1);
     journal_close(j);
@@ -146,7 +146,7 @@ static void many_lines_and_long_ones_take_several_files(void **state)
     journal_reader_close(comes_late);
 }
 
-/* A page of it may come later than the page behind. */
+/* A page may become visible later than the page after it. */
 static void a_line_with_a_hole_is_waited_for(void **state)
 {
     struct journal_reader *r = reader();

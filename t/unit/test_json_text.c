@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "util/json_text.h"
+#include "util/quote.h"
 
 static const struct {
     const char *text, *value;

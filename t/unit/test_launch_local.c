@@ -21,6 +21,8 @@
 #include <cmocka.h>
 
 #include "launch/launcher.h"
+#include "protocol/worker_env.h"
+#include "run/run_dir.h"
 #include "util/argv.h"
 #include "util/fs.h"
 
@@ -40,7 +42,7 @@ static int scratch_make(void **state)
     snprintf(client, sizeof client, "%s/t/check/pmix_client", build ? build : ".");
     snprintf(log_dir, sizeof log_dir, "%s/logs", scratch);
     snprintf(tmp_dir, sizeof tmp_dir, "%s/tmp", scratch);
-    /* orphans become ours, so that waiting for all children misses nobody */
+    /* become the parent of orphans, so that waiting for all children misses none */
     return prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || setenv("TMPDIR", tmp_dir, 1) < 0 ||
                    mkdir(tmp_dir, 0700) < 0
                ? -1
@@ -60,14 +62,14 @@ static int logs_make(void **state)
     return fs_remove_tree(log_dir, NULL) < 0 ? -1 : mkdir(log_dir, 0700);
 }
 
-/* Wait for everything that descends from us: a process that stays makes this hang. */
+/* Wait for all descendants: a process that stays makes this hang. */
 static void await_all_children(void)
 {
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
         continue;
 }
 
-/* No process is left of ours, and no file. */
+/* No process and no file is left. */
 static int nothing_is_left(void **state)
 {
     DIR *dir = opendir(tmp_dir);
@@ -96,7 +98,7 @@ static bool is_empty(const char *dir)
     return empty;
 }
 
-/* Until they run, and have their logs, or cannot be started. */
+/* Until the workers run and have their logs, or cannot be started. */
 static int await_workers(struct group *g, struct error *err)
 {
     struct pollfd pfd = {.fd = launcher_local.fd(g), .events = POLLIN};
@@ -173,7 +175,7 @@ static void assert_log(const char *name, const char *expected)
     free(text);
 }
 
-static void all_succeed(void **state)
+static void a_group_whose_workers_succeed_succeeds(void **state)
 {
     mode_t before = umask(027);
     struct launch_outcome o = run(3, SH("echo out $PMIX_RANK; echo err >&2; cat"));
@@ -184,7 +186,7 @@ static void all_succeed(void **state)
     umask(before);
     assert_false(o.failed);
     assert_false(o.stopped);
-    assert_int_equal(o.rank, -1);
+    assert_int_equal(o.failure.rank, -1);
     assert_log("rank-00000.out", "out 0\n");
     assert_log("rank-00002.out", "out 2\n");
     assert_log("rank-00001.err", "err\n");
@@ -193,7 +195,7 @@ static void all_succeed(void **state)
     assert_int_equal(st.st_mode & 0777, 0640); /* as the umask leaves it */
 }
 
-static void wired_up(void **state)
+static void workers_are_connected(void **state)
 {
     struct launch_outcome o = run(4, (char *[]){client, (char *)"exchange", NULL});
 
@@ -202,17 +204,17 @@ static void wired_up(void **state)
     assert_false(o.failed);
 }
 
-static void attempts_one_after_the_other(void **state)
+static void groups_can_be_started_one_after_the_other(void **state)
 {
     (void)state;
     for (int i = 0; i < 3; i++)
         assert_false(run(2, (char *[]){client, (char *)"exchange", NULL}).failed);
 }
 
-/* The others would sleep for long, and deaf to SIGTERM. */
+/* The others would sleep for a long time, and ignore SIGTERM. */
 #define SLEEP "trap '' TERM; sleep 1000 & wait; sleep 1000"
 
-static void first_failure_is_told(void **state)
+static void first_failure_is_reported(void **state)
 {
     static const struct {
         const char *script;
@@ -232,12 +234,12 @@ static void first_failure_is_told(void **state)
         struct launch_outcome o = run(3, SH(table[i].script));
 
         assert_true(o.failed);
-        assert_false(o.launch_failed);
+        assert_false(o.failure.never_started);
         assert_false(o.stopped);
-        assert_int_equal(o.rank, 1);
-        assert_int_equal(o.exit_status, table[i].exit_status);
-        assert_int_equal(o.signal, table[i].signal);
-        assert_string_equal(o.host, host);
+        assert_int_equal(o.failure.rank, 1);
+        assert_int_equal(o.failure.exit_status, table[i].exit_status);
+        assert_int_equal(o.failure.signal, table[i].signal);
+        assert_string_equal(o.failure.host, host);
     }
 }
 
@@ -248,24 +250,24 @@ static void abort_carries_its_message(void **state)
 
     (void)state;
     assert_true(o.failed);
-    assert_int_equal(o.rank, 2);
-    assert_int_equal(o.exit_status, 42);
-    assert_int_equal(o.signal, 0);
-    assert_string_equal(o.detail, "out of luck");
+    assert_int_equal(o.failure.rank, 2);
+    assert_int_equal(o.failure.exit_status, 42);
+    assert_int_equal(o.failure.signal, 0);
+    assert_string_equal(o.failure.message, "out of luck");
 }
 
-static void death_in_a_fence(void **state)
+static void a_death_in_a_fence_ends_the_group(void **state)
 {
     struct launch_outcome o =
         run(3, (char *[]){client, (char *)"die", (char *)"1", NULL});
 
     (void)state;
     assert_true(o.failed);
-    assert_int_equal(o.rank, 1);
-    assert_int_equal(o.signal, SIGSEGV);
+    assert_int_equal(o.failure.rank, 1);
+    assert_int_equal(o.failure.signal, SIGSEGV);
 }
 
-static void cannot_start(void **state)
+static void a_missing_program_is_reported(void **state)
 {
     struct error err;
 
@@ -312,9 +314,9 @@ static bool a_child_is_stopped(void)
     return waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
 }
 
-/* Of the keeper or the PMIx server, before the workers run: no call waits for it, and
- * the group can be killed. */
-static void a_helper_that_is_stopped(void **state)
+/* The keeper or the PMIx server, before the workers run: no call waits for it, and the
+ * group can be killed. */
+static void a_stopped_helper_is_given_up(void **state)
 {
     static const char *const faults[] = {"keeper.hello:all:stop",
                                          "pmix.server:all:stop"};
@@ -337,14 +339,14 @@ static void a_helper_that_is_stopped(void **state)
         assert_int_equal(launcher_local.kill(g, &err), 0);
         o = finish(g);
         assert_true(o.failed);
-        assert_int_equal(o.signal, SIGKILL);
+        assert_int_equal(o.failure.signal, SIGKILL);
         assert_int_equal(nothing_is_left(state), 0);
     }
     unsetenv("RAYTRAIN_FAULT");
 }
 #endif
 
-static void stop_signal_reaches_all(void **state)
+static void a_stop_signal_reaches_all_workers(void **state)
 {
     struct error err;
     struct launch_outcome o;
@@ -354,24 +356,24 @@ static void stop_signal_reaches_all(void **state)
     (void)state;
     assert_non_null(g);
     await_lines(2);
-    assert_int_equal(launcher_local.signal(g, LAUNCHER_STOP_SIGNAL, &err), 0);
+    assert_int_equal(launcher_local.signal(g, WORKER_STOP_SIGNAL, &err), 0);
     o = finish(g);
     assert_false(o.failed);
     assert_true(o.stopped);
 }
 
-/* Who asks takes care that they listen (train/backend_executor.c). */
-static void stop_signal_that_is_not_listened_to(void **state)
+/* The caller has to make sure that the workers handle the signal. */
+static void stop_signal_without_a_handler(void **state)
 {
     struct launch_outcome o =
         run(2, SH("[ $PMIX_RANK = 0 ] && kill -USR1 $$; sleep 1000"));
 
     (void)state;
     assert_true(o.failed);
-    assert_int_equal(o.signal, SIGUSR1);
+    assert_int_equal(o.failure.signal, SIGUSR1);
 }
 
-static void kill_ends_all(void **state)
+static void kill_ends_all_workers(void **state)
 {
     struct error err;
     struct launch_outcome o;
@@ -384,11 +386,11 @@ static void kill_ends_all(void **state)
     assert_int_equal(launcher_local.kill(g, &err), 0);
     o = finish(g);
     assert_true(o.failed);
-    assert_int_equal(o.rank, -1);
-    assert_int_equal(o.signal, SIGKILL);
+    assert_int_equal(o.failure.rank, -1);
+    assert_int_equal(o.failure.signal, SIGKILL);
 }
 
-static void destroy_ends_all(void **state)
+static void destroy_ends_all_workers(void **state)
 {
     struct error err;
     struct group *g = start(3, SH("echo up; " SLEEP), 0, &err);
@@ -400,7 +402,7 @@ static void destroy_ends_all(void **state)
     launcher_local.destroy(NULL);
 }
 
-/* The only entry of tmp/: "" where there is none. */
+/* The only entry of tmp/; "": there is none. */
 static void private_dir_find(char *path, size_t size)
 {
     DIR *dir = opendir(tmp_dir);
@@ -413,7 +415,7 @@ static void private_dir_find(char *path, size_t size)
     closedir(dir);
 }
 
-static void private_dir_is_private(void **state)
+static void the_private_directory_is_private(void **state)
 {
     struct error err;
     struct group *g = start(1, SH("echo up; " SLEEP), 0, &err);
@@ -457,7 +459,7 @@ static pid_t child_named(const char *name)
     return child_named_of(getpid(), name);
 }
 
-static void without_its_keeper(void **state)
+static void a_group_without_its_keeper_ends(void **state)
 {
     struct error err;
     struct group *g = start(2, SH("echo up; exit 4"), 0, &err);
@@ -467,10 +469,10 @@ static void without_its_keeper(void **state)
     assert_non_null(g);
     assert_true(keeper > 0);
     assert_int_equal(kill(keeper, SIGKILL), 0);
-    assert_int_equal(finish(g).exit_status, 4);
+    assert_int_equal(finish(g).failure.exit_status, 4);
 }
 
-static void without_its_server(void **state)
+static void a_group_without_its_server_ends(void **state)
 {
     struct error err;
     struct group *g = start(2, SH("echo up; " SLEEP), 0, &err);
@@ -483,11 +485,11 @@ static void without_its_server(void **state)
     assert_int_equal(kill(server, SIGKILL), 0);
     o = finish(g);
     assert_true(o.failed);
-    assert_int_equal(o.rank, -1);
-    assert_non_null(strstr(o.detail, "PMIx server"));
+    assert_int_equal(o.failure.rank, -1);
+    assert_non_null(strstr(o.failure.message, "PMIx server"));
 }
 
-/* In a process of its own: start a group, say so, live on. */
+/* In a separate process: start a group, report that, stay alive. */
 static void launcher_life(char **argv, int out)
 {
     struct error err;
@@ -503,7 +505,7 @@ static void launcher_life(char **argv, int out)
             launcher_local.advance(g, &done, &outcome, &err);
 }
 
-static void killed_launcher_leaves_nothing(void **state)
+static void a_killed_launcher_leaves_nothing(void **state)
 {
     int fds[2];
     char byte;
@@ -523,9 +525,9 @@ static void killed_launcher_leaves_nothing(void **state)
     close(fds[1]);
 }
 
-/* Who could clean up is killed in the same moment: the workers end all the same, and
- * the next one that comes removes the directory. */
-static void killed_with_its_keeper(void **state)
+/* The keeper is killed at the same moment: the workers still end, and the next launcher
+ * removes the directory. */
+static void a_launcher_killed_with_its_keeper_leaves_nothing(void **state)
 {
     char path[512];
     pid_t pid, keeper;
@@ -553,7 +555,7 @@ static void killed_with_its_keeper(void **state)
 }
 
 /* At any moment: here after so many microseconds of its life. */
-static void killed_early(void **state)
+static void a_launcher_killed_early_leaves_nothing(void **state)
 {
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
@@ -573,7 +575,7 @@ static void killed_early(void **state)
 
 static void many_workers_share_a_log(void **state)
 {
-    const int n = LAUNCHER_RANK_LOGS_MAX + 4;
+    const int n = RUN_DIR_RANK_LOGS_MAX + 4;
     struct launch_outcome o = run(n, SH("echo here"));
     char *text;
 
@@ -585,7 +587,7 @@ static void many_workers_share_a_log(void **state)
     assert_log("node-here.err", "");
 }
 
-static void gpus_are_dealt_out(void **state)
+static void gpus_are_distributed(void **state)
 {
     struct error err;
     char *argv[] = {(char *)"/bin/sh", (char *)"-c",
@@ -625,7 +627,7 @@ static void surrounding_group_is_hidden(void **state)
     unsetenv("PMI_FD");
 }
 
-static void dry_run_shows_the_worker(void **state)
+static void a_dry_run_shows_the_command(void **state)
 {
     char *argv[] = {(char *)"/usr/bin/worker", (char *)"x y", NULL};
     struct launch_spec spec = {.argv = argv};
@@ -644,30 +646,30 @@ static void dry_run_shows_the_worker(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        GROUP_TEST(all_succeed),
-        GROUP_TEST(wired_up),
-        GROUP_TEST(attempts_one_after_the_other),
-        GROUP_TEST(first_failure_is_told),
+        GROUP_TEST(a_group_whose_workers_succeed_succeeds),
+        GROUP_TEST(workers_are_connected),
+        GROUP_TEST(groups_can_be_started_one_after_the_other),
+        GROUP_TEST(first_failure_is_reported),
         GROUP_TEST(abort_carries_its_message),
-        GROUP_TEST(death_in_a_fence),
-        GROUP_TEST(cannot_start),
+        GROUP_TEST(a_death_in_a_fence_ends_the_group),
+        GROUP_TEST(a_missing_program_is_reported),
 #ifdef RAYTRAIN_FAULTS
-        GROUP_TEST(a_helper_that_is_stopped),
+        GROUP_TEST(a_stopped_helper_is_given_up),
 #endif
-        GROUP_TEST(stop_signal_reaches_all),
-        GROUP_TEST(stop_signal_that_is_not_listened_to),
-        GROUP_TEST(kill_ends_all),
-        GROUP_TEST(destroy_ends_all),
-        GROUP_TEST(private_dir_is_private),
-        GROUP_TEST(without_its_keeper),
-        GROUP_TEST(without_its_server),
-        GROUP_TEST(killed_launcher_leaves_nothing),
-        GROUP_TEST(killed_with_its_keeper),
-        GROUP_TEST(killed_early),
+        GROUP_TEST(a_stop_signal_reaches_all_workers),
+        GROUP_TEST(stop_signal_without_a_handler),
+        GROUP_TEST(kill_ends_all_workers),
+        GROUP_TEST(destroy_ends_all_workers),
+        GROUP_TEST(the_private_directory_is_private),
+        GROUP_TEST(a_group_without_its_keeper_ends),
+        GROUP_TEST(a_group_without_its_server_ends),
+        GROUP_TEST(a_killed_launcher_leaves_nothing),
+        GROUP_TEST(a_launcher_killed_with_its_keeper_leaves_nothing),
+        GROUP_TEST(a_launcher_killed_early_leaves_nothing),
         GROUP_TEST(many_workers_share_a_log),
-        GROUP_TEST(gpus_are_dealt_out),
+        GROUP_TEST(gpus_are_distributed),
         GROUP_TEST(surrounding_group_is_hidden),
-        GROUP_TEST(dry_run_shows_the_worker),
+        GROUP_TEST(a_dry_run_shows_the_command),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -15,8 +15,20 @@ static bool fake_usable(void)
     return in_allocation;
 }
 
-/* Stands in for the real one, which would ask the surrounding environment. */
-const struct launcher_ops launcher_slurm = {.name = "slurm", .usable = fake_usable};
+static int fake_check_start(int *copy, struct error *err)
+{
+    *copy = 3;
+    return error_set(err, RAYTRAIN_EUSAGE, "one of four copies");
+}
+
+static bool fake_in_step(void)
+{
+    return true;
+}
+
+/* Replaces the real one, which depends on the environment. */
+const struct launcher_ops launcher_slurm = {
+    .usable = fake_usable, .check_start = fake_check_start, .in_step = fake_in_step};
 
 static const struct launcher_ops *found(const char *name)
 {
@@ -27,7 +39,7 @@ static const struct launcher_ops *found(const char *name)
     return ops;
 }
 
-static void by_name(void **state)
+static void a_launcher_is_found_by_name(void **state)
 {
     (void)state;
     assert_ptr_equal(found("slurm"), &launcher_slurm);
@@ -44,7 +56,7 @@ static void auto_prefers_an_allocation(void **state)
     assert_ptr_equal(found("auto"), &launcher_local);
 }
 
-static void unknown_name(void **state)
+static void an_unknown_launcher_is_refused(void **state)
 {
     const struct launcher_ops *ops = NULL;
     struct error err;
@@ -59,12 +71,30 @@ static void unknown_name(void **state)
     assert_null(ops);
 }
 
+/* --launcher local is allowed for several copies of the command. */
+static void where_a_run_may_start(void **state)
+{
+    struct error err;
+    int copy = -1;
+
+    (void)state;
+    assert_int_equal(launcher_check_start("local", &copy, &err), 0);
+    assert_int_equal(copy, 0);
+    assert_int_equal(launcher_check_start("auto", &copy, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EUSAGE);
+    assert_int_equal(copy, 3);
+    assert_int_equal(launcher_check_start("slurm", &copy, &err), -1);
+    assert_true(launcher_in_step(&launcher_slurm));
+    assert_false(launcher_in_step(&launcher_local));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_name),
+        cmocka_unit_test(a_launcher_is_found_by_name),
         cmocka_unit_test(auto_prefers_an_allocation),
-        cmocka_unit_test(unknown_name),
+        cmocka_unit_test(an_unknown_launcher_is_refused),
+        cmocka_unit_test(where_a_run_may_start),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

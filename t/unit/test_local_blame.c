@@ -15,7 +15,7 @@
 
 enum step_kind { END, ENDED, DESERTED, ABORT, NOBODY, KILLED };
 
-/* What happens, in the order in which the launcher comes to know. */
+/* Events, in the order in which the launcher learns of them. */
 struct step {
     enum step_kind kind;
     int rank, value;
@@ -167,7 +167,7 @@ static void step_take(struct blame *b, const struct step *s)
         blame_abort(b, s->rank, s->value, "because");
         break;
     case NOBODY:
-        blame_nobody(b, s->value, "on request");
+        blame_no_worker(b, s->value, "on request");
         break;
     case KILLED:
         b->killed = true;
@@ -175,7 +175,7 @@ static void step_take(struct blame *b, const struct step *s)
     }
 }
 
-static void who_is_told(void **state)
+static void which_worker_is_reported(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -186,13 +186,14 @@ static void who_is_told(void **state)
             step_take(&b, s);
         if (b.outcome.failed != table[i].failed ||
             b.outcome.stopped != table[i].stopped || b.must_end != table[i].must_end ||
-            b.outcome.rank != table[i].rank ||
-            b.outcome.exit_status != table[i].exit_status ||
-            b.outcome.signal != table[i].signal)
+            b.outcome.failure.rank != table[i].rank ||
+            b.outcome.failure.exit_status != table[i].exit_status ||
+            b.outcome.failure.signal != table[i].signal)
             fail_msg("%s: failed %d stopped %d must_end %d rank %d status %d signal %d",
                      table[i].what, b.outcome.failed, b.outcome.stopped, b.must_end,
-                     b.outcome.rank, b.outcome.exit_status, b.outcome.signal);
-        assert_int_equal(strlen(b.outcome.host) > 0, table[i].failed);
+                     b.outcome.failure.rank, b.outcome.failure.exit_status,
+                     b.outcome.failure.signal);
+        assert_int_equal(strlen(b.outcome.failure.host) > 0, table[i].failed);
     }
 }
 
@@ -205,13 +206,14 @@ static void long_messages_are_cut(void **state)
     memset(text, 'x', sizeof text - 1);
     blame_init(&b);
     blame_abort(&b, 0, 1, text);
-    assert_int_equal(strlen(b.outcome.detail), sizeof b.outcome.detail - 1);
+    assert_int_equal(strlen(b.outcome.failure.message),
+                     sizeof b.outcome.failure.message - 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_is_told),
+        cmocka_unit_test(which_worker_is_reported),
         cmocka_unit_test(long_messages_are_cut),
     };
 

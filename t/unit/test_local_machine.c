@@ -45,11 +45,11 @@ static void file_write(const char *name, const char *text)
     fclose(f);
 }
 
-static void visible_gpus(void **state)
+static void visible_gpus_are_counted(void **state)
 {
     static const struct {
         const char *visible;
-        const char *expected; /* joined by blanks */
+        const char *expected; /* joined by spaces */
     } table[] = {
         {"0", "0"},        {"0,1,3", "0 1 3"},
         {" 2 , 1", "2 1"}, {"", ""},
@@ -73,7 +73,7 @@ static void visible_gpus(void **state)
     }
 }
 
-static void gpu_devices(void **state)
+static void gpu_devices_are_counted(void **state)
 {
     char dev[512], **names;
     size_t n;
@@ -96,7 +96,7 @@ static void gpu_devices(void **state)
     argv_free(names);
 }
 
-static void memory_limits(void **state)
+static void memory_limits_are_read(void **state)
 {
     (void)state;
     assert_int_equal(machine_memory("/no/such/root"), 0);
@@ -119,7 +119,7 @@ static void memory_limits(void **state)
     assert_int_equal(machine_memory(root), 8192);
 }
 
-static void this_machine(void **state)
+static void this_machine_has_resources(void **state)
 {
     struct resources have;
     struct error err;
@@ -140,8 +140,8 @@ static void this_machine(void **state)
     resources_clear(&have);
 }
 
-/* What a worker gets of an environment. */
-static void worker_environment(void **state)
+/* The environment of a worker. */
+static void a_worker_gets_its_gpus_and_threads(void **state)
 {
     char *base[] = {(char *)"HOME=/home/me",
                     (char *)"PMIX_RANK=7",
@@ -180,9 +180,11 @@ static void worker_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(visible_gpus),       cmocka_unit_test(gpu_devices),
-        cmocka_unit_test(memory_limits),      cmocka_unit_test(this_machine),
-        cmocka_unit_test(worker_environment),
+        cmocka_unit_test(visible_gpus_are_counted),
+        cmocka_unit_test(gpu_devices_are_counted),
+        cmocka_unit_test(memory_limits_are_read),
+        cmocka_unit_test(this_machine_has_resources),
+        cmocka_unit_test(a_worker_gets_its_gpus_and_threads),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,5 +1,5 @@
-/* raytrain.cfg(5) against the tables of keys: what can be written is documented, and
- * what is documented can be written. */
+/* raytrain.cfg(5) against the tables of keys: every key is documented, and every
+ * documented key exists. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 extern const struct config_table train_config_table;
 
-/* The names that the page has an entry for ("\n.B NAME\n"). */
+/* The names with an entry in the page ("\n.B NAME\n"). */
 static char *page;
 
 static void page_read(void)
@@ -40,8 +40,8 @@ static void page_read(void)
     free(path);
 }
 
-/* A key below which the user names things, "datasets.NAME.path", has entries for what
- * those hold. */
+/* If the user chooses a name below a key, "datasets.NAME.path", the keys below that
+ * have entries. */
 static bool is_family(const char *name)
 {
     char entry[600];
@@ -77,7 +77,7 @@ static void every_key_is_documented(void **state)
     assert_int_equal(keys_missing(&train_config_table, ""), 0);
 }
 
-/* Does a table lead to this dotted name? A group of the user's own takes any. */
+/* Does a table lead to this dotted name? Groups of the user's own accept any. */
 static bool key_exists(const struct config_table *table, const char *name)
 {
     for (size_t i = 0; i < table->n_keys; i++) {

@@ -1,4 +1,4 @@
-/* test_memory.c - limits from a pretended /proc and /sys/fs/cgroup. */
+/* test_memory.c - limits, from files that stand in for /proc and /sys/fs/cgroup. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static void put(const char *path, const char *text)
 }
 
 /* 1600 MiB available, and control groups that allow less, or nothing at all. */
-static void the_least_limit_counts(void **state)
+static void the_lowest_limit_counts(void **state)
 {
     static const struct {
         const char *groups;
@@ -61,9 +61,8 @@ static void the_least_limit_counts(void **state)
     }
 }
 
-/* What a group uses is not there any more, whoever of it uses it; files that it has
- * cached are. */
-static void what_is_used_is_gone(void **state)
+/* What any process of a group uses is not available; its cache of files is. */
+static void used_memory_is_subtracted(void **state)
 {
     static const struct {
         const char *groups;
@@ -102,8 +101,8 @@ static void what_is_used_is_gone(void **state)
     }
 }
 
-/* Without /proc it is the machine's memory, and never no limit at all. */
-static void something_is_known_anywhere(void **state)
+/* Without /proc: the memory of the machine, and never "no limit". */
+static void available_memory_is_known_on_any_machine(void **state)
 {
     (void)state;
     assert_in_range(memory_available_in("nowhere", "nowhere"), MIB, UINT64_MAX / 2);
@@ -131,9 +130,9 @@ static int scratch_leave(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_limit_counts),
-        cmocka_unit_test(what_is_used_is_gone),
-        cmocka_unit_test(something_is_known_anywhere),
+        cmocka_unit_test(the_lowest_limit_counts),
+        cmocka_unit_test(used_memory_is_subtracted),
+        cmocka_unit_test(available_memory_is_known_on_any_machine),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -101,7 +101,7 @@ static void poll_gives(int n)
     assert_int_equal(seen.n, n);
 }
 
-/* The iterations of all lines of result.json, also of those that do not count. */
+/* The iterations of all lines of result.json, including those that do not count. */
 static void file_has(const char *expected)
 {
     char actual[256] = "", *text, *line, *save;
@@ -144,8 +144,8 @@ static void reports_are_collected_as_they_come(void **state)
     assert_int_equal(access("logs/attempt-1/reports.0", F_OK), -1);
 }
 
-/* Whatever the launcher has not collected, and where it has half a line, too. */
-static void the_next_launcher_goes_on_where_one_was_killed(void **state)
+/* Whatever the launcher has not collected, even if it has left half a line. */
+static void the_next_launcher_continues_after_one_was_killed(void **state)
 {
     struct seen seen = {0};
     struct error err;
@@ -160,7 +160,7 @@ static void the_next_launcher_goes_on_where_one_was_killed(void **state)
     put(report(3, 0, 0.5), false);
     launcher_end();
     assert_int_equal(metrics_each(".", count, &seen, &err), 0);
-    assert_int_equal(seen.n, 3); /* whoever reads it does not miss it */
+    assert_int_equal(seen.n, 3); /* a reader does not miss it */
     attempt_start(1);
     put(report(2, 1, 0.5), false);
     assert_int_equal(stat("result.json", &st), 0);
@@ -170,7 +170,7 @@ static void the_next_launcher_goes_on_where_one_was_killed(void **state)
     launcher_end();
     launcher_start();
     attempt_start(1);
-    poll_gives(1); /* of this attempt it has heard nothing */
+    poll_gives(1); /* it has not seen any report of this attempt */
     launcher_end();
     assert_int_equal(unlink("result.json"), 0);
     launcher_start();
@@ -181,8 +181,8 @@ static void the_next_launcher_goes_on_where_one_was_killed(void **state)
     file_has(" 1 2 3 2");
 }
 
-/* No other process's descriptor, and no other node's memory, is of the file that this
- * launcher writes. */
+/* The file that this launcher writes is not open in another process, nor cached on
+ * another node. */
 static void each_launcher_has_a_file_of_its_own(void **state)
 {
     struct stat before, after;
@@ -222,7 +222,7 @@ static void a_report_that_may_be_missing_counts_once(void **state)
     file_has(" 1 2 3");
 }
 
-static void half_lines_and_rubbish(void **state)
+static void incomplete_and_invalid_lines_are_skipped(void **state)
 {
     static const char text[] = "{\"training_iteration\":1}\n[1,2]\nrubbish\n\n{\"trai";
     struct seen seen = {0};
@@ -260,14 +260,14 @@ static void a_full_disk_delays_and_loses_nothing(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
     assert_non_null(strstr(err.text, "result.json"));
-    assert_int_equal(seen.n, 1); /* it is heard of at once */
+    assert_int_equal(seen.n, 1); /* it is reported at once */
     file_has(" 1");
     poll_gives(0);
     file_has(" 1 2");
 }
 
-/* A later attempt that went back takes the place of what it repeats. */
-static void load_keeps_those_that_count(void **state)
+/* A later attempt that went back replaces the reports that it repeats. */
+static void load_keeps_valid_reports(void **state)
 {
     static const struct {
         int iteration, attempt;
@@ -297,8 +297,7 @@ static void load_keeps_those_that_count(void **state)
     json_decref(kept);
 }
 
-/* ---- result.h5 --------------------------------------------------------------------
- */
+/* ---- result.h5 ---- */
 
 static json_t *result(const char *status)
 {
@@ -328,7 +327,7 @@ static void column_check(hid_t file, const char *name, const double *want, size_
     H5Dclose(set);
 }
 
-static void result_as_hdf5(void **state)
+static void the_result_is_written_as_hdf5(void **state)
 {
     json_t *reports = json_array(), *res = result("failed"), *att = attempts();
     struct error err;
@@ -377,7 +376,7 @@ static void result_as_hdf5(void **state)
     json_decref(att);
 }
 
-static void result_of_nothing(void **state)
+static void a_result_may_have_no_reports(void **state)
 {
     json_t *none = json_array(), *res = result("stopped");
     struct error err;
@@ -401,20 +400,20 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reports_are_collected_as_they_come,
                                         scratch_enter, teardown),
-        cmocka_unit_test_setup_teardown(the_next_launcher_goes_on_where_one_was_killed,
-                                        scratch_enter, teardown),
+        cmocka_unit_test_setup_teardown(
+            the_next_launcher_continues_after_one_was_killed, scratch_enter, teardown),
         cmocka_unit_test_setup_teardown(each_launcher_has_a_file_of_its_own,
                                         scratch_enter, teardown),
         cmocka_unit_test_setup_teardown(a_report_that_may_be_missing_counts_once,
                                         scratch_enter, teardown),
-        cmocka_unit_test_setup_teardown(half_lines_and_rubbish, scratch_enter,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(incomplete_and_invalid_lines_are_skipped,
+                                        scratch_enter, teardown),
         cmocka_unit_test_setup_teardown(a_full_disk_delays_and_loses_nothing,
                                         scratch_enter, teardown),
-        cmocka_unit_test_setup_teardown(load_keeps_those_that_count, scratch_enter,
+        cmocka_unit_test_setup_teardown(load_keeps_valid_reports, scratch_enter,
                                         teardown),
-        SCRATCH(result_as_hdf5),
-        SCRATCH(result_of_nothing),
+        SCRATCH(the_result_is_written_as_hdf5),
+        SCRATCH(a_result_may_have_no_reports),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,5 +1,5 @@
-/* test_node_watch.c - the watch of nodes, without Slurm and without waiting: time is
- * what the view says; only an answer that is on its way is waited for. */
+/* test_node_watch.c - the observer of nodes, without Slurm and without waiting: the
+ * test sets the time; only probes in progress are waited for. */
 #include "config.h"
 
 #include <sched.h>
@@ -14,10 +14,11 @@
 #include <cmocka.h>
 
 #include "config/train_config.h"
+#include "protocol/log_dir.h"
 #include "run/run_dir.h"
 #include "t/unit/scratch.h"
 #include "util/fs.h"
-#include "watch/node_liveness.h"
+#include "watch/watch.h"
 
 #define NODES_MAX 1000
 #define TIMEOUT   20
@@ -40,10 +41,10 @@ static int all_nodes(const struct scaling_config *scaling, struct resources *out
     return 0;
 }
 
-/* What n1 says; all others answer. */
+/* The answer of n1; all others answer. */
 static enum node_answer n1_says;
 
-/* Runs in a process of its own. */
+/* Runs in the process of the probe. */
 static void n1_is_asked(enum node_purpose purpose, char *const *nodes, size_t n,
                         enum node_answer *answers, struct node_memo *memo)
 {
@@ -53,15 +54,13 @@ static void n1_is_asked(enum node_purpose purpose, char *const *nodes, size_t n,
         answers[i] = strcmp(nodes[i], "n1") == 0 ? n1_says : NODE_ANSWERS;
 }
 
-static const struct launcher_ops launcher = {
-    .name = "test", .resources = all_nodes, .ask = n1_is_asked};
+static const struct launcher_ops launcher = {.resources = all_nodes,
+                                             .ask = n1_is_asked};
 
-/* ---- A run to watch ---------------------------------------------------------------
- */
+/* ---- An attempt to observe ---- */
 
 static struct train_config cfg;
 static struct placement plan;
-static struct worker_group_spec spec;
 static struct watch_view view;
 static void *state_of_watch;
 static char notes[4096];
@@ -72,7 +71,7 @@ static void note_keep(struct callback *cb, const char *text)
     snprintf(notes + strlen(notes), sizeof notes - strlen(notes), "%s\n", text);
 }
 
-static const struct callback_ops keeper = {.name = "keeper", .on_note = note_keep};
+static const struct callback_ops keeper = {.on_note = note_keep};
 static struct callback kept = {.ops = &keeper};
 static struct callback_list callbacks = {.callbacks = &kept, .n = 1};
 
@@ -84,8 +83,7 @@ static void beat(int node, int count)
     snprintf(path, sizeof path, "heartbeats/n%d", node);
     f = fopen(path, "w");
     assert_non_null(f);
-    assert_int_equal(fprintf(f, "%-*d", RUN_DIR_HEARTBEAT_BYTES, count),
-                     RUN_DIR_HEARTBEAT_BYTES);
+    assert_int_equal(fprintf(f, "%-*d", HEARTBEAT_BYTES, count), HEARTBEAT_BYTES);
     assert_int_equal(fclose(f), 0);
 }
 
@@ -97,17 +95,17 @@ static void begin(int nodes)
     train_config_init(&cfg);
     cfg.scaling_config.num_workers = cfg.scaling_config.max_workers = nodes;
     cfg.run_config.failure_config.node_timeout_s = TIMEOUT;
-    spec =
-        (struct worker_group_spec){.launcher = &launcher, .cfg = &cfg, .plan = &plan};
-    assert_int_equal(
-        attempt_planner_create(&launcher, &cfg.scaling_config, &spec.planner, NULL), 0);
-    assert_int_equal(attempt_planner_plan(spec.planner, &plan, NULL), 0);
-    assert_int_equal((int)plan.n_nodes, nodes);
-    view = (struct watch_view){.spec = &spec,
+    view = (struct watch_view){.launcher = &launcher,
+                               .cfg = &cfg,
+                               .plan = &plan,
                                .callbacks = &callbacks,
                                .log_dir = ".",
                                .now = 1000,
                                .started = 1000};
+    assert_int_equal(
+        attempt_planner_create(&launcher, &cfg.scaling_config, &view.planner, NULL), 0);
+    assert_int_equal(attempt_planner_plan(view.planner, &plan, NULL), 0);
+    assert_int_equal((int)plan.n_nodes, nodes);
     assert_int_equal(fs_mkdirs("heartbeats", 0777, NULL), 0);
     assert_int_equal(node_watch.create(&view, &state_of_watch, NULL), 0);
     assert_non_null(state_of_watch);
@@ -116,20 +114,20 @@ static void begin(int nodes)
 static void end(void)
 {
     node_watch.destroy(state_of_watch);
-    attempt_planner_destroy(spec.planner);
+    attempt_planner_destroy(view.planner);
     placement_clear(&plan);
     train_config_clear(&cfg);
 }
 
-static enum watch_verdict tick(struct watch_finding *finding)
+static enum watch_verdict tick(struct failure *finding)
 {
-    *finding = (struct watch_finding){.rank = -1};
+    *finding = (struct failure){.rank = -1};
     return node_watch.tick(state_of_watch, &view, finding);
 }
 
-/* Let so much time pass; all nodes but `dead` beat every second, and there are reports.
- */
-static enum watch_verdict pass(double seconds, int dead, struct watch_finding *finding)
+/* Let so much time pass; all nodes but `dead` have heartbeats every second, and reports
+ * arrive. */
+static enum watch_verdict pass(double seconds, int dead, struct failure *finding)
 {
     double until = view.now + seconds;
     enum watch_verdict verdict = WATCH_GOES_ON;
@@ -145,9 +143,8 @@ static enum watch_verdict pass(double seconds, int dead, struct watch_finding *f
     return verdict;
 }
 
-/* Time stands still until what was asked has been answered, and taken. */
-static bool await(bool (*come)(const struct watch_finding *),
-                  struct watch_finding *finding)
+/* Wait for the answer of the probe, without time passing. */
+static bool await(bool (*come)(const struct failure *), struct failure *finding)
 {
     for (long i = 0; i < 10000000; i++) {
         if (tick(finding) != WATCH_GOES_ON || come(finding))
@@ -157,18 +154,17 @@ static bool await(bool (*come)(const struct watch_finding *),
     return false;
 }
 
-static bool is_noted(const struct watch_finding *finding)
+static bool is_noted(const struct failure *finding)
 {
     (void)finding;
     return notes[0] != '\0';
 }
 
-/* ---- What it finds ----------------------------------------------------------------
- */
+/* ---- Findings ---- */
 
 static void nodes_that_beat_are_left_alone(void **state)
 {
-    struct watch_finding finding;
+    struct failure finding;
 
     (void)state;
     begin(3);
@@ -177,9 +173,9 @@ static void nodes_that_beat_are_left_alone(void **state)
     end();
 }
 
-static void one_that_is_silent_and_does_not_answer_is_given_up(void **state)
+static void a_silent_node_that_does_not_respond_is_given_up(void **state)
 {
-    struct watch_finding finding;
+    struct failure finding;
 
     (void)state;
     begin(3);
@@ -188,47 +184,47 @@ static void one_that_is_silent_and_does_not_answer_is_given_up(void **state)
         assert_true(await(is_noted, &finding));
     assert_int_equal(finding.cause, CAUSE_NODE_LOST);
     assert_string_equal(finding.host, "n1");
-    assert_true(attempt_planner_is_lost(spec.planner, "n1"));
-    assert_false(attempt_planner_is_lost(spec.planner, "n0"));
+    assert_true(attempt_planner_is_lost(view.planner, "n1"));
+    assert_false(attempt_planner_is_lost(view.planner, "n0"));
     assert_string_equal(notes, "");
     end();
 }
 
-static void one_that_is_silent_but_answers_is_told_of(void **state)
+static void one_that_is_silent_but_answers_is_reported(void **state)
 {
-    struct watch_finding finding;
+    struct failure finding;
 
     (void)state;
     begin(3);
     assert_int_equal(pass(TIMEOUT, -1, &finding), WATCH_GOES_ON);
     assert_int_equal(pass(TIMEOUT + 6, 2, &finding), WATCH_GOES_ON);
     assert_true(await(is_noted, &finding));
-    assert_non_null(strstr(notes, "node n2 has no heartbeat for"));
+    assert_non_null(strstr(notes, "node n2 has had no heartbeat for"));
     assert_non_null(strstr(notes, "but it answers"));
     assert_int_equal(pass(2 * TIMEOUT, 2, &finding), WATCH_GOES_ON);
-    assert_false(attempt_planner_is_lost(spec.planner, "n2"));
+    assert_false(attempt_planner_is_lost(view.planner, "n2"));
     end();
 }
 
-/* Each tick reads a share of them; nobody who beats is taken for silent. */
-static void one_of_a_thousand_is_found(void **state)
+/* Each tick reads some of the files; no node with a heartbeat counts as silent. */
+static void one_silent_node_of_a_thousand_is_found(void **state)
 {
-    struct watch_finding finding;
+    struct failure finding;
 
     (void)state;
     begin(NODES_MAX);
     assert_int_equal(pass(TIMEOUT, -1, &finding), WATCH_GOES_ON);
     assert_int_equal(pass(TIMEOUT + 6, 777, &finding), WATCH_GOES_ON);
     assert_true(await(is_noted, &finding));
-    assert_int_equal(strncmp(notes, "node n777 has no heartbeat", 26), 0);
+    assert_int_equal(strncmp(notes, "node n777 has had no heartbeat", 30), 0);
     assert_string_equal(strchr(notes, '\n'), "\n");
     end();
 }
 
-/* Its kernel lives, its workers and its slurmd do not. */
-static void one_that_refuses_and_is_silent_is_given_up_in_time(void **state)
+/* Its kernel is alive, its workers and its slurmd are not. */
+static void a_silent_node_that_refuses_is_given_up(void **state)
 {
-    struct watch_finding finding;
+    struct failure finding;
     double died;
 
     (void)state;
@@ -236,60 +232,60 @@ static void one_that_refuses_and_is_silent_is_given_up_in_time(void **state)
     n1_says = NODE_REFUSES;
     assert_int_equal(pass(TIMEOUT, -1, &finding), WATCH_GOES_ON);
     died = view.now;
-    if (pass(TIMEOUT + 1, 1, &finding) == WATCH_GOES_ON) /* the answer is on its way */
+    if (pass(TIMEOUT + 1, 1, &finding) == WATCH_GOES_ON) /* the probe is in progress */
         assert_true(await(is_noted, &finding));
     assert_int_equal(finding.cause, CAUSE_NODE_LOST);
     assert_true(view.now <= died + TIMEOUT + 2);
     assert_non_null(strstr(finding.message, "lost node n1: it refuses connections"));
-    assert_true(attempt_planner_is_lost(spec.planner, "n1"));
+    assert_true(attempt_planner_is_lost(view.planner, "n1"));
     assert_string_equal(notes, "");
     end();
 }
 
-/* Slurm lets a slurmd be down while jobs run. */
-static void one_that_refuses_but_beats_goes_on(void **state)
+/* A slurmd may be down while jobs run. */
+static void one_that_refuses_but_has_a_heartbeat_goes_on(void **state)
 {
-    struct watch_finding finding;
+    struct failure finding;
 
     (void)state;
     begin(3);
     n1_says = NODE_REFUSES;
     assert_int_equal(pass(2 * TIMEOUT, -1, &finding), WATCH_GOES_ON);
     view.last_report = 0;
-    for (int i = 0; i < 5 * TIMEOUT; i++) { /* no report: all are asked */
+    for (int i = 0; i < 5 * TIMEOUT; i++) { /* no report: all are probed */
         for (int k = 0; k < n_nodes; k++)
             beat(k, (int)view.now);
         view.now += 1;
         assert_int_equal(tick(&finding), WATCH_GOES_ON);
     }
-    assert_false(attempt_planner_is_lost(spec.planner, "n1"));
+    assert_false(attempt_planner_is_lost(view.planner, "n1"));
     assert_string_equal(notes, "");
     end();
 }
 
-/* The question took too long: nothing is known. */
-static void one_of_which_nothing_is_known_is_not_given_up(void **state)
+/* The probe took too long: nothing is known. */
+static void a_node_of_unknown_state_is_kept(void **state)
 {
-    struct watch_finding finding;
+    struct failure finding;
 
     (void)state;
     begin(3);
     n1_says = NODE_UNKNOWN;
     assert_int_equal(pass(5 * TIMEOUT, 1, &finding), WATCH_GOES_ON);
-    assert_false(attempt_planner_is_lost(spec.planner, "n1"));
+    assert_false(attempt_planner_is_lost(view.planner, "n1"));
     end();
 }
 
-static bool never(const struct watch_finding *finding)
+static bool never(const struct failure *finding)
 {
     (void)finding;
     return false;
 }
 
-/* Long before its silence tells. */
-static void one_that_a_failing_group_waits_for_is_given_up(void **state)
+/* Long before its silence counts. */
+static void a_silent_node_of_a_failing_group_is_given_up(void **state)
 {
-    struct watch_finding finding;
+    struct failure finding;
 
     (void)state;
     begin(3);
@@ -300,16 +296,17 @@ static void one_that_a_failing_group_waits_for_is_given_up(void **state)
         assert_true(await(never, &finding));
     assert_int_equal(finding.cause, CAUSE_NODE_LOST);
     assert_string_equal(finding.message, "lost node n1: it does not answer");
-    assert_true(attempt_planner_is_lost(spec.planner, "n1"));
-    assert_false(attempt_planner_is_lost(spec.planner, "n0"));
+    assert_true(attempt_planner_is_lost(view.planner, "n1"));
+    assert_false(attempt_planner_is_lost(view.planner, "n0"));
     end();
 }
 
-/* Also one whose kernel refuses: it holds up the end, and can start no other workers.
- * What the others do not send any more, since they are being ended, is not reported. */
-static void one_that_refuses_and_holds_up_the_end_is_given_up(void **state)
+/* Also one whose kernel refuses: it delays the end, and can start no other workers.
+ * That the others have no heartbeat any more, since they are being killed, is not
+ * reported. */
+static void a_node_that_delays_the_end_is_given_up(void **state)
 {
-    struct watch_finding finding;
+    struct failure finding;
 
     (void)state;
     begin(3);
@@ -322,14 +319,14 @@ static void one_that_refuses_and_holds_up_the_end_is_given_up(void **state)
         assert_true(await(never, &finding));
     assert_int_equal(finding.cause, CAUSE_NODE_LOST);
     assert_string_equal(finding.host, "n1");
-    assert_false(attempt_planner_is_lost(spec.planner, "n0"));
+    assert_false(attempt_planner_is_lost(view.planner, "n0"));
     assert_string_equal(notes, "");
     end();
 }
 
-static void not_where_it_is_off_or_nodes_cannot_be_asked(void **state)
+static void not_if_it_is_off_or_nodes_cannot_be_asked(void **state)
 {
-    const struct launcher_ops deaf = {.name = "local", .resources = all_nodes};
+    const struct launcher_ops deaf = {.resources = all_nodes};
     void *watch = NULL;
 
     (void)state;
@@ -338,7 +335,7 @@ static void not_where_it_is_off_or_nodes_cannot_be_asked(void **state)
     assert_int_equal(node_watch.create(&view, &watch, NULL), 0);
     assert_null(watch);
     cfg.run_config.failure_config.node_timeout_s = TIMEOUT;
-    spec.launcher = &deaf;
+    view.launcher = &deaf;
     assert_int_equal(node_watch.create(&view, &watch, NULL), 0);
     assert_null(watch);
     end();
@@ -348,15 +345,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(nodes_that_beat_are_left_alone),
-        SCRATCH(one_that_is_silent_and_does_not_answer_is_given_up),
-        SCRATCH(one_that_is_silent_but_answers_is_told_of),
-        SCRATCH(one_that_refuses_and_is_silent_is_given_up_in_time),
-        SCRATCH(one_that_refuses_but_beats_goes_on),
-        SCRATCH(one_of_which_nothing_is_known_is_not_given_up),
-        SCRATCH(one_that_refuses_and_holds_up_the_end_is_given_up),
-        SCRATCH(one_of_a_thousand_is_found),
-        SCRATCH(one_that_a_failing_group_waits_for_is_given_up),
-        SCRATCH(not_where_it_is_off_or_nodes_cannot_be_asked),
+        SCRATCH(a_silent_node_that_does_not_respond_is_given_up),
+        SCRATCH(one_that_is_silent_but_answers_is_reported),
+        SCRATCH(a_silent_node_that_refuses_is_given_up),
+        SCRATCH(one_that_refuses_but_has_a_heartbeat_goes_on),
+        SCRATCH(a_node_of_unknown_state_is_kept),
+        SCRATCH(a_node_that_delays_the_end_is_given_up),
+        SCRATCH(one_silent_node_of_a_thousand_is_found),
+        SCRATCH(a_silent_node_of_a_failing_group_is_given_up),
+        SCRATCH(not_if_it_is_off_or_nodes_cannot_be_asked),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

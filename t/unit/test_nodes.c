@@ -93,7 +93,7 @@ static void any_layout_survives_the_mapping(void **state)
     }
 }
 
-static void places(void **state)
+static void each_rank_knows_its_place(void **state)
 {
     static const int cyclic[] = {0, 1, 2, 0, 1, 0};
     static const struct world expect[] = {
@@ -122,7 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_are_numbered_and_mapped),
         cmocka_unit_test(any_layout_survives_the_mapping),
-        cmocka_unit_test(places),
+        cmocka_unit_test(each_rank_knows_its_place),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

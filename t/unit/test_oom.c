@@ -30,7 +30,7 @@ static void put(const char *path, const char *text)
 #define V2 "r/sys/fs/cgroup/"
 #define V1 "r/sys/fs/cgroup/memory/"
 
-/* What the machine looks like, and which file counts. */
+/* The files of a machine, and the one that is used. */
 static const struct {
     const char *groups;
     const char *files[3];
@@ -47,7 +47,7 @@ static const struct {
     {"rubbish\n::\n\n4:memory\n", {"r/proc/vmstat"}, "r/proc/vmstat"},
 };
 
-static void every_machine(void **state)
+static void every_kind_of_cgroup_is_read(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
@@ -65,7 +65,7 @@ static void every_machine(void **state)
     }
 }
 
-static void nothing_to_read(void **state)
+static void missing_counters_report_nothing(void **state)
 {
     struct oom_count c;
 
@@ -79,7 +79,7 @@ static void nothing_to_read(void **state)
     assert_string_equal(c.file, "");
 }
 
-static void a_file_that_goes_tells_nothing(void **state)
+static void a_file_that_disappears_is_no_evidence(void **state)
 {
     struct oom_count c;
 
@@ -94,9 +94,9 @@ static void a_file_that_goes_tells_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(every_machine),
-        SCRATCH(nothing_to_read),
-        SCRATCH(a_file_that_goes_tells_nothing),
+        SCRATCH(every_kind_of_cgroup_is_read),
+        SCRATCH(missing_counters_report_nothing),
+        SCRATCH(a_file_that_disappears_is_no_evidence),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,4 +1,4 @@
-/* The command line, what validation makes of it, and the workers' environment. */
+/* The command line, what validation makes of it, and the environment of workers. */
 #include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "config/options.h"
+#include "config/train_func_file.h"
 #include "protocol/worker_env.h"
 
 #define N(a)     (sizeof(a) / sizeof((a)[0]))
@@ -81,9 +82,9 @@ static int leave_dir(void **state)
     return chdir("/") || rmdir(dir);
 }
 
-/* ---- flags ----------------------------------------------------------------------- */
+/* ---- flags ---- */
 
-static void all_flags(void **state)
+static void every_flag_is_parsed(void **state)
 {
     (void)state;
     expect_success(PARSE("-n4", "--gpu", "--gpus-per-worker=2", "--cpus-per-worker",
@@ -134,7 +135,7 @@ static void all_flags(void **state)
     assert_false(cfg.run_config.checkpoint_config.checkpoint_score_min);
 }
 
-static void bad_flags(void **state)
+static void bad_flags_are_refused(void **state)
 {
     static const struct {
         const char *words[4];
@@ -179,9 +180,9 @@ static void bad_flags(void **state)
             expect_failure(parse(rows[i].words), rows[i].code, rows[i].holds);
 }
 
-/* A flag beats --set, --set beats the file, the file beats the default: all six orders.
- */
-static void precedence_in_any_order(void **state)
+/* Flags override --set, --set overrides the file, the file overrides the defaults: all
+ * six orders. */
+static void precedence_does_not_depend_on_order(void **state)
 {
     static const char *const parts[3][2] = {
         {"--config", "a.cfg"}, {"--set", "seed=2"}, {"--keep", "3"}};
@@ -216,7 +217,7 @@ static void precedence_in_any_order(void **state)
     assert_string_equal(cfg.train_func, "x.so");
 }
 
-static void help_and_version(void **state)
+static void help_and_version_are_recognised(void **state)
 {
     const char *help = options_help();
 
@@ -231,7 +232,7 @@ static void help_and_version(void **state)
     assert_true(opt.version);
 }
 
-/* ---- validation ------------------------------------------------------------------ */
+/* ---- validation ---- */
 
 struct elf_row {
     int type, machine, class;
@@ -275,7 +276,7 @@ static int own_machine(void)
     return header.e_machine;
 }
 
-static void training_function_by_its_file(void **state)
+static void the_kind_of_a_training_function_is_detected(void **state)
 {
     int own = own_machine();
     const struct elf_row rows[] = {
@@ -305,7 +306,7 @@ static void training_function_by_its_file(void **state)
     }
 }
 
-static void training_functions_that_are_none(void **state)
+static void other_files_are_refused_as_training_functions(void **state)
 {
     (void)state;
     expect_success(PARSE("no_such.so"));
@@ -333,7 +334,19 @@ static void training_functions_that_are_none(void **state)
     remove("f.so");
 }
 
-static void gpus_as_in_ray(void **state)
+static void a_command_stays_one_whatever_its_file(void **state)
+{
+    enum train_func_kind kind = TRAIN_FUNC_COMMAND;
+    char *path = strdup("sh");
+
+    (void)state;
+    expect_success(train_func_resolve(&path, &kind, &err));
+    assert_int_equal(kind, TRAIN_FUNC_COMMAND);
+    assert_int_equal(path[0], '/');
+    free(path);
+}
+
+static void gpu_settings_must_agree(void **state)
 {
     (void)state;
     make_file("prog", "#!/bin/sh\n", 10, 0700);
@@ -352,7 +365,7 @@ static void gpus_as_in_ray(void **state)
     expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL, "0 GPUs");
 }
 
-static void not_available_yet(void **state)
+static void missing_features_are_refused(void **state)
 {
     static const struct {
         const char *words[6];
@@ -392,10 +405,10 @@ static void not_available_yet(void **state)
     expect_success(train_config_validate(&cfg, &err));
     expect_success(PARSE("--backend", "none", "-n2", "./prog"));
     expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
-                   "serves 1 worker");
+                   "there can be only 1");
 }
 
-static void names_of_runs(void **state)
+static void names_of_runs_are_checked(void **state)
 {
     static char longest[201], longer[202];
     static const char *const good[] = {"a",  "a b", "\"quoted\"", "gr\xc3\xbc\xc3\x9f",
@@ -462,7 +475,7 @@ static void paths_become_absolute(void **state)
                    "no dataset \"x\"");
 }
 
-/* ---- the workers' environment ---------------------------------------------------- */
+/* ---- the workers' environment ---- */
 
 static void worker_env_round_trip(void **state)
 {
@@ -485,7 +498,7 @@ static void worker_env_round_trip(void **state)
     worker_env_clear(&back);
 }
 
-static void worker_env_nonsense(void **state)
+static void invalid_worker_variables_are_refused(void **state)
 {
     static const char *const rows[][2] = {
         {"RAYTRAIN_ATTEMPT", "-1"},
@@ -514,18 +527,19 @@ static void worker_env_nonsense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_flags),
-        cmocka_unit_test(bad_flags),
-        cmocka_unit_test(precedence_in_any_order),
-        cmocka_unit_test(help_and_version),
-        cmocka_unit_test(training_function_by_its_file),
-        cmocka_unit_test(training_functions_that_are_none),
-        cmocka_unit_test(gpus_as_in_ray),
-        cmocka_unit_test(not_available_yet),
-        cmocka_unit_test(names_of_runs),
+        cmocka_unit_test(every_flag_is_parsed),
+        cmocka_unit_test(bad_flags_are_refused),
+        cmocka_unit_test(precedence_does_not_depend_on_order),
+        cmocka_unit_test(help_and_version_are_recognised),
+        cmocka_unit_test(the_kind_of_a_training_function_is_detected),
+        cmocka_unit_test(other_files_are_refused_as_training_functions),
+        cmocka_unit_test(a_command_stays_one_whatever_its_file),
+        cmocka_unit_test(gpu_settings_must_agree),
+        cmocka_unit_test(missing_features_are_refused),
+        cmocka_unit_test(names_of_runs_are_checked),
         cmocka_unit_test(paths_become_absolute),
         cmocka_unit_test(worker_env_round_trip),
-        cmocka_unit_test(worker_env_nonsense),
+        cmocka_unit_test(invalid_worker_variables_are_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

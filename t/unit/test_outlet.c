@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "util/outlet.h"
+#include "event/outlet.h"
 
 #define A_LINE "a line of some length, as of a report\n"
 
@@ -29,7 +29,7 @@ static int teardown(void **state)
 {
     (void)state;
     outlet_destroy(outlet);
-    return 0; /* its thread may still be about to close: the pipe stays open */
+    return 0; /* its thread may still be about to close it: the pipe stays open */
 }
 
 static void pipe_fill(void)
@@ -42,8 +42,8 @@ static void pipe_fill(void)
     assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
 }
 
-/* All that comes until the outlet has nothing more to write; bytes of value 0 are those
- * of pipe_fill(). */
+/* All text until the outlet has nothing more to write; bytes of value 0 come from
+ * pipe_fill(). */
 static char *read_all(void)
 {
     static char text[4 * OUTLET_KEEPS_BYTES];
@@ -90,8 +90,8 @@ static void a_pipe_that_is_not_read_blocks_no_call(void **state)
                                     "line 6\nline 7\nline 8\nline 9\n");
 }
 
-/* The first lines are in the hands of the thread, and the last ones are kept. */
-static void of_too_much_the_latest_is_kept(void **state)
+/* The thread has taken the first lines, and the last ones are kept. */
+static void excess_text_is_dropped_except_for_the_latest(void **state)
 {
     char *text, *note;
 
@@ -119,8 +119,8 @@ static void nothing_is_lost_on_a_descriptor_that_does_not_block(void **state)
     assert_string_equal(read_all(), "first\nsecond\n");
 }
 
-/* In a process of its own, which a SIGPIPE would end. */
-static void a_pipe_without_a_reader_is_no_death(void **state)
+/* In a process of its own, which a SIGPIPE would kill. */
+static void a_pipe_without_a_reader_does_not_kill(void **state)
 {
     pid_t pid;
     int status;
@@ -149,9 +149,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(text_is_there_when_the_call_returns),
         TEST(a_pipe_that_is_not_read_blocks_no_call),
-        TEST(of_too_much_the_latest_is_kept),
+        TEST(excess_text_is_dropped_except_for_the_latest),
         TEST(nothing_is_lost_on_a_descriptor_that_does_not_block),
-        TEST(a_pipe_without_a_reader_is_no_death),
+        TEST(a_pipe_without_a_reader_does_not_kill),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

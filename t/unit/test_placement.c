@@ -16,8 +16,8 @@
 #define NODES_MAX 6
 
 /*
- * nodes: NAME:CPUS[:GPUS[:TYPE[:MEMORY in G]]] separated by blanks.
- * plan: NAME*TASKS separated by blanks; NULL: refused, and `says` is in the message.
+ * nodes: NAME:CPUS[:GPUS[:TYPE[:MEMORY in G]]], separated by spaces.
+ * plan: NAME*TASKS, separated by spaces; NULL: refused, with `says` in the message.
  */
 static const struct row {
     int line;
@@ -59,7 +59,7 @@ static const struct row {
     {__LINE__, "a:8 b:8:4", 0, WANT(3, 1, 1, 0, PACK), "b*3", NULL},
     {__LINE__, "a:8:0::8 b:8:0::8", 0, WANT(4, 1, 0, 4 * G, PACK), "a*2 b*2", NULL},
     {__LINE__, "a:8", 0, WANT(8, 1, 0, 4 * G, PACK), "a*8", NULL}, /* memory unknown */
-    /* a range: what there is room for, unshared but for the least */
+    /* a range: as many as fit without sharing CPUs, except for the minimum */
     {__LINE__, "a:4 b:4", 0, RANGE(2, 8, PACK), "a*4 b*4", NULL},
     {__LINE__, "a:4 b:4", 0, RANGE(2, 6, PACK), "a*4 b*2", NULL},
     {__LINE__, "a:4 b:4", 0, RANGE(2, 100, SPREAD), "a*4 b*4", NULL},
@@ -83,41 +83,42 @@ static const struct row {
      "5 workers do not fit on one node of the test (STRICT_PACK): there is room for "
      "4.\n"
      "  each worker asks for 1 CPU\n"
-     "  a,b: 4 CPUs, 0 GPUs: room for 4 a node, bounded by the CPUs\n"
-     "Try --workers 4, --placement PACK (several nodes), or run it where there is "
-     "more."},
-    /* STRICT_SPREAD: a node each */
+     "  a,b: 4 CPUs, 0 GPUs: room for 4 per node, limited by the CPUs\n"
+     "Try --workers 4, --placement PACK (several nodes), or run it where more is "
+     "available."},
+    /* STRICT_SPREAD: one node per worker */
     {__LINE__, "a:4 b:4", 0, WANT(2, 1, 0, 0, STRICT_SPREAD), "a*1 b*1", NULL},
     {__LINE__, "a:1 b:4 c:4", 0, WANT(2, 2, 0, 0, STRICT_SPREAD), "b*1 c*1", NULL},
     {__LINE__, "n1:4 n2:4", 0, WANT(3, 1, 0, 0, STRICT_SPREAD), NULL,
-     "3 workers want a node each in the test (STRICT_SPREAD): there is room for 2."},
-    /* sharing CPUs: only where each worker asks for one */
+     "3 workers need a node each in the test (STRICT_SPREAD): there is room for 2."},
+    /* CPUs are shared only if each worker asks for one */
     {__LINE__, "a:2", 16, WANT(8, 1, 0, 0, PACK), "a*8", NULL},
     {__LINE__, "a:2", 16, WANT(32, 1, 0, 0, PACK), "a*32", NULL},
     {__LINE__, "a:2", 16, WANT(33, 1, 0, 0, PACK), NULL, "there is room for 32"},
     {__LINE__, "a:2", 16, WANT(2, 2, 0, 0, PACK), NULL, "there is room for 1"},
-    {__LINE__, "a:2:1", 16, WANT(2, 1, 1, 0, PACK), NULL, "bounded by the GPUs"},
+    {__LINE__, "a:2:1", 16, WANT(2, 1, 1, 0, PACK), NULL, "limited by the GPUs"},
     {__LINE__, "a:2147483647", 16, WANT(3, 1, 0, 0, PACK), "a*3", NULL},
     /* refusals, with numbers */
     {__LINE__, "n1:4 n2:4", 0, WANT(9, 1, 0, 0, PACK), NULL,
      "9 workers do not fit in the test: there is room for 8.\n"
      "  each worker asks for 1 CPU\n"
-     "  n[1-2]: 4 CPUs, 0 GPUs: room for 4 a node, bounded by the CPUs\n"
-     "Try --workers 8, or run it where there is more."},
+     "  n[1-2]: 4 CPUs, 0 GPUs: room for 4 per node, limited by the CPUs\n"
+     "Try --workers 8, or run it where more is available."},
     {__LINE__, "n1:4 n2:4", 0, WANT(1, 8, 0, 0, PACK), NULL,
      "1 worker does not fit in the test: there is room for 0.\n"
      "  each worker asks for 8 CPUs\n"
-     "  n[1-2]: 4 CPUs, 0 GPUs: room for 0 a node, bounded by the CPUs\n"
-     "Try a smaller --cpus-per-worker, or run it where there is more."},
+     "  n[1-2]: 4 CPUs, 0 GPUs: room for 0 per node, limited by the CPUs\n"
+     "Try a smaller --cpus-per-worker, or run it where more is available."},
     {__LINE__, "n1:4:2:fake:8 n2:4", 0, WANT(3, 1, 2, 4 * G, PACK), NULL,
      "  each worker asks for 1 CPU, 2 GPUs, 4G of memory\n"
-     "  n1: 4 CPUs, 2 GPUs of type fake, 8G of memory: room for 1 a node, bounded by "
+     "  n1: 4 CPUs, 2 GPUs of type fake, 8G of memory: room for 1 per node, limited by "
      "the "
      "GPUs\n"
-     "  n2: 4 CPUs, 0 GPUs: room for 0 a node, bounded by the GPUs\n"
-     "Try --workers 1, a smaller --gpus-per-worker, or run it where there is more."},
+     "  n2: 4 CPUs, 0 GPUs: room for 0 per node, limited by the GPUs\n"
+     "Try --workers 1, a smaller --gpus-per-worker, or run it where more is "
+     "available."},
     {__LINE__, "a:64:0::16", 0, WANT(5, 1, 0, 4 * G, PACK), NULL,
-     "bounded by the memory\nTry --workers 4, a smaller --mem-per-worker, or"},
+     "limited by the memory\nTry --workers 4, a smaller --mem-per-worker, or"},
     {__LINE__, "", 0, WANT(1, 1, 0, 0, PACK), NULL, "there are no nodes"},
     {__LINE__, "a:4", 0, WANT(0, 1, 0, 0, PACK), NULL, "at least 1 is needed"},
     {__LINE__, "a:4", 0, WANT(2147483647, 1, 0, 0, SPREAD), NULL, "room for 4"},
@@ -126,7 +127,8 @@ static const struct row {
      NULL},
     {__LINE__, "a:4:4:v100 b:4:4", 0, WANT_TYPE(2, 1, (char *)"a100"), NULL,
      "each worker asks for 1 CPU, 1 GPU of type a100\n"
-     "  a: 4 CPUs, 4 GPUs of type v100: room for 0 a node, bounded by the type of the "
+     "  a: 4 CPUs, 4 GPUs of type v100: room for 0 per node, limited by the type of "
+     "the "
      "GPUs"},
 };
 
@@ -197,15 +199,15 @@ static void row_check(const struct row *row)
     resources_clear(&have);
 }
 
-static void table(void **state)
+static void every_row_of_the_table_is_placed(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         row_check(&rows[i]);
 }
 
-/* However many kinds of node: the message ends, and says that there are more. */
-static void many_shapes(void **state)
+/* With very many kinds of node the message is cut, and says so. */
+static void many_shapes_are_placed_correctly(void **state)
 {
     enum { n = 3000 };
     struct resources have = {.what = "the test", .n_nodes = n};
@@ -225,8 +227,7 @@ static void many_shapes(void **state)
     resources_clear(&have);
 }
 
-/* ---- The same rows for the real thing ---------------------------------------------
- */
+/* ---- The same rows on a test cluster ---- */
 
 static const char *const strategy_names[] = {
     [PLACEMENT_PACK] = "PACK",
@@ -245,7 +246,7 @@ static void names_print(const char *text)
             putchar(*p);
 }
 
-/* "NODES|launch_run's options|PLAN" for each row that a cluster can be asked. */
+/* "NODES|launch_run's options|PLAN" for each row that a cluster can check. */
 static int rows_print(void)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -268,8 +269,8 @@ static int rows_print(void)
 int main(int argc, char *argv[])
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table),
-        cmocka_unit_test(many_shapes),
+        cmocka_unit_test(every_row_of_the_table_is_placed),
+        cmocka_unit_test(many_shapes_are_placed_correctly),
     };
 
     if (argc == 2 && strcmp(argv[1], "--rows") == 0)

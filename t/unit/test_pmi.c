@@ -128,7 +128,7 @@ static void say(struct member *m, const char *text, const char *expect)
     assert_string_equal(reply, expect);
 }
 
-static void greetings(void **state)
+static void clients_are_greeted(void **state)
 {
     struct group g;
     struct member m[RANKS];
@@ -157,7 +157,7 @@ static void greetings(void **state)
 #define BARRIER "cmd=barrier_out rc=0\n"
 #define MISSING "cmd=get_result rc=-1 msg=key_not_found value=unknown\n"
 
-static void pairs_travel(void **state)
+static void keys_and_values_are_exchanged(void **state)
 {
     struct group g;
     struct member m[RANKS];
@@ -168,7 +168,7 @@ static void pairs_travel(void **state)
         PUT_OK);
     say(&m[0], "cmd=put kvsname=job_1_x key=empty value=", PUT_OK);
     say(&m[2], "cmd=put kvsname=job_1_x key=other value=2", PUT_OK);
-    /* one's own are there at once, others' after the barrier */
+    /* a rank sees its own at once, those of others after the barrier */
     say(&m[0], "cmd=get kvsname=job_1_x key=card",
         "cmd=get_result rc=0 msg=success value=a b  c=d key=not cmd=me \n");
     say(&m[1], "cmd=get kvsname=job_1_x key=card", MISSING);
@@ -192,7 +192,7 @@ static void pairs_travel(void **state)
     group_destroy(&g, m);
 }
 
-static void refusals(void **state)
+static void invalid_requests_are_refused(void **state)
 {
     struct group g;
     struct member m[RANKS];
@@ -265,7 +265,7 @@ static void spawn_is_refused_as_a_whole(void **state)
     group_destroy(&g, m);
 }
 
-static void endings(void **state)
+static void clients_can_finalise_or_abort(void **state)
 {
     static const struct {
         const char *line;
@@ -294,7 +294,7 @@ static void endings(void **state)
     group_destroy(&g, m);
 }
 
-static void nonsense(void **state)
+static void invalid_messages_are_refused(void **state)
 {
     static const char *const lines[] = {
         "hello",
@@ -327,7 +327,7 @@ static void nonsense(void **state)
     group_destroy(&g, m);
 }
 
-static void damaged_blobs(void **state)
+static void damaged_blobs_are_refused(void **state)
 {
     static const struct {
         const char *bytes;
@@ -352,7 +352,7 @@ static void damaged_blobs(void **state)
     }
 }
 
-static void a_fence_that_fails(void **state)
+static void a_failed_fence_is_reported(void **state)
 {
     struct group g;
     struct member m[RANKS];
@@ -368,7 +368,7 @@ static void a_fence_that_fails(void **state)
     group_destroy(&g, m);
 }
 
-/* ---- The bridge: a socket, a thread --------------------------------------------- */
+/* ---- The bridge: a socket, a thread ---- */
 
 static struct pmi_bridge *bridge_make(struct member *m, int *fd)
 {
@@ -402,7 +402,7 @@ static void line_expect(int fd, const char *expect)
     assert_string_equal(got, expect);
 }
 
-static void bridge_answers(void **state)
+static void the_bridge_answers_a_client(void **state)
 {
     static const char two[] = "cmd=get_appnum\ncmd=get_universe_size\n";
     struct group g = {.aborted = 0};
@@ -424,7 +424,7 @@ static void bridge_answers(void **state)
     assert_int_equal(close(fd), 0);
 }
 
-static void bridge_that_nobody_used(void **state)
+static void an_unused_bridge_ends(void **state)
 {
     struct group g = {.aborted = 0};
     struct member m = {.group = &g, .rank = 1};
@@ -438,7 +438,7 @@ static void bridge_that_nobody_used(void **state)
     pmi_bridge_stop(NULL);
 }
 
-static void bridge_and_a_client_that_leaves(void **state)
+static void the_bridge_survives_a_client_that_leaves(void **state)
 {
     static const char bye[] = "cmd=finalize\n";
     struct group g = {.aborted = 0};
@@ -455,7 +455,7 @@ static void bridge_and_a_client_that_leaves(void **state)
 }
 
 /* Whatever is not PMI ends the group, with a sentence, and nothing else happens. */
-static void bridge_and_rubbish(void **state)
+static void the_bridge_survives_invalid_messages(void **state)
 {
     static char endless[3 * PMI1_LINE_MAX];
     static const char zero[] = "cmd=init\0pmi_version=1\nrubbish\n",
@@ -491,19 +491,19 @@ static void bridge_and_rubbish(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(greetings),
-        cmocka_unit_test(pairs_travel),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(clients_are_greeted),
+        cmocka_unit_test(keys_and_values_are_exchanged),
+        cmocka_unit_test(invalid_requests_are_refused),
         cmocka_unit_test(a_mapping_may_be_too_long),
         cmocka_unit_test(spawn_is_refused_as_a_whole),
-        cmocka_unit_test(endings),
-        cmocka_unit_test(nonsense),
-        cmocka_unit_test(damaged_blobs),
-        cmocka_unit_test(a_fence_that_fails),
-        cmocka_unit_test(bridge_answers),
-        cmocka_unit_test(bridge_that_nobody_used),
-        cmocka_unit_test(bridge_and_a_client_that_leaves),
-        cmocka_unit_test(bridge_and_rubbish),
+        cmocka_unit_test(clients_can_finalise_or_abort),
+        cmocka_unit_test(invalid_messages_are_refused),
+        cmocka_unit_test(damaged_blobs_are_refused),
+        cmocka_unit_test(a_failed_fence_is_reported),
+        cmocka_unit_test(the_bridge_answers_a_client),
+        cmocka_unit_test(an_unused_bridge_ends),
+        cmocka_unit_test(the_bridge_survives_a_client_that_leaves),
+        cmocka_unit_test(the_bridge_survives_invalid_messages),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

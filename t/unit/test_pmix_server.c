@@ -14,7 +14,7 @@
 
 #include "local/pmix_server.h"
 #include "util/argv.h"
-#include "util/child.h"
+#include "event/child.h"
 #include "util/fs.h"
 
 #define WORKERS 3
@@ -40,7 +40,7 @@ static int dir_remove(void **state)
     return fs_remove_tree(private_dir, NULL);
 }
 
-/* What worker `rank` gets, waited for. */
+/* Wait for the variables of worker `rank`. */
 static int env_await(struct pmix_server *s, int rank, char ***env, struct error *err)
 {
     struct pollfd pfd = {.fd = pmix_server_fd(s), .events = POLLIN};
@@ -69,7 +69,7 @@ static void clients_start(struct pmix_server *s, struct child *children,
     }
 }
 
-/* The library can be started again in the same process: an attempt after the other. */
+/* A process can start one server after another, as for the attempts of a run. */
 static void workers_exchange_again_and_again(void **state)
 {
     struct pmix_server *s;
@@ -89,7 +89,7 @@ static void workers_exchange_again_and_again(void **state)
     }
 }
 
-/* What the user sets for the library is what the workers get. */
+/* The user's settings of the library reach the workers. */
 static void user_settings_win(void **state)
 {
     struct pmix_server *s;
@@ -107,7 +107,7 @@ static void user_settings_win(void **state)
     argv_free(env);
 }
 
-static void news_of_its_death(void **state)
+static void the_death_of_the_server_is_noticed(void **state)
 {
     struct pmix_server *s;
     struct pmix_abort_call call;
@@ -129,7 +129,7 @@ static void news_of_its_death(void **state)
     argv_free(env);
 }
 
-static void unusable_directory(void **state)
+static void an_unusable_directory_is_an_error(void **state)
 {
     struct pmix_server *s;
     struct error err;
@@ -184,7 +184,7 @@ static int listens_elsewhere(const char *table, const char *loopback, pid_t pid,
     return elsewhere;
 }
 
-static void listens_on_loopback_alone(void **state)
+static void the_server_listens_on_loopback_only(void **state)
 {
     struct pmix_server *s;
     struct error err;
@@ -207,7 +207,7 @@ static void listens_on_loopback_alone(void **state)
     argv_free(env);
 }
 
-static void abort_is_told(void **state)
+static void abort_is_reported(void **state)
 {
     struct pmix_server *s;
     struct child children[WORKERS];
@@ -229,8 +229,8 @@ static void abort_is_told(void **state)
     pmix_server_stop(s);
 }
 
-/* One is gone, the others are killed in the middle of a fence: no hang, no leftover. */
-static void stop_after_a_broken_fence(void **state)
+/* One worker is gone, the others are killed inside a fence: no hang, nothing left. */
+static void the_server_stops_after_a_broken_fence(void **state)
 {
     static const char *const modes[] = {"die", "leave"};
     struct pmix_server *s;
@@ -255,11 +255,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_exchange_again_and_again),
         cmocka_unit_test(user_settings_win),
-        cmocka_unit_test(news_of_its_death),
-        cmocka_unit_test(unusable_directory),
-        cmocka_unit_test(listens_on_loopback_alone),
-        cmocka_unit_test(abort_is_told),
-        cmocka_unit_test(stop_after_a_broken_fence),
+        cmocka_unit_test(the_death_of_the_server_is_noticed),
+        cmocka_unit_test(an_unusable_directory_is_an_error),
+        cmocka_unit_test(the_server_listens_on_loopback_only),
+        cmocka_unit_test(abort_is_reported),
+        cmocka_unit_test(the_server_stops_after_a_broken_fence),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

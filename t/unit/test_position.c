@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "data/position.h"
+#include "data/row_order.h"
 
 /* All ranks' portions of one batch follow each other without a gap, and agree on its
  * end. */
@@ -46,7 +46,7 @@ static void an_epoch_is_every_row_once(void **state)
             }
 }
 
-static void any_position_goes_on_with_any_size(void **state)
+static void any_position_continues_with_any_size(void **state)
 {
     (void)state;
     for (uint64_t start = 0; start < 50; start++)
@@ -55,7 +55,7 @@ static void any_position_goes_on_with_any_size(void **state)
                 at = check_batch(50, at, 3, size);
 }
 
-static void ragged_end(void **state)
+static void the_last_batch_may_be_smaller(void **state)
 {
     static const struct {
         uint64_t rows, position, batch;
@@ -91,8 +91,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_epoch_is_every_row_once),
-        cmocka_unit_test(any_position_goes_on_with_any_size),
-        cmocka_unit_test(ragged_end),
+        cmocka_unit_test(any_position_continues_with_any_size),
+        cmocka_unit_test(the_last_batch_may_be_smaller),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

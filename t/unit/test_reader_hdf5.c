@@ -19,8 +19,7 @@
 
 static hid_t File;
 
-/* ---- Making files -----------------------------------------------------------------
- */
+/* ---- Making files ---- */
 
 static void file_make(hsize_t user_block)
 {
@@ -39,7 +38,7 @@ static void file_done(void)
 
 enum layout { CONTIGUOUS, CHUNKED, GZIP, COMPACT };
 
-/* rows x WIDE of a type; element i is i % 100 where `memory` is an int32's type. */
+/* rows x WIDE of a type; element i is i % 100 if `memory` is an int32's type. */
 static void dataset_make(const char *name, hid_t type, hsize_t rows, enum layout layout)
 {
     static int32_t values[ROWS * WIDE];
@@ -77,8 +76,7 @@ static void dataset_empty(const char *name, hid_t type, hid_t space, hid_t plist
     H5Dclose(d);
 }
 
-/* ---- Looking at them --------------------------------------------------------------
- */
+/* ---- Looking at them ---- */
 
 static int table_open(char **columns, const char *label, struct table *t,
                       struct error *err)
@@ -91,7 +89,7 @@ static int table_open(char **columns, const char *label, struct table *t,
     while (columns && columns[cfg.n_columns])
         cfg.n_columns++;
     memset(err, 0, sizeof *err);
-    return reader_open(&cfg, t, err);
+    return reader_open(&(struct reader_job){.config = &cfg, .size = 1}, t, err);
 }
 
 #define NAMES(...) ((char **)(const char *[]){__VA_ARGS__, NULL})
@@ -200,10 +198,9 @@ static void check_layouts(hid_t type, raytrain_dtype dtype, bool exact)
     }
 }
 
-/* ---- Good files -------------------------------------------------------------------
- */
+/* ---- Good files ---- */
 
-static void every_type_layout_and_byte_order(void **state)
+static void every_type_layout_and_byte_order_is_read(void **state)
 {
     (void)state;
     for (raytrain_dtype t = RAYTRAIN_FLOAT32; t < RAYTRAIN_BYTES; t++)
@@ -261,13 +258,14 @@ static void enumerations_are_their_numbers(void **state)
     assert_int_equal(t.n_columns, 2);
     for (size_t i = 0; i < 2; i++) {
         const struct column *c = &t.columns[i];
+        const struct extent *e = table_extent(&t, c, 0);
         signed char got[ROWS];
 
         assert_int_equal(c->row.dtype, RAYTRAIN_INT8);
         assert_int_equal(c->row.ndim, 0);
-        assert_int_equal(t.sources[c->source].anonymous,
+        assert_int_equal(t.sources[e->source].anonymous,
                          strcmp(c->name, "chunked") == 0);
-        assert_int_equal(pread(t.sources[c->source].fd, got, ROWS, (off_t)c->offset),
+        assert_int_equal(pread(t.sources[e->source].fd, got, ROWS, (off_t)e->offset),
                          ROWS);
         assert_memory_equal(got, values, ROWS);
     }
@@ -297,8 +295,8 @@ static void unwritten_rows_are_the_fill_value(void **state)
     table_clear(&t);
 }
 
-/* Everything that cannot be a column, beside x: left out, or refused if asked for. */
-static void others_are_left_out_unless_named(void **state)
+/* Datasets that cannot be a column are left out, or refused if asked for. */
+static void other_datasets_are_skipped_unless_named(void **state)
 {
     static const struct {
         const char *name, *why;
@@ -367,7 +365,7 @@ static void others_are_left_out_unless_named(void **state)
                       T[i].why);
 }
 
-static void columns_and_label(void **state)
+static void columns_and_label_select_datasets(void **state)
 {
     struct table t;
     struct error err;
@@ -401,10 +399,9 @@ static void columns_and_label(void **state)
     check_refused(NAMES("x", "x"), RAYTRAIN_EINVAL, "is there twice");
 }
 
-/* ---- Bad files --------------------------------------------------------------------
- */
+/* ---- Bad files ---- */
 
-static void different_lengths(void **state)
+static void columns_of_different_lengths_are_refused(void **state)
 {
     struct table t;
     struct error err;
@@ -421,7 +418,7 @@ static void different_lengths(void **state)
     table_clear(&t);
 }
 
-static void more_than_the_memory(void **state)
+static void files_larger_than_the_memory_are_read(void **state)
 {
     hsize_t dims[] = {UINT64_C(1) << 40, 1024}, chunk[] = {1024, 1024};
     hsize_t bomb[] = {UINT64_C(1) << 62, 1024};
@@ -433,7 +430,7 @@ static void more_than_the_memory(void **state)
     file_make(0);
     dataset_empty("x", H5T_STD_I8LE, space, plist);
     file_done();
-    check_refused(NULL, RAYTRAIN_EFIT, "MiB to be had: store it uncompressed");
+    check_refused(NULL, RAYTRAIN_EFIT, "MiB are available: store it uncompressed");
     H5Sclose(space);
     space = H5Screate_simple(2, bomb, NULL); /* more bytes than a number can tell */
     file_make(0);
@@ -444,7 +441,7 @@ static void more_than_the_memory(void **state)
     H5Pclose(plist);
 }
 
-static void truncated_and_foreign_files(void **state)
+static void truncated_and_foreign_files_are_refused(void **state)
 {
     static struct bytes whole;
     size_t in_place;
@@ -472,8 +469,7 @@ static void truncated_and_foreign_files(void **state)
     check_refused(NULL, RAYTRAIN_ECORRUPT, "cannot open it as HDF5: unable to");
 }
 
-/* ---- Manners ----------------------------------------------------------------------
- */
+/* ---- Manners ---- */
 
 static int error_handler_calls;
 
@@ -520,15 +516,15 @@ static void nothing_is_left_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_layout_and_byte_order),
+        cmocka_unit_test(every_type_layout_and_byte_order_is_read),
         cmocka_unit_test(odd_types_are_converted),
         cmocka_unit_test(enumerations_are_their_numbers),
         cmocka_unit_test(unwritten_rows_are_the_fill_value),
-        cmocka_unit_test(others_are_left_out_unless_named),
-        cmocka_unit_test(columns_and_label),
-        cmocka_unit_test(different_lengths),
-        cmocka_unit_test(more_than_the_memory),
-        cmocka_unit_test(truncated_and_foreign_files),
+        cmocka_unit_test(other_datasets_are_skipped_unless_named),
+        cmocka_unit_test(columns_and_label_select_datasets),
+        cmocka_unit_test(columns_of_different_lengths_are_refused),
+        cmocka_unit_test(files_larger_than_the_memory_are_read),
+        cmocka_unit_test(truncated_and_foreign_files_are_refused),
         cmocka_unit_test(the_users_hdf5_is_left_alone),
         cmocka_unit_test(nothing_is_left_open),
     };

@@ -8,6 +8,7 @@
 
 #include <sys/stat.h>
 
+#include "data/batch.h"
 #include "data/dataset.h"
 #include "data/reader.h"
 #include "util/fs.h"
@@ -24,7 +25,7 @@ static int open_path(const char *path, const char *label, struct table *t,
         .name = (char *)"d", .path = (char *)path, .label = (char *)label};
 
     memset(err, 0, sizeof *err);
-    return reader_open(&cfg, t, err);
+    return reader_open(&(struct reader_job){.config = &cfg, .size = 1}, t, err);
 }
 
 /* What the message must hold; the status is the first thing to be looked at. */
@@ -51,8 +52,7 @@ static int descriptors_open(void)
     return n;
 }
 
-/* ---- Good files -------------------------------------------------------------------
- */
+/* ---- Good files ---- */
 
 /* Three rows of 1, -2, 3 ... in each type, as the file has them and as they must come.
  */
@@ -98,7 +98,7 @@ static void check_rows(const char *path, size_t i)
     dataset_close(ds);
 }
 
-static void every_type_plain_and_compressed(void **state)
+static void every_type_is_read_plain_and_compressed(void **state)
 {
     const uint32_t shape[] = {3, 2};
 
@@ -167,7 +167,7 @@ static void labels_are_found_by_convention(void **state)
     }
 }
 
-static void columns_choose(void **state)
+static void columns_select_data_or_labels(void **state)
 {
     char *x[] = {(char *)"x"}, *y[] = {(char *)"y"}, *z[] = {(char *)"x", (char *)"z"};
     struct dataset_config cfg = {.name = (char *)"d",
@@ -178,19 +178,22 @@ static void columns_choose(void **state)
     (void)state;
     cfg.columns = x;
     cfg.n_columns = 1;
-    assert_int_equal(reader_open(&cfg, &t, &err), 0);
+    assert_int_equal(
+        reader_open(&(struct reader_job){.config = &cfg, .size = 1}, &t, &err), 0);
     assert_int_equal(t.n_columns, 1);
     assert_string_equal(t.columns[0].name, "x");
     table_clear(&t);
     cfg.columns = y;
-    assert_int_equal(reader_open(&cfg, &t, &err), 0);
+    assert_int_equal(
+        reader_open(&(struct reader_job){.config = &cfg, .size = 1}, &t, &err), 0);
     assert_int_equal(t.n_columns, 1);
     assert_int_equal(t.n_sources, 1);
     assert_string_equal(t.columns[0].name, "y");
     table_clear(&t);
     cfg.columns = z;
     cfg.n_columns = 2;
-    assert_int_equal(reader_open(&cfg, &t, &err), -1);
+    assert_int_equal(
+        reader_open(&(struct reader_job){.config = &cfg, .size = 1}, &t, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
     assert_non_null(strstr(err.text, "no column \"z\"; the columns are: x"));
 }
@@ -222,10 +225,9 @@ static void several_members_are_one_file(void **state)
     table_clear(&t);
 }
 
-/* ---- Bad files --------------------------------------------------------------------
- */
+/* ---- Bad files ---- */
 
-static void bad_magic(void **state)
+static void files_without_magic_are_refused(void **state)
 {
     static const char *const HEADS[] = {"\1\0\10\1\0\0\0\1x", "\0\1\10\1\0\0\0\1x",
                                         "\0\0\12\1\0\0\0\1x", "\0\0\10\0\0\0\0\1x",
@@ -236,14 +238,14 @@ static void bad_magic(void **state)
         B.n = 0;
         bytes_add(&B, HEADS[i], 9);
         bytes_write(&B, "bad");
-        check_refused("bad", RAYTRAIN_EINVAL, "the formats known are idx, hdf5");
+        check_refused("bad", RAYTRAIN_EINVAL, "the known formats are idx, hdf5");
         bytes_gzip(&B);
         bytes_write(&B, "bad");
-        check_refused("bad", RAYTRAIN_EINVAL, "the formats known are idx, hdf5");
+        check_refused("bad", RAYTRAIN_EINVAL, "the known formats are idx, hdf5");
     }
 }
 
-static void bad_plain_files(void **state)
+static void bad_plain_files_are_refused(void **state)
 {
     const uint32_t huge[] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
     const uint32_t nine[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, zero = 0, empty[] = {5, 0};
@@ -279,7 +281,7 @@ static void bad_plain_files(void **state)
     check_refused("bad", RAYTRAIN_EINVAL, "rows without elements");
 }
 
-static void bad_compressed_files(void **state)
+static void bad_compressed_files_are_refused(void **state)
 {
     const uint32_t huge[] = {UINT32_MAX, 1000};
     static struct bytes good;
@@ -362,18 +364,57 @@ static void columns_stay_within_their_file(void **state)
     B.n = 100;
     bytes_write(&B, "hundred");
     for (size_t i = 0; i < sizeof T / sizeof *T; i++) {
-        struct column c = {.name = "x",
-                           .row = {.dtype = RAYTRAIN_UINT8, .ndim = 1},
-                           .offset = T[i].offset};
+        struct column c = {.name = "x", .row = {.dtype = RAYTRAIN_UINT8, .ndim = 1}};
+        struct extent e = {.offset = T[i].offset, .rows = T[i].rows};
         struct table t = {0};
 
         c.row.shape[0] = T[i].width;
         assert_int_equal(table_add_source(&t, open("hundred", O_RDONLY), false,
-                                          "hundred", &c.source, &err),
+                                          "hundred", &e.source, &err),
                          0);
-        assert_int_equal(table_add_column(&t, &c, T[i].rows, &err), T[i].rc);
+        assert_int_equal(table_add_column(&t, &c, &e, 1, &err), T[i].rc);
         table_clear(&t);
     }
+}
+
+/* Rows are found whatever extent they are in, and a read may go over several. */
+static void a_column_may_lie_in_several_files(void **state)
+{
+    struct column c = {.name = "x", .row = {.dtype = RAYTRAIN_UINT16}};
+    struct extent e[] = {{.rows = 3}, {.offset = 2, .rows = 1}, {.rows = 2}};
+    const uint16_t first[] = {0, 1, 2}, second[] = {9, 3}, third[] = {0x0400, 0x0500};
+    struct table t = {0};
+    struct batch b;
+    struct shuffle order;
+    struct error err;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const void *const bytes[] = {first, second, third};
+        FILE *f = fopen("part", "w");
+
+        assert_int_equal(fwrite(bytes[i], 1, i == 0 ? 6 : 4, f), i == 0 ? 6 : 4);
+        fclose(f);
+        assert_int_equal(table_add_source(&t, open("part", O_RDONLY), false, "part",
+                                          &e[i].source, &err),
+                         0);
+        remove("part");
+    }
+    e[2].swapped = true;
+    assert_int_equal(table_add_column(&t, &c, e, 3, &err), 0);
+    assert_int_equal(t.rows, 6);
+    assert_int_equal(batch_init(&b, &t, &err), 0);
+    assert_int_equal(batch_reserve(&b, &t, 6, &err), 0);
+    shuffle_init_identity(&order, 6);
+    assert_int_equal(batch_read(&b, &t, &order, 1, 5, &err), 0);
+    for (uint16_t i = 0; i < 5; i++)
+        assert_int_equal(((uint16_t *)(void *)b.columns[0])[i], i + 1);
+    shuffle_init(&order, 6, 1, 0);
+    assert_int_equal(batch_read(&b, &t, &order, 0, 6, &err), 0);
+    for (uint16_t i = 0; i < 6; i++)
+        assert_int_equal(((uint16_t *)(void *)b.columns[0])[i], shuffle_row(&order, i));
+    batch_clear(&b);
+    table_clear(&t);
 }
 
 static void labels_must_match(void **state)
@@ -396,7 +437,7 @@ static void labels_must_match(void **state)
     assert_int_equal(open_path("labels", "images", &t, &err), -1);
 }
 
-static void not_a_file(void **state)
+static void other_paths_are_refused(void **state)
 {
     struct dataset_config cfg = {
         .name = (char *)"d", .path = (char *)"images", .format = (char *)"cvs"};
@@ -409,11 +450,13 @@ static void not_a_file(void **state)
     check_refused("/dev/zero", RAYTRAIN_EINVAL, "a device or a pipe");
     assert_int_equal(mkfifo("fifo", 0600), 0);
     check_refused("fifo", RAYTRAIN_EINVAL, "a device or a pipe"); /* without waiting */
-    assert_int_equal(reader_open(&cfg, &t, &err), -1);
+    assert_int_equal(
+        reader_open(&(struct reader_job){.config = &cfg, .size = 1}, &t, &err), -1);
     assert_non_null(strstr(err.text, "unknown format \"cvs\": one of idx, hdf5"));
     cfg.format = (char *)"idx";
     cfg.path = (char *)"/proc/self/exe";
-    assert_int_equal(reader_open(&cfg, &t, &err), -1);
+    assert_int_equal(
+        reader_open(&(struct reader_job){.config = &cfg, .size = 1}, &t, &err), -1);
     assert_non_null(strstr(err.text, "not an IDX file"));
 }
 
@@ -427,18 +470,19 @@ static void nothing_is_left_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_plain_and_compressed),
+        cmocka_unit_test(every_type_is_read_plain_and_compressed),
         cmocka_unit_test(plain_files_are_read_in_place),
         cmocka_unit_test(labels_are_found_by_convention),
-        cmocka_unit_test(columns_choose),
+        cmocka_unit_test(columns_select_data_or_labels),
         cmocka_unit_test(several_members_are_one_file),
-        cmocka_unit_test(bad_magic),
-        cmocka_unit_test(bad_plain_files),
-        cmocka_unit_test(bad_compressed_files),
+        cmocka_unit_test(files_without_magic_are_refused),
+        cmocka_unit_test(bad_plain_files_are_refused),
+        cmocka_unit_test(bad_compressed_files_are_refused),
         cmocka_unit_test(flipped_bytes_are_found),
         cmocka_unit_test(columns_stay_within_their_file),
+        cmocka_unit_test(a_column_may_lie_in_several_files),
         cmocka_unit_test(labels_must_match),
-        cmocka_unit_test(not_a_file),
+        cmocka_unit_test(other_paths_are_refused),
         cmocka_unit_test(nothing_is_left_open),
     };
 

@@ -43,7 +43,7 @@ static void fill(void *data, enum comm_type type, unsigned seed)
     }
 }
 
-static void order_does_not_matter_to_a_bit(void **state)
+static void results_do_not_depend_on_order(void **state)
 {
     (void)state;
     for (int type = COMM_FLOAT32; type <= COMM_STAT; type++) {
@@ -66,7 +66,7 @@ static void order_does_not_matter_to_a_bit(void **state)
     }
 }
 
-static void values(void **state)
+static void results_are_correct(void **state)
 {
     static const struct {
         enum comm_op op;
@@ -109,7 +109,7 @@ static void values(void **state)
     }
 }
 
-static void statistics_ignore_nan_but_in_the_sum(void **state)
+static void statistics_ignore_nan_except_in_the_sum(void **state)
 {
     struct comm_stat a[3] = {{1, 1, 1}, {NAN, NAN, NAN}, {NAN, NAN, NAN}};
     const struct comm_stat b[3] = {{5, 5, 5}, {2, 2, 2}, {NAN, NAN, NAN}};
@@ -194,7 +194,7 @@ static void wide_vectors_yield_the_same_bits(void **state)
     }
 }
 
-static void nothing_beyond_the_end(void **state)
+static void nothing_is_written_past_the_end(void **state)
 {
     float a[N + 1], b[N + 1];
 
@@ -210,7 +210,7 @@ static void nothing_beyond_the_end(void **state)
     }
 }
 
-static void pairs_that_do_not_exist(void **state)
+static void unsupported_pairs_are_refused(void **state)
 {
     struct reduction_kind kind;
     struct error err;
@@ -228,14 +228,14 @@ static void pairs_that_do_not_exist(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_does_not_matter_to_a_bit),
-        cmocka_unit_test(values),
-        cmocka_unit_test(statistics_ignore_nan_but_in_the_sum),
+        cmocka_unit_test(results_do_not_depend_on_order),
+        cmocka_unit_test(results_are_correct),
+        cmocka_unit_test(statistics_ignore_nan_except_in_the_sum),
         cmocka_unit_test(a_mean_is_finished_by_its_share),
         cmocka_unit_test(closing_is_combining_and_finishing),
         cmocka_unit_test(wide_vectors_yield_the_same_bits),
-        cmocka_unit_test(nothing_beyond_the_end),
-        cmocka_unit_test(pairs_that_do_not_exist),
+        cmocka_unit_test(nothing_is_written_past_the_end),
+        cmocka_unit_test(unsupported_pairs_are_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -36,19 +36,21 @@ static int fake_allreduce(struct comm *c, void *buf, size_t n, enum comm_type ty
     return 0;
 }
 
-static int fake_meet(struct comm *c, int call, void *buf, size_t n, enum comm_type type,
-                     enum comm_op op, bool *same, struct error *err)
+static int fake_allreduce_matched(struct comm *c, int call, void *buf, size_t n,
+                                  enum comm_type type, enum comm_op op, bool *same,
+                                  struct error *err)
 {
     (void)c, (void)call, (void)buf, (void)n, (void)type, (void)op, (void)err;
     *same = true;
     return 0;
 }
 
-static int fake_iallreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
-                           enum comm_op op, struct comm_request **req,
-                           struct error *err)
+static int fake_iallreduce(struct comm *c, enum comm_place place, void *buf, size_t n,
+                           enum comm_type type, enum comm_op op,
+                           struct comm_request **req, struct error *err)
 {
     (void)c, (void)err;
+    assert_int_equal(place, COMM_HOST);
     assert_int_equal(type, COMM_FLOAT32);
     assert_int_equal(op, COMM_MEAN);
     assert_true(n_started < STARTED_MAX);
@@ -74,9 +76,11 @@ static int fake_test(struct comm *c, struct comm_request **req, bool *done,
     return 0;
 }
 
-static int fake_alloc(struct comm *c, size_t n_bytes, void **data, struct error *err)
+static int fake_alloc(struct comm *c, enum comm_place place, size_t n_bytes,
+                      void **data, struct error *err)
 {
     (void)c, (void)err;
+    assert_int_equal(place, COMM_HOST);
     assert_true(n_bytes <= sizeof granted);
     n_granted = n_bytes;
     *data = granted;
@@ -101,7 +105,7 @@ static const struct comm_ops fake_ops = {
     .allreduce = fake_allreduce,
     .iallreduce = fake_iallreduce,
     .test = fake_test,
-    .meet = fake_meet,
+    .allreduce_matched = fake_allreduce_matched,
     .alloc = fake_alloc,
     .dup = fake_dup,
     .free = fake_free,
@@ -142,7 +146,7 @@ static void averaged(int begin, int end, int times)
 
 static void adjacent_tensors_go_as_one_in_place(void **state)
 {
-    /* As a network's layers lie: the last one is finished first. */
+    /* Like the layers of a network: the last one is finished first. */
     raytrain_tensor g[] = {gradient(memory + 24, 8), gradient(memory + 8, 16),
                            gradient(memory, 8)};
     raytrain_reducer *r;
@@ -189,7 +193,7 @@ static void scattered_tensors_are_copied_and_come_back(void **state)
 }
 
 /* Between them one that has its own: a bucket may hold both kinds. */
-static void tensors_without_memory_lie_end_to_end(void **state)
+static void tensors_without_memory_are_adjacent(void **state)
 {
     raytrain_tensor g[] = {gradient(NULL, 5), gradient(NULL, 3), gradient(memory, 2),
                            gradient(NULL, 0), gradient(NULL, 7)};
@@ -256,7 +260,7 @@ static void ready_keeps_the_library_going(void **state)
     raytrain_reducer_destroy(r); /* with buckets on their way */
 }
 
-static void misuse_is_told(void **state)
+static void misuse_is_an_error(void **state)
 {
     raytrain_tensor g[] = {gradient(memory, 8), gradient(memory + 8, 8)};
     raytrain_tensor wrong = {
@@ -296,10 +300,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(adjacent_tensors_go_as_one_in_place, setup),
         cmocka_unit_test_setup(scattered_tensors_are_copied_and_come_back, setup),
-        cmocka_unit_test_setup(tensors_without_memory_lie_end_to_end, setup),
+        cmocka_unit_test_setup(tensors_without_memory_are_adjacent, setup),
         cmocka_unit_test_setup(buckets_start_in_index_order, setup),
         cmocka_unit_test_setup(ready_keeps_the_library_going, setup),
-        cmocka_unit_test_setup(misuse_is_told, setup),
+        cmocka_unit_test_setup(misuse_is_an_error, setup),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -133,7 +133,7 @@ static void checkpoint_of_some_is_a_disagreement(void **state)
     assert_non_null(strstr(err.text, "ranks 1, 3 did not"));
 }
 
-static void refused_call_is_told_to_all(void **state)
+static void a_refused_call_is_reported_to_all(void **state)
 {
     struct comm_stat block[REPORT_BLOCK_MAX];
     struct error err;
@@ -147,7 +147,7 @@ static void refused_call_is_told_to_all(void **state)
                         "the report of rank 2 was refused: its metric has no name");
 }
 
-static void rank_lists(void **state)
+static void ranks_are_listed_compactly(void **state)
 {
     static const struct {
         const char *in, *out;
@@ -177,59 +177,60 @@ static void rank_lists(void **state)
 /* A group of three: rank 0 is missing, the others wait. */
 static void the_lowest_waiting_rank_names_the_missing(void **state)
 {
-    struct waiting w = {.rank = 1, .size = 3};
-    struct whereabouts at[] = {{"", -1, 1}, {"report", 12, 1}, {"report", 12, 1}};
+    struct collective_wait w = {.rank = 1, .size = 3};
+    struct rank_status at[] = {{"", -1, 1}, {"report", 12, 1}, {"report", 12, 1}};
     char text[256];
 
     (void)state;
     for (int i = 0; i < 12; i++)
-        waiting_begin(&w, "report");
-    assert_true(waiting_sentence(&w, at, 60.2, text, sizeof text));
+        collective_wait_begin(&w, "report");
+    assert_true(collective_wait_sentence(&w, at, 60.2, text, sizeof text));
     assert_string_equal(text, "report has waited 60 s for rank 0");
     w.rank = 2;
-    assert_false(waiting_sentence(&w, at, 60.2, text, sizeof text));
+    assert_false(collective_wait_sentence(&w, at, 60.2, text, sizeof text));
     /* What rank 2 said of an earlier call does not count. */
     w.rank = 1;
     at[2].calls = 11;
-    assert_true(waiting_sentence(&w, at, 60.2, text, sizeof text));
+    assert_true(collective_wait_sentence(&w, at, 60.2, text, sizeof text));
     assert_string_equal(text, "report has waited 60 s for ranks 0, 2");
-    at[2] = (struct whereabouts){"allreduce", 12, 1};
-    assert_true(waiting_sentence(&w, at, 60.2, text, sizeof text));
+    at[2] = (struct rank_status){"allreduce", 12, 1};
+    assert_true(collective_wait_sentence(&w, at, 60.2, text, sizeof text));
     assert_string_equal(
         text, "report has waited 60 s for ranks 0, 2; rank 2 waits in allreduce");
 }
 
 static void two_that_wait_in_different_calls_never_come_back(void **state)
 {
-    struct waiting w = {.rank = 1, .size = 3};
-    struct whereabouts at[] = {{"", -1, 1}, {"reducer wait", 3, 1}, {"reducer wait", 3, 1}};
+    struct collective_wait w = {.rank = 1, .size = 3};
+    struct rank_status at[] = {
+        {"", -1, 1}, {"reducer wait", 3, 1}, {"reducer wait", 3, 1}};
     struct error err;
 
     (void)state;
     for (int i = 0; i < 3; i++)
-        waiting_begin(&w, "reducer wait");
-    assert_int_equal(waiting_disagreement(&w, at, &err), 0);
-    at[0] = (struct whereabouts){"report", 2, 1}; /* an earlier call */
-    assert_int_equal(waiting_disagreement(&w, at, &err), 0);
+        collective_wait_begin(&w, "reducer wait");
+    assert_int_equal(collective_wait_disagreement(&w, at, &err), 0);
+    at[0] = (struct rank_status){"report", 2, 1}; /* an earlier call */
+    assert_int_equal(collective_wait_disagreement(&w, at, &err), 0);
     at[0].calls = 3;
-    assert_int_equal(waiting_disagreement(&w, at, &err), -1);
+    assert_int_equal(collective_wait_disagreement(&w, at, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ECOMM);
     assert_non_null(
         strstr(err.text, "rank 1 waits in reducer wait, but rank 0 in report"));
 }
 
-static void nobody_missing_is_nothing_to_tell(void **state)
+static void without_missing_ranks_nothing_is_reported(void **state)
 {
-    struct waiting w = {.rank = 0, .size = 2};
-    struct whereabouts at[] = {{"barrier", 1, 1}, {"barrier", 1, 1}};
+    struct collective_wait w = {.rank = 0, .size = 2};
+    struct rank_status at[] = {{"barrier", 1, 1}, {"barrier", 1, 1}};
     char text[256];
 
     (void)state;
-    waiting_begin(&w, "barrier");
-    assert_false(waiting_sentence(&w, at, 61, text, sizeof text));
+    collective_wait_begin(&w, "barrier");
+    assert_false(collective_wait_sentence(&w, at, 61, text, sizeof text));
 }
 
-static void line_holds_metrics_and_what_is_always_there(void **state)
+static void a_line_has_the_metrics_and_the_fixed_keys(void **state)
 {
     static const struct checkpoint_metric means[] = {{"loss", 1.5}, {"grad/norm", NAN}};
     static const raytrain_metric rank0[] = {{"loss", 1.25}, {"grad/norm", NAN}};
@@ -277,12 +278,12 @@ int main(void)
         cmocka_unit_test_setup(early_return_is_a_disagreement, all_report_two),
         cmocka_unit_test_setup(different_metrics_are_a_disagreement, all_report_two),
         cmocka_unit_test_setup(checkpoint_of_some_is_a_disagreement, all_report_two),
-        cmocka_unit_test_setup(refused_call_is_told_to_all, all_report_two),
-        cmocka_unit_test(rank_lists),
+        cmocka_unit_test_setup(a_refused_call_is_reported_to_all, all_report_two),
+        cmocka_unit_test(ranks_are_listed_compactly),
         cmocka_unit_test(the_lowest_waiting_rank_names_the_missing),
         cmocka_unit_test(two_that_wait_in_different_calls_never_come_back),
-        cmocka_unit_test(nobody_missing_is_nothing_to_tell),
-        cmocka_unit_test(line_holds_metrics_and_what_is_always_there),
+        cmocka_unit_test(without_missing_ranks_nothing_is_reported),
+        cmocka_unit_test(a_line_has_the_metrics_and_the_fixed_keys),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -13,6 +13,15 @@
 /* The defaults of FAILS are meant to be overridden. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 
+/* A failed attempt, with its failure in it. */
+struct step {
+    enum attempt_cause cause;
+    bool final, never_started;
+    int rank, signal, exit_status;
+    double seconds;
+    int64_t checkpoint, iteration;
+};
+
 /* A failure of a worker, unless the arguments say otherwise; a kill. */
 #define FAILS(...)                                                                     \
     {                                                                                  \
@@ -21,6 +30,23 @@
     }
 #define KILLED(...) FAILS(.exit_status = 0, .signal = SIGKILL, __VA_ARGS__)
 
+static struct restart_decision decide(struct restart_policy *policy,
+                                      const struct step *step)
+{
+    const struct failure failure = {.cause = step->cause,
+                                    .rank = step->rank,
+                                    .signal = step->signal,
+                                    .exit_status = step->exit_status,
+                                    .never_started = step->never_started,
+                                    .final = step->final};
+    const struct failed_attempt attempt = {.failure = &failure,
+                                           .seconds = step->seconds,
+                                           .checkpoint = step->checkpoint,
+                                           .iteration = step->iteration};
+
+    return restart_policy_decide(policy, &attempt);
+}
+
 #define MAX_STEPS 12
 
 /* A run: its attempts, and what is decided after each. */
@@ -28,7 +54,7 @@ static const struct {
     const char *what;
     struct failure_config cfg;
     int64_t checkpoint; /* at its start */
-    struct failed_attempt attempts[MAX_STEPS];
+    struct step attempts[MAX_STEPS];
     const char *decisions; /* a letter each: r restart, g give up, b give up: a bug */
     double delays[MAX_STEPS];
 } runs[] = {
@@ -242,7 +268,7 @@ static const struct {
      {0, 1, 0, 0, 1, 0}},
 };
 
-static void every_run(void **state)
+static void every_sequence_of_failures_has_its_decision(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
@@ -250,8 +276,7 @@ static void every_run(void **state)
 
         restart_policy_init(&policy, &runs[i].cfg, runs[i].checkpoint);
         for (size_t k = 0; runs[i].decisions[k]; k++) {
-            struct restart_decision d =
-                restart_policy_decide(&policy, &runs[i].attempts[k]);
+            struct restart_decision d = decide(&policy, &runs[i].attempts[k]);
             char got = d.restart ? 'r' : d.why[0] ? 'b' : 'g';
 
             if (got != runs[i].decisions[k] || d.delay_s != runs[i].delays[k])
@@ -261,36 +286,36 @@ static void every_run(void **state)
     }
 }
 
-static void a_bug_is_called_one(void **state)
+static void a_repeated_failure_is_a_bug(void **state)
 {
     const struct failure_config cfg = {.max_failures = 10};
-    const struct failed_attempt attempt = FAILS(.iteration = 41);
+    const struct step attempt = FAILS(.iteration = 41);
     struct restart_policy policy;
     struct restart_decision d;
 
     (void)state;
     restart_policy_init(&policy, &cfg, -1);
     for (int i = 0; i < 3; i++)
-        d = restart_policy_decide(&policy, &attempt);
+        d = decide(&policy, &attempt);
     assert_non_null(strstr(d.why, "3 times in a row after iteration 41"));
     assert_non_null(strstr(d.why, "a bug, not bad luck"));
 }
 
-static void the_budget_is_told(void **state)
+static void the_message_names_the_budget(void **state)
 {
     const struct failure_config cfg = {.max_failures = 3, .max_preemptions = -1};
-    const struct failed_attempt failed = FAILS(.iteration = 1);
-    const struct failed_attempt preempted = FAILS(.cause = CAUSE_PREEMPTED);
+    const struct step failed = FAILS(.iteration = 1);
+    const struct step preempted = FAILS(.cause = CAUSE_PREEMPTED);
     struct restart_policy policy;
     struct restart_decision d;
 
     (void)state;
     restart_policy_init(&policy, &cfg, -1);
-    restart_policy_decide(&policy, &failed);
-    d = restart_policy_decide(&policy, &failed);
+    decide(&policy, &failed);
+    d = decide(&policy, &failed);
     assert_int_equal(d.used, 2);
     assert_int_equal(d.of, 3);
-    d = restart_policy_decide(&policy, &preempted);
+    d = decide(&policy, &preempted);
     assert_int_equal(d.used, 1);
     assert_int_equal(d.of, -1);
 }
@@ -298,9 +323,9 @@ static void the_budget_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_run),
-        cmocka_unit_test(a_bug_is_called_one),
-        cmocka_unit_test(the_budget_is_told),
+        cmocka_unit_test(every_sequence_of_failures_has_its_decision),
+        cmocka_unit_test(a_repeated_failure_is_a_bug),
+        cmocka_unit_test(the_message_names_the_budget),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,7 +1,6 @@
 /*
- * run.cfg: whatever a configuration holds is rendered to text that reads back to the
- * same struct. A property, shown on configurations that are drawn at random, always the
- * same.
+ * run.cfg: any configuration is rendered to text that reads back to the same struct.
+ * This property is tested on random configurations, the same in every run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +18,7 @@
 
 static struct error err;
 
-/* ---- drawing --------------------------------------------------------------------- */
+/* ---- drawing ---- */
 
 static uint64_t random_state;
 
@@ -31,7 +30,7 @@ static uint64_t draw(uint64_t n)
     return n ? random_state % n : random_state;
 }
 
-/* Bytes of all kinds, or UTF-8 of all kinds; from min on. */
+/* Arbitrary bytes, or arbitrary UTF-8; at least min. */
 static char *draw_string(size_t min, bool utf8)
 {
     static const char *const pieces[] = {"a",    "Z",    "9",        " ",
@@ -220,7 +219,7 @@ static void draw_config(struct train_config *c)
     c->resume_from_checkpoint = maybe_string();
 }
 
-/* ---- comparing ------------------------------------------------------------------- */
+/* ---- comparing ---- */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -299,9 +298,9 @@ static bool same_config(const struct train_config *a, const struct train_config 
            same_text(a->resume_from_checkpoint, b->resume_from_checkpoint);
 }
 
-/* ---- tests ----------------------------------------------------------------------- */
+/* ---- tests ---- */
 
-static void rendered_reads_back_the_same(void **state)
+static void a_rendered_configuration_reads_back(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
@@ -325,7 +324,7 @@ static void rendered_reads_back_the_same(void **state)
     }
 }
 
-static void reals_keep_their_bits(void **state)
+static void real_numbers_keep_their_bits(void **state)
 {
     struct train_config cfg;
     static const double values[] = {0.0,
@@ -358,8 +357,8 @@ static void reals_keep_their_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rendered_reads_back_the_same),
-        cmocka_unit_test(reals_keep_their_bits),
+        cmocka_unit_test(a_rendered_configuration_reads_back),
+        cmocka_unit_test(real_numbers_keep_their_bits),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -16,7 +16,7 @@
 #include "scratch.h"
 #include "util/fs.h"
 
-static void new_resume_fresh(void **state)
+static void new_resume_and_fresh_open_a_run(void **state)
 {
     struct run_dir dir;
     struct error err;
@@ -69,8 +69,8 @@ static void new_resume_fresh(void **state)
     run_dir_leave(&dir);
 }
 
-/* Whoever wrote them is dead: of the names, those that nobody takes for a file. */
-static void what_was_half_written_is_removed(void **state)
+/* Their writers are dead: only names of temporary files are removed. */
+static void temporaries_are_removed(void **state)
 {
     static const char *const left[] = {
         "r/.run.cfg.tmp-1-00000000", "r/..marker.tmp-1-00000000",
@@ -91,7 +91,7 @@ static void what_was_half_written_is_removed(void **state)
     run_dir_leave(&dir);
 }
 
-static void hostile_names(void **state)
+static void hostile_names_are_refused(void **state)
 {
     static char longest[202];
     static const struct {
@@ -137,7 +137,7 @@ static void hostile_names(void **state)
     assert_int_equal(scratch_count("."), 5);
 }
 
-static void what_is_in_the_way(void **state)
+static void other_files_in_the_way_are_reported(void **state)
 {
     struct run_dir dir;
     struct error err;
@@ -161,14 +161,14 @@ static void what_is_in_the_way(void **state)
         run_dir_enter("/proc/x", "r", RUN_DIR_NEW, NULL, &dir, &existed, NULL, &err),
         -1);
     assert_non_null(strstr(err.text, "/proc/x"));
-    /* A link to a directory is a place like any other. */
+    /* A link to a directory is as good as a directory. */
     assert_int_equal(mkdir("real", 0700), 0);
     assert_int_equal(symlink("real", "link"), 0);
     assert_int_equal(
         run_dir_enter(".", "link", RUN_DIR_RESUME, NULL, &dir, &existed, NULL, &err),
         0);
     run_dir_leave(&dir);
-    /* A lock that is a link elsewhere is not followed. */
+    /* A lock that is a link is not followed. */
     assert_int_equal(unlink("real/.lock"), 0);
     assert_int_equal(symlink("../stolen", "real/.lock"), 0);
     assert_int_equal(
@@ -177,7 +177,7 @@ static void what_is_in_the_way(void **state)
     assert_int_equal(access("stolen", F_OK), -1);
 }
 
-/* In another process: enter the run, and answer with the status code. */
+/* In another process: enter the run, and return the status code. */
 static int enter_elsewhere(enum run_dir_mode mode)
 {
     pid_t pid = fork();
@@ -199,7 +199,7 @@ static int enter_elsewhere(enum run_dir_mode mode)
     return WEXITSTATUS(status);
 }
 
-static void one_holder_at_a_time(void **state)
+static void a_run_has_one_holder_at_a_time(void **state)
 {
     struct run_dir dir;
     struct error err;
@@ -218,7 +218,7 @@ static void one_holder_at_a_time(void **state)
     assert_int_equal(scratch_count("."), 2);
 }
 
-static void an_id_stays(void **state)
+static void the_id_of_a_run_stays(void **state)
 {
     char first[RUN_ID_LENGTH + 1], second[RUN_ID_LENGTH + 1];
     struct error err;
@@ -228,7 +228,7 @@ static void an_id_stays(void **state)
     assert_int_equal(strlen(first), RUN_ID_LENGTH);
     assert_int_equal(run_dir_id(".", second, &err), 0);
     assert_string_equal(first, second);
-    /* Half of one is nobody's. */
+    /* An incomplete id identifies no run. */
     assert_int_equal(truncate(".id", 7), 0);
     assert_int_equal(run_dir_id(".", second, &err), 0);
     assert_int_equal(strlen(second), RUN_ID_LENGTH);
@@ -247,7 +247,7 @@ static void file_copy(const char *from, const char *to)
     free(text);
 }
 
-static void a_copy_is_another_run(void **state)
+static void a_copy_of_a_run_has_another_id(void **state)
 {
     char first[RUN_ID_LENGTH + 1], copy[RUN_ID_LENGTH + 1], again[RUN_ID_LENGTH + 1];
     struct error err;
@@ -261,14 +261,14 @@ static void a_copy_is_another_run(void **state)
     assert_string_not_equal(first, copy);
     assert_int_equal(run_dir_id("b", again, &err), 0);
     assert_string_equal(copy, again);
-    /* One that is moved is the same one, also after another move. */
+    /* A run that is moved stays the same, also after another move. */
     assert_int_equal(rename("a", "c"), 0);
     assert_int_equal(run_dir_id("c", again, &err), 0);
     assert_string_equal(first, again);
     assert_int_equal(rename("c", "d"), 0);
     assert_int_equal(run_dir_id("d", again, &err), 0);
     assert_string_equal(first, again);
-    /* So is one whose number changes where it is. */
+    /* So does one whose inode number changes in place. */
     assert_int_equal(mkdir("e", 0700), 0);
     file_copy("d/.id", "e/.id");
     assert_int_equal(rename("d", "f"), 0);
@@ -277,7 +277,7 @@ static void a_copy_is_another_run(void **state)
     assert_string_equal(first, again);
 }
 
-static void marker_is_seen_or_missed(void **state)
+static void a_missing_marker_is_detected(void **state)
 {
     struct run_dir dir;
     struct error err;
@@ -324,7 +324,7 @@ static void attempts_are_counted(void **state)
     assert_int_equal(run_dir_last_attempt("."), 11);
 }
 
-static void names_of_files(void **state)
+static void files_have_fixed_names(void **state)
 {
     char *path;
 
@@ -343,16 +343,16 @@ static void names_of_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(new_resume_fresh),
-        SCRATCH(what_was_half_written_is_removed),
-        SCRATCH(hostile_names),
-        SCRATCH(what_is_in_the_way),
-        SCRATCH(one_holder_at_a_time),
-        SCRATCH(an_id_stays),
-        SCRATCH(a_copy_is_another_run),
-        SCRATCH(marker_is_seen_or_missed),
+        SCRATCH(new_resume_and_fresh_open_a_run),
+        SCRATCH(temporaries_are_removed),
+        SCRATCH(hostile_names_are_refused),
+        SCRATCH(other_files_in_the_way_are_reported),
+        SCRATCH(a_run_has_one_holder_at_a_time),
+        SCRATCH(the_id_of_a_run_stays),
+        SCRATCH(a_copy_of_a_run_has_another_id),
+        SCRATCH(a_missing_marker_is_detected),
         SCRATCH(attempts_are_counted),
-        cmocka_unit_test(names_of_files),
+        cmocka_unit_test(files_have_fixed_names),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

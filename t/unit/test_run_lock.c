@@ -18,10 +18,10 @@
 #include "util/fs.h"
 
 #define SILENCE 0.3
-#define LONG    60 /* who touches the file is seen long before that */
+#define LONG    60 /* a holder that touches the file is noticed long before that */
 #define TOUCH   0.01
 
-/* A process that holds the lock until it is told to end, or is killed. */
+/* A process that holds the lock until it is asked to end, or is killed. */
 struct other {
     pid_t pid;
     int to, from;
@@ -36,7 +36,7 @@ static void put(const char *text)
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, 0), 0);
     assert_int_equal(fs_write_full(fd, text, strlen(text)), 0);
-    /* A descriptor of the lock that is closed gives it up: only _exit does it. */
+    /* Closing any descriptor of the lock releases it: only _exit does that here. */
 }
 
 static void put_foreign(void)
@@ -118,7 +118,7 @@ static void hear(const char *text)
     snprintf(told, sizeof told, "%s", text);
 }
 
-static void the_second_is_refused(void **state)
+static void a_second_holder_is_refused(void **state)
 {
     (void)state;
     setenv("SLURM_JOB_ID", "4711", 1);
@@ -156,8 +156,8 @@ static void a_killed_holder_holds_nothing(void **state)
     }
 }
 
-/* The other one looks like one on another host, and the kernel's lock stays, as that of
- * a dead node does on some servers. */
+/* The holder looks like one on another host, and the lock in the kernel stays, as some
+ * servers keep that of a dead node. */
 static void a_silent_holder_elsewhere_is_dead(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void a_silent_holder_elsewhere_is_dead(void **state)
         assert_non_null(strstr(told, "host far, pid 1, since long"));
         assert_non_null(strstr(told, "whether that one lives"));
         assert_int_equal(stat(".lock", &now), 0);
-        if (!without) /* what the dead one has locked is no more */
+        if (!without) /* the dead process has locked a file that is gone */
             assert_int_not_equal(before.st_ino, now.st_ino);
         run_lock_release(lock);
         other_end(&o, SIGKILL);
@@ -181,7 +181,7 @@ static void a_silent_holder_elsewhere_is_dead(void **state)
     }
 }
 
-static void one_that_touches_it_lives(void **state)
+static void a_holder_that_touches_it_is_alive(void **state)
 {
     (void)state;
     for (int without = 0; without < 2; without++) {
@@ -195,8 +195,8 @@ static void one_that_touches_it_lives(void **state)
     }
 }
 
-/* A process that holds the lock, as one on another host, and does what `end` says when
- * the file is looked at for the second time or so. */
+/* A process that holds the lock, like one on another host, and does what `end` says
+ * when the file is looked at for the second time or so. */
 static pid_t far_holder(bool locked, void (*end)(int fd))
 {
     int from[2];
@@ -221,7 +221,7 @@ static pid_t far_holder(bool locked, void (*end)(int fd))
                     (unsigned long)st.st_ino) < 0 ||
             write(from[1], "x", 1) != 1)
             _exit(1);
-        usleep(200000); /* the other one is watching by now, or comes later */
+        usleep(200000); /* the other process is watching by now, or comes later */
         end(fd);
         _exit(0);
     }
@@ -238,7 +238,7 @@ static void blank_and_go(int fd)
     memset(blank, '\n', sizeof blank);
     if (pwrite(fd, blank, sizeof blank, 0) < 0)
         _exit(1);
-    usleep(50000); /* between what it writes and what it locks */
+    usleep(50000); /* between writing the file and locking it */
 }
 
 static void truncate_and_go(int fd)
@@ -253,7 +253,7 @@ static void die(int fd)
     (void)fd;
 }
 
-/* The storage keeps the time of a change on the node that makes it. */
+/* The storage keeps changed time stamps on the node that makes the change. */
 static void count_up(int fd)
 {
     static const struct timespec epoch[2] = {{1, 0}, {1, 0}};
@@ -268,7 +268,7 @@ static void count_up(int fd)
     }
 }
 
-static void one_that_ends_while_it_is_watched_is_followed(void **state)
+static void the_lock_of_a_holder_that_ends_is_taken(void **state)
 {
     void (*const ends[])(int fd) = {blank_and_go, truncate_and_go, die};
 
@@ -278,7 +278,7 @@ static void one_that_ends_while_it_is_watched_is_followed(void **state)
         struct run_lock *lock;
         struct error err;
 
-        /* One that died has left its name: that is watched, too. */
+        /* A dead process has left its name: that is watched, too. */
         if (run_lock_take_as(".", ends[i] == die ? 0.5 : LONG, false, NULL, &lock,
                              &err) < 0)
             fail_msg("%s", err.text);
@@ -288,8 +288,8 @@ static void one_that_ends_while_it_is_watched_is_followed(void **state)
     }
 }
 
-/* Storage may grant a lock to each node. Of the holder elsewhere only the count is
- * seen. */
+/* Storage may grant a lock to each node. Of a holder on another node only the counter
+ * is visible. */
 static void a_lock_of_this_node_alone_is_not_enough(void **state)
 {
     pid_t pid = far_holder(false, count_up);
@@ -304,8 +304,8 @@ static void a_lock_of_this_node_alone_is_not_enough(void **state)
     run_lock_release(lock);
 }
 
-/* Another node may go on seeing the size that it saw first. */
-static void its_size_is_always_the_same(void **state)
+/* Another node may keep seeing the size that it saw first. */
+static void the_file_has_a_fixed_size(void **state)
 {
     struct run_lock *lock;
     struct error err;
@@ -324,8 +324,9 @@ static void its_size_is_always_the_same(void **state)
     assert_int_equal(scratch_count("."), 1);
 }
 
-/* The file of a copied run names a process that lives, and has another's lock. */
-static void in_a_copy_it_is_nobodys(void **state)
+/* The file in a copy of a run names a live process, and its lock is that of another
+ * file. */
+static void the_lock_in_a_copy_has_no_holder(void **state)
 {
     (void)state;
     for (int without = 0; without < 2; without++) {
@@ -346,7 +347,7 @@ static void in_a_copy_it_is_nobodys(void **state)
     }
 }
 
-static void hostile_bytes(void **state)
+static void hostile_contents_are_refused(void **state)
 {
     static const char *const texts[] = {
         "\033[31m\001\377\n1 x\n",      "\n\n\n",        "no end",
@@ -370,7 +371,7 @@ static void hostile_bytes(void **state)
     }
 }
 
-static void what_is_told_of_the_holder_is_printable(void **state)
+static void the_description_of_the_holder_is_printable(void **state)
 {
     struct other o = other_start(LOCKS);
     struct error err;
@@ -384,7 +385,7 @@ static void what_is_told_of_the_holder_is_printable(void **state)
     assert_true(run_lock_is_held(".", holder));
     assert_null(strpbrk(holder, "\033\r\n\377"));
     assert_non_null(strstr(holder, "who"));
-    /* Silent, and of nobody we know: it is taken over. */
+    /* Silent, and its holder is unknown: it is taken over. */
     assert_int_equal(take(false, &lock, &err), 0);
     run_lock_release(lock);
     other_end(&o, 0);
@@ -415,9 +416,9 @@ static void touch_await(const char *file)
              now.st_mtim.tv_nsec == first.st_mtim.tv_nsec);
 }
 
-/* A storage that fails for a moment says nothing of the lock; one that says that it is
- * gone does. */
-static void an_error_is_no_loss(void **state)
+/* If the storage fails for a moment, the lock is not lost; if it reports that the file
+ * is gone, it is. */
+static void an_error_does_not_lose_the_lock(void **state)
 {
     struct run_lock *lock;
     struct error err;
@@ -473,17 +474,17 @@ static void a_lost_lock_stops_the_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(the_second_is_refused),
+        SCRATCH(a_second_holder_is_refused),
         SCRATCH(a_killed_holder_holds_nothing),
         SCRATCH(a_silent_holder_elsewhere_is_dead),
-        SCRATCH(one_that_touches_it_lives),
-        SCRATCH(one_that_ends_while_it_is_watched_is_followed),
+        SCRATCH(a_holder_that_touches_it_is_alive),
+        SCRATCH(the_lock_of_a_holder_that_ends_is_taken),
         SCRATCH(a_lock_of_this_node_alone_is_not_enough),
-        SCRATCH(its_size_is_always_the_same),
-        SCRATCH(in_a_copy_it_is_nobodys),
-        SCRATCH(hostile_bytes),
-        SCRATCH(what_is_told_of_the_holder_is_printable),
-        SCRATCH(an_error_is_no_loss),
+        SCRATCH(the_file_has_a_fixed_size),
+        SCRATCH(the_lock_in_a_copy_has_no_holder),
+        SCRATCH(hostile_contents_are_refused),
+        SCRATCH(the_description_of_the_holder_is_printable),
+        SCRATCH(an_error_does_not_lose_the_lock),
         SCRATCH(a_lost_lock_stops_the_process),
     };
 

@@ -1,4 +1,4 @@
-/* test_saving.c - one rank saves, in the background and not. */
+/* test_saving.c - one rank saves, in the background and synchronously. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #include "config/train_config.h"
 #include "protocol/events.h"
-#include "rank/notes.h"
+#include "rank/event.h"
 #include "run/journal.h"
 #include "run/metrics.h"
 #include "saving/saving.h"
@@ -24,12 +24,12 @@
 #define LONG 300000
 
 static struct checkpoint_config config;
-static struct waiting waiting = {.log_dir = ".", .size = 1};
+static struct collective_wait waiting = {.log_dir = ".", .size = 1};
 static struct comm *self;
 static struct saving *saving;
 static int64_t model[LONG];
 
-/* In place of libc's: takes down the file's name, and does it. */
+/* Replaces that of libc: records the file's name, and syncs it. */
 static char synced[8][64];
 static int n_synced;
 
@@ -81,7 +81,9 @@ static int begin(int64_t value, const char *path, struct error *err)
     assert_int_equal(checkpoint_put_string(ck, "name", "value", NULL), 0);
     t.shape[0] = 3;
     assert_int_equal(checkpoint_put(ck, "few", &t, NULL, NULL), 0);
-    return saving_begin(saving, self, ck, &meta, path, err);
+    return saving_begin(saving, self, ck, &meta, path, err) < 0
+               ? -1
+               : saving_take(saving, err);
 }
 
 /* Does the checkpoint hold `value` and nothing else? It is verified. */
@@ -104,7 +106,7 @@ static void assert_holds(const char *path, int64_t value)
     free(back);
 }
 
-static void what_was_reported_is_saved(void **state)
+static void reported_checkpoints_are_saved(void **state)
 {
     struct saving_figures figures;
     struct error err;
@@ -153,7 +155,7 @@ static void reports_are_durable_before_their_checkpoint(void **state)
     }
 }
 
-static void one_that_does_not_go_leaves_nothing(void **state)
+static void a_refused_checkpoint_leaves_nothing(void **state)
 {
     struct error err;
 
@@ -167,7 +169,7 @@ static void one_that_does_not_go_leaves_nothing(void **state)
     assert_int_equal(scratch_count("."), 0);
 }
 
-static void a_failure_is_told_once_and_later(void **state)
+static void a_failure_in_the_background_is_reported_once(void **state)
 {
     struct error err = {0};
 
@@ -189,7 +191,7 @@ static void a_failure_is_told_once_and_later(void **state)
     saving_stop();
 }
 
-static void sync_is_there_when_it_returns(void **state)
+static void a_synchronous_save_is_durable_when_it_returns(void **state)
 {
     struct saving_figures figures;
     struct error err = {0};
@@ -224,7 +226,7 @@ static void without_memory_for_a_copy_training_waits(void **state)
     events_finish(".", NULL, NULL);
     assert_int_equal(fs_read(EVENTS_FILE, &notes, &n, NULL), 0);
     assert_non_null(strstr(notes, "training waits while checkpoints are saved"));
-    assert_ptr_equal(strchr(notes, '\n'), notes + n - 1); /* told once */
+    assert_ptr_equal(strchr(notes, '\n'), notes + n - 1); /* reported once */
     free(notes);
     saving_stop();
 }
@@ -253,11 +255,11 @@ static void retention_follows_each_save(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(what_was_reported_is_saved),
+        SCRATCH(reported_checkpoints_are_saved),
         SCRATCH(reports_are_durable_before_their_checkpoint),
-        SCRATCH(one_that_does_not_go_leaves_nothing),
-        SCRATCH(a_failure_is_told_once_and_later),
-        SCRATCH(sync_is_there_when_it_returns),
+        SCRATCH(a_refused_checkpoint_leaves_nothing),
+        SCRATCH(a_failure_in_the_background_is_reported_once),
+        SCRATCH(a_synchronous_save_is_durable_when_it_returns),
         SCRATCH(without_memory_for_a_copy_training_waits),
         SCRATCH(retention_follows_each_save),
     };

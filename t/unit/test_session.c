@@ -97,7 +97,7 @@ static json_t *reports_load(void)
     return reports;
 }
 
-static void the_place_and_the_arguments(void **state)
+static void rank_size_and_arguments_are_known(void **state)
 {
     char **argv;
 
@@ -114,7 +114,7 @@ static void the_place_and_the_arguments(void **state)
     assert_true(strlen(raytrain_last_error(NULL)) > 0);
 }
 
-static void config_lookups(void **state)
+static void configuration_values_are_found(void **state)
 {
     const int64_t fallback[] = {1, 2};
     const int64_t *ints, *again;
@@ -159,7 +159,7 @@ static void config_lookups(void **state)
     assert_ptr_equal(ints, fallback);
 }
 
-static void config_type_errors(void **state)
+static void configuration_values_of_other_types_are_errors(void **state)
 {
     int64_t i = 99;
     const int64_t *ints = NULL;
@@ -188,7 +188,7 @@ static void config_type_errors(void **state)
     assert_int_equal(raytrain_config_int(ctx, "lr", 1, NULL), RAYTRAIN_EINVAL);
 }
 
-static void collectives_of_one(void **state)
+static void collectives_work_with_one_rank(void **state)
 {
     float x[2] = {1, 2};
     int64_t k = 4;
@@ -243,7 +243,7 @@ static void reports_are_lines(void **state)
     assert_int_equal(session_finish(ctx, &ctx->error), 0);
 }
 
-static void more_metrics_than_the_block_holds(void **state)
+static void reports_may_have_many_metrics(void **state)
 {
     enum { N = 61 };
     raytrain_metric metrics[N];
@@ -289,7 +289,7 @@ static void bad_reports_are_refused(void **state)
     assert_int_equal(raytrain_report(ctx, &bad[7], 1, NULL), RAYTRAIN_OK);
 }
 
-static void a_met_criterion_stops_and_finishes(void **state)
+static void a_stop_criterion_finishes_the_run(void **state)
 {
     (void)state;
     config_text("run_config = { stop = { loss = 3.0; }; };");
@@ -362,7 +362,7 @@ static void without_a_setting_a_checkpoint_is_always_due(void **state)
     assert_false(raytrain_should_checkpoint(NULL));
 }
 
-static void the_last_iteration_is_foreseen(void **state)
+static void a_checkpoint_is_due_before_the_last_iteration(void **state)
 {
     (void)state;
     config_text("run_config = { stop = { training_iteration = 2; }; "
@@ -387,7 +387,7 @@ static void a_stop_waits_for_the_checkpoint_that_is_due(void **state)
     assert_int_equal(session_finish(ctx, &ctx->error), 0);
 }
 
-static void a_frequency_that_nobody_asks_for_is_told(void **state)
+static void an_unused_frequency_is_reported(void **state)
 {
     char path[128], *notes;
 
@@ -421,7 +421,7 @@ static void train_one(double *model)
     assert_int_equal(report_loss(model[0], checkpoint_make(model)), RAYTRAIN_OK);
 }
 
-static void a_new_attempt_goes_on_with_the_same_bits(void **state)
+static void a_new_attempt_continues_with_the_same_bits(void **state)
 {
     double straight[2] = {0, 0}, resumed[2] = {0, 0}, metric;
     raytrain_tensor tensor = {
@@ -497,7 +497,7 @@ static void a_missing_line_is_mended(void **state)
     json_decref(reports);
 }
 
-static void checkpoints_are_for_one_purpose(void **state)
+static void checkpoints_are_for_reading_or_for_writing(void **state)
 {
     double model[2] = {0, 0};
     raytrain_tensor tensor = {
@@ -529,7 +529,7 @@ static void checkpoints_are_for_one_purpose(void **state)
     assert_int_equal(raytrain_checkpoint_get(from, "model/w", &tensor), RAYTRAIN_OK);
 }
 
-static void datasets_that_are_not_there(void **state)
+static void missing_datasets_are_reported(void **state)
 {
     uint64_t rows;
 
@@ -549,7 +549,7 @@ static void a_signal_stops_at_the_next_report(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(stop_install(SIGUSR1, &err), 0);
+    assert_int_equal(stop_install(&err), 0);
     session_start(0);
     assert_int_equal(report_loss(1, NULL), RAYTRAIN_OK);
     raise(SIGUSR1);
@@ -574,25 +574,25 @@ static void a_signal_stops_at_the_next_report(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_place_and_the_arguments),
-        TEST(config_lookups),
-        TEST(config_type_errors),
-        TEST(collectives_of_one),
+        TEST(rank_size_and_arguments_are_known),
+        TEST(configuration_values_are_found),
+        TEST(configuration_values_of_other_types_are_errors),
+        TEST(collectives_work_with_one_rank),
         TEST(reports_are_lines),
-        TEST(more_metrics_than_the_block_holds),
+        TEST(reports_may_have_many_metrics),
         TEST(bad_reports_are_refused),
-        TEST(a_met_criterion_stops_and_finishes),
+        TEST(a_stop_criterion_finishes_the_run),
         TEST(iterations_are_a_criterion),
         TEST(a_checkpoint_is_due_every_so_many_iterations),
         TEST(a_checkpoint_is_due_after_so_many_seconds),
         TEST(without_a_setting_a_checkpoint_is_always_due),
-        TEST(the_last_iteration_is_foreseen),
+        TEST(a_checkpoint_is_due_before_the_last_iteration),
         TEST(a_stop_waits_for_the_checkpoint_that_is_due),
-        TEST(a_frequency_that_nobody_asks_for_is_told),
-        TEST(a_new_attempt_goes_on_with_the_same_bits),
+        TEST(an_unused_frequency_is_reported),
+        TEST(a_new_attempt_continues_with_the_same_bits),
         TEST(a_missing_line_is_mended),
-        TEST(checkpoints_are_for_one_purpose),
-        TEST(datasets_that_are_not_there),
+        TEST(checkpoints_are_for_reading_or_for_writing),
+        TEST(missing_datasets_are_reported),
         TEST(a_signal_stops_at_the_next_report),
     };
 

@@ -16,7 +16,7 @@
 
 #include "data/dataset.h"
 #include "data/reader.h"
-#include "data/share.h"
+#include "data/table_share.h"
 #include "util/fs.h"
 
 #include "idx_file.h"
@@ -24,8 +24,7 @@
 #define RANKS 3
 #define ROWS  3000
 
-/* ---- A communicator over sockets: rank 0 in the middle ----------------------------
- */
+/* ---- A communicator over sockets: rank 0 in the middle ---- */
 
 struct star {
     struct comm base;
@@ -80,8 +79,7 @@ static int star_allreduce(struct comm *c, void *buf, size_t n, enum comm_type ty
 static const struct comm_ops STAR_OPS = {
     .name = "star", .allreduce = star_allreduce, .bcast = star_bcast};
 
-/* ---- Ranks ------------------------------------------------------------------------
- */
+/* ---- Ranks ---- */
 
 /* What a rank does; its exit status. 0 is good. */
 typedef int (*rank_func)(struct comm *node);
@@ -150,7 +148,7 @@ static int rank_open(struct comm *node, const char *path, raytrain_dataset **ds,
     return dataset_open(&cfg, &env, ds, err);
 }
 
-/* This rank's rows of an epoch, added up; -1 where something is wrong. */
+/* The sum of this rank's rows of an epoch; -1 on an error. */
 static int64_t rank_sum(raytrain_dataset *ds)
 {
     struct error err;
@@ -195,8 +193,7 @@ static int sums_agree(struct comm *node, int64_t sum)
     return total == (int64_t)ROWS * (ROWS - 1) / 2 ? 0 : 13;
 }
 
-/* ---- Tests ------------------------------------------------------------------------
- */
+/* ---- Tests ---- */
 
 static int read_packed(struct comm *node)
 {
@@ -241,7 +238,10 @@ static int compare_inodes(struct comm *node)
     struct error err;
     uint64_t first;
     struct stat st;
-    int rc = node->rank == 0 ? reader_open(&cfg, &t, &err) : 0;
+    int rc =
+        node->rank == 0
+            ? reader_open(&(struct reader_job){.config = &cfg, .size = 1}, &t, &err)
+            : 0;
 
     if (table_share(&t, rc, node, &err) < 0 || t.n_columns != 2 || t.rows != ROWS)
         return 1;
@@ -264,7 +264,7 @@ static void expansion_is_shared_and_sealed(void **state)
     ranks_run(compare_inodes, GOOD);
 }
 
-/* Rank 0 dies at once; the others find all there is. */
+/* Rank 0 dies at once; the others find all data. */
 static int outlive_rank_0(struct comm *node)
 {
     raytrain_dataset *ds;
@@ -283,7 +283,7 @@ static int outlive_rank_0(struct comm *node)
     return 0;
 }
 
-static void expansion_outlives_its_maker(void **state)
+static void the_expansion_outlives_its_creator(void **state)
 {
     (void)state;
     ranks_run(outlive_rank_0, (const int[RANKS]){-SIGKILL, 0, 0});
@@ -302,7 +302,7 @@ static int open_damaged(struct comm *node)
                : 2;
 }
 
-static void rank_0s_error_is_everybodys(void **state)
+static void an_error_of_rank_0_is_returned_on_all_ranks(void **state)
 {
     static struct bytes b;
 
@@ -327,7 +327,7 @@ static int open_different(struct comm *node)
     return strstr(err.text, "replaced or changed") ? 0 : 3;
 }
 
-static void another_ranks_error_is_everybodys(void **state)
+static void an_error_of_another_rank_is_returned_on_all_ranks(void **state)
 {
     static struct bytes b;
 
@@ -343,9 +343,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_read_one_expansion),
         cmocka_unit_test(expansion_is_shared_and_sealed),
-        cmocka_unit_test(expansion_outlives_its_maker),
-        cmocka_unit_test(rank_0s_error_is_everybodys),
-        cmocka_unit_test(another_ranks_error_is_everybodys),
+        cmocka_unit_test(the_expansion_outlives_its_creator),
+        cmocka_unit_test(an_error_of_rank_0_is_returned_on_all_ranks),
+        cmocka_unit_test(an_error_of_another_rank_is_returned_on_all_ranks),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

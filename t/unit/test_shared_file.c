@@ -1,5 +1,5 @@
 /* test_shared_file.c - ranks of several nodes write one file, and no two nodes write to
- * one page of it: every write of theirs is looked at. */
+ * one page of it: the test checks every write. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "checkpoint/page_writers.h"
+#include "checkpoint/shared_file.h"
 #include "replica/image_tier.h"
 #include "scratch.h"
 #include "thread_comm.h"
@@ -29,14 +29,13 @@
 static const struct checkpoint_meta META = {
     .run_name = "shared", .training_iteration = 7, .world_size = 4};
 
-/* ---- What is written ---------------------------------------------------------------
- */
+/* ---- What is written ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned char times[FILE_MAX];        /* each byte was written; below 4096: no */
-static uint32_t page_nodes[FILE_MAX / PAGE]; /* a bit a node that wrote to the page */
+static unsigned char times[FILE_MAX];        /* each byte was written; not below 4096 */
+static uint32_t page_nodes[FILE_MAX / PAGE]; /* a bit for each node that wrote there */
 static bool readable;                        /* some descriptor was */
-/* Of this rank while it writes the file; -1: nothing is taken down. */
+/* Of this rank while it writes the file; -1: writes are not recorded. */
 static _Thread_local int writing_node = -1;
 
 static void written(int fd, uint64_t offset, uint64_t n)
@@ -68,15 +67,14 @@ ssize_t pwritev(int fd, const struct iovec *v, int n, off_t offset)
     return k;
 }
 
-/* ---- What there is to write --------------------------------------------------------
- */
+/* ---- What there is to write ---- */
 
 #define RANKS   8
 #define TENSORS 24
 
 struct tensor {
     raytrain_tensor t;
-    int axis;                 /* that it is cut along; -1: replicated */
+    int axis;                 /* along which it is cut; -1: replicated */
     uint64_t cuts[RANKS + 1]; /* where */
 };
 
@@ -122,7 +120,7 @@ static void tensor_draw(struct tensor *x, int n_ranks)
     qsort(x->cuts, (size_t)n_ranks + 1, sizeof *x->cuts, cut_compare);
 }
 
-/* Nodes are numbered as the ranks meet them. */
+/* Nodes are numbered in the order of their first ranks. */
 static void scene_draw(struct scene *s)
 {
     int met[RANKS], on[RANKS] = {0}, n = 0;
@@ -143,7 +141,7 @@ static void scene_draw(struct scene *s)
         tensor_draw(&s->tensors[i], s->n_ranks);
 }
 
-/* A rank's slab of a tensor, dense, malloc'ed; every element says where it is from. */
+/* A rank's slab of a tensor, dense, malloc'ed; every element encodes its position. */
 static unsigned char *slab_fill(const struct tensor *x, int number,
                                 const raytrain_slab *slab)
 {
@@ -197,8 +195,7 @@ static int scene_put(const struct scene *s, raytrain_checkpoint *ck, int rank,
     return rc;
 }
 
-/* ---- Writing it --------------------------------------------------------------------
- */
+/* ---- Writing it ---- */
 
 static int save_publish(const struct scene *s, struct checkpoint_save *save,
                         struct comm *comm, const struct node_map *nodes,
@@ -211,13 +208,13 @@ static int save_publish(const struct scene *s, struct checkpoint_save *save,
 
     if (!s->images) {
         writing_node = s->node[comm->rank];
-        return checkpoint_save_run(save, comm, nodes, err);
+        return checkpoint_save_publish(save, comm, nodes, err);
     }
     snprintf(base, sizeof base, "node%d", s->node[comm->rank]);
     rc = image_dir_enter(base, ID, false, &tier.dir, err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = image_save(save, comm, &tier, 7, err);
+        rc = image_write(save, comm, &tier, 7, err);
     if (rc == 0)
         rc = survey_make(comm, &tier, 7, false, &survey, err);
     writing_node = s->node[comm->rank];
@@ -256,7 +253,7 @@ static int rank_write(struct comm *comm, void *arg)
     return rc;
 }
 
-/* What came of it: whole, and every tensor's bytes. */
+/* Check the file: complete, with the bytes of every tensor. */
 static int rank_check(struct comm *comm, void *arg)
 {
     const struct scene *s = arg;
@@ -321,8 +318,7 @@ static void scene_run(struct scene *s)
     expect_pages_of_one_node(s->seed, n);
 }
 
-/* ---- Tests -------------------------------------------------------------------------
- */
+/* ---- Tests ---- */
 
 static void no_page_is_written_by_two_nodes(void **state)
 {
@@ -336,7 +332,7 @@ static void no_page_is_written_by_two_nodes(void **state)
     }
 }
 
-static void nor_when_it_comes_from_the_nodes_memory(void **state)
+static void no_page_of_an_image_is_written_by_two_nodes(void **state)
 {
     static struct scene s;
 
@@ -348,7 +344,7 @@ static void nor_when_it_comes_from_the_nodes_memory(void **state)
     }
 }
 
-/* Columns: every page has bytes of every rank. Not one of them writes them all. */
+/* Columns: every page has bytes of every rank, but no rank writes all pages. */
 static void a_tensor_in_columns_is_written_by_all(void **state)
 {
     static struct scene s;
@@ -371,7 +367,7 @@ static void a_tensor_in_columns_is_written_by_all(void **state)
     assert_int_equal(n, 256);
 }
 
-static void ranks_of_one_node_write_their_own(void **state)
+static void ranks_of_one_node_write_their_own_data(void **state)
 {
     struct node_place of[] = {{0, 0}, {1, 0}, {0, 1}};
     const struct node_map nodes = {.size = 3, .n_nodes = 2, .of = of};
@@ -415,9 +411,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(no_page_is_written_by_two_nodes),
-        SCRATCH(nor_when_it_comes_from_the_nodes_memory),
+        SCRATCH(no_page_of_an_image_is_written_by_two_nodes),
         SCRATCH(a_tensor_in_columns_is_written_by_all),
-        SCRATCH(ranks_of_one_node_write_their_own),
+        SCRATCH(ranks_of_one_node_write_their_own_data),
         SCRATCH(pages_follow_the_file_systems_blocks),
     };
 

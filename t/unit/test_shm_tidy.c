@@ -45,7 +45,7 @@ static int file_exists(const char *dir, const char *name)
     return there;
 }
 
-static void only_what_nobody_uses_goes(void **state)
+static void only_unused_files_are_removed(void **state)
 {
     static const char *const names[] = {"mpich_shar_tmpOPEN", "mpich_shar_tmpMAPPED",
                                         "mpich_shar_tmpGONE", "ucx_shm_posix_gone",
@@ -87,8 +87,8 @@ static void only_what_nobody_uses_goes(void **state)
     shm_tidy_directory(dir); /* not there: nothing happens */
 }
 
-/* No link is followed, nothing but a plain file is touched. */
-static void traps_are_left_alone(void **state)
+/* Links are not followed, and only plain files are touched. */
+static void other_files_are_left_alone(void **state)
 {
     char dir[] = "/dev/shm/raytrain-test-XXXXXX", *link, *fifo, *target;
 
@@ -149,8 +149,8 @@ static void mapped_files_lose_their_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_nobody_uses_goes),
-        cmocka_unit_test(traps_are_left_alone),
+        cmocka_unit_test(only_unused_files_are_removed),
+        cmocka_unit_test(other_files_are_left_alone),
         cmocka_unit_test(mapped_files_lose_their_names),
     };
 

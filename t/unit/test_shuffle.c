@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "data/shuffle.h"
+#include "data/row_order.h"
 
 /* Every row comes up exactly once. */
 static void check_bijection(uint64_t n, uint64_t seed, uint64_t epoch)
@@ -103,7 +103,7 @@ static void orders_are_fixed_for_ever(void **state)
     }
 }
 
-/* Places where two orders agree: as many as chance gives, which is about one. */
+/* The number of places at which two orders agree: by chance, about one. */
 static uint64_t agreements(uint64_t n, uint64_t seed_a, uint64_t epoch_a,
                            uint64_t seed_b, uint64_t epoch_b)
 {
@@ -159,7 +159,7 @@ static void all_orders_are_equally_likely(void **state)
 }
 
 /* A row that follows another in the file does not follow it in the order. */
-static void neighbours_are_parted(void **state)
+static void neighbours_are_separated(void **state)
 {
     struct shuffle s;
     uint64_t adjacent = 0;
@@ -171,7 +171,7 @@ static void neighbours_are_parted(void **state)
     assert_true(adjacent < 10);
 }
 
-static void identity_is_the_identity(void **state)
+static void without_shuffling_the_order_is_unchanged(void **state)
 {
     struct shuffle s;
 
@@ -190,8 +190,8 @@ int main(void)
         cmocka_unit_test(orders_are_fixed_for_ever),
         cmocka_unit_test(epochs_and_seeds_are_unrelated),
         cmocka_unit_test(all_orders_are_equally_likely),
-        cmocka_unit_test(neighbours_are_parted),
-        cmocka_unit_test(identity_is_the_identity),
+        cmocka_unit_test(neighbours_are_separated),
+        cmocka_unit_test(without_shuffling_the_order_is_unchanged),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

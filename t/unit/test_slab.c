@@ -41,7 +41,7 @@ static void bytes_do_not_overflow(void **state)
     }
 }
 
-static void check_keeps_within(void **state)
+static void a_slab_must_lie_within_its_shape(void **state)
 {
     const uint64_t shape[] = {4, 6};
     struct error err;
@@ -68,12 +68,12 @@ static void runs_find_every_byte(void **state)
         for (uint64_t c = 0; c < 3 * 4 * 5; c++) {
             raytrain_slab slab = {{s / 20, s / 5 % 4, s % 5},
                                   {c / 20 + 1, c / 5 % 4 + 1, c % 5 + 1}};
-            struct slab_runs runs;
+            struct slab_stream stream;
             uint64_t position = 0, left;
 
             if (slab_check(3, shape, &slab, NULL) < 0)
                 continue;
-            slab_runs_init(&runs, 3, shape, element, &slab);
+            slab_stream_init(&stream, 3, shape, element, &slab);
             for (uint64_t i = 0; i < slab.count[0]; i++)
                 for (uint64_t j = 0; j < slab.count[1]; j++)
                     for (uint64_t k = 0; k < slab.count[2]; k++) {
@@ -82,21 +82,21 @@ static void runs_find_every_byte(void **state)
                              slab.start[2] + k) *
                             element;
 
-                        assert_int_equal(slab_runs_at(&runs, position, &left), at);
-                        assert_int_equal(slab_runs_at(&runs, position + 1, &left),
+                        assert_int_equal(slab_stream_at(&stream, position, &left), at);
+                        assert_int_equal(slab_stream_at(&stream, position + 1, &left),
                                          at + 1);
                         position += element;
                     }
-            assert_int_equal(runs.bytes, position);
+            assert_int_equal(stream.bytes, position);
         }
     }
 }
 
-/* The first position that lies at an offset or behind it, against looking at all. */
+/* The first position at or after an offset, compared with a search through all. */
 static void runs_find_an_offset(void **state)
 {
     const uint64_t shape[] = {3, 4, 5};
-    struct slab_runs none;
+    struct slab_stream none;
 
     (void)state;
     for (uint64_t s = 0; s < 3 * 4 * 5; s++) {
@@ -104,24 +104,24 @@ static void runs_find_an_offset(void **state)
             raytrain_slab slab = {{s / 20, s / 5 % 4, s % 5},
                                   {c / 20 + 1, c / 5 % 4 + 1, c % 5 + 1}};
             uint64_t position = 0, left;
-            struct slab_runs runs;
+            struct slab_stream stream;
 
             if (slab_check(3, shape, &slab, NULL) < 0)
                 continue;
-            slab_runs_init(&runs, 3, shape, 2, &slab);
+            slab_stream_init(&stream, 3, shape, 2, &slab);
             for (uint64_t offset = 0; offset <= 3 * 4 * 5 * 2; offset++) {
-                while (position < runs.bytes &&
-                       slab_runs_at(&runs, position, &left) < offset)
+                while (position < stream.bytes &&
+                       slab_stream_at(&stream, position, &left) < offset)
                     position++;
-                assert_int_equal(slab_runs_find(&runs, offset), position);
+                assert_int_equal(slab_stream_find(&stream, offset), position);
             }
         }
     }
-    slab_runs_init(&none, 3, shape, 2, &(raytrain_slab){{1}, {0}});
-    assert_int_equal(slab_runs_find(&none, 7), 0);
+    slab_stream_init(&none, 3, shape, 2, &(raytrain_slab){{1}, {0}});
+    assert_int_equal(slab_stream_find(&none, 7), 0);
 }
 
-static void runs_are_as_long_as_can_be(void **state)
+static void runs_are_as_long_as_possible(void **state)
 {
     const uint64_t shape[] = {10, 4, 5};
     static const struct {
@@ -132,19 +132,19 @@ static void runs_are_as_long_as_can_be(void **state)
         {{{2, 1, 0}, {3, 2, 5}}, 10, 30},    {{{2, 1, 1}, {1, 1, 3}}, 3, 3},
         {{{0, 0, 1}, {10, 4, 3}}, 3, 120},   {{{0, 0, 0}, {0, 4, 5}}, 1, 0},
     };
-    struct slab_runs runs;
+    struct slab_stream stream;
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        slab_runs_init(&runs, 3, shape, 1, &rows[i].slab);
-        assert_int_equal(runs.bytes, rows[i].bytes);
-        assert_int_equal(runs.run_bytes, rows[i].run);
+        slab_stream_init(&stream, 3, shape, 1, &rows[i].slab);
+        assert_int_equal(stream.bytes, rows[i].bytes);
+        assert_int_equal(stream.segment_bytes, rows[i].run);
     }
-    slab_runs_init(&runs, 0, NULL, 8, &(raytrain_slab){{0}, {0}});
-    assert_int_equal(runs.bytes, 8);
+    slab_stream_init(&stream, 0, NULL, 8, &(raytrain_slab){{0}, {0}});
+    assert_int_equal(stream.bytes, 8);
 }
 
-static void cover_table(void **state)
+static void slabs_must_cover_the_shape_once(void **state)
 {
     static const struct {
         int ndim;
@@ -160,7 +160,7 @@ static void cover_table(void **state)
         {1, {10}, 0, {{{0}, {0}}}, "0 of 10"},
         {1, {0}, 0, {{{0}, {0}}}, NULL},
         {2, {4, 4}, 2, {{{0, 0}, {4, 1}}, {{0, 1}, {4, 3}}}, NULL},
-        /* four quarters; then with one moved over another: same volume */
+        /* four quarters; then one of them moved over another: the same volume */
         {2,
          {4, 4},
          4,
@@ -183,13 +183,13 @@ static void cover_table(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct slab_piece pieces[4];
+        struct rank_slab slabs[4];
         struct error err;
         int rc;
 
         for (size_t k = 0; k < rows[i].n; k++)
-            pieces[k] = (struct slab_piece){(int)k, rows[i].slab[k]};
-        rc = slab_cover("w", rows[i].ndim, rows[i].shape, pieces, rows[i].n, &err);
+            slabs[k] = (struct rank_slab){(int)k, rows[i].slab[k]};
+        rc = slab_cover("w", rows[i].ndim, rows[i].shape, slabs, rows[i].n, &err);
         assert_int_equal(rc, rows[i].says ? -1 : 0);
         if (rows[i].says) {
             assert_int_equal(err.code, RAYTRAIN_EINVAL);
@@ -203,11 +203,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_do_not_overflow),
-        cmocka_unit_test(check_keeps_within),
+        cmocka_unit_test(a_slab_must_lie_within_its_shape),
         cmocka_unit_test(runs_find_every_byte),
         cmocka_unit_test(runs_find_an_offset),
-        cmocka_unit_test(runs_are_as_long_as_can_be),
-        cmocka_unit_test(cover_table),
+        cmocka_unit_test(runs_are_as_long_as_possible),
+        cmocka_unit_test(slabs_must_cover_the_shape_once),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

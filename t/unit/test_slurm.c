@@ -21,8 +21,7 @@
 #define MIB      (1024ull * 1024)
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* ---- The step's command line ------------------------------------------------------
- */
+/* ---- The step's command line ---- */
 
 #define HEAD                                                                           \
     "srun --mpi=pmix --verbose --kill-on-bad-exit=0 --export=ALL --wait=0 "            \
@@ -96,7 +95,7 @@ static const struct command_row {
      HEAD "--ntasks=1 --nodes=1 --nodelist=n1 --ntasks-per-node=1 --distribution=block "
           "--exact --cpus-per-task=1 --mem-per-cpu=1M --gres=none " LOGS(
               "/l", "rank-%5t") "/w"},
-    /* one log a rank up to 256, above one a node */
+    /* one log per rank up to 256 workers, above that one per node */
     {__LINE__,
      1,
      0,
@@ -119,7 +118,7 @@ static const struct command_row {
      HEAD "--ntasks=257 --nodes=1 --nodelist=n1 --ntasks-per-node=257 "
           "--distribution=block --exact --cpus-per-task=1 --mem=0 --gres=none " LOGS(
               "/l", "node-%N") "/w"},
-    /* the user's words come last, split without a shell */
+    /* the user's arguments come last, split without a shell */
     {__LINE__,
      1,
      0,
@@ -132,7 +131,7 @@ static const struct command_row {
           "--exact --cpus-per-task=1 --mem=0 --gres=none " LOGS(
               "/l", "rank-%5t") "--overlap '--comment=a b' '$X;y' /w"},
     {__LINE__, 1, 0, 0, NULL, {N("n1", 1)}, "/l", "--comment='a", NULL},
-    /* Slurm's own signs in a file name */
+    /* characters that are special to Slurm in file names */
     {__LINE__,
      1,
      0,
@@ -179,14 +178,14 @@ static void command_check(const struct command_row *row)
     argv_free(argv);
 }
 
-static void step_commands(void **state)
+static void the_command_of_a_step_is_built(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(command_rows); i++)
         command_check(&command_rows[i]);
 }
 
-/* Ten thousand workers on nodes whose names have nothing in common. */
+/* Ten thousand workers on nodes whose names have no common prefix. */
 #define NODES_MANY 1000
 
 static void many_plan(struct placement *plan, int last)
@@ -232,7 +231,7 @@ static void many_check(int last, const char *nodes, const char *after, const cha
     free(plan.nodes);
 }
 
-static void ten_thousand_workers(void **state)
+static void ten_thousand_workers_can_be_placed(void **state)
 {
     (void)state;
     many_check(9, "--ntasks=9999", "--distribution=arbitrary",
@@ -255,7 +254,7 @@ static void a_short_list_needs_no_file(void **state)
 static const struct {
     struct scaling_config scaling;
     const char *expected;
-    struct placement fits; /* no nodes: none is known */
+    struct placement fits; /* no nodes: unknown */
 } allocate_rows[] = {
     {{.num_workers = 4, .max_workers = 9, .cpus_per_worker = 1},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=9 --use-min-nodes "
@@ -298,7 +297,7 @@ static const struct {
      {0}},
 };
 
-static void allocate_commands(void **state)
+static void the_command_of_an_allocation_is_built(void **state)
 {
     char *command[] = {(char *)"raytrain-run", (char *)"x", NULL};
 
@@ -319,10 +318,9 @@ static void allocate_commands(void **state)
     }
 }
 
-/* ---- Its environment --------------------------------------------------------------
- */
+/* ---- Its environment ---- */
 
-static void hostile_environment(void **state)
+static void variables_of_the_job_are_removed(void **state)
 {
     static const char *const env[] = {
         "PATH=/bin",
@@ -381,7 +379,7 @@ static void hostile_environment(void **state)
     argv_free(out);
 }
 
-static void threads_of_a_worker(void **state)
+static void a_worker_gets_its_number_of_threads(void **state)
 {
     char *const env[] = {(char *)"PATH=/bin", NULL};
     char **out = NULL, *text;
@@ -394,8 +392,7 @@ static void threads_of_a_worker(void **state)
     argv_free(out);
 }
 
-/* ---- What there is ----------------------------------------------------------------
- */
+/* ---- Resources ---- */
 
 static const char *fake_id, *fake_nodes, *fake_cpus;
 
@@ -445,7 +442,7 @@ static const struct {
     {"7", "n1", "x", NULL},
 };
 
-static void allocation_nodes(void **state)
+static void nodes_of_an_allocation_are_read(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(node_rows); i++) {
@@ -490,7 +487,7 @@ static const struct {
      "n1:4:2:a100:1 n2:4:0::0"},
     {"J=7   Nodes=n1 Mem=1 GRES=gpu:a100:2(IDX:0,3),gpu:v100:1(IDX:1)", "h100",
      "n1:4:2:a100:1 n2:4:0::0"},
-    /* a name that looks like more, nodes that are not ours, nonsense */
+    /* an ambiguous name, nodes outside the allocation, malformed text */
     {"J=7 JobName=x Nodes=n[1-2] Mem=9   Nodes=n1 Mem=5 GRES=", NULL,
      "n1:4:0::5 n2:4:0::9"},
     {"J=7   Nodes=n9 Mem=5   Nodes=n[1- Mem=5   Nodes= Mem=5   Nodes=", NULL,
@@ -500,7 +497,7 @@ static const struct {
     {"", NULL, "n1:4:0::0 n2:4:0::0"},
 };
 
-static void allocation_details(void **state)
+static void details_of_an_allocation_are_read(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(detail_rows); i++) {
@@ -535,7 +532,7 @@ static const struct {
     {"main*|n1|4\n|||||\nnonsense\n\n", NULL, NULL, "the default partition", ""},
 };
 
-static void partition_nodes(void **state)
+static void nodes_of_a_partition_are_read(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(sinfo_rows); i++) {
@@ -554,8 +551,7 @@ static void partition_nodes(void **state)
     }
 }
 
-/* ---- What it says -----------------------------------------------------------------
- */
+/* ---- Messages of srun ---- */
 
 #define EXITED(n) ((n) << 8)
 #define UP                                                                             \
@@ -578,10 +574,10 @@ static void partition_nodes(void **state)
 #define TOLD_23(n, status)                                                             \
     "srun: Received task exit notification for " n " of StepId=7.4 (status=0x" status  \
     ").\n"
-/* Words that no version has said so far. */
+/* Messages that no version prints. */
 #define GARBLED "xrxn: Qzqf 7.4 zf hzxt n1\nxrxn: wrrzr: n2: txxk 3: Kxllwd\n"
 
-/* Messages as they were recorded, srun's end, and what is to be made of them. */
+/* Recorded messages, srun's wait status, and the expected outcome. */
 static const struct {
     int line;
     const char *says;
@@ -593,7 +589,7 @@ static const struct {
          TOLD("2 tasks", "0000") DONE("n2", "tasks 2-3: Completed\n"),
      0,
      4,
-     {.rank = -1}},
+     {.failure = {.rank = -1}}},
     {__LINE__,
      UP TOLD("4 tasks",
              "4b00") "srun: error: n1: tasks 0-1: Exited with exit "
@@ -602,24 +598,24 @@ static const struct {
                                               "exit code 75\n",
      EXITED(75),
      4,
-     {.rank = -1, .stopped = true}},
+     {.stopped = true, .failure = {.rank = -1}}},
     {__LINE__,
      UP_23 TOLD_23("2 tasks", "0000") "srun: n1: tasks 0-1: Completed\n" TOLD_23(
          "2 tasks", "0000") "srun: n2: tasks 2-3: Completed\n",
      0,
      4,
-     {.rank = -1}},
+     {.failure = {.rank = -1}}},
     {__LINE__,
      UP_23 TOLD_23("4 tasks",
                    "4b00") "srun: error: n1: tasks 0-1: Exited with exit code 75\n",
      EXITED(75),
      4,
-     {.rank = -1, .stopped = true}},
+     {.stopped = true, .failure = {.rank = -1}}},
     {__LINE__,
      UP_23 TOLD_23("1 task", "0009") "srun: error: n2: task 3: Killed\n",
      EXITED(137),
      4,
-     {.failed = true, .rank = 3, .host = "n2", .signal = SIGKILL}},
+     {.failed = true, .failure = {.rank = 3, .host = "n2", .signal = SIGKILL}}},
     {__LINE__,
      UP_23 TOLD_23("1 task", "0300") "srun: error: n2: task 3: Exited with exit code "
                                      "3\n" TOLD_23("3 tasks",
@@ -628,48 +624,55 @@ static const struct {
                                                            "75\n",
      EXITED(75),
      4,
-     {.failed = true, .rank = 3, .host = "n2", .exit_status = 3}},
-    /* what was ended as a whole is told as it is when it ends by itself, but quietly */
+     {.failed = true, .failure = {.rank = 3, .host = "n2", .exit_status = 3}}},
+    /* a step that was cancelled as a whole, and how it differs from one that fails */
     {__LINE__,
      UP_23 "srun: Job step aborted: Waiting up to 32 seconds for job step to "
            "finish.\n" TOLD_23("4 tasks", "0009") "srun: n[1-2]: tasks 0-3: Killed\n",
      EXITED(137),
      4,
      {.failed = true,
-      .rank = -1,
-      .detail = "the step was ended as a whole: a worker aborted it, or somebody "
-                "cancelled it"}},
-    /* in words that are unknown: srun's status has to do */
-    {__LINE__, GARBLED, 0, 0, {.rank = -1}},
-    {__LINE__, GARBLED, EXITED(75), 0, {.rank = -1, .stopped = true}},
+      .failure = {.rank = -1,
+                  .message =
+                      "the step was ended as a whole: a worker aborted it, or it was "
+                      "cancelled"}}},
+    /* unknown messages: srun's status decides */
+    {__LINE__, GARBLED, 0, 0, {.failure = {.rank = -1}}},
+    {__LINE__, GARBLED, EXITED(75), 0, {.stopped = true, .failure = {.rank = -1}}},
     {__LINE__,
      "srun: launching StepId=7.4 on host n1, 4 tasks: [0-3]\n" GARBLED,
      EXITED(137),
      0,
      {.failed = true,
-      .rank = -1,
-      .signal = SIGKILL,
-      .detail = "a worker was killed by signal 9 (Killed); srun ended with status 137: "
-                "xrxn: wrrzr: n2: txxk 3: Kxllwd"}},
+      .failure =
+          {.rank = -1,
+           .signal = SIGKILL,
+           .message =
+               "a worker was killed by signal 9 (Killed); srun ended with status 137: "
+               "xrxn: wrrzr: n2: txxk 3: Kxllwd"}}},
     {__LINE__,
      "srun: launching StepId=7.4 on host n1, 4 tasks: [0-3]\n" GARBLED,
      EXITED(253),
      0,
      {.failed = true,
-      .rank = -1,
-      .signal = SIGKILL,
-      .oom = true,
-      .detail = "a worker was killed by signal 9 (Killed); srun ended with status 253: "
-                "xrxn: wrrzr: n2: txxk 3: Kxllwd"}},
+      .failure =
+          {.rank = -1,
+           .signal = SIGKILL,
+           .cause = CAUSE_OOM,
+           .message =
+               "a worker was killed by signal 9 (Killed); srun ended with status 253: "
+               "xrxn: wrrzr: n2: txxk 3: Kxllwd"}}},
     {__LINE__,
      "srun: launching StepId=7.4 on host n1, 4 tasks: [0-3]\n" GARBLED,
      EXITED(3),
      0,
      {.failed = true,
-      .rank = -1,
-      .exit_status = 3,
-      .detail = "srun ended with status 3: xrxn: wrrzr: n2: txxk 3: Kxllwd"}},
-    /* before we begin to kill, a kill is rather the cause than an exit status */
+      .failure = {.rank = -1,
+                  .exit_status = 3,
+                  .message =
+                      "srun ended with status 3: xrxn: wrrzr: n2: txxk 3: Kxllwd"}}},
+    /* before we kill the step, a SIGKILL is more likely the cause than an exit
+     * status */
     {__LINE__,
      UP TOLD(
          "1 task",
@@ -678,69 +681,71 @@ static const struct {
                      "2 tasks", "0009") "srun: error: n1: tasks 0-1: Killed\n",
      137,
      4,
-     {.failed = true, .rank = 3, .host = "n2", .signal = SIGKILL}},
+     {.failed = true, .failure = {.rank = 3, .host = "n2", .signal = SIGKILL}}},
     {__LINE__,
      UP TOLD("1 task", "000b") "srun: error: n1: task 1: Segmentation fault\n" TOLD(
          "3 tasks", "0009") "srun: error: n1: task 0: Killed\n",
      EXITED(139),
      4,
-     {.failed = true, .rank = 1, .host = "n1", .signal = SIGSEGV}},
+     {.failed = true, .failure = {.rank = 1, .host = "n1", .signal = SIGSEGV}}},
     {__LINE__,
      UP TOLD("1 task", "008b") "srun: error: n1: task 1: Segmentation fault "
                                "(core dumped)\n",
      EXITED(139),
      4,
-     {.failed = true, .rank = 1, .host = "n1", .signal = SIGSEGV}},
-    /* without --verbose the words alone must do */
+     {.failed = true, .failure = {.rank = 1, .host = "n1", .signal = SIGSEGV}}},
+    /* without --verbose */
     {__LINE__,
      "srun: error: n2: task 3: Killed\n",
      EXITED(137),
      0,
-     {.failed = true, .rank = 3, .host = "n2", .signal = SIGKILL}},
+     {.failed = true, .failure = {.rank = 3, .host = "n2", .signal = SIGKILL}}},
     {__LINE__,
      "srun: error: n2: tasks 2,3: Exited with exit code 17\n",
      EXITED(17),
      0,
-     {.failed = true, .rank = 2, .host = "n2", .exit_status = 17}},
+     {.failed = true, .failure = {.rank = 2, .host = "n2", .exit_status = 17}}},
     {__LINE__,
      "srun: error: n1: task 0: Aborted (core dumped)\n",
      EXITED(134),
      0,
-     {.failed = true, .rank = 0, .host = "n1", .signal = SIGABRT}},
+     {.failed = true, .failure = {.rank = 0, .host = "n1", .signal = SIGABRT}}},
     {__LINE__,
      "srun: launching StepId=7.4 on host n1, 4 tasks: [0-3]\n"
      "srun: error: n1: task 0: Something new\n",
      EXITED(1),
      0,
      {.failed = true,
-      .rank = 0,
-      .host = "n1",
-      .exit_status = 1,
-      .detail = "srun: error: n1: task 0: Something new"}},
+      .failure = {.rank = 0,
+                  .host = "n1",
+                  .exit_status = 1,
+                  .message = "srun: error: n1: task 0: Something new"}}},
     {__LINE__,
      "srun: error: n1: task 0: Something new\n",
      0,
      0,
-     {.rank = -1, .detail = "srun: error: n1: task 0: Something new"}},
-    /* several nodes in one message: the plan knows where the rank is */
+     {.failure = {.rank = -1, .message = "srun: error: n1: task 0: Something new"}}},
+    /* several nodes in one message: the plan has the node of the rank */
     {__LINE__,
      "srun: error: n[1-2]: tasks 2-3: Exited with exit code 4\n",
      EXITED(4),
      0,
-     {.failed = true, .rank = 2, .host = "n2", .exit_status = 4}},
+     {.failed = true, .failure = {.rank = 2, .host = "n2", .exit_status = 4}}},
     {__LINE__,
      UP TOLD("1 task", "007d") "srun: error: n2: task 3: Out Of Memory\n",
      EXITED(137),
      4,
-     {.failed = true, .rank = 3, .host = "n2", .signal = SIGKILL, .oom = true}},
+     {.failed = true,
+      .failure = {.rank = 3, .host = "n2", .signal = SIGKILL, .cause = CAUSE_OOM}}},
     {__LINE__,
      UP "slurmstepd: error: Detected 1 oom_kill event in StepId=7.4. Some of the step "
         "tasks have been OOM Killed.\n" TOLD(
             "1 task", "0009") "srun: error: n2: task 3: Killed\n",
      EXITED(137),
      4,
-     {.failed = true, .rank = 3, .host = "n2", .signal = SIGKILL, .oom = true}},
-    /* a worker that called abort: nobody is to blame by name */
+     {.failed = true,
+      .failure = {.rank = 3, .host = "n2", .signal = SIGKILL, .cause = CAUSE_OOM}}},
+    /* a worker called abort: no rank is named */
     {__LINE__,
      UP "srun: Complete StepId=7.4+0 received\n"
         "srun: Job step aborted: Waiting up to 32 seconds for job step to "
@@ -749,74 +754,77 @@ static const struct {
      EXITED(137),
      4,
      {.failed = true,
-      .rank = -1,
-      .detail = "the step was ended as a whole: a worker aborted it, or somebody "
-                "cancelled it"}},
+      .failure = {.rank = -1,
+                  .message =
+                      "the step was ended as a whole: a worker aborted it, or it was "
+                      "cancelled"}}},
     {__LINE__,
      UP "srun: error: Node failure on n2\nsrun: Job step aborted: Waiting\n",
      EXITED(1),
      4,
      {.failed = true,
-      .rank = -1,
-      .host = "n2",
       .lost = "n2",
-      .detail = "srun: error: Node failure on n2"}},
-    /* a switch takes more than one */
+      .failure = {.rank = -1,
+                  .host = "n2",
+                  .message = "srun: error: Node failure on n2"}}},
+    /* a failed switch takes several nodes */
     {__LINE__,
      UP "srun: error: Node failure on n2\nsrun: error: Node failure on n1\n",
      EXITED(1),
      4,
      {.failed = true,
-      .rank = -1,
-      .host = "n2",
       .lost = "n2,n1",
-      .detail = "srun: error: Node failure on n2\nsrun: error: Node failure on n1"}},
-    /* it never came up */
+      .failure =
+          {.rank = -1,
+           .host = "n2",
+           .message =
+               "srun: error: Node failure on n2\nsrun: error: Node failure on n1"}}},
+    /* the step never started */
     {__LINE__,
      "srun: error: Unable to create step for job 9: Requested nodes are busy\n",
      EXITED(1),
      0,
      {.failed = true,
-      .launch_failed = true,
-      .rank = -1,
-      .detail =
-          "srun: error: Unable to create step for job 9: Requested nodes are busy"}},
+      .failure = {.never_started = true,
+                  .rank = -1,
+                  .message = "srun: error: Unable to create step for job 9: Requested "
+                             "nodes are busy"}}},
     {__LINE__,
      "srun: unrecognized option '--bogus'\nTry \"srun --help\" for more "
      "information\n",
      EXITED(255),
      0,
      {.failed = true,
-      .launch_failed = true,
-      .rank = -1,
-      .detail = "srun: unrecognized option '--bogus'"}},
+      .failure = {.never_started = true,
+                  .rank = -1,
+                  .message = "srun: unrecognized option '--bogus'"}}},
     {__LINE__,
      "srun: error: cannot find mpi plugin for mpi/nosuch\nsrun: error: Invalid "
      "MPI type 'nosuch', --mpi=list for acceptable types\n",
      EXITED(1),
      0,
      {.failed = true,
-      .launch_failed = true,
-      .rank = -1,
-      .detail =
-          "srun: error: cannot find mpi plugin for mpi/nosuch\nsrun: error: Invalid "
-          "MPI type 'nosuch', --mpi=list for acceptable types"}},
+      .failure = {.never_started = true,
+                  .rank = -1,
+                  .message = "srun: error: cannot find mpi plugin for "
+                             "mpi/nosuch\nsrun: error: Invalid "
+                             "MPI type 'nosuch', --mpi=list for acceptable types"}}},
     {__LINE__,
      "something else\n",
      EXITED(1),
      0,
      {.failed = true,
-      .launch_failed = true,
-      .rank = -1,
-      .detail = "srun ended with status 1: something else"}},
+      .failure = {.never_started = true,
+                  .rank = -1,
+                  .message = "srun ended with status 1: something else"}}},
     {__LINE__,
      "",
      SIGKILL,
      0,
      {.failed = true,
-      .launch_failed = true,
-      .rank = -1,
-      .detail = "srun was killed by signal 9 (Killed)"}},
+      .failure = {.never_started = true,
+                  .rank = -1,
+                  .message = "srun was killed by signal 9 (Killed)"}}},
     /* srun returns 0 for a task that could not open its log */
     {__LINE__,
      "srun: launching StepId=7.4 on host n2, 1 tasks: 3\nsrun: error: task 3 "
@@ -824,56 +832,61 @@ static const struct {
      0,
      0,
      {.failed = true,
-      .launch_failed = true,
-      .rank = 3,
-      .host = "n2",
-      .detail = "srun: error: task 3 launch failed: Slurmd could not connect IO"}},
+      .failure =
+          {.never_started = true,
+           .rank = 3,
+           .host = "n2",
+           .message =
+               "srun: error: task 3 launch failed: Slurmd could not connect IO"}}},
     {__LINE__,
      "srun: error: n1: task 0: Killed\nsrun: error: task 3 launch failed: Slurmd could "
      "not connect IO\nsrun: error: n1: task 1: Killed\n",
      0,
      0,
      {.failed = true,
-      .launch_failed = true,
-      .rank = 3,
-      .host = "n2",
-      .detail = "srun: error: task 3 launch failed: Slurmd could not connect IO"}},
+      .failure =
+          {.never_started = true,
+           .rank = 3,
+           .host = "n2",
+           .message =
+               "srun: error: task 3 launch failed: Slurmd could not connect IO"}}},
     {__LINE__,
      "srun: error: Task launch for StepId=7.4 failed on node n2: Communication "
      "connection failure\n",
      EXITED(1),
      0,
      {.failed = true,
-      .launch_failed = true,
-      .rank = -1,
-      .host = "n2",
       .lost = "n2",
-      .detail =
-          "srun: error: Task launch for StepId=7.4 failed on node n2: Communication "
-          "connection failure"}},
-    /* half of them are missing: whether they finished, they know themselves */
+      .failure = {.never_started = true,
+                  .rank = -1,
+                  .host = "n2",
+                  .message = "srun: error: Task launch for StepId=7.4 failed on node "
+                             "n2: Communication "
+                             "connection failure"}}},
+    /* half of the messages are missing: only the workers know whether they finished */
     {__LINE__,
      UP TOLD("2 tasks", "0000") DONE("n1", "tasks 0-1: Completed\n"),
      0,
      4,
-     {.rank = -1}},
-    /* nonsense is no crash */
+     {.failure = {.rank = -1}}},
+    /* malformed lines are ignored */
     {__LINE__,
      "srun: error: : task : \nsrun: error: n1: task 99999999999999999999: "
      "Killed\nsrun: error: n1: tasks -3: Killed\n(status=0x).\n\n\n",
      0,
      0,
-     {.rank = -1}},
-    /* srun that is told to go by SIGTERM ends with status 0 */
-    {__LINE__, UP "srun: forcing job termination\n", 0, 4, {.rank = -1}},
+     {.failure = {.rank = -1}}},
+    /* srun exits with status 0 after a SIGTERM */
+    {__LINE__, UP "srun: forcing job termination\n", 0, 4, {.failure = {.rank = -1}}},
     {__LINE__,
      UP "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n",
      0,
      4,
      {.failed = true,
-      .rank = -1,
-      .detail = "the step was ended as a whole: a worker aborted it, or somebody "
-                "cancelled it"}},
+      .failure = {.rank = -1,
+                  .message =
+                      "the step was ended as a whole: a worker aborted it, or it was "
+                      "cancelled"}}},
 };
 
 static void watch_feed(struct step_watch *w, const char *says)
@@ -886,7 +899,7 @@ static void watch_feed(struct step_watch *w, const char *says)
     free(copy);
 }
 
-static void messages(void **state)
+static void messages_of_srun_are_understood(void **state)
 {
     struct placed_node nodes[] = {N("n1", 2), N("n2", 2)};
     struct placement plan = {.workers = 4, .nodes = nodes, .n_nodes = 2};
@@ -900,22 +913,27 @@ static void messages(void **state)
         step_watch_init(&w, 4);
         watch_feed(&w, watch_rows[i].says);
         step_watch_finish(&w, watch_rows[i].wait_status, &plan);
-        if (got->failed != want->failed || got->launch_failed != want->launch_failed ||
-            got->rank != want->rank || got->signal != want->signal ||
-            got->exit_status != want->exit_status || got->stopped != want->stopped ||
-            strcmp(got->host, want->host) != 0 || strcmp(got->lost, want->lost) != 0 ||
-            got->oom != want->oom || strcmp(got->detail, want->detail) != 0 ||
+        if (got->failed != want->failed ||
+            got->failure.never_started != want->failure.never_started ||
+            got->failure.rank != want->failure.rank ||
+            got->failure.signal != want->failure.signal ||
+            got->failure.exit_status != want->failure.exit_status ||
+            got->stopped != want->stopped ||
+            strcmp(got->failure.host, want->failure.host) != 0 ||
+            strcmp(got->lost, want->lost) != 0 ||
+            got->failure.cause != want->failure.cause ||
+            strcmp(got->failure.message, want->failure.message) != 0 ||
             w.started != watch_rows[i].started)
-            fail_msg("line %d: failed %d launch_failed %d rank %d signal %d exit %d "
+            fail_msg("line %d: failed %d never_started %d rank %d signal %d exit %d "
                      "stopped %d host '%s' started %d detail '%s'",
-                     watch_rows[i].line, got->failed, got->launch_failed, got->rank,
-                     got->signal, got->exit_status, got->stopped, got->host, w.started,
-                     got->detail);
+                     watch_rows[i].line, got->failed, got->failure.never_started,
+                     got->failure.rank, got->failure.signal, got->failure.exit_status,
+                     got->stopped, got->failure.host, w.started, got->failure.message);
     }
 }
 
-/* Once all are being killed, a kill says nothing any more; a crash still does. */
-static void kills_of_ours(void **state)
+/* Once we kill all tasks, a SIGKILL is no evidence any more; a crash still is. */
+static void kills_by_the_launcher(void **state)
 {
     struct step_watch w;
 
@@ -924,14 +942,14 @@ static void kills_of_ours(void **state)
     step_watch_line(&w, "srun: error: n2: task 2: Exited with exit code 3");
     w.killing = true;
     step_watch_line(&w, "srun: error: n2: task 3: Killed");
-    assert_int_equal(w.outcome.rank, 2);
-    assert_int_equal(w.outcome.exit_status, 3);
+    assert_int_equal(w.outcome.failure.rank, 2);
+    assert_int_equal(w.outcome.failure.exit_status, 3);
     step_watch_line(&w, "srun: error: n1: task 1: Segmentation fault");
-    assert_int_equal(w.outcome.rank, 1);
-    assert_int_equal(w.outcome.signal, SIGSEGV);
+    assert_int_equal(w.outcome.failure.rank, 1);
+    assert_int_equal(w.outcome.failure.signal, SIGSEGV);
 }
 
-static void step_number_and_waiting(void **state)
+static void step_number_and_waiting_are_recognised(void **state)
 {
     struct step_watch w;
 
@@ -945,12 +963,12 @@ static void step_number_and_waiting(void **state)
     assert_string_equal(w.step, "");
     step_watch_line(&w, "srun: launching StepId=9.12 on host n1, 2 tasks: [0-1]");
     assert_string_equal(w.step, "9.12");
-    /* as Slurm 23 says it */
+    /* as in Slurm 23 */
     step_watch_line(&w, "srun: Node n1, 2 tasks started");
     assert_int_equal(w.started, 2);
 }
 
-/* srun lists them one by one, and cuts the list off at 2 KiB. */
+/* srun lists them one by one, and truncates the list at 2 KiB. */
 static void many_tasks_on_few_nodes(void **state)
 {
     struct placed_node nodes[] = {N("n1", 576), N("n2", 576)};
@@ -968,9 +986,9 @@ static void many_tasks_on_few_nodes(void **state)
     step_watch_line(&w, line);
     assert_int_equal(w.ended, 576);
     step_watch_finish(&w, EXITED(3), &plan);
-    assert_int_equal(w.outcome.rank, 1);
-    assert_int_equal(w.outcome.exit_status, 3);
-    assert_string_equal(w.outcome.host, "n2");
+    assert_int_equal(w.outcome.failure.rank, 1);
+    assert_int_equal(w.outcome.failure.exit_status, 3);
+    assert_string_equal(w.outcome.failure.host, "n2");
 }
 
 static void long_messages_are_cut(void **state)
@@ -988,11 +1006,10 @@ static void long_messages_are_cut(void **state)
     }
     memcpy(line, "srun: launching StepId=", 23);
     step_watch_line(&w, line);
-    assert_int_equal(strlen(w.outcome.detail), sizeof w.outcome.detail - 1);
+    assert_int_equal(strlen(w.outcome.failure.message), 1023);
 }
 
-/* ---- Its plugins for MPI ----------------------------------------------------------
- */
+/* ---- Its plugins for MPI ---- */
 
 #define LIST_20                                                                        \
     "srun: MPI types are...\nsrun: pmix\nsrun: pmix_v4\nsrun: none\nsrun: pmi2\n"
@@ -1002,7 +1019,7 @@ static void long_messages_are_cut(void **state)
 #define LIST_26      "MPI plugin types are...\n\tnone\n\tcray_shasta\n\tpmi2\n"
 #define LIST_VERSION "MPI plugin types are...\n\tnone\n\tpmix_v5\n"
 
-/* What srun --mpi=list prints, what the user asks srun for, and the refusal. */
+/* The output of srun --mpi=list, the user's arguments, and the refusal. */
 static const struct {
     const char *list, *args, *refusal;
 } mpi_rows[] = {
@@ -1017,15 +1034,15 @@ static const struct {
     {LIST_22, "--mpi=none", "--mpi=none has no PMIx"},
     {LIST_22, "--mpi=pmi2 --mpi=pmix", NULL},
     {LIST_26, "--mpi=pmi2 --mpi=pmix_v4", "has only: none, cray_shasta, pmi2."},
-    {LIST_22, "--mpi=pmix_v3", "Name one of PMIx: --srun-args=--mpi=pmix_v4"},
-    {LIST_VERSION, NULL, "Name one of PMIx: --srun-args=--mpi=pmix_v5"},
+    {LIST_22, "--mpi=pmix_v3", "Choose one for PMIx: --srun-args=--mpi=pmix_v4"},
+    {LIST_VERSION, NULL, "Choose one for PMIx: --srun-args=--mpi=pmix_v5"},
     {LIST_22, "--mpi='", "--srun-args: "},
-    /* no answer that could be understood */
+    /* an answer that is not understood */
     {"", NULL, NULL},
     {"srun: error: something quite different\n", NULL, NULL},
 };
 
-static void mpi_plugins(void **state)
+static void the_list_of_mpi_plugins_is_read(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(mpi_rows); i++) {
@@ -1038,10 +1055,9 @@ static void mpi_plugins(void **state)
     }
 }
 
-/* ---- What scontrol says -----------------------------------------------------------
- */
+/* ---- Output of scontrol ---- */
 
-static void fields_of_scontrol(void **state)
+static void fields_of_scontrol_are_read(void **state)
 {
     static const char text[] = "NodeName=n3 NodeAddr=10.0.0.3 NodeHostName=h\n"
                                " ReqNodeList=(null) NodeList=n[1-3] State=DOWN*+X ";
@@ -1061,22 +1077,22 @@ static void fields_of_scontrol(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(step_commands),
-        cmocka_unit_test(ten_thousand_workers),
+        cmocka_unit_test(the_command_of_a_step_is_built),
+        cmocka_unit_test(ten_thousand_workers_can_be_placed),
         cmocka_unit_test(a_short_list_needs_no_file),
-        cmocka_unit_test(allocate_commands),
-        cmocka_unit_test(hostile_environment),
-        cmocka_unit_test(threads_of_a_worker),
-        cmocka_unit_test(allocation_nodes),
-        cmocka_unit_test(allocation_details),
-        cmocka_unit_test(partition_nodes),
-        cmocka_unit_test(messages),
-        cmocka_unit_test(kills_of_ours),
-        cmocka_unit_test(step_number_and_waiting),
+        cmocka_unit_test(the_command_of_an_allocation_is_built),
+        cmocka_unit_test(variables_of_the_job_are_removed),
+        cmocka_unit_test(a_worker_gets_its_number_of_threads),
+        cmocka_unit_test(nodes_of_an_allocation_are_read),
+        cmocka_unit_test(details_of_an_allocation_are_read),
+        cmocka_unit_test(nodes_of_a_partition_are_read),
+        cmocka_unit_test(messages_of_srun_are_understood),
+        cmocka_unit_test(kills_by_the_launcher),
+        cmocka_unit_test(step_number_and_waiting_are_recognised),
         cmocka_unit_test(many_tasks_on_few_nodes),
         cmocka_unit_test(long_messages_are_cut),
-        cmocka_unit_test(mpi_plugins),
-        cmocka_unit_test(fields_of_scontrol),
+        cmocka_unit_test(the_list_of_mpi_plugins_is_read),
+        cmocka_unit_test(fields_of_scontrol_are_read),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

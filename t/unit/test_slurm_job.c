@@ -1,4 +1,4 @@
-/* What squeue says of the job, and a squeue of our own that says it. */
+/* test_slurm_job.c - lines of squeue, and questions to a fake squeue and scontrol. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,36 +13,37 @@
 #include <cmocka.h>
 
 #include "scratch.h"
-#include "slurm/controller_wait.h"
 #include "slurm/job.h"
 #include "slurm/slurm_tool.h"
 #include "util/argv.h"
-#include "util/attention.h"
+#include "event/attention.h"
 
-/* ---- One line ----------------------------------------------------------------------
- */
+/* ---- One line ---- */
 
 static const struct {
     int line;
     const char *text;
     bool ours;
-    struct slurm_job job;
+    struct batch_job job;
 } rows[] = {
     {__LINE__,
      "7                   1700000000                      N/A    RUNNING   1  1",
      true,
-     {.end = 1700000000, .running = true, .batch = true, .requeue = true}},
+     {.end = 1700000000, .running = true, .has_script = true, .may_requeue = true}},
     {__LINE__,
      "7 1700000000 1699999999 RUNNING 0 1\nmore",
      true,
-     {.end = 1700000000, .preempted = true, .running = true, .batch = true}},
+     {.end = 1700000000, .preempted = true, .running = true, .has_script = true}},
     /* put back into the queue by Slurm */
     {__LINE__,
      "7 1 N/A RUNNING 1 2",
      true,
-     {.end = 1, .running = true, .batch = true, .requeue = true}},
-    /* no limit, or not known */
-    {__LINE__, "7 Unknown N/A RUNNING 1 0", true, {.running = true, .requeue = true}},
+     {.end = 1, .running = true, .has_script = true, .may_requeue = true}},
+    /* no limit, or an unknown one */
+    {__LINE__,
+     "7 Unknown N/A RUNNING 1 0",
+     true,
+     {.running = true, .may_requeue = true}},
     {__LINE__, "7 NONE NONE RUNNING 0 0", true, {.running = true}},
     {__LINE__, "7 N/A Unknown RUNNING 0 0", true, {.running = true}},
     {__LINE__, "7 UNLIMITED UNLIMITED RUNNING 0 0", true, {.running = true}},
@@ -51,15 +52,15 @@ static const struct {
     {__LINE__,
      "7 1 N/A RUNNING 0 0  Prolog  ",
      true,
-     {.end = 1, .running = true, .prolog = true}},
-    {__LINE__, "7 1 N/A CONFIGURING 0 0 None", true, {.end = 1, .prolog = true}},
+     {.end = 1, .running = true, .preparing = true}},
+    {__LINE__, "7 1 N/A CONFIGURING 0 0 None", true, {.end = 1, .preparing = true}},
     {__LINE__, "7 1 N/A RUNNING 0 0 \n8 Prolog", true, {.end = 1, .running = true}},
     {__LINE__, "7 1 N/A RUNNING 0 0 None", true, {.end = 1, .running = true}},
-    /* on its way out */
+    /* completing */
     {__LINE__, "7 1 N/A COMPLETING 0 0", true, {.end = 1}},
     {__LINE__, "7 1 N/A CANCELLED 0 0", true, {.end = 1}},
     {__LINE__, "7 1 N/A TIMEOUT 0 0", true, {.end = 1}},
-    /* nonsense where a time should be is no time */
+    /* a malformed time counts as none */
     {__LINE__, "7 -5 -1 RUNNING 0 0", true, {.running = true}},
     {__LINE__, "7 17x 12:00 RUNNING 0 0", true, {.running = true}},
     {__LINE__, "7 2026-01-01T00:00:00 N/A RUNNING 0 0", true, {.running = true}},
@@ -67,7 +68,7 @@ static const struct {
      "7 99999999999999999999999 N/A RUNNING 0 0",
      true,
      {.end = INT64_MAX, .running = true}},
-    /* another job's, or none's */
+    /* of another job, or of none */
     {__LINE__, "70 1 N/A RUNNING 0 0", false, {0}},
     {__LINE__, "7_1 1 N/A RUNNING 0 0", false, {0}},
     {__LINE__, "7", false, {0}},
@@ -79,23 +80,22 @@ static const struct {
     {__LINE__, "%s%n %s%n %s %s %s %s", false, {0}},
 };
 
-static void lines_of_squeue(void **state)
+static void lines_of_squeue_are_read(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct slurm_job *want = &rows[i].job;
-        struct slurm_job job = {0};
+        const struct batch_job *want = &rows[i].job;
+        struct batch_job job = {0};
 
         if (slurm_job_parse(rows[i].text, "7", &job) != rows[i].ours ||
             job.end != want->end || job.preempted != want->preempted ||
-            job.running != want->running || job.prolog != want->prolog ||
-            job.batch != want->batch || job.requeue != want->requeue)
+            job.running != want->running || job.preparing != want->preparing ||
+            job.has_script != want->has_script || job.may_requeue != want->may_requeue)
             fail_msg("line %d", rows[i].line);
     }
 }
 
-/* ---- The command -------------------------------------------------------------------
- */
+/* ---- The command ---- */
 
 static void script_write(const char *name, const char *script)
 {
@@ -125,20 +125,20 @@ static int enter(void **state)
 
 static void refused(const char *why)
 {
-    struct slurm_job job;
+    struct batch_job job;
     struct error err = {0};
 
-    assert_int_equal(slurm_job_ask(&job, &err), -1);
+    assert_int_equal(batch_slurm.ask(&job, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ENOTSUP);
     if (!strstr(err.text, why))
         fail_msg("%s", err.text);
 }
 
-/* Of a job array squeue tells of more than one; and what the user has set for his own
- * squeue does not reach ours. */
+/* For a job array squeue lists more than one job; and a user's settings for squeue do
+ * not apply. */
 static void the_job_is_found_among_others(void **state)
 {
-    struct slurm_job job;
+    struct batch_job job;
     struct error err;
 
     (void)state;
@@ -149,7 +149,7 @@ static void the_job_is_found_among_others(void **state)
               "test \"$SLURM_TIME_FORMAT\" = %s || exit 2\n"
               "echo '8 1 N/A RUNNING 1 1'\n"
               "echo '7 1700000000 1700000001 RUNNING 1 1'");
-    assert_int_equal(slurm_job_ask(&job, &err), 0);
+    assert_int_equal(batch_slurm.ask(&job, &err), 0);
     assert_int_equal(job.end, 1700000000);
     assert_true(job.preempted);
     unsetenv("SQUEUE_FORMAT");
@@ -157,8 +157,8 @@ static void the_job_is_found_among_others(void **state)
     unsetenv("SLURM_TIME_FORMAT");
 }
 
-/* Nor do any other settings of Slurm's commands; what says where Slurm is does. */
-static void a_users_settings_stay_outside(void **state)
+/* Nor do settings for other Slurm commands; those that locate the controller do. */
+static void user_settings_do_not_apply(void **state)
 {
     static const char *const cleared[] = {
         "SCANCEL_INTERACTIVE=1", "SCANCEL_STATE=PENDING", "SQUEUE_FORMAT2=JobID",
@@ -201,8 +201,7 @@ static void a_users_settings_stay_outside(void **state)
     }
 }
 
-/* ---- A controller that is away -----------------------------------------------------
- */
+/* ---- A controller that is away ---- */
 
 static int said;
 
@@ -213,9 +212,9 @@ static void say(const char *text)
 }
 
 /* Away for the first two questions of `scontrol show config`. */
-static void it_is_waited_for_and_that_is_reported(void **state)
+static void an_absent_controller_is_waited_for_and_reported(void **state)
 {
-    struct slurm_job job;
+    struct batch_job job;
     struct error err;
 
     (void)state;
@@ -223,55 +222,55 @@ static void it_is_waited_for_and_that_is_reported(void **state)
     script_write("scontrol", "echo >>asked; test $(wc -l <asked) -gt 2 || exit 1");
     script_write("squeue", "test -e asked && test $(wc -l <asked) -gt 2 || exit 1\n"
                            "echo '7 1700000000 N/A RUNNING 1 1'");
-    slurm_patience_set(60, say);
-    assert_int_equal(slurm_job_await(&job, &err), 0);
+    batch_patience_set(60, say);
+    assert_int_equal(batch_slurm.await(&job, &err), 0);
     assert_int_equal(said, 1);
-    slurm_patience_set(0, NULL);
+    batch_patience_set(0, NULL);
 }
 
-/* It answers other questions: asking for ever would not help. */
-static void a_question_that_it_refuses_is_final(void **state)
+/* It answers other questions: retrying would not help. */
+static void a_refused_question_is_final(void **state)
 {
-    struct slurm_job job;
+    struct batch_job job;
     struct error err;
 
     (void)state;
     said = 0;
     script_write("scontrol", "exit 0");
     script_write("squeue", "echo Invalid job id specified; exit 1");
-    slurm_patience_set(60, say);
-    assert_int_equal(slurm_job_await(&job, &err), -1);
+    batch_patience_set(60, say);
+    assert_int_equal(batch_slurm.await(&job, &err), -1);
     assert_non_null(strstr(err.text, "Invalid job id"));
     assert_int_equal(said, 0);
-    /* And so is one for a command that is not there. */
+    /* And so is a command that does not exist. */
     assert_int_equal(remove("scontrol"), 0);
     assert_int_equal(remove("squeue"), 0);
     assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
-    assert_int_equal(slurm_job_await(&job, &err), -1);
+    assert_int_equal(batch_slurm.await(&job, &err), -1);
     assert_int_equal(said, 0);
-    slurm_patience_set(0, NULL);
+    batch_patience_set(0, NULL);
 }
 
-static void patience_has_an_end(void **state)
+static void waiting_for_the_controller_has_a_limit(void **state)
 {
-    struct slurm_job job;
+    struct batch_job job;
     struct error err;
 
     (void)state;
     said = 0;
     script_write("scontrol", "exit 1");
     script_write("squeue", "exit 1");
-    slurm_patience_set(0.1, say);
-    assert_int_equal(slurm_job_await(&job, &err), -1);
+    batch_patience_set(0.1, say);
+    assert_int_equal(batch_slurm.await(&job, &err), -1);
     assert_non_null(strstr(err.text, "has not answered for"));
     assert_int_equal(said, 1);
-    slurm_patience_set(0, NULL);
+    batch_patience_set(0, NULL);
 }
 
-/* A controller that does not answer must not make this process deaf. */
+/* While the controller does not answer, requests to stop are noticed. */
 static void a_request_to_stop_ends_the_wait(void **state)
 {
-    struct slurm_job job;
+    struct batch_job job;
     struct error err;
     int ends[2];
 
@@ -281,23 +280,22 @@ static void a_request_to_stop_ends_the_wait(void **state)
     assert_int_equal(write(ends[1], "!", 1), 1);
     script_write("scontrol", "exec sleep 1000");
     script_write("squeue", "exec sleep 1000");
-    slurm_patience_set(600, say);
+    batch_patience_set(600, say);
     assert_int_equal(attention_set(ends[0]), -1);
-    assert_int_equal(slurm_job_await(&job, &err), -1);
+    assert_int_equal(batch_slurm.await(&job, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ESTOPPED);
-    assert_int_equal(slurm_job_ask(&job, &err), -1);
+    assert_int_equal(batch_slurm.ask(&job, &err), -1);
     assert_null(slurm_job_step_nodes("name"));
     assert_int_equal(attention_set(-1), ends[0]);
-    slurm_patience_set(0, NULL);
+    batch_patience_set(0, NULL);
     alarm(0);
     close(ends[0]);
     close(ends[1]);
 }
 
-/* ---- A record of scontrol ----------------------------------------------------------
- */
+/* ---- A record of scontrol ---- */
 
-static void of_a_job_array_the_right_record(void **state)
+static void the_right_record_of_a_job_array(void **state)
 {
     char text[] = "JobId=12 ArrayJobId=10 ArrayTaskId=2 NodeList=n2\n"
                   "JobId=11 ArrayJobId=10 ArrayTaskId=1 NodeList=n1\n"
@@ -319,7 +317,7 @@ static void of_a_job_array_the_right_record(void **state)
     assert_null(slurm_job_record(copy, "1"));
 }
 
-static void nodes_of_steps_by_their_name(void **state)
+static void nodes_of_steps_are_found_by_name(void **state)
 {
     char **nodes;
 
@@ -327,14 +325,15 @@ static void nodes_of_steps_by_their_name(void **state)
     squeue_is("echo 'other|n9'; echo 'my|run|n[1-2]'; echo 'my|run|n4'; echo; echo x");
     nodes = slurm_job_step_nodes("my|run");
     assert_int_equal(argv_count(nodes), 3);
-    assert_true(argv_has(nodes, "n1") && argv_has(nodes, "n2") && argv_has(nodes, "n4"));
+    assert_true(argv_has(nodes, "n1") && argv_has(nodes, "n2") &&
+                argv_has(nodes, "n4"));
     argv_free(nodes);
     assert_null(slurm_job_step_nodes("my"));
     squeue_is("exit 1");
     assert_null(slurm_job_step_nodes("my|run"));
 }
 
-static void an_answer_that_is_none(void **state)
+static void malformed_answers(void **state)
 {
     (void)state;
     squeue_is("echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2\n"
@@ -352,14 +351,14 @@ static void an_answer_that_is_none(void **state)
     refused("does not know job 7");
 }
 
-static void without_slurm(void **state)
+static void without_slurm_there_is_no_job(void **state)
 {
     (void)state;
     setenv("PATH", "/nowhere", 1);
-    assert_int_equal(slurm_job_ask(&(struct slurm_job){0}, NULL), -1);
+    assert_int_equal(batch_slurm.ask(&(struct batch_job){0}, NULL), -1);
     unsetenv("SLURM_JOB_ID");
     assert_null(slurm_job_id());
-    refused("no job of Slurm");
+    refused("no Slurm job");
     setenv("SLURM_JOB_ID", "", 1);
     assert_null(slurm_job_id());
 }
@@ -368,17 +367,17 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, enter, scratch_leave)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_squeue),
+        cmocka_unit_test(lines_of_squeue_are_read),
         TEST(the_job_is_found_among_others),
-        TEST(a_users_settings_stay_outside),
-        TEST(it_is_waited_for_and_that_is_reported),
-        TEST(a_question_that_it_refuses_is_final),
-        TEST(patience_has_an_end),
+        TEST(user_settings_do_not_apply),
+        TEST(an_absent_controller_is_waited_for_and_reported),
+        TEST(a_refused_question_is_final),
+        TEST(waiting_for_the_controller_has_a_limit),
         TEST(a_request_to_stop_ends_the_wait),
-        cmocka_unit_test(of_a_job_array_the_right_record),
-        TEST(nodes_of_steps_by_their_name),
-        TEST(an_answer_that_is_none),
-        TEST(without_slurm),
+        cmocka_unit_test(the_right_record_of_a_job_array),
+        TEST(nodes_of_steps_are_found_by_name),
+        TEST(malformed_answers),
+        TEST(without_slurm_there_is_no_job),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -20,7 +20,7 @@
 #include "slurm/slurmd_probe.h"
 #include "t/unit/scratch.h"
 
-/* A port of this machine: listened to, or (closed again) by nobody. */
+/* A port of this machine, with a listener or (closed again) without. */
 static int port_take(int *fd)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,
@@ -34,7 +34,7 @@ static int port_take(int *fd)
     return ntohs(at.sin_port);
 }
 
-/* Of a node NAME it says what the file NAME does; what it is asked is in `asked`. */
+/* For a node NAME it prints the file NAME; the questions are logged in `asked`. */
 static void scontrol_write(const char *of_config)
 {
     FILE *f = fopen("scontrol", "w");
@@ -67,7 +67,7 @@ static void node_write(const char *name, const char *address, int port)
     assert_int_equal(fclose(f), 0);
 }
 
-/* How many questions Slurm was asked; there are none after that. */
+/* How many questions Slurm was asked; resets the count. */
 static int questions(void)
 {
     FILE *f = fopen("asked", "r");
@@ -94,7 +94,7 @@ static int enter(void **state)
 
 /* A broadcast address is refused before anything is sent, as is a network without a
  * route. */
-static void each_node_has_its_answer(void **state)
+static void each_node_gets_its_answer(void **state)
 {
     char *const nodes[] = {(char *)"up", (char *)"closed", (char *)"away",
                            (char *)"other", (char *)"nameless"};
@@ -124,13 +124,13 @@ static void each_node_has_its_answer(void **state)
     slurm_probe_ask(NODE_IS_OURS, nodes, 5, answers, &memo);
     assert_int_equal(answers[0], NODE_ANSWERS);
     assert_int_equal(answers[1], NODE_REFUSES);
-    assert_int_equal(answers[3], NODE_SILENT); /* not of this job, but of number 70 */
+    assert_int_equal(answers[3], NODE_SILENT); /* not in this job, but in job 70 */
     close(listening);
     close(closed);
 }
 
-/* The cluster's own port is learnt once, and then nothing is asked. */
-static void nodes_that_answer_cost_no_question(void **state)
+/* The cluster's port is asked for once, and remembered. */
+static void slurm_is_not_asked_for_nodes_that_respond(void **state)
 {
     char *const nodes[] = {(char *)"127.0.0.1"};
     enum node_answer answer = NODE_UNKNOWN;
@@ -156,8 +156,8 @@ static void nodes_that_answer_cost_no_question(void **state)
     close(listening);
 }
 
-/* Where nothing listens at the usual place, it may listen elsewhere: only Slurm knows.
- * Unless another node is found at its usual place. */
+/* A slurmd that does not listen on the usual port may listen elsewhere, which only
+ * Slurm knows; unless another node is found on that port. */
 static void without_slurm_nothing_is_known(void **state)
 {
     char *const nodes[] = {(char *)"127.0.0.2", (char *)"127.0.0.1"};
@@ -181,8 +181,8 @@ static void without_slurm_nothing_is_known(void **state)
     close(listening);
 }
 
-/* A node that takes a connection and does not finish it: its queue is full. */
-static void what_is_not_decided_yet_is_not_silent(void **state)
+/* A node whose connections never complete: its queue is full. */
+static void an_open_connection_is_undecided(void **state)
 {
     char *const nodes[] = {(char *)"full"};
     struct node_probe *probe;
@@ -218,10 +218,10 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, enter, scratch_leave)
     const struct CMUnitTest tests[] = {
-        TEST(each_node_has_its_answer),
-        TEST(nodes_that_answer_cost_no_question),
+        TEST(each_node_gets_its_answer),
+        TEST(slurm_is_not_asked_for_nodes_that_respond),
         TEST(without_slurm_nothing_is_known),
-        TEST(what_is_not_decided_yet_is_not_silent),
+        TEST(an_open_connection_is_undecided),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

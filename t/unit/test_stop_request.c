@@ -55,7 +55,7 @@ static int ends(int signal_before, int signal_after)
     return status;
 }
 
-static void one_that_comes_too_late_does_not_kill(void **state)
+static void a_late_signal_does_not_kill(void **state)
 {
     (void)state;
     assert_int_equal(ends(SIGTERM, 0), 0);
@@ -63,7 +63,7 @@ static void one_that_comes_too_late_does_not_kill(void **state)
     assert_int_equal(ends(SIGINT, SIGTERM), SIGTERM);
 }
 
-static void under_nohup_a_hangup_is_none(void **state)
+static void an_ignored_hangup_stays_ignored(void **state)
 {
     struct stop_request stop;
 
@@ -84,8 +84,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signals_are_counted_and_the_first_is_named),
-        cmocka_unit_test(one_that_comes_too_late_does_not_kill),
-        cmocka_unit_test(under_nohup_a_hangup_is_none),
+        cmocka_unit_test(a_late_signal_does_not_kill),
+        cmocka_unit_test(an_ignored_hangup_stays_ignored),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -11,9 +11,9 @@
 
 #include "slurm/surroundings.h"
 
-#define SELF "self" /* stands for this process's number */
+#define SELF "self" /* replaced by the id of this process */
 
-/* What Slurm and others have set, as seen with Slurm 22.05, MPICH and Open MPI. */
+/* Variables as set by Slurm 22.05, MPICH and Open MPI. */
 #define STEP(tasks, nodes, gtids, rank)                                                \
     "SLURM_JOB_ID=7", "SLURM_STEP_ID=0", "SLURM_STEP_NUM_TASKS=" tasks,                \
         "SLURM_STEP_NUM_NODES=" nodes, "SLURM_GTIDS=" gtids, "SLURM_PROCID=" rank
@@ -35,7 +35,7 @@ static const struct row {
     /* srun -n 4, on one node and on four */
     {__LINE__, {STEP("4", "1", "0,1,2,3", "0")}, 4, "srun", 0, true, 1},
     {__LINE__, {STEP("4", "4", "2", "2")}, 4, "srun", 2, true, 1},
-    /* srun --pty bash, of one task and of four, which have ended but the first */
+    /* srun --pty bash with one task, and with four of which only the first still runs */
     {__LINE__, {STEP("1", "1", "0", "0"), "SLURM_PTY_PORT=5"}, 1, "", 0, true, 1},
     {__LINE__,
      {STEP("4", "1", "0,1,2,3", "0"), "SLURM_PTY_PORT=5", "SLURM_TASK_PID=1"},
@@ -52,7 +52,7 @@ static const struct row {
      0,
      true,
      1},
-    /* the shell that salloc starts on a node holds nothing */
+    /* the shell that salloc starts on a node holds no resources */
     {__LINE__,
      {"SLURM_JOB_ID=7", "SLURM_STEP_ID=4294967290", "SLURM_STEP_NUM_TASKS=1",
       "SLURM_STEP_NUM_NODES=1", "SLURM_GTIDS=0", "SLURM_PROCID=0"},
@@ -69,7 +69,7 @@ static const struct row {
      0,
      false,
      1},
-    /* MPICH, Open MPI, and srun with a library of its own for PMI */
+    /* MPICH, Open MPI, and srun with its own PMI library */
     {__LINE__, {"PMI_SIZE=2", "PMI_RANK=1"}, 2, "mpiexec", 1, false, 1},
     {__LINE__, {"PMI_SIZE=1", "PMI_RANK=0"}, 1, "mpiexec", 0, false, 1},
     {__LINE__,
@@ -95,7 +95,7 @@ static const struct row {
      true,
      1},
     {__LINE__, {"SLURM_JOB_ID=7", "SLURM_HET_SIZE=2"}, 1, "", 0, false, 2},
-    /* nonsense is nothing */
+    /* malformed values are ignored */
     {__LINE__, {"PMI_SIZE=x", "PMI_RANK=0"}, 1, "", 0, false, 1},
     {__LINE__, {"PMI_SIZE=-2", "PMI_RANK=0", "SLURM_HET_SIZE="}, 1, "", 0, false, 1},
 };
@@ -113,7 +113,7 @@ static void environment_set(const char *const *env)
     }
 }
 
-static void all_surroundings(void **state)
+static void every_kind_of_start_is_recognised(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -131,7 +131,7 @@ static void all_surroundings(void **state)
     }
 }
 
-static void what_is_refused(void **state)
+static void copies_and_heterogeneous_jobs_are_refused(void **state)
 {
     const struct surroundings copies = {
         .copies = 3, .starter = "srun", .components = 1};
@@ -141,21 +141,20 @@ static void what_is_refused(void **state)
     struct error err;
 
     (void)state;
-    assert_int_equal(surroundings_check(&copies, "auto", &err), -1);
+    assert_int_equal(surroundings_check(&copies, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EUSAGE);
     assert_non_null(strstr(err.text, "leave out srun"));
-    assert_int_equal(surroundings_check(&het, "slurm", &err), -1);
+    assert_int_equal(surroundings_check(&het, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ENOTSUP);
-    assert_int_equal(surroundings_check(&step, "auto", &err), 0);
+    assert_int_equal(surroundings_check(&step, &err), 0);
     /* several runs side by side, and this machine alone */
-    assert_int_equal(surroundings_check(&copies, "local", &err), 0);
-    assert_int_equal(surroundings_check(&het, "local", &err), 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_surroundings),
-                                       cmocka_unit_test(what_is_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_of_start_is_recognised),
+        cmocka_unit_test(copies_and_heterogeneous_jobs_are_refused)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

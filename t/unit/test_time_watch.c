@@ -1,5 +1,5 @@
-/* The watches that look at the time: watch/time_limit.c, with a Slurm of our own that
- * answers as it is told to, and watch/grace.c. */
+/* The observers of the time: watch/stop_limits.c, with a fake Slurm that gives the
+ * answers a test prescribes, and watch/start.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,44 +11,35 @@
 #include <cmocka.h>
 
 #include "config/train_config.h"
-#include "slurm/job.h"
 #include "t/unit/scratch.h"
-#include "watch/grace.h"
-#include "watch/start.h"
-#include "watch/time_limit.h"
+#include "watch/watch.h"
 
 #define NOW  5000.0 /* when the attempt starts, by its own clock */
 #define UNIX 1.7e9  /* and by that of Slurm */
 
-/* ---- Slurm, as it is told ----------------------------------------------------------
- */
+/* ---- A fake Slurm ---- */
 
 static struct {
     bool outside; /* there is no job */
-    bool broken;  /* it cannot be asked */
+    bool broken;  /* squeue cannot be started */
     enum { ANSWERS, THINKS, FAILS } how;
-    struct slurm_job job;
+    struct batch_job job;
     int asked, open;
 } slurm;
 
-const char *slurm_job_id(void)
-{
-    return slurm.outside ? NULL : "7";
-}
-
-int slurm_query_start(struct slurm_query **out, struct error *err)
+static int fake_query_start(struct batch_query **out, struct error *err)
 {
     (void)err;
     slurm.asked++;
     if (slurm.broken)
         return -1;
     slurm.open++;
-    *out = (struct slurm_query *)&slurm;
+    *out = (struct batch_query *)&slurm;
     return 0;
 }
 
-int slurm_query_poll(struct slurm_query *query, bool *done, struct slurm_job *job,
-                     struct error *err)
+static int fake_query_poll(struct batch_query *query, bool *done, struct batch_job *job,
+                           struct error *err)
 {
     (void)err;
     assert_ptr_equal(query, &slurm);
@@ -57,16 +48,21 @@ int slurm_query_poll(struct slurm_query *query, bool *done, struct slurm_job *jo
     return slurm.how == FAILS ? -1 : 0;
 }
 
-void slurm_query_destroy(struct slurm_query *query)
+static void fake_query_destroy(struct batch_query *query)
 {
     if (query)
         slurm.open--;
 }
 
-/* Asks workers for their stacks. */
+static const struct batch_ops fake = {.name = "fake",
+                                      .query_start = fake_query_start,
+                                      .query_poll = fake_query_poll,
+                                      .query_destroy = fake_query_destroy};
+
+/* Counts requests for stacks. */
 static int asked_for_stacks;
 
-int worker_group_signal(struct worker_group *g, int sig, struct error *err)
+static int signal_count(struct worker_group *g, int sig, struct error *err)
 {
     (void)g;
     (void)sig;
@@ -75,13 +71,12 @@ int worker_group_signal(struct worker_group *g, int sig, struct error *err)
     return 0;
 }
 
-/* ---- A watched attempt -------------------------------------------------------------
- */
+/* ---- A watched attempt ---- */
 
 static struct train_config cfg;
-static struct worker_group_spec spec = {.cfg = &cfg};
+static struct watch_view attempt = {.cfg = &cfg, .signal = signal_count};
 static struct watch_view view;
-static struct watch_finding finding;
+static struct failure finding;
 static void *state;
 
 /* The job ends so many seconds after the start of the attempt. */
@@ -94,8 +89,10 @@ static void begin(const struct watch_ops *ops)
 {
     struct error err;
 
-    view = (struct watch_view){
-        .spec = &spec, .now = NOW, .started = NOW, .unix_now = UNIX};
+    view = attempt;
+    view.batch = slurm.outside ? NULL : &fake;
+    view.now = view.started = NOW;
+    view.unix_now = UNIX;
     state = NULL;
     assert_int_equal(ops->create(&view, &state, &err), 0);
 }
@@ -104,7 +101,7 @@ static enum watch_verdict tick_after(const struct watch_ops *ops, double seconds
 {
     view.now += seconds;
     view.unix_now += seconds;
-    finding = (struct watch_finding){.rank = -1};
+    finding = (struct failure){.rank = -1};
     return ops->tick(state, &view, &finding);
 }
 
@@ -133,10 +130,9 @@ static int enter(void **unused)
     return setup(unused) < 0 ? -1 : scratch_enter(unused);
 }
 
-/* ---- Ahead of the end --------------------------------------------------------------
- */
+/* ---- Ahead of the end ---- */
 
-static void where_there_is_nothing_to_watch(void **unused)
+static void without_anything_to_observe(void **unused)
 {
     (void)unused;
     slurm.outside = true;
@@ -163,14 +159,14 @@ static void stops_ahead_of_the_end(void **unused)
     end();
 }
 
-/* A report has come, which took so long. */
+/* A report arrives after so many seconds. */
 static void report(double seconds)
 {
     view.last_report = view.now;
     report_pace_add(&view.pace, seconds);
 }
 
-/* The margin is the user's, and twice the longest report, and a save. */
+/* The margin is the user's, plus twice the longest report, plus a save. */
 static void the_margin_grows_with_the_reports(void **unused)
 {
     (void)unused;
@@ -186,7 +182,7 @@ static void the_margin_grows_with_the_reports(void **unused)
     end();
 }
 
-/* Compiling, reading the data, restoring: no report after it takes as long. */
+/* It includes compiling, reading data and restoring, unlike later ones. */
 static void the_first_report_of_an_attempt_says_nothing_about_the_next(void **unused)
 {
     (void)unused;
@@ -216,8 +212,8 @@ static void a_slow_report_is_forgotten_after_some_that_were_not(void **unused)
     end();
 }
 
-/* Between the first report and the second nothing else is known. */
-static void a_report_takes_at_least_as_long_as_it_is_waited_for(void **unused)
+/* Between the first and the second report, only the time so far is known. */
+static void the_report_in_progress_counts(void **unused)
 {
     (void)unused;
     ends_after(1000);
@@ -225,7 +221,7 @@ static void a_report_takes_at_least_as_long_as_it_is_waited_for(void **unused)
     report(1);
     assert_int_equal(tick(100), WATCH_GOES_ON);
     assert_int_equal(tick(30), WATCH_GOES_ON);
-    assert_int_equal(tick(20), WATCH_GOES_ON); /* is that still the end? */
+    assert_int_equal(tick(20), WATCH_GOES_ON); /* asks whether that is still the end */
     assert_int_equal(tick(0.2), WATCH_STOP);
     end();
 }
@@ -237,14 +233,14 @@ static void an_end_that_was_moved_counts(void **unused)
     begin(&time_watch);
     assert_int_equal(tick(0.2), WATCH_GOES_ON);
     assert_int_equal(slurm.asked, 1);
-    /* An administrator extends the job; then its margin begins, as far as we know. */
+    /* An administrator extends the job; the margin begins later. */
     ends_after(3000);
     assert_int_equal(tick(110), WATCH_GOES_ON);
     assert_int_equal(slurm.asked, 2);
     assert_int_equal(tick(0.2), WATCH_GOES_ON);
     assert_int_equal(tick(2200), WATCH_GOES_ON);
     assert_int_equal(slurm.asked, 2);
-    /* And makes it shorter: heard of once the known end comes near. */
+    /* And shortens it: noticed when the known end comes near. */
     ends_after(2500);
     assert_int_equal(tick(100), WATCH_GOES_ON);
     assert_int_equal(slurm.asked, 3);
@@ -261,7 +257,7 @@ static void a_job_without_an_end_is_never_stopped(void **unused)
     for (int i = 0; i < 10; i++)
         assert_int_equal(tick(1e5), WATCH_GOES_ON);
     assert_int_equal(slurm.asked, 1);
-    /* Nor ended, whatever it takes. */
+    /* Nor killed, however long it takes. */
     view.stopping = true;
     for (int i = 0; i < 10; i++)
         assert_int_equal(tick(1e5), WATCH_GOES_ON);
@@ -293,7 +289,7 @@ static void without_an_answer_it_asks_again(void **unused)
     end();
 }
 
-/* Slurm falls silent when it matters: what was known before stands. */
+/* Slurm stops answering near the end: the last known end counts. */
 static void a_late_failure_does_not_hide_the_end(void **unused)
 {
     (void)unused;
@@ -306,10 +302,9 @@ static void a_late_failure_does_not_hide_the_end(void **unused)
     end();
 }
 
-/* ---- Workers that take their time --------------------------------------------------
- */
+/* ---- Workers that take their time ---- */
 
-/* Asked to stop at the start, of a job that ends after so long. */
+/* Workers are asked to stop at the start of a job that ends after so many seconds. */
 static void stopping(double seconds)
 {
     ends_after(seconds);
@@ -321,13 +316,13 @@ static void stopping(double seconds)
     assert_int_equal(tick(0), WATCH_GOES_ON);
 }
 
-static void who_does_not_stop_is_ended_before_the_end(void **unused)
+static void workers_that_do_not_stop_are_killed_before_the_end(void **unused)
 {
     (void)unused;
     stopping(300);
     assert_int_equal(tick(294), WATCH_GOES_ON);
     assert_int_equal(slurm.asked, 2);
-    assert_int_equal(tick(2), WATCH_GOES_ON); /* is that still so? */
+    assert_int_equal(tick(2), WATCH_GOES_ON); /* asks again */
     assert_int_equal(tick(0.2), WATCH_END);
     assert_int_equal(slurm.asked, 3);
     assert_int_equal(finding.cause, CAUSE_TIME_LIMIT);
@@ -335,7 +330,7 @@ static void who_does_not_stop_is_ended_before_the_end(void **unused)
     end();
 }
 
-/* Of a short time half is theirs. */
+/* The workers get half of a short time. */
 static void a_short_time_is_shared(void **unused)
 {
     (void)unused;
@@ -355,7 +350,7 @@ static void an_end_in_the_past_is_the_end(void **unused)
     end();
 }
 
-static void an_extension_gives_who_is_stopping_more_time(void **unused)
+static void an_extension_gives_stopping_workers_more_time(void **unused)
 {
     (void)unused;
     stopping(300);
@@ -368,7 +363,7 @@ static void an_extension_gives_who_is_stopping_more_time(void **unused)
     end();
 }
 
-/* Who preempts gives the grace time of the partition, however late the end was. */
+/* A preempted job ends after the grace time of its partition. */
 static void a_preemption_brings_the_end_near(void **unused)
 {
     (void)unused;
@@ -377,7 +372,7 @@ static void a_preemption_brings_the_end_near(void **unused)
     begin(&time_watch);
     assert_int_equal(tick(0), WATCH_GOES_ON);
     ends_after(60);
-    view.stopping = true; /* for what reason ever */
+    view.stopping = true; /* for any reason */
     assert_int_equal(tick(30), WATCH_GOES_ON);
     assert_int_equal(slurm.asked, 2);
     assert_int_equal(tick(0.2), WATCH_GOES_ON);
@@ -386,18 +381,17 @@ static void a_preemption_brings_the_end_near(void **unused)
     end();
 }
 
-/* ---- The time of grace -------------------------------------------------------------
- */
+/* ---- The grace period ---- */
 
 static void grace_runs_out(void **unused)
 {
     (void)unused;
     begin(&grace_watch);
-    assert_null(state); /* no bound */
+    assert_null(state); /* no limit */
     cfg.run_config.grace_s = 30;
     begin(&grace_watch);
     assert_int_equal(tick_after(&grace_watch, 1e6), WATCH_GOES_ON);
-    view.stopping = true; /* it begins when they were asked */
+    view.stopping = true; /* it begins when the workers are asked */
     assert_int_equal(tick_after(&grace_watch, 100), WATCH_GOES_ON);
     assert_int_equal(tick_after(&grace_watch, 29.9), WATCH_GOES_ON);
     assert_int_equal(tick_after(&grace_watch, 0.2), WATCH_END);
@@ -406,8 +400,7 @@ static void grace_runs_out(void **unused)
     grace_watch.destroy(state);
 }
 
-/* ---- The start ---------------------------------------------------------------------
- */
+/* ---- The start ---- */
 
 static void log_make(const char *path)
 {
@@ -421,7 +414,7 @@ static const struct placed_node two[] = {{(char *)"n1", 2}, {(char *)"n2", 1}};
 static const struct placement plan_of_two = {
     .workers = 3, .nodes = (struct placed_node *)two, .n_nodes = 2};
 
-/* A prolog runs on one of the nodes, for longer than the workers may take. */
+/* A prolog runs on one of the nodes for longer than start_timeout_s. */
 static void nothing_is_asked(enum node_purpose purpose, char *const *nodes, size_t n,
                              enum node_answer *answers, struct node_memo *memo)
 {
@@ -437,9 +430,9 @@ static const struct launcher_ops on_nodes = {.ask = nothing_is_asked}, here = {0
 static void the_start_counts_from_when_all_nodes_run(void **unused)
 {
     (void)unused;
-    spec.launcher = &on_nodes;
+    attempt.launcher = &on_nodes;
     cfg.run_config.failure_config.start_timeout_s = 60;
-    spec.plan = &plan_of_two;
+    attempt.plan = &plan_of_two;
     asked_for_stacks = 0;
     begin(&start_watch);
     view.log_dir = ".";
@@ -457,13 +450,13 @@ static void the_start_counts_from_when_all_nodes_run(void **unused)
     start_watch.destroy(state);
 }
 
-/* Whatever can be seen of the logs. */
+/* Even if no log ever appears. */
 static void the_start_has_an_end_in_any_case(void **unused)
 {
     (void)unused;
-    spec.launcher = &on_nodes;
+    attempt.launcher = &on_nodes;
     cfg.run_config.failure_config.start_timeout_s = 60;
-    spec.plan = &plan_of_two;
+    attempt.plan = &plan_of_two;
     begin(&start_watch);
     view.log_dir = "nowhere";
     assert_int_equal(tick_after(&start_watch, 599), WATCH_GOES_ON);
@@ -473,13 +466,13 @@ static void the_start_has_an_end_in_any_case(void **unused)
     start_watch.destroy(state);
 }
 
-/* Also if there is no log, because the PMIx server hangs. */
+/* Even if there is no log, because the PMIx server hangs. */
 static void on_this_machine_the_start_counts_at_once(void **unused)
 {
     (void)unused;
     cfg.run_config.failure_config.start_timeout_s = 60;
-    spec.launcher = &here;
-    spec.plan = &plan_of_two;
+    attempt.launcher = &here;
+    attempt.plan = &plan_of_two;
     begin(&start_watch);
     view.log_dir = "nowhere";
     assert_int_equal(tick_after(&start_watch, 59), WATCH_GOES_ON);
@@ -492,20 +485,20 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup(f, setup)
     const struct CMUnitTest tests[] = {
-        TEST(where_there_is_nothing_to_watch),
+        TEST(without_anything_to_observe),
         TEST(stops_ahead_of_the_end),
         TEST(the_margin_grows_with_the_reports),
         TEST(the_first_report_of_an_attempt_says_nothing_about_the_next),
         TEST(a_slow_report_is_forgotten_after_some_that_were_not),
-        TEST(a_report_takes_at_least_as_long_as_it_is_waited_for),
+        TEST(the_report_in_progress_counts),
         TEST(an_end_that_was_moved_counts),
         TEST(a_job_without_an_end_is_never_stopped),
         TEST(without_an_answer_it_asks_again),
         TEST(a_late_failure_does_not_hide_the_end),
-        TEST(who_does_not_stop_is_ended_before_the_end),
+        TEST(workers_that_do_not_stop_are_killed_before_the_end),
         TEST(a_short_time_is_shared),
         TEST(an_end_in_the_past_is_the_end),
-        TEST(an_extension_gives_who_is_stopping_more_time),
+        TEST(an_extension_gives_stopping_workers_more_time),
         TEST(a_preemption_brings_the_end_near),
         TEST(grace_runs_out),
         cmocka_unit_test_setup_teardown(the_start_counts_from_when_all_nodes_run, enter,

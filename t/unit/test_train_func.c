@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "loop/shared_object.h"
+#include "loop/loop.h"
 
 /* A file of the build tree. */
 static const char *built(const char *name)
@@ -20,12 +20,24 @@ static const char *built(const char *name)
     return path;
 }
 
+static int load(const char *path, raytrain_train_func *func, struct error *err)
+{
+    const struct loop_source source = {.path = path};
+    struct loop loop;
+    int rc;
+
+    loop_init(&loop, &source);
+    rc = loop.ops->open(&loop, err);
+    *func = loop.func;
+    return rc;
+}
+
 static void refused(const char *path, raytrain_status code, const char *says)
 {
     raytrain_train_func func = NULL;
     struct error err = {0};
 
-    assert_int_equal(train_func_load(path, &func, &err), -1);
+    assert_int_equal(load(path, &func, &err), -1);
     assert_int_equal(err.code, code);
     if (!strstr(err.text, says))
         fail_msg("'%s' does not say '%s'", err.text, says);
@@ -38,12 +50,12 @@ static void a_function_is_found(void **state)
     struct error err;
 
     (void)state;
-    if (train_func_load(built(".libs/empty.so"), &func, &err) < 0)
+    if (load(built(".libs/empty.so"), &func, &err) < 0)
         fail_msg("%s", err.text);
     assert_non_null(func);
 }
 
-static void what_is_wrong_is_told(void **state)
+static void errors_of_loading_are_reported(void **state)
 {
     (void)state;
     refused("/nowhere/train.so", RAYTRAIN_ENOTFOUND, "no training function");
@@ -59,6 +71,41 @@ static void what_is_wrong_is_told(void **state)
     refused("new\nline", RAYTRAIN_ENOTFOUND, "new\\nline");
 }
 
+/* A loop that is no function: it counts how far it comes. */
+static int steps;
+
+static int step_open(struct loop *loop, struct error *err)
+{
+    (void)err;
+    loop->impl = &steps;
+    return 0;
+}
+
+static int step_run(struct loop *loop, raytrain_context *ctx)
+{
+    (void)ctx;
+    return ++*(int *)loop->impl;
+}
+
+static void step_close(struct loop *loop, bool clean)
+{
+    *(int *)loop->impl = clean ? 10 : 20;
+}
+
+static void a_loop_need_not_be_a_function(void **state)
+{
+    static const struct loop_ops ops = {
+        .open = step_open, .run = step_run, .close = step_close};
+    struct loop loop = {.ops = &ops};
+    struct error err;
+
+    (void)state;
+    assert_int_equal(loop.ops->open(&loop, &err), 0);
+    assert_int_equal(loop.ops->run(&loop, NULL), 1);
+    loop_close(&loop, false);
+    assert_int_equal(steps, 20);
+}
+
 static int never_called(raytrain_context *ctx)
 {
     (void)ctx;
@@ -66,7 +113,7 @@ static int never_called(raytrain_context *ctx)
     return 0;
 }
 
-static void a_worker_started_by_hand_says_how(void **state)
+static void a_worker_started_by_hand_explains_its_use(void **state)
 {
     char *argv[] = {NULL};
 
@@ -80,8 +127,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_function_is_found),
-        cmocka_unit_test(what_is_wrong_is_told),
-        cmocka_unit_test(a_worker_started_by_hand_says_how),
+        cmocka_unit_test(errors_of_loading_are_reported),
+        cmocka_unit_test(a_loop_need_not_be_a_function),
+        cmocka_unit_test(a_worker_started_by_hand_explains_its_use),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,4 +1,4 @@
-/* size, suggest, quote: tables of what people type. */
+/* size, suggest, quote: tables of what users type. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,7 +89,7 @@ static void sizes_are_written(void **state)
         assert_string_equal(size_format(rows[i].bytes, text), rows[i].text);
 }
 
-static void distances(void **state)
+static void edit_distances_are_computed(void **state)
 {
     char longer[66];
 
@@ -104,7 +104,7 @@ static void distances(void **state)
     assert_true(suggest_distance(longer, "a") == SIZE_MAX);
 }
 
-static void nearest(void **state)
+static void the_nearest_word_is_found(void **state)
 {
     static const char *const words[] = {"num_workers", "use_gpu", "cpu", "gpu"};
 
@@ -118,7 +118,7 @@ static void nearest(void **state)
     assert_null(suggest_nearest("gpu", words, 0));
 }
 
-static void quotes(void **state)
+static void words_are_quoted(void **state)
 {
     static const struct {
         const char *text, *quoted;
@@ -129,7 +129,7 @@ static void quotes(void **state)
         {"\x01\x1b[31m\x7f", "\"\\x01\\x1b[31m\\x7f\""},
         {"gr\xc3\xbc\xc3\x9f", "\"gr\xc3\xbc\xc3\x9f\""},
         {"\xff\xc3", "\"\\xff\\xc3\""},
-        {"\xc2\x9bm", "\"\\xc2\\x9bm\""}, /* a terminal may take it for ESC [ */
+        {"\xc2\x9bm", "\"\\xc2\\x9bm\""}, /* terminals may take it for ESC [ */
         {"\xed\xa0\x80", "\"\\xed\\xa0\\x80\""},
         {"\xc0\x80", "\"\\xc0\\x80\""},
     };
@@ -148,9 +148,12 @@ static void quotes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_read),    cmocka_unit_test(sizes_are_refused),
-        cmocka_unit_test(sizes_are_written), cmocka_unit_test(distances),
-        cmocka_unit_test(nearest),           cmocka_unit_test(quotes),
+        cmocka_unit_test(sizes_are_read),
+        cmocka_unit_test(sizes_are_refused),
+        cmocka_unit_test(sizes_are_written),
+        cmocka_unit_test(edit_distances_are_computed),
+        cmocka_unit_test(the_nearest_word_is_found),
+        cmocka_unit_test(words_are_quoted),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,4 +1,4 @@
-/* What workers put on record for the launcher. */
+/* What workers record for the launcher. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static void put(const char *name, const char *text)
     assert_int_equal(fs_write_atomic(name, text, strlen(text), 0666, NULL), 0);
 }
 
-static void the_end(void **state)
+static void the_record_of_the_end_is_read(void **state)
 {
     (void)state;
     assert_int_equal(worker_record_read_end(".", 4), WORKER_END_NONE);
@@ -29,7 +29,7 @@ static void the_end(void **state)
     assert_int_equal(scratch_count("."), 1);
 }
 
-static void no_end(void **state)
+static void a_missing_record_of_the_end_is_accepted(void **state)
 {
     static const char *const records[] = {
         "",
@@ -50,7 +50,7 @@ static void no_end(void **state)
     }
 }
 
-static void the_step(void **state)
+static void the_step_is_read(void **state)
 {
     char step[WORKER_STEP_MAX];
 
@@ -62,7 +62,7 @@ static void the_step(void **state)
 }
 
 /* It is handed to scancel. */
-static void no_step(void **state)
+static void a_missing_step_is_accepted(void **state)
 {
     static const char *const records[] = {"",      "--user=root", "7.1 7.2",
                                           "7.1\n", ".1",          "7.batch"};
@@ -80,7 +80,7 @@ static void no_step(void **state)
     assert_false(worker_record_read_step(".", step));
 }
 
-static void tidy(void **state)
+static void the_records_are_removed(void **state)
 {
     (void)state;
     put("kept", "");
@@ -92,9 +92,10 @@ static void tidy(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {SCRATCH(the_end), SCRATCH(no_end),
-                                       SCRATCH(the_step), SCRATCH(no_step),
-                                       SCRATCH(tidy)};
+    const struct CMUnitTest tests[] = {
+        SCRATCH(the_record_of_the_end_is_read),
+        SCRATCH(a_missing_record_of_the_end_is_accepted), SCRATCH(the_step_is_read),
+        SCRATCH(a_missing_step_is_accepted), SCRATCH(the_records_are_removed)};
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,13 @@
 /*
- * checkpoint_diff.c - two checkpoints, tensor by tensor.
+ * checkpoint_diff.c - compare two checkpoints, tensor by tensor.
  *
- * Tensors are the same where all their bits are. Of those that are not, elements are
- * compared as numbers: two NaNs are equal, and so are the two zeros. The library's own
- * part of a checkpoint is left out. Both files are verified first.
+ * Tensors are the same if all their bits are. If not, their elements are compared as
+ * numbers: two NaNs are equal, and so are the two zeros. The library's own part of a
+ * checkpoint is skipped. Both files are verified first.
  */
 #include "config.h"
 
+#include "inspect/output.h"
 #include "inspect/views.h"
 
 #include <math.h>
@@ -14,12 +15,11 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
-#include "util/json_text.h"
+#include "util/quote.h"
 
 #define BLOCK_BYTES (1u << 20)
 
-/* ---- Elements ---------------------------------------------------------------------
- */
+/* ---- Elements ---- */
 
 static double float_of_bits(uint32_t bits)
 {
@@ -51,7 +51,7 @@ static double half_value(uint16_t bits)
         return (long double)x;                                                         \
     } while (0)
 
-/* All of them fit a long double's 64 bits where it has as many. */
+/* All of them fit a long double if it has 64 bits of mantissa. */
 static long double element_value(raytrain_dtype dtype, const unsigned char *at)
 {
     uint16_t bits;
@@ -88,12 +88,12 @@ static long double element_value(raytrain_dtype dtype, const unsigned char *at)
     return *at;
 }
 
-/* How far two tensors are apart. */
+/* The difference of two tensors. */
 struct distance {
     uint64_t elements, differing; /* values, not bits */
-    uint64_t one_nan;             /* of those: one of the two is NaN */
+    uint64_t one_nan;             /* of those: exactly one of the two is NaN */
     bool bits_differ;
-    long double absolute, relative; /* the largest, of those that are both numbers */
+    long double absolute, relative; /* the largest, among pairs of numbers */
 };
 
 static void element_compare(struct distance *d, long double a, long double b)
@@ -127,8 +127,7 @@ static void block_compare(struct distance *d, raytrain_dtype dtype,
                             element_value(dtype, b + at));
 }
 
-/* ---- Tensors ----------------------------------------------------------------------
- */
+/* ---- Tensors ---- */
 
 struct pair {
     raytrain_checkpoint *a, *b;
@@ -206,7 +205,7 @@ static json_t *distance_json(const struct checkpoint_item *item,
     return out;
 }
 
-/* What there is to say of a tensor of A: NULL in *out where it is the same in B. */
+/* Describe the difference of a tensor of A; *out is NULL if it is the same in B. */
 static int item_diff(const struct pair *p, size_t i, const struct checkpoint_item *a,
                      json_t **out, struct error *err)
 {
@@ -226,7 +225,7 @@ static int item_diff(const struct pair *p, size_t i, const struct checkpoint_ite
                          "b", kind_json(&b));
         return 0;
     }
-    if (!shapes_are_alike(a, &b)) /* strings of two lengths */
+    if (!shapes_are_alike(a, &b)) /* strings of different lengths */
         d = (struct distance){.bits_differ = true, .differing = 1};
     else if (items_compare(p, a, i, j, &d, err) < 0)
         return -1;
@@ -235,10 +234,9 @@ static int item_diff(const struct pair *p, size_t i, const struct checkpoint_ite
     return 0;
 }
 
-/* ---- Checkpoints ------------------------------------------------------------------
- */
+/* ---- Checkpoints ---- */
 
-/* In the order of A, then what only B has. */
+/* In the order of A, then those that only B has. */
 static int pair_diff(const struct pair *p, json_t *differences, json_int_t *compared,
                      struct error *err)
 {
@@ -291,20 +289,7 @@ json_t *inspect_diff(const char *a, const char *b, struct error *err)
     return out;
 }
 
-/* ---- The text ---------------------------------------------------------------------
- */
-
-static const char *string_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
-static long long integer_of(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
+/* ---- The text ---- */
 
 static void largest_print(FILE *out, const json_t *d, const char *key, const char *what)
 {
@@ -325,7 +310,7 @@ static void values_print(FILE *out, const json_t *d)
     fprintf(out, "%lld of %lld elements differ", integer_of(d, "differing"),
             integer_of(d, "elements"));
     if (integer_of(d, "one_nan") > 0)
-        fprintf(out, ", %lld of them NaN in one alone", integer_of(d, "one_nan"));
+        fprintf(out, ", %lld of them NaN in only one", integer_of(d, "one_nan"));
     if (!json_object_get(d, "max_absolute"))
         return;
     largest_print(out, d, "max_absolute", "at most by");
@@ -336,12 +321,12 @@ static void difference_print(FILE *out, const json_t *d)
 {
     const char *status = string_of(d, "status");
 
-    inspect_print(out, string_of(d, "name"));
+    output_text(out, string_of(d, "name"));
     fprintf(out, ": ");
     if (strcmp(status, "only_a") == 0)
-        fprintf(out, "in the first alone");
+        fprintf(out, "only in the first");
     else if (strcmp(status, "only_b") == 0)
-        fprintf(out, "in the second alone");
+        fprintf(out, "only in the second");
     else if (strcmp(status, "values") == 0)
         values_print(out, d);
     else if (strcmp(status, "bits") == 0)

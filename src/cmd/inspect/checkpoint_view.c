@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "inspect/output.h"
 #include "inspect/views.h"
 
 #include <math.h>
@@ -8,13 +9,12 @@
 
 #include "util/clock.h"
 #include "util/fs.h"
-#include "util/json_text.h"
+#include "util/quote.h"
 #include "util/size.h"
 
 #define INTERNAL CHECKPOINT_RESERVED "/"
 
-/* ---- The object -------------------------------------------------------------------
- */
+/* ---- The object ---- */
 
 static json_t *metrics_json(const struct checkpoint_meta *meta)
 {
@@ -22,7 +22,7 @@ static json_t *metrics_json(const struct checkpoint_meta *meta)
 
     for (size_t i = 0; metrics && i < meta->n_metrics; i++) {
         double value = meta->metrics[i].value;
-        char *name = fs_printable(meta->metrics[i].name);
+        char *name = printable_text(meta->metrics[i].name);
 
         if (name)
             json_object_set_new(metrics, name,
@@ -109,25 +109,12 @@ json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
     return out;
 }
 
-/* ---- The text ---------------------------------------------------------------------
- */
-
-static const char *string_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
-static json_int_t integer_of(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
+/* ---- The text ---- */
 
 static void field_print(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "%-12s", name);
-    inspect_print(out, text);
+    output_text(out, text);
     fputc('\n', out);
 }
 
@@ -171,7 +158,7 @@ static void tensors_print(FILE *out, const json_t *tensors)
         shape_print(t, shape);
         fprintf(out, "%-9s %-20s %8s  ", string_of(t, "dtype"), shape,
                 size_format((uint64_t)integer_of(t, "bytes"), size));
-        inspect_print(out, string_of(t, "name"));
+        output_text(out, string_of(t, "name"));
         fputc('\n', out);
     }
     fprintf(out, "\n%zu tensor%s", shown, shown == 1 ? "" : "s");
@@ -189,7 +176,7 @@ static void metrics_print(FILE *out, json_t *metrics)
     json_object_foreach(metrics, name, value)
     {
         fprintf(out, "%-12s", "metric");
-        inspect_print(out, name);
+        output_text(out, name);
         if (json_is_null(value))
             fprintf(out, " = nan\n");
         else

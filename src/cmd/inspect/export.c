@@ -1,16 +1,17 @@
 /*
- * export.c - the tensors of a checkpoint as files that NumPy reads.
+ * export.c - write the tensors of a checkpoint as files that NumPy reads.
  *
  * "model/fc1/weight" becomes DIR/model/fc1/weight.npy. NumPy has no bfloat16: its bits
- * are exported as uint16, as NAME.bfloat16.npy. Raw bytes are uint8; a string is
- * NAME.txt. The library's own part of a checkpoint is left out.
+ * are exported as uint16, in NAME.bfloat16.npy. Raw bytes are uint8; a string is
+ * NAME.txt. The library's own part of a checkpoint is skipped.
  *
- * Everything is written into a temporary directory beside DIR, which takes its name
- * once all of it is there and durable. Names were checked when the checkpoint was
- * opened: no part of one is empty, "." or "..", so that no path leaves that directory.
+ * Everything is written to a temporary directory beside DIR, which is renamed once all
+ * of it is there and durable. Names were checked when the checkpoint was opened: no
+ * component is empty, "." or "..", so that no path leaves that directory.
  */
 #include "config.h"
 
+#include "inspect/output.h"
 #include "inspect/views.h"
 
 #include <dirent.h>
@@ -24,16 +25,14 @@
 #include <unistd.h>
 
 #include "util/fs.h"
-#include "util/json_text.h"
 #include "util/quote.h"
-#include "util/signals.h"
+#include "util/process.h"
 #include "util/size.h"
 
 #define BUFFER_BYTES (1u << 20)
-#define NPY_ALIGN    64 /* the bytes of the array start at a multiple of it */
+#define NPY_ALIGN    64 /* the bytes of the array are aligned to it */
 
-/* ---- The format of NumPy's files, version 1.0 -------------------------------------
- */
+/* ---- The format of NumPy's files, version 1.0 ---- */
 
 static const char *npy_type(raytrain_dtype dtype)
 {
@@ -66,11 +65,11 @@ static const char *npy_type(raytrain_dtype dtype)
     return "|u1";
 }
 
-/* Magic, version, length of what follows, and a Python dictionary padded with spaces to
- * a line. Eight dimensions fit 512 bytes by far. Returns the bytes of all of it. */
+/* Magic, version, length of the rest, and a Python dictionary padded with spaces to a
+ * line. Eight dimensions easily fit 512 bytes. Returns the length of the header. */
 static size_t npy_header(const struct checkpoint_item *item, char header[512])
 {
-    static const char magic[8] = "\x93NUMPY\x01"; /* and a NUL: 1.0 */
+    static const char magic[8] = "\x93NUMPY\x01"; /* with a NUL: 1.0 */
     char *text = header + sizeof magic + 2;
     int n = sprintf(text, "{'descr': '%s', 'fortran_order': False, 'shape': (",
                     npy_type(item->dtype));
@@ -96,8 +95,7 @@ static const char *suffix_of(const struct checkpoint_item *item)
     return item->dtype == RAYTRAIN_BFLOAT16 ? ".bfloat16.npy" : ".npy";
 }
 
-/* ---- One tensor -------------------------------------------------------------------
- */
+/* ---- One tensor ---- */
 
 static volatile sig_atomic_t interrupted;
 
@@ -107,7 +105,7 @@ static void on_signal(int signal)
     interrupted = 1;
 }
 
-/* The i-th, without the NUL of a string. */
+/* The i-th item, without the NUL of a string. */
 static int item_copy(const raytrain_checkpoint *ck, size_t i,
                      const struct checkpoint_item *item, int fd, const char *file,
                      char *buffer, struct error *err)
@@ -175,8 +173,7 @@ static int items_export(const raytrain_checkpoint *ck, const char *dir, json_int
     return rc;
 }
 
-/* ---- The directory ----------------------------------------------------------------
- */
+/* ---- The directory ---- */
 
 static bool is_working_directory(const char *dir)
 {
@@ -186,8 +183,8 @@ static bool is_working_directory(const char *dir)
            a.st_ino == b.st_ino;
 }
 
-/* dir without slashes at its end, or links on its way where it exists already; then it
- * must be an empty directory. malloc'ed. */
+/* dir without trailing slashes, and resolved if it exists; then it must be an empty
+ * directory. malloc'ed. */
 static char *target_name(const char *dir, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX], *target = realpath(dir, NULL);
@@ -294,6 +291,6 @@ void inspect_export_print(FILE *out, const json_t *export)
     fprintf(out, "%lld tensor%s, %s, in ", (long long)n, n == 1 ? "" : "s",
             size_format((uint64_t)json_integer_value(json_object_get(export, "bytes")),
                         size));
-    inspect_print(out, json_string_value(json_object_get(export, "directory")));
+    output_text(out, json_string_value(json_object_get(export, "directory")));
     fputc('\n', out);
 }

@@ -1,5 +1,5 @@
 /*
- * plot.c - a metric over training iterations, drawn with characters.
+ * plot.c - plot a metric over training iterations as text.
  */
 #include "config.h"
 
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inspect/output.h"
 #include "inspect/views.h"
 #include "run/metrics.h"
 #include "run/run_dir.h"
@@ -49,7 +50,7 @@ static int series_take(const json_t *reports, const char *metric, struct series 
     return 0;
 }
 
-/* The mean of the numbers that fall into a column; NaN where none does. */
+/* The mean of the numbers in a column; NaN if there are none. */
 static double column_mean(const struct series *s, size_t column, size_t columns)
 {
     size_t from = s->n * column / columns, to = s->n * (column + 1) / columns, n = 0;
@@ -78,7 +79,7 @@ static void series_draw(FILE *out, const char *metric, const struct series *s)
             rows[HEIGHT - 1 - (int)((mean - s->low) / span * (HEIGHT - 1) + 0.5)][c] =
                 '*';
     }
-    inspect_print(out, metric);
+    output_text(out, metric);
     fprintf(out, " (mean over workers)\n");
     for (int r = 0; r < HEIGHT; r++) {
         double at = s->low + span * (HEIGHT - 1 - r) / (HEIGHT - 1);
@@ -94,7 +95,7 @@ static void series_draw(FILE *out, const char *metric, const struct series *s)
     fprintf(out, "\n%13straining_iteration %.0f to %.0f\n", "", s->first, s->last);
 }
 
-/* The metrics that there are, for the message. */
+/* List the available metrics, for the message. */
 static int absent_error(const json_t *reports, const char *metric, struct error *err)
 {
     json_t *last = json_array_get(reports, json_array_size(reports) - 1), *ignored;

@@ -9,10 +9,12 @@
 #include <sys/stat.h>
 
 #include "hangup.h"
+#include "inspect/output.h"
 #include "inspect/views.h"
+#include "run/run_dir.h"
 #include "util/fs.h"
 #include "util/quote.h"
-#include "util/signals.h"
+#include "util/process.h"
 
 static const char HELP[] =
     "Usage: raytrain-inspect [OPTIONS] PATH\n"
@@ -21,12 +23,12 @@ static const char HELP[] =
     "\n"
     "  --verify        read everything and compare it with its checksums; exit status "
     "5\n"
-    "                  where something is damaged\n"
+    "                  if something is damaged\n"
     "  --json          one JSON object on standard output\n"
     "  --plot METRIC   a run's metric over training iterations, drawn as text\n"
     "  --export DIR    write a checkpoint's tensors to a new directory: .npy files,\n"
     "                  strings as .txt\n"
-    "  --diff          compare two checkpoints tensor by tensor; exit status 1 where "
+    "  --diff          compare two checkpoints tensor by tensor; exit status 1 if "
     "they\n"
     "                  differ\n"
     "  --help          this text\n"
@@ -39,39 +41,10 @@ static const char HELP[] =
 struct request {
     bool verify, json, diff;
     const char *plot, *export, *path, *other;
-    int status; /* to exit with, where nothing failed */
+    int status; /* exit status if nothing failed */
 };
 
-/* ---- Printing ---------------------------------------------------------------------
- */
-
-void inspect_print(FILE *out, const char *text)
-{
-    char *shown = fs_printable(text);
-
-    fputs(shown ? shown : "?", out);
-    free(shown);
-}
-
-void inspect_print_word(FILE *out, const char *word)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                "0123456789_-+=./:,@%^";
-    char *shown = fs_printable(word);
-
-    if (shown && *shown && shown[strspn(shown, plain)] == '\0') {
-        fputs(shown, out);
-    } else {
-        fputc('\'', out);
-        for (const char *c = shown ? shown : "?"; *c; c++)
-            if (*c == '\'')
-                fputs("'\\''", out);
-            else
-                fputc(*c, out);
-        fputc('\'', out);
-    }
-    free(shown);
-}
+/* ---- Printing ---- */
 
 static int fail(const struct error *err)
 {
@@ -81,7 +54,7 @@ static int fail(const struct error *err)
         char *copy = strndup(line, n);
 
         if (copy)
-            inspect_print(stderr, copy);
+            output_text(stderr, copy);
         fputc('\n', stderr);
         free(copy);
         line += n + (line[n] == '\n');
@@ -89,7 +62,7 @@ static int fail(const struct error *err)
     return error_exit_status(err->code);
 }
 
-/* Standard output may be a full disk, too. */
+/* Standard output may be on a full disk. */
 static int flush_output(struct error *err)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -103,8 +76,7 @@ static void json_print(const json_t *object)
     fputc('\n', stdout);
 }
 
-/* ---- What to look at --------------------------------------------------------------
- */
+/* ---- What to look at ---- */
 
 static int show_checkpoint(const struct request *r, struct error *err)
 {
@@ -123,8 +95,8 @@ static int show_checkpoint(const struct request *r, struct error *err)
     return rc;
 }
 
-/* A run with a damaged checkpoint is one to be told about, but an older one will do:
- * only who asks for verification gets an error. */
+/* A damaged checkpoint is shown, but an older one can be used: it is an error only with
+ * --verify. */
 static int damaged_find(const json_t *run, struct error *err)
 {
     json_t *c;
@@ -192,13 +164,14 @@ static int show_diff(struct request *r, struct error *err)
     return 0;
 }
 
-/* A file that begins like a checkpoint is one; so is one with a checkpoint's name, with
- * whatever has become of it. */
+/* A file that begins like a checkpoint is one; so is one with the name of a checkpoint,
+ * whatever its contents. */
 static bool is_checkpoint(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 
-    return checkpoint_is_one(path) || strncmp(base, "checkpoint_", 11) == 0;
+    return checkpoint_is_one(path) ||
+           strncmp(base, CHECKPOINT_PREFIX, strlen(CHECKPOINT_PREFIX)) == 0;
 }
 
 static int show(struct request *r, struct error *err)
@@ -215,7 +188,7 @@ static int show(struct request *r, struct error *err)
     if (S_ISDIR(st.st_mode))
         return show_run(r, err);
     if (r->plot)
-        return error_set(err, RAYTRAIN_EUSAGE, "--plot wants a run directory");
+        return error_set(err, RAYTRAIN_EUSAGE, "--plot needs a run directory");
     if (is_checkpoint(r->path))
         return show_checkpoint(r, err);
     return error_set(err, RAYTRAIN_EINVAL,
@@ -223,8 +196,7 @@ static int show(struct request *r, struct error *err)
                      quote(r->path, quoted));
 }
 
-/* ---- The command line -------------------------------------------------------------
- */
+/* ---- The command line ---- */
 
 static int usage(struct error *err, const char *what)
 {
@@ -235,21 +207,21 @@ static int operands_take(int n, char *const paths[], struct request *r,
                          struct error *err)
 {
     if (r->diff && n != 2)
-        return usage(err, "--diff wants two checkpoints");
+        return usage(err, "--diff needs two checkpoints");
     if (!r->diff && n != 1)
         return usage(err, n > 1 ? "more than one PATH" : "no PATH");
     if (r->plot && (r->json || r->verify))
-        return usage(err, "--plot goes with neither --json nor --verify");
+        return usage(err, "--plot cannot be combined with --json or --verify");
     if ((r->plot != NULL) + (r->export != NULL) + r->diff > 1)
-        return usage(err, "--plot, --export and --diff exclude each other");
+        return usage(err, "--plot, --export and --diff cannot be combined");
     if ((r->export || r->diff) && r->verify)
-        return usage(err, "--export and --diff verify what they read by themselves");
+        return usage(err, "--export and --diff always verify what they read");
     r->path = paths[0];
     r->other = r->diff ? paths[1] : NULL;
     return 0;
 }
 
-/* 1: done already (help, version). */
+/* 1: nothing left to do (help, version). */
 static int request_parse(int argc, char *argv[], struct request *r, struct error *err)
 {
     static const struct option options[] = {{"verify", no_argument, NULL, 'v'},
@@ -288,8 +260,8 @@ static int request_parse(int argc, char *argv[], struct request *r, struct error
             puts("raytrain-inspect " PACKAGE_VERSION);
             return 1;
         case ':':
-            return usage(err, optopt == 'p' ? "--plot wants a metric"
-                                            : "--export wants a directory");
+            return usage(err, optopt == 'p' ? "--plot needs a metric"
+                                            : "--export needs a directory");
         default:
             snprintf(what, sizeof what, "unknown option %.200s", argv[optind - 1]);
             return usage(err, what);

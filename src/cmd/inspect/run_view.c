@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "inspect/output.h"
 #include "inspect/views.h"
 
 #include <stdlib.h>
@@ -17,13 +18,12 @@
 #include "util/clock.h"
 #include "util/fs.h"
 #include "util/hostlist.h"
-#include "util/json_text.h"
+#include "util/quote.h"
 #include "util/size.h"
 
-#define NODES_SHOWN 1024 /* of an attempt; of more only the number */
+#define NODES_SHOWN 1024 /* of an attempt; if there are more, only their number */
 
-/* ---- The object -------------------------------------------------------------------
- */
+/* ---- The object ---- */
 
 static bool has_file(const char *run, const char *name)
 {
@@ -34,14 +34,14 @@ static bool has_file(const char *run, const char *name)
     return has;
 }
 
-/* Has raytrain-run been at work here? */
+/* Is this the directory of a run? */
 static bool is_run(const char *run)
 {
     return has_file(run, "run.cfg") || has_file(run, "result.json") ||
            has_file(run, ".marker") || run_dir_last_attempt(run) >= 0;
 }
 
-/* "running" while it is held, what result.h5 says, else "interrupted". */
+/* "running" while it is locked, the status in result.h5, else "interrupted". */
 static void status_set(json_t *out, const char *run)
 {
     char *path = run_dir_file(run, "result.h5"), *status = NULL, holder[256];
@@ -61,7 +61,7 @@ static void status_set(json_t *out, const char *run)
     free(path);
 }
 
-/* Last, lowest and highest of each metric, with the iterations. */
+/* The last, lowest and highest value of each metric, with their iterations. */
 static json_t *metrics_json(const json_t *reports)
 {
     json_t *all = json_object(), *report, *ignored;
@@ -101,8 +101,8 @@ static json_t *metrics_json(const json_t *reports)
     return all;
 }
 
-/* What the configuration of an attempt changes in that of the one before; NULL: nothing
- * that is known. */
+/* How the configuration of an attempt differs from that of the one before; NULL: not at
+ * all, or not known. */
 static json_t *changes_json(const char *before, const char *now)
 {
     struct config_changes changes;
@@ -181,7 +181,7 @@ static int best_set(json_t *out, const char *run, struct error *err)
     int rc;
 
     train_config_init(&cfg);
-    /* Without its configuration a run has no score, and the newest is the best. */
+    /* Without a configuration there is no score, and the newest is the best. */
     if (config)
         train_config_merge_file(&cfg, config, NULL);
     rc = checkpoint_manager_best(run, &cfg.run_config.checkpoint_config, &best, &latest,
@@ -209,7 +209,7 @@ json_t *inspect_run(const char *path, bool verify, struct error *err)
     }
     if (!is_run(run)) {
         error_set(err, RAYTRAIN_EINVAL,
-                  "%s: this directory is no run of raytrain (it has no run.cfg, no "
+                  "%s: this directory is not a run of raytrain (it has no run.cfg, no "
                   "result.json and no logs)",
                   run);
         goto fail;
@@ -244,20 +244,7 @@ fail:
     return NULL;
 }
 
-/* ---- The text ---------------------------------------------------------------------
- */
-
-static const char *string_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text ? text : "";
-}
-
-static json_int_t integer_of(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
+/* ---- The text ---- */
 
 static double number_of(const json_t *object, const char *key)
 {
@@ -272,7 +259,7 @@ static void number_print(FILE *out, const json_t *value)
         fprintf(out, " %12s", "nan");
 }
 
-/* Why an attempt ended, in a word or two; "" where its outcome says it. */
+/* Why an attempt ended, in a word or two; "" if its outcome says it. */
 static const char *cause_text(const json_t *a)
 {
     static const char *const texts[][2] = {
@@ -305,11 +292,11 @@ static void nodes_print(FILE *out, const json_t *nodes)
     if (n > 1)
         fprintf(out, "%zu nodes%s", n, text ? ", " : "");
     if (text)
-        inspect_print(out, text);
+        output_text(out, text);
     free(text);
 }
 
-/* From when to when; an end that nobody recorded is not guessed. */
+/* From when to when; an end that is not recorded is not guessed. */
 static void times_print(FILE *out, const json_t *a)
 {
     double start = number_of(a, "start"), end = number_of(a, "end");
@@ -333,30 +320,30 @@ static void changes_print(FILE *out, const json_t *changes)
     json_object_foreach((json_t *)changes, key, c)
     {
         fprintf(out, "\n      changed ");
-        inspect_print(out, key);
+        output_text(out, key);
         fprintf(out, ": ");
-        inspect_print(out,
-                      *string_of(c, "before") ? string_of(c, "before") : "(not set)");
+        output_text(out,
+                    *string_of(c, "before") ? string_of(c, "before") : "(not set)");
         fprintf(out, " -> ");
-        inspect_print(out, *string_of(c, "now") ? string_of(c, "now") : "(not set)");
+        output_text(out, *string_of(c, "now") ? string_of(c, "now") : "(not set)");
     }
 }
 
-/* Where it started from, who failed, and what it cost. */
+/* Where it started from, what failed, and what was lost. */
 static void attempt_details_print(FILE *out, const json_t *a)
 {
     if (*string_of(a, "checkpoint")) {
         fprintf(out, "\n      started from ");
-        inspect_print(out, string_of(a, "checkpoint"));
+        output_text(out, string_of(a, "checkpoint"));
     }
     if (*string_of(a, "message")) {
         fprintf(out, "\n      ");
         if (json_object_get(a, "rank") && integer_of(a, "rank") >= 0) {
             fprintf(out, "rank %lld on ", (long long)integer_of(a, "rank"));
-            inspect_print(out, string_of(a, "host"));
+            output_text(out, string_of(a, "host"));
             fprintf(out, ": ");
         }
-        inspect_print(out, string_of(a, "message"));
+        output_text(out, string_of(a, "message"));
     }
     if (integer_of(a, "lost_iterations") > 0) {
         fprintf(out, "\n      lost %lld iteration%s",
@@ -376,7 +363,7 @@ static void attempts_print(FILE *out, json_t *attempts)
     {
         fprintf(out, "%s  %-3lld ", i == 0 ? "\nattempts\n" : "",
                 (long long)integer_of(a, "attempt"));
-        inspect_print(out, string_of(a, "outcome"));
+        output_text(out, string_of(a, "outcome"));
         fprintf(out, "%s", cause_text(a));
         if (json_object_get(a, "workers"))
             fprintf(out, ", %lld workers", (long long)integer_of(a, "workers"));
@@ -398,7 +385,7 @@ static void metrics_print(FILE *out, json_t *metrics)
                 "lowest", "at", "highest", "at");
     json_object_foreach(metrics, name, m)
     {
-        char *shown = fs_printable(name);
+        char *shown = printable_text(name);
 
         fprintf(out, "%-20s", shown ? shown : "?");
         free(shown);
@@ -416,7 +403,7 @@ static void checkpoint_line(FILE *out, const json_t *run, const json_t *c)
     char size[SIZE_TEXT_MAX];
 
     fprintf(out, "  ");
-    inspect_print(out, base ? base + 1 : path);
+    output_text(out, base ? base + 1 : path);
     if (json_object_get(c, "bytes"))
         fprintf(out, "  iteration %lld, %s, %s",
                 (long long)integer_of(c, "training_iteration"),
@@ -430,12 +417,12 @@ static void checkpoint_line(FILE *out, const json_t *run, const json_t *c)
         fprintf(out, ", verified");
     if (json_is_string(json_object_get(c, "error"))) {
         fprintf(out, "\n    DAMAGED: ");
-        inspect_print(out, string_of(c, "error"));
+        output_text(out, string_of(c, "error"));
     }
     fputc('\n', out);
 }
 
-/* What to type next. */
+/* Suggest what to type next. */
 static void next_print(FILE *out, const json_t *run)
 {
     const char *path = string_of(run, "path"), *status = string_of(run, "status");
@@ -445,14 +432,14 @@ static void next_print(FILE *out, const json_t *run)
     fprintf(out, "\nnext\n");
     if (strcmp(status, "running") != 0 && strcmp(status, "finished") != 0) {
         fprintf(out, "  continue     raytrain-run --config ");
-        inspect_print_word(out, path);
+        output_word(out, path);
         fprintf(out, "/run.cfg --resume\n");
     }
     if (metric) {
         fprintf(out, "  plot         raytrain-inspect --plot ");
-        inspect_print_word(out, metric);
+        output_word(out, metric);
         fputc(' ', out);
-        inspect_print_word(out, path);
+        output_word(out, path);
         fputc('\n', out);
     }
     if (metric && has_file(path, "result.h5")) {
@@ -460,18 +447,18 @@ static void next_print(FILE *out, const json_t *run)
 
         snprintf(data, sizeof data, "/metrics/%s", metric);
         fprintf(out, "  numbers      h5dump -d ");
-        inspect_print_word(out, data);
+        output_word(out, data);
         fputc(' ', out);
-        inspect_print_word(out, path);
+        output_word(out, path);
         fprintf(out, "/result.h5\n");
     }
     if (*string_of(run, "best_checkpoint")) {
         fprintf(out, "  checkpoint   raytrain-inspect --verify ");
-        inspect_print_word(out, string_of(run, "best_checkpoint"));
+        output_word(out, string_of(run, "best_checkpoint"));
         fputc('\n', out);
     }
     fprintf(out, "  logs         ls ");
-    inspect_print_word(out, path);
+    output_word(out, path);
     fprintf(out, "/logs\n");
 }
 
@@ -481,17 +468,17 @@ void inspect_run_print(FILE *out, const json_t *run)
     size_t i;
 
     fprintf(out, "run         ");
-    inspect_print(out, string_of(run, "path"));
+    output_text(out, string_of(run, "path"));
     fprintf(out, "\nstatus      ");
-    inspect_print(out, string_of(run, "status"));
+    output_text(out, string_of(run, "status"));
     if (*string_of(run, "holder")) {
         fprintf(out, " (");
-        inspect_print(out, string_of(run, "holder"));
+        output_text(out, string_of(run, "holder"));
         fprintf(out, ")");
     }
     if (*string_of(run, "result_error")) {
         fprintf(out, " (");
-        inspect_print(out, string_of(run, "result_error"));
+        output_text(out, string_of(run, "result_error"));
         fprintf(out, ")");
     }
     fprintf(out, "\nreports     %lld", (long long)integer_of(run, "reports"));

@@ -1,3 +1,6 @@
+/*
+ * checkpoint.c - a checkpoint in memory: names, the list of tensors, what is put.
+ */
 #include "config.h"
 
 #include "checkpoint/checkpoint_impl.h"
@@ -34,18 +37,17 @@ int share_of(uint64_t done, uint64_t total, int size)
     return rank < size ? rank : size - 1;
 }
 
-/* ---- Names ------------------------------------------------------------------------
- */
+/* ---- Names ---- */
 
-/* One part of a path: what is wrong with it, or NULL. */
-static const char *part_fault(const char *part, size_t length)
+/* What is wrong with a component of a name; NULL: nothing. */
+static const char *component_fault(const char *part, size_t length)
 {
     if (length == 0)
-        return "has an empty part; names look like \"model/fc1/weight\"";
+        return "has an empty component; names look like \"model/fc1/weight\"";
     if (length > RAYTRAIN_NAME_MAX)
-        return "has a part of more than 255 bytes";
+        return "has a component of more than 255 bytes";
     if (part[0] == '.' && (length == 1 || (length == 2 && part[1] == '.')))
-        return "has a part that is \".\" or \"..\"";
+        return "has a component that is \".\" or \"..\"";
     for (size_t i = 0; i < length;) {
         int n = printable_length(part + i);
 
@@ -73,7 +75,7 @@ int entry_check_name(const char *name, struct error *err)
     if (strlen(name) > TENSOR_NAME_MAX)
         fault = "is longer than 1023 bytes";
     for (const char *part = name; !fault; part += strcspn(part, "/") + 1) {
-        fault = part_fault(part, strcspn(part, "/"));
+        fault = component_fault(part, strcspn(part, "/"));
         if (part[strcspn(part, "/")] == '\0')
             break;
     }
@@ -100,8 +102,7 @@ int checkpoint_check_name(const char *name, struct error *err)
     return 0;
 }
 
-/* ---- Entries ----------------------------------------------------------------------
- */
+/* ---- Entries ---- */
 
 static int entries_grow(raytrain_checkpoint *ck)
 {
@@ -123,7 +124,7 @@ static int clash_error(const char *name, size_t clash, struct error *err)
     if (clash == strlen(name))
         return error_set(err, RAYTRAIN_EINVAL,
                          "'%s' is in this checkpoint already, as a tensor or as the "
-                         "beginning of other names",
+                         "start of other names",
                          name);
     return error_set(err, RAYTRAIN_EINVAL,
                      "'%s' cannot be put: '%.*s' is a tensor, and cannot hold others",
@@ -151,8 +152,8 @@ struct tensor_entry *entry_add(raytrain_checkpoint *ck, char *name, struct error
             clash_error(name, clash, err);
         else
             error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-        /* Groups of a name that failed for memory may point into it: such a checkpoint
-         * can only be destroyed, and the map is emptied to be safe. */
+        /* Without memory the map may hold groups that point into this name: empty it.
+         * Such a checkpoint can only be destroyed. */
         if (rc < 0)
             name_map_clear(&ck->names);
         free(name);
@@ -192,8 +193,7 @@ struct tensor_entry *entry_find(raytrain_checkpoint *ck, const char *name,
     return NULL;
 }
 
-/* ---- Create, put, destroy ---------------------------------------------------------
- */
+/* ---- Create, put, destroy ---- */
 
 raytrain_checkpoint *checkpoint_create(struct error *err)
 {
@@ -225,7 +225,7 @@ void checkpoint_destroy(raytrain_checkpoint *ck)
     free(ck);
 }
 
-/* Is this a tensor that can be put? Fills *bytes with the size of the whole. */
+/* Check a tensor that is put. *bytes is the size of the whole. */
 static int tensor_check(const raytrain_tensor *t, const raytrain_slab *slab,
                         uint64_t *bytes, struct error *err)
 {
@@ -316,8 +316,7 @@ int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char 
     return 0;
 }
 
-/* ---- What a restored one says of itself -------------------------------------------
- */
+/* ---- What a restored one says about itself ---- */
 
 const char *checkpoint_path(const raytrain_checkpoint *ck)
 {

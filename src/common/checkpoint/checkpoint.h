@@ -4,8 +4,8 @@
  *
  * Rank 0 lays the file out with serial HDF5 (contiguous datasets, early allocation, no
  * fill), so every dataset has a fixed file offset; all ranks pwrite their bytes at
- * those offsets (a page that two nodes have bytes of is written by one rank); checksums
- * and the completeness mark lie in datasets of known offset too and are pwritten last.
+ * those offsets (if two nodes have bytes of a page, one rank writes all of it);
+ * checksums and the completeness mark have known offsets, too, and are pwritten last.
  * So HDF5 is called by one rank, in the caller's thread, and the file is what h5dump,
  * h5ls and h5py expect. The schema: raytrain-format(5).
  */
@@ -16,14 +16,14 @@
 
 #include "comm/comm.h"
 
-#define CHECKPOINT_RESERVED "raytrain" /* first part of the library's own names */
+#define CHECKPOINT_RESERVED "raytrain" /* the group of the library's own names */
 
 struct checkpoint_metric {
     char name[RAYTRAIN_NAME_MAX + 1];
     double value;
 };
 
-/* What the file says of itself, besides the tensors. */
+/* What the file says about itself, besides the tensors. */
 struct checkpoint_meta {
     const char *run_name;
     int64_t training_iteration;
@@ -37,8 +37,8 @@ struct checkpoint_meta {
 
 /* -- write: create, put ..., save (collective), destroy -- */
 raytrain_checkpoint *checkpoint_create(struct error *err);
-/* slab NULL: replicated. Keeps pointers to the data, not the data. Names are checked;
- * those below CHECKPOINT_RESERVED are refused by checkpoint_check_name() alone. */
+/* slab NULL: replicated. Keeps a pointer to the data, not a copy. The name must be
+ * valid; it may be below CHECKPOINT_RESERVED, unlike in checkpoint_check_name(). */
 int checkpoint_put(raytrain_checkpoint *ck, const char *name,
                    const raytrain_tensor *tensor, const raytrain_slab *slab,
                    struct error *err);
@@ -47,10 +47,10 @@ int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char 
 /* A name that a user may use. RAYTRAIN_EINVAL with the reason. */
 int checkpoint_check_name(const char *name, struct error *err);
 /*
- * A save is a protocol of two stages, DESIGN §7; ck stays until its end.
+ * A save has two stages (save.c tells the whole story); ck must stay until its end.
  *
- * BEGIN: all that needs the caller's own thread, where HDF5 may be called: the ranks
- * agree on what there is to save, rank 0 lays the file out in memory. Nothing is on
+ * BEGIN does what needs the caller's own thread, where HDF5 may be called: the ranks
+ * agree on what there is to save, and rank 0 lays the file out in memory. Nothing is on
  * storage yet.
  */
 struct checkpoint_save;
@@ -60,26 +60,25 @@ int checkpoint_save_begin(raytrain_checkpoint *ck, struct comm *comm,
                           struct checkpoint_save **out, struct error *err);
 /* The length of the file. */
 uint64_t checkpoint_save_file_bytes(const struct checkpoint_save *s);
-/* What a snapshot of what this rank writes takes. */
+/* The size of a snapshot of what this rank writes. */
 size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s);
-/* Copy that into so many bytes at `to`, which stay until the end. The tensors' data are
- * not looked at again. */
+/* Take the snapshot: copy it to `to`, which must stay until the end of the save. The
+ * tensors' data are not read again. */
 void checkpoint_save_snapshot(struct checkpoint_save *s, unsigned char *to);
 /*
- * RUN: write and publish, in any thread: HDF5 is not called. COLLECTIVE over comm,
- * which has the ranks that began, in the same order; all return the same. `nodes` says
- * which ranks share a node, so that no two nodes write to one page of the file
- * (shared_file.h); NULL: all do. On failure
- * nothing under a final name has changed and no temporary is left (unless the process
- * died); only where the directory could not be synced is the new checkpoint there,
- * complete, beside the others.
+ * PUBLISH writes the file and gives it its name, in any thread: HDF5 is not called.
+ * COLLECTIVE over comm, which has the ranks that began, in the same order; all return
+ * the same. `nodes` says which ranks share a node, so that no two nodes write to one
+ * page of the file (shared_file.h); NULL: all do. On failure nothing under a final name
+ * has changed and no temporary file is left (unless the process died); but if only the
+ * sync of the directory failed, the new checkpoint is there, complete.
  */
 struct node_map;
-int checkpoint_save_run(struct checkpoint_save *s, struct comm *comm,
-                        const struct node_map *nodes, struct error *err);
-/* At any time but in the middle of a stage, in the caller's thread; NULL is fine. */
+int checkpoint_save_publish(struct checkpoint_save *s, struct comm *comm,
+                            const struct node_map *nodes, struct error *err);
+/* At any time except during a stage, in the caller's thread; NULL is fine. */
 void checkpoint_save_destroy(struct checkpoint_save *s);
-/* COLLECTIVE: all of it, straight from the tensors' data, by ranks of one node. */
+/* COLLECTIVE: both stages, straight from the tensors' data, by ranks of one node. */
 int checkpoint_save(raytrain_checkpoint *ck, struct comm *comm,
                     const struct checkpoint_meta *meta, const char *path,
                     struct error *err);
@@ -87,9 +86,9 @@ void checkpoint_destroy(raytrain_checkpoint *ck); /* either kind; NULL is fine *
 
 /* -- read -- */
 /*
- * COLLECTIVE. Rank 0 reads the index and broadcasts it; all ranks verify the checksums
- * of a part each. RAYTRAIN_ECORRUPT (not complete, truncated, which dataset is
- * damaged), RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE. All ranks return the same.
+ * COLLECTIVE. Rank 0 reads the index and broadcasts it; each rank verifies a share of
+ * the checksums. RAYTRAIN_ECORRUPT (incomplete, truncated, which dataset is damaged),
+ * RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE. All ranks return the same.
  */
 int checkpoint_open(struct comm *comm, const char *path, raytrain_checkpoint **out,
                     struct error *err);
@@ -103,13 +102,17 @@ int checkpoint_get_string(raytrain_checkpoint *ck, const char *name, char **valu
 const char *checkpoint_path(const raytrain_checkpoint *ck);
 const struct checkpoint_meta *checkpoint_meta(const raytrain_checkpoint *ck);
 
-/* -- look at -- */
-/* Serial: everything is verified but the tensors' bytes, which are not read. */
+/* -- inspect -- */
+/* Serial: verifies everything except the tensors' bytes, which are not read. */
 int checkpoint_open_index(const char *path, raytrain_checkpoint **out,
                           struct error *err);
-/* The tensors' bytes (checkpoint_open() has done it), in this process alone: in a thread
- * for each core that it may use. RAYTRAIN_ECORRUPT names the first damaged dataset. */
+/* Verify the tensors' bytes (checkpoint_open() has done so) in this process alone, with
+ * a thread for each core that it may use. RAYTRAIN_ECORRUPT names the first damaged
+ * dataset. */
 int checkpoint_verify(const raytrain_checkpoint *ck, struct error *err);
+/* Verify share number `share` of `of` even shares of these bytes; in any thread. */
+int checkpoint_verify_share(const raytrain_checkpoint *ck, int share, int of,
+                            struct error *err);
 
 struct checkpoint_item {
     const char *name, *type; /* type: "float32" ... or "string"; the checkpoint's */
@@ -120,16 +123,17 @@ struct checkpoint_item {
     uint64_t shape[RAYTRAIN_MAX_DIMS];
     uint64_t bytes;
 };
-/* The i-th of what was put, in that order; false behind the last. */
+/* The i-th item, in the order in which they were put; false after the last. */
 bool checkpoint_item(const raytrain_checkpoint *ck, size_t i,
                      struct checkpoint_item *item);
-/* The number of the tensor or string of this name; false where there is none. */
+/* The number of the tensor or string of this name; false if there is none. */
 bool checkpoint_item_find(const raytrain_checkpoint *ck, const char *name, size_t *i);
-/* n bytes of the i-th, row-major, from byte `from` on; within it. Unverified. */
+/* Read n bytes of the i-th item, row-major, from byte `from` on; all of them must be
+ * within it. Not verified. */
 int checkpoint_item_read(const raytrain_checkpoint *ck, size_t i, uint64_t from,
                          void *buf, size_t n, struct error *err);
 uint64_t checkpoint_file_bytes(const raytrain_checkpoint *ck);
-/* Does the file begin like a checkpoint (whatever else is wrong with it)? */
+/* Does the file begin like a checkpoint, whatever else is wrong with it? */
 bool checkpoint_is_one(const char *path);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * checksum.h - XXH3-64 as fast as this processor has it.
+ * checksum.h - XXH3-64 with the fastest instructions of this processor.
  *
- * xxHash's own functions are compiled for the least processor of the architecture;
- * those of its dispatcher choose at run time, and give the same values. The header of
- * the dispatcher puts them under the plain names.
+ * The plain functions of xxHash are compiled for the baseline of the architecture;
+ * those of its dispatcher choose an implementation at run time, with the same results.
+ * The header of the dispatcher gives them the plain names.
  */
 #ifndef RAYTRAIN_CHECKPOINT_CHECKSUM_H
 #define RAYTRAIN_CHECKPOINT_CHECKSUM_H

@@ -1,5 +1,5 @@
 /*
- * file_format.h - a checkpoint file byte by byte, as raytrain-format(5) tells it.
+ * file_format.h - a checkpoint file byte by byte, as raytrain-format(5) describes it.
  *
  *   0 ..4095   the user block (struct file_head): magic, length of the file, where the
  *              tables lie, checksums, completeness mark. Written last of all.
@@ -12,14 +12,14 @@
  *                         start and the count: one uint64 for each dimension
  *                hashes   XXH3-64 of each chunk of each part
  *
- * A part is a slab that one rank wrote; a tensor that names none is one as a whole, an
- * empty tensor has none. A part is a stream (slab.h) cut into chunks of
- * file_head.chunk_bytes; the last one is what is left. The tables shapes and hashes are
- * read from front to back along with the tensors, so that nothing points into them:
- * what thousands of small tensors cost besides their bytes is little. A reader needs
- * the head and the tables alone, and no HDF5. Two checksums protect them: one the head,
- * one every byte behind the head that is no tensor's. So every byte of the file is
- * under some checksum.
+ * A part is a slab that one rank wrote. A tensor without a list of parts is one part as
+ * a whole; an empty tensor has none. The stream of a part (slab.h) is cut into chunks
+ * of file_head.chunk_bytes; the last one is what is left. The tables shapes and hashes
+ * are read from front to back along with the tensors, so that nothing points into them,
+ * and thousands of small tensors cost little besides their bytes. A reader needs the
+ * head and the tables alone, and no HDF5. Two checksums protect them: one covers the
+ * head, the other every byte after the head that is not a tensor's. So some checksum
+ * covers every byte of the file.
  *
  * All numbers are little-endian.
  */
@@ -32,7 +32,7 @@
 #include "raytrain.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "checkpoints are written as memory is: this needs a little-endian machine"
+#error "checkpoints have the byte order of memory, which must be little-endian"
 #endif
 
 #define FORMAT_NAME       "raytrain-checkpoint"
@@ -41,8 +41,8 @@
 #define HEAD_MAGIC        "raytrain\r\n\x1a\nckpt" /* 16 bytes, no NUL */
 #define HEAD_COMPLETE     "complete"
 #define CHUNK_BYTES       (1u << 20)
-#define TENSOR_NAME_MAX   1023 /* bytes of a whole name, all its parts */
-#define TENSOR_NAME_WIDTH 1024 /* so that is the most a file may say */
+#define TENSOR_NAME_MAX   1023 /* bytes of a whole name, with all components */
+#define TENSOR_NAME_WIDTH 1024 /* so this is the largest in a valid file */
 #define DTYPE_STRING      64u  /* beside raytrain_dtype: a NUL-terminated string */
 #define TABLE_REPORT      "raytrain/report"
 #define TABLE_METRICS     "raytrain/metrics"
@@ -61,9 +61,9 @@ struct file_head {
     uint64_t n_metrics, n_tensors, n_shapes, n_hashes;
     /* Offsets of the tables in the file; 0 for one without rows. */
     uint64_t report_at, metrics_at, tensors_at, shapes_at, hashes_at;
-    uint64_t metadata_hash; /* XXH3-64: all behind the head but the tensors' bytes */
+    uint64_t metadata_hash; /* XXH3-64: all after the head except the tensors' bytes */
     char mark[8];           /* HEAD_COMPLETE once everything else is durable */
-    char text[3952];        /* says to a person what this is; NUL-padded */
+    char text[3952];        /* tells a human reader what this is; NUL-padded */
     uint64_t head_hash;     /* XXH3-64 of the head before this field */
 };
 static_assert(sizeof(struct file_head) == HEAD_BYTES, "the head fills the user block");

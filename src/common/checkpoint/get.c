@@ -1,5 +1,5 @@
 /*
- * get.c - what a restored checkpoint holds, by name and slab.
+ * get.c - read from a restored checkpoint: tensors by name and slab, strings, items.
  */
 #include "config.h"
 
@@ -82,7 +82,7 @@ int checkpoint_get(raytrain_checkpoint *ck, const char *name,
                    struct error *err)
 {
     const struct tensor_entry *e;
-    struct slab_runs runs;
+    struct slab_stream stream;
     raytrain_slab whole;
 
     if (restored_check(ck, err) < 0)
@@ -98,12 +98,12 @@ int checkpoint_get(raytrain_checkpoint *ck, const char *name,
     }
     if (slab_check(e->ndim, e->shape, slab, err) < 0)
         return error_prefix(err, "'%s'", e->name);
-    slab_runs_init(&runs, e->ndim, e->shape, e->element_bytes, slab);
-    if (e->bytes == 0 || runs.bytes == 0)
+    slab_stream_init(&stream, e->ndim, e->shape, e->element_bytes, slab);
+    if (e->bytes == 0 || stream.bytes == 0)
         return 0;
     if (!tensor->data)
         return error_set(err, RAYTRAIN_EINVAL, "'%s': tensor->data is NULL", e->name);
-    if (slab_read(ck->fd, e->offset, &runs, 0, runs.bytes, tensor->data) < 0)
+    if (slab_read(ck->fd, e->offset, &stream, 0, stream.bytes, tensor->data) < 0)
         return checkpoint_read_error(ck, err);
     return 0;
 }

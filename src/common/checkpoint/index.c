@@ -1,6 +1,6 @@
 /*
- * index.c - the tables of a checkpoint, from untrusted bytes to a list of
- * tensors in which every number is within its bounds.
+ * index.c - parse the tables of a checkpoint, from untrusted bytes to a list of tensors
+ * in which every number is within its bounds; find the extents of the metadata.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@
 
 #include "checkpoint/checkpoint_impl.h"
 
-/* rows x width is added to *sum, unless that leaves 63 bits. */
+/* Add rows x width to *sum; -1 if that exceeds 63 bits. */
 static int size_add(uint64_t *sum, uint64_t rows, uint64_t width)
 {
     uint64_t bytes;
@@ -34,8 +34,7 @@ int index_bytes(const struct file_head *head, uint64_t *bytes)
     return 0;
 }
 
-/* ---- Report and metrics -----------------------------------------------------------
- */
+/* ---- Report and metrics ---- */
 
 static void report_parse(raytrain_checkpoint *ck, const unsigned char *from)
 {
@@ -71,8 +70,7 @@ static int metrics_parse(raytrain_checkpoint *ck, const unsigned char *from)
     return 0;
 }
 
-/* ---- Tensors ----------------------------------------------------------------------
- */
+/* ---- Tensors ---- */
 
 static int tensor_fault(const struct tensor_entry *e, const char *what,
                         struct error *err)
@@ -86,8 +84,7 @@ struct shapes {
     uint64_t left; /* numbers */
 };
 
-static int extents_take(struct shapes *from, int ndim,
-                        uint64_t extents[RAYTRAIN_MAX_DIMS])
+static int dims_take(struct shapes *from, int ndim, uint64_t extents[RAYTRAIN_MAX_DIMS])
 {
     if (from->left < (uint64_t)ndim)
         return -1;
@@ -97,7 +94,7 @@ static int extents_take(struct shapes *from, int ndim,
     return 0;
 }
 
-/* One row: numbers that contradict each other, or the head, are refused. */
+/* One row. Refuses numbers that contradict each other or the head. */
 static int tensor_fill(struct tensor_entry *e, const struct tensor_record *r,
                        struct shapes *shapes, const struct file_head *head,
                        struct error *err)
@@ -109,21 +106,20 @@ static int tensor_fill(struct tensor_entry *e, const struct tensor_record *r,
     if (r->ndim > RAYTRAIN_MAX_DIMS || (r->dtype == DTYPE_STRING && r->ndim != 1))
         return tensor_fault(e, "impossible number of dimensions", err);
     e->ndim = (int)r->ndim;
-    if (extents_take(shapes, e->ndim, e->shape) < 0)
+    if (dims_take(shapes, e->ndim, e->shape) < 0)
         return tensor_fault(e, "its shape is missing", err);
     if (slab_tensor_bytes(e->ndim, e->shape, e->element_bytes, &e->bytes) < 0)
         return tensor_fault(e, "its size does not fit 63 bits", err);
     if (e->bytes == 0 && r->dtype == DTYPE_STRING)
-        return tensor_fault(e, "a string without an end", err);
+        return tensor_fault(e, "a string without a terminating NUL", err);
     if (e->bytes > 0 && (r->offset < HEAD_BYTES || r->offset > head->file_bytes ||
                          e->bytes > head->file_bytes - r->offset))
-        return tensor_fault(e, "it leaves the file", err);
+        return tensor_fault(e, "it exceeds the file", err);
     e->offset = r->offset;
     return 0;
 }
 
-/* ---- Parts ------------------------------------------------------------------------
- */
+/* ---- Parts ---- */
 
 static int parts_grow(raytrain_checkpoint *ck, size_t *room)
 {
@@ -140,18 +136,18 @@ static int parts_grow(raytrain_checkpoint *ck, size_t *room)
     return 0;
 }
 
-/* The next part of tensor e, and of the file: its hashes are those that follow. */
+/* Append a part of tensor e; its hashes are the next ones in the table. */
 static int part_add(raytrain_checkpoint *ck, const struct tensor_entry *e,
                     const raytrain_slab *slab, uint64_t *next_hash, size_t *room,
                     struct error *err)
 {
-    struct slab_runs runs;
+    struct slab_stream stream;
     uint64_t n_hashes;
 
     if (slab_check(e->ndim, e->shape, slab, NULL) < 0 || slab_is_empty(e->ndim, slab))
-        return tensor_fault(e, "a part of it leaves its shape", err);
-    slab_runs_init(&runs, e->ndim, e->shape, e->element_bytes, slab);
-    n_hashes = chunks_of(runs.bytes, ck->head.chunk_bytes);
+        return tensor_fault(e, "a part of it exceeds its shape", err);
+    slab_stream_init(&stream, e->ndim, e->shape, e->element_bytes, slab);
+    n_hashes = chunks_of(stream.bytes, ck->head.chunk_bytes);
     if (n_hashes > ck->head.n_hashes - *next_hash)
         return tensor_fault(e, "it has no checksums", err);
     if (parts_grow(ck, room) < 0)
@@ -164,25 +160,25 @@ static int part_add(raytrain_checkpoint *ck, const struct tensor_entry *e,
     return 0;
 }
 
-/* A tensor's parts make it up exactly once. */
+/* The parts must cover the tensor exactly once. */
 static int parts_cover(const raytrain_checkpoint *ck, const struct tensor_entry *e,
                        struct error *err)
 {
-    struct slab_piece *pieces = calloc(e->n_parts + 1, sizeof *pieces);
+    struct rank_slab *slabs = calloc(e->n_parts + 1, sizeof *slabs);
     int rc = 0;
 
-    if (!pieces)
+    if (!slabs)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     for (uint64_t k = 0; k < e->n_parts; k++)
-        pieces[k].slab = ck->parts[e->first_part + k].slab;
-    if (slab_cover(e->name, e->ndim, e->shape, pieces, e->n_parts, NULL) < 0)
-        rc = tensor_fault(e, "its parts do not make up its shape", err);
-    free(pieces);
+        slabs[k].slab = ck->parts[e->first_part + k].slab;
+    if (slab_cover(e->name, e->ndim, e->shape, slabs, e->n_parts, NULL) < 0)
+        rc = tensor_fault(e, "its parts do not cover its shape", err);
+    free(slabs);
     return rc;
 }
 
-/* Each part has a checksum at least, so there are no more of them than the file is
- * long, whatever a row says. */
+/* Each part has at least one checksum, so their number is bounded by the length of the
+ * file, whatever a row says. */
 static int parts_fill(raytrain_checkpoint *ck, struct tensor_entry *e, uint32_t n_parts,
                       struct shapes *shapes, uint64_t *next_hash, size_t *room,
                       struct error *err)
@@ -192,15 +188,15 @@ static int parts_fill(raytrain_checkpoint *ck, struct tensor_entry *e, uint32_t 
     e->sharded = n_parts > 0;
     e->first_part = ck->n_parts;
     if (e->bytes == 0 && n_parts > 0)
-        return tensor_fault(e, "parts of an empty one", err);
+        return tensor_fault(e, "it is empty and has parts", err);
     if (e->bytes == 0)
         return 0;
     slab_whole(e->ndim, e->shape, &slab);
     if (n_parts == 0 && part_add(ck, e, &slab, next_hash, room, err) < 0)
         return -1;
     for (uint32_t k = 0; k < n_parts; k++) {
-        if (extents_take(shapes, e->ndim, slab.start) < 0 ||
-            extents_take(shapes, e->ndim, slab.count) < 0)
+        if (dims_take(shapes, e->ndim, slab.start) < 0 ||
+            dims_take(shapes, e->ndim, slab.count) < 0)
             return tensor_fault(e, "its parts are missing", err);
         if (part_add(ck, e, &slab, next_hash, room, err) < 0)
             return -1;
@@ -209,8 +205,7 @@ static int parts_fill(raytrain_checkpoint *ck, struct tensor_entry *e, uint32_t 
     return parts_cover(ck, e, err);
 }
 
-/* ---- All tensors ------------------------------------------------------------------
- */
+/* ---- All tensors ---- */
 
 static struct tensor_entry *tensor_name(raytrain_checkpoint *ck, const char *name,
                                         struct error *err)
@@ -218,7 +213,8 @@ static struct tensor_entry *tensor_name(raytrain_checkpoint *ck, const char *nam
     struct tensor_entry *e;
 
     if (strnlen(name, ck->head.name_bytes) == ck->head.name_bytes) {
-        error_set(err, RAYTRAIN_ECORRUPT, "a dataset's name has no end");
+        error_set(err, RAYTRAIN_ECORRUPT,
+                  "the name of a dataset has no terminating NUL");
         return NULL;
     }
     e = entry_add(ck, strdup(name), err);
@@ -227,8 +223,8 @@ static struct tensor_entry *tensor_name(raytrain_checkpoint *ck, const char *nam
     return e;
 }
 
-/* Rows, shapes and hashes are used up to the last one: so each byte of each tensor is
- * under exactly one hash. */
+/* All rows, shapes and hashes must be used: then exactly one hash covers each byte of
+ * each tensor. */
 static int tensors_parse(raytrain_checkpoint *ck, const unsigned char *rows,
                          const unsigned char *shapes_from, struct error *err)
 {
@@ -248,12 +244,62 @@ static int tensors_parse(raytrain_checkpoint *ck, const unsigned char *rows,
     }
     if (shapes.left > 0 || next_hash != ck->head.n_hashes)
         return error_set(err, RAYTRAIN_ECORRUPT,
-                         "there are shapes or checksums that belong to no dataset");
+                         "some shapes or checksums belong to no dataset");
     return 0;
 }
 
-/* ---- All of it --------------------------------------------------------------------
- */
+/* ---- Metadata ---- */
+
+static int extent_compare(const void *a, const void *b)
+{
+    const struct extent *p = a, *q = b;
+
+    return (p->start > q->start) - (p->start < q->start);
+}
+
+int metadata_extents(const raytrain_checkpoint *ck, uint64_t file_bytes,
+                     struct extent **extents, size_t *n, struct error *err)
+{
+    struct extent *used = calloc(ck->n_tensors + 1, sizeof *used);
+    struct extent *out = calloc(ck->n_tensors + 1, sizeof *out);
+    uint64_t at = HEAD_BYTES;
+    size_t n_used = 0, n_out = 0;
+    int rc = 0;
+
+    if (!used || !out)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; rc == 0 && i < ck->n_tensors; i++) {
+        const struct tensor_entry *e = &ck->tensors[i];
+
+        if (e->bytes == 0)
+            continue;
+        if (e->offset > file_bytes || e->bytes > file_bytes - e->offset)
+            rc = error_set(err, RAYTRAIN_ECORRUPT, "dataset '%s' exceeds the file",
+                           e->name);
+        used[n_used++] = (struct extent){e->offset, e->offset + e->bytes};
+    }
+    if (rc == 0 && n_used > 1)
+        qsort(used, n_used, sizeof *used, extent_compare);
+    for (size_t i = 0; rc == 0 && i < n_used; i++) {
+        if (used[i].start < at)
+            rc = error_set(err, RAYTRAIN_ECORRUPT, "datasets overlap in the file");
+        else if (used[i].start > at)
+            out[n_out++] = (struct extent){at, used[i].start};
+        at = used[i].end;
+    }
+    if (rc == 0 && at < file_bytes)
+        out[n_out++] = (struct extent){at, file_bytes};
+    free(used);
+    if (rc < 0) {
+        free(out);
+        return -1;
+    }
+    *extents = out;
+    *n = n_out;
+    return 0;
+}
+
+/* ---- The whole index ---- */
 
 int index_parse(raytrain_checkpoint *ck, const void *tables, uint64_t n,
                 struct error *err)
@@ -262,8 +308,7 @@ int index_parse(raytrain_checkpoint *ck, const void *tables, uint64_t n,
     uint64_t want;
 
     if (index_bytes(&ck->head, &want) < 0 || want != n || ck->head.chunk_bytes == 0)
-        return error_set(err, RAYTRAIN_ECORRUPT,
-                         "the sizes of its tables make no sense");
+        return error_set(err, RAYTRAIN_ECORRUPT, "the sizes of its tables are invalid");
     report_parse(ck, at);
     at += sizeof(struct report_record);
     if (metrics_parse(ck, at) < 0)

@@ -1,10 +1,9 @@
 /*
- * layout.c - rank 0 lays a checkpoint's file out: the HDF5 metadata in an
- * image, a place for every tensor, the tables.
+ * layout.c - rank 0 lays out the file of a checkpoint: the HDF5 metadata in an image in
+ * memory, a place for every tensor, the tables.
  *
  * The tables are HDF5 datasets of compound types that mirror the structs of
- * file_format.h; their bytes go straight into the image once the places are
- * known.
+ * file_format.h; their bytes go straight into the image once the places are known.
  */
 #include "config.h"
 
@@ -18,22 +17,21 @@
 #include "hdf5/h5_image.h"
 #include "util/clock.h"
 
-/* Tensors of at least this many bytes start at a page of the file system. */
+/* Tensors of at least so many bytes are aligned to a page of memory. */
 #define ALIGN_THRESHOLD 65536
 #define ALIGNMENT       4096
 
-/* HDF5's metadata are placed in blocks; what is left of the last one is lost. */
+/* HDF5 allocates its metadata in blocks; the rest of the last one is wasted. */
 #define META_PER_TENSOR 128 /* about */
 #define META_BLOCK_MAX  65536
 
-/* ---- The tables' types ------------------------------------------------------------
- */
+/* ---- The tables' types ---- */
 
 /* One field of a compound type. */
 struct field {
     const char *name;
     size_t offset;
-    hid_t type; /* closed by compound_type() where `own` */
+    hid_t type; /* if `own`, compound_type() closes it */
     bool own;
 };
 
@@ -107,7 +105,7 @@ static hid_t tensor_type(size_t name_bytes)
                          sizeof fields / sizeof *fields);
 }
 
-/* Give a table its place; takes the type over. */
+/* Give a table its place. Closes the type. */
 static int table_place(hid_t file, const char *name, hid_t type, int ndim,
                        uint64_t rows, uint64_t *offset)
 {
@@ -136,8 +134,7 @@ static int tables_place(hid_t file, struct file_head *head)
     return 0;
 }
 
-/* ---- The tables' bytes ------------------------------------------------------------
- */
+/* ---- The tables' bytes ---- */
 
 static int report_write(struct h5_image *image, const struct file_head *head,
                         const struct checkpoint_meta *meta)
@@ -187,9 +184,9 @@ static int tensors_write(struct h5_image *image, const struct file_head *head,
     return 0;
 }
 
-/* `ndim` numbers at *at, which moves on. */
-static int extents_write(struct h5_image *image, uint64_t *at, const uint64_t *extents,
-                         int ndim)
+/* Write `ndim` numbers at *at, and advance it. */
+static int dims_write(struct h5_image *image, uint64_t *at, const uint64_t *extents,
+                      int ndim)
 {
     size_t n = (size_t)ndim * sizeof *extents;
     int rc = h5_image_write(image, *at, extents, n);
@@ -206,13 +203,13 @@ static int shapes_write(struct h5_image *image, const struct file_head *head,
     for (size_t i = 0; i < ck->n_tensors; i++) {
         const struct tensor_entry *e = &ck->tensors[i];
 
-        if (extents_write(image, &at, e->shape, e->ndim) < 0)
+        if (dims_write(image, &at, e->shape, e->ndim) < 0)
             return -1;
         for (uint64_t k = 0; e->sharded && k < e->n_parts; k++) {
             const raytrain_slab *slab = &plan->parts[e->first_part + k].slab;
 
-            if (extents_write(image, &at, slab->start, e->ndim) < 0 ||
-                extents_write(image, &at, slab->count, e->ndim) < 0)
+            if (dims_write(image, &at, slab->start, e->ndim) < 0 ||
+                dims_write(image, &at, slab->count, e->ndim) < 0)
                 return -1;
         }
     }
@@ -229,8 +226,115 @@ static int tables_write(struct h5_image *image, const struct file_head *head,
     return 0;
 }
 
-/* ---- Tensors and attributes -------------------------------------------------------
+/* ---- Groups ---- */
+
+/*
+ * The names of tensors imply groups. Each gets room for exactly its links: unless it is
+ * configured so, HDF5 keeps no more than eight links in the object header of a group,
+ * and more of them in a heap and a B-tree, which take twice the space.
  */
+
+/* Links in a header are searched one by one: more than these go into a B-tree. */
+#define LINKS_IN_HEADER 1024
+
+static int name_compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* How many of the sorted names[0..n) have the same component after `prefix` bytes as
+ * the first one; *length is the length of the component. */
+static size_t names_alike(const char **names, size_t n, size_t prefix, size_t *length)
+{
+    size_t same = 1;
+
+    *length = strcspn(names[0] + prefix, "/");
+    while (same < n && strncmp(names[same], names[0], prefix + *length + 1) == 0)
+        same++;
+    return same;
+}
+
+/* name_bytes: of each name; marking it as UTF-8 takes one more. */
+static hid_t group_properties(size_t n_links, size_t name_bytes)
+{
+    hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
+
+    if (gcpl < 0 || n_links > LINKS_IN_HEADER)
+        return gcpl;
+    if (H5Pset_link_phase_change(gcpl, (unsigned)n_links, 0) < 0 ||
+        H5Pset_est_link_info(gcpl, (unsigned)n_links, (unsigned)name_bytes + 1) < 0) {
+        H5Pclose(gcpl);
+        return -1;
+    }
+    return gcpl;
+}
+
+static int group_create(hid_t file, const char *name, size_t length, size_t n_links,
+                        size_t name_bytes)
+{
+    hid_t gcpl = group_properties(n_links, name_bytes);
+    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), group = -1;
+    char *path = strndup(name, length);
+    int rc = -1;
+
+    if (path && gcpl >= 0 && lcpl >= 0 &&
+        H5Pset_char_encoding(lcpl, H5T_CSET_UTF8) >= 0)
+        group = H5Gcreate2(file, path, lcpl, gcpl, H5P_DEFAULT);
+    if (group >= 0 && H5Gclose(group) >= 0)
+        rc = 0;
+    if (gcpl >= 0)
+        H5Pclose(gcpl);
+    if (lcpl >= 0)
+        H5Pclose(lcpl);
+    free(path);
+    return rc;
+}
+
+/* Make the group whose path, with its '/', is the first `prefix` bytes of all these
+ * names, and the groups in it. The root (prefix 0) exists. */
+static int group_make(hid_t file, const char **names, size_t n, size_t prefix)
+{
+    size_t n_links = 0, bytes = 0, length;
+
+    for (size_t i = 0; i < n; n_links++) {
+        i += names_alike(names + i, n - i, prefix, &length);
+        bytes += length;
+    }
+    if (prefix > 0 && group_create(file, names[0], prefix - 1, n_links,
+                                   (bytes + n_links - 1) / n_links) < 0)
+        return -1;
+    for (size_t i = 0; i < n;) {
+        size_t same = names_alike(names + i, n - i, prefix, &length);
+
+        if (names[i][prefix + length] == '/' &&
+            group_make(file, names + i, same, prefix + length + 1) < 0)
+            return -1;
+        i += same;
+    }
+    return 0;
+}
+
+/* Make the groups of all tensors, except the library's own. */
+static int groups_make(hid_t file, const raytrain_checkpoint *ck)
+{
+    const char **names = calloc(ck->n_tensors + 1, sizeof *names);
+    size_t n = 0;
+    int rc;
+
+    if (!names)
+        return -1;
+    for (size_t i = 0; i < ck->n_tensors; i++)
+        if (strncmp(ck->tensors[i].name, CHECKPOINT_RESERVED "/",
+                    strlen(CHECKPOINT_RESERVED "/")) != 0)
+            names[n++] = ck->tensors[i].name;
+    if (n > 1)
+        qsort(names, n, sizeof *names, name_compare);
+    rc = group_make(file, names, n, 0);
+    free(names);
+    return rc;
+}
+
+/* ---- Tensors and attributes ---- */
 
 static int tensor_place(hid_t file, struct tensor_entry *e)
 {
@@ -272,8 +376,7 @@ static int attributes_write(hid_t file, const struct checkpoint_meta *meta)
     return rc;
 }
 
-/* ---- All of it --------------------------------------------------------------------
- */
+/* ---- The whole file ---- */
 
 static void head_init(struct file_head *head, const raytrain_checkpoint *ck,
                       const struct plan *plan, const struct checkpoint_meta *meta)
@@ -303,7 +406,7 @@ static void head_init(struct file_head *head, const raytrain_checkpoint *ck,
              "Look at it with raytrain-inspect, h5dump, h5ls or h5py.\n");
 }
 
-/* Small for small checkpoints; that of thousands of tensors should lie together. */
+/* Small for small checkpoints; the metadata of thousands of tensors lie together. */
 static hsize_t meta_block(size_t n_tensors)
 {
     hsize_t bytes = 2048;

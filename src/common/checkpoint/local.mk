@@ -1,53 +1,23 @@
 libcommon_la_SOURCES += \
-	src/common/checkpoint/agree.c \
+	src/common/checkpoint/plan.c \
 	src/common/checkpoint/checkpoint.c src/common/checkpoint/checkpoint.h \
 	src/common/checkpoint/checkpoint_impl.h \
-	src/common/checkpoint/checkpoint_name.c src/common/checkpoint/checkpoint_name.h \
 	src/common/checkpoint/checksum.h \
-	src/common/checkpoint/chunk_walk.c src/common/checkpoint/chunk_walk.h \
-	src/common/checkpoint/extents.c \
+	src/common/checkpoint/chunks.c src/common/checkpoint/chunks.h \
 	src/common/checkpoint/file_format.h \
 	src/common/checkpoint/get.c \
-	src/common/checkpoint/groups.c \
 	src/common/checkpoint/index.c \
 	src/common/checkpoint/layout.c \
 	src/common/checkpoint/name_map.c src/common/checkpoint/name_map.h \
 	src/common/checkpoint/new_file.c src/common/checkpoint/new_file.h \
 	src/common/checkpoint/open.c \
-	src/common/checkpoint/page_writers.c src/common/checkpoint/page_writers.h \
-	src/common/checkpoint/pieces.c \
 	src/common/checkpoint/save.c \
 	src/common/checkpoint/shared_file.c src/common/checkpoint/shared_file.h \
 	src/common/checkpoint/slab.c src/common/checkpoint/slab.h \
-	src/common/checkpoint/slab_io.c \
-	src/common/checkpoint/verify.c
+	src/common/checkpoint/slab_io.c
 
-if HAVE_CMOCKA
-check_PROGRAMS += t/unit/test_slab
-TESTS += t/unit/test_slab
-t_unit_test_slab_SOURCES = t/unit/test_slab.c
-t_unit_test_slab_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_slab_LDADD = libcommon.la $(CMOCKA_LIBS)
-
-check_PROGRAMS += t/unit/test_checkpoint
-TESTS += t/unit/test_checkpoint
-t_unit_test_checkpoint_SOURCES = t/unit/test_checkpoint.c $(THREAD_COMM) $(SCRATCH)
-t_unit_test_checkpoint_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_checkpoint_LDADD = libcommon.la $(CMOCKA_LIBS)
-
-check_PROGRAMS += t/unit/test_checkpoint_large
-TESTS += t/unit/test_checkpoint_large
-t_unit_test_checkpoint_large_SOURCES = t/unit/test_checkpoint_large.c $(THREAD_COMM) \
-	$(SCRATCH)
-t_unit_test_checkpoint_large_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_checkpoint_large_LDADD = libcommon.la $(CMOCKA_LIBS)
-
-check_PROGRAMS += t/unit/test_shared_file
-TESTS += t/unit/test_shared_file
-t_unit_test_shared_file_SOURCES = t/unit/test_shared_file.c $(THREAD_COMM) $(SCRATCH)
-t_unit_test_shared_file_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_shared_file_LDADD = libcommon.la $(CMOCKA_LIBS)
-endif
+UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_large \
+	t/unit/test_shared_file
 
 # Makes the files that the tests of raytrain-inspect look at.
 check_PROGRAMS += t/check/store_sample
@@ -65,8 +35,7 @@ EXTRA_DIST += t/fuzz/fuzz_checkpoint.c
 CLEANFILES += t/fuzz/fuzz_checkpoint
 fuzz_checkpoint_files = t/fuzz/fuzz_checkpoint.c src/common/checkpoint/checkpoint.c \
 	src/common/checkpoint/index.c src/common/checkpoint/open.c \
-	src/common/checkpoint/get.c src/common/checkpoint/verify.c \
-	src/common/checkpoint/extents.c src/common/checkpoint/slab.c \
+	src/common/checkpoint/get.c src/common/checkpoint/slab.c \
 	src/common/checkpoint/slab_io.c src/common/checkpoint/name_map.c \
 	src/common/comm/comm.c src/common/comm/comm_self.c
 t/fuzz/fuzz_checkpoint: $(fuzz_checkpoint_files)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* The slot of a name, or the free one where it belongs. There is always a free one. */
+/* The slot of a name, or the free slot where it belongs: there is always one. */
 static struct name_slot *slot_find(struct name_slot *slots, size_t n_slots,
                                    const char *name, size_t length)
 {

@@ -1,6 +1,7 @@
 /*
- * name_map.h - the names of a checkpoint: which tensor has a name, and which names are
- * groups because they begin others'. Keeps pointers to the names, not copies.
+ * name_map.h - the names of a checkpoint: the tensor of each name, and the names that
+ * are groups, because other names lie below them. Keeps pointers to the names, not
+ * copies.
  */
 #ifndef RAYTRAIN_CHECKPOINT_NAME_MAP_H
 #define RAYTRAIN_CHECKPOINT_NAME_MAP_H
@@ -17,7 +18,7 @@ struct name_slot {
     int64_t value;
 };
 
-/* All zero is empty. */
+/* All zeros: empty. */
 struct name_map {
     struct name_slot *slots;
     size_t n_slots, n;
@@ -25,9 +26,9 @@ struct name_map {
 
 /* An index given by name_map_add, or one of the above. */
 int64_t name_map_find(const struct name_map *map, const char *name, size_t length);
-/* Add name, with the groups it lies in. 0; -1 without memory; 1 where the name, or one
- * of its groups, is taken already by something of the other kind (*clash says how many
- * bytes of name that is). */
+/* Add a name and the groups that it lies in. 0; -1 without memory; 1 if the name or one
+ * of its groups is already taken as the other kind (*clash: how many bytes of the
+ * name). */
 int name_map_add(struct name_map *map, const char *name, int64_t index, size_t *clash);
 void name_map_clear(struct name_map *map);
 

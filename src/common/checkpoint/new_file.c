@@ -23,7 +23,7 @@ int new_file_name(struct new_file *f, struct error *err)
     return f->temp ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
-/* File systems that cannot reserve say so, and are believed. */
+/* If the file system cannot reserve space, only set the length. */
 static int room_reserve(int fd, uint64_t bytes)
 {
     if (fault_point("file.reserve", 0) < 0)
@@ -35,9 +35,9 @@ static int room_reserve(int fd, uint64_t bytes)
     return -1;
 }
 
-/* Some FUSE file systems with write-back refuse to write a part of a page by the
- * descriptor that created a file write-only, as they must read the page first. So it is
- * opened once more, as on all other ranks. */
+/* Some FUSE file systems with write-back refuse to write part of a page through a
+ * descriptor that created the file write-only, since they must read the page first. So
+ * the file is opened once more, as on all other ranks. */
 static int temp_create(struct new_file *f, struct error *err)
 {
     int fd = -1;
@@ -80,7 +80,7 @@ int new_file_join(struct new_file *f, struct error *err)
     if (err->code != RAYTRAIN_ENOTFOUND)
         return -1;
     err->code = RAYTRAIN_ESTORAGE;
-    return error_prefix(err, "this node does not see the file that rank 0 has made");
+    return error_prefix(err, "this node does not see the file that rank 0 has created");
 }
 
 int new_file_publish(struct new_file *f, struct error *err)
@@ -95,7 +95,7 @@ int new_file_publish(struct new_file *f, struct error *err)
         return fs_error(err, "write", f->path);
     if (fault_point("file.rename", 0) < 0 || rename(f->temp, f->path) < 0)
         return fs_error(err, "publish", f->path);
-    f->created = false; /* it is no temporary any more */
+    f->created = false; /* it is not a temporary file any more */
     if (fault_point("file.directory", 0) < 0)
         return fs_error(err, "sync the directory of", f->path);
     return fs_sync_parent(f->path, err);

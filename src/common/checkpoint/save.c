@@ -1,19 +1,24 @@
 /*
- * save.c - publish a checkpoint: the protocol of DESIGN §7.
+ * save.c - save a checkpoint: from the tensors in memory to a complete file on storage.
  *
- * BEGIN, in the caller's thread
- *   1. the ranks agree on what it holds                                   (agree.c)
- *   2. rank 0 lays the file out in memory, and tells where the tensors lie
- *   (a snapshot, where training is to go on)                              (pieces.c)
- * RUN, in any thread
- *   3. rank 0 creates the temporary and reserves its space
- *   4. every rank hashes its bytes, writes them, and syncs: those of pages that two
- *      nodes have bytes of, one rank writes for all (shared_file.c)
- *   5. rank 0 gathers the hashes, writes metadata and tables, then the head with the
- *      completeness mark, syncs, renames, syncs the directory
+ * BEGIN, in the caller's thread (checkpoint_save_begin)
+ *   1. the ranks agree on what it holds                           plan.c
+ *   2. rank 0 lays the file out in memory, with HDF5, and
+ *      broadcasts where the tensors lie                           layout.c
+ *   (a snapshot, if training is to go on meanwhile)               chunks.c: shares
+ * PUBLISH, in any thread (checkpoint_save_publish)
+ *   3. rank 0 creates the temporary file and reserves its space   new_file.c
+ *   4. every rank hashes its chunks, writes them, and syncs; if
+ *      two nodes have bytes of a page, one rank writes all of it  shared_file.c
+ *   5. rank 0 gathers the hashes, writes metadata and tables,
+ *      then the head with the completeness mark                   plan.c, index.c
+ *   6. rank 0 syncs, renames, and syncs the directory             new_file.c
  *
- * After each step all return codes are combined; whichever rank fails, all return the
- * same, and rank 0 removes the temporary. HDF5 is called in step 2 alone.
+ * Instead of PUBLISH, replica/image_write.c writes the same chunks and metadata into
+ * the images of the nodes, and replica/image_copy.c publishes them later.
+ *
+ * After each step the ranks combine their return codes: if any rank fails, all return
+ * the same error, and rank 0 removes the temporary file.
  */
 #include "config.h"
 
@@ -31,7 +36,7 @@
 #include "util/fault.h"
 #include "util/fs.h"
 
-/* A place between two steps. */
+/* A fault point between two steps. */
 static int save_point(const struct checkpoint_save *s, const char *name,
                       struct error *err)
 {
@@ -40,8 +45,7 @@ static int save_point(const struct checkpoint_save *s, const char *name,
     return 0;
 }
 
-/* ---- Step 2: the layout -----------------------------------------------------------
- */
+/* ---- Step 2: the layout ---- */
 
 static int file_lay_out(struct checkpoint_save *s, const struct checkpoint_meta *meta,
                         struct error *err)
@@ -51,8 +55,8 @@ static int file_lay_out(struct checkpoint_save *s, const struct checkpoint_meta 
     return new_file_name(&s->file, err);
 }
 
-/* COLLECTIVE: the temporary's name and the tensors' offsets, from rank 0. */
-static int layout_share(struct checkpoint_save *s, struct error *err)
+/* COLLECTIVE: the temporary name and the tensors' offsets, from rank 0. */
+static int layout_bcast(struct checkpoint_save *s, struct error *err)
 {
     size_t n_tensors = s->ck->n_tensors;
     uint64_t name_bytes = s->file.temp ? strlen(s->file.temp) + 1 : 0;
@@ -79,32 +83,30 @@ static int layout_share(struct checkpoint_save *s, struct error *err)
     return rc;
 }
 
-/* ---- Step 3: the temporary --------------------------------------------------------
- */
+/* ---- Step 3: the temporary file ---- */
 
 static int file_create(struct checkpoint_save *s, struct error *err)
 {
     if (new_file_create(&s->file, s->head.file_bytes, err) < 0)
         return -1;
-    /* Without its mark: so that a copy of an unfinished file says what it is. */
+    /* Without its mark, so that an unfinished file is recognised as such. */
     if (fault_point("layout.head", 0) < 0 ||
         fs_pwrite_full(s->file.fd, &s->head, sizeof s->head, 0) < 0)
         return fs_error(err, "write", s->path);
     return 0;
 }
 
-/* ---- Step 4: the bytes ------------------------------------------------------------
- */
+/* ---- Step 4: the chunks ---- */
 
-/* COLLECTIVE: which rank writes what? On one node each writes its own. */
+/* COLLECTIVE: decide which rank writes what. On one node each writes its own chunks. */
 static int writers_find(struct checkpoint_save *s, struct error *err)
 {
-    struct shared_file *f = s->shared;
+    struct shared_file *f = s->shared_file;
     struct stat st = {0};
 
     if (!f->nodes || f->nodes->n_nodes == 1)
         return 0;
-    if (plan_share(&s->plan, s->comm, err) < 0)
+    if (plan_bcast(&s->plan, s->comm, err) < 0)
         return -1;
     if (s->comm->rank == 0 && fstat(s->file.fd, &st) < 0)
         st.st_blksize = 0;
@@ -112,49 +114,39 @@ static int writers_find(struct checkpoint_save *s, struct error *err)
     return shared_file_begin(f, s->head.file_bytes, (uint64_t)st.st_blksize, err);
 }
 
-/* A shared file's questions. */
+/* What the shared file asks. */
 static int owner_planned(void *arg, const struct chunk *chunk)
 {
     (void)arg;
     return chunk->owner;
 }
 
-/* Pieces are in the order of the tensors, of which each has one at most. */
-static int piece_read(void *arg, const struct chunk *some, void *to, struct error *err)
+static int share_read(void *arg, const struct chunk *some, void *to, struct error *err)
 {
     const struct checkpoint_save *s = arg;
-    size_t low = 0, high = s->pieces.n;
+    const struct share *share =
+        shares_find(&s->shares, some->tensor, some->from, some->to);
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (s->pieces.list[mid].tensor < some->tensor)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    const struct piece *piece = &s->pieces.list[low];
-    if (low == s->pieces.n || piece->tensor != some->tensor ||
-        some->from < piece->from || some->to > piece->to)
+    if (!share)
         return error_set(err, RAYTRAIN_ECOMM,
                          "another rank's plan of the checkpoint is not this one's");
-    memcpy(to, piece->data + (some->from - piece->from), some->to - some->from);
+    memcpy(to, share->data + (some->from - share->from), some->to - some->from);
     return 0;
 }
 
-/* Hash a piece's chunks and hand them to the writer. */
-static int piece_write(struct checkpoint_save *s, const struct piece *piece)
+/* Hash a share's chunks and hand them to the writer. */
+static int share_write(struct checkpoint_save *s, const struct share *share)
 {
-    const struct tensor_entry *e = piece->tensor;
+    const struct tensor_entry *e = share->tensor;
     struct chunk c = {.tensor = e};
 
-    slab_runs_init(&c.runs, e->ndim, e->shape, e->element_bytes, &e->slab);
-    for (c.from = piece->from; c.from < piece->to; c.from = c.to) {
-        const unsigned char *data = piece->data + (c.from - piece->from);
+    slab_stream_init(&c.stream, e->ndim, e->shape, e->element_bytes, &e->slab);
+    for (c.from = share->from; c.from < share->to; c.from = c.to) {
+        const unsigned char *data = share->data + (c.from - share->from);
 
-        c.to = chunk_end(c.from, piece->to);
+        c.to = chunk_end(c.from, share->to);
         s->hashes[s->n_hashes++] = XXH3_64bits(data, c.to - c.from);
-        if (shared_file_write(s->shared, &c, data) < 0)
+        if (shared_file_write(s->shared_file, &c, data) < 0)
             return -1;
     }
     return 0;
@@ -162,13 +154,13 @@ static int piece_write(struct checkpoint_save *s, const struct piece *piece)
 
 static int own_write(struct checkpoint_save *s)
 {
-    int rc = shared_file_open(s->shared, s->file.fd);
+    int rc = shared_file_open(s->shared_file, s->file.fd);
 
     if (rc == 0)
         rc = fault_point("save.data", s->comm->rank);
-    for (size_t i = 0; rc == 0 && i < s->pieces.n; i++)
-        rc = piece_write(s, &s->pieces.list[i]);
-    return rc == 0 ? shared_file_flush(s->shared) : rc;
+    for (size_t i = 0; rc == 0 && i < s->shares.n; i++)
+        rc = share_write(s, &s->shares.list[i]);
+    return rc == 0 ? shared_file_flush(s->shared_file) : rc;
 }
 
 static int rank_join(struct checkpoint_save *s, struct error *err)
@@ -192,88 +184,31 @@ static int data_write(struct checkpoint_save *s, struct error *err)
 
     if (writers_find(s, err) < 0 || comm_agree(s->comm, rank_join(s, err), err) < 0)
         return -1;
-    rc = shared_file_finish(s->shared, err);
+    rc = shared_file_finish(s->shared_file, err);
     if (rc == 0)
         rc = rank_sync(s, err);
     return comm_agree(s->comm, rc, err);
 }
 
-/* ---- Step 5: the hashes, the head, the name ---------------------------------------
- */
+/* ---- Steps 5 and 6: hashes, metadata, head; the name ---- */
 
-/* Rank 0: lay what the ranks sent into the table. A rank's hashes come in the order in
- * which data_write() met its chunks: that of the parts. at[r] is where rank r's begin,
- * end[r] where they end. The rank that sent another number; -1: none. */
-static int hashes_place(const struct checkpoint_save *s, const uint64_t *sent,
-                        size_t *at, const size_t *end, uint64_t *table)
-{
-    struct chunk_walk walk;
-    struct chunk c;
-
-    chunk_walk_plan(&walk, s->ck, &s->plan, s->comm->size);
-    while (chunk_walk_next(&walk, &c)) {
-        if (at[c.owner] == end[c.owner])
-            return c.owner;
-        table[c.index] = sent[at[c.owner]++];
-    }
-    for (int r = 0; r < s->comm->size; r++)
-        if (at[r] != end[r])
-            return r;
-    return -1;
-}
-
-static int hashes_sort(const struct checkpoint_save *s, const uint64_t *sent,
-                       const size_t *sizes, uint64_t *table, struct error *err)
-{
-    size_t n = (size_t)s->comm->size, sum = 0;
-    size_t *at = calloc(2 * n, sizeof *at), *end = at + n;
-    int odd;
-
-    if (!at)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    for (size_t r = 0; r < n; r++) {
-        at[r] = sum;
-        sum += sizes[r] / sizeof *sent;
-        end[r] = sum;
-    }
-    odd = hashes_place(s, sent, at, end, table);
-    free(at);
-    if (odd >= 0)
-        return error_set(err, RAYTRAIN_ECOMM,
-                         "rank %d sent another number of checksums than it should",
-                         odd);
-    return 0;
-}
-
-/* COLLECTIVE: all ranks' hashes into the image. */
+/* COLLECTIVE: the hashes of all ranks into the table of rank 0's image. */
 static int hashes_gather(struct checkpoint_save *s, struct error *err)
 {
-    struct comm *comm = s->comm;
-    size_t n_table = s->plan.n_hashes * sizeof(uint64_t);
-    size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
-    uint64_t *table = calloc(1, n_table + 1);
-    void *sent = NULL;
-    int rc = 0;
+    size_t bytes = s->plan.n_hashes * sizeof(uint64_t);
+    uint64_t *table = NULL;
+    int rc = plan_gather_hashes(&s->plan, s->ck, s->comm, s->hashes, s->n_hashes,
+                                &table, err);
 
-    if (!sizes || !table)
+    if (rc == 0 && s->comm->rank == 0 &&
+        h5_image_write(s->image, s->head.hashes_at, table, bytes) < 0)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = comm_agree(comm, rc, err);
-    if (rc == 0)
-        rc = comm->ops->gatherv(comm, s->hashes, s->n_hashes * sizeof *s->hashes, &sent,
-                                sizes, 0, err);
-    if (rc == 0 && comm->rank == 0)
-        rc = hashes_sort(s, sent, sizes, table, err);
-    if (rc == 0 && comm->rank == 0 &&
-        h5_image_write(s->image, s->head.hashes_at, table, n_table) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    free(sent);
     free(table);
-    free(sizes);
     return rc;
 }
 
-/* Write what is not tensors' bytes, and hash it. */
-static int metadata_write(struct checkpoint_save *s, const struct extent *gaps,
+/* Write the metadata, and hash it. */
+static int metadata_write(struct checkpoint_save *s, const struct extent *extents,
                           size_t n)
 {
     XXH3_state_t *hash = XXH3_createState();
@@ -284,8 +219,8 @@ static int metadata_write(struct checkpoint_save *s, const struct extent *gaps,
     if (rc == 0)
         XXH3_64bits_reset(hash);
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        for (uint64_t at = gaps[i].start; rc == 0 && at < gaps[i].end;) {
-            uint64_t left = gaps[i].end - at;
+        for (uint64_t at = extents[i].start; rc == 0 && at < extents[i].end;) {
+            uint64_t left = extents[i].end - at;
             size_t k = left < room ? (size_t)left : room;
 
             h5_image_read(s->image, at, buf, k);
@@ -305,16 +240,16 @@ static int metadata_write(struct checkpoint_save *s, const struct extent *gaps,
 
 static int file_publish(struct checkpoint_save *s, struct error *err)
 {
-    struct extent *gaps = NULL;
+    struct extent *extents = NULL;
     size_t n = 0;
     int rc;
 
-    if (extents_gaps(s->ck, s->head.file_bytes, &gaps, &n, err) < 0)
+    if (metadata_extents(s->ck, s->head.file_bytes, &extents, &n, err) < 0)
         return -1;
     rc = fault_point("publish.metadata", 0);
     if (rc == 0)
-        rc = metadata_write(s, gaps, n);
-    free(gaps);
+        rc = metadata_write(s, extents, n);
+    free(extents);
     if (rc == 0) {
         memcpy(s->head.mark, HEAD_COMPLETE, sizeof s->head.mark);
         s->head.head_hash =
@@ -326,8 +261,7 @@ static int file_publish(struct checkpoint_save *s, struct error *err)
     return new_file_publish(&s->file, err);
 }
 
-/* ---- All of it --------------------------------------------------------------------
- */
+/* ---- BEGIN ---- */
 
 static int save_check(const raytrain_checkpoint *ck, const struct comm *comm,
                       const struct checkpoint_meta *meta, const char *path,
@@ -359,11 +293,11 @@ static struct checkpoint_save *save_alloc(raytrain_checkpoint *ck, const char *p
     return s;
 }
 
-static int pieces_prepare(struct checkpoint_save *s, struct error *err)
+static int shares_prepare(struct checkpoint_save *s, struct error *err)
 {
-    if (pieces_make(s->ck, s->comm->rank, s->comm->size, &s->pieces, err) < 0)
+    if (shares_make(s->ck, s->comm->rank, s->comm->size, &s->shares, err) < 0)
         return -1;
-    s->hashes = calloc(s->pieces.n_chunks + 1, sizeof *s->hashes);
+    s->hashes = calloc(s->shares.n_chunks + 1, sizeof *s->hashes);
     return s->hashes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
@@ -377,12 +311,12 @@ static int begin_steps(struct checkpoint_save *s, struct comm *comm,
         return -1;
     rc = save_point(s, "save.begin", err);
     if (rc == 0)
-        rc = pieces_prepare(s, err);
+        rc = shares_prepare(s, err);
     if (rc == 0 && comm->rank == 0)
         rc = file_lay_out(s, meta, err);
     if (comm_agree(comm, rc, err) < 0)
         return -1;
-    return layout_share(s, err);
+    return layout_bcast(s, err);
 }
 
 int checkpoint_save_begin(raytrain_checkpoint *ck, struct comm *comm,
@@ -408,6 +342,8 @@ int checkpoint_save_begin(raytrain_checkpoint *ck, struct comm *comm,
     return 0;
 }
 
+/* ---- Between the stages ---- */
+
 uint64_t checkpoint_save_file_bytes(const struct checkpoint_save *s)
 {
     return s->head.file_bytes;
@@ -415,16 +351,18 @@ uint64_t checkpoint_save_file_bytes(const struct checkpoint_save *s)
 
 size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s)
 {
-    return pieces_snapshot_bytes(&s->pieces);
+    return shares_snapshot_bytes(&s->shares);
 }
 
 void checkpoint_save_snapshot(struct checkpoint_save *s, unsigned char *to)
 {
-    pieces_snapshot(&s->pieces, to);
-    fault_point("save.snapshot", s->comm->rank); /* for death alone */
+    shares_snapshot(&s->shares, to);
+    fault_point("save.snapshot", s->comm->rank); /* a test may crash it here */
 }
 
-static int run_steps(struct checkpoint_save *s, struct error *err)
+/* ---- PUBLISH ---- */
+
+static int publish_steps(struct checkpoint_save *s, struct error *err)
 {
     bool first = s->comm->rank == 0;
     int rc = 0;
@@ -441,30 +379,33 @@ static int run_steps(struct checkpoint_save *s, struct error *err)
     if (first && rc == 0)
         rc = file_publish(s, err);
     rc = comm_agree(s->comm, rc, err);
-    fault_point("save.end", s->comm->rank); /* for death alone: it is decided */
+    fault_point("save.end",
+                s->comm->rank); /* a test may crash it here, after the decision */
     return rc;
 }
 
-int checkpoint_save_run(struct checkpoint_save *s, struct comm *comm,
-                        const struct node_map *nodes, struct error *err)
+int checkpoint_save_publish(struct checkpoint_save *s, struct comm *comm,
+                            const struct node_map *nodes, struct error *err)
 {
     struct shared_file shared = {.comm = comm,
                                  .nodes = nodes,
                                  .ck = s->ck,
                                  .path = s->path,
                                  .owner = owner_planned,
-                                 .read = piece_read,
+                                 .read = share_read,
                                  .arg = s};
     int rc;
 
     s->comm = comm;
-    s->shared = &shared;
-    rc = run_steps(s, err);
-    s->shared = NULL;
+    s->shared_file = &shared;
+    rc = publish_steps(s, err);
+    s->shared_file = NULL;
     shared_file_clear(&shared);
     new_file_clear(&s->file);
     return rc;
 }
+
+/* ---- Both stages, and the end ---- */
 
 void checkpoint_save_destroy(struct checkpoint_save *s)
 {
@@ -472,7 +413,7 @@ void checkpoint_save_destroy(struct checkpoint_save *s)
         return;
     h5_image_destroy(s->image);
     plan_clear(&s->plan);
-    pieces_clear(&s->pieces);
+    shares_clear(&s->shares);
     new_file_clear(&s->file);
     free(s->path);
     free(s->hashes);
@@ -488,7 +429,7 @@ int checkpoint_save(raytrain_checkpoint *ck, struct comm *comm,
 
     if (checkpoint_save_begin(ck, comm, meta, path, &s, err) < 0)
         return -1;
-    rc = checkpoint_save_run(s, comm, NULL, err);
+    rc = checkpoint_save_publish(s, comm, NULL, err);
     checkpoint_save_destroy(s);
     return rc;
 }

@@ -1,3 +1,7 @@
+/*
+ * shared_file.c - the map of pages; what a rank writes itself; what ranks send to each
+ * other.
+ */
 #include "config.h"
 
 #include "checkpoint/shared_file.h"
@@ -8,25 +12,152 @@
 
 #include "util/fs.h"
 
-/* ---- Which rank writes which page -------------------------------------------------
- */
+/* ---- The map of pages ---- */
 
-/* The tensors' chunks, and what rank 0 writes: all that is not tensors' bytes. */
+/* A page's state: NONE; if all bytes so far come from one node, a rank of it; if they
+ * come from several nodes, the chosen rank (-2 and below). */
+#define NONE (-1)
+
+static int32_t chosen(int rank)
+{
+    return -2 - rank;
+}
+
+static int rank_of(int32_t state)
+{
+    return state >= 0 ? state : -2 - state;
+}
+
+#define SHARE_PAGES 64 /* a rank has at least so many pages, or they are smaller */
+#define MAP_PAGES   (1u << 20) /* a map with more of them uses larger pages */
+
+uint64_t page_bytes_choose(uint64_t file_bytes, int n_ranks, uint64_t block_bytes)
+{
+    uint64_t share = file_bytes / (unsigned)n_ranks, page = PAGE_BYTES_MIN;
+
+    while (page < PAGE_BYTES_MAX && share / SHARE_PAGES >= 2 * page &&
+           (page < block_bytes || file_bytes / page > MAP_PAGES))
+        page *= 2;
+    return page;
+}
+
+int page_writers_init(struct page_writers *w, uint64_t file_bytes, uint64_t page_bytes,
+                      const struct node_map *nodes)
+{
+    uint64_t n = file_bytes / page_bytes + 1;
+
+    *w = (struct page_writers){.nodes = nodes, .page_bytes = page_bytes, .n_pages = n};
+    w->state = malloc(n * sizeof *w->state);
+    if (!w->state)
+        return -1;
+    for (uint64_t p = 0; p < n; p++)
+        w->state[p] = NONE;
+    return 0;
+}
+
+void page_writers_clear(struct page_writers *w)
+{
+    free(w->state);
+    *w = (struct page_writers){0};
+}
+
+/* The rank with the least number is chosen for a page. The numbers differ from page to
+ * page, so that the pages of a tensor that is cut into columns are spread evenly. */
+static uint64_t lot(uint64_t page, int rank)
+{
+    uint64_t x =
+        page * 0x9e3779b97f4a7c15u ^ ((uint64_t)rank + 1) * 0xd6e8feb86659fd93u;
+
+    x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+    return x ^ x >> 32;
+}
+
+static bool draws_before(uint64_t page, int a, int b)
+{
+    uint64_t x = lot(page, a), y = lot(page, b);
+
+    return x != y ? x < y : a < b;
+}
+
+static bool on_one_node(const struct page_writers *w, int a, int b)
+{
+    return w->nodes->of[a].node == w->nodes->of[b].node;
+}
+
+/* The choice does not depend on the order in which ranks are added. */
+void page_writers_add(struct page_writers *w, uint64_t page, int rank)
+{
+    int32_t *state = &w->state[page];
+    int had = rank_of(*state), pick;
+
+    if (*state == NONE) {
+        *state = rank;
+    } else if (had != rank) {
+        pick = draws_before(page, rank, had) ? rank : had;
+        *state = *state >= 0 && on_one_node(w, rank, had) ? pick : chosen(pick);
+    }
+}
+
+void page_writers_add_chunk(struct page_writers *w, const struct chunk *chunk, int rank)
+{
+    struct chunk some = *chunk;
+    uint64_t page;
+
+    some.to = some.from;
+    while (chunk_next_page(chunk, w->page_bytes, &some, &page))
+        page_writers_add(w, page, rank);
+}
+
+void page_writers_claim(struct page_writers *w, uint64_t start, uint64_t end, int rank)
+{
+    for (uint64_t p = start / w->page_bytes; start < end && p * w->page_bytes < end;
+         p++) {
+        int32_t *state = &w->state[p];
+
+        if (*state != NONE && (*state < 0 || !on_one_node(w, rank, *state)))
+            *state = chosen(rank);
+    }
+}
+
+int page_writers_of(const struct page_writers *w, uint64_t page)
+{
+    int32_t state = w->state[page];
+
+    return state >= NONE ? -1 : rank_of(state);
+}
+
+bool chunk_next_page(const struct chunk *chunk, uint64_t page_bytes, struct chunk *some,
+                     uint64_t *page)
+{
+    uint64_t base = chunk->tensor->offset, left, end;
+
+    if (some->to >= chunk->to)
+        return false;
+    some->from = some->to;
+    *page = (base + slab_stream_at(&chunk->stream, some->from, &left)) / page_bytes;
+    end = slab_stream_find(&chunk->stream, (*page + 1) * page_bytes - base);
+    some->to = end < chunk->to ? end : chunk->to;
+    return true;
+}
+
+/* ---- Which rank writes which page ---- */
+
+/* The tensors' chunks, then what rank 0 writes: the head and the metadata. */
 static int pages_fill(struct shared_file *f, uint64_t file_bytes, struct error *err)
 {
     struct chunk_walk walk = f->chunks;
-    struct extent *gaps = NULL;
+    struct extent *extents = NULL;
     struct chunk c;
     size_t n = 0;
 
-    if (extents_gaps(f->ck, file_bytes, &gaps, &n, err) < 0)
+    if (metadata_extents(f->ck, file_bytes, &extents, &n, err) < 0)
         return -1;
     while (chunk_walk_next(&walk, &c))
         page_writers_add_chunk(&f->pages, &c, f->owner(f->arg, &c));
     page_writers_claim(&f->pages, 0, HEAD_BYTES, 0);
     for (size_t i = 0; i < n; i++)
-        page_writers_claim(&f->pages, gaps[i].start, gaps[i].end, 0);
-    free(gaps);
+        page_writers_claim(&f->pages, extents[i].start, extents[i].end, 0);
+    free(extents);
     return 0;
 }
 
@@ -47,8 +178,7 @@ int shared_file_begin(struct shared_file *f, uint64_t file_bytes, uint64_t block
     return comm_agree(f->comm, rc, err);
 }
 
-/* ---- What a rank writes itself ----------------------------------------------------
- */
+/* ---- What a rank writes itself ---- */
 
 int shared_file_open(struct shared_file *f, int fd)
 {
@@ -60,18 +190,18 @@ int shared_file_write(struct shared_file *f, const struct chunk *chunk,
                       const void *data)
 {
     const unsigned char *bytes = data;
-    struct chunk piece = *chunk;
+    struct chunk some = *chunk;
     uint64_t page;
     int rc = 0;
 
     if (f->pages.n_pages == 0)
         return chunk_place(f->writer, chunk, data);
-    piece.to = piece.from;
-    while (rc == 0 && chunk_next_piece(chunk, f->pages.page_bytes, &piece, &page)) {
+    some.to = some.from;
+    while (rc == 0 && chunk_next_page(chunk, f->pages.page_bytes, &some, &page)) {
         int rank = page_writers_of(&f->pages, page);
 
         if (rank < 0 || rank == f->comm->rank)
-            rc = chunk_place(f->writer, &piece, bytes + (piece.from - chunk->from));
+            rc = chunk_place(f->writer, &some, bytes + (some.from - chunk->from));
     }
     return rc;
 }
@@ -81,39 +211,38 @@ int shared_file_flush(struct shared_file *f)
     return slab_writer_flush(f->writer);
 }
 
-/* ---- What moves -------------------------------------------------------------------
- */
+/* ---- What ranks send to each other ---- */
 
-/* What of one chunk goes from its owner to one other rank. Both know of it. */
-struct move {
+/* The bytes of one chunk that its owner sends to one other rank. Both compute it. */
+struct transfer {
     uint64_t part, from; /* the chunk */
     uint64_t bytes;
-    int shift; /* how many ranks further it goes */
+    int shift; /* receiver minus sender, modulo the number of ranks */
 };
 
-struct moves {
-    struct move *list;
+struct transfers {
+    struct transfer *list;
     size_t n, room;
 };
 
-static int move_add(struct moves *m, const struct move *move)
+static int transfer_add(struct transfers *t, const struct transfer *transfer)
 {
-    if (m->n == m->room) {
-        size_t room = m->room ? 2 * m->room : 64;
-        struct move *list = realloc(m->list, room * sizeof *list);
+    if (t->n == t->room) {
+        size_t room = t->room ? 2 * t->room : 64;
+        struct transfer *list = realloc(t->list, room * sizeof *list);
 
         if (!list)
             return -1;
-        m->list = list;
-        m->room = room;
+        t->list = list;
+        t->room = room;
     }
-    m->list[m->n++] = *move;
+    t->list[t->n++] = *transfer;
     return 0;
 }
 
-static int move_compare(const void *a, const void *b)
+static int transfer_compare(const void *a, const void *b)
 {
-    const struct move *p = a, *q = b;
+    const struct transfer *p = a, *q = b;
 
     if (p->shift != q->shift)
         return p->shift < q->shift ? -1 : 1;
@@ -122,55 +251,55 @@ static int move_compare(const void *a, const void *b)
     return (p->from > q->from) - (p->from < q->from);
 }
 
-/* A rank's side of it all. */
+/* One rank's side of the exchange. */
 struct exchange {
     struct shared_file *f;
-    struct moves out, in;
-    unsigned char *sent, *got; /* a message each */
-    int rc;                    /* the first failure, while all stay in step */
+    struct transfers out, in;
+    unsigned char *sent, *got; /* one message each */
+    int rc;                    /* the first failure; the exchange goes on in step */
 };
 
-/* The next piece of the chunk in a page that `to` is chosen for. */
-static bool piece_for(const struct shared_file *f, const struct chunk *chunk, int to,
-                      struct chunk *piece)
+/* The bytes of the chunk in the next page that rank `to` is chosen for. */
+static bool chunk_page_of(const struct shared_file *f, const struct chunk *chunk,
+                          int to, struct chunk *some)
 {
     uint64_t page;
 
-    while (chunk_next_piece(chunk, f->pages.page_bytes, piece, &page))
+    while (chunk_next_page(chunk, f->pages.page_bytes, some, &page))
         if (page_writers_of(&f->pages, page) == to)
             return true;
     return false;
 }
 
-/* bytes[r]: what of the chunk goes to rank r. All zeros again on return. */
-static int chunk_moves(struct exchange *x, const struct chunk *chunk, int owner,
-                       uint64_t *bytes)
+/* bytes[r] counts what goes to rank r; all zeros before and after. */
+static int chunk_transfers(struct exchange *x, const struct chunk *chunk, int owner,
+                           uint64_t *bytes)
 {
     const struct shared_file *f = x->f;
     int rank = f->comm->rank, size = f->comm->size, rc = 0;
     bool own = owner == rank;
-    struct chunk piece = *chunk;
+    struct chunk some = *chunk;
     uint64_t page;
 
-    piece.to = piece.from;
-    while (chunk_next_piece(chunk, f->pages.page_bytes, &piece, &page)) {
+    some.to = some.from;
+    while (chunk_next_page(chunk, f->pages.page_bytes, &some, &page)) {
         int to = page_writers_of(&f->pages, page);
 
         if (to >= 0 && to != owner && (own || to == rank))
-            bytes[to] += piece.to - piece.from;
+            bytes[to] += some.to - some.from;
     }
     for (int to = own ? 0 : rank; rc == 0 && to <= (own ? size - 1 : rank); to++) {
-        struct move move = {chunk->part, chunk->from, bytes[to],
-                            (to - owner + size) % size};
+        struct transfer transfer = {chunk->part, chunk->from, bytes[to],
+                                    (to - owner + size) % size};
 
         if (bytes[to] > 0)
-            rc = move_add(own ? &x->out : &x->in, &move);
+            rc = transfer_add(own ? &x->out : &x->in, &transfer);
         bytes[to] = 0;
     }
     return rc;
 }
 
-static int moves_find(struct exchange *x)
+static int transfers_find(struct exchange *x)
 {
     struct chunk_walk walk = x->f->chunks;
     uint64_t *bytes = calloc((size_t)x->f->comm->size, sizeof *bytes);
@@ -178,32 +307,31 @@ static int moves_find(struct exchange *x)
     struct chunk c;
 
     while (rc == 0 && chunk_walk_next(&walk, &c))
-        rc = chunk_moves(x, &c, x->f->owner(x->f->arg, &c), bytes);
+        rc = chunk_transfers(x, &c, x->f->owner(x->f->arg, &c), bytes);
     free(bytes);
     if (x->out.n > 1)
-        qsort(x->out.list, x->out.n, sizeof *x->out.list, move_compare);
+        qsort(x->out.list, x->out.n, sizeof *x->out.list, transfer_compare);
     if (x->in.n > 1)
-        qsort(x->in.list, x->in.n, sizeof *x->in.list, move_compare);
+        qsort(x->in.list, x->in.n, sizeof *x->in.list, transfer_compare);
     return rc;
 }
 
-/* Moves that make up one message: of one shift, up to this many bytes or one chunk. */
+/* A message holds transfers of one shift: up to so many bytes, or one chunk. */
 #define MESSAGE_BYTES (1u << 20)
 
-/* Those from number `i` on; where they end. */
-static size_t message_end(const struct moves *m, size_t i, uint64_t *bytes)
+/* The end of the message that begins with transfer `i`. */
+static size_t message_end(const struct transfers *t, size_t i, uint64_t *bytes)
 {
-    int shift = m->list[i].shift;
+    int shift = t->list[i].shift;
 
-    *bytes = m->list[i++].bytes;
-    while (i < m->n && m->list[i].shift == shift &&
-           *bytes + m->list[i].bytes <= MESSAGE_BYTES)
-        *bytes += m->list[i++].bytes;
+    *bytes = t->list[i++].bytes;
+    while (i < t->n && t->list[i].shift == shift &&
+           *bytes + t->list[i].bytes <= MESSAGE_BYTES)
+        *bytes += t->list[i++].bytes;
     return i;
 }
 
-/* A failure leaves bytes in the message that mean nothing; the file is then given up.
- */
+/* After a failure the message holds arbitrary bytes; the file is abandoned then. */
 static void message_pack(struct exchange *x, size_t i, size_t end, int to,
                          struct error *err)
 {
@@ -211,15 +339,15 @@ static void message_pack(struct exchange *x, size_t i, size_t end, int to,
     unsigned char *at = x->sent;
 
     for (; i < end; i++) {
-        struct chunk c, piece;
+        struct chunk c, some;
 
         chunk_walk_at(&f->chunks, x->out.list[i].part, x->out.list[i].from, &c);
-        piece = c;
-        piece.to = piece.from;
-        while (piece_for(f, &c, to, &piece)) {
+        some = c;
+        some.to = some.from;
+        while (chunk_page_of(f, &c, to, &some)) {
             if (x->rc == 0)
-                x->rc = f->read(f->arg, &piece, at, err);
-            at += piece.to - piece.from;
+                x->rc = f->read(f->arg, &some, at, err);
+            at += some.to - some.from;
         }
     }
 }
@@ -231,14 +359,14 @@ static void message_write(struct exchange *x, size_t i, size_t end, struct error
     int rc = 0;
 
     for (; rc == 0 && i < end; i++) {
-        struct chunk c, piece;
+        struct chunk c, some;
 
         chunk_walk_at(&f->chunks, x->in.list[i].part, x->in.list[i].from, &c);
-        piece = c;
-        piece.to = piece.from;
-        while (rc == 0 && piece_for(f, &c, f->comm->rank, &piece)) {
-            rc = chunk_place(f->writer, &piece, at);
-            at += piece.to - piece.from;
+        some = c;
+        some.to = some.from;
+        while (rc == 0 && chunk_page_of(f, &c, f->comm->rank, &some)) {
+            rc = chunk_place(f->writer, &some, at);
+            at += some.to - some.from;
         }
     }
     if (rc == 0)
@@ -247,9 +375,9 @@ static void message_write(struct exchange *x, size_t i, size_t end, struct error
         x->rc = fs_error(err, "write", f->path);
 }
 
-/* Shift after shift, each rank sends to one and receives from one, as often as either
- * has something: all ranks go through the same steps, so that none waits for ever. */
-static int messages_move(struct exchange *x, struct error *err)
+/* For one shift after the other, each rank sends to one rank and receives from one, as
+ * long as there is something: all take the same steps, so that none waits forever. */
+static int messages_exchange(struct exchange *x, struct error *err)
 {
     struct comm *comm = x->f->comm;
     size_t out = 0, in = 0;
@@ -294,11 +422,11 @@ int shared_file_finish(struct shared_file *f, struct error *err)
         return 0;
     x.sent = malloc(room);
     x.got = malloc(room);
-    if (!x.sent || !x.got || moves_find(&x) < 0)
+    if (!x.sent || !x.got || transfers_find(&x) < 0)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     rc = comm_agree(f->comm, rc, err);
     if (rc == 0)
-        rc = messages_move(&x, err);
+        rc = messages_exchange(&x, err);
     free(x.sent);
     free(x.got);
     free(x.out.list);

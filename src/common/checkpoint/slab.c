@@ -17,7 +17,7 @@ int slab_tensor_bytes(int ndim, const uint64_t *shape, uint64_t element_bytes,
     for (int d = 0; d < ndim; d++) {
         if (shape[d] == 0)
             empty = true;
-        /* The product of the others must fit, too, so that strides do. */
+        /* The product of the others must fit, too, so that strides fit. */
         else if (total > (uint64_t)INT64_MAX / shape[d])
             return -1;
         else
@@ -54,77 +54,77 @@ void slab_whole(int ndim, const uint64_t *shape, raytrain_slab *slab)
         slab->count[d] = shape[d];
 }
 
-void slab_runs_init(struct slab_runs *runs, int ndim, const uint64_t *shape,
-                    uint64_t element_bytes, const raytrain_slab *slab)
+void slab_stream_init(struct slab_stream *stream, int ndim, const uint64_t *shape,
+                      uint64_t element_bytes, const raytrain_slab *slab)
 {
-    uint64_t stride = element_bytes; /* of one step along the axis looked at */
+    uint64_t stride = element_bytes; /* of one step along the current axis */
     int d = ndim;
 
-    memset(runs, 0, sizeof *runs);
-    runs->run_bytes = element_bytes;
+    memset(stream, 0, sizeof *stream);
+    stream->segment_bytes = element_bytes;
     if (slab_is_empty(ndim, slab))
         return;
-    /* Inner axes taken whole, and the first one that is not, make up a run. */
+    /* A segment spans the inner axes that are whole, and the first one that is not. */
     while (d > 0) {
         d--;
-        runs->run_bytes *= slab->count[d];
-        runs->base += slab->start[d] * stride;
+        stream->segment_bytes *= slab->count[d];
+        stream->base += slab->start[d] * stride;
         stride *= shape[d];
         if (slab->count[d] != shape[d])
             break;
     }
-    runs->bytes = runs->run_bytes;
-    runs->n_outer = d;
+    stream->bytes = stream->segment_bytes;
+    stream->n_outer = d;
     while (d > 0) {
         d--;
-        runs->count[d] = slab->count[d];
-        runs->stride[d] = stride;
-        runs->bytes *= slab->count[d];
-        runs->base += slab->start[d] * stride;
+        stream->count[d] = slab->count[d];
+        stream->stride[d] = stride;
+        stream->bytes *= slab->count[d];
+        stream->base += slab->start[d] * stride;
         stride *= shape[d];
     }
 }
 
-uint64_t slab_runs_at(const struct slab_runs *runs, uint64_t position, uint64_t *left)
+uint64_t slab_stream_at(const struct slab_stream *stream, uint64_t position,
+                        uint64_t *left)
 {
-    uint64_t within = position % runs->run_bytes;
-    uint64_t number = position / runs->run_bytes;
-    uint64_t offset = runs->base + within;
+    uint64_t within = position % stream->segment_bytes;
+    uint64_t number = position / stream->segment_bytes;
+    uint64_t offset = stream->base + within;
 
-    for (int d = runs->n_outer - 1; d >= 0; d--) {
-        offset += number % runs->count[d] * runs->stride[d];
-        number /= runs->count[d];
+    for (int d = stream->n_outer - 1; d >= 0; d--) {
+        offset += number % stream->count[d] * stream->stride[d];
+        number /= stream->count[d];
     }
-    *left = runs->run_bytes - within;
+    *left = stream->segment_bytes - within;
     return offset;
 }
 
-uint64_t slab_runs_find(const struct slab_runs *runs, uint64_t offset)
+uint64_t slab_stream_find(const struct slab_stream *stream, uint64_t offset)
 {
-    uint64_t step = runs->bytes, position = 0;
+    uint64_t step = stream->bytes, position = 0;
 
-    if (offset <= runs->base)
+    if (offset <= stream->base)
         return 0;
-    offset -= runs->base;
-    for (int d = 0; d < runs->n_outer && step > 0; d++) {
-        uint64_t i = offset / runs->stride[d];
+    offset -= stream->base;
+    for (int d = 0; d < stream->n_outer && step > 0; d++) {
+        uint64_t i = offset / stream->stride[d];
 
-        if (i >= runs->count[d])
+        if (i >= stream->count[d])
             return position + step;
-        step /= runs->count[d]; /* bytes of the stream for one step along the axis */
+        step /= stream->count[d]; /* bytes of the stream for one step along the axis */
         position += i * step;
-        offset -= i * runs->stride[d];
+        offset -= i * stream->stride[d];
     }
     return position + (offset < step ? offset : step);
 }
 
-/* ---- Coverage ---------------------------------------------------------------------
- */
+/* ---- Coverage ---- */
 
 /* qsort_r's argument: the axis to sort along. */
-static int piece_compare(const void *a, const void *b, void *axis)
+static int slab_compare(const void *a, const void *b, void *axis)
 {
-    const struct slab_piece *p = a, *q = b;
+    const struct rank_slab *p = a, *q = b;
     int d = *(int *)axis;
 
     if (p->slab.start[d] != q->slab.start[d])
@@ -132,7 +132,7 @@ static int piece_compare(const void *a, const void *b, void *axis)
     return (p->rank > q->rank) - (p->rank < q->rank);
 }
 
-static bool pieces_meet(int ndim, const raytrain_slab *a, const raytrain_slab *b)
+static bool slabs_meet(int ndim, const raytrain_slab *a, const raytrain_slab *b)
 {
     for (int d = 0; d < ndim; d++)
         if (a->start[d] >= b->start[d] + b->count[d] ||
@@ -141,9 +141,9 @@ static bool pieces_meet(int ndim, const raytrain_slab *a, const raytrain_slab *b
     return true;
 }
 
-/* The axis along which the tensor is cut most often: sorted along it, a piece has few
- * others beside it, and the search for overlaps is short. */
-static int axis_most_cut(int ndim, struct slab_piece *pieces, size_t n)
+/* The axis along which the tensor is cut most often: sorted along it, a slab has few
+ * neighbours, and the search for overlaps is short. */
+static int axis_most_cut(int ndim, struct rank_slab *slabs, size_t n)
 {
     size_t most = 0;
     int best = 0;
@@ -151,9 +151,9 @@ static int axis_most_cut(int ndim, struct slab_piece *pieces, size_t n)
     for (int d = 0; d < ndim; d++) {
         size_t cuts = 0;
 
-        qsort_r(pieces, n, sizeof *pieces, piece_compare, &d);
+        qsort_r(slabs, n, sizeof *slabs, slab_compare, &d);
         for (size_t i = 1; i < n; i++)
-            cuts += pieces[i].slab.start[d] != pieces[i - 1].slab.start[d];
+            cuts += slabs[i].slab.start[d] != slabs[i - 1].slab.start[d];
         if (cuts > most) {
             most = cuts;
             best = d;
@@ -174,32 +174,33 @@ static int overlap_error(const char *name, int a, int b, struct error *err)
 }
 
 int slab_cover(const char *name, int ndim, const uint64_t *shape,
-               struct slab_piece *pieces, size_t n, struct error *err)
+               struct rank_slab *slabs, size_t n, struct error *err)
 {
     uint64_t have = 0, want;
-    int axis = axis_most_cut(ndim, pieces, n);
+    int axis = axis_most_cut(ndim, slabs, n);
 
     if (slab_tensor_bytes(ndim, shape, 1, &want) < 0)
         return error_set(err, RAYTRAIN_EINVAL, "tensor '%s' is too large", name);
     if (n > 1)
-        qsort_r(pieces, n, sizeof *pieces, piece_compare, &axis);
+        qsort_r(slabs, n, sizeof *slabs, slab_compare, &axis);
     for (size_t i = 0; i < n; i++) {
-        const raytrain_slab *a = &pieces[i].slab;
+        const raytrain_slab *a = &slabs[i].slab;
         uint64_t volume = 1;
 
         for (int d = 0; d < ndim; d++)
             volume *= a->count[d];
         have += volume;
         if (ndim == 0 && i > 0)
-            return overlap_error(name, pieces[0].rank, pieces[i].rank, err);
+            return overlap_error(name, slabs[0].rank, slabs[i].rank, err);
         for (size_t j = i + 1; ndim > 0 && j < n; j++) {
-            if (pieces[j].slab.start[axis] >= a->start[axis] + a->count[axis])
+            if (slabs[j].slab.start[axis] >= a->start[axis] + a->count[axis])
                 break;
-            if (pieces_meet(ndim, a, &pieces[j].slab))
-                return overlap_error(name, pieces[i].rank, pieces[j].rank, err);
+            if (slabs_meet(ndim, a, &slabs[j].slab))
+                return overlap_error(name, slabs[i].rank, slabs[j].rank, err);
         }
     }
-    /* Disjoint and within the tensor: as many elements as it has means all of them. */
+    /* The slabs are disjoint and within the tensor: if they have as many elements as it
+     * has, they cover it. */
     if (have != want)
         return error_set(err, RAYTRAIN_EINVAL,
                          "tensor '%s': the ranks' slabs cover %" PRIu64 " of %" PRIu64

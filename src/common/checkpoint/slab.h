@@ -1,6 +1,6 @@
 /*
- * slab.h - the arithmetic of boxes in a row-major tensor: bytes, contiguous runs, and
- * whether the boxes of all ranks cover a tensor exactly once. Pure.
+ * slab.h - slabs, which are boxes in a row-major tensor: their bytes, where these lie
+ * in the tensor, and whether the slabs of all ranks cover it exactly once. Pure.
  */
 #ifndef RAYTRAIN_CHECKPOINT_SLAB_H
 #define RAYTRAIN_CHECKPOINT_SLAB_H
@@ -12,7 +12,7 @@
 /* Bytes of a dense tensor; -1 if they do not fit 63 bits, or ndim is out of range. */
 int slab_tensor_bytes(int ndim, const uint64_t *shape, uint64_t element_bytes,
                       uint64_t *bytes);
-/* Is it within the shape? RAYTRAIN_EINVAL says along which axis it is not. */
+/* Is it within the shape? RAYTRAIN_EINVAL names the axis along which it is not. */
 int slab_check(int ndim, const uint64_t *shape, const raytrain_slab *slab,
                struct error *err);
 bool slab_is_empty(int ndim, const raytrain_slab *slab);
@@ -20,40 +20,41 @@ bool slab_is_empty(int ndim, const raytrain_slab *slab);
 void slab_whole(int ndim, const uint64_t *shape, raytrain_slab *slab);
 
 /*
- * A slab as a stream: its elements in row-major order, as the owner has them densely in
- * memory. The stream falls into runs of equal length that are contiguous in the tensor.
+ * The stream of a slab: its bytes in row-major order, as they lie densely in the memory
+ * of its owner. It consists of segments of equal length, each contiguous in the tensor.
  */
-struct slab_runs {
-    uint64_t bytes;     /* of the whole stream */
-    uint64_t run_bytes; /* of each run */
-    uint64_t base;      /* of the first run, in bytes from the tensor's start */
-    int n_outer;        /* axes outside of a run, outermost first */
+struct slab_stream {
+    uint64_t bytes;         /* of the whole stream */
+    uint64_t segment_bytes; /* of each segment */
+    uint64_t base;          /* where the first segment begins in the tensor */
+    int n_outer;            /* axes outside a segment, outermost first */
     uint64_t count[RAYTRAIN_MAX_DIMS];
     uint64_t stride[RAYTRAIN_MAX_DIMS]; /* bytes */
 };
 
-/* slab must have passed slab_check(), and the tensor slab_tensor_bytes(). */
-void slab_runs_init(struct slab_runs *runs, int ndim, const uint64_t *shape,
-                    uint64_t element_bytes, const raytrain_slab *slab);
+/* The slab must have passed slab_check(), and the tensor slab_tensor_bytes(). */
+void slab_stream_init(struct slab_stream *stream, int ndim, const uint64_t *shape,
+                      uint64_t element_bytes, const raytrain_slab *slab);
 /* Where byte `position` (< bytes) of the stream lies in the tensor, and how many bytes
  * from there on are contiguous. */
-uint64_t slab_runs_at(const struct slab_runs *runs, uint64_t position, uint64_t *left);
-/* The first position of the stream that lies at byte `offset` of the tensor or behind
- * it; runs->bytes if there is none. */
-uint64_t slab_runs_find(const struct slab_runs *runs, uint64_t offset);
+uint64_t slab_stream_at(const struct slab_stream *stream, uint64_t position,
+                        uint64_t *left);
+/* The first position of the stream that lies at byte `offset` of the tensor or later;
+ * stream->bytes if there is none. */
+uint64_t slab_stream_find(const struct slab_stream *stream, uint64_t offset);
 
-/* One of the boxes that together should make up a tensor. */
-struct slab_piece {
-    int rank; /* whose it is, for the message */
+/* One of the slabs that together should make up a tensor. */
+struct rank_slab {
+    int rank; /* its owner, for the message */
     raytrain_slab slab;
 };
 
 /*
- * Do the pieces (none of them empty, each within the shape) cover the tensor exactly
+ * Do the slabs (none of them empty, each within the shape) cover the tensor exactly
  * once? Reorders them. RAYTRAIN_EINVAL names the tensor, and the two ranks that overlap
  * or how much is missing.
  */
 int slab_cover(const char *name, int ndim, const uint64_t *shape,
-               struct slab_piece *pieces, size_t n, struct error *err);
+               struct rank_slab *slabs, size_t n, struct error *err);
 
 #endif

@@ -8,16 +8,17 @@
 #include "checkpoint/checkpoint_impl.h"
 #include "util/fs.h"
 
-/* Runs shorter than this are read through a window, many at a time. */
-#define SHORT_RUN    65536u
-#define WINDOW_BYTES (1u << 20)
+/* Segments shorter than this are read through a window, many at a time. */
+#define SHORT_SEGMENT 65536u
+#define WINDOW_BYTES  (1u << 20)
 
-/* Read what a window can hold from `offset` on, up to `end`, both in the tensor. */
+/* Bytes [start, end) of the tensor. */
 struct window {
     unsigned char *data;
     uint64_t start, end;
 };
 
+/* Read into the window from `offset` on, but nothing from `end` on. */
 static int window_move(struct window *w, int fd, uint64_t base, uint64_t offset,
                        uint64_t end)
 {
@@ -30,15 +31,15 @@ static int window_move(struct window *w, int fd, uint64_t base, uint64_t offset,
     return 0;
 }
 
-static int read_short_runs(int fd, uint64_t base, const struct slab_runs *runs,
-                           uint64_t from, uint64_t to, unsigned char *out)
+static int read_short_segments(int fd, uint64_t base, const struct slab_stream *stream,
+                               uint64_t from, uint64_t to, unsigned char *out)
 {
     struct window w = {.data = malloc(WINDOW_BYTES)};
-    uint64_t left, last = slab_runs_at(runs, to - 1, &left) + 1;
+    uint64_t left, last = slab_stream_at(stream, to - 1, &left) + 1;
     int rc = w.data ? 0 : -1;
 
     while (rc == 0 && from < to) {
-        uint64_t offset = slab_runs_at(runs, from, &left);
+        uint64_t offset = slab_stream_at(stream, from, &left);
         uint64_t n = left < to - from ? left : to - from;
 
         if (offset < w.start || offset + n > w.end)
@@ -55,7 +56,7 @@ static int read_short_runs(int fd, uint64_t base, const struct slab_runs *runs,
     return rc;
 }
 
-int slab_read(int fd, uint64_t base, const struct slab_runs *runs, uint64_t from,
+int slab_read(int fd, uint64_t base, const struct slab_stream *stream, uint64_t from,
               uint64_t to, void *data)
 {
     unsigned char *out = data;
@@ -63,10 +64,10 @@ int slab_read(int fd, uint64_t base, const struct slab_runs *runs, uint64_t from
 
     if (from >= to)
         return 0;
-    if (runs->run_bytes < SHORT_RUN && to - from > runs->run_bytes)
-        return read_short_runs(fd, base, runs, from, to, out);
+    if (stream->segment_bytes < SHORT_SEGMENT && to - from > stream->segment_bytes)
+        return read_short_segments(fd, base, stream, from, to, out);
     while (from < to) {
-        uint64_t offset = slab_runs_at(runs, from, &left);
+        uint64_t offset = slab_stream_at(stream, from, &left);
         uint64_t n = left < to - from ? left : to - from;
 
         if (fs_pread_full(fd, out, n, base + offset) < 0)
@@ -77,15 +78,14 @@ int slab_read(int fd, uint64_t base, const struct slab_runs *runs, uint64_t from
     return 0;
 }
 
-/* ---- The writer -------------------------------------------------------------------
- */
+/* ---- The writer ---- */
 
 struct slab_writer {
     int fd;
     int n;
-    uint64_t offset; /* of the first piece that waits */
-    uint64_t end;    /* behind the last one */
-    struct iovec pieces[WRITER_PIECES];
+    uint64_t offset; /* of the first vector, in the file */
+    uint64_t end;    /* of the last one */
+    struct iovec vectors[WRITER_VECTORS];
 };
 
 struct slab_writer *slab_writer_create(int fd)
@@ -99,7 +99,7 @@ struct slab_writer *slab_writer_create(int fd)
 
 int slab_writer_flush(struct slab_writer *w)
 {
-    struct iovec *v = w->pieces;
+    struct iovec *v = w->vectors;
 
     while (w->n > 0) {
         ssize_t k = pwritev(w->fd, v, w->n, (off_t)w->offset);
@@ -129,13 +129,13 @@ int slab_writer_add(struct slab_writer *w, const void *data, size_t n, uint64_t 
     if (n == 0)
         return 0;
     if (w->n > 0 &&
-        (w->end != offset || w->n == WRITER_PIECES ||
+        (w->end != offset || w->n == WRITER_VECTORS ||
          w->end - w->offset >= 4 * CHUNK_BYTES) &&
         slab_writer_flush(w) < 0)
         return -1;
     if (w->n == 0)
         w->offset = w->end = offset;
-    w->pieces[w->n++] = (struct iovec){(void *)data, n};
+    w->vectors[w->n++] = (struct iovec){(void *)data, n};
     w->end += n;
     return 0;
 }

@@ -22,14 +22,29 @@ size_t comm_type_size(enum comm_type type)
     return 0;
 }
 
+int comm_check_place(const struct comm *c, enum comm_place place, struct error *err)
+{
+    static const char *const names[COMM_PLACES] = {
+        [COMM_HOST] = "of the host", [COMM_CUDA] = "of a CUDA device"};
+
+    if (place == COMM_HOST)
+        return 0;
+    return error_set(err, RAYTRAIN_ENOTSUP,
+                     "the communicator \"%s\" cannot use memory %s: copy the data into "
+                     "memory of the host first",
+                     c->ops->name,
+                     (unsigned)place < COMM_PLACES ? names[place]
+                                                   : "of an unknown kind");
+}
+
 void comm_free(struct comm *c)
 {
     if (c)
         c->ops->free(c);
 }
 
-/* What the failing rank tells the others. Fixed width: one broadcast, and no size that
- * would have to be believed. */
+/* What the failing rank sends to the others. Of fixed size: one broadcast, and no size
+ * that would have to be trusted. */
 struct verdict {
     int64_t code;
     char text[ERROR_TEXT_MAX];
@@ -49,8 +64,8 @@ static void verdict_fill(struct verdict *v, const struct error *err)
 
 int comm_agree(struct comm *c, int rc, struct error *err)
 {
-    /* Only the communication's own failure goes here: err already holds the reason
-     * where rc says that this rank failed, and that one is the better reason. */
+    /* Only a failure of the communication itself goes here: if rc says that this rank
+     * failed, err already holds the reason, which is the better one. */
     struct error lost;
     int64_t first = rc == 0 ? c->size : c->rank;
     struct verdict v;

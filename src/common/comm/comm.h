@@ -1,9 +1,9 @@
 /*
- * comm.h - the few collectives that the library itself needs, behind one seam.
+ * comm.h - the few collectives that the library itself needs, as an interface.
  *
- * Implementations: comm_self.c (one process, always there, used by unit tests) and
- * mpi/mpi_comm.c. Every operation is collective over the communicator, waits by
- * yielding, and takes any size (an implementation splits what its library cannot
+ * Implementations: comm_self.c (one process; always available, used by unit tests) and
+ * mpi/mpi_comm.c. Every operation is collective over the communicator, yields the core
+ * while it waits, and takes any size (an implementation splits what its library cannot
  * count).
  *
  * Order: each subsystem that communicates has its own duplicate, so that the order of
@@ -33,8 +33,11 @@ struct comm_stat {
     double sum, min, max;
 };
 
-#define COMM_CALLS      32
-#define COMM_MEET_BYTES ((size_t)16 * 1024)
+/* Where memory is. Communicators reach host memory alone today. */
+enum comm_place { COMM_HOST, COMM_CUDA, COMM_PLACES };
+
+#define COMM_CALLS         32
+#define COMM_MATCHED_BYTES ((size_t)16 * 1024)
 
 struct comm;
 struct comm_request;
@@ -44,42 +47,47 @@ struct comm_ops {
     /* Combine buf[0..n) in place; deterministic for the same layout of ranks. */
     int (*allreduce)(struct comm *c, void *buf, size_t n, enum comm_type type,
                      enum comm_op op, struct error *err);
-    /* Start one; *req is NULL again once test has said done. buf is the library's until
-     * then. Several may be pending; they complete in any order. */
-    int (*iallreduce)(struct comm *c, void *buf, size_t n, enum comm_type type,
-                      enum comm_op op, struct comm_request **req, struct error *err);
+    /* Start one, in memory at `place`; *req is NULL again once test has set *done. buf
+     * is the library's until then. Several may be pending; they complete in any order.
+     * RAYTRAIN_ENOTSUP, by comm_check_place(), if this communicator does not reach the
+     * place. The buffers of all other operations are in host memory. */
+    int (*iallreduce)(struct comm *c, enum comm_place place, void *buf, size_t n,
+                      enum comm_type type, enum comm_op op, struct comm_request **req,
+                      struct error *err);
     int (*test)(struct comm *c, struct comm_request **req, bool *done,
                 struct error *err);
     /*
-     * An allreduce by ranks of which it is not known that they have come for the same:
-     * `call`, below COMM_CALLS, says what this one has come for. If all have, with as
-     * many elements of one type and one op, *same is true on every rank and buf is
-     * combined; else it is false on every rank, and nothing that is in buf counts. At
-     * least one byte and at most COMM_MEET_BYTES.
+     * An allreduce by ranks that may have made different calls of raytrain: `call`,
+     * below COMM_CALLS, is this one's. If all have made the same, with as many elements
+     * of one type and one op, *same is true on every rank and buf is combined; else it
+     * is false on every rank, and the contents of buf are undefined. At least one byte
+     * and at most COMM_MATCHED_BYTES.
      */
-    int (*meet)(struct comm *c, int call, void *buf, size_t n, enum comm_type type,
-                enum comm_op op, bool *same, struct error *err);
+    int (*allreduce_matched)(struct comm *c, int call, void *buf, size_t n,
+                             enum comm_type type, enum comm_op op, bool *same,
+                             struct error *err);
     /*
-     * Memory for n_bytes on each rank (the same number; RAYTRAIN_EINVAL where it is
-     * not): zeros, aligned to 64 bytes, owned by the communicator until free. What lies
-     * in it, at the same place on every rank, is reduced in place and without messages
-     * where the ranks share a node.
+     * Memory at `place`, which is checked as by iallreduce, for n_bytes on each rank
+     * (the same number; RAYTRAIN_EINVAL if it is not): zeros, aligned to 64 bytes,
+     * owned by the communicator until free. Data in it, at the same place on every
+     * rank, are reduced in place and without messages if the ranks share a node.
      */
-    int (*alloc)(struct comm *c, size_t n_bytes, void **data, struct error *err);
+    int (*alloc)(struct comm *c, enum comm_place place, size_t n_bytes, void **data,
+                 struct error *err);
     int (*bcast)(struct comm *c, void *buf, size_t n_bytes, int root,
                  struct error *err);
     /* recv holds size x n_bytes. */
     int (*allgather)(struct comm *c, const void *send, size_t n_bytes, void *recv,
                      struct error *err);
-    /* Differing sizes to root: there *recv (one malloc, to be freed) holds all ranks'
-     * bytes in rank order and sizes[0..size) says how many each sent; elsewhere NULL.
-     */
+    /* Different sizes to root. There, *recv (one malloc; the caller frees it) holds all
+     * ranks' bytes in rank order, and sizes[0..size) how many each has sent; on other
+     * ranks *recv is NULL. */
     int (*gatherv)(struct comm *c, const void *send, size_t n_bytes, void **recv,
                    size_t *sizes, int root, struct error *err);
     /*
      * Not a collective, but a step of one: send n_send bytes to rank `to` and receive
-     * n_recv from rank `from`, either -1 for nobody. The other ends do the same at
-     * their side, with the same sizes; between two ranks messages keep their order.
+     * n_recv from rank `from`; -1 for either: none. The other ends make the matching
+     * calls, with the same sizes; messages between two ranks keep their order.
      */
     int (*sendrecv)(struct comm *c, const void *send, size_t n_send, int to, void *recv,
                     size_t n_recv, int from, struct error *err);
@@ -93,29 +101,32 @@ struct comm_ops {
 struct comm {
     const struct comm_ops *ops;
     int rank, size;
-    /* Called from a waiting collective about once a second once it has waited for one
-     * (NULL: not called). It must not communicate on c. Inherited by no duplicate. */
+    /* Called by a collective that has waited for a second, about once a second (NULL:
+     * not called). It must not communicate on c. Duplicates do not inherit it. */
     void (*waiting)(void *arg, double waited_s);
     void *waiting_arg;
-    /* A wait looks this often before it first gives its core away; for its duplicates
-     * too. 0 where ranks outnumber cores: the one that is waited for may be waiting for
-     * this core. */
+    /* A wait polls this often before it first yields its core; duplicates inherit it. 0
+     * if ranks outnumber cores: the awaited rank may be waiting for this core. */
     unsigned polls;
-    /* A wait sleeps between looks, from 50 microseconds up to a millisecond: for a
-     * thread that is in no hurry, beside one that wants the core. */
+    /* A wait sleeps between polls, from 50 microseconds up to a millisecond: for a
+     * thread that is in no hurry, beside one that needs the core. */
     bool naps;
 };
+
+/* For implementations that reach host memory alone: refuse any other place. */
+int comm_check_place(const struct comm *c, enum comm_place place, struct error *err);
 
 /* Bytes of one element; 0 for an unknown type. */
 size_t comm_type_size(enum comm_type type);
 
-/* One process: copies, and returns. Never fails but for memory and bad arguments. */
+/* One process: copies, and returns. Fails only for lack of memory and for bad
+ * arguments. */
 struct comm *comm_self_create(struct error *err);
 void comm_free(struct comm *c); /* NULL is fine */
 
-/* A 0/-1 outcome agreed over all ranks: 0 if every rank passed 0. Else -1 with the
- * error of the lowest failing rank on every rank (its own rank prefixed where it is
- * another's). */
+/* Agree over all ranks on an outcome, 0 or -1: 0 if every rank passed 0. Else -1 on
+ * every rank, with the error of the lowest rank that failed, prefixed with its number
+ * on the other ranks. */
 int comm_agree(struct comm *c, int rc, struct error *err);
 
 #endif

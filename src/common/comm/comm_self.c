@@ -7,13 +7,13 @@
 
 #include "comm/comm.h"
 
-/* All requests are this one: an operation is complete as soon as it has started. */
+/* Every request is this one: an operation is complete as soon as it has started. */
 struct comm_request {
     char unused;
 };
 static struct comm_request request_complete;
 
-/* At the head of what alloc has given, a line before the data. */
+/* The header of what alloc returns, a cache line before the data. */
 #define LINE 64
 struct memory {
     struct memory *next;
@@ -51,20 +51,22 @@ static int self_allreduce(struct comm *c, void *buf, size_t n, enum comm_type ty
     return self_check(type, op, err);
 }
 
-static int self_meet(struct comm *c, int call, void *buf, size_t n, enum comm_type type,
-                     enum comm_op op, bool *same, struct error *err)
+static int self_allreduce_matched(struct comm *c, int call, void *buf, size_t n,
+                                  enum comm_type type, enum comm_op op, bool *same,
+                                  struct error *err)
 {
     (void)call;
     *same = true;
     return self_allreduce(c, buf, n, type, op, err);
 }
 
-static int self_iallreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
-                           enum comm_op op, struct comm_request **req,
-                           struct error *err)
+static int self_iallreduce(struct comm *c, enum comm_place place, void *buf, size_t n,
+                           enum comm_type type, enum comm_op op,
+                           struct comm_request **req, struct error *err)
 {
     *req = NULL;
-    if (self_allreduce(c, buf, n, type, op, err) < 0)
+    if (comm_check_place(c, place, err) < 0 ||
+        self_allreduce(c, buf, n, type, op, err) < 0)
         return -1;
     *req = &request_complete;
     return 0;
@@ -79,13 +81,17 @@ static int self_test(struct comm *c, struct comm_request **req, bool *done,
     return 0;
 }
 
-static int self_alloc(struct comm *c, size_t n_bytes, void **data, struct error *err)
+static int self_alloc(struct comm *c, enum comm_place place, size_t n_bytes,
+                      void **data, struct error *err)
 {
     struct self_comm *self = (struct self_comm *)c;
     size_t room = LINE + (n_bytes + LINE - 1) / LINE * LINE;
-    struct memory *m = room < n_bytes ? NULL : aligned_alloc(LINE, room);
+    struct memory *m;
 
     *data = NULL;
+    if (comm_check_place(c, place, err) < 0)
+        return -1;
+    m = room < n_bytes ? NULL : aligned_alloc(LINE, room);
     if (!m)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", n_bytes);
     memset(m, 0, room);
@@ -129,7 +135,7 @@ static int self_gatherv(struct comm *c, const void *send, size_t n_bytes, void *
     return 0;
 }
 
-/* There is nobody but oneself to send to, or to hear from. */
+/* There is no other rank to send to, or to receive from. */
 static int self_sendrecv(struct comm *c, const void *send, size_t n_send, int to,
                          void *recv, size_t n_recv, int from, struct error *err)
 {
@@ -173,7 +179,7 @@ static const struct comm_ops self_ops = {
     .allreduce = self_allreduce,
     .iallreduce = self_iallreduce,
     .test = self_test,
-    .meet = self_meet,
+    .allreduce_matched = self_allreduce_matched,
     .alloc = self_alloc,
     .bcast = self_bcast,
     .allgather = self_allgather,

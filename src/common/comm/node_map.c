@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Places that make no sense would be our own mistake, or another version's. */
+/* Inconsistent places would be a bug, or come from another version. */
 static int places_check(struct node_map *map, struct error *err)
 {
     for (int r = 0; r < map->size; r++) {

@@ -1,5 +1,5 @@
 /*
- * node_map.h - which rank is on which node, and who keeps copies for whom.
+ * node_map.h - which rank is on which node, and which ranks keep copies for others.
  */
 #ifndef RAYTRAIN_COMM_NODE_MAP_H
 #define RAYTRAIN_COMM_NODE_MAP_H
@@ -18,16 +18,16 @@ struct node_map {
     int *on;               /* the ranks, by node and place */
 };
 
-/* COLLECTIVE: every rank tells its own place. */
+/* COLLECTIVE: every rank contributes its own place. */
 int node_map_make(struct comm *comm, int node, int local, struct node_map *map,
                   struct error *err);
 void node_map_clear(struct node_map *map);
 
 int node_map_rank(const struct node_map *map, int node, int local);
-/* The rank of the next node that keeps a copy of what `rank` has, round robin where
- * that node has fewer ranks; -1 where there is one node alone. */
+/* The rank of the next node that keeps a copy of what `rank` has, round robin if that
+ * node has fewer ranks; -1 if there is only one node. */
 int node_map_keeper(const struct node_map *map, int rank);
-/* Is a copy of rank's part on this node, its own or the keeper's? */
+/* Does this node have rank's part, as the rank's own node or as that of its keeper? */
 bool node_map_has(const struct node_map *map, int node, int rank, bool copies);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config/config_key.h"
-#include "config/run_config.h"
+#include "util/api_names.h"
 #include "util/quote.h"
 
 #define FIELD(member) .offset = offsetof(struct checkpoint_config, member)
@@ -88,7 +88,7 @@ int checkpoint_config_validate(const struct checkpoint_config *cfg, bool builtin
         return error_set(
             err, RAYTRAIN_EINVAL,
             "run_config.checkpoint_config.checkpoint_score_attribute: %s is "
-            "no name of a metric (letters, digits, and _ . / -)",
+            "not the name of a metric (letters, digits, and _ . / -)",
             quote(score, quoted));
     return 0;
 }

@@ -12,19 +12,20 @@ struct checkpoint_config {
     int num_to_keep;                  /* default 0: all */
     char *checkpoint_score_attribute; /* a metric; NULL: by recency */
     bool checkpoint_score_min; /* checkpoint_score_order = "min"; default "max" */
-    /* When raytrain_should_checkpoint() says yes; neither: with every report. */
+    /* When raytrain_should_checkpoint() returns true; if both are off: at every
+     * report. */
     int checkpoint_frequency;  /* iterations; default 0: off */
     int checkpoint_interval_s; /* seconds; default 0: off */
-    int replicas; /* 1: also in memory, here and on another node; default 0 */
-    bool checkpoint_at_end;    /* default false; for trainers with a built-in loop */
+    int replicas; /* 1: also in the memory of this node and of another one; default 0 */
+    bool checkpoint_at_end; /* default false; for trainers with a built-in loop */
 };
 
 struct config_table;
 extern const struct config_table checkpoint_config_table;
 
 void checkpoint_config_init(struct checkpoint_config *cfg);
-/* builtin_loop: the trainer brings its own loop, so that the end is its business;
- * otherwise the training function decides, and checkpoint_at_end is refused. */
+/* builtin_loop: the trainer has its own loop, which takes care of the end. Otherwise
+ * the training function does, and checkpoint_at_end is refused. */
 int checkpoint_config_validate(const struct checkpoint_config *cfg, bool builtin_loop,
                                struct error *err);
 

@@ -9,7 +9,7 @@
 #include "config/config_key.h"
 #include "util/quote.h"
 
-#define VALUE_BYTES 100 /* of a value that is shown */
+#define VALUE_BYTES 100 /* of a value as it is shown */
 
 static const struct config_node no_group = {.type = NODE_GROUP};
 
@@ -22,8 +22,7 @@ static const struct config_node *item_find(const struct config_node *group,
     return NULL;
 }
 
-/* ---- Values -----------------------------------------------------------------------
- */
+/* ---- Values ---- */
 
 static bool node_equal(const struct config_node *a, const struct config_node *b);
 
@@ -90,7 +89,7 @@ static void node_write(FILE *out, const struct config_node *node)
     fputc(group ? '}' : ')', out);
 }
 
-/* Malloc'ed; NULL without memory. */
+/* malloc'ed; NULL without memory. */
 static char *node_text(const struct config_node *node)
 {
     char *text = NULL;
@@ -110,14 +109,13 @@ static char *node_text(const struct config_node *node)
         return text;
     n = VALUE_BYTES;
     while (n > 0 &&
-           ((unsigned char)text[n] & 0xc0) == 0x80) /* not within a character */
+           ((unsigned char)text[n] & 0xc0) == 0x80) /* do not cut a character */
         n--;
     strcpy(text + n - 3, "...");
     return text;
 }
 
-/* ---- Trees ------------------------------------------------------------------------
- */
+/* ---- Trees ---- */
 
 static char *key_join(const char *group, const char *name)
 {
@@ -128,7 +126,7 @@ static char *key_join(const char *group, const char *name)
     return asprintf(&key, "%s%s%s", group, *group ? "." : "", name) < 0 ? NULL : key;
 }
 
-/* Takes the key. NULL: not set. */
+/* Takes ownership of the key. NULL: not set. */
 static int change_add(struct config_changes *changes, char *key,
                       const struct config_node *before, const struct config_node *now)
 {
@@ -153,7 +151,7 @@ static int change_add(struct config_changes *changes, char *key,
 static int group_diff(const char *name, const struct config_node *before,
                       const struct config_node *now, struct config_changes *changes);
 
-/* One of both may be NULL: not set. A group that is not set is an empty one. */
+/* One of them may be NULL: not set. A group that is not set counts as empty. */
 static int item_diff(const char *group, const char *name,
                      const struct config_node *before, const struct config_node *now,
                      struct config_changes *changes)

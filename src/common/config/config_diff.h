@@ -1,4 +1,4 @@
-/* config_diff.h - what differs between two configurations, as run.cfg holds them. */
+/* config_diff.h - the differences between two configurations, as in run.cfg. */
 #ifndef RAYTRAIN_CONFIG_CONFIG_DIFF_H
 #define RAYTRAIN_CONFIG_CONFIG_DIFF_H
 
@@ -8,7 +8,7 @@
 
 struct config_change {
     char *key;          /* "run_config.name" */
-    char *before, *now; /* as they are written, long values cut short; NULL: not set */
+    char *before, *now; /* as they are written; long values are cut; NULL: not set */
 };
 
 struct config_changes {
@@ -17,17 +17,17 @@ struct config_changes {
 };
 
 /*
- * Compare two texts of libconfig, value by value, in the order of `now`; what is only
- * in `before` comes last in its group. What this version does not know is compared,
- * too. train_func_kind is not: it follows from the file. RAYTRAIN_EINVAL: one of the
- * texts is no configuration.
+ * Compare two texts of libconfig, value by value, in the order of `now`; values that
+ * are only in `before` come last in their group. Keys that this version does not know
+ * are compared, too; train_func_kind is not, since it follows from the file.
+ * RAYTRAIN_EINVAL: one of the texts is not a configuration.
  */
 int config_diff(const char *before, const char *now, struct config_changes *changes,
                 struct error *err);
 void config_changes_clear(struct config_changes *changes);
 
-/* The string that a configuration holds under a name at its top level, malloc'ed; NULL:
- * there is none, or the text is no configuration. */
+/* The string at a top-level key of a configuration, malloc'ed; NULL: there is none, or
+ * the text is not a configuration. */
 char *config_string_of(const char *text, const char *name);
 
 #endif

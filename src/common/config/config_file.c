@@ -1,16 +1,186 @@
 /*
+ * config_file.c - libconfig text to a tree of nodes: a pass over the text that refuses
+ * what libconfig's scanner accepts by mistake; the tree; a single value (--set).
+ *
  * libconfig is used for its grammar alone. Positions and names of its settings are
- * copied into a tree of our own, so that keys, --set and flags are treated alike.
+ * copied into a tree of our own, so that the file, --set and flags are treated alike.
  */
 #include "config/config_file.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <libconfig.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config_scan.h"
 #include "util/quote.h"
+
+/* ---- What libconfig's scanner accepts by mistake ---- */
+
+/*
+ * It wraps integers that are too large, cuts strings at \x00, ends at an unclosed
+ * comment or string, and follows @include anywhere. All of that is refused here. Every
+ * integer is marked as a 64-bit one; lines stay where they are.
+ */
+
+#define NAME_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789*_-"
+
+struct scan {
+    const char *p;         /* the rest of the text */
+    char *out;             /* the output; each byte read is at most two written */
+    struct config_node at; /* with the current line, for messages */
+    struct config_where where;
+    int depth;
+};
+
+static void scan_copy(struct scan *s, size_t n)
+{
+    for (; n > 0; n--) {
+        s->at.line += *s->p == '\n';
+        *s->out++ = *s->p++;
+    }
+}
+
+static int scan_fail(const struct scan *s, const char *text)
+{
+    return config_fail(&s->where, &s->at, RAYTRAIN_EINVAL, "%s", text);
+}
+
+static int scan_string(struct scan *s)
+{
+    int first_line = s->at.line;
+
+    for (scan_copy(s, 1); *s->p != '"';) {
+        if (!*s->p || (*s->p == '\\' && !s->p[1])) {
+            s->at.line = first_line;
+            return scan_fail(s, "the string that begins here has no closing quote");
+        }
+        if (*s->p == '\\' && (s->p[1] | 0x20) == 'x' && s->p[2] == '0' &&
+            s->p[3] == '0')
+            return scan_fail(s, "a string cannot hold \\x00");
+        scan_copy(s, *s->p == '\\' ? 2 : 1);
+    }
+    scan_copy(s, 1);
+    return 0;
+}
+
+static int scan_comment(struct scan *s)
+{
+    const char *end;
+    int first_line = s->at.line;
+
+    if (s->p[1] != '*') {
+        scan_copy(s, strcspn(s->p, "\n"));
+        return 0;
+    }
+    end = strstr(s->p + 2, "*/");
+    if (!end) {
+        s->at.line = first_line;
+        return scan_fail(s, "the comment that begins here has no closing */");
+    }
+    scan_copy(s, (size_t)(end + 2 - s->p));
+    return 0;
+}
+
+/* The length of a real from its point or exponent on. */
+static size_t real_rest(const char *p)
+{
+    size_t n = 0;
+
+    if (p[n] == '.')
+        n += 1 + strspn(p + 1, "0123456789");
+    if ((p[n] | 0x20) == 'e') {
+        n += p[n + 1] == '-' || p[n + 1] == '+' ? 2 : 1;
+        n += strspn(p + n, "0123456789");
+    }
+    return n;
+}
+
+static int scan_number(struct scan *s)
+{
+    size_t sign = *s->p == '-' || *s->p == '+';
+    bool hex = s->p[sign] == '0' && (s->p[sign + 1] | 0x20) == 'x';
+    size_t n = sign + (hex ? 2 : 0);
+
+    while (hex ? isxdigit((unsigned char)s->p[n]) : isdigit((unsigned char)s->p[n]))
+        n++;
+    if (!hex && (s->p[n] == '.' || (s->p[n] | 0x20) == 'e')) {
+        scan_copy(s, n + real_rest(s->p + n));
+        return 0;
+    }
+    errno = 0;
+    (void)strtoll(s->p, NULL, hex ? 16 : 10);
+    if (errno == ERANGE)
+        return scan_fail(s, "this integer is out of range: it exceeds 64 bits");
+    scan_copy(s, n);
+    if (*s->p != 'L')
+        *s->out++ = 'L';
+    else
+        scan_copy(s, strspn(s->p, "L"));
+    return 0;
+}
+
+static int scan_bracket(struct scan *s)
+{
+    s->depth += strchr("({[", *s->p) ? 1 : -1;
+    if (s->depth > CONFIG_DEPTH_MAX)
+        return scan_fail(s, "groups and lists are nested too deeply");
+    scan_copy(s, 1);
+    return 0;
+}
+
+static bool is_number(const char *p)
+{
+    p += *p == '-' || *p == '+';
+    return isdigit((unsigned char)*p);
+}
+
+static int scan_token(struct scan *s)
+{
+    if (*s->p == '"')
+        return scan_string(s);
+    if (*s->p == '#' || (*s->p == '/' && (s->p[1] == '/' || s->p[1] == '*')))
+        return scan_comment(s);
+    if (strchr("(){}[]", *s->p))
+        return scan_bracket(s);
+    if (*s->p == '@')
+        return scan_fail(s, "@include is not available: put everything into one file");
+    if (is_number(s->p))
+        return scan_number(s);
+    if (*s->p == '.')
+        scan_copy(s, real_rest(s->p));
+    else if (isalpha((unsigned char)*s->p) || *s->p == '*')
+        scan_copy(s, strspn(s->p, NAME_BYTES));
+    else
+        scan_copy(s, 1);
+    return 0;
+}
+
+/* *out: the marked text, malloc'ed. */
+static int text_scan(const char *text, const char *source, char **out,
+                     struct error *err)
+{
+    size_t n = strlen(text);
+    char *copy = malloc(2 * n + 1);
+    struct scan s = {.p = text,
+                     .out = copy,
+                     .at = {.line = 1},
+                     .where = {.source = source, .err = err}};
+
+    if (!copy)
+        return config_fail_memory(&s.where);
+    while (*s.p)
+        if (scan_token(&s)) {
+            free(copy);
+            return -1;
+        }
+    *s.out = '\0';
+    *out = copy;
+    return 0;
+}
+
+/* ---- The tree ---- */
 
 static int node_from_setting(const config_setting_t *setting, struct config_node *node,
                              const struct config_where *where);
@@ -23,8 +193,7 @@ static int items_from_setting(const config_setting_t *setting, struct config_nod
     for (int i = 0; i < n; i++) {
         const config_setting_t *item = config_setting_get_elem(setting, (unsigned)i);
         struct config_node *added = config_node_add(node, config_setting_name(item));
-        struct config_where here = {where->source, where, config_setting_name(item),
-                                    where->err};
+        struct config_where here = config_where_below(where, config_setting_name(item));
 
         if (!added)
             return config_fail_memory(where);
@@ -69,7 +238,7 @@ static int node_from_setting(const config_setting_t *setting, struct config_node
     }
 }
 
-/* The text of a line, trimmed: malloc'ed; NULL where there is none. */
+/* The text of a line, trimmed: malloc'ed; NULL if there is none. */
 static char *line_text(const char *text, int line)
 {
     for (; line > 1; line--) {
@@ -107,11 +276,11 @@ int config_file_parse(const char *text, const char *source, struct config_node *
 {
     struct config_where where = {.source = source, .err = err};
     config_t config;
-    char *scanned;
+    char *scanned = NULL;
     int rc;
 
     memset(root, 0, sizeof *root);
-    if (config_scan(text, source, &scanned, err))
+    if (text_scan(text, source, &scanned, err))
         return -1;
     config_init(&config);
     if (!config_read_string(&config, scanned))
@@ -125,7 +294,9 @@ int config_file_parse(const char *text, const char *source, struct config_node *
     return rc;
 }
 
-/* Parse `value = TEXT`; -1 where that is not exactly one setting. */
+/* ---- A value ---- */
+
+/* Parse `value = TEXT`; -1 if that is not exactly one setting. */
 static int value_parse(const char *text, struct config_node *root, struct error *err)
 {
     static const char before[] = "value = ";
@@ -153,7 +324,7 @@ static void lines_forget(struct config_node *node)
         lines_forget(&node->items[i]);
 }
 
-/* The only setting of root becomes the value; text is kept where it may be wanted. */
+/* The only setting of root becomes the value; keeps the text if it may be needed. */
 static int value_take(struct config_node *root, struct config_node *value,
                       const char *text)
 {

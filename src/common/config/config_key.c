@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "config/train_config.h"
 #include "util/quote.h"
 #include "util/size.h"
 #include "util/suggest.h"
@@ -18,8 +17,7 @@
 #define CHOICES_MAX    16
 #define WORDS_TEXT_MAX 256
 
-/* ---- helpers ----------------------------------------------------------------------
- */
+/* ---- helpers ---- */
 
 int config_expected(const struct config_where *where, const struct config_node *node,
                     const char *what, const char *doc)
@@ -78,10 +76,9 @@ int config_strings_get(const struct config_node *node, bool empty_ok, char ***st
     return 0;
 }
 
-/* ---- choices ----------------------------------------------------------------------
- */
+/* ---- choices ---- */
 
-/* The index of the word, -1: none. */
+/* The index of the word; -1: none. */
 static int choice_find(const struct config_choice *choices, const char *word)
 {
     for (int i = 0; choices[i].word; i++)
@@ -113,7 +110,7 @@ static const char *choice_nearest(const struct config_choice *choices,
     return suggest_nearest(typed, words, n);
 }
 
-/* The index of what the node says, or -1 with the error. */
+/* The index of the word in the node; -1 with the error. */
 static int choice_get(const struct config_key *key, const struct config_node *node,
                       const struct config_where *where)
 {
@@ -146,8 +143,7 @@ static int refuse_choice(const struct config_key *key, const char *word,
                        key->choices[i].refused, available);
 }
 
-/* ---- values -----------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 static int set_int(const struct config_key *key, void *object,
                    const struct config_node *node, const struct config_where *where)
@@ -303,8 +299,7 @@ static int key_set(const struct config_key *key, void *object,
     return config_fail(where, node, RAYTRAIN_ENOTSUP, "%s", key->refused);
 }
 
-/* ---- a group of keys ----------------------------------------------------------------
- */
+/* ---- a group of keys ---- */
 
 struct nearest {
     const char *typed;
@@ -312,7 +307,7 @@ struct nearest {
     char path[160];
 };
 
-/* The key anywhere below whose own name is nearest to what was typed. */
+/* The key in or below this table whose own name is nearest to what was typed. */
 static void nearest_below(const struct config_table *table, const char *prefix,
                           struct nearest *found)
 {
@@ -332,8 +327,7 @@ static void nearest_below(const struct config_table *table, const char *prefix,
     }
 }
 
-/* The names of this group come first; a key of another group only where it is nearer.
- */
+/* Names of this group are preferred; a key of another group must be nearer. */
 static int fail_unknown(const struct config_table *table,
                         const struct config_node *node,
                         const struct config_where *where)
@@ -353,7 +347,8 @@ static int fail_unknown(const struct config_table *table,
             used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
                                      i ? ", " : "", table->keys[i].name);
     }
-    nearest_below(&train_config_table, "", &found);
+    if (where->all_keys)
+        nearest_below(where->all_keys, "", &found);
     if (suggest_is_near(node->name, found.distance))
         return config_fail(where, node, RAYTRAIN_EINVAL,
                            "unknown key; did you mean \"%s\"?", found.path);
@@ -367,7 +362,7 @@ int config_apply(const struct config_table *table, void *object,
     for (size_t i = 0; i < group->n_items; i++) {
         const struct config_node *node = &group->items[i];
         const struct config_key *key = NULL;
-        struct config_where here = {where->source, where, node->name, where->err};
+        struct config_where here = config_where_below(where, node->name);
 
         for (size_t k = 0; k < table->n_keys && !key; k++)
             if (!strcmp(table->keys[k].name, node->name))
@@ -380,8 +375,7 @@ int config_apply(const struct config_table *table, void *object,
     return 0;
 }
 
-/* ---- what is not available yet ------------------------------------------------------
- */
+/* ---- what is not available yet ---- */
 
 static bool key_is_set(const struct config_key *key, const void *object)
 {
@@ -431,8 +425,7 @@ int config_check(const struct config_table *table, const void *object,
                  const struct config_where *where)
 {
     for (size_t i = 0; i < table->n_keys; i++) {
-        struct config_where here = {where->source, where, table->keys[i].name,
-                                    where->err};
+        struct config_where here = config_where_below(where, table->keys[i].name);
 
         if (key_check(&table->keys[i], object, &here))
             return -1;
@@ -440,8 +433,7 @@ int config_check(const struct config_table *table, const void *object,
     return 0;
 }
 
-/* ---- freeing ------------------------------------------------------------------------
- */
+/* ---- freeing ---- */
 
 static void key_clear(const struct config_key *key, void *object)
 {

@@ -1,10 +1,10 @@
 /*
- * config_key.h - the keys of the configuration as tables. One row says a key's name,
- * what it holds, where that lies in the struct, what is allowed and what this version
- * cannot do yet; parsing, --set, flags, suggestions, refusals, rendering and freeing
- * all read it.
+ * config_key.h - tables of the keys of the configuration. A row has the name of a key,
+ * its type, its place in the struct, the allowed values, and what this version cannot
+ * do yet. Parsing, --set, flags, suggestions, refusals, rendering and freeing all use
+ * it.
  *
- * Each config struct has its table in the file of its name; train_config.c has the
+ * The table of each config struct is in the file of its name; train_config.c has the
  * root.
  */
 #ifndef RAYTRAIN_CONFIG_CONFIG_KEY_H
@@ -25,24 +25,23 @@ enum config_type {
     CONFIG_WORD,      /* the same, one of choices */
     CONFIG_ENUM,      /* int, the index of one of choices */
     CONFIG_WORD_BOOL, /* bool: choices[0] is false, choices[1] true */
-    CONFIG_STRINGS,   /* char **, NULL: not set, and size_t at offset2; all of choices,
-                         where there are any */
-    CONFIG_JSON,      /* json_t *, an object: a group of whatever the user likes */
-    CONFIG_GROUP,     /* the keys of table, in the struct at offset */
-    CONFIG_CUSTOM,    /* as ops say */
-    CONFIG_REFUSED    /* known, and refused as soon as it is set */
+    CONFIG_STRINGS, /* char **, NULL: not set, and size_t at offset2; if there are choices, all of them */
+    CONFIG_JSON,   /* json_t *, an object: a group of anything the user likes */
+    CONFIG_GROUP,  /* the keys of table, in the struct at offset */
+    CONFIG_CUSTOM, /* handled by ops */
+    CONFIG_REFUSED /* known, but refused if it is set */
 };
 
 struct config_choice {
     const char *word;
-    const char *refused; /* NULL: available. Else what to tell */
+    const char *refused; /* NULL: available; else the reason */
 };
 
 /* object is the struct that the table describes. */
 struct config_ops {
     int (*set)(void *object, const struct config_node *node,
                const struct config_where *where);
-    /* Whole settings with their names, each line indented; nothing where nothing is
+    /* Writes whole settings with their names, each line indented; nothing if not
      * set. */
     void (*render)(const void *object, const char *name, FILE *out, int depth);
     int (*check)(const void *object, const struct config_where *where); /* or NULL */
@@ -51,14 +50,15 @@ struct config_ops {
 
 struct config_key {
     const char *name;
-    const char *doc; /* one line, said when a value is wrong */
+    const char *doc; /* one line, for messages about wrong values */
     enum config_type type;
     size_t offset, offset2;
     int64_t min, max;
-    const struct config_choice *choices; /* up to a NULL word */
+    const struct config_choice *choices; /* terminated by a NULL word */
     const struct config_table *table;
     const struct config_ops *ops;
-    /* What to tell where the value is neither 0, false nor absent; NULL: available. */
+    /* The reason for refusing it if it is neither 0, false nor absent; NULL:
+     * available. */
     const char *refused;
 };
 
@@ -74,9 +74,8 @@ struct config_table {
         rows, sizeof(rows) / sizeof((rows)[0])                                         \
     }
 
-/* Merge a group into object. `top` is where suggestions for misplaced keys are sought.
- * On failure some keys may have been set already; all is still to be cleared as usual.
- */
+/* Merge a group into object. On failure some keys may have been set; clear it as
+ * usual. */
 int config_apply(const struct config_table *table, void *object,
                  const struct config_node *group, const struct config_where *where);
 /* Refuse what is not available yet: RAYTRAIN_ENOTSUP. */
@@ -85,7 +84,7 @@ int config_check(const struct config_table *table, const void *object,
 /* Free what the keys hold; pointers become NULL. */
 void config_clear(const struct config_table *table, void *object);
 
-/* As libconfig text (config_render.c). */
+/* Render as libconfig text (config_render.c). */
 void config_render(const struct config_table *table, const void *object, FILE *out,
                    int depth);
 void config_render_name(FILE *out, int depth, const char *name); /* "    name = " */
@@ -100,7 +99,7 @@ int config_expected(const struct config_where *where, const struct config_node *
 int config_set_string(char **field, const char *value,
                       const struct config_where *where);
 void config_strings_free(char **strings, size_t n);
-/* A list of strings (none empty unless empty_ok) to a new array, never NULL. */
+/* Convert a list of strings (none empty unless empty_ok) to a new array, never NULL. */
 int config_strings_get(const struct config_node *node, bool empty_ok, char ***strings,
                        size_t *n, const char *doc, const struct config_where *where);
 

@@ -1,15 +1,19 @@
 #include "config/config_node.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "util/quote.h"
 
 #define PATH_TEXT_MAX 512
 
-/* A name as it is where it is harmless, quoted where it is not. */
+/* A name as it is if it is harmless, else quoted. */
 static const char *name_show(const char *name, char out[QUOTE_TEXT_MAX])
 {
     quote(name, out);
@@ -18,7 +22,7 @@ static const char *name_show(const char *name, char out[QUOTE_TEXT_MAX])
     return name;
 }
 
-/* The dotted path; outermost name first. */
+/* The dotted path, outermost name first. */
 static void path_write(const struct config_where *where, char path[PATH_TEXT_MAX])
 {
     char shown[QUOTE_TEXT_MAX];
@@ -86,7 +90,7 @@ struct config_node *config_node_add(struct config_node *parent, const char *name
 
     if (name && !(copy = strdup(name)))
         return NULL;
-    /* grown in powers of two: n_items being one means that it is full */
+    /* the array is full if n_items is a power of two (or 0) */
     if ((parent->n_items & (parent->n_items - 1)) == 0) {
         size_t room = parent->n_items ? 2 * parent->n_items : 1;
 
@@ -120,8 +124,7 @@ static json_t *group_json(const struct config_node *node,
     json_t *object = json_object();
 
     for (size_t i = 0; object && i < node->n_items; i++) {
-        struct config_where here = {where->source, where, node->items[i].name,
-                                    where->err};
+        struct config_where here = config_where_below(where, node->items[i].name);
         json_t *value = config_node_json(&node->items[i], &here);
 
         if (!value) {
@@ -204,4 +207,48 @@ json_t *config_node_json(const struct config_node *node,
     if (!value)
         config_fail_memory(where);
     return value;
+}
+
+/* ---- Paths ---- */
+
+int path_make_absolute(char **path, struct error *err)
+{
+    const char *rest = *path;
+    char cwd[PATH_MAX], *joined;
+
+    if (!rest || *rest == '/')
+        return 0;
+    if (!getcwd(cwd, sizeof cwd))
+        return error_set(err, RAYTRAIN_ESTORAGE,
+                         "cannot find the working directory: %s", strerror(errno));
+    while (rest[0] == '.' && rest[1] == '/')
+        rest += 1 + strspn(rest + 1, "/");
+    if (asprintf(&joined, "%s%s%s", cwd, strcmp(cwd, "/") ? "/" : "", rest) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    free(*path);
+    *path = joined;
+    return 0;
+}
+
+int path_check_file(const char *what, const char *path, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    struct stat st;
+
+    if (stat(path, &st))
+        return error_set(
+            err,
+            errno == ENOENT || errno == ENOTDIR ? RAYTRAIN_ENOTFOUND : RAYTRAIN_EINVAL,
+            "%s: cannot find %s: %s", what, quote(path, quoted), strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "%s: %s is a directory, a file is needed", what,
+                         quote(path, quoted));
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, RAYTRAIN_EINVAL, "%s: %s is not a regular file", what,
+                         quote(path, quoted));
+    if (access(path, R_OK))
+        return error_set(err, RAYTRAIN_EINVAL, "%s: cannot read %s: %s", what,
+                         quote(path, quoted), strerror(errno));
+    return 0;
 }

@@ -1,7 +1,6 @@
 /*
- * config_node.h - a piece of configuration as it was written: a tree of values with the
- * lines they came from. Files, --set and flags all become such a tree before anything
- * is known about their meaning.
+ * config_node.h - parsed configuration: a tree of values with the lines they came from.
+ * Files, --set and flags all become such a tree, before the keys are looked up.
  */
 #ifndef RAYTRAIN_CONFIG_CONFIG_NODE_H
 #define RAYTRAIN_CONFIG_CONFIG_NODE_H
@@ -13,12 +12,12 @@
 
 #include "util/error.h"
 
-/* Groups and arrays nested deeper than this are refused, so that recursion is safe. */
+/* Deeper nesting of groups and arrays is refused, so that recursion is safe. */
 #define CONFIG_DEPTH_MAX 64
 
 enum config_node_type {
     NODE_GROUP,
-    NODE_ARRAY, /* libconfig's arrays and lists alike */
+    NODE_ARRAY, /* libconfig's arrays and lists */
     NODE_INT,
     NODE_REAL,
     NODE_BOOL,
@@ -27,10 +26,10 @@ enum config_node_type {
 
 struct config_node {
     enum config_node_type type;
-    char *name; /* NULL within arrays and for the root */
+    char *name; /* NULL in arrays and at the root */
     int line;   /* 0: not from a file */
-    /* A number or truth value that was typed on the command line, as it was typed: keys
-     * that hold a string take this. NULL from files. */
+    /* The text of a number or truth value from the command line, for keys that hold a
+     * string. NULL from files. */
     char *raw;
     int64_t integer;
     double real;
@@ -40,13 +39,23 @@ struct config_node {
     size_t n_items;
 };
 
-/* Where a node stands: for messages. A chain on the stack, innermost first. */
+struct config_table;
+
+/* The position of a node, for messages. A chain on the stack, innermost first. */
 struct config_where {
     const char *source; /* a file's name, "--set", "--workers" */
     const struct config_where *up;
     const char *name; /* NULL at the root */
     struct error *err;
+    const struct config_table *all_keys; /* to suggest a misplaced key from; or NULL */
 };
+
+/* The position of the item `name` of what is at `up`. */
+static inline struct config_where config_where_below(const struct config_where *up,
+                                                     const char *name)
+{
+    return (struct config_where){up->source, up, name, up->err, up->all_keys};
+}
 
 /* "SOURCE:LINE: KEY: ..." into where->err. Always -1. */
 int config_fail(const struct config_where *where, const struct config_node *node,
@@ -55,18 +64,26 @@ int config_fail(const struct config_where *where, const struct config_node *node
 int config_fail_memory(const struct config_where *where);
 
 #define NODE_TEXT_MAX 160
-/* What there is, for "expected ..., found ...": `the string "yes"`, `a group`. */
+/* Describe a node for "expected ..., found ...": `the string "yes"`, `a group`. */
 char *config_node_describe(const struct config_node *node, char text[NODE_TEXT_MAX]);
 
-/* Add one to the items of a group or array: zeroed, named (NULL: not). NULL without
- * memory. The pointer is good until the next one is added. */
+/* Append an item to a group or array: zeroed, with a name or NULL. NULL without memory.
+ * The pointer is valid until the next item is added. */
 struct config_node *config_node_add(struct config_node *parent, const char *name);
-/* Everything below, not the node itself. */
+/* Clears everything below the node, and the node, but does not free it. */
 void config_node_clear(struct config_node *node);
 
-/* A new reference: integers stay integers, reals reals. NULL and where->err filled for
- * strings that are not UTF-8. */
+/* A new reference; integers stay integers, reals stay reals. NULL, with where->err
+ * filled, for strings that are not UTF-8. */
 json_t *config_node_json(const struct config_node *node,
                          const struct config_where *where);
+
+/* Paths become absolute before anything is started: put the working directory before a
+ * relative *path (malloc'ed, replaced). Links are not resolved. NULL is fine. */
+int path_make_absolute(char **path, struct error *err);
+
+/* Check that a file is a regular one that can be opened for reading. RAYTRAIN_ENOTFOUND
+ * or RAYTRAIN_EINVAL, "WHAT: ..." with the path and the cause. */
+int path_check_file(const char *what, const char *path, struct error *err);
 
 #endif

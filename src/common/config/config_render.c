@@ -1,5 +1,4 @@
-/* config_render.c - the tables the other way: libconfig text that reads back the same.
- */
+/* config_render.c - render the tables as libconfig text that reads back the same. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +44,7 @@ void config_render_strings(FILE *out, char *const *strings, size_t n)
     fputs(n ? " )" : ")", out);
 }
 
-/* The shortest form that reads back to the same bits, and reads as a real. */
+/* The shortest form that reads back to the same bits, and is read as a real. */
 void config_render_real(FILE *out, double value)
 {
     char text[40];
@@ -94,7 +93,7 @@ static void render_json(FILE *out, const json_t *value, int depth)
         fprintf(out, "%*s}", 4 * depth, "");
         break;
     case JSON_ARRAY:
-        /* lists, unlike arrays, hold values of several types */
+        /* unlike arrays, lists may hold values of several types */
         fputs("(", out);
         for (size_t i = 0; i < json_array_size(value); i++) {
             fputs(i ? ", " : " ", out);
@@ -115,7 +114,7 @@ static void render_json(FILE *out, const json_t *value, int depth)
     case JSON_FALSE:
         fputs(json_is_true(value) ? "true" : "false", out);
         break;
-    case JSON_NULL: /* no configuration text makes one */
+    case JSON_NULL: /* not from any configuration text */
         fputs("\"\"", out);
         break;
     }

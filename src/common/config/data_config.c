@@ -6,16 +6,12 @@
 
 #include "config/config_file.h"
 #include "config/config_key.h"
-#include "config/config_path.h"
-#include "config/train_config.h"
+#include "config/registry.h"
 #include "util/quote.h"
 
 #define FIELD(member) .offset = offsetof(struct dataset_config, member)
 
-static const struct config_choice formats[] = {
-    {"hdf5", NULL},           {"idx", NULL},           {"csv", CONFIG_LATER},
-    {"libsvm", CONFIG_LATER}, {"numpy", CONFIG_LATER}, {NULL, NULL},
-};
+static const struct config_choice formats[] = REGISTRY_CHOICES(DATASET_FORMATS);
 
 static const struct config_key dataset_keys[] = {
     {.name = "path", .doc = "the file", .type = CONFIG_STRING, FIELD(path)},
@@ -41,36 +37,38 @@ static const struct config_key dataset_keys[] = {
 };
 static const struct config_table dataset_table = CONFIG_TABLE(dataset_keys);
 
-/* ---- datasets = { NAME = { ... }; } ---------------------------------------------- */
+/* ---- datasets = { NAME = { ... }; } ---- */
 
-static struct dataset_config *dataset_find(struct train_config *cfg, const char *name)
+static struct dataset_config *dataset_find(struct dataset_config *datasets, size_t n,
+                                           const char *name)
 {
-    for (size_t i = 0; i < cfg->n_datasets; i++)
-        if (!strcmp(cfg->datasets[i].name, name))
-            return &cfg->datasets[i];
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(datasets[i].name, name))
+            return &datasets[i];
     return NULL;
 }
 
-static struct dataset_config *dataset_add(struct train_config *cfg, const char *name)
+static struct dataset_config *dataset_add(struct dataset_config **datasets, size_t *n,
+                                          const char *name)
 {
     struct dataset_config *all, *added;
     char *copy = strdup(name);
 
-    all = copy ? reallocarray(cfg->datasets, cfg->n_datasets + 1, sizeof *all) : NULL;
+    all = copy ? reallocarray(*datasets, *n + 1, sizeof *all) : NULL;
     if (!all) {
         free(copy);
         return NULL;
     }
-    cfg->datasets = all;
-    added = &all[cfg->n_datasets++];
+    *datasets = all;
+    added = &all[(*n)++];
     *added = (struct dataset_config){.name = copy};
     return added;
 }
 
-static int dataset_set(struct train_config *cfg, const struct config_node *node,
-                       const struct config_where *where)
+static int dataset_set(struct dataset_config **datasets, size_t *n,
+                       const struct config_node *node, const struct config_where *where)
 {
-    struct dataset_config *dataset = dataset_find(cfg, node->name);
+    struct dataset_config *dataset = dataset_find(*datasets, *n, node->name);
 
     if (!config_file_is_name(node->name) || strchr(node->name, '*') ||
         strlen(node->name) > RAYTRAIN_NAME_MAX)
@@ -79,81 +77,68 @@ static int dataset_set(struct train_config *cfg, const struct config_node *node,
                            "and -");
     if (node->type != NODE_GROUP)
         return config_expected(where, node, "a group, { path = \"FILE\"; }", NULL);
-    if (!dataset && !(dataset = dataset_add(cfg, node->name)))
+    if (!dataset && !(dataset = dataset_add(datasets, n, node->name)))
         return config_fail_memory(where);
     return config_apply(&dataset_table, dataset, node, where);
 }
 
-static int datasets_set(void *object, const struct config_node *node,
-                        const struct config_where *where)
+int datasets_set(struct dataset_config **datasets, size_t *n,
+                 const struct config_node *node, const struct config_where *where)
 {
     if (node->type != NODE_GROUP)
         return config_expected(where, node, "a group, { NAME = { path = \"FILE\"; }; }",
                                NULL);
     for (size_t i = 0; i < node->n_items; i++) {
-        struct config_where here = {where->source, where, node->items[i].name,
-                                    where->err};
+        struct config_where here = config_where_below(where, node->items[i].name);
 
-        if (dataset_set(object, &node->items[i], &here))
+        if (dataset_set(datasets, n, &node->items[i], &here))
             return -1;
     }
     return 0;
 }
 
-static void datasets_render(const void *object, const char *name, FILE *out, int depth)
+void datasets_render(const struct dataset_config *datasets, size_t n, const char *name,
+                     FILE *out, int depth)
 {
-    const struct train_config *cfg = object;
-
     config_render_name(out, depth, name);
-    if (cfg->n_datasets == 0) {
+    if (n == 0) {
         fputs("{ };\n", out);
         return;
     }
     fputs("{\n", out);
-    for (size_t i = 0; i < cfg->n_datasets; i++) {
-        config_render_name(out, depth + 1, cfg->datasets[i].name);
+    for (size_t i = 0; i < n; i++) {
+        config_render_name(out, depth + 1, datasets[i].name);
         fputs("{\n", out);
-        config_render(&dataset_table, &cfg->datasets[i], out, depth + 2);
+        config_render(&dataset_table, &datasets[i], out, depth + 2);
         fprintf(out, "%*s};\n", 4 * (depth + 1), "");
     }
     fprintf(out, "%*s};\n", 4 * depth, "");
 }
 
-static int datasets_check(const void *object, const struct config_where *where)
+int datasets_check(const struct dataset_config *datasets, size_t n,
+                   const struct config_where *where)
 {
-    const struct train_config *cfg = object;
+    for (size_t i = 0; i < n; i++) {
+        struct config_where here = config_where_below(where, datasets[i].name);
 
-    for (size_t i = 0; i < cfg->n_datasets; i++) {
-        struct config_where here = {where->source, where, cfg->datasets[i].name,
-                                    where->err};
-
-        if (config_check(&dataset_table, &cfg->datasets[i], &here))
+        if (config_check(&dataset_table, &datasets[i], &here))
             return -1;
     }
     return 0;
 }
 
-static void datasets_clear(void *object)
+void datasets_clear(struct dataset_config **datasets, size_t *n)
 {
-    struct train_config *cfg = object;
-
-    for (size_t i = 0; i < cfg->n_datasets; i++) {
-        config_clear(&dataset_table, &cfg->datasets[i]);
-        free(cfg->datasets[i].name);
+    for (size_t i = 0; i < *n; i++) {
+        config_clear(&dataset_table, &(*datasets)[i]);
+        free((*datasets)[i].name);
     }
-    free(cfg->datasets);
-    cfg->datasets = NULL;
-    cfg->n_datasets = 0;
+    free(*datasets);
+    *datasets = NULL;
+    *n = 0;
 }
 
-const struct config_ops datasets_ops = {
-    .set = datasets_set,
-    .render = datasets_render,
-    .check = datasets_check,
-    .clear = datasets_clear,
-};
-
-/* ---- data_config ----------------------------------------------------------------- */
+/* ---- data_config ---- */
 
 /* "all", or a list of names. */
 static int split_set(void *object, const struct config_node *node,
@@ -212,22 +197,21 @@ static const struct config_key data_keys[] = {
 };
 const struct config_table data_config_table = CONFIG_TABLE(data_keys);
 
-/* ---- both together --------------------------------------------------------------- */
+/* ---- both together ---- */
 
-void data_config_settle(struct train_config *cfg)
+void data_config_settle(const struct data_config *cfg, struct dataset_config *datasets,
+                        size_t n)
 {
-    const struct data_config *data = &cfg->data_config;
-
-    for (size_t i = 0; i < cfg->n_datasets; i++) {
-        cfg->datasets[i].split = !data->datasets_to_split;
-        for (size_t k = 0; k < data->n_datasets_to_split; k++)
-            if (!strcmp(cfg->datasets[i].name, data->datasets_to_split[k]))
-                cfg->datasets[i].split = true;
+    for (size_t i = 0; i < n; i++) {
+        datasets[i].split = !cfg->datasets_to_split;
+        for (size_t k = 0; k < cfg->n_datasets_to_split; k++)
+            if (!strcmp(datasets[i].name, cfg->datasets_to_split[k]))
+                datasets[i].split = true;
     }
 }
 
-/* A label is a file where the format has its labels in one: of IDX, or of what turns
- * out to be IDX because there is such a file. */
+/* Is the label a file? So it is for IDX, or if it turns out to be IDX because there is
+ * such a file. */
 static bool label_is_file(const struct dataset_config *dataset)
 {
     if (!dataset->label)
@@ -256,26 +240,27 @@ static int dataset_validate(struct dataset_config *dataset, struct error *err)
     return path_check_file(what, dataset->label, err);
 }
 
-static int split_validate(struct train_config *cfg, struct error *err)
+static int split_validate(const struct data_config *cfg,
+                          struct dataset_config *datasets, size_t n, struct error *err)
 {
-    const struct data_config *data = &cfg->data_config;
     char quoted[QUOTE_TEXT_MAX];
 
-    for (size_t k = 0; k < data->n_datasets_to_split; k++)
-        if (!dataset_find(cfg, data->datasets_to_split[k]))
+    for (size_t k = 0; k < cfg->n_datasets_to_split; k++)
+        if (!dataset_find(datasets, n, cfg->datasets_to_split[k]))
             return error_set(err, RAYTRAIN_EINVAL,
                              "data_config.datasets_to_split: there is no dataset %s",
-                             quote(data->datasets_to_split[k], quoted));
+                             quote(cfg->datasets_to_split[k], quoted));
     return 0;
 }
 
-int data_config_validate(struct train_config *cfg, struct error *err)
+int data_config_validate(const struct data_config *cfg, struct dataset_config *datasets,
+                         size_t n, struct error *err)
 {
-    for (size_t i = 0; i < cfg->n_datasets; i++)
-        if (dataset_validate(&cfg->datasets[i], err))
+    for (size_t i = 0; i < n; i++)
+        if (dataset_validate(&datasets[i], err))
             return -1;
-    if (split_validate(cfg, err))
+    if (split_validate(cfg, datasets, n, err))
         return -1;
-    data_config_settle(cfg);
+    data_config_settle(cfg, datasets, n);
     return 0;
 }

@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
-#include "util/error.h"
+#include "config/config_node.h"
 
 /* datasets.NAME = { path = ...; label = ...; shuffle = ...; format = ...; columns =
  * [...] } */
@@ -27,15 +28,24 @@ struct data_config {
     size_t n_datasets_to_split;
 };
 
-struct train_config;
-struct config_ops;
 struct config_table;
 extern const struct config_table data_config_table;
-extern const struct config_ops datasets_ops; /* the key `datasets` of train_config */
 
-/* Say of each dataset whether it is split. Asks no file system: workers do it too. */
-void data_config_settle(struct train_config *cfg);
-/* Paths absolute, files there, names of datasets_to_split known. */
-int data_config_validate(struct train_config *cfg, struct error *err);
+/* The key `datasets` of train_config: a growing array, with the meaning of the slots of
+ * struct config_ops. */
+int datasets_set(struct dataset_config **datasets, size_t *n,
+                 const struct config_node *node, const struct config_where *where);
+void datasets_render(const struct dataset_config *datasets, size_t n, const char *name,
+                     FILE *out, int depth);
+int datasets_check(const struct dataset_config *datasets, size_t n,
+                   const struct config_where *where);
+void datasets_clear(struct dataset_config **datasets, size_t *n);
+
+/* Set `split` of each dataset. Does not look at the file system: workers do it too. */
+void data_config_settle(const struct data_config *cfg, struct dataset_config *datasets,
+                        size_t n);
+/* Make paths absolute; check that files exist and that datasets_to_split are known. */
+int data_config_validate(const struct data_config *cfg, struct dataset_config *datasets,
+                         size_t n, struct error *err);
 
 #endif

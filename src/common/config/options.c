@@ -6,28 +6,29 @@
 #include <string.h>
 #include <strings.h>
 
+#include "config/registry.h"
 #include "util/quote.h"
 #include "util/suggest.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-/* ---- the flags ------------------------------------------------------------------- */
+/* ---- the flags ---- */
 
-/* Files are read before --set, and --set before all other flags, however they are
- * typed; but flags that are no configuration may come at any time. */
+/* Files are read before --set is applied, and --set before all other flags, in whatever
+ * order they are typed. Flags that are not configuration may come at any time. */
 enum stage { STAGE_FLAG, STAGE_SET, STAGE_FILE };
 
-/* What a flag does: set a key of the configuration, a member of options, or more than
- * one of these by a function of its own. */
+/* What a flag does: it sets a key of the configuration or a member of options, or a
+ * function does more. */
 struct flag {
     const char *name;
     char letter;          /* 0: none */
-    const char *argument; /* how --help calls it; NULL: takes none, "[...]": optional */
+    const char *argument; /* as --help calls it; NULL: no argument, "[...]": optional */
     const char *doc;
-    const char *key; /* of the configuration; without an argument it becomes true */
-    size_t text;     /* offset of a char * in options, + 1; 0: not that */
+    const char *key; /* of the configuration; without an argument it is set to true */
+    size_t text;     /* offset of a char * in options, + 1; 0: none */
     size_t truth;    /* offset of a bool in options, + 1 */
-    const char *const *words; /* what a text may be, up to NULL */
+    const char *const *words; /* allowed values, terminated by NULL */
     enum stage stage;
     int (*act)(const char *argument, struct options *opt, struct train_config *cfg,
                struct error *err);
@@ -46,7 +47,7 @@ static int act_score(const char *argument, struct options *opt,
 static int act_progress(const char *argument, struct options *opt,
                         struct train_config *cfg, struct error *err);
 
-static const char *const launchers[] = {"auto", "slurm", "local", NULL};
+static const char *const launchers[] = {"auto", LAUNCHERS(REGISTRY_WORD) NULL};
 static const char *const styles[] = {
     [PROGRESS_AUTO] = "auto", [PROGRESS_BAR] = "bar",     [PROGRESS_PLAIN] = "plain",
     [PROGRESS_NONE] = "none", [PROGRESS_NONE + 1] = NULL,
@@ -109,7 +110,7 @@ static const struct flag flags[] = {
     {"version", 0, NULL, "print the version and exit", TRUTH(version)},
 };
 
-/* ---- help ------------------------------------------------------------------------ */
+/* ---- help ---- */
 
 static const char help_head[] =
     "Usage: raytrain-run [OPTION]... TRAIN_FUNC.so [ARG]...\n"
@@ -145,7 +146,7 @@ const char *options_help(void)
     return help;
 }
 
-/* ---- what flags do --------------------------------------------------------------- */
+/* ---- what flags do ---- */
 
 static int act_config(const char *argument, struct options *opt,
                       struct train_config *cfg, struct error *err)
@@ -225,9 +226,9 @@ static int act_progress(const char *argument, struct options *opt,
     return 0;
 }
 
-/* ---- parsing --------------------------------------------------------------------- */
+/* ---- parsing ---- */
 
-/* One flag as it was typed. */
+/* A flag as it was typed. */
 struct typed {
     const struct flag *flag;
     const char *argument;
@@ -279,8 +280,8 @@ static int flag_apply(const struct typed *t, struct options *opt,
     return *text ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
-/* The tables of getopt_long, made from ours. '+': what follows the training function is
- * its own; ':': the messages are ours. */
+/* The tables for getopt_long. '+': what follows the training function belongs to it;
+ * ':': we print the messages. */
 static void getopt_tables(struct option longs[N(flags) + 1], char *shorts)
 {
     strcpy(shorts, "+:");
@@ -309,7 +310,7 @@ static const struct flag *flag_of(int val)
     return NULL;
 }
 
-/* getopt_long said '?' about argv[at]. */
+/* getopt_long returned '?' for argv[at]. */
 static int fail_unknown(const char *typed, struct error *err)
 {
     const char *names[N(flags)], *near = NULL;
@@ -332,8 +333,8 @@ static int fail_unknown(const char *typed, struct error *err)
                      near ? near : "", near ? "?" : "");
 }
 
-/* All flags to typed[], in order; *operands is the index of what follows them, *command
- * says that it follows a "--". */
+/* Put all flags into typed[], in order; *operands is the index of the first argument
+ * after them, *command says that it follows a "--". */
 static int flags_read(int argc, char *argv[], struct typed typed[], size_t *n,
                       int *operands, bool *command, struct error *err)
 {
@@ -343,7 +344,7 @@ static int flags_read(int argc, char *argv[], struct typed typed[], size_t *n,
 
     getopt_tables(longs, shorts);
     opterr = 0;
-    optind = 0; /* GNU: begin anew */
+    optind = 0; /* GNU: restart */
     for (at = 1; (val = getopt_long(argc, argv, shorts, longs, NULL)) != -1;
          at = optind) {
         if (val == '?')
@@ -390,7 +391,7 @@ static int operands_take(struct train_config *cfg, int argc, char *argv[], bool 
     return 0;
 }
 
-/* What is typed, in the order of stages. */
+/* Apply what was typed, in the order of the stages. */
 static int typed_apply(const struct typed typed[], size_t n, struct options *opt,
                        struct train_config *cfg, struct error *err)
 {
@@ -409,7 +410,7 @@ static int typed_apply(const struct typed typed[], size_t n, struct options *opt
     return 0;
 }
 
-/* --help and --version go before everything that may be wrong besides. */
+/* --help and --version work even if something else is wrong. */
 static bool asks_for_words(const struct typed typed[], size_t n, struct options *opt)
 {
     for (size_t i = 0; i < n; i++) {

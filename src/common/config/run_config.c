@@ -7,28 +7,16 @@
 
 #include "config/config_file.h"
 #include "config/config_key.h"
-#include "config/config_path.h"
+#include "config/registry.h"
+#include "util/api_names.h"
 #include "util/quote.h"
 
 #define NAME_MAX_BYTES            200
 #define DEFAULT_STORAGE           "raytrain_results"
 #define DEFAULT_STOP_BEFORE_END_S 60
 
-bool metric_name_is_valid(const char *name)
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
-    size_t n = strspn(name, letters), length = strlen(name);
-
-    while (n && n < length && strchr("0123456789./-", name[n])) {
-        n++;
-        n += strspn(name + n, letters);
-    }
-    return length > 0 && n == length && length <= RAYTRAIN_NAME_MAX;
-}
-
-/* ---- stop: { METRIC = VALUE; } or ( { metric = "..."; value = ...; } ) ----------- */
-/* The second form is for names that libconfig does not take as a key ("val/loss"). */
+/* ---- stop: { METRIC = VALUE; } or ( { metric = "..."; value = ...; } ) ---- */
+/* The second form is for names that are not valid keys of libconfig ("val/loss"). */
 
 static int stop_put(struct run_config *cfg, const char *metric,
                     const struct config_node *value, const struct config_where *where)
@@ -40,7 +28,7 @@ static int stop_put(struct run_config *cfg, const char *metric,
     if (!metric_name_is_valid(metric))
         return config_fail(
             where, value, RAYTRAIN_EINVAL,
-            "this is no name of a metric (letters, digits, and _ . / -)");
+            "this is not the name of a metric (letters, digits, and _ . / -)");
     if (value->type != NODE_INT && value->type != NODE_REAL)
         return config_expected(where, value, "a number",
                                "the run stops when the metric reaches it");
@@ -86,7 +74,7 @@ static int stop_set(void *object, const struct config_node *node,
                                "when the run is to stop");
     for (size_t i = 0; i < node->n_items; i++) {
         const struct config_node *item = &node->items[i];
-        struct config_where here = {where->source, where, item->name, where->err};
+        struct config_where here = config_where_below(where, item->name);
 
         if (node->type == NODE_ARRAY ? stop_set_item(object, item, where)
                                      : stop_put(object, item->name, item, &here))
@@ -135,14 +123,9 @@ static const struct config_ops stop_ops = {
     .clear = stop_clear,
 };
 
-/* ---- the keys -------------------------------------------------------------------- */
+/* ---- the keys ---- */
 
-static const struct config_choice callbacks[] = {
-    {"json", NULL},
-    {"csv", CONFIG_LATER},
-    {"tensorboard", CONFIG_LATER},
-    {NULL, NULL},
-};
+static const struct config_choice callbacks[] = REGISTRY_CHOICES(CALLBACKS);
 
 #define FIELD(member) .offset = offsetof(struct run_config, member)
 
@@ -191,7 +174,7 @@ static const struct config_key run_keys[] = {
      FIELD(sync_config),
      .table = &sync_config_table},
     {.name = "callbacks",
-     .doc = "who is told of reports",
+     .doc = "what reports are passed to",
      .type = CONFIG_STRINGS,
      FIELD(callbacks),
      .offset2 = offsetof(struct run_config, n_callbacks),
@@ -212,7 +195,7 @@ void run_config_init(struct run_config *cfg)
         cfg->n_callbacks = 1;
 }
 
-/* ---- validation ------------------------------------------------------------------ */
+/* ---- validation ---- */
 
 static int name_check(const char *name, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* run_config.h - RunConfig and what it holds: where a run lives, when it stops. */
+/* run_config.h - RunConfig and its members: where a run is stored, when it stops. */
 #ifndef RAYTRAIN_CONFIG_RUN_CONFIG_H
 #define RAYTRAIN_CONFIG_RUN_CONFIG_H
 
@@ -9,7 +9,7 @@
 #include "config/failure_config.h"
 #include "config/sync_config.h"
 
-/* One criterion of run_config.stop: met when the reported (mean) metric is >= value. */
+/* A criterion of run_config.stop: met when the reported (mean) metric is >= value. */
 struct stop_criterion {
     char *metric;
     double value;
@@ -21,8 +21,7 @@ struct run_config {
     struct stop_criterion *stop;
     size_t n_stop;
     int stop_before_end_s; /* of the allocation; default 60, 0: off */
-    int grace_s; /* after a request to stop; default 0: as long as the allocation lasts
-                  */
+    int grace_s; /* after a request to stop; default 0: until the end of the allocation */
     bool requeue_on_stop; /* the job goes back to the queue; default false */
     struct failure_config failure_config;
     struct checkpoint_config checkpoint_config;
@@ -40,9 +39,7 @@ void run_config_init(struct run_config *cfg);
  * the name. */
 int run_config_validate(struct run_config *cfg, const char *train_func,
                         struct error *err);
-/* The base name of the training function's file without ".so": malloc'ed. */
+/* The base name of the training function's file without ".so"; malloc'ed. */
 char *run_config_default_name(const char *train_func);
-/* The grammar of a metric's name in raytrain.h. */
-bool metric_name_is_valid(const char *name);
 
 #endif

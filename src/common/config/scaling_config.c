@@ -92,7 +92,7 @@ static const struct config_key resource_keys[] = {
      .type = CONFIG_SIZE,
      FIELD(memory_per_worker)},
 };
-/* its fields lie in scaling_config itself */
+/* its members are in scaling_config itself */
 static const struct config_table resources_table = CONFIG_TABLE(resource_keys);
 
 static const struct config_key scaling_keys[] = {
@@ -109,7 +109,7 @@ static const struct config_key scaling_keys[] = {
      .type = CONFIG_GROUP,
      .table = &resources_table},
     {.name = "placement_strategy",
-     .doc = "how workers are dealt out to nodes",
+     .doc = "how workers are distributed over nodes",
      .type = CONFIG_ENUM,
      FIELD(placement_strategy),
      .choices = strategies},
@@ -120,7 +120,8 @@ static const struct config_key scaling_keys[] = {
      .min = 0,
      .max = WORKERS_MAX},
     {.name = "elastic_resize_monitor_interval_s",
-     .doc = "how often a group that is smaller than it may be looks for more, 0: never",
+     .doc =
+         "how often a group that is smaller than its maximum tries to grow, 0: never",
      .type = CONFIG_INT,
      FIELD(elastic_resize_monitor_interval_s),
      .min = 0,
@@ -152,7 +153,7 @@ int scaling_config_validate(struct scaling_config *cfg, struct error *err)
     if (!cfg->use_gpu && cfg->gpus_per_worker > 0)
         return error_set(
             err, RAYTRAIN_EINVAL,
-            "scaling_config: %d GPUs a worker are asked for but use_gpu is "
+            "scaling_config: each worker is to get %d GPUs, but use_gpu is "
             "false; add --gpu (use_gpu = true)",
             cfg->gpus_per_worker);
     if (cfg->use_gpu && cfg->gpus_per_worker == 0)

@@ -9,7 +9,7 @@
 
 enum placement_strategy {
     PLACEMENT_PACK,         /* as few nodes as possible */
-    PLACEMENT_SPREAD,       /* evenly over all nodes, best effort */
+    PLACEMENT_SPREAD,       /* evenly over all nodes, if possible */
     PLACEMENT_STRICT_PACK,  /* one node, or fail */
     PLACEMENT_STRICT_SPREAD /* a node of its own for each worker, or fail */
 };
@@ -19,10 +19,9 @@ struct scaling_config {
     int max_workers;     /* == num_workers unless elastic (MIN:MAX) */
     bool use_gpu;        /* default false */
     int cpus_per_worker; /* resources_per_worker.cpu, default 1 */
-    int gpus_per_worker; /* resources_per_worker.gpu, -1: nothing said; after validation
-                            0 without use_gpu, 1 with it where nothing was said */
-    uint64_t
-        memory_per_worker; /* resources_per_worker.memory, bytes; 0: no limit asked */
+    int gpus_per_worker; /* resources_per_worker.gpu, -1: not set; after validation 0
+                            without use_gpu, else 1 if it was not set */
+    uint64_t memory_per_worker; /* resources_per_worker.memory, bytes; 0: no limit */
     enum placement_strategy placement_strategy; /* default PACK */
     char *accelerator_type;                     /* NULL: any */
     int spare_nodes;                            /* left free at first; default 0 */
@@ -36,7 +35,7 @@ extern const struct config_table scaling_config_table;
 void scaling_config_init(struct scaling_config *cfg);
 /* May the number of workers change from one attempt to the next? */
 bool scaling_config_is_elastic(const struct scaling_config *cfg);
-/* GPUs a worker by Ray's rules. */
+/* Determine the GPUs of a worker by Ray's rules. */
 int scaling_config_validate(struct scaling_config *cfg, struct error *err);
 
 #endif

@@ -6,8 +6,7 @@
 
 #include "config/config_file.h"
 #include "config/config_key.h"
-#include "config/config_path.h"
-#include "config/train_func_file.h"
+#include "config/registry.h"
 #include "util/fs.h"
 #include "util/quote.h"
 
@@ -20,17 +19,7 @@ static const struct config_choice trainers[] = {
     {NULL, NULL},
 };
 
-static const struct config_choice backends[] = {
-    {"mpi", NULL},
-    {"none", NULL},
-    {"torch", CONFIG_LATER},
-    {"tensorflow", CONFIG_LATER},
-    {"jax", CONFIG_LATER},
-    {"horovod", CONFIG_LATER},
-    {"xgboost", CONFIG_LATER},
-    {"lightgbm", CONFIG_LATER},
-    {NULL, NULL},
-};
+static const struct config_choice backends[] = REGISTRY_CHOICES(BACKENDS);
 
 static const struct config_choice kinds[] = {
     [TRAIN_FUNC_SHARED_OBJECT] = {"shared_object", NULL},
@@ -39,9 +28,46 @@ static const struct config_choice kinds[] = {
     {NULL, NULL},
 };
 
+/* The list of datasets is two fields of the struct. */
+static int list_set(void *object, const struct config_node *node,
+                    const struct config_where *where)
+{
+    struct train_config *cfg = object;
+
+    return datasets_set(&cfg->datasets, &cfg->n_datasets, node, where);
+}
+
+static void list_render(const void *object, const char *name, FILE *out, int depth)
+{
+    const struct train_config *cfg = object;
+
+    datasets_render(cfg->datasets, cfg->n_datasets, name, out, depth);
+}
+
+static int list_check(const void *object, const struct config_where *where)
+{
+    const struct train_config *cfg = object;
+
+    return datasets_check(cfg->datasets, cfg->n_datasets, where);
+}
+
+static void list_clear(void *object)
+{
+    struct train_config *cfg = object;
+
+    datasets_clear(&cfg->datasets, &cfg->n_datasets);
+}
+
+static const struct config_ops datasets_ops = {
+    .set = list_set,
+    .render = list_render,
+    .check = list_check,
+    .clear = list_clear,
+};
+
 static const struct config_key train_keys[] = {
     {.name = "trainer",
-     .doc = "who runs the loop",
+     .doc = "what runs the training loop",
      .type = CONFIG_WORD,
      FIELD(trainer),
      .choices = trainers},
@@ -74,7 +100,7 @@ static const struct config_key train_keys[] = {
      FIELD(run_config),
      .table = &run_config_table},
     {.name = "backend",
-     .doc = "how the workers talk to each other",
+     .doc = "how the workers communicate",
      .type = CONFIG_WORD,
      FIELD(backend),
      .choices = backends},
@@ -109,7 +135,7 @@ static const struct config_key train_keys[] = {
 };
 const struct config_table train_config_table = CONFIG_TABLE(train_keys);
 
-/* Without memory some are NULL: merging and validation look again. */
+/* If memory is short some are NULL: merging and validation check that. */
 void train_config_init(struct train_config *cfg)
 {
     memset(cfg, 0, sizeof *cfg);
@@ -134,19 +160,19 @@ void train_config_clear(struct train_config *cfg)
     memset(cfg, 0, sizeof *cfg);
 }
 
-/* ---- merging ------------------------------------------------------------------------
- */
+/* ---- merging ---- */
 
 static int tree_merge(struct train_config *cfg, const struct config_node *root,
                       const char *source, struct error *err)
 {
-    struct config_where where = {.source = source, .err = err};
+    struct config_where where = {
+        .source = source, .err = err, .all_keys = &train_config_table};
 
     if (!is_whole(cfg))
         return config_fail_memory(&where);
     if (config_apply(&train_config_table, cfg, root, &where))
         return -1;
-    data_config_settle(cfg);
+    data_config_settle(&cfg->data_config, cfg->datasets, cfg->n_datasets);
     return 0;
 }
 
@@ -174,7 +200,7 @@ int train_config_merge_file(struct train_config *cfg, const char *path,
         return -1;
     if (strlen(text) != n)
         rc = error_set(err, RAYTRAIN_EINVAL,
-                       "%s is not a configuration file: it holds bytes of value 0",
+                       "%s is not a configuration file: it contains bytes of value 0",
                        quote(path, quoted));
     else
         rc = train_config_merge_text(cfg, text, path, err);
@@ -191,7 +217,7 @@ static int fail_key(const char *key, const struct config_where *where)
                        quote(key, quoted));
 }
 
-/* Below run_config.stop, all that is left of a key is one name: those of metrics hold
+/* Below run_config.stop, the rest of a key is a single name: names of metrics contain
  * dots. */
 static bool key_is_metric(const char *key, const char *left)
 {
@@ -201,8 +227,8 @@ static bool key_is_metric(const char *key, const char *left)
            left - key >= (ptrdiff_t)sizeof stop - 1;
 }
 
-/* The groups of a dotted key, one in the other; *value is the innermost, still to be
- * filled. On failure there is nothing to clear. */
+/* The groups of a dotted key, each in the one before; *value is the innermost, still to
+ * be filled. On failure there is nothing to clear. */
 static int key_nodes(const char *key, struct config_node *root,
                      struct config_node **value, const struct config_where *where)
 {
@@ -230,7 +256,7 @@ static int key_nodes(const char *key, struct config_node *root,
     return rc;
 }
 
-/* Blanks around the key and before the value are not part of them. */
+/* Blanks around the key and before the value are ignored. */
 static int assignment_split(const char *assignment, char **key, const char **value,
                             const struct config_where *where)
 {
@@ -316,15 +342,15 @@ int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
     return rc;
 }
 
-/* ---- validation ------------------------------------------------------------------ */
+/* ---- validation ---- */
 
 static int backend_validate(const struct train_config *cfg, struct error *err)
 {
     if (!strcmp(cfg->backend, "none") && cfg->scaling_config.max_workers > 1)
         return error_set(
             err, RAYTRAIN_EINVAL,
-            "backend: \"none\" connects nobody, so it serves 1 worker, not "
-            "%d; use \"mpi\"",
+            "backend: \"none\" connects no workers, so there can be only 1, "
+            "not %d; use \"mpi\"",
             cfg->scaling_config.max_workers);
     return 0;
 }
@@ -358,12 +384,12 @@ int train_config_validate(struct train_config *cfg, struct error *err)
         backend_validate(cfg, err) || train_func_validate(cfg, err) ||
         run_config_validate(&cfg->run_config, cfg->train_func, err) ||
         checkpoint_config_validate(&cfg->run_config.checkpoint_config, false, err) ||
-        data_config_validate(cfg, err))
+        data_config_validate(&cfg->data_config, cfg->datasets, cfg->n_datasets, err))
         return -1;
     return resume_validate(cfg, err);
 }
 
-/* ---- rendering ------------------------------------------------------------------- */
+/* ---- rendering ---- */
 
 int train_config_render(const struct train_config *cfg, char **text, struct error *err)
 {

@@ -1,9 +1,9 @@
 /*
- * train_config.h - the whole configuration of a run: what `run.cfg` holds.
+ * train_config.h - the whole configuration of a run: the contents of `run.cfg`.
  *
- * The launcher half makes one from file, --set and flags, validates it and writes
- * run.cfg; the worker half parses the same text again. Owner: whoever called
- * train_config_init(); train_config_clear() frees what it holds.
+ * The launcher makes one from files, --set and flags, validates it and writes run.cfg;
+ * the workers parse the same text again. It belongs to the caller of
+ * train_config_init(); train_config_clear() frees what it contains.
  */
 #ifndef RAYTRAIN_CONFIG_TRAIN_CONFIG_H
 #define RAYTRAIN_CONFIG_TRAIN_CONFIG_H
@@ -16,13 +16,8 @@
 #include "config/data_config.h"
 #include "config/run_config.h"
 #include "config/scaling_config.h"
+#include "config/train_func_file.h"
 #include "util/error.h"
-
-enum train_func_kind {
-    TRAIN_FUNC_SHARED_OBJECT, /* dlopen, symbol train_func */
-    TRAIN_FUNC_PROGRAM,       /* calls raytrain_main() */
-    TRAIN_FUNC_COMMAND        /* any command, after -- */
-};
 
 struct train_config {
     char *trainer;    /* "data_parallel" */
@@ -43,7 +38,7 @@ struct train_config {
 };
 
 struct config_table;
-extern const struct config_table train_config_table; /* every key there is */
+extern const struct config_table train_config_table; /* all keys */
 
 void train_config_init(struct train_config *cfg); /* the defaults */
 void train_config_clear(struct train_config *cfg);
@@ -55,22 +50,22 @@ void train_config_clear(struct train_config *cfg);
  */
 int train_config_merge_text(struct train_config *cfg, const char *text,
                             const char *source, struct error *err);
-/* The same from a file. RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE besides. */
+/* The same from a file. Also RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE. */
 int train_config_merge_file(struct train_config *cfg, const char *path,
                             struct error *err);
 /* One `--set KEY=VALUE`: a dotted key, a libconfig value (a bare word is a string). */
 int train_config_set(struct train_config *cfg, const char *assignment,
                      struct error *err);
-/* A flag that is configuration: the text is the value of a dotted key, an integer where
- * it is digits, a string otherwise. `source` ("--workers") is its name in messages. */
+/* A flag that sets a key: the text is the value of a dotted key, an integer if it
+ * consists of digits, else a string. `source` ("--workers") is its name in messages. */
 int train_config_set_text(struct train_config *cfg, const char *key, const char *text,
                           const char *source, struct error *err);
-/* The same for a key that is true or false. */
+/* The same for a boolean key. */
 int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
                           const char *source, struct error *err);
 /*
- * Check everything that needs more than one key, fill derived defaults (name, GPUs a
- * worker, absolute paths) and refuse what this version cannot do (RAYTRAIN_ENOTSUP).
+ * Check what involves more than one key, fill in derived defaults (name, GPUs a worker,
+ * absolute paths) and refuse what this version cannot do (RAYTRAIN_ENOTSUP).
  */
 int train_config_validate(struct train_config *cfg, struct error *err);
 

@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/config_path.h"
+#include "config/config_node.h"
 #include "util/quote.h"
 
 #ifndef DF_1_PIE
 #define DF_1_PIE 0x08000000
 #endif
 
-/* Bounds for what a file's headers may claim. */
+/* Limits for what a file's headers may claim. */
 #define SEGMENTS_MAX 512
 #define DYNAMIC_MAX  4096
 
@@ -37,8 +37,8 @@ static bool read_at(int fd, void *data, size_t n, uint64_t offset)
     return offset <= INT64_MAX && pread(fd, data, n, (off_t)offset) == (ssize_t)n;
 }
 
-/* Does the dynamic section carry the mark that linkers put on position-independent
- * programs? Static ones have no interpreter, only this. */
+/* Does the dynamic section have the mark that linkers put on position-independent
+ * programs? Static ones have no interpreter, only this mark. */
 static bool has_pie_mark(int fd, const Elf64_Phdr *dynamic)
 {
     Elf64_Dyn entry;
@@ -119,7 +119,7 @@ static int file_kind(int fd, const char *path, enum train_func_kind *kind,
     if (!elf && ends_in(path, ".so"))
         return error_set(err, RAYTRAIN_EINVAL,
                          "train_func: %s is not a shared object (it is no ELF file, or "
-                         "is cut short); build it again: cc -shared -fPIC",
+                         "is truncated); build it again: cc -shared -fPIC",
                          shown);
     if (access(path, X_OK))
         return error_set(err, RAYTRAIN_EINVAL,
@@ -129,7 +129,7 @@ static int file_kind(int fd, const char *path, enum train_func_kind *kind,
     return 0;
 }
 
-/* The name in the directories of PATH: malloc'ed, NULL where there is none. */
+/* Search the directories of PATH for the name: malloc'ed, NULL if it is in none. */
 static char *path_search(const char *name)
 {
     const char *dirs = getenv("PATH");
@@ -159,29 +159,40 @@ static int fail_missing(const char *path, bool searched, struct error *err)
         quote(path, shown), searched ? " here, and no such program" : "");
 }
 
+/* Open the file, which must be a regular one: its descriptor, or -1. */
+static int file_open(const char *path, bool searched, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char shown[QUOTE_TEXT_MAX];
+    struct stat st = {0};
+
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return fail_missing(path, searched, err);
+    if (fd < 0)
+        return error_set(err, RAYTRAIN_EINVAL, "train_func: cannot read %s: %s",
+                         quote(path, shown), strerror(errno));
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return fd;
+    close(fd);
+    return error_set(
+        err, RAYTRAIN_EINVAL, "train_func: %s is %s; name the .so or the program",
+        quote(path, shown), S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
+}
+
 int train_func_resolve(char **path, enum train_func_kind *kind, struct error *err)
 {
     bool bare = !strchr(*path, '/');
-    char shown[QUOTE_TEXT_MAX], *found;
-    struct stat st;
-    int fd, rc;
+    char *found;
+    int fd, rc = 0;
 
     if (bare && access(*path, F_OK) && (found = path_search(*path))) {
         free(*path);
         *path = found;
     }
-    fd = open(*path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return fail_missing(*path, bare, err);
+    fd = file_open(*path, bare, err);
     if (fd < 0)
-        return error_set(err, RAYTRAIN_EINVAL, "train_func: cannot read %s: %s",
-                         quote(*path, shown), strerror(errno));
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-        rc = error_set(err, RAYTRAIN_EINVAL,
-                       "train_func: %s is %s; name the .so or the program",
-                       quote(*path, shown),
-                       S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
-    else
+        return -1;
+    if (*kind != TRAIN_FUNC_COMMAND)
         rc = file_kind(fd, *path, kind, err);
     close(fd);
     return rc ? -1 : path_make_absolute(path, err);

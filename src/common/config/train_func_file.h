@@ -1,14 +1,24 @@
-/* train_func_file.h - what the training function's file is, found out by reading it. */
+/* train_func_file.h - the file of the training function: where it is, and what it
+ * is. */
 #ifndef RAYTRAIN_CONFIG_TRAIN_FUNC_FILE_H
 #define RAYTRAIN_CONFIG_TRAIN_FUNC_FILE_H
 
-#include "config/train_config.h"
+#include "util/error.h"
+
+enum train_func_kind {
+    TRAIN_FUNC_SHARED_OBJECT, /* dlopen, symbol train_func */
+    TRAIN_FUNC_PROGRAM,       /* calls raytrain_main() */
+    TRAIN_FUNC_COMMAND        /* any command, after -- */
+};
 
 /*
  * Make *path absolute and say what it is. A name without a '/' is looked for in the
- * working directory, then as a program in PATH. An ELF file is a program if it has an
+ * working directory, then as a program in PATH.
+ *
+ * A command (TRAIN_FUNC_COMMAND) is what the user says it is, whatever its file: *kind
+ * stays. Any other kind follows from the file: an ELF file is a program if it has an
  * interpreter, a fixed address or the mark of a position-independent program, else a
- * shared object; what else can be executed is a program. RAYTRAIN_ENOTFOUND,
+ * shared object; any other file that can be executed is a program. RAYTRAIN_ENOTFOUND,
  * RAYTRAIN_EINVAL, with what to do.
  */
 int train_func_resolve(char **path, enum train_func_kind *kind, struct error *err);

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* ---- Errors -----------------------------------------------------------------------
- */
+/* ---- Errors ---- */
 
 void h5_quiet_begin(struct h5_quiet *quiet)
 {
@@ -41,8 +40,7 @@ int h5_error(struct error *err, const char *what)
     return error_set(err, RAYTRAIN_ESTORAGE, "cannot %s: %s", what, reason);
 }
 
-/* ---- Types ------------------------------------------------------------------------
- */
+/* ---- Types ---- */
 
 struct float_layout {
     size_t sign, exponent, exponent_bits, mantissa_bits, bias;
@@ -94,7 +92,7 @@ hid_t h5_dtype(raytrain_dtype dtype)
     case RAYTRAIN_UINT64:
         return H5Tcopy(H5T_STD_U64LE);
     case RAYTRAIN_BYTES:
-        /* Without a tag: h5py reads no other. */
+        /* Without a tag: h5py cannot read opaque types with other ones. */
         return H5Tcreate(H5T_OPAQUE, 1);
     }
     return -1;
@@ -112,8 +110,7 @@ hid_t h5_string_type(size_t n)
     return type;
 }
 
-/* ---- Where the releases of HDF5 differ --------------------------------------------
- */
+/* ---- Where the releases of HDF5 differ ---- */
 
 int h5_is_dataset(hid_t file, const char *name, hid_t access)
 {
@@ -128,8 +125,8 @@ int h5_is_dataset(hid_t file, const char *name, hid_t access)
     return rc < 0 ? -1 : info.type == H5O_TYPE_DATASET;
 }
 
-/* Before 1.10.7 only the environment decides (HDF5_USE_FILE_LOCKING, as HDF5's own
- * message says). */
+/* Before HDF5 1.10.7 only the environment decides (HDF5_USE_FILE_LOCKING, which the
+ * message of HDF5 names). */
 void h5_locks_optional(hid_t access)
 {
 #if H5_VERSION_GE(1, 10, 7)
@@ -139,8 +136,7 @@ void h5_locks_optional(hid_t access)
 #endif
 }
 
-/* ---- Attributes -------------------------------------------------------------------
- */
+/* ---- Attributes ---- */
 
 static int attr_write(hid_t object, const char *name, hid_t file_type, hid_t type,
                       const void *value)
@@ -182,11 +178,10 @@ int h5_attr_double(hid_t object, const char *name, double value)
     return attr_write(object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
 }
 
-/* ---- Datasets ---------------------------------------------------------------------
- */
+/* ---- Datasets ---- */
 
-/* Contiguous, placed at creation, never filled, no time stamps: the bytes of a file
- * depend on its content alone. */
+/* Contiguous, allocated at creation, never filled, without time stamps: the bytes of a
+ * file depend on its contents alone. */
 static hid_t dataset_properties(void)
 {
     hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);

@@ -21,15 +21,14 @@ struct h5_image {
     hid_t driver, file;
 };
 
-/* ---- Pages ------------------------------------------------------------------------
- */
+/* ---- Pages ---- */
 
 /* Index of the first page whose number is not below `number`. */
 static size_t page_position(const struct h5_image *image, uint64_t number)
 {
     size_t low = 0, high = image->n_pages;
 
-    /* Mostly the last one or the one behind it. */
+    /* Mostly the last page or the one after it. */
     if (high > 0 && image->pages[high - 1].number < number)
         return high;
     while (low < high) {
@@ -135,15 +134,14 @@ uint64_t h5_image_length(const struct h5_image *image)
     return image->eoa;
 }
 
-/* ---- The HDF5 file driver ---------------------------------------------------------
- */
+/* ---- The HDF5 file driver ---- */
 
 struct open_file {
-    H5FD_t base; /* HDF5's part; must come first */
+    H5FD_t base; /* HDF5's part; must be the first */
     struct h5_image *image;
 };
 
-/* What H5Pset_driver carries to driver_open. */
+/* What H5Pset_driver passes to driver_open. */
 struct open_info {
     struct h5_image *image;
 };
@@ -230,9 +228,9 @@ static herr_t driver_truncate(H5FD_t *file, hid_t dxpl, hbool_t closing)
 }
 
 static const H5FD_class_t DRIVER = {
-#ifdef H5FD_CLASS_VERSION /* from HDF5 1.14 on */
+#ifdef H5FD_CLASS_VERSION /* since HDF5 1.14 */
     .version = H5FD_CLASS_VERSION,
-    .value = H5_VFD_RESERVED, /* the first that is not one of HDF5's own drivers */
+    .value = H5_VFD_RESERVED, /* the first number not reserved for HDF5's own drivers */
 #endif
     .name = "raytrain_image",
     .maxaddr = INT64_MAX,
@@ -250,8 +248,7 @@ static const H5FD_class_t DRIVER = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-/* ---- Create, close, destroy -------------------------------------------------------
- */
+/* ---- Create, close, destroy ---- */
 
 static hid_t file_create(struct h5_image *image, const struct h5_image_options *opt)
 {

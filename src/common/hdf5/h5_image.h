@@ -1,14 +1,14 @@
 /*
- * h5_image.h - an HDF5 file in memory that holds only what was written into it.
+ * h5_image.h - an HDF5 file in memory that contains only what was written to it.
  *
- * This is how the store writes HDF5: the library builds the file in an image, in the
- * caller's thread, without touching storage; the raw data of large datasets are never
- * part of it, they only get their place (contiguous, early allocation, no fill). What
- * goes to disk afterwards are plain bytes at known offsets, written by our own code
- * with our own look at every return code: HDF5 never sees a full disk, and never
- * lingers on one at exit.
+ * Checkpoints and results are written this way: the HDF5 library builds the file in an
+ * image, in the caller's thread, without touching storage. The raw data of large
+ * datasets are never part of it; they only get space (contiguous, early allocation, no
+ * fill). What goes to disk afterwards are plain bytes at known offsets, written by our
+ * own code, which checks every return code: HDF5 never meets a full disk, and never
+ * gets stuck on one at exit.
  *
- * An image is sparse: parts nobody wrote are zero and take no memory.
+ * An image is sparse: what was never written is zero and takes no memory.
  */
 #ifndef RAYTRAIN_HDF5_H5_IMAGE_H
 #define RAYTRAIN_HDF5_H5_IMAGE_H
@@ -21,10 +21,10 @@
 struct h5_image;
 
 struct h5_image_options {
-    hsize_t user_block;      /* bytes before HDF5's own; 0, or a power of two >= 512 */
-    hsize_t align_threshold; /* objects of at least this many bytes ... */
-    hsize_t alignment;       /* ... start at a multiple of this many; 0: no alignment */
-    hsize_t meta_block; /* metadata are placed in blocks of this many bytes; 0: 2048 */
+    hsize_t user_block; /* bytes before those of HDF5; 0, or a power of two >= 512 */
+    hsize_t align_threshold; /* objects of at least so many bytes ... */
+    hsize_t alignment;       /* ... start at a multiple of this; 0: no alignment */
+    hsize_t meta_block; /* metadata are allocated in blocks of so many bytes; 0: 2048 */
 };
 
 /* A new file in a new image; NULL on failure. */
@@ -36,11 +36,11 @@ void h5_image_destroy(struct h5_image *image); /* NULL and half-built are fine *
 
 /* The length of the file. */
 uint64_t h5_image_length(const struct h5_image *image);
-/* Copy bytes out of, or over, the image. */
+/* Copy bytes out of the image, or into it. */
 void h5_image_read(const struct h5_image *image, uint64_t offset, void *buf, size_t n);
 int h5_image_write(struct h5_image *image, uint64_t offset, const void *buf, size_t n);
-/* Walk the pages that hold something, in order of offset: start with *cursor = 0 until
- * false comes back. The last page may end behind the file's length. */
+/* Visit the pages that were written, in order of offset: start with *cursor = 0, until
+ * false is returned. The last page may extend beyond the file's length. */
 bool h5_image_next_page(const struct h5_image *image, size_t *cursor, uint64_t *offset,
                         const void **data, size_t *n);
 

@@ -1,4 +1,4 @@
-/* events.c - see events.h. */
+/* events.c - a worker writes an event; the launcher takes them. */
 #include "config.h"
 
 #include "protocol/events.h"
@@ -24,10 +24,9 @@ static int no_memory(struct error *err)
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
-/* ---- A worker ---------------------------------------------------------------------
- */
+/* ---- A worker ---- */
 
-/* The names are in order of time, as far as clocks agree. */
+/* Names sort in order of time, as far as clocks agree. */
 static char *event_path(const char *log_dir)
 {
     uint64_t noise = 0;
@@ -53,8 +52,7 @@ int events_put(const char *log_dir, const json_t *event, struct error *err)
     return rc;
 }
 
-/* ---- The launcher -----------------------------------------------------------------
- */
+/* ---- The launcher ---- */
 
 int events_create(const char *log_dir, struct error *err)
 {
@@ -70,7 +68,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names of what is complete, sorted; argv_free() them. */
+/* The names of complete events, sorted; for argv_free(). */
 static char **names_list(const char *dir)
 {
     DIR *d = opendir(dir);
@@ -88,7 +86,7 @@ static char **names_list(const char *dir)
     return names;
 }
 
-/* Keep the line for later readers; if that fails, it has been delivered already. */
+/* Keep the line for later readers. If that fails, it has been delivered anyway. */
 static void line_keep(const char *log_dir, const char *text, size_t n)
 {
     char *path = run_dir_file(log_dir, EVENTS_FILE), *line = malloc(n + 1);
@@ -112,7 +110,7 @@ static void event_take(const char *log_dir, const char *path,
     json_t *event;
     size_t n;
 
-    /* One that cannot be removed would be delivered again and again. */
+    /* An event that cannot be removed would be delivered again and again. */
     if (fs_read(path, &text, &n, NULL) < 0 || unlink(path) < 0) {
         free(text);
         return;

@@ -1,11 +1,11 @@
 /*
- * events.h - what the workers of an attempt say while it goes on: one JSON object at a
- * time, of which the launcher hears soon, on whatever node it is, and which end up as
- * the lines of LOG_DIR/events.json.
+ * events.h - events: what the workers report to the launcher while an attempt runs, one
+ * JSON object each. The launcher gets them soon, on whichever node it runs, and appends
+ * them to LOG_DIR/events.json.
  *
- * An event is a file of its own in LOG_DIR/events, which has its name when it is
- * complete: no two nodes write to one file, and no node has to see one grow
- * (journal.h). The launcher takes it from there.
+ * Each event is a file in LOG_DIR/events, which gets its name when it is complete: no
+ * two nodes write to one file, and no node has to see one grow (journal.h). The
+ * launcher takes it from there.
  */
 #ifndef RAYTRAIN_PROTOCOL_EVENTS_H
 #define RAYTRAIN_PROTOCOL_EVENTS_H
@@ -16,14 +16,23 @@
 
 #define EVENTS_FILE "events.json"
 
+/* The "kind" of an event, which has also "time" and "text". */
+#define EVENT_NOTE    "note"    /* for the user */
+#define EVENT_WARNING "warning" /* likewise */
+#define EVENT_RESTORED                                                                 \
+    "restored"                /* the attempt starts from the checkpoint "checkpoint" */
+#define EVENT_JOINED "joined" /* all workers have found each other */
+#define EVENT_STARTED                                                                  \
+    "started" /* training begins; every rank handles requests to stop */
+
 /* -- the launcher -- */
 /* Before the workers start. */
 int events_create(const char *log_dir, struct error *err);
-/* Calls on_event for each event since the last call (NULL is fine), in order of time.
- */
+/* Calls on_event (NULL is fine) for each event since the last call, in order of
+ * time. */
 void events_take(const char *log_dir, void (*on_event)(void *arg, const json_t *event),
                  void *arg);
-/* The workers are gone: take what is left, and tidy up. */
+/* After the workers have ended: take what is left, and tidy up. */
 void events_finish(const char *log_dir,
                    void (*on_event)(void *arg, const json_t *event), void *arg);
 

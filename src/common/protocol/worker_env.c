@@ -9,7 +9,7 @@
 
 #include "util/quote.h"
 
-/* The variables and where they go: a text, or an integer of at least `least`. */
+/* The variables and their fields: a text, or an integer of at least `least`. */
 static const struct {
     const char *name;
     size_t text, number;
@@ -37,7 +37,7 @@ static bool number_read(const char *text, int least, int *value)
     return true;
 }
 
-/* number is its place, NULL: a text, which goes to text. */
+/* number: where an integer goes; NULL: the value is a text, which goes to *text. */
 static int variable_decode(const char *name, int least, char **text, int *number,
                            struct error *err)
 {
@@ -55,8 +55,8 @@ static int variable_decode(const char *name, int least, char **text, int *number
                    : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (!number_read(value, least, number))
         return error_set(err, RAYTRAIN_EINVAL,
-                         "%s: expected an integer from %d on, found %s", name, least,
-                         quote(value, quoted));
+                         "%s: expected an integer of at least %d, found %s", name,
+                         least, quote(value, quoted));
     return 0;
 }
 

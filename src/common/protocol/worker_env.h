@@ -1,6 +1,6 @@
 /*
- * worker_env.h - what the launcher half tells the worker half through the environment.
- * Everything else is in the run directory.
+ * worker_env.h - what the launcher passes to the workers through the environment, and
+ * the signals that it sends them. Everything else is in the run directory.
  */
 #ifndef RAYTRAIN_PROTOCOL_WORKER_ENV_H
 #define RAYTRAIN_PROTOCOL_WORKER_ENV_H
@@ -10,8 +10,11 @@
 
 #include "util/error.h"
 
-/* Asks a worker where it is (rank/stack_trace.h). One that harms no process that does
- * not know it: Slurm sends signals to the children of workers, too. */
+/* Asks a worker to stop at its next report (rank/stop.h). */
+#define WORKER_STOP_SIGNAL SIGUSR1
+
+/* Asks a worker where it is (rank/stack_trace.h). By default it is ignored, so it does
+ * no harm to children of workers, to which Slurm sends signals, too. */
 #define WORKER_STACK_SIGNAL SIGURG
 
 struct worker_env {
@@ -19,14 +22,14 @@ struct worker_env {
     int attempt;   /* RAYTRAIN_ATTEMPT, from 0 */
     int workers;   /* RAYTRAIN_WORKERS: the size that the wireup must find */
     char *backend; /* RAYTRAIN_BACKEND */
-    char *marker;  /* RAYTRAIN_MARKER: the token that RUN_DIR/.marker must hold */
+    char *marker;  /* RAYTRAIN_MARKER: the token that RUN_DIR/.marker must contain */
     int gpus;      /* RAYTRAIN_GPUS_PER_WORKER */
 };
 
-/* From this process's environment. RAYTRAIN_EUSAGE where RAYTRAIN_RUN_DIR is not set
- * (not started by raytrain-run), RAYTRAIN_EINVAL where a value makes no sense. */
+/* Decode this process's environment. RAYTRAIN_EUSAGE if RAYTRAIN_RUN_DIR is not set
+ * (not started by raytrain-run), RAYTRAIN_EINVAL if a value is invalid. */
 int worker_env_decode(struct worker_env *env, struct error *err);
-/* Set the variables in this process's environment (before workers are started). */
+/* Set the variables in the environment of this process, before workers are started. */
 int worker_env_export(const struct worker_env *env, struct error *err);
 void worker_env_clear(struct worker_env *env);
 

@@ -1,77 +1,181 @@
 /*
- * image_survey.c - what the nodes have of a checkpoint.
+ * image_survey.c - check the nodes' directories; survey which chunks each node has;
+ * list the iterations.
  *
  * Each node's image is opened like any checkpoint file: head, tables and metadata are
- * verified. The images of one checkpoint have the same head; where nodes differ (they
- * should not), the lowest rank's counts. So all ranks know the chunks; which of them a
- * node has, its list says, and reading them proves.
+ * verified. The images of one checkpoint have the same head; if nodes differ (they
+ * should not), that of the lowest rank counts. So all ranks know the chunks. The list
+ * of a node says which of them it has; to verify a chunk, it is read.
  */
 #include "config.h"
 
-#include "replica/image_impl.h"
+#include "replica/image_survey.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "checkpoint/checkpoint_name.h"
 #include "checkpoint/checksum.h"
+#include "run/run_dir.h"
 #include "util/fs.h"
 
-#define TURN 16 /* neighbouring chunks that one rank reads */
+#define TURN 16 /* consecutive chunks that one rank reads */
 
-/* ---- Bytes ------------------------------------------------------------------------
- */
+/* ---- Check that each node has a directory of its own ---- */
 
-int metadata_extents(const raytrain_checkpoint *ck, uint64_t file_bytes,
-                     struct extent **gaps, size_t *n, size_t *bytes, struct error *err)
+/* If two nodes shared one, each would overwrite the image of the other. */
+
+/* Rank 0 chooses a name that no file has; malloc'ed, without the directory. */
+static int mark_name(const struct image_dir *dir, char **name, struct error *err)
 {
-    *bytes = 0;
-    *gaps = NULL;
-    *n = 0;
-    if (extents_gaps(ck, file_bytes, gaps, n, err) < 0)
+    char *path, *temp = NULL;
+
+    *name = NULL;
+    if (asprintf(&path, "%s/node", dir->path) >= 0) {
+        temp = fs_temp_name(path);
+        free(path);
+    }
+    if (temp)
+        *name = strdup(strrchr(temp, '/') + 1);
+    free(temp);
+    return *name ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+/* COLLECTIVE: all ranks get that name. */
+static int mark_bcast(struct comm *comm, const struct image_tier *tier, char **name,
+                      struct error *err)
+{
+    int rc = comm->rank == 0 ? mark_name(&tier->dir, name, err) : 0;
+    uint64_t n;
+
+    if (comm_agree(comm, rc, err) < 0)
         return -1;
-    for (size_t i = 0; i < *n; i++)
-        *bytes += (*gaps)[i].end - (*gaps)[i].start;
+    n = comm->rank == 0 ? strlen(*name) + 1 : 0;
+    if (comm->ops->bcast(comm, &n, sizeof n, 0, err) < 0)
+        return -1;
+    return bytes_bcast(comm, (void **)name, (size_t)n, 0, err);
+}
+
+/* The path of a node's mark in the directory of this node. */
+static char *mark_of(const struct image_tier *tier, const char *name, int node)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s-%d", tier->dir.path, name, node) < 0 ? NULL : path;
+}
+
+static int mark_make(const char *path, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return fs_error(err, "create", path);
+    close(fd); /* nothing was written */
     return 0;
 }
 
-int metadata_read(int fd, const struct extent *gaps, size_t n, char *metadata)
+/* Only this node's own mark may be there. */
+static int marks_look(const struct image_tier *tier, const char *name,
+                      struct error *err)
+{
+    char host[256] = "this node";
+    bool met = false;
+
+    for (int k = 0; !met && k < tier->nodes->n_nodes; k++) {
+        char *path = k == tier_place(tier)->node ? NULL : mark_of(tier, name, k);
+
+        met = path && access(path, F_OK) == 0;
+        free(path);
+    }
+    if (!met)
+        return 0;
+    gethostname(host, sizeof host - 1);
+    return error_set(
+        err, RAYTRAIN_EINVAL, "nodes share the directory %s (seen from node %s): %s",
+        tier->dir.path, host,
+        tier->dir.durable ? "sync_config.staging_path must be storage of each node's "
+                            "own; leave it out, or choose a local disk"
+                          : "copies in memory need nodes that have their own; set "
+                            "checkpoint_config.replicas to 0");
+}
+
+int image_dirs_check(struct comm *comm, const struct image_tier *tier,
+                     struct error *err)
+{
+    char *name = NULL, *mine = NULL;
+    int rc;
+
+    if (tier->nodes->n_nodes == 1)
+        return 0;
+    rc = mark_bcast(comm, tier, &name, err);
+    if (rc == 0 && tier_leader(tier)) {
+        mine = mark_of(tier, name, tier_place(tier)->node);
+        rc = mine ? mark_make(mine, err)
+                  : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0 && mine)
+        rc = marks_look(tier, name, err);
+    rc = comm_agree(comm, rc, err);
+    if (mine)
+        unlink(mine);
+    free(mine);
+    free(name);
+    return rc;
+}
+
+/* ---- Metadata ---- */
+
+int metadata_find(const raytrain_checkpoint *ck, uint64_t file_bytes,
+                  struct extent **extents, size_t *n, size_t *bytes, struct error *err)
+{
+    *bytes = 0;
+    *extents = NULL;
+    *n = 0;
+    if (metadata_extents(ck, file_bytes, extents, n, err) < 0)
+        return -1;
+    for (size_t i = 0; i < *n; i++)
+        *bytes += (*extents)[i].end - (*extents)[i].start;
+    return 0;
+}
+
+int metadata_read(int fd, const struct extent *extents, size_t n, char *metadata)
 {
     for (size_t i = 0; i < n; i++) {
-        size_t bytes = gaps[i].end - gaps[i].start;
+        size_t bytes = extents[i].end - extents[i].start;
 
-        if (fs_pread_full(fd, metadata, bytes, gaps[i].start) < 0)
+        if (fs_pread_full(fd, metadata, bytes, extents[i].start) < 0)
             return -1;
         metadata += bytes;
     }
     return 0;
 }
 
-int metadata_place(int fd, const struct extent *gaps, size_t n, const char *metadata,
+int metadata_place(int fd, const struct extent *extents, size_t n, const char *metadata,
                    const struct file_head *head)
 {
     for (size_t i = 0; i < n; i++) {
-        size_t bytes = gaps[i].end - gaps[i].start;
+        size_t bytes = extents[i].end - extents[i].start;
 
-        if (fs_pwrite_full(fd, metadata, bytes, gaps[i].start) < 0)
+        if (fs_pwrite_full(fd, metadata, bytes, extents[i].start) < 0)
             return -1;
         metadata += bytes;
     }
     return fs_pwrite_full(fd, head, sizeof *head, 0);
 }
 
-/* ---- The same image everywhere ----------------------------------------------------
- */
+/* ---- An image on every node ---- */
 
 struct candidate {
     int64_t is_there;
     uint64_t head_hash;
 };
 
-/* This node's image and list. */
+/* Open this node's image, and read its list. */
 static int image_look(const struct image_tier *tier, int64_t iteration,
                       raytrain_checkpoint **index, struct held *held, struct error *err)
 {
@@ -86,7 +190,7 @@ static int image_look(const struct image_tier *tier, int64_t iteration,
     return rc;
 }
 
-/* COLLECTIVE: whose image counts? *others says whether some rank lacks it. */
+/* COLLECTIVE: *root is the rank whose image counts; *others: some rank lacks it. */
 static int candidates_compare(struct comm *comm, const raytrain_checkpoint *index,
                               struct candidate *mine, int *root, bool *others,
                               struct error *err)
@@ -112,11 +216,11 @@ static int candidates_compare(struct comm *comm, const raytrain_checkpoint *inde
     return rc;
 }
 
-/* What a node without an image needs to make one without chunks. */
+/* What a node needs to make an image without chunks. */
 struct skeleton {
     struct file_head head;
-    uint64_t n_gaps, n_bytes;
-    struct extent *gaps;
+    uint64_t n_extents, n_bytes;
+    struct extent *extents;
     char *metadata;
 };
 
@@ -125,15 +229,15 @@ static int skeleton_read(struct skeleton *sk, const raytrain_checkpoint *index,
 {
     size_t n, bytes;
 
-    if (metadata_extents(index, index->head.file_bytes, &sk->gaps, &n, &bytes, err) < 0)
+    if (metadata_find(index, index->head.file_bytes, &sk->extents, &n, &bytes, err) < 0)
         return -1;
     sk->metadata = malloc(bytes + 1);
     if (!sk->metadata)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     sk->head = index->head;
-    sk->n_gaps = n;
+    sk->n_extents = n;
     sk->n_bytes = bytes;
-    if (metadata_read(index->fd, sk->gaps, n, sk->metadata) < 0)
+    if (metadata_read(index->fd, sk->extents, n, sk->metadata) < 0)
         return fs_error(err, "read", index->path);
     return 0;
 }
@@ -145,15 +249,15 @@ static int skeleton_write(const struct skeleton *sk, const struct image_tier *ti
 
     if (fd < 0)
         return -1;
-    rc = metadata_place(fd, sk->gaps, sk->n_gaps, sk->metadata, &sk->head);
+    rc = metadata_place(fd, sk->extents, sk->n_extents, sk->metadata, &sk->head);
     if (rc < 0)
         fs_error(err, "write", tier->dir.path);
     close(fd);
     return rc;
 }
 
-/* COLLECTIVE: the root's image without its chunks to those who lack it. */
-static int skeleton_share(struct comm *comm, const struct image_tier *tier,
+/* COLLECTIVE: nodes that lack the image get that of the root, without its chunks. */
+static int skeleton_bcast(struct comm *comm, const struct image_tier *tier,
                           int64_t iteration, const raytrain_checkpoint *index, int root,
                           bool lacking, struct error *err)
 {
@@ -164,22 +268,22 @@ static int skeleton_share(struct comm *comm, const struct image_tier *tier,
     if (rc == 0)
         rc = comm->ops->bcast(comm, &sk.head, sizeof sk.head, root, err);
     if (rc == 0)
-        rc = comm->ops->bcast(comm, &sk.n_gaps, sizeof sk.n_gaps, root, err);
+        rc = comm->ops->bcast(comm, &sk.n_extents, sizeof sk.n_extents, root, err);
     if (rc == 0)
         rc = comm->ops->bcast(comm, &sk.n_bytes, sizeof sk.n_bytes, root, err);
     if (rc == 0)
-        rc = bytes_share(comm, (void **)&sk.gaps, sk.n_gaps * sizeof *sk.gaps, root,
-                         err);
+        rc = bytes_bcast(comm, (void **)&sk.extents, sk.n_extents * sizeof *sk.extents,
+                         root, err);
     if (rc == 0)
-        rc = bytes_share(comm, (void **)&sk.metadata, sk.n_bytes, root, err);
+        rc = bytes_bcast(comm, (void **)&sk.metadata, sk.n_bytes, root, err);
     if (rc == 0 && lacking && tier_leader(tier))
         rc = skeleton_write(&sk, tier, iteration, err);
-    free(sk.gaps);
+    free(sk.extents);
     free(sk.metadata);
     return comm_agree(comm, rc, err);
 }
 
-/* COLLECTIVE: every rank has an image open; held->bits NULL: without chunks. */
+/* COLLECTIVE: every rank opens an image; held->bits NULL: one without chunks. */
 static int images_agree(struct comm *comm, const struct image_tier *tier,
                         int64_t iteration, raytrain_checkpoint **index,
                         struct held *held, struct error *err)
@@ -196,7 +300,7 @@ static int images_agree(struct comm *comm, const struct image_tier *tier,
                          iteration);
     if (!others)
         return 0;
-    if (skeleton_share(comm, tier, iteration, *index, root, !mine.is_there, err) < 0)
+    if (skeleton_bcast(comm, tier, iteration, *index, root, !mine.is_there, err) < 0)
         return -1;
     if (!mine.is_there) {
         checkpoint_destroy(*index);
@@ -208,8 +312,7 @@ static int images_agree(struct comm *comm, const struct image_tier *tier,
     return comm_agree(comm, rc, err);
 }
 
-/* ---- Which chunks -----------------------------------------------------------------
- */
+/* ---- Which node has which chunks ---- */
 
 bool survey_has(const struct survey *survey, int node, uint64_t chunk)
 {
@@ -247,7 +350,7 @@ int survey_read(const struct survey *survey, const struct chunk *chunk, void *da
                      index->path, chunk->tensor->name);
 }
 
-/* The chunks that this rank vouches for: of those on its node, its turns. */
+/* The chunks that this rank answers for: on its node, when it is its turn. */
 static int row_fill(const struct survey *survey, const struct image_tier *tier,
                     const struct held *held, bool verify, unsigned char *row,
                     struct error *err)
@@ -271,7 +374,7 @@ static int row_fill(const struct survey *survey, const struct image_tier *tier,
     return 0;
 }
 
-/* Rows of ranks to rows of nodes. */
+/* Merge the rows of ranks into rows of nodes. */
 static void rows_merge(struct survey *survey, const struct node_map *nodes,
                        const unsigned char *rows)
 {
@@ -321,7 +424,7 @@ int survey_make(struct comm *comm, const struct image_tier *tier, int64_t iterat
     if (rc < 0) {
         checkpoint_destroy(survey->index);
         survey->index = NULL;
-        /* Not to have it is no error. Not to be able to look is: it may be there. */
+        /* It is no error to have no image; it is one to be unable to look for it. */
         if (err->code == RAYTRAIN_ENOTFOUND || err->code == RAYTRAIN_ECORRUPT)
             rc = 0;
     }
@@ -345,8 +448,8 @@ int survey_complete(const struct survey *survey, struct error *err)
     if (survey->missing == 0)
         return 0;
     return error_set(err, RAYTRAIN_ECORRUPT,
-                     "%" PRIu64 " of its %" PRIu64 " pieces are missing or damaged on "
-                     "the nodes that are here",
+                     "%" PRIu64 " of its %" PRIu64 " chunks are missing or damaged on "
+                     "these nodes",
                      survey->missing, survey->n_chunks);
 }
 
@@ -357,10 +460,9 @@ void survey_clear(struct survey *survey)
     *survey = (struct survey){0};
 }
 
-/* ---- Which iterations -------------------------------------------------------------
- */
+/* ---- Iterations ---- */
 
-#define LISTED 64 /* of a node; nobody keeps as many */
+#define LISTED 64 /* of a node, which has far fewer */
 
 int image_inventory(struct comm *comm, const struct image_tier *tier,
                     int64_t **iterations, size_t *n, struct error *err)

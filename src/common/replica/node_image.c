@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "checkpoint/checkpoint_name.h"
 #include "checkpoint/checksum.h"
 #include "util/fs.h"
 
@@ -28,14 +27,13 @@ struct held_head {
     char run_id[RUN_ID_LENGTH];
     int64_t training_iteration;
     uint64_t file_bytes;
-    uint64_t head_hash; /* of the image's head, which it belongs to */
+    uint64_t head_hash; /* of the image that it belongs to */
     uint64_t n_chunks;
     uint64_t hash; /* XXH3-64 of all before this field, then of the bits */
 };
 static_assert(sizeof(struct held_head) == 96, "no padding");
 
-/* ---- The directory ----------------------------------------------------------------
- */
+/* ---- The directory ---- */
 
 char *image_dir_path(const char *base, const char *id)
 {
@@ -45,7 +43,7 @@ char *image_dir_path(const char *base, const char *id)
                                                                                 : path;
 }
 
-/* Somebody else may have made it, to read or to forge what we write. */
+/* Another user may have made it, to read or to forge what we write. */
 static int dir_check(const char *path, struct error *err)
 {
     struct stat st;
@@ -56,11 +54,11 @@ static int dir_check(const char *path, struct error *err)
         return 0;
     return error_set(err, RAYTRAIN_ESTORAGE,
                      "%s is not a directory of yours that is closed to others: remove "
-                     "it, or ask whoever owns it",
+                     "it, or ask its owner to",
                      path);
 }
 
-/* Its name must outlive a power failure, too, where what is in it is to. */
+/* If its contents must survive a power failure, so must its name. */
 static int dir_make(const char *base, const struct image_dir *dir, struct error *err)
 {
     if ((dir->durable ? fs_mkdirs_durable : fs_mkdirs)(base, 0777, err) < 0)
@@ -81,7 +79,7 @@ int image_dir_enter(const char *base, const char *id, bool durable,
 {
     *dir = (struct image_dir){.durable = durable};
     if (!id_is_valid(id))
-        return error_set(err, RAYTRAIN_EINVAL, "this is no id of a run");
+        return error_set(err, RAYTRAIN_EINVAL, "this is not the id of a run");
     memcpy(dir->id, id, sizeof dir->id);
     dir->path = image_dir_path(base, id);
     if (!dir->path)
@@ -104,14 +102,13 @@ int image_dir_remove(const char *base, const char *id, struct error *err)
     int rc;
 
     if (!path)
-        return error_set(err, RAYTRAIN_EINVAL, "this is no id of a run");
+        return error_set(err, RAYTRAIN_EINVAL, "this is not the id of a run");
     rc = fs_remove_tree(path, err);
     free(path);
     return rc;
 }
 
-/* ---- Names ------------------------------------------------------------------------
- */
+/* ---- Names ---- */
 
 char *image_path(const struct image_dir *dir, int64_t iteration)
 {
@@ -163,8 +160,7 @@ void image_tidy(const struct image_dir *dir, int64_t upto)
         closedir(d);
 }
 
-/* ---- Images -----------------------------------------------------------------------
- */
+/* ---- Images ---- */
 
 int image_create(const struct image_dir *dir, int64_t iteration, uint64_t bytes,
                  struct error *err)
@@ -200,7 +196,7 @@ int image_open(const struct image_dir *dir, int64_t iteration, struct error *err
     return fd;
 }
 
-/* The list first: an image without one is not complete. */
+/* The list first: without it the image is not complete. */
 void image_remove(const struct image_dir *dir, int64_t iteration)
 {
     static const char *const endings[] = {HELD_ENDING, IMAGE_ENDING};
@@ -214,8 +210,7 @@ void image_remove(const struct image_dir *dir, int64_t iteration)
     }
 }
 
-/* ---- Which chunks are there -------------------------------------------------------
- */
+/* ---- Which chunks are there ---- */
 
 uint64_t held_bytes(uint64_t n_chunks)
 {
@@ -274,7 +269,7 @@ int held_write(const struct image_dir *dir, int64_t iteration,
     return rc;
 }
 
-/* Its length is known before it is read: nothing in it has to be believed. */
+/* The expected length is known: no number in the file has to be trusted. */
 static int held_parse(const char *path, const struct held_head *want, struct held *held,
                       struct error *err)
 {
@@ -302,8 +297,8 @@ static int held_parse(const char *path, const struct held_head *want, struct hel
     free(data);
     free(held->bits);
     held->bits = NULL;
-    return error_set(err, RAYTRAIN_ECORRUPT, "%s: it does not belong to the image here",
-                     path);
+    return error_set(err, RAYTRAIN_ECORRUPT,
+                     "%s: it does not belong to the image beside it", path);
 }
 
 int held_read(const struct image_dir *dir, int64_t iteration,

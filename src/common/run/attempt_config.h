@@ -1,7 +1,6 @@
 /*
- * attempt_config.h - the configuration that each attempt ran with:
- * RUN/logs/attempt-K/run.cfg. RUN/run.cfg is that of the newest one, or of the one that
- * is about to start.
+ * attempt_config.h - the configuration of each attempt, RUN/logs/attempt-K/run.cfg.
+ * RUN/run.cfg is that of the newest attempt, or of the one that is about to start.
  */
 #ifndef RAYTRAIN_RUN_ATTEMPT_CONFIG_H
 #define RAYTRAIN_RUN_ATTEMPT_CONFIG_H
@@ -9,13 +8,12 @@
 #include "util/error.h"
 
 int attempt_config_save(const char *log_dir, const char *text, struct error *err);
-/* What a launcher that was killed while it saved has left. */
+/* Remove what a launcher that was killed while it saved has left. */
 void attempt_config_tidy(const char *log_dir);
 
-/* Malloc'ed; NULL where none can be read. */
+/* malloc'ed; NULL if it cannot be read. */
 char *attempt_config_read(const char *run_dir, int attempt);
-/* That of the newest attempt up to `last` that has one; where none does, RUN/run.cfg.
- */
+/* That of the newest attempt up to `last` that has one; else RUN/run.cfg. */
 char *attempt_config_newest(const char *run_dir, int last);
 
 #endif

@@ -1,4 +1,4 @@
-/* attempts.c - see attempts.h. */
+/* attempts.c - the reports of each attempt; the records; what was lost. */
 #include "run/attempts.h"
 
 #include <stdint.h>
@@ -9,7 +9,8 @@
 #include "run/metrics.h"
 #include "run/run_dir.h"
 
-/* A report, as far as it matters here: all of them, also those that do not count. */
+/* What matters here about a report. All reports are read, also those that do not
+ * count. */
 struct reported {
     int attempt;
     int64_t iteration;
@@ -55,7 +56,7 @@ static int reports_read(const char *run_dir, struct reported_list *list,
     return rc;
 }
 
-/* The last report of attempt k, and how many it made; NULL: none. */
+/* Attempt k's last report, NULL: none; and the number of its reports. */
 static const struct reported *last_of(const struct reported_list *list, int k,
                                       size_t *count)
 {
@@ -85,8 +86,7 @@ static json_t *record_load(const char *run_dir, int k)
     return json_pack("{s:i}", "attempt", k);
 }
 
-/* The iteration of the checkpoint that an attempt went on from; -1: it is not known to
- * have gone on from one. */
+/* The iteration of the checkpoint that an attempt started from; -1: none is known. */
 static int64_t start_of(const json_t *attempt)
 {
     const char *path = json_string_value(json_object_get(attempt, "checkpoint"));
@@ -94,7 +94,7 @@ static int64_t start_of(const json_t *attempt)
     return path ? checkpoint_manager_iteration(path) : -1;
 }
 
-/* The iteration that the run went on from after attempt k, or would. */
+/* The iteration that the run continued from after attempt k, or would continue from. */
 static int64_t next_start(const json_t *all, size_t k, const struct reported_list *list,
                           int64_t newest)
 {
@@ -106,7 +106,7 @@ static int64_t next_start(const json_t *all, size_t k, const struct reported_lis
 
         if (start >= 0)
             return start;
-        if (last_of(list, (int)j, &n)) /* it began at the beginning */
+        if (last_of(list, (int)j, &n)) /* it started from scratch */
             return 0;
     }
     if (newest < own)

@@ -1,23 +1,30 @@
+/*
+ * checkpoint_manager.c - list the checkpoints of a run; open the newest valid one,
+ * after setting aside those whose damage is confirmed; apply retention; find the best.
+ */
 #include "config.h"
 
 #include "run/checkpoint_manager.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "checkpoint/checkpoint_impl.h"
-#include "checkpoint/checkpoint_name.h"
 #include "run/run_dir.h"
 #include "util/fault.h"
 #include "util/fs.h"
 
+#define DAMAGED     ".damaged"
+#define ASIDE_TRIES 1000
+
 static void __attribute__((format(printf, 3, 4)))
-note_tell(void (*note)(void *arg, const char *text), void *arg, const char *fmt, ...)
+note_add(void (*note)(void *arg, const char *text), void *arg, const char *fmt, ...)
 {
     char text[ERROR_TEXT_MAX];
     va_list ap;
@@ -30,8 +37,7 @@ note_tell(void (*note)(void *arg, const char *text), void *arg, const char *fmt,
     note(arg, text);
 }
 
-/* ---- Names ------------------------------------------------------------------------
- */
+/* ---- Names ---- */
 
 static int64_t name_iteration(const char *name)
 {
@@ -42,7 +48,7 @@ static int number_add(int64_t **numbers, size_t *n, int64_t number)
 {
     int64_t *bigger;
 
-    /* Powers of two are the sizes at which it grows. */
+    /* The array is full when n is a power of two (or 0). */
     if ((*n & (*n - 1)) == 0) {
         bigger = realloc(*numbers, (*n ? 2 * *n : 1) * sizeof **numbers);
         if (!bigger)
@@ -103,19 +109,120 @@ int64_t checkpoint_manager_newest(const char *run_dir)
     return newest;
 }
 
-/* ---- The newest that is valid -----------------------------------------------------
- */
+/* ---- Confirm damage ---- */
 
-/* Is this the file's fault, so that an older one will do? Where the storage fails, or
- * memory, going back would lose work that is there. */
+/* One rank's word is not enough to rename a checkpoint: its node may have cached an old
+ * page of the file, or seen half of it. */
+
+/* Ask this node to drop its cached pages of the file; it may ignore that. */
+static void cache_drop(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return;
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+}
+
+/* Open the file anew on this rank, and verify everything but the tensors, and this
+ * rank's share of the tensors. *ck is NULL if it cannot be opened. */
+static bool looks_damaged(const struct comm *comm, const char *path,
+                          raytrain_checkpoint **ck)
+{
+    struct error why = {0};
+
+    cache_drop(path);
+    *ck = NULL;
+    return (checkpoint_open_index(path, ck, &why) < 0 ||
+            checkpoint_verify_share(*ck, comm->rank, comm->size, &why) < 0) &&
+           why.code == RAYTRAIN_ECORRUPT;
+}
+
+/* Rank 0: does it see any of the damage that other ranks see? */
+static bool damage_seen(const raytrain_checkpoint *ck, const char *damaged, int size)
+{
+    struct error why = {0};
+
+    for (int r = 0; r < size; r++)
+        if (damaged[r] && checkpoint_verify_share(ck, r, size, &why) < 0 &&
+            why.code == RAYTRAIN_ECORRUPT)
+            return true;
+    return false;
+}
+
+int checkpoint_confirm_damage(struct comm *comm, const char *path, enum damage *damage,
+                              struct error *err)
+{
+    char *damaged = calloc((size_t)comm->size, 1), mine;
+    raytrain_checkpoint *ck = NULL;
+    uint32_t found = DAMAGE_NONE;
+    int rc = comm_agree(
+        comm, damaged ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory"), err);
+
+    mine = rc == 0 && looks_damaged(comm, path, &ck);
+    if (rc == 0)
+        rc = comm->ops->allgather(comm, &mine, sizeof mine, damaged, err);
+    for (int r = 0; rc == 0 && r < comm->size; r++)
+        if (damaged[r])
+            found = DAMAGE_DOUBTED;
+    if (found == DAMAGE_DOUBTED && comm->rank == 0 &&
+        (mine || (ck && damage_seen(ck, damaged, comm->size))))
+        found = DAMAGE_CONFIRMED;
+    if (rc == 0)
+        rc = comm->ops->bcast(comm, &found, sizeof found, 0, err);
+    *damage = (enum damage)found;
+    checkpoint_destroy(ck);
+    free(damaged);
+    return rc;
+}
+
+/* ---- Set aside ---- */
+
+/* A damaged checkpoint is renamed, so that no run starts from it again, and nothing is
+ * lost: it can still be examined, or single tensors be saved from it. */
+
+/* The n-th name to try: NAME.damaged, NAME.damaged.2, ... */
+static char *aside_name(const char *path, int n)
+{
+    char *name;
+    int rc = n == 1 ? asprintf(&name, "%s" DAMAGED, path)
+                    : asprintf(&name, "%s" DAMAGED ".%d", path, n);
+
+    return rc < 0 ? NULL : name;
+}
+
+int checkpoint_set_aside(const char *path, char **aside, struct error *err)
+{
+    for (int n = 1; n <= ASIDE_TRIES; n++) {
+        char *name = aside_name(path, n);
+
+        if (!name)
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        if (fs_rename_new(path, name) == 0) {
+            *aside = name;
+            return fs_sync_parent(path, err);
+        }
+        free(name);
+        if (errno != EEXIST)
+            break;
+    }
+    *aside = NULL;
+    return fs_error(err, "set aside the damaged checkpoint", path);
+}
+
+/* ---- The newest that is valid ---- */
+
+/* Is the file at fault, so that an older one may be used? If storage or memory fails
+ * instead, going back would lose work that exists. */
 static bool is_passed_over(const struct error *err)
 {
     return err->code == RAYTRAIN_ECORRUPT || err->code == RAYTRAIN_ENOTFOUND ||
            err->code == RAYTRAIN_ENOTSUP;
 }
 
-/* COLLECTIVE: the list of rank 0 on every rank. */
-static int list_share(struct comm *comm, const char *run_dir, int64_t **iterations,
+/* COLLECTIVE: all ranks get rank 0's list. */
+static int list_bcast(struct comm *comm, const char *run_dir, int64_t **iterations,
                       size_t *n, struct error *err)
 {
     uint64_t count = 0;
@@ -143,10 +250,10 @@ static int list_share(struct comm *comm, const char *run_dir, int64_t **iteratio
                  : 0;
 }
 
-/* How a candidate fared. */
+/* The result of trying a candidate. */
 enum tried { TRIED_ERROR, TRIED_TAKEN, TRIED_PASSED, TRIED_DAMAGED };
 
-/* COLLECTIVE: one that seemed damaged, as *err says. */
+/* COLLECTIVE: a candidate that seemed damaged, as *err says. */
 static enum tried damaged_try(struct comm *comm, const char *path,
                               raytrain_checkpoint **out, struct error *err)
 {
@@ -164,7 +271,7 @@ static enum tried damaged_try(struct comm *comm, const char *path,
     return TRIED_PASSED;
 }
 
-/* COLLECTIVE: one candidate; *out where it is taken. */
+/* COLLECTIVE: try a candidate; *out if it is taken. */
 static enum tried candidate_try(struct comm *comm, const char *run_dir,
                                 int64_t iteration, raytrain_checkpoint **out,
                                 struct error *err)
@@ -184,7 +291,8 @@ static enum tried candidate_try(struct comm *comm, const char *run_dir,
     return tried;
 }
 
-/* Rank 0: a failure is told; a later save under that name replaces the file then. */
+/* Rank 0. If it fails, that is reported; a later save under this name replaces the
+ * file. */
 static void damaged_set_aside(const char *run_dir, int64_t iteration,
                               void (*note)(void *arg, const char *text), void *arg)
 {
@@ -192,10 +300,9 @@ static void damaged_set_aside(const char *run_dir, int64_t iteration,
     struct error why;
 
     if (path && checkpoint_set_aside(path, &aside, &why) < 0)
-        note_tell(note, arg, "%s", why.text);
+        note_add(note, arg, "%s", why.text);
     if (aside)
-        note_tell(note, arg, "the damaged checkpoint is set aside: it is now %s",
-                  aside);
+        note_add(note, arg, "the damaged checkpoint is set aside: it is now %s", aside);
     free(aside);
     free(path);
 }
@@ -207,7 +314,7 @@ int checkpoint_manager_latest(struct comm *comm, const char *run_dir,
     struct error why = {0};
     int64_t *iterations = NULL;
     size_t n = 0, n_damaged = 0;
-    int rc = list_share(comm, run_dir, &iterations, &n, err);
+    int rc = list_bcast(comm, run_dir, &iterations, &n, err);
     size_t total = n;
 
     *out = NULL;
@@ -218,8 +325,8 @@ int checkpoint_manager_latest(struct comm *comm, const char *run_dir,
         if (tried == TRIED_ERROR)
             rc = error_set(err, why.code, "%s", why.text);
         else if (tried != TRIED_TAKEN && comm->rank == 0)
-            note_tell(note, arg, "checkpoint passed over: %s", why.text);
-        /* Those behind n are done with: their places keep the damaged ones. */
+            note_add(note, arg, "checkpoint passed over: %s", why.text);
+        /* Entries from n on are done with: the damaged ones are kept there. */
         if (tried == TRIED_DAMAGED)
             iterations[total - ++n_damaged] = iteration;
     }
@@ -228,17 +335,55 @@ int checkpoint_manager_latest(struct comm *comm, const char *run_dir,
     free(iterations);
     if (rc == 0 && total > 0 && !*out)
         rc = error_set(err, RAYTRAIN_ECORRUPT,
-                       "%s: none of its checkpoints is valid; of the oldest: %s\n"
+                       "%s: none of its checkpoints is valid; the oldest: %s\n"
                        "start anew with --fresh, or from another run's with "
                        "--resume=CHECKPOINT",
                        run_dir, why.text);
     return rc;
 }
 
-/* ---- Scores, retention ------------------------------------------------------------
- */
+/* ---- Retention: which to keep ---- */
 
-/* What the checkpoint says of itself; false where it says nothing that counts. */
+static bool is_ranked(const struct checkpoint_entry *e)
+{
+    return e->has_score && !isnan(e->score);
+}
+
+bool checkpoint_entry_better(const struct checkpoint_entry *a,
+                             const struct checkpoint_entry *b,
+                             const struct checkpoint_config *cfg)
+{
+    bool by_score = cfg->checkpoint_score_attribute != NULL;
+
+    if (by_score && is_ranked(a) != is_ranked(b))
+        return is_ranked(a);
+    if (by_score && is_ranked(a) && a->score != b->score)
+        return cfg->checkpoint_score_min ? a->score < b->score : a->score > b->score;
+    return a->iteration > b->iteration;
+}
+
+/* How many others are better than entry i? */
+static size_t rank_of(const struct checkpoint_entry *entries, size_t n, size_t i,
+                      const struct checkpoint_config *cfg)
+{
+    size_t better = 0;
+
+    for (size_t k = 0; k < n; k++)
+        better += k != i && checkpoint_entry_better(&entries[k], &entries[i], cfg);
+    return better;
+}
+
+void checkpoint_retention(const struct checkpoint_entry *entries, size_t n,
+                          const struct checkpoint_config *cfg, bool *drop)
+{
+    for (size_t i = 0; i < n; i++)
+        drop[i] = cfg->num_to_keep > 0 && i != n - 1 &&
+                  rank_of(entries, n, i, cfg) >= (size_t)cfg->num_to_keep;
+}
+
+/* ---- Retention: delete the others ---- */
+
+/* Read what the checkpoint says about itself; false if it cannot be opened. */
 static bool entry_read(const char *run_dir, int64_t iteration,
                        const struct checkpoint_config *cfg, struct checkpoint_entry *e)
 {
@@ -262,7 +407,7 @@ static bool entry_read(const char *run_dir, int64_t iteration,
     return opened;
 }
 
-/* Delete what drop marks; a failure is told and the rest goes on. */
+/* Delete the marked entries; a failure is reported, and the rest is deleted. */
 static size_t entries_delete(const char *run_dir,
                              const struct checkpoint_entry *entries, const bool *drop,
                              size_t n, void (*note)(void *arg, const char *text),
@@ -279,15 +424,15 @@ static size_t entries_delete(const char *run_dir,
             deleted++;
         } else if (path && errno != ENOENT) {
             fs_error(&why, "delete the old checkpoint", path);
-            note_tell(note, arg, "%s", why.text);
+            note_add(note, arg, "%s", why.text);
         }
         free(path);
     }
     return deleted;
 }
 
-/* Those that some other process left: only the holder of the run's lock has workers
- * that write, so they are ours or nobody's. */
+/* Temporary files of other processes. Only the holder of the run's lock has workers
+ * that write, so they are either ours or left over. */
 static void temporaries_delete(const char *run_dir,
                                void (*note)(void *arg, const char *text), void *arg)
 {
@@ -303,7 +448,7 @@ static void temporaries_delete(const char *run_dir,
         if (unlinkat(dirfd(d), e->d_name, 0) == 0 || errno == ENOENT)
             continue;
         fs_error(&why, "delete what an interrupted save left,", e->d_name);
-        note_tell(note, arg, "%s", why.text);
+        note_add(note, arg, "%s", why.text);
     }
     if (d)
         closedir(d);
@@ -356,6 +501,8 @@ int checkpoint_manager_prune(const char *run_dir, const struct checkpoint_config
     free(iterations);
     return rc;
 }
+
+/* ---- The best ---- */
 
 int checkpoint_manager_best(const char *run_dir, const struct checkpoint_config *cfg,
                             char **best, char **latest, struct error *err)

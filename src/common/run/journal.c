@@ -1,4 +1,4 @@
-/* journal.c - see journal.h. */
+/* journal.c - files of a journal; the reader; the writer. */
 #include "config.h"
 
 #include "run/journal.h"
@@ -20,8 +20,7 @@
 #define CONTINUED   "+\n"
 #define WINDOW      65536
 
-/* ---- Files ------------------------------------------------------------------------
- */
+/* ---- Files ---- */
 
 static int no_memory(struct error *err)
 {
@@ -35,7 +34,7 @@ static char *file_path(const char *dir, const char *name, unsigned file)
     return asprintf(&path, "%s/%s.%u", dir, name, file) < 0 ? NULL : path;
 }
 
-/* With room for a line of n bytes and what ends the file. */
+/* With room for a line of n bytes and the end of the file. */
 static uint64_t file_bytes(unsigned file, size_t n)
 {
     uint64_t bytes = (uint64_t)FIRST_BYTES << (file < DOUBLINGS ? file : DOUBLINGS);
@@ -98,7 +97,7 @@ void journal_remove(const char *dir, const char *name)
     }
 }
 
-/* A file that is full is durable when the next one is there. */
+/* A full file is durable once the next one exists. */
 int journal_sync(const char *dir, const char *name, struct error *err)
 {
     struct error why;
@@ -123,13 +122,12 @@ int journal_sync(const char *dir, const char *name, struct error *err)
     return error_set(err, why.code, "%s", why.text);
 }
 
-/* ---- Read -------------------------------------------------------------------------
- */
+/* ---- Read ---- */
 
 struct journal_reader {
     char *dir, *name;
     unsigned file;
-    uint64_t offset; /* behind the last line that was delivered */
+    uint64_t offset; /* after the last line that was delivered */
     char *buf;
     size_t room;
 };
@@ -163,7 +161,8 @@ void journal_reader_close(struct journal_reader *r)
     free(r);
 }
 
-/* The bytes from the reader's place on; 0: there is no such file, or no more of it. */
+/* Read the bytes from the reader's position on; 0: there is no such file, or no more of
+ * it. */
 static ssize_t window_read(struct journal_reader *r, struct error *err)
 {
     char *path = file_path(r->dir, r->name, r->file);
@@ -186,7 +185,7 @@ static ssize_t window_read(struct journal_reader *r, struct error *err)
     return n;
 }
 
-/* Deliver the complete lines of n bytes. *more: the next window holds others. */
+/* Deliver the complete lines of n bytes. *more: the next window may have others. */
 static void window_deliver(struct journal_reader *r, size_t n,
                            void (*on_line)(void *arg, const char *line, size_t n),
                            void *arg, bool *more)
@@ -216,7 +215,7 @@ static void window_deliver(struct journal_reader *r, size_t n,
     r->offset += used;
 }
 
-/* A line that is longer than the window. */
+/* A line longer than the window. */
 static int window_grow(struct journal_reader *r, struct error *err)
 {
     char *bigger = realloc(r->buf, 2 * r->room);
@@ -248,16 +247,15 @@ int journal_poll(struct journal_reader *r,
     return 0;
 }
 
-/* ---- Write ------------------------------------------------------------------------
- */
+/* ---- Write ---- */
 
 struct journal {
     char *dir, *name;
-    char *path; /* of the file that takes lines */
+    char *path; /* of the current file */
     unsigned file;
     uint64_t bytes;  /* its size */
     uint64_t offset; /* where the next line goes */
-    uint64_t dirty;  /* up to where one that failed may have left bytes */
+    uint64_t dirty;  /* up to here a failed write may have left bytes */
 };
 
 static void line_skip(void *arg, const char *line, size_t n)
@@ -267,7 +265,7 @@ static void line_skip(void *arg, const char *line, size_t n)
     (void)n;
 }
 
-/* Behind the last line. */
+/* Seek to the end of the last line. */
 static int end_find(struct journal *j, struct error *err)
 {
     struct journal_reader *r;
@@ -337,7 +335,7 @@ static int bytes_write(struct journal *j, const char *text, size_t n, bool sync,
     return rc < 0 ? fs_error(err, "write", j->path) : 0;
 }
 
-/* Go on in a new file. */
+/* Continue in a new file. */
 static int file_next(struct journal *j, size_t n, struct error *err)
 {
     uint64_t bytes = file_bytes(j->file + 1, n);
@@ -367,7 +365,7 @@ int journal_append(struct journal *j, const char *line, size_t n, struct error *
     if (j->offset + length + strlen(CONTINUED) > j->bytes &&
         file_next(j, length, err) < 0)
         return -1;
-    /* What an attempt that failed has left becomes zeros again. */
+    /* Zero what a failed write has left. */
     if (j->dirty > j->offset + length)
         length = (size_t)(j->dirty - j->offset);
     text = calloc(1, length);

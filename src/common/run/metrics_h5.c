@@ -28,14 +28,14 @@
 #define RESULT_VERSION 1
 #define RESULT_MAGIC   "raytrain\r\n\x1a\nrslt" /* 16 bytes, no NUL */
 
-/* The user block before HDF5's own bytes: a reader learns the status, and whether the
- * file is whole, without HDF5. */
+/* The user block before the HDF5 file: a reader learns the status, and whether the file
+ * is whole, without HDF5. */
 struct result_head {
     char magic[16];
     uint32_t version;
     uint32_t head_bytes;
     uint64_t file_bytes;
-    uint64_t body_hash; /* XXH3-64 of all behind the head */
+    uint64_t body_hash; /* XXH3-64 of all after the head */
     char status[32];
     char text[432];
     uint64_t head_hash; /* XXH3-64 of the head before this field */
@@ -64,10 +64,9 @@ static const char *string_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* ---- Metrics ----------------------------------------------------------------------
- */
+/* ---- Metrics ---- */
 
-/* Would HDF5 take the name for another path than it is? */
+/* Would HDF5 take the name for another path? */
 static bool name_is_odd(const char *name)
 {
     size_t n = strlen(name);
@@ -78,8 +77,9 @@ static bool name_is_odd(const char *name)
            (n > 3 && strcmp(name + n - 3, "/..") == 0);
 }
 
-/* A metric's HDF5 name: the same, or, where that cannot be a path ("loss" and "loss/x"
- * both), with ':' for '/'. No metric's own name holds a ':'. NULL without memory. */
+/* A metric's HDF5 name: its name, but with ':' for '/' if that is not a possible path
+ * (if there are both "loss" and "loss/x"). Names of metrics hold no ':'. NULL without
+ * memory. */
 static json_t *metric_path(const char *name, struct name_map *paths)
 {
     char *path = strdup(name);
@@ -124,8 +124,8 @@ static json_t *metric_names(const json_t *reports)
     return NULL;
 }
 
-/* One report's value of a metric: of `rank0`, `min`, `max`, or (which NULL) the mean.
- */
+/* The value of a metric in one report: of `rank0`, `min` or `max`; which NULL: the
+ * mean. */
 static double metric_value(const json_t *report, const char *name, const char *which)
 {
     const json_t *by_rank = json_object_get(report, "by_rank");
@@ -161,7 +161,7 @@ static int metrics_write(hid_t file, const json_t *reports, const json_t *names,
     return 0;
 }
 
-/* A run without reports has the groups nevertheless. */
+/* A run without reports has the groups, too. */
 static int groups_create(hid_t file, const char *const *groups, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -190,15 +190,14 @@ static int all_metrics_write(hid_t file, const json_t *reports)
     return rc;
 }
 
-/* ---- Tables -----------------------------------------------------------------------
- */
+/* ---- Tables ---- */
 
 enum cell_kind { CELL_INT, CELL_DOUBLE, CELL_STRING, CELL_PRESENT };
 
 /* A column of a table: a key of each row's object. */
 struct column {
     const char *key;
-    enum cell_kind kind; /* CELL_PRESENT: 1 where the key's value is a string, else 0 */
+    enum cell_kind kind; /* CELL_PRESENT: 1 if the key's value is a string, else 0 */
     size_t offset, width;
 };
 
@@ -339,14 +338,22 @@ static int tables_write(hid_t file, const json_t *reports, const json_t *attempt
         {"checkpoint_write_s", CELL_DOUBLE, 0, 0},
     };
     struct column attempt_columns[] = {
-        {"attempt", CELL_INT, 0, 0},     {"workers", CELL_INT, 0, 0},
-        {"launcher", CELL_STRING, 0, 0}, {"nodes", CELL_STRING, 0, 0},
-        {"start", CELL_DOUBLE, 0, 0},    {"end", CELL_DOUBLE, 0, 0},
-        {"outcome", CELL_STRING, 0, 0},  {"checkpoint", CELL_STRING, 0, 0},
-        {"rank", CELL_INT, 0, 0},        {"host", CELL_STRING, 0, 0},
-        {"signal", CELL_INT, 0, 0},      {"exit_status", CELL_INT, 0, 0},
-        {"message", CELL_STRING, 0, 0},  {"cause", CELL_STRING, 0, 0},
-        {"reports", CELL_INT, 0, 0},     {"lost_iterations", CELL_INT, 0, 0},
+        {"attempt", CELL_INT, 0, 0},
+        {"workers", CELL_INT, 0, 0},
+        {"launcher", CELL_STRING, 0, 0},
+        {"nodes", CELL_STRING, 0, 0},
+        {"start", CELL_DOUBLE, 0, 0},
+        {"end", CELL_DOUBLE, 0, 0},
+        {"outcome", CELL_STRING, 0, 0},
+        {"checkpoint", CELL_STRING, 0, 0},
+        {"rank", CELL_INT, 0, 0},
+        {"host", CELL_STRING, 0, 0},
+        {"signal", CELL_INT, 0, 0},
+        {"exit_status", CELL_INT, 0, 0},
+        {"message", CELL_STRING, 0, 0},
+        {"cause", CELL_STRING, 0, 0},
+        {"reports", CELL_INT, 0, 0},
+        {"lost_iterations", CELL_INT, 0, 0},
         {"lost_seconds", CELL_DOUBLE, 0, 0},
     };
 
@@ -357,8 +364,7 @@ static int tables_write(hid_t file, const json_t *reports, const json_t *attempt
                        sizeof attempt_columns / sizeof *attempt_columns, attempts);
 }
 
-/* ---- The Result -------------------------------------------------------------------
- */
+/* ---- The Result ---- */
 
 static int result_write(hid_t file, const json_t *result)
 {
@@ -384,8 +390,7 @@ static int result_write(hid_t file, const json_t *result)
     return rc;
 }
 
-/* ---- All of it --------------------------------------------------------------------
- */
+/* ---- All of it ---- */
 
 static void head_fill(struct result_head *head, const char *bytes, size_t n,
                       const char *status)
@@ -403,8 +408,8 @@ static void head_fill(struct result_head *head, const char *bytes, size_t n,
     head->head_hash = XXH3_64bits(head, offsetof(struct result_head, head_hash));
 }
 
-static int image_save(struct h5_image *image, const char *path, const char *status,
-                      struct error *err)
+static int image_write(struct h5_image *image, const char *path, const char *status,
+                       struct error *err)
 {
     size_t n = h5_image_length(image);
     char *bytes = malloc(n);
@@ -441,7 +446,7 @@ int metrics_write_h5(const char *path, const json_t *reports, const json_t *resu
     if (rc == 0)
         rc = h5_image_close(image, err);
     if (rc == 0)
-        rc = image_save(image, path, string_of(result, "status"), err);
+        rc = image_write(image, path, string_of(result, "status"), err);
     h5_image_destroy(image);
     return rc;
 }
@@ -462,7 +467,7 @@ int metrics_read_status(const char *path, char **status, struct error *err)
     if (n >= sizeof head)
         memcpy(&head, bytes, sizeof head);
     if (n < sizeof head || memcmp(head.magic, RESULT_MAGIC, sizeof head.magic) != 0)
-        rc = error_set(err, RAYTRAIN_ECORRUPT, "%s: this is no result of raytrain",
+        rc = error_set(err, RAYTRAIN_ECORRUPT, "%s: this is not a result of raytrain",
                        path);
     else if (head.head_hash !=
                  XXH3_64bits(&head, offsetof(struct result_head, head_hash)) ||

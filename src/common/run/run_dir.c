@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "checkpoint/checkpoint_name.h"
 #include "util/clock.h"
 #include "util/fs.h"
 #include "util/quote.h"
@@ -24,14 +24,15 @@
 #define ID_NAME     ".id"
 #define NAME_BYTES  200
 
+#define CHECKPOINT_NAME CHECKPOINT_PREFIX "%06" PRId64 "%s"
+
 /* How long a node may take to see what another has written. */
 #define MARKER_PATIENCE_S 3.0
 #define MARKER_LOOK_MS    100
 
-#define ASIDE_MAX   99999
+#define ASIDE_MAX 99999
 
-/* ---- Paths ------------------------------------------------------------------------
- */
+/* ---- Paths ---- */
 
 char *run_dir_file(const char *path, const char *name)
 {
@@ -52,9 +53,13 @@ char *run_dir_log_dir(const char *path, int attempt)
     return asprintf(&out, "%s/logs/attempt-%d", path, attempt) < 0 ? NULL : out;
 }
 
-char *run_dir_heartbeats(const char *log_dir)
+void run_dir_log_name(int workers, int rank, const char *host,
+                      char name[RUN_DIR_LOG_NAME_MAX])
 {
-    return run_dir_file(log_dir, "heartbeats");
+    if (workers > RUN_DIR_RANK_LOGS_MAX)
+        snprintf(name, RUN_DIR_LOG_NAME_MAX, "node-%.255s", host);
+    else
+        snprintf(name, RUN_DIR_LOG_NAME_MAX, "rank-%05d", rank);
 }
 
 static int no_memory(struct error *err)
@@ -62,19 +67,57 @@ static int no_memory(struct error *err)
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
-/* The same, with text that a terminal may see. */
+/* The same, with the path in printable form. */
 static int path_error(struct error *err, raytrain_status code, const char *path,
                       const char *what)
 {
-    char *shown = fs_printable(path);
+    char *shown = printable_text(path);
 
     error_set(err, code, "%s %s", shown ? shown : "the run directory", what);
     free(shown);
     return -1;
 }
 
-/* ---- Names ------------------------------------------------------------------------
- */
+/* ---- Names of checkpoints ---- */
+
+char *checkpoint_name_path(const char *dir, int64_t iteration, const char *ending)
+{
+    char *path;
+
+    return asprintf(&path, "%s/" CHECKPOINT_NAME, dir, iteration, ending) < 0 ? NULL
+                                                                              : path;
+}
+
+int64_t checkpoint_name_iteration(const char *name, const char *ending)
+{
+    const char *digits = name + strlen(CHECKPOINT_PREFIX);
+    char expected[64];
+    int64_t k;
+
+    if (strncmp(name, CHECKPOINT_PREFIX, strlen(CHECKPOINT_PREFIX)) != 0 ||
+        !isdigit((unsigned char)*digits))
+        return -1;
+    errno = 0;
+    k = strtoll(digits, NULL, 10);
+    if (errno)
+        return -1;
+    snprintf(expected, sizeof expected, CHECKPOINT_NAME, k, ending);
+    return strcmp(name, expected) == 0 ? k : -1;
+}
+
+int iteration_ascending(const void *a, const void *b)
+{
+    const int64_t *p = a, *q = b;
+
+    return (*p > *q) - (*p < *q);
+}
+
+int iteration_descending(const void *a, const void *b)
+{
+    return iteration_ascending(b, a);
+}
+
+/* ---- Names of runs ---- */
 
 static const char *name_fault(const char *name)
 {
@@ -83,7 +126,7 @@ static const char *name_fault(const char *name)
     if (strlen(name) > NAME_BYTES)
         return "is longer than 200 bytes";
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return "is no name";
+        return "is not a name";
     if (strchr(name, '/'))
         return "holds a '/': a name is one path component, --storage says where";
     for (const char *c = name; *c; c += printable_length(c))
@@ -104,10 +147,9 @@ static int name_check(const char *name, struct error *err)
     return 0;
 }
 
-/* ---- Entering ---------------------------------------------------------------------
- */
+/* ---- Entering ---- */
 
-/* Move what is at path to the first free PATH.N, while we hold its lock. */
+/* Rename path to the first free PATH.N, while we hold its lock. */
 static int run_set_aside(const char *path, void (*tell)(const char *text), char **aside,
                          struct error *err)
 {
@@ -134,7 +176,7 @@ static int run_set_aside(const char *path, void (*tell)(const char *text), char 
     return rc;
 }
 
-/* Make RUN or find it; *existed says which. */
+/* Create RUN or find it; *existed says which. */
 static int run_make(const char *path, bool *existed, struct error *err)
 {
     struct stat st;
@@ -147,11 +189,11 @@ static int run_make(const char *path, bool *existed, struct error *err)
     *existed = true;
     if (stat(path, &st) < 0)
         return path_error(err, RAYTRAIN_ESTORAGE, path,
-                          "is a link that leads nowhere; remove it or choose another "
+                          "is a dangling link; remove it or choose another "
                           "--name");
     if (!S_ISDIR(st.st_mode))
         return path_error(err, RAYTRAIN_ESTORAGE, path,
-                          "is no directory; move it away or choose another --name");
+                          "is not a directory; move it away or choose another --name");
     return 0;
 }
 
@@ -177,7 +219,7 @@ static int path_enter(const char *path, enum run_dir_mode mode,
             return -1;
         if (*existed)
             return path_error(err, RAYTRAIN_ESTORAGE, path,
-                              "was created by somebody else just now; try again");
+                              "was just created by another process; try again");
     }
     if (run_lock_take(path, tell, &dir->lock, err) == 0) {
         if (run_lock_keep(dir->lock, err) == 0)
@@ -185,13 +227,13 @@ static int path_enter(const char *path, enum run_dir_mode mode,
         run_lock_release(dir->lock);
         dir->lock = NULL;
     }
-    /* Nothing half-made stays; what somebody has begun to use is not empty. */
+    /* Leave nothing half made; rmdir() fails if another process uses it already. */
     if (!*existed)
         rmdir(path);
     return -1;
 }
 
-/* Has an attempt with this log directory begun? There is its record then, or a worker's
+/* Has an attempt with this log directory begun? If so, it has a record or a worker's
  * output. */
 static bool has_begun(const char *logs)
 {
@@ -207,8 +249,8 @@ static bool has_begun(const char *logs)
     return begun;
 }
 
-/* What a raytrain-run that was killed has left half-made: temporaries, and the log
- * directory of an attempt that it never came to start. */
+/* Remove what a killed raytrain-run has left half made: temporary files, and the log
+ * directory of an attempt that it never started. */
 static void leftovers_remove(const struct run_dir *dir)
 {
     static const char *const written[] = {"run.cfg", MARKER_NAME, ID_NAME, "result.h5"};
@@ -226,14 +268,13 @@ static void leftovers_remove(const struct run_dir *dir)
     }
 }
 
-/* The real path of the storage directory, made if it is not there. That a part of it is
- * missing that cannot be made is the storage's fault, and no input's. */
+/* The real path of the storage directory, which is created if it does not exist. If it
+ * cannot be created, that is an error of storage, not of input. */
 static char *storage_make(const char *storage, struct error *err)
 {
     char *real = NULL;
 
-    if (fs_mkdirs_durable(storage, 0777, err) == 0 &&
-        !(real = realpath(storage, NULL)))
+    if (fs_mkdirs_durable(storage, 0777, err) == 0 && !(real = realpath(storage, NULL)))
         fs_error(err, "find", storage);
     if (!real && err->code == RAYTRAIN_ENOTFOUND)
         err->code = RAYTRAIN_ESTORAGE;
@@ -282,8 +323,7 @@ void run_dir_leave(struct run_dir *dir)
     dir->path = NULL;
 }
 
-/* ---- The marker -------------------------------------------------------------------
- */
+/* ---- The marker ---- */
 
 /* A random token, NUL-terminated. */
 static int token_make(char token[RUN_ID_LENGTH + 1], struct error *err)
@@ -291,7 +331,7 @@ static int token_make(char token[RUN_ID_LENGTH + 1], struct error *err)
     unsigned char noise[RUN_ID_LENGTH / 2];
 
     if (getrandom(noise, sizeof noise, 0) != sizeof noise)
-        return error_set(err, RAYTRAIN_EFAILED, "no random numbers: %s",
+        return error_set(err, RAYTRAIN_EFAILED, "cannot get random numbers: %s",
                          strerror(errno));
     for (size_t i = 0; i < sizeof noise; i++)
         sprintf(token + 2 * i, "%02x", noise[i]);
@@ -318,7 +358,7 @@ int run_dir_write_marker(const struct run_dir *dir, char **token, struct error *
     return rc;
 }
 
-/* This node may still know the directory, or the marker, of an earlier run. */
+/* This node may still have cached the directory, or the marker, of an earlier run. */
 static int marker_read(const char *path, const char *file, const char *token,
                        char **text, struct error *why)
 {
@@ -367,13 +407,13 @@ int run_dir_check_marker(const char *path, const char *token, const char *host,
     return rc;
 }
 
-/* ---- The id ------------------------------------------------------------------------
- */
+/* ---- The id ---- */
 
 /*
- * The file says after the id whose it is: the number of the directory, and its path. A
- * copy differs in both. One alone may change: a directory that is moved keeps its
- * number, and one that a host sees at another path, or with other numbers, the rest.
+ * After the id, the file names its home: the inode number of the directory, and its
+ * path. A copy of the directory differs in both. One of them alone may change: a
+ * directory that is moved keeps its inode number, and one that a host sees under
+ * another path or number keeps the other.
  */
 static int home_of(const char *path, char **number, char **real, struct error *err)
 {
@@ -403,7 +443,8 @@ static int id_write(const char *file, const char *id, const char *number,
     return rc;
 }
 
-/* Is this the text of a file that belongs here? *settled: and says so to the letter. */
+/* Does this text belong to this directory? *settled: both number and path are
+ * current. */
 static bool is_id_of(char *text, const char *number, const char *real, bool *settled)
 {
     char *rest = text + strspn(text, "0123456789abcdef"), *its_number, *its_real;
@@ -430,7 +471,7 @@ static int id_settle(const char *path, const char *file, char *text,
     if (rc == 0 && text && is_id_of(text, number, real, &settled))
         memcpy(id, text, RUN_ID_LENGTH + 1);
     else if (rc == 0)
-        rc = token_make(id, err); /* there is none, or another run's */
+        rc = token_make(id, err); /* there is none, or it belongs to another run */
     if (rc == 0 && !settled)
         rc = id_write(file, id, number, real, err);
     free(number);
@@ -452,8 +493,7 @@ int run_dir_id(const char *path, char id[RUN_ID_LENGTH + 1], struct error *err)
     return rc;
 }
 
-/* ---- Logs -------------------------------------------------------------------------
- */
+/* ---- Logs ---- */
 
 /* K of "attempt-K"; -1 for other names. */
 static int attempt_number(const char *name)

@@ -1,4 +1,5 @@
-/* run_lock.c - see run_lock.h. */
+/* run_lock.c - the file; a process that wants the lock; take it; keep it and lose
+ * it. */
 #include "run/run_lock.h"
 
 #include <errno.h>
@@ -15,40 +16,41 @@
 
 #include "util/clock.h"
 #include "util/fs.h"
-#include "util/pid_scope.h"
+#include "util/quote.h"
+#include "util/process.h"
 #include "util/thread.h"
 
 #define LOCK_NAME  ".lock"
-#define LOCK_BYTES 512 /* always: other nodes may not see a file grow or shrink */
-#define COUNT_AT   480 /* the touches, in it */
+#define LOCK_BYTES 512 /* constant: other nodes may not see a file grow or shrink */
+#define COUNT_AT   480 /* where the touches are */
 #define TOUCH_S    3.0
 #define SILENCE_S  60.0
 #define GRANTED_S                                                                      \
-    (2 * TOUCH_S + 1)  /* a lock that knows of one node alone says little */
-#define LOOK_S    0.05 /* between two looks at a file that another one may touch */
+    (2 * TOUCH_S + 1)  /* a lock that only one node knows of proves little */
+#define LOOK_S    0.05 /* between two looks at a file that another process may touch */
 #define PASSING_S 2.0
-#define SETTLE_S  0.3 /* for which one that comes at the same moment is waited for */
-#define TRIES     100 /* to lock what another may rename under our hands */
+#define SETTLE_S                                                                       \
+    0.3 /* to wait for a process that takes or releases it at this moment */
+#define TRIES     100 /* tries to lock a file that others may be renaming */
 #define PLACE_MAX 160
 
 struct run_lock {
     int fd;
     char *file;
-    int end_fd; /* tells the thread to end; -1: there is none */
+    int end_fd; /* ends the thread; -1: there is none */
     double touch_s;
     unsigned long touches;
     pthread_t thread;
 };
 
-/* The whole file, as one saw it. */
+/* The contents of the file at one moment. */
 struct content {
     char text[LOCK_BYTES + 1];
     struct timespec touched;
     ino_t number;
 };
 
-/* ---- Who ---------------------------------------------------------------------------
- */
+/* ---- The holder ---- */
 
 /* The rest of the line may be blanks. */
 static bool place_is(const char *text, const char *place)
@@ -58,7 +60,7 @@ static bool place_is(const char *text, const char *place)
     return strncmp(text, place, n) == 0 && text[n + strspn(text + n, " ")] == '\0';
 }
 
-/* The file's own number: a copy has another one. */
+/* The file's own inode number: a copy has another one. */
 static unsigned long number_of(int fd)
 {
     struct stat st;
@@ -66,8 +68,8 @@ static unsigned long number_of(int fd)
     return fstat(fd, &st) == 0 ? (unsigned long)st.st_ino : 0;
 }
 
-/* The first line is for people, the second for us: the file's number, pid and place. In
- * the third are the touches. */
+/* The first line is for people; the second for us: the file's inode number, pid and
+ * place. The touches are in the third. */
 static int holder_write(int fd)
 {
     char host[65] = "unknown", text[LOCK_BYTES], date[32], place[PLACE_MAX],
@@ -90,14 +92,15 @@ static int holder_write(int fd)
     return fdatasync(fd);
 }
 
-/* The text of a lock that is free. */
+/* The text of a free lock. */
 static void free_fill(char text[LOCK_BYTES])
 {
     memset(text, ' ', LOCK_BYTES);
     text[0] = text[LOCK_BYTES - 1] = '\n';
 }
 
-/* It has its size when it has its name; of several that make it at once, one does. */
+/* The file gets its name when it has its size; if several processes create it at once,
+ * one succeeds. */
 static int file_make(const char *file, struct error *err)
 {
     char text[LOCK_BYTES];
@@ -129,7 +132,7 @@ static bool content_same(const struct content *a, const struct content *b)
            a->touched.tv_nsec == b->touched.tv_nsec && strcmp(a->text, b->text) == 0;
 }
 
-/* Both lines, whatever the file holds. "": the lock is free. */
+/* Both lines, whatever the file contains. "": the lock is free. */
 static void content_split(const struct content *c, char line[256], char machine[256])
 {
     const char *end = strchr(c->text, '\n');
@@ -163,7 +166,7 @@ static void holder_read(int fd, char line[256], char machine[256])
 
 static int held_error(const char *path, int fd, struct error *err)
 {
-    char holder[256], machine[256], *shown = fs_printable(path);
+    char holder[256], machine[256], *shown = printable_text(path);
 
     holder_read(fd, holder, machine);
     error_set(
@@ -175,8 +178,7 @@ static int held_error(const char *path, int fd, struct error *err)
     return -1;
 }
 
-/* ---- Does it live? -----------------------------------------------------------------
- */
+/* ---- Does it live? ---- */
 
 static bool same_file(int fd, const char *path)
 {
@@ -186,7 +188,7 @@ static bool same_file(int fd, const char *path)
            a.st_ino == b.st_ino;
 }
 
-/* Opening it makes a network file system look again. */
+/* Opening the file makes a network file system look again. */
 static bool content_look(const char *file, struct content *c)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -217,16 +219,16 @@ static enum answer kernel_ask(int fd, bool without)
 /* A process that wants the lock. */
 struct taker {
     const char *path;
-    char *file; /* the lock in it */
+    char *file; /* an open lock */
     double silence_s;
     bool without;
-    void (*tell)(const char *text); /* NULL: once it was called */
-    struct content silent;          /* what was not touched for long enough */
+    void (*tell)(const char *text); /* NULL after the first call */
+    struct content silent;          /* a file that was not touched for long enough */
 };
 
 static void wait_tell(struct taker *t, const char *holder, double silence_s)
 {
-    char *shown = t->tell ? fs_printable(t->path) : NULL, *text = NULL;
+    char *shown = t->tell ? printable_text(t->path) : NULL, *text = NULL;
 
     if (shown &&
         asprintf(&text,
@@ -241,8 +243,8 @@ static void wait_tell(struct taker *t, const char *holder, double silence_s)
 
 enum life { LIVES, DEAD, GIVEN_UP };
 
-/* Watch a file that another one seems to hold: does that one touch it? GIVEN_UP: it has
- * let go meanwhile, or the file is gone. */
+/* Watch a file that another process seems to hold: does it touch it? GIVEN_UP: it has
+ * released the lock meanwhile, or the file is gone. */
 static enum life content_watch(struct taker *t, int fd, enum answer answer,
                                const struct content *first, double silence_s)
 {
@@ -265,8 +267,8 @@ static enum life content_watch(struct taker *t, int fd, enum answer answer,
     return DEAD;
 }
 
-/* Does a process that holds the lock without saying so say so soon, or let go? It is in
- * the middle of the one or the other. */
+/* A process holds the lock, but the file does not name it: it is just taking or
+ * releasing the lock. Wait until it has. */
 static bool is_passing(struct taker *t, int fd, const struct content *first)
 {
     double until = clock_now() + (t->silence_s < PASSING_S ? t->silence_s : PASSING_S);
@@ -281,8 +283,8 @@ static bool is_passing(struct taker *t, int fd, const struct content *first)
     return false;
 }
 
-/* What became of the process that wrote this file? locked: the kernel says that some
- * process has it locked, which it knows of processes on this host. */
+/* What has become of the process that wrote this file? locked: according to the kernel,
+ * which knows the processes of this host, some process holds the lock. */
 static enum life holder_life(struct taker *t, int fd, enum answer answer)
 {
     char line[256], machine[256], place[PLACE_MAX], *end;
@@ -310,16 +312,15 @@ static enum life holder_life(struct taker *t, int fd, enum answer answer)
         return DEAD;
     if (answer != GRANTED)
         return content_watch(t, fd, answer, &c, t->silence_s);
-    /* A descriptor of the lock that is closed, as the watch does, gives it up. */
+    /* Closing any descriptor of the lock, as watching the file does, releases it. */
     silence_s = t->silence_s < GRANTED_S ? t->silence_s : GRANTED_S;
     return content_watch(t, fd, answer, &c, silence_s) == LIVES ? LIVES : GIVEN_UP;
 }
 
-/* ---- Take --------------------------------------------------------------------------
- */
+/* ---- Take ---- */
 
-/* Without locks, of two that come at the same moment the one whose name stands in the
- * end has it. */
+/* Without locks, if two processes come at the same moment, the one whose name is in the
+ * file at the end has the lock. */
 static bool is_ours_still(int fd, const char *file)
 {
     char line[256], machine[256], ours[256];
@@ -336,9 +337,9 @@ static bool is_ours_still(int fd, const char *file)
     return strcmp(machine, ours) == 0;
 }
 
-/* One try: 1 it is ours, 0 look again, -1 held by another, or an error. A fresh start
- * elsewhere may rename the directory between our open and our lock: then the lock is
- * another run's. */
+/* One try: 1 taken, 0 try again, -1 held by another process, or an error. A fresh start
+ * elsewhere may rename the directory between our open and our lock: then it is another
+ * run's lock. */
 static int lock_try(struct taker *t, int fd, struct error *err)
 {
     enum answer answer = kernel_ask(fd, t->without);
@@ -350,13 +351,13 @@ static int lock_try(struct taker *t, int fd, struct error *err)
         return fs_error(err, "lock", file);
     life = holder_life(t, fd, answer);
     if (life == LIVES && content_look(file, &now) && content_is_free(&now))
-        return 0; /* it has let go just now */
+        return 0; /* just released */
     if (life == LIVES)
         return held_error(t->path, fd, err);
     if (life == GIVEN_UP)
         return 0;
     if (answer == REFUSED) {
-        /* The dead one keeps its lock, on a file that is no more. */
+        /* A dead process keeps its lock, but on a file that is gone. */
         if (same_file(fd, file))
             unlink(file);
         return 0;
@@ -393,7 +394,7 @@ int run_lock_take_as(const char *path, double silence_s, bool without,
         lock->fd = rc < 0 ? -1 : open(lock->file, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         if (lock->fd >= 0)
             rc = lock_try(&t, lock->fd, err);
-        else if (rc == 0 && errno != ENOENT) /* it may have been renamed just now */
+        else if (rc == 0 && errno != ENOENT) /* it may just have been renamed */
             rc = fs_error(err, "open", lock->file);
         if (rc <= 0 && lock->fd >= 0)
             close(lock->fd);
@@ -403,7 +404,7 @@ int run_lock_take_as(const char *path, double silence_s, bool without,
         return 0;
     }
     if (rc == 0)
-        error_set(err, RAYTRAIN_ESTORAGE, "%s changes all the time; try again", path);
+        error_set(err, RAYTRAIN_ESTORAGE, "%s keeps changing; try again", path);
     free(lock->file);
     free(lock);
     return -1;
@@ -415,11 +416,10 @@ int run_lock_take(const char *path, void (*tell)(const char *text),
     return run_lock_take_as(path, SILENCE_S, false, tell, lock, err);
 }
 
-/* ---- Keep --------------------------------------------------------------------------
- */
+/* ---- Keep ---- */
 
-/* Is the file gone, or another's? That the storage does not answer just now, does not
- * say so. */
+/* Is the file gone, or another process's? If the storage does not answer now, that is
+ * not known. */
 static bool is_lost(const struct run_lock *lock)
 {
     struct stat ours, there;
@@ -431,8 +431,8 @@ static bool is_lost(const struct run_lock *lock)
     return ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
 }
 
-/* On storage with a cache a node for all that it knows, the time of a change stays
- * there, and bytes do not. A touch that cannot be written is not seen. */
+/* On storage with a cache on each node, a changed time stamp may stay on the node,
+ * while bytes are sent. A touch that cannot be written is not seen. */
 static void touch(struct run_lock *lock)
 {
     char text[LOCK_BYTES - COUNT_AT];
@@ -490,7 +490,7 @@ int run_lock_check(const struct run_lock *lock, struct error *err)
         holder_read(fd, holder, machine);
         close(fd);
     }
-    shown = fs_printable(lock->file);
+    shown = printable_text(lock->file);
     if (fd >= 0)
         error_set(
             err, RAYTRAIN_ESTORAGE,
@@ -522,7 +522,8 @@ void run_lock_release(struct run_lock *lock)
         pthread_join(lock->thread, NULL);
         close(lock->end_fd);
     }
-    /* Where there are no locks, or a node knows its own alone, this is a free one. */
+    /* If there are no locks, or each node knows only its own, this looks like a free
+     * one. */
     free_fill(text);
     fs_pwrite_full(lock->fd, text, sizeof text, 0);
     close(lock->fd);

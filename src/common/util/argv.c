@@ -53,7 +53,7 @@ static int argv_take(char ***argv, char *arg, struct error *err)
     return 0;
 }
 
-/* Back to the first n words. */
+/* Truncate to the first n words. */
 static void argv_truncate(char ***argv, size_t n)
 {
     if (!*argv)
@@ -98,7 +98,7 @@ static bool is_blank(char c)
 }
 
 /*
- * Read one word from *text into word (which has room for all of text) and step behind
+ * Read one word from *text into word, which has room for all of text, and advance past
  * it. 1: a word was read; 0: only blanks were left; -1: an error.
  */
 static int word_read(const char **text, char *word, struct error *err)
@@ -118,7 +118,7 @@ static int word_read(const char **text, char *word, struct error *err)
                 *word++ = *p;
         } else if (*p == '\\') {
             if (!p[1])
-                return error_set(err, RAYTRAIN_EUSAGE, "a backslash ends the text");
+                return error_set(err, RAYTRAIN_EUSAGE, "a backslash is at the end");
             if (quote == '"' && !strchr("\"\\$`\n", p[1]))
                 *word++ = *p;
             p++;
@@ -156,7 +156,7 @@ int argv_split(const char *text, char ***argv, struct error *err)
     return rc;
 }
 
-/* Characters that mean nothing to a shell, wherever they stand in a word. */
+/* Characters without a meaning to a shell, wherever they are in a word. */
 static const char word_plain[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-";
 

@@ -1,9 +1,9 @@
 /*
- * argv.h - argument vectors: NULL-terminated malloc'ed arrays of malloc'ed strings.
- * An environment has the same form.
+ * argv.h - argument vectors: NULL-terminated malloc'ed arrays of malloc'ed strings. An
+ * environment has the same form.
  *
- * A vector that is being built starts as `char **v = NULL`; NULL is the empty vector
- * for every function here. On failure a vector is as it was before the call.
+ * A vector starts as `char **v = NULL`; every function here takes NULL as the empty
+ * vector. On failure a vector is unchanged.
  */
 #ifndef RAYTRAIN_UTIL_ARGV_H
 #define RAYTRAIN_UTIL_ARGV_H
@@ -24,15 +24,14 @@ int argv_appendf(char ***argv, struct error *err, const char *fmt, ...)
 int argv_append_all(char ***argv, char *const *more, struct error *err);
 
 /*
- * Append the words of text, separated as a POSIX shell would: blanks separate, '...'
+ * Append the words of text, separated as by a POSIX shell: blanks separate words, '...'
  * keeps everything, "..." keeps everything but \" \\ \$ \` and \newline, a backslash
  * keeps the next character. Nothing is expanded and no shell is run: $ * ? ~ ; | & are
- * ordinary characters. RAYTRAIN_EUSAGE for a quote that is not closed or a trailing
- * backslash.
+ * ordinary characters. RAYTRAIN_EUSAGE for an unclosed quote or a trailing backslash.
  */
 int argv_split(const char *text, char ***argv, struct error *err);
 
-/* The vector as one line that a shell would read back to the same words; the caller
+/* The vector as one line, from which a shell would read the same words; the caller
  * frees *text. */
 int argv_join(char *const *argv, char **text, struct error *err);
 

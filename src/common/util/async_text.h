@@ -1,7 +1,7 @@
 /*
- * async_text.h - text put together in a signal handler: nothing here is more than a
- * loop over bytes. Each function writes at `to`, without a NUL, and returns the place
- * behind what it has written; the caller has seen to the room.
+ * async_text.h - compose text in a signal handler: nothing here is more than a loop
+ * over bytes. Each function writes at `to`, without a NUL, and returns the end of what
+ * it has written; the caller provides the room.
  */
 #ifndef RAYTRAIN_UTIL_ASYNC_TEXT_H
 #define RAYTRAIN_UTIL_ASYNC_TEXT_H
@@ -10,7 +10,7 @@
 
 /* Room for any number. */
 #define ASYNC_NUMBER_MAX 20
-/* Room for any time of a four-digit year. */
+/* Room for any time in a four-digit year. */
 #define ASYNC_TIME_MAX 20
 
 char *async_text(char *to, const char *text);

@@ -27,7 +27,7 @@ double clock_unix_double(void)
     return seconds(CLOCK_REALTIME);
 }
 
-/* strftime writes the offset as +0100; ISO 8601's extended form has a colon in it. */
+/* strftime writes the offset as +0100; the extended form of ISO 8601 has a colon. */
 void clock_iso8601(int64_t t, char out[32])
 {
     const size_t colon = sizeof "2026-03-01T12:34:56+01" - 1;

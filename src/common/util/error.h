@@ -1,9 +1,9 @@
 /*
- * error.h - errors are data. Library code fills the caller's struct error and returns
+ * error.h - errors are data: library code fills the caller's struct error and returns
  * -1; only cmd/ prints and exits.
  *
- * The text says what failed, the likely cause, and what to type next; it may hold
- * several lines and ends without a newline.
+ * The text says what failed, the likely cause, and what to type next. It may have
+ * several lines, and ends without a newline.
  */
 #ifndef RAYTRAIN_UTIL_ERROR_H
 #define RAYTRAIN_UTIL_ERROR_H
@@ -20,17 +20,17 @@ struct error {
 };
 
 /* Fill err (NULL is fine: then nothing is kept). Always returns -1, so that a function
- * ends in one line: `return error_set(err, RAYTRAIN_ESTORAGE, "...")`. Keeps errno.
- * Arguments may point into err->text itself. */
+ * can end with `return error_set(err, RAYTRAIN_ESTORAGE, "...")`. Keeps errno.
+ * Arguments may point into err->text. */
 int error_set(struct error *err, raytrain_status code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Put "prefix: " before the text that is there; keeps the code. Always returns -1. */
+/* Put "prefix: " before the text; keeps the code. Always returns -1. */
 int error_prefix(struct error *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The exit status of DESIGN §4 for a status: EINVAL, ETYPE, ENOTFOUND 3; EFIT 4;
- * ESTORAGE, ECORRUPT 5; EUSAGE 2; ENOTSUP 3; ESTOPPED 75; OK, END 0; all else 1. */
+/* The exit status for a status: EINVAL, ETYPE, ENOTFOUND, ENOTSUP 3; EFIT 4; ESTORAGE,
+ * ECORRUPT 5; EUSAGE 2; ESTOPPED 75; OK, END 0; all others 1. */
 int error_exit_status(raytrain_status code);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define VARIABLE "RAYTRAIN_FAULT"
 
-/* Take the text before the next ':' off *rest. */
+/* Take the text up to the next ':' from *rest. */
 static bool field_is(const char **rest, const char *value)
 {
     size_t n = strcspn(*rest, ":");

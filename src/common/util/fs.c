@@ -14,35 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "util/quote.h"
-#include "util/pid_scope.h"
 #include "util/process.h"
+#include "util/quote.h"
 
-/* ---- Texts ------------------------------------------------------------------------
- */
-
-char *fs_printable(const char *text)
-{
-    const char *s = text;
-    char *out = malloc(4 * strlen(text) + 1);
-    char *o = out;
-
-    if (!out)
-        return NULL;
-    while (*s) {
-        int n = printable_length(s);
-
-        if (n == 0) {
-            o += sprintf(o, "\\x%02x", (unsigned char)*s++);
-            continue;
-        }
-        memcpy(o, s, (size_t)n);
-        o += n;
-        s += n;
-    }
-    *o = '\0';
-    return out;
-}
+/* ---- Texts ---- */
 
 static const struct advice {
     int number;
@@ -65,7 +40,7 @@ static const struct advice {
 int fs_error(struct error *err, const char *what, const char *path)
 {
     int saved = errno;
-    char *shown = fs_printable(path);
+    char *shown = printable_text(path);
     const char *hint = NULL;
 
     for (size_t i = 0; i < sizeof ADVICE / sizeof *ADVICE; i++)
@@ -79,10 +54,9 @@ int fs_error(struct error *err, const char *what, const char *path)
     return -1;
 }
 
-/* ---- Bytes ------------------------------------------------------------------------
- */
+/* ---- Bytes ---- */
 
-/* One system call's worth; `offset` counts where the call takes one. */
+/* One system call; `offset` only counts if the call takes one. */
 typedef ssize_t transfer_step(int fd, void *data, size_t n, off_t offset);
 
 static ssize_t step_write(int fd, void *data, size_t n, off_t offset)
@@ -101,7 +75,7 @@ static ssize_t step_pread(int fd, void *data, size_t n, off_t offset)
     return pread(fd, data, n, offset);
 }
 
-/* All n bytes; `none` is the error where a step moves none. */
+/* All n bytes; `none` is the error if a call moves none. */
 static int transfer(transfer_step *step, int none, int fd, const void *data, size_t n,
                     uint64_t offset)
 {
@@ -138,7 +112,7 @@ int fs_pread_full(int fd, void *data, size_t n, uint64_t offset)
     return transfer(step_pread, ENODATA, fd, data, n, offset);
 }
 
-/* To the end of the file, whatever its size was said to be. */
+/* Read up to the end of the file, whatever its size seemed to be. */
 static int read_to_end(int fd, size_t guess, char **data, size_t *n)
 {
     size_t room = guess + 1, used = 0;
@@ -186,7 +160,7 @@ static int regular_read(int fd, char **data, size_t *n)
     return read_to_end(fd, (size_t)st.st_size, data, n);
 }
 
-/* O_NONBLOCK: a FIFO in place of the file must not hold us up. */
+/* O_NONBLOCK: do not wait if it is a FIFO. */
 static int reader_open(const char *path)
 {
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -219,8 +193,7 @@ int fs_read(const char *path, char **data, size_t *n, struct error *err)
     return rc;
 }
 
-/* ---- Directories ------------------------------------------------------------------
- */
+/* ---- Directories ---- */
 
 int fs_sync_file(const char *path, struct error *err)
 {
@@ -243,7 +216,7 @@ int fs_sync_dir(const char *path, struct error *err)
     if (fd < 0)
         return fs_error(err, "open directory", path);
     rc = fsync(fd);
-    /* Some network file systems cannot sync a directory and need not. */
+    /* Some network file systems cannot sync a directory, and need not. */
     if (rc < 0 && (errno == EINVAL || errno == ENOTSUP || errno == EBADF))
         rc = 0;
     if (rc < 0)
@@ -285,14 +258,14 @@ int fs_sync_parent(const char *path, struct error *err)
     return rc;
 }
 
-/* 1: made; 0: it was there. */
+/* 1: made; 0: it existed. */
 static int dir_make(const char *path, mode_t mode, struct error *err)
 {
     struct stat st;
 
     if (mkdir(path, mode) == 0)
         return 1;
-    /* Some file systems say EROFS or EACCES before they say EEXIST. */
+    /* Some file systems report EROFS or EACCES rather than EEXIST. */
     int why = errno;
     if (stat(path, &st) == 0) {
         if (S_ISDIR(st.st_mode))
@@ -303,7 +276,7 @@ static int dir_make(const char *path, mode_t mode, struct error *err)
     return fs_error(err, "create directory", path);
 }
 
-/* Where we may make directories but not read, nobody can ask for more. */
+/* If we may create directories here but not read, there is nothing more to check. */
 static int made_sync(const char *path, struct error *err)
 {
     int rc = fs_sync_parent(path, err);
@@ -318,7 +291,7 @@ static int dirs_make(const char *path, mode_t mode, bool durable, struct error *
 
     if (!copy)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    /* Up to each '/' behind a name, and up to the end. */
+    /* Up to each '/' after a name, and up to the end. */
     for (char *p = copy + (copy[0] == '/'); rc == 0; p++) {
         char there = *p;
 
@@ -349,7 +322,7 @@ int fs_mkdirs_durable(const char *path, mode_t mode, struct error *err)
 static int tree_remove_at(int dir, const char *name, const char *path,
                           struct error *err);
 
-/* Empty the directory behind fd, which this takes over. */
+/* Empty the directory open as fd, and close it. */
 static int dir_empty(int fd, const char *path, struct error *err)
 {
     DIR *d = fdopendir(fd);
@@ -368,7 +341,7 @@ static int dir_empty(int fd, const char *path, struct error *err)
             continue;
         if (asprintf(&inner, "%s/%s", path, e->d_name) < 0)
             inner = NULL;
-        /* Only the first failure is told. */
+        /* Only the first failure is reported. */
         if (tree_remove_at(dirfd(d), e->d_name, inner ? inner : path,
                            rc == 0 ? err : NULL) < 0)
             rc = -1;
@@ -417,8 +390,7 @@ int fs_rename_new(const char *from, const char *to)
     return errno == ENOENT ? rename(from, to) : -1;
 }
 
-/* ---- Atomic replacement -----------------------------------------------------------
- */
+/* ---- Atomic replacement ---- */
 
 #define TEMP_MARK ".tmp-"
 
@@ -442,7 +414,7 @@ char *fs_temp_name(const char *path)
     return name;
 }
 
-/* Of this place, so that its pid means something here: is it the same process still? */
+/* If it is of this place, its pid is valid here: is it still the same process? */
 static bool writer_lives(long pid, unsigned long long born)
 {
     return pid == (long)getpid() || (born != 0 && process_birth((pid_t)pid) == born);
@@ -458,7 +430,7 @@ bool fs_temp_is_left(const char *name)
                           &place, &born)
                  : 0;
 
-    if (n < 4) /* an earlier version's, if it is one: it has no place */
+    if (n < 4) /* it may be from an earlier version, without a place */
         return n >= 2 && pid != (long)getpid();
     return place != place_number() || !writer_lives(pid, born);
 }

@@ -2,10 +2,10 @@
  * fs.h - files: whole reads and atomic whole writes, directories, and errors of the
  * file system as sentences.
  *
- * All of them fill err and return -1 on failure. A missing file is RAYTRAIN_ENOTFOUND,
- * everything else that the file system refuses RAYTRAIN_ESTORAGE; the text names the
- * path, the cause and, for a full or forbidden place, what to do about it. Paths in
- * texts have their control characters escaped.
+ * All functions fill err and return -1 on failure. A missing file is
+ * RAYTRAIN_ENOTFOUND, every other error of the file system RAYTRAIN_ESTORAGE. The text
+ * names the path, the cause and, if the place is full or forbidden, what to do about
+ * it; control characters in paths are escaped.
  */
 #ifndef RAYTRAIN_UTIL_FS_H
 #define RAYTRAIN_UTIL_FS_H
@@ -16,83 +16,78 @@
 
 #include "util/error.h"
 
-/* mkdir -p: every missing part gets `mode` (less the umask). What is there already must
- * be a directory, or a link to one. */
+/* mkdir -p: every missing component gets `mode` (minus the umask). Existing ones must
+ * be directories, or links to them. */
 int fs_mkdirs(const char *path, mode_t mode, struct error *err);
 
-/* The same, and what it has made is there after a crash, too. */
+/* The same, and what was created survives a crash. */
 int fs_mkdirs_durable(const char *path, mode_t mode, struct error *err);
 
-/* Replace path by these bytes, durably: a reader sees the old file or the new one,
- * also after a crash. On failure the old one stands and no temporary is left. */
+/* Replace path by these bytes, durably: a reader sees the old file or the new one, also
+ * after a crash. On failure the old one remains, and no temporary file is left. */
 int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
                     struct error *err);
 
-/* The same for what need not outlive a crash of the machine: nothing is synced. */
+/* The same for what need not survive a crash of the machine: nothing is synced. */
 int fs_replace(const char *path, const void *data, size_t n, mode_t mode,
                struct error *err);
 
-/* The same, unless there is such a file: -1 and errno EEXIST. */
+/* The same, unless the file exists: -1 and errno EEXIST. */
 int fs_create(const char *path, const void *data, size_t n, mode_t mode,
               struct error *err);
 
-/* Make this node look again for what others have created, renamed or removed in the
- * directory of path: network storage may remember for a while that a name is not there,
- * but not beyond an open of its directory. */
+/* Make this node notice what others have created, renamed or removed in the directory
+ * of path: network storage may cache for a while that a name does not exist, but not
+ * beyond opening its directory. */
 void fs_look_again(const char *path);
 /* Open a file for reading that another node may have just created. -1 and errno. */
 int fs_open_fresh(const char *path);
 
-/* The whole of a regular file, also one that another node has just created: *data is
- * malloc'ed and has a NUL behind its *n bytes (n may be NULL). */
+/* Read a whole regular file, also one that another node has just created: *data is
+ * malloc'ed, with a NUL after its *n bytes (n may be NULL). */
 int fs_read(const char *path, char **data, size_t *n, struct error *err);
 
-/* Remove a file or a directory with all that is in it. Follows no link. What is not
- * there is no error. Goes on after a failure and tells the first. */
+/* Remove a file, or a directory with all that is in it. Follows no links. If it does
+ * not exist, that is no error. Goes on after a failure, and reports the first one. */
 int fs_remove_tree(const char *path, struct error *err);
 
 /* rename(2), unless the target exists: -1 and errno, EEXIST then. */
 int fs_rename_new(const char *from, const char *to);
 
-/* Make what anybody has written into a file durable. */
+/* Make durable what any process has written to a file. */
 int fs_sync_file(const char *path, struct error *err);
-/* Make names that were created, renamed or removed in a directory durable. */
+/* Make durable which names were created, renamed or removed in a directory. */
 int fs_sync_dir(const char *path, struct error *err);
-/* The same for the directory that holds path. */
+/* The same for the directory that contains path. */
 int fs_sync_parent(const char *path, struct error *err);
 
-/* All n bytes, whatever signals and short writes come. 0, or -1 and errno. */
+/* Write all n bytes, in spite of signals and short writes. 0, or -1 and errno. */
 int fs_write_full(int fd, const void *data, size_t n);
 int fs_pwrite_full(int fd, const void *data, size_t n, uint64_t offset);
-/* The same for reading: -1 and errno, where the end of the file (before n bytes) is
- * ENODATA. */
+/* The same for reading: -1 and errno, ENODATA if the file ends before n bytes. */
 int fs_pread_full(int fd, void *data, size_t n, uint64_t offset);
 
 /* The current errno as a sentence, "cannot WHAT PATH: CAUSE: ADVICE". Returns -1. */
 int fs_error(struct error *err, const char *what, const char *path);
 
-/* The standard descriptors that are closed become ones that can neither be read nor
- * written, so that no file that is opened later gets their number, and with it what is
- * printed. At the start of main(). -1 and errno. */
+/* Open closed standard descriptors as ones that can be neither read nor written, so
+ * that no file that is opened later gets their numbers, and the output. At the start of
+ * main(). -1 and errno. */
 int fs_hold_stdio(void);
 
-/* A name next to path that does not exist, hidden, ".BASE.tmp-PID-RANDOM-PLACE-BORN":
- * malloc'ed, NULL without memory. Files of that form are nobody's once their writer is
+/* A hidden name next to path that does not exist, ".BASE.tmp-PID-RANDOM-PLACE-BORN";
+ * malloc'ed, NULL without memory. Such a file may be removed once its writer is
  * dead. */
 char *fs_temp_name(const char *path);
 
 /*
- * Is this the name of such a file (without its directory), of a process that is dead, or
- * on another host or in another container, where its pid says nothing? Of the latter the
- * caller must know that they write it no more: it holds the run's lock, or works for the
- * one that does, and the name is one that no other run's processes use.
+ * Is this the name (without directory) of such a file left by a dead process, or by one
+ * on another host or in another container, where its pid is not valid? About the latter
+ * the caller must know that they no longer write: it holds the lock of the run, or
+ * works for the process that does, and processes of other runs do not use the name.
  */
 bool fs_temp_is_left(const char *name);
-/* Remove such files of path, under the same condition. */
+/* Remove such files next to path, under the same condition. */
 void fs_remove_temps(const char *path);
-
-/* A copy of text for a terminal or a log: control characters and bytes that are not
- * UTF-8 become \xHH. malloc'ed, NULL without memory. */
-char *fs_printable(const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* hostlist.c - Slurm's short form of node lists; see hostlist.h. */
+/* hostlist.c - Slurm's compressed node lists: expand, compress. */
 #include "config.h"
 
 #include "util/hostlist.h"
@@ -47,7 +47,7 @@ static int expansion_add(struct expansion *x, const char *name)
     return 0;
 }
 
-/* One number of at most HOSTLIST_DIGITS digits; *p steps behind it. */
+/* A number of at most HOSTLIST_DIGITS digits; advances *p. */
 static int number_read(const char **p, unsigned long *value)
 {
     size_t digits = strspn(*p, "0123456789");
@@ -61,7 +61,7 @@ static int number_read(const char **p, unsigned long *value)
 
 static int name_expand(struct expansion *x, const char *prefix, const char *rest);
 
-/* "3" or "08-12" of a bracket, whose name goes on with `tail`. */
+/* "3" or "08-12" in brackets; the names continue with `tail`. */
 static int range_expand(struct expansion *x, const char *prefix, const char **range,
                         const char *tail)
 {
@@ -70,12 +70,12 @@ static int range_expand(struct expansion *x, const char *prefix, const char **ra
     char name[HOSTLIST_NAME_MAX + 1];
 
     if (digits < 0)
-        return expansion_fail(x, "a bracket wants numbers such as [1-3,7]");
+        return expansion_fail(x, "brackets must contain numbers such as [1-3,7]");
     last = first;
     if (**range == '-') {
         ++*range;
         if (number_read(range, &last) < 0)
-            return expansion_fail(x, "a range wants two numbers, such as 1-3");
+            return expansion_fail(x, "a range needs two numbers, such as 1-3");
     }
     if (last < first)
         return expansion_fail(x, "a range runs backwards");
@@ -90,7 +90,7 @@ static int range_expand(struct expansion *x, const char *prefix, const char **ra
     return 0;
 }
 
-/* All names of one element that begin with prefix and go on as rest says. */
+/* All names of one element that begin with prefix and continue as rest says. */
 static int name_expand(struct expansion *x, const char *prefix, const char *rest)
 {
     char name[HOSTLIST_NAME_MAX + 1];
@@ -104,18 +104,18 @@ static int name_expand(struct expansion *x, const char *prefix, const char *rest
     if (*range == '\0')
         return expansion_add(x, name);
     if (*range == ']' || !(end = strchr(range, ']')))
-        return expansion_fail(x, "a bracket has no partner");
+        return expansion_fail(x, "a bracket is not closed");
     do {
         range++;
         if (range_expand(x, name, &range, end + 1) < 0)
             return -1;
     } while (*range == ',');
     if (range != end)
-        return expansion_fail(x, "a bracket wants numbers such as [1-3,7]");
+        return expansion_fail(x, "brackets must contain numbers such as [1-3,7]");
     return 0;
 }
 
-/* Length of the first element: up to a comma that is in no bracket. */
+/* Length of the first element: up to a comma outside brackets. */
 static size_t element_length(const char *text)
 {
     int depth = 0;
@@ -165,7 +165,8 @@ int hostlist_expand(const char *text, char ***names, struct error *err)
     return 0;
 }
 
-/* A name as prefix + number of `digits` digits; digits is 0 where it ends in none. */
+/* A name as prefix + number of `digits` digits; digits is 0 if it does not end in
+ * one. */
 struct split_name {
     size_t prefix;
     int digits;
@@ -193,8 +194,8 @@ static bool names_share_prefix(const char *a, struct split_name sa, const char *
            memcmp(a, b, sa.prefix) == 0;
 }
 
-/* Does b come right after a, in the same number of digits? (Slurm pads a range to the
- * width of its first number: 08-10, but 9,10.) */
+/* Does b follow a, with the same number of digits? (Slurm pads a range to the width of
+ * its first number: 08-10, but 9,10.) */
 static bool names_follow(struct split_name a, struct split_name b)
 {
     return b.value == a.value + 1 && a.digits == b.digits;

@@ -1,5 +1,5 @@
 /*
- * hostlist.h - Slurm's short form of node lists: "n[1-3,7],gpu[01-16]-ib,login".
+ * hostlist.h - Slurm's compressed node lists: "n[1-3,7],gpu[01-16]-ib,login".
  */
 #ifndef RAYTRAIN_UTIL_HOSTLIST_H
 #define RAYTRAIN_UTIL_HOSTLIST_H
@@ -8,19 +8,19 @@
 
 #include "util/error.h"
 
-/* More names than this are refused rather than believed. */
+/* A list of more names is refused. */
 #define HOSTLIST_MAX 65536
 
 /*
- * All names that text stands for, in its order: an argument vector (argv.h) that the
- * caller frees with argv_free(). Numbers keep their leading zeros; a name may have
- * several brackets ("r[1-2]n[1-4]": the last one runs fastest). An empty text has no
- * names (*names is then NULL). RAYTRAIN_EINVAL with the text and what is wrong in it.
+ * All names in text, in its order: an argument vector, which the caller frees with
+ * argv_free(). Numbers keep their leading zeros; a name may have several brackets
+ * ("r[1-2]n[1-4]": the last one varies fastest). An empty text has no names (*names is
+ * NULL). RAYTRAIN_EINVAL with the text and what is wrong in it.
  */
 int hostlist_expand(const char *text, char ***names, struct error *err);
 
-/* The short form of names, in their order: consecutive numbers behind the same prefix
- * are joined. The caller frees *text. */
+/* Compress names, in their order: consecutive numbers after the same prefix are joined.
+ * The caller frees *text. */
 int hostlist_compress(char *const *names, size_t n, char **text, struct error *err);
 
 #endif

@@ -29,7 +29,7 @@ static uint64_t node_available(const char *proc)
     return bytes;
 }
 
-/* The number in a file; UINT64_MAX where there is none, or it says "max". */
+/* The number in a file; UINT64_MAX if there is none, or it says "max". */
 static uint64_t number_read(const char *dir, const char *name)
 {
     char path[2 * PATH_MAX];
@@ -46,10 +46,10 @@ static uint64_t number_read(const char *dir, const char *name)
     return number;
 }
 
-/* What the two versions of control groups call the same things. */
+/* The names of the same things in the two versions of control groups. */
 struct group_names {
     const char *limit, *use;
-    const char *cache[2]; /* keys of memory.stat: of the group and all below it */
+    const char *cache[2]; /* keys of memory.stat, for the group and all below it */
 };
 
 static const struct group_names VERSION_2 = {
@@ -59,8 +59,8 @@ static const struct group_names VERSION_1 = {
     "memory.usage_in_bytes",
     {"total_active_file", "total_inactive_file"}};
 
-/* Bytes of files that a group's use counts, which the kernel takes back before it kills
- * anybody: MemAvailable counts them as free, too. */
+/* Bytes of files are part of what a group uses, but the kernel reclaims them before it
+ * kills a process; MemAvailable counts them as free, too. */
 static uint64_t group_cache(const char *dir, const struct group_names *names)
 {
     char path[2 * PATH_MAX], key[64];
@@ -79,7 +79,7 @@ static uint64_t group_cache(const char *dir, const struct group_names *names)
     return sum;
 }
 
-/* What a group may still take; UINT64_MAX where it has no limit. */
+/* What a group may still allocate; UINT64_MAX if it has no limit. */
 static uint64_t group_left(const char *dir, const struct group_names *names)
 {
     uint64_t limit = number_read(dir, names->limit), use, cache;
@@ -94,7 +94,7 @@ static uint64_t group_left(const char *dir, const struct group_names *names)
     return limit - least(limit, use);
 }
 
-/* The least that is left of a group and all groups above it. */
+/* The smallest amount that is left to a group or any group above it. */
 static uint64_t groups_left(const char *mount, const char *group,
                             const struct group_names *names)
 {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 #include "util/clock.h"
 #include "util/fault.h"
 
-/* The same on every architecture; the headers of older systems do not have it. */
+/* The same on every architecture; headers of older systems lack it. */
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
@@ -31,13 +32,13 @@ static int kernel_pidfd(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* No kernel that has the call says ENOSYS; some sandboxes forbid it with EPERM. */
+/* A kernel without the call reports ENOSYS; some sandboxes forbid it with EPERM. */
 static bool kernel_lacks_it(void)
 {
     return errno == ENOSYS || errno == EPERM;
 }
 
-/* The first looks are close together, for as a rule it is over at once. */
+/* Usually it is over at once, so the first looks are close together. */
 bool process_reap(pid_t child, double seconds, int *wait_status)
 {
     double until = clock_now() + seconds;
@@ -47,23 +48,22 @@ bool process_reap(pid_t child, double seconds, int *wait_status)
         while ((got = waitpid(child, wait_status, WNOHANG)) < 0 && errno == EINTR)
             continue;
         if (got != 0)
-            return true; /* ECHILD, too: it is not there any more */
+            return true; /* also with ECHILD: it is gone */
         if (clock_now() > until)
             return false;
         poll(NULL, 0, ms);
     }
 }
 
-/* ---- A child, by a thread that waits for it ---------------------------------------
- */
+/* ---- A child, by a thread that waits for it ---- */
 
 struct waiter {
     pid_t child;
     int event;
 };
 
-/* Whether it sees the child's end or is late and finds no such child any more: it is
- * over. */
+/* The child is over, whether this thread sees it end or finds no such child any
+ * more. */
 static void *waiter_run(void *arg)
 {
     const struct waiter w = *(struct waiter *)arg;
@@ -129,11 +129,10 @@ int process_child_fd(pid_t child)
     return fd < 0 && kernel_lacks_it() ? waiter_fd(child) : fd;
 }
 
-/* ---- Any process, by its entry in /proc -------------------------------------------
- */
+/* ---- Any process, by its entry in /proc ---- */
 
-/* Field 22 of /proc/PID/stat, of which field 2, in brackets, may contain anything. 0:
- * there is no such process, or it is a zombie. */
+/* Field 22 of /proc/PID/stat; field 2, in parentheses, may contain anything. 0: there
+ * is no such process, or it is a zombie. */
 unsigned long long process_birth(pid_t pid)
 {
     char path[64], text[1024];
@@ -198,4 +197,64 @@ void process_close(struct process *p)
     if (p->fd >= 0)
         close(p->fd);
     p->fd = -1;
+}
+
+/* ---- Where a pid is valid ---- */
+
+void place_of_self(char place[PLACE_MAX])
+{
+    char host[65] = "unknown", boot[64] = "";
+    struct stat ns = {0};
+    FILE *in = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    gethostname(host, sizeof host - 1);
+    if (in && !fgets(boot, sizeof boot, in))
+        boot[0] = '\0';
+    if (in)
+        fclose(in);
+    boot[strcspn(boot, "\n")] = '\0';
+    stat("/proc/self/ns/pid", &ns);
+    snprintf(place, PLACE_MAX, "%s %s %lu", host, boot, (unsigned long)ns.st_ino);
+}
+
+static uint32_t number;
+
+/* FNV-1a. */
+static void number_find(void)
+{
+    char place[PLACE_MAX];
+
+    place_of_self(place);
+    number = 2166136261u;
+    for (const char *c = place; *c; c++)
+        number = (number ^ (unsigned char)*c) * 16777619u;
+}
+
+uint32_t place_number(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, number_find);
+    return number;
+}
+
+/* ---- This process's signals ---- */
+
+void signals_restore(void)
+{
+    /* With SIGCHLD ignored, exit statuses of children are lost. */
+    static const int heard[] = {SIGCHLD, SIGPIPE, SIGINT, SIGTERM, SIGUSR1, SIGALRM};
+    sigset_t none;
+
+    for (size_t i = 0; i < sizeof heard / sizeof *heard; i++)
+        signal(heard[i], SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+bool signals_hangup_is_ignored(void)
+{
+    struct sigaction action;
+
+    return sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }

@@ -1,41 +1,59 @@
 /*
- * process.h - know when a process ends. The kernel's pidfds say it; on kernels without
- * them (before Linux 5.3) a thread waits for a child, and any other process is looked
- * for in /proc, by its number and the time of its start.
+ * process.h - processes: know when one ends, where its pid is valid, and give the
+ * calling one its signals back.
+ *
+ * The kernel's pidfds report the end of a process. On kernels without them (before
+ * Linux 5.3) a thread waits for a child, and any other process is looked up in /proc,
+ * by its pid and the time of its start.
  */
 #ifndef RAYTRAIN_UTIL_PROCESS_H
 #define RAYTRAIN_UTIL_PROCESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
- * A descriptor that becomes readable once this child of the calling process has ended,
- * for the caller to close; the child is still to be reaped then, by the caller alone.
- * -1 and errno.
+ * A descriptor that becomes readable once this child has ended; the caller closes it.
+ * Only the caller may reap the child, after that. -1 and errno.
  */
 int process_child_fd(pid_t child);
 
-/* Reap a child that was killed. False: after so many seconds it has still not ended, for
- * one that waits for a device or for storage does not die; it stays a child of ours. */
+/* Reap a child that was killed. False: it has not ended after so many seconds, since a
+ * process that waits for a device or for storage does not die; it remains our child. */
 bool process_reap(pid_t child, double seconds, int *wait_status);
 
-/* When a process started, in the kernel's ticks since the boot; 0: there is none, or it
+/* When a process started, in ticks of the kernel since boot; 0: there is none, or it
  * has ended. */
 unsigned long long process_birth(pid_t pid);
 
-/* A process that need not be a child of ours. */
+/* Any process, not only a child. */
 struct process {
     pid_t pid;
-    int fd;                  /* its pidfd; -1: there are none */
-    unsigned long long born; /* else: when it started, as /proc says it */
+    int fd;                  /* its pidfd; -1: the kernel has none */
+    unsigned long long born; /* then: its start time in /proc */
 };
 
-/* The process must be known to exist. -1 and errno: ESRCH if it is gone. May be used
- * from a fork of the process that opened it, too. */
+/* The process must be known to exist. -1 and errno: ESRCH if it is gone. Also valid in
+ * a fork of the process that opened it. */
 int process_open(pid_t pid, struct process *p);
-/* True once it has ended. Waits for that at most timeout_ms; -1: for good. */
+/* True once it has ended. Waits at most timeout_ms; -1: without limit. */
 bool process_wait(const struct process *p, int timeout_ms);
 void process_close(struct process *p);
+
+#define PLACE_MAX 160
+
+/* Where a pid means the same process: a host since its last boot, and a pid
+ * namespace on it, such as a container's. The place of this process, as text without
+ * a newline. */
+void place_of_self(char place[PLACE_MAX]);
+/* The same as a number. */
+uint32_t place_number(void);
+
+/* At the start of main(), so that signals do not depend on the parent process: unblock
+ * all, and give the default action to those that must not be ignored. SIGHUP stays
+ * ignored if it is, as nohup wants it. */
+void signals_restore(void);
+bool signals_hangup_is_ignored(void);
 
 #endif

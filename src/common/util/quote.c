@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int utf8_length(const char *s)
@@ -36,7 +37,7 @@ int printable_length(const char *s)
     return control ? 0 : utf8_length(s);
 }
 
-/* One character of *text to piece; moves on past it. */
+/* Copy one character of *text to piece, escaped if necessary; advances *text. */
 static void piece_next(const char **text, char piece[8])
 {
     static const char escaped[] = "\a\b\f\n\r\t\v\"\\", letters[] = "abfnrtv\"\\";
@@ -60,7 +61,7 @@ char *quote(const char *text, char out[QUOTE_TEXT_MAX])
     out[0] = '"';
     while (*text) {
         piece_next(&text, piece);
-        /* room for: this piece, three dots, the closing quote, the NUL */
+        /* room for this piece, three dots, the closing quote, the NUL */
         if (used + strlen(piece) + 5 > QUOTE_TEXT_MAX) {
             memcpy(out + used, "...", 3);
             used += 3;
@@ -71,4 +72,40 @@ char *quote(const char *text, char out[QUOTE_TEXT_MAX])
     }
     memcpy(out + used, "\"", 2);
     return out;
+}
+
+char *printable_text(const char *text)
+{
+    const char *s = text;
+    char *out = malloc(4 * strlen(text) + 1);
+    char *o = out;
+
+    if (!out)
+        return NULL;
+    while (*s) {
+        int n = printable_length(s);
+
+        if (n == 0) {
+            o += sprintf(o, "\\x%02x", (unsigned char)*s++);
+            continue;
+        }
+        memcpy(o, s, (size_t)n);
+        o += n;
+        s += n;
+    }
+    *o = '\0';
+    return out;
+}
+
+json_t *json_text(const char *text)
+{
+    json_t *value = json_string(text);
+    char *printable;
+
+    if (value)
+        return value;
+    printable = printable_text(text);
+    value = printable ? json_string(printable) : NULL;
+    free(printable);
+    return value;
 }

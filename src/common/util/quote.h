@@ -1,20 +1,31 @@
-/* quote.h - foreign text for messages: one line, printable, bounded, whatever it holds.
- */
+/* quote.h - text from outside, whatever bytes it holds: printable for messages,
+ * terminals and logs, and as JSON. */
 #ifndef RAYTRAIN_UTIL_QUOTE_H
 #define RAYTRAIN_UTIL_QUOTE_H
+
+#include <jansson.h>
 
 #define QUOTE_TEXT_MAX 132
 
 /*
- * The text in double quotes; quotes, backslashes, control bytes and bytes that are not
- * UTF-8 are escaped like in C; what is too long ends in "...". Returns out.
+ * The text in double quotes, on one line; quotes, backslashes, control characters and
+ * bytes that are not UTF-8 are escaped as in C; text that is too long ends in "...".
+ * Returns out.
  */
 char *quote(const char *text, char out[QUOTE_TEXT_MAX]);
 
-/* The bytes of the UTF-8 character at s (1 to 4); 0 where there is none. */
+/* A copy of text for a terminal or a log: control characters and bytes that are not
+ * UTF-8 become \xHH. malloc'ed, NULL without memory. */
+char *printable_text(const char *text);
+
+/* A JSON string: the text as it is if it is UTF-8, which is all that JSON holds; else
+ * printable, so that no record is lost because of what a user's function, a path or
+ * another program said. A new reference; NULL without memory. */
+json_t *json_text(const char *text);
+
+/* The bytes of the UTF-8 character at s (1 to 4); 0 if there is none. */
 int utf8_length(const char *s);
-/* The same; 0 also for a control character, of ASCII or beyond: what a terminal is not
- * to see. */
+/* The same; 0 also for a control character, in ASCII or beyond. */
 int printable_length(const char *s);
 
 #endif

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for one more range and for the dots behind it. */
+/* Room for one more range and the dots after it. */
 #define TAIL_BYTES 32
 
-/* The end of the run of members that starts at `first`. */
+/* The end of the range of members that starts at `first`. */
 static int range_end(const bool in[], int size, int first)
 {
     int last = first;

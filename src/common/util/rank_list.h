@@ -6,7 +6,7 @@
 
 #define RANK_LIST_MAX 128
 
-/* What is too long ends in "..."; "no rank" for an empty set. Returns out. */
+/* A text that is too long ends in "..."; "no rank" for an empty set. Returns out. */
 char *rank_list(const bool in[], int size, char out[RANK_LIST_MAX]);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * shm_tidy.c - see shm_tidy.h.
+ * shm_tidy.c - remove what no process has open.
  *
- * Who uses a file is not asked of /proc, which would be slow and late, but of the
- * kernel: a write lease is granted only where nobody else has the file open, a mapping
- * included. Its owner has the file open from its creation on; so a file that yields the
- * lease has no owner left, and nobody who could still come for it.
+ * Whether a file is in use is asked of the kernel, since /proc would be slow and late:
+ * a write lease is granted only if no other process has the file open or mapped. The
+ * owner of a file has it open from its creation on; so a file that yields the lease has
+ * no owner any more, and no process will come for it.
  */
 #include "config.h"
 
@@ -31,8 +31,8 @@ static bool is_ours(const char *name)
     return false;
 }
 
-/* Somebody who opens the file while we hold the lease is waited out by the kernel, and
- * we are told by a signal: one that is ignored, instead of SIGIO, which kills. */
+/* If another process opens the file while we hold the lease, the kernel makes it wait
+ * and sends us a signal: one that is ignored, instead of SIGIO, which kills. */
 static bool is_abandoned(int fd)
 {
     struct stat st;

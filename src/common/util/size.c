@@ -8,7 +8,7 @@
 
 static const char units[] = "BKMGTPE";
 
-/* The power of 1024 that the unit stands for; -1 if it is none. */
+/* The power of 1024 of the unit; -1 if there is no such unit. */
 static int unit_shift(const char *unit)
 {
     const char *rest;
@@ -26,7 +26,7 @@ static int unit_shift(const char *unit)
     return -1;
 }
 
-/* Digits to *value; false where they exceed 64 bits. */
+/* Digits to *value; false if they exceed 64 bits. */
 static bool digits_read(const char **p, uint64_t *value, uint64_t *scale)
 {
     for (*value = 0; **p >= '0' && **p <= '9'; (*p)++) {

@@ -9,15 +9,15 @@
 #define SIZE_TEXT_MAX 32
 
 /*
- * A number, at most nine digits after a point, and a unit: none or B (bytes), K, M, G,
- * T, P, E in powers of 1024, each also as KB or KiB, in either case. Nothing before or
- * after. A fraction of a byte is cut off. RAYTRAIN_EINVAL with the reason; *bytes is
- * kept then.
+ * A number, with at most nine digits after a point, and a unit: none or B (bytes), K,
+ * M, G, T, P, E in powers of 1024, each also as KB or KiB, in upper or lower case.
+ * Nothing before or after. Fractions of a byte are dropped. RAYTRAIN_EINVAL with the
+ * reason; *bytes is kept then.
  */
 int size_parse(const char *text, uint64_t *bytes, struct error *err);
 
-/* The other way for messages: the largest unit that leaves at least 1, one digit after
- * the point unless it is 0 ("4G", "1.5M", "1000"). Returns text. */
+/* Format for messages: the largest unit that leaves at least 1, with one digit after
+ * the point unless that is 0 ("4G", "1.5M", "1000"). Returns text. */
 char *size_format(uint64_t bytes, char text[SIZE_TEXT_MAX]);
 
 #endif

@@ -16,7 +16,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Optimal string alignment, three rows of the table at a time. */
+/* Optimal string alignment, with three rows of the table at a time. */
 size_t suggest_distance(const char *a, const char *b)
 {
     size_t rows[3][WORD_MAX + 1];

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* A new thread inherits the mask of its maker. */
+/* A new thread inherits the signal mask of its creator. */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg,
                  struct error *err)
 {

@@ -6,8 +6,8 @@
 
 #include "util/error.h"
 
-/* Start one with all signals blocked: they are for the thread that has handlers in
- * mind, the main one. RAYTRAIN_ENOMEM. */
+/* Start a thread with all signals blocked: they are for the main thread.
+ * RAYTRAIN_ENOMEM. */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg,
                  struct error *err);
 

@@ -3,31 +3,77 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* "json" needs no sink here: rank 0 of the workers writes result.json itself. */
-static const struct callback_ops *const callback_always[] = {&callback_progress};
+#include "config/registry.h"
+#include "util/quote.h"
 
-#define N_ALWAYS (sizeof callback_always / sizeof callback_always[0])
+/* ---- The list ---- */
 
-int callback_list_create(struct callback_list *list, const struct train_config *cfg,
-                         const struct options *opt, const char *run_dir,
-                         struct error *err)
+/* "json" does nothing: result.json is the log from which a run is resumed, and always
+ * kept. */
+static int json_create(struct callback *cb, const struct callback_context *context,
+                       struct error *err)
 {
-    list->n = 0;
-    list->callbacks = calloc(N_ALWAYS, sizeof *list->callbacks);
-    if (!list->callbacks)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    for (size_t i = 0; i < N_ALWAYS; i++) {
-        struct callback *cb = &list->callbacks[i];
-
-        cb->ops = callback_always[i];
-        if (cb->ops->create(cb, cfg, opt, run_dir, err) < 0) {
-            callback_list_destroy(list);
-            return -1;
-        }
-        list->n++;
-    }
+    (void)cb;
+    (void)context;
+    (void)err;
     return 0;
+}
+
+static const struct callback_ops callback_json = {.create = json_create};
+
+/* What run_config.callbacks may name. */
+#define CALLBACK(name) {#name, &callback_##name},
+static const struct {
+    const char *name;
+    const struct callback_ops *ops;
+} callbacks_known[] = {CALLBACKS(CALLBACK)};
+
+#define N_KNOWN (sizeof callbacks_known / sizeof callbacks_known[0])
+
+int callback_list_add(struct callback_list *list, const struct callback_ops *ops,
+                      const struct callback_context *context, struct error *err)
+{
+    struct callback *more =
+        realloc(list->callbacks, (list->n + 1) * sizeof *list->callbacks);
+
+    if (!more)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    list->callbacks = more;
+    more[list->n] = (struct callback){.ops = ops};
+    if (ops->create(&more[list->n], context, err) < 0)
+        return -1;
+    list->n++;
+    return 0;
+}
+
+static int add_by_name(struct callback_list *list, const char *name,
+                       const struct callback_context *context, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    for (size_t i = 0; i < N_KNOWN; i++)
+        if (strcmp(callbacks_known[i].name, name) == 0)
+            return callback_list_add(list, callbacks_known[i].ops, context, err);
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "run_config.callbacks: no callback is named %s",
+                     quote(name, quoted));
+}
+
+int callback_list_create(struct callback_list *list,
+                         const struct callback_context *context, struct error *err)
+{
+    const struct run_config *cfg = &context->cfg->run_config;
+    int rc;
+
+    *list = (struct callback_list){0};
+    rc = callback_list_add(list, &callback_progress, context, err);
+    for (size_t i = 0; rc == 0 && i < cfg->n_callbacks; i++)
+        rc = add_by_name(list, cfg->callbacks[i], context, err);
+    if (rc < 0)
+        callback_list_destroy(list);
+    return rc;
 }
 
 void callback_list_destroy(struct callback_list *list)
@@ -36,23 +82,31 @@ void callback_list_destroy(struct callback_list *list)
         if (list->callbacks[i].ops->destroy)
             list->callbacks[i].ops->destroy(&list->callbacks[i]);
     free(list->callbacks);
-    list->callbacks = NULL;
-    list->n = 0;
+    *list = (struct callback_list){0};
 }
 
-#define TELL_ALL(list, slot, argument)                                                 \
+/* ---- Events ---- */
+
+#define CALL_ALL(list, slot, argument)                                                 \
     for (size_t i = 0; i < (list)->n; i++)                                             \
         if ((list)->callbacks[i].ops->slot)                                            \
     (list)->callbacks[i].ops->slot(&(list)->callbacks[i], argument)
 
 void callback_attempt_start(struct callback_list *list, const json_t *attempt)
 {
-    TELL_ALL(list, on_attempt_start, attempt);
+    CALL_ALL(list, on_attempt_start, attempt);
 }
 
 void callback_report(struct callback_list *list, const json_t *report)
 {
-    TELL_ALL(list, on_report, report);
+    int64_t iteration =
+        json_integer_value(json_object_get(report, "training_iteration"));
+
+    if (list->reported && iteration <= list->last_reported)
+        CALL_ALL(list, on_rewind, iteration - 1);
+    list->reported = true;
+    list->last_reported = iteration;
+    CALL_ALL(list, on_report, report);
 }
 
 void callback_note(struct callback_list *list, const char *fmt, ...)
@@ -63,15 +117,15 @@ void callback_note(struct callback_list *list, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    TELL_ALL(list, on_note, text);
+    CALL_ALL(list, on_note, text);
 }
 
 void callback_attempt_end(struct callback_list *list, const json_t *attempt)
 {
-    TELL_ALL(list, on_attempt_end, attempt);
+    CALL_ALL(list, on_attempt_end, attempt);
 }
 
 void callback_end(struct callback_list *list, const json_t *result)
 {
-    TELL_ALL(list, on_end, result);
+    CALL_ALL(list, on_end, result);
 }

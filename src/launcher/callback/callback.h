@@ -1,6 +1,9 @@
 /*
- * callback.h - the seam of the event sinks on the launcher: one sink a file. A callback
- * never fails the run: what goes wrong inside is its own to report, once.
+ * callback.h - the interface of event sinks in the launcher: one sink a file. A
+ * callback never fails the run, and never holds it up: it reports what goes wrong
+ * inside itself, once, and goes on without.
+ *
+ * All calls come from the launcher's thread.
  */
 #ifndef RAYTRAIN_CALLBACK_CALLBACK_H
 #define RAYTRAIN_CALLBACK_CALLBACK_H
@@ -8,22 +11,44 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "config/options.h"
+#include "event/event_loop.h"
 
 struct callback;
 
+/* What a callback is made with; all of it outlives the callback. */
+struct callback_context {
+    const struct train_config *cfg;
+    const struct options *opt;
+    const char *run_dir;
+    /* Turned as long as the run goes on: a callback with a child, a pipe or a socket
+     * adds its descriptor, and removes it in destroy. Its handlers return 0 whatever
+     * happens: -1 would end the run. */
+    struct event_loop *loop;
+};
+
 struct callback_ops {
-    const char *name;
-    /* Once; cfg and opt live as long as the callback. -1 refuses the configuration. */
-    int (*create)(struct callback *cb, const struct train_config *cfg,
-                  const struct options *opt, const char *run_dir, struct error *err);
+    /* Once, before anything else; cb may move in memory afterwards, cb->impl does not.
+     * -1 refuses the configuration. */
+    int (*create)(struct callback *cb, const struct callback_context *context,
+                  struct error *err);
     /* All others may be NULL. */
+
+    /* The record of an attempt (run/attempts.h), as it is at its start. */
     void (*on_attempt_start)(struct callback *cb, const json_t *attempt);
+    /* The next report is of an iteration after `iteration`, and there have been later
+     * ones: an attempt went on from an earlier checkpoint. Those reports do not count
+     * any more. */
+    void (*on_rewind)(struct callback *cb, int64_t iteration);
+    /* A line of result.json. */
     void (*on_report)(struct callback *cb, const json_t *report);
-    void (*on_note)(struct callback *cb,
-                    const char *text); /* something to tell the user */
+    /* A message for the user, without a newline at its end. */
+    void (*on_note)(struct callback *cb, const char *text);
+    /* The record of an attempt, complete. */
     void (*on_attempt_end)(struct callback *cb, const json_t *attempt);
+    /* The Result (train/result.h). */
     void (*on_end)(struct callback *cb, const json_t *result);
     void (*destroy)(struct callback *cb);
 };
@@ -33,19 +58,26 @@ struct callback {
     void *impl;
 };
 
-/* The sinks of one run, told of everything in this order. */
+/* The callbacks of one run; each event goes to all of them, in this order. */
 struct callback_list {
     struct callback *callbacks;
     size_t n;
+    bool reported;         /* there was a report */
+    int64_t last_reported; /* its iteration */
 };
 
-/* Those that the configuration and the options ask for. */
-int callback_list_create(struct callback_list *list, const struct train_config *cfg,
-                         const struct options *opt, const char *run_dir,
-                         struct error *err);
+/* The progress display, and those that run_config.callbacks names. On failure the list
+ * is empty. */
+int callback_list_create(struct callback_list *list,
+                         const struct callback_context *context, struct error *err);
+/* Another one, after those that are there. */
+int callback_list_add(struct callback_list *list, const struct callback_ops *ops,
+                      const struct callback_context *context, struct error *err);
 void callback_list_destroy(struct callback_list *list);
 
 void callback_attempt_start(struct callback_list *list, const json_t *attempt);
+/* Calls on_rewind first if the report is not of a later iteration than the one
+ * before. */
 void callback_report(struct callback_list *list, const json_t *report);
 void callback_note(struct callback_list *list, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

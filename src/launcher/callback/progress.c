@@ -11,7 +11,7 @@
 
 #include "callback/callback.h"
 #include "util/clock.h"
-#include "util/outlet.h"
+#include "event/outlet.h"
 
 #define PLAIN_EVERY_S                                                                  \
     1.0 /* plain lines are no more frequent; the last one always comes */
@@ -47,14 +47,12 @@ static void say(struct progress *p, const char *fmt, ...)
     outlet_print(outlet_messages(), "raytrain: %s\n", text);
 }
 
-static int progress_create(struct callback *cb, const struct train_config *cfg,
-                           const struct options *opt, const char *run_dir,
+static int progress_create(struct callback *cb, const struct callback_context *context,
                            struct error *err)
 {
+    const struct options *opt = context->opt;
     struct progress *p = calloc(1, sizeof *p);
 
-    (void)cfg;
-    (void)run_dir;
     if (!p)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     p->quiet = opt->quiet;
@@ -189,7 +187,6 @@ static void progress_destroy(struct callback *cb)
 }
 
 const struct callback_ops callback_progress = {
-    .name = "progress",
     .create = progress_create,
     .on_attempt_start = on_attempt_start,
     .on_report = on_report,

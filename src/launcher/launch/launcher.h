@@ -1,9 +1,9 @@
 /*
- * launcher.h - the seam "where processes come from": slurm (one srun step) and local
- * (forked under an embedded PMIx server).
+ * launcher.h - the interface of the launchers, which start the workers: slurm (as one
+ * srun step) and local (as child processes, with an embedded PMIx server).
  *
  * Used by one thread, from an event loop: start a group, poll fd() for reading, call
- * advance() whenever it is readable, until advance() says that all are gone.
+ * advance() whenever it is readable, until advance() reports that all workers are gone.
  */
 #ifndef RAYTRAIN_LAUNCH_LAUNCHER_H
 #define RAYTRAIN_LAUNCH_LAUNCHER_H
@@ -13,96 +13,123 @@
 #include "config/options.h"
 #include "launch/node_probe.h"
 #include "launch/placement.h"
-#include "util/child.h"
+#include "protocol/failure.h"
+#include "event/child.h"
 
-/* What to start. All pointers are borrowed for the time of start(). */
+/* What to start. All pointers are borrowed for the duration of start(). */
 struct launch_spec {
     const struct placement *plan;
-    char *const *argv;   /* the worker's command, argv[0] an absolute path */
-    const char *log_dir; /* exists; rank-%05d.out/.err, above 256 workers node-NAME.* */
-    const char *job_name; /* a label for squeue: the run's name */
+    char *const *argv;     /* the worker's command, argv[0] an absolute path */
+    const char *log_dir;   /* exists; the logs are named as in run/run_dir.h */
+    const char *job_name;  /* a label for squeue: the run's name */
     const char *srun_args; /* NULL: none */
     const struct scaling_config *scaling;
-    bool overlap; /* a group before this one, or the step around this process, may hold
-                     what this one needs */
+    bool overlap; /* an earlier group, or the step that contains this process, may hold
+                     resources that this group needs */
 };
 
 /* How the group ended, or why it is ending. */
 struct launch_outcome {
-    bool failed;     /* some worker did not exit with 0 or EX_TEMPFAIL (75) */
-    bool launch_failed; /* the group never came up (srun refused, exec failed) */
-    bool passes;        /* for a reason that may be gone at the next attempt */
-    bool busy;          /* because others of the allocation hold what it needs */
-    raytrain_status code; /* why, where it is no failure of a worker (RAYTRAIN_ESTORAGE:
-                             a node cannot write the logs); else RAYTRAIN_OK */
-    int rank;        /* first worker that failed; -1: unknown */
-    char host[256];  /* its node; "" unknown */
-    char lost[256];  /* nodes that it says are lost, "n2,n[4-5]"; "": none */
-    int exit_status; /* its exit status, or 0 */
-    int signal;      /* the signal that killed it, or 0 */
-    bool oom;        /* and that was the kernel, for lack of memory */
-    bool stopped;    /* all ended with 0 or 75, at least one with 75 */
-    char detail[1024]; /* what the launcher said about it (srun's own message); "" */
+    /* Some worker did not exit with 0 or EX_TEMPFAIL (75), or the group was never
+     * started. */
+    bool failed;
+    bool passes;    /* for a reason that may be gone at the next attempt */
+    bool busy;      /* because other steps hold what it needs */
+    bool stopped;   /* all ended with 0 or 75, at least one with 75 */
+    char lost[256]; /* nodes that it reports as lost, "n2,n[4-5]"; "": none */
+    /* Of the first worker that failed, or of a group that was never started (srun
+     * refused, exec failed). The cause is CAUSE_WORKER or CAUSE_OOM; code is
+     * RAYTRAIN_OK unless no worker was at fault (RAYTRAIN_ESTORAGE: a node cannot write
+     * the logs); message is what the launcher reported (srun's own message), or "". */
+    struct failure failure;
 };
 
 struct group; /* each launcher's own */
 
+/* Waits so many seconds; false: it was asked to stop waiting. */
+typedef bool launcher_wait(void *arg, double seconds);
+
 struct launcher_ops {
-    const char *name;
-    /* Could this launcher work here? (auto picks the first that says yes: slurm inside an
-     * allocation, local otherwise.) */
+    /* ---- Before anything is started ---- */
+
+    /* Could this launcher work here? ("auto" picks the first that could: slurm inside
+     * an allocation, local otherwise.) */
     bool (*usable)(void);
-    /* Is all there that a group needs to be started at all? Asked before an allocation
-     * is taken, or anything planned. RAYTRAIN_ENOTSUP. NULL: yes. */
+    /* May a run be started from here at all, whatever it needs? RAYTRAIN_EUSAGE: not if
+     * this process is one of several copies, each of which would start all workers;
+     * *copy is its number among them. RAYTRAIN_ENOTSUP. NULL: yes. */
+    int (*check_start)(int *copy, struct error *err);
+    /* Does this process run inside a step whose resources a group has to share? NULL:
+     * no. */
+    bool (*in_step)(void);
+    /* Does this installation have what every group needs? Called before an allocation
+     * is taken and before anything is planned. RAYTRAIN_ENOTSUP. NULL: yes. */
     int (*check)(const char *srun_args, struct error *err);
-    /* What there is to place workers on. RAYTRAIN_EFIT / RAYTRAIN_ENOTSUP. */
+    /* Outside an allocation, take one and start the command argv again inside it:
+     * *child is the process to wait for, and dies with this one. If this process is
+     * inside already, *child stays CHILD_INIT. NULL: there are no allocations. */
+    int (*allocate)(const struct scaling_config *scaling, const char *job_name,
+                    char *const argv[], struct child *child, struct error *err);
+    /* The resources that workers can be placed on. RAYTRAIN_EFIT / RAYTRAIN_ENOTSUP. */
     int (*resources)(const struct scaling_config *scaling, struct resources *out,
                      struct error *err);
-    /* The exact command that start() would run, NULL-terminated, malloc'ed, strings too:
-     * for --dry-run. */
+    /* The exact command that start() would run, NULL-terminated, malloc'ed, strings
+     * too: for --dry-run. */
     int (*command)(const struct launch_spec *spec, char ***argv, struct error *err);
-    /* Never waits: advance() takes on what takes longer, and returns -1 if it fails.
-     * RAYTRAIN_ENOMEM and RAYTRAIN_ECOMM: it may be tried again. */
+
+    /* ---- A group ---- */
+
+    /* Never waits: advance() continues what takes longer, and returns -1 if that fails.
+     * RAYTRAIN_ENOMEM and RAYTRAIN_ECOMM: another try may succeed. */
     int (*start)(const struct launch_spec *spec, struct group **out, struct error *err);
     /* Readable when advance() has something to do. */
     int (*fd)(const struct group *g);
     /* Never blocks. *done is true once every worker is gone and outcome is final. When
-     * one worker has failed, the others are being ended: no call is needed for that. */
+     * one worker has failed, the launcher kills the others without being asked to. */
     int (*advance)(struct group *g, bool *done, struct launch_outcome *outcome,
                    struct error *err);
-    int (*signal)(struct group *g, int sig, struct error *err); /* to every worker */
-    int (*kill)(struct group *g, struct error *err);            /* all, now, for good */
-    /* The nodes of some workers are lost: kill all, wait for the end of the `left`
-     * others (and not for long), and count the group as over. NULL: a node cannot be
-     * lost without this process. */
+    /* Send every worker this signal. */
+    int (*signal)(struct group *g, int sig, struct error *err);
+    /* Kill all workers now. */
+    int (*kill)(struct group *g, struct error *err);
+    /* The nodes of some workers are lost: kill all workers, wait a few seconds at most
+     * for the end of the `left` others, and consider the group ended. NULL: no node can
+     * be lost without this process. */
     int (*abandon)(struct group *g, int left, struct error *err);
-    /* Do nodes answer (node_probe.h)? NULL as abandon. */
-    node_ask *ask;
-    /* Frees everything; ends what still runs; leaves no process and no file behind. */
+    /* Frees everything; kills what still runs; leaves no process and no file behind. */
     void (*destroy)(struct group *g);
+
+    /* ---- Nodes and earlier groups ---- */
+
+    /* Do nodes answer (node_probe.h)? NULL as for abandon. */
+    node_ask *ask;
+    /* The nodes on which earlier groups of this name still hold resources: an argument
+     * vector; NULL: there are none, or that is unknown. The slot is NULL if no group
+     * outlives its end. */
+    char **(*leftovers)(const char *job_name);
+    /* A group could not be started. Was that because the batch system does not answer,
+     * or because the nodes are still being prepared? Then wait until that is over, or
+     * `wait` returns false, and return true. `say` reports what is waited for. NULL:
+     * neither can happen. */
+    bool (*await_ready)(launcher_wait *wait, void (*say)(void *arg, const char *text),
+                        void *arg);
 };
 
 extern const struct launcher_ops launcher_slurm;
 extern const struct launcher_ops launcher_local;
 
-/* By name ("auto", "slurm", "local"). RAYTRAIN_ENOTSUP where it cannot work here. */
+/* Its name in config/registry.h. */
+const char *launcher_name(const struct launcher_ops *launcher);
+
+/* By name ("auto", "slurm", "local"). RAYTRAIN_ENOTSUP if it cannot work here. */
 int launcher_find(const char *name, const struct launcher_ops **out, struct error *err);
 
-/* The launcher's check, if it has one. */
+/* The check_start of the launcher with this name; of all of them for "auto". */
+int launcher_check_start(const char *name, int *copy, struct error *err);
+
+/* Slots that may be NULL, with their defaults. */
 int launcher_check(const struct launcher_ops *launcher, const char *srun_args,
                    struct error *err);
-
-/* slurm/salloc.c: outside an allocation, start `salloc ... argv`, so that the same
- * command runs again inside one: *salloc is that child, and dies with this process.
- * CHILD_INIT where this is inside already. */
-int launcher_slurm_allocate(const struct scaling_config *scaling, const char *job_name,
-                            char *const argv[], struct child *salloc,
-                            struct error *err);
-
-/* Up to here every worker has log files of its own, above one pair serves a node. */
-#define LAUNCHER_RANK_LOGS_MAX 256
-
-/* Stop requests reach workers as this signal, in both launchers. */
-#define LAUNCHER_STOP_SIGNAL SIGUSR1
+bool launcher_in_step(const struct launcher_ops *launcher);
 
 #endif

@@ -1,3 +1,5 @@
+/* node_probe.c - the process that asks nodes, and the memory it shares with this
+ * one. */
 #include "config.h"
 
 #include "launch/node_probe.h"
@@ -12,23 +14,23 @@
 #include <unistd.h>
 
 #include "util/argv.h"
-#include "util/attention.h"
+#include "event/attention.h"
 #include "util/clock.h"
 #include "util/process.h"
 
 #define KILLED_WAIT_S 5.0
 
-#define PROBE_MAX_S 15 /* all in all; it is to take far less */
+#define PROBE_MAX_S 15 /* in total; it should take far less */
 
 struct node_probe {
-    pid_t pid; /* 0: it is over */
+    pid_t pid; /* 0: it has ended */
     double until;
     char **nodes;
     size_t n;
     enum node_answer *answers; /* memory shared with the process */
 };
 
-/* Shared with all processes that ask; there is one for this process. */
+/* Shared with all probes of this process. */
 static struct node_memo *memo;
 
 static size_t answers_size(const struct node_probe *p)
@@ -36,7 +38,7 @@ static size_t answers_size(const struct node_probe *p)
     return (p->n + 1) * sizeof *p->answers;
 }
 
-/* It dies with this process, and keeps nothing of ours but memory. */
+/* It dies with its parent. */
 static _Noreturn void probe_run(const struct node_probe *p, node_ask *ask,
                                 enum node_purpose purpose, pid_t parent)
 {

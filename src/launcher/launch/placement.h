@@ -1,6 +1,6 @@
 /*
- * placement.h - from a ScalingConfig and what there is to a plan: which nodes, how many
- * workers on each. A pure function: it asks nobody and starts nothing.
+ * placement.h - from a ScalingConfig and the available resources to a plan: which
+ * nodes, and how many workers on each. A pure function.
  */
 #ifndef RAYTRAIN_LAUNCH_PLACEMENT_H
 #define RAYTRAIN_LAUNCH_PLACEMENT_H
@@ -24,11 +24,11 @@ struct resources {
     struct node_resources *nodes;
     size_t n_nodes;
     /*
-     * How many workers may share a CPU when each asks for one, the default, which is no
-     * claim to a CPU of one's own: then a node takes cpus x share of them. Two CPUs a
-     * worker and more are a claim and never shared, nor are GPUs and memory. 0 and 1:
-     * nothing is shared (Slurm). The local launcher sets RESOURCES_CPU_SHARE_LOCAL, so
-     * that a laptop of 2 cores runs 8 workers, and 1000 are refused.
+     * How many workers may share a CPU if each asks for one, the default: then a node
+     * takes cpus x cpu_share of them. Workers that ask for two or more CPUs never share
+     * them, nor are GPUs and memory shared. 0 and 1: nothing is shared (Slurm). The
+     * local launcher sets RESOURCES_CPU_SHARE_LOCAL, so that a laptop with 2 cores runs
+     * 8 workers but refuses 1000.
      */
     int cpu_share;
 };
@@ -48,17 +48,16 @@ struct placement {
     uint64_t memory_per_worker;
 };
 
-/* Of a range of workers as many as there are CPUs (and GPUs, memory) for, none of them
- * shared; the least of the range may share. RAYTRAIN_EFIT, with the numbers asked for
- * and available and which resource is short.
- */
+/* For a range of workers, as many as there are CPUs (and GPUs, memory) for without
+ * sharing; the minimum of the range may share CPUs. RAYTRAIN_EFIT, with the numbers
+ * requested and available and the resource that is short. */
 int placement_plan(const struct scaling_config *scaling, const struct resources *have,
                    struct placement *plan, struct error *err);
-/* On failure *to is to be cleared all the same. */
+/* *to has to be cleared even after a failure. */
 int placement_copy(const struct placement *from, struct placement *to,
                    struct error *err);
 void placement_clear(struct placement *plan);
-/* The node of this rank; "" where the plan has no such rank. */
+/* The node of this rank; "" if the plan has no such rank. */
 const char *placement_host(const struct placement *plan, int rank);
 
 #endif

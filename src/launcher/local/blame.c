@@ -7,14 +7,14 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-enum evidence { EVIDENCE_NONE, EVIDENCE_STATUS, EVIDENCE_SIGNAL, EVIDENCE_TOLD };
+enum evidence { EVIDENCE_NONE, EVIDENCE_STATUS, EVIDENCE_SIGNAL, EVIDENCE_STATED };
 
 void blame_init(struct blame *b)
 {
-    *b = (struct blame){.evidence = EVIDENCE_NONE, .outcome.rank = -1};
+    *b = (struct blame){.evidence = EVIDENCE_NONE, .outcome.failure.rank = -1};
 }
 
-/* Of equal evidence the first stands. */
+/* Among equal evidence the first stands. */
 static void blame_set(struct blame *b, enum evidence evidence, int rank,
                       int exit_status, int sig, const char *detail)
 {
@@ -25,10 +25,11 @@ static void blame_set(struct blame *b, enum evidence evidence, int rank,
     b->evidence = (int)evidence;
     b->must_end = true;
     *o = (struct launch_outcome){
-        .failed = true, .rank = rank, .exit_status = exit_status, .signal = sig};
-    if (gethostname(o->host, sizeof o->host - 1) < 0)
-        o->host[0] = '\0';
-    snprintf(o->detail, sizeof o->detail, "%s", detail);
+        .failed = true,
+        .failure = {.rank = rank, .exit_status = exit_status, .signal = sig}};
+    if (gethostname(o->failure.host, sizeof o->failure.host - 1) < 0)
+        o->failure.host[0] = '\0';
+    snprintf(o->failure.message, sizeof o->failure.message, "%s", detail);
 }
 
 static void worker_stopped(struct blame *b)
@@ -58,10 +59,10 @@ void blame_worker(struct blame *b, int rank, int wait_status, bool deserted)
 
 void blame_abort(struct blame *b, int rank, int status, const char *msg)
 {
-    blame_set(b, EVIDENCE_TOLD, rank, status, 0, msg);
+    blame_set(b, EVIDENCE_STATED, rank, status, 0, msg);
 }
 
-void blame_nobody(struct blame *b, int sig, const char *why)
+void blame_no_worker(struct blame *b, int sig, const char *why)
 {
-    blame_set(b, EVIDENCE_TOLD, -1, 0, sig, why);
+    blame_set(b, EVIDENCE_STATED, -1, 0, sig, why);
 }

@@ -9,9 +9,9 @@
 #include "util/argv.h"
 
 /*
- * raytrain-run may itself be a task of srun or mpiexec. Its own place in that group
- * must not become the place of every worker. What the user sets for the PMIx library
- * (PMIX_MCA_*) stays.
+ * raytrain-run may itself be a task of srun or mpiexec, and workers must not inherit
+ * its rank in that group. The user's settings of the PMIx library (PMIX_MCA_*) are
+ * kept.
  */
 static const char *const foreign[] = {"PMIX_", "PMI_", "PMI2_", "HYDI_", "MPI_LOCAL"};
 static const char user_setting[] = "PMIX_MCA_";
@@ -42,19 +42,19 @@ static bool entry_stays(const char *entry, const struct placement *plan)
 static int base_append(char *const *base, const struct placement *plan, char ***env,
                        struct error *err)
 {
-    bool threads_said = false;
+    bool threads_set = false;
 
     for (; base && *base; base++) {
-        threads_said = threads_said || is_variable(*base, "OMP_NUM_THREADS");
+        threads_set = threads_set || is_variable(*base, "OMP_NUM_THREADS");
         if (entry_stays(*base, plan) && argv_append(env, *base, err) < 0)
             return -1;
     }
-    if (threads_said)
+    if (threads_set)
         return 0;
     return argv_appendf(env, err, "OMP_NUM_THREADS=%d", plan->cpus_per_worker);
 }
 
-/* "a,b,c" of n names: malloc'ed, NULL without memory. */
+/* "a,b,c" of n names: malloc'ed, NULL if out of memory. */
 static char *names_join(char *const *names, size_t n)
 {
     size_t room = 1;

@@ -1,4 +1,4 @@
-/* keeper.c - see keeper.h. */
+/* keeper.c - what the keeper does, and its parent's side; see keeper.h. */
 #include "local/keeper.h"
 
 #include <errno.h>
@@ -12,30 +12,29 @@
 #include <unistd.h>
 
 #include "local/private_dir.h"
-#include "util/descriptors.h"
+#include "event/descriptors.h"
 #include "util/fault.h"
 #include "util/fs.h"
 #include "util/process.h"
 #include "util/shm_tidy.h"
 
-#define GONE_WAIT_MS  5000 /* for the end of workers that were killed */
-#define KILLED_WAIT_S 5.0  /* and of the keeper itself */
+#define GONE_WAIT_MS  5000 /* for the end of workers that it has killed */
+#define KILLED_WAIT_S 5.0  /* for the end of the keeper itself */
 
 struct keeper {
     pid_t pid;
-    int socket; /* ours alone: when we are gone the keeper reads the end */
-    int hold;   /* on dir, for the keeper may be killed */
+    int socket; /* only this process has it: when it dies the keeper reads the end */
+    int hold;   /* a lock on dir, since the keeper may be killed */
     char dir[PATH_MAX];
 };
 
-/* What the keeper says first. */
+/* The first message of the keeper. */
 struct keeper_hello {
-    int failed; /* errno of private_dir_make(); 0: dir is there */
+    int failed; /* errno of private_dir_make(); 0: dir exists */
     char dir[PATH_MAX];
 };
 
-/* ---- In the keeper -----------------------------------------------------------------
- */
+/* ---- In the keeper ---- */
 
 struct group_list {
     pid_t *pids;
@@ -48,7 +47,7 @@ static void groups_add(struct group_list *list, pid_t pid)
         size_t room = list->room ? 2 * list->room : 64;
         pid_t *grown = realloc(list->pids, room * sizeof *grown);
 
-        if (!grown) /* the workers still have their parent-death signal */
+        if (!grown) /* the workers still get their parent-death signal */
             return;
         list->pids = grown;
         list->room = room;
@@ -65,7 +64,7 @@ static void groups_remove(struct group_list *list, pid_t pid)
         }
 }
 
-/* A message is one pid_t: a new group, or, negative, one that is gone. */
+/* A message is one pid_t: a new group, or, if negative, one that is gone. */
 static void groups_follow(struct group_list *list, int fd)
 {
     pid_t pid;
@@ -83,15 +82,16 @@ static void groups_follow(struct group_list *list, int fd)
     }
 }
 
-/* Hold nothing of the parent's: no pipe of the user's must stay open because of us. */
+/* Close the parent's descriptors: no pipe of the user may stay open because of the
+ * keeper. */
 static void keeper_detach(int fd)
 {
-    static const int deaf_to[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+    static const int ignored[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
                                   SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM};
     sigset_t none;
 
-    for (size_t i = 0; i < sizeof deaf_to / sizeof *deaf_to; i++)
-        signal(deaf_to[i], SIG_IGN);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
@@ -102,7 +102,7 @@ static void keeper_detach(int fd)
         _exit(1);
 }
 
-/* Wait for the end of a process that is no child of ours. */
+/* Wait for the end of a process that is not a child. */
 static void wait_gone(pid_t pid)
 {
     struct process gone;
@@ -113,7 +113,7 @@ static void wait_gone(pid_t pid)
     process_close(&gone);
 }
 
-/* n: it is the process's so manyth. */
+/* n: how many keepers this process has started before. */
 static void keeper_main(int fd, int n) __attribute__((noreturn));
 
 static void keeper_main(int fd, int n)
@@ -123,7 +123,7 @@ static void keeper_main(int fd, int n)
 
     keeper_detach(fd);
     fault_point("keeper.hello", n);
-    if (private_dir_make(hello.dir) < 0) /* held until we leave */
+    if (private_dir_make(hello.dir) < 0) /* held until the keeper exits */
         hello.failed = errno;
     send(STDIN_FILENO, &hello, sizeof hello, MSG_NOSIGNAL);
     if (hello.failed)
@@ -133,15 +133,14 @@ static void keeper_main(int fd, int n)
         kill(-groups.pids[i], SIGKILL);
     for (size_t i = 0; i < groups.n; i++)
         wait_gone(groups.pids[i]);
-    shm_tidy(); /* nobody's, now that they are gone */
+    shm_tidy(); /* no process uses it any more */
     fs_remove_tree(hello.dir, NULL);
     _exit(0);
 }
 
-/* ---- In its parent -----------------------------------------------------------------
- */
+/* ---- In its parent ---- */
 
-int keeper_greet(struct keeper *k, struct error *err)
+int keeper_ready(struct keeper *k, struct error *err)
 {
     struct keeper_hello hello;
     ssize_t got;
@@ -156,8 +155,8 @@ int keeper_greet(struct keeper *k, struct error *err)
                          "the process that cleans up after the workers has died");
     if (hello.failed)
         return error_set(err, RAYTRAIN_ESTORAGE,
-                         "cannot make the directory %s: %s: point TMPDIR to a place "
-                         "where you may write",
+                         "cannot make the directory %s: %s: set TMPDIR to a "
+                         "directory that you can write to",
                          hello.dir, strerror(hello.failed));
     memcpy(k->dir, hello.dir, sizeof k->dir);
     k->hold = private_dir_hold(k->dir);
@@ -211,8 +210,8 @@ void keeper_forget(const struct keeper *k, pid_t group)
 {
     pid_t message = -group;
 
-    /* One that was killed needs no news. One that takes none in would kill in the end
-     * what may be another's by then. */
+    /* A keeper that was killed needs no message. One that does not read its messages
+     * would in the end kill a group id that was reused. */
     if (send(k->socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
         errno == EAGAIN)
         kill(k->pid, SIGKILL);
@@ -225,7 +224,7 @@ void keeper_stop(struct keeper *k)
     if (!k)
         return;
     if (!k->dir[0])
-        (void)keeper_greet(k, NULL); /* it may have one by now */
+        (void)keeper_ready(k, NULL); /* it may have made one by now */
     if (k->dir[0])
         fs_remove_tree(k->dir, NULL);
     if (k->pid > 0) {

@@ -1,11 +1,11 @@
 /*
- * keeper.h - what is left to clean up when raytrain-run itself is killed.
+ * keeper.h - a process that cleans up when raytrain-run itself is killed.
  *
- * The keeper is a small process that owns the private directory and knows the process
- * groups of the workers. Its one job begins when its socket comes to an end, because
- * the process that started it has died, however: it kills those groups, removes the
- * directory and leaves. Ctrl-C and polite signals do not reach it. In an ordinary end
- * its parent cleans up itself, and a killed keeper is no harm.
+ * The keeper owns the private directory and knows the process groups of the workers. It
+ * acts when its socket is closed because the process that started it has died: then it
+ * kills those groups, removes the directory and exits. It ignores Ctrl-C and the other
+ * catchable signals that ask a process to end. Normally its parent cleans up itself,
+ * and then kills the keeper.
  */
 #ifndef RAYTRAIN_LOCAL_KEEPER_H
 #define RAYTRAIN_LOCAL_KEEPER_H
@@ -16,20 +16,21 @@
 
 struct keeper;
 
-/* Start it, and have it make a new directory (0700) under $TMPDIR or /tmp: it exists
- * only if something will remove it. Returns before that is done. */
+/* Start it. It makes a new directory (0700) under $TMPDIR or /tmp, so that no directory
+ * exists without a process that removes it. Returns before that is done. */
 int keeper_start(struct keeper **out, struct error *err);
-/* Never blocks. 1: the directory is there; 0: not yet, the socket will be readable; -1:
+/* Never blocks. 1: the directory exists; 0: not yet, the socket will be readable; -1:
  * RAYTRAIN_ESTORAGE, or RAYTRAIN_ECOMM if the keeper has died. */
-int keeper_greet(struct keeper *k, struct error *err);
-const char *keeper_dir(const struct keeper *k); /* once it has greeted */
+int keeper_ready(struct keeper *k, struct error *err);
+const char *keeper_dir(const struct keeper *k); /* once it is ready */
 
-/* Give this to child_spec.announce: the leader of a group makes itself known. */
+/* For child_spec.announce, by which the leader of a process group reports itself. */
 int keeper_socket(const struct keeper *k);
-/* This group is gone: its number may soon mean another's. */
+/* This group is gone: its id may soon be reused. */
 void keeper_forget(const struct keeper *k, pid_t group);
 
-/* Remove the directory, end the keeper, free. The groups must be gone. NULL is fine. */
+/* Remove the directory, kill the keeper, free. The groups must be gone. NULL is
+ * fine. */
 void keeper_stop(struct keeper *k);
 
 #endif

@@ -9,37 +9,10 @@ liblauncher_la_SOURCES += \
 	src/launcher/local/pmix_server.c src/launcher/local/pmix_server.h \
 	src/launcher/local/private_dir.c src/launcher/local/private_dir.h
 
+UNIT_TESTS += t/unit/test_launch_local t/unit/test_local_machine t/unit/test_oom \
+	t/unit/test_local_blame t/unit/test_pmix_server
+
 if HAVE_CMOCKA
-check_PROGRAMS += t/unit/test_launch_local
-TESTS += t/unit/test_launch_local
-t_unit_test_launch_local_SOURCES = t/unit/test_launch_local.c
-t_unit_test_launch_local_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_launch_local_LDADD = liblauncher.la $(CMOCKA_LIBS)
-
-check_PROGRAMS += t/unit/test_local_machine
-TESTS += t/unit/test_local_machine
-t_unit_test_local_machine_SOURCES = t/unit/test_local_machine.c
-t_unit_test_local_machine_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_local_machine_LDADD = liblauncher.la $(CMOCKA_LIBS)
-
-check_PROGRAMS += t/unit/test_oom
-TESTS += t/unit/test_oom
-t_unit_test_oom_SOURCES = t/unit/test_oom.c $(SCRATCH)
-t_unit_test_oom_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_oom_LDADD = liblauncher.la $(CMOCKA_LIBS)
-
-check_PROGRAMS += t/unit/test_local_blame
-TESTS += t/unit/test_local_blame
-t_unit_test_local_blame_SOURCES = t/unit/test_local_blame.c
-t_unit_test_local_blame_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_local_blame_LDADD = liblauncher.la $(CMOCKA_LIBS)
-
-check_PROGRAMS += t/unit/test_pmix_server
-TESTS += t/unit/test_pmix_server
-t_unit_test_pmix_server_SOURCES = t/unit/test_pmix_server.c
-t_unit_test_pmix_server_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_pmix_server_LDADD = liblauncher.la $(CMOCKA_LIBS)
-
 check_PROGRAMS += t/check/pmix_client
 t_check_pmix_client_SOURCES = t/check/pmix_client.c
 t_check_pmix_client_LDADD = $(PMIX_LIBS)

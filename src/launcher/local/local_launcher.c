@@ -2,18 +2,19 @@
  * local_launcher.c - the local launcher: workers are children of this process, wired up
  * by an embedded PMIx server.
  *
- * Who ends what. A worker leads a session of its own, so that a Ctrl-C reaches it only
- * as a stop request of ours, and dies with this process. When it ends, the rest of its
- * process group is killed (util/child.h). When one fails the attempt is dead: the
- * others are killed at once, with SIGKILL, since a worker takes SIGTERM for a request
- * to stop, and could only wait for the one that is gone. When this process is killed
- * the keeper (keeper.h) ends the groups and removes the private directory.
+ * How workers end. A worker leads a session of its own, so that Ctrl-C reaches it only
+ * as a stop request of the launcher, and dies with this process. When it ends, the rest
+ * of its process group is killed (event/child.h). When one worker fails, the attempt
+ * has failed: the others are killed immediately with SIGKILL, since a worker takes
+ * SIGTERM for a request to stop, and could only wait for the failed one. When this
+ * process is killed, the keeper (keeper.h) kills the groups and removes the private
+ * directory.
  *
- * A start goes on in advance(), step by step: the keeper, the PMIx server, the workers.
- * No step waits, so that a request to stop is heard meanwhile.
+ * A start continues in advance(), step by step: the keeper, the PMIx server, the
+ * workers. No step waits, so that a request to stop is noticed meanwhile.
  *
- * One epoll descriptor speaks for the pidfds of all workers and for the PMIx server,
- * which tells of a PMIx_Abort before the worker that called it can end.
+ * One epoll descriptor covers the pidfds of all workers and the PMIx server, which
+ * reports a PMIx_Abort before the worker that called it can end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,24 +29,24 @@
 #include <unistd.h>
 
 #include "launch/launcher.h"
-#include "launch/worker_log.h"
 #include "local/blame.h"
 #include "local/child_env.h"
 #include "local/keeper.h"
 #include "local/machine.h"
 #include "local/oom.h"
 #include "local/pmix_server.h"
+#include "run/run_dir.h"
 #include "util/argv.h"
-#include "util/child.h"
+#include "event/child.h"
 #include "util/fault.h"
 #include "util/fs.h"
 #include "util/shm_tidy.h"
 
 extern char **environ;
 
-#define STARTS_MAX 4 /* after that something else is wrong */
+#define STARTS_MAX 4 /* after that many, something else is wrong */
 
-/* In epoll's data, where workers have their rank. */
+/* In the data of epoll events; those of workers have the rank. */
 #define SERVER_EVENT UINT32_MAX
 #define OTHER_EVENT  (UINT32_MAX - 1)
 
@@ -53,16 +54,16 @@ enum stage {
     KEEPER_STARTS, /* until it has made the private directory */
     SERVER_STARTS, /* until all workers' environments are known */
     WORKERS_RUN,
-    CALLED_OFF /* killed before they did */
+    CALLED_OFF /* killed before the workers ran */
 };
 
 struct group {
     enum stage stage;
     int starts;            /* of the keeper and the server */
-    struct placement plan; /* what is to be started: copies of what start() was given */
+    struct placement plan; /* what to start: copies of what start() was given */
     char **argv;
     char *log_dir;
-    char ***wireup; /* for each worker what the server adds to its environment */
+    char ***wireup; /* for each worker, what the server adds to its environment */
     int n_wireup;
 
     int n, running; /* workers, and how many of them are not reaped yet */
@@ -71,7 +72,7 @@ struct group {
     struct pmix_server *server;
     int epoll_fd, nudge_fd;
     struct oom_count oom; /* at the start */
-    struct blame blame;   /* how it goes, or why it is ending */
+    struct blame blame;   /* the outcome so far */
 };
 
 static int no_memory(struct error *err)
@@ -98,8 +99,7 @@ static int local_command(const struct launch_spec *spec, char ***argv,
     return argv_append_all(argv, spec->argv, err);
 }
 
-/* ---- Watch -------------------------------------------------------------------------
- */
+/* ---- Watch ---- */
 
 static int local_fd(const struct group *g)
 {
@@ -117,8 +117,8 @@ static int group_kill(struct group *g, struct error *err)
     return rc;
 }
 
-/* What the PMIx server has to tell. */
-static void server_listen(struct group *g)
+/* Read the messages of the PMIx server. */
+static void server_read(struct group *g)
 {
     struct pmix_abort_call call;
 
@@ -130,8 +130,9 @@ static void server_listen(struct group *g)
         break;
     case PMIX_SERVER_DEAD:
         epoll_ctl(g->epoll_fd, EPOLL_CTL_DEL, pmix_server_fd(g->server), NULL);
-        blame_nobody(&g->blame, 0,
-                     "the PMIx server of this run has died, or was stopped for long");
+        blame_no_worker(&g->blame, 0,
+                        "the PMIx server of this run has died, or was stopped for too "
+                        "long");
         break;
     }
 }
@@ -151,14 +152,16 @@ static int worker_collect(struct group *g, int rank, struct error *err)
         return 0;
     g->running--;
     keeper_forget(g->keeper, pid);
-    server_listen(g);
+    server_read(g);
     blame_worker(&g->blame, rank, status, pmix_server_is_joined(g->server, rank));
-    if (g->blame.outcome.rank == rank && g->blame.outcome.signal == SIGKILL)
-        g->blame.outcome.oom = oom_count_grown(&g->oom);
+    if (g->blame.outcome.failure.rank == rank &&
+        g->blame.outcome.failure.signal == SIGKILL)
+        g->blame.outcome.failure.cause =
+            oom_count_grown(&g->oom) ? CAUSE_OOM : CAUSE_WORKER;
     return 0;
 }
 
-/* Kill what still runs, having taken note of who ended without our doing. */
+/* Kill what still runs, after collecting the workers that have ended by themselves. */
 static int group_end(struct group *g, struct error *err)
 {
     int rc = 0;
@@ -178,7 +181,7 @@ static int workers_advance(struct group *g, bool *done, struct error *err)
 
     do {
         n = epoll_wait(g->epoll_fd, events, sizeof events / sizeof *events, 0);
-        server_listen(g);
+        server_read(g);
         for (int i = 0; i < n; i++)
             if (events[i].data.u32 < OTHER_EVENT &&
                 worker_collect(g, (int)events[i].data.u32, rc ? NULL : err) < 0)
@@ -190,8 +193,7 @@ static int workers_advance(struct group *g, bool *done, struct error *err)
     return rc;
 }
 
-/* ---- Start -------------------------------------------------------------------------
- */
+/* ---- Start ---- */
 
 static int group_watch(struct group *g, int fd, uint32_t id, struct error *err)
 {
@@ -203,7 +205,7 @@ static int group_watch(struct group *g, int fd, uint32_t id, struct error *err)
     return 0;
 }
 
-/* Copy what is needed until the workers run. */
+/* Copy everything that is needed until the workers run. */
 static int group_take(struct group *g, const struct launch_spec *spec,
                       struct error *err)
 {
@@ -258,13 +260,13 @@ static int log_open(const char *dir, const char *stem, const char *ending,
     return fd < 0 ? fs_error(err, "open", path) : fd;
 }
 
-/* The pair of log files of a rank: its own, or, of many workers, the node's. */
+/* The log files of a rank: its own, or, with many workers, the node's. */
 static int logs_open(const struct group *g, int rank, struct child_spec *child,
                      struct error *err)
 {
-    char stem[WORKER_LOG_STEM_MAX];
+    char stem[RUN_DIR_LOG_NAME_MAX];
 
-    worker_log_stem((int)g->n, rank, g->plan.nodes[0].name, stem);
+    run_dir_log_name((int)g->n, rank, g->plan.nodes[0].name, stem);
     child->out = log_open(g->log_dir, stem, "out", err);
     if (child->out < 0)
         return -1;
@@ -340,7 +342,7 @@ static int keeper_begin(struct group *g, struct error *err)
     return group_watch(g, keeper_socket(g->keeper), OTHER_EVENT, err);
 }
 
-/* End what was begun of it. */
+/* Stop those helpers that have been started. */
 static void helpers_stop(struct group *g)
 {
     pmix_server_stop(g->server);
@@ -351,13 +353,13 @@ static void helpers_stop(struct group *g)
         argv_free(g->wireup[--g->n_wireup]);
 }
 
-/* As far as it goes without waiting. */
+/* As far as possible without waiting. */
 static int start_go_on(struct group *g, struct error *err)
 {
     int got;
 
     if (g->stage == KEEPER_STARTS) {
-        if ((got = keeper_greet(g->keeper, err)) <= 0)
+        if ((got = keeper_ready(g->keeper, err)) <= 0)
             return got;
         if (server_start(g, err) < 0)
             return -1;
@@ -375,8 +377,8 @@ static int start_go_on(struct group *g, struct error *err)
     return workers_start(g, err);
 }
 
-/* A keeper or a PMIx server that dies before the workers run has cost nothing yet:
- * begin anew. */
+/* If the keeper or the PMIx server dies before the workers run, nothing is lost: start
+ * again. */
 static int start_advance(struct group *g, struct error *err)
 {
     struct error why;
@@ -414,8 +416,7 @@ static int local_advance(struct group *g, bool *done, struct launch_outcome *out
     return rc;
 }
 
-/* ---- End ---------------------------------------------------------------------------
- */
+/* ---- End ---- */
 
 static int local_signal(struct group *g, int sig, struct error *err)
 {
@@ -427,7 +428,7 @@ static int local_signal(struct group *g, int sig, struct error *err)
     return rc;
 }
 
-/* No worker's end will be heard of: advance() has something to do all the same. */
+/* Make fd() readable: no worker will end, but advance() has something to do. */
 static int nudge(struct group *g, struct error *err)
 {
     g->nudge_fd = eventfd(1, EFD_CLOEXEC);
@@ -440,7 +441,7 @@ static int local_kill(struct group *g, struct error *err)
 
     if (g->blame.killed || (running && g->running == 0))
         return 0;
-    blame_nobody(&g->blame, SIGKILL, "killed on request");
+    blame_no_worker(&g->blame, SIGKILL, "killed on request");
     if (running)
         return group_kill(g, err);
     g->blame.killed = true;
@@ -478,7 +479,6 @@ static void local_destroy(struct group *g)
 }
 
 const struct launcher_ops launcher_local = {
-    .name = "local",
     .usable = local_usable,
     .resources = local_resources,
     .command = local_command,

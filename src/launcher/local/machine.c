@@ -1,5 +1,4 @@
-/* machine.c - see machine.h. No CUDA library is asked: none need be there.
- */
+/* machine.c - see machine.h. No CUDA library is used: none need be installed. */
 #include "local/machine.h"
 
 #include <ctype.h>
@@ -14,8 +13,7 @@
 
 #include "util/argv.h"
 
-/* ---- CPUs --------------------------------------------------------------------------
- */
+/* ---- CPUs ---- */
 
 int machine_cpus(void)
 {
@@ -38,11 +36,9 @@ int machine_cpus(void)
     return 1;
 }
 
-/* ---- Memory ------------------------------------------------------------------------
- */
+/* ---- Memory ---- */
 
-/* A number in a small file, 0 where there is none (cgroups write "max" for no limit).
- */
+/* The number in a small file, 0 if there is none (cgroups write "max" for no limit). */
 static uint64_t number_read(const char *path)
 {
     unsigned long long value = 0;
@@ -136,11 +132,10 @@ uint64_t machine_memory(const char *root)
     return limit;
 }
 
-/* ---- GPUs --------------------------------------------------------------------------
- */
+/* ---- GPUs ---- */
 
-/* CUDA takes names up to the first that is no device: "-1" and "NoDevFiles" mean none.
- */
+/* CUDA uses the names up to the first that is not a device: "-1" and "NoDevFiles" mean
+ * none. */
 static int gpus_from_list(const char *visible, char ***names, struct error *err)
 {
     char *copy = strdup(visible), *rest = copy, *name;
@@ -169,7 +164,7 @@ static int is_gpu_device(const struct dirent *entry)
            strspn(digits, "0123456789") == strlen(digits);
 }
 
-/* CUDA counts from 0 without gaps, whatever the numbers of the device files are. */
+/* CUDA numbers devices from 0 without gaps, whatever the names of the files are. */
 static int gpus_from_devices(const char *dev_dir, char ***names, struct error *err)
 {
     DIR *dir = opendir(dev_dir);
@@ -201,8 +196,7 @@ int machine_gpus(const char *visible, const char *dev_dir, char ***names, size_t
     return 0;
 }
 
-/* ---- All together ------------------------------------------------------------------
- */
+/* ---- All together ---- */
 
 int machine_resources(struct resources *out, struct error *err)
 {

@@ -1,12 +1,12 @@
 /*
  * oom.c - see oom.h. All three files have a line "oom_kill N":
  *
- *   cgroup v2  /sys/fs/cgroup/GROUP/memory.events (in /sys/fs/cgroup/unified where v1
+ *   cgroup v2  /sys/fs/cgroup/GROUP/memory.events (in /sys/fs/cgroup/unified if v1
  *              is mounted beside it)
  *   cgroup v1  /sys/fs/cgroup/memory/GROUP/memory.oom_control
  *   machine    /proc/vmstat
  *
- * In a container the group's own name may lead nowhere: then its mount shows the group
+ * In a container the path of the group may not exist: then the mount point is the group
  * itself.
  */
 #include "local/oom.h"
@@ -28,7 +28,7 @@ static bool count_read(const char *file, uint64_t *kills)
     return found;
 }
 
-/* Take this file, if it has the count. */
+/* Use this file if it has the count. */
 static bool file_try(struct oom_count *c, const char *root, const char *mount,
                      const char *group, const char *name)
 {

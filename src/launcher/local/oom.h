@@ -1,7 +1,6 @@
 /*
- * oom.h - has the kernel killed a process for lack of memory? It keeps counts that
- * anybody may read: of the control group that this process is in, and its children with
- * it, or else of the machine.
+ * oom.h - has the kernel killed a process for lack of memory? It publishes counts: for
+ * the control group of this process and its children, or else for the machine.
  */
 #ifndef RAYTRAIN_LOCAL_OOM_H
 #define RAYTRAIN_LOCAL_OOM_H
@@ -11,11 +10,11 @@
 #include <stdint.h>
 
 struct oom_count {
-    char file[PATH_MAX]; /* "": there is none to read */
+    char file[PATH_MAX]; /* "": no such count can be read */
     uint64_t kills;
 };
 
-/* The count as it stands now. root is put before /proc and /sys: "", but for tests. */
+/* The current count. root is a prefix of /proc and /sys: "" except in tests. */
 void oom_count_init(struct oom_count *c, const char *root);
 /* Has it grown since oom_count_init? */
 bool oom_count_grown(const struct oom_count *c);

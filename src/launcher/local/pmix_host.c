@@ -1,8 +1,8 @@
 /*
  * pmix_host.c - see pmix_host.h.
  *
- * One node, one namespace: so every collective is complete when the library asks us,
- * and most of what a host must provide is to hand back what it was given.
+ * There is one node and one namespace, so every collective is complete when the library
+ * calls the host, and most callbacks only return what they were given.
  */
 #include "local/pmix_host.h"
 
@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The library is one server a process, and its upcalls carry no argument of ours. Set
- * before the library's thread exists. */
+/* The library allows one server per process, and its upcalls carry no user argument.
+ * Set before the library's thread exists. */
 static struct pmix_host {
     char nspace[PMIX_MAX_NSLEN + 1];
     char host[256];
@@ -26,8 +26,7 @@ static struct pmix_host {
     struct pmix_host_events events;
 } host;
 
-/* ---- Waiting for the library's answers ---------------------------------------------
- */
+/* ---- Waiting for the library's callbacks ---- */
 
 struct answer {
     pthread_mutex_t mutex;
@@ -52,7 +51,8 @@ static void answer_give(pmix_status_t status, void *arg)
     pthread_mutex_unlock(&a->mutex);
 }
 
-/* rc is what the call that took &a returned: an answer comes only after SUCCESS. */
+/* rc is the result of the call that was given a: its callback comes only after
+ * SUCCESS. */
 static pmix_status_t answer_wait(struct answer *a, pmix_status_t rc)
 {
     if (rc == PMIX_OPERATION_SUCCEEDED)
@@ -72,8 +72,7 @@ static int host_error(struct error *err, const char *what, pmix_status_t rc)
                      PMIx_Error_string(rc));
 }
 
-/* ---- Upcalls -----------------------------------------------------------------------
- */
+/* ---- Upcalls ---- */
 
 static pmix_status_t up_connected(const pmix_proc_t *proc, void *object,
                                   pmix_op_cbfunc_t done, void *arg)
@@ -108,8 +107,8 @@ static pmix_status_t up_abort(const pmix_proc_t *proc, void *object, int status,
     return PMIX_SUCCESS;
 }
 
-/* All participants are here, so what they gave is the whole: it goes back, and the
- * library says when it may be freed. */
+/* All participants are local, so their data is complete: return it; the library calls
+ * free() when it is done. */
 static pmix_status_t up_fence(const pmix_proc_t procs[], size_t n_procs,
                               const pmix_info_t info[], size_t n_info, char *data,
                               size_t n_data, pmix_modex_cbfunc_t done, void *arg)
@@ -122,7 +121,7 @@ static pmix_status_t up_fence(const pmix_proc_t procs[], size_t n_procs,
     return PMIX_SUCCESS;
 }
 
-/* Data of a rank on another node: there is no other. */
+/* Data of a rank on another node: there is none. */
 static pmix_status_t up_direct_modex(const pmix_proc_t *proc, const pmix_info_t info[],
                                      size_t n_info, pmix_modex_cbfunc_t done, void *arg)
 {
@@ -167,21 +166,20 @@ static pmix_server_module_t upcalls = {
     .deregister_events = up_deregister_events,
 };
 
-/* ---- Settings of the library -------------------------------------------------------
- */
+/* ---- Settings of the library ---- */
 
 /*
- * What a private server of one node does not need costs most of its start: so it is
- * switched off, where the user has not set it.
+ * Most of the start-up time goes into features that a private server on one node does
+ * not need: they are switched off, unless the user has set them.
  */
 static const struct setting {
     const char *name, *value;
-    bool worker; /* workers get it too: both sides must agree */
+    bool worker; /* also for workers: both sides must agree */
 } settings[] = {
     /* A hash table in memory instead of files that both sides map. */
     {"PMIX_MCA_gds", "hash", true},
     /* No search for PCI devices, disks, displays: reading the PCI configuration and
-     * loading plugins that ask the X server take longer than all the rest together. */
+     * loading plugins that contact the X server take longer than everything else. */
     {"HWLOC_COMPONENTS", "-linux:pci,-linux:io", false},
     {"HWLOC_PLUGINS_PATH", "/dev/null", false},
 };
@@ -196,7 +194,7 @@ static int settings_enter(void)
     return PMIX_SUCCESS;
 }
 
-/* The user's own settings come with the environment that the worker inherits. */
+/* The user's own settings are in the environment that the worker inherits. */
 static pmix_status_t settings_append(char ***env)
 {
     pmix_status_t rc = PMIX_SUCCESS;
@@ -213,8 +211,7 @@ static pmix_status_t settings_append(char ***env)
     return rc;
 }
 
-/* ---- Start -------------------------------------------------------------------------
- */
+/* ---- Start ---- */
 
 static pmix_status_t library_start(void)
 {
@@ -237,7 +234,7 @@ static pmix_status_t library_start(void)
     return rc;
 }
 
-/* "0,1,2": malloc'ed, NULL without memory. */
+/* "0,1,2": malloc'ed, NULL if out of memory. */
 static char *rank_list(int n)
 {
     char *list = malloc((size_t)n * 12 + 1), *end = list;
@@ -262,7 +259,7 @@ static void facts_load(pmix_info_t *info, const struct fact *facts, size_t n)
         PMIX_INFO_LOAD(&info[i], facts[i].key, facts[i].value, facts[i].type);
 }
 
-/* What the library knows of one worker, as one PMIX_PROC_DATA. */
+/* The facts about one worker, as one PMIX_PROC_DATA. */
 static pmix_status_t worker_describe(pmix_info_t *info, int worker)
 {
     pmix_rank_t rank = (pmix_rank_t)worker;
@@ -288,7 +285,7 @@ static pmix_status_t worker_describe(pmix_info_t *info, int worker)
     return PMIX_SUCCESS;
 }
 
-/* *info, of *n, is to be freed by the caller, also after a failure. */
+/* The caller frees *info, an array of *n, also after a failure. */
 static pmix_status_t job_describe(const char *ranks, const char *node_map,
                                   const char *proc_map, pmix_info_t **info, size_t *n)
 {
@@ -365,17 +362,16 @@ int pmix_host_start(int n_workers, const char *private_dir,
     rc = library_start();
     if (rc != PMIX_SUCCESS)
         return host_error(err,
-                          "it does not start (it needs the loopback network interface, "
+                          "it cannot start (it needs the loopback network interface, "
                           "see `ip link show lo`)",
                           rc);
     rc = namespace_register();
     if (rc != PMIX_SUCCESS)
-        return host_error(err, "it does not take the workers' namespace", rc);
+        return host_error(err, "it cannot register the workers' namespace", rc);
     return 0;
 }
 
-/* ---- Workers -----------------------------------------------------------------------
- */
+/* ---- Workers ---- */
 
 int pmix_host_worker_env(int rank, char ***env, struct error *err)
 {
@@ -393,6 +389,6 @@ int pmix_host_worker_env(int rank, char ***env, struct error *err)
     if (rc == PMIX_SUCCESS)
         rc = settings_append(env);
     if (rc != PMIX_SUCCESS)
-        return host_error(err, "it does not take a worker", rc);
+        return host_error(err, "it cannot register a worker", rc);
     return 0;
 }

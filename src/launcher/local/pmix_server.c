@@ -1,6 +1,6 @@
 /*
- * pmix_server.c - see pmix_server.h. This side is the launcher's: it forks the server's
- * process, and listens to it on a socket of whole messages.
+ * pmix_server.c - see pmix_server.h: the messages of the server's process, and the
+ * launcher's side, which forks that process and reads its messages from a socket.
  */
 #include "local/pmix_server.h"
 
@@ -20,16 +20,15 @@
 #include "local/pmix_host.h"
 #include "util/argv.h"
 #include "util/clock.h"
-#include "util/descriptors.h"
+#include "event/descriptors.h"
 #include "util/fault.h"
 #include "util/process.h"
 
-#define STOPPED_MAX_S                                                                  \
-    30.0 /* that a server may be stopped (SIGSTOP): workers hang then */
-#define KILLED_WAIT_S 5.0 /* for the end of the server when it was killed */
+#define STOPPED_MAX_S 30.0 /* for a stopped (SIGSTOP) server: workers hang meanwhile */
+#define KILLED_WAIT_S 5.0  /* for the end of the server after it was killed */
 
-/* The server speaks, nobody answers; a worker's variables come in the order of ranks.
- */
+/* From the server only, there are no replies; the variables of workers come in the
+ * order of ranks. */
 enum message_kind {
     MESSAGE_ERROR,
     MESSAGE_ENV,
@@ -51,17 +50,15 @@ struct message {
 struct pmix_server {
     pid_t pid;
     int socket;
-    bool
-        aborted; /* call came while we waited for something else, and is not told yet */
+    bool aborted; /* call arrived earlier and has not been reported yet */
     struct pmix_abort_call call;
     int n_workers;
-    bool *joined;         /* by rank */
+    bool *joined;         /* for each rank */
     double stopped_since; /* clock_now(); 0: it runs */
     struct message in;
 };
 
-/* ---- In the server's process -------------------------------------------------------
- */
+/* ---- In the server's process ---- */
 
 static int server_socket;
 
@@ -81,22 +78,22 @@ static void message_send_text(enum message_kind kind, int rank, int status,
     message_send(&m);
 }
 
-static void abort_tell(int rank, int status, const char *msg)
+static void abort_send(int rank, int status, const char *msg)
 {
     message_send_text(MESSAGE_ABORT, rank, status, msg);
 }
 
-static void joined_tell(int rank)
+static void joined_send(int rank)
 {
     message_send_text(MESSAGE_JOINED, rank, 0, "");
 }
 
-static void left_tell(int rank)
+static void left_send(int rank)
 {
     message_send_text(MESSAGE_LEFT, rank, 0, "");
 }
 
-static int env_tell(int rank, struct error *err)
+static int env_send(int rank, struct error *err)
 {
     struct message m = {.kind = MESSAGE_ENV, .rank = rank};
     char **env;
@@ -116,10 +113,10 @@ static int env_tell(int rank, struct error *err)
     return message_send(&m);
 }
 
-/* Keep nothing of the launcher's but its standard error. */
+/* Close the launcher's descriptors, except its standard error. */
 static void server_detach(int fd, pid_t launcher)
 {
-    static const int deaf_to[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+    static const int ignored[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                   SIGUSR1, SIGUSR2, SIGTSTP, SIGPIPE};
     sigset_t none;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -127,8 +124,8 @@ static void server_detach(int fd, pid_t launcher)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher || null < 0)
         _exit(1);
-    for (size_t i = 0; i < sizeof deaf_to / sizeof *deaf_to; i++)
-        signal(deaf_to[i], SIG_IGN);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
@@ -146,22 +143,21 @@ static void server_main(int n_workers, const char *dir) __attribute__((noreturn)
 static void server_main(int n_workers, const char *dir)
 {
     const struct pmix_host_events events = {
-        .joined = joined_tell, .left = left_tell, .aborted = abort_tell};
+        .joined = joined_send, .left = left_send, .aborted = abort_send};
     struct error err;
     char byte;
     int rc = pmix_host_start(n_workers, dir, &events, &err);
 
     for (int rank = 0; rc == 0 && rank < n_workers; rank++)
-        rc = env_tell(rank, &err);
+        rc = env_send(rank, &err);
     if (rc < 0)
         message_send_text(MESSAGE_ERROR, -1, (int)err.code, err.text);
     while (recv(server_socket, &byte, 1, 0) < 0 && errno == EINTR)
-        continue; /* only the end can come */
+        continue; /* nothing is ever sent: wait for the end */
     _exit(0);
 }
 
-/* ---- In the launcher ---------------------------------------------------------------
- */
+/* ---- In the launcher ---- */
 
 int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server **out,
                       struct error *err)
@@ -215,7 +211,7 @@ static void abort_keep(struct pmix_server *s)
     memcpy(s->call.msg, s->in.text, sizeof s->call.msg);
 }
 
-/* Take in what a worker did. */
+/* Keep a report about a worker. */
 static void event_keep(struct pmix_server *s)
 {
     if (s->in.kind == MESSAGE_ABORT)
@@ -224,7 +220,7 @@ static void event_keep(struct pmix_server *s)
         s->joined[s->in.rank] = s->in.kind == MESSAGE_JOINED;
 }
 
-/* The next message into s->in. 1: here it is; 0: not yet; -1: the end. */
+/* Read the next message into s->in. 1: done; 0: none yet; -1: the end. */
 static int message_receive(struct pmix_server *s)
 {
     ssize_t got;
@@ -280,7 +276,7 @@ int pmix_server_fd(const struct pmix_server *s)
     return s->socket;
 }
 
-/* One that stays stopped is no better than a dead one: make it one. */
+/* A server that stays stopped is as bad as a dead one: kill it. */
 static void stopped_check(struct pmix_server *s)
 {
     siginfo_t info = {0};

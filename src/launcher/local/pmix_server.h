@@ -1,14 +1,14 @@
 /*
  * pmix_server.h - the embedded PMIx server of the local launcher: one namespace of N
- * workers on this host. Its files live in a private directory (0700) that the caller
- * made; its socket listens on the loopback address alone. libpmix takes connections
- * only for the namespace and ranks that it knows, from the user that they belong to.
+ * workers on this host. Its files are in a private directory (0700) of the caller; its
+ * socket listens only on the loopback address. libpmix accepts connections only for the
+ * namespace and ranks that it knows, from the user that they belong to.
  *
- * The server runs in a child process of its own: libpmix 4.2 cannot be started a second
- * time in a process, and a run may have many attempts; its threads, its leaks and its
- * faults stay out of the launcher; and to stop it is to kill it, which cannot hang
- * whatever its clients were doing. It dies with the thread that started it, and neither
- * Ctrl-C nor a polite signal reaches it.
+ * The server runs in a child process: libpmix 4.2 cannot be started a second time in a
+ * process, and a run may have many attempts; its threads, leaks and crashes stay out of
+ * the launcher; and it is stopped by killing it, which cannot hang whatever its clients
+ * do. It dies with the thread that started it, and ignores Ctrl-C and the other signals
+ * that ask a process to end.
  */
 #ifndef RAYTRAIN_LOCAL_PMIX_SERVER_H
 #define RAYTRAIN_LOCAL_PMIX_SERVER_H
@@ -20,7 +20,7 @@
 
 struct pmix_server;
 
-/* Returns at once: the server comes up beside us. private_dir is borrowed. */
+/* Returns immediately: the server starts in the background. private_dir is borrowed. */
 int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server **out,
                       struct error *err);
 
@@ -32,9 +32,9 @@ int pmix_server_worker_env(struct pmix_server *s, int rank, char ***env,
                            struct error *err);
 
 enum pmix_server_news {
-    PMIX_SERVER_QUIET,   /* nothing (more) to tell */
+    PMIX_SERVER_QUIET,   /* no (more) messages */
     PMIX_SERVER_ABORTED, /* a worker called PMIx_Abort: *call says which and why */
-    PMIX_SERVER_DEAD     /* the server is gone: the workers cannot go on */
+    PMIX_SERVER_DEAD     /* the server is gone: the workers cannot continue */
 };
 
 struct pmix_abort_call {
@@ -42,24 +42,25 @@ struct pmix_abort_call {
     char msg[1024];
 };
 
-/* Readable when there is news. */
+/* Readable when there are messages. */
 int pmix_server_fd(const struct pmix_server *s);
-/* Never blocks. To be called now and then also without news: a server that something
- * has stopped (SIGSTOP) is killed after half a minute. A worker's abort is told here
- * before that worker's end can be seen. */
+/* Never blocks. To be called now and then even if there are no messages: a server that
+ * was stopped (SIGSTOP) is killed after half a minute. A worker's abort is reported
+ * here before that worker's end can be seen. */
 enum pmix_server_news pmix_server_next(struct pmix_server *s,
                                        struct pmix_abort_call *call);
 
-/* Has this worker joined the group through PMIx, and not left it again? One that ends
- * so has broken off, whatever its exit status. Knows what pmix_server_next() has taken
- * in; a worker's goodbye is there before that worker's end can be seen. */
+/* Has this worker joined the group through PMIx, and not left it again? If it ends in
+ * this state it has failed, whatever its exit status. Reflects the messages that
+ * pmix_server_next() has read; that a worker has left arrives before its end can be
+ * seen. */
 bool pmix_server_is_joined(const struct pmix_server *s, int rank);
 
-/* Its process: for messages and tests. */
+/* Its process id: for messages and tests. */
 pid_t pmix_server_pid(const struct pmix_server *s);
 
-/* Kill it, wait, free. What it left in the private directory is the caller's to remove.
- * NULL is fine. */
+/* Kill it, wait, free. The caller removes its files in the private directory. NULL is
+ * fine. */
 void pmix_server_stop(struct pmix_server *s);
 
 #endif

@@ -1,3 +1,4 @@
+/* private_dir.c - see private_dir.h. */
 #include "local/private_dir.h"
 
 #include <dirent.h>
@@ -28,7 +29,7 @@ static int dir_open(const char *path)
     return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* A directory of ours whose lock is to be had for us alone has nobody left. */
+/* If an exclusive lock can be had on a directory of this user, no process uses it. */
 static void abandoned_remove(const char *path)
 {
     struct stat st;
@@ -59,7 +60,7 @@ static void all_abandoned_remove(const char *parent)
         closedir(dir);
 }
 
-/* Is the directory behind fd still the one of that name? */
+/* Is the directory of fd still the one with that name? */
 static bool is_there(int fd, const char *path)
 {
     struct stat held, named;
@@ -72,13 +73,14 @@ int private_dir_hold(const char *path)
 {
     int fd = dir_open(path);
 
-    /* Where there are no locks, nobody removes it either. */
+    /* If the file system has no locks, no process removes the directory, either. */
     while (fd >= 0 && flock(fd, LOCK_SH) < 0 && errno == EINTR)
         continue;
     return fd;
 }
 
-/* Before it is held, another one may take it for abandoned, and remove it. */
+/* Before the lock is taken, another process may consider it abandoned, and remove
+ * it. */
 int private_dir_make(char path[PATH_MAX])
 {
     const char *parent = parent_dir();

@@ -1,3 +1,10 @@
+/*
+ * job.c - the Slurm job that this process runs in: what squeue and scontrol say about
+ * it, its nodes, its steps, whether a step can be started yet, and how to requeue it.
+ *
+ * Slurm is always asked: the end of a job moves when an administrator extends it, and
+ * when it is preempted with a grace time.
+ */
 #include "config.h"
 
 #include "slurm/job.h"
@@ -7,22 +14,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "slurm/controller_wait.h"
 #include "slurm/slurm_tool.h"
 #include "util/argv.h"
 #include "util/clock.h"
 #include "util/hostlist.h"
 #include "util/quote.h"
 
-#define ANSWER_MAX_S 10.0 /* Slurm's own patience with its controller is longer */
-#define NODES_MAX_S  3.0  /* the same, for its nodes, which are asked for in a hurry */
+#define ANSWER_MAX_S 10.0 /* Slurm itself would wait longer for its controller */
+#define PROLOG_LOOK_S                                                                  \
+    2.0                 /* from one look at a job that is being prepared to the next */
+#define NODES_MAX_S 3.0 /* as ANSWER_MAX_S, for nodes, which are needed quickly */
 
-/* No column holds what a user may have written: none can be mistaken for another. Times
- * come as Unix time (slurm_tool_env). */
+/* No column holds text that a user chose, so that none can be mistaken for another.
+ * Times are Unix times (slurm_tool_env). */
 #define COLUMNS                                                                        \
     "JobID:20,EndTime:32,PreemptTime:32,State:24,Requeue:8,BatchFlag:8,Reason:32"
 
-struct slurm_query {
+struct batch_query {
     struct slurm_tool *squeue;
     double until; /* clock_now() */
 };
@@ -34,8 +42,7 @@ const char *slurm_job_id(void)
     return id && *id ? id : NULL;
 }
 
-/* ---- The answer -------------------------------------------------------------------
- */
+/* ---- The answer ---- */
 
 /* "Unknown", "NONE", "N/A": 0 */
 static int64_t number_parse(const char *text)
@@ -46,7 +53,7 @@ static int64_t number_parse(const char *text)
     return end > text && *end == '\0' && t > 0 ? t : 0;
 }
 
-bool slurm_job_parse(const char *line, const char *id, struct slurm_job *job)
+bool slurm_job_parse(const char *line, const char *id, struct batch_job *job)
 {
     char number[24], end[36], preempted[36], state[28], requeue[12], batch[12];
     char reason[36] = ""; /* may be empty, and may be long */
@@ -55,19 +62,19 @@ bool slurm_job_parse(const char *line, const char *id, struct slurm_job *job)
                preempted, state, requeue, batch, reason) < 6 ||
         strcmp(number, id) != 0)
         return false;
-    *job = (struct slurm_job){.end = number_parse(end),
+    *job = (struct batch_job){.end = number_parse(end),
                               .preempted = number_parse(preempted) > 0,
                               .running = strcmp(state, "RUNNING") == 0,
-                              .prolog = strcmp(state, "CONFIGURING") == 0 ||
-                                        strcmp(reason, "Prolog") == 0,
+                              .preparing = strcmp(state, "CONFIGURING") == 0 ||
+                                           strcmp(reason, "Prolog") == 0,
                               /* 2 when Slurm itself has put it back into the queue */
-                              .batch = number_parse(batch) > 0,
-                              .requeue = strcmp(requeue, "1") == 0};
+                              .has_script = number_parse(batch) > 0,
+                              .may_requeue = strcmp(requeue, "1") == 0};
     return true;
 }
 
-/* Of a job array, squeue may tell of more jobs than the one it is asked for. */
-static int answer_find(const char *text, struct slurm_job *job, struct error *err)
+/* For a job array, squeue may list more jobs than the one it was asked for. */
+static int answer_find(const char *text, struct batch_job *job, struct error *err)
 {
     const char *id = slurm_job_id(), *line = text;
     char quoted[QUOTE_TEXT_MAX];
@@ -82,12 +89,19 @@ static int answer_find(const char *text, struct slurm_job *job, struct error *er
                      id ? id : "(none)", quote(text, quoted));
 }
 
-/* ---- The question -----------------------------------------------------------------
- */
+/* ---- The question ---- */
 
-static int squeue_start(char *const *argv, struct slurm_query **out, struct error *err)
+static void query_destroy(struct batch_query *q)
 {
-    struct slurm_query *q;
+    if (!q)
+        return;
+    slurm_tool_destroy(q->squeue);
+    free(q);
+}
+
+static int squeue_start(char *const *argv, struct batch_query **out, struct error *err)
+{
+    struct batch_query *q;
     int rc;
 
     if (!(q = calloc(1, sizeof *q)))
@@ -95,14 +109,14 @@ static int squeue_start(char *const *argv, struct slurm_query **out, struct erro
     q->until = clock_now() + ANSWER_MAX_S;
     rc = slurm_tool_start(argv, &q->squeue, err);
     if (rc < 0)
-        slurm_query_destroy(q);
+        query_destroy(q);
     else
         *out = q;
     return rc;
 }
 
 /* Never blocks. *done: *text is the answer, which the caller frees. */
-static int squeue_poll(struct slurm_query *q, bool *done, char **text,
+static int squeue_poll(struct batch_query *q, bool *done, char **text,
                        struct error *err)
 {
     int rc = slurm_tool_poll(q->squeue, done, text, err);
@@ -113,7 +127,7 @@ static int squeue_poll(struct slurm_query *q, bool *done, char **text,
     return rc;
 }
 
-/* Of this job; NULL at the place of its id where there is none. */
+/* About this job; NULL in place of its id if there is none. */
 #define JOB_QUESTION                                                                   \
     {                                                                                  \
         (char *)"squeue", (char *)"--noheader", (char *)"--jobs",                      \
@@ -123,10 +137,10 @@ static int squeue_poll(struct slurm_query *q, bool *done, char **text,
 static int no_job(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOTSUP,
-                     "this is no job of Slurm's (SLURM_JOB_ID is not set)");
+                     "this process runs in no Slurm job (SLURM_JOB_ID is not set)");
 }
 
-int slurm_query_start(struct slurm_query **out, struct error *err)
+static int query_start(struct batch_query **out, struct error *err)
 {
     char *argv[] = JOB_QUESTION;
 
@@ -134,7 +148,7 @@ int slurm_query_start(struct slurm_query **out, struct error *err)
 }
 
 /* And free the text. */
-static int answer_take(char *text, struct slurm_job *job, struct error *err)
+static int answer_take(char *text, struct batch_job *job, struct error *err)
 {
     int rc = answer_find(text, job, err);
 
@@ -142,8 +156,8 @@ static int answer_take(char *text, struct slurm_job *job, struct error *err)
     return rc;
 }
 
-int slurm_query_poll(struct slurm_query *q, bool *done, struct slurm_job *job,
-                     struct error *err)
+static int query_poll(struct batch_query *q, bool *done, struct batch_job *job,
+                      struct error *err)
 {
     char *text;
     int rc = squeue_poll(q, done, &text, err);
@@ -151,15 +165,7 @@ int slurm_query_poll(struct slurm_query *q, bool *done, struct slurm_job *job,
     return rc == 0 && *done ? answer_take(text, job, err) : rc;
 }
 
-void slurm_query_destroy(struct slurm_query *q)
-{
-    if (!q)
-        return;
-    slurm_tool_destroy(q->squeue);
-    free(q);
-}
-
-int slurm_job_ask(struct slurm_job *job, struct error *err)
+static int job_ask(struct batch_job *job, struct error *err)
 {
     char *argv[] = JOB_QUESTION, *text;
     int rc =
@@ -168,7 +174,7 @@ int slurm_job_ask(struct slurm_job *job, struct error *err)
     return rc == 0 ? answer_take(text, job, err) : -1;
 }
 
-int slurm_job_await(struct slurm_job *job, struct error *err)
+static int job_await(struct batch_job *job, struct error *err)
 {
     char *argv[] = JOB_QUESTION, *text;
     int rc = slurm_job_id() ? slurm_ask(argv, &text, err) : no_job(err);
@@ -176,8 +182,7 @@ int slurm_job_await(struct slurm_job *job, struct error *err)
     return rc == 0 ? answer_take(text, job, err) : -1;
 }
 
-/* ---- Its nodes --------------------------------------------------------------------
- */
+/* ---- Its nodes ---- */
 
 bool slurm_job_field(const char *line, const char *key, char *value, size_t size)
 {
@@ -223,8 +228,7 @@ char **slurm_job_nodes(void)
     return names;
 }
 
-/* ---- Its steps --------------------------------------------------------------------
- */
+/* ---- Its steps ---- */
 
 /* A line is "NAME|NODES"; a name may hold anything. */
 static void step_nodes_take(char *line, const char *name, char ***nodes)
@@ -258,10 +262,58 @@ char **slurm_job_step_nodes(const char *name)
     return nodes;
 }
 
-/* ---- Back to the queue ------------------------------------------------------------
- */
+/* ---- Before a step can be started ---- */
 
-int slurm_job_requeue(struct error *err)
+/* If the nodes of the job are being prepared, wait for them. */
+static bool prolog_await(launcher_wait *wait, void (*say)(void *arg, const char *text),
+                         void *arg)
+{
+    struct batch_job job;
+    bool found = false;
+    char text[160];
+
+    while (job_ask(&job, NULL) == 0 && job.preparing) {
+        snprintf(text, sizeof text,
+                 "the nodes of job %.40s are being prepared (its prolog): waiting",
+                 slurm_job_id());
+        if (!found)
+            say(arg, text);
+        found = true;
+        if (!wait(arg, PROLOG_LOOK_S))
+            break;
+    }
+    return found;
+}
+
+bool slurm_await_ready(launcher_wait *wait, void (*say)(void *arg, const char *text),
+                       void *arg)
+{
+    if (!slurm_job_id())
+        return false;
+    return slurm_controller_await(wait, arg) || prolog_await(wait, say, arg);
+}
+
+/* ---- Back to the queue ---- */
+
+static int requeue_check(struct error *err)
+{
+    struct batch_job job;
+
+    if (job_await(&job, err) < 0)
+        return -1;
+    if (!job.has_script)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "job %s has no batch script; submit one with sbatch",
+                         slurm_job_id());
+    if (!job.may_requeue)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "job %s may not go back to the queue; submit it with sbatch "
+                         "--requeue (now: scontrol update JobId=%s Requeue=1)",
+                         slurm_job_id(), slurm_job_id());
+    return 0;
+}
+
+static int job_requeue(struct error *err)
 {
     char *argv[] = {(char *)"scontrol", (char *)"requeue", (char *)slurm_job_id(),
                     NULL};
@@ -271,3 +323,15 @@ int slurm_job_requeue(struct error *err)
     free(text);
     return rc;
 }
+
+const struct batch_ops batch_slurm = {
+    .name = "slurm",
+    .job_id = slurm_job_id,
+    .query_start = query_start,
+    .query_poll = query_poll,
+    .query_destroy = query_destroy,
+    .ask = job_ask,
+    .await = job_await,
+    .requeue_check = requeue_check,
+    .requeue = job_requeue,
+};

@@ -1,9 +1,9 @@
 /*
  * mpi_plugins.c - Slurm's plugins for MPI; see mpi_plugins.h.
  *
- * `srun --mpi=list` has said "srun: MPI types are..." and a line "srun: NAME" for each
- * up to 21.08, "MPI plugin types are..." and a line "NAME" for each from then on, and
- * below that one with the versions of PMIx. A name is a line of one word.
+ * Up to 21.08, `srun --mpi=list` prints "srun: MPI types are..." and a line "srun:
+ * NAME" for each; later releases print "MPI plugin types are...", a line "NAME" for
+ * each, and then a line with the versions of PMIx. A name is a line of one word.
  */
 #include "config.h"
 
@@ -17,15 +17,14 @@
 #include "slurm/slurm_tool.h"
 #include "util/argv.h"
 
-#define ANSWER_MAX_S 10.0 /* srun looks at its plugins alone */
+#define ANSWER_MAX_S 10.0 /* srun only looks at its plugins */
 
 static const char name_letters[] = "abcdefghijklmnopqrstuvwxyz"
                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
-/* ---- What a step would use --------------------------------------------------------
- */
+/* ---- The plugin that a step would use ---- */
 
-/* The last --mpi is what srun takes. */
+/* srun takes the last --mpi. */
 static const char *type_find(char *const *args)
 {
     const char *type = SLURM_MPI_TYPE;
@@ -39,7 +38,7 @@ static const char *type_find(char *const *args)
     return type;
 }
 
-/* Kinds of other interfaces than PMIx, which a step would have in its place. */
+/* Plugins for other interfaces, which a step would have in place of PMIx. */
 static bool type_is_other(const char *type)
 {
     static const char *const others[] = {"none", "openmpi", "pmi2", "cray_shasta"};
@@ -50,8 +49,7 @@ static bool type_is_other(const char *type)
     return false;
 }
 
-/* ---- What there is ----------------------------------------------------------------
- */
+/* ---- The plugins that Slurm has ---- */
 
 static bool list_has(const char *list, const char *type)
 {
@@ -65,7 +63,7 @@ static bool list_has(const char *list, const char *type)
     return false;
 }
 
-/* The names in it, with commas between them; "" if there is none to be seen. */
+/* The names in it, separated by commas; "" if it has none. */
 static char *list_names(const char *list)
 {
     char *names = calloc(1, 2 * strlen(list) + 1), *copy = strdup(list), *rest = copy;
@@ -85,7 +83,7 @@ static char *list_names(const char *list)
     return names;
 }
 
-/* Nothing is refused for a list in which no name is to be seen. */
+/* A list without any name refuses nothing. */
 static int type_missing(const char *list, const char *type, struct error *err)
 {
     char *names = list_names(list);
@@ -100,15 +98,15 @@ static int type_missing(const char *list, const char *type, struct error *err)
     }
     if (version)
         rc = error_set(err, RAYTRAIN_ENOTSUP,
-                       "Slurm has no plugin mpi/%s here; srun --mpi=list says: %s.\n"
-                       "Name one of PMIx: --srun-args=--mpi=%.*s",
+                       "Slurm has no plugin mpi/%s here; srun --mpi=list has: %s.\n"
+                       "Choose one for PMIx: --srun-args=--mpi=%.*s",
                        type, names, (int)strspn(version, name_letters), version);
     else
         rc = error_set(err, RAYTRAIN_ENOTSUP,
                        "Slurm cannot start workers here: they need its plugin mpi/%s "
                        "(mpi_pmix.so), and srun --mpi=list has only: %s.\n"
-                       "Ask the site for a Slurm that is built with PMIx; on one node "
-                       "--launcher local does without.",
+                       "Ask the site for a Slurm that is built with PMIx; on one node, "
+                       "--launcher local works without it.",
                        type, names);
     free(names);
     return rc;
@@ -126,8 +124,8 @@ int slurm_mpi_judge(const char *list, const char *srun_args, struct error *err)
     if (type_is_other(type))
         rc = list_has(list, SLURM_MPI_TYPE)
                  ? error_set(err, RAYTRAIN_ENOTSUP,
-                             "--srun-args: a step with --mpi=%s has no PMIx, by which "
-                             "workers find each other.\n"
+                             "--srun-args: a step with --mpi=%s has no PMIx, which "
+                             "workers need to find each other.\n"
                              "Leave it out: --mpi=" SLURM_MPI_TYPE " is the default.",
                              type)
                  : type_missing(list, SLURM_MPI_TYPE, err);

@@ -4,19 +4,19 @@
 
 #include "util/error.h"
 
-/* The kind that a step takes if the user names none. */
+/* The plugin of a step, unless the user names another. */
 #define SLURM_MPI_TYPE   "pmix"
 #define SLURM_MPI_OPTION "--mpi=pmix"
 
 /*
- * Ask srun which of its plugins there are. RAYTRAIN_ENOTSUP, and what there is, if the
- * one that a step with these arguments (may be NULL) would use is not among them, or is
- * of another interface than PMIx.
- * Nothing is refused for an answer that cannot be had, or not understood.
+ * Ask srun for its list of plugins. RAYTRAIN_ENOTSUP, with that list, if the plugin
+ * that a step with these arguments (may be NULL) would use is not in it, or is for
+ * another interface than PMIx. If srun does not answer, or its answer is not
+ * understood, nothing is refused.
  */
 int slurm_mpi_check(const char *srun_args, struct error *err);
 
-/* The same for an answer at hand: what `srun --mpi=list` printed. */
+/* The same, given the output of `srun --mpi=list`. */
 int slurm_mpi_judge(const char *list, const char *srun_args, struct error *err);
 
 #endif

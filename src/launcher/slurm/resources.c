@@ -1,4 +1,4 @@
-/* resources.c - what an allocation holds; see resources.h. */
+/* resources.c - the resources of an allocation; see resources.h. */
 #include "config.h"
 
 #include "slurm/resources.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "slurm/controller_wait.h"
 #include "slurm/job.h"
+#include "slurm/slurm_tool.h"
 #include "util/argv.h"
 #include "util/hostlist.h"
 #include "util/quote.h"
@@ -21,11 +21,9 @@
 
 static char what_text[64]; /* "allocation 4711": there is one in a process */
 
-/* ---- Names and CPUs ---------------------------------------------------------------
- */
+/* ---- Names and CPUs ---- */
 
-/* "4(x3),2": the next count and how often it holds; *p steps behind it. -1: nonsense.
- */
+/* "4(x3),2": the next count and its repetitions; *p moves behind it. -1: malformed. */
 static int counts_next(const char **p, int *count, int *times)
 {
     char *end;
@@ -51,7 +49,7 @@ static int counts_next(const char **p, int *count, int *times)
     return 0;
 }
 
-/* 0 where the counts are as many as the nodes. */
+/* 0 if there are as many counts as nodes. */
 static int cpus_fill(const char *text, struct resources *r)
 {
     size_t at = 0;
@@ -83,7 +81,7 @@ static int nodes_fill(const char *list, struct resources *r, struct error *err)
     }
     for (r->n_nodes = 0; r->n_nodes < n; r->n_nodes++)
         r->nodes[r->n_nodes].name = names[r->n_nodes];
-    free(names); /* the names are the nodes' now */
+    free(names); /* the names belong to the nodes now */
     return 0;
 }
 
@@ -107,7 +105,7 @@ int slurm_resources_nodes(slurm_getenv *get, struct resources *out, struct error
 
         resources_clear(&r);
         return error_set(err, RAYTRAIN_EINVAL,
-                         "SLURM_JOB_CPUS_PER_NODE=%s does not fit the %zu nodes of "
+                         "SLURM_JOB_CPUS_PER_NODE=%s does not match the %zu nodes of "
                          "SLURM_JOB_NODELIST",
                          cpus ? quote(cpus, quoted) : "(not set)", n);
     }
@@ -115,8 +113,7 @@ int slurm_resources_nodes(slurm_getenv *get, struct resources *out, struct error
     return 0;
 }
 
-/* ---- Memory and GPUs --------------------------------------------------------------
- */
+/* ---- Memory and GPUs ---- */
 
 /* The value of " KEY=" in [text, end), and its length; NULL: not there. */
 static const char *value_find(const char *text, const char *end, const char *key,
@@ -134,7 +131,7 @@ static const char *value_find(const char *text, const char *end, const char *key
 
 struct gres {
     int gpus;
-    char type[64]; /* "" unknown, or several */
+    char type[64]; /* "": unknown, or several */
 };
 
 /* One of "gpu:fake:4(IDX:0-3)", "gpu:4", "shard:8". */
@@ -156,7 +153,7 @@ static void gres_add(const char *item, size_t length, const char *type, struct g
         (type && strcasecmp(type, own_type) != 0 && g->gpus > 0))
         return;
     if (type && strcasecmp(type, own_type) == 0 && strcasecmp(type, g->type) != 0)
-        g->gpus = 0; /* those that were counted are of another type */
+        g->gpus = 0; /* those counted so far are of another type */
     if (g->gpus == 0)
         snprintf(g->type, sizeof g->type, "%s", own_type);
     else if (strcmp(g->type, own_type) != 0)
@@ -164,7 +161,7 @@ static void gres_add(const char *item, size_t length, const char *type, struct g
     g->gpus += (int)count;
 }
 
-/* "gpu:a100:2(IDX:0,3),gpu:v100:1(IDX:1)": commas in parentheses separate nothing. */
+/* "gpu:a100:2(IDX:0,3),gpu:v100:1(IDX:1)": commas in parentheses do not separate. */
 static void gres_parse(const char *text, size_t length, const char *type,
                        struct gres *g)
 {
@@ -248,8 +245,7 @@ int slurm_resources_details(const char *text, const char *type, struct resources
     return 0;
 }
 
-/* ---- A partition ------------------------------------------------------------------
- */
+/* ---- A partition ---- */
 
 /* "main*" is the default partition. */
 static bool partition_is(char *field, const char *wanted)
@@ -328,8 +324,7 @@ int slurm_resources_partition(const char *partition, const char *type,
     return rc;
 }
 
-/* ---- This allocation --------------------------------------------------------------
- */
+/* ---- This allocation ---- */
 
 int slurm_resources(const struct scaling_config *scaling, struct resources *out,
                     struct error *err)

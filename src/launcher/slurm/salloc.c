@@ -1,10 +1,10 @@
 /*
  * salloc.c - take an allocation, and run the same command in it.
  *
- * Three processes: the command that the user typed, which waits; salloc, its child; the
- * command again, salloc's child. Each dies with its parent. Who gives the allocation
- * back: salloc, when the command ends. If salloc is killed, a keeper, a process of its
- * own that outlives them all, cancels the job.
+ * There are three processes: the command that the user typed, which waits; its child
+ * salloc; and salloc's child, the command again. Each dies with its parent. salloc
+ * releases the allocation when the command ends. If salloc is killed, the keeper, a
+ * process that outlives all three, cancels the job.
  */
 #include "config.h"
 
@@ -18,17 +18,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "launch/launcher.h"
+#include "slurm/salloc.h"
 #include "slurm/resources.h"
 #include "slurm/slurm_tool.h"
 #include "slurm/step_command.h"
 #include "util/argv.h"
-#include "util/descriptors.h"
+#include "event/descriptors.h"
 #include "util/process.h"
 
 extern char **environ;
 
-/* Set in salloc's environment: the pid of the process that has started it. */
+/* In salloc's environment: the pid of the process that started it. */
 #define ALLOCATED_BY "RAYTRAIN_ALLOCATED_BY"
 
 static bool inside_allocation(void)
@@ -58,8 +58,8 @@ static pid_t parent_of(pid_t pid)
     return parent;
 }
 
-/* Is this the command that salloc was to run, and not one that it has started? Then its
- * parent is salloc, which lives. The mark is for nobody else. */
+/* Is this the command that salloc was started to run, rather than one of its children?
+ * Then its parent is salloc, which is alive. The mark is not passed on. */
 static bool is_allocated_by(const char *by)
 {
     pid_t starter = by ? (pid_t)atol(by) : 0, pid = getppid();
@@ -70,8 +70,8 @@ static bool is_allocated_by(const char *by)
     return starter > 1 && pid == starter;
 }
 
-/* Nothing of ours stays open in the keeper (a pipe's reader would wait for it), but for
- * two descriptors, either of them -1 for none. */
+/* Close all descriptors in the keeper (the reader of a pipe would wait for it), except
+ * two; -1: none. */
 static void close_all_but(int a, int b)
 {
     int null = open("/dev/null", O_RDWR), low = a < b ? a : b, high = a < b ? b : a;
@@ -102,8 +102,9 @@ static void scancel_run(const char *option, const char *job)
         ;
 }
 
-/* The keeper: both gone, so cancel what may be left. First its steps, since the end of
- * a job is a SIGTERM and patience to them. Nobody is there to hear of errors. */
+/* The keeper: once both processes are gone, cancel what may be left. The steps first,
+ * which would get a SIGTERM and time to react when a job ends. Errors cannot be
+ * reported. */
 static _Noreturn void keeper_run(const struct process *command,
                                  const struct process *salloc, const char *job)
 {
@@ -116,7 +117,7 @@ static _Noreturn void keeper_run(const struct process *command,
     _exit(0);
 }
 
-/* Watch this process and salloc, its parent. */
+/* Start the keeper, which watches this process and its parent, salloc. */
 static int keeper_start(pid_t salloc, struct error *err)
 {
     struct process me = {.fd = -1}, parent = {.fd = -1};
@@ -126,7 +127,7 @@ static int keeper_start(pid_t salloc, struct error *err)
         getppid() == salloc)
         pid = fork();
     if (pid == 0) {
-        /* A grandchild: this process never has to wait for it. */
+        /* As a grandchild: this process never has to wait for it. */
         pid_t again = fork();
 
         if (again == 0)
@@ -142,15 +143,15 @@ static int keeper_start(pid_t salloc, struct error *err)
             ;
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
             return 0;
-        errno = EAGAIN; /* what the second fork says, as a rule */
+        errno = EAGAIN; /* usually the error of the second fork */
     }
     return error_set(err, RAYTRAIN_ENOTSUP,
-                     "cannot watch over the allocation %s: %s.\n"
-                     "Give it back with: scancel %s",
+                     "cannot start the process that releases allocation %s: %s.\n"
+                     "Release it with: scancel %s",
                      getenv("SLURM_JOB_ID"), strerror(errno), getenv("SLURM_JOB_ID"));
 }
 
-/* Could this ever fit? salloc would wait for it for good, with hardly a word. */
+/* Could this ever fit? If not, salloc would wait forever. */
 static int check_fit(const struct scaling_config *scaling, struct placement *plan,
                      struct error *err)
 {
@@ -170,13 +171,13 @@ static int check_fit(const struct scaling_config *scaling, struct placement *pla
     return rc;
 }
 
-/* As child_spec wants it; -1 where it is closed. */
+/* For child_spec: -1 if the descriptor is closed. */
 static int stream(int fd)
 {
     return fcntl(fd, F_GETFD) < 0 ? -1 : fd;
 }
 
-/* salloc, on our terminal and our streams. */
+/* Start salloc with the terminal and the streams of this process. */
 static int salloc_start(char *const *command, struct child *salloc, struct error *err)
 {
     const struct child_spec spec = {.argv = command,
@@ -194,13 +195,13 @@ static int salloc_start(char *const *command, struct child *salloc, struct error
     unsetenv(ALLOCATED_BY);
     if (rc < 0 && err->code == RAYTRAIN_ENOTFOUND)
         return error_set(err, RAYTRAIN_ENOTSUP,
-                         "cannot run salloc: is Slurm installed here? On one machine "
-                         "alone use --launcher local.");
+                         "cannot run salloc: is Slurm installed here? On a single "
+                         "machine use --launcher local.");
     return rc;
 }
 
-int launcher_slurm_allocate(const struct scaling_config *scaling, const char *job_name,
-                            char *const argv[], struct child *salloc, struct error *err)
+int slurm_allocate(const struct scaling_config *scaling, const char *job_name,
+                   char *const argv[], struct child *salloc, struct error *err)
 {
     const char *by = getenv(ALLOCATED_BY);
     struct placement plan = {0};
@@ -212,12 +213,13 @@ int launcher_slurm_allocate(const struct scaling_config *scaling, const char *jo
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (is_allocated_by(by))
             return keeper_start(getppid(), err);
-        prctl(PR_SET_PDEATHSIG, 0); /* the user's allocation, or that of an outer run */
+        prctl(PR_SET_PDEATHSIG,
+              0); /* the allocation is the user's, or of an outer run */
         return 0;
     }
     if (by)
         return error_set(err, RAYTRAIN_ENOTSUP,
-                         "salloc was asked for an allocation, but there is none here "
+                         "salloc was run to take an allocation, but there is none here "
                          "(SLURM_JOB_ID is not set).\nTake one yourself: salloc -n %d",
                          scaling->num_workers);
     rc = check_fit(scaling, &plan, err);

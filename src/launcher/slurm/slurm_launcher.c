@@ -2,20 +2,19 @@
  * slurm_launcher.c - the Slurm launcher: workers are the tasks of one srun step of the
  * allocation that this process is in.
  *
- * srun is a child in a session of its own. It says on its standard error what becomes
- * of its tasks (srun_messages.h). As soon as one has failed the step is ended with
- * `scancel
- * --signal=KILL`: Slurm itself would ask the others with SIGTERM, which a worker takes
- * for a request to stop, and wait for KillWait. If that does not help for some seconds
- * srun is killed, and then Slurm ends the tasks; so it does when this process is
- * killed, since srun dies with it.
+ * srun is a child in a session of its own. Its standard error reports what becomes of
+ * its tasks (srun_messages.h). As soon as one has failed, the step is killed with
+ * `scancel --signal=KILL`: Slurm itself would send the others SIGTERM, which a worker
+ * takes for a request to stop, and wait for KillWait. If the step still runs after some
+ * seconds, srun is killed, and Slurm then kills the tasks. The same happens if this
+ * process is killed, since srun dies with it.
  *
- * Where a node is lost the step has no end until Slurm has noticed. So srun is left
- * alone for as long as it tells of tasks that end on the other nodes, and killed then,
- * and the group is over. The step stays listed and keeps its CPUs: what comes next has
- * to share them with it (--overlap).
+ * If a node is lost, the step does not end until Slurm notices. So srun may report the
+ * tasks that end on the other nodes for a few seconds, and is then killed, which ends
+ * the group. The step stays listed and keeps its CPUs: later groups have to share them
+ * with it (--overlap).
  *
- * One epoll descriptor speaks for srun's messages, srun, scancel and the timer.
+ * One epoll descriptor covers srun's messages, srun, scancel and the timer.
  */
 #include "config.h"
 
@@ -33,16 +32,20 @@
 #include <unistd.h>
 
 #include "launch/launcher.h"
+#include "protocol/worker_env.h"
 #include "protocol/worker_record.h"
+#include "slurm/job.h"
 #include "slurm/mpi_plugins.h"
 #include "slurm/resources.h"
+#include "slurm/salloc.h"
 #include "slurm/slurm_tool.h"
 #include "slurm/slurmd_probe.h"
 #include "slurm/srun_messages.h"
 #include "slurm/step_command.h"
+#include "slurm/surroundings.h"
 #include "util/argv.h"
-#include "util/attention.h"
-#include "util/child.h"
+#include "event/attention.h"
+#include "event/child.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fs.h"
@@ -50,37 +53,37 @@
 
 extern char **environ;
 
-#define LINE_MAX_BYTES (1 << 20) /* of a message; what is longer is cut */
-/* A task that dies while it says hello to the PMIx server of its node can leave that
- * server, and with it the step and in the end the node, hanging (OpenPMIx 4.2). So
- * tasks are left alone for so long after the last of them was started. */
+#define LINE_MAX_BYTES (1 << 20) /* of a message; longer ones are cut */
+/* A task that dies while it connects to the PMIx server of its node can make that
+ * server hang, and with it the step and in the end the node (OpenPMIx 4.2). So a step
+ * is not killed until this long after its last task was started. */
 #define SETTLE_S         1.0
-#define KILL_INTERVAL_NS 150000000 /* between attempts to end a step */
-#define TERM_ATTEMPTS    15 /* before srun, which tells no step, is asked to end */
-#define KILL_ATTEMPTS    40 /* before srun is killed */
-#define ABANDON_WAIT_S   3  /* for workers on live nodes, when others are lost */
-#define DESTROY_WAIT_S   15 /* for which destroy() waits for the end of the step */
-#define HURRIED_WAIT_S   1.0 /* the same once there is a request to stop */
+#define KILL_INTERVAL_NS 150000000 /* between attempts to kill a step */
+#define TERM_ATTEMPTS    15        /* before SIGTERM to an srun whose step is unknown */
+#define KILL_ATTEMPTS    40        /* before srun is killed */
+#define ABANDON_WAIT_S   3         /* for workers on live nodes, when others are lost */
+#define DESTROY_WAIT_S   15        /* in destroy(), for the end of the step */
+#define HURRIED_WAIT_S   1.0       /* the same after a request to stop */
 
 struct group {
-    struct placement plan; /* who is where, a copy */
+    struct placement plan; /* a copy */
     char *log_dir;
     struct child srun, scancel;
     int message_fd, timer_fd, epoll_fd;
-    char *line; /* of srun's, as far as it has come */
+    char *line; /* of srun's messages, as far as it has been read */
     size_t line_used, line_size;
     struct step_watch watch;
     int wait_status;           /* srun's */
     bool gone;                 /* srun has been reaped */
     bool finished;             /* the outcome is final */
-    double started_at;         /* when the last task was started, as far as we heard */
-    bool ending;               /* the timer of attempts to end the step runs */
-    int kill_attempts;         /* > 0: the step is to end now */
-    bool cancelled_after_srun; /* a scancel has been started since it is gone */
-    bool abandoned;         /* nodes are lost: the step's own end is not waited for */
-    int left;               /* tasks that are on no lost node */
-    double abandoned_until; /* when those are no longer waited for, either */
-    int pending_signal;     /* to be sent once all tasks have started; 0: none */
+    double started_at;         /* when srun last reported that tasks have started */
+    bool ending;               /* the timer for attempts to kill the step runs */
+    int kill_attempts;         /* > 0: the step has to end now */
+    bool cancelled_after_srun; /* a scancel has been started after its end */
+    bool abandoned;            /* nodes are lost: do not wait for the end of the step */
+    int left;                  /* tasks that are not on lost nodes */
+    double abandoned_until;    /* when to stop waiting for those, too */
+    int pending_signal;        /* to be sent once all tasks have started; 0: none */
 };
 
 static bool slurm_usable(void)
@@ -90,8 +93,7 @@ static bool slurm_usable(void)
     return id && *id && nodes && *nodes;
 }
 
-/* ---- End the step -----------------------------------------------------------------
- */
+/* ---- Kill the step ---- */
 
 static int watch_fd(int epoll_fd, int fd, struct error *err)
 {
@@ -103,7 +105,7 @@ static int watch_fd(int epoll_fd, int fd, struct error *err)
     return 0;
 }
 
-/* Is there a worker that has put the step's number on record? */
+/* Has a worker recorded the id of the step? */
 static bool step_is_recorded(struct group *g)
 {
     char step[WORKER_STEP_MAX];
@@ -117,7 +119,7 @@ static bool step_is_recorded(struct group *g)
     return true;
 }
 
-/* Is the step's number known? If not from srun, then from the workers. */
+/* Is the id of the step known, from srun or from the workers? */
 static bool step_is_known(struct group *g)
 {
     return g->watch.step[0] || step_is_recorded(g);
@@ -156,10 +158,10 @@ static int step_cancel(struct group *g, struct error *err)
 }
 
 /*
- * One attempt to end the step; the timer makes the next. srun gives up a step that it
- * waits for on SIGTERM. One that is being started is let come up (see SETTLE_S), and
- * cancelled then. In the end srun is killed; it has a process of its own that then ends
- * the tasks.
+ * One attempt to kill the step; the timer makes the next one. An srun that waits for
+ * its step gives up on SIGTERM. A step that is starting is killed once it has started
+ * (see SETTLE_S). As the last resort srun is killed; it has a helper process that then
+ * kills the tasks.
  */
 static int kill_attempt(struct group *g, struct error *err)
 {
@@ -184,7 +186,7 @@ static int kill_timer_start(struct group *g, struct error *err)
     return 0;
 }
 
-/* On request: at once. */
+/* On request: immediately. */
 static int step_kill(struct group *g, struct error *err)
 {
     if (g->gone || g->kill_attempts > 0)
@@ -192,8 +194,8 @@ static int step_kill(struct group *g, struct error *err)
     return kill_timer_start(g, err) < 0 ? -1 : kill_attempt(g, err);
 }
 
-/* Because a task has failed: from the timer's first tick on, so that srun can tell
- * which others had died by then. */
+/* Because a task has failed: from the first tick of the timer on, so that srun can
+ * report which others had died by then. */
 static int step_end(struct group *g, struct error *err)
 {
     return g->gone || g->ending ? 0 : kill_timer_start(g, err);
@@ -207,8 +209,7 @@ static void timer_check(struct group *g)
         kill_attempt(g, NULL);
 }
 
-/* ---- Listen to srun ---------------------------------------------------------------
- */
+/* ---- Messages of srun ---- */
 
 static void line_append(struct group *g, char c)
 {
@@ -250,7 +251,7 @@ static void text_take(struct group *g, const char *text, size_t n)
             line_append(g, text[i]);
 }
 
-/* All that is there to read now. */
+/* Read all that is available now. */
 static void messages_read(struct group *g)
 {
     char text[4096];
@@ -264,14 +265,14 @@ static void messages_read(struct group *g)
         else if (errno != EINTR)
             break;
     }
-    if (n == 0) { /* srun is going; its pidfd will tell */
+    if (n == 0) { /* srun is about to exit, which its pidfd will show */
         close(g->message_fd);
         g->message_fd = -1;
     }
 }
 
-/* srun hands a signal on to the tasks that it knows to run. If it has not said in known
- * words that all do, but the workers have, the signal takes the way of scancel. */
+/* srun forwards a signal to the tasks that it knows to be running. If no known message
+ * shows that all tasks run, but the workers' record does, scancel sends the signal. */
 static void send_pending_signal(struct group *g)
 {
     bool started = g->watch.started >= g->plan.workers;
@@ -298,58 +299,60 @@ static int reap(struct group *g, struct error *err)
     return 0;
 }
 
-/* Put a sentence before what srun said. */
+/* Put a sentence before srun's message. */
 static void detail_explain(struct launch_outcome *o, const char *sentence)
 {
-    char said[sizeof o->detail];
+    char said[sizeof o->failure.message];
 
-    memcpy(said, o->detail, sizeof said);
-    snprintf(o->detail, sizeof o->detail, "%.600s\n%.400s", sentence, said);
+    memcpy(said, o->failure.message, sizeof said);
+    snprintf(o->failure.message, sizeof o->failure.message, "%.600s\n%.400s", sentence,
+             said);
 }
 
-/* The likely cause of some of srun's messages, and what to do about it. */
+/* The likely causes of some of srun's messages, and what to do about them. */
 static void outcome_explain(const struct group *g, struct launch_outcome *o)
 {
     const char *job = getenv("SLURM_JOB_ID"),
-               *host = o->host[0] ? o->host : "(unknown)";
+               *host = o->failure.host[0] ? o->failure.host : "(unknown)";
     char text[1024];
 
     if (!job)
         job = "";
-    if (strstr(o->detail, "could not connect IO")) {
+    if (strstr(o->failure.message, "could not connect IO")) {
         snprintf(text, sizeof text,
                  "node %s cannot write the log files in %.400s: is this directory on "
                  "storage that all nodes see?",
                  host, g->log_dir);
-        o->code = RAYTRAIN_ESTORAGE;
-    } else if (strstr(o->detail, "Requested nodes are busy")) {
+        o->failure.code = RAYTRAIN_ESTORAGE;
+    } else if (strstr(o->failure.message, "Requested nodes are busy")) {
         o->busy = true;
         snprintf(text, sizeof text,
                  "another step holds CPUs, GPUs or memory of allocation %.40s: see "
                  "squeue --steps --jobs=%.40s.\n"
                  "Wait for it, or share with it: --srun-args=--overlap",
                  job, job);
-    } else if (strstr(o->detail, "nvalid MPI type")) {
+    } else if (strstr(o->failure.message, "nvalid MPI type")) {
         snprintf(
             text, sizeof text,
-            "Slurm does not have this kind of --mpi here: see srun --mpi=list, and "
-            "name one of PMIx: --srun-args=--mpi=NAME");
-    } else if ((strstr(o->detail, "failed on node") &&
-                strstr(o->detail, "Unspecified error")) ||
-               strstr(o->detail, "launch failed: Invalid MPI plugin name")) {
-        snprintf(text, sizeof text,
-                 "slurmd on node %s could not set the step up: often its plugin "
-                 "mpi/pmix cannot load libpmix there, or finds another version of it.\n"
-                 "The log of slurmd on %s says why; to try it: srun --mpi=pmix -w %s "
-                 "true",
-                 host, host, host);
+            "Slurm does not have the requested --mpi plugin here: choose one for PMIx "
+            "from srun --mpi=list: --srun-args=--mpi=NAME");
+    } else if ((strstr(o->failure.message, "failed on node") &&
+                strstr(o->failure.message, "Unspecified error")) ||
+               strstr(o->failure.message, "launch failed: Invalid MPI plugin name")) {
+        snprintf(
+            text, sizeof text,
+            "slurmd on node %s could not set the step up: often its plugin "
+            "mpi/pmix cannot load libpmix there, or finds another version of it.\n"
+            "The log of slurmd on %s says why; to reproduce it: srun --mpi=pmix -w %s "
+            "true",
+            host, host, host);
     } else {
         return;
     }
     detail_explain(o, text);
 }
 
-/* How many tasks are on none of the nodes that srun says are lost. */
+/* The number of tasks on nodes that srun has not reported as lost. */
 static int tasks_left(const struct group *g)
 {
     char **lost = NULL;
@@ -363,7 +366,7 @@ static int tasks_left(const struct group *g)
     return left;
 }
 
-/* srun is of no more use once it has told of all that it can hear of. */
+/* srun is not needed any longer once all tasks on the remaining nodes have ended. */
 static void abandoned_check(struct group *g)
 {
     if (g->abandoned && !g->gone &&
@@ -401,20 +404,20 @@ static int slurm_advance(struct group *g, bool *done, struct launch_outcome *out
     if (reap(g, err) < 0)
         return -1;
     if (g->gone && !was_gone)
-        messages_read(g); /* its last words */
+        messages_read(g); /* its last messages */
     send_pending_signal(g);
     if (g->watch.outcome.failed || g->watch.refused)
         step_end(g, err);
     if (g->watch.outcome.lost[0] && !g->abandoned)
         slurm_abandon(g, tasks_left(g), err);
     else if (g->watch.outcome.lost[0] && tasks_left(g) < g->left)
-        g->left = tasks_left(g); /* one more */
+        g->left = tasks_left(g); /* one more node */
     abandoned_check(g);
-    /* A step may outlive an srun that was killed. */
+    /* A step may outlive its srun if that was killed. */
     if (g->gone && WIFSIGNALED(g->wait_status) && !g->cancelled_after_srun &&
         !g->abandoned && step_is_known(g))
         step_cancel(g, err);
-    /* scancel waits for lost nodes, too. */
+    /* scancel waits for lost nodes, too: do not wait for it then. */
     *done = g->gone && (g->scancel.pid == 0 || g->abandoned);
     if (*done)
         finish(g);
@@ -427,17 +430,16 @@ static int slurm_fd(const struct group *g)
     return g->epoll_fd;
 }
 
-/* ---- Signals and the end ----------------------------------------------------------
- */
+/* ---- Signals and the end ---- */
 
-/* srun hands a stop request on to its tasks, but takes one that comes before they run
- * for its own end; so an early one waits. Other signals it may take for its own end at
- * any time: they take the way of scancel, to the tasks that there are. */
+/* srun forwards a stop request to its tasks, but ends itself if it arrives before they
+ * run; so an early one is kept. Other signals may end srun at any time: scancel sends
+ * them to the running tasks. */
 static int slurm_signal(struct group *g, int sig, struct error *err)
 {
     if (g->gone)
         return 0;
-    if (sig != LAUNCHER_STOP_SIGNAL)
+    if (sig != WORKER_STOP_SIGNAL)
         return g->watch.started > 0 || step_is_recorded(g) ? step_signal(g, sig, err)
                                                            : 0;
     g->pending_signal = sig;
@@ -447,7 +449,8 @@ static int slurm_signal(struct group *g, int sig, struct error *err)
 
 static int slurm_kill(struct group *g, struct error *err)
 {
-    g->watch.cancelled = true; /* what the tasks die of now says nothing */
+    g->watch.cancelled =
+        true; /* from now on the signals that kill tasks show no cause */
     return step_kill(g, err);
 }
 
@@ -501,8 +504,7 @@ static void slurm_destroy(struct group *g)
     errno = saved;
 }
 
-/* ---- Start ------------------------------------------------------------------------
- */
+/* ---- Start ---- */
 
 static int group_create(const struct launch_spec *spec, struct group **out,
                         struct error *err)
@@ -528,8 +530,8 @@ static int group_create(const struct launch_spec *spec, struct group **out,
     return -1;
 }
 
-/* srun, with its messages on a pipe to us; what it says to standard output is our
- * standard error's. */
+/* Start srun. A pipe carries its messages; its standard output goes to the standard
+ * error of this process. */
 static int srun_start(struct group *g, char *const *argv, char *const *env,
                       struct error *err)
 {
@@ -550,8 +552,8 @@ static int srun_start(struct group *g, char *const *argv, char *const *env,
     close(fds[1]);
     if (rc < 0)
         return error_prefix(err, "cannot start the workers");
-    /* srun's second process ends the tasks when srun is killed: it is not to be killed
-     * with srun's group. */
+    /* srun's helper process kills the tasks when srun is killed: it must not be killed
+     * with srun's process group. */
     g->srun.group = false;
     if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "cannot watch srun: %s",
@@ -614,9 +616,11 @@ static int slurm_start(const struct launch_spec *spec, struct group **out,
 }
 
 const struct launcher_ops launcher_slurm = {
-    .name = "slurm",
     .usable = slurm_usable,
+    .check_start = slurm_check_start,
+    .in_step = slurm_in_step,
     .check = slurm_mpi_check,
+    .allocate = slurm_allocate,
     .resources = slurm_resources,
     .command = slurm_step_argv,
     .start = slurm_start,
@@ -625,6 +629,8 @@ const struct launcher_ops launcher_slurm = {
     .signal = slurm_signal,
     .kill = slurm_kill,
     .abandon = slurm_abandon,
-    .ask = slurm_probe_ask,
     .destroy = slurm_destroy,
+    .ask = slurm_probe_ask,
+    .leftovers = slurm_job_step_nodes,
+    .await_ready = slurm_await_ready,
 };

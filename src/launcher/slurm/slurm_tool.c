@@ -10,26 +10,29 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launch/batch_system.h"
 #include "util/argv.h"
-#include "util/attention.h"
-#include "util/child.h"
+#include "event/attention.h"
+#include "event/child.h"
 #include "util/clock.h"
 #include "util/quote.h"
 
 extern char **environ;
 
-#define OUTPUT_MAX (64u << 20) /* more than any answer of a sane controller */
+#define OUTPUT_MAX   (64u << 20) /* larger than any plausible answer */
+#define ANSWER_MAX_S 30.0        /* after which a question counts as unanswered */
+#define LOOK_S       0.05        /* how often a running command is polled */
+#define PAUSE_MAX_S  10.0        /* the longest pause between questions */
 
-/* ---- Environment ------------------------------------------------------------------
- */
+/* ---- Environment ---- */
 
-/* Of these families nothing is passed on ... */
+/* Variables with these prefixes are removed ... */
 static const char *const env_cleared[] = {
     "SQUEUE_",  "SINFO_", "SCONTROL_",
     "SCANCEL_", "SLURM_", /* SLURM_JSON, SLURM_BITSTR_LEN, SLURM_DEBUG_FLAGS, ... */
 };
 
-/* ... but what says where the controller is, and what proves the user's identity. */
+/* ... except those that locate the controller and authenticate the user. */
 static const char *const env_kept[] = {
     "SLURM_CONF=", "SLURM_CONF_SERVER=", "SLURM_JWT=", "SLURM_WORKING_CLUSTER="};
 
@@ -41,8 +44,8 @@ static bool begins_with_one_of(const char *entry, const char *const *list, size_
     return false;
 }
 
-/* The cluster that a command asks (SLURM_CLUSTERS) is a user's setting as well, unless
- * the allocation is on another cluster than this one's own. */
+/* SLURM_CLUSTERS, the cluster that a command asks, is a user's setting, too, unless the
+ * allocation is on another cluster than the local one. */
 static bool entry_stays(const char *entry)
 {
     static const char clusters[] = "SLURM_CLUSTERS=";
@@ -69,13 +72,12 @@ int slurm_tool_env(char ***out, struct error *err)
     return rc;
 }
 
-/* ---- A command --------------------------------------------------------------------
- */
+/* ---- A command ---- */
 
 struct slurm_tool {
     char name[32];
     struct child child;
-    int fd; /* what it prints */
+    int fd; /* its output */
     bool eof;
     char *text;
     size_t used, room;
@@ -109,7 +111,7 @@ static int tool_spawn(struct slurm_tool *t, char *const *argv, struct error *err
         return error_prefix(err, "Slurm's commands are needed here");
     }
     if (fcntl(t->fd, F_SETFL, O_NONBLOCK) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "cannot listen to %s: %s", t->name,
+        return error_set(err, RAYTRAIN_ENOMEM, "cannot read from %s: %s", t->name,
                          strerror(errno));
     return 0;
 }
@@ -155,7 +157,7 @@ static int text_grow(struct slurm_tool *t, struct error *err)
     return 0;
 }
 
-/* All that is there to read now. */
+/* Read all that is available now. */
 static int text_read(struct slurm_tool *t, struct error *err)
 {
     while (!t->eof) {
@@ -213,7 +215,7 @@ int slurm_tool_read(char *const *argv, double limit_s, char **text, struct error
         slurm_tool_wait(t, left > 0 ? (int)(left * 1e3) + 1 : 0);
         rc = slurm_tool_poll(t, &done, text, err);
         if (rc == 0 && !done && attention_is_called())
-            rc = error_set(err, RAYTRAIN_ESTOPPED, "asked to stop while %s was asked",
+            rc = error_set(err, RAYTRAIN_ESTOPPED, "asked to stop while waiting for %s",
                            t->name);
         else if (rc == 0 && !done && left <= 0)
             rc = error_set(err, RAYTRAIN_ENOTSUP, "%s has not answered for %.0f s",
@@ -221,4 +223,85 @@ int slurm_tool_read(char *const *argv, double limit_s, char **text, struct error
     }
     slurm_tool_destroy(t);
     return rc;
+}
+
+/* ---- A controller that is away ---- */
+
+static bool wait_simply(void *arg, double seconds)
+{
+    (void)arg;
+    attention_wait(-1, (int)(seconds * 1e3));
+    return !attention_is_called();
+}
+
+/* Ask a question that needs the controller and nothing else. A command that cannot be
+ * started shows nothing about the controller. */
+static bool controller_is_away(launcher_wait *wait, void *arg)
+{
+    char *argv[] = {(char *)"scontrol", (char *)"show", (char *)"config", NULL};
+    double until = clock_now() + ANSWER_MAX_S;
+    struct slurm_tool *t = NULL;
+    char *text = NULL;
+    bool done = false;
+
+    if (slurm_tool_start(argv, &t, NULL) < 0)
+        return false;
+    while (!done && clock_now() < until && wait(arg, LOOK_S))
+        if (slurm_tool_poll(t, &done, &text, NULL) < 0)
+            break;
+    slurm_tool_destroy(t);
+    free(text);
+    return !done;
+}
+
+static void away_report(void)
+{
+    char text[128];
+
+    snprintf(text, sizeof text,
+             "Slurm's controller does not answer: retrying for up to %.0f s",
+             batch_patience()->seconds);
+    if (batch_patience()->say)
+        batch_patience()->say(text);
+}
+
+/* True: it is back. */
+static bool return_await(double until, launcher_wait *wait, void *arg)
+{
+    for (double pause = 0.25; clock_now() < until && wait(arg, pause);
+         pause = 2 * pause < PAUSE_MAX_S ? 2 * pause : PAUSE_MAX_S)
+        if (!controller_is_away(wait, arg))
+            return true;
+    return false;
+}
+
+int slurm_ask(char *const *argv, char **text, struct error *err)
+{
+    double until = clock_now() + batch_patience()->seconds;
+    bool answered = false, reported = false;
+
+    while (slurm_tool_read(argv, ANSWER_MAX_S, text, err) < 0) {
+        if (batch_patience()->seconds <= 0 || answered || attention_is_called())
+            return -1;
+        /* It may be back by now, so ask this question once more. */
+        answered = !controller_is_away(wait_simply, NULL);
+        if (answered)
+            continue;
+        if (!reported)
+            away_report();
+        reported = true;
+        if (!return_await(until, wait_simply, NULL) && !attention_is_called())
+            return error_prefix(err, "Slurm's controller has not answered for %.0f s",
+                                batch_patience()->seconds);
+    }
+    return 0;
+}
+
+bool slurm_controller_await(launcher_wait *wait, void *arg)
+{
+    if (batch_patience()->seconds <= 0 || !controller_is_away(wait, arg))
+        return false;
+    away_report();
+    return_await(clock_now() + batch_patience()->seconds, wait, arg);
+    return true;
 }

@@ -1,29 +1,44 @@
-/* slurm_tool.h - run one of Slurm's commands to its end and read what it prints. */
+/*
+ * slurm_tool.h - run one of Slurm's commands to its end and read what it prints; repeat
+ * it while Slurm's controller is away for some minutes: restarted, moved to its backup,
+ * overloaded.
+ */
 #ifndef RAYTRAIN_SLURM_SLURM_TOOL_H
 #define RAYTRAIN_SLURM_SLURM_TOOL_H
 
 #include <stdbool.h>
 
+#include "launch/launcher.h"
 #include "util/error.h"
 
-/* This process's environment without a user's own settings of Slurm's commands
- * (SQUEUE_FORMAT, SCANCEL_INTERACTIVE, SLURM_JSON, ...), and with times as Unix time:
- * malloc'ed, argv_free(). Every question has it. */
+/* The environment for Slurm's commands: that of this process without a user's settings
+ * for them (SQUEUE_FORMAT, SCANCEL_INTERACTIVE, SLURM_JSON, ...), and with times as
+ * Unix time. malloc'ed, argv_free(). */
 int slurm_tool_env(char ***out, struct error *err);
 
-/* *text is malloc'ed. A command that cannot be started, ends with another status than
- * 0, or has not ended after limit_s seconds is RAYTRAIN_ENOTSUP, with what it printed.
- */
+/* *text is malloc'ed. RAYTRAIN_ENOTSUP if the command cannot be started, exits with
+ * another status than 0 (the error has its output), or does not end in limit_s
+ * seconds. */
 int slurm_tool_read(char *const *argv, double limit_s, char **text, struct error *err);
 
 /* The same, without waiting. */
 struct slurm_tool;
 int slurm_tool_start(char *const *argv, struct slurm_tool **out, struct error *err);
-/* Never blocks. *done: it has ended, and *text is what it printed; the last call then.
- */
+/* Never blocks. *done: it has ended, *text is its output, and this was the last
+ * call. */
 int slurm_tool_poll(struct slurm_tool *t, bool *done, char **text, struct error *err);
-/* Until there is something to poll for, or so many milliseconds are over; -1: never. */
+/* Wait until there is something to poll for, at most ms milliseconds; -1: no limit. */
 void slurm_tool_wait(const struct slurm_tool *t, int ms);
-void slurm_tool_destroy(struct slurm_tool *t); /* ends it; NULL is fine */
+void slurm_tool_destroy(struct slurm_tool *t); /* kills it; NULL is fine */
+
+/* As slurm_tool_read, for a question that a run cannot do without. A failure while the
+ * controller answers other questions is final; otherwise the question is repeated, as
+ * long as batch_patience() allows. RAYTRAIN_ENOTSUP; RAYTRAIN_ESTOPPED if this process
+ * is asked to stop meanwhile (event/attention.h). */
+int slurm_ask(char *const *argv, char **text, struct error *err);
+
+/* Is the controller away? Then wait for it, as long as `wait` returns true and the
+ * patience lasts; wait is called often. True: it was away. */
+bool slurm_controller_await(launcher_wait *wait, void *arg);
 
 #endif

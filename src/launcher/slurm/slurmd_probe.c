@@ -1,17 +1,17 @@
 /*
- * slurmd_probe.c - do nodes of the allocation answer? Each is asked for a connection to
- * its slurmd, which no job has to be started for: a step on a dead node would hang, and
- * stay listed.
+ * slurmd_probe.c - do nodes of the allocation answer? The probe connects to the slurmd
+ * of each node. It does not start a step, which would hang on a dead node and stay
+ * listed.
  *
- * The connections come first, to where slurmd usually listens, and as a rule they are
- * all: Slurm's controller serves thousands of jobs. Only if a node does not answer
- * there the controller is asked, once for all such nodes, where they really listen.
- * Without its answer a usual place counts only if some node was found there.
+ * It first connects to the port where slurmd usually listens, and usually that
+ * suffices: Slurm's controller, which serves thousands of jobs, is not involved. Only
+ * for nodes that do not answer there, it asks the controller, once for all of them,
+ * where they listen. If the controller does not answer, silence on the usual port
+ * counts only if some other node was found on it.
  *
- * A kernel that refuses the connection says nothing about the node's workers: Slurm
- * lets a slurmd be down while jobs run, and a node whose processes have all died may
- * refuse as well. A node that Slurm has taken out of the job is no longer ours,
- * whatever it says.
+ * A refused connection says nothing about the node's workers: slurmd may be down while
+ * jobs run, and a node whose processes have all died may refuse as well. A node that
+ * Slurm has removed from the job counts as silent even if it answers.
  */
 #include "config.h"
 
@@ -34,18 +34,18 @@
 
 #define CONNECT_S     2.0 /* for all connections of a batch together */
 #define CONNECT_BATCH 256
-#define SCONTROL_S    3.0 /* for an answer of Slurm's controller */
+#define SCONTROL_S    3.0 /* for an answer of the controller */
 #define PORT_USUAL    "6818"
 
 struct target {
     const char *node;
-    struct sockaddr_storage at; /* where slurmd listens, as far as is known */
-    socklen_t at_size;          /* 0: that is not known at all */
-    bool told;                  /* Slurm has said so */
+    struct sockaddr_storage at; /* where slurmd listens, as far as known */
+    socklen_t at_size;          /* 0: unknown */
+    bool confirmed;             /* by Slurm */
     enum node_answer answer;
 };
 
-/* Where it listens. If that is not where it was asked before, nothing is known yet. */
+/* Set where it listens. If that differs from before, its answer is unknown again. */
 static void target_place(struct target *t, const char *address, const char *port)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -63,8 +63,7 @@ static void target_place(struct target *t, const char *address, const char *port
     freeaddrinfo(found);
 }
 
-/* ---- Connections ------------------------------------------------------------------
- */
+/* ---- Connections ---- */
 
 static enum node_answer answer_of(int errnum)
 {
@@ -73,8 +72,8 @@ static enum node_answer answer_of(int errnum)
     return errnum == ECONNREFUSED ? NODE_REFUSES : NODE_SILENT;
 }
 
-/* A connection on its way; -1: there is none, or it has come to its end. (A socket that
- * has failed would look connected to poll.) */
+/* A connection in progress; -1: none, or it is already decided. (To poll() a socket
+ * that has failed would look connected.) */
 static int connect_start(struct target *t)
 {
     int fd, why;
@@ -92,7 +91,7 @@ static int connect_start(struct target *t)
     return -1;
 }
 
-/* Its connection has come to an end. */
+/* The connection has succeeded or failed. */
 static void connect_end(struct pollfd *p, struct target *t)
 {
     int why = 0;
@@ -104,7 +103,7 @@ static void connect_end(struct pollfd *p, struct target *t)
     p->fd = -1;
 }
 
-/* Those that have not answered when the time is over are silent. */
+/* Nodes that have not answered when time runs out are silent. */
 static void connections_await(struct pollfd *fds, struct target *const *targets,
                               size_t n)
 {
@@ -128,7 +127,8 @@ static void connections_await(struct pollfd *fds, struct target *const *targets,
         }
 }
 
-/* Ask those of which nothing is known; in batches, for descriptors are limited. */
+/* Connect to nodes whose answer is unknown; in batches, since descriptors are
+ * limited. */
 static void unknown_connect(struct target *targets, size_t n)
 {
     struct target *batch[CONNECT_BATCH];
@@ -148,8 +148,7 @@ static void unknown_connect(struct target *targets, size_t n)
     }
 }
 
-/* ---- What Slurm knows -------------------------------------------------------------
- */
+/* ---- What Slurm's controller knows ---- */
 
 static char *scontrol_show(const char *what, const char *name)
 {
@@ -170,20 +169,20 @@ static void port_learn(struct node_memo *memo)
     free(text);
 }
 
-/* From one node's line. */
-static void target_tell(struct target *t, const char *line, struct node_memo *memo)
+/* Set the address of a node from its line. */
+static void target_locate(struct target *t, const char *line, struct node_memo *memo)
 {
     char address[256], port[16];
 
     if (!slurm_job_field(line, "NodeAddr", address, sizeof address))
         return;
-    /* Only a port of the node's own is said. */
+    /* The port is listed only if it differs from the cluster's. */
     if (!slurm_job_field(line, "Port", port, sizeof port)) {
         if (!memo->text[0])
             port_learn(memo);
         snprintf(port, sizeof port, "%.15s", memo->text[0] ? memo->text : PORT_USUAL);
     }
-    t->told = true;
+    t->confirmed = true;
     target_place(t, address, port);
 }
 
@@ -209,7 +208,7 @@ static char *unanswered_names(const struct target *targets, size_t n)
     return list;
 }
 
-static void unanswered_tell(struct target *targets, size_t n, struct node_memo *memo)
+static void unanswered_locate(struct target *targets, size_t n, struct node_memo *memo)
 {
     char *list = unanswered_names(targets, n), *line, name[256];
     char *text = list ? scontrol_show("node", list) : NULL, *rest = text;
@@ -220,27 +219,25 @@ static void unanswered_tell(struct target *targets, size_t n, struct node_memo *
                                : NULL;
 
         if (t && t->answer != NODE_ANSWERS)
-            target_tell(t, line, memo);
+            target_locate(t, line, memo);
     }
     free(text);
     free(list);
 }
 
-/* A place that Slurm has not named is a guess: what is not found there may be
- * elsewhere.
- */
+/* An address that Slurm has not confirmed is a guess: the node may listen elsewhere. */
 static void guesses_judge(struct target *targets, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (targets[i].answer == NODE_ANSWERS)
             return;
     for (size_t i = 0; i < n; i++)
-        if (!targets[i].told)
+        if (!targets[i].confirmed)
             targets[i].answer = NODE_UNKNOWN;
 }
 
-/* Those that answer, but are not the job's any more, are silent; without Slurm's answer
- * they are unknown. */
+/* Nodes that answer but no longer belong to the job are silent; if Slurm does not
+ * answer, they are unknown. */
 static void strangers_find(struct target *targets, size_t n)
 {
     char **ours = slurm_job_nodes();
@@ -256,8 +253,7 @@ static void strangers_find(struct target *targets, size_t n)
     argv_free(ours);
 }
 
-/* ---- All nodes --------------------------------------------------------------------
- */
+/* ---- All nodes ---- */
 
 void slurm_probe_ask(enum node_purpose purpose, char *const *nodes, size_t n,
                      enum node_answer *answers, struct node_memo *memo)
@@ -271,7 +267,7 @@ void slurm_probe_ask(enum node_purpose purpose, char *const *nodes, size_t n,
         target_place(&targets[i], nodes[i], memo->text[0] ? memo->text : PORT_USUAL);
     }
     unknown_connect(targets, n);
-    unanswered_tell(targets, n, memo);
+    unanswered_locate(targets, n, memo);
     unknown_connect(targets, n);
     guesses_judge(targets, n);
     if (purpose == NODE_IS_OURS)

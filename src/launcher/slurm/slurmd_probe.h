@@ -4,7 +4,7 @@
 
 #include "launch/node_probe.h"
 
-/* A node_ask for launcher.h. */
+/* The slot `ask` of launcher.h. */
 void slurm_probe_ask(enum node_purpose purpose, char *const *nodes, size_t n,
                      enum node_answer *answers, struct node_memo *memo);
 

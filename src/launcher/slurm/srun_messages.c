@@ -1,4 +1,4 @@
-/* srun_messages.c - what srun says on its standard error; see srun_messages.h. */
+/* srun_messages.c - the templates of srun's messages; see srun_messages.h. */
 #include "config.h"
 
 #include "slurm/srun_messages.h"
@@ -11,10 +11,11 @@
 #include <sysexits.h>
 
 #define FIELDS_MAX 5
-#define STATUS_OOM 125 /* low bits of a status that Slurm gives to such a task */
+#define SAID_MAX   1024 /* bytes of srun's messages that a failure keeps */
+#define STATUS_OOM 125  /* low bits of the status of a task killed for memory */
 
-/* What the {} of a template stand for: parts of the line. Lists of nodes and of tasks
- * have no bounds that are worth relying on. */
+/* The text that a {} of a template stands for: a part of the line, since lists of nodes
+ * and of tasks have no useful length limit. */
 struct field {
     const char *text;
     size_t length;
@@ -37,24 +38,23 @@ static void field_copy(struct field f, char *out, size_t size)
 void step_watch_init(struct step_watch *w, int workers)
 {
     *w = (struct step_watch){.workers = workers, .next.status = -1};
-    w->outcome.rank = w->suspect = -1;
+    w->outcome.failure.rank = w->suspect = -1;
 }
 
-/* ---- Detail -----------------------------------------------------------------------
- */
+/* ---- Detail ---- */
 
 static void detail_add(struct step_watch *w, const char *line)
 {
-    size_t used = strlen(w->outcome.detail), room = sizeof w->outcome.detail - used;
+    char *said = w->outcome.failure.message;
+    size_t used = strlen(said);
 
-    if (!strstr(w->outcome.detail, line))
-        snprintf(w->outcome.detail + used, room, "%s%s", used ? "\n" : "", line);
+    if (used < SAID_MAX && !strstr(said, line))
+        snprintf(said + used, SAID_MAX - used, "%s%s", used ? "\n" : "", line);
 }
 
-/* ---- How tasks end ----------------------------------------------------------------
- */
+/* ---- How tasks end ---- */
 
-/* The signal that strsignal() calls so; 0: none. */
+/* The signal with this name in strsignal(); 0: none. */
 static int signal_named(const char *text)
 {
     for (int sig = 1; sig < SIGRTMIN; sig++) {
@@ -66,7 +66,7 @@ static int signal_named(const char *text)
     return 0;
 }
 
-/* A wait status from srun's words for it; -1: they are unknown. */
+/* The wait status that srun describes; -1: unknown words. */
 static int status_parse(const char *text)
 {
     static const char exited[] = "Exited with exit code ";
@@ -78,8 +78,8 @@ static int status_parse(const char *text)
     return signal_named(text) ? signal_named(text) : -1;
 }
 
-/* "0-3,7": the first task, and how many there are; 0 if that makes no sense. srun cuts
- * a long list off, so that the number may be too small. */
+/* "0-3,7": the first task, and the number of tasks; 0 if malformed. srun truncates long
+ * lists, so that the number may be too small. */
 static int tasks_parse(const char *text, int workers, int *first)
 {
     int n = 0;
@@ -104,10 +104,10 @@ static int tasks_parse(const char *text, int workers, int *first)
 }
 
 /*
- * When one task dies, the others often fail because they lost it, and srun may tell of
- * them first. So the first failure stands until a task is told of that died of a
- * signal: that is rather the cause; but a kill only until we have begun to kill them
- * all.
+ * When one task dies, the others often fail because they have lost it, and srun may
+ * report them first. So the first failure stands until a task that was killed by a
+ * signal is reported, which is more likely the cause; but not if the signal may be the
+ * one by which we kill the step.
  */
 static void task_failed(struct step_watch *w, struct field host, int first, int status)
 {
@@ -122,19 +122,19 @@ static void task_failed(struct step_watch *w, struct field host, int first, int 
     if (w->cancelled && sig)
         return;
     w->crashed = crashed;
-    w->outcome.rank = first;
-    w->outcome.exit_status = sig ? 0 : WEXITSTATUS(status);
-    w->outcome.signal = sig;
-    w->outcome.host[0] = '\0';
+    w->outcome.failure.rank = first;
+    w->outcome.failure.exit_status = sig ? 0 : WEXITSTATUS(status);
+    w->outcome.failure.signal = sig;
+    w->outcome.failure.host[0] = '\0';
     if (!field_has(host, "[") && !field_has(host, ","))
-        field_copy(host, w->outcome.host, sizeof w->outcome.host);
+        field_copy(host, w->outcome.failure.host, sizeof w->outcome.failure.host);
 }
 
 static void on_tasks_end(struct step_watch *w, const struct fields *f, const char *line)
 {
     const char *how = f->at[2].text;
     int first, n = tasks_parse(f->at[1].text, w->workers, &first);
-    int status = w->next.status, told = w->next.tasks;
+    int status = w->next.status, reported = w->next.tasks;
 
     w->next.status = -1;
     w->next.tasks = 0;
@@ -147,7 +147,7 @@ static void on_tasks_end(struct step_watch *w, const struct fields *f, const cha
     } else if (status < 0) {
         status = status_parse(how);
     }
-    w->ended += told > n ? told : n;
+    w->ended += reported > n ? reported : n;
     if (status < 0) {
         detail_add(w, line);
         w->suspect = first;
@@ -164,8 +164,7 @@ static void on_status(struct step_watch *w, const struct fields *f, const char *
     w->next.status = (int)strtol(f->at[3].text, NULL, 16);
 }
 
-/* ---- Everything else --------------------------------------------------------------
- */
+/* ---- Everything else ---- */
 
 static void on_step(struct step_watch *w, const struct fields *f, const char *line)
 {
@@ -193,15 +192,15 @@ static void on_created(struct step_watch *w, const struct fields *f, const char 
     w->waiting = false;
 }
 
-/* Others that had come up are ended by Slurm, before or after this is told. */
+/* Slurm kills tasks that had started, before or after this message. */
 static void refuse(struct step_watch *w, int rank, struct field host)
 {
     if (w->refused)
         return;
     w->refused = true;
-    w->outcome.rank = rank;
-    w->outcome.exit_status = w->outcome.signal = 0;
-    field_copy(host, w->outcome.host, sizeof w->outcome.host);
+    w->outcome.failure.rank = rank;
+    w->outcome.failure.exit_status = w->outcome.failure.signal = 0;
+    field_copy(host, w->outcome.failure.host, sizeof w->outcome.failure.host);
 }
 
 static void on_refused(struct step_watch *w, const struct fields *f, const char *line)
@@ -218,8 +217,8 @@ static void on_task_refused(struct step_watch *w, const struct fields *f,
     detail_add(w, line);
 }
 
-/* One more lost node. Of more than there is room for the rest is not told: a name that
- * is cut off may be that of a node which lives. */
+/* One more lost node. Names that do not fit are left out: a truncated name may be that
+ * of a node that is alive. */
 static void lost_add(struct step_watch *w, struct field node)
 {
     size_t used = strlen(w->outcome.lost), room = sizeof w->outcome.lost - used;
@@ -242,7 +241,7 @@ static void on_node_failure(struct step_watch *w, const struct fields *f,
                             const char *line)
 {
     if (!w->outcome.failed)
-        field_copy(f->at[0], w->outcome.host, sizeof w->outcome.host);
+        field_copy(f->at[0], w->outcome.failure.host, sizeof w->outcome.failure.host);
     w->outcome.failed = true;
     lost_add(w, f->at[0]);
     detail_add(w, line);
@@ -261,7 +260,7 @@ static void on_detail(struct step_watch *w, const struct fields *f, const char *
     detail_add(w, line);
 }
 
-/* Somebody ended the step as a whole: what its tasks then die of says nothing. */
+/* The step was cancelled as a whole: how its tasks end afterwards shows no cause. */
 static void on_cancel(struct step_watch *w, const struct fields *f, const char *line)
 {
     (void)f;
@@ -277,13 +276,12 @@ static void on_noise(struct step_watch *w, const struct fields *f, const char *l
     (void)line;
 }
 
-/* ---- The table --------------------------------------------------------------------
- */
+/* ---- The table ---- */
 
 /*
  * {} stands for text up to what follows it in the template (at the end: the rest of the
- * line). The first template that fits wins. Up to 22.05 a plugin's messages of
- * --verbose name plugin and function first, which line_plain() takes away.
+ * line). The first template that matches wins. Up to 22.05, messages of plugins start
+ * with the names of plugin and function, which plugin_text() skips.
  */
 static const struct {
     const char *template;
@@ -318,7 +316,7 @@ static const struct {
     {"srun: error: {}", on_detail},
 };
 
-/* Does line fit the template? Then f has what its {} stand for. */
+/* Does line match the template? Then f has the texts of its {}. */
 static bool line_fits(const char *line, const char *template, struct fields *f)
 {
     int n = 0;
@@ -389,10 +387,10 @@ void step_watch_line(struct step_watch *w, const char *line)
     free(plain);
 }
 
-/* ---- The end ----------------------------------------------------------------------
- */
+/* ---- The end ---- */
 
-/* srun ends with the highest status of its tasks, 128 and the number for a signal. */
+/* srun exits with the highest status of its tasks; for a signal that is 128 +
+ * number. */
 static void outcome_take_status(struct step_watch *w, int status)
 {
     struct launch_outcome *o = &w->outcome;
@@ -403,39 +401,41 @@ static void outcome_take_status(struct step_watch *w, int status)
         sig = SIGKILL;
     }
     if (sig > 0 && sig <= SIGRTMAX)
-        o->signal = sig;
+        o->failure.signal = sig;
     else
-        o->exit_status = status;
+        o->failure.exit_status = status;
 }
 
 static void srun_describe(struct step_watch *w, int wait_status)
 {
     struct launch_outcome *o = &w->outcome;
-    char who[80] = "";
+    char worker[80] = "";
 
     if (WIFSIGNALED(wait_status)) {
-        snprintf(o->detail, sizeof o->detail, "srun was killed by signal %d (%s)",
-                 WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
+        snprintf(o->failure.message, sizeof o->failure.message,
+                 "srun was killed by signal %d (%s)", WTERMSIG(wait_status),
+                 strsignal(WTERMSIG(wait_status)));
         return;
     }
-    if (o->signal)
-        snprintf(who, sizeof who, "a worker was killed by signal %d (%.30s); ",
-                 o->signal, strsignal(o->signal));
-    snprintf(o->detail, sizeof o->detail, "%ssrun ended with status %d%s%s", who,
-             WEXITSTATUS(wait_status), w->last[0] ? ": " : "", w->last);
+    if (o->failure.signal)
+        snprintf(worker, sizeof worker, "a worker was killed by signal %d (%.30s); ",
+                 o->failure.signal, strsignal(o->failure.signal));
+    snprintf(o->failure.message, sizeof o->failure.message,
+             "%ssrun ended with status %d%s%s", worker, WEXITSTATUS(wait_status),
+             w->last[0] ? ": " : "", w->last);
 }
 
-/* srun says that something failed, and has not said what in words that we know. */
+/* srun has failed without a known message that says why. */
 static void srun_failed(struct step_watch *w, int wait_status)
 {
     struct launch_outcome *o = &w->outcome;
 
     o->failed = true;
-    o->launch_failed = !w->step[0];
-    o->rank = w->suspect;
+    o->failure.never_started = !w->step[0];
+    o->failure.rank = w->suspect;
     if (WIFEXITED(wait_status) && w->step[0])
         outcome_take_status(w, WEXITSTATUS(wait_status));
-    if (!o->detail[0])
+    if (!o->failure.message[0])
         srun_describe(w, wait_status);
 }
 
@@ -447,18 +447,20 @@ void step_watch_finish(struct step_watch *w, int wait_status,
 
     if (w->refused) {
         o->failed = true;
-        o->launch_failed = true;
+        o->failure.never_started = true;
     } else if (!o->failed && w->cancelled) {
-        o->failed = true; /* srun may end with 0 then */
+        o->failed = true; /* srun may exit with 0 then */
     } else if (!o->failed && status != 0 && status != EX_TEMPFAIL) {
         srun_failed(w, wait_status);
     }
-    if (o->failed && w->cancelled && o->rank < 0 && !o->detail[0])
-        snprintf(o->detail, sizeof o->detail,
-                 "the step was ended as a whole: a worker aborted it, or somebody "
-                 "cancelled it");
-    if (o->rank >= 0 && !o->host[0])
-        snprintf(o->host, sizeof o->host, "%s", placement_host(plan, o->rank));
-    o->oom = w->oom && o->signal == SIGKILL;
+    if (o->failed && w->cancelled && o->failure.rank < 0 && !o->failure.message[0])
+        snprintf(o->failure.message, sizeof o->failure.message,
+                 "the step was ended as a whole: a worker aborted it, or it was "
+                 "cancelled");
+    if (o->failure.rank >= 0 && !o->failure.host[0])
+        snprintf(o->failure.host, sizeof o->failure.host, "%s",
+                 placement_host(plan, o->failure.rank));
+    if (w->oom && o->failure.signal == SIGKILL)
+        o->failure.cause = CAUSE_OOM;
     o->stopped = !o->failed && status == EX_TEMPFAIL;
 }

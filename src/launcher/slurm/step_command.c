@@ -1,10 +1,10 @@
 /*
  * step_command.c - one step of an allocation as a command line; see step_command.h.
  *
- * Everything that shapes the step is said explicitly, and what an enclosing sbatch,
- * salloc or srun has left in the environment is taken away: each of them exports its
- * own options as variables which srun then takes for ours. (SLURM_GPUS_PER_NODE alone
- * gives every worker all GPUs, whatever --gpus-per-task says.)
+ * Every option that shapes the step is explicit, and the variables that an enclosing
+ * sbatch, salloc or srun has set are removed: each of them exports its own options as
+ * variables, which srun would then apply. (SLURM_GPUS_PER_NODE alone gives every worker
+ * all GPUs, whatever --gpus-per-task says.)
  */
 #include "config.h"
 
@@ -15,38 +15,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/run_dir.h"
 #include "slurm/mpi_plugins.h"
 #include "util/argv.h"
 #include "util/hostlist.h"
 #include "util/quote.h"
 
 #define MIB           (1024ull * 1024)
-#define NODE_LIST_MAX 8192 /* bytes; a longer list of nodes is a file */
+#define NODE_LIST_MAX 8192 /* bytes; a longer list of nodes goes into a file */
 
-/* ---- Environment ------------------------------------------------------------------
- */
+/* ---- Environment ---- */
 
-/* Of these families nothing is passed on ... */
+/* Variables with these prefixes are removed ... */
 static const char *const env_cleared[] = {
-    "SLURM_",  /* options of the job, and what it is in an enclosing step */
+    "SLURM_",  /* options and facts of the job and of an enclosing step */
     "SRUN_",   /* SRUN_CPUS_PER_TASK, SRUN_DEBUG, ... : options of srun */
     "SBATCH_", /* options of sbatch that a user exports */
     "SALLOC_", /* and of salloc */
     "PMIX_",   /* the PMIx namespace of an enclosing step */
-    "PMI_",    /* and what it speaks to MPI libraries */
+    "PMI_",    /* and its interface to MPI libraries */
 };
 
-/* ... but these: a name, or with a trailing '_' all that begin so. */
+/* ... except these: a name, or with a trailing '_' a prefix. */
 static const char *const env_kept[] = {
     "SLURM_CONF",            /* where the controller is */
-    "SLURM_CONF_SERVER",     /* the same, asked of a host */
-    "SLURM_CLUSTERS",        /* which cluster, where there are several */
-    "SLURM_CLUSTER_NAME",    /* told to programs */
+    "SLURM_CONF_SERVER",     /* the same, as a host to ask */
+    "SLURM_CLUSTERS",        /* which cluster, if there are several */
+    "SLURM_CLUSTER_NAME",    /* for programs */
     "SLURM_WORKING_CLUSTER", /* the cluster of this allocation */
-    "SLURM_JWT",             /* how to prove who we are */
+    "SLURM_JWT",             /* authentication */
     "SLURM_JOB_ID",          /* the allocation */
-    "SLURM_JOBID",           /* the same, as older programs call it */
-    "SLURM_JOB_USER",        /* facts about the job, no options of a step */
+    "SLURM_JOBID",           /* its older name */
+    "SLURM_JOB_USER",        /* facts about the job, not options of a step */
     "SLURM_JOB_UID",
     "SLURM_JOB_GID",
     "SLURM_JOB_GROUP",
@@ -57,14 +57,14 @@ static const char *const env_kept[] = {
     "SLURM_JOB_START_TIME",
     "SLURM_JOB_END_TIME",
     "SLURM_JOB_NODELIST",
-    "SLURM_ARRAY_",        /* which task of a job array */
-    "SLURM_RESTART_COUNT", /* how often the job was requeued */
-    "SLURM_SUBMIT_",       /* where it was submitted */
-    "SLURM_PMIX_",         /* a site's tuning of the wireup */
-    "PMIX_MCA_",           /* a user's, in all PMIx libraries */
-    "SLURM_SPANK_",        /* options of a site's plugins */
-    "SLURM_HINT",          /* which of a core's threads are for workers: of the job, */
-    "SLURM_THREADS_PER_CORE", /* whose CPUs are counted by it */
+    "SLURM_ARRAY_",           /* which task of a job array */
+    "SLURM_RESTART_COUNT",    /* how often the job was requeued */
+    "SLURM_SUBMIT_",          /* where it was submitted */
+    "SLURM_PMIX_",            /* a site's tuning of the wireup */
+    "PMIX_MCA_",              /* a user's, in all PMIx libraries */
+    "SLURM_SPANK_",           /* options of a site's plugins */
+    "SLURM_HINT",             /* which hardware threads are used: set for the job, */
+    "SLURM_THREADS_PER_CORE", /* whose CPUs are counted accordingly */
     "SLURM_UMASK",            /* of the user */
     "SLURM_PRIO_PROCESS",
     "SLURM_TIME_FORMAT", /* of the output of squeue and others */
@@ -95,16 +95,15 @@ int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,
 {
     static const char threads[] = "OMP_NUM_THREADS=";
     char **copy = NULL;
-    bool threads_said = false;
+    bool threads_set = false;
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && env[i]; i++) {
-        threads_said =
-            threads_said || strncmp(env[i], threads, sizeof threads - 1) == 0;
+        threads_set = threads_set || strncmp(env[i], threads, sizeof threads - 1) == 0;
         if (entry_stays(env[i]))
             rc = argv_append(&copy, env[i], err);
     }
-    if (rc == 0 && !threads_said)
+    if (rc == 0 && !threads_set)
         rc = argv_appendf(&copy, err, "%s%d", threads, cpus_per_worker);
     if (rc < 0)
         argv_free(copy);
@@ -113,8 +112,7 @@ int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,
     return rc;
 }
 
-/* ---- A step -----------------------------------------------------------------------
- */
+/* ---- A step ---- */
 
 static bool plan_is_even(const struct placement *plan)
 {
@@ -139,7 +137,7 @@ static int node_list_short(const struct placement *plan, char **list, struct err
     return rc;
 }
 
-/* One entry a node: "n1,n2", or "n1*3,n2", with this between them. */
+/* One entry per node, with this separator: "n1,n2", or with counts "n1*3,n2*2". */
 static int node_list_write(const struct placement *plan, bool counts, char between,
                            char **list, struct error *err)
 {
@@ -219,10 +217,10 @@ static int append_nodes(const struct launch_spec *spec, char ***argv, struct err
 }
 
 /*
- * Which node has which ranks. Slurm's block distribution deals an uneven number out
- * evenly (5 on 2 nodes: 3 and 2, also where the plan says 4 and 1), so an uneven plan
- * is a list with one entry a worker, taken as it stands ("arbitrary"), which says how
- * many nodes there are: from 23.11 on Slurm refuses to hear it twice.
+ * Which node has which ranks. Slurm's block distribution distributes workers evenly (5
+ * on 2 nodes as 3 and 2, even if the plan is 4 and 1), so an uneven plan is a list with
+ * one entry per worker that is used as it is ("arbitrary"). It implies the number of
+ * nodes: from 23.11 on, Slurm refuses --nodes as well.
  */
 static int append_layout(const struct launch_spec *spec, char ***argv,
                          struct error *err)
@@ -250,7 +248,7 @@ static int append_gpus(const struct scaling_config *s, int gpus, const char *opt
 }
 
 /* What each worker gets. Without --exact a step takes whole nodes; without --mem=0 or
- * --gres=none it takes all that the job has: a second step would wait for the first. */
+ * --gres=none it takes all memory or GPUs of the job, and a second step would wait. */
 static int append_resources(const struct launch_spec *spec, char ***argv,
                             struct error *err)
 {
@@ -271,8 +269,8 @@ static int append_resources(const struct launch_spec *spec, char ***argv,
                                      : argv_append(argv, "--gres=none", err);
 }
 
-/* A file name of Slurm's has %-signs of its own, and a backslash anywhere in it
- * switches them all off. */
+/* In a file name, Slurm replaces patterns such as %t; a backslash anywhere in it
+ * disables all of them. */
 static int append_log(const char *option, const char *dir, const char *name,
                       char ***argv, struct error *err)
 {
@@ -294,7 +292,7 @@ static int append_log(const char *option, const char *dir, const char *name,
 
 static int append_files(const struct launch_spec *spec, char ***argv, struct error *err)
 {
-    bool each = spec->plan->workers <= LAUNCHER_RANK_LOGS_MAX;
+    bool each = spec->plan->workers <= RUN_DIR_RANK_LOGS_MAX;
     char quoted[QUOTE_TEXT_MAX];
 
     if (strchr(spec->log_dir, '\\'))
@@ -311,10 +309,10 @@ static int append_files(const struct launch_spec *spec, char ***argv, struct err
 }
 
 /*
- * Fixed words. --verbose: srun tells the number of the step, which tasks have started
+ * Fixed options. --verbose: srun reports the id of the step, which tasks have started
  * and how each ended (srun_messages.h). --kill-on-bad-exit=0: to Slurm a worker that
- * stopped on request (75) is a failure; we know better, and end the others ourselves
- * when one failed. --wait=0: one worker may end long before the others.
+ * stopped on request (75) has failed; the launcher knows better, and kills the others
+ * itself when one has failed. --wait=0: one worker may end long before the others.
  */
 static const char *const step_words[] = {
     "srun",         SLURM_MPI_OPTION, "--verbose", "--kill-on-bad-exit=0",
@@ -347,8 +345,7 @@ fail:
     return -1;
 }
 
-/* ---- An allocation ----------------------------------------------------------------
- */
+/* ---- An allocation ---- */
 
 static const char *const strategy_words[] = {
     [PLACEMENT_PACK] = "--use-min-nodes",
@@ -367,7 +364,7 @@ static int most_tasks(const struct placement *plan)
     return most;
 }
 
-/* A spare node has room for as many workers as any other. */
+/* A spare node needs room for as many workers as any other node. */
 static int append_size(const struct scaling_config *s, const struct placement *fits,
                        char ***argv, struct error *err)
 {
@@ -383,8 +380,8 @@ static int append_size(const struct scaling_config *s, const struct placement *f
     return argv_append(argv, strategy_words[s->placement_strategy], err);
 }
 
-/* --no-kill: the loss of a node is not the end of the allocation, a restart can use
- * what is left. */
+/* --no-kill: the allocation survives the loss of a node, so that a restart can use the
+ * others. */
 int slurm_allocate_argv(const struct scaling_config *s, const struct placement *fits,
                         const char *job_name, char *const *command, char ***argv,
                         struct error *err)

@@ -1,17 +1,17 @@
+/* surroundings.c - see surroundings.h. */
 #include "slurm/surroundings.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-/* Step ids from here on are Slurm's own: the batch script, salloc's shell. What such a
- * step has is free for others. */
+/* Step ids from here on are Slurm's own: the batch script, salloc's shell. Other steps
+ * may use the resources of such a step. */
 #define STEP_ID_SPECIAL 0xfffffff0
 
-/* A variable that is a number; -1: it is not set, or none. */
+/* A variable that is a number; -1: not set, or not a number. */
 static int64_t number(const char *name)
 {
     const char *text = getenv(name);
@@ -30,11 +30,10 @@ static int count_of(int64_t value)
     return value > 1 ? (int)(value < INT_MAX ? value : INT_MAX) : 1;
 }
 
-/* ---- A step of Slurm's ------------------------------------------------------------
- */
+/* ---- A Slurm step ---- */
 
 /* A job that was submitted from within a step inherits the variables of that step.
- * Some of them Slurm sets anew: then they do not agree. */
+ * Slurm sets some of them anew, so that they contradict each other. */
 static bool step_is_stale(void)
 {
     const char *ranks = getenv("SLURM_GTIDS"); /* "0,1,2" of this node */
@@ -46,7 +45,7 @@ static bool step_is_stale(void)
            number("SLURM_STEP_NUM_TASKS") != n;
 }
 
-static bool is_in_step(void)
+bool slurm_in_step(void)
 {
     int64_t id = number("SLURM_STEP_ID");
 
@@ -54,17 +53,16 @@ static bool is_in_step(void)
            !step_is_stale();
 }
 
-/* In `srun -n 4 --pty bash` only one of four shells goes on. */
+/* In `srun -n 4 --pty bash` only one of the four tasks runs the shell. */
 static bool is_below_terminal(void)
 {
     return getenv("SLURM_PTY_PORT") && number("SLURM_TASK_PID") != getpid();
 }
 
-/* ---- Copies -----------------------------------------------------------------------
- */
+/* ---- Copies ---- */
 
-/* The first whose variables are there decides; mpirun may start its processes through a
- * step that has one task for each node. */
+/* The first one whose variables are set decides; mpirun may start its processes through
+ * a step with one task per node. */
 static const struct {
     const char *size, *rank, *starter;
 } starters[] = {
@@ -99,29 +97,35 @@ void surroundings_look(struct surroundings *s)
 {
     *s = (struct surroundings){.copies = 1,
                                .starter = "",
-                               .in_step = is_in_step(),
+                               .in_step = slurm_in_step(),
                                .components = count_of(number("SLURM_HET_SIZE"))};
     copies_look(s);
 }
 
-int surroundings_check(const struct surroundings *s, const char *launcher,
-                       struct error *err)
+int surroundings_check(const struct surroundings *s, struct error *err)
 {
-    if (strcmp(launcher, "local") == 0)
-        return 0;
     if (s->copies > 1)
         return error_set(err, RAYTRAIN_EUSAGE,
                          "%s has started %d copies of raytrain-run, which starts the "
-                         "workers itself: leave out %s, and say --workers %d\n"
-                         "  (for several runs side by side give each a --name of its "
-                         "own, and --launcher local)",
+                         "workers itself: leave out %s, and use --workers %d\n"
+                         "  (to run several runs side by side, give each its own "
+                         "--name, and --launcher local)",
                          s->starter, s->copies, s->starter, s->copies);
     if (s->components > 1)
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "this allocation is heterogeneous: it has %d components, and "
-                         "the workers of a run are placed in one\n"
-                         "  use an allocation that was not asked for with \":\", or "
-                         "--launcher local for this machine alone",
+                         "a run can use only one\n"
+                         "  use an allocation requested without \":\", or --launcher "
+                         "local for this machine alone",
                          s->components);
     return 0;
+}
+
+int slurm_check_start(int *copy, struct error *err)
+{
+    struct surroundings s;
+
+    surroundings_look(&s);
+    *copy = s.rank;
+    return surroundings_check(&s, err);
 }

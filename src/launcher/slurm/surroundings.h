@@ -1,6 +1,6 @@
 /*
- * surroundings.h - what this process was started in, as its environment tells:
- * beside copies of itself, inside a step or in a heterogeneous allocation of Slurm's.
+ * surroundings.h - how this process was started, according to its environment: as one
+ * of several copies, inside a Slurm step, in a heterogeneous allocation.
  */
 #ifndef RAYTRAIN_SLURM_SURROUNDINGS_H
 #define RAYTRAIN_SLURM_SURROUNDINGS_H
@@ -10,19 +10,21 @@
 #include "util/error.h"
 
 struct surroundings {
-    int copies;          /* how often this command was started at once, by ... */
-    const char *starter; /* its name, such as mpiexec */
+    int copies;          /* of this command that were started together; else 1 */
+    const char *starter; /* by this command, such as mpiexec */
     int rank;            /* of this copy */
-    bool in_step;        /* what a step of Slurm's holds is not free for another one */
+    bool in_step;        /* another step has to share the resources of this one */
     int components;      /* of a heterogeneous allocation; else 1 */
 };
 
 void surroundings_look(struct surroundings *s);
 
-/* May a run start here? RAYTRAIN_EUSAGE: not beside copies of itself, each of which
- * would start all workers; RAYTRAIN_ENOTSUP: not in a heterogeneous allocation. With
- * the launcher "local" both are what the user has asked for. */
-int surroundings_check(const struct surroundings *s, const char *launcher,
-                       struct error *err);
+/* May a run start here? RAYTRAIN_EUSAGE: not as one of several copies, each of which
+ * would start all workers; RAYTRAIN_ENOTSUP: not in a heterogeneous allocation. */
+int surroundings_check(const struct surroundings *s, struct error *err);
+
+/* Slots of launcher.h. */
+int slurm_check_start(int *copy, struct error *err);
+bool slurm_in_step(void);
 
 #endif

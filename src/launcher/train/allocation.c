@@ -64,18 +64,19 @@ static int salloc_watch(struct child *salloc, struct stop_request *stop,
 int allocation_run(const struct trainer *trainer, char *const argv[],
                    struct allocation_end *end, struct error *err)
 {
+    const struct launcher_ops *launcher = trainer->launcher;
     const struct train_config *cfg = trainer->cfg;
     struct child salloc = CHILD_INIT;
     struct stop_request stop;
     int rc, wait_status;
 
-    if (launcher_slurm.usable()) /* inside already: signals are for the run */
-        return launcher_slurm_allocate(&cfg->scaling_config, cfg->run_config.name, argv,
-                                       &salloc, err);
+    if (launcher->usable()) /* inside already: signals are for the run */
+        return launcher->allocate(&cfg->scaling_config, cfg->run_config.name, argv,
+                                  &salloc, err);
     if (stop_request_open(&stop, err) < 0)
         return -1;
-    rc = launcher_slurm_allocate(&cfg->scaling_config, cfg->run_config.name, argv,
-                                 &salloc, err);
+    rc = launcher->allocate(&cfg->scaling_config, cfg->run_config.name, argv, &salloc,
+                            err);
     if (rc == 0)
         rc = salloc_watch(&salloc, &stop, &wait_status, err) < 0 ? -1 : 1;
     child_clear(&salloc);

@@ -6,10 +6,11 @@
  *   {"attempt": 0, "workers": 2, "launcher": "local", "nodes": [{"name","tasks"}],
  *    "start": Unix time, "end": Unix time,
  *    "outcome": "finished" | "failed" | "stopped",
- *    "cause": watch.h's word, of a failure, a stop or what a watch found, else null,
+ *    "cause": protocol/failure.h's word unless it has finished, else null,
  *    "checkpoint": file it started from or null,
- *    "rank", "host", "exit_status", "message": of a failure,
- *    "signal": that killed the rank, or that asked raytrain-run to stop}
+ *    "message", "rank", "host", "signal", "exit_status": unless it has finished, the
+ *    failure record; signal is that which killed the rank, or, of a stop, that
+ *    raytrain-run received}
  */
 #ifndef RAYTRAIN_TRAIN_ATTEMPT_RECORD_H
 #define RAYTRAIN_TRAIN_ATTEMPT_RECORD_H

@@ -3,19 +3,31 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "protocol/worker_env.h"
+
+const char *run_status_name(enum run_status status)
+{
+    static const char *const names[] = {"finished", "stopped", "failed"};
+
+    return names[status];
+}
+
 static bool has_failed_worker(const struct launch_outcome *o)
 {
-    return o->rank >= 0 || o->signal != 0 || o->exit_status != 0;
+    return o->failure.rank >= 0 || o->failure.signal != 0 ||
+           o->failure.exit_status != 0;
 }
 
 void attempt_outcome_settle(struct launch_outcome *o, enum worker_end end, bool joined,
                             bool killed)
 {
     if (end != WORKER_END_NONE && (!o->failed || killed || !has_failed_worker(o))) {
-        *o = (struct launch_outcome){.rank = -1, .stopped = end == WORKER_END_STOPPED};
-    } else if (end == WORKER_END_NONE && joined && !o->failed && !o->launch_failed) {
-        *o = (struct launch_outcome){.failed = true, .rank = -1};
-        snprintf(o->detail, sizeof o->detail,
+        *o = (struct launch_outcome){.stopped = end == WORKER_END_STOPPED,
+                                     .failure = {.rank = -1}};
+    } else if (end == WORKER_END_NONE && joined && !o->failed &&
+               !o->failure.never_started) {
+        *o = (struct launch_outcome){.failed = true, .failure = {.rank = -1}};
+        snprintf(o->failure.message, sizeof o->failure.message,
                  "the workers ended without an error, but before the end of the "
                  "training: were they cancelled?");
     }
@@ -23,38 +35,39 @@ void attempt_outcome_settle(struct launch_outcome *o, enum worker_end end, bool 
 
 static bool is_stop_signal(int sig)
 {
-    return sig == SIGTERM || sig == LAUNCHER_STOP_SIGNAL;
+    return sig == SIGTERM || sig == WORKER_STOP_SIGNAL;
 }
 
-/* By the signal that follows after the time of grace. */
-static bool is_told_and_killed(const struct attempt_facts *f)
+/* SIGKILL follows SIGTERM when the time of grace is over. */
+static bool is_terminated_and_killed(const struct attempt_facts *f)
 {
-    return f->told > 0 && f->outcome->signal == SIGKILL && !f->outcome->oom;
+    return f->terminated > 0 && f->outcome->failure.signal == SIGKILL &&
+           f->outcome->failure.cause != CAUSE_OOM;
 }
 
-/* Workers are also asked to stop past us: Slurm signals the step of a job that it
- * preempts, and so may an administrator. Then they stop, or, where they do not listen
- * yet, die of it, or do not come to it before they are killed. */
+/* Workers may receive a request to stop that did not come from us: Slurm signals the
+ * step of a job that it preempts, and an administrator may. Then they stop; or die of
+ * the signal, if they have not started yet; or are killed before they have stopped. */
 static bool is_stopped_past_us(const struct attempt_facts *f)
 {
     return f->cause == CAUSE_WORKER && !f->ended &&
-           (f->outcome->stopped || is_stop_signal(f->outcome->signal) ||
-            is_told_and_killed(f));
+           (f->outcome->stopped || is_stop_signal(f->outcome->failure.signal) ||
+            is_terminated_and_killed(f));
 }
 
-/* A signal to us may be a preemption, too; not one that a terminal sends. */
+/* A signal to raytrain-run may be a preemption, too, but not one from a terminal. */
 static bool is_asked(const struct attempt_facts *f)
 {
     return f->cause == CAUSE_SIGNAL && f->asked.signal != SIGINT &&
            f->asked.signal != SIGHUP;
 }
 
-/* Told to go were some of the workers, not all: it is not the job that makes room, but
- * nodes of it, which may be gone by now. */
+/* Some workers received SIGTERM, but not all: not the job is preempted, but some of its
+ * nodes, which may be gone by now. */
 static bool is_node_preempted(const struct attempt_facts *f)
 {
-    if (f->told == 0 || f->told == f->workers || f->job_preempted || f->job_ends ||
-        f->stopping || f->asked.count)
+    if (f->terminated == 0 || f->terminated == f->workers || f->job_preempted ||
+        f->job_ends || f->stopping || f->asked.count)
         return false;
     if (f->ended)
         return f->cause == CAUSE_NODE_LOST;
@@ -73,21 +86,22 @@ static enum attempt_cause cause_settle(const struct attempt_facts *f)
 
     if ((f->job_preempted && attempt_may_be_preempted(f)) || is_node_preempted(f))
         return CAUSE_PREEMPTED;
-    if (is_stopped_past_us(f) && (o->stopped || is_told_and_killed(f) ||
-                                  (o->signal == LAUNCHER_STOP_SIGNAL && !f->listening)))
+    if (is_stopped_past_us(f) &&
+        (o->stopped || is_terminated_and_killed(f) ||
+         (o->failure.signal == WORKER_STOP_SIGNAL && !f->listening)))
         return CAUSE_SIGNAL;
     return f->cause;
 }
 
-/* What never came together has not trained, whatever its exit statuses say. */
+/* Workers that never came together have not trained, whatever their exit statuses. */
 static bool is_never_joined(const struct attempt_facts *f)
 {
     return !f->joined && !f->listening && !f->ended && !f->outcome->failed &&
-           !f->outcome->launch_failed && f->asked.count < 2;
+           !f->outcome->failure.never_started && f->asked.count < 2;
 }
 
-/* A group that was asked to stop and then killed, or ended as a whole by the batch
- * system, was stopped, not broken; so was one whose job Slurm preempts. */
+/* A group that was asked to stop and then killed, or that the batch system ended as a
+ * whole, counts as stopped, not as failed; so does one whose job Slurm preempts. */
 static enum run_status status_settle(const struct attempt_facts *f,
                                      enum attempt_cause cause)
 {
@@ -98,13 +112,14 @@ static enum run_status status_settle(const struct attempt_facts *f,
     if (f->ended)
         return f->stopping || cause == CAUSE_PREEMPTED ? RUN_STOPPED : RUN_FAILED;
     if (f->stopping && o->failed &&
-        (o->signal == SIGKILL || o->signal == SIGTERM ||
-         (o->rank < 0 && (!o->launch_failed || o->passes))))
+        (o->failure.signal == SIGKILL || o->failure.signal == SIGTERM ||
+         (o->failure.rank < 0 && (!o->failure.never_started || o->passes))))
         return RUN_STOPPED;
-    if (o->failed && (is_stop_signal(o->signal) || is_told_and_killed(f)) &&
+    if (o->failed &&
+        (is_stop_signal(o->failure.signal) || is_terminated_and_killed(f)) &&
         (cause == CAUSE_PREEMPTED || cause == CAUSE_SIGNAL))
         return RUN_STOPPED;
-    if (o->failed || o->launch_failed || is_never_joined(f))
+    if (o->failed || o->failure.never_started || is_never_joined(f))
         return RUN_FAILED;
     return o->stopped ? RUN_STOPPED : RUN_FINISHED;
 }
@@ -117,8 +132,8 @@ struct attempt_verdict attempt_judge(const struct attempt_facts *f)
 
     v.status = status_settle(f, v.cause);
     if (v.status == RUN_FAILED && !f->ended)
-        v.cause = f->outcome->oom      ? CAUSE_OOM
-                  : f->outcome->passes ? CAUSE_START
-                                       : CAUSE_WORKER;
+        v.cause = f->outcome->failure.cause == CAUSE_OOM ? CAUSE_OOM
+                  : f->outcome->passes                   ? CAUSE_START
+                                                         : CAUSE_WORKER;
     return v;
 }

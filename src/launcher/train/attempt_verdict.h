@@ -1,47 +1,53 @@
 /*
- * attempt_verdict.h - how an attempt has ended, and why: a pure judgement of what the
- * launcher tells of the group, what the watches have found, what raytrain-run was asked
- * for, and what Slurm says of the job.
+ * attempt_verdict.h - how an attempt has ended, and why: a pure function of the
+ * launcher's outcome, the findings of the observers, the requests to stop, and the
+ * state of the job.
  */
 #ifndef RAYTRAIN_TRAIN_ATTEMPT_VERDICT_H
 #define RAYTRAIN_TRAIN_ATTEMPT_VERDICT_H
 
 #include "protocol/worker_record.h"
+#include "train/stop_request.h"
 #include "watch/watch.h"
 
 enum run_status { RUN_FINISHED, RUN_STOPPED, RUN_FAILED };
 
+/* The name in results: "finished", "stopped", "failed". */
+const char *run_status_name(enum run_status status);
+
 struct attempt_facts {
     const struct launch_outcome *outcome;
-    struct stop_request asked; /* of raytrain-run */
+    struct stop_request asked; /* what raytrain-run received */
     bool stopping;             /* the workers were asked to stop */
-    bool listening;            /* and could hear it */
+    bool listening;            /* and had started, so that they handle the signal */
     bool joined;               /* they have come together */
-    bool ended;                /* a watch has ended the group */
-    enum attempt_cause cause;  /* for which; CAUSE_WORKER: for none */
-    int workers, told;         /* so many of them were told to go, past us */
-    /* What Slurm says of the job, if it is asked: */
+    bool ended;                /* an observer has ended the group */
+    enum attempt_cause cause;  /* its reason; CAUSE_WORKER: there is none */
+    int workers;               /* all of them */
+    int terminated; /* that received a SIGTERM which raytrain-run did not send */
+    /* The state of the job, if the batch system was asked: */
     bool job_preempted, job_ends;
 };
 
 struct attempt_verdict {
     enum run_status status;
     enum attempt_cause cause;
-    bool goes_on; /* stopped, since a worker's node is preempted, but not the run */
-    bool never_joined; /* all left with good statuses, but no training has begun */
+    bool goes_on; /* stopped because a worker's node is preempted, but not the job */
+    bool never_joined; /* all ended with good statuses, but no training has begun */
 };
 
 /*
- * The workers' own record of their end (protocol/worker_record.h) against what the
- * launcher makes of statuses and words. With a record all ranks have come to the end
- * together, whatever has become of srun, or of a node, since; only a worker that has
- * failed by itself afterwards spoils it, unless it was killed by us. Without one, what
- * began to train has not come to its end, whatever the statuses.
+ * Correct the launcher's outcome, which it has from statuses and messages, by the
+ * workers' own record of their end (protocol/worker_record.h). With a record, all ranks
+ * have reached the end together, whatever happened to srun or to a node afterwards;
+ * only a worker that fails by itself after that still counts, unless it was killed by
+ * us. Without a record, a training that had begun has not reached its end, whatever the
+ * statuses.
  */
 void attempt_outcome_settle(struct launch_outcome *outcome, enum worker_end end,
                             bool joined, bool killed);
 
-/* Does it matter what becomes of the job? Then Slurm is to be asked. */
+/* Does the verdict depend on the state of the job? Then ask the batch system first. */
 bool attempt_may_be_preempted(const struct attempt_facts *facts);
 struct attempt_verdict attempt_judge(const struct attempt_facts *facts);
 

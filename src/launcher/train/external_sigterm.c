@@ -3,63 +3,67 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "protocol/whereabouts.h"
+#include "protocol/rank_status.h"
 #include "util/rank_list.h"
 
-int told_read(const struct placement *plan, const char *log_dir, struct told *told,
-              struct error *err)
+int external_sigterm_read(const struct placement *plan, const char *log_dir,
+                          struct external_sigterm *sigterm, struct error *err)
 {
-    struct whereabouts *at = whereabouts_read(log_dir, WHEREABOUTS_TOLD, plan->workers);
+    struct rank_status *at =
+        rank_status_read(log_dir, RANK_STATUS_SIGTERM, plan->workers);
 
-    *told = (struct told){.plan = plan,
-                          .in = calloc((size_t)plan->workers, sizeof *told->in)};
-    if (!at || !told->in) {
+    *sigterm = (struct external_sigterm){
+        .plan = plan,
+        .received = calloc((size_t)plan->workers, sizeof *sigterm->received)};
+    if (!at || !sigterm->received) {
         free(at);
-        told_clear(told);
+        external_sigterm_clear(sigterm);
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
     for (int i = 0; i < plan->workers; i++) {
-        told->in[i] = at[i].calls >= 0;
-        told->n += told->in[i];
+        sigterm->received[i] = at[i].calls >= 0;
+        sigterm->n += sigterm->received[i];
     }
     free(at);
     return 0;
 }
 
-void told_clear(struct told *told)
+void external_sigterm_clear(struct external_sigterm *sigterm)
 {
-    free(told->in);
-    told->in = NULL;
+    free(sigterm->received);
+    sigterm->received = NULL;
 }
 
-void told_find(const struct told *told, struct watch_finding *finding)
+void external_sigterm_describe(const struct external_sigterm *sigterm,
+                               struct failure *failure)
 {
     char list[RANK_LIST_MAX];
     int first = 0;
 
-    while (first < told->plan->workers - 1 && !told->in[first])
+    while (first < sigterm->plan->workers - 1 && !sigterm->received[first])
         first++;
-    *finding = (struct watch_finding){.cause = CAUSE_PREEMPTED, .rank = first};
-    snprintf(finding->host, sizeof finding->host, "%s",
-             placement_host(told->plan, first));
-    snprintf(finding->message, sizeof finding->message,
-             "somebody told %s to go (SIGTERM)",
-             rank_list(told->in, told->plan->workers, list));
+    *failure = (struct failure){.cause = CAUSE_PREEMPTED, .rank = first};
+    snprintf(failure->host, sizeof failure->host, "%s",
+             placement_host(sigterm->plan, first));
+    snprintf(failure->message, sizeof failure->message,
+             "%s received SIGTERM from outside",
+             rank_list(sigterm->received, sigterm->plan->workers, list));
 }
 
-void told_leave(const struct told *told, struct attempt_planner *planner)
+void external_sigterm_avoid(const struct external_sigterm *sigterm,
+                            struct attempt_planner *planner)
 {
     struct placement without = {0};
     struct error err;
 
-    for (int i = 0; i < told->plan->workers; i++)
-        if (told->in[i])
-            attempt_planner_lose(planner, placement_host(told->plan, i));
+    for (int i = 0; i < sigterm->plan->workers; i++)
+        if (sigterm->received[i])
+            attempt_planner_lose(planner, placement_host(sigterm->plan, i));
     if (attempt_planner_plan(planner, &without, &err) == 0) {
         placement_clear(&without);
         return;
     }
-    for (int i = 0; i < told->plan->workers; i++)
-        if (told->in[i])
-            attempt_planner_regain(planner, placement_host(told->plan, i));
+    for (int i = 0; i < sigterm->plan->workers; i++)
+        if (sigterm->received[i])
+            attempt_planner_regain(planner, placement_host(sigterm->plan, i));
 }

@@ -1,27 +1,30 @@
 /*
- * external_sigterm.h - workers that received a SIGTERM from outside raytrain-run: from
- * Slurm, for the whole job, or from what takes a node away. Each has recorded it in the
- * log directory of its attempt (rank/stop.h).
+ * external_sigterm.h - workers that received a SIGTERM which raytrain-run did not send:
+ * from Slurm, for the whole job, or from whatever takes a node away. Each has recorded
+ * it in the log directory of its attempt (rank/stop.h).
  */
 #ifndef RAYTRAIN_TRAIN_EXTERNAL_SIGTERM_H
 #define RAYTRAIN_TRAIN_EXTERNAL_SIGTERM_H
 
 #include "watch/watch.h"
 
-struct told {
+struct external_sigterm {
     const struct placement *plan; /* of the attempt; borrowed */
-    bool *in;                     /* for each rank: was it told? */
-    int n;                        /* how many were */
+    bool *received;               /* by each rank */
+    int n;                        /* by how many */
 };
 
-/* RAYTRAIN_ENOMEM. What cannot be read is no word. */
-int told_read(const struct placement *plan, const char *log_dir, struct told *told,
-              struct error *err);
-void told_clear(struct told *told);
+/* RAYTRAIN_ENOMEM. A record that cannot be read counts as none. */
+int external_sigterm_read(const struct placement *plan, const char *log_dir,
+                          struct external_sigterm *sigterm, struct error *err);
+void external_sigterm_clear(struct external_sigterm *sigterm);
 
-/* Why the attempt ended, in words; some were told. */
-void told_find(const struct told *told, struct watch_finding *finding);
-/* Their nodes may soon be gone: the next plan does without them, if there is one. */
-void told_leave(const struct told *told, struct attempt_planner *planner);
+/* Why the attempt ended, if some ranks received one. */
+void external_sigterm_describe(const struct external_sigterm *sigterm,
+                               struct failure *failure);
+/* The nodes of these ranks may soon be gone: leave them out of the next plan, unless
+ * there is none without them. */
+void external_sigterm_avoid(const struct external_sigterm *sigterm,
+                            struct attempt_planner *planner);
 
 #endif

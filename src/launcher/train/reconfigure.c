@@ -14,10 +14,10 @@
 
 #define LINES_MAX 20
 
-/* ---- Another training function ----------------------------------------------------
- */
+/* ---- Another training function ---- */
 
-/* *same: whatever the directory, and as a shared object or as a program. */
+/* *same: also in another directory, and if one is a shared object, the other a
+ * program. */
 static int function_compare(const char *a, const char *b, bool *same, struct error *err)
 {
     char *name_a = run_config_default_name(a), *name_b = run_config_default_name(b);
@@ -37,9 +37,9 @@ static int refuse(const char *run_dir, const char *before, const char *now,
 {
     int64_t newest = checkpoint_manager_newest(run_dir);
     char old[QUOTE_TEXT_MAX], new[QUOTE_TEXT_MAX], from[1200] = "";
-    char *run = fs_printable(run_dir);
+    char *run = printable_text(run_dir);
     char *checkpoint = newest >= 0 ? run_dir_checkpoint(run_dir, (long)newest) : NULL;
-    char *shown = checkpoint ? fs_printable(checkpoint) : NULL;
+    char *shown = checkpoint ? printable_text(checkpoint) : NULL;
 
     if (shown)
         snprintf(from, sizeof from,
@@ -74,11 +74,10 @@ int reconfigure_check(const char *run_dir, const struct train_config *cfg,
     return rc;
 }
 
-/* ---- Other settings ---------------------------------------------------------------
- */
+/* ---- Other settings ---- */
 
-static void changes_tell(const struct config_changes *changes, int attempt,
-                         struct callback_list *callbacks)
+static void changes_report(const struct config_changes *changes, int attempt,
+                           struct callback_list *callbacks)
 {
     for (size_t i = 0; i < changes->n && i < LINES_MAX; i++) {
         const struct config_change *c = &changes->list[i];
@@ -94,8 +93,8 @@ static void changes_tell(const struct config_changes *changes, int attempt,
                       changes->n - LINES_MAX, attempt);
 }
 
-void reconfigure_tell(const char *run_dir, const char *config,
-                      struct callback_list *callbacks)
+void reconfigure_report(const char *run_dir, const char *config,
+                        struct callback_list *callbacks)
 {
     int last = run_dir_last_attempt(run_dir);
     char *before = attempt_config_newest(run_dir, last);
@@ -107,11 +106,12 @@ void reconfigure_tell(const char *run_dir, const char *config,
         return;
     }
     if (config_diff(before, config, &changes, &why) < 0) {
-        callback_note(callbacks,
-                      "cannot tell what has changed in the configuration: %s",
-                      why.text);
+        callback_note(
+            callbacks,
+            "cannot compare the configuration with that of the last attempt: %s",
+            why.text);
     } else {
-        changes_tell(&changes, last, callbacks);
+        changes_report(&changes, last, callbacks);
         config_changes_clear(&changes);
     }
     free(before);

@@ -5,13 +5,14 @@
 
 #include "replica/node_image.h"
 #include "run/run_dir.h"
-#include "util/attention.h"
+#include "train/worker_group.h"
+#include "event/attention.h"
 #include "util/clock.h"
 #include "util/fs.h"
 
 #define STEP_S 15.0
 
-/* A worker a node, which asks for nothing but a CPU. */
+/* One task a node, with one CPU. */
 static int plan_make(const struct placement *of, struct placement *plan)
 {
     *plan = (struct placement){
@@ -22,57 +23,57 @@ static int plan_make(const struct placement *of, struct placement *plan)
     return plan->nodes ? 0 : -1;
 }
 
-static void group_await(const struct launcher_ops *launcher, struct group *group)
+static void group_await(struct worker_group *group)
 {
     double until = clock_now() + STEP_S, left;
-    struct launch_outcome outcome = {.rank = -1};
+    struct launch_outcome outcome = {.failure = {.rank = -1}};
     bool done = false;
 
-    while (launcher->advance(group, &done, &outcome, NULL) == 0 && !done &&
+    while (worker_group_advance(group, &done, &outcome, NULL) == 0 && !done &&
            !attention_is_called() && (left = until - clock_now()) > 0)
-        attention_wait(launcher->fd(group), (int)(left * 1e3) + 1);
+        attention_wait(worker_group_fd(group), (int)(left * 1e3) + 1);
 }
 
-/* The logs of the workers are not to be written over: the step's own go with it. */
-static void step_run(const struct worker_group_spec *spec, char *path)
+/* The logs of the workers must not be overwritten: the step's own are removed with
+ * it. */
+static void step_run(const struct run *run, char *path)
 {
     static char program[] = "/bin/rm", force[] = "-rf", end[] = "--";
     char *argv[] = {program, force, end, path, NULL};
-    char *log_dir = run_dir_file(spec->run_dir, "logs/.tidy");
+    char *log_dir = run_dir_file(run->dir, "logs/.tidy");
     struct placement plan;
-    struct launch_spec launch = {.plan = &plan,
-                                 .argv = argv,
-                                 .log_dir = log_dir,
-                                 .job_name = spec->cfg->run_config.name,
-                                 .srun_args = spec->opt->srun_args,
-                                 .scaling = &spec->cfg->scaling_config,
-                                 .overlap = spec->overlap};
-    struct group *group = NULL;
+    struct launch_spec spec = {.plan = &plan,
+                               .argv = argv,
+                               .log_dir = log_dir,
+                               .job_name = run->cfg->run_config.name,
+                               .srun_args = run->opt->srun_args,
+                               .scaling = &run->cfg->scaling_config,
+                               .overlap = run->overlap};
+    struct worker_group *group = NULL;
 
     if (log_dir && fs_mkdirs(log_dir, 0777, NULL) == 0 &&
-        plan_make(spec->plan, &plan) == 0) {
-        if (spec->launcher->start(&launch, &group, NULL) == 0) {
-            group_await(spec->launcher, group);
-            spec->launcher->destroy(group);
-        }
+        plan_make(&run->plan, &plan) == 0) {
+        if (worker_group_start(run->launcher, &spec, NULL, &group, NULL) == 0)
+            group_await(group);
+        worker_group_destroy(group);
         free(plan.nodes);
         fs_remove_tree(log_dir, NULL);
     }
     free(log_dir);
 }
 
-void node_memory_clear(const struct worker_group_spec *spec)
+void replica_cleanup(const struct run *run)
 {
     char id[RUN_ID_LENGTH + 1], *path;
 
-    if (spec->cfg->run_config.checkpoint_config.replicas == 0 ||
-        run_dir_id(spec->run_dir, id, NULL) < 0)
+    if (run->cfg->run_config.checkpoint_config.replicas == 0 ||
+        run_dir_id(run->dir, id, NULL) < 0)
         return;
     image_dir_remove(IMAGE_MEMORY, id, NULL);
-    if (spec->launcher == &launcher_local)
+    if (!run->launcher->ask) /* there are no other nodes */
         return;
     path = image_dir_path(IMAGE_MEMORY, id);
     if (path)
-        step_run(spec, path);
+        step_run(run, path);
     free(path);
 }

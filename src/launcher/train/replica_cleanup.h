@@ -1,19 +1,19 @@
 /*
- * replica_cleanup.h - a run that has come to an end leaves nothing in the memory of
- * nodes.
+ * replica_cleanup.h - a run that has ended leaves no replicas of checkpoints in the
+ * memory of nodes.
  */
 #ifndef RAYTRAIN_TRAIN_REPLICA_CLEANUP_H
 #define RAYTRAIN_TRAIN_REPLICA_CLEANUP_H
 
-#include "train/worker_group.h"
+#include "train/run.h"
 
 /*
- * Workers that come to their end together have removed what they kept of checkpoints in
- * memory (checkpoint_config.replicas); where they did not, do it for them: here, and,
- * where the launcher has other nodes, by a short step over these. Takes some seconds at
- * most. Never fails: a node that is gone has no memory, and what is left is found by
- * the run's next start.
+ * Workers that reach their end together have removed the replicas that they kept in
+ * memory (checkpoint_config.replicas). If they did not, remove these here and, if the
+ * launcher has other nodes, by a short step on those. Takes some seconds at most. Never
+ * fails: a node that is gone has no memory, and the next start of the run removes what
+ * is left.
  */
-void node_memory_clear(const struct worker_group_spec *spec);
+void replica_cleanup(const struct run *run);
 
 #endif

@@ -5,9 +5,9 @@
 #include <signal.h>
 #include <stdio.h>
 
-#define SAME_MAX    3    /* failures of one kind at one iteration that are a bug */
-#define STARTS_MAX  3    /* in a row that did not come together, and count as nothing */
-#define IMMEDIATE_S 10.0 /* what fails within this time failed at once */
+#define SAME_MAX    3    /* failures of one kind at one iteration: a bug */
+#define STARTS_MAX  3    /* in a row without having come together: do not count */
+#define IMMEDIATE_S 10.0 /* a failure within this time is immediate */
 #define DELAY_MAX_S 60.0
 
 void restart_policy_init(struct restart_policy *policy,
@@ -16,16 +16,16 @@ void restart_policy_init(struct restart_policy *policy,
     *policy = (struct restart_policy){.cfg = cfg, .checkpoint = checkpoint};
 }
 
-/* Is this something that the training itself does, given the same input? */
-static bool is_own_doing(const struct failed_attempt *a)
+/* Would the training fail in this way again, given the same input? */
+static bool is_own_doing(const struct failure *f)
 {
-    switch (a->cause) {
+    switch (f->cause) {
     case CAUSE_OOM:
     case CAUSE_HANG:
         return true;
     case CAUSE_WORKER:
-        return !a->never_started && a->signal != SIGKILL && a->signal != SIGTERM &&
-               a->rank >= 0;
+        return !f->never_started && f->signal != SIGKILL && f->signal != SIGTERM &&
+               f->rank >= 0;
     case CAUSE_START:
     case CAUSE_NODE_LOST:
     case CAUSE_TIME_LIMIT:
@@ -37,15 +37,18 @@ static bool is_own_doing(const struct failed_attempt *a)
     return false;
 }
 
-static bool is_same(const struct failed_attempt *a, const struct failed_attempt *b)
+static bool is_same(const struct restart_policy *p, const struct failed_attempt *a)
 {
-    return a->cause == b->cause && a->signal == b->signal &&
-           a->exit_status == b->exit_status && a->iteration == b->iteration;
+    const struct failure *f = a->failure;
+
+    return f->cause == p->last.cause && f->signal == p->last.signal &&
+           f->exit_status == p->last.exit_status && a->iteration == p->last.iteration;
 }
 
-/* Bring the counts of what has come in a row up to this attempt. */
+/* Count this attempt. */
 static void counts_follow(struct restart_policy *p, const struct failed_attempt *a)
 {
+    const struct failure *f = a->failure;
     bool progress = a->checkpoint > p->checkpoint;
 
     if (progress)
@@ -53,18 +56,22 @@ static void counts_follow(struct restart_policy *p, const struct failed_attempt 
     if (progress && p->cfg->reset_on_progress)
         p->failures = 0;
     p->immediate = progress || a->seconds > IMMEDIATE_S ? 0 : p->immediate + 1;
-    p->starts = a->cause == CAUSE_START ? p->starts + 1 : 0;
-    if (!is_own_doing(a))
+    p->starts = f->cause == CAUSE_START ? p->starts + 1 : 0;
+    if (!is_own_doing(f)) {
         p->same = 0;
-    else
-        p->same = p->same && is_same(a, &p->last) ? p->same + 1 : 1;
-    p->last = *a;
+        return;
+    }
+    p->same = p->same && is_same(p, a) ? p->same + 1 : 1;
+    p->last.cause = f->cause;
+    p->last.signal = f->signal;
+    p->last.exit_status = f->exit_status;
+    p->last.iteration = a->iteration;
 }
 
-/* The machine has no room for the workers: that takes a moment to pass. */
-static bool is_refused(const struct failed_attempt *a)
+/* The machine has no room for the workers: that may take a moment to change. */
+static bool is_refused(const struct failure *f)
 {
-    return a->cause == CAUSE_START && a->never_started;
+    return f->cause == CAUSE_START && f->never_started;
 }
 
 /* 0, 1, 2, 4 ... */
@@ -87,18 +94,19 @@ static void spend(struct restart_decision *d, int *used, int of)
 struct restart_decision restart_policy_decide(struct restart_policy *p,
                                               const struct failed_attempt *a)
 {
+    const struct failure *f = a->failure;
     struct restart_decision d = {.of = -1};
 
     counts_follow(p, a);
-    if (a->cause == CAUSE_RESIZE) {
+    if (f->cause == CAUSE_RESIZE) {
         d.restart = true;
         return d;
     }
-    if (a->final || p->cfg->fail_fast || a->cause == CAUSE_TIME_LIMIT)
+    if (f->final || p->cfg->fail_fast || f->cause == CAUSE_TIME_LIMIT)
         return d;
-    if (a->cause == CAUSE_START && p->starts <= STARTS_MAX)
+    if (f->cause == CAUSE_START && p->starts <= STARTS_MAX)
         d.restart = true;
-    else if (a->cause == CAUSE_PREEMPTED)
+    else if (f->cause == CAUSE_PREEMPTED)
         spend(&d, &p->preemptions, p->cfg->max_preemptions);
     else
         spend(&d, &p->failures, p->cfg->max_failures);
@@ -109,7 +117,7 @@ struct restart_decision restart_policy_decide(struct restart_policy *p,
                  ": that is a bug, not bad luck",
                  p->same, a->iteration);
     }
-    if (d.restart && a->cause != CAUSE_PREEMPTED)
-        d.delay_s = delay(p->immediate + is_refused(a));
+    if (d.restart && f->cause != CAUSE_PREEMPTED)
+        d.delay_s = delay(p->immediate + is_refused(f));
     return d;
 }

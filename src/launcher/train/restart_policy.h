@@ -1,25 +1,25 @@
 /*
- * restart_policy.h - FailureConfig's answer to a failed attempt: once more, and after
- * which delay, or give up, and why. It has no clock and touches no file.
+ * restart_policy.h - FailureConfig's answer to a failed attempt: restart, after which
+ * delay, or give up, and why. It has no clock and touches no file.
  *
- *   failure     what a worker, a hang or a lost node is. max_failures are allowed in a
- *               row; a newly published checkpoint starts the count afresh, unless
- *               reset_on_progress is off.
+ *   failure     of a worker, a hang, or a lost node: max_failures are allowed in a row; a
+ *               newly published checkpoint resets the count, unless reset_on_progress is
+ *               off.
  *   preemption  counts against max_preemptions alone.
- *   resize      is nobody's fault, and counts as nothing.
- *   start       where the workers did not come together, or there was no room for their
- *               processes, is bad luck, and counts as nothing; from the fourth time in a
- *               row on it is a failure.
+ *   resize      does not count.
+ *   start       the workers did not come together, or there was no room for their
+ *               processes: does not count, but from the fourth time in a row it is a
+ *               failure.
  *   time limit  there is no time for another attempt.
  *
- * Who fails three times in a row in the same way, at the same iteration, will do so
- * again: the run ends whatever the budget says. What comes from outside does not count
- * for this: a SIGKILL or SIGTERM that is no lack of memory, a lost node, workers that
- * could not be started.
+ * A training that fails three times in a row in the same way, at the same iteration,
+ * would fail again: the run ends whatever the budget says. External causes do not count
+ * for this: a SIGKILL or SIGTERM other than for lack of memory, a lost node, workers
+ * that could not be started.
  *
- * The first restart is at once. Attempts that then end within seconds, and without
- * progress, wait 1, 2, 4 ... 60 s; so does the first one after workers that could not be
- * started.
+ * The first restart is immediate. If attempts then end within seconds and without
+ * progress, the delay is 1, 2, 4 ... 60 s; it begins with the first restart if the
+ * workers could not be started.
  */
 #ifndef RAYTRAIN_TRAIN_RESTART_POLICY_H
 #define RAYTRAIN_TRAIN_RESTART_POLICY_H
@@ -27,17 +27,11 @@
 #include <stdint.h>
 
 #include "config/failure_config.h"
-#include "watch/watch.h"
+#include "protocol/failure.h"
 
-/* A failed attempt, as far as it matters here. */
 struct failed_attempt {
-    enum attempt_cause cause;
-    bool final;         /* no retry can help */
-    bool never_started; /* the workers could not be started */
-    int rank;           /* the first worker that failed; -1: unknown */
-    int signal;         /* that killed it, or 0 */
-    int exit_status;    /* of it, or 0 */
-    double seconds;     /* that it took */
+    const struct failure *failure;
+    double seconds;     /* its duration */
     int64_t checkpoint; /* the newest published when it had ended; -1: none */
     int64_t iteration;  /* the last one reported, or the one that it went on from */
 };
@@ -50,7 +44,11 @@ struct restart_policy {
     int same;           /* in a row */
     int starts;         /* in a row that did not come together */
     int64_t checkpoint; /* the newest published at the last restart; -1: none */
-    struct failed_attempt last;
+    struct {            /* the last failure that was the training's own */
+        enum attempt_cause cause;
+        int signal, exit_status;
+        int64_t iteration;
+    } last;
 };
 
 struct restart_decision {
@@ -58,8 +56,8 @@ struct restart_decision {
     double delay_s; /* before the restart */
     int used, of;   /* of the budget that this one counts against; of < 0: no limit,
                        used 0: it counts against none */
-    char
-        why[160]; /* of giving up, where more is to be said than the failure; else "" */
+    char why
+        [160]; /* why it gives up, if that is not obvious from the failure; else "" */
 };
 
 /* cfg must outlive it; checkpoint is the newest published, -1: none. */

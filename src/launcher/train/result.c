@@ -10,7 +10,7 @@
 #include "run/metrics.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
-#include "util/json_text.h"
+#include "util/quote.h"
 
 static json_t *path_or_null(char *path)
 {
@@ -22,13 +22,15 @@ static json_t *path_or_null(char *path)
 
 static json_t *result_error(const struct run_outcome *outcome)
 {
-    const struct failure *f = &outcome->failure;
+    json_t *error;
 
     if (outcome->status != RUN_FAILED)
         return json_null();
-    return json_pack("{s:o, s:i, s:o, s:i, s:i, s:o}", "message", json_text(f->message),
-                     "rank", f->rank, "host", json_text(f->host), "signal", f->signal,
-                     "exit_status", f->exit_status, "log", json_text(f->log));
+    error = failure_json(&outcome->failure);
+    if (json_object_set_new(error, "log", json_text(outcome->log.path)) == 0)
+        return error;
+    json_decref(error);
+    return NULL;
 }
 
 int result_create(const char *run_dir, const struct train_config *cfg,
@@ -45,14 +47,15 @@ int result_create(const char *run_dir, const struct train_config *cfg,
         return -1;
     }
     last = json_array_get(reports, json_array_size(reports) - 1);
-    *result = json_pack(
-        "{s:s, s:o, s:O, s:o, s:o, s:i, s:s?, s:o}", "status",
-        run_status_name(outcome->status), "path", json_text(run_dir), "metrics",
-        last ? last : json_null(), "checkpoint", path_or_null(latest),
-        "best_checkpoint", path_or_null(best), "attempts",
-        run_dir_last_attempt(run_dir) + 1, "cause",
-        outcome->status == RUN_FINISHED ? NULL : attempt_cause_name(outcome->cause),
-        "error", result_error(outcome));
+    *result = json_pack("{s:s, s:o, s:O, s:o, s:o, s:i, s:s?, s:o}", "status",
+                        run_status_name(outcome->status), "path", json_text(run_dir),
+                        "metrics", last ? last : json_null(), "checkpoint",
+                        path_or_null(latest), "best_checkpoint", path_or_null(best),
+                        "attempts", run_dir_last_attempt(run_dir) + 1, "cause",
+                        outcome->status == RUN_FINISHED
+                            ? NULL
+                            : attempt_cause_name(outcome->failure.cause),
+                        "error", result_error(outcome));
     json_decref(reports);
     if (!*result)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");

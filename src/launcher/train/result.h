@@ -1,23 +1,25 @@
 /*
  * result.h - the Result of a run: the object that --json prints and result.h5 holds.
  *
- *   {"status": "finished" | "stopped" | "failed", "path": RUN, "metrics": the last
- * report or null, "checkpoint": path of the newest or null, "best_checkpoint": path or
- * null, "attempts": number, "cause": null where it has finished, else watch.h's word,
- * "error": null or {"message", "rank", "host", "signal", "exit_status", "log"}}
+ *   {"status": "finished" | "stopped" | "failed", "path": RUN,
+ *    "metrics": the last report or null, "checkpoint": path of the newest or null,
+ *    "best_checkpoint": path or null, "attempts": number,
+ *    "cause": null if it has finished, else a word of protocol/failure.h,
+ *    "error": null or {"message", "rank", "host", "signal", "exit_status", "log"}}
  */
 #ifndef RAYTRAIN_TRAIN_RESULT_H
 #define RAYTRAIN_TRAIN_RESULT_H
 
 #include "train/backend_executor.h"
 
-/* Gather the Result from the run directory and how it ended; *result is new. */
+/* Gather the Result from the run directory and from how the run ended; *result is
+ * new. */
 int result_create(const char *run_dir, const struct train_config *cfg,
                   const struct run_outcome *outcome, json_t **result,
                   struct error *err);
 /* Write RUN/result.h5: Result, all reports that count, all attempts. */
 int result_write(const char *run_dir, const json_t *result, struct error *err);
-/* Remove it, durably: it is not the Result of what comes now. None is no error. */
+/* Remove it, durably, before the run goes on. That there is none is no error. */
 int result_remove(const char *run_dir, struct error *err);
 
 #endif

@@ -5,8 +5,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "util/attention.h"
-#include "util/signals.h"
+#include "event/attention.h"
+#include "util/process.h"
 
 int stop_request_open(struct stop_request *stop, struct error *err)
 {

@@ -20,9 +20,14 @@ struct stop_request {
     int fd;     /* readable when a signal has come; -1: closed */
     int count;  /* signals seen so far: the second one means now */
     int signal; /* the first one; 0: none */
-    int outer;  /* of the attention (util/attention.h) before */
+    int outer;  /* of the attention (event/attention.h) before */
     sigset_t previous;
 };
+
+#define STOP_REQUEST_INIT                                                              \
+    {                                                                                  \
+        .fd = -1                                                                       \
+    }
 
 int stop_request_open(struct stop_request *stop, struct error *err);
 /* Take in what has come; the number of new ones. Never blocks. */

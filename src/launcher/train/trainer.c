@@ -7,8 +7,8 @@
 #include "run/checkpoint_manager.h"
 #include "run/metrics.h"
 #include "run/run_dir.h"
+#include "train/attempt.h"
 #include "train/reconfigure.h"
-#include "train/stop_request.h"
 #include "util/argv.h"
 #include "util/fault.h"
 #include "util/fs.h"
@@ -20,7 +20,7 @@ static enum run_dir_mode entry_mode(const struct options *opt)
     return opt->resume ? RUN_DIR_RESUME : RUN_DIR_NEW;
 }
 
-/* Does the Result of RUN say that it ended so? */
+/* Does the Result of the run have this status? */
 static bool result_is(const char *run_dir, enum run_status ended)
 {
     char *result = run_dir_file(run_dir, "result.h5"), *status = NULL;
@@ -32,7 +32,7 @@ static bool result_is(const char *run_dir, enum run_status ended)
     return is;
 }
 
-/* Does RUN hold the Result of exactly this configuration? */
+/* Has the run finished with exactly this configuration? */
 static bool is_finished(const char *run_dir, const char *config)
 {
     char *path = run_dir_file(run_dir, "run.cfg"), *previous = NULL;
@@ -59,106 +59,132 @@ static int config_save(const char *run_dir, const char *config, struct error *er
     return rc;
 }
 
-/* The attempts themselves, in a run directory that is ours. An earlier Result goes
- * before its configuration does: who finds both must be able to believe them. */
-static int run_attempts(const struct trainer *t, const struct run_dir *dir,
-                        const char *config, struct callback_list *callbacks,
-                        struct run_outcome *outcome, struct error *err)
+/* The attempts themselves, in a run directory that this process holds. An earlier
+ * Result is removed before its configuration is replaced: if both are there, they must
+ * agree. */
+static int attempts_make(struct run *run, const struct run_dir *dir,
+                         struct run_outcome *outcome, struct error *err)
 {
     char *marker = NULL;
     int rc = -1;
 
     fault_point("run.entered", 0);
     if (result_remove(dir->path, err) == 0 &&
-        config_save(dir->path, config, err) == 0 && fault_point("run.config", 0) == 0 &&
+        config_save(dir->path, run->config, err) == 0 &&
+        fault_point("run.config", 0) == 0 &&
         run_dir_write_marker(dir, &marker, err) == 0) {
-        struct worker_group_spec spec = {.launcher = t->launcher,
-                                         .cfg = t->cfg,
-                                         .opt = t->opt,
-                                         .plan = t->plan,
-                                         .planner = t->planner,
-                                         .overlap = t->surroundings.in_step,
-                                         .run_dir = dir->path,
-                                         .config = config,
-                                         .lock = dir->lock,
-                                         .marker = marker,
-                                         .attempt =
-                                             run_dir_last_attempt(dir->path) + 1};
-
+        run->marker = marker;
         fault_point("run.marker", 0);
-        rc = backend_executor_run(&spec, callbacks, outcome, err);
+        rc = backend_executor_run(run, outcome, err);
     }
     free(marker);
     return rc;
 }
 
-static int fit_in(const struct trainer *t, const struct run_dir *dir, bool existed,
-                  const char *set_aside, struct run_outcome *outcome, json_t **result,
-                  bool *again, struct error *err)
+/* Make the Result, and write it unless it is there already. If the lock is lost,
+ * another process owns the run, and its Result. */
+static int result_make(const struct run *run, const struct run_outcome *outcome,
+                       bool again, json_t **result, struct error *err)
 {
+    if (run_lock_check(run->lock, err) < 0 ||
+        result_create(run->dir, run->cfg, outcome, result, err) < 0)
+        return -1;
+    if (!again) {
+        fault_point("run.attempts", 0);
+        if (result_write(run->dir, *result, err) < 0)
+            return -1;
+        fault_point("run.result", 0);
+    }
+    callback_end(run->callbacks, *result);
+    return 0;
+}
+
+static int fit_in(struct run *run, const struct run_dir *dir, bool existed,
+                  struct run_outcome *outcome, json_t **result, bool *again,
+                  struct error *err)
+{
+    *again = existed && is_finished(run->dir, run->config);
+    if (existed && !*again && !run->opt->quiet)
+        reconfigure_report(run->dir, run->config, run->callbacks);
+    if (!*again && attempts_make(run, dir, outcome, err) < 0)
+        return -1;
+    return result_make(run, outcome, *again, result, err);
+}
+
+/* With the callbacks that the configuration names. */
+static int fit_with_callbacks(struct run *run, const struct run_dir *dir, bool existed,
+                              const char *set_aside, struct run_outcome *outcome,
+                              json_t **result, bool *again, struct error *err)
+{
+    const struct callback_context context = {
+        .cfg = run->cfg, .opt = run->opt, .run_dir = dir->path, .loop = run->loop};
     struct callback_list callbacks;
     char *config = NULL;
     int rc = -1;
 
-    if (existed && reconfigure_check(dir->path, t->cfg, err) < 0)
+    if ((existed && reconfigure_check(dir->path, run->cfg, err) < 0) ||
+        train_config_render(run->cfg, &config, err) < 0)
         return -1;
-    if (train_config_render(t->cfg, &config, err) < 0)
-        return -1;
-    if (callback_list_create(&callbacks, t->cfg, t->opt, dir->path, err) < 0) {
-        free(config);
-        return -1;
+    run->config = config;
+    run->callbacks = &callbacks;
+    if (callback_list_create(&callbacks, &context, err) == 0) {
+        if (set_aside)
+            callback_note(&callbacks, "the earlier run is now %s", set_aside);
+        rc = fit_in(run, dir, existed, outcome, result, again, err);
+        callback_list_destroy(&callbacks);
     }
-    if (set_aside)
-        callback_note(&callbacks, "the earlier run is now %s", set_aside);
-    *again = existed && is_finished(dir->path, config);
-    if (existed && !*again && !t->opt->quiet)
-        reconfigure_tell(dir->path, config, &callbacks);
-    if (*again)
-        rc = 0;
-    else
-        rc = run_attempts(t, dir, config, &callbacks, outcome, err);
-    if (rc == 0) /* or it is another's to tell */
-        rc = run_lock_check(dir->lock, err);
-    if (rc == 0)
-        rc = result_create(dir->path, t->cfg, outcome, result, err);
-    if (rc == 0 && !*again) {
-        fault_point("run.attempts", 0);
-        rc = result_write(dir->path, *result, err);
-        fault_point("run.result", 0);
-    }
-    if (rc == 0)
-        callback_end(&callbacks, *result);
-    callback_list_destroy(&callbacks);
     free(config);
     return rc;
+}
+
+static int fit_planned(struct run *run, enum run_dir_mode mode,
+                       void (*report)(const char *text), struct run_outcome *outcome,
+                       json_t **result, bool *again, struct error *err)
+{
+    const struct run_config *cfg = &run->cfg->run_config;
+    struct run_dir dir;
+    char *set_aside = NULL;
+    bool existed;
+    int rc = -1;
+
+    if (run_dir_enter(cfg->storage_path, cfg->name, mode, report, &dir, &existed,
+                      &set_aside, err) < 0)
+        return -1;
+    run->dir = dir.path;
+    run->lock = dir.lock;
+    if (run_open(run, err) == 0)
+        rc = fit_with_callbacks(run, &dir, existed, set_aside, outcome, result, again,
+                                err);
+    free(set_aside);
+    run_dir_leave(&dir);
+    return rc;
+}
+
+static struct run run_of(const struct trainer *trainer)
+{
+    return (struct run){.cfg = trainer->cfg,
+                        .opt = trainer->opt,
+                        .launcher = trainer->launcher,
+                        .overlap = launcher_in_step(trainer->launcher),
+                        .stop = STOP_REQUEST_INIT};
 }
 
 int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
                 json_t **result, bool *again, struct error *err)
 {
-    const struct run_config *run = &trainer->cfg->run_config;
-    struct stop_request stop;
-    struct run_dir dir;
-    char *set_aside = NULL;
-    bool existed;
-    int rc;
+    struct run run = run_of(trainer);
+    int rc = -1;
 
     memset(outcome, 0, sizeof *outcome);
     *result = NULL;
-    if (run_dir_enter(run->storage_path, run->name, entry_mode(trainer->opt),
-                      trainer->tell, &dir, &existed, &set_aside, err) < 0)
-        return -1;
-    /* From here on until the Result is written no signal ends this process. */
-    rc = stop_request_open(&stop, err);
-    if (rc == 0)
-        rc = fit_in(trainer, &dir, existed, set_aside, outcome, result, again, err);
-    stop_request_close(&stop);
+    if (run_plan(&run, err) == 0)
+        rc = fit_planned(&run, entry_mode(trainer->opt), trainer->report, outcome,
+                         result, again, err);
+    run_close(&run);
     if (rc < 0) {
         json_decref(*result);
         *result = NULL;
     }
-    free(set_aside);
-    run_dir_leave(&dir);
     return rc;
 }
 
@@ -208,28 +234,17 @@ bool trainer_has_saved(const struct trainer *trainer)
     return saved;
 }
 
-int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err)
+/* ---- Dry run ---- */
+
+static int dry_run_print(const struct run *run, FILE *out, struct error *err)
 {
-    const struct run_config *run = &trainer->cfg->run_config;
-    char *config = NULL, *run_dir = run_dir_file(run->storage_path, run->name);
-    char **argv = NULL, *line = NULL;
+    char *config = NULL, **argv = NULL, *line = NULL;
     int rc = -1;
 
-    if (!run_dir)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    const struct worker_group_spec spec = {.launcher = trainer->launcher,
-                                           .cfg = trainer->cfg,
-                                           .opt = trainer->opt,
-                                           .plan = trainer->plan,
-                                           .overlap = trainer->surroundings.in_step,
-                                           .run_dir = run_dir,
-                                           .marker = "",
-                                           .attempt = 0};
-    if (train_config_render(trainer->cfg, &config, err) == 0 &&
-        worker_group_command(&spec, &argv, err) == 0 &&
-        argv_join(argv, &line, err) == 0) {
+    if (train_config_render(run->cfg, &config, err) == 0 &&
+        attempt_command(run, &argv, err) == 0 && argv_join(argv, &line, err) == 0) {
         rc = 0;
-        if (fprintf(out, "# %s/run.cfg\n%s\n# command\n%s\n", run_dir, config, line) <
+        if (fprintf(out, "# %s/run.cfg\n%s\n# command\n%s\n", run->dir, config, line) <
                 0 ||
             fflush(out) != 0)
             rc = error_set(err, RAYTRAIN_ESTORAGE, "cannot write to standard output");
@@ -237,6 +252,22 @@ int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err)
     argv_free(argv);
     free(line);
     free(config);
+    return rc;
+}
+
+int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err)
+{
+    const struct run_config *cfg = &trainer->cfg->run_config;
+    char *run_dir = run_dir_file(cfg->storage_path, cfg->name);
+    struct run run = run_of(trainer);
+    int rc = -1;
+
+    run.dir = run_dir;
+    if (!run_dir)
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else if (run_plan(&run, err) == 0)
+        rc = dry_run_print(&run, out, err);
+    run_close(&run);
     free(run_dir);
     return rc;
 }

@@ -1,42 +1,27 @@
 /*
- * worker_group.h - all ranks of one attempt as one object: start, watch, signal, kill.
- * Under Slurm it is one step, locally a set of processes; launcher.h hides which.
+ * worker_group.h - all ranks as one object: start, watch, signal, kill. Under Slurm it
+ * is one step, locally a set of processes; launcher.h hides which.
  */
 #ifndef RAYTRAIN_TRAIN_WORKER_GROUP_H
 #define RAYTRAIN_TRAIN_WORKER_GROUP_H
 
+#include "launch/attempt_plan.h"
 #include "launch/launcher.h"
-#include "run/run_lock.h"
-#include "train/attempt_plan.h"
 
 struct worker_group;
 
 /*
- * Start attempt `attempt` of the run in run_dir on `plan`: its log directory is made,
- * the environment of worker_env.h is set, the workers are launched. cfg, opt, plan and
- * planner must outlive the group.
+ * Start a command on every rank of spec->plan: the workers of an attempt, or any other;
+ * what they find in their environment and in the log directory is the caller's. The
+ * plan and the planner, which knows of lost nodes (NULL: none can be), must outlive the
+ * group. RAYTRAIN_ENOMEM and RAYTRAIN_ECOMM of a launcher are not errors here: the
+ * group ends at once, with an outcome that says so.
  */
-struct worker_group_spec {
-    const struct launcher_ops *launcher;
-    const struct train_config *cfg;
-    const struct options *opt;
-    const struct placement *plan;
-    struct attempt_planner *planner; /* of later plans; not needed to start a group */
-    bool overlap;                    /* launcher.h */
-    const char *run_dir;
-    const char *config; /* the text of cfg, which each attempt keeps */
-    const struct run_lock *lock; /* on run_dir; NULL: none */
-    const char *marker;
-    int attempt;
-};
-int worker_group_start(const struct worker_group_spec *spec, struct worker_group **out,
+int worker_group_start(const struct launcher_ops *launcher,
+                       const struct launch_spec *spec,
+                       const struct attempt_planner *planner, struct worker_group **out,
                        struct error *err);
 
-/* The command that start would run: for --dry-run. NULL-terminated, malloc'ed. */
-int worker_group_command(const struct worker_group_spec *spec, char ***argv,
-                         struct error *err);
-
-const char *worker_group_log_dir(const struct worker_group *g);
 int worker_group_fd(const struct worker_group *g); /* readable: call advance */
 /* Never blocks; *done once every worker is gone, outcome is final then. */
 int worker_group_advance(struct worker_group *g, bool *done,

@@ -1,24 +1,37 @@
-#include "watch/hang.h"
+/*
+ * hang.c - attempts that make no progress any more.
+ *
+ * A hang is hang_timeout_s seconds without a report, from the start of the workers on:
+ * start-up, restoring, training and saving all count, for each of them can hang. Then
+ * every worker is asked for its stack and for the collective call that it has reached.
+ * Those that do not answer within STACK_ANSWER_S, and those that are behind the others,
+ * are to blame. A report that arrives meanwhile ends the alarm.
+ *
+ * Time is counted from tick to tick, at most TICK_MAX_S each: time in which this
+ * process itself was stopped, as when Slurm suspends a job, does not count as silence.
+ */
+#include "watch/watch.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/train_config.h"
 #include "protocol/worker_env.h"
 #include "util/rank_list.h"
+
+#define TICK_MAX_S 1.0
 
 struct hang {
     double timeout, quiet; /* seconds */
     double ticked;         /* clock_now() */
-    double last_report;    /* the one since which it is quiet */
+    double last_report;    /* the report before the silence */
     bool asked;
-    struct whereabouts *before; /* what was there when they were asked */
+    struct rank_status *before; /* what the ranks had recorded when they were asked */
 };
 
 static int hang_create(const struct watch_view *view, void **state, struct error *err)
 {
-    int timeout = view->spec->cfg->run_config.failure_config.hang_timeout_s;
+    int timeout = view->cfg->run_config.failure_config.hang_timeout_s;
     struct hang *h;
 
     *state = NULL;
@@ -32,8 +45,7 @@ static int hang_create(const struct watch_view *view, void **state, struct error
     return 0;
 }
 
-/* ---- The time ---------------------------------------------------------------------
- */
+/* ---- The time without a report ---- */
 
 static void quiet_count(struct hang *h, const struct watch_view *view)
 {
@@ -41,50 +53,49 @@ static void quiet_count(struct hang *h, const struct watch_view *view)
 
     h->ticked = view->now;
     if (view->last_report == h->last_report) {
-        h->quiet += passed < HANG_TICK_MAX_S ? passed : HANG_TICK_MAX_S;
+        h->quiet += passed < TICK_MAX_S ? passed : TICK_MAX_S;
         return;
     }
     if (h->asked)
-        callback_note(view->callbacks,
-                      "a report has come after %.0f s; where the workers were then is "
-                      "in their logs",
-                      h->quiet);
+        callback_note(
+            view->callbacks,
+            "a report arrived after %.0f s; the workers' logs show where they "
+            "were meanwhile",
+            h->quiet);
     h->last_report = view->last_report;
     h->quiet = 0;
     h->asked = false;
 }
 
-/* ---- The question -----------------------------------------------------------------
- */
+/* ---- Asking the workers ---- */
 
-static struct whereabouts *answers_read(const struct watch_view *view)
+static struct rank_status *answers_read(const struct watch_view *view)
 {
-    return whereabouts_read(view->log_dir, WHEREABOUTS_ASKED,
-                            view->spec->plan->workers);
+    return rank_status_read(view->log_dir, RANK_STATUS_ASKED, view->plan->workers);
 }
 
-/* Those of an earlier alarm do not count. */
-static struct whereabouts *new_answers_read(const struct hang *h,
+/* Answers to an earlier alarm do not count. */
+static struct rank_status *new_answers_read(const struct hang *h,
                                             const struct watch_view *view)
 {
-    struct whereabouts *at = answers_read(view);
+    struct rank_status *at = answers_read(view);
 
-    for (int i = 0; at && h->before && i < view->spec->plan->workers; i++)
+    for (int i = 0; at && h->before && i < view->plan->workers; i++)
         if (at[i].times == h->before[i].times)
             at[i].calls = -1;
     return at;
 }
 
-/* Nothing that goes wrong here is worth telling: who is not reached does not answer. */
+/* Errors are not reported: a worker that cannot be reached does not answer. */
 static void workers_ask(struct hang *h, const struct watch_view *view)
 {
     h->asked = true;
     free(h->before);
     h->before = answers_read(view);
-    worker_group_signal(view->group, WORKER_STACK_SIGNAL, NULL);
+    view->signal(view->group, WORKER_STACK_SIGNAL, NULL);
 }
 
-static bool all_answered(const struct whereabouts at[], int size)
+static bool all_answered(const struct rank_status at[], int size)
 {
     for (int i = 0; i < size; i++)
         if (at[i].calls < 0)
@@ -92,19 +103,18 @@ static bool all_answered(const struct whereabouts at[], int size)
     return true;
 }
 
-/* ---- The answer -------------------------------------------------------------------
- */
+/* ---- The answers as a sentence ---- */
 
 enum place { SILENT, BEHIND, AHEAD, N_PLACES };
 
-/* Who is where; the call that the foremost have come to. */
+/* The ranks by place, and the call that the foremost have reached. */
 struct roll {
     bool *in[N_PLACES];
     int n[N_PLACES], lowest[N_PLACES];
     const char *call;
 };
 
-static void roll_call(const struct whereabouts at[], int size, struct roll *roll)
+static void roll_call(const struct rank_status at[], int size, struct roll *roll)
 {
     int64_t most = 0;
 
@@ -137,26 +147,26 @@ static size_t sentence_add(char *out, size_t max, size_t used, const char *fmt, 
     return n > 0 && (size_t)n < max - used ? used + (size_t)n : used;
 }
 
-static void roll_tell(const struct roll *roll, int size, char *out, size_t max,
-                      size_t used)
+static void roll_describe(const struct roll *roll, int size, char *out, size_t max,
+                          size_t used)
 {
     char list[RANK_LIST_MAX], others[RANK_LIST_MAX];
 
     if (roll->n[SILENT] > 0)
         used = sentence_add(out, max, used,
-                            ": %s %s not answer (stopped, or in a call of the system "
-                            "that does not end)",
+                            ": %s %s not answer (stopped, or blocked in a system "
+                            "call)",
                             rank_list(roll->in[SILENT], size, list),
                             roll->n[SILENT] > 1 ? "do" : "does");
     if (roll->n[BEHIND] > 0)
-        used = sentence_add(out, max, used, "%s %s %s not come to %s, where %s %s",
+        used = sentence_add(out, max, used, "%s %s %s not reached %s, where %s %s",
                             roll->n[SILENT] > 0 ? ";" : ":",
                             rank_list(roll->in[BEHIND], size, list),
                             roll->n[BEHIND] > 1 ? "have" : "has", roll->call,
                             rank_list(roll->in[AHEAD], size, others),
                             roll->n[AHEAD] > 1 ? "are" : "is");
     else if (roll->n[AHEAD] > 0)
-        used = sentence_add(out, max, used, "%s %s %s come to %s, and no further",
+        used = sentence_add(out, max, used, "%s %s %s reached %s, and no further",
                             roll->n[SILENT] > 0 ? ";" : ":",
                             rank_list(roll->in[AHEAD], size, others),
                             roll->n[AHEAD] > 1 ? "have" : "has", roll->call);
@@ -164,7 +174,7 @@ static void roll_tell(const struct roll *roll, int size, char *out, size_t max,
         sentence_add(out, max, used, "; the stacks are in the logs");
 }
 
-int hang_sentence(const struct whereabouts at[], int size, double quiet_s, char *out,
+int hang_sentence(const struct rank_status at[], int size, double quiet_s, char *out,
                   size_t out_max)
 {
     struct roll roll = {.lowest = {-1, -1, -1}};
@@ -176,7 +186,7 @@ int hang_sentence(const struct whereabouts at[], int size, double quiet_s, char 
     for (int i = 0; i < N_PLACES; i++)
         roll.in[i] = in + (size_t)size * (size_t)i;
     roll_call(at, size, &roll);
-    roll_tell(&roll, size, out, out_max, used);
+    roll_describe(&roll, size, out, out_max, used);
     free(in);
     if (roll.n[SILENT] > 0)
         return roll.lowest[SILENT];
@@ -185,20 +195,19 @@ int hang_sentence(const struct whereabouts at[], int size, double quiet_s, char 
     return size == 1 ? 0 : -1;
 }
 
-/* ---- The watch --------------------------------------------------------------------
- */
+/* ---- The observer ---- */
 
-/* Has everybody answered, or had the time to? */
+/* Have all ranks answered, or had enough time to? */
 static enum watch_verdict answers_look(const struct hang *h,
                                        const struct watch_view *view,
-                                       struct watch_finding *finding)
+                                       struct failure *finding)
 {
-    const struct placement *plan = view->spec->plan;
-    struct whereabouts *at = new_answers_read(h, view);
+    const struct placement *plan = view->plan;
+    struct rank_status *at = new_answers_read(h, view);
     enum watch_verdict verdict = WATCH_GOES_ON;
 
     if (at &&
-        (h->quiet >= h->timeout + HANG_ANSWER_S || all_answered(at, plan->workers))) {
+        (h->quiet >= h->timeout + STACK_ANSWER_S || all_answered(at, plan->workers))) {
         verdict = WATCH_END;
         finding->cause = CAUSE_HANG;
         finding->rank = hang_sentence(at, plan->workers, h->timeout, finding->message,
@@ -211,7 +220,7 @@ static enum watch_verdict answers_look(const struct hang *h,
 }
 
 static enum watch_verdict hang_tick(void *state, const struct watch_view *view,
-                                    struct watch_finding *finding)
+                                    struct failure *finding)
 {
     struct hang *h = state;
 

@@ -1,50 +1,72 @@
-#include "watch/node_liveness.h"
+/*
+ * node_liveness.c - is every node of the attempt alive?
+ *
+ * Each node updates a heartbeat file (rank/heartbeat.h). One without a heartbeat for
+ * half of node_timeout_s is probed (launcher.h); without a heartbeat for all of it, and
+ * without an answer since, it counts as lost. A node that answers is left alone:
+ * whether its workers make progress is the business of another observer.
+ *
+ * A node may be cut off from the others and still reach the storage. So if no report
+ * arrives for node_timeout_s, all nodes are probed, and then less and less often, since
+ * a report may take any time. A node that has a heartbeat but fails to answer twice,
+ * while another one answers, counts as lost, too.
+ *
+ * When a node dies, workers on other nodes may notice first, and fail. Then Slurm
+ * cannot end the group, since it waits for that node. So if a group that fails is not
+ * gone soon, all nodes are probed, and one that does not answer, while another one
+ * does, is the cause.
+ *
+ * Silence is measured by the local clock, from the time when a change was last seen.
+ * Each tick reads a few of the files, so that all of them are read twice in a heartbeat
+ * period, and no tick takes long.
+ *
+ * Nodes that were lost earlier are probed now and then: they may be back.
+ */
+#include "watch/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "config/train_config.h"
+#include "protocol/log_dir.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
-#include "watch/node_return.h"
 #include "watch/node_survey.h"
 
-#define RETURNS_EVERY_S 60 /* unless an elastic group wants to know more often */
+#define RETURNS_EVERY_S 60 /* or more often for an elastic group */
 #define ALL_EVERY_MAX_S 600
-#define FAILING_S       1.0 /* within which a group that fails is gone */
+#define FAILING_S       1.0 /* a group that fails is usually gone within this time */
 
 struct node {
-    char *path; /* of its heartbeat */
-    char line[RUN_DIR_HEARTBEAT_BYTES];
+    char *path; /* of its heartbeat file */
+    char line[HEARTBEAT_BYTES];
     double read;    /* when it was last read */
-    double changed; /* its last change came after this */
-    double asked;   /* when it was last asked, and answered: */
+    double changed; /* the last change was made after this */
+    double asked;   /* when it was last probed, with this answer: */
     enum node_answer answer;
-    int silences; /* answers in a row that did not come */
-    bool told;    /* that it answers, but does not beat */
+    int silences; /* probes in a row without an answer */
+    bool noted;   /* it was reported that it answers but has no heartbeat */
 };
 
 struct node_watch {
     size_t n;
     struct node *nodes; /* as in the plan */
     double timeout, period;
-    size_t next; /* to be read */
-    double owed; /* reads, up to now */
+    size_t next; /* the next to be read */
+    double owed; /* reads that are due by now */
     double ticked;
-    struct node_probe *probe; /* on its way; started: */
+    struct node_probe *probe; /* running since: */
     double probe_started;
-    bool of_lost;  /* it asks for nodes that were lost before */
-    bool answered; /* some node of the attempt has answered the latest one */
-    bool stuck;    /* the group fails and is not gone: all were asked why */
-    double all_next, all_wait; /* when all are asked, and the pause after that */
-    double report;             /* the last one that all_next goes by */
+    bool of_lost;  /* it asks nodes that were lost earlier */
+    bool answered; /* some node of the attempt has answered the latest probe */
+    bool stuck;    /* the group fails but is not gone: all nodes were probed */
+    double all_next, all_wait; /* when all are probed next, and the pause after that */
+    double report;             /* the report that all_next was computed from */
     double returns_every, returns_next;
 };
 
-/* ---- Create -----------------------------------------------------------------------
- */
+/* ---- Create ---- */
 
 static void node_watch_destroy(void *state)
 {
@@ -59,13 +81,13 @@ static void node_watch_destroy(void *state)
 
 static int nodes_fill(struct node_watch *w, const struct watch_view *view)
 {
-    char *dir = run_dir_heartbeats(view->log_dir);
-    size_t n = view->spec->plan->n_nodes;
+    char *dir = log_dir_heartbeats(view->log_dir);
+    size_t n = view->plan->n_nodes;
 
     w->nodes = calloc(n + 1, sizeof *w->nodes);
     for (; dir && w->nodes && w->n < n; w->n++) {
         w->nodes[w->n].changed = w->nodes[w->n].read = view->now;
-        w->nodes[w->n].path = run_dir_file(dir, view->spec->plan->nodes[w->n].name);
+        w->nodes[w->n].path = run_dir_file(dir, view->plan->nodes[w->n].name);
         if (!w->nodes[w->n].path)
             break;
     }
@@ -76,11 +98,11 @@ static int nodes_fill(struct node_watch *w, const struct watch_view *view)
 static int node_watch_create(const struct watch_view *view, void **state,
                              struct error *err)
 {
-    const struct failure_config *cfg = &view->spec->cfg->run_config.failure_config;
-    int resize = view->spec->cfg->scaling_config.elastic_resize_monitor_interval_s;
+    const struct failure_config *cfg = &view->cfg->run_config.failure_config;
+    int resize = view->cfg->scaling_config.elastic_resize_monitor_interval_s;
     struct node_watch *w;
 
-    if (!view->spec->launcher->ask || cfg->node_timeout_s == 0)
+    if (!view->launcher->ask || cfg->node_timeout_s == 0)
         return 0;
     w = calloc(1, sizeof *w);
     if (!w || nodes_fill(w, view) < 0) {
@@ -91,7 +113,7 @@ static int node_watch_create(const struct watch_view *view, void **state,
     w->timeout = cfg->node_timeout_s;
     w->period = failure_config_heartbeat_s(cfg);
     w->ticked = view->now;
-    w->returns_every = scaling_config_is_elastic(&view->spec->cfg->scaling_config) &&
+    w->returns_every = scaling_config_is_elastic(&view->cfg->scaling_config) &&
                                resize > 0 && resize < RETURNS_EVERY_S
                            ? resize
                            : RETURNS_EVERY_S;
@@ -100,13 +122,12 @@ static int node_watch_create(const struct watch_view *view, void **state,
     return 0;
 }
 
-/* ---- Listen -----------------------------------------------------------------------
- */
+/* ---- Heartbeats ---- */
 
-/* Opened anew each time: a network file system then looks at the server's. */
+/* Opened anew each time, which makes a network file system ask its server. */
 static void node_read(struct node *node, double now)
 {
-    char line[RUN_DIR_HEARTBEAT_BYTES];
+    char line[HEARTBEAT_BYTES];
     int fd = fs_open_fresh(node->path);
     double before = node->read;
     ssize_t n;
@@ -120,7 +141,7 @@ static void node_read(struct node *node, double now)
         return;
     memcpy(node->line, line, sizeof line);
     node->changed = before;
-    node->told = false;
+    node->noted = false;
 }
 
 static void some_read(struct node_watch *w, double now)
@@ -135,22 +156,21 @@ static void some_read(struct node_watch *w, double now)
     }
 }
 
-/* ---- Ask --------------------------------------------------------------------------
- */
+/* ---- Probes ---- */
 
-/* Silent for so long that it is asked; but not all the time. */
+/* Silent for so long that it has to be probed, if that was not done recently. */
 static bool is_doubtful(const struct node_watch *w, const struct node *node, double now)
 {
     return now - node->changed > w->timeout / 2 && now - node->asked > w->timeout / 4;
 }
 
-/* A group that fails is gone within moments, where all its nodes are there to tell. */
+/* A group that fails is gone within moments if all its nodes are alive. */
 static bool is_stuck(const struct watch_view *view)
 {
     return view->failing > 0 && view->now - view->failing > FAILING_S;
 }
 
-/* One has not answered: it is asked once more, and others for comparison. */
+/* A node has not answered: it is probed once more, and the others for comparison. */
 static bool some_unanswered(const struct node_watch *w, double now)
 {
     for (size_t i = 0; i < w->n; i++)
@@ -159,7 +179,7 @@ static bool some_unanswered(const struct node_watch *w, double now)
     return false;
 }
 
-/* No report for a while: is it time to ask all? */
+/* Is it time to probe all nodes, for lack of reports? */
 static bool all_doubtful(struct node_watch *w, const struct watch_view *view)
 {
     double latest = view->last_report > 0 ? view->last_report : view->started;
@@ -191,8 +211,8 @@ static void doubtful_ask(struct node_watch *w, const struct watch_view *view)
 
     for (size_t i = 0; names && i < w->n; i++)
         if (all || is_doubtful(w, &w->nodes[i], view->now))
-            names[n++] = view->spec->plan->nodes[i].name;
-    if (n > 0 && node_probe_start(view->spec->launcher->ask, NODE_IS_ALIVE, names, n,
+            names[n++] = view->plan->nodes[i].name;
+    if (n > 0 && node_probe_start(view->launcher->ask, NODE_IS_ALIVE, names, n,
                                   &w->probe, NULL) == 0) {
         w->probe_started = view->now;
         w->of_lost = false;
@@ -205,11 +225,12 @@ static void lost_ask(struct node_watch *w, const struct watch_view *view)
     if (w->probe || view->now < w->returns_next)
         return;
     w->returns_next = view->now + w->returns_every;
-    node_return_ask(view->spec, &w->probe);
+    node_return_ask(view, &w->probe);
     w->of_lost = w->probe != NULL;
 }
 
-/* It has no heartbeat before its workers run, and none once they are being ended. */
+/* There is no heartbeat before the workers of a node run, and none once they are being
+ * killed. */
 static bool should_beat(const struct watch_view *view, const struct node *node)
 {
     return (node->line[0] || view->joined) && view->failing == 0;
@@ -221,18 +242,18 @@ static void answer_take(struct node_watch *w, const struct watch_view *view,
     for (size_t i = 0; i < w->n; i++) {
         struct node *node = &w->nodes[i];
 
-        if (strcmp(view->spec->plan->nodes[i].name, name) != 0)
+        if (strcmp(view->plan->nodes[i].name, name) != 0)
             continue;
         node->asked = w->probe_started;
         node->answer = answer;
         node->silences = answer == NODE_SILENT ? node->silences + 1 : 0;
         w->answered = w->answered || answer > NODE_SILENT;
-        if (answer == NODE_ANSWERS && !node->told && should_beat(view, node) &&
+        if (answer == NODE_ANSWERS && !node->noted && should_beat(view, node) &&
             view->now - node->changed > w->timeout) {
-            node->told = true;
+            node->noted = true;
             callback_note(view->callbacks,
-                          "node %s has no heartbeat for %.0f s, but it answers", name,
-                          view->now - node->changed);
+                          "node %s has had no heartbeat for %.0f s, but it answers",
+                          name, view->now - node->changed);
         }
     }
 }
@@ -243,7 +264,7 @@ static void answers_take(struct node_watch *w, const struct watch_view *view)
         return;
     w->answered = w->answered && w->of_lost;
     if (w->of_lost)
-        node_return_take(view->spec, view->callbacks, w->probe, NULL);
+        node_return_take(view, w->probe, NULL);
     else
         for (size_t i = 0; i < node_probe_count(w->probe); i++)
             answer_take(w, view, node_probe_node(w->probe, i),
@@ -252,19 +273,18 @@ static void answers_take(struct node_watch *w, const struct watch_view *view)
     w->probe = NULL;
 }
 
-/* ---- Judge ------------------------------------------------------------------------
- */
+/* ---- The verdict ---- */
 
-/* Neither its workers nor its slurmd: it is lost. */
+/* Neither a heartbeat of its workers nor an answer of its slurmd. */
 static bool is_dead(const struct node_watch *w, const struct node *node, double now)
 {
     return now - node->changed > w->timeout && node->asked > node->changed &&
            (node->answer == NODE_SILENT || node->answer == NODE_REFUSES);
 }
 
-/* Earlier than its heartbeat tells: it is cut off, while others answer; or it holds up
- * the end of a group that fails, has not been heard of since, and can start no other.
- */
+/* Lost before its heartbeat shows it: it is cut off, while others answer; or it
+ * delays the end of a group that fails, has had no heartbeat since, and can start no
+ * workers. */
 static bool is_given_up(const struct node_watch *w, const struct watch_view *view,
                         const struct node *node)
 {
@@ -275,9 +295,9 @@ static bool is_given_up(const struct node_watch *w, const struct watch_view *vie
     return node->silences >= (w->stuck ? 1 : 2);
 }
 
-/* One that is cut off, or died a moment ago, may have a heartbeat. */
+/* A node that was cut off, or died just now, may still have a recent heartbeat. */
 static void lost_sentence(const struct node_watch *w, const struct node *first,
-                          size_t n, double now, struct watch_finding *finding)
+                          size_t n, double now, struct failure *finding)
 {
     size_t used;
 
@@ -289,19 +309,19 @@ static void lost_sentence(const struct node_watch *w, const struct node *first,
                  ", and has had no heartbeat for %.0f s", now - first->changed);
 }
 
-/* All that are lost by now are given up together: a switch may have taken many. */
-static size_t lost_tell(struct node_watch *w, const struct watch_view *view,
-                        struct watch_finding *finding)
+/* All nodes that are lost by now are reported together: a switch may have failed. */
+static size_t lost_report(struct node_watch *w, const struct watch_view *view,
+                          struct failure *finding)
 {
     const struct node *first = NULL;
     size_t n = 0;
 
     for (size_t i = 0; i < w->n; i++) {
-        const char *name = view->spec->plan->nodes[i].name;
+        const char *name = view->plan->nodes[i].name;
 
         if (!is_dead(w, &w->nodes[i], view->now) && !is_given_up(w, view, &w->nodes[i]))
             continue;
-        attempt_planner_lose(view->spec->planner, name);
+        attempt_planner_lose(view->planner, name);
         if (n++ > 0)
             continue;
         first = &w->nodes[i];
@@ -313,13 +333,13 @@ static size_t lost_tell(struct node_watch *w, const struct watch_view *view,
 }
 
 static enum watch_verdict node_watch_tick(void *state, const struct watch_view *view,
-                                          struct watch_finding *finding)
+                                          struct failure *finding)
 {
     struct node_watch *w = state;
 
     some_read(w, view->now);
     answers_take(w, view);
-    if (lost_tell(w, view, finding) > 0) {
+    if (lost_report(w, view, finding) > 0) {
         finding->cause = CAUSE_NODE_LOST;
         return WATCH_END;
     }

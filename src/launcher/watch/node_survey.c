@@ -1,10 +1,12 @@
+/* node_survey.c - see node_survey.h. */
 #include "watch/node_survey.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_S 0.05 /* how often a question on its way is looked at */
+#define RETURNS_MAX 64   /* lost nodes that are asked at once */
+#define LOOK_S      0.05 /* how often a running probe is polled */
 
 void node_lost_describe(const char *node, enum node_answer answer, size_t others,
                         char *text, size_t size)
@@ -39,8 +41,8 @@ static bool some_answer(const struct node_probe *probe)
     return false;
 }
 
-static bool answers_take(const struct worker_group_spec *spec,
-                         const struct node_probe *probe, struct watch_finding *finding)
+static bool answers_take(const struct watch_view *view, const struct node_probe *probe,
+                         struct failure *finding)
 {
     const char *first = NULL;
     enum node_answer answer = NODE_UNKNOWN;
@@ -51,37 +53,67 @@ static bool answers_take(const struct worker_group_spec *spec,
 
         if (!is_unusable(node_probe_answer(probe, i)))
             continue;
-        attempt_planner_lose(spec->planner, node);
-        if (!in_plan(spec->plan, node) || n++ > 0)
+        attempt_planner_lose(view->planner, node);
+        if (!in_plan(view->plan, node) || n++ > 0)
             continue;
         first = node;
         answer = node_probe_answer(probe, i);
     }
     if (n == 0)
         return false;
-    *finding = (struct watch_finding){.cause = CAUSE_NODE_LOST, .rank = -1};
+    *finding = (struct failure){.cause = CAUSE_NODE_LOST, .rank = -1};
     snprintf(finding->host, sizeof finding->host, "%s", first);
     node_lost_describe(first, answer, n - 1, finding->message, sizeof finding->message);
     return true;
 }
 
-bool node_survey(const struct worker_group_spec *spec, wait_a_while *wait, void *arg,
-                 struct watch_finding *finding)
+bool node_survey(const struct watch_view *view, launcher_wait *wait, void *arg,
+                 struct failure *finding)
 {
     struct node_probe *probe = NULL;
-    char **names = attempt_planner_present(spec->planner);
+    char **names = attempt_planner_present(view->planner);
     size_t n = 0;
     bool found = false;
 
     while (names && names[n])
         n++;
     if (n > 0)
-        node_probe_start(spec->launcher->ask, NODE_IS_OURS, names, n, &probe, NULL);
+        node_probe_start(view->launcher->ask, NODE_IS_OURS, names, n, &probe, NULL);
     free(names);
     while (probe && !node_probe_done(probe) && wait(arg, LOOK_S))
         ;
     if (probe && node_probe_done(probe) && some_answer(probe))
-        found = answers_take(spec, probe, finding);
+        found = answers_take(view, probe, finding);
     node_probe_destroy(probe);
     return found;
+}
+
+/* ---- Nodes that were lost ---- */
+
+void node_return_ask(const struct watch_view *view, struct node_probe **probe)
+{
+    char *names[RETURNS_MAX];
+    size_t n = attempt_planner_awaited(view->planner, names, RETURNS_MAX);
+
+    if (n > 0)
+        node_probe_start(view->launcher->ask, NODE_IS_OURS, names, n, probe, NULL);
+}
+
+int node_return_take(const struct watch_view *view, const struct node_probe *probe,
+                     bool *awaited)
+{
+    int back = 0;
+
+    for (size_t i = 0; i < node_probe_count(probe); i++) {
+        const char *name = node_probe_node(probe, i);
+        enum node_answer answer = node_probe_answer(probe, i);
+
+        if (awaited && answer == NODE_REFUSES)
+            *awaited = true;
+        if (answer != NODE_ANSWERS || !attempt_planner_regain(view->planner, name))
+            continue;
+        callback_note(view->callbacks, "node %s is back", name);
+        back++;
+    }
+    return back;
 }

@@ -1,25 +1,33 @@
 /*
- * node_survey.h - an attempt has failed: which nodes could start workers again?
+ * node_survey.h - which nodes can start workers? Asked about all nodes when an attempt
+ * has failed, and about lost nodes now and then.
  *
  * A node whose slurmd refuses connections, or which does not answer at all, can start
- * none, whether the workers that it had are alive or not.
+ * none, whether its earlier workers are alive or not.
  */
 #ifndef RAYTRAIN_WATCH_NODE_SURVEY_H
 #define RAYTRAIN_WATCH_NODE_SURVEY_H
 
 #include "watch/watch.h"
 
-/* Waits for so many seconds; false: there is no more time for it. */
-typedef bool wait_a_while(void *arg, double seconds);
-
 /*
- * Ask all nodes that count as usable, and leave those out of later plans that are not,
- * unless none is. True: the attempt had one of them, and finding says which.
+ * Ask all nodes that are considered usable, and leave those out of later plans that are
+ * not; if no node answers, nothing changes. True: the attempt ran on a node that is
+ * left out, and finding names it.
  */
-bool node_survey(const struct worker_group_spec *spec, wait_a_while *wait, void *arg,
-                 struct watch_finding *finding);
+bool node_survey(const struct watch_view *view, launcher_wait *wait, void *arg,
+                 struct failure *finding);
 
-/* "node n2: its slurmd refuses connections", for a node that is given up. */
+/* Ask the lost nodes that may be used again. *probe stays as it is if there are none,
+ * or they cannot be asked now. */
+void node_return_ask(const struct watch_view *view, struct node_probe **probe);
+/* The probe is done: nodes that answer are used again, and that is reported. Returns
+ * their number; *awaited (may be NULL) is set if some node refuses connections, and so
+ * may answer soon. */
+int node_return_take(const struct watch_view *view, const struct node_probe *probe,
+                     bool *awaited);
+
+/* "lost node n2 and 3 more: it refuses connections to slurmd". */
 void node_lost_describe(const char *node, enum node_answer answer, size_t others,
                         char *text, size_t size);
 

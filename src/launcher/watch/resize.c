@@ -1,23 +1,25 @@
-#include "watch/resize.h"
+/*
+ * resize.c - an elastic group that is smaller than it could be, since nodes have come
+ * back: it is asked to stop at its next checkpoint, so that a larger one takes over.
+ */
+#include "watch/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/train_config.h"
-
 struct resize_watch {
-    double every_s, next; /* clock_now() of the next look */
+    double every_s, next; /* when to look next; clock_now() */
     bool asked;
 };
 
 static int resize_create(const struct watch_view *view, void **state, struct error *err)
 {
-    const struct scaling_config *scaling = &view->spec->cfg->scaling_config;
+    const struct scaling_config *scaling = &view->cfg->scaling_config;
     struct resize_watch *w;
 
     if (!scaling_config_is_elastic(scaling) ||
         scaling->elastic_resize_monitor_interval_s == 0 ||
-        view->spec->plan->workers >= scaling->max_workers)
+        view->plan->workers >= scaling->max_workers)
         return 0;
     w = calloc(1, sizeof *w);
     if (!w)
@@ -29,24 +31,24 @@ static int resize_create(const struct watch_view *view, void **state, struct err
 }
 
 static enum watch_verdict resize_tick(void *state, const struct watch_view *view,
-                                      struct watch_finding *finding)
+                                      struct failure *finding)
 {
     struct resize_watch *w = state;
 
     if (w->asked || view->stopping || view->now < w->next)
         return WATCH_GOES_ON;
     w->next = view->now + w->every_s;
-    if (attempt_planner_refresh(view->spec->planner, NULL) < 0)
-        return WATCH_GOES_ON; /* what cannot be told now is told the next time */
-    if (!attempt_planner_can_grow(view->spec->planner, view->spec->plan->workers))
+    if (attempt_planner_refresh(view->planner, NULL) < 0)
+        return WATCH_GOES_ON; /* look again the next time */
+    if (!attempt_planner_can_grow(view->planner, view->plan->workers))
         return WATCH_GOES_ON;
     w->asked = true;
     finding->cause = CAUSE_RESIZE;
     snprintf(
         finding->message, sizeof finding->message,
         "there is room for more than %d worker%s: stopping at the next checkpoint, "
-        "to go on with more",
-        view->spec->plan->workers, view->spec->plan->workers == 1 ? "" : "s");
+        "to continue with more",
+        view->plan->workers, view->plan->workers == 1 ? "" : "s");
     return WATCH_STOP;
 }
 

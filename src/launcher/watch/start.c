@@ -1,28 +1,38 @@
-#include "watch/start.h"
+/*
+ * start.c - do the workers of an attempt come together?
+ *
+ * They wait for each other in PMIx and in MPI, which report neither a worker that never
+ * arrives nor a message that was lost. So a group that has not come together within
+ * start_timeout_s is asked for its stacks, which go into the logs, and is then killed
+ * and started anew.
+ *
+ * That time begins when workers run on all nodes, which their logs show: before that
+ * Slurm may run a prolog on some node for minutes.
+ */
+#include "watch/watch.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "config/train_config.h"
-#include "launch/worker_log.h"
 #include "protocol/worker_env.h"
-#include "watch/hang.h"
+#include "run/run_dir.h"
 
-#define RUNNING_MAX_S 600.0 /* after so long they count as running, whatever is seen */
+#define RUNNING_MAX_S                                                                  \
+    600.0 /* after this they count as running, whatever the logs show */
 
 struct start_watch {
     double timeout;
-    size_t nodes; /* the first ones, on which workers run; they are the first */
+    size_t nodes; /* on so many, the first ones, workers run: */
     int ranks;
-    double running; /* when the workers of all nodes were seen to; 0: not yet */
-    double asked; /* when the workers were asked for their stacks; 0: not yet */
+    double running; /* when workers were seen to run on all nodes; 0: not yet */
+    double asked;   /* when the workers were asked for their stacks; 0: not yet */
 };
 
 static int start_create(const struct watch_view *view, void **state, struct error *err)
 {
-    int timeout = view->spec->cfg->run_config.failure_config.start_timeout_s;
+    int timeout = view->cfg->run_config.failure_config.start_timeout_s;
     struct start_watch *w;
 
     if (timeout == 0)
@@ -31,8 +41,8 @@ static int start_create(const struct watch_view *view, void **state, struct erro
     if (!w)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     w->timeout = timeout;
-    /* On this machine itself nothing comes before the workers, as a prolog does. */
-    if (!view->spec->launcher->ask)
+    /* On this machine itself nothing, such as a prolog, runs before the workers. */
+    if (!view->launcher->ask)
         w->running = view->started;
     *state = w;
     return 0;
@@ -40,17 +50,17 @@ static int start_create(const struct watch_view *view, void **state, struct erro
 
 static bool has_log(const struct watch_view *view, const char *node, int rank)
 {
-    char stem[WORKER_LOG_STEM_MAX], path[PATH_MAX];
+    char stem[RUN_DIR_LOG_NAME_MAX], path[PATH_MAX];
     int n;
 
-    worker_log_stem(view->spec->plan->workers, rank, node, stem);
+    run_dir_log_name(view->plan->workers, rank, node, stem);
     n = snprintf(path, sizeof path, "%s/%s.out", view->log_dir, stem);
     return n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0;
 }
 
 static void running_look(struct start_watch *w, const struct watch_view *view)
 {
-    const struct placement *plan = view->spec->plan;
+    const struct placement *plan = view->plan;
 
     for (; w->nodes < plan->n_nodes; w->nodes++) {
         if (!has_log(view, plan->nodes[w->nodes].name, w->ranks))
@@ -61,15 +71,15 @@ static void running_look(struct start_watch *w, const struct watch_view *view)
         w->running = view->now;
 }
 
-/* What runs already tries to reach the others, with growing pauses: when the last ones
- * run, a pause may be as long as all the time before. */
+/* Workers that run already try to reach the others at growing intervals: when the last
+ * ones start, an interval may be as long as all the time before. */
 static double join_end(const struct start_watch *w, const struct watch_view *view)
 {
     return w->running + (w->running - view->started) + w->timeout;
 }
 
 static enum watch_verdict start_tick(void *state, const struct watch_view *view,
-                                     struct watch_finding *finding)
+                                     struct failure *finding)
 {
     struct start_watch *w = state;
 
@@ -81,14 +91,14 @@ static enum watch_verdict start_tick(void *state, const struct watch_view *view,
         return WATCH_GOES_ON;
     if (w->asked == 0) {
         w->asked = view->now;
-        worker_group_signal(view->group, WORKER_STACK_SIGNAL, NULL);
+        view->signal(view->group, WORKER_STACK_SIGNAL, NULL);
     }
-    if (view->now - w->asked < HANG_ANSWER_S)
+    if (view->now - w->asked < STACK_ANSWER_S)
         return WATCH_GOES_ON;
     finding->cause = CAUSE_START;
     snprintf(finding->message, sizeof finding->message,
              "the workers have not come together within %.0f s "
-             "(failure_config.start_timeout_s); the stacks are in the logs",
+             "(failure_config.start_timeout_s); their stacks are in the logs",
              w->timeout);
     return WATCH_END;
 }

@@ -1,15 +1,10 @@
+/* watch.c - the table of observers, and the pace of reports. */
 #include "watch/watch.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#include "watch/grace.h"
-#include "watch/hang.h"
-#include "watch/node_liveness.h"
-#include "watch/resize.h"
-#include "watch/start.h"
-#include "watch/time_limit.h"
-
-/* A watch is a file of its own; here is where it gets asked. */
+/* In the order in which they are called. */
 static const struct watch_ops *const watches[] = {
     &node_watch, &start_watch,  &time_watch, &grace_watch,
     &hang_watch, &resize_watch, NULL};
@@ -19,15 +14,6 @@ static const struct watch_ops *const watches[] = {
 struct watch_set {
     void *states[N_WATCHES + 1];
 };
-
-const char *attempt_cause_name(enum attempt_cause cause)
-{
-    static const char *const names[] = {"worker",    "oom",       "hang",
-                                        "start",     "node_lost", "time_limit",
-                                        "preempted", "resize",    "signal"};
-
-    return names[cause];
-}
 
 int watch_set_create(const struct watch_view *view, struct watch_set **out,
                      struct error *err)
@@ -47,12 +33,12 @@ int watch_set_create(const struct watch_view *view, struct watch_set **out,
 }
 
 enum watch_verdict watch_set_tick(struct watch_set *set, const struct watch_view *view,
-                                  struct watch_finding *finding)
+                                  struct failure *finding)
 {
     for (size_t i = 0; watches[i]; i++) {
         enum watch_verdict verdict = WATCH_GOES_ON;
 
-        *finding = (struct watch_finding){.rank = -1};
+        *finding = (struct failure){.rank = -1};
         if (set->states[i])
             verdict = watches[i]->tick(set->states[i], view, finding);
         if (verdict != WATCH_GOES_ON)
@@ -70,4 +56,22 @@ void watch_set_destroy(struct watch_set *set)
             watches[i]->destroy(set->states[i]);
     }
     free(set);
+}
+
+/* ---- The pace of reports ---- */
+
+void report_pace_add(struct report_pace *pace, double seconds)
+{
+    if (pace->seen > 0)
+        pace->recent[pace->seen % REPORT_PACE_RECENT] = seconds;
+    pace->seen++;
+}
+
+double report_pace_longest(const struct report_pace *pace)
+{
+    double longest = 0;
+
+    for (int i = 0; i < REPORT_PACE_RECENT; i++)
+        longest = fmax(longest, pace->recent[i]);
+    return longest;
 }

@@ -1,85 +1,106 @@
 /*
- * watch.h - the seam for who looks at a running attempt from the side: for a hang, a
- * lost node, the end of the allocation, a stop that takes too long.
+ * watch.h - the interface for observers of a running attempt: for a hang, a lost node,
+ * the end of the allocation, a stop that takes too long.
  *
- * The BackendExecutor makes one of each kind when an attempt starts, asks them all a
- * few times a second, and acts on what they find: a watch itself neither stops nor ends
- * anything. All calls come from the executor's thread; none may block.
+ * An attempt creates one of each kind when it starts, calls them all a few times a
+ * second, and acts on their findings: an observer itself neither stops nor kills
+ * anything. All calls come from the thread of the attempt; none may block.
  */
 #ifndef RAYTRAIN_WATCH_WATCH_H
 #define RAYTRAIN_WATCH_WATCH_H
 
 #include "callback/callback.h"
-#include "train/stop_request.h"
-#include "train/worker_group.h"
-#include "watch/report_pace.h"
+#include "config/train_config.h"
+#include "launch/attempt_plan.h"
+#include "launch/batch_system.h"
+#include "protocol/failure.h"
+#include "protocol/rank_status.h"
 
-/* Why an attempt ended, where the workers' own statuses do not tell. */
-enum attempt_cause {
-    CAUSE_WORKER, /* a worker failed, or none did */
-    CAUSE_OOM,
-    CAUSE_HANG,
-    CAUSE_START, /* the workers did not come together */
-    CAUSE_NODE_LOST,
-    CAUSE_TIME_LIMIT,
-    CAUSE_PREEMPTED,
-    CAUSE_RESIZE,
-    CAUSE_SIGNAL /* somebody asked for a stop */
+/* ---- The pace of reports ---- */
+
+#define REPORT_PACE_RECENT 10
+
+/* The time from one report to the next, for the latest reports of an attempt. The first
+ * one is left out: it includes the start-up. {0} is an attempt without a report. */
+struct report_pace {
+    double recent[REPORT_PACE_RECENT];
+    unsigned seen; /* reports of this attempt, the first included */
 };
 
-/* The word for records: "worker", "oom", "hang", "start", "node_lost", "time_limit",
- * "preempted", "resize", "signal". */
-const char *attempt_cause_name(enum attempt_cause cause);
+/* A report arrived, so many seconds after the one before it. */
+void report_pace_add(struct report_pace *pace, double seconds);
+/* The longest of the latest REPORT_PACE_RECENT times; 0: there is none yet. */
+double report_pace_longest(const struct report_pace *pace);
 
-/* The running attempt, as a watch sees it. */
+/* ---- An observer ---- */
+
+struct worker_group;
+
+/* The running attempt, as an observer sees it. */
 struct watch_view {
-    const struct worker_group_spec *spec;
+    const struct train_config *cfg;
+    const struct launcher_ops *launcher;
+    const struct batch_ops *batch; /* whose job this process runs in; NULL: in none */
+    const struct placement *plan;
+    struct attempt_planner *planner; /* is notified of nodes that are lost, or back */
     struct worker_group *group;
+    /* Send every worker of group that has started this signal. */
+    int (*signal)(struct worker_group *group, int sig, struct error *err);
     struct callback_list *callbacks; /* for notes */
     const char *log_dir;
-    const struct stop_request *stop; /* what the user or the batch system asked for */
-    bool stopping;                   /* the workers were asked to stop */
-    bool joined;                     /* all workers have come together */
-    double now, started;             /* clock_now() */
-    double failing;     /* when a worker was first heard to have failed; 0: none has */
-    double unix_now;                 /* the same as now, as Unix time */
-    double last_report; /* when this attempt's latest report was heard of; 0: none */
+    bool stopping;       /* the workers were asked to stop */
+    bool joined;         /* all workers have come together */
+    double now, started; /* clock_now() */
+    double failing;      /* when the first failure of a worker was seen; 0: none */
+    double unix_now;     /* the same as now, as Unix time */
+    double last_report;  /* when this attempt's latest report arrived; 0: none */
     struct report_pace pace;
-    double save_max_s; /* the longest save in the background so far */
+    double save_max_s; /* the longest background save so far */
 };
 
 enum watch_verdict {
     WATCH_GOES_ON,
     WATCH_STOP, /* ask the workers to stop at their next report (once) */
-    WATCH_END   /* end the attempt now: it has failed, or is not to go on */
-};
-
-struct watch_finding {
-    enum attempt_cause cause;
-    int rank;                     /* that is to blame; -1: none */
-    char host[256];               /* its node, or the node itself; "": unknown */
-    char message[ERROR_TEXT_MAX]; /* one sentence, for the user */
+    WATCH_END   /* kill the workers now: the attempt has failed, or must end */
 };
 
 struct watch_ops {
     const char *name;
-    /* *state NULL: there is nothing to watch in this attempt, and no other slot is
+    /* *state NULL: there is nothing to observe in this attempt, and no other slot is
      * called. */
     int (*create)(const struct watch_view *view, void **state, struct error *err);
-    /* Anything new? finding is filled for all verdicts but WATCH_GOES_ON. After
-     * WATCH_STOP it goes on being asked, after WATCH_END it does not. */
+    /* Look at the attempt. For all verdicts but WATCH_GOES_ON, the cause and message of
+     * finding are filled, and its rank and host if they are known. After WATCH_STOP
+     * tick() is still called, after WATCH_END it is not. */
     enum watch_verdict (*tick)(void *state, const struct watch_view *view,
-                               struct watch_finding *finding);
+                               struct failure *finding);
     void (*destroy)(void *state);
 };
 
-/* All watches of an attempt. */
+/* Each has a file of its own, but for time and grace (stop_limits.c). */
+extern const struct watch_ops node_watch;   /* is every node alive? */
+extern const struct watch_ops start_watch;  /* do the workers come together? */
+extern const struct watch_ops time_watch;   /* the end of the allocation */
+extern const struct watch_ops grace_watch;  /* a stop that takes too long */
+extern const struct watch_ops hang_watch;   /* do reports still arrive? */
+extern const struct watch_ops resize_watch; /* could an elastic group be larger? */
+
+/* The time that workers have to answer when they are asked for their stacks. */
+#define STACK_ANSWER_S 2.0
+
+/* In hang.c, pure: what the ranks have answered, as one sentence; returns the rank to
+ * blame, -1 if all have come equally far. */
+int hang_sentence(const struct rank_status at[], int size, double quiet_s, char *out,
+                  size_t out_max);
+
+/* ---- All observers of an attempt ---- */
+
 struct watch_set;
 int watch_set_create(const struct watch_view *view, struct watch_set **out,
                      struct error *err);
-/* Ask them in the order of the table; the first verdict that is not WATCH_GOES_ON. */
+/* Call them in the order of the table; the first verdict that is not WATCH_GOES_ON. */
 enum watch_verdict watch_set_tick(struct watch_set *set, const struct watch_view *view,
-                                  struct watch_finding *finding);
+                                  struct failure *finding);
 void watch_set_destroy(struct watch_set *set); /* NULL is fine */
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * backend.h - the seam of the frameworks: how the ranks of one framework find and talk to
- * each other. One framework a file; "mpi" first, "none" for tests (one worker, comm_self).
+ * backend.h - the interface of the frameworks: how the ranks of one framework find each
+ * other and communicate. One framework a file; "none" (one worker, comm_self) is in
+ * backend.c.
  */
 #ifndef RAYTRAIN_BACKEND_BACKEND_H
 #define RAYTRAIN_BACKEND_BACKEND_H
@@ -8,27 +9,37 @@
 #include <stdbool.h>
 
 #include "comm/comm.h"
+#include "config/registry.h"
 #include "wireup/wireup.h"
 
 struct backend;
 
 struct backend_ops {
-    const char *name;
-    /* After wireup, before anything else: bring the framework up and set b->comm. The
-     * communicator's size must equal the number of workers: RAYTRAIN_ECOMM where the
-     * library became singletons, with the likely cause. */
+    /* After the wireup, before anything else: bring the framework up and set b->comm.
+     * The communicator's size must equal the number of workers: RAYTRAIN_ECOMM, with
+     * the likely cause, if the library came up as singletons. */
     int (*on_start)(struct backend *b, struct wireup *w, struct error *err);
     /* The session is complete; the training function comes next. May be NULL. */
     int (*on_training_start)(struct backend *b, struct error *err);
-    /* Has a call of the framework that the training function made itself failed, without
-     * an error handler of its own? -1 and the first one's error from then on, in any
-     * thread. May be NULL. */
+    /* Has a call of the framework failed that the training function made itself,
+     * without an error handler of its own? Then -1 and the first error from then on, in
+     * any thread. May be NULL. */
     int (*on_call)(const struct backend *b, struct error *err);
     /*
-     * The training function has returned (clean) or this worker is going down on its own
-     * (not clean: do not wait for others). Afterwards b->comm is gone and no call into the
-     * framework is made. *exit_now says that the process must leave by _exit(2), because
-     * the framework's exit handlers cannot be trusted.
+     * A loop that runs a command in a child process (loop/loop.h) asks which
+     * environment variables the child needs to join the framework's group, such as
+     * MASTER_ADDR and RANK: call set(arg, name, value) for each; a NULL value removes
+     * one. Called after on_training_start, once for each child. If set returns -1,
+     * return -1 at once. NULL: the child inherits the worker's environment unchanged.
+     */
+    int (*environment)(const struct backend *b,
+                       int (*set)(void *arg, const char *name, const char *value),
+                       void *arg, struct error *err);
+    /*
+     * The training function has returned (clean), or this worker goes down alone (not
+     * clean: do not wait for others). Afterwards b->comm is gone and no call into the
+     * framework is made. *exit_now says that the process must leave by _exit(2),
+     * because the framework's exit handlers cannot be trusted.
      */
     void (*on_shutdown)(struct backend *b, bool clean, bool *exit_now);
 };
@@ -39,9 +50,13 @@ struct backend {
     void *impl;
 };
 
-extern const struct backend_ops backend_mpi;
-extern const struct backend_ops backend_none;
+/* backend_mpi, backend_none, ... */
+#define BACKEND_DECLARE(name) extern const struct backend_ops backend_##name;
+BACKENDS(BACKEND_DECLARE)
+#undef BACKEND_DECLARE
 
 int backend_find(const char *name, const struct backend_ops **out, struct error *err);
+/* Its name in the registry. */
+const char *backend_name(const struct backend_ops *ops);
 
 #endif

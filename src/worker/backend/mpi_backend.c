@@ -1,89 +1,111 @@
 /*
- * mpi_backend.c - the MPI backend: wires MPI up through PMIx or the PMI bridge, and
+ * mpi_backend.c - the MPI backend: brings MPI up through PMIx or the PMI bridge, and
  * takes it down without MPI_Finalize.
  *
- * Why without: MPI_Finalize of MPICH 4.0 over UCX can hang over several nodes, because
- * it waits in a PMI barrier without making progress on messages. A barrier of our own
- * says that all messages have arrived; then nobody needs MPI any more, and the process
- * leaves, by an ordinary exit: no exit handler of MPICH, UCX or PMIx minds.
+ * Why without: MPI_Finalize of MPICH 4.0 over UCX can hang on several nodes, because it
+ * waits in a PMI barrier without making progress on messages. A barrier of our own
+ * shows that all messages have arrived; then no rank needs MPI any more, and the
+ * process exits as usual: the exit handlers of MPICH, UCX and PMIx cope with that.
  *
  * What MPI leaves behind: names in /dev/shm, if a process is killed during the few
- * milliseconds of MPI_Init between their creation and their removal. All else is
+ * milliseconds of MPI_Init between their creation and their removal. Everything else is
  * unlinked before it is used. See util/shm_tidy.h.
  */
 #include "config.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
-#include <stdlib.h>
+#include "backend/mpi_backend.h"
 
-#include "mpi/cores.h"
-#include "mpi/mpi_comm.h"
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "mpi/mpi_error.h"
 #include "util/shm_tidy.h"
 #include "wireup/env_scope.h"
-
-/* Where every rank has a core of its own, a wait looks this often for what is about to
- * come before it yields (some 100 microseconds: yielding costs a system call, and the
- * core's next turn where a stranger wants it too). On a crowded node, never: the rank
- * that is waited for may be waiting for this core. */
-#define POLLS_UNCROWDED 2000
 
 struct mpi_backend {
     struct wireup *wireup;
     MPI_Comm user;
 };
 
-/* ---- Errors of MPI ----------------------------------------------------------------
- *
- * MPI's own way is to abort, which leaves no record and loses the checkpoint that is
- * being saved. Here every error comes back from the call; and since a training function
- * may rely on MPI's way and look at no return code, the first one is kept, and the
- * training function's next call of raytrain fails with it. What MPI cannot say of one
- * communicator it raises on one of its own two.
+/* ---- Cores ---- */
+
+/* If every rank has a core of its own, a wait polls this often before it yields (some
+ * 100 microseconds: to yield costs a system call, and a time slice if another process
+ * wants the core). On a crowded node, never: the awaited rank may be waiting for this
+ * core. */
+#define POLLS_UNCROWDED 2000
+
+/* CPUs beyond these are ignored; a node that has more is hardly crowded. */
+#define CPUS_MAX 4096
+
+struct seat {
+    int64_t node;
+    unsigned char cpus[CPUS_MAX / 8];
+};
+
+/* The system call itself: it fills as many bytes as the kernel has CPUs for, whatever
+ * the size of the C library's cpu_set_t. */
+static void seat_fill(struct seat *s, int node)
+{
+    memset(s, 0, sizeof *s);
+    s->node = node;
+    if (syscall(SYS_sched_getaffinity, 0, sizeof s->cpus, s->cpus) < 0)
+        memset(s->cpus, 0xff, sizeof s->cpus); /* unknown: not crowded */
+}
+
+static int bits_count(const unsigned char *bytes, size_t n)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += __builtin_popcount(bytes[i]);
+    return count;
+}
+
+/*
+ * All ranks: do the ranks on the node `node` outnumber the cores that they may run on,
+ * taken together? Each may be bound to cores of its own, or all to the same ones, so
+ * that one rank alone cannot tell.
  */
-
-static struct {
-    pthread_mutex_t lock;
-    atomic_bool any;
-    struct error first;
-} failed = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static void error_keep(MPI_Comm *comm, int *code, ...)
+static int cores_crowded(struct comm *c, int node, bool *crowded, struct error *err)
 {
-    (void)comm;
-    pthread_mutex_lock(&failed.lock);
-    if (!failed.any)
-        mpi_fail(&failed.first, "a call of MPI has failed", *code);
-    failed.any = true;
-    pthread_mutex_unlock(&failed.lock);
+    struct seat mine, *all = malloc((size_t)c->size * sizeof *all);
+    int ranks = 0;
+
+    if (!all)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for %d workers", c->size);
+    seat_fill(&mine, node);
+    if (c->ops->allgather(c, &mine, sizeof mine, all, err) < 0) {
+        free(all);
+        return -1;
+    }
+    for (int r = 0; r < c->size; r++) {
+        if (all[r].node != node)
+            continue;
+        ranks++;
+        for (size_t i = 0; i < sizeof mine.cpus; i++)
+            mine.cpus[i] |= all[r].cpus[i];
+    }
+    free(all);
+    *crowded = ranks > bits_count(mine.cpus, sizeof mine.cpus);
+    return 0;
 }
 
-/* Before any communicator is made: they inherit it. */
-static int errors_keep(void)
+static int polls_choose(struct comm *c, const struct world *world, struct error *err)
 {
-    MPI_Errhandler handler;
-    int rc = MPI_Comm_create_errhandler(error_keep, &handler);
+    bool crowded = true;
 
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
-    if (rc == MPI_SUCCESS)
-        rc = MPI_Errhandler_free(&handler);
-    return rc;
+    if (cores_crowded(c, world->node_rank, &crowded, err) < 0)
+        return -1;
+    c->polls = crowded ? 0 : POLLS_UNCROWDED;
+    return 0;
 }
 
-static int mpi_call(const struct backend *b, struct error *err)
-{
-    (void)b;
-    if (!failed.any)
-        return 0;
-    return error_set(err, failed.first.code, "%s", failed.first.text);
-}
-
-/* ---- Life -------------------------------------------------------------------------
- */
+/* ---- Start and shutdown ---- */
 
 static int size_check(int expected, struct error *err)
 {
@@ -97,13 +119,13 @@ static int size_check(int expected, struct error *err)
         err, RAYTRAIN_ECOMM,
         "MPI came up as groups of %d in a run of %d workers: the MPI library "
         "neither speaks PMI-1 nor found the PMIx server. Is the training "
-        "function linked with another MPI than raytrain (see ldd)?",
+        "function linked with a different MPI than raytrain (see ldd)?",
         size, expected);
 }
 
 /*
- * The library's and the user's. Without MPI's blocking calls, which on a crowded node
- * take hundreds of times as long.
+ * The library's communicator and the user's. Without MPI's blocking calls, which on a
+ * crowded node take hundreds of times as long.
  */
 static int comms_create(struct backend *b, struct mpi_backend *m, struct error *err)
 {
@@ -125,21 +147,11 @@ static int comms_create(struct backend *b, struct mpi_backend *m, struct error *
     return b->comm ? 0 : -1;
 }
 
-static int polls_choose(struct comm *c, const struct world *world, struct error *err)
-{
-    bool crowded = true;
-
-    if (cores_crowded(c, world->node_rank, &crowded, err) < 0)
-        return -1;
-    c->polls = crowded ? 0 : POLLS_UNCROWDED;
-    return 0;
-}
-
 /*
  * Open MPI 4 speaks PMIx, but takes a process for a group of one unless Slurm or a
  * daemon of its own has started it. The address of such a daemon, which is used only to
  * start other programs, makes it ask its PMIx server. CPUs are bound already, so Open
- * MPI is not to bind them again.
+ * MPI must not bind them again.
  */
 static void settings_of_open_mpi(struct env_scope *scope)
 {
@@ -156,12 +168,12 @@ static void settings_of_open_mpi(struct env_scope *scope)
 
 /*
  * Wait until all ranks have left MPI_Init. It ends with a fence of PMIx that carries no
- * data; under Slurm 22.05 over several nodes that one has been seen to let ranks go
- * while another was still exchanging addresses, which died of the first message to it.
- * A fence that carries data, as this one does, waits for all.
+ * data. Under Slurm 22.05 on several nodes, such a fence has been seen to release ranks
+ * while another was still exchanging addresses, which then died of the first message to
+ * it. A fence that carries data, as this one does, waits for all.
  *
- * Then, unlink Open MPI's shared memory, which it does itself in MPI_Finalize alone:
- * each rank has mapped that of its node's other ranks.
+ * Then unlink Open MPI's shared memory, which Open MPI does in MPI_Finalize only: each
+ * rank has mapped that of its node's other ranks by now.
  */
 static int open_mpi_settle(struct wireup *w, struct error *err)
 {
@@ -177,10 +189,10 @@ static int open_mpi_settle(struct wireup *w, struct error *err)
 }
 
 /*
- * A group on one node needs no network: UCX need not look for one, which would take as
- * long as all else that it does. Nor does it need the kernel to copy between processes
- * (cma): for messages of 8 to 256 KiB, which gradients in chunks are, that takes twice
- * as long as shared memory, and for large ones no less.
+ * A group on one node needs no network: UCX need not search for one, which would take
+ * as long as all the rest of its start. Nor does it need the kernel to copy between
+ * processes (cma): for messages of 8 to 256 KiB, the size of gradients in chunks, that
+ * takes twice as long as shared memory, and for large ones no less.
  */
 static void startup_settings(struct env_scope *scope, const struct world *world)
 {
@@ -189,7 +201,7 @@ static void startup_settings(struct env_scope *scope, const struct world *world)
     if (world->n_nodes == 1)
         env_scope_set(scope, "UCX_TLS", "posix,sysv,self");
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
-    /* It sees the bridge's PMI-1 beside PMIx, and would refuse to choose. */
+    /* It finds the bridge's PMI-1 beside PMIx, and would refuse to choose. */
     env_scope_set(scope, "MPIR_CVAR_PMI_VERSION", "1");
 #endif
 }
@@ -208,7 +220,7 @@ static int mpi_init(struct wireup *w, struct error *err)
     wireup_bridge_hide(w);
     if (rc != MPI_SUCCESS)
         return mpi_fail(err, "MPI_Init_thread", rc);
-    rc = errors_keep();
+    rc = mpi_errors_keep();
     if (rc != MPI_SUCCESS)
         return mpi_fail(err, "MPI_Comm_set_errhandler", rc);
     if (provided < MPI_THREAD_MULTIPLE)
@@ -237,7 +249,7 @@ static int mpi_start(struct backend *b, struct wireup *w, struct error *err)
     return 0;
 }
 
-/* When not clean, other ranks may be anywhere, and this one inside an MPI call that was
+/* If not clean, other ranks may be anywhere, and this one inside an MPI call that was
  * interrupted: touch nothing, the process is about to end. */
 static void mpi_shutdown(struct backend *b, bool clean, bool *exit_now)
 {
@@ -261,6 +273,12 @@ static void mpi_shutdown(struct backend *b, bool clean, bool *exit_now)
     b->impl = NULL;
 }
 
+static int mpi_call(const struct backend *b, struct error *err)
+{
+    (void)b;
+    return mpi_errors_first(err);
+}
+
 int backend_mpi_user_comm(const struct backend *b, MPI_Comm *comm, struct error *err)
 {
     const struct mpi_backend *m = b->impl;
@@ -269,13 +287,12 @@ int backend_mpi_user_comm(const struct backend *b, MPI_Comm *comm, struct error 
     if (b->ops != &backend_mpi || !m)
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "the backend of this run is \"%s\", not \"mpi\"",
-                         b->ops->name);
+                         backend_name(b->ops));
     *comm = m->user;
     return 0;
 }
 
 const struct backend_ops backend_mpi = {
-    .name = "mpi",
     .on_start = mpi_start,
     .on_call = mpi_call,
     .on_shutdown = mpi_shutdown,

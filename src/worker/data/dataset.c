@@ -3,16 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/position.h"
 #include "data/prefetch.h"
 #include "data/reader.h"
-#include "data/share.h"
+#include "data/row_order.h"
+#include "data/table_share.h"
 
 /*
- * Two batches: `current` is the training function's, the other one is filled meanwhile
- * with the batch that comes next (`ahead` is its place; a job of another place is of no
- * use and thrown away). The position is behind what was delivered, so what was read
- * ahead is never counted.
+ * Two batches: `current` is the training function's; meanwhile the next batch is read
+ * into the other (`ahead` is its position; a job for any other position is discarded).
+ * The position is after what was delivered, so what was read ahead never counts.
  */
 struct raytrain_dataset {
     char *name;
@@ -25,8 +24,8 @@ struct raytrain_dataset {
     struct dataset_state at;
     struct batch batches[2];
     int current;
-    bool delivered; /* batches[current] is a batch that may be looked at */
-    bool pending;   /* a job was started and not waited for */
+    bool delivered; /* batches[current] may be looked at */
+    bool pending;   /* a job was started and has not been waited for */
     struct dataset_state ahead;
     uint64_t ahead_rows; /* the batch size that it was started with */
 };
@@ -42,8 +41,7 @@ static struct portion dataset_portion(const raytrain_dataset *ds, uint64_t posit
                             ds->size);
 }
 
-/* ---- Reading ahead ----------------------------------------------------------------
- */
+/* ---- Reading ahead ---- */
 
 static void ahead_discard(raytrain_dataset *ds)
 {
@@ -52,7 +50,7 @@ static void ahead_discard(raytrain_dataset *ds)
     ds->pending = false;
 }
 
-/* Have the batch at `state` read into the one that is not current. */
+/* Start to read the batch at `state` into the one that is not current. */
 static int ahead_start(raytrain_dataset *ds, const struct dataset_state *state,
                        struct error *err)
 {
@@ -73,8 +71,8 @@ static int ahead_start(raytrain_dataset *ds, const struct dataset_state *state,
     return 0;
 }
 
-/* The batch at the position is in the one that is not current: waited for, or read now.
- */
+/* Get the batch at the position into the one that is not current: wait for it, or read
+ * it now. */
 static int ahead_obtain(raytrain_dataset *ds, struct error *err)
 {
     if (ds->pending &&
@@ -86,8 +84,9 @@ static int ahead_obtain(raytrain_dataset *ds, struct error *err)
     return prefetch_wait(ds->prefetch, err);
 }
 
-/* Go on with what comes after the position, the next epoch's first batch at the end of
- * this one. A failure here is met again, and told, by the next that needs the batch. */
+/* Read ahead what comes after the position; at the end of this epoch, the next epoch's
+ * first batch. A failure is not reported here: the call that needs the batch meets it
+ * again. */
 static void ahead_continue(raytrain_dataset *ds)
 {
     struct dataset_state next = ds->at;
@@ -97,8 +96,7 @@ static void ahead_continue(raytrain_dataset *ds)
     ahead_start(ds, &next, NULL);
 }
 
-/* ---- The interface ----------------------------------------------------------------
- */
+/* ---- The interface ---- */
 
 static int dataset_start(raytrain_dataset *ds, struct error *err)
 {
@@ -128,18 +126,18 @@ static raytrain_dataset *dataset_create(const struct dataset_config *cfg,
     return ds;
 }
 
-/* Failures before table_share are carried into it: every rank of the node comes along.
- */
+/* Failures before table_share() are passed to it: every rank of the node takes part. */
 int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env,
                  raytrain_dataset **out, struct error *err)
 {
     struct comm *node = env->node;
     raytrain_dataset *ds = dataset_create(cfg, env, err);
+    const struct reader_job job = {.config = cfg, .rank = 0, .size = 1};
     struct table table = {0};
     int rc = ds ? 0 : -1;
 
     if (rc == 0 && (!node || node->rank == 0))
-        rc = reader_open(cfg, &table, err);
+        rc = reader_open(&job, &table, err);
     rc = table_share(&table, rc, node, err);
     if (rc == 0) {
         ds->table = table;

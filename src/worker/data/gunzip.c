@@ -47,7 +47,7 @@ size_t gunzip_head(const unsigned char *head, size_t n, unsigned char *out, size
 static int gunzip_damaged(const struct gunzip *g, const char *what, struct error *err)
 {
     return error_set(err, RAYTRAIN_ECORRUPT,
-                     "%s: %s; fetch or compress the file anew (gzip -t checks one)",
+                     "%s: %s; download or compress it again (gzip -t checks a file)",
                      g->source->path, what);
 }
 
@@ -66,7 +66,7 @@ static int gunzip_fill(struct gunzip *g, struct error *err)
     return 0;
 }
 
-/* Some more of the content into out[0..size); how much is left there, in *left. */
+/* Some more of the content into out[0..size); *left is how much is left there. */
 static int gunzip_step(struct gunzip *g, unsigned char *out, uint64_t size,
                        uint64_t *left, struct error *err)
 {
@@ -92,8 +92,8 @@ static int gunzip_step(struct gunzip *g, unsigned char *out, uint64_t size,
     return 0;
 }
 
-/* Empty members may follow, nothing else: the checksum of the last must have been seen.
- */
+/* Only empty members may follow. Reads up to the end, so that the last checksum is
+ * verified. */
 static int gunzip_finish(struct gunzip *g, struct error *err)
 {
     unsigned char extra;

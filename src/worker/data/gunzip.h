@@ -11,20 +11,21 @@
 bool gunzip_probe(const unsigned char *head, size_t n);
 
 /*
- * The first bytes of the content, from the first bytes of the file. How many came out
- * (at most `size`).
+ * The first bytes of the content, from the first bytes of the file. Returns how many
+ * there are (at most `size`).
  */
 size_t gunzip_head(const unsigned char *head, size_t n, unsigned char *out,
                    size_t size);
 
 /*
- * All of it, which must be exactly `size` bytes. RAYTRAIN_ECORRUPT where it is more or
- * less, where the stream is damaged or cut off, or where other bytes follow it.
+ * All of the content, which must be exactly `size` bytes. RAYTRAIN_ECORRUPT if it is
+ * more or less, if the stream is damaged or truncated, or if other bytes follow it.
  */
 int gunzip_file(const struct source *s, unsigned char *out, uint64_t size,
                 struct error *err);
 
-/* No gzip file of n bytes holds more than this: what a claim is checked against. */
+/* No gzip file of n bytes contains more than this: a claimed size is checked against
+ * it. */
 uint64_t gunzip_bound(uint64_t n);
 
 #endif

@@ -7,9 +7,9 @@
 
 #include "util/thread.h"
 
-/* The job and its outcome are the thread's from `wanted` to `done`, and the caller's
- * otherwise. Two semaphores and nothing else: where a worker has one core, each job
- * costs two changes of thread, the fewest there can be. */
+/* The job and its outcome belong to the thread from `wanted` to `done`, and to the
+ * caller otherwise. Two semaphores and nothing else: if a worker has one core, each job
+ * costs two thread switches, the minimum. */
 struct prefetch {
     const struct table *table;
     pthread_t thread;

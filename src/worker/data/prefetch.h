@@ -6,7 +6,7 @@
 #ifndef RAYTRAIN_DATA_PREFETCH_H
 #define RAYTRAIN_DATA_PREFETCH_H
 
-#include "data/rows.h"
+#include "data/batch.h"
 
 struct prefetch;
 
@@ -17,11 +17,11 @@ struct prefetch_job {
     struct batch *batch; /* with room for them; the thread's until wait returns */
 };
 
-/* The table stays as it is until destroy. */
+/* The table must not change until destroy. */
 int prefetch_create(const struct table *t, struct prefetch **out, struct error *err);
-/* Nothing may be pending. */
+/* No job may be pending. */
 void prefetch_start(struct prefetch *p, const struct prefetch_job *job);
-/* Until the job is done; its outcome. 0 at once where none was started. */
+/* Wait for the job, and return its outcome. 0 at once if none was started. */
 int prefetch_wait(struct prefetch *p, struct error *err);
 void prefetch_destroy(struct prefetch *p); /* waits and joins; NULL is fine */
 

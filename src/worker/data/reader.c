@@ -8,12 +8,18 @@
 
 #include "util/fs.h"
 
-static const struct reader_ops *const READERS[] = {&reader_idx, &reader_hdf5};
-#define N_READERS (sizeof READERS / sizeof *READERS)
+#define ROW(name) {#name, &reader_##name},
+
+static const struct {
+    const char *format;
+    const struct reader_ops *ops;
+} readers[] = {DATASET_FORMATS(ROW)};
+
+#define N_READERS (sizeof readers / sizeof *readers)
 
 const char *reader_formats(void)
 {
-    return "idx, hdf5";
+    return &DATASET_FORMATS(REGISTRY_TEXT)[2];
 }
 
 bool reader_wants(const struct dataset_config *cfg, const char *column)
@@ -47,8 +53,8 @@ static int reader_by_name(const char *format, const struct reader_ops **out,
                           struct error *err)
 {
     for (size_t i = 0; i < N_READERS; i++)
-        if (strcmp(READERS[i]->format, format) == 0) {
-            *out = READERS[i];
+        if (strcmp(readers[i].format, format) == 0) {
+            *out = readers[i].ops;
             return 0;
         }
     return error_set(err, RAYTRAIN_EINVAL, "unknown format \"%s\": one of %s is needed",
@@ -64,15 +70,15 @@ static int reader_by_content(const struct source *s, const struct reader_ops **o
     if (fs_pread_full(s->fd, head, n, 0) < 0)
         return fs_error(err, "read", s->path);
     for (size_t i = 0; i < N_READERS; i++)
-        if (READERS[i]->probe(head, n, s->path)) {
-            *out = READERS[i];
+        if (readers[i].ops->probe(head, n, s->path)) {
+            *out = readers[i].ops;
             return 0;
         }
     return error_set(err, RAYTRAIN_EINVAL,
-                     "%s: %s; the formats known are %s (the option `format` names one "
-                     "where the content does not tell)",
+                     "%s: %s; the known formats are %s (set the option `format` if the "
+                     "content does not tell)",
                      s->path,
-                     n ? "its content is of no format known" : "the file is empty",
+                     n ? "its content is in no known format" : "the file is empty",
                      reader_formats());
 }
 
@@ -93,8 +99,9 @@ static int columns_check(const struct dataset_config *cfg, const struct table *t
     return 0;
 }
 
-int reader_open(const struct dataset_config *cfg, struct table *out, struct error *err)
+int reader_open(const struct reader_job *job, struct table *out, struct error *err)
 {
+    const struct dataset_config *cfg = job->config;
     const struct reader_ops *reader = NULL;
     size_t index;
     int fd = reader_open_file(cfg->path, err);
@@ -105,7 +112,7 @@ int reader_open(const struct dataset_config *cfg, struct table *out, struct erro
     if (table_add_source(out, fd, false, cfg->path, &index, err) < 0 ||
         (cfg->format ? reader_by_name(cfg->format, &reader, err)
                      : reader_by_content(&out->sources[index], &reader, err)) < 0 ||
-        reader->open(cfg, out, err) < 0 || columns_check(cfg, out, err) < 0) {
+        reader->open(job, out, err) < 0 || columns_check(cfg, out, err) < 0) {
         table_clear(out);
         return -1;
     }

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/expand.h"
+#include "data/expansion.h"
 #include "hdf5/h5.h"
 
 #define HOST_BIG_ENDIAN (__BYTE_ORDER == __BIG_ENDIAN)
@@ -25,17 +25,16 @@ struct hdf5_file {
     hid_t access; /* of links */
 };
 
-/* A dataset, as far as it can be a column. */
+/* A dataset, and what makes it a column. */
 struct hdf5_dataset {
     hid_t id;
-    raytrain_tensor all; /* with the rows as first dimension */
-    bool exact;          /* the elements in the file are of all.dtype, in some order */
-    bool big_endian;     /* the order, where exact */
-    haddr_t offset; /* in the file; HADDR_UNDEF where the rows have no fixed place */
+    raytrain_tensor all; /* with the rows as the first dimension */
+    bool exact;          /* the file's elements are of all.dtype, in some byte order */
+    bool big_endian;     /* the byte order, if exact */
+    haddr_t offset;      /* in the file; HADDR_UNDEF if the rows have no fixed place */
 };
 
-/* ---- Types ------------------------------------------------------------------------
- */
+/* ---- Types ---- */
 
 static int type_is(hid_t type, raytrain_dtype dtype, bool big_endian)
 {
@@ -62,7 +61,8 @@ static bool type_exact(hid_t type, struct hdf5_dataset *d)
     return false;
 }
 
-/* The smallest of our types that holds another integer or floating-point type. */
+/* The smallest of our types that can represent another integer or floating-point type.
+ */
 static bool type_convertible(hid_t type, struct hdf5_dataset *d)
 {
     static const raytrain_dtype INTEGERS[2][4] = {
@@ -97,7 +97,7 @@ static const char *type_describe(hid_t type, struct hdf5_dataset *d)
     H5T_class_t class = H5Tget_class(type);
     const char *why = NULL;
 
-    if (class == H5T_ENUM) { /* its numbers: h5py's booleans are such */
+    if (class == H5T_ENUM) { /* as numbers: h5py's booleans are enumerations */
         hid_t base = H5Tget_super(type);
 
         if (base < 0)
@@ -114,8 +114,7 @@ static const char *type_describe(hid_t type, struct hdf5_dataset *d)
     return d->all.dtype || why ? why : "holds elements of unknown type";
 }
 
-/* ---- Shape and place --------------------------------------------------------------
- */
+/* ---- Shape and place ---- */
 
 static const char *space_describe(hid_t space, struct hdf5_dataset *d)
 {
@@ -169,8 +168,7 @@ static const char *dataset_describe(struct hdf5_dataset *d)
     return why;
 }
 
-/* ---- Columns ----------------------------------------------------------------------
- */
+/* ---- Columns ---- */
 
 static int dataset_fill(const struct hdf5_dataset *d, void *bytes, struct error *err)
 {
@@ -205,13 +203,14 @@ static int dataset_expand(const struct hdf5_dataset *d, const struct hdf5_file *
     return expansion_end(&e, t, source, err);
 }
 
-/* Little-endian is what h5_dtype() asks for where HDF5 converts. */
+/* h5_dtype() asks HDF5 for little-endian when it converts. */
 static int dataset_add(const struct hdf5_dataset *d, const struct hdf5_file *f,
                        const char *name, struct table *t, struct error *err)
 {
     bool in_place = d->exact && d->offset != HADDR_UNDEF;
     bool big_endian = in_place && d->big_endian;
-    struct column c = {.offset = in_place ? d->offset : 0};
+    struct extent e = {.offset = in_place ? d->offset : 0, .rows = d->all.shape[0]};
+    struct column c = {0};
 
     if (t->n_columns && d->all.shape[0] != t->rows)
         return error_set(err, RAYTRAIN_EINVAL,
@@ -221,18 +220,18 @@ static int dataset_add(const struct hdf5_dataset *d, const struct hdf5_file *f,
                          (unsigned long long)t->rows);
     if (d->all.shape[0] == 0)
         return error_set(err, RAYTRAIN_EINVAL, "it has no rows");
-    if (!in_place && dataset_expand(d, f, t, &c.source, err) < 0)
+    if (!in_place && dataset_expand(d, f, t, &e.source, err) < 0)
         return -1;
     strcpy(c.name, name);
     c.row.dtype = d->all.dtype;
     c.row.ndim = d->all.ndim - 1;
     memcpy(c.row.shape, d->all.shape + 1, (size_t)c.row.ndim * sizeof *c.row.shape);
-    c.swapped =
+    e.swapped =
         raytrain_dtype_size(c.row.dtype) > 1 && big_endian != (bool)HOST_BIG_ENDIAN;
-    return table_add_column(t, &c, d->all.shape[0], err);
+    return table_add_column(t, &c, &e, 1, err);
 }
 
-/* One that was not asked for by name is left out where it cannot be a column. */
+/* A dataset that was not asked for by name is skipped if it cannot be a column. */
 static int column_add(const struct hdf5_file *f, const char *name, bool named,
                       struct table *t, struct error *err)
 {
@@ -253,8 +252,7 @@ static int column_add(const struct hdf5_file *f, const char *name, bool named,
     return rc;
 }
 
-/* ---- Names ------------------------------------------------------------------------
- */
+/* ---- Names ---- */
 
 /* The i-th name of the root group, if it is a dataset's. */
 static bool name_get(const struct hdf5_file *f, hsize_t i,
@@ -263,8 +261,7 @@ static bool name_get(const struct hdf5_file *f, hsize_t i,
     ssize_t n = H5Lget_name_by_idx(f->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name,
                                    RAYTRAIN_NAME_MAX + 1, H5P_DEFAULT);
 
-    return n > 0 && n <= RAYTRAIN_NAME_MAX &&
-           h5_is_dataset(f->id, name, f->access) > 0;
+    return n > 0 && n <= RAYTRAIN_NAME_MAX && h5_is_dataset(f->id, name, f->access) > 0;
 }
 
 static hsize_t name_count(const struct hdf5_file *f)
@@ -298,10 +295,9 @@ static int column_add_named(const struct hdf5_file *f, const char *name,
     return column_add(f, name, true, t, err);
 }
 
-/* ---- The file ---------------------------------------------------------------------
- */
+/* ---- The file ---- */
 
-/* Other files are not ours to open: their names come from the data. */
+/* Other files must not be opened: their names come from the data. */
 static herr_t external_link_refuse(const char *parent_file, const char *parent_group,
                                    const char *file, const char *object,
                                    unsigned *flags, hid_t access, void *arg)
@@ -316,7 +312,7 @@ static herr_t external_link_refuse(const char *parent_file, const char *parent_g
     return -1;
 }
 
-/* A file system that knows no locks is as good as any to read from. */
+/* A file system without locks is good enough to read from. */
 static hid_t file_access(void)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -326,7 +322,7 @@ static hid_t file_access(void)
     return access;
 }
 
-/* The very file that is open as source 0, whatever its name means by now. */
+/* The same file that is open as source 0, even if its name now belongs to another. */
 static int file_open(struct hdf5_file *f, const struct source *s, struct error *err)
 {
     hid_t access = file_access();
@@ -338,7 +334,7 @@ static int file_open(struct hdf5_file *f, const struct source *s, struct error *
     if (access >= 0 && f->access >= 0 &&
         H5Pset_elink_cb(f->access, external_link_refuse, NULL) >= 0)
         f->id = H5Fopen(path, H5F_ACC_RDONLY, access);
-    if (f->id < 0) { /* before another call forgets the reason */
+    if (f->id < 0) { /* before another call drops the reason */
         h5_error(err, "open it as HDF5");
         error_prefix(err, "%s", s->path);
         if (err)
@@ -373,8 +369,7 @@ static int columns_add(const struct dataset_config *cfg, const struct hdf5_file 
     return 0;
 }
 
-static int hdf5_open(const struct dataset_config *cfg, struct table *out,
-                     struct error *err)
+static int hdf5_open(const struct reader_job *job, struct table *out, struct error *err)
 {
     struct source file = out->sources[0];
     struct h5_quiet quiet;
@@ -384,7 +379,7 @@ static int hdf5_open(const struct dataset_config *cfg, struct table *out,
     h5_quiet_begin(&quiet);
     rc = file_open(&f, &file, err);
     if (rc == 0)
-        rc = columns_add(cfg, &f, out, err);
+        rc = columns_add(job->config, &f, out, err);
     file_close(&f);
     H5Eclear2(H5E_DEFAULT);
     h5_quiet_end(&quiet);
@@ -405,7 +400,6 @@ static bool hdf5_probe(const unsigned char *head, size_t n, const char *path)
 }
 
 const struct reader_ops reader_hdf5 = {
-    .format = "hdf5",
     .probe = hdf5_probe,
     .open = hdf5_open,
 };

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/expand.h"
+#include "data/expansion.h"
 #include "data/gunzip.h"
 #include "util/fs.h"
 
@@ -91,7 +91,7 @@ static int header_parse(const unsigned char *head, size_t n, const char *path,
     return 0;
 }
 
-/* Bytes of header and elements together, which `limit` must allow. */
+/* Bytes of header and elements together, which must not exceed `limit`. */
 static int header_total(const struct idx_header *h, uint64_t limit, const char *path,
                         uint64_t *total, struct error *err)
 {
@@ -143,7 +143,7 @@ static int idx_in_place(const struct source *file, const unsigned char *head, si
     return 0;
 }
 
-/* The file that is source `source` becomes column `name`. */
+/* Source `source` becomes column `name`. */
 static int idx_add_column(struct table *t, size_t source, const char *name,
                           struct error *err)
 {
@@ -151,6 +151,7 @@ static int idx_add_column(struct table *t, size_t source, const char *name,
     unsigned char head[READER_HEAD];
     size_t n = file->size < sizeof head ? (size_t)file->size : sizeof head;
     struct column c = {0};
+    struct extent e;
     struct idx_header h;
     int rc;
 
@@ -164,15 +165,17 @@ static int idx_add_column(struct table *t, size_t source, const char *name,
     c.row.dtype = h.dtype;
     c.row.ndim = h.ndim - 1;
     memcpy(c.row.shape, h.shape + 1, (size_t)c.row.ndim * sizeof *h.shape);
-    c.source = source;
-    c.offset = h.bytes;
-    c.swapped = !HOST_BIG_ENDIAN && raytrain_dtype_size(h.dtype) > 1;
-    return table_add_column(t, &c, h.shape[0], err);
+    e = (struct extent){.source = source,
+                        .offset = h.bytes,
+                        .rows = h.shape[0],
+                        .swapped =
+                            !HOST_BIG_ENDIAN && raytrain_dtype_size(h.dtype) > 1};
+    return table_add_column(t, &c, &e, 1, err);
 }
 
 /*
- * By convention NAME-images-idx3-ubyte[.gz] has its labels in
- * NAME-labels-idx1-ubyte[.gz] beside it. *out is malloc'ed; NULL where there is no such
+ * By convention the labels of NAME-images-idx3-ubyte[.gz] are in
+ * NAME-labels-idx1-ubyte[.gz] beside it. *out is malloc'ed; NULL if there is no such
  * file.
  */
 static int labels_by_convention(const char *path, char **out, struct error *err)
@@ -207,7 +210,7 @@ static int labels_open(const struct dataset_config *cfg, struct table *t,
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (!path && labels_by_convention(cfg->path, &path, err) < 0)
         return -1;
-    if (!path) /* features alone */
+    if (!path) /* only features */
         return 0;
     fd = reader_open_file(path, err);
     if (fd >= 0 && table_add_source(t, fd, false, path, &source, err) == 0)
@@ -218,16 +221,16 @@ static int labels_open(const struct dataset_config *cfg, struct table *t,
     return rc;
 }
 
-static int idx_open(const struct dataset_config *cfg, struct table *out,
-                    struct error *err)
+static int idx_open(const struct reader_job *job, struct table *out, struct error *err)
 {
+    const struct dataset_config *cfg = job->config;
+
     if (reader_wants(cfg, "x") && idx_add_column(out, 0, "x", err) < 0)
         return -1;
     return reader_wants(cfg, "y") ? labels_open(cfg, out, err) : 0;
 }
 
 const struct reader_ops reader_idx = {
-    .format = "idx",
     .probe = idx_probe,
     .open = idx_open,
 };

@@ -19,7 +19,7 @@ bool tensor_bytes(const raytrain_tensor *tensor, uint64_t *bytes)
     return true;
 }
 
-/* Room for one more element of `size` bytes behind n of them. */
+/* Make room for one more element of `size` bytes after n of them. */
 static int array_grow(void **array, size_t n, size_t size, struct error *err)
 {
     void *grown = reallocarray(*array, n + 1, size);
@@ -59,30 +59,21 @@ fail:
     return -1;
 }
 
-static int column_check(const struct table *t, const struct column *c, uint64_t rows,
-                        struct error *err)
+static int extent_check(const struct table *t, const struct column *c,
+                        const struct extent *e, struct error *err)
 {
-    const struct source *s = &t->sources[c->source];
+    const struct source *s = &t->sources[e->source];
     uint64_t end;
 
-    if (table_column(t, c->name))
-        return error_set(err, RAYTRAIN_EINVAL, "column \"%s\" is there twice", c->name);
-    if (rows == 0)
+    if (e->rows == 0)
         return error_set(err, RAYTRAIN_EINVAL, "%s: no rows in column \"%s\"", s->path,
                          c->name);
     if (c->row_bytes == 0)
         return error_set(err, RAYTRAIN_EINVAL,
                          "%s: rows without elements in column \"%s\"", s->path,
                          c->name);
-    if (t->n_columns && rows != t->rows)
-        return error_set(err, RAYTRAIN_ECORRUPT,
-                         "columns of different length: \"%s\" has %llu rows (%s), "
-                         "\"%s\" has %llu (%s)",
-                         t->columns[0].name, (unsigned long long)t->rows,
-                         t->sources[t->columns[0].source].path, c->name,
-                         (unsigned long long)rows, s->path);
-    if (__builtin_mul_overflow(rows, (uint64_t)c->row_bytes, &end) ||
-        __builtin_add_overflow(end, c->offset, &end) || end > s->size)
+    if (__builtin_mul_overflow(e->rows, (uint64_t)c->row_bytes, &end) ||
+        __builtin_add_overflow(end, e->offset, &end) || end > s->size)
         return error_set(err, RAYTRAIN_ECORRUPT,
                          "%s: column \"%s\" claims more than the file's %llu bytes: "
                          "it is truncated or damaged",
@@ -90,22 +81,68 @@ static int column_check(const struct table *t, const struct column *c, uint64_t 
     return 0;
 }
 
-int table_add_column(struct table *t, const struct column *column, uint64_t rows,
-                     struct error *err)
+/* The file in which a column begins, for messages. */
+static const char *extent_path(const struct table *t, const struct extent *e)
+{
+    return t->sources[e->source].path;
+}
+
+static int column_check(const struct table *t, const struct column *c,
+                        const struct extent *first, uint64_t rows, struct error *err)
+{
+    const struct column *other = t->columns;
+
+    if (table_column(t, c->name))
+        return error_set(err, RAYTRAIN_EINVAL, "column \"%s\" is there twice", c->name);
+    if (t->n_columns && rows != t->rows)
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "columns of different length: \"%s\" has %llu rows (%s), "
+                         "\"%s\" has %llu (%s)",
+                         other->name, (unsigned long long)t->rows,
+                         extent_path(t, &t->extents[other->extent]), c->name,
+                         (unsigned long long)rows, extent_path(t, first));
+    return 0;
+}
+
+/* Check the extents, and add them after those of the other columns. */
+static int extents_add(struct table *t, const struct column *c,
+                       const struct extent extents[], size_t n, uint64_t *rows,
+                       struct error *err)
+{
+    *rows = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct extent e = extents[i];
+
+        e.first = *rows;
+        if (extent_check(t, c, &e, err) < 0 ||
+            array_grow((void **)&t->extents, c->extent + i, sizeof e, err) < 0)
+            return -1;
+        t->extents[c->extent + i] = e;
+        *rows += e.rows;
+    }
+    return 0;
+}
+
+int table_add_column(struct table *t, const struct column *column,
+                     const struct extent extents[], size_t n_extents, struct error *err)
 {
     struct column c = *column;
-    uint64_t bytes;
+    uint64_t bytes, rows;
 
     c.row.data = NULL;
+    c.extent = t->n_extents;
+    c.n_extents = n_extents;
     if (!tensor_bytes(&c.row, &bytes) || bytes > SIZE_MAX)
         return error_set(err, RAYTRAIN_ECORRUPT, "column \"%s\": impossible shape",
                          c.name);
     c.row_bytes = (size_t)bytes;
-    if (column_check(t, &c, rows, err) < 0 ||
+    if (extents_add(t, &c, extents, n_extents, &rows, err) < 0 ||
+        column_check(t, &c, extents, rows, err) < 0 ||
         array_grow((void **)&t->columns, t->n_columns, sizeof c, err) < 0)
         return -1;
     t->rows = rows;
     t->columns[t->n_columns++] = c;
+    t->n_extents += n_extents;
     return 0;
 }
 
@@ -149,9 +186,9 @@ void table_prune(struct table *t)
     for (size_t i = 0; i < t->n_sources; i++) {
         bool used = false;
 
-        for (size_t c = 0; c < t->n_columns; c++)
-            if (t->columns[c].source == i) {
-                t->columns[c].source = kept;
+        for (size_t e = 0; e < t->n_extents; e++)
+            if (t->extents[e].source == i) {
+                t->extents[e].source = kept;
                 used = true;
             }
         if (used)
@@ -181,5 +218,6 @@ void table_clear(struct table *t)
         source_close(&t->sources[i]);
     free(t->sources);
     free(t->columns);
+    free(t->extents);
     *t = (struct table){0};
 }

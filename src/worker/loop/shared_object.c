@@ -1,4 +1,8 @@
-#include "loop/shared_object.h"
+/*
+ * shared_object.c - the training function in a shared object: `train_func`, found by
+ * the dynamic linker.
+ */
+#include "loop/loop.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -9,7 +13,7 @@
 #include "util/fs.h"
 #include "util/quote.h"
 
-/* The cases that a user can mend, by what the dynamic linker says of them. */
+/* The cases that a user can mend, recognised by the dynamic linker's message. */
 static int load_failed(const char *path, struct error *err)
 {
     const char *why = dlerror();
@@ -33,8 +37,14 @@ static int load_failed(const char *path, struct error *err)
                      why);
 }
 
-int train_func_load(const char *path, raytrain_train_func *func, struct error *err)
+/*
+ * The object stays loaded until the process ends: what it has registered (threads,
+ * handlers) may be called until then. RAYTRAIN_ENOTFOUND: no such file, a library that
+ * it needs, or no such function; RAYTRAIN_EINVAL: no shared object.
+ */
+static int shared_object_open(struct loop *loop, struct error *err)
 {
+    const char *path = loop->source.path;
     char name[QUOTE_TEXT_MAX];
     struct stat st;
     char *absolute;
@@ -51,7 +61,7 @@ int train_func_load(const char *path, raytrain_train_func *func, struct error *e
     if (!S_ISREG(st.st_mode))
         return error_set(err, RAYTRAIN_EINVAL, "%s is not a shared object",
                          quote(path, name));
-    /* Without a slash dlopen would search the library path. */
+    /* Without a slash, dlopen would search the library path. */
     absolute = realpath(path, NULL);
     if (!absolute)
         return fs_error(err, "resolve", path);
@@ -71,6 +81,11 @@ int train_func_load(const char *path, raytrain_train_func *func, struct error *e
                          "\"C\" before it",
                          quote(path, name));
     }
-    memcpy(func, &symbol, sizeof *func);
+    memcpy(&loop->func, &symbol, sizeof loop->func);
     return 0;
 }
+
+const struct loop_ops loop_shared_object = {
+    .open = shared_object_open,
+    .run = loop_run_func,
+};

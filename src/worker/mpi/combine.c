@@ -1,8 +1,8 @@
 /*
- * combine.c - see combine.h. Gradients are sums, and large: those run over vectors, as
- * wide as every 64-bit processor has them, and a second time as wide as this one has
- * them (a vector wider than the processor's would be taken apart, at ten times the
- * cost). The bits are the same.
+ * combine.c - see combine.h. Gradients are summed, and are large: sums run over
+ * vectors, once in the width that every 64-bit processor has, and once in the width
+ * that this one has (a vector wider than the processor's would be split, at ten times
+ * the cost). The resulting bits are the same.
  */
 #include "mpi/combine.h"
 
@@ -64,7 +64,7 @@ static bool wide_runs(void)
 #define NAME(f) double_wide_##f
 #include "mpi/combine_vectors.h"
 
-/* Sums wrap around, as unsigned ones do. */
+/* Sums wrap around, as those of unsigned integers do. */
 static void int64_sum(void *restrict into, const void *restrict from, size_t n)
 {
     uint64_t *to = into;
@@ -92,7 +92,8 @@ static void int64_max(void *restrict into, const void *restrict from, size_t n)
         to[i] = of[i] > to[i] ? of[i] : to[i];
 }
 
-/* The lesser or the greater; -0 is less than +0; a NaN counts only beside another. */
+/* The lesser or the greater; -0 is less than +0. NaN is the result only if both are
+ * NaN. */
 static double extreme_of(double a, double b, bool greater)
 {
     if (isnan(a) || isnan(b))
@@ -137,7 +138,7 @@ struct functions {
 static const struct reduction {
     enum comm_type type;
     enum comm_op op;
-    struct functions plain, wide; /* wide: nothing where plain will do */
+    struct functions plain, wide; /* wide: empty if plain will do */
 } reductions[] = {
     {COMM_FLOAT32, COMM_SUM, {float_sum, NULL, NULL}, {float_wide_sum, NULL, NULL}},
     {COMM_FLOAT32, COMM_MIN, {float_min, NULL, NULL}, {NULL, NULL, NULL}},

@@ -3,20 +3,20 @@
  * once for each element type and width of a vector. It takes
  *
  *   TYPE, BITS     the element, and the signed integer that is as large
- *   QUIET_NAN      the bits of the one NaN that is ever a result
+ *   QUIET_NAN      the bits of the only NaN that is ever a result
  *   TARGET, BYTES  the processor's attribute, and how wide its vectors are
- *   NAME(f)        what function f is called
+ *   NAME(f)        the name of function f
  */
 typedef TYPE NAME(vector) __attribute__((vector_size(BYTES)));
 typedef BITS NAME(mask) __attribute__((vector_size(BYTES)));
 
 #define WIDTH (BYTES / sizeof(TYPE))
 
-/* How far ahead the other rank's elements are asked for: they come from its cache. */
+/* How far ahead the other rank's elements are prefetched: they come from its cache. */
 #define AHEAD (4096 / sizeof(TYPE))
 
-/* A sum that is NaN is always the same NaN: hardware hands on one operand's, and which
- * one depends on the order. */
+/* A sum that is NaN is always the same NaN: hardware returns one operand's NaN, and
+ * which one depends on the order. */
 TARGET static inline void NAME(add)(NAME(vector) * sum, const TYPE *a, const TYPE *b)
 {
     NAME(vector) x, y;

@@ -1,15 +1,15 @@
 /*
  * message_allreduce.c - see message_allreduce.h.
  *
- * Ranks beyond the largest power of two ("pairs" of them at the low end) take part
- * through a neighbour: of each such pair the even rank hands its data to the odd one at
- * first and gets the result at last. The others are numbered 0..2^levels-1 and exchange
- * with the one whose number differs in bit k, k going up: so the larger exchanges of
- * halving are between near ranks, which share a node.
+ * Ranks beyond the largest power of two take part through a neighbour: in each of these
+ * pairs, at the low end, the even rank hands its data to the odd one first, and gets
+ * the result last. All other ranks, and the odd ones, are numbered 0..2^levels-1 and
+ * exchange with the one whose number differs in bit k, for increasing k: so the larger
+ * exchanges of recursive halving are between near ranks, which share a node.
  *
- * Matching: a flight (one chunk on its way) has its own tag, and on one tag messages
- * between two ranks keep their order. Flight f takes chunks f, f + FLIGHTS, ... on
- * every rank.
+ * Matching: each flight (one chunk in progress) has its own tag, and messages between
+ * two ranks that have the same tag keep their order. Flight f takes chunks f, f +
+ * FLIGHTS, ... on every rank.
  */
 #include "config.h"
 
@@ -17,24 +17,24 @@
 #include <string.h>
 
 #include "mpi/message_allreduce.h"
-#include "mpi/mpi_comm.h"
+#include "mpi/mpi_error.h"
 
-/* Settings, measured with 2 to 8 ranks on one node: larger chunks than these fall out
- * of the cache between message and sum, smaller ones pay more for messages. */
+/* Settings, measured with 2 to 8 ranks on one node: larger chunks than these drop out
+ * of the cache between message and sum, smaller ones spend more on messages. */
 #define CHUNK_BYTES    ((size_t)256 * 1024)
-#define DOUBLING_BYTES ((size_t)8 * 1024) /* at most, to go by recursive doubling */
+#define DOUBLING_BYTES ((size_t)8 * 1024) /* at most, for recursive doubling */
 #define FLIGHTS        2
 
-/* Tag 0 is not for reductions. MPI guarantees tags up to 32767. */
-#define TAG_MEETING (32767 - MPI_MEETING_CALLS) /* of call 0 */
-#define TAG_APART   (TAG_MEETING - 1)
-#define TAGS        (TAG_APART - 1)
+/* Reductions do not use tag 0. MPI guarantees tags up to 32767. */
+#define TAG_MATCHED  (32767 - MPI_MATCHED_CALLS) /* of call 0 */
+#define TAG_MISMATCH (TAG_MATCHED - 1)
+#define TAGS         (TAG_MISMATCH - 1)
 
 struct flight {
     char *data; /* the chunk, in the caller's buffer; NULL: this flight is over */
     size_t n;   /* elements */
     int step, tag;
-    char *buffer; /* what is received before it is combined */
+    char *buffer; /* what was received, before it is combined */
     size_t room;
     MPI_Request receive, send;
 };
@@ -44,14 +44,14 @@ struct mpi_reduction {
     struct mpi_reducer *reducer;
     struct mpi_reduction *next; /* while it is idle */
     struct reduction_kind kind;
-    char *data; /* what no flight has taken yet starts at chunk `chunk` of these */
+    char *data; /* the caller's buffer; flights take its chunks in turn */
     size_t n, chunk_n;
-    int meeting; /* the tag of what this rank has come for; 0: this is no meeting */
-    bool *same;  /* a meeting's: no rank is known to have come for something else */
+    int matched; /* the tag of this rank's call; 0: this is no matched allreduce */
+    bool *same;  /* of a matched one: no rank is known to make another call */
     struct flight flights[FLIGHTS];
 };
 
-/* ---- Who exchanges what with whom ----------------------------------------------- */
+/* ---- The steps of each rank ---- */
 
 struct place {
     int levels; /* 2^levels ranks exchange */
@@ -82,7 +82,7 @@ struct range {
     size_t lo, n;
 };
 
-/* What `number` is in charge of after `rounds` of halving n elements. */
+/* What `number` is responsible for after `rounds` of halving n elements. */
 static struct range range_after(size_t n, int rounds, int number)
 {
     struct range r = {0, n};
@@ -104,12 +104,13 @@ static struct range range_after(size_t n, int rounds, int number)
 struct step {
     int to, from; /* ranks; -1: none */
     struct range out, in;
-    bool combine; /* what comes in is combined; else it takes its place */
+    bool combine; /* what comes in is combined; else it replaces */
 };
 
 static const struct step step_none = {.to = -1, .from = -1};
 
-/* Hand over to the neighbour before all exchanges (first), or get back after them. */
+/* Hand the data to the neighbour before all exchanges (first), or get the result back
+ * after them. */
 static struct step step_neighbour(const struct place *p, int rank, size_t n, bool first)
 {
     struct step s = step_none;
@@ -148,7 +149,7 @@ static bool step_find(const struct mpi_reduction *m, size_t n, int i, struct ste
 {
     int rank = m->reducer->rank;
     struct place p = place_of(rank, m->reducer->size);
-    bool halve = !m->meeting && n * m->kind.width > DOUBLING_BYTES;
+    bool halve = !m->matched && n * m->kind.width > DOUBLING_BYTES;
     int exchanges = halve ? 2 * p.levels : p.levels;
 
     *s = step_none;
@@ -163,18 +164,18 @@ static bool step_find(const struct mpi_reduction *m, size_t n, int i, struct ste
     return i <= exchanges + 1;
 }
 
-/* ---- Flights -------------------------------------------------------------------- */
+/* ---- Flights ---- */
 
-static int meeting_step_start(struct mpi_reduction *m, struct flight *f,
+static int matched_step_start(struct mpi_reduction *m, struct flight *f,
                               const struct step *s)
 {
     MPI_Comm comm = m->reducer->handle;
     int bytes = *m->same ? (int)(f->n * m->kind.width) : 0;
-    int tag = *m->same ? m->meeting : TAG_APART, rc = MPI_SUCCESS;
+    int tag = *m->same ? m->matched : TAG_MISMATCH, rc = MPI_SUCCESS;
 
     if (s->from >= 0)
-        rc = MPI_Irecv(f->buffer, (int)COMM_MEET_BYTES, MPI_BYTE, s->from, MPI_ANY_TAG,
-                       comm, &f->receive);
+        rc = MPI_Irecv(f->buffer, (int)COMM_MATCHED_BYTES, MPI_BYTE, s->from,
+                       MPI_ANY_TAG, comm, &f->receive);
     if (rc == MPI_SUCCESS && s->to >= 0)
         rc = MPI_Isend(f->data, bytes, MPI_BYTE, s->to, tag, comm, &f->send);
     return rc;
@@ -187,27 +188,27 @@ static int step_start(struct mpi_reduction *m, struct flight *f, const struct st
     int rc = MPI_SUCCESS;
 
     f->receive = f->send = MPI_REQUEST_NULL;
-    if (m->meeting)
-        rc = meeting_step_start(m, f, s);
+    if (m->matched)
+        rc = matched_step_start(m, f, s);
     else if (s->from >= 0)
         rc = MPI_Irecv(s->combine ? f->buffer : f->data + s->in.lo * m->kind.width,
                        (int)(s->in.n * m->kind.width), MPI_BYTE, s->from, f->tag, comm,
                        &f->receive);
-    if (rc == MPI_SUCCESS && s->to >= 0 && !m->meeting)
+    if (rc == MPI_SUCCESS && s->to >= 0 && !m->matched)
         rc = MPI_Isend(f->data + s->out.lo * m->kind.width,
                        (int)(s->out.n * m->kind.width), MPI_BYTE, s->to, f->tag, comm,
                        &f->send);
     return rc == MPI_SUCCESS ? 0 : mpi_fail(err, "allreduce", rc);
 }
 
-/* Has the message of a meeting come for what this rank has come for? */
+/* Does the message of a matched allreduce belong to this rank's call? */
 static void message_judge(const struct mpi_reduction *m, const struct flight *f,
                           const MPI_Status *status)
 {
     int bytes = 0;
 
     MPI_Get_count(status, MPI_BYTE, &bytes);
-    if (status->MPI_TAG != m->meeting || (size_t)bytes != f->n * m->kind.width)
+    if (status->MPI_TAG != m->matched || (size_t)bytes != f->n * m->kind.width)
         *m->same = false;
 }
 
@@ -219,7 +220,7 @@ static int step_test(const struct mpi_reduction *m, struct flight *f, bool *comp
 
     if (f->receive != MPI_REQUEST_NULL) {
         rc = MPI_Test(&f->receive, &flag, &status);
-        if (rc == MPI_SUCCESS && flag && m->meeting)
+        if (rc == MPI_SUCCESS && flag && m->matched)
             message_judge(m, f, &status);
     }
     if (rc == MPI_SUCCESS && flag && f->send != MPI_REQUEST_NULL)
@@ -244,7 +245,7 @@ static void flight_next(struct mpi_reduction *m, struct flight *f)
     f->n = m->n - at < m->chunk_n ? m->n - at : m->chunk_n;
 }
 
-/* Start steps until one has to be waited for, or the flight is over. */
+/* Start steps until there is one to wait for, or the flight is over. */
 static int flight_start(struct mpi_reduction *m, struct flight *f, struct error *err)
 {
     struct step s;
@@ -262,15 +263,16 @@ static int flight_start(struct mpi_reduction *m, struct flight *f, struct error 
     return 0;
 }
 
-/* What has come in to its place. What other ranks send is not combined with ours. */
+/* Put what has come in into its place. If ranks have made different calls, nothing of
+ * other ranks is combined with this rank's data. */
 static void step_take(const struct mpi_reduction *m, struct flight *f,
                       const struct step *s)
 {
-    if (s->from < 0 || (m->meeting && !*m->same))
+    if (s->from < 0 || (m->matched && !*m->same))
         return;
     if (s->combine)
         m->kind.combine(f->data + s->in.lo * m->kind.width, f->buffer, s->in.n);
-    else if (m->meeting)
+    else if (m->matched)
         memcpy(f->data, f->buffer, s->in.n * m->kind.width);
 }
 
@@ -293,7 +295,7 @@ static int flight_advance(struct mpi_reduction *m, struct flight *f, struct erro
     return 0;
 }
 
-/* ---- Reductions ----------------------------------------------------------------- */
+/* ---- Reductions ---- */
 
 void mpi_reducer_init(struct mpi_reducer *r, MPI_Comm handle, int rank, int size)
 {
@@ -336,8 +338,8 @@ static int flight_room(struct mpi_reduction *m, struct flight *f, struct error *
 {
     size_t need = f->data ? f->n * m->kind.width : 0;
 
-    if (f->data && m->meeting)
-        need = COMM_MEET_BYTES;
+    if (f->data && m->matched)
+        need = COMM_MATCHED_BYTES;
     if (need <= f->room)
         return 0;
     free(f->buffer);
@@ -356,7 +358,7 @@ static int reduction_advance(struct comm_request *request, bool *done,
     *done = true;
     for (int i = 0; i < FLIGHTS; i++) {
         if (flight_advance(m, &m->flights[i], err) < 0)
-            return -1; /* messages may be under way: their memory must stay */
+            return -1; /* messages may be in progress: their memory must stay */
         if (m->flights[i].data)
             *done = false;
     }
@@ -404,25 +406,25 @@ int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n,
     *out = NULL;
     if (!m)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
-    m->meeting = 0;
+    m->matched = 0;
     return reduction_start(m, buf, n, kind, out, err);
 }
 
-int mpi_meeting_start(struct mpi_reducer *r, int call, void *buf, size_t n,
+int mpi_matched_start(struct mpi_reducer *r, int call, void *buf, size_t n,
                       const struct reduction_kind *kind, bool *same,
                       struct comm_request **out, struct error *err)
 {
     struct mpi_reduction *m;
 
     *out = NULL;
-    if (call < 0 || call >= MPI_MEETING_CALLS || n == 0 ||
-        n > COMM_MEET_BYTES / kind->width)
-        return error_set(err, RAYTRAIN_EINVAL, "a meeting of %zu elements for call %d",
-                         n, call);
+    if (call < 0 || call >= MPI_MATCHED_CALLS || n == 0 ||
+        n > COMM_MATCHED_BYTES / kind->width)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "a matched allreduce of %zu elements for call %d", n, call);
     m = reduction_take(r);
     if (!m)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
-    m->meeting = TAG_MEETING + call;
+    m->matched = TAG_MATCHED + call;
     m->same = same;
     *same = true;
     return reduction_start(m, buf, n, kind, out, err);

@@ -3,8 +3,8 @@
  *
  * MPI's own blocking calls poll without ever yielding, which makes them a thousand
  * times slower as soon as ranks outnumber cores. So everything here is a non-blocking
- * call and a loop of MPI_Test that gives the core away. On one communicator, operations
- * of the same kind match in order, which is why no tags are needed.
+ * call and a loop of MPI_Test that yields the core. Operations of the same kind on one
+ * communicator match in order, which is why no tags are needed.
  */
 #include "config.h"
 
@@ -18,10 +18,11 @@
 
 #include "mpi/message_allreduce.h"
 #include "mpi/mpi_comm.h"
+#include "mpi/mpi_error.h"
 #include "mpi/shared_allreduce.h"
 #include "util/clock.h"
 
-/* What MPI's int counts can carry at a time. */
+/* The most that MPI's int counts can describe at a time. */
 #define CHUNK_BYTES ((size_t)1 << 30)
 
 /* What alloc has given. */
@@ -29,7 +30,7 @@ struct mpi_memory {
     struct mpi_memory *next;
     char *data;
     size_t n_bytes;
-    struct shared_reducer *shared; /* whose data they are; NULL: plain memory */
+    struct shared_reducer *shared; /* whose data this is; NULL: plain memory */
 };
 
 struct mpi_comm {
@@ -45,30 +46,18 @@ static struct mpi_comm *mpi_comm_of(struct comm *c)
     return (struct mpi_comm *)c;
 }
 
-int mpi_fail(struct error *err, const char *what, int code)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int n = 0;
-
-    if (MPI_Error_string(code, text, &n) != MPI_SUCCESS)
-        n = 0;
-    text[n] = '\0';
-    return error_set(err, RAYTRAIN_ECOMM, "%s: %s", what,
-                     text[0] ? text : "MPI failed without a message");
-}
-
-/* ---- Waiting -------------------------------------------------------------------- */
+/* ---- Waiting ---- */
 
 #define NAP_NS     50000   /* the first one; each is longer than the one before, ... */
 #define NAP_NS_MAX 1000000 /* ... up to this */
 
-struct waiting {
-    unsigned polls;     /* left before the first yield */
-    long nap_ns;        /* the latest nap */
-    double since, told; /* 0: not before the first yield */
+struct pause {
+    unsigned polls;       /* left before the first yield */
+    long nap_ns;          /* the latest nap */
+    double since, hooked; /* 0: not before the first yield */
 };
 
-static void nap(struct waiting *wait)
+static void nap(struct pause *wait)
 {
     long longer = wait->nap_ns ? wait->nap_ns + wait->nap_ns / 2 : NAP_NS;
 
@@ -76,8 +65,9 @@ static void nap(struct waiting *wait)
     nanosleep(&(struct timespec){.tv_nsec = wait->nap_ns}, NULL);
 }
 
-/* Nothing has come yet: let others run, and say so about once a second. */
-static void waiting_pause(struct waiting *wait, struct comm *c)
+/* Nothing has arrived yet: let others run, and call the waiting hook about once a
+ * second. */
+static void pause_briefly(struct pause *wait, struct comm *c)
 {
     double now;
 
@@ -93,14 +83,14 @@ static void waiting_pause(struct waiting *wait, struct comm *c)
         return;
     now = clock_now();
     if (wait->since == 0)
-        wait->since = wait->told = now;
-    if (now - wait->told < 1)
+        wait->since = wait->hooked = now;
+    if (now - wait->hooked < 1)
         return;
-    wait->told = now;
+    wait->hooked = now;
     c->waiting(c->waiting_arg, now - wait->since);
 }
 
-/* Are requests[*done..n) complete? *done goes on to the first that is not. */
+/* Are requests[*done..n) complete? *done advances to the first that is not. */
 static int requests_test(size_t n, MPI_Request *requests, size_t *done,
                          const char *what, struct error *err)
 {
@@ -120,7 +110,7 @@ static int requests_test(size_t n, MPI_Request *requests, size_t *done,
 static int requests_wait(struct comm *c, size_t n, MPI_Request *requests,
                          const char *what, struct error *err)
 {
-    struct waiting wait = {.polls = c->polls};
+    struct pause wait = {.polls = c->polls};
     size_t done = 0;
 
     for (;;) {
@@ -128,13 +118,13 @@ static int requests_wait(struct comm *c, size_t n, MPI_Request *requests,
             return -1;
         if (done == n)
             return 0;
-        waiting_pause(&wait, c);
+        pause_briefly(&wait, c);
     }
 }
 
-/* ---- Reductions ----------------------------------------------------------------- */
+/* ---- Reductions ---- */
 
-/* The memory of alloc that all of buf lies in, where ranks share it. */
+/* The memory of alloc that contains all of buf, if ranks share it. */
 static struct shared_reducer *memory_find(const struct mpi_comm *m, const void *buf,
                                           size_t n_bytes)
 {
@@ -147,15 +137,17 @@ static struct shared_reducer *memory_find(const struct mpi_comm *m, const void *
     return NULL;
 }
 
-static int mpi_iallreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
-                          enum comm_op op, struct comm_request **req, struct error *err)
+static int mpi_iallreduce(struct comm *c, enum comm_place place, void *buf, size_t n,
+                          enum comm_type type, enum comm_op op,
+                          struct comm_request **req, struct error *err)
 {
     struct mpi_comm *m = mpi_comm_of(c);
     struct shared_reducer *shared;
     struct reduction_kind kind;
 
     *req = NULL;
-    if (reduction_kind_find(type, op, &kind, err) < 0)
+    if (comm_check_place(c, place, err) < 0 ||
+        reduction_kind_find(type, op, &kind, err) < 0)
         return -1;
     shared = memory_find(m, buf, n * kind.width);
     return shared ? shared_reduction_start(shared, buf, n, &kind, req, err)
@@ -176,7 +168,7 @@ static int mpi_test(struct comm *c, struct comm_request **req, bool *done,
 static int reduction_wait(struct comm *c, struct comm_request *request,
                           struct error *err)
 {
-    struct waiting wait = {.polls = c->polls};
+    struct pause wait = {.polls = c->polls};
     bool done;
 
     for (;;) {
@@ -184,7 +176,7 @@ static int reduction_wait(struct comm *c, struct comm_request *request,
             return -1;
         if (done)
             return 0;
-        waiting_pause(&wait, c);
+        pause_briefly(&wait, c);
     }
 }
 
@@ -193,31 +185,32 @@ static int mpi_allreduce(struct comm *c, void *buf, size_t n, enum comm_type typ
 {
     struct comm_request *request;
 
-    if (mpi_iallreduce(c, buf, n, type, op, &request, err) < 0)
+    if (mpi_iallreduce(c, COMM_HOST, buf, n, type, op, &request, err) < 0)
         return -1;
     return reduction_wait(c, request, err);
 }
 
 #define TYPES 4
 #define OPS   4
-static_assert(COMM_CALLS * TYPES * OPS <= MPI_MEETING_CALLS, "each has its tag");
+static_assert(COMM_CALLS * TYPES * OPS <= MPI_MATCHED_CALLS, "each has its tag");
 static_assert(COMM_STAT < TYPES && COMM_MEAN < OPS, "all of them");
 
-static int mpi_meet(struct comm *c, int call, void *buf, size_t n, enum comm_type type,
-                    enum comm_op op, bool *same, struct error *err)
+static int mpi_allreduce_matched(struct comm *c, int call, void *buf, size_t n,
+                                 enum comm_type type, enum comm_op op, bool *same,
+                                 struct error *err)
 {
     struct comm_request *request;
     struct reduction_kind kind;
 
     if (reduction_kind_find(type, op, &kind, err) < 0 ||
-        mpi_meeting_start(&mpi_comm_of(c)->reducer,
+        mpi_matched_start(&mpi_comm_of(c)->reducer,
                           (call * TYPES + (int)type) * OPS + (int)op, buf, n, &kind,
                           same, &request, err) < 0)
         return -1;
     return reduction_wait(c, request, err);
 }
 
-/* ---- Moving bytes --------------------------------------------------------------- */
+/* ---- Moving bytes ---- */
 
 static int root_check(const struct comm *c, int root, struct error *err)
 {
@@ -246,7 +239,7 @@ static int mpi_bcast(struct comm *c, void *buf, size_t n_bytes, int root,
     return 0;
 }
 
-/* Blocks that fit go as they are. */
+/* Blocks that MPI's counts can describe are sent whole. */
 static int allgather_whole(struct comm *c, const void *send, size_t n_bytes, void *recv,
                            struct error *err)
 {
@@ -259,7 +252,7 @@ static int allgather_whole(struct comm *c, const void *send, size_t n_bytes, voi
     return requests_wait(c, 1, &request, "MPI_Iallgather", err);
 }
 
-/* n of the n_bytes of each block, received with a gap of the rest of the block. */
+/* n of the n_bytes of each block, received with a gap for the rest of the block. */
 static int allgather_piece(struct comm *c, const void *send, int n, size_t n_bytes,
                            void *recv, struct error *err)
 {
@@ -277,7 +270,7 @@ static int allgather_piece(struct comm *c, const void *send, int n, size_t n_byt
         rc = MPI_Iallgather(send, n, MPI_BYTE, recv, 1, block, mpi_comm_of(c)->handle,
                             &request);
     if (block != MPI_DATATYPE_NULL)
-        MPI_Type_free(&block); /* for good only when the operation is complete */
+        MPI_Type_free(&block); /* MPI keeps it until the operation is complete */
     if (rc != MPI_SUCCESS)
         return mpi_fail(err, "MPI_Iallgather", rc);
     return requests_wait(c, 1, &request, "MPI_Iallgather", err);
@@ -327,7 +320,7 @@ static int gather_prepare(const size_t *sizes, int n_ranks, char **recv,
     return error_set(err, RAYTRAIN_ENOMEM, "no memory to gather %zu bytes", total);
 }
 
-/* Start to move one rank's bytes, in pieces; requests[*n...] are theirs. */
+/* Start to send or receive one rank's bytes, in pieces, from requests[*n] on. */
 static int pieces_start(struct comm *c, bool sending, char *data, size_t n_bytes,
                         int peer, MPI_Request *requests, size_t *n, struct error *err)
 {
@@ -381,8 +374,8 @@ static int gather_send(struct comm *c, const void *send, size_t n_bytes, int roo
     return rc;
 }
 
-/* All ranks learn all sizes first, and whether root has the memory: nobody sends into a
- * void. */
+/* All ranks first learn all sizes, and whether root has the memory: no rank sends what
+ * root cannot receive. */
 static int mpi_gatherv(struct comm *c, const void *send, size_t n_bytes, void **recv,
                        size_t *sizes, int root, struct error *err)
 {
@@ -447,9 +440,9 @@ static int mpi_barrier(struct comm *c, struct error *err)
     return requests_wait(c, 1, &request, "MPI_Ibarrier", err);
 }
 
-/* ---- Memory --------------------------------------------------------------------- */
+/* ---- Memory ---- */
 
-/* All ranks ask for as much. */
+/* Do all ranks ask for the same size? */
 static int sizes_check(struct comm *c, size_t n_bytes, struct error *err)
 {
     int64_t most = n_bytes > INT64_MAX ? INT64_MAX : (int64_t)n_bytes, least = most;
@@ -476,8 +469,9 @@ static int plain_alloc(struct mpi_memory *a, struct error *err)
     return 0;
 }
 
-/* Shared where it can be: then it is shared on every rank. */
-static int mpi_alloc(struct comm *c, size_t n_bytes, void **data, struct error *err)
+/* Shared by the ranks if possible: then it is shared on every rank. */
+static int mpi_alloc(struct comm *c, enum comm_place place, size_t n_bytes, void **data,
+                     struct error *err)
 {
     struct mpi_comm *m = mpi_comm_of(c);
     struct mpi_memory *a = calloc(1, sizeof *a);
@@ -487,6 +481,8 @@ static int mpi_alloc(struct comm *c, size_t n_bytes, void **data, struct error *
     *data = NULL;
     if (!a)
         rc = error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", n_bytes);
+    else
+        rc = comm_check_place(c, place, err);
     if (comm_agree(c, rc, err) < 0 || sizes_check(c, n_bytes, err) < 0)
         goto fail;
     a->n_bytes = n_bytes;
@@ -520,7 +516,7 @@ static void memory_free(struct mpi_comm *m)
     }
 }
 
-/* ---- Communicators -------------------------------------------------------------- */
+/* ---- Communicators ---- */
 
 static struct comm *comm_derive(struct comm *c, MPI_Comm handle, struct error *err)
 {
@@ -546,7 +542,8 @@ static int mpi_dup(struct comm *c, struct comm **out, struct error *err)
     return *out ? 0 : -1;
 }
 
-/* By what PMIx says of the nodes: MPICH 5.0.2 takes each rank for a node. */
+/* By what PMIx reports of the nodes: MPICH 5.0.2 takes each rank for a node of its own.
+ */
 static int mpi_split_node(struct comm *c, struct comm **out, struct error *err)
 {
     MPI_Comm handle;
@@ -575,7 +572,7 @@ static const struct comm_ops mpi_ops = {
     .allreduce = mpi_allreduce,
     .iallreduce = mpi_iallreduce,
     .test = mpi_test,
-    .meet = mpi_meet,
+    .allreduce_matched = mpi_allreduce_matched,
     .alloc = mpi_alloc,
     .bcast = mpi_bcast,
     .allgather = mpi_allgather,

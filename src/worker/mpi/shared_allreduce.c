@@ -1,27 +1,196 @@
 /*
  * shared_allreduce.c - see shared_allreduce.h.
  *
- * The only words between ranks are two counters of each: how many reductions it has
- * made ready, and of how many it has combined its part. A rank's numbers are written
- * before it counts up (release) and read after the count was seen (acquire).
+ * Ranks communicate by two counters of each: how many reductions it has made ready, and
+ * of how many it has combined its part. A rank writes its numbers before it increments
+ * a counter (release); others read them after they have seen the increment (acquire).
  */
 #include "config.h"
 
 #include "mpi/shared_allreduce.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "mpi/shared_block.h"
+/* ---- Memory that every rank of the node sees ----
+ *
+ * One block for each rank, of the same size, in an anonymous file (memfd) that rank 0
+ * makes and the others open through /proc/PID/fd. It has no name, so nothing is left
+ * behind however the ranks end; it is sealed, so that nothing can shrink what others
+ * have mapped; and all of it is allocated at the start, so that using it cannot fail.
+ */
+
+struct shared_block {
+    char *base;    /* rank 0's block, at the start of a page */
+    size_t stride; /* from a rank's block to the next one's */
+    size_t n_bytes;
+    int rank, size;
+};
+
+static inline char *shared_block_of(const struct shared_block *b, int rank)
+{
+    return b->base + (size_t)rank * b->stride;
+}
+
+/* What rank 0 sends to the others: which file it is, and of which kernel. */
+struct invitation {
+    char boot[64];
+    int64_t pid, fd;
+    uint64_t dev, ino;
+};
+
+static int fail(struct error *err, const char *what)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "memory shared by the workers: %s: %s", what,
+                     strerror(errno));
+}
+
+/* Process ids and file descriptors are those of one kernel; this identifies it. */
+static int boot_read(char boot[64], struct error *err)
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1;
+
+    memset(boot, 0, 64);
+    if (fd >= 0) {
+        n = read(fd, boot, 63);
+        close(fd);
+    }
+    return n > 0 ? 0 : fail(err, "/proc/sys/kernel/random/boot_id");
+}
+
+static int file_make(size_t n_bytes, struct invitation *out, struct error *err)
+{
+    int fd = memfd_create("raytrain-gradients", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    struct stat st;
+
+    if (fd < 0)
+        return fail(err, "memfd_create");
+    if (ftruncate(fd, (off_t)n_bytes) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0 ||
+        fstat(fd, &st) < 0) {
+        fail(err, "making it");
+        close(fd);
+        return -1;
+    }
+    out->pid = getpid();
+    out->fd = fd;
+    out->dev = st.st_dev;
+    out->ino = st.st_ino;
+    return fd;
+}
+
+/* Another process with the same id has no such file. */
+static int file_open(const struct invitation *from, size_t n_bytes, struct error *err)
+{
+    char path[64];
+    struct stat st;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%ld/fd/%ld", (long)from->pid, (long)from->fd);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return fail(err, path);
+    if (fstat(fd, &st) < 0 || st.st_dev != from->dev || st.st_ino != from->ino ||
+        (uint64_t)st.st_size != n_bytes || !(fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK)) {
+        close(fd);
+        return error_set(err, RAYTRAIN_ENOMEM,
+                         "memory shared by the workers: %s is another file", path);
+    }
+    return fd;
+}
+
+/* Each rank allocates its own part, so that the memory is near its core. */
+static int part_grant(int fd, const struct shared_block *b)
+{
+    while (fallocate(fd, 0, (off_t)(b->stride * (size_t)b->rank), (off_t)b->stride) < 0)
+        if (errno != EINTR)
+            return -1;
+    return 0;
+}
+
+/* The same file on every rank, with this rank's part allocated; -1 on all ranks alike.
+ */
+static int file_share(const struct shared_block *b, struct comm *c, struct error *err)
+{
+    size_t total = b->stride * (size_t)b->size;
+    struct invitation in = {.pid = -1}, own = {.pid = -1};
+    int fd = -1, rc = boot_read(own.boot, err);
+
+    if (rc == 0 && c->rank == 0)
+        rc = fd = file_make(total, &own, err);
+    in = own;
+    if (comm_agree(c, rc < 0 ? -1 : 0, err) < 0 ||
+        c->ops->bcast(c, &in, sizeof in, 0, err) < 0)
+        goto out;
+    if (memcmp(in.boot, own.boot, sizeof in.boot) != 0)
+        rc = error_set(err, RAYTRAIN_ENOTSUP, "the workers are not on one node");
+    else if (c->rank != 0)
+        rc = fd = file_open(&in, total, err);
+    if (rc >= 0 && part_grant(fd, b) < 0)
+        rc = fail(err, "fallocate");
+    /* Rank 0 may close its own only after all have opened it. */
+    if (comm_agree(c, rc < 0 ? -1 : 0, err) == 0)
+        return fd;
+out:
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* On this rank alone: what others still read stays. */
+static void shared_block_release(struct shared_block *b)
+{
+    if (b->base)
+        munmap(b->base, b->stride * (size_t)b->size);
+    b->base = NULL;
+}
+
+/* COLLECTIVE. Zeros, at least n_bytes for each rank (the same number on all ranks).
+ * Every rank gets it, or none does: then -1, with the first reason, on every rank. */
+static int shared_block_create(struct shared_block *b, struct comm *c, size_t n_bytes,
+                               struct error *err)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), most = SIZE_MAX / 4;
+    int fd, rc = 0;
+
+    *b = (struct shared_block){.n_bytes = n_bytes, .rank = c->rank, .size = c->size};
+    if (n_bytes > most / (size_t)c->size) /* the same on every rank */
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", n_bytes);
+    b->stride = (n_bytes + page - 1) / page * page;
+    fd = file_share(b, c, err);
+    if (fd < 0)
+        return -1;
+    b->base = mmap(NULL, b->stride * (size_t)b->size, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_POPULATE, fd, 0);
+    if (b->base == MAP_FAILED) {
+        b->base = NULL;
+        rc = fail(err, "mmap");
+    }
+    close(fd);
+    if (comm_agree(c, rc, err) == 0)
+        return 0;
+    shared_block_release(b);
+    return -1;
+}
+
+/* ---- The reducer ---- */
 
 #define LINE 64 /* bytes of a cache line */
 
-/* What is combined at a time: all of it stays in the first cache between the ranks. */
+/* What is combined at a time: it stays in the first-level cache for all ranks' parts.
+ */
 #define PIECE_BYTES ((size_t)8 * 1024)
 
-/* What a rank says at the head of its block, and nobody else writes. */
+/* The counters at the head of a rank's block; no other rank writes them. */
 enum word { READY, COMBINED, WORDS };
 struct counter {
     _Alignas(LINE) _Atomic uint64_t reductions;
@@ -41,7 +210,7 @@ struct shared_reduction {
 struct shared_reducer {
     struct shared_block block;
     uint64_t started;
-    uint64_t known[WORDS]; /* what all ranks' counters have reached, at least */
+    uint64_t known[WORDS]; /* the counters of all ranks are at least this */
     struct shared_reduction *waiting, **last; /* this rank's part is not combined yet */
     struct shared_reduction *idle;            /* a list */
 };
@@ -89,10 +258,10 @@ void *shared_reducer_data(const struct shared_reducer *r)
     return shared_block_of(&r->block, r->block.rank) + HEAD_BYTES;
 }
 
-/* ---- One reduction --------------------------------------------------------------- */
+/* ---- One reduction ---- */
 
-/* The first element of a rank's part: parts begin with a cache line where elements do
- * not straddle lines, so that no line is written by two ranks. */
+/* The first element of a rank's part: parts begin at a cache line if elements do not
+ * straddle lines, so that no two ranks write to one line. */
 static size_t part_begin(const struct shared_reduction *m, int rank, int size)
 {
     size_t width = m->kind.width, whole = m->n / (size_t)size;
@@ -111,8 +280,9 @@ static char *block_after(const struct shared_block *b, int i)
     return shared_block_of(b, (b->rank + i) % b->size);
 }
 
-/* Combine n elements at this offset of all ranks, for all ranks. Where the kind can,
- * the last combination writes two ranks' results while it has them at hand. */
+/* Combine n elements at this offset of all ranks' blocks, for all ranks. If the kind
+ * has a close function, the last combination writes the results of two ranks at once.
+ */
 static void piece_combine(const struct shared_reducer *r, size_t offset, size_t n,
                           const struct reduction_kind *kind)
 {
@@ -142,10 +312,9 @@ static void part_combine(const struct shared_reducer *r,
                       kind);
 }
 
-/* ---- All of them, in the order in which they were started -------------------------
- */
+/* ---- All of them, in the order in which they were started ---- */
 
-/* Has every rank said so of reduction `number`? */
+/* Has every rank's counter reached reduction `number`? */
 static bool all_said(struct shared_reducer *r, enum word word, uint64_t number)
 {
     uint64_t least = r->started;
@@ -170,7 +339,7 @@ static void say(struct shared_reducer *r, enum word word, uint64_t number)
                           memory_order_release);
 }
 
-/* Combine this rank's part of all that are ready on all ranks. */
+/* Combine this rank's part of all reductions that are ready on all ranks. */
 static void waiting_combine(struct shared_reducer *r)
 {
     while (r->waiting && all_said(r, READY, r->waiting->number)) {

@@ -1,13 +1,14 @@
 /*
  * shared_allreduce.h - an allreduce in place, without messages: the ranks share a node,
- * and the numbers lie in memory that all of them see (shared_block.h).
+ * and the numbers lie in memory that all of them see (a sealed memfd).
  *
- * Reduction k of such memory: every rank says that its numbers are ready. When all are,
- * rank r combines the r-th part of all ranks' numbers, its own first, then the next
- * ranks' in turn, and writes the result into every rank's block; nobody else touches
- * that part meanwhile. It says that it has; when all have, the reduction is done.
- * Each element is computed once, so every rank has the same bits, and which elements
- * are combined in which order depends on their place and the number of ranks alone.
+ * Each reduction in such memory goes as follows. Every rank announces that its numbers
+ * are ready. When all are, rank r combines the r-th part of all ranks' numbers, its own
+ * first, then those of the next ranks in turn, and writes the result into every rank's
+ * block; no other rank touches that part meanwhile. It then announces that; when all
+ * ranks have, the reduction is done. Each element is computed once, so every rank has
+ * the same bits, and which elements are combined in which order depends on their place
+ * and the number of ranks alone.
  */
 #ifndef RAYTRAIN_MPI_SHARED_ALLREDUCE_H
 #define RAYTRAIN_MPI_SHARED_ALLREDUCE_H
@@ -16,20 +17,20 @@
 
 struct shared_reducer;
 
-/* COLLECTIVE: memory for n_bytes on every rank, the same number, and the means to
- * reduce in it. -1 on every rank where it cannot be had. */
+/* COLLECTIVE: memory for n_bytes on every rank, the same number, and what is needed to
+ * reduce in it. -1 on every rank if it is not available. */
 int shared_reducer_create(struct comm *c, size_t n_bytes, struct shared_reducer **out,
                           struct error *err);
-/* No reduction may be under way. NULL is fine. */
+/* No reduction may be in progress. NULL is fine. */
 void shared_reducer_destroy(struct shared_reducer *r);
 
 /* This rank's memory: zeros at first, aligned to 64 bytes. */
 void *shared_reducer_data(const struct shared_reducer *r);
 
 /*
- * Start to combine n elements from data on, which lie in that memory: the same place
+ * Start to combine n elements from `data` on, which lie in that memory: the same place
  * and number on all ranks, and the same order of reductions; any number may be pending.
- * Never waits. Advancing one advances all that were started before it.
+ * Never waits. To advance one is to advance all that were started before it.
  */
 int shared_reduction_start(struct shared_reducer *r, void *data, size_t n,
                            const struct reduction_kind *kind, struct comm_request **out,

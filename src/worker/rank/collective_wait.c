@@ -5,39 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rank/notes.h"
+#include "rank/event.h"
 #include "rank/stack_trace.h"
 #include "util/rank_list.h"
 
-void waiting_begin(struct waiting *w, const char *call)
+void collective_wait_begin(struct collective_wait *w, const char *call)
 {
     w->call = call;
     w->calls++;
     w->recorded = false;
-    w->next_note = WAITING_NOTE_S;
+    w->next_note = COLLECTIVE_WAIT_NOTE_S;
     stack_trace_set_call(call, w->calls);
 }
 
-/* Nothing here is worth failing for. */
-static void place_record(const struct waiting *w)
+/* A failure here is no reason to fail. */
+static void place_record(const struct collective_wait *w)
 {
     if (w->place)
-        whereabouts_write(w->place, WHEREABOUTS_WAITING, w->call, w->calls);
+        rank_status_write(w->place, RANK_STATUS_WAITING, w->call, w->calls);
 }
 
-/* Is another rank as far on as this one, but in the wrong call? */
-static bool is_elsewhere(const struct waiting *w, const struct whereabouts *at)
+/* Has another rank made as many calls as this one, but waits in a different call? */
+static bool is_elsewhere(const struct collective_wait *w, const struct rank_status *at)
 {
     return at->calls == w->calls && strcmp(at->call, w->call) != 0;
 }
 
-static bool is_missing(const struct waiting *w, const struct whereabouts *at)
+static bool is_missing(const struct collective_wait *w, const struct rank_status *at)
 {
     return at->calls != w->calls || is_elsewhere(w, at);
 }
 
-bool waiting_sentence(const struct waiting *w, const struct whereabouts at[],
-                      double waited_s, char *out, int out_max)
+bool collective_wait_sentence(const struct collective_wait *w,
+                              const struct rank_status at[], double waited_s, char *out,
+                              int out_max)
 {
     char list[RANK_LIST_MAX];
     bool *missing = calloc((size_t)w->size, sizeof *missing);
@@ -64,8 +65,8 @@ bool waiting_sentence(const struct waiting *w, const struct whereabouts at[],
     return n_missing > 0 && lowest == w->rank;
 }
 
-int waiting_disagreement(const struct waiting *w, const struct whereabouts at[],
-                         struct error *err)
+int collective_wait_disagreement(const struct collective_wait *w,
+                                 const struct rank_status at[], struct error *err)
 {
     for (int i = 0; i < w->size; i++)
         if (i != w->rank && is_elsewhere(w, &at[i]))
@@ -77,39 +78,40 @@ int waiting_disagreement(const struct waiting *w, const struct whereabouts at[],
     return 0;
 }
 
-int waiting_check(const struct waiting *w, double waited_s, struct error *err)
+int collective_wait_check(const struct collective_wait *w, double waited_s,
+                          struct error *err)
 {
-    struct whereabouts *at;
+    struct rank_status *at;
     int rc = 0;
 
-    if (waited_s < WAITING_RECORD_S)
+    if (waited_s < COLLECTIVE_WAIT_RECORD_S)
         return 0;
-    at = whereabouts_read(w->log_dir, WHEREABOUTS_WAITING, w->size);
+    at = rank_status_read(w->log_dir, RANK_STATUS_WAITING, w->size);
     if (at)
-        rc = waiting_disagreement(w, at, err);
+        rc = collective_wait_disagreement(w, at, err);
     free(at);
     return rc;
 }
 
-void waiting_hook(void *arg, double waited_s)
+void collective_wait_hook(void *arg, double waited_s)
 {
-    struct waiting *w = arg;
-    struct whereabouts *at;
+    struct collective_wait *w = arg;
+    struct rank_status *at;
     char text[256];
 
-    if (!w->recorded && waited_s >= WAITING_RECORD_S) {
+    if (!w->recorded && waited_s >= COLLECTIVE_WAIT_RECORD_S) {
         place_record(w);
         w->recorded = true;
     }
     if (waited_s < w->next_note)
         return;
-    w->next_note += WAITING_NOTE_S;
-    /* Most ranks need not read what all have written. */
+    w->next_note += COLLECTIVE_WAIT_NOTE_S;
+    /* Most ranks need not read the records of all ranks. */
     if (w->place &&
-        !whereabouts_is_lowest(w->place, WHEREABOUTS_WAITING, w->call, w->calls))
+        !rank_status_is_lowest(w->place, RANK_STATUS_WAITING, w->call, w->calls))
         return;
-    at = whereabouts_read(w->log_dir, WHEREABOUTS_WAITING, w->size);
-    if (at && waiting_sentence(w, at, waited_s, text, sizeof text))
-        note_add(w->log_dir, NOTE_WARNING, "%s", text);
+    at = rank_status_read(w->log_dir, RANK_STATUS_WAITING, w->size);
+    if (at && collective_wait_sentence(w, at, waited_s, text, sizeof text))
+        event_add(w->log_dir, EVENT_WARNING, "%s", text);
     free(at);
 }

@@ -1,8 +1,8 @@
 /*
- * collective_wait.h - who does a collective call wait for? After a while every waiting
- * rank says in the whereabouts of the attempt what it is waiting in; the lowest of them
- * names, once a minute, the ranks that have said nothing. No rank is needed for that,
- * also not rank 0, and its cost is a few bytes a rank.
+ * collective_wait.h - for which ranks does a collective call wait? After a while every
+ * waiting rank records in the rank status file what it is waiting in; once a minute, the
+ * lowest of them names the ranks that have recorded nothing. That depends on no other
+ * rank, not even rank 0, and costs a few bytes a rank.
  */
 #ifndef RAYTRAIN_RANK_COLLECTIVE_WAIT_H
 #define RAYTRAIN_RANK_COLLECTIVE_WAIT_H
@@ -10,15 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "protocol/whereabouts.h"
+#include "protocol/rank_status.h"
 #include "util/error.h"
 
-#define WAITING_RECORD_S 10.0 /* a rank that has waited this long says so */
-#define WAITING_NOTE_S   60.0 /* then, and each time again, the user is told */
+#define COLLECTIVE_WAIT_RECORD_S 10.0 /* a rank that has waited this long records it */
+#define COLLECTIVE_WAIT_NOTE_S                                                         \
+    60.0 /* after this, and every time again, the user
+                                         is warned */
 
-struct waiting {
+struct collective_wait {
     const char *log_dir;
-    struct whereabouts_place *place; /* NULL: it says nothing */
+    struct rank_status_place *place; /* NULL: it records nothing */
     int rank, size;
     const char *call; /* what it is waiting in */
     int64_t calls;    /* collective calls so far */
@@ -27,23 +29,25 @@ struct waiting {
 };
 
 /* Before each collective call. */
-void waiting_begin(struct waiting *w, const char *call);
-/* comm->waiting: arg is the struct waiting. */
-void waiting_hook(void *arg, double waited_s);
+void collective_wait_begin(struct collective_wait *w, const char *call);
+/* comm->waiting: arg is the struct collective_wait. */
+void collective_wait_hook(void *arg, double waited_s);
 /*
- * Does another rank wait in another call, as far on as this one? Then none of the two
- * will ever come back: -1 and RAYTRAIN_ECOMM, with both. For calls that do not begin
- * with a meeting (session/meeting.c), about once a second.
+ * Does another rank wait in a different call that has the same number? Then neither of
+ * the two will ever return: -1 and RAYTRAIN_ECOMM, naming both. For calls that do not
+ * begin with a match (session/call_match.c), about once a second.
  */
-int waiting_check(const struct waiting *w, double waited_s, struct error *err);
-/* Pure: the same, given what all ranks have said in the file. */
-int waiting_disagreement(const struct waiting *w, const struct whereabouts at[],
-                         struct error *err);
+int collective_wait_check(const struct collective_wait *w, double waited_s,
+                          struct error *err);
+/* Pure: the same, from what all ranks have recorded. */
+int collective_wait_disagreement(const struct collective_wait *w,
+                                 const struct rank_status at[], struct error *err);
 /*
- * Pure: what the user is told, given what all ranks have said in the file. False where
- * this rank is not the one to tell, or nobody is missing.
+ * Pure: the warning to the user, from what all ranks have recorded. False if it is not
+ * for this rank to write, or if no rank is missing.
  */
-bool waiting_sentence(const struct waiting *w, const struct whereabouts at[],
-                      double waited_s, char *out, int out_max);
+bool collective_wait_sentence(const struct collective_wait *w,
+                              const struct rank_status at[], double waited_s, char *out,
+                              int out_max);
 
 #endif

@@ -11,38 +11,15 @@
 
 #include "util/fault.h"
 #include "util/fs.h"
-#include "util/json_text.h"
-
-const char *failure_kind(raytrain_status code)
-{
-    switch (code) {
-    case RAYTRAIN_ESTORAGE:
-    case RAYTRAIN_ECORRUPT:
-        return "storage";
-    case RAYTRAIN_EINVAL:
-    case RAYTRAIN_ETYPE:
-    case RAYTRAIN_ENOTFOUND:
-    case RAYTRAIN_ENOTSUP:
-    case RAYTRAIN_EUSAGE:
-    case RAYTRAIN_EFIT:
-        return "config";
-    case RAYTRAIN_ECOMM:
-        return "comm";
-    case RAYTRAIN_ENOMEM:
-        return "memory";
-    default:
-        return "train_func";
-    }
-}
 
 static char *failure_text(const struct failure *f)
 {
-    json_t *record =
-        json_pack("{s:i, s:o, s:i, s:s, s:i, s:o}", "rank", f->rank, "host",
-                  json_text(f->host), "pid", (int)getpid(), "kind", f->kind, "status",
-                  f->status, "message", json_text(f->message));
-    char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
+    json_t *record = failure_json(f);
+    char *text = NULL;
 
+    if (json_object_set_new(record, "kind", json_string(f->kind)) == 0 &&
+        json_object_set_new(record, "pid", json_integer(getpid())) == 0)
+        text = json_dumps(record, JSON_COMPACT);
     json_decref(record);
     return text;
 }
@@ -54,7 +31,7 @@ static int fd_fill(int fd, const char *text)
     return fsync(fd);
 }
 
-/* A file of its own with these bytes, on the disk. */
+/* A new file with these bytes, synced. */
 static int file_create(const char *path, const char *text, struct error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -71,8 +48,9 @@ static int file_create(const char *path, const char *text, struct error *err)
     return rc;
 }
 
-/* By a file without a name, so that nothing stays if the launcher kills us on the way.
- * 1: published, or another was first; 0: not to be had here, or not this time. */
+/* By an unnamed file, so that nothing is left if the launcher kills this process on the
+ * way. 1: published, or another rank was first; 0: not supported here, or it has failed
+ * this time. */
 static int record_publish_unnamed(const char *log_dir, const char *path,
                                   const char *text)
 {
@@ -90,8 +68,8 @@ static int record_publish_unnamed(const char *log_dir, const char *path,
     return done;
 }
 
-/* link(2) fails where the name exists: the first one wins, and is complete at once.
- * Where the file system knows no links, creating the name decides. */
+/* link(2) fails if the name exists: the first rank wins, and the file is complete at
+ * once. If the file system does not support links, creating the name decides. */
 static int record_publish_named(const char *path, const char *text, struct error *err)
 {
     char *temp = fs_temp_name(path);
@@ -118,20 +96,13 @@ static int record_publish_named(const char *path, const char *text, struct error
 int failure_record(const char *log_dir, const struct failure *failure,
                    struct error *err)
 {
-    char *text = failure_text(failure);
-    char *path = NULL;
-    int rc = -1;
+    char *text = failure_text(failure), *path = failure_path(log_dir);
+    int rc = 0;
 
-    if (!text || asprintf(&path, "%s/%s", log_dir, FAILURE_FILE) < 0) {
-        free(text);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    }
-    if (access(path, F_OK) == 0)
-        rc = 0;
-    else
-        rc = record_publish_unnamed(log_dir, path, text)
-                 ? 0
-                 : record_publish_named(path, text, err);
+    if (!text || !path)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else if (access(path, F_OK) < 0 && !record_publish_unnamed(log_dir, path, text))
+        rc = record_publish_named(path, text, err);
     free(path);
     free(text);
     return rc;

@@ -1,26 +1,14 @@
 /*
- * failure_record.h - why this attempt failed, for the launcher to tell: the first rank
- * that fails leaves RUN/logs/attempt-K/error.json; what fails in its wake leaves
- * nothing.
+ * failure_record.h - the record that a failing worker leaves for the launcher
+ * (protocol/failure.h): only the first rank that fails in an attempt leaves one, since
+ * what fails after it mostly fails because of it.
  */
 #ifndef RAYTRAIN_RANK_FAILURE_RECORD_H
 #define RAYTRAIN_RANK_FAILURE_RECORD_H
 
-#include "util/error.h"
+#include "protocol/failure.h"
 
-#define FAILURE_FILE "error.json"
-
-struct failure {
-    int rank; /* -1: not known yet */
-    const char *host;
-    const char *kind; /* "train_func", "exit", "storage", "config", "comm" */
-    int status;       /* the exit status of this worker */
-    const char *message;
-};
-
-/* The kind for a status of the library. */
-const char *failure_kind(raytrain_status code);
-/* Write the record, complete, if there is none yet: 0 also where there is one. */
+/* Write the record, complete, unless there is one: 0 in both cases. */
 int failure_record(const char *log_dir, const struct failure *failure,
                    struct error *err);
 

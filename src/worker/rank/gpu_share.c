@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The place of a task among those of its step on the node; -1: none is known. */
+/* The task's number among those of its step on the node; -1: unknown. */
 static long local_id(void)
 {
     const char *text = getenv("SLURM_LOCALID");
@@ -21,7 +21,7 @@ static long local_id(void)
     return end != text && *end == '\0' && id >= 0 && id < INT_MAX ? id : -1;
 }
 
-/* Just behind the first n names of "a,b,c"; NULL: it has fewer. */
+/* The position after the first n names of "a,b,c"; NULL: it has fewer. */
 static const char *names_skip(const char *list, long n)
 {
     for (; n > 0; n--) {
@@ -34,7 +34,7 @@ static const char *names_skip(const char *list, long n)
     return list;
 }
 
-/* A list that is too short for this worker is not one of all tasks: it stays. */
+/* A list that is too short for this worker is not that of all tasks: it stays. */
 static int list_take(const char *variable, long id, int each, struct error *err)
 {
     const char *list = getenv(variable), *start, *end;

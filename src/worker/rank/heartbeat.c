@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "protocol/log_dir.h"
 #include "run/run_dir.h"
 #include "util/clock.h"
 #include "util/fs.h"
@@ -28,29 +29,29 @@ struct heartbeat {
     bool stop;           /* under the lock */
 };
 
-/* The file has its size when it gets its name: no node ever sees a shorter one. Then it
- * is opened and closed each time: it is the close that makes a network file system send
- * what was written. A beat that cannot be written is a beat that is not heard. */
+/* The file has its final size when it gets its name: no node ever sees a shorter one.
+ * After that it is opened and closed for each beat: the close makes a network file
+ * system send what was written. A beat that cannot be written is lost. */
 static void beat(const struct heartbeat *hb, unsigned long count)
 {
-    char line[RUN_DIR_HEARTBEAT_BYTES + 1];
+    char line[HEARTBEAT_BYTES + 1];
     int fd, n;
 
     n = snprintf(line, sizeof line, "%lu %.3f %ld", count, clock_unix_double(),
                  (long)getpid());
     memset(line + n, ' ', sizeof line - 1 - (size_t)n);
-    line[RUN_DIR_HEARTBEAT_BYTES - 1] = '\n';
+    line[HEARTBEAT_BYTES - 1] = '\n';
     fd = open(hb->path, O_WRONLY | O_CLOEXEC);
     if (fd < 0) {
         if (errno == ENOENT)
-            fs_replace(hb->path, line, RUN_DIR_HEARTBEAT_BYTES, 0666, NULL);
+            fs_replace(hb->path, line, HEARTBEAT_BYTES, 0666, NULL);
         return;
     }
-    fs_pwrite_full(fd, line, RUN_DIR_HEARTBEAT_BYTES, 0);
+    fs_pwrite_full(fd, line, HEARTBEAT_BYTES, 0);
     close(fd);
 }
 
-/* Until it is time for the next beat; true: to stop. */
+/* Wait until the next beat is due; true: stop. */
 static bool rest(struct heartbeat *hb)
 {
     struct timespec until;
@@ -72,9 +73,9 @@ static bool rest(struct heartbeat *hb)
     return stop;
 }
 
-/* The launcher starts the next attempt when this one is over. A look at the directory,
- * not for the name: network storage would remember that it was not there, also for the
- * next attempt's workers on this node. */
+/* The launcher starts the next attempt when this one is over. This lists the directory
+ * rather than looking up the name: network storage would cache that the name does not
+ * exist, also for the next attempt's workers on this node. */
 static bool is_given_up(const struct heartbeat *hb)
 {
     return run_dir_last_attempt(hb->run_dir) > hb->attempt;
@@ -121,7 +122,7 @@ static int beats_start(struct heartbeat *hb, struct error *err)
 int heartbeat_start(const struct heartbeat_spec *spec, struct heartbeat **out,
                     struct error *err)
 {
-    char *dir = run_dir_heartbeats(spec->log_dir);
+    char *dir = log_dir_heartbeats(spec->log_dir);
     struct heartbeat *hb;
     int rc = -1;
 

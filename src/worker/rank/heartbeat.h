@@ -1,14 +1,13 @@
 /*
- * heartbeat.h - a node says that it is alive: the worker of local rank 0 writes a new
- * line into LOG_DIR/heartbeats/NODE every now and then, from a thread of its own, since
- * the training function may compute for minutes.
+ * heartbeat.h - shows that a node is alive: its worker of local rank 0 writes a new
+ * line into LOG_DIR/heartbeats/NODE at regular intervals, from a thread of its own,
+ * since the training function may compute for minutes.
  *
- * The launcher makes the directory where it wants to hear of its nodes, and compares
- * what it reads with what it read before: no clock of one node is ever compared with
- * that of another.
+ * The launcher creates the directory if it watches its nodes, and compares what it
+ * reads with what it read before: the clocks of two nodes are never compared.
  *
- * A worker that nobody waits for any more, since its node was cut off and given up,
- * sees the directory of the next attempt, and dies.
+ * A worker whose node was cut off and given up no longer belongs to the run: it sees
+ * the directory of the next attempt, and kills itself.
  */
 #ifndef RAYTRAIN_RANK_HEARTBEAT_H
 #define RAYTRAIN_RANK_HEARTBEAT_H
@@ -17,7 +16,7 @@
 
 struct heartbeat;
 
-/* What to say, where: all borrowed for the time of the call. */
+/* What to write, and where; all borrowed for the time of the call. */
 struct heartbeat_spec {
     const char *run_dir, *log_dir;
     int attempt;
@@ -25,7 +24,8 @@ struct heartbeat_spec {
     double every_s; /* between two lines */
 };
 
-/* *out is NULL where nobody listens. One thread more, with all signals blocked. */
+/* *out is NULL if the launcher does not watch. Starts a thread with all signals
+ * blocked. */
 int heartbeat_start(const struct heartbeat_spec *spec, struct heartbeat **out,
                     struct error *err);
 void heartbeat_stop(struct heartbeat *hb); /* waits for the thread; NULL is fine */

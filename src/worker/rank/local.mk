@@ -1,31 +1,16 @@
 libworker_la_SOURCES += \
 	src/worker/rank/collective_wait.c src/worker/rank/collective_wait.h \
-	src/worker/rank/crash.c src/worker/rank/crash.h \
-	src/worker/rank/exit_guard.c src/worker/rank/exit_guard.h \
+	src/worker/rank/event.c src/worker/rank/event.h \
 	src/worker/rank/failure_record.c src/worker/rank/failure_record.h \
-	src/worker/rank/fork_guard.c src/worker/rank/fork_guard.h \
 	src/worker/rank/gpu_share.c src/worker/rank/gpu_share.h \
 	src/worker/rank/heartbeat.c src/worker/rank/heartbeat.h \
-	src/worker/rank/notes.c src/worker/rank/notes.h \
 	src/worker/rank/own_signals.c src/worker/rank/own_signals.h \
-	src/worker/rank/raytrain_main.c \
+	src/worker/rank/process_guard.c src/worker/rank/process_guard.h \
 	src/worker/rank/stack_trace.c src/worker/rank/stack_trace.h \
 	src/worker/rank/stop.c src/worker/rank/stop.h \
 	src/worker/rank/worker.c src/worker/rank/worker.h
 
-if HAVE_CMOCKA
-check_PROGRAMS += t/unit/test_failure
-TESTS += t/unit/test_failure
-t_unit_test_failure_SOURCES = t/unit/test_failure.c
-t_unit_test_failure_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_failure_LDADD = libworker.la $(CMOCKA_LIBS)
-
-check_PROGRAMS += t/unit/test_gpu_share
-TESTS += t/unit/test_gpu_share
-t_unit_test_gpu_share_SOURCES = t/unit/test_gpu_share.c
-t_unit_test_gpu_share_CFLAGS = $(UNIT_CFLAGS)
-t_unit_test_gpu_share_LDADD = libworker.la $(CMOCKA_LIBS)
-endif
+UNIT_TESTS += t/unit/test_failure_record t/unit/test_gpu_share
 
 check_PROGRAMS += t/check/own_gpus
 t_check_own_gpus_SOURCES = t/check/own_gpus.c
@@ -35,7 +20,7 @@ t_check_own_gpus_LDADD = libworker.la
 # flags, and in C++ too.
 TRAIN_FUNC_FLAGS = -std=gnu11 $(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(MPI_CFLAGS)
 check_LTLIBRARIES += \
-	t/check/misbehave.la t/check/toy.la t/check/collectives.la t/check/disagree.la \
+	t/check/misbehave.la t/check/toy.la t/check/collectives.la t/check/artifacts.la t/check/disagree.la \
 	t/check/mpi_error.la \
 	t/check/empty.la t/check/no_train_func.la t/check/cxx_header.la
 
@@ -59,6 +44,10 @@ t_check_mpi_error_la_SOURCES = t/check/mpi_error.c
 t_check_mpi_error_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
 t_check_mpi_error_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_mpi_error_la_LIBADD = $(MPI_LIBS)
+
+t_check_artifacts_la_SOURCES = t/check/artifacts.c
+t_check_artifacts_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
+t_check_artifacts_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 
 t_check_collectives_la_SOURCES = t/check/collectives.c
 t_check_collectives_la_CFLAGS = $(TRAIN_FUNC_FLAGS)

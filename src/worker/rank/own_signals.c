@@ -48,8 +48,8 @@ int own_signal_install(int signo, void (*handler)(int), int flags, struct error 
     return 0;
 }
 
-/* What handles it now; NULL: that cannot be told. A handler with three arguments lies
- * at the same place. */
+/* Its handler now; NULL: unknown. A handler with three arguments lies at the same
+ * place. */
 static void (*handler_now(int signo))(int)
 {
     struct sigaction now;

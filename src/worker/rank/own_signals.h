@@ -1,27 +1,27 @@
 /*
  * own_signals.h - signals that a worker handles, and that its children do not.
  *
- * A process that the training function forks (a data loader) has a life of its own: it
- * is to die of SIGTERM, and to crash without a word of ours. So it gets back what was
- * there before, unless the training function has put another handler in the place of
- * ours.
+ * A process that the training function forks (a data loader) is not a worker: SIGTERM
+ * should end it, and a crash of it is not the worker's. So in the child each signal
+ * gets back the action that it had before, unless the training function has replaced
+ * our handler.
  */
 #ifndef RAYTRAIN_RANK_OWN_SIGNALS_H
 #define RAYTRAIN_RANK_OWN_SIGNALS_H
 
 #include "util/error.h"
 
-/* Handle the signal in this process, also if what started it has blocked it. flags:
- * sigaction(2)'s. */
+/* Handle the signal in this process, even if its parent had blocked it. flags: those of
+ * sigaction(2). */
 int own_signal_install(int signo, void (*handler)(int), int flags, struct error *err);
 
-/* Around the start of libraries that put handlers of their own before ours, and call
- * ours from there (MPICH does so for SIGUSR1): those are not for children, either. */
+/* Before and after the start of libraries that install handlers of their own, which
+ * call ours (MPICH does so for SIGUSR1): those are not for children either. */
 void own_signals_before_libraries(void);
 void own_signals_after_libraries(void);
 
-/* Around fork(2), in the thread that forks: no signal of ours is delivered in between.
- * All three are async-signal-safe. */
+/* Before and after fork(2), in the thread that forks: none of our signals is delivered
+ * in between. All three are async-signal-safe. */
 void own_signals_hold(void);
 void own_signals_release(void);
 /* In the child, before the release. */

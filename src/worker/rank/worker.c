@@ -1,9 +1,10 @@
 /*
- * worker.c - the life of a worker, from its environment to its exit status.
+ * worker.c - the life of a worker, from its environment to its exit status; at the end
+ * raytrain_main(), the worker as a function of a user's program.
  *
  * A training function that cannot be loaded fails before the group forms. A worker that
- * fails goes down on its own: it records the reason, tells the backend not to wait, and
- * leaves; the launcher ends the others.
+ * fails goes down alone: it records the reason, does not let the backend wait for other
+ * ranks, and leaves; the launcher ends the others.
  */
 #include "config.h"
 #include "rank/worker.h"
@@ -14,44 +15,43 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "protocol/events.h"
 #include "backend/backend.h"
 #include "config/train_config.h"
-#include "loop/shared_object.h"
+#include "loop/loop.h"
 #include "protocol/worker_env.h"
 #include "protocol/worker_record.h"
-#include "rank/crash.h"
-#include "rank/exit_guard.h"
 #include "rank/failure_record.h"
-#include "rank/fork_guard.h"
 #include "rank/gpu_share.h"
 #include "rank/heartbeat.h"
-#include "rank/notes.h"
+#include "rank/event.h"
 #include "rank/own_signals.h"
+#include "rank/process_guard.h"
 #include "rank/stack_trace.h"
 #include "rank/stop.h"
 #include "run/run_dir.h"
 #include "session/session.h"
 #include "util/fs.h"
-#include "util/signals.h"
+#include "util/process.h"
 #include "wireup/wireup.h"
 
 struct worker {
     struct worker_env env;
     struct train_config config;
-    raytrain_train_func train_func;
+    struct loop loop;
     struct wireup *wireup;
     struct backend backend;
     raytrain_context *ctx;
-    struct whereabouts_place place;
-    struct heartbeat *heartbeat; /* of local rank 0, where the launcher listens */
+    struct rank_status_place place;
+    struct heartbeat *heartbeat; /* of local rank 0, if the launcher watches its
+                                    nodes */
     char *log_dir;
     bool exit_now;
 };
 
-/* ---- Steps ------------------------------------------------------------------------
- */
+/* ---- Steps ---- */
 
-/* Before the wireup the launcher's environment is all there is. */
+/* Before the wireup, only the launcher's environment tells the rank. */
 static int rank_guess(void)
 {
     static const char *const variables[] = {"PMIX_RANK", "SLURM_PROCID"};
@@ -65,15 +65,15 @@ static int rank_guess(void)
     return -1;
 }
 
-/* A limit on file sizes is an error of the write, not a death. Programs that a worker
- * executes inherit no handler, as they would inherit that a signal is ignored. */
+/* A limit on file sizes makes the write fail, rather than kill the worker. A handler,
+ * because programs that a worker executes would inherit that a signal is ignored. */
 static void outlive(int signo)
 {
     (void)signo;
 }
 
 /* The launcher may need the step's number to end it. Storage that is missing here is
- * seen, and told, when the workers come together. */
+ * noticed, and reported, when the workers join. */
 static void step_record(const char *log_dir)
 {
     const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
@@ -85,30 +85,22 @@ static void step_record(const char *log_dir)
     worker_record_step(log_dir, name, NULL);
 }
 
-static int worker_prepare(struct worker *w, const struct worker_program *program,
-                          struct error *err)
+static int worker_prepare(struct worker *w, struct error *err)
 {
     if (worker_env_decode(&w->env, err) < 0 || gpu_share_take(w->env.gpus, err) < 0)
         return -1;
     w->log_dir = run_dir_log_dir(w->env.run_dir, w->env.attempt);
     if (!w->log_dir)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (program->path) /* a program of the user's has its own signals */
+    if (!w->loop.ops->is_users_process)
         signals_restore();
     if (fork_guard_install(err) < 0 ||
         own_signal_install(SIGXFSZ, outlive, SA_RESTART, err) < 0 ||
-        stop_install(SIGUSR1, err) < 0)
+        stop_install(err) < 0)
         return -1;
     step_record(w->log_dir);
-    crash_install();
     stack_trace_install(rank_guess());
-    w->train_func = program->train_func;
-    if (program->path)
-        return train_func_load(program->path, &w->train_func, err);
-    if (!w->train_func)
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "raytrain_main: the training function is NULL");
-    return 0;
+    return w->loop.ops->open(&w->loop, err);
 }
 
 static int worker_join(struct worker *w, struct error *err)
@@ -120,8 +112,7 @@ static int worker_join(struct worker *w, struct error *err)
     if (wireup_init(w->env.workers, &w->wireup, err) < 0)
         return -1;
     world = wireup_world(w->wireup);
-    crash_set_rank(world->rank);
-    whereabouts_place(&w->place, w->log_dir, world->rank, world->node_rank,
+    rank_status_place(&w->place, w->log_dir, world->rank, world->node_rank,
                       world->local_rank);
     stack_trace_set_place(&w->place);
     if (backend_find(w->env.backend, &w->backend.ops, err) < 0)
@@ -131,7 +122,7 @@ static int worker_join(struct worker *w, struct error *err)
     return rc;
 }
 
-/* One rank of each node looks for the marker, rank 0 reads the configuration. */
+/* One rank of each node checks the marker; rank 0 reads the configuration. */
 static int storage_look(struct worker *w, char **text, size_t *n, struct error *err)
 {
     const struct world *world = wireup_world(w->wireup);
@@ -151,7 +142,7 @@ static int storage_look(struct worker *w, char **text, size_t *n, struct error *
     return rc;
 }
 
-/* *n bytes of rank 0 on every rank; all but rank 0 get memory for them first. */
+/* Give rank 0's *n bytes to every rank; the others allocate memory for them first. */
 static int text_share(struct comm *comm, char **text, size_t *n, struct error *err)
 {
     if (comm->ops->bcast(comm, n, sizeof *n, 0, err) < 0)
@@ -167,7 +158,7 @@ static int text_share(struct comm *comm, char **text, size_t *n, struct error *e
     return 0;
 }
 
-/* The run directory is there on every node, and all ranks have its configuration. */
+/* The run directory exists on every node, and all ranks get its configuration. */
 static int worker_configure(struct worker *w, struct error *err)
 {
     struct comm *comm = w->backend.comm;
@@ -177,7 +168,7 @@ static int worker_configure(struct worker *w, struct error *err)
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0 && comm->rank == 0)
-        note_add(w->log_dir, NOTE_JOINED, "the workers have come together");
+        event_add(w->log_dir, EVENT_JOINED, "all workers have joined");
     if (rc == 0)
         rc = text_share(comm, &text, &n, err);
     if (rc == 0)
@@ -186,8 +177,8 @@ static int worker_configure(struct worker *w, struct error *err)
     return rc;
 }
 
-/* One worker of each node speaks for it. Slurm's name of the node is the one that the
- * launcher knows. */
+/* One worker of each node reports that it is alive, by Slurm's name of the node, which
+ * is the one that the launcher knows. */
 static int worker_beat(struct worker *w, struct error *err)
 {
     const struct world *world = wireup_world(w->wireup);
@@ -202,8 +193,7 @@ static int worker_beat(struct worker *w, struct error *err)
     return world->local_rank == 0 ? heartbeat_start(&spec, &w->heartbeat, err) : 0;
 }
 
-static int worker_open_session(struct worker *w, const struct worker_program *program,
-                               struct error *err)
+static int worker_open_session(struct worker *w, struct error *err)
 {
     struct session_env env = {.world = wireup_world(w->wireup),
                               .config = &w->config,
@@ -212,8 +202,8 @@ static int worker_open_session(struct worker *w, const struct worker_program *pr
                               .log_dir = w->log_dir,
                               .place = &w->place,
                               .attempt = w->env.attempt,
-                              .argc = program->argc,
-                              .argv = program->argv};
+                              .argc = w->loop.source.argc,
+                              .argv = w->loop.source.argv};
 
     if (session_create(&env, &w->ctx, err) < 0)
         return -1;
@@ -222,12 +212,12 @@ static int worker_open_session(struct worker *w, const struct worker_program *pr
     return w->backend.ops->on_training_start(&w->backend, err);
 }
 
-/* A function that hands back the status of the call that failed fails with that status,
- * and the call's own sentence says it all; any other number is its own affair. But
- * where the storage failed, or memory is short of a checkpoint, the run has: many
- * functions say "return 1" then, and another try would find the same full disk; and
- * where a worker could not reach another one, the launcher may know better who is to
- * blame. */
+/* If the function returns the status of the call that failed, the worker fails with
+ * that status, and the call's own message says it all. Any other number is the
+ * function's own. But if the storage has failed, or memory is too short for a
+ * checkpoint, so has the run: many functions "return 1" then, and another attempt would
+ * find the same full disk. And if a worker could not reach another one, the launcher
+ * may know better which of them is to blame. */
 static int train_failed(struct worker *w, int returned, struct error *err)
 {
     const struct error *last = &w->ctx->error;
@@ -247,29 +237,30 @@ static int train_failed(struct worker *w, int returned, struct error *err)
         returned, last->text);
 }
 
-/* ---- Failure ----------------------------------------------------------------------
- */
+/* ---- Failure ---- */
 
-/* The run directory may be what is missing: then the worker's log has to do. */
+/* The run directory itself may be missing: then only the worker's log has the reason.
+ */
 static void worker_record(const struct worker *w, const char *kind, int status,
                           const char *message)
 {
     const struct world *world = w->wireup ? wireup_world(w->wireup) : NULL;
-    char host[256] = "";
     struct failure failure = {.rank = world ? world->rank : rank_guess(),
-                              .host = world ? world->host : host,
-                              .kind = kind,
-                              .status = status,
-                              .message = message};
+                              .exit_status = status};
     struct error unrecorded;
 
-    if (!world && gethostname(host, sizeof host - 1) < 0)
-        host[0] = '\0';
+    snprintf(failure.kind, sizeof failure.kind, "%s", kind);
+    snprintf(failure.message, sizeof failure.message, "%s", message);
+    if (world)
+        snprintf(failure.host, sizeof failure.host, "%s", world->host);
+    else if (gethostname(failure.host, sizeof failure.host - 1) < 0)
+        failure.host[0] = '\0';
     if (w->log_dir)
         failure_record(w->log_dir, &failure, &unrecorded);
 }
 
-/* The training function has called exit(). The group must not take that for an end. */
+/* The training function has called exit(). To the group this is a failure, not an end.
+ */
 static void worker_exited(void *arg, int status)
 {
     static const char advice[] = "return from train_func instead";
@@ -287,23 +278,21 @@ static int worker_train(struct worker *w, struct error *err)
 {
     int returned, rank = wireup_world(w->wireup)->rank;
 
-    if (stop_install_told(&w->place, err) < 0)
+    if (stop_install_sigterm(&w->place, err) < 0)
         return -1;
     if (rank == 0)
-        note_add(w->log_dir, NOTE_STARTED, "the training begins");
+        event_add(w->log_dir, EVENT_STARTED, "the training begins");
     exit_guard_enter(worker_exited, w);
-    returned = w->train_func(w->ctx);
+    returned = w->loop.ops->run(&w->loop, w->ctx);
     exit_guard_leave(returned);
     return returned == 0 ? 0 : train_failed(w, returned, err);
 }
 
-/* ---- Life -------------------------------------------------------------------------
- */
+/* ---- Life ---- */
 
-static int worker_live(struct worker *w, const struct worker_program *program,
-                       struct error *err)
+static int worker_live(struct worker *w, struct error *err)
 {
-    if (worker_prepare(w, program, err) < 0)
+    if (worker_prepare(w, err) < 0)
         return -1;
     if (worker_join(w, err) < 0)
         return -1;
@@ -311,14 +300,15 @@ static int worker_live(struct worker *w, const struct worker_program *program,
         return -1;
     if (worker_beat(w, err) < 0)
         return -1;
-    if (worker_open_session(w, program, err) < 0)
+    if (worker_open_session(w, err) < 0)
         return -1;
     if (worker_train(w, err) < 0)
         return -1;
     return session_finish(w->ctx, err);
 }
 
-/* Nothing that a rank still does can fail for want of another one: rank 0 says so. */
+/* After this, nothing that a rank does depends on another one, so rank 0 records the
+ * end. */
 static int end_record(struct worker *w, enum worker_end end, int rank, int size,
                       struct error *err)
 {
@@ -330,15 +320,16 @@ static int end_record(struct worker *w, enum worker_end end, int rank, int size,
     return error_set(err, why.code, "%s", why.text);
 }
 
-/* end: how all ranks have come to the end together; none if this one has failed. It
- * does not say goodbye to PMIx then: so its server knows that the group has failed, and
- * Slurm's ends the others at once, where it would else give them KillWait (30 s). */
+/* end: how all ranks have ended together; NONE if this one has failed. Then it does not
+ * finalize PMIx: its server sees that the group has failed, and Slurm's server ends the
+ * other ranks at once, instead of after KillWait (30 s). */
 static int worker_end(struct worker *w, enum worker_end end, struct error *err)
 {
     const struct world *world = w->wireup ? wireup_world(w->wireup) : NULL;
     int rank = world ? world->rank : -1, size = world ? world->size : 0, rc = 0;
     bool clean = end != WORKER_END_NONE;
 
+    loop_close(&w->loop, clean);
     session_destroy(w->ctx, clean);
     heartbeat_stop(w->heartbeat);
     if (w->backend.comm)
@@ -356,7 +347,7 @@ static int worker_end(struct worker *w, enum worker_end end, struct error *err)
     return rc;
 }
 
-int raytrain_worker_run(const struct worker_program *program,
+int raytrain_worker_run(const struct loop_source *source,
                         void (*last_words)(int status, const struct error *err),
                         struct error *err)
 {
@@ -364,8 +355,9 @@ int raytrain_worker_run(const struct worker_program *program,
     enum worker_end end = WORKER_END_FINISHED;
     int status = 0;
 
+    loop_init(&w.loop, source);
     train_config_init(&w.config);
-    if (worker_live(&w, program, err) < 0) {
+    if (worker_live(&w, err) < 0) {
         status = error_exit_status(err->code);
         end = err->code == RAYTRAIN_ESTOPPED ? WORKER_END_STOPPED : WORKER_END_NONE;
     }
@@ -378,4 +370,29 @@ int raytrain_worker_run(const struct worker_program *program,
     if (last_words)
         last_words(status, err);
     exit_now(status, end != WORKER_END_NONE);
+}
+
+/* ---- A program that is a worker ---- */
+
+/* To be stopped on request is no error; everything else belongs into the worker's log.
+ */
+static void last_words(int status, const struct error *err)
+{
+    if (status != 0 && err->code != RAYTRAIN_ESTOPPED)
+        fprintf(stderr, "raytrain: %s\n", err->text);
+}
+
+int raytrain_main(int argc, char *argv[], raytrain_train_func train_func)
+{
+    struct loop_source source = {.train_func = train_func};
+    struct error err = {0};
+    int status;
+
+    if (argc > 0 && argv) {
+        source.argc = argc - 1;
+        source.argv = argv + 1;
+    }
+    status = raytrain_worker_run(&source, last_words, &err);
+    last_words(status, &err);
+    return status;
 }

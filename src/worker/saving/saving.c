@@ -1,3 +1,7 @@
+/*
+ * saving.c - see saving.h: writing, the memory and the thread of the background, the
+ * steps in their order, creation.
+ */
 #include "config.h"
 #include "saving/saving.h"
 
@@ -6,78 +10,40 @@
 #include <string.h>
 
 #include "comm/node_map.h"
-#include "rank/notes.h"
-#include "run/checkpoint_manager.h"
+#include "rank/event.h"
 #include "run/journal.h"
 #include "run/metrics.h"
-#include "run/run_dir.h"
+#include "saving/background.h"
+#include "saving/save_target.h"
 #include "saving/snapshot.h"
-#include "util/background.h"
 #include "util/clock.h"
 
 struct saving {
-    char *run_dir, *log_dir;
-    struct checkpoint_config config;
+    struct save_target target;
     int n_sharing, node, local;
-    struct node_map nodes; /* once something was saved; size 0: not yet */
-    struct waiting *waiting;
+    struct node_map nodes; /* after the first save; size 0: not yet */
+    struct collective_wait *waiting;
     struct tiers *tiers;
-    bool refused_told;
+    bool refusal_noted;
 
-    struct background *thread; /* made at its first use */
-    struct comm *background;   /* its communicator; likewise */
+    struct background *thread;    /* created at its first use */
+    struct comm *background_comm; /* likewise */
     struct snapshot snapshot;
     size_t expected; /* bytes for the snapshot */
 
-    /* The save that has begun; NULL: none. It and all below, the snapshot too, are the
-     * thread's while that is at work. */
+    /* The save that has begun; NULL: none. This and all that follows, and the snapshot,
+     * belong to the thread while it writes. */
     struct checkpoint_save *save;
     raytrain_checkpoint *ck;
     int64_t iteration;
-    struct comm *comm; /* of RUN */
-    bool going;        /* RUN was handed to the thread */
+    struct comm *comm; /* for writing it */
+    bool going;        /* it was handed to the thread */
     int rc;
     struct error err;
-    double run_s;
+    double took_s;
 
     struct saving_figures figures;
 };
-
-/* ---- RUN --------------------------------------------------------------------------
- */
-
-static void note_prune(void *arg, const char *text)
-{
-    const struct saving *s = arg;
-
-    note_add(s->log_dir, NOTE_WARNING, "%s", text);
-}
-
-/* Rank 0: the reports before a checkpoint are durable before it is, so that a power
- * failure leaves no gap between them either. */
-static int reports_sync(const struct saving *s, struct error *err)
-{
-    return journal_sync(s->log_dir, METRICS_JOURNAL, err);
-}
-
-/* In any thread: write, publish, delete what retention says. */
-static void save_run(void *arg)
-{
-    struct saving *s = arg;
-    double start = clock_now();
-    struct error why;
-    int rc = s->comm->rank == 0 ? reports_sync(s, &s->err) : 0;
-
-    s->rc = comm_agree(s->comm, rc, &s->err);
-    if (s->rc == 0 && s->tiers)
-        s->rc = tiers_save(s->tiers, s->save, s->comm, s->iteration, &s->err);
-    else if (s->rc == 0)
-        s->rc = checkpoint_save_run(s->save, s->comm, &s->nodes, &s->err);
-    if (s->rc == 0 && !s->tiers && s->comm->rank == 0 &&
-        checkpoint_manager_prune(s->run_dir, &s->config, note_prune, s, &why) < 0)
-        note_prune(s, why.text);
-    s->run_s = clock_now() - start;
-}
 
 static void save_clear(struct saving *s)
 {
@@ -87,26 +53,63 @@ static void save_clear(struct saving *s)
     s->ck = NULL;
 }
 
-/* RUN is over: what became of it? */
+/* ---- Writing, in any thread ---- */
+
+/* Rank 0: make the reports before a checkpoint durable before it is, so that not even a
+ * power failure leaves a gap between them. */
+static int reports_sync(const struct saving *s, struct error *err)
+{
+    return journal_sync(s->target.log_dir, METRICS_JOURNAL, err);
+}
+
+/* COLLECTIVE: write and publish on storage, then retention. */
+static int storage_write(struct saving *s, struct error *err)
+{
+    const struct node_map *nodes = s->tiers ? tiers_nodes(s->tiers) : &s->nodes;
+
+    if (checkpoint_save_publish(s->save, s->comm, nodes, err) < 0)
+        return -1;
+    save_target_prune(&s->target, s->comm);
+    if (s->tiers)
+        tiers_on_storage(s->tiers, s->iteration);
+    return 0;
+}
+
+/* COLLECTIVE. What the tiers have taken, they flush to storage. */
+static int save_write(struct saving *s, struct error *err)
+{
+    bool in_tiers = false;
+    int rc = s->comm->rank == 0 ? reports_sync(s, err) : 0;
+
+    if (comm_agree(s->comm, rc, err) < 0)
+        return -1;
+    if (s->tiers &&
+        tiers_put(s->tiers, s->save, s->comm, s->iteration, &in_tiers, err) < 0)
+        return -1;
+    return in_tiers ? 0 : storage_write(s, err);
+}
+
+static void save_run(void *arg, int64_t iteration)
+{
+    struct saving *s = arg;
+    double start = clock_now();
+
+    (void)iteration;
+    s->rc = save_write(s, &s->err);
+    s->took_s = clock_now() - start;
+}
+
+/* The outcome of save_run(). */
 static int save_end(struct saving *s, struct error *err)
 {
     save_clear(s);
     if (s->rc < 0)
         return error_set(err, s->err.code, "%s", s->err.text);
-    s->figures.write_s = s->run_s;
+    s->figures.write_s = s->took_s;
     return 0;
 }
 
-/* ---- The background ---------------------------------------------------------------
- */
-
-static void thread_await(struct saving *s)
-{
-    double since = clock_now();
-
-    while (s->thread && !background_wait(s->thread, 1))
-        waiting_hook(s->waiting, clock_now() - since);
-}
+/* ---- Memory and thread for the background ---- */
 
 /* What this rank needs to save in the background. */
 static int background_prepare(struct saving *s, struct error *err)
@@ -117,36 +120,38 @@ static int background_prepare(struct saving *s, struct error *err)
                             s->n_sharing, err);
 }
 
-static void refusal_tell(struct saving *s, const struct comm *comm,
+static void refusal_note(struct saving *s, const struct comm *comm,
                          const struct error *why)
 {
-    if (comm->rank == 0 && !s->refused_told)
-        note_add(s->log_dir, NOTE_WARNING,
-                 "training waits while checkpoints are saved: %s", why->text);
-    s->refused_told = true;
+    if (comm->rank == 0 && !s->refusal_noted)
+        event_add(s->target.log_dir, EVENT_WARNING,
+                  "training waits while checkpoints are saved: %s", why->text);
+    s->refusal_noted = true;
 }
 
-/* COLLECTIVE: can all ranks? One that cannot makes this save a synchronous one. */
+/* COLLECTIVE: can all ranks save in the background? If one cannot, training waits for
+ * this save. */
 static bool background_agree(struct saving *s, struct comm *comm)
 {
     struct error why;
 
-    if (s->config.sync)
+    if (s->target.config.sync)
         return false;
     if (comm_agree(comm, background_prepare(s, &why), &why) == 0 &&
-        (s->background || comm->ops->dup(comm, &s->background, &why) == 0)) {
-        s->background->naps = true;
+        (s->background_comm || comm->ops->dup(comm, &s->background_comm, &why) == 0)) {
+        s->background_comm->naps = true;
         return true;
     }
-    refusal_tell(s, comm, &why);
+    refusal_note(s, comm, &why);
     return false;
 }
 
-static void memory_expect(void *arg)
+static void memory_expect(void *arg, int64_t iteration)
 {
     struct saving *s = arg;
-    struct error why; /* the save will tell */
+    struct error why; /* the save will report it */
 
+    (void)iteration;
     snapshot_reserve(&s->snapshot, s->expected, s->n_sharing, &why);
 }
 
@@ -154,39 +159,28 @@ void saving_expect(struct saving *s, uint64_t bytes)
 {
     struct error why;
 
-    if (s->config.sync || background_create(&s->thread, &why) < 0)
+    if (s->target.config.sync || background_create(&s->thread, &why) < 0)
         return;
     s->expected = (size_t)bytes;
-    background_run(s->thread, memory_expect, s);
+    background_add(s->thread, memory_expect, s, 0, &why);
 }
 
-/* ---- A save -----------------------------------------------------------------------
- */
+static void thread_await(struct saving *s)
+{
+    double since = clock_now();
 
-/* COLLECTIVE, the first time. Tiers know for themselves. */
+    while (s->thread && !background_wait(s->thread, 0, 1))
+        collective_wait_hook(s->waiting, clock_now() - since);
+}
+
+/* ---- The steps ---- */
+
+/* COLLECTIVE, the first time. */
 static int nodes_learn(struct saving *s, struct comm *comm, struct error *err)
 {
     if (s->tiers || s->nodes.size > 0)
         return 0;
     return node_map_make(comm, s->node, s->local, &s->nodes, err);
-}
-
-static int save_begin(struct saving *s, struct comm *comm,
-                      const struct checkpoint_meta *meta, const char *path,
-                      struct error *err)
-{
-    if (nodes_learn(s, comm, err) < 0 ||
-        checkpoint_save_begin(s->ck, comm, meta, path, &s->save, err) < 0)
-        return -1;
-    s->figures.bytes = checkpoint_save_file_bytes(s->save);
-    if (background_agree(s, comm)) {
-        s->comm = s->background;
-        checkpoint_save_snapshot(s->save, s->snapshot.data);
-        return 0;
-    }
-    s->comm = comm;
-    save_run(s);
-    return save_end(s, err);
 }
 
 int saving_begin(struct saving *s, struct comm *comm, raytrain_checkpoint *ck,
@@ -197,12 +191,33 @@ int saving_begin(struct saving *s, struct comm *comm, raytrain_checkpoint *ck,
     int rc = saving_settle(s, err);
 
     s->ck = ck;
+    s->comm = comm;
     s->iteration = meta->training_iteration;
     if (rc == 0)
-        rc = save_begin(s, comm, meta, path, err);
-    if (rc < 0)
+        rc = nodes_learn(s, comm, err);
+    if (rc == 0)
+        rc = checkpoint_save_begin(ck, comm, meta, path, &s->save, err);
+    if (rc == 0)
+        s->figures.bytes = checkpoint_save_file_bytes(s->save);
+    else
         save_clear(s);
     s->figures.stall_s = clock_now() - start;
+    return rc;
+}
+
+int saving_take(struct saving *s, struct error *err)
+{
+    double start = clock_now();
+    int rc = 0;
+
+    if (background_agree(s, s->comm)) {
+        s->comm = s->background_comm;
+        checkpoint_save_snapshot(s->save, s->snapshot.data);
+    } else {
+        save_run(s, s->iteration);
+        rc = save_end(s, err);
+    }
+    s->figures.stall_s += clock_now() - start;
     return rc;
 }
 
@@ -211,13 +226,8 @@ void saving_go(struct saving *s)
     if (!s->save || s->going)
         return;
     s->going = true;
-    background_run(s->thread, save_run, s);
-}
-
-bool saving_has_failed(const struct saving *s)
-{
-    return (s->going && background_is_idle(s->thread) && s->rc < 0) ||
-           tiers_have_failed(s->tiers);
+    if (background_add(s->thread, save_run, s, s->iteration, &s->err) < 0)
+        s->rc = -1; /* otherwise the thread sets it */
 }
 
 int saving_settle(struct saving *s, struct error *err)
@@ -228,7 +238,7 @@ int saving_settle(struct saving *s, struct error *err)
     s->going = false;
     if (went)
         return save_end(s, err);
-    save_clear(s); /* one that did not go */
+    save_clear(s); /* of a save that was never released */
     return 0;
 }
 
@@ -236,7 +246,13 @@ int saving_drain(struct saving *s, struct error *err)
 {
     if (saving_settle(s, err) < 0)
         return -1;
-    return tiers_settle(s->tiers, waiting_hook, s->waiting, err);
+    return tiers_settle(s->tiers, collective_wait_hook, s->waiting, err);
+}
+
+bool saving_has_failed(const struct saving *s)
+{
+    return (s->going && background_wait(s->thread, 0, 0) && s->rc < 0) ||
+           tiers_have_failed(s->tiers);
 }
 
 void saving_figures(const struct saving *s, struct saving_figures *figures)
@@ -244,38 +260,32 @@ void saving_figures(const struct saving *s, struct saving_figures *figures)
     *figures = s->figures;
 }
 
-/* ---- Life -------------------------------------------------------------------------
- */
+/* ---- Creation ---- */
 
 int saving_create(const struct saving_env *env, struct saving **out, struct error *err)
 {
     struct saving *s = calloc(1, sizeof *s);
-    const char *score = env->config->checkpoint_score_attribute;
 
     if (!s)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    s->config = *env->config;
-    s->config.checkpoint_score_attribute = score ? strdup(score) : NULL;
-    s->run_dir = strdup(env->run_dir);
-    s->log_dir = strdup(env->log_dir);
+    if (save_target_copy(&s->target, env->run_dir, env->log_dir, env->config, err) <
+        0) {
+        free(s);
+        return -1;
+    }
     s->n_sharing = env->n_sharing;
     s->node = env->node;
     s->local = env->local;
     s->waiting = env->waiting;
     s->tiers = env->tiers;
     s->figures.write_s = NAN;
-    if (!s->run_dir || !s->log_dir ||
-        (score && !s->config.checkpoint_score_attribute)) {
-        saving_destroy(s, true);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    }
     *out = s;
     return 0;
 }
 
 bool saving_linger(struct saving *s, double seconds)
 {
-    return !s || !s->thread || background_wait(s->thread, seconds);
+    return !s || !s->thread || background_wait(s->thread, 0, seconds);
 }
 
 void saving_destroy(struct saving *s, bool clean)
@@ -287,9 +297,7 @@ void saving_destroy(struct saving *s, bool clean)
     snapshot_clear(&s->snapshot);
     node_map_clear(&s->nodes);
     if (clean)
-        comm_free(s->background);
-    free(s->config.checkpoint_score_attribute);
-    free(s->run_dir);
-    free(s->log_dir);
+        comm_free(s->background_comm);
+    save_target_clear(&s->target);
     free(s);
 }

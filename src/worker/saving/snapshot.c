@@ -12,7 +12,8 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* Linux 5.14 faults a whole range in one call; before that, a byte a page does. */
+/* Linux 5.14 faults in a whole range in one call; before that, touching a byte of each
+ * page does. */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -40,7 +41,7 @@ static int room_check(size_t n, int n_sharing, struct error *err)
                      n_sharing, size_format(n, wanted), size_format(available, there));
 }
 
-/* n bytes, a multiple of HUGE_PAGE, that begin at one. */
+/* n bytes, a multiple of HUGE_PAGE, aligned to one. */
 static unsigned char *pages_map(size_t n)
 {
     unsigned char *all = mmap(NULL, n + HUGE_PAGE, PROT_READ | PROT_WRITE,
@@ -53,7 +54,7 @@ static unsigned char *pages_map(size_t n)
     if (before > 0)
         munmap(all, before);
     munmap(all + before + n, HUGE_PAGE - before);
-    madvise(all + before, n, MADV_HUGEPAGE); /* without them it is slower, no more */
+    madvise(all + before, n, MADV_HUGEPAGE); /* without huge pages it is only slower */
     return all + before;
 }
 

@@ -1,9 +1,9 @@
 /*
- * snapshot.h - memory that a save copies this rank's bytes into, so that training goes
+ * snapshot.h - memory that a save copies this rank's data into, so that training goes
  * on while they are written.
  *
- * The pages are there before anything is copied (a fresh page costs more than the copy
- * into it), and the buffer is kept from one save to the next.
+ * The pages are faulted in before anything is copied (a fresh page costs more than the
+ * copy into it), and the buffer is kept from one save to the next.
  */
 #ifndef RAYTRAIN_SAVING_SNAPSHOT_H
 #define RAYTRAIN_SAVING_SNAPSHOT_H
@@ -18,9 +18,9 @@ struct snapshot {
 };
 
 /*
- * Have room for n bytes, all pages in memory; what the buffer held is lost where it
- * grows. RAYTRAIN_ENOMEM, told in numbers, where the node has no room for that of
- * n_sharing such processes: nobody is to be killed for a copy.
+ * Have room for n bytes, all pages in memory; if the buffer grows, its contents are
+ * lost. RAYTRAIN_ENOMEM, with the numbers, if the node has no room for n_sharing such
+ * buffers: no process should be killed for a copy.
  */
 int snapshot_reserve(struct snapshot *s, size_t n, int n_sharing, struct error *err);
 void snapshot_clear(struct snapshot *s);

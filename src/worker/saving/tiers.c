@@ -1,3 +1,7 @@
+/*
+ * tiers.c - see tiers.h: flushing to storage, putting into the tiers, creation. What an
+ * earlier attempt has left is in tiers_restore.c.
+ */
 #include "config.h"
 #include "saving/tiers_impl.h"
 
@@ -5,56 +9,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rank/notes.h"
-#include "run/checkpoint_manager.h"
+#include "rank/event.h"
 #include "run/run_dir.h"
 #include "util/clock.h"
 #include "util/memory.h"
 
-#define STAGED_MAX 32 /* that wait to be moved; the next save waits then */
+#define STAGED_MAX 32 /* may wait to be flushed; the next save waits then */
 
-static void note_warning(void *arg, const char *text)
+/* ---- Flushing, in the background ---- */
+
+int tiers_flush(struct tiers *t, struct comm *comm, const struct image_tier *tier,
+                int64_t iteration, struct error *err)
 {
-    const struct tiers *t = arg;
-
-    note_add(t->log_dir, NOTE_WARNING, "%s", text);
-}
-
-/* ---- Moving -----------------------------------------------------------------------
- */
-
-int tiers_move(struct tiers *t, struct comm *comm, const struct image_tier *tier,
-               int64_t iteration, struct error *err)
-{
-    char *path = run_dir_checkpoint(t->run_dir, (long)iteration);
+    char *path = run_dir_checkpoint(t->target.run_dir, (long)iteration);
     int rc = path ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = image_move(comm, tier, iteration, path, err);
+        rc = image_flush(comm, tier, iteration, path, err);
     free(path);
     return rc;
 }
 
 void tiers_release(struct tiers *t)
 {
-    int64_t there[16], newest, moved;
+    int64_t there[16], newest, flushed;
     int n;
 
     if (!t->leader || !tiers_has(&t->memory))
         return;
     pthread_mutex_lock(&t->lock);
     newest = t->newest;
-    moved = t->moved;
+    flushed = t->flushed;
     pthread_mutex_unlock(&t->lock);
     n = image_list(&t->memory.dir, there, 16);
     for (int i = 0; i < n; i++)
-        if (there[i] <= moved && (there[i] < newest || there[i] < moved))
+        if (there[i] <= flushed && (there[i] < newest || there[i] < flushed))
             image_remove(&t->memory.dir, there[i]);
 }
 
-/* What is staged up to this one goes, too: storage has one as new. */
-static void staged_release(struct tiers *t, int64_t moved)
+/* Remove what is staged up to this one: storage has one as new. */
+static void staged_release(struct tiers *t, int64_t flushed)
 {
     int64_t there[2 * STAGED_MAX];
     int n;
@@ -63,11 +58,11 @@ static void staged_release(struct tiers *t, int64_t moved)
         return;
     n = image_list(&t->staged.dir, there, 2 * STAGED_MAX);
     for (int i = 0; i < n; i++)
-        if (there[i] <= moved)
+        if (there[i] <= flushed)
             image_remove(&t->staged.dir, there[i]);
 }
 
-static void move_failed(struct tiers *t, const struct error *why)
+static void flush_failed(struct tiers *t, const struct error *why)
 {
     pthread_mutex_lock(&t->lock);
     t->rc = -1;
@@ -75,33 +70,34 @@ static void move_failed(struct tiers *t, const struct error *why)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* This iteration is on storage. */
-static void move_done(struct tiers *t, const struct comm *comm, int64_t iteration)
+void tiers_on_storage(struct tiers *t, int64_t iteration)
 {
-    struct error why;
-
-    if (comm->rank == 0 &&
-        checkpoint_manager_prune(t->run_dir, &t->config, note_warning, t, &why) < 0)
-        note_warning(t, why.text);
     pthread_mutex_lock(&t->lock);
-    t->moved = iteration;
+    t->flushed = iteration;
     pthread_mutex_unlock(&t->lock);
     staged_release(t, iteration);
     tiers_release(t);
 }
 
-/* In the mover's thread. */
-static void move(void *arg, int64_t iteration)
+/* In the flusher's thread. */
+static void flush(void *arg, int64_t iteration)
 {
     struct tiers *t = arg;
     struct error why;
 
     if (t->rc < 0) /* only this thread changes it */
         return;
-    if (tiers_move(t, t->moving, t->last, iteration, &why) < 0)
-        move_failed(t, &why);
-    else
-        move_done(t, t->moving, iteration);
+    if (tiers_flush(t, t->flush_comm, t->last, iteration, &why) < 0) {
+        flush_failed(t, &why);
+        return;
+    }
+    save_target_prune(&t->target, t->flush_comm);
+    tiers_on_storage(t, iteration);
+}
+
+int tiers_flush_later(struct tiers *t, int64_t iteration, struct error *err)
+{
+    return background_add(t->flusher, flush, t, iteration, err);
 }
 
 bool tiers_have_failed(struct tiers *t)
@@ -116,7 +112,7 @@ bool tiers_have_failed(struct tiers *t)
     return failed;
 }
 
-static int moves_result(struct tiers *t, struct error *err)
+static int flushes_result(struct tiers *t, struct error *err)
 {
     int rc;
 
@@ -135,57 +131,55 @@ int tiers_settle(struct tiers *t, void (*waiting)(void *arg, double waited_s),
 
     if (!t)
         return 0;
-    while (!mover_wait(t->mover, 0, 1))
+    while (!background_wait(t->flusher, 0, 1))
         if (waiting)
             waiting(arg, clock_now() - since);
-    return moves_result(t, err);
+    return flushes_result(t, err);
 }
 
 bool tiers_linger(struct tiers *t, double seconds)
 {
-    return !t || mover_wait(t->mover, 0, seconds);
+    return !t || background_wait(t->flusher, 0, seconds);
 }
 
-/* ---- Saving -----------------------------------------------------------------------
- */
+/* ---- Putting ---- */
 
-/* COLLECTIVE: at most `left` are still to be moved, on every rank. */
-static int moves_await(struct tiers *t, struct comm *comm, size_t left,
-                       struct error *err)
+/* COLLECTIVE: at most n_left are still to be flushed, on every rank. */
+static int flushes_await(struct tiers *t, struct comm *comm, size_t n_left,
+                         struct error *err)
 {
-    while (!mover_wait(t->mover, left, 3600))
+    while (!background_wait(t->flusher, n_left, 3600))
         continue;
-    return comm_agree(comm, moves_result(t, err), err);
+    return comm_agree(comm, flushes_result(t, err), err);
 }
 
 /*
- * A tier that has no room, or cannot be written, is passed over with a word to the
- * user, once: its checkpoint goes further down. But where that is so from the
- * beginning, it is the configuration that does not fit. 0 where it is passed over.
+ * A tier that has no room, or cannot be written, is skipped with a warning, once: its
+ * checkpoint goes to the next tier, or to storage. But if that happens at the first
+ * checkpoint, the configuration does not fit. 0 if the tier is skipped.
  */
-static int refusal_pass(const struct tiers *t, const struct comm *comm, bool *told,
+static int refusal_skip(const struct tiers *t, const struct comm *comm, bool *noted,
                         int64_t iteration, const char *how, const struct error *err)
 {
     if (!t->under_way || (err->code != RAYTRAIN_EFIT && err->code != RAYTRAIN_ESTORAGE))
         return -1;
-    if (comm->rank == 0 && !*told)
-        note_add(t->log_dir, NOTE_WARNING,
-                 "the checkpoint of iteration %" PRId64
-                 " is saved %s, and so are those "
-                 "that follow as long as it is so: %s",
-                 iteration, how, err->text);
-    *told = true;
+    if (comm->rank == 0 && !*noted)
+        event_add(t->target.log_dir, EVENT_WARNING,
+                  "the checkpoint of iteration %" PRId64
+                  " is saved %s, and so are the following ones while this lasts: %s",
+                  iteration, how, err->text);
+    *noted = true;
     return 0;
 }
 
-/* Two in memory at most: the one before the last must be on storage, and gone. */
-static int memory_save(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
-                       int64_t iteration, bool *placed, struct error *err)
+/* Memory holds two at most: the one before the last must be on storage, and removed. */
+static int memory_put(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
+                      int64_t iteration, bool *placed, struct error *err)
 {
-    if (moves_await(t, comm, 1, err) < 0)
+    if (flushes_await(t, comm, 1, err) < 0)
         return -1;
-    if (image_save(save, comm, &t->memory, iteration, err) < 0)
-        return refusal_pass(t, comm, &t->memory_told, iteration,
+    if (image_write(save, comm, &t->memory, iteration, err) < 0)
+        return refusal_skip(t, comm, &t->memory_noted, iteration,
                             "without copies in memory", err);
     *placed = true;
     pthread_mutex_lock(&t->lock);
@@ -195,79 +189,71 @@ static int memory_save(struct tiers *t, struct checkpoint_save *save, struct com
     return 0;
 }
 
-/* Where there is no room, what is there must be moved first. */
-static int staged_save(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
-                       int64_t iteration, bool *placed, struct error *err)
+/* If there is no room, the staged ones must be flushed first. */
+static int staged_put(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
+                      int64_t iteration, bool *placed, struct error *err)
 {
     int rc;
 
     *placed = false;
-    if (moves_await(t, comm, STAGED_MAX - 1, err) < 0)
+    if (flushes_await(t, comm, STAGED_MAX - 1, err) < 0)
         return -1;
-    rc = image_save(save, comm, &t->staged, iteration, err);
+    rc = image_write(save, comm, &t->staged, iteration, err);
     if (rc < 0 && err->code == RAYTRAIN_EFIT) {
-        if (moves_await(t, comm, 0, err) < 0)
+        if (flushes_await(t, comm, 0, err) < 0)
             return -1;
-        rc = image_save(save, comm, &t->staged, iteration, err);
+        rc = image_write(save, comm, &t->staged, iteration, err);
         if (rc < 0 && err->code == RAYTRAIN_EFIT)
             err->code = RAYTRAIN_ESTORAGE;
     }
     if (rc < 0)
-        return refusal_pass(t, comm, &t->staged_told, iteration, "straight to storage",
+        return refusal_skip(t, comm, &t->staged_noted, iteration, "straight to storage",
                             err);
     *placed = true;
     return 0;
 }
 
-/* Into the tiers; *placed where it will be moved to storage from there. What the start
- * could not use, and is as new, is not to be mixed up with this one, nor replaced by it
- * before it is on storage. */
+/* Into each tier; *placed if it will be flushed to storage from there. A checkpoint
+ * that the start could not use, and that is as new as this one, must not be mixed up
+ * with it, nor replaced by it before it is on storage. */
 static int tiers_place(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
                        int64_t iteration, bool *placed, struct error *err)
 {
     *placed = false;
     if (iteration <= t->unused)
         return 0;
-    if (tiers_has(&t->memory) && memory_save(t, save, comm, iteration, placed, err) < 0)
+    if (tiers_has(&t->memory) && memory_put(t, save, comm, iteration, placed, err) < 0)
         return -1;
-    if (tiers_has(&t->staged) && staged_save(t, save, comm, iteration, placed, err) < 0)
+    if (tiers_has(&t->staged) && staged_put(t, save, comm, iteration, placed, err) < 0)
         return -1;
     return 0;
 }
 
-/* In order: what is still to be moved goes first. */
-static int storage_save(struct tiers *t, struct checkpoint_save *save,
-                        struct comm *comm, int64_t iteration, struct error *err)
+int tiers_put(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
+              int64_t iteration, bool *placed, struct error *err)
 {
-    if (moves_await(t, comm, 0, err) < 0 ||
-        checkpoint_save_run(save, comm, &t->nodes, err) < 0)
-        return -1;
-    move_done(t, comm, iteration);
-    return 0;
-}
+    int rc = comm_agree(comm, flushes_result(t, err), err);
 
-int tiers_save(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
-               int64_t iteration, struct error *err)
-{
-    bool placed;
-    int rc = comm_agree(comm, moves_result(t, err), err);
-
-    if (rc < 0 || tiers_place(t, save, comm, iteration, &placed, err) < 0)
+    if (rc < 0 || tiers_place(t, save, comm, iteration, placed, err) < 0)
         return -1;
     t->under_way = true;
-    if (!placed)
-        return storage_save(t, save, comm, iteration, err);
-    rc = mover_add(t->mover, iteration, err);
+    if (!*placed)
+        return flushes_await(t, comm, 0, err); /* storage gets them in order */
+    rc = tiers_flush_later(t, iteration, err);
     rc = comm_agree(comm, rc, err);
-    if (rc == 0 && t->config.sync && !tiers_has(&t->staged))
-        rc = moves_await(t, comm, 0, err);
+    if (rc == 0 && t->target.config.sync && !tiers_has(&t->staged))
+        rc = flushes_await(t, comm, 0, err);
     return rc;
 }
 
-/* ---- Life -------------------------------------------------------------------------
- */
+const struct node_map *tiers_nodes(const struct tiers *t)
+{
+    return &t->nodes;
+}
 
-/* COLLECTIVE: rank 0 knows it. */
+/* ---- Creation ---- */
+
+/* COLLECTIVE: rank 0 reads it. */
 static int id_share(const struct tiers_env *env, struct comm *comm, char *id,
                     struct error *err)
 {
@@ -279,25 +265,19 @@ static int id_share(const struct tiers_env *env, struct comm *comm, char *id,
 
 static int config_copy(struct tiers *t, const struct tiers_env *env, struct error *err)
 {
-    const struct checkpoint_config *config = &env->config->checkpoint_config;
-    const char *score = config->checkpoint_score_attribute;
     const char *staging = env->config->sync_config.staging_path;
 
-    t->config = *config;
-    t->config.checkpoint_score_attribute = score ? strdup(score) : NULL;
-    t->staging_path = staging ? strdup(staging) : NULL;
-    t->run_dir = strdup(env->run_dir);
-    t->log_dir = strdup(env->log_dir);
     t->leader = env->world->local_rank == 0;
-    if (!t->run_dir || !t->log_dir || (staging && !t->staging_path) ||
-        (score && !t->config.checkpoint_score_attribute))
+    t->staging_path = staging ? strdup(staging) : NULL;
+    if (staging && !t->staging_path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    return 0;
+    return save_target_copy(&t->target, env->run_dir, env->log_dir,
+                            &env->config->checkpoint_config, err);
 }
 
 static int dirs_enter(struct tiers *t, const char *id, struct error *err)
 {
-    if (t->config.replicas > 0 &&
+    if (t->target.config.replicas > 0 &&
         image_dir_enter(IMAGE_MEMORY, id, false, &t->memory.dir, err) < 0)
         return -1;
     if (t->staging_path &&
@@ -324,16 +304,16 @@ static int tiers_open(struct tiers *t, const struct tiers_env *env, struct comm 
         comm_agree(comm, dirs_enter(t, id, err), err) < 0 ||
         node_map_make(comm, env->world->node_rank, env->world->local_rank, &t->nodes,
                       err) < 0 ||
-        comm->ops->dup(comm, &t->moving, err) < 0)
+        comm->ops->dup(comm, &t->flush_comm, err) < 0)
         return -1;
-    t->moving->naps = true;
+    t->flush_comm->naps = true;
     t->memory.nodes = t->staged.nodes = &t->nodes;
     t->memory.copies = true;
     t->memory.available = memory_available;
     t->last = tiers_has(&t->staged) ? &t->staged : &t->memory;
     if (dirs_check(t, comm, err) < 0)
         return -1;
-    return comm_agree(comm, mover_create(move, t, &t->mover, err), err);
+    return comm_agree(comm, background_create(&t->flusher, err), err);
 }
 
 int tiers_create(const struct tiers_env *env, struct comm *comm, struct tiers **out,
@@ -351,7 +331,7 @@ int tiers_create(const struct tiers_env *env, struct comm *comm, struct tiers **
         comm_agree(comm, t ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory"), err);
     if (t) {
         pthread_mutex_init(&t->lock, NULL);
-        t->newest = t->moved = t->spare = t->unused = -1;
+        t->newest = t->flushed = t->spare = t->unused = -1;
     }
     if (rc == 0)
         rc = tiers_open(t, env, comm, err);
@@ -371,26 +351,24 @@ void tiers_forget(struct tiers *t, struct comm *comm)
         return;
     if (tiers_has(&t->memory) &&
         image_dir_remove(IMAGE_MEMORY, t->memory.dir.id, &why) < 0)
-        note_warning(t, why.text);
-    if (tiers_has(&t->staged) && t->unused <= t->moved &&
+        event_add(t->target.log_dir, EVENT_WARNING, "%s", why.text);
+    if (tiers_has(&t->staged) && t->unused <= t->flushed &&
         image_dir_remove(t->staging_path, t->staged.dir.id, &why) < 0)
-        note_warning(t, why.text);
+        event_add(t->target.log_dir, EVENT_WARNING, "%s", why.text);
 }
 
 void tiers_destroy(struct tiers *t, bool clean)
 {
-    if (!t || (t->mover && !mover_wait(t->mover, 0, 0)))
+    if (!t || (t->flusher && !background_wait(t->flusher, 0, 0)))
         return;
-    mover_destroy(t->mover);
+    background_destroy(t->flusher);
     if (clean)
-        comm_free(t->moving);
+        comm_free(t->flush_comm);
     image_dir_leave(&t->memory.dir);
     image_dir_leave(&t->staged.dir);
     node_map_clear(&t->nodes);
     pthread_mutex_destroy(&t->lock);
-    free(t->config.checkpoint_score_attribute);
+    save_target_clear(&t->target);
     free(t->staging_path);
-    free(t->run_dir);
-    free(t->log_dir);
     free(t);
 }

@@ -1,6 +1,6 @@
 /*
- * tiers_impl.h - what tiers.c, which saves and moves, and tiers_restore.c, which looks
- * at what was left by an earlier attempt, have in common.
+ * tiers_impl.h - what tiers.c and tiers_restore.c share. The latter deals with what an
+ * earlier attempt has left.
  */
 #ifndef RAYTRAIN_SAVING_TIERS_IMPL_H
 #define RAYTRAIN_SAVING_TIERS_IMPL_H
@@ -8,30 +8,32 @@
 #include <pthread.h>
 
 #include "replica/image_tier.h"
-#include "saving/flush_thread.h"
+#include "saving/background.h"
+#include "saving/save_target.h"
 #include "saving/tiers.h"
 
 struct tiers {
-    char *run_dir, *log_dir, *staging_path;
-    struct checkpoint_config config;
+    struct save_target target;
+    char *staging_path;
     bool leader; /* of this node's ranks */
     struct node_map nodes;
-    struct image_tier memory, staged; /* dir.path NULL: not that one */
-    const struct image_tier *last;    /* what is moved to storage is moved from here */
+    struct image_tier memory, staged; /* dir.path NULL: not configured */
+    const struct image_tier *last;    /* flushes are made from this one */
 
-    /* The same on every rank; the saving thread's, and the start's before it. */
-    bool under_way;                /* there has been a checkpoint in this run */
-    bool memory_told, staged_told; /* the user knows that it is passed over */
-    int64_t spare;  /* the newest that was left because storage has one of its name */
-    int64_t unused; /* the newest that could not be used, and stays; -1: none */
+    /* The same on every rank. Used by the saving thread, and before that by the start.
+     */
+    bool under_way;                  /* there has been a checkpoint in this run */
+    bool memory_noted, staged_noted; /* the user was warned that it is skipped */
+    int64_t spare;                   /* the newest not used since storage has it */
+    int64_t unused; /* the newest that is unusable, and stays; -1: none */
 
-    struct comm *moving; /* the mover's */
-    struct mover *mover;
-    pthread_mutex_t lock; /* for what follows */
-    int rc;               /* of the moves; once one has failed, the rest stay */
+    struct comm *flush_comm; /* the flusher's */
+    struct background *flusher;
+    pthread_mutex_t lock; /* guards what follows */
+    int rc;               /* of the flushes; once one has failed, the rest stay */
     struct error err;
-    int64_t newest; /* complete in memory on all nodes */
-    int64_t moved;  /* on storage */
+    int64_t newest;  /* complete in memory on all nodes */
+    int64_t flushed; /* on storage */
 };
 
 static inline bool tiers_has(const struct image_tier *tier)
@@ -39,11 +41,14 @@ static inline bool tiers_has(const struct image_tier *tier)
     return tier->dir.path != NULL;
 }
 
-/* What is in memory, but older than storage's or than the newest there, goes. */
+/* Remove from memory what is older than storage's newest, or than the newest in memory.
+ */
 void tiers_release(struct tiers *t);
 
-/* COLLECTIVE: image_move() to where the run has its checkpoints. */
-int tiers_move(struct tiers *t, struct comm *comm, const struct image_tier *tier,
-               int64_t iteration, struct error *err);
+/* Flush it in the background, after those before it. */
+int tiers_flush_later(struct tiers *t, int64_t iteration, struct error *err);
+/* COLLECTIVE, now: image_flush() to the run directory. */
+int tiers_flush(struct tiers *t, struct comm *comm, const struct image_tier *tier,
+                int64_t iteration, struct error *err);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * tiers_restore.c - what an earlier attempt has left in the tiers.
  *
- * An image that cannot be used stays: its other parts may be on a node that is not here
- * today. It goes once storage has a checkpoint as new. Only one of which no node has a
- * complete part was never a checkpoint, and goes at once.
+ * An image that cannot be used stays: its other parts may be on a node that is not
+ * available today. It is removed once storage has a checkpoint as new. But if no node
+ * has a complete part of it, it never was a checkpoint, and is removed at once.
  */
 #include "config.h"
 #include "saving/tiers_impl.h"
@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "rank/notes.h"
+#include "rank/event.h"
 #include "run/checkpoint_manager.h"
 
 static void __attribute__((format(printf, 3, 4)))
-tell(const struct tiers *t, const struct comm *comm, const char *fmt, ...)
+note(const struct tiers *t, const struct comm *comm, const char *fmt, ...)
 {
     char text[ERROR_TEXT_MAX];
     va_list ap;
@@ -27,7 +27,7 @@ tell(const struct tiers *t, const struct comm *comm, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    note_add(t->log_dir, NOTE, "%s", text);
+    event_add(t->target.log_dir, EVENT_NOTE, "%s", text);
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -35,7 +35,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* COLLECTIVE: the newest up to at_most that storage has a name of; -1: none. */
+/* COLLECTIVE: the newest up to at_most of which storage has the name; -1: none. */
 static int storage_newest(const struct tiers *t, struct comm *comm, int64_t at_most,
                           int64_t *newest, struct error *err)
 {
@@ -44,7 +44,7 @@ static int storage_newest(const struct tiers *t, struct comm *comm, int64_t at_m
     int rc = 0;
 
     if (comm->rank == 0)
-        rc = checkpoint_manager_list(t->run_dir, &iterations, &n, err);
+        rc = checkpoint_manager_list(t->target.run_dir, &iterations, &n, err);
     while (n > 0 && iterations[n - 1] > at_most)
         n--;
     *newest = n > 0 ? iterations[n - 1] : -1;
@@ -53,7 +53,7 @@ static int storage_newest(const struct tiers *t, struct comm *comm, int64_t at_m
     return rc == 0 ? comm->ops->bcast(comm, newest, sizeof *newest, 0, err) : rc;
 }
 
-/* An image that cannot be used, and why; -1 where that is a reason to give up rather
+/* An image cannot be used for this reason. -1 if that is a reason to give up rather
  * than to look for an older one. */
 static int pass_over(struct tiers *t, struct comm *comm, const struct image_tier *tier,
                      int64_t iteration, const struct error *why, struct error *err)
@@ -64,16 +64,15 @@ static int pass_over(struct tiers *t, struct comm *comm, const struct image_tier
         return error_set(err, why->code, "%s", why->text);
     else if (t->leader)
         image_remove(&tier->dir, iteration);
-    tell(t, comm, "the checkpoint of iteration %" PRId64 " %s is passed over: %s",
+    note(t, comm, "the checkpoint of iteration %" PRId64 " %s is passed over: %s",
          iteration, tier == &t->memory ? "in memory" : "in the staging area",
          why->text);
     return 0;
 }
 
-/* ---- Staged -----------------------------------------------------------------------
- */
+/* ---- Staged ---- */
 
-/* COLLECTIVE: those that are newer than storage's newest go there, oldest first. */
+/* COLLECTIVE: flush those that are newer than storage's newest, oldest first. */
 static int staged_restore(struct tiers *t, struct comm *comm, int64_t *newest,
                           struct error *err)
 {
@@ -87,9 +86,9 @@ static int staged_restore(struct tiers *t, struct comm *comm, int64_t *newest,
 
         if (iteration <= *newest) {
             t->spare = later(t->spare, iteration);
-        } else if (tiers_move(t, comm, &t->staged, iteration, &why) == 0) {
+        } else if (tiers_flush(t, comm, &t->staged, iteration, &why) == 0) {
             *newest = iteration;
-            tell(t, comm,
+            note(t, comm,
                  "the staged checkpoint of iteration %" PRId64 " is on storage now",
                  iteration);
         } else {
@@ -100,11 +99,11 @@ static int staged_restore(struct tiers *t, struct comm *comm, int64_t *newest,
     return rc;
 }
 
-/* ---- In memory --------------------------------------------------------------------
- */
+/* ---- In memory ---- */
 
-/* COLLECTIVE: one candidate in memory, whole on every node, open. RAYTRAIN_ECORRUPT
- * where something is missing, RAYTRAIN_EFIT where a node has no room for the whole. */
+/* COLLECTIVE: open one candidate in memory, after every node has the whole file.
+ * RAYTRAIN_ECORRUPT if something is missing, RAYTRAIN_EFIT if a node has no room for
+ * the whole. */
 static int memory_open(struct tiers *t, struct comm *comm, int64_t iteration,
                        raytrain_checkpoint **out, struct error *err)
 {
@@ -129,8 +128,8 @@ static int memory_open(struct tiers *t, struct comm *comm, int64_t iteration,
     return rc;
 }
 
-/* COLLECTIVE: all of it is there, but a node has no room for the whole: training will
- * read it from storage. */
+/* COLLECTIVE: it is complete, but a node has no room for the whole: training will read
+ * it from storage. */
 static int memory_to_storage(struct tiers *t, struct comm *comm, int64_t iteration,
                              int64_t newest, const struct error *why, struct error *err)
 {
@@ -138,24 +137,24 @@ static int memory_to_storage(struct tiers *t, struct comm *comm, int64_t iterati
         t->spare = later(t->spare, iteration);
         return 0;
     }
-    tell(t, comm,
+    note(t, comm,
          "the checkpoint of iteration %" PRId64 " in memory goes to storage to be "
          "restored from there: %s",
          iteration, why->text);
-    return tiers_move(t, comm, &t->memory, iteration, err);
+    return tiers_flush(t, comm, &t->memory, iteration, err);
 }
 
-/* It counts as the newest in memory, and goes to storage if that has none like it. */
+/* It is the newest in memory now, and is flushed if storage has none as new. */
 static int memory_taken(struct tiers *t, struct comm *comm, int64_t iteration,
                         int64_t newest, struct error *err)
 {
     int rc = 0;
 
-    tell(t, comm, "the checkpoint of iteration %" PRId64 " is taken from memory",
+    note(t, comm, "the checkpoint of iteration %" PRId64 " is taken from memory",
          iteration);
     t->newest = iteration;
     if (iteration > newest)
-        rc = mover_add(t->mover, iteration, err);
+        rc = tiers_flush_later(t, iteration, err);
     return comm_agree(comm, rc, err);
 }
 
@@ -187,8 +186,7 @@ static int memory_restore(struct tiers *t, struct comm *comm, int64_t newest,
     return rc;
 }
 
-/* ---- Both -------------------------------------------------------------------------
- */
+/* ---- Both ---- */
 
 int tiers_restore(struct tiers *t, struct comm *comm, int64_t at_most,
                   raytrain_checkpoint **out, struct error *err)
@@ -200,7 +198,7 @@ int tiers_restore(struct tiers *t, struct comm *comm, int64_t at_most,
         return -1;
     if (tiers_has(&t->staged) && staged_restore(t, comm, &newest, err) < 0)
         return -1;
-    t->moved = newest;
+    t->flushed = newest;
     return tiers_has(&t->memory) ? memory_restore(t, comm, newest, out, err) : 0;
 }
 
@@ -221,7 +219,7 @@ void tiers_resume(struct tiers *t, int64_t iteration)
         t->unused = -1;
     if (!t->leader)
         return;
-    /* What is in memory alone proves nothing of storage. */
+    /* What is in memory says nothing about storage. */
     if (tiers_has(&t->staged))
         image_tidy(&t->staged.dir, from_memory ? -1 : iteration);
     if (tiers_has(&t->memory))

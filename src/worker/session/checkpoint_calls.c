@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The checkpoint that this attempt started from is for reading, all others are being
+/* The checkpoint that this attempt started from can be read; all others are being
  * written. */
 static bool is_restored(const raytrain_checkpoint *ck)
 {
@@ -38,8 +38,7 @@ static int readable(raytrain_checkpoint *ck, const char *call)
     return RAYTRAIN_EINVAL;
 }
 
-/* ---- Write ------------------------------------------------------------------------
- */
+/* ---- Write ---- */
 
 raytrain_checkpoint *raytrain_checkpoint_create(raytrain_context *ctx)
 {
@@ -104,8 +103,7 @@ void raytrain_checkpoint_discard(raytrain_checkpoint *ck)
         checkpoint_destroy(ck);
 }
 
-/* ---- Read -------------------------------------------------------------------------
- */
+/* ---- Read ---- */
 
 raytrain_checkpoint *raytrain_get_checkpoint(raytrain_context *ctx)
 {

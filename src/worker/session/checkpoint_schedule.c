@@ -1,18 +1,20 @@
 /*
  * checkpoint_schedule.c - raytrain_should_checkpoint(): is a checkpoint due with the
- * coming report? By run_config.checkpoint_config, and because a stop is coming.
+ * next report? Either by run_config.checkpoint_config, or because a stop is coming.
  *
- * All it goes by is the same on every rank: iterations, and time_total_s as reports
- * have combined it. It looks one iteration ahead, taken to last as long as the one
- * before: what becomes due while that is computed is due when it is reported.
+ * The decision uses only what is the same on every rank: iterations, and time_total_s
+ * as reports have combined it. It looks one iteration ahead, and assumes that it takes
+ * as long as the previous one: what becomes due during that iteration is due when it is
+ * reported.
  */
 #include "session/session.h"
 
 #include <string.h>
 
-#include "rank/notes.h"
+#include "rank/event.h"
 
-/* Will a criterion of run_config.stop that does not depend on metrics be met then? */
+/* Will the next report meet a criterion of run_config.stop that does not depend on
+ * metrics? */
 static bool stop_foreseen(const raytrain_context *ctx)
 {
     const struct run_config *run = &ctx->env.config->run_config;
@@ -49,20 +51,21 @@ static bool is_due(const raytrain_context *ctx)
     return interval > 0 && s->total + s->took - s->saved >= interval;
 }
 
-/* A setting without effect. */
+/* A setting has no effect: warn. */
 static void unheard_note(raytrain_context *ctx)
 {
     const struct checkpoint_config *cfg =
         &ctx->env.config->run_config.checkpoint_config;
 
-    ctx->schedule.told = true;
+    ctx->schedule.warned = true;
     if (ctx->comm->rank == 0 &&
         (cfg->checkpoint_frequency > 0 || cfg->checkpoint_interval_s > 0))
-        note_add(ctx->env.log_dir, NOTE_WARNING,
-                 "run_config.checkpoint_config.%s is set, but the training function "
-                 "does not ask raytrain_should_checkpoint(): it saves when it likes",
-                 cfg->checkpoint_frequency > 0 ? "checkpoint_frequency"
-                                               : "checkpoint_interval_s");
+        event_add(ctx->env.log_dir, EVENT_WARNING,
+                  "run_config.checkpoint_config.%s is set, but the training function "
+                  "does not ask raytrain_should_checkpoint(): it decides by itself "
+                  "when to save",
+                  cfg->checkpoint_frequency > 0 ? "checkpoint_frequency"
+                                                : "checkpoint_interval_s");
 }
 
 void session_schedule_start(raytrain_context *ctx)
@@ -81,7 +84,7 @@ void session_schedule_report(raytrain_context *ctx, double time_total_s, bool sa
     if (saved)
         s->saved = time_total_s;
     s->due = is_due(ctx);
-    if (!asks && !s->told)
+    if (!asks && !s->warned)
         unheard_note(ctx);
 }
 

@@ -1,19 +1,34 @@
-/* collective_calls.c - the collectives of raytrain.h. */
+/*
+ * collective_calls.c - the collectives of raytrain.h: allreduce, also of 16-bit floats;
+ * broadcast; allgather; barrier.
+ */
 #include "session/session.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
-/* What is combined how: the type's comm_type, and whether a mean of it makes sense. */
-static const struct {
+#include "util/half.h"
+
+/* ---- Which reductions there are ---- */
+
+/* 16-bit floats are combined as float32. */
+struct reducible {
     raytrain_dtype dtype;
     enum comm_type type;
     bool has_mean;
-} reducible[] = {
-    {RAYTRAIN_FLOAT32, COMM_FLOAT32, true},
-    {RAYTRAIN_FLOAT64, COMM_FLOAT64, true},
-    {RAYTRAIN_INT64, COMM_INT64, false},
+    void (*widen)(float *restrict to, const uint16_t *restrict from, size_t n);
+    void (*narrow)(uint16_t *restrict to, const float *restrict from, size_t n);
+};
+
+static const struct reducible reducible[] = {
+    {RAYTRAIN_FLOAT32, COMM_FLOAT32, true, NULL, NULL},
+    {RAYTRAIN_FLOAT64, COMM_FLOAT64, true, NULL, NULL},
+    {RAYTRAIN_FLOAT16, COMM_FLOAT32, true, float16_widen, float16_narrow},
+    {RAYTRAIN_BFLOAT16, COMM_FLOAT32, true, bfloat16_widen, bfloat16_narrow},
+    {RAYTRAIN_INT64, COMM_INT64, false, NULL, NULL},
 };
 
 static const struct {
@@ -23,12 +38,14 @@ static const struct {
     {RAYTRAIN_SUM, COMM_SUM},
     {RAYTRAIN_MEAN, COMM_MEAN},
     {RAYTRAIN_MAX, COMM_MAX},
+    {RAYTRAIN_MIN, COMM_MIN},
 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-static int reduction_find(raytrain_dtype dtype, raytrain_op op, enum comm_type *type,
-                          enum comm_op *combine, struct error *err)
+static int reduction_find(raytrain_dtype dtype, raytrain_op op,
+                          const struct reducible **type, enum comm_op *combine,
+                          struct error *err)
 {
     size_t t = 0, o = 0;
 
@@ -37,7 +54,7 @@ static int reduction_find(raytrain_dtype dtype, raytrain_op op, enum comm_type *
     if (t == COUNT(reducible))
         return error_set(err, RAYTRAIN_EINVAL,
                          "raytrain_allreduce: cannot combine elements of type %s: only "
-                         "float32, float64 and int64",
+                         "float32, float64, float16, bfloat16 and int64",
                          raytrain_dtype_name(dtype));
     while (o < COUNT(ops) && ops[o].op != op)
         o++;
@@ -45,14 +62,17 @@ static int reduction_find(raytrain_dtype dtype, raytrain_op op, enum comm_type *
         return error_set(err, RAYTRAIN_EINVAL,
                          "raytrain_allreduce: there is no operation %d", (int)op);
     if (op == RAYTRAIN_MEAN && !reducible[t].has_mean)
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "raytrain_allreduce: a mean of %s would be cut to an integer: "
-                         "use a sum, or a floating-point type",
-                         raytrain_dtype_name(dtype));
-    *type = reducible[t].type;
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "raytrain_allreduce: a mean of %s would be truncated to an integer: "
+            "use a sum, or a floating-point type",
+            raytrain_dtype_name(dtype));
+    *type = &reducible[t];
     *combine = ops[o].combine;
     return 0;
 }
+
+/* ---- Allreduce ---- */
 
 struct reduction {
     uint64_t n;
@@ -62,35 +82,63 @@ struct reduction {
 
 static void reduction_say(const void *arg, char text[CALL_TEXT_MAX])
 {
-    static const char *const words[] = {
-        [RAYTRAIN_SUM] = "sum", [RAYTRAIN_MEAN] = "mean", [RAYTRAIN_MAX] = "max"};
+    static const char *const words[] = {[RAYTRAIN_SUM] = "sum",
+                                        [RAYTRAIN_MEAN] = "mean",
+                                        [RAYTRAIN_MAX] = "max",
+                                        [RAYTRAIN_MIN] = "min"};
     const struct reduction *r = arg;
 
     snprintf(text, CALL_TEXT_MAX, "called raytrain_allreduce() of %" PRIu64 " %s (%s)",
              r->n, raytrain_dtype_name(r->dtype), words[r->op]);
 }
 
-/* What is small travels with the meeting itself. */
+#define WIDENED_MAX ((size_t)1 << 20) /* elements at a time */
+
+/* COLLECTIVE. Rounded once, at the end. */
+static int allreduce_widened(struct comm *comm, const struct reducible *type,
+                             uint16_t *data, size_t n, enum comm_op combine,
+                             struct error *err)
+{
+    size_t room = n < WIDENED_MAX ? n : WIDENED_MAX;
+    float *wide = malloc((room + 1) * sizeof *wide);
+    int rc = wide ? 0 : error_set(err, RAYTRAIN_ENOMEM, "no memory to combine numbers");
+
+    rc = comm_agree(comm, rc, err);
+    for (size_t done = 0; rc == 0 && done < n; done += room) {
+        size_t some = n - done < room ? n - done : room;
+
+        type->widen(wide, data + done, some);
+        rc = comm->ops->allreduce(comm, wide, some, type->type, combine, err);
+        if (rc == 0)
+            type->narrow(data + done, wide, some);
+    }
+    free(wide);
+    return rc;
+}
+
+/* Small data are combined by the matched allreduce itself. */
 static int allreduce(raytrain_context *ctx, void *data, size_t n, raytrain_dtype dtype,
                      raytrain_op op)
 {
     struct error *err = &ctx->error;
     struct reduction r = {n, dtype, op};
     struct session_call call = {CALL_ALLREDUCE, reduction_say, &r};
-    enum comm_type type = COMM_FLOAT32;
+    const struct reducible *type = NULL;
     enum comm_op combine = COMM_SUM;
 
     if (reduction_find(dtype, op, &type, &combine, err) < 0)
         return -1;
     if (ctx->comm->size == 1)
         return 0;
-    waiting_begin(&ctx->waiting, "allreduce");
-    if (n > 0 && n <= COMM_MEET_BYTES / comm_type_size(type))
-        return session_meet(ctx, &call, data, n, type, combine, err);
+    collective_wait_begin(&ctx->waiting, "allreduce");
+    if (!type->widen && n > 0 && n <= COMM_MATCHED_BYTES / comm_type_size(type->type))
+        return session_match(ctx, &call, data, n, type->type, combine, err);
     call.kind = CALL_ALLREDUCE_LARGE;
-    if (session_meet_same(ctx, &call, XXH3_64bits(&r, sizeof r), err) < 0)
+    if (session_match_arguments(ctx, &call, XXH3_64bits(&r, sizeof r), err) < 0)
         return -1;
-    return ctx->user->ops->allreduce(ctx->user, data, n, type, combine, err);
+    if (type->widen)
+        return allreduce_widened(ctx->user, type, data, n, combine, err);
+    return ctx->user->ops->allreduce(ctx->user, data, n, type->type, combine, err);
 }
 
 int raytrain_allreduce(raytrain_context *ctx, void *data, size_t n,
@@ -107,6 +155,8 @@ int raytrain_allreduce_mean(raytrain_context *ctx, float *data, size_t n)
 {
     return raytrain_allreduce(ctx, data, n, RAYTRAIN_FLOAT32, RAYTRAIN_MEAN);
 }
+
+/* ---- Broadcast ---- */
 
 struct broadcast {
     uint64_t n_bytes;
@@ -133,8 +183,8 @@ static int broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int root
                          root, ctx->comm->size);
     if (ctx->comm->size == 1)
         return 0;
-    waiting_begin(&ctx->waiting, "broadcast");
-    if (session_meet_same(ctx, &call, XXH3_64bits(&b, sizeof b), &ctx->error) < 0)
+    collective_wait_begin(&ctx->waiting, "broadcast");
+    if (session_match_arguments(ctx, &call, XXH3_64bits(&b, sizeof b), &ctx->error) < 0)
         return -1;
     return ctx->user->ops->bcast(ctx->user, data, n_bytes, root, &ctx->error);
 }
@@ -148,13 +198,57 @@ int raytrain_broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int ro
     return session_status(ctx, broadcast(ctx, data, n_bytes, root));
 }
 
+/* ---- Allgather ---- */
+
+static void allgather_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    snprintf(text, CALL_TEXT_MAX, "called raytrain_allgather() of %zu bytes",
+             *(const size_t *)arg);
+}
+
+static int allgather(raytrain_context *ctx, const void *send, size_t n_bytes,
+                     void *recv)
+{
+    struct session_call call = {CALL_ALLGATHER, allgather_say, &n_bytes};
+
+    if (n_bytes > SIZE_MAX / (size_t)ctx->comm->size)
+        return error_set(&ctx->error, RAYTRAIN_EINVAL,
+                         "raytrain_allgather: %zu bytes of each of %d workers are more "
+                         "than there can be",
+                         n_bytes, ctx->comm->size);
+    if (ctx->comm->size == 1) {
+        if (n_bytes > 0)
+            memmove(recv, send, n_bytes);
+        return 0;
+    }
+    collective_wait_begin(&ctx->waiting, "allgather");
+    if (session_match_arguments(ctx, &call, XXH3_64bits(&n_bytes, sizeof n_bytes),
+                                &ctx->error) < 0)
+        return -1;
+    if (n_bytes == 0)
+        return 0;
+    return ctx->user->ops->allgather(ctx->user, send, n_bytes, recv, &ctx->error);
+}
+
+int raytrain_allgather(raytrain_context *ctx, const void *send, size_t n_bytes,
+                       void *recv)
+{
+    if (!ctx)
+        return session_null(ctx, "raytrain_allgather", "context");
+    if ((!send || !recv) && n_bytes > 0)
+        return session_null(ctx, "raytrain_allgather", "buffer");
+    return session_status(ctx, allgather(ctx, send, n_bytes, recv));
+}
+
+/* ---- Barrier ---- */
+
 static void barrier_say(const void *arg, char text[CALL_TEXT_MAX])
 {
     (void)arg;
     snprintf(text, CALL_TEXT_MAX, "called raytrain_barrier()");
 }
 
-/* No rank comes back from a meeting that another one has not come to. */
+/* No rank returns from a matched allreduce before all have entered it. */
 int raytrain_barrier(raytrain_context *ctx)
 {
     const struct session_call call = {CALL_BARRIER, barrier_say, NULL};
@@ -163,6 +257,6 @@ int raytrain_barrier(raytrain_context *ctx)
         return session_null(ctx, "raytrain_barrier", "context");
     if (ctx->comm->size == 1)
         return RAYTRAIN_OK;
-    waiting_begin(&ctx->waiting, "barrier");
-    return session_status(ctx, session_meet_same(ctx, &call, 0, &ctx->error));
+    collective_wait_begin(&ctx->waiting, "barrier");
+    return session_status(ctx, session_match_arguments(ctx, &call, 0, &ctx->error));
 }

@@ -37,19 +37,18 @@ static int type_error(raytrain_context *ctx, const char *key, const char *expect
                      expected, found);
 }
 
-/* What the object has under the first n characters of a key; NULL: nothing. */
+/* The object's value for the first n characters of a key; NULL: none. */
 static json_t *part_find(json_t *object, const char *key, size_t n)
 {
     const char *name;
     json_t *value;
 
-    json_object_foreach(object, name, value)
-        if (strncmp(name, key, n) == 0 && name[n] == '\0')
-            return value;
+    json_object_foreach(object, name, value) if (strncmp(name, key, n) == 0 &&
+                                                 name[n] == '\0') return value;
     return NULL;
 }
 
-/* 1: found; 0: the key is missing; -1: a part of it is no group. */
+/* 1: found; 0: the key is missing; -1: a part of it is not a group. */
 static int value_find(raytrain_context *ctx, const char *key, json_t **value)
 {
     json_t *at = ctx->env.config->train_loop_config;
@@ -71,14 +70,14 @@ static int value_find(raytrain_context *ctx, const char *key, json_t **value)
     return 1;
 }
 
-/* What one kind of look-up asks for. */
+/* What one kind of look-up expects. */
 struct kind {
     const char *call, *expected;
     bool is_array;
     bool (*fits)(const json_t *value); /* the value, or each element of the array */
 };
 
-/* The beginning of every look-up: *value is NULL where the key is missing. */
+/* The first part of every look-up; *value is NULL if the key is missing. */
 static int lookup(raytrain_context *ctx, const struct kind *kind, const char *key,
                   const void *out, json_t **value)
 {
@@ -97,8 +96,7 @@ static int lookup(raytrain_context *ctx, const struct kind *kind, const char *ke
     return RAYTRAIN_OK;
 }
 
-/* ---- Scalars ----------------------------------------------------------------------
- */
+/* ---- Scalars ---- */
 
 static bool fits_int(const json_t *value)
 {
@@ -172,8 +170,7 @@ int raytrain_config_string(raytrain_context *ctx, const char *key, const char *f
     return status;
 }
 
-/* ---- Arrays -----------------------------------------------------------------------
- */
+/* ---- Arrays ---- */
 
 static struct config_array *array_alloc(const json_t *source)
 {
@@ -183,8 +180,8 @@ static struct config_array *array_alloc(const json_t *source)
         return NULL;
     a->source = source;
     a->n = json_array_size(source);
-    /* An int64_t takes the room of a double; one more, so that an empty one is not
-     * NULL. */
+    /* An int64_t is as large as a double. One element more, so that an empty array is
+     * not NULL. */
     a->values.integer = calloc(a->n + 1, sizeof *a->values.integer);
     if (!a->values.integer) {
         free(a);
@@ -225,7 +222,7 @@ static int array_fill(raytrain_context *ctx, const struct kind *kind, const char
     return 0;
 }
 
-/* The array as C numbers: made once, handed out each time. NULL: error is set. */
+/* The array as C numbers: converted once, returned every time. NULL: error is set. */
 static struct config_array *array_get(raytrain_context *ctx, const struct kind *kind,
                                       const char *key, const json_t *source)
 {
@@ -251,7 +248,7 @@ static struct config_array *array_get(raytrain_context *ctx, const struct kind *
     return a;
 }
 
-/* *array is NULL where the key is missing. */
+/* *array is NULL if the key is missing. */
 static int array_lookup(raytrain_context *ctx, const struct kind *kind, const char *key,
                         const void *values, const size_t *n_values,
                         struct config_array **array)

@@ -17,7 +17,7 @@ static int dataset_index(raytrain_context *ctx, const char *name)
     return -1;
 }
 
-/* This rank's part of opening: the shard, at the place of the checkpoint. */
+/* This rank's part of opening: the shard, at its position in the checkpoint. */
 static int shard_open(raytrain_context *ctx, size_t i, struct comm *node,
                       raytrain_dataset **shard, struct error *err)
 {
@@ -63,8 +63,8 @@ static raytrain_dataset *shard_get(raytrain_context *ctx, const char *name)
     }
     if (ctx->datasets[i].shard)
         return ctx->datasets[i].shard;
-    waiting_begin(&ctx->waiting, "open dataset");
-    if (session_meet_same(ctx, &call, (uint64_t)i << 1, err) < 0)
+    collective_wait_begin(&ctx->waiting, "open dataset");
+    if (session_match_arguments(ctx, &call, (uint64_t)i << 1, err) < 0)
         return NULL;
     node = session_node_comm(ctx, err);
     if (!node)

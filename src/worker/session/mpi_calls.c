@@ -1,7 +1,7 @@
 /* mpi_calls.c - the calls of raytrain_mpi.h. */
 #include "raytrain_mpi.h"
 
-#include "mpi/mpi_comm.h"
+#include "backend/mpi_backend.h"
 #include "session/session.h"
 
 int raytrain_mpi_comm(raytrain_context *ctx, MPI_Comm *comm)

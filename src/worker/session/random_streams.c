@@ -1,14 +1,48 @@
+/*
+ * random_streams.c - see random_streams.h: the generator, a stream, the streams of a
+ * session with the calls of raytrain.h.
+ */
 #include "session/random_streams.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "session/philox.h"
 #include "session/session.h"
 
 enum { KIND_RANK, KIND_SHARED };
 
 #define TWO_PI 6.283185307179586
+
+/* ---- Philox ---- */
+
+#define PHILOX_ROUNDS 10
+
+/* The multipliers of the paper, and its Weyl sequence for the key: the golden ratio and
+ * the square root of three less one, as fractions of 2^32. */
+static const uint32_t multiplier[2] = {0xd2511f53, 0xcd9e8d57};
+static const uint32_t weyl[2] = {0x9e3779b9, 0xbb67ae85};
+
+void philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+    uint32_t x[4] = {counter[0], counter[1], counter[2], counter[3]};
+    uint32_t k[2] = {key[0], key[1]};
+
+    for (int round = 0; round < PHILOX_ROUNDS; round++) {
+        uint64_t a = (uint64_t)multiplier[0] * x[0];
+        uint64_t b = (uint64_t)multiplier[1] * x[2];
+
+        x[0] = (uint32_t)(b >> 32) ^ x[1] ^ k[0];
+        x[1] = (uint32_t)b;
+        x[2] = (uint32_t)(a >> 32) ^ x[3] ^ k[1];
+        x[3] = (uint32_t)a;
+        k[0] += weyl[0];
+        k[1] += weyl[1];
+    }
+    for (int i = 0; i < 4; i++)
+        out[i] = x[i];
+}
+
+/* ---- A stream ---- */
 
 void random_stream_init(struct random_stream *s, uint64_t seed, uint32_t rank,
                         uint32_t kind)
@@ -35,6 +69,8 @@ uint64_t random_stream_next(struct random_stream *s)
     s->drawn++;
     return (uint64_t)s->out[half + 1] << 32 | s->out[half];
 }
+
+/* ---- Those of a session ---- */
 
 int session_random_init(struct session_random *r, uint64_t seed, int rank, int size,
                         struct error *err)
@@ -72,7 +108,7 @@ static struct random_stream *stream_find(raytrain_context *ctx, raytrain_stream 
     return NULL;
 }
 
-/* The upper 53 bits: all doubles of [0,1) with this spacing, each as likely. */
+/* The upper 53 bits: all doubles of [0,1) with this spacing, each equally likely. */
 static double stream_uniform(struct random_stream *s)
 {
     return (double)(random_stream_next(s) >> 11) * 0x1p-53;
@@ -92,8 +128,8 @@ double raytrain_random_uniform(raytrain_context *ctx, raytrain_stream s)
     return stream ? stream_uniform(stream) : 0;
 }
 
-/* Box and Muller's transform, one of its two values: so the stream's state stays one
- * number. 1 - u lies in (0,1], where the logarithm is finite. */
+/* One of the two values of Box and Muller's transform: so the stream's state stays a
+ * single number. 1 - u lies in (0,1], where the logarithm is finite. */
 double raytrain_random_normal(raytrain_context *ctx, raytrain_stream s)
 {
     struct random_stream *stream = stream_find(ctx, s);

@@ -3,11 +3,12 @@
  *
  * A stream is the sequence of Philox blocks with key = seed and counter = (block
  * number, rank, kind): no two streams of a seed ever share a block. Its state is one
- * number, how many 64-bit numbers have been drawn.
+ * number: how many 64-bit numbers have been drawn.
  *
- * The states of all ranks that this run ever had go into every checkpoint. Restored on
- * fewer workers, those of the missing ranks are carried along; restored on more, a rank
- * that is new begins its own stream at its start. So no number is drawn twice.
+ * The states of all ranks that this run ever had go into every checkpoint. If it is
+ * restored on fewer workers, the states of the missing ranks are carried along; if on
+ * more, each new rank begins at the start of its own stream. So no number is drawn
+ * twice.
  */
 #ifndef RAYTRAIN_SESSION_RANDOM_STREAMS_H
 #define RAYTRAIN_SESSION_RANDOM_STREAMS_H
@@ -27,14 +28,21 @@ struct random_stream {
 
 struct session_random {
     struct random_stream rank, shared;
-    /* What checkpoints hold: drawn[r] of each rank r. Those of ranks beyond this
-     * world's size stay as they are, the others are asked for at a save. */
+    /* What checkpoints contain: drawn[r] of each rank r. The numbers of ranks beyond
+     * this world's size stay as they are; those of the other ranks are collected at
+     * each save. */
     uint64_t *rank_drawn, *shared_drawn;
     size_t n_ranks;
     struct random_drawn {
         uint64_t rank, shared;
-    } * drawn; /* of the ranks of this world, as they report it */
+    } * drawn; /* of the ranks of this world, as collected */
 };
+
+/*
+ * Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1,
+ * 2, 3", SC11): a block of 128 random bits as a function of counter and key.
+ */
+void philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
 void random_stream_init(struct random_stream *s, uint64_t seed, uint32_t rank,
                         uint32_t kind);

@@ -1,14 +1,14 @@
 /*
  * reducer.c - gradient averaging that overlaps with the backward pass.
  *
- * Tensors are grouped, in index order, into buckets. A bucket whose tensors lie end to
- * end in memory is reduced where it is; any other is copied to a buffer and back.
- * Tensors without memory of their own lie end to end in the communicator's, which is
- * reduced without messages where the ranks share a node.
+ * Tensors are grouped, in index order, into buckets. If the tensors of a bucket are
+ * adjacent in memory, it is reduced in place; otherwise it is copied to a buffer and
+ * back. Tensors without memory of their own get adjacent memory of the communicator,
+ * which is reduced without messages if the ranks share a node.
  *
- * Invariants: buckets start in index order and on every rank alike; started <=
- * n_buckets; all buckets below `done` are finished and hold means. A bucket starts once
- * all of its tensors and all buckets before it are ready. Between steps nothing is
+ * Invariants: buckets start in index order, the same on every rank; started <=
+ * n_buckets; all buckets below `done` are finished and contain means. A bucket starts
+ * once all of its tensors and all buckets before it are ready. Between steps nothing is
  * started.
  */
 #include <inttypes.h>
@@ -21,11 +21,11 @@
 #include "session/session.h"
 #include "util/clock.h"
 
-/* Big enough that latency does not count, small enough that the first bucket is on its
- * way long before the backward pass ends. */
+/* Large enough that latency does not matter, small enough that the first bucket is in
+ * progress long before the backward pass ends. */
 #define BUCKET_BYTES_DEFAULT ((size_t)1 << 20)
 
-/* How long destroy waits for buckets that are on their way: others may be dead. */
+/* How long destroy waits for buckets in progress: other ranks may be dead. */
 #define ABANDON_S 2.0
 
 struct bucket {
@@ -59,8 +59,7 @@ static size_t tensor_elements(const raytrain_tensor *t)
     return n;
 }
 
-/* ---- Plan -------------------------------------------------------------------------
- */
+/* ---- Plan ---- */
 
 static int tensors_check(const raytrain_tensor *t, size_t n, struct error *err)
 {
@@ -88,8 +87,8 @@ static int tensors_check(const raytrain_tensor *t, size_t n, struct error *err)
     return 0;
 }
 
-/* A bucket is closed once it has reached the size asked for. Every rank has the same
- * shapes, so every rank comes to the same buckets. */
+/* A bucket is closed once it has reached the requested size. Every rank has the same
+ * shapes, so every rank gets the same buckets. */
 static int buckets_plan(raytrain_reducer *r, size_t bucket_bytes, struct error *err)
 {
     size_t bytes = 0;
@@ -120,9 +119,8 @@ static int tensor_order(const void *a, const void *b)
     return ((*x)->data > (*y)->data) - ((*x)->data < (*y)->data);
 }
 
-/* Where the bucket's tensors begin if they lie end to end, in whatever order. A
- * backward pass finishes the last layer first, so they mostly lie the other way round.
- */
+/* The start of the bucket's tensors if they are adjacent, in any order. A backward pass
+ * finishes the last layer first, so they are mostly in reverse order. */
 static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
                            float **start, struct error *err)
 {
@@ -179,7 +177,7 @@ static int reducer_plan(raytrain_reducer *r, const raytrain_tensor grads[], size
     return 0;
 }
 
-/* COLLECTIVE. What has no memory gets it: end to end, in index order. */
+/* COLLECTIVE. Tensors without memory get it: adjacent, in index order. */
 static int tensors_place(raytrain_reducer *r, struct error *err)
 {
     size_t n = 0;
@@ -188,7 +186,7 @@ static int tensors_place(raytrain_reducer *r, struct error *err)
 
     for (size_t i = 0; i < r->n; i++)
         n += r->tensors[i].data ? 0 : tensor_elements(&r->tensors[i]);
-    if (r->comm->ops->alloc(r->comm, n * sizeof(float), &memory, err) < 0)
+    if (r->comm->ops->alloc(r->comm, COMM_HOST, n * sizeof(float), &memory, err) < 0)
         return -1;
     at = memory;
     for (size_t i = 0; i < r->n; i++) {
@@ -209,8 +207,7 @@ static int buckets_place(raytrain_reducer *r, struct error *err)
     return 0;
 }
 
-/* ---- A bucket's way ---------------------------------------------------------------
- */
+/* ---- A bucket's way ---- */
 
 static void bucket_gather(const raytrain_reducer *r, const struct bucket *b)
 {
@@ -255,15 +252,17 @@ static int buckets_start(raytrain_reducer *r, struct error *err)
         bucket_gather(r, b);
         if (b->elements == 0)
             b->finished = true;
-        else if (r->comm->ops->iallreduce(r->comm, b->data, b->elements, COMM_FLOAT32,
-                                          COMM_MEAN, &b->request, err) < 0)
+        else if (r->comm->ops->iallreduce(r->comm, COMM_HOST, b->data, b->elements,
+                                          COMM_FLOAT32, COMM_MEAN, &b->request,
+                                          err) < 0)
             return reducer_broken(r);
         r->started++;
     }
     return 0;
 }
 
-/* Look after those on their way: it is these calls that let the MPI library work. */
+/* Test the buckets in progress: it is these calls that let the MPI library make
+ * progress. */
 static int buckets_poll(raytrain_reducer *r, struct error *err)
 {
     for (size_t i = r->done; i < r->started; i++) {
@@ -281,11 +280,11 @@ static int buckets_poll(raytrain_reducer *r, struct error *err)
     return 0;
 }
 
-/* Until everything that was started has finished. A rank that waits soon gives its core
- * away; once a second it looks whether it has waited for too long. */
+/* Wait until all started buckets have finished. A waiting rank soon yields its core;
+ * once a second it checks whether it has waited for too long. */
 static int buckets_drain(raytrain_reducer *r, double at_most_s, struct error *err)
 {
-    double begun = clock_now(), told = 0;
+    double begun = clock_now(), checked = 0;
 
     for (unsigned spins = 0;; spins++) {
         double waited;
@@ -302,10 +301,11 @@ static int buckets_drain(raytrain_reducer *r, double at_most_s, struct error *er
         waited = clock_now() - begun;
         if (at_most_s > 0 && waited > at_most_s)
             return -1;
-        if (waited >= told + 1) {
-            told = waited;
-            waiting_hook(&r->ctx->waiting, waited);
-            if (at_most_s == 0 && waiting_check(&r->ctx->waiting, waited, err) < 0)
+        if (waited >= checked + 1) {
+            checked = waited;
+            collective_wait_hook(&r->ctx->waiting, waited);
+            if (at_most_s == 0 &&
+                collective_wait_check(&r->ctx->waiting, waited, err) < 0)
                 return reducer_broken(r);
         }
     }
@@ -321,15 +321,14 @@ static void step_reset(raytrain_reducer *r)
     r->started = r->done = 0;
 }
 
-/* ---- The meeting ------------------------------------------------------------------
- */
+/* ---- Do all ranks create the same reducer? ---- */
 
 struct gradients {
     const raytrain_tensor *list;
     size_t n, bucket_bytes;
 };
 
-/* "[2,3]"; how much room it takes. The number of dimensions is not checked yet. */
+/* "[2,3]"; returns its length. The number of dimensions has not been checked yet. */
 static size_t shape_say(const raytrain_tensor *t, char *text, size_t room)
 {
     size_t used = 0;
@@ -354,8 +353,8 @@ static void gradients_say(const void *arg, char text[CALL_TEXT_MAX])
         used += shape_say(&g->list[i], text + used, CALL_TEXT_MAX - used);
 }
 
-/* Everything that the ranks must have alike: shapes, in their order, what gets memory
- * of the reducer's own, and the size of buckets. */
+/* A hash of everything that must be the same on all ranks: shapes in their order, which
+ * tensors get the reducer's memory, and the size of buckets. */
 static uint64_t gradients_hash(const struct gradients *g)
 {
     uint64_t hash = XXH3_64bits(&g->bucket_bytes, sizeof g->bucket_bytes);
@@ -372,21 +371,20 @@ static uint64_t gradients_hash(const struct gradients *g)
     return hash;
 }
 
-static int gradients_meet(raytrain_context *ctx, const struct gradients *g,
-                          struct error *err)
+static int gradients_match(raytrain_context *ctx, const struct gradients *g,
+                           struct error *err)
 {
     const struct session_call call = {CALL_REDUCER, gradients_say, g};
 
-    return session_meet_same(ctx, &call, gradients_hash(g), err);
+    return session_match_arguments(ctx, &call, gradients_hash(g), err);
 }
 
-/* ---- The calls --------------------------------------------------------------------
- */
+/* ---- The calls ---- */
 
 static int reducer_make(raytrain_context *ctx, const raytrain_tensor grads[], size_t n,
                         size_t bucket_bytes, raytrain_reducer **out)
 {
-    const struct gradients meeting = {grads, n, bucket_bytes};
+    const struct gradients mine = {grads, n, bucket_bytes};
     struct error *err = &ctx->error;
     raytrain_reducer *r = calloc(1, sizeof *r);
     int rc;
@@ -394,8 +392,8 @@ static int reducer_make(raytrain_context *ctx, const raytrain_tensor grads[], si
     if (!r)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     r->ctx = ctx;
-    waiting_begin(&ctx->waiting, "reducer create");
-    if (ctx->comm->size > 1 && gradients_meet(ctx, &meeting, err) < 0)
+    collective_wait_begin(&ctx->waiting, "reducer create");
+    if (ctx->comm->size > 1 && gradients_match(ctx, &mine, err) < 0)
         goto fail;
     rc = tensors_check(grads, n, err);
     if (rc == 0)
@@ -469,7 +467,7 @@ int raytrain_reducer_ready(raytrain_reducer *r, size_t i)
         return usage_error(r, "raytrain_reducer_ready", i,
                            "is not one of this reducer");
     if (r->is_ready[i])
-        return usage_error(r, "raytrain_reducer_ready", i, "is ready already");
+        return usage_error(r, "raytrain_reducer_ready", i, "is already ready");
     r->is_ready[i] = true;
     r->buckets[r->bucket_of[i]].ready++;
     if (r->comm->size == 1)
@@ -490,7 +488,7 @@ int raytrain_reducer_wait(raytrain_reducer *r)
             return usage_error(r, "raytrain_reducer_wait", i, "is not ready yet");
     }
     if (r->comm->size > 1) {
-        waiting_begin(&r->ctx->waiting, "reducer wait");
+        collective_wait_begin(&r->ctx->waiting, "reducer wait");
         if (buckets_drain(r, 0, &r->ctx->error) < 0)
             return session_status(r->ctx, -1);
     }
@@ -498,9 +496,9 @@ int raytrain_reducer_wait(raytrain_reducer *r)
     return RAYTRAIN_OK;
 }
 
-/* What is still on its way belongs to the MPI library. Where it does not come back in
- * time, because another worker is gone, it is left to it: this process is about to end.
- */
+/* The memory of buckets in progress belongs to the MPI library. If they do not finish
+ * in time, because another worker is gone, the memory is left to it: this process is
+ * about to end. */
 void raytrain_reducer_destroy(raytrain_reducer *r)
 {
     struct error ignored;

@@ -1,14 +1,14 @@
 /*
- * report.c - raytrain_report(): one allreduce that combines the metrics and
- * finds out whether the ranks agree, then the checkpoint, then the line in the
- * attempt's journal, from where the launcher takes it into result.json
- * (run/metrics.h).
+ * report.c - raytrain_report(): one allreduce that combines the metrics and checks that
+ * the ranks agree, then the checkpoint, then the line in the attempt's journal, from
+ * which the launcher takes it into result.json (run/metrics.h).
  *
- * In the background (saving.h) a checkpoint is published after its line; of a run that
- * was killed in between, the line is taken back by the same iteration's next report. A
- * checkpoint that training waited for comes before its line; one whose line is missing
- * gets it at the next start, from the metrics that it holds. So result.json has no gap
- * before the checkpoint, and the reports after it are made again.
+ * A checkpoint saved in the background (saving.h) is published after its line; if the
+ * run is killed in between, the next report of the same iteration replaces the line. A
+ * checkpoint that training waited for is published before its line; if the line is
+ * missing, the next start adds it, from the metrics in the checkpoint. So result.json
+ * has no gap before the checkpoint, and the reports after the checkpoint are made
+ * again.
  */
 #include "session/session.h"
 
@@ -17,15 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rank/notes.h"
+#include "rank/event.h"
 #include "rank/stop.h"
 #include "run/run_dir.h"
 #include "session/report_block.h"
 #include "session/report_line.h"
 #include "util/clock.h"
+#include "util/api_names.h"
 #include "util/quote.h"
 
-/* A report on its way, and what became of it over all ranks. */
+/* A report, and its combination over all ranks. */
 struct combined {
     struct report report;
     struct comm_stat block[REPORT_BLOCK_MAX];
@@ -33,8 +34,7 @@ struct combined {
     struct checkpoint_metric *means;
 };
 
-/* ---- This rank's part -------------------------------------------------------------
- */
+/* ---- This rank's part ---- */
 
 static int name_check(const char *name, struct error *err)
 {
@@ -43,10 +43,11 @@ static int name_check(const char *name, struct error *err)
     if (!name)
         return error_set(err, RAYTRAIN_EINVAL, "raytrain_report: a metric has no name");
     if (!metric_name_is_valid(name))
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "raytrain_report: %s is no name for a metric: a letter or _, "
-                         "then letters, digits, _ . / - (at most %d bytes)",
-                         quote(name, quoted), RAYTRAIN_NAME_MAX);
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "raytrain_report: %s is not a valid name for a metric: a letter or _, "
+            "then letters, digits, _ . / - (at most %d bytes)",
+            quote(name, quoted), RAYTRAIN_NAME_MAX);
     if (report_line_reserves(name))
         return error_set(
             err, RAYTRAIN_EINVAL,
@@ -66,7 +67,7 @@ static int metrics_check(const raytrain_metric metrics[], size_t n, struct error
         for (size_t j = 0; j < i; j++) {
             if (strcmp(metrics[i].name, metrics[j].name) == 0)
                 return error_set(err, RAYTRAIN_EINVAL,
-                                 "raytrain_report: metric \"%s\" is there twice",
+                                 "raytrain_report: metric \"%s\" is given twice",
                                  metrics[i].name);
         }
     }
@@ -88,7 +89,7 @@ static void combined_free(struct combined *c)
     free(c->means);
 }
 
-/* A call that is wrong on this rank takes part all the same: the others are waiting. */
+/* A rank whose call is wrong takes part all the same: the others are waiting. */
 static int report_begin(raytrain_context *ctx, struct combined *c,
                         const raytrain_metric metrics[], size_t n,
                         raytrain_checkpoint *ck, struct error *err)
@@ -112,10 +113,9 @@ static int report_begin(raytrain_context *ctx, struct combined *c,
     return rc;
 }
 
-/* ---- All ranks --------------------------------------------------------------------
- */
+/* ---- All ranks ---- */
 
-/* They do not agree: tell who differs. All ranks come here, or none. */
+/* The ranks do not agree: report which differ. All ranks come here, or none. */
 static int disagreement(raytrain_context *ctx, const struct combined *c,
                         struct error *err)
 {
@@ -131,7 +131,7 @@ static int disagreement(raytrain_context *ctx, const struct combined *c,
     if (rc == 0)
         report_disagreement(all, ctx->comm->size, &why);
     free(all);
-    /* Where this rank's own call was wrong, that is the better message. */
+    /* If this rank's own call was wrong, that is the better message. */
     if (!c->report.refused)
         error_set(err, why.code, "%s", why.text);
     return -1;
@@ -165,15 +165,15 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
     if (inlined > REPORT_INLINE_METRICS)
         inlined = REPORT_INLINE_METRICS;
     c->report.stop = stop_requested() || (c->report.has_checkpoint && comm->rank == 0 &&
-                                          stop_wanted(ctx->env.log_dir));
+                                          stop_resize_requested(ctx->env.log_dir));
     c->report.asks = ctx->schedule.asks;
     c->report.save_failed = saving_has_failed(ctx->saving);
     c->report.time_total_s = ctx->time_before + clock_now() - ctx->started;
     report_block_fill(c->block, &c->report, comm->rank, comm->size);
-    waiting_begin(&ctx->waiting,
-                  c->report.kind == REPORT_FINISH ? "the end" : "report");
-    if (session_meet(ctx, &call, c->block, REPORT_BLOCK_MAX, COMM_STAT, COMM_SUM,
-                     &lost) < 0)
+    collective_wait_begin(&ctx->waiting,
+                          c->report.kind == REPORT_FINISH ? "the end" : "report");
+    if (session_match(ctx, &call, c->block, REPORT_BLOCK_MAX, COMM_STAT, COMM_SUM,
+                      &lost) < 0)
         return error_set(err, lost.code, "%s", lost.text);
     if (report_block_refused(c->block) || !report_block_agrees(c->block))
         return disagreement(ctx, c, err);
@@ -191,27 +191,27 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
     return 0;
 }
 
-/* ---- Keep -------------------------------------------------------------------------
- */
+/* ---- Keep ---- */
 
 static void nan_note(const raytrain_context *ctx, const struct combined *c, size_t i)
 {
     int rank = (int)c->block[LANE_NAN_RANK].min;
 
     if (rank < ctx->comm->size)
-        note_add(
-            ctx->env.log_dir, NOTE_WARNING,
+        event_add(
+            ctx->env.log_dir, EVENT_WARNING,
             "metric %s is NaN at iteration %lld (the lowest rank that reported a NaN "
             "is %d)",
             c->means[i].name, (long long)ctx->iteration + 1, rank);
     else
-        note_add(ctx->env.log_dir, NOTE_WARNING,
-                 "the mean of metric %s is NaN at iteration %lld: ranks reported "
-                 "infinities of both signs",
-                 c->means[i].name, (long long)ctx->iteration + 1);
+        event_add(ctx->env.log_dir, EVENT_WARNING,
+                  "the mean of metric %s is NaN at iteration %lld: ranks reported "
+                  "infinities of both signs",
+                  c->means[i].name, (long long)ctx->iteration + 1);
 }
 
-/* Told when it begins, not at each report of a training that has gone wrong. */
+/* Only the first report with a NaN is noted, not each one of a training that diverges.
+ */
 static void nan_notes(raytrain_context *ctx, const struct combined *c)
 {
     bool any = false;
@@ -220,13 +220,13 @@ static void nan_notes(raytrain_context *ctx, const struct combined *c)
         if (!isnan(c->means[i].value))
             continue;
         any = true;
-        if (!ctx->nan_told)
+        if (!ctx->nan_noted)
             nan_note(ctx, c, i);
     }
-    ctx->nan_told = any;
+    ctx->nan_noted = any;
 }
 
-/* *ck is NULL once it is taken. */
+/* *ck is NULL once saving owns it. */
 static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
                             raytrain_checkpoint **ck, struct error *err)
 {
@@ -246,7 +246,7 @@ static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
 
     if (!comm)
         return -1;
-    waiting_begin(&ctx->waiting, "checkpoint");
+    collective_wait_begin(&ctx->waiting, "checkpoint");
     rc = session_state_save(ctx, comm, *ck, err);
     path = run_dir_checkpoint(ctx->env.run_dir, (long)meta.training_iteration);
     if (rc == 0 && !path)
@@ -256,6 +256,8 @@ static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
         rc = saving_begin(ctx->saving, comm, *ck, &meta, path, err);
         *ck = NULL;
     }
+    if (rc == 0)
+        rc = saving_take(ctx->saving, err);
     free(path);
     return rc;
 }
@@ -280,7 +282,7 @@ static const char *checkpoint_base(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Rank 0: the line. */
+/* Rank 0: write the line. */
 static int report_keep(raytrain_context *ctx, const struct combined *c,
                        bool has_checkpoint, struct error *err)
 {
@@ -317,8 +319,7 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
     return rc;
 }
 
-/* ---- Stop? ------------------------------------------------------------------------
- */
+/* ---- Stop? ---- */
 
 /* A criterion may also name one of the keys that every report has. */
 static bool criterion_value(const raytrain_context *ctx, const struct combined *c,
@@ -357,17 +358,17 @@ static bool criteria_met(raytrain_context *ctx, const struct combined *c)
         if (criterion_value(ctx, c, run->stop[i].metric, &value))
             met = met || value >= run->stop[i].value;
         else if (!ctx->criteria_checked && ctx->comm->rank == 0)
-            note_add(ctx->env.log_dir, NOTE_WARNING,
-                     "run_config.stop names %s, but the first report has no metric of "
-                     "that name",
-                     run->stop[i].metric);
+            event_add(ctx->env.log_dir, EVENT_WARNING,
+                      "run_config.stop names %s, but the first report has no metric of "
+                      "that name",
+                      run->stop[i].metric);
     }
     ctx->criteria_checked = true;
     return met;
 }
 
-/* All ranks see the same numbers, hence the same answer. A training function that asks
- * when to save is let save first: it stops with the report after. */
+/* All ranks see the same numbers, so they come to the same decision. A training
+ * function that asks when to save may save first: it stops with the next report. */
 static void stop_decide(raytrain_context *ctx, const struct combined *c, bool saved)
 {
     bool known = ctx->stop_reason != STOP_NO, asks = c->block[LANE_ASKS].max > 0;
@@ -381,8 +382,7 @@ static void stop_decide(raytrain_context *ctx, const struct combined *c, bool sa
     session_schedule_report(ctx, c->block[LANE_TIME].max, saved, asks);
 }
 
-/* ---- The calls --------------------------------------------------------------------
- */
+/* ---- The calls ---- */
 
 static int report(raytrain_context *ctx, struct combined *c,
                   const raytrain_metric metrics[], size_t n, raytrain_checkpoint **ck)
@@ -391,7 +391,7 @@ static int report(raytrain_context *ctx, struct combined *c,
     bool has_checkpoint = *ck != NULL;
     int rc = 0;
 
-    /* Its outcome travels in the block: combine() fails on every rank. */
+    /* Its outcome is sent in the block: combine() fails on every rank. */
     report_begin(ctx, c, metrics, n, *ck, err);
     if (combine(ctx, c, err) < 0)
         return -1;

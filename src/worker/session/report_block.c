@@ -8,7 +8,7 @@
 
 #include "util/rank_list.h"
 
-/* Order counts, and where one name ends: the NUL is hashed too. */
+/* The order matters, and so does where a name ends: the NUL is hashed too. */
 static uint64_t names_hash(const raytrain_metric metrics[], size_t n)
 {
     uint64_t hash = 0;
@@ -68,7 +68,7 @@ bool report_block_agrees(const struct comm_stat block[REPORT_BLOCK_MAX])
     return true;
 }
 
-/* "loss, accuracy", cut where it does not fit. */
+/* "loss, accuracy", truncated if it does not fit. */
 static void names_join(const raytrain_metric metrics[], size_t n, char *out, size_t max)
 {
     size_t used = 0;
@@ -99,8 +99,8 @@ static bool names_differ(const struct report_face *a, const struct report_face *
     return a->n_metrics != b->n_metrics || a->names != b->names;
 }
 
-static int kinds_told(const struct report_face faces[], int size, bool *in,
-                      struct error *err)
+static int kinds_explain(const struct report_face faces[], int size, bool *in,
+                         struct error *err)
 {
     char reported[RANK_LIST_MAX], returned[RANK_LIST_MAX];
 
@@ -116,8 +116,8 @@ static int kinds_told(const struct report_face faces[], int size, bool *in,
                      reported, rank_list(in, size, returned));
 }
 
-static int checkpoints_told(const struct report_face faces[], int size, bool *in,
-                            struct error *err)
+static int checkpoints_explain(const struct report_face faces[], int size, bool *in,
+                               struct error *err)
 {
     char with[RANK_LIST_MAX], without[RANK_LIST_MAX];
 
@@ -133,8 +133,8 @@ static int checkpoints_told(const struct report_face faces[], int size, bool *in
         with, rank_list(in, size, without));
 }
 
-static int names_told(const struct report_face faces[], int size, bool *in,
-                      struct error *err)
+static int names_explain(const struct report_face faces[], int size, bool *in,
+                         struct error *err)
 {
     char others[RANK_LIST_MAX];
     int first = -1;
@@ -170,11 +170,11 @@ int report_disagreement(const struct report_face faces[], int size, struct error
         error_set(err, RAYTRAIN_ECOMM, "the report of rank %d was refused: %s", refused,
                   faces[refused].text);
     else if (kinds)
-        kinds_told(faces, size, in, err);
+        kinds_explain(faces, size, in, err);
     else if (checkpoints)
-        checkpoints_told(faces, size, in, err);
+        checkpoints_explain(faces, size, in, err);
     else
-        names_told(faces, size, in, err);
+        names_explain(faces, size, in, err);
     free(in);
     return -1;
 }

@@ -1,10 +1,10 @@
 /*
- * report_block.h - one report as one block of numbers, which a single allreduce
- * combines over all ranks: first the lanes that must be the same everywhere, then those
+ * report_block.h - a report as one block of numbers, which a single allreduce combines
+ * over all ranks: first the lanes that must be the same on all ranks, then the lanes
  * that are combined, then the metrics.
  *
- * A rank's call that was wrong (a bad metric name) and a training function that has
- * returned come through the same block. So ranks that disagree find out; they never
+ * A rank whose call was wrong (a bad metric name), or whose training function has
+ * returned, takes part with the same block. So ranks that disagree find out; they never
  * hang.
  */
 #ifndef RAYTRAIN_SESSION_REPORT_BLOCK_H
@@ -15,7 +15,7 @@
 
 #include "comm/comm.h"
 
-/* Metrics that travel in the block itself; more of them take a second allreduce. */
+/* Metrics in the block itself; more of them need a second allreduce. */
 #define REPORT_INLINE_METRICS 24
 
 enum report_kind { REPORT_METRICS, REPORT_FINISH };
@@ -51,15 +51,15 @@ struct report {
     double time_total_s;
 };
 
-/* All of the block goes through the allreduce, whatever the number of metrics: that may
- * be what the ranks do not agree on. */
+/* The whole block is combined, whatever the number of metrics: the ranks may disagree
+ * about that number. */
 void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
                        const struct report *report, int rank, int size);
 /* Of a combined block. */
 bool report_block_refused(const struct comm_stat block[REPORT_BLOCK_MAX]);
 bool report_block_agrees(const struct comm_stat block[REPORT_BLOCK_MAX]);
 
-/* What each rank tells of itself once it is known that they do not agree. */
+/* What each rank sends once it is known that the ranks do not agree. */
 struct report_face {
     int32_t kind, n_metrics, has_checkpoint, refused;
     uint64_t names;
@@ -68,7 +68,8 @@ struct report_face {
 
 void report_face_fill(struct report_face *face, const struct report *report,
                       const char *refusal);
-/* The sentence that says who differs, and in what. Returns -1 (RAYTRAIN_ECOMM). */
+/* Fill err with the sentence that says which ranks differ, and how. Returns -1
+ * (RAYTRAIN_ECOMM). */
 int report_disagreement(const struct report_face faces[], int size, struct error *err);
 
 #endif

@@ -58,8 +58,8 @@ static bool address_find(char out[NI_MAXHOST])
     return i != NULL;
 }
 
-/* The first IPv4 address that others could reach. Asks the interfaces, once; a resolver
- * could take seconds. */
+/* The first IPv4 address that other hosts could reach. Queries the interfaces, once; a
+ * resolver could take seconds. */
 static const char *node_ip(void)
 {
     static char ip[NI_MAXHOST];
@@ -109,7 +109,7 @@ static json_t *always(const struct report_line *line)
         "world_size", line->world_size, "checkpoint", line->checkpoint);
 }
 
-/* A save that has not been written yet has no write_s. */
+/* A save that is still being written has no write_s. */
 static int saved_add(json_t *json, const struct saving_figures *saved)
 {
     json_t *write_s = isnan(saved->write_s) ? NULL : json_real(saved->write_s);

@@ -1,5 +1,5 @@
 /*
- * report_line.h - a report as one JSON object, as Ray's JSON logger writes it: the keys
+ * report_line.h - a report as a JSON object, as Ray's JSON logger writes it: the keys
  * that are always there, and the metrics by name.
  */
 #ifndef RAYTRAIN_SESSION_REPORT_LINE_H
@@ -20,19 +20,19 @@ struct report_line {
     int64_t iterations_since_restore;
     const char *hostname;
     int attempt, world_size;
-    const char *checkpoint; /* file name; NULL: none */
-    const struct saving_figures *saved; /* of it; NULL: not known any more */
+    const char *checkpoint;             /* file name; NULL: none */
+    const struct saving_figures *saved; /* of it; NULL: no longer known */
     const struct checkpoint_metric *means;
     size_t n_metrics;
-    /* Rank 0's values and all ranks' extremes; NULL where they are not known any more.
-     */
+    /* Rank 0's values and the extremes over all ranks; NULL if they are no longer
+     * known. */
     const raytrain_metric *rank0;
     const struct comm_stat *stats;
 };
 
-/* A metric of this name would hide a key of the line itself. */
+/* Would a metric of this name hide a key of the line itself? */
 bool report_line_reserves(const char *name);
-/* NULL without memory; the caller's reference. */
+/* The caller owns the reference. NULL if memory is short. */
 json_t *report_line_json(const struct report_line *line);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * saved_state.c - what a checkpoint keeps of the session, so that a training goes on
- * where it was: the random streams of all ranks, the datasets' positions. (Iteration
- * and time are in the checkpoint's own description.) Names and shapes:
+ * where it was. The state has parts, each with its own section here: the random streams
+ * of all ranks, the positions of the datasets. The table of parts is at the end.
+ * (Iteration and time are in the checkpoint's own description.) Names and shapes:
  * raytrain-format(5).
  */
 #include "config.h"
@@ -16,73 +17,8 @@
 #define STATE_SHARED_DRAWN STATE "/random/shared"
 #define STATE_DATASETS     STATE "/datasets/"
 
-/* More ranks than any machine has: what a file claims is not believed beyond that. */
+/* More ranks than any machine has: a larger number in a file is not believed. */
 #define RANKS_MAX (1u << 22)
-
-static int drawn_save(raytrain_context *ctx, raytrain_checkpoint *ck, const char *name,
-                      uint64_t *drawn, struct error *err)
-{
-    raytrain_tensor all = {.data = drawn,
-                           .dtype = RAYTRAIN_UINT64,
-                           .ndim = 1,
-                           .shape = {ctx->random.n_ranks}};
-
-    return checkpoint_put(ck, name, &all, NULL, err);
-}
-
-/* COLLECTIVE: every rank knows the numbers of all, so that one rank may write them. */
-static int random_save(raytrain_context *ctx, struct comm *comm,
-                       raytrain_checkpoint *ck, struct error *err)
-{
-    struct session_random *r = &ctx->random;
-    const struct random_drawn mine = {r->rank.drawn, r->shared.drawn};
-
-    if (comm->ops->allgather(comm, &mine, sizeof mine, r->drawn, err) < 0)
-        return -1;
-    for (int i = 0; i < comm->size; i++) {
-        r->rank_drawn[i] = r->drawn[i].rank;
-        r->shared_drawn[i] = r->drawn[i].shared;
-    }
-    if (drawn_save(ctx, ck, STATE_RANK_DRAWN, r->rank_drawn, err) < 0)
-        return -1;
-    return drawn_save(ctx, ck, STATE_SHARED_DRAWN, r->shared_drawn, err);
-}
-
-/* A dataset that was not asked for in this attempt keeps its place. */
-static int dataset_save(raytrain_context *ctx, size_t i, raytrain_checkpoint *ck,
-                        struct error *err)
-{
-    struct session_dataset *ds = &ctx->datasets[i];
-    raytrain_tensor tensor = {
-        .data = &ds->state, .dtype = RAYTRAIN_UINT64, .ndim = 1, .shape = {2}};
-    char *name;
-    int rc;
-
-    _Static_assert(sizeof ds->state == 2 * sizeof(uint64_t), "saved as two numbers");
-    if (ds->shard) {
-        dataset_state_get(ds->shard, &ds->state);
-        ds->has_state = true;
-    }
-    if (!ds->has_state)
-        return 0;
-    if (asprintf(&name, STATE_DATASETS "%s", ctx->env.config->datasets[i].name) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = checkpoint_put(ck, name, &tensor, NULL, err);
-    free(name);
-    return rc;
-}
-
-int session_state_save(raytrain_context *ctx, struct comm *comm,
-                       raytrain_checkpoint *ck, struct error *err)
-{
-    if (random_save(ctx, comm, ck, err) < 0)
-        return -1;
-    for (size_t i = 0; i < ctx->env.config->n_datasets; i++) {
-        if (dataset_save(ctx, i, ck, err) < 0)
-            return -1;
-    }
-    return 0;
-}
 
 /* 1: read; 0: the checkpoint has no such entry; -1: error. *n numbers, malloc'ed. */
 static int numbers_read(raytrain_checkpoint *ck, const char *name, uint64_t **numbers,
@@ -114,7 +50,38 @@ static int numbers_read(raytrain_checkpoint *ck, const char *name, uint64_t **nu
     return 1;
 }
 
-/* Numbers of all ranks that ever were: at least as many as there are now. */
+/* ---- Random streams ---- */
+
+static int drawn_save(raytrain_context *ctx, raytrain_checkpoint *ck, const char *name,
+                      uint64_t *drawn, struct error *err)
+{
+    raytrain_tensor all = {.data = drawn,
+                           .dtype = RAYTRAIN_UINT64,
+                           .ndim = 1,
+                           .shape = {ctx->random.n_ranks}};
+
+    return checkpoint_put(ck, name, &all, NULL, err);
+}
+
+/* COLLECTIVE: every rank knows the numbers of all, so that one rank may write them. */
+static int random_save(raytrain_context *ctx, struct comm *comm,
+                       raytrain_checkpoint *ck, struct error *err)
+{
+    struct session_random *r = &ctx->random;
+    const struct random_drawn mine = {r->rank.drawn, r->shared.drawn};
+
+    if (comm->ops->allgather(comm, &mine, sizeof mine, r->drawn, err) < 0)
+        return -1;
+    for (int i = 0; i < comm->size; i++) {
+        r->rank_drawn[i] = r->drawn[i].rank;
+        r->shared_drawn[i] = r->drawn[i].shared;
+    }
+    if (drawn_save(ctx, ck, STATE_RANK_DRAWN, r->rank_drawn, err) < 0)
+        return -1;
+    return drawn_save(ctx, ck, STATE_SHARED_DRAWN, r->shared_drawn, err);
+}
+
+/* The numbers of all ranks that the run ever had: at least as many as there are now. */
 static int drawn_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
                          const char *name, uint64_t **drawn, size_t *n_ranks,
                          struct error *err)
@@ -139,7 +106,7 @@ static int drawn_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
     return 1;
 }
 
-/* The shared stream of a rank that is new goes on where rank 0's does. */
+/* The shared stream of a new rank goes on where rank 0's does. */
 static int random_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
                           struct error *err)
 {
@@ -156,10 +123,47 @@ static int random_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
         return -1;
     if (got == 0 || n_shared != r->n_ranks)
         return error_set(err, RAYTRAIN_ECORRUPT,
-                         "%s: the states of the random streams do not fit together",
+                         "%s: the states of the random streams are inconsistent",
                          checkpoint_path(ck));
     r->rank.drawn = r->rank_drawn[rank];
     r->shared.drawn = r->shared_drawn[rank < saved_by ? rank : 0];
+    return 0;
+}
+
+/* ---- Datasets ---- */
+
+/* A dataset that this attempt has not opened keeps its position. */
+static int dataset_save(raytrain_context *ctx, size_t i, raytrain_checkpoint *ck,
+                        struct error *err)
+{
+    struct session_dataset *ds = &ctx->datasets[i];
+    raytrain_tensor tensor = {
+        .data = &ds->state, .dtype = RAYTRAIN_UINT64, .ndim = 1, .shape = {2}};
+    char *name;
+    int rc;
+
+    _Static_assert(sizeof ds->state == 2 * sizeof(uint64_t), "saved as two numbers");
+    if (ds->shard) {
+        dataset_state_get(ds->shard, &ds->state);
+        ds->has_state = true;
+    }
+    if (!ds->has_state)
+        return 0;
+    if (asprintf(&name, STATE_DATASETS "%s", ctx->env.config->datasets[i].name) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = checkpoint_put(ck, name, &tensor, NULL, err);
+    free(name);
+    return rc;
+}
+
+static int datasets_save(raytrain_context *ctx, struct comm *comm,
+                         raytrain_checkpoint *ck, struct error *err)
+{
+    (void)comm;
+    for (size_t i = 0; i < ctx->env.config->n_datasets; i++) {
+        if (dataset_save(ctx, i, ck, err) < 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -187,13 +191,49 @@ static int dataset_restore(raytrain_context *ctx, size_t i, raytrain_checkpoint 
     return got < 0 ? -1 : 0;
 }
 
+static int datasets_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
+                            struct error *err)
+{
+    for (size_t i = 0; i < ctx->env.config->n_datasets; i++) {
+        if (dataset_restore(ctx, i, ck, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- The parts ---- */
+
+static const struct state_part {
+    const char *name; /* its entries are below STATE "/" name */
+    /* COLLECTIVE over comm: put the part into ck. */
+    int (*save)(raytrain_context *ctx, struct comm *comm, raytrain_checkpoint *ck,
+                struct error *err);
+    /* Restore it from ck, on this rank alone. A checkpoint of an older version may lack
+     * the part: then it stays as at a fresh start. */
+    int (*restore)(raytrain_context *ctx, raytrain_checkpoint *ck, struct error *err);
+} parts[] = {
+    {"random", random_save, random_restore},
+    {"datasets", datasets_save, datasets_restore},
+};
+
+#define N_PARTS (sizeof parts / sizeof parts[0])
+
+int session_state_save(raytrain_context *ctx, struct comm *comm,
+                       raytrain_checkpoint *ck, struct error *err)
+{
+    for (size_t i = 0; i < N_PARTS; i++) {
+        if (parts[i].save(ctx, comm, ck, err) < 0)
+            return error_prefix(err, "saving the state of the session (%s)",
+                                parts[i].name);
+    }
+    return 0;
+}
+
 int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
                           struct error *err)
 {
-    if (random_restore(ctx, ck, err) < 0)
-        return -1;
-    for (size_t i = 0; i < ctx->env.config->n_datasets; i++) {
-        if (dataset_restore(ctx, i, ck, err) < 0)
+    for (size_t i = 0; i < N_PARTS; i++) {
+        if (parts[i].restore(ctx, ck, err) < 0)
             return -1;
     }
     return 0;

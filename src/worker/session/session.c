@@ -4,56 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rank/notes.h"
+#include "rank/event.h"
 #include "run/checkpoint_manager.h"
 #include "run/journal.h"
 #include "run/run_dir.h"
 #include "util/clock.h"
 
-/* How long a worker that fails waits for a save. */
+/* How long a failing worker waits for a save. */
 #define LINGER_S 5.0
 
 static raytrain_context *current;
-
-/* ---- Errors -----------------------------------------------------------------------
- */
-
-struct error *session_error(raytrain_context *ctx)
-{
-    static struct error nobodys;
-
-    if (ctx)
-        return &ctx->error;
-    return current ? &current->error : &nobodys;
-}
 
 raytrain_context *session_current(void)
 {
     return current;
 }
 
-int session_status(raytrain_context *ctx, int rc)
-{
-    struct error *err = session_error(ctx);
-
-    if (rc == 0)
-        return RAYTRAIN_OK;
-    return err->code != RAYTRAIN_OK ? (int)err->code : RAYTRAIN_EFAILED;
-}
-
-int session_null(raytrain_context *ctx, const char *call, const char *what)
-{
-    error_set(session_error(ctx), RAYTRAIN_EINVAL, "%s: the %s is NULL", call, what);
-    return RAYTRAIN_EINVAL;
-}
-
-const char *raytrain_last_error(const raytrain_context *ctx)
-{
-    return ctx ? ctx->error.text : "raytrain_last_error: the context is NULL";
-}
-
-/* ---- The worker's place -----------------------------------------------------------
- */
+/* ---- The worker's place ---- */
 
 int raytrain_rank(const raytrain_context *ctx)
 {
@@ -92,8 +59,7 @@ int raytrain_args(const raytrain_context *ctx, char ***argv)
     return ctx ? ctx->env.argc : 0;
 }
 
-/* ---- Communicators ----------------------------------------------------------------
- */
+/* ---- Communicators ---- */
 
 static struct comm *
 comm_once(raytrain_context *ctx, struct comm **slot,
@@ -104,7 +70,7 @@ comm_once(raytrain_context *ctx, struct comm **slot,
         return NULL;
     }
     if (!(*slot)->waiting) {
-        (*slot)->waiting = waiting_hook;
+        (*slot)->waiting = collective_wait_hook;
         (*slot)->waiting_arg = &ctx->waiting;
     }
     return *slot;
@@ -125,18 +91,17 @@ struct comm *session_node_comm(raytrain_context *ctx, struct error *err)
     return comm_once(ctx, &ctx->node, ctx->comm->ops->split_node, err);
 }
 
-/* ---- Life -------------------------------------------------------------------------
- */
+/* ---- Life ---- */
 
 static void note_start(void *arg, const char *text)
 {
     raytrain_context *ctx = arg;
 
-    note_add(ctx->env.log_dir, NOTE_WARNING, "%s", text);
+    event_add(ctx->env.log_dir, EVENT_WARNING, "%s", text);
 }
 
-/* The newest of this run. Storage is believed to have what it has a name of, up to
- * iteration `at_most`. */
+/* The newest checkpoint of this run. Storage is assumed to have every one of which it
+ * has the name, up to iteration `at_most`. */
 static int checkpoint_own(raytrain_context *ctx, int64_t at_most, struct error *err)
 {
     if (ctx->tiers &&
@@ -153,7 +118,8 @@ static int64_t restored_iteration(const raytrain_context *ctx)
     return ctx->restored ? checkpoint_meta(ctx->restored)->training_iteration : -1;
 }
 
-/* What storage has may turn out damaged where a tier still has a good one. */
+/* A checkpoint on storage may turn out to be damaged while a tier still has a good one.
+ */
 static int checkpoint_find(raytrain_context *ctx, struct error *err)
 {
     const char *from = ctx->env.config->resume_from_checkpoint;
@@ -188,8 +154,8 @@ static int checkpoint_restore(raytrain_context *ctx, struct error *err)
     if (session_state_restore(ctx, ctx->restored, err) < 0)
         return -1;
     if (ctx->comm->rank == 0)
-        note_restored(ctx->env.log_dir, checkpoint_path(ctx->restored),
-                      (long)ctx->iteration);
+        event_add_restored(ctx->env.log_dir, checkpoint_path(ctx->restored),
+                           (long)ctx->iteration);
     return 0;
 }
 
@@ -203,8 +169,8 @@ static int journal_begin(raytrain_context *ctx, struct error *err)
     return session_report_mend(ctx, err);
 }
 
-/* Rank 0: an attempt that was killed may have left a temporary, or more checkpoints
- * than retention keeps. A failure is no reason not to start. */
+/* Rank 0: a killed attempt may have left a temporary file, or more checkpoints than
+ * retention keeps. A failure is no reason not to start. */
 static void checkpoints_tidy(raytrain_context *ctx)
 {
     const struct checkpoint_config *cfg =
@@ -212,7 +178,7 @@ static void checkpoints_tidy(raytrain_context *ctx)
     struct error why;
 
     if (checkpoint_manager_prune(ctx->env.run_dir, cfg, note_start, ctx, &why) < 0)
-        note_add(ctx->env.log_dir, NOTE_WARNING, "%s", why.text);
+        event_add(ctx->env.log_dir, EVENT_WARNING, "%s", why.text);
 }
 
 /* COLLECTIVE */
@@ -242,7 +208,7 @@ static int saving_init(raytrain_context *ctx, struct error *err)
     return saving_create(&saving, &ctx->saving, err);
 }
 
-/* What was saved once will be saved again, and a bit more. */
+/* The next save is expected to be as large as the last, and a bit larger. */
 static void saving_warm(raytrain_context *ctx)
 {
     uint64_t bytes;
@@ -259,10 +225,10 @@ static int session_init(raytrain_context *ctx, struct error *err)
     size_t n = env->config->n_datasets;
 
     ctx->comm = env->backend->comm;
-    ctx->waiting = (struct waiting){.log_dir = env->log_dir,
-                                    .place = env->place,
-                                    .rank = env->world->rank,
-                                    .size = env->world->size};
+    ctx->waiting = (struct collective_wait){.log_dir = env->log_dir,
+                                            .place = env->place,
+                                            .rank = env->world->rank,
+                                            .size = env->world->size};
     ctx->datasets = calloc(n > 0 ? n : 1, sizeof *ctx->datasets);
     if (!ctx->datasets)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -281,8 +247,8 @@ int session_create(const struct session_env *env, raytrain_context **out,
     ctx->env = *env;
     if (session_init(ctx, err) < 0)
         goto failed;
-    waiting_begin(&ctx->waiting, "the start");
-    ctx->comm->waiting = waiting_hook;
+    collective_wait_begin(&ctx->waiting, "the start");
+    ctx->comm->waiting = collective_wait_hook;
     ctx->comm->waiting_arg = &ctx->waiting;
     if (tiers_init(ctx, err) < 0 ||
         comm_agree(ctx->comm, saving_init(ctx, err), err) < 0 ||
@@ -341,13 +307,14 @@ void session_destroy(raytrain_context *ctx, bool clean)
     }
     if (ctx->comm)
         ctx->comm->waiting = NULL;
-    waiting_begin(&ctx->waiting, "the shutdown");
+    collective_wait_begin(&ctx->waiting, "the shutdown");
     for (size_t i = 0; ctx->datasets && i < ctx->env.config->n_datasets; i++)
         dataset_close(ctx->datasets[i].shard);
     free(ctx->datasets);
     checkpoint_destroy(ctx->restored);
     journal_close(ctx->journal);
     session_config_clear(ctx);
+    free(ctx->artifacts);
     session_random_clear(&ctx->random);
     if (clean) {
         comm_free(ctx->user);

@@ -2,8 +2,8 @@
  * session.h - what a training function can call: the raytrain_context behind
  * raytrain.h.
  *
- * A process has one session. Objects of the public API that carry no context (a
- * checkpoint, a dataset, a reducer) leave their errors in that one.
+ * A process has one session. Calls on objects of the public API without a context (a
+ * checkpoint, a dataset, a reducer) leave their errors in that session.
  */
 #ifndef RAYTRAIN_SESSION_SESSION_H
 #define RAYTRAIN_SESSION_SESSION_H
@@ -20,13 +20,13 @@
 #include "session/random_streams.h"
 #include "wireup/wireup.h"
 
-/* What a session is made of; all of it is borrowed and outlives the session. */
+/* What a session is created with; all of it is borrowed and outlives the session. */
 struct session_env {
     const struct world *world;
     const struct train_config *config;
     const struct backend *backend;
     const char *run_dir, *log_dir;
-    struct whereabouts_place *place; /* of this rank; NULL: it leaves no word */
+    struct rank_status_place *place; /* of this rank; NULL: it writes nothing */
     int attempt;
     int argc; /* arguments after the training function */
     char **argv;
@@ -34,15 +34,15 @@ struct session_env {
 
 /* One dataset of the configuration. */
 struct session_dataset {
-    raytrain_dataset *shard;    /* NULL: not asked for in this attempt */
-    struct dataset_state state; /* of the checkpoint; then, at a save, of the shard */
+    raytrain_dataset *shard;    /* NULL: not opened in this attempt */
+    struct dataset_state state; /* of the checkpoint; at a save, of the shard */
     bool has_state;
 };
 
-/* An array that a config look-up has handed out. */
+/* An array that a config look-up has returned. */
 struct config_array {
     struct config_array *next;
-    const void *source; /* the JSON array it was made from: it is the key */
+    const void *source; /* the JSON array it was converted from: its key */
     bool integers;
     size_t n;
     union {
@@ -57,11 +57,11 @@ enum stop_reason { STOP_NO, STOP_ASKED, STOP_CRITERIA };
 /* When a checkpoint is due (checkpoint_schedule.c): the same on every rank, since it is
  * decided from what reports have combined. */
 struct session_schedule {
-    bool asks;    /* the training function wants to know */
-    bool due;     /* the coming report is to have one */
-    bool told;    /* the user has been told that nobody asks */
+    bool asks;    /* the training function asks */
+    bool due;     /* the next report should have one */
+    bool warned;  /* the user was warned that it never asks */
     double total; /* time_total_s of the latest report */
-    double took;  /* the iteration before it, in seconds */
+    double took;  /* the latest iteration, in seconds */
     double saved; /* time_total_s of the latest checkpoint */
 };
 
@@ -69,11 +69,11 @@ struct raytrain_context {
     struct error error; /* of the latest call that failed */
     struct session_env env;
 
-    /* The backend's communicator is for what all ranks have agreed on; on `user` they
-     * meet for what the user orders. The others are made at their first use. */
+    /* The backend's communicator is for what all ranks have agreed on; `user` is for
+     * the calls that the user makes. The others are created at their first use. */
     struct comm *comm;
     struct comm *user, *store, *node;
-    struct waiting waiting;
+    struct collective_wait waiting;
 
     int64_t iteration, iterations_since_restore;
     double time_before; /* time_total_s when this attempt began */
@@ -82,7 +82,7 @@ struct raytrain_context {
     bool should_stop;
     struct session_schedule schedule;
     bool criteria_checked;
-    bool nan_told; /* the last report had a NaN: the user knows */
+    bool nan_noted; /* the last report had a NaN, which was noted */
 
     raytrain_checkpoint *restored; /* NULL on a fresh start */
     bool restored_own;             /* it is one of this run */
@@ -92,43 +92,48 @@ struct raytrain_context {
     struct session_random random;
     struct session_dataset *datasets; /* as config->datasets */
     struct config_array *arrays;
+    char *artifacts; /* the directory; NULL: not asked for yet */
 };
 
 /*
- * COLLECTIVE. Start from the newest valid checkpoint of the run, else from
- * resume_from_checkpoint, else afresh.
+ * COLLECTIVE. Start from the newest valid checkpoint of the run, or else from
+ * resume_from_checkpoint, or else from nothing.
  */
 int session_create(const struct session_env *env, raytrain_context **out,
                    struct error *err);
-/* COLLECTIVE. The training function has returned 0 on this rank: all others must have,
- * too. Waits for the last save. RAYTRAIN_ESTOPPED where it returned because a signal
- * asked for it. */
+/* COLLECTIVE. The training function has returned 0 on this rank, and must have on all
+ * others. Waits for the last save. RAYTRAIN_ESTOPPED if it returned because it was
+ * asked to stop. */
 int session_finish(raytrain_context *ctx, struct error *err);
-/* This rank has failed, but others may be fine: a few seconds for a save under way, so
- * that its checkpoint is not lost. False: it is still under way. NULL is fine. */
+/* This rank has failed, but others may be fine: give a save in progress a few seconds,
+ * so that its checkpoint is not lost. False: it is still in progress. NULL is fine. */
 bool session_linger(raytrain_context *ctx);
-/* Not clean: communicators are left alone, others may be waiting in them; and so is a
- * save that is still under way, the process is about to end. NULL is fine. */
+/* Not clean: communicators are left alone, since other ranks may be waiting in them,
+ * and so is a save in progress; the process is about to end. NULL is fine. */
 void session_destroy(raytrain_context *ctx, bool clean);
 
-/* Where a call on ctx leaves its error; never NULL, also for a NULL ctx. */
-struct error *session_error(raytrain_context *ctx);
+/* NULL: there is none. */
 raytrain_context *session_current(void);
-/* A function's 0 or -1 as its raytrain_status. */
+
+/* session_error.c */
+/* Where a call on ctx leaves its error; never NULL, even if ctx is. */
+struct error *session_error(raytrain_context *ctx);
+/* The raytrain_status for a function's 0 or -1. */
 int session_status(raytrain_context *ctx, int rc);
 /* RAYTRAIN_EINVAL, and "CALL: the WHAT is NULL". */
 int session_null(raytrain_context *ctx, const char *call, const char *what);
 
 /*
- * meeting.c: the beginning of each call that the user orders, in which the ranks
- * may turn out to have come for different things: then -1 and RAYTRAIN_ECOMM on every
- * rank, with what each of them did.
+ * call_match.c: each collective call of the user begins with a check that all ranks
+ * make the same call. If they do not: -1 and RAYTRAIN_ECOMM on every rank, with what
+ * each of them did.
  */
 enum session_call_kind {
     CALL_REPORT,
     CALL_ALLREDUCE,
-    CALL_ALLREDUCE_LARGE, /* of what does not travel with the meeting itself */
+    CALL_ALLREDUCE_LARGE, /* more than a matched allreduce can combine */
     CALL_BROADCAST,
+    CALL_ALLGATHER,
     CALL_BARRIER,
     CALL_REDUCER,
     CALL_DATASET
@@ -142,37 +147,36 @@ struct session_call {
     const void *arg;
 };
 
-/* Combines buf (comm_ops.meet): the ranks also have to agree on n, type and op. */
-int session_meet(raytrain_context *ctx, const struct session_call *call, void *buf,
-                 size_t n, enum comm_type type, enum comm_op op, struct error *err);
-/* With a number, of which the lowest bit does not count, that stands for the arguments.
- */
-int session_meet_same(raytrain_context *ctx, const struct session_call *call,
-                      uint64_t arguments, struct error *err);
+/* Combines buf (comm_ops.allreduce_matched): the ranks must also agree on n, type and
+ * op. */
+int session_match(raytrain_context *ctx, const struct session_call *call, void *buf,
+                  size_t n, enum comm_type type, enum comm_op op, struct error *err);
+/* With a number that stands for the arguments; its lowest bit does not count. */
+int session_match_arguments(raytrain_context *ctx, const struct session_call *call,
+                            uint64_t arguments, struct error *err);
 
-/* COLLECTIVE at their first call. NULL on failure. */
+/* COLLECTIVE at the first call of each. NULL on failure. */
 struct comm *session_user_comm(raytrain_context *ctx, struct error *err);
 struct comm *session_store_comm(raytrain_context *ctx, struct error *err);
 struct comm *session_node_comm(raytrain_context *ctx, struct error *err);
 
-/* saved_state.c: what a checkpoint keeps of the session, below CHECKPOINT_RESERVED.
+/* saved_state.c: the state of the session in a checkpoint, below CHECKPOINT_RESERVED.
  */
 int session_state_save(raytrain_context *ctx, struct comm *comm,
-                       raytrain_checkpoint *ck,
-                       struct error *err);
+                       raytrain_checkpoint *ck, struct error *err);
 int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
                           struct error *err);
 
 /* report.c */
 int session_report_finish(raytrain_context *ctx, struct error *err);
-/* Rank 0: the report that published the checkpoint this attempt starts from has a line
- * in result.json, also if the last attempt died in between. */
+/* Rank 0: make sure that result.json has the line of the report that published the
+ * checkpoint this attempt starts from, even if the last attempt died in between. */
 int session_report_mend(raytrain_context *ctx, struct error *err);
 
 /* checkpoint_schedule.c */
 void session_schedule_start(raytrain_context *ctx);
-/* A report has come through: saved with a checkpoint, asks where a rank wants to know
- * about the next. Decides about the coming one; stop_reason is that of this report. */
+/* A report is complete: `saved` if it had a checkpoint, `asks` if a rank asks about the
+ * next one. Decides whether one is due; stop_reason is that of this report. */
 void session_schedule_report(raytrain_context *ctx, double time_total_s, bool saved,
                              bool asks);
 

@@ -1,7 +1,7 @@
 /*
- * env_scope.h - environment variables that hold while a library starts, and are gone
- * before anybody else could inherit them. What the user has set is never touched.
- * One scope at a time, before other threads read the environment.
+ * env_scope.h - environment variables that are set while a library starts, and removed
+ * before another library or a child could inherit them. What the user has set is never
+ * touched. One scope at a time, before other threads read the environment.
  */
 #ifndef RAYTRAIN_WIREUP_ENV_SCOPE_H
 #define RAYTRAIN_WIREUP_ENV_SCOPE_H
@@ -13,12 +13,12 @@ struct env_scope {
     size_t n;
 };
 
-/* Where it cannot be set, the library starts as it would without. */
+/* If it cannot be set, the library starts as it would without. */
 void env_scope_set(struct env_scope *s, const char *name, const char *value);
 void env_scope_end(struct env_scope *s);
 
 /*
- * PMIx and MPI look at the machine through hwloc when they start. Without its plugins
+ * PMIx and MPI examine the machine through hwloc when they start. Without its plugins
  * and its search for I/O devices, which neither of them uses here, a worker starts in
  * two thirds of the time.
  */

@@ -18,7 +18,7 @@
 
 #define FIELDS_MAX 32
 
-/* One pair, and a node of the tree of all pairs known here: key, NUL, value, NUL. */
+/* A pair, and a node of the tree of all pairs known here: key, NUL, value, NUL. */
 struct pair {
     char *value;
     char key[];
@@ -76,7 +76,7 @@ static const char *pairs_get(struct pmi1 *p, const char *key)
     return found ? (*found)->value : NULL;
 }
 
-/* A key that is there already gets the new value. */
+/* A key that exists already gets the new value. */
 static int pairs_put(struct pmi1 *p, const char *key, const char *value,
                      struct error *err)
 {
@@ -96,7 +96,7 @@ static int pairs_put(struct pmi1 *p, const char *key, const char *value,
 }
 
 /* The pairs of one rank and barrier. They came through the group's own store, but are
- * read as what they are: bytes from another process. */
+ * parsed as what they are: bytes from another process. */
 static int pairs_add_blob(struct pmi1 *p, const char *data, size_t n, struct error *err)
 {
     while (n > 0) {
@@ -167,7 +167,9 @@ static int fields_parse(char *line, struct fields *f, struct error *err)
         if (!equals || f->n == FIELDS_MAX)
             return error_set(
                 err, RAYTRAIN_ECOMM,
-                "PMI bridge: the MPI library sent what is not PMI-1: %.100s", line);
+                "PMI bridge: the MPI library sent something that is not PMI-1: "
+                "%.100s",
+                line);
         *equals = '\0';
         f->field[f->n++] = (struct field){.name = line, .value = equals + 1};
         if (is_free_text(line))
@@ -233,8 +235,7 @@ static enum pmi1_next answer_universe_size(struct pmi1 *p, const struct fields *
     return PMI1_GO_ON;
 }
 
-/* The reason why put and get refuse these arguments, as PMI words; NULL: they do not.
- */
+/* Why put and get refuse these arguments, in PMI's words; NULL: they do not. */
 static const char *arguments_refuse(const struct pmi1 *p, const char *kvsname,
                                     const char *key)
 {
@@ -287,8 +288,8 @@ static enum pmi1_next answer_get(struct pmi1 *p, const struct fields *f,
     if (!refused && strcmp(key, "PMI_process_mapping") == 0) {
         value = p->config.mapping;
     } else if (!refused && strcmp(key, "PMI_dead_processes") == 0) {
-        /* MPICH (ch3) asks this after each SIGUSR1, and fails without an answer.
-         * None: the launcher itself ends a group that has lost a rank. */
+        /* MPICH (ch3) asks this after each SIGUSR1, and fails without an answer. There
+         * are none: the launcher itself ends a group that has lost a rank. */
         value = "";
     } else if (!refused) {
         value = pairs_get(p, key);
@@ -297,7 +298,7 @@ static enum pmi1_next answer_get(struct pmi1 *p, const struct fields *f,
         if (!value)
             value = pairs_get(p, key);
     }
-    /* A mapping of a very irregular layout may be too long: the client then finds out
+    /* The mapping of a very irregular layout may be too long: the client then finds out
      * by itself, from host names. */
     if (value && strlen(value) < PMI1_VALUE_MAX)
         reply_set(p, "cmd=get_result rc=0 msg=success value=%s\n", value);
@@ -328,7 +329,7 @@ static enum pmi1_next answer_finalize(struct pmi1 *p, const struct fields *f,
     return PMI1_FINISHED;
 }
 
-/* Only the lowest 8 bits of an exit status survive, and they must not say success. */
+/* Only the lowest 8 bits of an exit status survive, and they must not mean success. */
 static enum pmi1_next answer_abort(struct pmi1 *p, const struct fields *f,
                                    struct error *err)
 {
@@ -384,7 +385,7 @@ static const struct command {
     {"lookup_name", answer_lookup},
 };
 
-/* MPI_Comm_spawn: several lines up to "endcmd", then one refusal. */
+/* MPI_Comm_spawn: several lines up to "endcmd", then a refusal. */
 static enum pmi1_next spawn_line(struct pmi1 *p, const char *line)
 {
     p->in_spawn = strcmp(line, "endcmd") != 0;

@@ -1,9 +1,9 @@
 /*
  * pmi_bridge.c - see pmi_bridge.h.
  *
- * Descriptors: ours is closed by stop. The client's end belongs to the MPI library as
- * soon as it has said init: it closes that itself in MPI_Finalize, so that the number
- * may be somebody else's by the time of stop; until then it is ours.
+ * Descriptors: ours is closed by stop. The client's end belongs to the MPI library from
+ * its first command on: it closes that itself in MPI_Finalize, so that at the time of
+ * stop the number may belong to another file. Until then the end is ours.
  */
 #include "config.h"
 
@@ -57,7 +57,7 @@ static enum pmi1_next line_answer(struct pmi_bridge *b, char *line, struct error
     return next;
 }
 
-/* Answer all complete lines in in[0..*have), and keep what is left of them. */
+/* Answer all complete lines in in[0..*have), and keep the rest. */
 static enum pmi1_next lines_answer(struct pmi_bridge *b, char *in, size_t *have,
                                    struct error *err)
 {
@@ -79,8 +79,8 @@ static enum pmi1_next lines_answer(struct pmi_bridge *b, char *in, size_t *have,
     return next;
 }
 
-/* The thread. It ends when the client says finalize, or with the connection; a client
- * that still waits for an answer then sees the end of it. */
+/* The thread. It ends when the client finalizes, or when the connection ends; a client
+ * that still waits for an answer then sees end of file. */
 static void *bridge_serve(void *arg)
 {
     struct pmi_bridge *b = arg;
@@ -114,8 +114,8 @@ static int environment_set(const char *name, int value)
     return setenv(name, text, 1);
 }
 
-/* Whoever started us may have left its own PMI in the environment: none of it is ours.
- */
+/* The process that started this one may have left its own PMI in the environment: none
+ * of it is ours. */
 static int environment_show(const struct pmi_bridge *b)
 {
     static const char *const foreign[] = {"PMI_PORT", "PMI_ID", "PMI_SPAWNED"};

@@ -1,6 +1,6 @@
 /*
- * pmi_bridge.h - PMI-1 for an MPI library inside this process: a socketpair whose one
- * end the library finds in PMI_FD, and a thread at the other that speaks pmi1.h.
+ * pmi_bridge.h - PMI-1 for an MPI library inside this process: a socketpair, one end of
+ * which the library finds in PMI_FD, and a thread at the other end that speaks pmi1.h.
  */
 #ifndef RAYTRAIN_WIREUP_PMI_BRIDGE_H
 #define RAYTRAIN_WIREUP_PMI_BRIDGE_H
@@ -9,11 +9,11 @@
 
 struct pmi_bridge;
 
-/* Sets PMI_FD, PMI_RANK and PMI_SIZE. What the thread cannot answer ends in
- * config->ops->abort. config is copied, what it points to is borrowed until stop. */
+/* Sets PMI_FD, PMI_RANK and PMI_SIZE. If the thread cannot answer, it calls
+ * config->ops->abort. config is copied; what it points to is borrowed until stop. */
 int pmi_bridge_start(const struct pmi1_config *config, struct pmi_bridge **out,
                      struct error *err);
-/* Take PMI_* from the environment again. */
+/* Remove PMI_* from the environment again. */
 void pmi_bridge_hide(void);
 /* Ends the thread and frees. The client must make no more calls. NULL is fine. */
 void pmi_bridge_stop(struct pmi_bridge *b);

@@ -38,7 +38,8 @@ int nodes_renumber(int *node_of, int size)
         node_of[seen[i].rank] = seen[first].rank;
     }
     free(seen);
-    /* ... and those in rank order get numbers: a lowest rank comes before its peers */
+    /* ... which gets its number in rank order: the lowest rank comes before its peers
+     */
     for (int r = 0; r < size; r++)
         node_of[r] = node_of[r] == r ? n++ : node_of[node_of[r]];
     return n;

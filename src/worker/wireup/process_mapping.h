@@ -1,7 +1,7 @@
 /*
- * process_mapping.h - which ranks share a node, and what follows from it. Pure
- * functions on an array node_of[size]: two ranks are on one node where their entries
- * are equal.
+ * process_mapping.h - which ranks share a node, and what follows from that. Pure
+ * functions of an array node_of[size]: two ranks are on one node if their entries are
+ * equal.
  */
 #ifndef RAYTRAIN_WIREUP_PROCESS_MAPPING_H
 #define RAYTRAIN_WIREUP_PROCESS_MAPPING_H
@@ -9,16 +9,16 @@
 #include "wireup/wireup.h"
 
 /* Renumber to 0, 1, ... in order of first appearance by rank. Entries are arbitrary
- * numbers >= 0. Returns the number of nodes, -1 where memory is short. */
+ * numbers >= 0. Returns the number of nodes, or -1 if memory is short. */
 int nodes_renumber(int *node_of, int size);
 
-/* From world->rank and size, and a renumbered node_of: all other numbers of world. */
+/* From world->rank and size, and a renumbered node_of: all other members of world. */
 void nodes_place(struct world *world, const int *node_of);
 
 /*
  * PMI_process_mapping for a renumbered node_of: "(vector,(first,nodes,per_node),...)",
- * blocks of equally filled, consecutive nodes in rank order. To be freed; NULL where
- * memory is short.
+ * blocks of equally filled, consecutive nodes in rank order. The caller frees it; NULL
+ * if memory is short.
  */
 char *nodes_process_mapping(const int *node_of, int size);
 

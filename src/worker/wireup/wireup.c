@@ -1,11 +1,11 @@
 /*
  * wireup.c - the PMIx client of a worker.
  *
- * What is shared goes Put, Commit, Fence(COLLECT_DATA): afterwards every rank's data
- * are on this node. Every rank contributes to every fence, at least the mark byte that
- * each blob begins with: an empty contribution beside full ones upsets PMIx's data
- * store. Fences are made by one thread at a time: the bridge's only while the main
- * thread is inside an MPI call that all ranks make.
+ * Data are shared by Put, Commit, Fence(COLLECT_DATA): afterwards every rank's data are
+ * on this node. Every rank contributes to every fence, at least the mark byte that each
+ * blob begins with: an empty contribution beside full ones confuses PMIx's data store.
+ * Fences are made by one thread at a time: by the bridge's only while the main thread
+ * is inside an MPI call that all ranks make.
  */
 #include "config.h"
 
@@ -26,8 +26,8 @@
 #define BLOB_MARK    'r'
 
 /* A key that was exchanged, and how often: PMIx keeps the first value of a key, so each
- * time gets a PMIx key of its own. The same on every rank, exchange being collective.
- */
+ * exchange gets a PMIx key of its own. The same on every rank, since an exchange is
+ * collective. */
 struct exchanged {
     struct exchanged *next;
     unsigned times;
@@ -48,7 +48,7 @@ static int pmix_fail(struct error *err, const char *what, pmix_status_t rc)
     return error_set(err, RAYTRAIN_ECOMM, "%s: %s", what, PMIx_Error_string(rc));
 }
 
-/* ---- The place in the world ----------------------------------------------------- */
+/* ---- The place in the world ---- */
 
 static int world_size(struct wireup *w, int expected, struct error *err)
 {
@@ -60,15 +60,16 @@ static int world_size(struct wireup *w, int expected, struct error *err)
     PMIX_LOAD_PROCID(&all, w->me.nspace, PMIX_RANK_WILDCARD);
     rc = PMIx_Get(&all, PMIX_JOB_SIZE, NULL, 0, &value);
     if (rc != PMIX_SUCCESS)
-        return pmix_fail(err, "PMIx does not tell the number of workers", rc);
+        return pmix_fail(err, "PMIx does not report the number of workers", rc);
     PMIX_VALUE_GET_NUMBER(rc, value, size, uint32_t);
     PMIX_VALUE_RELEASE(value);
     if (rc != PMIX_SUCCESS)
-        return pmix_fail(err, "PMIx tells the number of workers as no number", rc);
+        return pmix_fail(err, "PMIx reports a number of workers that is not a number",
+                         rc);
     if (size != (uint32_t)expected)
         return error_set(
             err, RAYTRAIN_ECOMM,
-            "PMIx says that this group has %u workers, raytrain-run started "
+            "PMIx reports %u workers in this group, but raytrain-run started "
             "%d. Is PMIX_NAMESPACE (%s) inherited from another program? "
             "Start raytrain-run outside of any MPI launcher.",
             size, expected, w->me.nspace);
@@ -80,8 +81,8 @@ static int world_size(struct wireup *w, int expected, struct error *err)
     return 0;
 }
 
-/* The name under which the resource manager knows a rank's node; malloc'ed. NULL: it
- * does not say. */
+/* The name by which the resource manager knows a rank's node; malloc'ed. NULL: it does
+ * not say. */
 static char *host_of(const struct wireup *w, pmix_rank_t rank)
 {
     pmix_value_t *value = NULL;
@@ -97,7 +98,7 @@ static char *host_of(const struct wireup *w, pmix_rank_t rank)
     return host;
 }
 
-/* Else the machine's own. */
+/* The resource manager's name of this node, or else the machine's own. */
 static void world_host(struct wireup *w)
 {
     struct world *world = &w->world;
@@ -149,9 +150,9 @@ static int rank_host_compare(const void *a, const void *b)
                   ((const struct rank_host *)b)->host);
 }
 
-/* Ranks whose nodes have one name are on one node. Not by PMIX_NODEID, which some
- * servers count differently on each node. Slower than nodes_resolve(), which asks once
- * a node: for servers that cannot resolve peers. */
+/* Ranks whose nodes have the same name are on one node. PMIX_NODEID does not serve:
+ * some servers count it differently on each node. This is slower than nodes_resolve(),
+ * which asks once a node; it is for servers that cannot resolve peers. */
 static void nodes_by_name(struct wireup *w)
 {
     int size = w->world.size, n = 0;
@@ -219,7 +220,7 @@ static pmix_status_t client_start(pmix_proc_t *me)
     return rc;
 }
 
-/* Is one of the words of a, with commas between them, one of b? */
+/* Do the comma-separated lists a and b have a word in common? */
 static bool words_meet(const char *a, const char *b)
 {
     for (size_t n; *a; a += n + (a[n] == ',')) {
@@ -235,7 +236,7 @@ static bool words_meet(const char *a, const char *b)
     return false;
 }
 
-/* Why PMIx_Init failed, as far as it can be known: it says next to nothing. */
+/* Why PMIx_Init failed, as far as that can be known: its own message says little. */
 static int client_refused(pmix_status_t rc, struct error *err)
 {
     const char *said = PMIx_Error_string(rc), *asked = getenv("PMIX_MCA_psec");
@@ -248,14 +249,15 @@ static int client_refused(pmix_status_t rc, struct error *err)
                          "environment names none of them: unset it, or name one.",
                          said, offered, asked);
     if (offered && rc != PMIX_ERR_UNREACH)
-        return error_set(err, RAYTRAIN_ECOMM,
-                         "PMIx_Init: %s. This worker's PMIx (%.24s) and the server of "
-                         "this node do not come to terms: their builds differ, or they "
-                         "have no security module (psec) in common; the server has "
-                         "\"%s\". Set PMIX_MCA_psec=native, or name the plugin of "
-                         "Slurm that fits: --srun-args=--mpi=pmix_v4, see srun "
-                         "--mpi=list.",
-                         said, PMIx_Get_version(), offered);
+        return error_set(
+            err, RAYTRAIN_ECOMM,
+            "PMIx_Init: %s. This worker's PMIx (%.24s) and the server of "
+            "this node cannot work together: their builds differ, or "
+            "they have no security module (psec) in common; the server has "
+            "\"%s\". Set PMIX_MCA_psec=native, or name the matching "
+            "plugin of Slurm, such as --srun-args=--mpi=pmix_v4; srun "
+            "--mpi=list shows them.",
+            said, PMIx_Get_version(), offered);
     return error_set(err, RAYTRAIN_ECOMM,
                      "PMIx_Init: %s. The PMIx server of this node (Slurm's, or that "
                      "of raytrain-run) does not answer; is PMIX_NAMESPACE inherited "
@@ -269,7 +271,7 @@ int wireup_init(int expected_size, struct wireup **out, struct error *err)
     pmix_status_t rc;
 
     *out = NULL;
-    /* Without a server PMIx_Init makes a group of one, which hides the cause. */
+    /* Without a server PMIx_Init makes a group of one, which would hide the cause. */
     if (!getenv("PMIX_NAMESPACE"))
         return error_set(
             err, RAYTRAIN_ECOMM,
@@ -299,7 +301,7 @@ const struct world *wireup_world(const struct wireup *w)
     return &w->world;
 }
 
-/* ---- Sharing bytes -------------------------------------------------------------- */
+/* ---- Sharing bytes ---- */
 
 static int blob_put(const char *key, const void *data, size_t n, struct error *err)
 {
@@ -335,9 +337,9 @@ static int blobs_share(struct wireup *w, struct error *err)
     return rc == PMIX_SUCCESS ? 0 : pmix_fail(err, "PMIx_Fence", rc);
 }
 
-/* First what this process can see, where the node's data are in shared memory; then
- * what the server of this node holds. Never beyond the node: the fence has collected
- * it. */
+/* First what this process can see, if the node's data are in shared memory; then what
+ * the server of this node has. Never beyond the node: the fence has collected the data
+ * here. */
 static pmix_status_t value_get(const pmix_proc_t *peer, const char *key,
                                pmix_value_t **value)
 {
@@ -455,7 +457,7 @@ int wireup_peer_get(struct wireup *w, int rank, const char *key, void **data, si
     return 0;
 }
 
-/* ---- The PMI bridge ------------------------------------------------------------- */
+/* ---- The PMI bridge ---- */
 
 static void round_key(char name[PMIX_MAX_KEYLEN + 1], unsigned round)
 {
@@ -518,12 +520,12 @@ void wireup_bridge_stop(struct wireup *w)
     w->bridge = NULL;
 }
 
-/* ---- The end -------------------------------------------------------------------- */
+/* ---- The end ---- */
 
 void wireup_abort(struct wireup *w, int exit_status, const char *message)
 {
     (void)w;
-    /* the last words of this process: nobody is left to hand an error to */
+    /* the process ends here: there is no caller to return an error to */
     if (message)
         dprintf(STDERR_FILENO, "raytrain: %s\n", message);
     PMIx_Abort(exit_status, message ? message : "", NULL, 0);
@@ -531,8 +533,8 @@ void wireup_abort(struct wireup *w, int exit_status, const char *message)
 }
 
 /* PMIx counts its initialisations. An MPI library that speaks PMIx itself has made one
- * of its own, and is never finalized (backend/mpi_backend.c): leave for both, or the
- * server takes the end of this process for a desertion. */
+ * of its own, and is never finalized (backend/mpi_backend.c): finalize for both, or the
+ * server takes the end of this process for a crash. */
 static void client_end(void)
 {
     do {

@@ -18,7 +18,7 @@ struct world {
 struct wireup;
 
 /*
- * PMIx_Init, and the place in the world. The size found must be expected_size, or this
+ * PMIx_Init, and this worker's place. The group's size must be expected_size; else this
  * is RAYTRAIN_ECOMM with both numbers and the likely cause (the step was started
  * without --mpi=pmix, and so on).
  */
@@ -27,18 +27,19 @@ const struct world *wireup_world(const struct wireup *w);
 
 /*
  * Start the PMI bridge: a thread that answers PMI-1 over a socketpair (PMI_FD, PMI_RANK
- * and PMI_SIZE are set for MPI_Init). An MPI library that brings its own PMIx leaves it
- * alone, and it costs nothing. Errors inside the thread abort the group through PMIx.
+ * and PMI_SIZE are set for MPI_Init). An MPI library with a PMIx client of its own does
+ * not use it, and it costs nothing. Errors inside the thread abort the group through
+ * PMIx.
  */
 int wireup_bridge_start(struct wireup *w, struct error *err);
-/* MPI is up: take PMI_* from the environment, so that no child of this worker that
- * happens to be an MPI program takes itself for a rank. */
+/* MPI is up: remove PMI_* from the environment, so that a child of this worker that
+ * happens to be an MPI program does not take itself for a rank. */
 void wireup_bridge_hide(struct wireup *w);
 void wireup_bridge_stop(struct wireup *w); /* after the last MPI call */
 
-/* All ranks: exchange a blob of up to 64 KiB by key; get waits for nothing (the fence
- * collected it), and yields the key's latest. The caller frees *data. For backends
- * without MPI, and for rendezvous addresses. */
+/* All ranks: exchange a blob of up to 64 KiB by key. get never waits (the fence has
+ * collected the data), and returns the key's latest value; the caller frees *data. For
+ * backends without MPI, and for rendezvous addresses. */
 int wireup_exchange(struct wireup *w, const char *key, const void *data, size_t n,
                     struct error *err);
 int wireup_peer_get(struct wireup *w, int rank, const char *key, void **data, size_t *n,

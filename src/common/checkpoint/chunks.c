@@ -1,0 +1,296 @@
+#include "config.h"
+
+#include "checkpoint/chunks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void chunk_walk_plan(struct chunk_walk *walk, const raytrain_checkpoint *ck,
+                     const struct plan *plan, int size)
+{
+    *walk = (struct chunk_walk){.tensors = ck->tensors,
+                                .parts = plan->parts,
+                                .n_parts = plan->n_parts,
+                                .chunk_bytes = CHUNK_BYTES,
+                                .owners = plan->ranks,
+                                .size = size};
+    for (uint64_t p = 0; p < plan->n_parts; p++)
+        if (plan->ranks[p] < 0)
+            walk->total += ck->tensors[plan->parts[p].tensor].bytes;
+}
+
+void chunk_walk_restored(struct chunk_walk *walk, const raytrain_checkpoint *ck)
+{
+    *walk = (struct chunk_walk){.tensors = ck->tensors,
+                                .parts = ck->parts,
+                                .n_parts = ck->n_parts,
+                                .chunk_bytes = ck->head.chunk_bytes};
+}
+
+static void part_stream(const struct chunk_walk *walk, uint64_t part,
+                        struct slab_stream *stream)
+{
+    const struct part *p = &walk->parts[part];
+    const struct tensor_entry *e = &walk->tensors[p->tensor];
+
+    slab_stream_init(stream, e->ndim, e->shape, e->element_bytes, &p->slab);
+}
+
+/* Replicated bytes are shared among the ranks in the order of the walk. */
+static int chunk_owner(struct chunk_walk *walk, uint64_t bytes)
+{
+    int owner;
+
+    if (!walk->owners)
+        return -1;
+    owner = walk->owners[walk->part];
+    if (owner >= 0)
+        return owner;
+    owner = share_of(walk->done, walk->total, walk->size);
+    walk->done += bytes;
+    return owner;
+}
+
+static void chunk_fill(const struct chunk_walk *walk, uint64_t part, uint64_t from,
+                       const struct slab_stream *stream, struct chunk *chunk)
+{
+    const struct part *p = &walk->parts[part];
+    uint64_t left = stream->bytes - from;
+
+    if (left > walk->chunk_bytes)
+        left = walk->chunk_bytes;
+    *chunk = (struct chunk){.index = p->first_hash + from / walk->chunk_bytes,
+                            .part = part,
+                            .tensor = &walk->tensors[p->tensor],
+                            .stream = *stream,
+                            .from = from,
+                            .to = from + left,
+                            .owner = -1};
+}
+
+void chunk_walk_at(const struct chunk_walk *walk, uint64_t part, uint64_t from,
+                   struct chunk *chunk)
+{
+    struct slab_stream stream;
+
+    part_stream(walk, part, &stream);
+    chunk_fill(walk, part, from, &stream, chunk);
+}
+
+bool chunk_walk_next(struct chunk_walk *walk, struct chunk *chunk)
+{
+    for (;; walk->part++, walk->from = 0) {
+        if (walk->part == walk->n_parts)
+            return false;
+        if (walk->from == 0)
+            part_stream(walk, walk->part, &walk->stream);
+        if (walk->from < walk->stream.bytes)
+            break;
+    }
+    chunk_fill(walk, walk->part, walk->from, &walk->stream, chunk);
+    chunk->owner = chunk_owner(walk, chunk->to - chunk->from);
+    walk->from = chunk->to;
+    return true;
+}
+
+int chunk_place(struct slab_writer *writer, const struct chunk *chunk, const void *data)
+{
+    const unsigned char *bytes = data;
+    uint64_t from = chunk->from;
+
+    while (from < chunk->to) {
+        uint64_t left, offset = slab_stream_at(&chunk->stream, from, &left);
+        uint64_t n = left < chunk->to - from ? left : chunk->to - from;
+
+        if (slab_writer_add(writer, bytes, n, chunk->tensor->offset + offset) < 0)
+            return -1;
+        bytes += n;
+        from += n;
+    }
+    return 0;
+}
+
+int chunk_read(int fd, const struct chunk *chunk, void *data)
+{
+    return slab_read(fd, chunk->tensor->offset, &chunk->stream, chunk->from, chunk->to,
+                     data);
+}
+
+/* ---- Batches ---- */
+
+uint64_t batch_room(const struct batch_walk *walk)
+{
+    return BATCH_BYTES + walk->chunks.chunk_bytes;
+}
+
+/* The next chunk that has a key. */
+static bool ahead_fill(struct batch_walk *walk)
+{
+    while (!walk->has_ahead && chunk_walk_next(&walk->chunks, &walk->ahead))
+        walk->has_ahead = walk->key(walk->arg, &walk->ahead) >= 0;
+    return walk->has_ahead;
+}
+
+bool batch_next(struct batch_walk *walk, struct batch *batch)
+{
+    batch->n = 0;
+    batch->bytes = 0;
+    while (batch->n < BATCH_CHUNKS && batch->bytes < BATCH_BYTES && ahead_fill(walk)) {
+        int key = walk->key(walk->arg, &walk->ahead);
+
+        if (batch->n > 0 && key != batch->key)
+            break;
+        batch->key = key;
+        batch->chunks[batch->n++] = walk->ahead;
+        batch->bytes += walk->ahead.to - walk->ahead.from;
+        walk->has_ahead = false;
+    }
+    return batch->n > 0;
+}
+
+int batch_place(struct slab_writer *writer, const struct batch *batch, const void *data)
+{
+    const unsigned char *from = data;
+
+    for (size_t i = 0; i < batch->n; i++) {
+        if (chunk_place(writer, &batch->chunks[i], from) < 0)
+            return -1;
+        from += batch->chunks[i].to - batch->chunks[i].from;
+    }
+    return slab_writer_flush(writer);
+}
+
+/* ---- What one rank writes ---- */
+
+/* Each share of a snapshot begins at a cache line. */
+#define SHARE_ALIGN ((size_t)64)
+
+/* The chunks of replicated tensors are shared evenly among the ranks. */
+struct replicated {
+    int size;
+    uint64_t done, total; /* replicated bytes */
+};
+
+static struct replicated replicated_start(const raytrain_checkpoint *ck, int size)
+{
+    struct replicated r = {.size = size};
+
+    for (size_t i = 0; i < ck->n_tensors; i++)
+        if (!ck->tensors[i].sharded)
+            r.total += ck->tensors[i].bytes;
+    return r;
+}
+
+/* The rank that writes the next chunk; call it for each chunk of each replicated
+ * tensor, in order. */
+static int replicated_next(struct replicated *r, uint64_t bytes)
+{
+    int rank = share_of(r->done, r->total, r->size);
+
+    r->done += bytes;
+    return rank;
+}
+
+uint64_t chunk_end(uint64_t from, uint64_t bytes)
+{
+    return bytes - from < CHUNK_BYTES ? bytes : from + CHUNK_BYTES;
+}
+
+/* Shares are in order, so this rank's share of a replicated tensor is one range. */
+static void range_find(const struct tensor_entry *e, struct replicated *replicated,
+                       int rank, uint64_t *from, uint64_t *to)
+{
+    *from = *to = 0;
+    for (uint64_t at = 0; at < e->bytes; at = chunk_end(at, e->bytes)) {
+        uint64_t end = chunk_end(at, e->bytes);
+
+        if (replicated_next(replicated, end - at) != rank)
+            continue;
+        if (*to == 0)
+            *from = at;
+        *to = end;
+    }
+}
+
+int shares_make(const raytrain_checkpoint *ck, int rank, int size,
+                struct shares *shares, struct error *err)
+{
+    struct replicated replicated = replicated_start(ck, size);
+
+    *shares = (struct shares){.list = calloc(ck->n_tensors + 1, sizeof(struct share))};
+    if (!shares->list)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < ck->n_tensors; i++) {
+        const struct tensor_entry *e = &ck->tensors[i];
+        struct share share = {.tensor = e};
+        struct slab_stream stream;
+
+        slab_stream_init(&stream, e->ndim, e->shape, e->element_bytes, &e->slab);
+        if (e->sharded)
+            share.to = stream.bytes;
+        else
+            range_find(e, &replicated, rank, &share.from, &share.to);
+        if (share.from == share.to)
+            continue;
+        share.data = (const unsigned char *)e->data + share.from;
+        shares->n_chunks += chunks_of(share.to - share.from, CHUNK_BYTES);
+        shares->list[shares->n++] = share;
+    }
+    return 0;
+}
+
+/* Shares are in the order of the tensors, of which each has one at most. */
+const struct share *shares_find(const struct shares *shares,
+                                const struct tensor_entry *tensor, uint64_t from,
+                                uint64_t to)
+{
+    size_t low = 0, high = shares->n;
+    const struct share *found;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (shares->list[mid].tensor < tensor)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    found = &shares->list[low];
+    if (low == shares->n || found->tensor != tensor || from < found->from ||
+        to > found->to)
+        return NULL;
+    return found;
+}
+
+static size_t share_room(const struct share *share)
+{
+    size_t n = (size_t)(share->to - share->from);
+
+    return (n + SHARE_ALIGN - 1) / SHARE_ALIGN * SHARE_ALIGN;
+}
+
+size_t shares_snapshot_bytes(const struct shares *shares)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < shares->n; i++)
+        sum += share_room(&shares->list[i]);
+    return sum;
+}
+
+void shares_snapshot(struct shares *shares, unsigned char *to)
+{
+    for (size_t i = 0; i < shares->n; i++) {
+        struct share *share = &shares->list[i];
+
+        memcpy(to, share->data, (size_t)(share->to - share->from));
+        share->data = to;
+        to += share_room(share);
+    }
+}
+
+void shares_clear(struct shares *shares)
+{
+    free(shares->list);
+    *shares = (struct shares){0};
+}

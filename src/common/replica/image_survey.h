@@ -1,0 +1,85 @@
+/*
+ * image_survey.h - which images of checkpoints the nodes have, and which chunks each of
+ * them holds; used by all that writes, publishes and assembles them (image_tier.h).
+ */
+#ifndef RAYTRAIN_REPLICA_IMAGE_SURVEY_H
+#define RAYTRAIN_REPLICA_IMAGE_SURVEY_H
+
+#include "checkpoint/chunks.h"
+#include "comm/node_map.h"
+#include "replica/node_image.h"
+
+struct image_tier {
+    struct image_dir dir; /* this node's */
+    const struct node_map *nodes;
+    bool copies; /* each chunk is also on the next node */
+    /* Memory that the node can spare; NULL: only the file system is asked. */
+    uint64_t (*available)(void);
+};
+
+/* Once, before all else: RAYTRAIN_EINVAL if two nodes see the same directory. */
+int image_dirs_check(struct comm *comm, const struct image_tier *tier,
+                     struct error *err);
+
+/* The iterations of which any node has an image, newest first; *n of them,
+ * malloc'ed. */
+int image_inventory(struct comm *comm, const struct image_tier *tier,
+                    int64_t **iterations, size_t *n, struct error *err);
+
+/* ---- A survey ---- */
+
+struct survey {
+    raytrain_checkpoint *index; /* of this node's image: the layout of the file */
+    struct file_head head;
+    uint64_t n_chunks;
+    size_t row;          /* bytes of a row */
+    unsigned char *bits; /* a row for each node, a bit for each chunk */
+    uint64_t missing;    /* how many chunks no node has */
+};
+/*
+ * Find out which nodes have which chunks of this iteration. A node without an image
+ * gets one without chunks. With `verify`, only chunks that match their checksums count.
+ * RAYTRAIN_ENOTFOUND if no node has a complete image; all have looked.
+ */
+int survey_make(struct comm *comm, const struct image_tier *tier, int64_t iteration,
+                bool verify, struct survey *survey, struct error *err);
+/* RAYTRAIN_ECORRUPT if chunks are missing. */
+int survey_complete(const struct survey *survey, struct error *err);
+void survey_clear(struct survey *survey);
+
+/* ---- For the other files of this room ---- */
+
+static inline const struct node_place *tier_place(const struct image_tier *tier)
+{
+    return &tier->nodes->of[tier->nodes->rank];
+}
+
+static inline bool tier_leader(const struct image_tier *tier)
+{
+    return tier_place(tier)->local == 0;
+}
+
+/* Bytes that this node has left for images. */
+uint64_t tier_room(const struct image_tier *tier);
+
+/* metadata_extents(), and how many bytes these are. */
+int metadata_find(const raytrain_checkpoint *ck, uint64_t file_bytes,
+                  struct extent **extents, size_t *n, size_t *bytes, struct error *err);
+
+/* Read the metadata, one extent after the other; write them, and then the head. -1 and
+ * errno. */
+int metadata_read(int fd, const struct extent *extents, size_t n, char *metadata);
+int metadata_place(int fd, const struct extent *extents, size_t n, const char *metadata,
+                   const struct file_head *head);
+
+/* The rank that reads a chunk for all: the nodes that have it take turns, and so do the
+ * ranks of a node, a few chunks at a time. -1: no node has it. */
+int survey_source(const struct survey *survey, const struct node_map *nodes,
+                  uint64_t chunk);
+bool survey_has(const struct survey *survey, int node, uint64_t chunk);
+
+/* Read a chunk from this node's image, and verify it. */
+int survey_read(const struct survey *survey, const struct chunk *chunk, void *data,
+                struct error *err);
+
+#endif

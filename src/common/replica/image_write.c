@@ -1,0 +1,461 @@
+/*
+ * image_write.c - write a checkpoint into the images of the nodes.
+ *
+ *   1. rank 0 broadcasts the plan
+ *   2. every rank hashes its chunks, and writes them into its node's image
+ *   3. every rank sends its chunks to its keeper on the next node, which writes them, too
+ *   4. with the hashes of all ranks, rank 0 completes the metadata and the head, and
+ *      broadcasts them into every image
+ *   5. once all nodes have done so, each writes its list of chunks: the image is complete
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "checkpoint/checksum.h"
+#include "hdf5/h5_image.h"
+#include "replica/image_tier.h"
+#include "util/fault.h"
+#include "util/fs.h"
+#include "util/size.h"
+
+struct image_write {
+    struct checkpoint_save *save; /* its plan and image are on rank 0 */
+    struct comm *comm;
+    const struct image_tier *tier;
+    int64_t iteration;
+    struct plan plan; /* on every rank */
+    struct file_head head;
+    uint64_t *hashes; /* of all chunks; 0 for those of other ranks */
+    int fd;
+    bool started; /* there is something to remove */
+};
+
+static int image_point(const struct image_write *s, const char *name, struct error *err)
+{
+    if (fault_point(name, s->comm->rank) < 0)
+        return fs_error(err, "write", s->tier->dir.path);
+    return 0;
+}
+
+/* ---- Step 1: the plan ---- */
+
+/* Rank 0 borrows the plan of the save; the others get one of their own. */
+static void plan_borrow(struct image_write *s)
+{
+    if (s->comm->rank != 0)
+        return;
+    s->plan = s->save->plan;
+    s->head = s->save->head;
+}
+
+static void image_write_clear(struct image_write *s)
+{
+    if (s->fd >= 0)
+        close(s->fd);
+    if (s->comm->rank != 0)
+        plan_clear(&s->plan);
+    free(s->hashes);
+}
+
+/* COLLECTIVE: all ranks get the head and the plan. */
+static int layout_take(struct image_write *s, struct error *err)
+{
+    struct comm *comm = s->comm;
+    int rc;
+
+    plan_borrow(s);
+    if (comm->ops->bcast(comm, &s->head, sizeof s->head, 0, err) < 0 ||
+        plan_bcast(&s->plan, comm, err) < 0)
+        return -1;
+    s->hashes = calloc(s->plan.n_hashes + 1, sizeof *s->hashes);
+    rc = s->hashes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return comm_agree(comm, rc, err);
+}
+
+/* This rank's data of a chunk. Call it in the order of the chunks: *share advances with
+ * them. */
+static const unsigned char *chunk_data(const struct image_write *s,
+                                       const struct chunk *c, size_t *share)
+{
+    const struct shares *all = &s->save->shares;
+
+    while (all->list[*share].tensor != c->tensor)
+        ++*share;
+    return all->list[*share].data + (c->from - all->list[*share].from);
+}
+
+/* ---- Room ---- */
+
+/* Bytes of this node's image. */
+static uint64_t image_need(const struct image_write *s)
+{
+    const struct node_map *nodes = s->tier->nodes;
+    uint64_t tensors = 0, need = 0;
+    struct chunk_walk walk;
+    struct chunk c;
+
+    chunk_walk_plan(&walk, s->save->ck, &s->plan, s->comm->size);
+    while (chunk_walk_next(&walk, &c)) {
+        tensors += c.to - c.from;
+        if (node_map_has(nodes, tier_place(s->tier)->node, c.owner, s->tier->copies))
+            need += c.to - c.from;
+    }
+    return need + (s->head.file_bytes - tensors); /* every image has the metadata */
+}
+
+uint64_t tier_room(const struct image_tier *tier)
+{
+    struct statvfs fs;
+    uint64_t room = UINT64_MAX, memory = tier->available ? tier->available() : room;
+
+    if (statvfs(tier->dir.path, &fs) == 0)
+        room = (uint64_t)fs.f_bavail * fs.f_frsize;
+    return room < memory ? room : memory;
+}
+
+static int room_check(const struct image_write *s, struct error *err)
+{
+    char need_text[SIZE_TEXT_MAX], room_text[SIZE_TEXT_MAX], host[256] = "this node";
+    uint64_t need = image_need(s), room = tier_room(s->tier);
+    int64_t older;
+    int copies = image_list(&s->tier->dir, &older, 1) > 0 ? 1 : 2;
+
+    if (fault_point("image.room", s->comm->rank) == 0 &&
+        need <= room / (unsigned)copies)
+        return 0;
+    gethostname(host, sizeof host - 1);
+    return error_set(
+        err, RAYTRAIN_EFIT,
+        "node %s: its part of a checkpoint is %s%s, and %s has %s left%s", host,
+        size_format(need, need_text), copies == 2 ? ", and must fit in twice" : "",
+        s->tier->dir.path, size_format(room, room_text),
+        s->tier->dir.durable
+            ? ": free space there, or choose another sync_config.staging_path"
+            : ": train on more nodes, ask for more memory, or set "
+              "checkpoint_config.replicas to 0");
+}
+
+/* ---- Step 2: this rank's chunks ---- */
+
+static int image_write_error(const struct image_write *s, struct error *err)
+{
+    return fs_error(err, "write", s->tier->dir.path);
+}
+
+/* COLLECTIVE: create the image of each node, and open it on every rank. */
+static int image_start(struct image_write *s, struct error *err)
+{
+    const struct image_dir *dir = &s->tier->dir;
+    int rc = tier_leader(s->tier) ? room_check(s, err) : 0;
+
+    if (rc == 0)
+        rc = image_point(s, "image.begin", err);
+    if (comm_agree(s->comm, rc, err) < 0)
+        return -1;
+    s->started = true;
+    if (tier_leader(s->tier)) {
+        s->fd = image_create(dir, s->iteration, s->head.file_bytes, err);
+        rc = s->fd < 0 ? -1 : 0;
+    }
+    if (comm_agree(s->comm, rc, err) < 0)
+        return -1;
+    if (s->fd < 0)
+        s->fd = image_open(dir, s->iteration, err);
+    return comm_agree(s->comm, s->fd < 0 ? -1 : 0, err);
+}
+
+static int own_write(struct image_write *s)
+{
+    struct slab_writer *w = slab_writer_create(s->fd);
+    int rc = w ? fault_point("image.data", s->comm->rank) : -1;
+    struct chunk_walk walk;
+    struct chunk c;
+    size_t share = 0;
+
+    chunk_walk_plan(&walk, s->save->ck, &s->plan, s->comm->size);
+    while (rc == 0 && chunk_walk_next(&walk, &c)) {
+        const unsigned char *data;
+
+        if (c.owner != s->comm->rank)
+            continue;
+        data = chunk_data(s, &c, &share);
+        s->hashes[c.index] = XXH3_64bits(data, c.to - c.from);
+        rc = chunk_place(w, &c, data);
+    }
+    if (rc == 0)
+        rc = slab_writer_flush(w);
+    int saved = errno;
+    slab_writer_destroy(w);
+    errno = saved;
+    return rc;
+}
+
+/* ---- Step 3: copies on the next node ---- */
+
+static int key_owned_by(void *arg, const struct chunk *chunk)
+{
+    return chunk->owner == *(int *)arg ? 0 : -1;
+}
+
+/* One rank's chunks in batches, as they are sent. */
+struct batches {
+    int owner; /* -1: none */
+    struct batch_walk walk;
+    struct batch batch;
+    size_t share; /* of this rank */
+    char *data;
+};
+
+static int batches_open(struct batches *st, const struct image_write *s, int owner)
+{
+    st->owner = owner;
+    st->walk = (struct batch_walk){.key = key_owned_by, .arg = &st->owner};
+    chunk_walk_plan(&st->walk.chunks, s->save->ck, &s->plan, s->comm->size);
+    st->data = owner < 0 ? NULL : malloc(batch_room(&st->walk));
+    return owner < 0 || st->data ? 0 : -1;
+}
+
+static bool batches_next(struct batches *st)
+{
+    st->batch.bytes = 0;
+    return st->owner >= 0 && batch_next(&st->walk, &st->batch);
+}
+
+static void batch_pack(const struct image_write *s, struct batches *st)
+{
+    char *to = st->data;
+
+    for (size_t i = 0; i < st->batch.n; i++) {
+        const struct chunk *c = &st->batch.chunks[i];
+
+        memcpy(to, chunk_data(s, c, &st->share), c->to - c->from);
+        to += c->to - c->from;
+    }
+}
+
+/* Both directions of one round. After a failed write the exchange goes on, since the
+ * sender is waiting. */
+static int batches_exchange(struct image_write *s, struct batches *mine, int to,
+                            struct batches *theirs, struct error *err)
+{
+    struct slab_writer *w = slab_writer_create(s->fd);
+    int rc = w ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    bool sends = batches_next(mine), receives = batches_next(theirs);
+    struct error lost;
+
+    while (sends || receives) {
+        if (sends)
+            batch_pack(s, mine);
+        if (s->comm->ops->sendrecv(s->comm, mine->data, mine->batch.bytes,
+                                   sends ? to : -1, theirs->data, theirs->batch.bytes,
+                                   receives ? theirs->owner : -1, &lost) < 0) {
+            rc = error_set(err, lost.code, "%s", lost.text);
+            break;
+        }
+        if (rc == 0 && receives && batch_place(w, &theirs->batch, theirs->data) < 0)
+            rc = image_write_error(s, err);
+        sends = sends && batches_next(mine);
+        receives = receives && batches_next(theirs);
+    }
+    slab_writer_destroy(w);
+    return rc;
+}
+
+/* COLLECTIVE: a rank keeps copies for several others if their node has more ranks than
+ * its own: for one in each round. */
+static int copies_round(struct image_write *s, int to, int from, struct error *err)
+{
+    struct batches *st = calloc(2, sizeof *st);
+    int rc = 0;
+
+    if (!st || batches_open(&st[0], s, to < 0 ? -1 : s->comm->rank) < 0 ||
+        batches_open(&st[1], s, from) < 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = comm_agree(s->comm, rc, err);
+    if (rc == 0)
+        rc = batches_exchange(s, &st[0], to, &st[1], err);
+    if (st) {
+        free(st[0].data);
+        free(st[1].data);
+    }
+    free(st);
+    return rc;
+}
+
+/* round[r]: the round in which rank r sends. Returns the number of rounds; -1 without
+ * memory. */
+static int rounds_plan(const struct node_map *nodes, int *round)
+{
+    int *taken = calloc((size_t)nodes->size, sizeof *taken);
+    int n = 0;
+
+    for (int r = 0; taken && r < nodes->size; r++) {
+        round[r] = taken[node_map_keeper(nodes, r)]++;
+        if (round[r] >= n)
+            n = round[r] + 1;
+    }
+    free(taken);
+    return taken ? n : -1;
+}
+
+static int copies_exchange(struct image_write *s, struct error *err)
+{
+    const struct node_map *nodes = s->tier->nodes;
+    int *round, n = 0, rank = s->comm->rank, rc = 0;
+
+    if (!s->tier->copies || nodes->n_nodes == 1)
+        return 0;
+    round = calloc((size_t)nodes->size, sizeof *round);
+    if (!round || (n = rounds_plan(nodes, round)) < 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = image_point(s, "image.copies", err);
+    rc = comm_agree(s->comm, rc, err);
+    for (int k = 0; rc == 0 && k < n; k++) {
+        int from = -1;
+
+        for (int r = 0; r < nodes->size; r++)
+            if (round[r] == k && node_map_keeper(nodes, r) == rank)
+                from = r;
+        rc = copies_round(s, round[rank] == k ? node_map_keeper(nodes, rank) : -1, from,
+                          err);
+        rc = comm_agree(s->comm, rc, err);
+    }
+    free(round);
+    return rc;
+}
+
+/* ---- Step 4: the metadata ---- */
+
+/* Rank 0: the hashes complete the metadata. */
+static int metadata_make(struct image_write *s, const struct extent *extents, size_t n,
+                         char *metadata, struct error *err)
+{
+    char *to = metadata;
+
+    if (h5_image_write(s->save->image, s->head.hashes_at, s->hashes,
+                       s->plan.n_hashes * sizeof *s->hashes) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        h5_image_read(s->save->image, extents[i].start, to,
+                      extents[i].end - extents[i].start);
+        to += extents[i].end - extents[i].start;
+    }
+    s->head.metadata_hash = XXH3_64bits(metadata, (size_t)(to - metadata));
+    memcpy(s->head.mark, HEAD_COMPLETE, sizeof s->head.mark);
+    s->head.head_hash = XXH3_64bits(&s->head, offsetof(struct file_head, head_hash));
+    return 0;
+}
+
+/* COLLECTIVE: `bytes` of metadata from rank 0 into every image. */
+static int metadata_bcast(struct image_write *s, const struct extent *extents, size_t n,
+                          size_t bytes, struct error *err)
+{
+    struct comm *comm = s->comm;
+    char *metadata = malloc(bytes + 1);
+    int rc = metadata ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    if (rc == 0 && comm->rank == 0)
+        rc = metadata_make(s, extents, n, metadata, err);
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = comm->ops->bcast(comm, &s->head, sizeof s->head, 0, err);
+    if (rc == 0 && bytes > 0)
+        rc = comm->ops->bcast(comm, metadata, bytes, 0, err);
+    if (rc == 0)
+        rc = image_point(s, "image.metadata", err);
+    if (rc == 0 && tier_leader(s->tier) &&
+        metadata_place(s->fd, extents, n, metadata, &s->head) < 0)
+        rc = image_write_error(s, err);
+    free(metadata);
+    return comm_agree(comm, rc, err);
+}
+
+/* COLLECTIVE: sum up the hashes: one rank has that of a chunk, all others have 0. */
+static int metadata_finish(struct image_write *s, struct error *err)
+{
+    struct extent *extents = NULL;
+    size_t n = 0, bytes = 0;
+    int rc = s->comm->ops->allreduce(s->comm, s->hashes, s->plan.n_hashes, COMM_INT64,
+                                     COMM_SUM, err);
+
+    if (rc == 0)
+        rc = metadata_find(s->save->ck, s->head.file_bytes, &extents, &n, &bytes, err);
+    rc = comm_agree(s->comm, rc, err);
+    if (rc == 0)
+        rc = metadata_bcast(s, extents, n, bytes, err);
+    free(extents);
+    return rc;
+}
+
+/* ---- Step 5: the list of chunks ---- */
+
+static int list_make(const struct image_write *s, struct error *err)
+{
+    const struct image_tier *tier = s->tier;
+    struct held held = {.n_chunks = s->plan.n_hashes};
+    struct chunk_walk walk;
+    struct chunk c;
+    int rc;
+
+    held.bits = calloc(1, held_bytes(held.n_chunks) + 1);
+    if (!held.bits)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    chunk_walk_plan(&walk, s->save->ck, &s->plan, s->comm->size);
+    while (chunk_walk_next(&walk, &c))
+        if (node_map_has(tier->nodes, tier_place(s->tier)->node, c.owner, tier->copies))
+            held_set(held.bits, c.index);
+    rc = held_write(&tier->dir, s->iteration, &s->head, &held, err);
+    free(held.bits);
+    return rc;
+}
+
+static int image_sync(const struct image_write *s, struct error *err)
+{
+    if (!s->tier->dir.durable || fsync(s->fd) == 0)
+        return 0;
+    return image_write_error(s, err);
+}
+
+static int save_steps(struct image_write *s, struct error *err)
+{
+    int rc = 0;
+
+    if (layout_take(s, err) < 0 || image_start(s, err) < 0)
+        return -1;
+    if (own_write(s) < 0)
+        rc = image_write_error(s, err);
+    if (comm_agree(s->comm, rc, err) < 0 || copies_exchange(s, err) < 0 ||
+        metadata_finish(s, err) < 0)
+        return -1;
+    rc = image_sync(s, err);
+    if (rc == 0)
+        rc = image_point(s, "image.synced", err);
+    if (comm_agree(s->comm, rc, err) < 0)
+        return -1;
+    if (tier_leader(s->tier))
+        rc = list_make(s, err);
+    rc = comm_agree(s->comm, rc, err);
+    fault_point("image.complete",
+                s->comm->rank); /* a test may crash it here, after the decision */
+    return rc;
+}
+
+int image_write(struct checkpoint_save *save, struct comm *comm,
+                const struct image_tier *tier, int64_t iteration, struct error *err)
+{
+    struct image_write s = {
+        .save = save, .comm = comm, .tier = tier, .iteration = iteration, .fd = -1};
+    int rc = save_steps(&s, err);
+
+    if (rc < 0 && s.started && tier_leader(tier))
+        image_remove(&tier->dir, iteration);
+    image_write_clear(&s);
+    return rc;
+}

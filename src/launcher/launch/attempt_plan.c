@@ -1,0 +1,219 @@
+/* attempt_plan.c - plans of attempts; nodes that are lost, and those that return. */
+#include "launch/attempt_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/hostlist.h"
+
+#define LOSSES_MAX 2 /* after so many losses a node is not used again */
+
+struct attempt_planner {
+    const struct launcher_ops *launcher;
+    const struct scaling_config *scaling;
+    struct resources have;
+    struct node_state {
+        bool lost;
+        int losses;
+    } * nodes; /* one for each node in have */
+};
+
+int attempt_planner_create(const struct launcher_ops *launcher,
+                           const struct scaling_config *scaling,
+                           struct attempt_planner **out, struct error *err)
+{
+    struct attempt_planner *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    p->launcher = launcher;
+    p->scaling = scaling;
+    if (launcher->resources(scaling, &p->have, err) < 0) {
+        free(p);
+        return -1;
+    }
+    p->nodes = calloc(p->have.n_nodes + 1, sizeof *p->nodes);
+    if (!p->nodes) {
+        attempt_planner_destroy(p);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    *out = p;
+    return 0;
+}
+
+/* If nodes can be lost, what is known about them is kept; a machine is one node. */
+int attempt_planner_refresh(struct attempt_planner *p, struct error *err)
+{
+    struct resources now = {0};
+
+    if (p->launcher->ask)
+        return 0;
+    if (p->launcher->resources(p->scaling, &now, err) < 0)
+        return -1;
+    if (now.n_nodes != p->have.n_nodes) {
+        resources_clear(&now);
+        return 0;
+    }
+    resources_clear(&p->have);
+    p->have = now;
+    return 0;
+}
+
+void attempt_planner_destroy(struct attempt_planner *p)
+{
+    if (!p)
+        return;
+    resources_clear(&p->have);
+    free(p->nodes);
+    free(p);
+}
+
+/* ---- Plans ---- */
+
+static size_t lost_count(const struct attempt_planner *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->have.n_nodes; i++)
+        n += p->nodes[i].lost;
+    return n;
+}
+
+/* All nodes but the lost ones, in their order; the names still belong to p. NULL if out
+ * of memory. */
+static struct node_resources *nodes_left(const struct attempt_planner *p, size_t *n)
+{
+    struct node_resources *left = calloc(p->have.n_nodes + 1, sizeof *left);
+
+    *n = 0;
+    for (size_t i = 0; left && i < p->have.n_nodes; i++)
+        if (!p->nodes[i].lost)
+            left[(*n)++] = p->have.nodes[i];
+    return left;
+}
+
+/* Prefix the reason with the nodes that are missing. */
+static int refused(const struct attempt_planner *p, size_t spare, struct error *err)
+{
+    char *lost = attempt_planner_lost_names(p);
+
+    if (lost)
+        error_prefix(err, "without %s, which %s lost", lost,
+                     lost_count(p) == 1 ? "is" : "are");
+    else if (spare > 0)
+        error_prefix(err, "with %zu spare node%s", spare, spare == 1 ? "" : "s");
+    free(lost);
+    return -1;
+}
+
+int attempt_planner_plan(const struct attempt_planner *p, struct placement *plan,
+                         struct error *err)
+{
+    size_t lost = lost_count(p), spare = (size_t)p->scaling->spare_nodes, n;
+    struct resources have = p->have;
+    int rc;
+
+    spare = spare > lost ? spare - lost : 0;
+    have.nodes = nodes_left(p, &n);
+    if (!have.nodes)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    have.n_nodes = n > spare ? n - spare : 0;
+    rc = placement_plan(p->scaling, &have, plan, err);
+    free(have.nodes);
+    return rc < 0 && err->code == RAYTRAIN_EFIT ? refused(p, spare, err) : rc;
+}
+
+bool attempt_planner_can_grow(const struct attempt_planner *p, int workers)
+{
+    struct placement plan = {0};
+    struct error err;
+    bool larger;
+
+    if (!scaling_config_is_elastic(p->scaling) ||
+        attempt_planner_plan(p, &plan, &err) < 0)
+        return false;
+    larger = plan.workers > workers;
+    placement_clear(&plan);
+    return larger;
+}
+
+/* ---- Nodes that are lost, and return ---- */
+
+static struct node_state *node_find(const struct attempt_planner *p, const char *name)
+{
+    for (size_t i = 0; i < p->have.n_nodes; i++)
+        if (strcmp(p->have.nodes[i].name, name) == 0)
+            return &p->nodes[i];
+    return NULL;
+}
+
+void attempt_planner_lose(struct attempt_planner *p, const char *node)
+{
+    struct node_state *state = node_find(p, node);
+
+    if (!state || state->lost)
+        return;
+    state->lost = true;
+    state->losses++;
+}
+
+bool attempt_planner_regain(struct attempt_planner *p, const char *node)
+{
+    struct node_state *state = node_find(p, node);
+
+    if (!state || !state->lost || state->losses >= LOSSES_MAX)
+        return false;
+    state->lost = false;
+    return true;
+}
+
+bool attempt_planner_is_lost(const struct attempt_planner *p, const char *node)
+{
+    const struct node_state *state = node_find(p, node);
+
+    return state && state->lost;
+}
+
+bool attempt_planner_had_losses(const struct attempt_planner *p)
+{
+    for (size_t i = 0; i < p->have.n_nodes; i++)
+        if (p->nodes[i].losses > 0)
+            return true;
+    return false;
+}
+
+char **attempt_planner_present(const struct attempt_planner *p)
+{
+    char **names = calloc(p->have.n_nodes + 1, sizeof *names);
+    size_t n = 0;
+
+    for (size_t i = 0; names && i < p->have.n_nodes; i++)
+        if (!p->nodes[i].lost)
+            names[n++] = p->have.nodes[i].name;
+    return names;
+}
+
+size_t attempt_planner_awaited(const struct attempt_planner *p, char **names,
+                               size_t max)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->have.n_nodes && n < max; i++)
+        if (p->nodes[i].lost && p->nodes[i].losses < LOSSES_MAX)
+            names[n++] = p->have.nodes[i].name;
+    return n;
+}
+
+char *attempt_planner_lost_names(const struct attempt_planner *p)
+{
+    char **names = calloc(p->have.n_nodes + 1, sizeof *names), *text = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; names && i < p->have.n_nodes; i++)
+        if (p->nodes[i].lost)
+            names[n++] = p->have.nodes[i].name;
+    if (n > 0)
+        hostlist_compress(names, n, &text, NULL);
+    free(names);
+    return text;
+}

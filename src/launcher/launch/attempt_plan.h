@@ -1,0 +1,54 @@
+/*
+ * attempt_plan.h - where the next attempt runs: on the resources that the launcher
+ * reported, without lost nodes and spare ones.
+ *
+ * An allocation does not grow, so its launcher is asked once. A lost node is used again
+ * when it answers, but after its second loss it is no longer trusted. The part of its
+ * own machine that this process may use can change, and is determined anew.
+ */
+#ifndef RAYTRAIN_LAUNCH_ATTEMPT_PLAN_H
+#define RAYTRAIN_LAUNCH_ATTEMPT_PLAN_H
+
+#include <stdbool.h>
+
+#include "launch/launcher.h"
+
+struct attempt_planner;
+
+/* scaling must outlive it. RAYTRAIN_EFIT / RAYTRAIN_ENOTSUP, as the launcher's
+ * resources(). */
+int attempt_planner_create(const struct launcher_ops *launcher,
+                           const struct scaling_config *scaling,
+                           struct attempt_planner **out, struct error *err);
+void attempt_planner_destroy(struct attempt_planner *p); /* NULL is fine */
+
+/*
+ * A plan for the next attempt; the caller clears it. The spare_nodes stay unused as
+ * long as no node is lost: each lost node is replaced by one of them. RAYTRAIN_EFIT
+ * says what is needed, what is available, and which nodes are lost.
+ */
+int attempt_planner_plan(const struct attempt_planner *p, struct placement *plan,
+                         struct error *err);
+/* To be called before the plan of another attempt: the available resources may have
+ * changed. Fails as create does. */
+int attempt_planner_refresh(struct attempt_planner *p, struct error *err);
+/* Would an elastic group be larger than this one now? */
+bool attempt_planner_can_grow(const struct attempt_planner *p, int workers);
+
+/* A node is lost. Unknown names are ignored. */
+void attempt_planner_lose(struct attempt_planner *p, const char *node);
+/* A lost node answers again: true if it is used again from now on. */
+bool attempt_planner_regain(struct attempt_planner *p, const char *node);
+bool attempt_planner_is_lost(const struct attempt_planner *p, const char *node);
+/* Has this planner ever lost a node, whether it has come back or not? */
+bool attempt_planner_had_losses(const struct attempt_planner *p);
+/* All nodes that are not lost: a NULL-terminated array that the caller frees, of
+ * borrowed names; NULL if out of memory. */
+char **attempt_planner_present(const struct attempt_planner *p);
+/* Lost nodes that may be used again, at most max of them; borrowed names. */
+size_t attempt_planner_awaited(const struct attempt_planner *p, char **names,
+                               size_t max);
+/* All lost nodes, as "n[2-3]": malloc'ed; NULL if there are none, or out of memory. */
+char *attempt_planner_lost_names(const struct attempt_planner *p);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * batch_system.h - the interface to a batch system: the job that this process runs in.
+ *
+ * It is independent of the launcher: a run whose workers are local processes
+ * (--launcher local) also ends with the job around it.
+ */
+#ifndef RAYTRAIN_LAUNCH_BATCH_SYSTEM_H
+#define RAYTRAIN_LAUNCH_BATCH_SYSTEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+struct batch_job {
+    int64_t end;      /* Unix time at which the batch system ends it; 0: no limit */
+    bool preempted;   /* it has to make room for another job */
+    bool running;     /* and not cancelled, timed out or completing */
+    bool preparing;   /* its nodes run a prolog: no group can be started yet */
+    bool has_script;  /* it is a batch job, not an interactive one */
+    bool may_requeue; /* it may go back to the queue */
+};
+
+struct batch_query; /* each batch system's own */
+
+struct batch_ops {
+    const char *name;
+    /* The id of the job that this process runs in; NULL: it runs in no job of this
+     * batch system, and no other slot is called. */
+    const char *(*job_id)(void);
+    /* A question about the job whose answer is polled for. poll never blocks; *done:
+     * *job is filled; -1: there is no answer, or it has taken too long. In both cases
+     * the query may then only be destroyed. destroy takes NULL. */
+    int (*query_start)(struct batch_query **out, struct error *err);
+    int (*query_poll)(struct batch_query *query, bool *done, struct batch_job *job,
+                      struct error *err);
+    void (*query_destroy)(struct batch_query *query);
+    /* The same question; waits some seconds for the answer, unless this process is
+     * asked to stop meanwhile (event/attention.h). */
+    int (*ask)(struct batch_job *job, struct error *err);
+    /* The same, but asks again while the batch system does not answer, as long as
+     * batch_patience() allows. */
+    int (*await)(struct batch_job *job, struct error *err);
+    /* May this job go back to the queue? RAYTRAIN_EINVAL says why not, and how to
+     * submit one that may. */
+    int (*requeue_check)(struct error *err);
+    /* End the job and put it back into the queue. The batch system then kills the job's
+     * script, and this process with it: call it last. */
+    int (*requeue)(struct error *err);
+};
+
+extern const struct batch_ops batch_slurm;
+
+/* The batch system whose job this process runs in; NULL: it runs in none. */
+const struct batch_ops *batch_find(void);
+
+/* How long a question that the run cannot do without is repeated while the batch system
+ * does not answer, and how the user hears of it. For the whole process; at first 0:
+ * such a question is asked once. */
+struct batch_patience {
+    double seconds;
+    void (*say)(const char *text);
+};
+void batch_patience_set(double seconds, void (*say)(const char *text));
+const struct batch_patience *batch_patience(void);
+
+#endif

@@ -1,0 +1,329 @@
+/*
+ * attempt.c - the start of an attempt, its event loop, and its record.
+ *
+ *   What workers write    reports and events, followed from their files
+ *   Requests to stop      from the user, the batch system, a lost lock or a watch
+ *   The event loop        until every worker is gone and their own record is read
+ *   The record            attempt.json, at the start and at the end
+ */
+#include "train/attempt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/events.h"
+#include "run/attempt_config.h"
+#include "train/attempt_record.h"
+#include "util/clock.h"
+#include "util/fault.h"
+
+#define FOLLOW_S       0.2  /* how often the files that workers append to are read */
+#define RECORD_WAIT_S  15.0 /* for the workers' record, after they are gone */
+#define RECORD_EARLY_S 2.0  /* if they have not come together before */
+
+/* ---- What workers write ---- */
+
+static double seconds(const json_t *report, const char *key)
+{
+    return json_number_value(json_object_get(report, key));
+}
+
+static void on_report(void *arg, const json_t *report)
+{
+    struct attempt *a = arg;
+
+    a->view.last_report = clock_now();
+    a->iteration = json_integer_value(json_object_get(report, "training_iteration"));
+    report_pace_add(&a->view.pace, seconds(report, "time_this_iter_s"));
+    a->view.save_max_s =
+        fmax(a->view.save_max_s, seconds(report, "checkpoint_write_s"));
+    callback_report(a->run->callbacks, report);
+}
+
+static void on_event(void *arg, const json_t *event)
+{
+    struct attempt *a = arg;
+    const char *text = json_string_value(json_object_get(event, "text"));
+    json_t *checkpoint = json_object_get(event, "checkpoint");
+    const char *kind = json_string_value(json_object_get(event, "kind"));
+    bool restored = json_is_string(checkpoint);
+
+    if (kind && strcmp(kind, EVENT_JOINED) == 0) {
+        a->view.joined = true;
+        return;
+    }
+    if (kind && strcmp(kind, EVENT_STARTED) == 0) {
+        a->listening = true;
+        return;
+    }
+    if (restored)
+        json_object_set(a->record, "checkpoint", checkpoint);
+    if (text && !(restored && a->run->opt->quiet))
+        callback_note(a->run->callbacks, "%s", text);
+}
+
+/* If something cannot be read or collected now, the next call tries again, or the end
+ * of the run reports it. */
+static void follow(struct attempt *a)
+{
+    events_take(a->log_dir, on_event, a);
+    metrics_collector_poll(a->reports, on_report, a, NULL);
+}
+
+/* ---- Requests to stop ---- */
+
+/* Pass the request on. A worker that does not handle the signal yet would die of it:
+ * while the group is starting, the request waits until all of it has started. */
+static int stop_send(struct attempt *a, struct error *err)
+{
+    if (!a->view.stopping || !a->listening || a->stop_sent)
+        return 0;
+    a->stop_sent = true;
+    return worker_group_stop(a->group, err);
+}
+
+static int workers_stop(struct attempt *a, const struct failure *why, struct error *err)
+{
+    if (!a->view.stopping && !a->ended)
+        a->failure = *why;
+    a->view.stopping = true;
+    return stop_send(a, err);
+}
+
+/* The keeper of the lock has called (run_lock_keep). Another process may own the run
+ * now: what the workers would still write must not get into it. */
+static int on_lock_lost(struct attempt *a, struct error *err)
+{
+    struct failure lost = {.cause = CAUSE_SIGNAL, .rank = -1};
+
+    snprintf(lost.message, sizeof lost.message,
+             "the lock of the run is lost: stopping at once");
+    callback_note(a->run->callbacks, "%s", lost.message);
+    a->failure = lost;
+    a->view.stopping = true;
+    return worker_group_kill(a->group, err);
+}
+
+/* run->stop has counted another signal. */
+static int on_stop_request(struct attempt *a, struct error *err)
+{
+    const struct failure asked = {.cause = CAUSE_SIGNAL, .rank = -1};
+
+    a->stops = a->run->stop.count;
+    if (run_lock_check(a->run->lock, NULL) < 0)
+        return on_lock_lost(a, err);
+    if (a->stops >= 2) {
+        callback_note(a->run->callbacks, "stopping at once");
+        return worker_group_kill(a->group, err);
+    }
+    follow(a); /* have they started by now? */
+    if (workers_stop(a, &asked, err) < 0)
+        return -1;
+    callback_note(a->run->callbacks,
+                  "%s: stopping at the next report; a second one stops at once",
+                  strsignal(a->run->stop.signal));
+    return 0;
+}
+
+/* A watch wants the workers to stop, and goes on watching. */
+static int on_watch_stop(struct attempt *a, const struct failure *finding,
+                         struct error *err)
+{
+    if (finding->cause != CAUSE_RESIZE)
+        return workers_stop(a, finding, err);
+    a->failure = *finding;
+    return worker_group_stop_at_checkpoint(a->group, err);
+}
+
+/* A watch ends the attempt. If the workers had been asked to stop, that stays the
+ * cause, unless a node is lost. */
+static int on_watch_end(struct attempt *a, struct failure *finding, struct error *err)
+{
+    bool lost = finding->cause == CAUSE_NODE_LOST;
+
+    if (a->view.stopping && !lost)
+        finding->cause = a->failure.cause;
+    a->failure = *finding;
+    a->ended = true;
+    return lost ? worker_group_abandon(a->group, err)
+                : worker_group_kill(a->group, err);
+}
+
+/* ---- The event loop ---- */
+
+/* Read what is new, and ask the watches. */
+static int on_tick(void *arg, struct error *err)
+{
+    struct attempt *a = arg;
+    struct failure finding;
+    enum watch_verdict verdict;
+
+    follow(a);
+    if (stop_send(a, err) < 0)
+        return -1;
+    if (a->ended || a->gone > 0)
+        return 0;
+    a->view.now = clock_now();
+    a->view.unix_now = clock_unix_double();
+    verdict = watch_set_tick(a->watches, &a->view, &finding);
+    if (verdict == WATCH_GOES_ON)
+        return 0;
+    callback_note(a->run->callbacks, "%s", finding.message);
+    return verdict == WATCH_STOP ? on_watch_stop(a, &finding, err)
+                                 : on_watch_end(a, &finding, err);
+}
+
+/*
+ * The workers are gone: has their record of the end been read? It is not looked for
+ * earlier, so that no node has cached that it is missing. If the statuses are those of
+ * a common end, the record may still be on its way from another node: it is waited for,
+ * but not when the workers were killed, and only briefly when they have never come
+ * together.
+ */
+static bool end_is_known(struct attempt *a)
+{
+    double now = clock_now(), limit = a->view.joined ? RECORD_WAIT_S : RECORD_EARLY_S;
+
+    if (a->gone == 0)
+        a->gone = now;
+    a->end = worker_record_read_end(a->log_dir, a->run->plan.workers);
+    return a->end != WORKER_END_NONE || a->outcome.failed ||
+           a->outcome.failure.never_started || !a->run->launcher->ask || a->ended ||
+           a->run->stop.count >= 2 || now - a->gone > limit;
+}
+
+/* The group has something to say; it is asked after each turn of the loop. */
+static int on_group(void *arg, struct error *err)
+{
+    (void)arg;
+    (void)err;
+    return 0;
+}
+
+static int group_advance(struct attempt *a, struct error *err)
+{
+    if (a->done)
+        return 0;
+    if (worker_group_advance(a->group, &a->done, &a->outcome, err) < 0)
+        return -1;
+    if (a->outcome.failed && a->view.failing == 0)
+        a->view.failing = clock_now();
+    if (a->done)
+        event_loop_remove(a->run->loop, a->fd);
+    return 0;
+}
+
+static int turns(struct attempt *a, struct error *err)
+{
+    while (!a->done || !end_is_known(a)) {
+        if (event_loop_turn(a->run->loop, -1, err) < 0)
+            return -1;
+        if (a->run->stop.count > a->stops && on_stop_request(a, err) < 0)
+            return -1;
+        if (group_advance(a, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Until every worker is gone. */
+static int attempt_watch(struct attempt *a, struct error *err)
+{
+    struct event_loop *loop = a->run->loop;
+    int timer = -1, rc = -1;
+
+    a->fd = worker_group_fd(a->group);
+    if (event_loop_every(loop, FOLLOW_S, on_tick, a, &timer, err) == 0 &&
+        event_loop_add(loop, a->fd, on_group, a, err) == 0)
+        rc = turns(a, err);
+    event_loop_remove(loop, timer);
+    event_loop_remove(loop, a->fd);
+    if (rc == 0) {
+        follow(a);
+        events_finish(a->log_dir, on_event, a);
+    }
+    return rc;
+}
+
+/* ---- The record ---- */
+
+static int record_begin(struct attempt *a, struct error *err)
+{
+    int rc = -1;
+
+    a->record =
+        attempt_create(a->number, launcher_name(a->run->launcher), &a->run->plan);
+    if (!a->record)
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else if (attempt_config_save(a->log_dir, a->run->config, err) == 0 &&
+             attempt_save(a->record, a->log_dir, err) == 0)
+        rc = metrics_collector_follow(a->reports, a->log_dir, err);
+    fault_point("attempt.record", 0);
+    if (rc == 0)
+        callback_attempt_start(a->run->callbacks, a->record);
+    return rc;
+}
+
+static int record_end(struct attempt *a, const struct attempt_end *end,
+                      struct error *err)
+{
+    const char *cause = attempt_cause_name(end->failure.cause);
+    bool finished = end->status == RUN_FINISHED;
+    json_t *record = a->record;
+    int rc = json_object_set_new(record, "end", json_real(clock_unix_double()));
+
+    rc |= json_object_set_new(record, "outcome",
+                              json_string(run_status_name(end->status)));
+    rc |= json_object_set_new(record, "cause",
+                              finished ? json_null() : json_string(cause));
+    if (!finished)
+        rc |= json_object_update_new(record, failure_json(&end->failure));
+    if (rc)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    callback_attempt_end(a->run->callbacks, record);
+    return attempt_save(record, a->log_dir, err);
+}
+
+/* ---- An attempt, from start to end ---- */
+
+static int watches_begin(struct attempt *a, struct error *err)
+{
+    a->view = (struct watch_view){.cfg = a->run->cfg,
+                                  .launcher = a->run->launcher,
+                                  .batch = batch_find(),
+                                  .plan = &a->run->plan,
+                                  .planner = a->run->planner,
+                                  .group = a->group,
+                                  .signal = worker_group_signal,
+                                  .callbacks = a->run->callbacks,
+                                  .log_dir = a->log_dir,
+                                  .now = clock_now(),
+                                  .unix_now = clock_unix_double()};
+    a->view.started = a->view.now;
+    return watch_set_create(&a->view, &a->watches, err);
+}
+
+int attempt_run(struct run *run, int number, int64_t from,
+                struct metrics_collector *reports, struct attempt_end *end,
+                struct error *err)
+{
+    struct attempt a = {.run = run,
+                        .number = number,
+                        .reports = reports,
+                        .outcome.failure = FAILURE_UNKNOWN,
+                        .failure = FAILURE_UNKNOWN,
+                        .iteration = from};
+    int rc = -1;
+
+    if (attempt_start(&a, err) == 0 && record_begin(&a, err) == 0 &&
+        watches_begin(&a, err) == 0 && attempt_watch(&a, err) == 0 &&
+        attempt_conclude(&a, end, err) == 0)
+        rc = record_end(&a, end, err);
+    watch_set_destroy(a.watches);
+    json_decref(a.record);
+    worker_group_destroy(a.group);
+    free(a.log_dir);
+    return rc;
+}

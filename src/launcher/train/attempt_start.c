@@ -1,0 +1,181 @@
+/*
+ * attempt_start.c - what the workers of an attempt are started with: their command,
+ * their environment, and the files through which they and this process hear of each
+ * other.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "protocol/events.h"
+#include "protocol/log_dir.h"
+#include "protocol/rank_status.h"
+#include "protocol/worker_env.h"
+#include "run/journal.h"
+#include "run/metrics.h"
+#include "run/run_dir.h"
+#include "train/attempt.h"
+#include "util/argv.h"
+#include "util/fault.h"
+#include "util/fs.h"
+
+/* ---- The command ---- */
+
+/* libexec beside the bin directory that this program was started from, so that an
+ * installed tree can be moved; else where it was configured to be. */
+static int worker_program(char *path, size_t size)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (n > 0) {
+        self[n] = '\0';
+        for (int up = 0; up < 2; up++) {
+            char *slash = strrchr(self, '/');
+
+            if (!slash)
+                break;
+            *slash = '\0';
+        }
+        if ((size_t)snprintf(path, size, "%s/libexec/raytrain/raytrain-worker", self) <
+                size &&
+            access(path, X_OK) == 0)
+            return 0;
+    }
+    snprintf(path, size, "%s/raytrain-worker", RAYTRAIN_LIBEXECDIR);
+    return access(path, X_OK);
+}
+
+/* What each rank executes: the training function's own program, or raytrain-worker with
+ * the shared object, and the user's arguments. */
+static int worker_argv(const struct train_config *cfg, char ***out, struct error *err)
+{
+    char worker[PATH_MAX];
+    char **argv = NULL;
+    int rc = 0;
+
+    if (cfg->train_func_kind == TRAIN_FUNC_SHARED_OBJECT) {
+        if (worker_program(worker, sizeof worker) < 0)
+            return error_set(err, RAYTRAIN_ENOTFOUND,
+                             "cannot find raytrain-worker (looked at %s): is raytrain "
+                             "installed completely?",
+                             worker);
+        rc = argv_append(&argv, worker, err);
+    }
+    if (rc == 0)
+        rc = argv_append(&argv, cfg->train_func, err);
+    for (size_t i = 0; rc == 0 && i < cfg->n_args; i++)
+        rc = argv_append(&argv, cfg->args[i], err);
+    if (rc < 0)
+        argv_free(argv);
+    else
+        *out = argv;
+    return rc;
+}
+
+static struct launch_spec launch_spec_of(const struct run *run, char *const *argv,
+                                         const char *log_dir)
+{
+    return (struct launch_spec){.plan = &run->plan,
+                                .argv = argv,
+                                .log_dir = log_dir,
+                                .job_name = run->cfg->run_config.name,
+                                .srun_args = run->opt->srun_args,
+                                .scaling = &run->cfg->scaling_config,
+                                .overlap = run->overlap};
+}
+
+int attempt_command(const struct run *run, char ***argv, struct error *err)
+{
+    struct launch_spec spec;
+    char **worker = NULL, *log_dir = run_dir_log_dir(run->dir, 0);
+    int rc = -1;
+
+    if (!log_dir)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (worker_argv(run->cfg, &worker, err) == 0) {
+        spec = launch_spec_of(run, worker, log_dir);
+        rc = run->launcher->command(&spec, argv, err);
+    }
+    argv_free(worker);
+    free(log_dir);
+    return rc;
+}
+
+/* ---- The environment, and files ---- */
+
+static int environment_export(const struct attempt *a, struct error *err)
+{
+    const struct run *run = a->run;
+    const struct worker_env env = {
+        .run_dir = (char *)run->dir,
+        .attempt = a->number,
+        .workers = run->plan.workers,
+        .backend = run->cfg->backend,
+        .marker = (char *)run->marker,
+        .gpus = run->plan.gpus_per_worker,
+    };
+
+    return worker_env_export(&env, err);
+}
+
+/* Only if nodes can be lost. */
+static int heartbeats_make(const struct attempt *a, struct error *err)
+{
+    char *dir;
+    int rc;
+
+    if (!a->run->launcher->ask ||
+        a->run->cfg->run_config.failure_config.node_timeout_s == 0)
+        return 0;
+    dir = log_dir_heartbeats(a->log_dir);
+    if (!dir)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = fs_mkdirs(dir, 0777, err);
+    free(dir);
+    return rc;
+}
+
+static int rank_status_make(const struct placement *plan, const char *log_dir,
+                            struct error *err)
+{
+    int most = 0;
+
+    for (size_t i = 0; i < plan->n_nodes; i++)
+        if (plan->nodes[i].tasks > most)
+            most = plan->nodes[i].tasks;
+    return rank_status_create(log_dir, (int)plan->n_nodes, most, err);
+}
+
+/* What workers write into, and this process follows. */
+static int channels_make(const struct attempt *a, struct error *err)
+{
+    if (heartbeats_make(a, err) < 0 || events_create(a->log_dir, err) < 0 ||
+        rank_status_make(&a->run->plan, a->log_dir, err) < 0)
+        return -1;
+    return journal_create(a->log_dir, METRICS_JOURNAL, err);
+}
+
+/* ---- The start ---- */
+
+int attempt_start(struct attempt *a, struct error *err)
+{
+    struct launch_spec spec;
+    char **argv = NULL;
+    int rc = -1;
+
+    if (run_dir_make_log_dir(a->run->dir, a->number, &a->log_dir, err) == 0 &&
+        channels_make(a, err) == 0 && worker_argv(a->run->cfg, &argv, err) == 0 &&
+        environment_export(a, err) == 0) {
+        fault_point("group.logs", 0);
+        spec = launch_spec_of(a->run, argv, a->log_dir);
+        rc = worker_group_start(a->run->launcher, &spec, a->run->planner, &a->group,
+                                err);
+    }
+    argv_free(argv);
+    if (rc == 0)
+        fault_point("group.started", 0);
+    return rc;
+}

@@ -1,0 +1,183 @@
+/*
+ * failure_diagnosis.c - see failure_diagnosis.h.
+ *
+ *   The worker's record   error.json
+ *   The sentence          from a signal or an exit status
+ *   The log               its last lines
+ */
+#include "train/failure_diagnosis.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/run_dir.h"
+#include "util/quote.h"
+
+#define TAIL_LINES       10
+#define TAIL_BYTES       3000
+#define STATUS_NOT_FOUND 127 /* of shells and of the dynamic linker */
+
+/* ---- The worker's record ---- */
+
+/* A worker that could not reach another one records that; if another one was killed,
+ * that is the cause and this the consequence. */
+static bool is_consequence(const struct failure *recorded, const struct failure *seen)
+{
+    return seen->signal && strcmp(recorded->kind, "comm") == 0 &&
+           recorded->rank != seen->rank;
+}
+
+/* The first failing worker's own words. They name the cause: what died because it was
+ * missing came later, whatever the launcher saw first. */
+static bool record_take(const char *log_dir, struct failure *f)
+{
+    struct failure recorded = *f;
+
+    if (!failure_read(log_dir, &recorded) || is_consequence(&recorded, f))
+        return false;
+    recorded.signal = 0;
+    *f = recorded;
+    return true;
+}
+
+/* ---- The sentence ---- */
+
+static void sentence_make(struct failure *f)
+{
+    char said[ERROR_TEXT_MAX], *message = f->message;
+    const size_t size = sizeof f->message;
+    const char *colon;
+
+    strcpy(said, f->message);
+    colon = said[0] ? ": " : "";
+    if (f->never_started)
+        snprintf(message, size, "the workers could not be started: %.4000s",
+                 said[0] ? said : "no reason given");
+    else if (f->cause == CAUSE_OOM)
+        snprintf(message, size,
+                 "out of memory: the kernel killed it; ask for more with "
+                 "--mem-per-worker, or put fewer workers on a node%s%.3900s",
+                 colon, said);
+    else if (f->rank < 0 && said[0])
+        return; /* it is about all of them */
+    else if (f->signal)
+        snprintf(message, size, "killed by signal %d (%s)%s%.3900s", f->signal,
+                 strsignal(f->signal), colon, said);
+    else if (f->exit_status == STATUS_NOT_FOUND)
+        snprintf(message, size,
+                 "ended with exit status %d: a program or a library was not found (if "
+                 "it is libraytrain: link as pkg-config --libs raytrain says, or set "
+                 "LD_LIBRARY_PATH)%s%.3800s",
+                 f->exit_status, colon, said);
+    else if (f->exit_status)
+        snprintf(message, size, "ended with exit status %d%s%.4000s", f->exit_status,
+                 colon, said);
+    else if (!said[0])
+        snprintf(message, size, "no reason given");
+}
+
+/* ---- The log ---- */
+
+/* Read the last bytes of a file, with a NUL behind them; the number read, 0 where there
+ * is nothing. */
+static size_t file_end(const char *path, char *buf, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = 0;
+
+    if (fd < 0)
+        return 0;
+    off_t end = lseek(fd, 0, SEEK_END);
+    if (end > 0) {
+        off_t room = (off_t)size - 1, from = end > room ? end - room : 0;
+
+        n = pread(fd, buf, (size_t)room, from);
+    }
+    close(fd);
+    n = n > 0 ? n : 0;
+    buf[n] = '\0';
+    return (size_t)n;
+}
+
+/* The last lines of a log, without what could steer a terminal. */
+static int log_tail(const char *path, char *out, size_t size)
+{
+    char buf[TAIL_BYTES];
+    size_t n = file_end(path, buf, sizeof buf), from, used = 0;
+    int lines = 0;
+
+    while (n > 0 && buf[n - 1] == '\n')
+        n--;
+    for (from = n; from > 0; from--)
+        if (buf[from - 1] == '\n' && ++lines == TAIL_LINES)
+            break;
+    for (const char *c = buf + from; c < buf + n && used + 5 < size;) {
+        int length = *c == '\n' || *c == '\t' ? 1 : printable_length(c);
+
+        if (length > 0)
+            memcpy(out + used, c, (size_t)length);
+        else
+            sprintf(out + used, "\\x%02x", (unsigned char)*c);
+        used += length > 0 ? (size_t)length : 4;
+        c += length > 0 ? length : 1;
+    }
+    out[used] = '\0';
+    return used > 0;
+}
+
+static void log_find(const char *log_dir, int n_workers, const struct failure *f,
+                     struct failure_log *log)
+{
+    static const char *const suffixes[] = {"err", "out"};
+    char stem[RUN_DIR_LOG_NAME_MAX];
+
+    if (n_workers <= RUN_DIR_RANK_LOGS_MAX ? f->rank < 0 : !f->host[0])
+        return;
+    run_dir_log_name(n_workers, f->rank, f->host, stem);
+    for (int i = 0; i < 2 && !log->tail[0]; i++) {
+        int n = snprintf(log->path, sizeof log->path, "%s/%s.%s", log_dir, stem,
+                         suffixes[i]);
+
+        if (n < 0 || (size_t)n >= sizeof log->path)
+            log->path[0] = '\0';
+        else
+            log_tail(log->path, log->tail, sizeof log->tail);
+    }
+}
+
+/* ---- Together ---- */
+
+void failure_diagnose(struct failure *f, const char *log_dir, int n_workers,
+                      struct failure_log *log)
+{
+    *log = (struct failure_log){.path = ""};
+    f->final = f->code != RAYTRAIN_OK;
+    f->code = f->code ? f->code : RAYTRAIN_EFAILED;
+    if (f->never_started || !record_take(log_dir, f))
+        sentence_make(f);
+    log_find(log_dir, n_workers, f, log);
+}
+
+void failure_never_joined(const struct train_config *cfg, int n_workers,
+                          struct failure *failure)
+{
+    char name[QUOTE_TEXT_MAX];
+
+    *failure = (struct failure){.rank = -1, .final = true, .code = RAYTRAIN_EINVAL};
+    quote(cfg->train_func, name);
+    if (cfg->train_func_kind == TRAIN_FUNC_PROGRAM)
+        snprintf(failure->message, sizeof failure->message,
+                 "%s never called raytrain_main(), so nothing was trained: it ran %d "
+                 "time%s, each process on its own\n"
+                 "  call raytrain_main() in it, see raytrain_main(3); any other MPI "
+                 "program is started without raytrain-run: mpiexec -n %d PROGRAM, "
+                 "under Slurm srun -n %d PROGRAM",
+                 name, n_workers, n_workers == 1 ? "" : "s", n_workers, n_workers);
+    else
+        snprintf(failure->message, sizeof failure->message,
+                 "the workers ended before the training began: does %s end the process "
+                 "when it is loaded?",
+                 name);
+}

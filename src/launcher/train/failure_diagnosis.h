@@ -1,0 +1,31 @@
+/*
+ * failure_diagnosis.h - from what is known of a failure to the message for the user:
+ * which rank on which node, what happened, and the last lines of its log.
+ */
+#ifndef RAYTRAIN_TRAIN_FAILURE_DIAGNOSIS_H
+#define RAYTRAIN_TRAIN_FAILURE_DIAGNOSIS_H
+
+#include "config/train_config.h"
+#include "protocol/failure.h"
+
+/* The log of the worker to blame. */
+struct failure_log {
+    char path[4096]; /* "": unknown */
+    char tail[4096]; /* its last lines, control characters escaped; "" */
+};
+
+/*
+ * Complete a failure that a launcher or an observer has seen. The record of the first
+ * failing worker takes the place of what they saw, unless that worker only lost another
+ * one, which was killed; without a record, the message becomes a sentence about the
+ * exit status or the signal. Never fails: what cannot be read is left out.
+ */
+void failure_diagnose(struct failure *failure, const char *log_dir, int n_workers,
+                      struct failure_log *log);
+
+/* All workers left with good statuses before they had come together. Another try would
+ * end in the same way. */
+void failure_never_joined(const struct train_config *cfg, int n_workers,
+                          struct failure *failure);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * start_obstacles.c - what keeps workers from starting, besides themselves: a node that
+ * cannot start any, a step of an earlier attempt that holds what they need, a prolog, a
+ * controller that does not answer.
+ */
+#include "train/attempt.h"
+#include "util/argv.h"
+
+static bool wait_in_run(void *run, double seconds)
+{
+    return run_wait(run, seconds);
+}
+
+/* A node on which no worker could be started, though it answers: for a reason that
+ * another node may not have. */
+static bool node_avoid(struct attempt *a)
+{
+    if (!a->outcome.failure.never_started || a->outcome.failure.rank >= 0 ||
+        !a->outcome.failure.host[0] || a->outcome.failure.code != RAYTRAIN_OK ||
+        !a->run->launcher->ask)
+        return false;
+    attempt_planner_lose(a->run->planner, a->outcome.failure.host);
+    return true;
+}
+
+/* Before Slurm 22.05 a step shares the CPUs of another one only: what that has of
+ * memory and GPUs stays taken until Slurm has noticed that its node is dead. */
+static void held_nodes_leave(struct attempt *a, char *const *nodes)
+{
+    callback_note(a->run->callbacks,
+                  "a step of an earlier attempt, which Slurm has not ended yet, still "
+                  "holds memory or GPUs of %s%s: going on without",
+                  nodes[0], nodes[1] ? " and other nodes" : "");
+    for (; *nodes; nodes++)
+        attempt_planner_lose(a->run->planner, *nodes);
+}
+
+/*
+ * Slurm has steps that nothing ends: where srun was killed early, or the tasks did not
+ * come together (OpenPMIx 4.2). Nothing of such a step trains any more, but it keeps
+ * its CPUs. Where one of this run's may be why an attempt did not start, what comes
+ * next shares the nodes with it.
+ */
+static bool step_is_left(struct attempt *a)
+{
+    bool doubtful = a->outcome.busy || a->failure.cause == CAUSE_START;
+    bool shared = a->run->overlap;
+    char **nodes;
+
+    if (!a->run->launcher->leftovers || !doubtful || (shared && !a->outcome.busy))
+        return false;
+    nodes = a->run->launcher->leftovers(a->run->cfg->run_config.name);
+    if (!nodes)
+        return false;
+    if (shared)
+        held_nodes_leave(a, nodes);
+    a->run->overlap = true;
+    argv_free(nodes);
+    return true;
+}
+
+static void note(void *run, const char *text)
+{
+    callback_note(((struct run *)run)->callbacks, "%s", text);
+}
+
+/* No group could be started because the batch system was not ready. It is by now. */
+static bool start_was_barred(struct attempt *a)
+{
+    const struct launcher_ops *launcher = a->run->launcher;
+
+    return a->outcome.failure.never_started && launcher->await_ready &&
+           launcher->await_ready(wait_in_run, note, a->run);
+}
+
+bool start_obstacles_clear(struct attempt *a)
+{
+    bool left = step_is_left(a), avoided = node_avoid(a), barred = start_was_barred(a);
+
+    return left || avoided || barred;
+}

@@ -1,0 +1,213 @@
+/*
+ * stop_limits.c - limits on how long the workers may still take.
+ *
+ * The end of the allocation: the workers are asked to stop early enough to save
+ * (run_config.stop_before_end_s), and killed before Slurm ends the job, so that there
+ * is time left to write the Result.
+ *
+ * The grace period: workers that were asked to stop are killed after
+ * run_config.grace_s.
+ */
+#include "watch/watch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* ---- The end of the allocation ---- */
+
+#define FRESH_S 10.0 /* older answers are not acted on: the end may have moved */
+#define AGAIN_S 60.0 /* the pause after a question without an answer */
+#define LAST_S  5.0 /* kept for writing the Result, but at most half of the time left */
+
+struct time_watch {
+    const struct batch_ops *batch;
+    struct batch_query *query; /* in progress */
+    double asked;              /* when the latest question was asked; clock_now() */
+    bool answered;
+    double end; /* Unix time; 0: none, or not known */
+    /* Once the workers have been asked to stop: */
+    bool stopping;
+    double last; /* the time kept for the Result; 0: not known yet */
+};
+
+static void question_drop(struct time_watch *w)
+{
+    w->batch->query_destroy(w->query);
+    w->query = NULL;
+}
+
+static void question_ask(struct time_watch *w, const struct watch_view *view)
+{
+    if (w->query)
+        return;
+    w->asked = view->now;
+    w->batch->query_start(&w->query, NULL);
+}
+
+/* Without an answer, the last known end remains. */
+static void answer_take(struct time_watch *w)
+{
+    struct batch_job job;
+    bool done = false;
+
+    if (!w->query)
+        return;
+    if (w->batch->query_poll(w->query, &done, &job, NULL) < 0) {
+        question_drop(w);
+    } else if (done) {
+        w->answered = true;
+        w->end = (double)job.end;
+        question_drop(w);
+    }
+}
+
+/* Is the known end recent enough to act on? If not, ask again. */
+static bool is_fresh(struct time_watch *w, const struct watch_view *view)
+{
+    if (!w->query && view->now - w->asked < FRESH_S)
+        return true;
+    question_ask(w, view);
+    return false;
+}
+
+static int time_watch_create(const struct watch_view *view, void **state,
+                             struct error *err)
+{
+    struct time_watch *w;
+
+    if (view->cfg->run_config.stop_before_end_s == 0 || !view->batch)
+        return 0;
+    if (!(w = calloc(1, sizeof *w)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    w->batch = view->batch;
+    question_ask(w, view);
+    *state = w;
+    return 0;
+}
+
+/* How long the next report may take: as long as the latest ones, and at least as long
+ * as the one in progress has taken so far. */
+static double report_time(const struct watch_view *view)
+{
+    double under_way = view->last_report > 0 ? view->now - view->last_report : 0;
+
+    return fmax(report_pace_longest(&view->pace), under_way);
+}
+
+/*
+ * Workers notice the request at their next report, and a training function that asks
+ * whether to save does so with the report after it: each may take that long. A save in
+ * the background takes additional time.
+ */
+static enum watch_verdict stop_tick(struct time_watch *w, const struct watch_view *view,
+                                    struct failure *finding)
+{
+    double now = view->unix_now;
+    double ahead = view->cfg->run_config.stop_before_end_s + 2 * report_time(view) +
+                   view->save_max_s;
+    time_t end = (time_t)w->end;
+    struct tm tm;
+    char at[32] = "";
+
+    if (!w->answered && view->now - w->asked > AGAIN_S)
+        question_ask(w, view);
+    if (w->end == 0 || now < w->end - ahead || !is_fresh(w, view))
+        return WATCH_GOES_ON;
+    if (localtime_r(&end, &tm))
+        strftime(at, sizeof at, " at %H:%M:%S", &tm);
+    finding->cause = CAUSE_TIME_LIMIT;
+    snprintf(finding->message, sizeof finding->message,
+             "the allocation ends%s, in %.0f s: stopping at the next report", at,
+             w->end - now);
+    return WATCH_STOP;
+}
+
+/* The workers were asked to stop, for whatever reason: how long can they be waited for?
+ * A job that is preempted ends earlier than planned, so the end is asked for again. */
+static enum watch_verdict end_tick(struct time_watch *w, const struct watch_view *view,
+                                   struct failure *finding)
+{
+    double left = w->end - view->unix_now;
+
+    if (!w->stopping)
+        question_ask(w, view);
+    w->stopping = true;
+    if (w->query || w->end == 0)
+        return WATCH_GOES_ON;
+    if (w->last == 0)
+        w->last = left / 2 < LAST_S ? left / 2 : LAST_S;
+    if (left > w->last || !is_fresh(w, view))
+        return WATCH_GOES_ON;
+    finding->cause = CAUSE_TIME_LIMIT;
+    snprintf(finding->message, sizeof finding->message,
+             "the allocation ends in %.0f s: not waiting any longer for the next "
+             "report; the run continues from the latest checkpoint",
+             left > 0 ? left : 0);
+    return WATCH_END;
+}
+
+static enum watch_verdict time_watch_tick(void *state, const struct watch_view *view,
+                                          struct failure *finding)
+{
+    struct time_watch *w = state;
+
+    answer_take(w);
+    return view->stopping ? end_tick(w, view, finding) : stop_tick(w, view, finding);
+}
+
+static void time_watch_destroy(void *state)
+{
+    question_drop(state);
+    free(state);
+}
+
+const struct watch_ops time_watch = {
+    .name = "time",
+    .create = time_watch_create,
+    .tick = time_watch_tick,
+    .destroy = time_watch_destroy,
+};
+
+/* ---- The grace period ---- */
+
+struct grace_watch {
+    double asked; /* when the workers were asked to stop; 0: not yet */
+};
+
+static int grace_watch_create(const struct watch_view *view, void **state,
+                              struct error *err)
+{
+    if (view->cfg->run_config.grace_s == 0)
+        return 0;
+    if (!(*state = calloc(1, sizeof(struct grace_watch))))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return 0;
+}
+
+static enum watch_verdict grace_watch_tick(void *state, const struct watch_view *view,
+                                           struct failure *finding)
+{
+    struct grace_watch *w = state;
+    int grace_s = view->cfg->run_config.grace_s;
+
+    if (!view->stopping)
+        return WATCH_GOES_ON;
+    if (w->asked == 0)
+        w->asked = view->now;
+    if (view->now - w->asked < grace_s)
+        return WATCH_GOES_ON;
+    snprintf(finding->message, sizeof finding->message,
+             "the workers have not stopped within %d s (run_config.grace_s): killing "
+             "them; the run continues from the latest checkpoint",
+             grace_s);
+    return WATCH_END;
+}
+
+const struct watch_ops grace_watch = {
+    .name = "grace",
+    .create = grace_watch_create,
+    .tick = grace_watch_tick,
+    .destroy = free,
+};

@@ -1,0 +1,30 @@
+/*
+ * expansion.h - rows that have no fixed place in their file are expanded once a node,
+ * into an anonymous file in memory (memfd). It has no name, so nothing is left behind
+ * however the processes end, and it is sealed when complete: nothing can change or
+ * shrink it, so it may be mapped.
+ */
+#ifndef RAYTRAIN_DATA_EXPANSION_H
+#define RAYTRAIN_DATA_EXPANSION_H
+
+#include "data/table.h"
+
+struct expansion {
+    int fd;
+    unsigned char *bytes; /* to be filled; `size` bytes */
+    uint64_t size;
+    const char *path; /* of the expanded file; the caller keeps it */
+};
+
+/*
+ * Memory for `size` bytes, all of it allocated now, so that filling it cannot fail.
+ * RAYTRAIN_EFIT, with the numbers, if the node does not have that much.
+ */
+int expansion_begin(struct expansion *e, uint64_t size, const char *path,
+                    struct error *err);
+/* Complete: seal it and make it a source of the table. Releases e, also on failure. */
+int expansion_end(struct expansion *e, struct table *t, size_t *index,
+                  struct error *err);
+void expansion_abandon(struct expansion *e);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * loop.h - the interface of whatever fills the training function: anything that can be
+ * run on every rank as `int train_func(raytrain_context *ctx)`.
+ *
+ * Implementations: a function in a shared object (shared_object.c), and a function of
+ * this very process, which is the user's program (loop.c).
+ */
+#ifndef RAYTRAIN_LOOP_LOOP_H
+#define RAYTRAIN_LOOP_LOOP_H
+
+#include <stdbool.h>
+
+#include "util/error.h"
+
+/* What a worker was started with. All of it is borrowed for the life of the worker. */
+struct loop_source {
+    const char *path;               /* the file of the training function; or NULL: */
+    raytrain_train_func train_func; /* the function itself */
+    int argc; /* arguments of the training function; argv ends with a NULL */
+    char **argv;
+};
+
+struct loop;
+
+struct loop_ops {
+    /*
+     * Find what there is to run, so that `run` cannot fail for lack of it. This is one
+     * of the first steps in a worker's life, before the group forms: there is no other
+     * rank to communicate with, and a failure ends the run at once, with this error.
+     * What it creates may stay until the process ends.
+     */
+    int (*open)(struct loop *loop, struct error *err);
+    /*
+     * Train, from beginning to end, in the main thread. All ranks take part, and the
+     * session is complete. Returns what a training function returns: 0, or any other
+     * number if it has failed; the last error of ctx is then taken as the reason.
+     */
+    int (*run)(struct loop *loop, raytrain_context *ctx);
+    /*
+     * The worker goes down; the session is still open. Clean: `run` has returned 0 on
+     * every rank. Not clean: do not wait for other ranks, and end the processes that
+     * `run` has started; `open` may have failed. May be NULL.
+     */
+    void (*close)(struct loop *loop, bool clean);
+    /* The process is the user's program: its signal mask and handlers stay as they are.
+     * Otherwise they are set to their defaults at the start. */
+    bool is_users_process;
+};
+
+struct loop {
+    const struct loop_ops *ops;
+    struct loop_source source;
+    raytrain_train_func func; /* set by `open`, if the loop is a function */
+    void *impl;
+};
+
+extern const struct loop_ops loop_shared_object;
+extern const struct loop_ops loop_program;
+
+/* Choose the loop for this source; it is not open yet. */
+void loop_init(struct loop *loop, const struct loop_source *source);
+void loop_close(struct loop *loop, bool clean);
+/* The slot `run` of a loop that is a function. */
+int loop_run_func(struct loop *loop, raytrain_context *ctx);
+
+#endif

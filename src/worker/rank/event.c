@@ -1,0 +1,44 @@
+#include "config.h"
+#include "rank/event.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/quote.h"
+
+static void event_put(const char *log_dir, const char *kind, const char *text,
+                      const char *checkpoint)
+{
+    char *printable = printable_text(text);
+    json_t *event =
+        json_pack("{s:f, s:s, s:s, s:s*}", "time", clock_unix_double(), "kind", kind,
+                  "text", printable ? printable : "", "checkpoint", checkpoint);
+
+    if (event)
+        events_put(log_dir, event, NULL);
+    json_decref(event);
+    free(printable);
+}
+
+void event_add(const char *log_dir, const char *kind, const char *fmt, ...)
+{
+    char text[ERROR_TEXT_MAX];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    event_put(log_dir, kind, text, NULL);
+}
+
+void event_add_restored(const char *log_dir, const char *path, long iteration)
+{
+    char text[ERROR_TEXT_MAX];
+
+    snprintf(text, sizeof text, "starting from %s (iteration %ld)", path, iteration);
+    event_put(log_dir, EVENT_RESTORED, text, path);
+}

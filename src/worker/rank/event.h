@@ -1,0 +1,22 @@
+/*
+ * event.h - what this rank reports to the launcher while the training goes on: events
+ * of the attempt (protocol/events.h). The launcher shows notes and warnings to the
+ * user.
+ *
+ * An event that cannot be written is dropped: it must never be the reason that a
+ * training ends, and storage that is in trouble shows elsewhere.
+ */
+#ifndef RAYTRAIN_RANK_EVENT_H
+#define RAYTRAIN_RANK_EVENT_H
+
+#include "protocol/events.h"
+
+/* kind: one of the EVENT_ words. */
+void event_add(const char *log_dir, const char *kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* EVENT_RESTORED: this attempt starts from the checkpoint at `path`, which the event
+ * also names as "checkpoint": the launcher keeps it in the attempt's record. */
+void event_add_restored(const char *log_dir, const char *path, long iteration);
+
+#endif

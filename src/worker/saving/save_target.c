@@ -1,0 +1,46 @@
+#include "saving/save_target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rank/event.h"
+#include "run/checkpoint_manager.h"
+
+int save_target_copy(struct save_target *t, const char *run_dir, const char *log_dir,
+                     const struct checkpoint_config *config, struct error *err)
+{
+    const char *score = config->checkpoint_score_attribute;
+
+    t->config = *config;
+    t->config.checkpoint_score_attribute = score ? strdup(score) : NULL;
+    t->run_dir = strdup(run_dir);
+    t->log_dir = strdup(log_dir);
+    if (t->run_dir && t->log_dir && (!score || t->config.checkpoint_score_attribute))
+        return 0;
+    save_target_clear(t);
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+void save_target_clear(struct save_target *t)
+{
+    free(t->config.checkpoint_score_attribute);
+    free(t->run_dir);
+    free(t->log_dir);
+    *t = (struct save_target){0};
+}
+
+static void note_warning(void *arg, const char *text)
+{
+    const struct save_target *t = arg;
+
+    event_add(t->log_dir, EVENT_WARNING, "%s", text);
+}
+
+void save_target_prune(struct save_target *t, const struct comm *comm)
+{
+    struct error why;
+
+    if (comm->rank == 0 &&
+        checkpoint_manager_prune(t->run_dir, &t->config, note_warning, t, &why) < 0)
+        note_warning(t, why.text);
+}

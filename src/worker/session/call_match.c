@@ -1,0 +1,98 @@
+/*
+ * call_match.c - do all ranks make the same collective call?
+ *
+ * Each such call of the user begins with one exchange on a communicator that carries
+ * nothing else, and that names the call. If ranks do not make the same calls in the
+ * same order, or not with the same arguments, all of them learn of it in that exchange,
+ * and report what each of them did: the result is an error that says so, never a wrong
+ * number or a hang.
+ */
+#include "session/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/rank_list.h"
+
+/* What a rank did, in words. */
+struct call_text {
+    char text[CALL_TEXT_MAX];
+};
+
+/* The ranks whose text is that of rank `as`. */
+static const char *ranks_as(const struct call_text *all, int size, int as, bool *in,
+                            char list[RANK_LIST_MAX])
+{
+    for (int r = 0; r < size; r++)
+        in[r] = strcmp(all[r].text, all[as].text) == 0;
+    return rank_list(in, size, list);
+}
+
+static int disagreement_explain(const struct call_text *all, int size,
+                                struct error *err)
+{
+    char some[RANK_LIST_MAX], others[RANK_LIST_MAX];
+    bool *in = calloc((size_t)size, sizeof *in);
+    int other = 1;
+
+    if (!in)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    while (other < size && strcmp(all[other].text, all[0].text) == 0)
+        other++;
+    if (other == size)
+        error_set(err, RAYTRAIN_ECOMM,
+                  "the workers do not agree: all of them %s, but not with the same "
+                  "arguments",
+                  all[0].text);
+    else
+        error_set(err, RAYTRAIN_ECOMM,
+                  "the workers do not agree: %s %s, but %s %s. Every worker makes the "
+                  "same calls in the same order",
+                  ranks_as(all, size, 0, in, some), all[0].text,
+                  ranks_as(all, size, other, in, others), all[other].text);
+    free(in);
+    return -1;
+}
+
+/* COLLECTIVE: all ranks come here, or none. */
+static int disagreement(struct comm *comm, const struct session_call *call,
+                        struct error *err)
+{
+    struct call_text mine = {0}, *all = calloc((size_t)comm->size, sizeof *all);
+    int rc = all ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    call->say(call->arg, mine.text);
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = comm->ops->allgather(comm, &mine, sizeof mine, all, err);
+    if (rc == 0)
+        rc = disagreement_explain(all, comm->size, err);
+    free(all);
+    return rc;
+}
+
+int session_match(raytrain_context *ctx, const struct session_call *call, void *buf,
+                  size_t n, enum comm_type type, enum comm_op op, struct error *err)
+{
+    const struct backend *backend = ctx->env.backend;
+    struct comm *comm = session_user_comm(ctx, err);
+    bool same = true;
+
+    if (backend->ops->on_call && backend->ops->on_call(backend, err) < 0)
+        return -1;
+    if (!comm || comm->ops->allreduce_matched(comm, call->kind, buf, n, type, op, &same,
+                                              err) < 0)
+        return -1;
+    return same ? 0 : disagreement(comm, call, err);
+}
+
+int session_match_arguments(raytrain_context *ctx, const struct session_call *call,
+                            uint64_t arguments, struct error *err)
+{
+    int64_t half = (int64_t)(arguments >> 1), lanes[2] = {half, -half};
+
+    if (session_match(ctx, call, lanes, 2, COMM_INT64, COMM_MIN, err) < 0)
+        return -1;
+    return lanes[0] == -lanes[1] ? 0 : disagreement(ctx->user, call, err);
+}

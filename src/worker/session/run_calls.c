@@ -1,0 +1,47 @@
+/* run_calls.c - what a training function can ask about its run, and the library. */
+#include "config.h"
+#include "session/session.h"
+
+#include <stdlib.h>
+
+#include "run/run_dir.h"
+#include "util/fs.h"
+
+const char *raytrain_version(void)
+{
+    return PACKAGE_VERSION;
+}
+
+const char *raytrain_run_name(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.config->run_config.name : NULL;
+}
+
+const char *raytrain_run_dir(const raytrain_context *ctx)
+{
+    return ctx ? ctx->env.run_dir : NULL;
+}
+
+/* Every rank may come first, or be the only one: each of them creates it. */
+static int artifacts_make(raytrain_context *ctx, struct error *err)
+{
+    if (ctx->artifacts)
+        return 0;
+    ctx->artifacts = run_dir_file(ctx->env.run_dir, RUN_DIR_ARTIFACTS);
+    if (!ctx->artifacts)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (fs_mkdirs_durable(ctx->artifacts, 0777, err) == 0)
+        return 0;
+    free(ctx->artifacts);
+    ctx->artifacts = NULL;
+    return -1;
+}
+
+const char *raytrain_artifacts_dir(raytrain_context *ctx)
+{
+    if (!ctx) {
+        session_null(ctx, "raytrain_artifacts_dir", "context");
+        return NULL;
+    }
+    return artifacts_make(ctx, &ctx->error) == 0 ? ctx->artifacts : NULL;
+}
