@@ -35,6 +35,24 @@ export LD_LIBRARY_PATH
 
 . "$SHARNESS_TEST_SRCDIR/sharness.sh"
 
+# If a test fails, the end of what its commands printed follows its result.
+test_said=$SHARNESS_TEST_DIRECTORY/.said.$$
+if test "$verbose" != t; then
+	exec 3>>"$test_said" 4>&3
+	test_ok_ () {
+		: >"$test_said"
+		test_success=$((test_success + 1))
+		say_color "" "ok $test_count - $*"
+	}
+	test_failure_ () {
+		test_failure=$((test_failure + 1))
+		say_color error "not ok $test_count - $1"
+		tail -n 60 "$test_said" | sed "s/^/# /"
+		: >"$test_said"
+		test "$immediate" = "" || { EXIT_OK=t; exit 1; }
+	}
+fi
+
 # Processes that a failed test leaves running hold the pipe for its results open, and
 # `make check` would wait for them forever.
 end_jobs () {
@@ -43,7 +61,7 @@ end_jobs () {
 	while read -r job; do
 		kill -KILL "$job" 2>/dev/null
 	done <"$left"
-	rm -f "$left"
+	rm -f "$left" "$test_said"
 }
 trap 'code=$?; end_jobs; (exit $code); die' EXIT
 
