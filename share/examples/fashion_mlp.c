@@ -45,8 +45,14 @@ static raytrain_tensor tensor_view(const struct mlp *m, float *block, int i)
     const struct mlp_layer *l = &m->layers[m->n_layers - 1 - i / 2];
 
     if (i % 2)
-        return (raytrain_tensor){block + l->bias, RAYTRAIN_FLOAT32, 1, {l->out}};
-    return (raytrain_tensor){block + l->weight, RAYTRAIN_FLOAT32, 2, {l->out, l->in}};
+        return (raytrain_tensor){.data = block + l->bias,
+                                 .dtype = RAYTRAIN_FLOAT32,
+                                 .ndim = 1,
+                                 .shape = {l->out}};
+    return (raytrain_tensor){.data = block + l->weight,
+                             .dtype = RAYTRAIN_FLOAT32,
+                             .ndim = 2,
+                             .shape = {l->out, l->in}};
 }
 
 typedef int checkpoint_op(raytrain_checkpoint *, const char *, const raytrain_tensor *);
@@ -82,7 +88,8 @@ static int create_reducer(struct trainer *t)
         grads[i] = tensor_view(m, m->params, i);
         grads[i].data = NULL;
     }
-    grads[n] = (raytrain_tensor){NULL, RAYTRAIN_FLOAT32, 1, {1}};
+    grads[n] = (raytrain_tensor){
+        .data = NULL, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {1}};
     rc = raytrain_reducer_create(t->ctx, grads, n + 1, 0, &t->reducer);
     if (rc == RAYTRAIN_OK)
         m->grads = raytrain_reducer_data(t->reducer, 0);

@@ -4,7 +4,8 @@
 int train_func(raytrain_context *ctx)
 {
     float w[2] = {0, 0};
-    raytrain_tensor weights = {w, RAYTRAIN_FLOAT32, 1, {2}};
+    raytrain_tensor weights = {
+        .data = w, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {2}};
     raytrain_checkpoint *from =
         raytrain_get_checkpoint(ctx); /* NULL on a fresh start */
     int64_t epochs;

@@ -110,15 +110,28 @@ RAYTRAIN_API size_t raytrain_dtype_size(raytrain_dtype dtype);
 /* "float32", "int64", ...; "unknown" for an unknown type. */
 RAYTRAIN_API const char *raytrain_dtype_name(raytrain_dtype dtype);
 
+/* Where the data of a tensor are. A call refuses a device that it does not know
+ * (RAYTRAIN_ENOTSUP) and does not touch the data. */
+typedef enum raytrain_device { RAYTRAIN_HOST = 0 } raytrain_device;
+
 /*
  * A view of dense row-major memory, which it does not own. ndim 0 is a scalar; a
  * dimension of 0 makes an empty tensor, whose data may be NULL.
+ *
+ * Always initialise a tensor: members that are not named must be zero, which means host
+ * memory. Any other value in `reserved` is RAYTRAIN_EINVAL: it may get a meaning later.
+ *
+ *     raytrain_tensor weight = {
+ *         .data = w, .dtype = RAYTRAIN_FLOAT32, .ndim = 2, .shape = {256, 784}};
  */
 typedef struct raytrain_tensor {
     void *data;
     raytrain_dtype dtype;
     int ndim;
     uint64_t shape[RAYTRAIN_MAX_DIMS];
+    int device;    /* a raytrain_device */
+    int device_id; /* which one of that kind; 0 for the host */
+    uint64_t reserved[2];
 } raytrain_tensor;
 
 /* A box in a global shape: count[i] elements from start[i] on, along axis i. */

@@ -80,8 +80,9 @@ static int from_0_more(raytrain_context *ctx)
 
 static int reducer(raytrain_context *ctx, uint64_t a, uint64_t b, size_t bucket_bytes)
 {
-    const raytrain_tensor g[] = {{numbers, RAYTRAIN_FLOAT32, 1, {a}},
-                                 {numbers + MANY, RAYTRAIN_FLOAT32, 1, {b}}};
+    const raytrain_tensor g[] = {
+        {.data = numbers, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {a}},
+        {.data = numbers + MANY, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {b}}};
     raytrain_reducer *r = NULL;
     int rc = raytrain_reducer_create(ctx, g, 2, bucket_bytes, &r);
 
@@ -175,7 +176,8 @@ static int check_all(raytrain_context *ctx)
 /* A step of a reducer, but a report on the last rank. */
 static int step_or_report(raytrain_context *ctx)
 {
-    const raytrain_tensor g = {numbers, RAYTRAIN_FLOAT32, 1, {4}};
+    const raytrain_tensor g = {
+        .data = numbers, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {4}};
     raytrain_reducer *r;
 
     if (raytrain_reducer_create(ctx, &g, 1, 0, &r))

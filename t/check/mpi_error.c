@@ -12,7 +12,8 @@
 static int report(raytrain_context *ctx)
 {
     raytrain_metric metric = {"loss", 1};
-    raytrain_tensor t = {NULL, RAYTRAIN_FLOAT64, 1, {ROWS}};
+    raytrain_tensor t = {
+        .data = NULL, .dtype = RAYTRAIN_FLOAT64, .ndim = 1, .shape = {ROWS}};
     raytrain_checkpoint *ck = raytrain_checkpoint_create(ctx);
     int rc;
 

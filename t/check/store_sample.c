@@ -36,7 +36,8 @@ static void tensors_put(raytrain_checkpoint *ck)
     static float weight[4][3];
     static unsigned char bytes[RAYTRAIN_BYTES + 1][16];
     static double scalar = 2.5;
-    raytrain_tensor t = {weight, RAYTRAIN_FLOAT32, 2, {4, 3}};
+    raytrain_tensor t = {
+        .data = weight, .dtype = RAYTRAIN_FLOAT32, .ndim = 2, .shape = {4, 3}};
     char name[64];
 
     for (int i = 0; i < 12; i++)
@@ -63,12 +64,14 @@ static void tensors_put(raytrain_checkpoint *ck)
                 memcpy(at + 2 * i, (char *)&f + 2, 2);
         }
         snprintf(name, sizeof name, "types/%s", raytrain_dtype_name(d));
-        t = (raytrain_tensor){at, d, 1, {2}};
+        t = (raytrain_tensor){.data = at, .dtype = d, .ndim = 1, .shape = {2}};
         check(checkpoint_put(ck, name, &t, NULL, &err));
     }
-    t = (raytrain_tensor){&scalar, RAYTRAIN_FLOAT64, 0, {0}};
+    t = (raytrain_tensor){
+        .data = &scalar, .dtype = RAYTRAIN_FLOAT64, .ndim = 0, .shape = {0}};
     check(checkpoint_put(ck, "scalar", &t, NULL, &err));
-    t = (raytrain_tensor){NULL, RAYTRAIN_INT32, 2, {0, 5}};
+    t = (raytrain_tensor){
+        .data = NULL, .dtype = RAYTRAIN_INT32, .ndim = 2, .shape = {0, 5}};
     check(checkpoint_put(ck, "empty", &t, NULL, &err));
     check(checkpoint_put_string(ck, "note", "na\xc3\xafve", &err));
     check(checkpoint_put_string(ck, "raytrain/session/seed", "7", &err));
@@ -208,7 +211,7 @@ static void saved(raytrain_checkpoint *ck, const char *path)
 static void line_put(raytrain_checkpoint *ck, const char *name, raytrain_dtype dtype,
                      const void *data, uint64_t n)
 {
-    raytrain_tensor t = {(void *)data, dtype, 1, {n}};
+    raytrain_tensor t = {.data = (void *)data, .dtype = dtype, .ndim = 1, .shape = {n}};
 
     check(checkpoint_put(ck, name, &t, NULL, &err));
 }
@@ -226,7 +229,8 @@ static int pair_make(const char *paths[2])
     large[1][sizeof large[1] - 1] = 5;
     for (int k = 0; k < 2; k++) {
         raytrain_checkpoint *ck = checkpoint_create(&err);
-        raytrain_tensor t = {(void *)grid, RAYTRAIN_INT32, 2, {2, 3}};
+        raytrain_tensor t = {
+            .data = (void *)grid, .dtype = RAYTRAIN_INT32, .ndim = 2, .shape = {2, 3}};
 
         line_put(ck, "same", RAYTRAIN_INT32, grid, 6);
         line_put(ck, "values", RAYTRAIN_FLOAT32, values[k], 4);

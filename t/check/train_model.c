@@ -149,10 +149,14 @@ static void shards_init(struct shards *s, raytrain_context *ctx, const double *w
 {
     uint64_t wide = n / TABLE_ROWS;
 
-    *s = (struct shards){.rows = {NULL, RAYTRAIN_FLOAT64, 1, {n}},
-                         .columns = {NULL, RAYTRAIN_FLOAT64, 2, {TABLE_ROWS, wide}},
-                         .column.count = {TABLE_ROWS},
-                         .weight = weight};
+    *s = (struct shards){
+        .rows = {.data = NULL, .dtype = RAYTRAIN_FLOAT64, .ndim = 1, .shape = {n}},
+        .columns = {.data = NULL,
+                    .dtype = RAYTRAIN_FLOAT64,
+                    .ndim = 2,
+                    .shape = {TABLE_ROWS, wide}},
+        .column.count = {TABLE_ROWS},
+        .weight = weight};
     part_of(ctx, n, &s->row.start[0], &s->row.count[0]);
     part_of(ctx, wide, &s->column.start[1], &s->column.count[1]);
 }
@@ -202,7 +206,8 @@ static int shards_check(raytrain_context *ctx, raytrain_checkpoint *ck,
 
 static int smalls_put(raytrain_checkpoint *ck, double *weight)
 {
-    raytrain_tensor small = {weight, RAYTRAIN_FLOAT64, 1, {1}};
+    raytrain_tensor small = {
+        .data = weight, .dtype = RAYTRAIN_FLOAT64, .ndim = 1, .shape = {1}};
     char name[32];
 
     for (int i = 0; i < SMALLS; i++) {

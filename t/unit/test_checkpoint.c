@@ -19,6 +19,12 @@
 #include "thread_comm.h"
 #include "util/fs.h"
 
+/* An initialiser of a raytrain_tensor: its memory, type, number of dimensions, shape. */
+#define VIEW(memory, type, n, ...)                                                     \
+    {                                                                                  \
+        .data = memory, .dtype = type, .ndim = n, .shape = { __VA_ARGS__ }             \
+    }
+
 #define FILE_NAME "checkpoint_000007.h5"
 
 static const struct checkpoint_metric METRICS[] = {{"accuracy", 0.875}, {"loss", -0.5}};
@@ -101,8 +107,8 @@ static void strings_scalars_and_empty_tensors_come_back(void **state)
 {
     raytrain_checkpoint *ck = ck_new();
     double pi = 3.25, back = 0;
-    raytrain_tensor scalar = {&pi, RAYTRAIN_FLOAT64, 0, {0}};
-    raytrain_tensor empty = {NULL, RAYTRAIN_INT32, 3, {4, 0, 2}}, info;
+    raytrain_tensor scalar = VIEW(&pi, RAYTRAIN_FLOAT64, 0, 0);
+    raytrain_tensor empty = VIEW(NULL, RAYTRAIN_INT32, 3, 4, 0, 2), info;
     struct error err;
     char *text;
 
@@ -172,7 +178,7 @@ static void reading_as_another_type_or_shape_is_refused(void **state)
 {
     raytrain_checkpoint *ck = ck_new();
     float data[6] = {0};
-    raytrain_tensor t = {data, RAYTRAIN_FLOAT32, 2, {2, 3}}, other = t;
+    raytrain_tensor t = VIEW(data, RAYTRAIN_FLOAT32, 2, 2, 3), other = t;
     struct error err;
     char *text;
 
@@ -241,8 +247,8 @@ static int exchange_save(struct comm *comm, void *arg)
 {
     struct exchange *x = arg;
     raytrain_checkpoint *ck = checkpoint_create(NULL);
-    raytrain_tensor grid = {x->rep, RAYTRAIN_FLOAT32, 2, {ROWS, COLS}}, t = grid;
-    raytrain_tensor line = {x->big, RAYTRAIN_FLOAT32, 1, {LONG}};
+    raytrain_tensor grid = VIEW(x->rep, RAYTRAIN_FLOAT32, 2, ROWS, COLS), t = grid;
+    raytrain_tensor line = VIEW(x->big, RAYTRAIN_FLOAT32, 1, LONG);
     raytrain_slab rows = {{0, 0}, {0, COLS}}, cols = {{0, 0}, {ROWS, 0}},
                   big = {{0}, {0}};
     float by_rows[ROWS * COLS], by_cols[ROWS * COLS];
@@ -273,8 +279,8 @@ static int exchange_open(struct comm *comm, void *arg)
 {
     struct exchange *x = arg;
     raytrain_checkpoint *ck = NULL;
-    raytrain_tensor t = {NULL, RAYTRAIN_FLOAT32, 2, {ROWS, COLS}};
-    raytrain_tensor line = {malloc(LONG * 4), RAYTRAIN_FLOAT32, 1, {LONG}};
+    raytrain_tensor t = VIEW(NULL, RAYTRAIN_FLOAT32, 2, ROWS, COLS);
+    raytrain_tensor line = VIEW(malloc(LONG * 4), RAYTRAIN_FLOAT32, 1, LONG);
     raytrain_slab s = {{0, 0}, {ROWS, 0}};
     float got[ROWS * COLS], want[ROWS * COLS];
     struct error err;
@@ -350,7 +356,7 @@ static int quarrel_save(struct comm *comm, void *arg)
 {
     const struct quarrel *q = arg;
     float data[16] = {0};
-    raytrain_tensor t = {data, RAYTRAIN_FLOAT32, 1, {8}};
+    raytrain_tensor t = VIEW(data, RAYTRAIN_FLOAT32, 1, 8);
     raytrain_slab half = {{comm->rank ? 4 : 0}, {4}};
     raytrain_checkpoint *ck = checkpoint_create(NULL);
     struct error err = {0};
@@ -475,7 +481,7 @@ static void bad_tensors_are_refused(void **state)
 {
     raytrain_checkpoint *ck = ck_new();
     float x = 0;
-    raytrain_tensor good = {&x, RAYTRAIN_FLOAT32, 1, {1}}, t;
+    raytrain_tensor good = VIEW(&x, RAYTRAIN_FLOAT32, 1, 1), t;
     struct error err;
 
     (void)state;
@@ -488,6 +494,16 @@ static void bad_tensors_are_refused(void **state)
     t = good;
     t.ndim = 9;
     assert_int_equal(checkpoint_put(ck, "w", &t, NULL, &err), -1);
+    t = good;
+    t.device = 1;
+    t.data = (void *)1; /* not touched */
+    assert_int_equal(checkpoint_put(ck, "w", &t, NULL, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOTSUP);
+    assert_non_null(strstr(err.text, "device 1"));
+    t = good;
+    t.reserved[1] = 1;
+    assert_int_equal(checkpoint_put(ck, "w", &t, NULL, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
     t = good;
     t.data = NULL;
     assert_int_equal(checkpoint_put(ck, "w", &t, NULL, &err), -1);
@@ -505,7 +521,7 @@ static char *small_file(size_t *n)
 {
     raytrain_checkpoint *ck = ck_new();
     int64_t data[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-    raytrain_tensor t = {data, RAYTRAIN_INT64, 2, {3, 3}};
+    raytrain_tensor t = VIEW(data, RAYTRAIN_INT64, 2, 3, 3);
     char *bytes;
 
     assert_int_equal(checkpoint_put(ck, "model/w", &t, NULL, NULL), 0);
@@ -606,7 +622,7 @@ static void what_is_not_a_checkpoint_is_reported(void **state)
 
 static int large_save(struct comm *comm, void *arg)
 {
-    raytrain_tensor t = {arg, RAYTRAIN_FLOAT32, 1, {LONG}};
+    raytrain_tensor t = VIEW(arg, RAYTRAIN_FLOAT32, 1, LONG);
     raytrain_checkpoint *ck = checkpoint_create(NULL);
     struct error err = {0};
     int rc;
@@ -690,7 +706,7 @@ static int32_t second_by_hdf5(const char *name)
 static void thousands_of_tensors_come_back(void **state)
 {
     raytrain_checkpoint *ck = ck_new();
-    raytrain_tensor t = {NULL, RAYTRAIN_INT32, 1, {3}};
+    raytrain_tensor t = VIEW(NULL, RAYTRAIN_INT32, 1, 3);
     static int32_t data[2000][3];
     int32_t back[3];
     struct error err;

@@ -72,7 +72,8 @@ static int begin(int64_t value, const char *path, struct error *err)
 {
     const struct checkpoint_meta meta = {
         .run_name = "r", .training_iteration = value, .world_size = 1};
-    raytrain_tensor t = {model, RAYTRAIN_INT64, 1, {LONG}};
+    raytrain_tensor t = {
+        .data = model, .dtype = RAYTRAIN_INT64, .ndim = 1, .shape = {LONG}};
     raytrain_checkpoint *ck = checkpoint_create(NULL);
 
     for (int i = 0; i < LONG; i++)
@@ -90,7 +91,8 @@ static int begin(int64_t value, const char *path, struct error *err)
 static void assert_holds(const char *path, int64_t value)
 {
     int64_t *back = calloc(LONG, sizeof *back);
-    raytrain_tensor t = {back, RAYTRAIN_INT64, 1, {LONG}};
+    raytrain_tensor t = {
+        .data = back, .dtype = RAYTRAIN_INT64, .ndim = 1, .shape = {LONG}};
     raytrain_checkpoint *ck = NULL;
     struct error err;
     char *name;

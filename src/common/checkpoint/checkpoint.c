@@ -12,6 +12,7 @@
 
 #include "util/quote.h"
 #include "util/suggest.h"
+#include "util/tensor.h"
 
 uint64_t entry_dtype_size(uint32_t dtype)
 {
@@ -232,6 +233,8 @@ static int tensor_check(const raytrain_tensor *t, const raytrain_slab *slab,
     size_t element = raytrain_dtype_size(t->dtype);
     uint64_t mine;
 
+    if (tensor_check_host(t, err) < 0)
+        return -1;
     if (element == 0)
         return error_set(err, RAYTRAIN_EINVAL, "unknown element type %d",
                          (int)t->dtype);

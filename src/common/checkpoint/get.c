@@ -11,6 +11,7 @@
 
 #include "checkpoint/checkpoint_impl.h"
 #include "util/fs.h"
+#include "util/tensor.h"
 
 static int restored_check(const raytrain_checkpoint *ck, struct error *err)
 {
@@ -43,9 +44,7 @@ int checkpoint_info(raytrain_checkpoint *ck, const char *name, raytrain_tensor *
     e = entry_find(ck, name, err);
     if (!e || no_string(e, err) < 0)
         return -1;
-    info->data = NULL;
-    info->dtype = (raytrain_dtype)e->dtype;
-    info->ndim = e->ndim;
+    *info = (raytrain_tensor){.dtype = (raytrain_dtype)e->dtype, .ndim = e->ndim};
     memcpy(info->shape, e->shape, sizeof info->shape);
     return 0;
 }
@@ -92,6 +91,8 @@ int checkpoint_get(raytrain_checkpoint *ck, const char *name,
     e = entry_find(ck, name, err);
     if (!e || no_string(e, err) < 0 || tensor_match(e, tensor, err) < 0)
         return -1;
+    if (tensor_check_host(tensor, err) < 0)
+        return error_prefix(err, "'%s'", e->name);
     if (!slab) {
         slab_whole(e->ndim, e->shape, &whole);
         slab = &whole;

@@ -15,6 +15,7 @@ libcommon_la_SOURCES += \
 	src/common/util/shm_tidy.c src/common/util/shm_tidy.h \
 	src/common/util/size.c src/common/util/size.h \
 	src/common/util/suggest.c src/common/util/suggest.h \
+	src/common/util/tensor.c src/common/util/tensor.h \
 	src/common/util/thread.c src/common/util/thread.h
 
 UNIT_TESTS += t/unit/test_memory t/unit/test_error t/unit/test_clock \
