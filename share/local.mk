@@ -2,7 +2,8 @@
 
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \
-	share/examples/hello.c share/examples/hello_main.c share/examples/fashion_mlp.c \
+	share/examples/hello.c share/examples/hello_main.c share/examples/hello.cc \
+	share/examples/fashion_mlp.c \
 	share/examples/fashion_mlp_main.c share/examples/fashion_mlp.cfg \
 	share/examples/mlp.c share/examples/mlp.h
 sbatchdir = $(docdir)/sbatch
@@ -19,6 +20,13 @@ EXAMPLE_COMPILE = $(AM_V_CCLD)$(MKDIR_P) share/examples && $(CC) $(EXAMPLE_CFLAG
 noinst_DATA = share/examples/hello.so
 share/examples/hello.so: share/examples/hello.c src/include/raytrain.h
 	$(EXAMPLE_COMPILE) $(srcdir)/share/examples/hello.c
+
+noinst_DATA += share/examples/hello_cxx.so
+share/examples/hello_cxx.so: share/examples/hello.cc src/include/raytrain.h \
+		src/include/raytrain.hpp
+	$(AM_V_CXXLD)$(MKDIR_P) share/examples && $(CXX) -I$(top_srcdir)/src/include -Wall \
+		-Wextra $(SANITIZE_CFLAGS) $(CXXFLAGS) -shared -fPIC -o $@ \
+		$(srcdir)/share/examples/hello.cc
 
 if HAVE_OPENBLAS
 noinst_DATA += share/examples/fashion_mlp.so

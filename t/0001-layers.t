@@ -128,13 +128,13 @@ missing_headers () {
 	done
 }
 
-# Files that are not C files or a local.mk in a known room.
+# Files that are not C files, a header for C++ or a local.mk in a known room.
 strangers () {
 	rooms | awk '$2 !~ /\// { print $1 "/" $2 } END { print "cmd"; print "include" }' \
 		>known.list &&
 	(cd "$1" && find . ! -type d) | sed 's|^\./||' | while read -r file; do
 		case ${file##*/} in
-		*.c | *.h | local.mk) grep -qx "${file%/*}" known.list || echo "$file" ;;
+		*.c | *.h | *.hpp | local.mk) grep -qx "${file%/*}" known.list || echo "$file" ;;
 		*) echo "$file" ;;
 		esac
 	done

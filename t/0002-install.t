@@ -31,6 +31,7 @@ EOF
 
 test_expect_success 'headers, library, pkg-config file and completion are installed' '
 	test -f "$stage/include/raytrain.h" &&
+	test -f "$stage/include/raytrain.hpp" &&
 	test -f "$stage/include/raytrain_mpi.h" &&
 	test -f "$stage/lib/pkgconfig/raytrain.pc" &&
 	test -f "$stage/share/bash-completion/completions/raytrain-run" &&
@@ -68,6 +69,13 @@ test_expect_success 'raytrain.h compiles as C++11, C++17 and C++20' '
 	for std in c++11 c++17 c++20; do
 		$CXX -x c++ -std=$std -Wall -Wextra -pedantic -Werror \
 			$(package --cflags raytrain) -c program.c -o program.o || return 1
+	done
+'
+
+test_expect_success 'raytrain.hpp compiles as C++11, C++17 and C++20' '
+	for std in c++11 c++17 c++20; do
+		$CXX -std=$std -Wall -Wextra -pedantic -Werror $(package --cflags raytrain) \
+			-fPIC -shared -o hello.so "$srcdir/share/examples/hello.cc" || return 1
 	done
 '
 

@@ -22,7 +22,7 @@ TRAIN_FUNC_FLAGS = -std=gnu11 $(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(MPI_CFLAGS)
 check_LTLIBRARIES += \
 	t/check/misbehave.la t/check/toy.la t/check/collectives.la t/check/artifacts.la t/check/disagree.la \
 	t/check/mpi_error.la \
-	t/check/empty.la t/check/no_train_func.la t/check/cxx_header.la
+	t/check/empty.la t/check/no_train_func.la t/check/cxx_header.la t/check/cxx_wrappers.la
 
 t_check_empty_la_SOURCES = t/check/empty.c
 t_check_empty_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
@@ -61,6 +61,10 @@ t_check_no_train_func_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_cxx_header_la_SOURCES = t/check/cxx_header.cc
 t_check_cxx_header_la_CXXFLAGS = -Wall -Wextra $(SANITIZE_CFLAGS) $(MPI_CFLAGS)
 t_check_cxx_header_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+
+t_check_cxx_wrappers_la_SOURCES = t/check/cxx_wrappers.cc
+t_check_cxx_wrappers_la_CXXFLAGS = -std=c++11 -Wall -Wextra -pedantic $(SANITIZE_CFLAGS)
+t_check_cxx_wrappers_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 
 # One that needs a library which no worker finds: it is not installed, and no path leads
 # to it.
