@@ -146,6 +146,67 @@ static int check_reducer(raytrain_context *ctx, enum lie lie, size_t bucket_byte
     return 0;
 }
 
+static uint16_t brain_of(float f)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+/* Of a number that is normal in both types, and that 16 bits can hold. */
+static uint16_t half_of(float f)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof bits);
+    return (uint16_t)((bits >> 13) - (112u << 10));
+}
+
+/* Gradients of all types, of a size that does not fill the last cache line. Each rank
+ * has 2, but the last one 2 + 2 * size: the mean is 4. */
+static int check_types(raytrain_context *ctx, int reducers_own)
+{
+    enum { N = 1001, TYPES = 4 };
+    static double d[N];
+    static float f[N];
+    static uint16_t half[N], brain[N];
+    int size = raytrain_world_size(ctx), last = raytrain_rank(ctx) == size - 1;
+    float mine = 2 + (float)(last * 2 * size);
+    raytrain_tensor g[TYPES] = {{.data = d, .dtype = RAYTRAIN_FLOAT64},
+                                {.data = half, .dtype = RAYTRAIN_FLOAT16},
+                                {.data = brain, .dtype = RAYTRAIN_BFLOAT16},
+                                {.data = f, .dtype = RAYTRAIN_FLOAT32}};
+    raytrain_reducer *r;
+
+    for (int i = 0; i < TYPES; i++) {
+        g[i].ndim = 1;
+        g[i].shape[0] = N;
+        g[i].data = reducers_own ? NULL : g[i].data;
+    }
+    CHECK(raytrain_reducer_create(ctx, g, TYPES, 0, &r) == 0);
+    for (size_t i = 0; i < TYPES; i++)
+        g[i].data = raytrain_reducer_data(r, i);
+    for (int step = 0; step < 2; step++) {
+        for (int i = 0; i < N; i++) {
+            ((double *)g[0].data)[i] = mine;
+            ((uint16_t *)g[1].data)[i] = half_of(mine);
+            ((uint16_t *)g[2].data)[i] = brain_of(mine);
+            ((float *)g[3].data)[i] = mine;
+        }
+        for (size_t i = 0; i < TYPES; i++)
+            CHECK(raytrain_reducer_ready(r, i) == 0);
+        CHECK(raytrain_reducer_wait(r) == 0);
+        for (int i = 0; i < N; i++)
+            CHECK(fabs(((double *)g[0].data)[i] - 4) < 1e-14 &&
+                  ((uint16_t *)g[1].data)[i] == half_of(4) &&
+                  ((uint16_t *)g[2].data)[i] == brain_of(4) &&
+                  fabsf(((float *)g[3].data)[i] - 4) < 1e-5f);
+    }
+    raytrain_reducer_destroy(r);
+    return 0;
+}
+
 static int check_random(raytrain_context *ctx)
 {
     double shared = raytrain_random_uniform(ctx, RAYTRAIN_STREAM_SHARED);
@@ -183,7 +244,8 @@ int train_func(raytrain_context *ctx)
         check_broadcast(ctx) || check_reducer(ctx, END_TO_END, 0) ||
         check_reducer(ctx, END_TO_END, 4096) || check_reducer(ctx, APART, 0) ||
         check_reducer(ctx, APART, 4096) || check_reducer(ctx, REDUCERS_OWN, 0) ||
-        check_reducer(ctx, REDUCERS_OWN, 4096) || check_random(ctx) || check_mpi(ctx))
+        check_reducer(ctx, REDUCERS_OWN, 4096) || check_types(ctx, 0) ||
+        check_types(ctx, 1) || check_random(ctx) || check_mpi(ctx))
         return 1;
     return raytrain_report(ctx, &metric, 1, NULL);
 }

@@ -105,6 +105,18 @@ static int reducer_buckets(raytrain_context *ctx)
     return reducer(ctx, 4, 8, 16);
 }
 
+static int reducer_4_doubles(raytrain_context *ctx)
+{
+    const raytrain_tensor g[] = {
+        {.data = numbers, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {4}},
+        {.data = numbers + MANY, .dtype = RAYTRAIN_FLOAT64, .ndim = 1, .shape = {8}}};
+    raytrain_reducer *r = NULL;
+    int rc = raytrain_reducer_create(ctx, g, 2, 0, &r);
+
+    raytrain_reducer_destroy(r);
+    return rc;
+}
+
 typedef int call(raytrain_context *ctx);
 
 static const struct {
@@ -127,8 +139,9 @@ static const struct {
     {sum_many, sum_more, "of 100000 float32 (sum)", "of 100001 float32 (sum)"},
     {from_0, from_1, "of 8 bytes from rank 0", "of 8 bytes from rank 1"},
     {from_0, from_0_more, "of 8 bytes from rank 0", "of 800000 bytes from rank 0"},
-    {reducer_4_8, reducer_8_4, "2 gradients in buckets of 0 bytes: [4] [8]",
-     "2 gradients in buckets of 0 bytes: [8] [4]"},
+    {reducer_4_8, reducer_8_4, "2 gradients in buckets of 0 bytes: float32 [4] [8]",
+     "2 gradients in buckets of 0 bytes: float32 [8] [4]"},
+    {reducer_4_8, reducer_4_doubles, "float32 [4] [8]", "float32 [4] float64 [8]"},
     {reducer_4_8, reducer_buckets, "in buckets of 0 bytes", "in buckets of 16 bytes"},
     {reducer_4_8, sum_many, "called raytrain_reducer_create()",
      "called raytrain_allreduce()"},

@@ -18,14 +18,16 @@
 static struct {
     void *buf;
     size_t n;
+    enum comm_type type;
 } started[STARTED_MAX];
 static int n_started, n_tests;
-static float granted[64];
+static _Alignas(64) float granted[64];
 static size_t n_granted;
 
 struct comm_request {
-    float *buf;
+    void *buf;
     size_t n;
+    enum comm_type type;
     int tests_left;
 };
 
@@ -51,13 +53,14 @@ static int fake_iallreduce(struct comm *c, enum comm_place place, void *buf, siz
 {
     (void)c, (void)err;
     assert_int_equal(place, COMM_HOST);
-    assert_int_equal(type, COMM_FLOAT32);
+    assert_true(type == COMM_FLOAT32 || type == COMM_FLOAT64);
     assert_int_equal(op, COMM_MEAN);
     assert_true(n_started < STARTED_MAX);
     started[n_started].buf = buf;
+    started[n_started].type = type;
     started[n_started++].n = n;
     *req = malloc(sizeof **req);
-    **req = (struct comm_request){buf, n, 6 - n_started % 4};
+    **req = (struct comm_request){buf, n, type, 6 - n_started % 4};
     return 0;
 }
 
@@ -69,8 +72,12 @@ static int fake_test(struct comm *c, struct comm_request **req, bool *done,
     *done = --(*req)->tests_left <= 0;
     if (!*done)
         return 0;
-    for (size_t i = 0; i < (*req)->n; i++)
-        (*req)->buf[i] += 0.5F;
+    for (size_t i = 0; i < (*req)->n; i++) {
+        if ((*req)->type == COMM_FLOAT32)
+            ((float *)(*req)->buf)[i] += 0.5F;
+        else
+            ((double *)(*req)->buf)[i] += 0.5;
+    }
     free(*req);
     *req = NULL;
     return 0;
@@ -222,6 +229,88 @@ static void tensors_without_memory_are_adjacent(void **state)
     raytrain_reducer_destroy(r);
 }
 
+static void float64_is_averaged_as_it_is(void **state)
+{
+    _Alignas(64) double data[8] = {0x1p53 - 1, 1.0 / 3};
+    raytrain_tensor g = {
+        .data = data, .dtype = RAYTRAIN_FLOAT64, .ndim = 1, .shape = {8}};
+    raytrain_reducer *r;
+
+    (void)state;
+    assert_int_equal(raytrain_reducer_create(&ctx, &g, 1, 0, &r), RAYTRAIN_OK);
+    assert_int_equal(raytrain_reducer_ready(r, 0), RAYTRAIN_OK);
+    assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
+    assert_ptr_equal(started[0].buf, data);
+    assert_int_equal(started[0].type, COMM_FLOAT64);
+    assert_int_equal(started[0].n, 8);
+    assert_true(data[0] == 0x1p53 - 1 + 0.5 && data[1] == 1.0 / 3 + 0.5);
+    raytrain_reducer_destroy(r);
+}
+
+/* The mean is a half more, which takes the numbers beyond 1, where a bfloat16 has one bit
+ * less for the fraction: halfway between two, the even one is taken. */
+static void sixteen_bits_are_averaged_as_float32(void **state)
+{
+    uint16_t brain[3] = {0x3f01, 0x3f03, 0xbf00}, half[2] = {0x3c02, 0xb800};
+    raytrain_tensor g[] = {
+        {.data = brain, .dtype = RAYTRAIN_BFLOAT16, .ndim = 1, .shape = {3}},
+        {.data = half, .dtype = RAYTRAIN_FLOAT16, .ndim = 1, .shape = {2}}};
+    raytrain_reducer *r;
+
+    (void)state;
+    assert_int_equal(raytrain_reducer_create(&ctx, g, 2, 0, &r), RAYTRAIN_OK);
+    for (int step = 0; step < 2; step++) {
+        n_started = 0;
+        assert_int_equal(raytrain_reducer_ready(r, 0), RAYTRAIN_OK);
+        assert_int_equal(raytrain_reducer_ready(r, 1), RAYTRAIN_OK);
+        assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
+        assert_int_equal(n_started, 2);
+        for (int i = 0; i < 2; i++) {
+            float *buf = started[i].buf;
+
+            assert_int_equal(started[i].type, COMM_FLOAT32);
+            assert_true(buf >= granted && buf + started[i].n <= granted + 64);
+        }
+        if (step == 0) {
+            assert_int_equal(brain[0], 0x3f80); /* 1.00390625: to 1 */
+            assert_int_equal(brain[1], 0x3f82); /* 1.01171875: to 1.015625 */
+            assert_int_equal(brain[2], 0);
+            assert_int_equal(half[0], 0x3e02); /* 1.501953125 */
+            assert_int_equal(half[1], 0);
+        }
+    }
+    assert_true(brain[0] == 0x3fc0 && half[0] == 0x4001);
+    raytrain_reducer_destroy(r);
+}
+
+/* Their memory, too: each type begins at an aligned address. */
+static void a_bucket_has_one_type(void **state)
+{
+    raytrain_tensor g[] = {gradient(NULL, 3), gradient(NULL, 2), gradient(NULL, 2),
+                           gradient(NULL, 5)};
+    raytrain_reducer *r;
+
+    (void)state;
+    g[2].dtype = RAYTRAIN_FLOAT64;
+    g[3].dtype = RAYTRAIN_BFLOAT16;
+    memset(granted, 0, sizeof granted);
+    assert_int_equal(raytrain_reducer_create(&ctx, g, 4, 1 << 20, &r), RAYTRAIN_OK);
+    assert_ptr_equal(raytrain_reducer_data(r, 1), granted + 3);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal((uintptr_t)raytrain_reducer_data(r, i) % 64, i == 1 ? 12 : 0);
+        assert_int_equal(raytrain_reducer_ready(r, i), RAYTRAIN_OK);
+    }
+    assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
+    assert_int_equal(n_started, 3);
+    assert_int_equal(started[0].n, 5);
+    assert_int_equal(started[1].n, 2);
+    assert_int_equal(started[1].type, COMM_FLOAT64);
+    assert_true(*(double *)raytrain_reducer_data(r, 2) == 0.5);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(((uint16_t *)raytrain_reducer_data(r, 3))[i], 0x3f00);
+    raytrain_reducer_destroy(r);
+}
+
 static void buckets_start_in_index_order(void **state)
 {
     raytrain_tensor g[] = {gradient(memory, 8), gradient(memory + 8, 8),
@@ -264,15 +353,20 @@ static void misuse_is_an_error(void **state)
 {
     raytrain_tensor g[] = {gradient(memory, 8), gradient(memory + 8, 8)};
     raytrain_tensor wrong = {
-        .data = memory, .dtype = RAYTRAIN_FLOAT64, .ndim = 1, .shape = {2}};
+        .data = memory, .dtype = RAYTRAIN_INT64, .ndim = 1, .shape = {2}};
     raytrain_tensor huge = {.data = memory,
                             .dtype = RAYTRAIN_FLOAT32,
                             .ndim = 2,
                             .shape = {UINT64_C(1) << 33, UINT64_C(1) << 33}};
+    raytrain_tensor elsewhere = gradient(memory, 8);
     raytrain_reducer *r = NULL;
 
     (void)state;
+    elsewhere.device = 7;
     fake.size = 1;
+    assert_int_equal(raytrain_reducer_create(&ctx, &elsewhere, 1, 0, &r),
+                     RAYTRAIN_ENOTSUP);
+    assert_non_null(strstr(raytrain_last_error(&ctx), "gradient 0"));
     assert_int_equal(raytrain_reducer_create(&ctx, &wrong, 1, 0, &r), RAYTRAIN_EINVAL);
     assert_int_equal(raytrain_reducer_create(&ctx, &huge, 1, 0, &r), RAYTRAIN_EINVAL);
     assert_int_equal(raytrain_reducer_create(&ctx, g, 0, 0, &r), RAYTRAIN_EINVAL);
@@ -301,6 +395,9 @@ int main(void)
         cmocka_unit_test_setup(adjacent_tensors_go_as_one_in_place, setup),
         cmocka_unit_test_setup(scattered_tensors_are_copied_and_come_back, setup),
         cmocka_unit_test_setup(tensors_without_memory_are_adjacent, setup),
+        cmocka_unit_test_setup(float64_is_averaged_as_it_is, setup),
+        cmocka_unit_test_setup(sixteen_bits_are_averaged_as_float32, setup),
+        cmocka_unit_test_setup(a_bucket_has_one_type, setup),
         cmocka_unit_test_setup(buckets_start_in_index_order, setup),
         cmocka_unit_test_setup(ready_keeps_the_library_going, setup),
         cmocka_unit_test_setup(misuse_is_an_error, setup),

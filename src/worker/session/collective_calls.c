@@ -10,26 +10,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "util/half.h"
+#include "session/reducible.h"
 
 /* ---- Which reductions there are ---- */
-
-/* 16-bit floats are combined as float32. */
-struct reducible {
-    raytrain_dtype dtype;
-    enum comm_type type;
-    bool has_mean;
-    void (*widen)(float *restrict to, const uint16_t *restrict from, size_t n);
-    void (*narrow)(uint16_t *restrict to, const float *restrict from, size_t n);
-};
-
-static const struct reducible reducible[] = {
-    {RAYTRAIN_FLOAT32, COMM_FLOAT32, true, NULL, NULL},
-    {RAYTRAIN_FLOAT64, COMM_FLOAT64, true, NULL, NULL},
-    {RAYTRAIN_FLOAT16, COMM_FLOAT32, true, float16_widen, float16_narrow},
-    {RAYTRAIN_BFLOAT16, COMM_FLOAT32, true, bfloat16_widen, bfloat16_narrow},
-    {RAYTRAIN_INT64, COMM_INT64, false, NULL, NULL},
-};
 
 static const struct {
     raytrain_op op;
@@ -47,11 +30,10 @@ static int reduction_find(raytrain_dtype dtype, raytrain_op op,
                           const struct reducible **type, enum comm_op *combine,
                           struct error *err)
 {
-    size_t t = 0, o = 0;
+    size_t o = 0;
 
-    while (t < COUNT(reducible) && reducible[t].dtype != dtype)
-        t++;
-    if (t == COUNT(reducible))
+    *type = reducible_find(dtype);
+    if (!*type)
         return error_set(err, RAYTRAIN_EINVAL,
                          "raytrain_allreduce: cannot combine elements of type %s: only "
                          "float32, float64, float16, bfloat16 and int64",
@@ -61,13 +43,12 @@ static int reduction_find(raytrain_dtype dtype, raytrain_op op,
     if (o == COUNT(ops))
         return error_set(err, RAYTRAIN_EINVAL,
                          "raytrain_allreduce: there is no operation %d", (int)op);
-    if (op == RAYTRAIN_MEAN && !reducible[t].has_mean)
+    if (op == RAYTRAIN_MEAN && !(*type)->has_mean)
         return error_set(
             err, RAYTRAIN_EINVAL,
             "raytrain_allreduce: a mean of %s would be truncated to an integer: "
             "use a sum, or a floating-point type",
             raytrain_dtype_name(dtype));
-    *type = &reducible[t];
     *combine = ops[o].combine;
     return 0;
 }

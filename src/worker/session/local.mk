@@ -5,9 +5,11 @@ libworker_la_SOURCES += \
 	src/worker/session/collective_calls.c \
 	src/worker/session/config_calls.c \
 	src/worker/session/dataset_calls.c \
+	src/worker/session/gradients.c src/worker/session/gradients.h \
 	src/worker/session/mpi_calls.c \
 	src/worker/session/random_streams.c src/worker/session/random_streams.h \
 	src/worker/session/reducer.c \
+	src/worker/session/reducible.c src/worker/session/reducible.h \
 	src/worker/session/report.c \
 	src/worker/session/report_block.c src/worker/session/report_block.h \
 	src/worker/session/report_line.c src/worker/session/report_line.h \

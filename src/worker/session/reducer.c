@@ -1,23 +1,23 @@
 /*
  * reducer.c - gradient averaging that overlaps with the backward pass.
  *
- * Tensors are grouped, in index order, into buckets. If the tensors of a bucket are
- * adjacent in memory, it is reduced in place; otherwise it is copied to a buffer and
- * back. Tensors without memory of their own get adjacent memory of the communicator,
- * which is reduced without messages if the ranks share a node.
+ * Tensors are grouped, in index order, into buckets of one element type. If the tensors
+ * of a bucket are adjacent in memory, it is reduced in place; otherwise it is copied to
+ * a buffer and back. 16-bit floats are always copied, to a buffer of float32. Tensors
+ * without memory of their own get adjacent memory of the communicator, which is reduced
+ * without messages if the ranks share a node.
  *
  * Invariants: buckets start in index order, the same on every rank; started <=
  * n_buckets; all buckets below `done` are finished and contain means. A bucket starts
  * once all of its tensors and all buckets before it are ready. Between steps nothing is
  * started.
  */
-#include <inttypes.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
+#include "session/gradients.h"
+#include "session/reducible.h"
 #include "session/session.h"
 #include "util/clock.h"
 
@@ -25,14 +25,19 @@
  * progress long before the backward pass ends. */
 #define BUCKET_BYTES_DEFAULT ((size_t)1 << 20)
 
+/* Where the memory of another element type begins. */
+#define ALIGNMENT 64
+
 /* How long destroy waits for buckets in progress: other ranks may be dead. */
 #define ABANDON_S 2.0
 
 struct bucket {
-    size_t first, n; /* tensors */
-    size_t ready;    /* how many of them are complete */
-    float *data;     /* what is reduced */
-    float *copy;     /* our buffer; NULL: data is the tensors' own memory */
+    size_t first, n;              /* tensors */
+    size_t ready;                 /* how many of them are complete */
+    const struct reducible *type; /* of all of them */
+    char *data;                   /* what is reduced */
+    bool copied;                  /* data is not the tensors' own memory */
+    char *owned;                  /* data, if it is ours to free */
     size_t elements;
     struct comm_request *request;
     bool finished;
@@ -50,45 +55,10 @@ struct raytrain_reducer {
     bool broken; /* communication has failed: nothing more is started */
 };
 
-static size_t tensor_elements(const raytrain_tensor *t)
-{
-    size_t n = 1;
-
-    for (int i = 0; i < t->ndim; i++)
-        n *= (size_t)t->shape[i];
-    return n;
-}
-
 /* ---- Plan ---- */
 
-static int tensors_check(const raytrain_tensor *t, size_t n, struct error *err)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint64_t bytes = sizeof(float);
-
-        if (t[i].dtype != RAYTRAIN_FLOAT32)
-            return error_set(
-                err, RAYTRAIN_EINVAL,
-                "raytrain_reducer_create: gradient %zu is %s; only float32 "
-                "is averaged",
-                i, raytrain_dtype_name(t[i].dtype));
-        if (t[i].ndim < 0 || t[i].ndim > RAYTRAIN_MAX_DIMS)
-            return error_set(err, RAYTRAIN_EINVAL,
-                             "raytrain_reducer_create: gradient %zu has %d dimensions",
-                             i, t[i].ndim);
-        for (int d = 0; d < t[i].ndim; d++) {
-            if (__builtin_mul_overflow(bytes, t[i].shape[d], &bytes))
-                return error_set(err, RAYTRAIN_EINVAL,
-                                 "raytrain_reducer_create: gradient %zu is larger than "
-                                 "any memory",
-                                 i);
-        }
-    }
-    return 0;
-}
-
-/* A bucket is closed once it has reached the requested size. Every rank has the same
- * shapes, so every rank gets the same buckets. */
+/* A bucket is closed once it has reached the requested size, or the type changes. Every
+ * rank has the same types and shapes, so every rank gets the same buckets. */
 static int buckets_plan(raytrain_reducer *r, size_t bucket_bytes, struct error *err)
 {
     size_t bytes = 0;
@@ -97,17 +67,19 @@ static int buckets_plan(raytrain_reducer *r, size_t bucket_bytes, struct error *
     if (!r->buckets)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     for (size_t i = 0; i < r->n; i++) {
+        const raytrain_tensor *t = &r->tensors[i];
         struct bucket *b;
 
-        if (i == 0 || bytes >= bucket_bytes) {
-            r->buckets[r->n_buckets++].first = i;
+        if (i == 0 || t->dtype != t[-1].dtype || bytes >= bucket_bytes) {
+            r->buckets[r->n_buckets].first = i;
+            r->buckets[r->n_buckets++].type = reducible_find(t->dtype);
             bytes = 0;
         }
         b = &r->buckets[r->n_buckets - 1];
         b->n++;
-        b->elements += tensor_elements(&r->tensors[i]);
+        b->elements += gradient_elements(t);
         r->bucket_of[i] = r->n_buckets - 1;
-        bytes = b->elements * sizeof(float);
+        bytes += gradient_bytes(t);
     }
     return 0;
 }
@@ -122,7 +94,7 @@ static int tensor_order(const void *a, const void *b)
 /* The start of the bucket's tensors if they are adjacent, in any order. A backward pass
  * finishes the last layer first, so they are mostly in reverse order. */
 static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
-                           float **start, struct error *err)
+                           char **start, struct error *err)
 {
     const raytrain_tensor **sorted = calloc(b->n, sizeof *sorted);
     const char *end = NULL;
@@ -132,7 +104,7 @@ static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
     if (!sorted)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     for (size_t i = 0; i < b->n; i++) {
-        if (tensor_elements(&r->tensors[b->first + i]) > 0)
+        if (gradient_elements(&r->tensors[b->first + i]) > 0)
             sorted[n++] = &r->tensors[b->first + i];
     }
     qsort(sorted, n, sizeof *sorted, tensor_order);
@@ -141,7 +113,7 @@ static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
 
         if (i > 0 && data != end)
             break;
-        end = data + tensor_elements(sorted[i]) * sizeof(float);
+        end = data + gradient_bytes(sorted[i]);
         if (i == n - 1)
             *start = sorted[0]->data;
     }
@@ -151,14 +123,15 @@ static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
 
 static int bucket_place(const raytrain_reducer *r, struct bucket *b, struct error *err)
 {
-    if (b->elements == 0)
+    if (b->elements == 0 || b->data)
         return 0;
     if (bucket_adjacent(r, b, &b->data, err) < 0)
         return -1;
     if (b->data)
         return 0;
-    b->data = b->copy = calloc(b->elements, sizeof(float));
-    return b->copy ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    b->data = b->owned = calloc(b->elements, comm_type_size(b->type->type));
+    b->copied = true;
+    return b->owned ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
 static int reducer_plan(raytrain_reducer *r, const raytrain_tensor grads[], size_t n,
@@ -177,24 +150,51 @@ static int reducer_plan(raytrain_reducer *r, const raytrain_tensor grads[], size
     return 0;
 }
 
-/* COLLECTIVE. Tensors without memory get it: adjacent, in index order. */
-static int tensors_place(raytrain_reducer *r, struct error *err)
+static size_t aligned(size_t at)
 {
-    size_t n = 0;
-    void *memory;
-    float *at;
+    return (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
 
-    for (size_t i = 0; i < r->n; i++)
-        n += r->tensors[i].data ? 0 : tensor_elements(&r->tensors[i]);
-    if (r->comm->ops->alloc(r->comm, COMM_HOST, n * sizeof(float), &memory, err) < 0)
-        return -1;
-    at = memory;
+/* Lay out what the communicator provides, from base on (NULL: only count the bytes):
+ * tensors without memory, adjacent and in index order; then the buckets of widened
+ * numbers, which ranks that share a node reduce there without messages. */
+static size_t memory_lay(raytrain_reducer *r, char *base)
+{
+    const raytrain_tensor *before = NULL;
+    size_t at = 0;
+
     for (size_t i = 0; i < r->n; i++) {
-        if (r->tensors[i].data)
+        raytrain_tensor *t = &r->tensors[i];
+
+        if (t->data)
             continue;
-        r->tensors[i].data = at;
-        at += tensor_elements(&r->tensors[i]);
+        if (before && t->dtype != before->dtype)
+            at = aligned(at);
+        t->data = base ? base + at : NULL;
+        at += gradient_bytes(t);
+        before = t;
     }
+    for (size_t i = 0; r->comm->size > 1 && i < r->n_buckets; i++) {
+        struct bucket *b = &r->buckets[i];
+
+        if (!b->type->widen)
+            continue;
+        at = aligned(at);
+        b->data = base ? base + at : NULL;
+        b->copied = true;
+        at += b->elements * comm_type_size(b->type->type);
+    }
+    return at;
+}
+
+/* COLLECTIVE */
+static int memory_place(raytrain_reducer *r, struct error *err)
+{
+    void *memory;
+
+    if (r->comm->ops->alloc(r->comm, COMM_HOST, memory_lay(r, NULL), &memory, err) < 0)
+        return -1;
+    memory_lay(r, memory);
     return 0;
 }
 
@@ -209,31 +209,35 @@ static int buckets_place(raytrain_reducer *r, struct error *err)
 
 /* ---- A bucket's way ---- */
 
-static void bucket_gather(const raytrain_reducer *r, const struct bucket *b)
+static void bucket_gather(const struct bucket *b, const raytrain_tensor *tensors)
 {
-    float *to = b->copy;
+    char *to = b->data;
 
-    for (size_t i = 0; b->copy && i < b->n; i++) {
-        const raytrain_tensor *t = &r->tensors[b->first + i];
-        size_t n = tensor_elements(t);
+    for (size_t i = 0; b->copied && i < b->n; i++) {
+        const raytrain_tensor *t = &tensors[b->first + i];
+        size_t n = gradient_elements(t);
 
-        if (n > 0)
-            memcpy(to, t->data, n * sizeof(float));
-        to += n;
+        if (n > 0 && b->type->widen)
+            b->type->widen((float *)(void *)to, t->data, n);
+        else if (n > 0)
+            memcpy(to, t->data, gradient_bytes(t));
+        to += n * comm_type_size(b->type->type);
     }
 }
 
-static void bucket_scatter(const raytrain_reducer *r, const struct bucket *b)
+static void bucket_scatter(const struct bucket *b, const raytrain_tensor *tensors)
 {
-    const float *from = b->copy;
+    const char *from = b->data;
 
-    for (size_t i = 0; b->copy && i < b->n; i++) {
-        const raytrain_tensor *t = &r->tensors[b->first + i];
-        size_t n = tensor_elements(t);
+    for (size_t i = 0; b->copied && i < b->n; i++) {
+        const raytrain_tensor *t = &tensors[b->first + i];
+        size_t n = gradient_elements(t);
 
-        if (n > 0)
-            memcpy(t->data, from, n * sizeof(float));
-        from += n;
+        if (n > 0 && b->type->narrow)
+            b->type->narrow(t->data, (const float *)(const void *)from, n);
+        else if (n > 0)
+            memcpy(t->data, from, gradient_bytes(t));
+        from += n * comm_type_size(b->type->type);
     }
 }
 
@@ -249,11 +253,11 @@ static int buckets_start(raytrain_reducer *r, struct error *err)
            r->buckets[r->started].ready == r->buckets[r->started].n) {
         struct bucket *b = &r->buckets[r->started];
 
-        bucket_gather(r, b);
+        bucket_gather(b, r->tensors);
         if (b->elements == 0)
             b->finished = true;
         else if (r->comm->ops->iallreduce(r->comm, COMM_HOST, b->data, b->elements,
-                                          COMM_FLOAT32, COMM_MEAN, &b->request,
+                                          b->type->type, COMM_MEAN, &b->request,
                                           err) < 0)
             return reducer_broken(r);
         r->started++;
@@ -273,7 +277,7 @@ static int buckets_poll(raytrain_reducer *r, struct error *err)
         if (r->comm->ops->test(r->comm, &b->request, &b->finished, err) < 0)
             return reducer_broken(r);
         if (b->finished)
-            bucket_scatter(r, b);
+            bucket_scatter(b, r->tensors);
     }
     while (r->done < r->started && r->buckets[r->done].finished)
         r->done++;
@@ -321,64 +325,6 @@ static void step_reset(raytrain_reducer *r)
     r->started = r->done = 0;
 }
 
-/* ---- Do all ranks create the same reducer? ---- */
-
-struct gradients {
-    const raytrain_tensor *list;
-    size_t n, bucket_bytes;
-};
-
-/* "[2,3]"; returns its length. The number of dimensions has not been checked yet. */
-static size_t shape_say(const raytrain_tensor *t, char *text, size_t room)
-{
-    size_t used = 0;
-
-    for (int d = 0; d < t->ndim && d < RAYTRAIN_MAX_DIMS && used < room; d++)
-        used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64,
-                                 d > 0 ? "," : " [", (uint64_t)t->shape[d]);
-    if (used < room)
-        used += (size_t)snprintf(text + used, room - used, used > 0 ? "]" : " []");
-    return used;
-}
-
-static void gradients_say(const void *arg, char text[CALL_TEXT_MAX])
-{
-    const struct gradients *g = arg;
-    size_t used = (size_t)snprintf(text, CALL_TEXT_MAX,
-                                   "called raytrain_reducer_create() of %zu gradients "
-                                   "in buckets of %zu bytes:",
-                                   g->n, g->bucket_bytes);
-
-    for (size_t i = 0; i < g->n && used < CALL_TEXT_MAX; i++)
-        used += shape_say(&g->list[i], text + used, CALL_TEXT_MAX - used);
-}
-
-/* A hash of everything that must be the same on all ranks: shapes in their order, which
- * tensors get the reducer's memory, and the size of buckets. */
-static uint64_t gradients_hash(const struct gradients *g)
-{
-    uint64_t hash = XXH3_64bits(&g->bucket_bytes, sizeof g->bucket_bytes);
-
-    for (size_t i = 0; i < g->n; i++) {
-        const raytrain_tensor *t = &g->list[i];
-        int ndim = t->ndim < RAYTRAIN_MAX_DIMS ? t->ndim : RAYTRAIN_MAX_DIMS;
-        int64_t face[RAYTRAIN_MAX_DIMS + 2] = {t->ndim, t->data == NULL};
-
-        for (int d = 0; d < ndim; d++)
-            face[d + 2] = (int64_t)t->shape[d];
-        hash = XXH3_64bits_withSeed(face, sizeof face, hash);
-    }
-    return hash;
-}
-
-static int gradients_match(raytrain_context *ctx, const struct gradients *g,
-                           struct error *err)
-{
-    const struct session_call call = {CALL_REDUCER, gradients_say, g};
-
-    return session_match_arguments(ctx, &call, gradients_hash(g), err);
-}
-
 /* ---- The calls ---- */
 
 static int reducer_make(raytrain_context *ctx, const raytrain_tensor grads[], size_t n,
@@ -395,7 +341,7 @@ static int reducer_make(raytrain_context *ctx, const raytrain_tensor grads[], si
     collective_wait_begin(&ctx->waiting, "reducer create");
     if (ctx->comm->size > 1 && gradients_match(ctx, &mine, err) < 0)
         goto fail;
-    rc = tensors_check(grads, n, err);
+    rc = gradients_check(&mine, err);
     if (rc == 0)
         rc = reducer_plan(r, grads, n, bucket_bytes, err);
     if (comm_agree(ctx->comm, rc, err) < 0 ||
@@ -403,8 +349,7 @@ static int reducer_make(raytrain_context *ctx, const raytrain_tensor grads[], si
         r->comm = NULL;
         goto fail;
     }
-    if (tensors_place(r, err) < 0 ||
-        comm_agree(r->comm, buckets_place(r, err), err) < 0)
+    if (memory_place(r, err) < 0 || comm_agree(r->comm, buckets_place(r, err), err) < 0)
         goto fail;
     *out = r;
     return 0;
@@ -509,7 +454,7 @@ void raytrain_reducer_destroy(raytrain_reducer *r)
     if (r->comm && r->done < r->started)
         idle = !r->broken && buckets_drain(r, ABANDON_S, &ignored) == 0;
     for (size_t i = 0; r->buckets && idle && i < r->n_buckets; i++)
-        free(r->buckets[i].copy);
+        free(r->buckets[i].owned);
     if (idle)
         comm_free(r->comm);
     free(r->buckets);

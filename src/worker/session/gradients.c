@@ -1,0 +1,130 @@
+/*
+ * gradients.c - see gradients.h.
+ */
+#include "session/gradients.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <xxhash.h>
+
+#include "session/reducible.h"
+#include "util/tensor.h"
+
+/* With room for what alignment adds. */
+#define BYTES_MAX (SIZE_MAX / 4)
+
+size_t gradient_elements(const raytrain_tensor *t)
+{
+    size_t n = 1;
+
+    for (int i = 0; i < t->ndim; i++)
+        n *= (size_t)t->shape[i];
+    return n;
+}
+
+size_t gradient_bytes(const raytrain_tensor *t)
+{
+    return gradient_elements(t) * raytrain_dtype_size(t->dtype);
+}
+
+/* ---- Is the list valid? ---- */
+
+/* *total: the bytes of the gradients so far, as they are reduced. */
+static int gradient_check(const raytrain_tensor *t, size_t i, uint64_t *total,
+                          struct error *err)
+{
+    const struct reducible *type = reducible_find(t->dtype);
+    uint64_t bytes;
+
+    if (tensor_check_host(t, err) < 0)
+        return error_prefix(err, "raytrain_reducer_create: gradient %zu", i);
+    if (!type || !type->has_mean)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "raytrain_reducer_create: gradient %zu is %s; only float32, "
+                         "float64, float16 and bfloat16 are averaged",
+                         i, raytrain_dtype_name(t->dtype));
+    if (t->ndim < 0 || t->ndim > RAYTRAIN_MAX_DIMS)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "raytrain_reducer_create: gradient %zu has %d dimensions", i,
+                         t->ndim);
+    bytes = comm_type_size(type->type);
+    for (int d = 0; d < t->ndim && bytes <= BYTES_MAX; d++)
+        if (__builtin_mul_overflow(bytes, t->shape[d], &bytes))
+            bytes = UINT64_MAX;
+    if (bytes > BYTES_MAX || (*total += bytes) > BYTES_MAX)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "raytrain_reducer_create: gradient %zu, with those before it, "
+                         "is larger than any memory",
+                         i);
+    return 0;
+}
+
+int gradients_check(const struct gradients *g, struct error *err)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < g->n; i++)
+        if (gradient_check(&g->list[i], i, &total, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* ---- Is it the same on every rank? Nothing has been checked yet. ---- */
+
+/* " [2,3]"; returns its length. */
+static size_t shape_say(const raytrain_tensor *t, char *text, size_t room)
+{
+    size_t used = 0;
+
+    for (int d = 0; d < t->ndim && d < RAYTRAIN_MAX_DIMS && used < room; d++)
+        used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64,
+                                 d > 0 ? "," : " [", (uint64_t)t->shape[d]);
+    if (used < room)
+        used += (size_t)snprintf(text + used, room - used, used > 0 ? "]" : " []");
+    return used;
+}
+
+/* " float32 [4] [8] float64 [3]": the type where it changes. */
+static void gradients_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    const struct gradients *g = arg;
+    size_t used = (size_t)snprintf(text, CALL_TEXT_MAX,
+                                   "called raytrain_reducer_create() of %zu gradients "
+                                   "in buckets of %zu bytes:",
+                                   g->n, g->bucket_bytes);
+
+    for (size_t i = 0; i < g->n && used < CALL_TEXT_MAX; i++) {
+        const raytrain_tensor *t = &g->list[i];
+
+        if (i == 0 || t->dtype != t[-1].dtype)
+            used += (size_t)snprintf(text + used, CALL_TEXT_MAX - used, " %s",
+                                     raytrain_dtype_name(t->dtype));
+        if (used < CALL_TEXT_MAX)
+            used += shape_say(t, text + used, CALL_TEXT_MAX - used);
+    }
+}
+
+/* A hash of everything that must be the same: types and shapes in their order, which
+ * tensors get the reducer's memory, and the size of buckets. */
+static uint64_t gradients_hash(const struct gradients *g)
+{
+    uint64_t hash = XXH3_64bits(&g->bucket_bytes, sizeof g->bucket_bytes);
+
+    for (size_t i = 0; i < g->n; i++) {
+        const raytrain_tensor *t = &g->list[i];
+        int ndim = t->ndim < RAYTRAIN_MAX_DIMS ? t->ndim : RAYTRAIN_MAX_DIMS;
+        int64_t face[RAYTRAIN_MAX_DIMS + 3] = {t->ndim, t->dtype, t->data == NULL};
+
+        for (int d = 0; d < ndim; d++)
+            face[d + 3] = (int64_t)t->shape[d];
+        hash = XXH3_64bits_withSeed(face, sizeof face, hash);
+    }
+    return hash;
+}
+
+int gradients_match(raytrain_context *ctx, const struct gradients *g, struct error *err)
+{
+    const struct session_call call = {CALL_REDUCER, gradients_say, g};
+
+    return session_match_arguments(ctx, &call, gradients_hash(g), err);
+}
