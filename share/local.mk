@@ -64,6 +64,11 @@ man_links = \
 	share/man/raytrain_allgather.3 share/man/raytrain_barrier.3 \
 	share/man/raytrain_checkpoint_put.3 \
 	share/man/raytrain_checkpoint_put_shard.3 share/man/raytrain_checkpoint_put_string.3 \
+	share/man/raytrain_checkpoint_give.3 share/man/raytrain_checkpoint_put_bytes.3 \
+	share/man/raytrain_checkpoint_put_file.3 share/man/raytrain_checkpoint_get_bytes.3 \
+	share/man/raytrain_checkpoint_get_file.3 share/man/raytrain_report_rank0.3 \
+	share/man/raytrain_checkpoint_wait.3 share/man/raytrain_durable_iteration.3 \
+	share/man/raytrain_last_status.3 \
 	share/man/raytrain_checkpoint_discard.3 share/man/raytrain_config_double.3 \
 	share/man/raytrain_config_bool.3 share/man/raytrain_config_string.3 \
 	share/man/raytrain_config_int_array.3 share/man/raytrain_config_double_array.3 \

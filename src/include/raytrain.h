@@ -174,6 +174,9 @@ RAYTRAIN_API const char *raytrain_artifacts_dir(raytrain_context *ctx);
  * valid until the next call. NULL is accepted (and the sentence says so).
  */
 RAYTRAIN_API const char *raytrain_last_error(const raytrain_context *ctx);
+/* The raytrain_status of that call, for one that returns NULL instead of a status;
+ * RAYTRAIN_OK if none has failed. */
+RAYTRAIN_API int raytrain_last_status(const raytrain_context *ctx);
 
 /* ---- train_loop_config ---- */
 /*
@@ -272,8 +275,9 @@ RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
  * Write. create makes an empty checkpoint; put adds a tensor that is the same on every
  * rank ("replicated": each rank writes some of it); put_shard adds this rank's slab of
  * a tensor with the global shape tensor->shape, tensor->data being the dense elements
- * of the slab. Together the slabs of all ranks must cover the global shape exactly once
- * (an empty slab is fine).
+ * of the slab. Together the slabs of all ranks must cover the global shape (an empty
+ * slab is fine). Two slabs are equal or have no element in common; equal ones, as of
+ * replicas, have the same elements, and one of the ranks writes them.
  *
  * Names are paths such as "model/fc1/weight". Each component is 1..RAYTRAIN_NAME_MAX
  * bytes of printable UTF-8, and not "." or ".."; "raytrain" is reserved as the first
@@ -289,6 +293,31 @@ RAYTRAIN_API int raytrain_checkpoint_put_shard(raytrain_checkpoint *ck, const ch
 /* A NUL-terminated string; stored as an HDF5 string. */
 RAYTRAIN_API int raytrain_checkpoint_put_string(raytrain_checkpoint *ck, const char *name,
                                                 const char *value);
+/*
+ * Put a tensor (slab NULL) or a slab of one, and hand its memory over: it is not copied,
+ * and must not change until release(tensor->data, arg) gives it back. The thread of the
+ * training function makes that call once the data are written, within a later
+ * raytrain_report(), raytrain_checkpoint_wait(), raytrain_checkpoint_discard() or the
+ * end of the run. release may be free(), by way of a function of this type. If this
+ * fails, the memory remains the caller's.
+ */
+typedef void (*raytrain_release)(void *data, void *arg);
+RAYTRAIN_API int raytrain_checkpoint_give(raytrain_checkpoint *ck, const char *name,
+                                          const raytrain_tensor *tensor,
+                                          const raytrain_slab *slab,
+                                          raytrain_release release, void *arg);
+/*
+ * Attach bytes, or the contents of a file as they are now: opaque to the library, stored
+ * as the dataset "files/NAME". They belong to single ranks: any subset of the ranks may
+ * attach any number of them, but no two ranks the same name (RAYTRAIN_EINVAL of the
+ * report), and names are as above. bytes are not copied, as with put; a file is read
+ * into memory at once. Any rank of a later run can read each of them.
+ */
+RAYTRAIN_API int raytrain_checkpoint_put_bytes(raytrain_checkpoint *ck,
+                                               const char *name, const void *data,
+                                               size_t n);
+RAYTRAIN_API int raytrain_checkpoint_put_file(raytrain_checkpoint *ck, const char *name,
+                                              const char *path);
 /* Destroy a checkpoint that is not reported after all. */
 RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
 
@@ -313,6 +342,14 @@ RAYTRAIN_API int raytrain_checkpoint_get_shard(raytrain_checkpoint *ck, const ch
                                                const raytrain_slab *slab);
 RAYTRAIN_API int raytrain_checkpoint_get_string(raytrain_checkpoint *ck, const char *name,
                                                 char **value);
+/* What was attached under this name: *n bytes, to free(), with a NUL after them that
+ * does not count; or a new file of them, which replaces an older one once it is
+ * complete. */
+RAYTRAIN_API int raytrain_checkpoint_get_bytes(raytrain_checkpoint *ck,
+                                               const char *name, void **data,
+                                               size_t *n);
+RAYTRAIN_API int raytrain_checkpoint_get_file(raytrain_checkpoint *ck, const char *name,
+                                              const char *path);
 /* training_iteration of the report that published it. */
 RAYTRAIN_API int64_t raytrain_checkpoint_iteration(const raytrain_checkpoint *ck);
 /* A (mean) metric of that report; RAYTRAIN_ENOTFOUND if there is none of that name. */
@@ -344,6 +381,26 @@ typedef struct raytrain_metric {
  */
 RAYTRAIN_API int raytrain_report(raytrain_context *ctx, const raytrain_metric metrics[],
                                  size_t n_metrics, raytrain_checkpoint *ck);
+
+/*
+ * COLLECTIVE. The same with metrics that rank 0 alone has: its names and values are
+ * recorded, as if every rank had reported them, and the metrics of the other ranks are
+ * ignored. All ranks make this call, or all make raytrain_report().
+ */
+RAYTRAIN_API int raytrain_report_rank0(raytrain_context *ctx,
+                                       const raytrain_metric metrics[],
+                                       size_t n_metrics, raytrain_checkpoint *ck);
+
+/*
+ * COLLECTIVE. Wait until every checkpoint that was reported is durable: on the storage
+ * of the run, where it survives the loss of all nodes. RAYTRAIN_ESTORAGE on every rank
+ * if one could not be saved.
+ */
+RAYTRAIN_API int raytrain_checkpoint_wait(raytrain_context *ctx);
+/* The training_iteration of the newest checkpoint of this run that is durable, as far
+ * as this rank knows; 0: none is. Not the same on every rank at any moment, so do not
+ * decide about collective calls by it. */
+RAYTRAIN_API int64_t raytrain_durable_iteration(const raytrain_context *ctx);
 
 /*
  * True once a stop was requested (by a signal, by the approaching end of the

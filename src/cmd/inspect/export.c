@@ -3,7 +3,8 @@
  *
  * "model/fc1/weight" becomes DIR/model/fc1/weight.npy. NumPy has no bfloat16: its bits
  * are exported as uint16, in NAME.bfloat16.npy. Raw bytes are uint8; a string is
- * NAME.txt. The library's own part of a checkpoint is skipped.
+ * NAME.txt. What a rank attached becomes the file that it was, DIR/files/NAME. The
+ * library's own part of a checkpoint is skipped.
  *
  * Everything is written to a temporary directory beside DIR, which is renamed once all
  * of it is there and durable. Names were checked when the checkpoint was opened: no
@@ -90,6 +91,8 @@ static size_t npy_header(const struct checkpoint_item *item, char header[512])
 
 static const char *suffix_of(const struct checkpoint_item *item)
 {
+    if (item->is_attachment)
+        return "";
     if (item->is_string)
         return ".txt";
     return item->dtype == RAYTRAIN_BFLOAT16 ? ".bfloat16.npy" : ".npy";
@@ -113,7 +116,8 @@ static int item_copy(const raytrain_checkpoint *ck, size_t i,
     uint64_t end = item->bytes - item->is_string;
     char header[512];
 
-    if (!item->is_string && fs_write_full(fd, header, npy_header(item, header)) < 0)
+    if (!item->is_string && !item->is_attachment &&
+        fs_write_full(fd, header, npy_header(item, header)) < 0)
         return fs_error(err, "write", file);
     for (uint64_t at = 0; at < end;) {
         size_t n = end - at < BUFFER_BYTES ? (size_t)(end - at) : BUFFER_BYTES;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "checkpoint/attachments.h"
 #include "util/quote.h"
 #include "util/suggest.h"
 #include "util/tensor.h"
@@ -160,7 +161,7 @@ struct tensor_entry *entry_add(raytrain_checkpoint *ck, char *name, struct error
         free(name);
         return NULL;
     }
-    ck->tensors[ck->n_tensors] = (struct tensor_entry){.name = name};
+    ck->tensors[ck->n_tensors] = (struct tensor_entry){.name = name, .writer = -1};
     return &ck->tensors[ck->n_tensors++];
 }
 
@@ -207,16 +208,23 @@ raytrain_checkpoint *checkpoint_create(struct error *err)
     return ck;
 }
 
+void memory_release(const struct memory *m)
+{
+    if (m->release)
+        m->release(m->data, m->arg);
+}
+
 void checkpoint_destroy(raytrain_checkpoint *ck)
 {
     if (!ck)
         return;
     for (size_t i = 0; i < ck->n_tensors; i++) {
         free(ck->tensors[i].name);
-        free(ck->tensors[i].owned);
+        memory_release(&ck->tensors[i].memory);
     }
     free(ck->tensors);
     name_map_clear(&ck->names);
+    attachments_clear(ck);
     if (ck->fd >= 0)
         close(ck->fd);
     free(ck->path);
@@ -257,6 +265,13 @@ int checkpoint_put(raytrain_checkpoint *ck, const char *name,
                    const raytrain_tensor *tensor, const raytrain_slab *slab,
                    struct error *err)
 {
+    return checkpoint_give(ck, name, tensor, slab, NULL, NULL, err);
+}
+
+int checkpoint_give(raytrain_checkpoint *ck, const char *name,
+                    const raytrain_tensor *tensor, const raytrain_slab *slab,
+                    raytrain_release release, void *arg, struct error *err)
+{
     char quoted[QUOTE_TEXT_MAX];
     struct tensor_entry *e;
     uint64_t bytes;
@@ -278,6 +293,7 @@ int checkpoint_put(raytrain_checkpoint *ck, const char *name,
     e->element_bytes = entry_dtype_size(e->dtype);
     e->bytes = bytes;
     e->data = tensor->data;
+    e->memory = (struct memory){release, tensor->data, arg};
     e->sharded = slab != NULL;
     slab_whole(e->ndim, e->shape, &e->slab);
     for (int d = 0; slab && d < e->ndim; d++) {
@@ -285,6 +301,12 @@ int checkpoint_put(raytrain_checkpoint *ck, const char *name,
         e->slab.count[d] = slab->count[d];
     }
     return 0;
+}
+
+static void release_free(void *data, void *arg)
+{
+    (void)arg;
+    free(data);
 }
 
 int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char *value,
@@ -314,7 +336,8 @@ int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char 
     e->ndim = 1;
     e->shape[0] = e->bytes = strlen(copy) + 1;
     e->element_bytes = 1;
-    e->data = e->owned = copy;
+    e->data = copy;
+    e->memory = (struct memory){release_free, copy, NULL};
     slab_whole(1, e->shape, &e->slab);
     return 0;
 }

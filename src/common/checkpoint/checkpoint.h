@@ -17,6 +17,7 @@
 #include "comm/comm.h"
 
 #define CHECKPOINT_RESERVED "raytrain" /* the group of the library's own names */
+#define CHECKPOINT_ATTACHED "files"    /* the group of what ranks attach */
 
 struct checkpoint_metric {
     char name[RAYTRAIN_NAME_MAX + 1];
@@ -42,8 +43,19 @@ raytrain_checkpoint *checkpoint_create(struct error *err);
 int checkpoint_put(raytrain_checkpoint *ck, const char *name,
                    const raytrain_tensor *tensor, const raytrain_slab *slab,
                    struct error *err);
+/* The same, and the data are the checkpoint's from now on, unless this fails:
+ * release(data, arg) is called by checkpoint_destroy(). */
+int checkpoint_give(raytrain_checkpoint *ck, const char *name,
+                    const raytrain_tensor *tensor, const raytrain_slab *slab,
+                    raytrain_release release, void *arg, struct error *err);
 int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char *value,
                           struct error *err);
+/* Attach bytes of this rank alone, under CHECKPOINT_ATTACHED/name. Other ranks need not
+ * attach anything; no two may use the same name. The data are borrowed, or handed over
+ * as by checkpoint_give() if release is not NULL. */
+int checkpoint_attach(raytrain_checkpoint *ck, const char *name, const void *data,
+                      uint64_t bytes, raytrain_release release, void *arg,
+                      struct error *err);
 /* A name that a user may use. RAYTRAIN_EINVAL with the reason. */
 int checkpoint_check_name(const char *name, struct error *err);
 /*
@@ -118,6 +130,7 @@ struct checkpoint_item {
     const char *name, *type; /* type: "float32" ... or "string"; the checkpoint's */
     bool is_string;          /* one dimension of `bytes` bytes, the last one a NUL */
     bool is_internal;        /* the library's own, below CHECKPOINT_RESERVED */
+    bool is_attachment;      /* a rank attached it: a line of bytes below "files" */
     raytrain_dtype dtype;    /* RAYTRAIN_BYTES for a string */
     int ndim;
     uint64_t shape[RAYTRAIN_MAX_DIMS];

@@ -13,6 +13,12 @@
 #include "checkpoint/new_file.h"
 #include "checkpoint/slab.h"
 
+/* Memory that was handed over: release(data, arg) gives it back. NULL: borrowed. */
+struct memory {
+    raytrain_release release;
+    void *data, *arg;
+};
+
 struct tensor_entry {
     char *name;
     uint32_t dtype; /* raytrain_dtype or DTYPE_STRING */
@@ -24,8 +30,18 @@ struct tensor_entry {
     /* While it is written: */
     const void *data; /* of this rank */
     bool sharded;
-    raytrain_slab slab; /* of this rank; the whole tensor if it is not sharded */
-    char *owned;        /* a string's copy */
+    raytrain_slab slab;   /* of this rank; the whole tensor if it is not sharded */
+    bool elsewhere;       /* another rank writes this slab */
+    int writer;           /* the rank that attached it; -1: it is no attachment */
+    struct memory memory; /* of the data, if it is the checkpoint's */
+};
+
+/* Bytes that this rank attaches (attachments.h). */
+struct attachment {
+    char *name; /* with CHECKPOINT_ATTACHED */
+    const void *data;
+    uint64_t bytes;
+    struct memory memory;
 };
 
 /* A part of a tensor is hashed as one stream: the slab that one rank wrote, or the
@@ -40,6 +56,9 @@ struct raytrain_checkpoint {
     struct tensor_entry *tensors;
     size_t n_tensors, room;
     struct name_map names;
+    struct attachment *attached; /* by this rank */
+    size_t n_attached;
+    struct name_map attached_names;
     /* Restored: */
     bool restored;
     char *path;
@@ -52,6 +71,8 @@ struct raytrain_checkpoint {
     uint64_t *hashes;
 };
 
+/* Give memory back that was handed over. */
+void memory_release(const struct memory *m);
 /* Bytes of an element; 0 for an unknown type. */
 uint64_t entry_dtype_size(uint32_t dtype);
 const char *entry_dtype_name(uint32_t dtype);
@@ -90,8 +111,6 @@ int plan_gather_hashes(const struct plan *plan, const raytrain_checkpoint *ck,
                        struct comm *comm, const uint64_t *hashes, size_t n_hashes,
                        uint64_t **table, struct error *err);
 void plan_clear(struct plan *plan);
-/* COLLECTIVE: n bytes of rank `root`, malloc'ed on the others. */
-int bytes_bcast(struct comm *comm, void **data, size_t n, int root, struct error *err);
 
 /* -- chunks.c -- */
 /* Which rank writes which chunk? The owner of a part all of its chunks; of replicated
@@ -113,7 +132,8 @@ struct shares {
 int shares_make(const raytrain_checkpoint *ck, int rank, int size,
                 struct shares *shares, struct error *err);
 size_t shares_snapshot_bytes(const struct shares *shares);
-/* Copy the shares to `to`; from now on they are written from there. */
+/* Copy the shares to `to`, except those in the checkpoint's own memory; from now on they
+ * are written from there. */
 void shares_snapshot(struct shares *shares, unsigned char *to);
 /* The share that has these bytes of the tensor; NULL: none. */
 const struct share *shares_find(const struct shares *shares,

@@ -227,7 +227,7 @@ int shares_make(const raytrain_checkpoint *ck, int rank, int size,
 
         slab_stream_init(&stream, e->ndim, e->shape, e->element_bytes, &e->slab);
         if (e->sharded)
-            share.to = stream.bytes;
+            share.to = e->elsewhere ? 0 : stream.bytes;
         else
             range_find(e, &replicated, rank, &share.from, &share.to);
         if (share.from == share.to)
@@ -262,10 +262,13 @@ const struct share *shares_find(const struct shares *shares,
     return found;
 }
 
+/* Memory of the checkpoint stays as it is until the end: it needs no copy. */
 static size_t share_room(const struct share *share)
 {
     size_t n = (size_t)(share->to - share->from);
 
+    if (share->tensor->memory.release)
+        return 0;
     return (n + SHARE_ALIGN - 1) / SHARE_ALIGN * SHARE_ALIGN;
 }
 
@@ -283,6 +286,8 @@ void shares_snapshot(struct shares *shares, unsigned char *to)
     for (size_t i = 0; i < shares->n; i++) {
         struct share *share = &shares->list[i];
 
+        if (share_room(share) == 0)
+            continue;
         memcpy(to, share->data, (size_t)(share->to - share->from));
         share->data = to;
         to += share_room(share);

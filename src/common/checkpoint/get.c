@@ -151,6 +151,8 @@ bool checkpoint_item(const raytrain_checkpoint *ck, size_t i,
         .type = entry_dtype_name(e->dtype),
         .is_string = e->dtype == DTYPE_STRING,
         .is_internal = name_is_below(e->name, CHECKPOINT_RESERVED),
+        .is_attachment = name_is_below(e->name, CHECKPOINT_ATTACHED) &&
+                         e->dtype == RAYTRAIN_BYTES && e->ndim == 1,
         .dtype = e->dtype == DTYPE_STRING ? RAYTRAIN_BYTES : (raytrain_dtype)e->dtype,
         .ndim = e->ndim,
         .bytes = e->bytes};

@@ -1,5 +1,5 @@
 libcommon_la_SOURCES += \
-	src/common/checkpoint/plan.c \
+	src/common/checkpoint/attachments.c src/common/checkpoint/attachments.h \
 	src/common/checkpoint/checkpoint.c src/common/checkpoint/checkpoint.h \
 	src/common/checkpoint/checkpoint_impl.h \
 	src/common/checkpoint/checksum.h \
@@ -10,14 +10,16 @@ libcommon_la_SOURCES += \
 	src/common/checkpoint/layout.c \
 	src/common/checkpoint/name_map.c src/common/checkpoint/name_map.h \
 	src/common/checkpoint/new_file.c src/common/checkpoint/new_file.h \
+	src/common/checkpoint/offers.c src/common/checkpoint/offers.h \
 	src/common/checkpoint/open.c \
+	src/common/checkpoint/plan.c \
 	src/common/checkpoint/save.c \
 	src/common/checkpoint/shared_file.c src/common/checkpoint/shared_file.h \
 	src/common/checkpoint/slab.c src/common/checkpoint/slab.h \
 	src/common/checkpoint/slab_io.c
 
 UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_large \
-	t/unit/test_shared_file
+	t/unit/test_attachments t/unit/test_shared_file
 
 # Makes the files that the tests of raytrain-inspect look at.
 check_PROGRAMS += t/check/store_sample
@@ -34,6 +36,7 @@ fuzz: t/fuzz/fuzz_checkpoint
 EXTRA_DIST += t/fuzz/fuzz_checkpoint.c
 CLEANFILES += t/fuzz/fuzz_checkpoint
 fuzz_checkpoint_files = t/fuzz/fuzz_checkpoint.c src/common/checkpoint/checkpoint.c \
+	src/common/checkpoint/attachments.c \
 	src/common/checkpoint/index.c src/common/checkpoint/open.c \
 	src/common/checkpoint/get.c src/common/checkpoint/slab.c \
 	src/common/checkpoint/slab_io.c src/common/checkpoint/name_map.c \

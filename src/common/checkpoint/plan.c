@@ -1,221 +1,140 @@
 /*
- * plan.c - before a checkpoint is written, the ranks agree on what it holds: the plan
- * is every part, and its owner. Later it puts the hashes of all ranks in order.
+ * plan.c - before a checkpoint is written: the plan is every part, and its owner. Later
+ * it puts the hashes of all ranks in order.
  *
- * Every rank sends rank 0 a checksum of its list of tensors and, for sharded ones, its
- * slabs. If a checksum differs from that of rank 0, that rank sends the list itself, so
- * that the message can name the tensor.
+ * Ranks may put the same slab. One of them writes it, the one that has the least to
+ * write so far; so replicas share the work.
  */
 #include "config.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "checkpoint/chunks.h"
-
-/* ---- Lists ---- */
-
-/* What all ranks must agree on about a tensor, in one line. */
-static char *entry_describe(const struct tensor_entry *e)
-{
-    char shape[RAYTRAIN_MAX_DIMS * 21 + 8] = "";
-    char *line;
-    int n = 0;
-
-    for (int d = 0; d < e->ndim; d++)
-        n += snprintf(shape + n, sizeof shape - (size_t)n, "%s%" PRIu64, d ? ", " : "",
-                      e->shape[d]);
-    if (asprintf(&line, "'%s' (%s [%s]%s)", e->name, entry_dtype_name(e->dtype), shape,
-                 e->sharded ? ", sharded" : "") < 0)
-        return NULL;
-    return line;
-}
-
-/* The lines of all tensors, each ended by a NUL. */
-static int list_render(const raytrain_checkpoint *ck, char **list, size_t *n)
-{
-    FILE *out = open_memstream(list, n);
-    int rc = 0;
-
-    if (!out)
-        return -1;
-    for (size_t i = 0; rc == 0 && i < ck->n_tensors; i++) {
-        char *line = entry_describe(&ck->tensors[i]);
-
-        if (!line || fwrite(line, strlen(line) + 1, 1, out) != 1)
-            rc = -1;
-        free(line);
-    }
-    if (fclose(out) != 0)
-        rc = -1;
-    if (rc < 0) {
-        free(*list);
-        *list = NULL;
-    }
-    return rc;
-}
-
-/* The contents of strings are replicated data: they must be equal, too. */
-static uint64_t strings_hash(const raytrain_checkpoint *ck, uint64_t hash)
-{
-    for (size_t i = 0; i < ck->n_tensors; i++)
-        if (ck->tensors[i].dtype == DTYPE_STRING)
-            hash =
-                XXH3_64bits_withSeed(ck->tensors[i].data, ck->tensors[i].bytes, hash);
-    return hash;
-}
-
-/* ---- What a rank sends ---- */
-
-struct offer {
-    uint64_t list_hash, strings_hash;
-};
-
-/* The offer, then this rank's slab of each sharded tensor, even if it is empty. */
-static int offer_render(const raytrain_checkpoint *ck, const char *list, size_t n_list,
-                        void **data, size_t *n)
-{
-    size_t sharded = 0;
-    raytrain_slab *slabs;
-    struct offer *offer;
-
-    for (size_t i = 0; i < ck->n_tensors; i++)
-        sharded += ck->tensors[i].sharded;
-    *n = sizeof *offer + sharded * sizeof *slabs;
-    offer = calloc(1, *n);
-    if (!offer)
-        return -1;
-    offer->list_hash = XXH3_64bits(list, n_list);
-    offer->strings_hash = strings_hash(ck, 0);
-    slabs = (raytrain_slab *)(offer + 1);
-    for (size_t i = 0; i < ck->n_tensors; i++)
-        if (ck->tensors[i].sharded)
-            *slabs++ = ck->tensors[i].slab;
-    *data = offer;
-    return 0;
-}
-
-/* ---- If lists differ ---- */
-
-/* Rank 0: the first rank whose offer differs from its own; 0: none. */
-static int offer_odd_one(const char *offers, const size_t *sizes, int size)
-{
-    const struct offer *mine = (const struct offer *)(const void *)offers;
-    size_t at = sizes[0];
-
-    for (int r = 1; r < size; r++) {
-        struct offer theirs;
-
-        if (sizes[r] < sizeof theirs)
-            return r;
-        memcpy(&theirs, offers + at, sizeof theirs);
-        if (memcmp(&theirs, mine, sizeof theirs) != 0 || sizes[r] != sizes[0])
-            return r;
-        at += sizes[r];
-    }
-    return 0;
-}
-
-static int difference_error(int rank, const char *a, size_t n_a, const char *b,
-                            size_t n_b, struct error *err)
-{
-    const char *end_a = a + n_a, *end_b = b + n_b;
-
-    while (a < end_a && b < end_b && strcmp(a, b) == 0) {
-        a += strlen(a) + 1;
-        b += strlen(b) + 1;
-    }
-    if (a == end_a && b == end_b)
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "a string that rank %d puts differs from that of rank 0; all "
-                         "ranks must put the same",
-                         rank);
-    return error_set(
-        err, RAYTRAIN_EINVAL,
-        "rank 0 puts %s where rank %d puts %s; all ranks must put the same "
-        "tensors in the same order",
-        a < end_a ? a : "nothing more", rank, b < end_b ? b : "nothing more");
-}
-
-/* COLLECTIVE: rank `odd` sends its list; rank 0 finds the difference. */
-static int difference_find(struct comm *comm, int odd, const char *list, size_t n,
-                           struct error *err)
-{
-    size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
-    void *theirs = NULL;
-    int rc = sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-
-    rc = comm_agree(comm, rc, err);
-    if (rc == 0)
-        rc = comm->ops->gatherv(comm, list, comm->rank == odd ? n : 0, &theirs, sizes,
-                                0, err);
-    if (rc == 0 && comm->rank == 0)
-        rc = difference_error(odd, list, n, theirs, sizes[odd], err);
-    free(theirs);
-    free(sizes);
-    return comm_agree(comm, rc, err);
-}
+#include "checkpoint/offers.h"
 
 /* ---- The parts ---- */
 
-static int parts_grow(struct plan *plan, size_t *room)
+/* Rank 0 at work on the parts. */
+struct parting {
+    raytrain_checkpoint *ck;
+    struct plan *plan;
+    size_t room; /* for parts, in the plan */
+    struct offers offers;
+    struct rank_slab *slabs; /* of one tensor: room for one a rank */
+    uint64_t *load;          /* bytes that each rank is to write of sharded tensors */
+    uint8_t *spared;         /* rows of bits, one a rank: see spared_row_bytes() */
+    size_t row_bytes;
+    uint64_t n_spared;
+};
+
+/* A rank's row has a bit for each sharded tensor: another rank writes its slab. */
+static size_t spared_row_bytes(const raytrain_checkpoint *ck)
 {
-    size_t want = *room ? 2 * *room : 64;
+    size_t n = 0;
+
+    for (size_t i = 0; i < ck->n_tensors; i++)
+        n += ck->tensors[i].sharded && ck->tensors[i].writer < 0;
+    return n / 8 + 1;
+}
+
+static int parts_grow(struct parting *p)
+{
+    size_t want = p->room ? 2 * p->room : 64;
     struct part *parts;
     int *ranks;
 
-    if (plan->n_parts < *room)
+    if (p->plan->n_parts < p->room)
         return 0;
-    parts = realloc(plan->parts, want * sizeof *parts);
+    parts = realloc(p->plan->parts, want * sizeof *parts);
     if (!parts)
         return -1;
-    plan->parts = parts;
-    ranks = realloc(plan->ranks, want * sizeof *ranks);
+    p->plan->parts = parts;
+    ranks = realloc(p->plan->ranks, want * sizeof *ranks);
     if (!ranks)
         return -1;
-    plan->ranks = ranks;
-    *room = want;
+    p->plan->ranks = ranks;
+    p->room = want;
     return 0;
 }
 
-static int part_add(struct plan *plan, size_t *room, const struct tensor_entry *e,
-                    size_t tensor, int rank, const raytrain_slab *slab)
+/* rank -1: replicated. */
+static int part_add(struct parting *p, size_t tensor, int rank,
+                    const raytrain_slab *slab, struct error *err)
 {
+    const struct tensor_entry *e = &p->ck->tensors[tensor];
     struct slab_stream stream;
-    struct part *p;
+    struct plan *plan = p->plan;
+    struct part *part;
 
-    if (parts_grow(plan, room) < 0)
-        return -1;
+    if (parts_grow(p) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     slab_stream_init(&stream, e->ndim, e->shape, e->element_bytes, slab);
-    p = &plan->parts[plan->n_parts];
-    *p = (struct part){.tensor = tensor,
-                       .slab = *slab,
-                       .first_hash = plan->n_hashes,
-                       .n_hashes = chunks_of(stream.bytes, CHUNK_BYTES)};
+    part = &plan->parts[plan->n_parts];
+    *part = (struct part){.tensor = tensor,
+                          .slab = *slab,
+                          .first_hash = plan->n_hashes,
+                          .n_hashes = chunks_of(stream.bytes, CHUNK_BYTES)};
     plan->ranks[plan->n_parts++] = rank;
-    plan->n_hashes += p->n_hashes;
+    plan->n_hashes += part->n_hashes;
     return 0;
 }
 
 /* The slabs of all ranks for sharded tensor number `nth`, without empty ones. */
-static size_t slabs_collect(const char *offers, const size_t *sizes, int size,
-                            size_t nth, int ndim, struct rank_slab *slabs)
+static size_t slabs_collect(const struct parting *p, size_t nth, int ndim)
 {
     size_t n = 0;
 
-    for (int r = 0; r < size; r++) {
-        memcpy(&slabs[n].slab,
-               offers + sizeof(struct offer) + nth * sizeof(raytrain_slab),
-               sizeof(raytrain_slab));
-        slabs[n].rank = r;
-        if (!slab_is_empty(ndim, &slabs[n].slab))
+    for (int r = 0; r < p->offers.size; r++) {
+        offers_slab(&p->offers, r, nth, &p->slabs[n].slab);
+        p->slabs[n].rank = r;
+        if (!slab_is_empty(ndim, &p->slabs[n].slab))
             n++;
-        offers += sizes[r];
     }
     return n;
+}
+
+/* Of n equal slabs, the one of the rank that has the least to write. */
+static struct rank_slab slab_choose(struct parting *p, size_t nth,
+                                    const struct rank_slab *slabs, size_t n,
+                                    uint64_t bytes)
+{
+    struct rank_slab best = slabs[0];
+
+    for (size_t i = 1; i < n; i++)
+        if (p->load[slabs[i].rank] < p->load[best.rank])
+            best = slabs[i];
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *row = p->spared + (size_t)slabs[i].rank * p->row_bytes;
+
+        if (slabs[i].rank != best.rank)
+            row[nth / 8] |= (uint8_t)(1u << nth % 8);
+    }
+    p->n_spared += n - 1;
+    p->load[best.rank] += bytes;
+    return best;
+}
+
+/* Keep one of each set of equal slabs; returns how many are left. */
+static size_t slabs_choose(struct parting *p, const struct tensor_entry *e, size_t nth,
+                           size_t n)
+{
+    struct rank_slab *slabs = p->slabs;
+    struct slab_stream stream;
+    size_t kept = 0, same;
+    int ndim = e->ndim;
+
+    if (n > 1)
+        qsort_r(slabs, n, sizeof *slabs, slab_order, &ndim);
+    for (size_t i = 0; i < n; i += same) {
+        for (same = 1; i + same < n; same++)
+            if (!slab_equal(ndim, &slabs[i].slab, &slabs[i + same].slab))
+                break;
+        slab_stream_init(&stream, ndim, e->shape, e->element_bytes, &slabs[i].slab);
+        slabs[kept++] = slab_choose(p, nth, &slabs[i], same, stream.bytes);
+    }
+    return kept;
 }
 
 static int slab_by_rank(const void *a, const void *b)
@@ -225,107 +144,101 @@ static int slab_by_rank(const void *a, const void *b)
     return (p->rank > q->rank) - (p->rank < q->rank);
 }
 
-static int sharded_plan(raytrain_checkpoint *ck, size_t tensor, struct rank_slab *slabs,
-                        size_t n, struct plan *plan, size_t *room, struct error *err)
+static int sharded_plan(struct parting *p, size_t tensor, size_t nth, struct error *err)
 {
-    const struct tensor_entry *e = &ck->tensors[tensor];
+    const struct tensor_entry *e = &p->ck->tensors[tensor];
+    size_t n = slabs_choose(p, e, nth, slabs_collect(p, nth, e->ndim));
 
-    if (slab_cover(e->name, e->ndim, e->shape, slabs, n, err) < 0)
+    if (slab_cover(e->name, e->ndim, e->shape, p->slabs, n, err) < 0)
         return -1;
     if (n > 1)
-        qsort(slabs, n, sizeof *slabs, slab_by_rank);
+        qsort(p->slabs, n, sizeof *p->slabs, slab_by_rank);
     for (size_t i = 0; i < n; i++)
-        if (part_add(plan, room, e, tensor, slabs[i].rank, &slabs[i].slab) < 0)
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        if (part_add(p, tensor, p->slabs[i].rank, &p->slabs[i].slab, err) < 0)
+            return -1;
     return 0;
 }
 
-/* Rank 0: the parts of all tensors; those of a tensor in the order of ranks. */
-static int parts_make(raytrain_checkpoint *ck, const char *offers, const size_t *sizes,
-                      int size, struct plan *plan, struct error *err)
+/* The parts of all tensors; those of a tensor in the order of ranks. */
+static int parts_add(struct parting *p, struct error *err)
 {
-    struct rank_slab *slabs = calloc((size_t)size, sizeof *slabs);
-    size_t room = 0, nth = 0;
-    int rc = slabs ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    size_t nth = 0;
+    int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < ck->n_tensors; i++) {
-        struct tensor_entry *e = &ck->tensors[i];
+    for (size_t i = 0; rc == 0 && i < p->ck->n_tensors; i++) {
+        struct tensor_entry *e = &p->ck->tensors[i];
 
-        e->first_part = plan->n_parts;
-        if (e->sharded)
-            rc = sharded_plan(ck, i, slabs,
-                              slabs_collect(offers, sizes, size, nth++, e->ndim, slabs),
-                              plan, &room, err);
-        else if (e->bytes > 0 && part_add(plan, &room, e, i, -1, &e->slab) < 0)
-            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-        e->n_parts = plan->n_parts - e->first_part;
+        e->first_part = p->plan->n_parts;
+        if (e->sharded && e->writer < 0)
+            rc = sharded_plan(p, i, nth++, err);
+        else if (e->bytes > 0)
+            rc = part_add(p, i, e->writer, &e->slab, err);
+        e->n_parts = p->plan->n_parts - e->first_part;
     }
-    free(slabs);
     return rc;
+}
+
+/* Rank 0 */
+static int parts_make(struct parting *p, struct error *err)
+{
+    size_t size = (size_t)p->offers.size;
+
+    p->slabs = calloc(size, sizeof *p->slabs);
+    p->load = calloc(size, sizeof *p->load);
+    p->spared = calloc(size, p->row_bytes);
+    if (!p->slabs || !p->load || !p->spared)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return parts_add(p, err);
+}
+
+/* COLLECTIVE: each rank learns which of its slabs another one writes. */
+static int spared_bcast(struct parting *p, struct comm *comm, struct error *err)
+{
+    size_t nth = 0;
+    const uint8_t *row;
+
+    if (comm->ops->bcast(comm, &p->n_spared, sizeof p->n_spared, 0, err) < 0)
+        return -1;
+    if (p->n_spared == 0)
+        return 0;
+    if (comm_bcast_alloc(comm, (void **)&p->spared, (size_t)comm->size * p->row_bytes,
+                         0, err) < 0)
+        return -1;
+    row = p->spared + (size_t)comm->rank * p->row_bytes;
+    for (size_t i = 0; i < p->ck->n_tensors; i++) {
+        struct tensor_entry *e = &p->ck->tensors[i];
+
+        if (!e->sharded || e->writer >= 0)
+            continue;
+        e->elsewhere = row[nth / 8] >> nth % 8 & 1;
+        nth++;
+    }
+    return 0;
 }
 
 /* ---- All of it ---- */
 
-/* COLLECTIVE: gather the offers, and make the parts from them on rank 0. */
-static int offers_gather(raytrain_checkpoint *ck, struct comm *comm, const void *offer,
-                         size_t n_offer, const char *list, size_t n_list,
-                         struct plan *plan, struct error *err)
-{
-    size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
-    int rc = sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    void *offers = NULL;
-    int64_t odd = 0;
-
-    rc = comm_agree(comm, rc, err);
-    if (rc == 0)
-        rc = comm->ops->gatherv(comm, offer, n_offer, &offers, sizes, 0, err);
-    if (rc == 0 && comm->rank == 0)
-        odd = offer_odd_one(offers, sizes, comm->size);
-    if (rc == 0)
-        rc = comm->ops->bcast(comm, &odd, sizeof odd, 0, err);
-    if (rc == 0 && odd != 0) {
-        rc = difference_find(comm, (int)odd, list, n_list, err);
-    } else if (rc == 0) {
-        if (comm->rank == 0)
-            rc = parts_make(ck, offers, sizes, comm->size, plan, err);
-        rc = comm_agree(comm, rc, err);
-    }
-    free(offers);
-    free(sizes);
-    return rc;
-}
-
 int plan_make(raytrain_checkpoint *ck, struct comm *comm, struct plan *plan,
               struct error *err)
 {
-    char *list = NULL;
-    void *offer = NULL;
-    size_t n_list = 0, n_offer = 0;
-    int rc = 0;
+    struct parting p = {.ck = ck, .plan = plan};
+    int rc;
 
     memset(plan, 0, sizeof *plan);
-    if (list_render(ck, &list, &n_list) < 0 ||
-        offer_render(ck, list, n_list, &offer, &n_offer) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = comm_agree(comm, rc, err);
+    rc = offers_gather(ck, comm, &p.offers, err);
+    p.row_bytes = spared_row_bytes(ck);
     if (rc == 0)
-        rc = offers_gather(ck, comm, offer, n_offer, list, n_list, plan, err);
-    free(list);
-    free(offer);
+        rc = comm_agree(comm, comm->rank == 0 ? parts_make(&p, err) : 0, err);
+    if (rc == 0)
+        rc = spared_bcast(&p, comm, err);
+    offers_clear(&p.offers);
+    free(p.slabs);
+    free(p.load);
+    free(p.spared);
     return rc;
 }
 
 /* ---- The plan on every rank ---- */
-
-int bytes_bcast(struct comm *comm, void **data, size_t n, int root, struct error *err)
-{
-    int rc = 0;
-
-    if (comm->rank != root && !(*data = malloc(n + 1)))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = comm_agree(comm, rc, err);
-    return rc == 0 && n > 0 ? comm->ops->bcast(comm, *data, n, root, err) : rc;
-}
 
 int plan_bcast(struct plan *plan, struct comm *comm, struct error *err)
 {
@@ -335,10 +248,11 @@ int plan_bcast(struct plan *plan, struct comm *comm, struct error *err)
         return -1;
     plan->n_parts = (size_t)n[0];
     plan->n_hashes = n[1];
-    if (bytes_bcast(comm, (void **)&plan->parts, n[0] * sizeof *plan->parts, 0, err) <
-        0)
+    if (comm_bcast_alloc(comm, (void **)&plan->parts, n[0] * sizeof *plan->parts, 0,
+                         err) < 0)
         return -1;
-    return bytes_bcast(comm, (void **)&plan->ranks, n[0] * sizeof *plan->ranks, 0, err);
+    return comm_bcast_alloc(comm, (void **)&plan->ranks, n[0] * sizeof *plan->ranks, 0,
+                            err);
 }
 
 /* ---- The hashes of all ranks ---- */

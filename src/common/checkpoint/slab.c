@@ -119,6 +119,32 @@ uint64_t slab_stream_find(const struct slab_stream *stream, uint64_t offset)
     return position + (offset < step ? offset : step);
 }
 
+/* ---- Equal slabs ---- */
+
+static int numbers_compare(int n, const uint64_t *a, const uint64_t *b)
+{
+    for (int d = 0; d < n; d++)
+        if (a[d] != b[d])
+            return a[d] < b[d] ? -1 : 1;
+    return 0;
+}
+
+bool slab_equal(int ndim, const raytrain_slab *a, const raytrain_slab *b)
+{
+    return numbers_compare(ndim, a->start, b->start) == 0 &&
+           numbers_compare(ndim, a->count, b->count) == 0;
+}
+
+int slab_order(const void *a, const void *b, void *ndim)
+{
+    const struct rank_slab *p = a, *q = b;
+    int n = *(int *)ndim, order = numbers_compare(n, p->slab.start, q->slab.start);
+
+    if (order == 0)
+        order = numbers_compare(n, p->slab.count, q->slab.count);
+    return order != 0 ? order : (p->rank > q->rank) - (p->rank < q->rank);
+}
+
 /* ---- Coverage ---- */
 
 /* qsort_r's argument: the axis to sort along. */
@@ -168,8 +194,8 @@ static int overlap_error(const char *name, int a, int b, struct error *err)
         return error_set(err, RAYTRAIN_EINVAL, "tensor '%s': rank %d puts it twice",
                          name, a);
     return error_set(err, RAYTRAIN_EINVAL,
-                     "tensor '%s': the slabs of ranks %d and %d overlap; together the "
-                     "ranks must put every element exactly once",
+                     "tensor '%s': the slabs of ranks %d and %d overlap; two slabs "
+                     "must be equal, or have no element in common",
                      name, a < b ? a : b, a < b ? b : a);
 }
 

@@ -43,11 +43,18 @@ uint64_t slab_stream_at(const struct slab_stream *stream, uint64_t position,
  * stream->bytes if there is none. */
 uint64_t slab_stream_find(const struct slab_stream *stream, uint64_t offset);
 
+/* The same box? */
+bool slab_equal(int ndim, const raytrain_slab *a, const raytrain_slab *b);
+
 /* One of the slabs that together should make up a tensor. */
 struct rank_slab {
     int rank; /* its owner, for the message */
     raytrain_slab slab;
 };
+
+/* For qsort_r, with a pointer to ndim: equal slabs come together, the lowest rank first.
+ */
+int slab_order(const void *a, const void *b, void *ndim);
 
 /*
  * Do the slabs (none of them empty, each within the shape) cover the tensor exactly

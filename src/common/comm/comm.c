@@ -89,3 +89,13 @@ cut_off:
         error_set(err, lost.code, "%s", lost.text);
     return -1;
 }
+
+int comm_bcast_alloc(struct comm *c, void **data, size_t n, int root, struct error *err)
+{
+    int rc = 0;
+
+    if (c->rank != root && !(*data = malloc(n + 1)))
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = comm_agree(c, rc, err);
+    return rc == 0 && n > 0 ? c->ops->bcast(c, *data, n, root, err) : rc;
+}

@@ -124,6 +124,10 @@ size_t comm_type_size(enum comm_type type);
 struct comm *comm_self_create(struct error *err);
 void comm_free(struct comm *c); /* NULL is fine */
 
+/* COLLECTIVE: n bytes of rank `root`, malloc'ed on the others. */
+int comm_bcast_alloc(struct comm *c, void **data, size_t n, int root,
+                     struct error *err);
+
 /* Agree over all ranks on an outcome, 0 or -1: 0 if every rank passed 0. Else -1 on
  * every rank, with the error of the lowest rank that failed, prefixed with its number
  * on the other ranks. */

@@ -77,7 +77,7 @@ static int name_bcast(struct publication *p, struct error *err)
 
     if (p->comm->ops->bcast(p->comm, &n, sizeof n, 0, err) < 0)
         return -1;
-    return bytes_bcast(p->comm, (void **)&p->file.temp, (size_t)n, 0, err);
+    return comm_bcast_alloc(p->comm, (void **)&p->file.temp, (size_t)n, 0, err);
 }
 
 static int chunk_source(void *arg, const struct chunk *chunk)

@@ -57,7 +57,7 @@ static int mark_bcast(struct comm *comm, const struct image_tier *tier, char **n
     n = comm->rank == 0 ? strlen(*name) + 1 : 0;
     if (comm->ops->bcast(comm, &n, sizeof n, 0, err) < 0)
         return -1;
-    return bytes_bcast(comm, (void **)name, (size_t)n, 0, err);
+    return comm_bcast_alloc(comm, (void **)name, (size_t)n, 0, err);
 }
 
 /* The path of a node's mark in the directory of this node. */
@@ -272,10 +272,10 @@ static int skeleton_bcast(struct comm *comm, const struct image_tier *tier,
     if (rc == 0)
         rc = comm->ops->bcast(comm, &sk.n_bytes, sizeof sk.n_bytes, root, err);
     if (rc == 0)
-        rc = bytes_bcast(comm, (void **)&sk.extents, sk.n_extents * sizeof *sk.extents,
-                         root, err);
+        rc = comm_bcast_alloc(comm, (void **)&sk.extents,
+                              sk.n_extents * sizeof *sk.extents, root, err);
     if (rc == 0)
-        rc = bytes_bcast(comm, (void **)&sk.metadata, sk.n_bytes, root, err);
+        rc = comm_bcast_alloc(comm, (void **)&sk.metadata, sk.n_bytes, root, err);
     if (rc == 0 && lacking && tier_leader(tier))
         rc = skeleton_write(&sk, tier, iteration, err);
     free(sk.extents);

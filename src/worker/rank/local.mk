@@ -20,7 +20,8 @@ t_check_own_gpus_LDADD = libworker.la
 # flags, and in C++ too.
 TRAIN_FUNC_FLAGS = -std=gnu11 $(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(MPI_CFLAGS)
 check_LTLIBRARIES += \
-	t/check/misbehave.la t/check/toy.la t/check/collectives.la t/check/artifacts.la t/check/disagree.la \
+	t/check/misbehave.la t/check/toy.la t/check/collectives.la t/check/artifacts.la \
+	t/check/attach.la t/check/disagree.la \
 	t/check/mpi_error.la \
 	t/check/empty.la t/check/no_train_func.la t/check/cxx_header.la t/check/cxx_wrappers.la
 
@@ -48,6 +49,10 @@ t_check_mpi_error_la_LIBADD = $(MPI_LIBS)
 t_check_artifacts_la_SOURCES = t/check/artifacts.c
 t_check_artifacts_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
 t_check_artifacts_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+
+t_check_attach_la_SOURCES = t/check/attach.c
+t_check_attach_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
+t_check_attach_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 
 t_check_collectives_la_SOURCES = t/check/collectives.c
 t_check_collectives_la_CFLAGS = $(TRAIN_FUNC_FLAGS)

@@ -41,6 +41,7 @@ struct saving {
     int rc;
     struct error err;
     double took_s;
+    int64_t durable; /* the newest on storage; only if there are no tiers */
 
     struct saving_figures figures;
 };
@@ -106,7 +107,14 @@ static int save_end(struct saving *s, struct error *err)
     if (s->rc < 0)
         return error_set(err, s->err.code, "%s", s->err.text);
     s->figures.write_s = s->took_s;
+    s->durable = s->iteration;
     return 0;
+}
+
+/* The thread has written it. */
+static bool save_is_over(const struct saving *s)
+{
+    return s->going && background_wait(s->thread, 0, 0);
 }
 
 /* ---- Memory and thread for the background ---- */
@@ -251,8 +259,22 @@ int saving_drain(struct saving *s, struct error *err)
 
 bool saving_has_failed(const struct saving *s)
 {
-    return (s->going && background_wait(s->thread, 0, 0) && s->rc < 0) ||
-           tiers_have_failed(s->tiers);
+    return (save_is_over(s) && s->rc < 0) || tiers_have_failed(s->tiers);
+}
+
+void saving_release(struct saving *s)
+{
+    if (save_is_over(s) && s->rc == 0) {
+        save_end(s, NULL);
+        s->going = false;
+    }
+}
+
+int64_t saving_durable(const struct saving *s)
+{
+    if (s->tiers)
+        return tiers_flushed(s->tiers);
+    return save_is_over(s) && s->rc == 0 ? s->iteration : s->durable;
 }
 
 void saving_figures(const struct saving *s, struct saving_figures *figures)
@@ -278,6 +300,7 @@ int saving_create(const struct saving_env *env, struct saving **out, struct erro
     s->local = env->local;
     s->waiting = env->waiting;
     s->tiers = env->tiers;
+    s->durable = -1;
     s->figures.write_s = NAN;
     *out = s;
     return 0;

@@ -67,6 +67,13 @@ int saving_settle(struct saving *s, struct error *err);
 /* The same, and all is on storage. */
 int saving_drain(struct saving *s, struct error *err);
 
+/* If the background has written the save, give back the memory of its checkpoint.
+ * A failure remains for saving_settle(). */
+void saving_release(struct saving *s);
+/* The newest iteration that is on storage, as far as this rank knows; -1: none of this
+ * attempt. */
+int64_t saving_durable(const struct saving *s);
+
 /* Has this rank seen a failure that saving_settle() will report? Others may not yet. */
 bool saving_has_failed(const struct saving *s);
 /* Rank 0. */

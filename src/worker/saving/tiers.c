@@ -112,6 +112,16 @@ bool tiers_have_failed(struct tiers *t)
     return failed;
 }
 
+int64_t tiers_flushed(struct tiers *t)
+{
+    int64_t flushed;
+
+    pthread_mutex_lock(&t->lock);
+    flushed = t->flushed;
+    pthread_mutex_unlock(&t->lock);
+    return flushed;
+}
+
 static int flushes_result(struct tiers *t, struct error *err)
 {
     int rc;

@@ -48,6 +48,8 @@ int tiers_put(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
               int64_t iteration, bool *placed, struct error *err);
 void tiers_on_storage(struct tiers *t, int64_t iteration);
 const struct node_map *tiers_nodes(const struct tiers *t);
+/* The newest iteration on storage, as far as this rank knows; -1: none. */
+int64_t tiers_flushed(struct tiers *t);
 
 /* The following accept NULL. */
 /* The newest iteration that tiers_restore() did not use because storage has one of the

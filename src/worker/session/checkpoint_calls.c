@@ -1,6 +1,7 @@
 /* checkpoint_calls.c - checkpoints of raytrain.h, on top of checkpoint/checkpoint.h. */
 #include "session/session.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The checkpoint that this attempt started from can be read; all others are being
@@ -12,7 +13,7 @@ static bool is_restored(const raytrain_checkpoint *ck)
     return ctx && ck == ctx->restored;
 }
 
-static int writable(raytrain_checkpoint *ck, const char *call)
+int session_writable(raytrain_checkpoint *ck, const char *call)
 {
     if (!ck)
         return session_null(NULL, call, "checkpoint");
@@ -25,7 +26,7 @@ static int writable(raytrain_checkpoint *ck, const char *call)
     return RAYTRAIN_EINVAL;
 }
 
-static int readable(raytrain_checkpoint *ck, const char *call)
+int session_readable(raytrain_checkpoint *ck, const char *call)
 {
     if (!ck)
         return session_null(NULL, call, "checkpoint");
@@ -50,10 +51,11 @@ raytrain_checkpoint *raytrain_checkpoint_create(raytrain_context *ctx)
 }
 
 static int put(raytrain_checkpoint *ck, const char *call, const char *name,
-               const raytrain_tensor *tensor, const raytrain_slab *slab)
+               const raytrain_tensor *tensor, const raytrain_slab *slab,
+               raytrain_release release, void *arg)
 {
     struct error *err = session_error(NULL);
-    int bad = writable(ck, call);
+    int bad = session_writable(ck, call);
 
     if (bad)
         return bad;
@@ -63,13 +65,14 @@ static int put(raytrain_checkpoint *ck, const char *call, const char *name,
         return session_null(NULL, call, "tensor");
     if (checkpoint_check_name(name, err) < 0)
         return session_status(NULL, -1);
-    return session_status(NULL, checkpoint_put(ck, name, tensor, slab, err));
+    return session_status(NULL,
+                          checkpoint_give(ck, name, tensor, slab, release, arg, err));
 }
 
 int raytrain_checkpoint_put(raytrain_checkpoint *ck, const char *name,
                             const raytrain_tensor *tensor)
 {
-    return put(ck, "raytrain_checkpoint_put", name, tensor, NULL);
+    return put(ck, "raytrain_checkpoint_put", name, tensor, NULL, NULL, NULL);
 }
 
 int raytrain_checkpoint_put_shard(raytrain_checkpoint *ck, const char *name,
@@ -78,14 +81,23 @@ int raytrain_checkpoint_put_shard(raytrain_checkpoint *ck, const char *name,
 {
     if (!slab)
         return session_null(NULL, "raytrain_checkpoint_put_shard", "slab");
-    return put(ck, "raytrain_checkpoint_put_shard", name, tensor, slab);
+    return put(ck, "raytrain_checkpoint_put_shard", name, tensor, slab, NULL, NULL);
+}
+
+int raytrain_checkpoint_give(raytrain_checkpoint *ck, const char *name,
+                             const raytrain_tensor *tensor, const raytrain_slab *slab,
+                             raytrain_release release, void *arg)
+{
+    if (!release)
+        return session_null(NULL, "raytrain_checkpoint_give", "release function");
+    return put(ck, "raytrain_checkpoint_give", name, tensor, slab, release, arg);
 }
 
 int raytrain_checkpoint_put_string(raytrain_checkpoint *ck, const char *name,
                                    const char *value)
 {
     struct error *err = session_error(NULL);
-    int bad = writable(ck, "raytrain_checkpoint_put_string");
+    int bad = session_writable(ck, "raytrain_checkpoint_put_string");
 
     if (bad)
         return bad;
@@ -103,6 +115,33 @@ void raytrain_checkpoint_discard(raytrain_checkpoint *ck)
         checkpoint_destroy(ck);
 }
 
+static void wait_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    (void)arg;
+    snprintf(text, CALL_TEXT_MAX, "called raytrain_checkpoint_wait()");
+}
+
+int raytrain_checkpoint_wait(raytrain_context *ctx)
+{
+    const struct session_call call = {CALL_CHECKPOINT_WAIT, wait_say, NULL};
+
+    if (!ctx)
+        return session_null(ctx, "raytrain_checkpoint_wait", "context");
+    collective_wait_begin(&ctx->waiting, "checkpoint wait");
+    if (session_match_arguments(ctx, &call, 0, &ctx->error) < 0)
+        return session_status(ctx, -1);
+    return session_status(ctx, saving_drain(ctx->saving, &ctx->error));
+}
+
+int64_t raytrain_durable_iteration(const raytrain_context *ctx)
+{
+    int64_t durable = ctx ? saving_durable(ctx->saving) : 0;
+
+    if (durable < 0 && ctx && !ctx->tiers && ctx->restored_own)
+        durable = ctx->iteration - ctx->iterations_since_restore;
+    return durable > 0 ? durable : 0;
+}
+
 /* ---- Read ---- */
 
 raytrain_checkpoint *raytrain_get_checkpoint(raytrain_context *ctx)
@@ -115,7 +154,7 @@ raytrain_checkpoint *raytrain_get_checkpoint(raytrain_context *ctx)
 int raytrain_checkpoint_info(raytrain_checkpoint *ck, const char *name,
                              raytrain_tensor *info)
 {
-    int bad = readable(ck, "raytrain_checkpoint_info");
+    int bad = session_readable(ck, "raytrain_checkpoint_info");
 
     if (bad)
         return bad;
@@ -127,7 +166,7 @@ int raytrain_checkpoint_info(raytrain_checkpoint *ck, const char *name,
 static int get(raytrain_checkpoint *ck, const char *call, const char *name,
                const raytrain_tensor *tensor, const raytrain_slab *slab)
 {
-    int bad = readable(ck, call);
+    int bad = session_readable(ck, call);
 
     if (bad)
         return bad;
@@ -155,7 +194,7 @@ int raytrain_checkpoint_get_shard(raytrain_checkpoint *ck, const char *name,
 int raytrain_checkpoint_get_string(raytrain_checkpoint *ck, const char *name,
                                    char **value)
 {
-    int bad = readable(ck, "raytrain_checkpoint_get_string");
+    int bad = session_readable(ck, "raytrain_checkpoint_get_string");
 
     if (bad)
         return bad;
@@ -175,7 +214,7 @@ int raytrain_checkpoint_metric(const raytrain_checkpoint *ck, const char *name,
                                double *value)
 {
     const struct checkpoint_meta *meta;
-    int bad = readable((raytrain_checkpoint *)ck, "raytrain_checkpoint_metric");
+    int bad = session_readable((raytrain_checkpoint *)ck, "raytrain_checkpoint_metric");
 
     if (bad)
         return bad;

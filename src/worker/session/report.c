@@ -91,10 +91,13 @@ static void combined_free(struct combined *c)
 
 /* A rank whose call is wrong takes part all the same: the others are waiting. */
 static int report_begin(raytrain_context *ctx, struct combined *c,
-                        const raytrain_metric metrics[], size_t n,
-                        raytrain_checkpoint *ck, struct error *err)
+                        enum report_kind kind, const raytrain_metric metrics[],
+                        size_t n, raytrain_checkpoint *ck, struct error *err)
 {
     int rc = 0;
+
+    if (kind == REPORT_RANK0 && ctx->comm->rank != 0)
+        n = 0;
 
     if (ck && ck == ctx->restored)
         rc = error_set(err, RAYTRAIN_EINVAL,
@@ -109,7 +112,7 @@ static int report_begin(raytrain_context *ctx, struct combined *c,
             .metrics = metrics, .n_metrics = n, .has_checkpoint = ck != NULL};
     else
         c->report = (struct report){.refused = true};
-    c->report.kind = REPORT_METRICS;
+    c->report.kind = kind;
     return rc;
 }
 
@@ -146,13 +149,45 @@ static void rest_fill(struct combined *c)
     }
 }
 
+static void means_fill(struct combined *c, int ranks)
+{
+    for (size_t i = 0; i < c->report.n_metrics; i++) {
+        strcpy(c->means[i].name, c->report.metrics[i].name);
+        c->means[i].value = c->stats[i].sum / ranks;
+    }
+}
+
+/* COLLECTIVE: the metrics of rank 0 are those of all. */
+static int rank0_share(raytrain_context *ctx, struct combined *c, struct error *err)
+{
+    struct comm *comm = ctx->comm;
+    uint64_t n = c->report.n_metrics;
+    int rc = 0;
+
+    rest_fill(c); /* on the others there is none */
+    means_fill(c, 1);
+    if (comm->ops->bcast(comm, &n, sizeof n, 0, err) < 0)
+        return -1;
+    if (comm->rank != 0) {
+        combined_free(c);
+        rc = combined_alloc(c, n, err);
+        c->report.metrics = NULL;
+        c->report.n_metrics = n;
+    }
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0 && n > 0)
+        rc = comm->ops->bcast(comm, c->means, n * sizeof *c->means, 0, err);
+    return rc;
+}
+
 static void report_say(const void *arg, char text[CALL_TEXT_MAX])
 {
     const struct report *report = arg;
 
     snprintf(text, CALL_TEXT_MAX, "%s",
-             report->kind == REPORT_FINISH ? "returned from the training function"
-                                           : "called raytrain_report()");
+             report->kind == REPORT_FINISH  ? "returned from the training function"
+             : report->kind == REPORT_RANK0 ? "called raytrain_report_rank0()"
+                                            : "called raytrain_report()");
 }
 
 static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
@@ -177,6 +212,8 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
         return error_set(err, lost.code, "%s", lost.text);
     if (report_block_refused(c->block) || !report_block_agrees(c->block))
         return disagreement(ctx, c, err);
+    if (c->report.kind == REPORT_RANK0)
+        return rank0_share(ctx, c, err);
     if (n == 0)
         return 0;
     rest_fill(c);
@@ -184,10 +221,7 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
     if (n > inlined && comm->ops->allreduce(comm, c->stats + inlined, n - inlined,
                                             COMM_STAT, COMM_SUM, err) < 0)
         return -1;
-    for (size_t i = 0; i < n; i++) {
-        strcpy(c->means[i].name, c->report.metrics[i].name);
-        c->means[i].value = c->stats[i].sum / comm->size;
-    }
+    means_fill(c, comm->size);
     return 0;
 }
 
@@ -384,15 +418,16 @@ static void stop_decide(raytrain_context *ctx, const struct combined *c, bool sa
 
 /* ---- The calls ---- */
 
-static int report(raytrain_context *ctx, struct combined *c,
+static int report(raytrain_context *ctx, struct combined *c, enum report_kind kind,
                   const raytrain_metric metrics[], size_t n, raytrain_checkpoint **ck)
 {
     struct error *err = &ctx->error;
     bool has_checkpoint = *ck != NULL;
     int rc = 0;
 
+    saving_release(ctx->saving);
     /* Its outcome is sent in the block: combine() fails on every rank. */
-    report_begin(ctx, c, metrics, n, *ck, err);
+    report_begin(ctx, c, kind, metrics, n, *ck, err);
     if (combine(ctx, c, err) < 0)
         return -1;
     if (c->block[LANE_SAVE_FAILED].max > 0 && saving_drain(ctx->saving, err) < 0)
@@ -411,20 +446,34 @@ static int report(raytrain_context *ctx, struct combined *c,
     return 0;
 }
 
-int raytrain_report(raytrain_context *ctx, const raytrain_metric metrics[],
-                    size_t n_metrics, raytrain_checkpoint *ck)
+static int report_call(raytrain_context *ctx, const char *call, enum report_kind kind,
+                       const raytrain_metric metrics[], size_t n_metrics,
+                       raytrain_checkpoint *ck)
 {
     struct combined c = {0};
     int rc;
 
     if (!ctx) {
         raytrain_checkpoint_discard(ck);
-        return session_null(ctx, "raytrain_report", "context");
+        return session_null(ctx, call, "context");
     }
-    rc = report(ctx, &c, metrics, n_metrics, &ck);
+    rc = report(ctx, &c, kind, metrics, n_metrics, &ck);
     combined_free(&c);
     raytrain_checkpoint_discard(ck);
     return session_status(ctx, rc);
+}
+
+int raytrain_report(raytrain_context *ctx, const raytrain_metric metrics[],
+                    size_t n_metrics, raytrain_checkpoint *ck)
+{
+    return report_call(ctx, "raytrain_report", REPORT_METRICS, metrics, n_metrics, ck);
+}
+
+int raytrain_report_rank0(raytrain_context *ctx, const raytrain_metric metrics[],
+                          size_t n_metrics, raytrain_checkpoint *ck)
+{
+    return report_call(ctx, "raytrain_report_rank0", REPORT_RANK0, metrics, n_metrics,
+                       ck);
 }
 
 bool raytrain_should_stop(const raytrain_context *ctx)

@@ -35,12 +35,13 @@ static bool has_nan(const raytrain_metric metrics[], size_t n)
 void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
                        const struct report *report, int rank, int size)
 {
-    uint64_t hash = names_hash(report->metrics, report->n_metrics);
+    size_t n = report->kind == REPORT_METRICS ? report->n_metrics : 0;
+    uint64_t hash = names_hash(report->metrics, n);
     bool nan = has_nan(report->metrics, report->n_metrics);
 
     memset(block, 0, REPORT_BLOCK_MAX * sizeof block[0]);
     block[LANE_KIND] = stat_of(report->kind);
-    block[LANE_METRICS] = stat_of((double)report->n_metrics);
+    block[LANE_METRICS] = stat_of((double)n);
     block[LANE_NAMES_HIGH] = stat_of((double)(hash >> 32));
     block[LANE_NAMES_LOW] = stat_of((double)(hash & 0xffffffff));
     block[LANE_CHECKPOINT] = stat_of(report->has_checkpoint);
@@ -50,7 +51,7 @@ void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
     block[LANE_SAVE_FAILED] = stat_of(report->save_failed);
     block[LANE_NAN_RANK] = stat_of(nan ? rank : size);
     block[LANE_TIME] = stat_of(report->time_total_s);
-    for (size_t i = 0; i < report->n_metrics && i < REPORT_INLINE_METRICS; i++)
+    for (size_t i = 0; i < n && i < REPORT_INLINE_METRICS; i++)
         block[REPORT_LANES + i] = stat_of(report->metrics[i].value);
 }
 
@@ -99,21 +100,38 @@ static bool names_differ(const struct report_face *a, const struct report_face *
     return a->n_metrics != b->n_metrics || a->names != b->names;
 }
 
+static const char *kind_text(int kind)
+{
+    return kind == REPORT_RANK0 ? "raytrain_report_rank0()" : "raytrain_report()";
+}
+
+/* Two kinds of report, or some ranks have returned. */
 static int kinds_explain(const struct report_face faces[], int size, bool *in,
                          struct error *err)
 {
-    char reported[RANK_LIST_MAX], returned[RANK_LIST_MAX];
+    char some[RANK_LIST_MAX], others[RANK_LIST_MAX];
+    int a = 0, b = 0;
 
+    while (a < size - 1 && faces[a].kind == REPORT_FINISH)
+        a++;
+    while (b < size - 1 && faces[b].kind == faces[a].kind)
+        b++;
     for (int i = 0; i < size; i++)
-        in[i] = faces[i].kind == REPORT_METRICS;
-    rank_list(in, size, reported);
+        in[i] = faces[i].kind == faces[a].kind;
+    rank_list(in, size, some);
     for (int i = 0; i < size; i++)
-        in[i] = !in[i];
+        in[i] = faces[i].kind == faces[b].kind;
+    rank_list(in, size, others);
+    if (faces[b].kind == REPORT_FINISH)
+        return error_set(
+            err, RAYTRAIN_ECOMM,
+            "the workers do not agree: %s called %s, but the training function of %s "
+            "had returned. Every worker must make the same number of reports",
+            some, kind_text(faces[a].kind), others);
     return error_set(err, RAYTRAIN_ECOMM,
-                     "the workers do not agree: %s called raytrain_report(), but the "
-                     "training function of %s had returned. Every worker must make the "
-                     "same number of reports",
-                     reported, rank_list(in, size, returned));
+                     "the workers do not agree: %s called %s, but %s called %s. Every "
+                     "worker makes the same call",
+                     some, kind_text(faces[a].kind), others, kind_text(faces[b].kind));
 }
 
 static int checkpoints_explain(const struct report_face faces[], int size, bool *in,

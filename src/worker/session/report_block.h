@@ -18,7 +18,8 @@
 /* Metrics in the block itself; more of them need a second allreduce. */
 #define REPORT_INLINE_METRICS 24
 
-enum report_kind { REPORT_METRICS, REPORT_FINISH };
+/* REPORT_RANK0: the metrics of rank 0 count, and are sent to the others later. */
+enum report_kind { REPORT_METRICS, REPORT_RANK0, REPORT_FINISH };
 
 enum report_lane {
     LANE_KIND,

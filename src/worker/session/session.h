@@ -136,7 +136,8 @@ enum session_call_kind {
     CALL_ALLGATHER,
     CALL_BARRIER,
     CALL_REDUCER,
-    CALL_DATASET
+    CALL_DATASET,
+    CALL_CHECKPOINT_WAIT
 };
 #define CALL_TEXT_MAX 160
 
@@ -179,6 +180,10 @@ void session_schedule_start(raytrain_context *ctx);
  * next one. Decides whether one is due; stop_reason is that of this report. */
 void session_schedule_report(raytrain_context *ctx, double time_total_s, bool saved,
                              bool asks);
+
+/* checkpoint_calls.c: 0, or RAYTRAIN_EINVAL with a sentence for the call. */
+int session_writable(raytrain_checkpoint *ck, const char *call);
+int session_readable(raytrain_checkpoint *ck, const char *call);
 
 /* config_calls.c */
 void session_config_clear(raytrain_context *ctx);

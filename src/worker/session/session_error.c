@@ -29,6 +29,11 @@ int session_null(raytrain_context *ctx, const char *call, const char *what)
     return RAYTRAIN_EINVAL;
 }
 
+int raytrain_last_status(const raytrain_context *ctx)
+{
+    return ctx ? (int)ctx->error.code : RAYTRAIN_EINVAL;
+}
+
 const char *raytrain_last_error(const raytrain_context *ctx)
 {
     return ctx ? ctx->error.text : "raytrain_last_error: the context is NULL";

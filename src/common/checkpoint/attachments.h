@@ -1,0 +1,27 @@
+/*
+ * attachments.h - opaque bytes, such as the contents of files, that single ranks attach
+ * to a checkpoint. In the file an attachment is a tensor of bytes below ATTACHED; while
+ * it is put, only the rank that has it knows about it. When the checkpoint is saved,
+ * the attachments of all ranks are added to the list of tensors on every rank, each as
+ * one slab of the rank that has the bytes.
+ */
+#ifndef RAYTRAIN_CHECKPOINT_ATTACHMENTS_H
+#define RAYTRAIN_CHECKPOINT_ATTACHMENTS_H
+
+#include <stdio.h>
+
+#include "checkpoint/checkpoint_impl.h"
+
+/* The records that describe this rank's: what the others need to know. */
+uint64_t attachments_bytes(const raytrain_checkpoint *ck);
+int attachments_render(const raytrain_checkpoint *ck, int rank, FILE *out);
+/*
+ * COLLECTIVE. Rank 0 has the records of all ranks in *records, which this allocates on
+ * the others: add an entry for each. RAYTRAIN_EINVAL names two ranks that attach the
+ * same name.
+ */
+int attachments_merge(raytrain_checkpoint *ck, struct comm *comm, void **records,
+                      uint64_t n, struct error *err);
+void attachments_clear(raytrain_checkpoint *ck);
+
+#endif

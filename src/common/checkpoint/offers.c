@@ -1,0 +1,280 @@
+#include "config.h"
+#include "checkpoint/offers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "checkpoint/attachments.h"
+
+/* An offer: this, then the slabs, then the records of the attachments. */
+struct offer_head {
+    uint64_t list_hash, strings_hash;
+    uint64_t n_slabs;
+    uint64_t attached_bytes;
+};
+
+/* ---- Lists ---- */
+
+/* What all ranks must agree on about a tensor, in one line. */
+static char *entry_describe(const struct tensor_entry *e)
+{
+    char shape[RAYTRAIN_MAX_DIMS * 21 + 8] = "";
+    char *line;
+    int n = 0;
+
+    for (int d = 0; d < e->ndim; d++)
+        n += snprintf(shape + n, sizeof shape - (size_t)n, "%s%" PRIu64, d ? ", " : "",
+                      e->shape[d]);
+    if (asprintf(&line, "'%s' (%s [%s]%s)", e->name, entry_dtype_name(e->dtype), shape,
+                 e->sharded ? ", sharded" : "") < 0)
+        return NULL;
+    return line;
+}
+
+/* The lines of all tensors, each ended by a NUL. */
+static int list_render(const raytrain_checkpoint *ck, char **list, size_t *n)
+{
+    FILE *out = open_memstream(list, n);
+    int rc = 0;
+
+    if (!out)
+        return -1;
+    for (size_t i = 0; rc == 0 && i < ck->n_tensors; i++) {
+        char *line = entry_describe(&ck->tensors[i]);
+
+        if (!line || fwrite(line, strlen(line) + 1, 1, out) != 1)
+            rc = -1;
+        free(line);
+    }
+    if (fclose(out) != 0)
+        rc = -1;
+    if (rc < 0) {
+        free(*list);
+        *list = NULL;
+    }
+    return rc;
+}
+
+/* The contents of strings are replicated data: they must be equal, too. */
+static uint64_t strings_hash(const raytrain_checkpoint *ck, uint64_t hash)
+{
+    for (size_t i = 0; i < ck->n_tensors; i++)
+        if (ck->tensors[i].dtype == DTYPE_STRING)
+            hash =
+                XXH3_64bits_withSeed(ck->tensors[i].data, ck->tensors[i].bytes, hash);
+    return hash;
+}
+
+/* ---- What a rank sends ---- */
+
+static int slabs_render(const raytrain_checkpoint *ck, FILE *out)
+{
+    for (size_t i = 0; i < ck->n_tensors; i++)
+        if (ck->tensors[i].sharded &&
+            fwrite(&ck->tensors[i].slab, sizeof(raytrain_slab), 1, out) != 1)
+            return -1;
+    return 0;
+}
+
+/* *data is malloc'ed, or NULL. */
+static int offer_render(const raytrain_checkpoint *ck, int rank, const char *list,
+                        size_t n_list, char **data, size_t *n)
+{
+    struct offer_head head = {.list_hash = XXH3_64bits(list, n_list),
+                              .strings_hash = strings_hash(ck, 0),
+                              .attached_bytes = attachments_bytes(ck)};
+    FILE *out = open_memstream(data, n);
+    int rc = 0;
+
+    if (!out)
+        return -1;
+    for (size_t i = 0; i < ck->n_tensors; i++)
+        head.n_slabs += ck->tensors[i].sharded;
+    if (fwrite(&head, sizeof head, 1, out) != 1 || slabs_render(ck, out) < 0 ||
+        attachments_render(ck, rank, out) < 0)
+        rc = -1;
+    return fclose(out) == 0 ? rc : -1;
+}
+
+/* ---- What rank 0 has received ---- */
+
+static struct offer_head offer_head(const struct offers *offers, int rank)
+{
+    struct offer_head head;
+
+    memcpy(&head, offers->data + offers->at[rank], sizeof head);
+    return head;
+}
+
+void offers_slab(const struct offers *offers, int rank, size_t nth, raytrain_slab *slab)
+{
+    memcpy(slab,
+           offers->data + offers->at[rank] + sizeof(struct offer_head) +
+               nth * sizeof *slab,
+           sizeof *slab);
+}
+
+void offers_clear(struct offers *offers)
+{
+    free(offers->data);
+    free(offers->at);
+    *offers = (struct offers){0};
+}
+
+/* The first rank whose list differs from that of rank 0; 0: none. */
+static int odd_one(const struct offers *offers)
+{
+    const struct offer_head mine = offer_head(offers, 0);
+
+    for (int r = 1; r < offers->size; r++) {
+        const struct offer_head theirs = offer_head(offers, r);
+
+        if (theirs.list_hash != mine.list_hash || theirs.n_slabs != mine.n_slabs ||
+            theirs.strings_hash != mine.strings_hash)
+            return r;
+    }
+    return 0;
+}
+
+/* ---- If lists differ ---- */
+
+static int difference_error(int rank, const char *a, size_t n_a, const char *b,
+                            size_t n_b, struct error *err)
+{
+    const char *end_a = a + n_a, *end_b = b + n_b;
+
+    while (a < end_a && b < end_b && strcmp(a, b) == 0) {
+        a += strlen(a) + 1;
+        b += strlen(b) + 1;
+    }
+    if (a == end_a && b == end_b)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "a string that rank %d puts differs from that of rank 0; all "
+                         "ranks must put the same",
+                         rank);
+    return error_set(
+        err, RAYTRAIN_EINVAL,
+        "rank 0 puts %s where rank %d puts %s; all ranks must put the same "
+        "tensors in the same order",
+        a < end_a ? a : "nothing more", rank, b < end_b ? b : "nothing more");
+}
+
+/* COLLECTIVE: rank `odd` sends its list; rank 0 finds the difference. */
+static int difference_find(struct comm *comm, int odd, const char *list, size_t n,
+                           struct error *err)
+{
+    size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
+    void *theirs = NULL;
+    int rc = sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = comm->ops->gatherv(comm, list, comm->rank == odd ? n : 0, &theirs, sizes,
+                                0, err);
+    if (rc == 0 && comm->rank == 0)
+        rc = difference_error(odd, list, n, theirs, sizes[odd], err);
+    free(theirs);
+    free(sizes);
+    return comm_agree(comm, rc, err);
+}
+
+/* ---- All of it ---- */
+
+/* Rank 0: the records of all ranks, one after the other; malloc'ed. */
+static int attached_join(const struct offers *offers, void **records, uint64_t *n,
+                         struct error *err)
+{
+    char *at;
+
+    *n = 0;
+    for (int r = 0; r < offers->size; r++)
+        *n += offer_head(offers, r).attached_bytes;
+    *records = at = malloc(*n + 1);
+    if (!at)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (int r = 0; r < offers->size; r++) {
+        const struct offer_head head = offer_head(offers, r);
+
+        memcpy(at,
+               offers->data + offers->at[r] + sizeof head +
+                   head.n_slabs * sizeof(raytrain_slab),
+               head.attached_bytes);
+        at += head.attached_bytes;
+    }
+    return 0;
+}
+
+static int offers_receive(struct offers *offers, struct comm *comm, const char *offer,
+                          size_t n, struct error *err)
+{
+    size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
+    void *data = NULL;
+    int rc = sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    size_t sum = 0;
+
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = comm->ops->gatherv(comm, offer, n, &data, sizes, 0, err);
+    for (int r = 0; rc == 0 && data && r < comm->size; r++) {
+        size_t size = sizes[r];
+
+        sizes[r] = sum; /* from now on: where it begins */
+        sum += size;
+    }
+    *offers = (struct offers){.size = comm->size, .data = data, .at = sizes};
+    return rc;
+}
+
+/* What rank 0 finds in the offers. */
+struct finding {
+    int64_t odd; /* a rank whose list differs; 0: none */
+    uint64_t attached_bytes;
+};
+
+/* COLLECTIVE */
+static int offers_settle(raytrain_checkpoint *ck, struct comm *comm,
+                         const struct offers *offers, const char *list, size_t n_list,
+                         struct error *err)
+{
+    struct finding found = {0};
+    void *attached = NULL;
+    int rc = 0;
+
+    if (comm->rank == 0) {
+        found.odd = odd_one(offers);
+        rc = attached_join(offers, &attached, &found.attached_bytes, err);
+    }
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = comm->ops->bcast(comm, &found, sizeof found, 0, err);
+    if (rc == 0 && found.odd != 0)
+        rc = difference_find(comm, (int)found.odd, list, n_list, err);
+    else if (rc == 0 && found.attached_bytes > 0)
+        rc = attachments_merge(ck, comm, &attached, found.attached_bytes, err);
+    free(attached);
+    return rc;
+}
+
+int offers_gather(raytrain_checkpoint *ck, struct comm *comm, struct offers *offers,
+                  struct error *err)
+{
+    char *list = NULL, *offer = NULL;
+    size_t n_list = 0, n_offer = 0;
+    int rc = 0;
+
+    *offers = (struct offers){0};
+    if (list_render(ck, &list, &n_list) < 0 ||
+        offer_render(ck, comm->rank, list, n_list, &offer, &n_offer) < 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = offers_receive(offers, comm, offer, n_offer, err);
+    if (rc == 0)
+        rc = offers_settle(ck, comm, offers, list, n_list, err);
+    free(list);
+    free(offer);
+    return rc;
+}
