@@ -48,6 +48,7 @@ dist_man_MANS += \
 	share/man/raytrain-run.1 share/man/raytrain-worker.8 share/man/raytrain.cfg.5 \
 	share/man/raytrain.3 share/man/raytrain_allreduce.3 \
 	share/man/raytrain_checkpoint_create.3 share/man/raytrain_config_int.3 \
+	share/man/raytrain_checkpoint_open.3 \
 	share/man/raytrain_dtype_size.3 share/man/raytrain_get_checkpoint.3 \
 	share/man/raytrain_get_dataset_shard.3 share/man/raytrain_last_error.3 \
 	share/man/raytrain_main.3 share/man/raytrain_mpi_comm.3 \
@@ -63,6 +64,8 @@ man_links = \
 	share/man/raytrain_allreduce_mean.3 share/man/raytrain_broadcast.3 \
 	share/man/raytrain_allgather.3 share/man/raytrain_barrier.3 \
 	share/man/raytrain_checkpoint_put.3 \
+	share/man/raytrain_checkpoint_close.3 share/man/raytrain_checkpoint_is_verified.3 \
+	share/man/raytrain_checkpoint_name.3 \
 	share/man/raytrain_checkpoint_put_shard.3 share/man/raytrain_checkpoint_put_string.3 \
 	share/man/raytrain_checkpoint_give.3 share/man/raytrain_checkpoint_put_bytes.3 \
 	share/man/raytrain_checkpoint_put_file.3 share/man/raytrain_checkpoint_get_bytes.3 \

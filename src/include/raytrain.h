@@ -59,7 +59,7 @@ extern "C" {
 #define RAYTRAIN_NAME_MAX 255 /* bytes of a metric's or tensor's name, without the NUL */
 
 typedef struct raytrain_context raytrain_context;       /* this worker's session */
-typedef struct raytrain_checkpoint raytrain_checkpoint; /* being written, or restored */
+typedef struct raytrain_checkpoint raytrain_checkpoint; /* being written, or read */
 typedef struct raytrain_dataset raytrain_dataset;       /* this worker's shard */
 typedef struct raytrain_reducer raytrain_reducer;       /* gradient buckets */
 
@@ -322,8 +322,9 @@ RAYTRAIN_API int raytrain_checkpoint_put_file(raytrain_checkpoint *ck, const cha
 RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
 
 /*
- * The checkpoint that this attempt starts from, already verified; NULL on a fresh
- * start. Same on every rank. Owned by ctx. Any number of workers may have written it.
+ * The checkpoint that this attempt starts from, already verified unless it is a plain
+ * HDF5 file (raytrain_checkpoint_is_verified()); NULL on a fresh start. Same on every
+ * rank. Owned by ctx. Any number of workers may have written it.
  */
 RAYTRAIN_API raytrain_checkpoint *raytrain_get_checkpoint(raytrain_context *ctx);
 
@@ -355,6 +356,48 @@ RAYTRAIN_API int64_t raytrain_checkpoint_iteration(const raytrain_checkpoint *ck
 /* A (mean) metric of that report; RAYTRAIN_ENOTFOUND if there is none of that name. */
 RAYTRAIN_API int raytrain_checkpoint_metric(const raytrain_checkpoint *ck,
                                             const char *name, double *value);
+
+/*
+ * COLLECTIVE, with the same path. Open any checkpoint to read it: a checkpoint file, of
+ * this run or of another one; the directory of a run, or NULL for this run: its best
+ * checkpoint by the score of its configuration, the newest without one; or a plain HDF5
+ * file that another program wrote. A relative path is relative to rank 0's working
+ * directory. A save of this run that is under way is waited for if the file is in its
+ * directory. NULL on failure, with a sentence for raytrain_last_error(), on every rank:
+ * RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE, RAYTRAIN_ECORRUPT (a damaged file, or one that
+ * is neither).
+ *
+ * A checkpoint is verified before this returns. A plain HDF5 file cannot be: it has no
+ * checksums. Its datasets of numbers and of single bytes, of at most RAYTRAIN_MAX_DIMS
+ * dimensions, are tensors, and its single strings strings; each has one name, its path
+ * without the first slash. Other byte orders, chunks and compression make no
+ * difference. Others, and those with elements in other files, are RAYTRAIN_ENOTSUP, and
+ * links to other files are not followed. Iteration 0, no metrics.
+ *
+ * Owned by ctx: close it to free its memory, or leave that to the end of the training.
+ * Several may be open.
+ */
+RAYTRAIN_API raytrain_checkpoint *raytrain_checkpoint_open(raytrain_context *ctx,
+                                                           const char *path);
+/*
+ * Free a checkpoint that was opened, or the one of raytrain_get_checkpoint(), which
+ * returns NULL from then on. Not collective. Nothing may use ck or its names after
+ * that.
+ */
+RAYTRAIN_API void raytrain_checkpoint_close(raytrain_checkpoint *ck);
+/* Was all of it verified by checksums? False for a plain HDF5 file, for a checkpoint
+ * that is being written, and for NULL. */
+RAYTRAIN_API bool raytrain_checkpoint_is_verified(const raytrain_checkpoint *ck);
+/*
+ * The i-th name of a tensor or string in a checkpoint that can be read; NULL after the
+ * last. In the order in which they were put; in a plain HDF5 file, sorted in each
+ * group. Owned by ck.
+ *
+ *     for (size_t i = 0; (name = raytrain_checkpoint_name(ck, i)); i++)
+ *         ...
+ */
+RAYTRAIN_API const char *raytrain_checkpoint_name(const raytrain_checkpoint *ck,
+                                                  size_t i);
 
 /* ---- Report ---- */
 

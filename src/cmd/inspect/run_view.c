@@ -176,24 +176,15 @@ static int checkpoints_set(json_t *out, const char *run, bool verify, struct err
 
 static int best_set(json_t *out, const char *run, struct error *err)
 {
-    char *config = run_dir_file(run, "run.cfg"), *best = NULL, *latest = NULL;
-    struct train_config cfg;
-    int rc;
+    char *best = NULL, *latest = NULL;
+    int rc = checkpoint_manager_best_of(run, &best, &latest, err);
 
-    train_config_init(&cfg);
-    /* Without a configuration there is no score, and the newest is the best. */
-    if (config)
-        train_config_merge_file(&cfg, config, NULL);
-    rc = checkpoint_manager_best(run, &cfg.run_config.checkpoint_config, &best, &latest,
-                                 err);
     if (rc == 0) {
         json_object_set_new(out, "checkpoint", path_json(latest));
         json_object_set_new(out, "best_checkpoint", path_json(best));
     }
-    train_config_clear(&cfg);
     free(best);
     free(latest);
-    free(config);
     return rc;
 }
 

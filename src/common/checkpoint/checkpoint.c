@@ -231,6 +231,9 @@ void checkpoint_destroy(raytrain_checkpoint *ck)
     free((void *)ck->meta.metrics);
     free(ck->parts);
     free(ck->hashes);
+    free(ck->public_names);
+    if (ck->foreign)
+        ck->foreign->destroy(ck->foreign);
     free(ck);
 }
 

@@ -111,6 +111,22 @@ int checkpoint_get(raytrain_checkpoint *ck, const char *name,
                    struct error *err);
 int checkpoint_get_string(raytrain_checkpoint *ck, const char *name, char **value,
                           struct error *err);
+/*
+ * COLLECTIVE: the same, and also a plain HDF5 file that another program wrote
+ * (foreign.c): its datasets of numbers and its strings. Nothing verifies them, and
+ * checkpoint_meta() is all zeros. RAYTRAIN_ENOTSUP for a dataset that exists, but is no
+ * tensor. Such a checkpoint is read in the thread that opened it, which calls HDF5.
+ */
+int checkpoint_open_any(struct comm *comm, const char *path, raytrain_checkpoint **out,
+                        struct error *err);
+/* Can it be read? The other kind is being written. */
+bool checkpoint_is_restored(const raytrain_checkpoint *ck);
+/* Has it checksums that cover all of it? */
+bool checkpoint_is_verified(const raytrain_checkpoint *ck);
+/* The i-th name of one that can be read, without the library's own, in the order in
+ * which they were put (in a plain HDF5 file, sorted in each group); NULL after the
+ * last. */
+const char *checkpoint_name(const raytrain_checkpoint *ck, size_t i);
 const char *checkpoint_path(const raytrain_checkpoint *ck);
 const struct checkpoint_meta *checkpoint_meta(const raytrain_checkpoint *ck);
 
@@ -148,5 +164,7 @@ int checkpoint_item_read(const raytrain_checkpoint *ck, size_t i, uint64_t from,
 uint64_t checkpoint_file_bytes(const raytrain_checkpoint *ck);
 /* Does the file begin like a checkpoint, whatever else is wrong with it? */
 bool checkpoint_is_one(const char *path);
+/* Is it an HDF5 file that does not? */
+bool checkpoint_is_plain_hdf5(const char *path);
 
 #endif

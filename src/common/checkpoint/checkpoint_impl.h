@@ -52,6 +52,24 @@ struct part {
     uint64_t first_hash, n_hashes;
 };
 
+/*
+ * What is special about a file that another program wrote (foreign.c). These are
+ * functions so that a program which reads raytrain's own files alone needs no HDF5. All
+ * are called in the caller's thread, on this rank alone.
+ */
+struct foreign {
+    /* Read a slab, which is not empty, of a tensor without an offset: its elements lie
+     * in no one piece of the file, or not as they are in memory. */
+    int (*get)(raytrain_checkpoint *ck, const struct tensor_entry *e,
+               const raytrain_slab *slab, void *data, struct error *err);
+    int (*get_string)(raytrain_checkpoint *ck, const struct tensor_entry *e,
+                      char **value, struct error *err);
+    /* No entry has this name. If the file has a dataset of this name that cannot be an
+     * entry, *err becomes the reason; else it stays. */
+    void (*absent)(const raytrain_checkpoint *ck, const char *name, struct error *err);
+    void (*destroy)(struct foreign *f);
+};
+
 struct raytrain_checkpoint {
     struct tensor_entry *tensors;
     size_t n_tensors, room;
@@ -69,6 +87,9 @@ struct raytrain_checkpoint {
     struct part *parts;
     size_t n_parts;
     uint64_t *hashes;
+    const char **public_names; /* all but the library's own, and a NULL */
+    size_t n_public_names;
+    struct foreign *foreign; /* NULL: a checkpoint of raytrain */
 };
 
 /* Give memory back that was handed over. */
@@ -190,6 +211,11 @@ int metadata_extents(const raytrain_checkpoint *ck, uint64_t file_bytes,
 /* -- open.c -- */
 #define CHUNK_BYTES_MIN 4096u /* in a valid head */
 #define CHUNK_BYTES_MAX (64u << 20)
+/* A checkpoint without contents that will be read from this file. NULL on failure. */
+raytrain_checkpoint *checkpoint_for_reading(const char *path, struct error *err);
+int checkpoint_file_open(raytrain_checkpoint *ck, struct error *err);
+/* Fill public_names, once all entries are there. */
+int public_names_make(raytrain_checkpoint *ck, struct error *err);
 /* A failed read of the file: errno as a sentence. Returns -1. */
 int checkpoint_read_error(const raytrain_checkpoint *ck, struct error *err);
 

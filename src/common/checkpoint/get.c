@@ -32,6 +32,16 @@ static int no_string(const struct tensor_entry *e, struct error *err)
                      e->name);
 }
 
+static const struct tensor_entry *find(raytrain_checkpoint *ck, const char *name,
+                                       struct error *err)
+{
+    const struct tensor_entry *e = entry_find(ck, name, err);
+
+    if (!e && name && ck->foreign)
+        ck->foreign->absent(ck, name, err);
+    return e;
+}
+
 int checkpoint_info(raytrain_checkpoint *ck, const char *name, raytrain_tensor *info,
                     struct error *err)
 {
@@ -41,7 +51,7 @@ int checkpoint_info(raytrain_checkpoint *ck, const char *name, raytrain_tensor *
         return -1;
     if (!info)
         return error_set(err, RAYTRAIN_EINVAL, "info is NULL");
-    e = entry_find(ck, name, err);
+    e = find(ck, name, err);
     if (!e || no_string(e, err) < 0)
         return -1;
     *info = (raytrain_tensor){.dtype = (raytrain_dtype)e->dtype, .ndim = e->ndim};
@@ -88,7 +98,7 @@ int checkpoint_get(raytrain_checkpoint *ck, const char *name,
         return -1;
     if (!tensor)
         return error_set(err, RAYTRAIN_EINVAL, "tensor is NULL");
-    e = entry_find(ck, name, err);
+    e = find(ck, name, err);
     if (!e || no_string(e, err) < 0 || tensor_match(e, tensor, err) < 0)
         return -1;
     if (tensor_check_host(tensor, err) < 0)
@@ -104,6 +114,8 @@ int checkpoint_get(raytrain_checkpoint *ck, const char *name,
         return 0;
     if (!tensor->data)
         return error_set(err, RAYTRAIN_EINVAL, "'%s': tensor->data is NULL", e->name);
+    if (ck->foreign && e->offset == 0)
+        return ck->foreign->get(ck, e, slab, tensor->data, err);
     if (slab_read(ck->fd, e->offset, &stream, 0, stream.bytes, tensor->data) < 0)
         return checkpoint_read_error(ck, err);
     return 0;
@@ -119,12 +131,14 @@ int checkpoint_get_string(raytrain_checkpoint *ck, const char *name, char **valu
         return -1;
     if (!value)
         return error_set(err, RAYTRAIN_EINVAL, "value is NULL");
-    e = entry_find(ck, name, err);
+    e = find(ck, name, err);
     if (!e)
         return -1;
     if (e->dtype != DTYPE_STRING)
         return error_set(err, RAYTRAIN_ETYPE, "'%s' is a tensor, not a string",
                          e->name);
+    if (ck->foreign)
+        return ck->foreign->get_string(ck, e, value, err);
     text = malloc(e->bytes);
     if (!text)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -136,6 +150,34 @@ int checkpoint_get_string(raytrain_checkpoint *ck, const char *name, char **valu
     text[e->bytes - 1] = '\0';
     *value = text;
     return 0;
+}
+
+/* ---- The list of entries ---- */
+
+bool checkpoint_is_restored(const raytrain_checkpoint *ck)
+{
+    return ck->restored;
+}
+
+bool checkpoint_is_verified(const raytrain_checkpoint *ck)
+{
+    return ck->restored && !ck->foreign;
+}
+
+int public_names_make(raytrain_checkpoint *ck, struct error *err)
+{
+    ck->public_names = calloc(ck->n_tensors + 1, sizeof *ck->public_names);
+    if (!ck->public_names)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < ck->n_tensors; i++)
+        if (!name_is_below(ck->tensors[i].name, CHECKPOINT_RESERVED))
+            ck->public_names[ck->n_public_names++] = ck->tensors[i].name;
+    return 0;
+}
+
+const char *checkpoint_name(const raytrain_checkpoint *ck, size_t i)
+{
+    return i < ck->n_public_names ? ck->public_names[i] : NULL;
 }
 
 bool checkpoint_item(const raytrain_checkpoint *ck, size_t i,

@@ -5,6 +5,8 @@ libcommon_la_SOURCES += \
 	src/common/checkpoint/checksum.h \
 	src/common/checkpoint/chunks.c src/common/checkpoint/chunks.h \
 	src/common/checkpoint/file_format.h \
+	src/common/checkpoint/foreign.c \
+	src/common/checkpoint/foreign_list.c src/common/checkpoint/foreign_list.h \
 	src/common/checkpoint/get.c \
 	src/common/checkpoint/index.c \
 	src/common/checkpoint/layout.c \
@@ -19,7 +21,7 @@ libcommon_la_SOURCES += \
 	src/common/checkpoint/slab_io.c
 
 UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_large \
-	t/unit/test_attachments t/unit/test_shared_file
+	t/unit/test_attachments t/unit/test_foreign t/unit/test_shared_file
 
 # Makes the files that the tests of raytrain-inspect look at.
 check_PROGRAMS += t/check/store_sample

@@ -282,7 +282,7 @@ int checkpoint_verify_share(const raytrain_checkpoint *ck, int share, int of,
 
 /* ---- Opening ---- */
 
-static raytrain_checkpoint *restored_create(const char *path, struct error *err)
+raytrain_checkpoint *checkpoint_for_reading(const char *path, struct error *err)
 {
     raytrain_checkpoint *ck = checkpoint_create(err);
 
@@ -298,7 +298,7 @@ static raytrain_checkpoint *restored_create(const char *path, struct error *err)
     return ck;
 }
 
-static int file_open(raytrain_checkpoint *ck, struct error *err)
+int checkpoint_file_open(raytrain_checkpoint *ck, struct error *err)
 {
     ck->fd = open(ck->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (ck->fd < 0)
@@ -310,18 +310,20 @@ static int file_open(raytrain_checkpoint *ck, struct error *err)
 static int index_read(raytrain_checkpoint *ck, void **tables, uint64_t *n,
                       struct error *err)
 {
-    if (file_open(ck, err) < 0 || head_read(ck, err) < 0 ||
+    if (checkpoint_file_open(ck, err) < 0 || head_read(ck, err) < 0 ||
         tables_read(ck, tables, n, err) < 0)
         return -1;
     if (index_parse(ck, *tables, *n, err) < 0)
         return error_prefix(err, "%s", ck->path);
+    if (public_names_make(ck, err) < 0)
+        return -1;
     return metadata_verify(ck, err);
 }
 
 int checkpoint_open_index(const char *path, raytrain_checkpoint **out,
                           struct error *err)
 {
-    raytrain_checkpoint *ck = restored_create(path, err);
+    raytrain_checkpoint *ck = checkpoint_for_reading(path, err);
     void *tables = NULL;
     uint64_t n = 0;
     int rc;
@@ -337,12 +339,30 @@ int checkpoint_open_index(const char *path, raytrain_checkpoint **out,
     return rc;
 }
 
+static bool has_magic(int fd)
+{
+    char magic[sizeof((struct file_head *)0)->magic];
+
+    return fs_pread_full(fd, magic, sizeof magic, 0) == 0 &&
+           memcmp(magic, HEAD_MAGIC, sizeof magic) == 0;
+}
+
 bool checkpoint_is_one(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    char magic[sizeof((struct file_head *)0)->magic];
-    bool is = fd >= 0 && fs_pread_full(fd, magic, sizeof magic, 0) == 0 &&
-              memcmp(magic, HEAD_MAGIC, sizeof magic) == 0;
+    bool is = fd >= 0 && has_magic(fd);
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+bool checkpoint_is_plain_hdf5(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && is_hdf5(fd) &&
+              !has_magic(fd);
 
     if (fd >= 0)
         close(fd);
@@ -355,7 +375,7 @@ static int file_join(raytrain_checkpoint *ck, struct error *err)
     struct file_head here;
     struct stat st;
 
-    if (file_open(ck, err) < 0)
+    if (checkpoint_file_open(ck, err) < 0)
         return -1;
     if (fstat(ck->fd, &st) < 0 || fs_pread_full(ck->fd, &here, sizeof here, 0) < 0)
         return checkpoint_read_error(ck, err);
@@ -385,6 +405,8 @@ static int index_bcast(raytrain_checkpoint *ck, struct comm *comm, void **tables
     if (!first)
         rc = index_parse(ck, *tables, n, err);
     if (!first && rc == 0)
+        rc = public_names_make(ck, err);
+    if (!first && rc == 0)
         rc = file_join(ck, err);
     return comm_agree(comm, rc, err);
 }
@@ -392,7 +414,7 @@ static int index_bcast(raytrain_checkpoint *ck, struct comm *comm, void **tables
 int checkpoint_open(struct comm *comm, const char *path, raytrain_checkpoint **out,
                     struct error *err)
 {
-    raytrain_checkpoint *ck = restored_create(path, err);
+    raytrain_checkpoint *ck = checkpoint_for_reading(path, err);
     void *tables = NULL;
     uint64_t n = 0;
     int rc = ck ? 0 : -1;

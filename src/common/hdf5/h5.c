@@ -2,6 +2,7 @@
 
 #include "hdf5/h5.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Errors ---- */
@@ -98,6 +99,35 @@ hid_t h5_dtype(raytrain_dtype dtype)
     return -1;
 }
 
+static bool type_is(hid_t type, raytrain_dtype dtype, bool big_endian)
+{
+    hid_t known = h5_dtype(dtype);
+    htri_t equal = -1;
+
+    if (known >= 0 && (!big_endian || H5Tset_order(known, H5T_ORDER_BE) >= 0))
+        equal = H5Tequal(type, known);
+    if (known >= 0)
+        H5Tclose(known);
+    return equal > 0;
+}
+
+raytrain_dtype h5_dtype_of(hid_t type, bool *big_endian)
+{
+    size_t bytes = H5Tget_size(type);
+
+    for (raytrain_dtype t = RAYTRAIN_FLOAT32; t < RAYTRAIN_BYTES; t++) {
+        if (raytrain_dtype_size(t) != bytes)
+            continue;
+        for (int big = 0; big < 2; big++) {
+            if (type_is(type, t, big)) {
+                *big_endian = big;
+                return t;
+            }
+        }
+    }
+    return 0;
+}
+
 hid_t h5_string_type(size_t n)
 {
     hid_t type = H5Tcopy(H5T_C_S1);
@@ -112,17 +142,45 @@ hid_t h5_string_type(size_t n)
 
 /* ---- Where the releases of HDF5 differ ---- */
 
-int h5_is_dataset(hid_t file, const char *name, hid_t access)
-{
 #if H5_VERSION_GE(1, 12, 0)
-    H5O_info2_t info;
-    herr_t rc = H5Oget_info_by_name3(file, name, &info, H5O_INFO_BASIC, access);
+typedef H5O_info2_t object_info;
+#define object_get_info H5Oget_info_by_name3
+#define object_visit    H5Ovisit3
 #else
-    H5O_info_t info;
-    herr_t rc = H5Oget_info_by_name2(file, name, &info, H5O_INFO_BASIC, access);
+typedef H5O_info_t object_info;
+#define object_get_info H5Oget_info_by_name2
+#define object_visit    H5Ovisit2
 #endif
 
+int h5_is_dataset(hid_t file, const char *name, hid_t access)
+{
+    object_info info;
+    herr_t rc = object_get_info(file, name, &info, H5O_INFO_BASIC, access);
+
     return rc < 0 ? -1 : info.type == H5O_TYPE_DATASET;
+}
+
+struct visit {
+    int (*each)(void *arg, hid_t file, const char *name, bool is_dataset);
+    void *arg;
+};
+
+static herr_t visit_object(hid_t file, const char *name, const object_info *info,
+                           void *arg)
+{
+    const struct visit *v = arg;
+
+    return v->each(v->arg, file, name, info->type == H5O_TYPE_DATASET);
+}
+
+int h5_visit(hid_t file,
+             int (*each)(void *arg, hid_t file, const char *name, bool is_dataset),
+             void *arg)
+{
+    struct visit v = {each, arg};
+
+    return object_visit(file, H5_INDEX_NAME, H5_ITER_INC, visit_object, &v,
+                        H5O_INFO_BASIC);
 }
 
 /* Before HDF5 1.10.7 only the environment decides (HDF5_USE_FILE_LOCKING, which the
@@ -134,6 +192,26 @@ void h5_locks_optional(hid_t access)
 #else
     (void)access;
 #endif
+}
+
+hid_t h5_open_fd(int fd, struct error *err)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (access >= 0)
+        h5_locks_optional(access);
+    if (access >= 0)
+        file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    if (file < 0) { /* before another call drops the reason */
+        h5_error(err, "open it as HDF5");
+        if (err)
+            err->code = RAYTRAIN_ECORRUPT;
+    }
+    if (access >= 0)
+        H5Pclose(access);
+    return file;
 }
 
 /* ---- Attributes ---- */

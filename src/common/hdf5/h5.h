@@ -26,14 +26,29 @@ int h5_error(struct error *err, const char *what);
 /* The type in a file for an element type: little-endian, bfloat16 as a custom float,
  * bytes as opaque. -1 on failure; the caller closes it. */
 hid_t h5_dtype(raytrain_dtype dtype);
+/* The element type whose elements, of as many bytes, a type of a file has, in this byte
+ * order; 0 if there is none. Opaque types are not looked at. */
+raytrain_dtype h5_dtype_of(hid_t type, bool *big_endian);
 /* A fixed-length UTF-8 string of n bytes, NUL included. */
 hid_t h5_string_type(size_t n);
 
 /* Is the object of this name a dataset? -1: there is no such object. `access` is the
  * link access property list. */
 int h5_is_dataset(hid_t file, const char *name, hid_t access);
+/*
+ * Visit each object of the file once, from group to group in the order of the names,
+ * through hard links alone. `name` begins below the root, which itself is ".". Stops
+ * when `each` returns something else than 0, and returns that; -1 also if HDF5 fails.
+ */
+int h5_visit(hid_t file,
+             int (*each)(void *arg, hid_t file, const char *name, bool is_dataset),
+             void *arg);
 /* With this property list a file can be opened on a file system without locks, too. */
 void h5_locks_optional(hid_t access);
+/* Open the file behind this descriptor, even if its name now belongs to another, to
+ * read from it. It may lie on a file system without locks. -1 on failure:
+ * RAYTRAIN_ECORRUPT with HDF5's reason. */
+hid_t h5_open_fd(int fd, struct error *err);
 
 /* Attributes of an object; all return -1 on failure. */
 int h5_attr_string(hid_t object, const char *name, const char *value);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/train_config.h"
 #include "run/run_dir.h"
 #include "util/fault.h"
 #include "util/fs.h"
@@ -535,4 +536,22 @@ int checkpoint_manager_best(const char *run_dir, const struct checkpoint_config 
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
     return 0;
+}
+
+int checkpoint_manager_best_of(const char *run_dir, char **best, char **latest,
+                               struct error *err)
+{
+    char *config = run_dir_file(run_dir, "run.cfg");
+    struct train_config cfg;
+    int rc;
+
+    train_config_init(&cfg);
+    /* Without a configuration there is no score, and the newest is the best. */
+    if (config)
+        train_config_merge_file(&cfg, config, NULL);
+    rc = checkpoint_manager_best(run_dir, &cfg.run_config.checkpoint_config, best,
+                                 latest, err);
+    train_config_clear(&cfg);
+    free(config);
+    return rc;
 }

@@ -76,4 +76,8 @@ int checkpoint_manager_prune(const char *run_dir, const struct checkpoint_config
 int checkpoint_manager_best(const char *run_dir, const struct checkpoint_config *cfg,
                             char **best, char **latest, struct error *err);
 
+/* The same, by the score that RUN/run.cfg names. */
+int checkpoint_manager_best_of(const char *run_dir, char **best, char **latest,
+                               struct error *err);
+
 #endif

@@ -36,29 +36,11 @@ struct hdf5_dataset {
 
 /* ---- Types ---- */
 
-static int type_is(hid_t type, raytrain_dtype dtype, bool big_endian)
-{
-    hid_t known = h5_dtype(dtype);
-    htri_t equal = -1;
-
-    if (known >= 0 && (!big_endian || H5Tset_order(known, H5T_ORDER_BE) >= 0))
-        equal = H5Tequal(type, known);
-    if (known >= 0)
-        H5Tclose(known);
-    return equal > 0;
-}
-
 static bool type_exact(hid_t type, struct hdf5_dataset *d)
 {
-    for (raytrain_dtype t = RAYTRAIN_FLOAT32; t < RAYTRAIN_BYTES; t++)
-        for (int big = 0; big < 2; big++)
-            if (type_is(type, t, big)) {
-                d->all.dtype = t;
-                d->big_endian = big;
-                d->exact = true;
-                return true;
-            }
-    return false;
+    d->all.dtype = h5_dtype_of(type, &d->big_endian);
+    d->exact = d->all.dtype != 0;
+    return d->exact;
 }
 
 /* The smallest of our types that can represent another integer or floating-point type.
@@ -312,37 +294,15 @@ static herr_t external_link_refuse(const char *parent_file, const char *parent_g
     return -1;
 }
 
-/* A file system without locks is good enough to read from. */
-static hid_t file_access(void)
-{
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-
-    if (access >= 0)
-        h5_locks_optional(access);
-    return access;
-}
-
-/* The same file that is open as source 0, even if its name now belongs to another. */
+/* The same file that is open as source 0. */
 static int file_open(struct hdf5_file *f, const struct source *s, struct error *err)
 {
-    hid_t access = file_access();
-    char path[64];
-
-    snprintf(path, sizeof path, "/proc/self/fd/%d", s->fd);
     *f = (struct hdf5_file){.path = s->path, .id = -1};
     f->access = H5Pcreate(H5P_LINK_ACCESS);
-    if (access >= 0 && f->access >= 0 &&
-        H5Pset_elink_cb(f->access, external_link_refuse, NULL) >= 0)
-        f->id = H5Fopen(path, H5F_ACC_RDONLY, access);
-    if (f->id < 0) { /* before another call drops the reason */
-        h5_error(err, "open it as HDF5");
-        error_prefix(err, "%s", s->path);
-        if (err)
-            err->code = RAYTRAIN_ECORRUPT;
-    }
-    if (access >= 0)
-        H5Pclose(access);
-    return f->id < 0 ? -1 : 0;
+    if (f->access < 0 || H5Pset_elink_cb(f->access, external_link_refuse, NULL) < 0)
+        return h5_error(err, "prepare to read HDF5");
+    f->id = h5_open_fd(s->fd, err);
+    return f->id < 0 ? error_prefix(err, "%s", s->path) : 0;
 }
 
 static void file_close(struct hdf5_file *f)

@@ -21,7 +21,7 @@ t_check_own_gpus_LDADD = libworker.la
 TRAIN_FUNC_FLAGS = -std=gnu11 $(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(MPI_CFLAGS)
 check_LTLIBRARIES += \
 	t/check/misbehave.la t/check/toy.la t/check/collectives.la t/check/artifacts.la \
-	t/check/attach.la t/check/disagree.la \
+	t/check/attach.la t/check/disagree.la t/check/opens.la \
 	t/check/mpi_error.la \
 	t/check/empty.la t/check/no_train_func.la t/check/cxx_header.la t/check/cxx_wrappers.la
 
@@ -45,6 +45,10 @@ t_check_mpi_error_la_SOURCES = t/check/mpi_error.c
 t_check_mpi_error_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
 t_check_mpi_error_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_mpi_error_la_LIBADD = $(MPI_LIBS)
+
+t_check_opens_la_SOURCES = t/check/opens.c
+t_check_opens_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
+t_check_opens_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 
 t_check_artifacts_la_SOURCES = t/check/artifacts.c
 t_check_artifacts_la_CFLAGS = $(TRAIN_FUNC_FLAGS)

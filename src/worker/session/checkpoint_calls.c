@@ -4,13 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The checkpoint that this attempt started from can be read; all others are being
- * written. */
+/* Those of raytrain_get_checkpoint() and raytrain_checkpoint_open() can be read; all
+ * others are being written. */
 static bool is_restored(const raytrain_checkpoint *ck)
 {
-    raytrain_context *ctx = session_current();
-
-    return ctx && ck == ctx->restored;
+    return ck && checkpoint_is_restored(ck);
 }
 
 int session_writable(raytrain_checkpoint *ck, const char *call)
@@ -20,8 +18,8 @@ int session_writable(raytrain_checkpoint *ck, const char *call)
     if (!is_restored(ck))
         return RAYTRAIN_OK;
     error_set(session_error(NULL), RAYTRAIN_EINVAL,
-              "%s: this checkpoint is the one that the training started from; put "
-              "tensors into one of raytrain_checkpoint_create()",
+              "%s: this checkpoint was opened to be read; put tensors into one of "
+              "raytrain_checkpoint_create()",
               call);
     return RAYTRAIN_EINVAL;
 }
@@ -33,8 +31,8 @@ int session_readable(raytrain_checkpoint *ck, const char *call)
     if (is_restored(ck))
         return RAYTRAIN_OK;
     error_set(session_error(NULL), RAYTRAIN_EINVAL,
-              "%s: this checkpoint is still being written; read from the one of "
-              "raytrain_get_checkpoint()",
+              "%s: this checkpoint is still being written; read from one of "
+              "raytrain_get_checkpoint() or raytrain_checkpoint_open()",
               call);
     return RAYTRAIN_EINVAL;
 }

@@ -8,6 +8,7 @@ libworker_la_SOURCES += \
 	src/worker/session/dataset_calls.c \
 	src/worker/session/gradients.c src/worker/session/gradients.h \
 	src/worker/session/mpi_calls.c \
+	src/worker/session/open_calls.c \
 	src/worker/session/random_streams.c src/worker/session/random_streams.h \
 	src/worker/session/reducer.c \
 	src/worker/session/reducible.c src/worker/session/reducible.h \

@@ -99,10 +99,10 @@ static int report_begin(raytrain_context *ctx, struct combined *c,
     if (kind == REPORT_RANK0 && ctx->comm->rank != 0)
         n = 0;
 
-    if (ck && ck == ctx->restored)
+    if (ck && checkpoint_is_restored(ck))
         rc = error_set(err, RAYTRAIN_EINVAL,
-                       "raytrain_report: this checkpoint is the one that the training "
-                       "started from; report one of raytrain_checkpoint_create()");
+                       "raytrain_report: this checkpoint was opened to be read; report "
+                       "one of raytrain_checkpoint_create()");
     if (rc == 0)
         rc = metrics_check(metrics, n, err);
     if (rc == 0)

@@ -139,23 +139,31 @@ static int checkpoint_find(raytrain_context *ctx, struct error *err)
     ctx->restored_own = ctx->restored != NULL;
     if (ctx->restored || !from)
         return 0;
-    return checkpoint_open(ctx->comm, from, &ctx->restored, err);
+    return checkpoint_open_any(ctx->comm, from, &ctx->restored, err);
 }
 
 static int checkpoint_restore(raytrain_context *ctx, struct error *err)
 {
     const struct checkpoint_meta *meta;
+    bool verified;
 
     if (!ctx->restored)
         return 0;
     meta = checkpoint_meta(ctx->restored);
+    verified = checkpoint_is_verified(ctx->restored);
     ctx->iteration = meta->training_iteration;
     ctx->time_before = meta->time_total_s;
-    if (session_state_restore(ctx, ctx->restored, err) < 0)
+    if (verified && session_state_restore(ctx, ctx->restored, err) < 0)
         return -1;
     if (ctx->comm->rank == 0)
         event_add_restored(ctx->env.log_dir, checkpoint_path(ctx->restored),
                            (long)ctx->iteration);
+    if (ctx->comm->rank == 0 && !verified)
+        event_add(ctx->env.log_dir, EVENT_WARNING,
+                  "%s is a plain HDF5 file: it has no checksums, so that damage may go "
+                  "unnoticed, and no state of a training: iterations, random streams "
+                  "and datasets start anew",
+                  checkpoint_path(ctx->restored));
     return 0;
 }
 
@@ -312,6 +320,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
         dataset_close(ctx->datasets[i].shard);
     free(ctx->datasets);
     checkpoint_destroy(ctx->restored);
+    session_opened_clear(ctx);
     journal_close(ctx->journal);
     session_config_clear(ctx);
     free(ctx->artifacts);

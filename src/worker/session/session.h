@@ -86,6 +86,7 @@ struct raytrain_context {
 
     raytrain_checkpoint *restored; /* NULL on a fresh start */
     bool restored_own;             /* it is one of this run */
+    struct session_opened *opened; /* those of raytrain_checkpoint_open() */
     struct journal *journal;       /* rank 0's reports */
     struct tiers *tiers;           /* NULL: none */
     struct saving *saving;
@@ -137,7 +138,8 @@ enum session_call_kind {
     CALL_BARRIER,
     CALL_REDUCER,
     CALL_DATASET,
-    CALL_CHECKPOINT_WAIT
+    CALL_CHECKPOINT_WAIT,
+    CALL_OPEN
 };
 #define CALL_TEXT_MAX 160
 
@@ -184,6 +186,9 @@ void session_schedule_report(raytrain_context *ctx, double time_total_s, bool sa
 /* checkpoint_calls.c: 0, or RAYTRAIN_EINVAL with a sentence for the call. */
 int session_writable(raytrain_checkpoint *ck, const char *call);
 int session_readable(raytrain_checkpoint *ck, const char *call);
+
+/* open_calls.c: close what raytrain_checkpoint_open() has opened. */
+void session_opened_clear(raytrain_context *ctx);
 
 /* config_calls.c */
 void session_config_clear(raytrain_context *ctx);
