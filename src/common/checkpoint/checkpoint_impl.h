@@ -223,6 +223,8 @@ int checkpoint_read_error(const raytrain_checkpoint *ck, struct error *err);
 /* Read bytes [from, to) of a slab's stream; the tensor begins at `base` of the file. */
 int slab_read(int fd, uint64_t base, const struct slab_stream *stream, uint64_t from,
               uint64_t to, void *data);
+/* Read all of it: if it is large, with a few threads. */
+int slab_read_all(int fd, uint64_t base, const struct slab_stream *stream, void *data);
 /* A writer gathers what is adjacent in the file into one system call. */
 #define WRITER_VECTORS 256
 struct slab_writer;

@@ -116,7 +116,7 @@ int checkpoint_get(raytrain_checkpoint *ck, const char *name,
         return error_set(err, RAYTRAIN_EINVAL, "'%s': tensor->data is NULL", e->name);
     if (ck->foreign && e->offset == 0)
         return ck->foreign->get(ck, e, slab, tensor->data, err);
-    if (slab_read(ck->fd, e->offset, &stream, 0, stream.bytes, tensor->data) < 0)
+    if (slab_read_all(ck->fd, e->offset, &stream, tensor->data) < 0)
         return checkpoint_read_error(ck, err);
     return 0;
 }

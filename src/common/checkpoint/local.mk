@@ -21,7 +21,8 @@ libcommon_la_SOURCES += \
 	src/common/checkpoint/slab_io.c
 
 UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_large \
-	t/unit/test_attachments t/unit/test_foreign t/unit/test_shared_file
+	t/unit/test_attachments t/unit/test_foreign t/unit/test_foreign_damage \
+	t/unit/test_shared_file
 
 # Makes the files that the tests of raytrain-inspect look at.
 check_PROGRAMS += t/check/store_sample

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -452,21 +451,11 @@ static void *verify_thread_run(void *arg)
     return NULL;
 }
 
-static int cores_usable(void)
-{
-    cpu_set_t set;
-    int n = 1;
-
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        n = CPU_COUNT(&set);
-    return n < THREADS_MAX ? n : THREADS_MAX;
-}
-
 int checkpoint_verify(const raytrain_checkpoint *ck, struct error *err)
 {
     struct verify_thread threads[THREADS_MAX];
     bool started[THREADS_MAX] = {false};
-    int n = cores_usable(), rc = 0;
+    int n = thread_cores(THREADS_MAX), rc = 0;
 
     for (int i = 0; i < n; i++)
         threads[i] = (struct verify_thread){.ck = ck, .share = i, .of = n};

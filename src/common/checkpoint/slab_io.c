@@ -1,12 +1,14 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
 #include "checkpoint/checkpoint_impl.h"
 #include "util/fs.h"
+#include "util/thread.h"
 
 /* Segments shorter than this are read through a window, many at a time. */
 #define SHORT_SEGMENT 65536u
@@ -76,6 +78,64 @@ int slab_read(int fd, uint64_t base, const struct slab_stream *stream, uint64_t 
         from += n;
     }
     return 0;
+}
+
+/* ---- Large reads ---- */
+
+#define READERS_MAX  4           /* more do not help: memory is the limit */
+#define READER_BYTES (32u << 20) /* each has that much to read, at least */
+
+/* A thread that reads bytes [from, to) of the stream. */
+struct reader {
+    int fd;
+    uint64_t base, from, to;
+    const struct slab_stream *stream;
+    unsigned char *data; /* of the whole stream */
+    int error;           /* errno; 0: all is read */
+    pthread_t thread;
+};
+
+static void *reader_run(void *arg)
+{
+    struct reader *r = arg;
+
+    if (slab_read(r->fd, r->base, r->stream, r->from, r->to, r->data + r->from) < 0)
+        r->error = errno;
+    return NULL;
+}
+
+int slab_read_all(int fd, uint64_t base, const struct slab_stream *stream, void *data)
+{
+    struct reader readers[READERS_MAX];
+    bool started[READERS_MAX] = {false};
+    uint64_t most = stream->bytes / READER_BYTES, share;
+    int n = thread_cores(most < READERS_MAX ? (int)most : READERS_MAX), error = 0;
+
+    n = n > 1 ? n : 1;
+    share = stream->bytes / (uint64_t)n;
+    share -= share % 4096; /* threads do not share pages */
+    for (int i = 0; i < n; i++)
+        readers[i] =
+            (struct reader){.fd = fd,
+                            .base = base,
+                            .from = (uint64_t)i * share,
+                            .to = i < n - 1 ? (uint64_t)(i + 1) * share : stream->bytes,
+                            .stream = stream,
+                            .data = data};
+    for (int i = 1; i < n; i++)
+        started[i] =
+            thread_start(&readers[i].thread, reader_run, &readers[i], NULL) == 0;
+    /* This thread takes the shares that got no thread. */
+    for (int i = 0; i < n; i++)
+        if (!started[i])
+            reader_run(&readers[i]);
+    for (int i = 0; i < n; i++) {
+        if (started[i])
+            pthread_join(readers[i].thread, NULL);
+        error = error ? error : readers[i].error;
+    }
+    errno = error;
+    return error ? -1 : 0;
 }
 
 /* ---- The writer ---- */

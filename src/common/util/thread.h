@@ -11,4 +11,7 @@
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg,
                  struct error *err);
 
+/* The cores that this process may use, but at most so many. */
+int thread_cores(int most);
+
 #endif
