@@ -58,6 +58,13 @@ test_expect_success 'checkpoints moved from staging disks to storage are intact'
 	$start --name staged -n 4 $staging "$train" 2>err && all_verify staged 5 &&
 	same_end staged
 '
+test_expect_success 'attachments and equal slabs of four nodes are intact, and read on two' '
+	attach=$modules/attach.so &&
+	$start --name attach -n 4 "$attach" 2>err && all_verify attach 3 &&
+	$start --name attach-m -n 4 $memory "$attach" 2>err && all_verify attach-m 3 &&
+	$start --name back -n 2 --resume="$PWD/runs/attach/checkpoint_000003.h5" \
+		--set train_loop_config.writers=4 "$attach" 2>err
+'
 test_expect_success 'a run resumed with three workers on three nodes writes intact checkpoints' '
 	start_run $start --name fewer -n 4 $sync && kill -KILL $pid && { wait $pid || :; } &&
 	cluster clean 60 && : >gate && $start --name fewer -n 3 --resume "$train" 2>err &&

@@ -22,6 +22,13 @@ static int report(raytrain_context *ctx)
     return raytrain_report(ctx, &metric, 1, NULL);
 }
 
+static int report_rank0(raytrain_context *ctx)
+{
+    raytrain_metric metric = {"loss", 1};
+
+    return raytrain_report_rank0(ctx, &metric, 1, NULL);
+}
+
 static int sum(raytrain_context *ctx, size_t n, raytrain_dtype dtype, raytrain_op op)
 {
     memset(numbers, 0, sizeof numbers);
@@ -126,6 +133,14 @@ static const struct {
     {report, sum_4, "called raytrain_report()",
      "called raytrain_allreduce() of 4 float32 (sum)"},
     {sum_4, report, "called raytrain_allreduce() of 4 float32 (sum)",
+     "called raytrain_report()"},
+    {report, report_rank0, "called raytrain_report()",
+     "called raytrain_report_rank0()"},
+    {report_rank0, report, "called raytrain_report_rank0()",
+     "called raytrain_report()"},
+    {report_rank0, sum_4, "called raytrain_report_rank0()",
+     "called raytrain_allreduce() of 4 float32 (sum)"},
+    {raytrain_checkpoint_wait, report, "called raytrain_checkpoint_wait()",
      "called raytrain_report()"},
     {raytrain_barrier, report, "called raytrain_barrier()", "called raytrain_report()"},
     {raytrain_barrier, from_0, "called raytrain_barrier()",

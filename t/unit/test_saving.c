@@ -2,6 +2,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -193,6 +194,44 @@ static void a_failure_in_the_background_is_reported_once(void **state)
     saving_stop();
 }
 
+static atomic_int released;
+
+static void release(void *data, void *arg)
+{
+    (void)data;
+    (void)arg;
+    released++;
+}
+
+static void memory_is_given_back_once_the_background_has_written_it(void **state)
+{
+    const struct checkpoint_meta meta = {.training_iteration = 4, .world_size = 1};
+    raytrain_tensor t = {
+        .data = model, .dtype = RAYTRAIN_INT64, .ndim = 1, .shape = {LONG}};
+    raytrain_checkpoint *ck = checkpoint_create(NULL);
+    struct error err;
+
+    (void)state;
+    saving_start(false, 1);
+    released = 0;
+    assert_int_equal(checkpoint_give(ck, "model", &t, NULL, release, NULL, &err), 0);
+    assert_int_equal(saving_begin(saving, self, ck, &meta, "given.h5", &err), 0);
+    assert_int_equal(saving_take(saving, &err), 0);
+    assert_int_equal(saving_durable(saving), -1);
+    saving_release(saving);
+    assert_int_equal(released, 0);
+    saving_go(saving);
+    assert_true(saving_linger(saving, 60));
+    assert_int_equal(released, 0); /* not by the thread */
+    assert_int_equal(saving_durable(saving), 4);
+    saving_release(saving);
+    assert_int_equal(released, 1);
+    assert_int_equal(saving_durable(saving), 4);
+    assert_int_equal(saving_settle(saving, &err), 0);
+    assert_int_equal(released, 1);
+    saving_stop();
+}
+
 static void a_synchronous_save_is_durable_when_it_returns(void **state)
 {
     struct saving_figures figures;
@@ -261,6 +300,7 @@ int main(void)
         SCRATCH(reports_are_durable_before_their_checkpoint),
         SCRATCH(a_refused_checkpoint_leaves_nothing),
         SCRATCH(a_failure_in_the_background_is_reported_once),
+        SCRATCH(memory_is_given_back_once_the_background_has_written_it),
         SCRATCH(a_synchronous_save_is_durable_when_it_returns),
         SCRATCH(without_memory_for_a_copy_training_waits),
         SCRATCH(retention_follows_each_save),
