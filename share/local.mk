@@ -1,9 +1,13 @@
 # Other files that are installed: man pages, examples, sbatch templates.
 
+# The sources of the Fortran module, which users compile with their own compiler.
+fortrandir = $(pkgdatadir)/fortran
+dist_fortran_DATA = share/fortran/raytrain_c.f90 share/fortran/raytrain.f90
+
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \
 	share/examples/hello.c share/examples/hello_main.c share/examples/hello.cc \
-	share/examples/fashion_mlp.c \
+	share/examples/hello.f90 share/examples/fashion_mlp.c \
 	share/examples/fashion_mlp_main.c share/examples/fashion_mlp.cfg \
 	share/examples/mlp.c share/examples/mlp.h
 sbatchdir = $(docdir)/sbatch
@@ -46,6 +50,7 @@ CLEANFILES += $(noinst_DATA)
 
 dist_man_MANS += \
 	share/man/raytrain-run.1 share/man/raytrain-worker.8 share/man/raytrain.cfg.5 \
+	share/man/raytrain-mpi.7 \
 	share/man/raytrain.3 share/man/raytrain_allreduce.3 \
 	share/man/raytrain_checkpoint_create.3 share/man/raytrain_config_int.3 \
 	share/man/raytrain_checkpoint_open.3 \
@@ -86,7 +91,7 @@ man_links = \
 	share/man/raytrain_world_size.3 share/man/raytrain_local_rank.3 \
 	share/man/raytrain_local_world_size.3 share/man/raytrain_node_rank.3 \
 	share/man/raytrain_node_count.3 share/man/raytrain_args.3 \
-	share/man/raytrain_reducer_data.3 \
+	share/man/raytrain_mpi_comm_f.3 share/man/raytrain_reducer_data.3 \
 	share/man/raytrain_reducer_ready.3 share/man/raytrain_reducer_wait.3 \
 	share/man/raytrain_reducer_destroy.3 share/man/raytrain_should_stop.3 \
 	share/man/raytrain_should_checkpoint.3 \

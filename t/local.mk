@@ -5,7 +5,8 @@ EXTRA_DIST += t/README.md t/setup.sh t/faults.sh
 check_DATA += stage.stamp
 CLEANFILES += stage.stamp
 stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEADERS) \
-		$(pkgconfig_DATA) $(dist_bashcompletion_DATA) $(dist_man_MANS)
+		$(pkgconfig_DATA) $(dist_bashcompletion_DATA) $(dist_man_MANS) \
+		$(dist_fortran_DATA)
 	$(AM_V_GEN)rm -rf stage && \
 	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR=$(abs_top_builddir)/stage prefix=/usr/local \
 		>stage.log 2>&1 || { cat stage.log; exit 1; }; \
@@ -34,3 +35,4 @@ update-abi:
 .PHONY: update-abi
 include t/fuzz/local.mk
 include t/runs.mk
+EXTRA_DIST += t/check/fortran_wrappers.f90

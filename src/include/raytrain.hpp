@@ -1,7 +1,7 @@
 /*
  * raytrain.hpp - raytrain.h for C++11 and later, with destructors and exceptions. Each
  * function does what the function of that name in raytrain.h does, which is the manual.
- * Call the functions that are not wrapped here as in C:
+ * Functions that are not wrapped are called as in C:
  *
  *     ctx.check(raytrain_allgather(ctx, send, n_bytes, recv));
  *
@@ -81,6 +81,8 @@ class checkpoint {
     typedef void (*ending)(raytrain_checkpoint *);
     raytrain_context *ctx_;
     std::unique_ptr<raytrain_checkpoint, ending> ck_;
+    template <class F, class... A> void call(F f, str name, A... args) const
+    { check(ctx_, f(ck_.get(), name.c_str(), args...)); }
     friend class context;
     static void keep(raytrain_checkpoint *) {} /* ctx owns it */
     checkpoint(raytrain_context *ctx, raytrain_checkpoint *ck, ending end)
@@ -89,25 +91,49 @@ public:
     checkpoint() : ctx_(nullptr), ck_(nullptr, keep) {}
     explicit operator bool() const { return bool(ck_); }
     raytrain_checkpoint *c_ptr() const { return ck_.get(); }
+    bool is_verified() const { return raytrain_checkpoint_is_verified(c_ptr()); }
     raytrain_checkpoint *release() { return ck_.release(); }
 
-    void put(str name, const tensor &t)
-    { check(ctx_, raytrain_checkpoint_put(c_ptr(), name.c_str(), &t)); }
+    void put(str name, const tensor &t) { call(raytrain_checkpoint_put, name, &t); }
     void put_shard(str name, const tensor &t, const raytrain_slab &s)
-    { check(ctx_, raytrain_checkpoint_put_shard(c_ptr(), name.c_str(), &t, &s)); }
+    { call(raytrain_checkpoint_put_shard, name, &t, &s); }
     void put_string(str name, str value)
-    { check(ctx_, raytrain_checkpoint_put_string(c_ptr(), name.c_str(), value.data())); }
+    { call(raytrain_checkpoint_put_string, name, value.c_str()); }
+    void put_bytes(str name, const void *data, size_t n)
+    { call(raytrain_checkpoint_put_bytes, name, data, n); }
+    void put_file(str name, str path)
+    { call(raytrain_checkpoint_put_file, name, path.c_str()); }
+    /* The vector is moved here, and deleted when it has been written. */
+    template <class T> void give(str name, std::vector<T> &&v, const tensor::dims &dims)
+    {
+        typedef std::vector<T> owner;
+        std::unique_ptr<owner> own(new owner(std::move(v)));
+        tensor t(*own, dims);
+        call(raytrain_checkpoint_give, name, &t, nullptr,
+             [](void *, void *arg) { delete static_cast<owner *>(arg); }, own.get());
+        own.release();
+    }
 
     void get(str name, const tensor &t) const
-    { check(ctx_, raytrain_checkpoint_get(c_ptr(), name.c_str(), &t)); }
+    { call(raytrain_checkpoint_get, name, &t); }
     void get_shard(str name, const tensor &t, const raytrain_slab &s) const
-    { check(ctx_, raytrain_checkpoint_get_shard(c_ptr(), name.c_str(), &t, &s)); }
+    { call(raytrain_checkpoint_get_shard, name, &t, &s); }
     std::string get_string(str name) const
     {
         char *value = nullptr;
-        check(ctx_, raytrain_checkpoint_get_string(c_ptr(), name.c_str(), &value));
+        call(raytrain_checkpoint_get_string, name, &value);
         return std::unique_ptr<char, void (*)(void *)>(value, std::free).get();
     }
+    std::vector<char> get_bytes(str name) const
+    {
+        void *p = nullptr;
+        size_t n = 0;
+        call(raytrain_checkpoint_get_bytes, name, &p, &n);
+        std::unique_ptr<char, void (*)(void *)> data(static_cast<char *>(p), std::free);
+        return std::vector<char>(data.get(), data.get() + n);
+    }
+    void get_file(str name, str path) const
+    { call(raytrain_checkpoint_get_file, name, path.c_str()); }
 };
 
 typedef std::initializer_list<raytrain_metric> metrics; /* {{"loss", loss}, ...} */
@@ -115,8 +141,13 @@ typedef std::initializer_list<raytrain_metric> metrics; /* {{"loss", loss}, ...}
 /* Functions of raytrain.h accept it in place of the raytrain_context. */
 class context {
     raytrain_context *c_;
-    checkpoint owned(raytrain_checkpoint *ck, checkpoint::ending end) const
-    { return check(ck ? RAYTRAIN_OK : RAYTRAIN_ENOMEM), checkpoint(c_, ck, end); }
+    checkpoint own(raytrain_checkpoint *ck, checkpoint::ending end) const
+    {
+        check(ck ? RAYTRAIN_OK : raytrain_last_status(c_));
+        return checkpoint(c_, ck, end);
+    }
+    template <class F, class T> T at(F f, str key, T value) const
+    { return check(f(c_, key.c_str(), value, &value)), value; }
 public:
     context(raytrain_context *c) : c_(c) {}
     operator raytrain_context *() const { return c_; }
@@ -128,16 +159,12 @@ public:
     int64_t training_iteration() const { return raytrain_training_iteration(c_); }
 
     /* A value of train_loop_config, or the fallback, which determines its type. */
-    int64_t config(str key, int64_t v) const
-    { return check(raytrain_config_int(c_, key.c_str(), v, &v)), v; }
+    int64_t config(str key, int64_t v) const { return at(raytrain_config_int, key, v); }
     int64_t config(str key, int v) const { return config(key, int64_t(v)); }
-    double config(str key, double v) const
-    { return check(raytrain_config_double(c_, key.c_str(), v, &v)), v; }
-    bool config(str key, bool v) const
-    { return check(raytrain_config_bool(c_, key.c_str(), v, &v)), v; }
+    double config(str key, double v) const { return at(raytrain_config_double, key, v); }
+    bool config(str key, bool v) const { return at(raytrain_config_bool, key, v); }
     std::string config(str key, const char *v) const
-    { return check(raytrain_config_string(c_, key.c_str(), v, &v)), v; }
-
+    { return at(raytrain_config_string, key, v); }
     template <class T> void allreduce(std::vector<T> &v, raytrain_op op) const
     { check(raytrain_allreduce(c_, v.data(), v.size(), dtype_of<T>(), op)); }
     template <class T> void broadcast(std::vector<T> &v, int root) const
@@ -146,10 +173,15 @@ public:
 
     checkpoint get_checkpoint() const
     { return checkpoint(c_, raytrain_get_checkpoint(c_), checkpoint::keep); }
+    checkpoint open_checkpoint(str path) const
+    { return own(raytrain_checkpoint_open(c_, path.c_str()), raytrain_checkpoint_close); }
     checkpoint create_checkpoint() const
-    { return owned(raytrain_checkpoint_create(c_), raytrain_checkpoint_discard); }
+    { return own(raytrain_checkpoint_create(c_), raytrain_checkpoint_discard); }
     void report(metrics m, checkpoint ck = checkpoint()) const
     { check(raytrain_report(c_, m.begin(), m.size(), ck.release())); }
+    void report_rank0(metrics m, checkpoint ck = checkpoint()) const
+    { check(raytrain_report_rank0(c_, m.begin(), m.size(), ck.release())); }
+    void wait() const { check(raytrain_checkpoint_wait(c_)); }
 };
 
 class reducer {
@@ -177,7 +209,10 @@ class dataset {
 public:
     dataset(context ctx, str name, uint64_t batch)
         : ctx_(ctx), ds_(raytrain_get_dataset_shard(ctx, name.c_str())), rows_(0)
-    { ctx.check(ds_ ? raytrain_dataset_set_batch_size(ds_, batch) : RAYTRAIN_EINVAL); }
+    {
+        ctx.check(ds_ ? raytrain_dataset_set_batch_size(ds_, batch)
+                      : raytrain_last_status(ctx));
+    }
     operator raytrain_dataset *() const { return ds_; }
     bool next() /* false: the epoch has ended, and another call starts the next one */
     {
@@ -186,7 +221,11 @@ public:
     }
     uint64_t rows() const { return rows_; }
     tensor column(str name) const
-    { tensor t; return ctx_.check(raytrain_dataset_column(ds_, name.c_str(), &t)), t; }
+    {
+        tensor t;
+        ctx_.check(raytrain_dataset_column(ds_, name.c_str(), &t));
+        return t;
+    }
 };
 
 template <class F> int run(raytrain_context *ctx, F train) noexcept

@@ -32,6 +32,8 @@ extern "C" {
  * return codes of MPI. One that does, and can continue, sets MPI_ERRORS_RETURN.
  */
 RAYTRAIN_API int raytrain_mpi_comm(raytrain_context *ctx, MPI_Comm *comm);
+/* The same communicator as an integer of Fortran's MPI. */
+RAYTRAIN_API int raytrain_mpi_comm_f(raytrain_context *ctx, MPI_Fint *comm);
 
 #ifdef __cplusplus
 }

@@ -90,7 +90,7 @@ static uint64_t count_rows(raytrain::context ctx)
         n += rows.rows();
     }
     REQUIRE(raytrain_dataset_epoch(rows) == 1);
-    REQUIRE(fails(RAYTRAIN_EINVAL, "nowhere",
+    REQUIRE(fails(RAYTRAIN_ENOTFOUND, "nowhere",
                   [=] { raytrain::dataset(ctx, "nowhere", 4); }));
     return n;
 }
@@ -104,11 +104,21 @@ static void save(raytrain::context ctx, std::vector<double> &matrix)
     ck.put("matrix", {matrix, {2, 3}});
     ck.put_shard("shard", {&matrix[rank], {size}}, {{rank}, {1}});
     ck.put_string("note", "written in C++");
+    ck.put_bytes("rank-" + std::to_string(rank), "bytes", 5);
+    if (rank == 0)
+        ck.put_file("dataset", "rows.idx");
+    ck.give("given", std::vector<float>(6, 1.5f), {3, 2});
     REQUIRE(fails(RAYTRAIN_EINVAL, "", [&] { ck.put("..", matrix); }));
     REQUIRE(is_no_shape(matrix, {2, 4}) &&
             is_no_shape(matrix, std::vector<uint64_t>(9, 1)));
     ctx.report({{"rank", double(ctx.rank())}}, std::move(ck));
     REQUIRE(!ck);
+    ctx.wait();
+    REQUIRE(raytrain_durable_iteration(ctx) == 1);
+    raytrain::checkpoint best = ctx.open_checkpoint(raytrain_run_dir(ctx));
+    REQUIRE(best.is_verified() && best.get_string("note") == "written in C++");
+    REQUIRE(fails(RAYTRAIN_ENOTFOUND, "nowhere",
+                  [=] { ctx.open_checkpoint("nowhere.h5"); }));
 }
 
 static void restore(const raytrain::checkpoint &from, std::vector<double> &matrix)
@@ -119,6 +129,10 @@ static void restore(const raytrain::checkpoint &from, std::vector<double> &matri
     from.get_shard("shard", {&second, {2}}, {{1}, {1}});
     REQUIRE(matrix[5] == 6 && second == 2);
     REQUIRE(from.get_string("note") == "written in C++");
+    REQUIRE(from.get_bytes("rank-1") == std::vector<char>({'b', 'y', 't', 'e', 's'}));
+    std::vector<float> given(6);
+    from.get("given", {given, {3, 2}});
+    REQUIRE(given[5] == 1.5f);
     REQUIRE(raytrain_checkpoint_iteration(from.c_ptr()) == 1);
     REQUIRE(fails(RAYTRAIN_ETYPE, "matrix", [&] { from.get("matrix", matrix); }));
     REQUIRE(fails(RAYTRAIN_ENOTFOUND, "absent", [&] { from.get("absent", matrix); }));
@@ -134,7 +148,9 @@ static void train(raytrain::context ctx)
     if (raytrain::checkpoint from = ctx.get_checkpoint()) {
         std::vector<double> restored(6);
         restore(from, restored);
-        ctx.report({{"rank", double(ctx.rank())}});
+        if (ctx.rank() == 0)
+            from.get_file("dataset", "restored.idx");
+        ctx.report_rank0({{"rank", double(ctx.rank())}});
         ctx.config("word", 1); /* throws: ends the run with this sentence */
     }
     REQUIRE(ctx.training_iteration() == 0 && !ctx.should_stop());
