@@ -37,10 +37,7 @@ public:
 };
 
 inline void check(const raytrain_context *ctx, int status)
-{
-    if (status != RAYTRAIN_OK)
-        throw error(status, raytrain_last_error(ctx));
-}
+{ if (status != RAYTRAIN_OK) throw error(status, raytrain_last_error(ctx)); }
 
 /* The element type of T: float, double, or an integer of 1, 2, 4 or 8 bytes. */
 template <class T> constexpr raytrain_dtype dtype_of()
@@ -161,7 +158,8 @@ public:
     /* A value of train_loop_config, or the fallback, which determines its type. */
     int64_t config(str key, int64_t v) const { return at(raytrain_config_int, key, v); }
     int64_t config(str key, int v) const { return config(key, int64_t(v)); }
-    double config(str key, double v) const { return at(raytrain_config_double, key, v); }
+    double config(str key, double v) const
+    { return at(raytrain_config_double, key, v); }
     bool config(str key, bool v) const { return at(raytrain_config_bool, key, v); }
     std::string config(str key, const char *v) const
     { return at(raytrain_config_string, key, v); }
@@ -174,7 +172,10 @@ public:
     checkpoint get_checkpoint() const
     { return checkpoint(c_, raytrain_get_checkpoint(c_), checkpoint::keep); }
     checkpoint open_checkpoint(str path) const
-    { return own(raytrain_checkpoint_open(c_, path.c_str()), raytrain_checkpoint_close); }
+    {
+        raytrain_checkpoint *ck = raytrain_checkpoint_open(c_, path.c_str());
+        return own(ck, raytrain_checkpoint_close);
+    }
     checkpoint create_checkpoint() const
     { return own(raytrain_checkpoint_create(c_), raytrain_checkpoint_discard); }
     void report(metrics m, checkpoint ck = checkpoint()) const
