@@ -327,6 +327,22 @@ static void files_do_not_take_the_place_of_stdio(void **state)
     assert_true(fcntl(STDERR_FILENO, F_GETFL) >= 0);
 }
 
+static void a_file_is_padded_with_zeros(void **state)
+{
+    struct error err;
+    char *data;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(fs_replace_padded("f", "ab", 2, 70000, 0600, &err), 0);
+    assert_int_equal(fs_read("f", &data, &n, &err), 0);
+    assert_int_equal(n, 70000);
+    assert_memory_equal(data, "ab\0", 4);
+    assert_int_equal(data[69999], 0);
+    free(data);
+    assert_int_equal(scratch_count("."), 1);
+}
+
 int main(void)
 {
 #define SCRATCH(f) cmocka_unit_test_setup_teardown(f, enter_scratch, leave_scratch)
@@ -342,6 +358,7 @@ int main(void)
         cmocka_unit_test(text_is_made_printable),
         SCRATCH(reads_past_the_end_are_named),
         SCRATCH(files_do_not_take_the_place_of_stdio),
+        SCRATCH(a_file_is_padded_with_zeros),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

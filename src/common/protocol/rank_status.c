@@ -19,38 +19,18 @@
 
 /* ---- Make ---- */
 
-static int head_write(int fd, int nodes, int ranks_per_node)
-{
-    char head[RANK_STATUS_SLOT + 1];
-    int n = snprintf(head, sizeof head, "%d %d\n", nodes, ranks_per_node);
-
-    /* In this order: writing at the end of a file never needs to read a page first. */
-    if (fs_pwrite_full(fd, head, (size_t)n, 0) < 0)
-        return -1;
-    return ftruncate(fd, HEAD_BYTES + (off_t)nodes * RANK_STATUS_NODE_BYTES);
-}
-
 int rank_status_create(const char *log_dir, int nodes, int ranks_per_node,
                        struct error *err)
 {
     char *path = run_dir_file(log_dir, RANK_STATUS_FILE);
-    char *temp = path ? fs_temp_name(path) : NULL;
-    int fd, rc = 0;
+    char head[RANK_STATUS_SLOT + 1];
+    int n = snprintf(head, sizeof head, "%d %d\n", nodes, ranks_per_node), rc;
 
-    if (!temp) {
-        free(path);
+    if (!path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    }
-    fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 || head_write(fd, nodes, ranks_per_node) < 0)
-        rc = fs_error(err, "create", path);
-    if (fd >= 0 && close(fd) < 0 && rc == 0)
-        rc = fs_error(err, "create", path);
-    if (rc == 0 && rename(temp, path) < 0)
-        rc = fs_error(err, "create", path);
-    if (rc < 0 && fd >= 0)
-        unlink(temp);
-    free(temp);
+    rc = fs_replace_padded(path, head, (size_t)n,
+                           HEAD_BYTES + (uint64_t)nodes * RANK_STATUS_NODE_BYTES, 0666,
+                           err);
     free(path);
     return rc;
 }

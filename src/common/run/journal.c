@@ -46,22 +46,7 @@ static uint64_t file_bytes(unsigned file, size_t n)
 
 static int file_create(const char *path, uint64_t bytes, struct error *err)
 {
-    char *temp = fs_temp_name(path);
-    int fd, rc = 0;
-
-    if (!temp)
-        return no_memory(err);
-    fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0)
-        rc = fs_error(err, "create", path);
-    if (fd >= 0 && close(fd) < 0 && rc == 0)
-        rc = fs_error(err, "create", path);
-    if (rc == 0 && rename(temp, path) < 0)
-        rc = fs_error(err, "create", path);
-    if (rc < 0 && fd >= 0)
-        unlink(temp);
-    free(temp);
-    return rc;
+    return fs_replace_padded(path, "", 0, bytes, 0666, err);
 }
 
 int journal_create(const char *dir, const char *name, struct error *err)

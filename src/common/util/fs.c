@@ -459,15 +459,25 @@ void fs_remove_temps(const char *path)
     free(dir);
 }
 
-static int temp_fill(const char *temp, const void *data, size_t n, mode_t mode,
-                     bool durable)
+/* What a new file contains: n bytes, then zeros up to its length. */
+struct contents {
+    const void *data;
+    size_t n;
+    uint64_t length; /* at least n */
+    mode_t mode;
+};
+
+static int temp_fill(const char *temp, const struct contents *c, bool durable)
 {
-    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, c->mode);
     int rc;
 
     if (fd < 0)
         return -1;
-    rc = fs_write_full(fd, data, n);
+    rc = fs_write_full(fd, c->data, c->n);
+    /* After the bytes: a write at the end of a file never reads a page first. */
+    if (rc == 0 && c->length > c->n)
+        rc = ftruncate(fd, (off_t)c->length);
     if (rc == 0 && durable)
         rc = fsync(fd);
     int why = errno;
@@ -477,8 +487,8 @@ static int temp_fill(const char *temp, const void *data, size_t n, mode_t mode,
     return rc;
 }
 
-static int file_publish(const char *path, const void *data, size_t n, mode_t mode,
-                        bool durable, int (*publish)(const char *from, const char *to),
+static int file_publish(const char *path, const struct contents *contents, bool durable,
+                        int (*publish)(const char *from, const char *to),
                         struct error *err)
 {
     char *temp = fs_temp_name(path);
@@ -486,7 +496,7 @@ static int file_publish(const char *path, const void *data, size_t n, mode_t mod
 
     if (!temp)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    filled = temp_fill(temp, data, n, mode, durable) == 0;
+    filled = temp_fill(temp, contents, durable) == 0;
     if (!filled || publish(temp, path) < 0) {
         int why = errno;
 
@@ -504,7 +514,8 @@ static int file_publish(const char *path, const void *data, size_t n, mode_t mod
 int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
                     struct error *err)
 {
-    int rc = file_publish(path, data, n, mode, true, rename, err);
+    const struct contents contents = {data, n, n, mode};
+    int rc = file_publish(path, &contents, true, rename, err);
 
     return rc < 0 ? -1 : fs_sync_parent(path, err);
 }
@@ -512,13 +523,23 @@ int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
 int fs_replace(const char *path, const void *data, size_t n, mode_t mode,
                struct error *err)
 {
-    return file_publish(path, data, n, mode, false, rename, err);
+    return fs_replace_padded(path, data, n, n, mode, err);
+}
+
+int fs_replace_padded(const char *path, const void *data, size_t n, uint64_t length,
+                      mode_t mode, struct error *err)
+{
+    const struct contents contents = {data, n, length, mode};
+
+    return file_publish(path, &contents, false, rename, err);
 }
 
 int fs_create(const char *path, const void *data, size_t n, mode_t mode,
               struct error *err)
 {
-    return file_publish(path, data, n, mode, false, fs_rename_new, err);
+    const struct contents contents = {data, n, n, mode};
+
+    return file_publish(path, &contents, false, fs_rename_new, err);
 }
 
 int fs_hold_stdio(void)

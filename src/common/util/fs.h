@@ -32,7 +32,11 @@ int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
 int fs_replace(const char *path, const void *data, size_t n, mode_t mode,
                struct error *err);
 
-/* The same, unless the file exists: -1 and errno EEXIST. */
+/* The same, with zero bytes after these n up to a length of at least n. */
+int fs_replace_padded(const char *path, const void *data, size_t n, uint64_t length,
+                      mode_t mode, struct error *err);
+
+/* The same as fs_replace(), unless the file exists: -1 and errno EEXIST. */
 int fs_create(const char *path, const void *data, size_t n, mode_t mode,
               struct error *err);
 
