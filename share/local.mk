@@ -92,6 +92,9 @@ man_links = \
 	share/man/raytrain_local_world_size.3 share/man/raytrain_node_rank.3 \
 	share/man/raytrain_node_count.3 share/man/raytrain_args.3 \
 	share/man/raytrain_mpi_comm_f.3 share/man/raytrain_reducer_data.3 \
+	share/man/raytrain_reducer_create_sharded.3 \
+	share/man/raytrain_reducer_gather.3 share/man/raytrain_reducer_param.3 \
+	share/man/raytrain_reducer_shard.3 \
 	share/man/raytrain_reducer_ready.3 share/man/raytrain_reducer_wait.3 \
 	share/man/raytrain_reducer_destroy.3 share/man/raytrain_should_stop.3 \
 	share/man/raytrain_should_checkpoint.3 \

@@ -67,7 +67,7 @@ static void epoch(struct mlp *m, const uint8_t *x, const uint8_t *y,
         mlp_forward(m, rows);
         mlp_loss(m, labels, rows, &sum);
         mlp_backward(m, rows, ready, NULL);
-        mlp_sgd_step(m, 0.05f, 0.9f, 1.0f / rows);
+        mlp_sgd_step(m, 0, m->n_params, 0.05f, 0.9f, 1.0f / rows);
     }
     if (!(sum.loss / sum.rows < 2.3))
         fprintf(stderr, "mlp_plain: it does not learn: loss %g\n", sum.loss / sum.rows);
@@ -91,8 +91,9 @@ int main(int argc, char *argv[])
 
     if (!order || mlp_create(&m, widths, 3, BATCH) < 0)
         return 1;
+    m.params = calloc(m.n_params, sizeof(float));
     m.grads = calloc(m.n_params, sizeof(float));
-    if (!m.grads)
+    if (!m.params || !m.grads)
         return 1;
     for (uint32_t i = 0; i < ROWS; i++)
         order[i] = i;

@@ -1,6 +1,7 @@
 /*
  * fashion_mlp.c - a training function: a data-parallel multi-layer perceptron on
- * Fashion-MNIST, whose gradients are averaged during the backward pass.
+ * Fashion-MNIST, whose gradients are averaged during the backward pass. Each worker
+ * updates a part of the parameters (weight-update sharding).
  *
  *     cc -O2 -fopenmp-simd -shared -fPIC -o fashion_mlp.so fashion_mlp.c mlp.c \
  *         $(pkg-config --cflags --libs raytrain openblas) -lm
@@ -55,44 +56,59 @@ static raytrain_tensor tensor_view(const struct mlp *m, float *block, int i)
                              .shape = {l->out, l->in}};
 }
 
-typedef int checkpoint_op(raytrain_checkpoint *, const char *, const raytrain_tensor *);
+typedef int whole_op(raytrain_checkpoint *, const char *, const raytrain_tensor *);
+typedef int shard_op(raytrain_checkpoint *, const char *, const raytrain_tensor *,
+                     const raytrain_slab *);
 
-/* Put all state into a checkpoint or restore it, depending on op. */
-static int visit_state(const struct mlp *m, raytrain_checkpoint *ck, checkpoint_op *op)
+/* Put all state into a checkpoint or restore it, depending on the functions: parameters,
+ * which every worker has, and this worker's shards of the momentum. */
+static int visit_state(const struct trainer *t, raytrain_checkpoint *ck,
+                       whole_op *whole, shard_op *shard)
 {
-    const char *prefixes[] = {"model", "optimizer/momentum"};
-    float *blocks[] = {m->params, m->velocity};
+    const struct mlp *m = &t->mlp;
     int rc = RAYTRAIN_OK;
-    char name[64];
 
-    for (int b = 0; b < 2; b++)
-        for (int i = 0; i < 2 * m->n_layers && rc == RAYTRAIN_OK; i++) {
-            raytrain_tensor tensor = tensor_view(m, blocks[b], i);
+    for (int i = 0; i < 2 * m->n_layers && rc == RAYTRAIN_OK; i++) {
+        const char *kind = i % 2 ? "bias" : "weight";
+        int number = m->n_layers - i / 2;
+        raytrain_tensor tensor = tensor_view(m, m->params, i);
+        raytrain_slab slab;
+        size_t first, n;
+        char name[64];
 
-            snprintf(name, sizeof name, "%s/fc%d/%s", prefixes[b], m->n_layers - i / 2,
-                     i % 2 ? "bias" : "weight");
-            rc = op(ck, name, &tensor);
-        }
+        snprintf(name, sizeof name, "model/fc%d/%s", number, kind);
+        if ((rc = whole(ck, name, &tensor)) ||
+            (rc = raytrain_reducer_shard(t->reducer, i, &slab, &first, &n)))
+            return rc;
+        tensor = tensor_view(m, m->velocity, i);
+        tensor.data = (float *)tensor.data + first;
+        snprintf(name, sizeof name, "optimizer/momentum/fc%d/%s", number, kind);
+        rc = shard(ck, name, &tensor, &slab);
+    }
     return rc;
 }
 
-/* All gradients in the order of the backward pass, then the number of rows. The reducer
- * allocates them, adjacent to each other, as the network expects. */
+/* All gradients in the order of the backward pass, then the number of rows, which has no
+ * parameter. The reducer allocates gradients and parameters, adjacent to each other, as
+ * the network expects. */
 static int create_reducer(struct trainer *t)
 {
     struct mlp *m = &t->mlp;
-    raytrain_tensor grads[2 * MLP_MAX_LAYERS + 1];
+    raytrain_tensor tensors[2 * MLP_MAX_LAYERS + 1];
     int n = 2 * m->n_layers, rc;
 
     for (int i = 0; i < n; i++) {
-        grads[i] = tensor_view(m, m->params, i);
-        grads[i].data = NULL;
+        tensors[i] = tensor_view(m, m->velocity, i);
+        tensors[i].data = NULL;
     }
-    grads[n] = (raytrain_tensor){
+    tensors[n] = (raytrain_tensor){
         .data = NULL, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {1}};
-    rc = raytrain_reducer_create(t->ctx, grads, n + 1, 0, &t->reducer);
-    if (rc == RAYTRAIN_OK)
+    rc = raytrain_reducer_create_sharded(t->ctx, tensors, n + 1, tensors, n, 0,
+                                         &t->reducer);
+    if (rc == RAYTRAIN_OK) {
         m->grads = raytrain_reducer_data(t->reducer, 0);
+        m->params = raytrain_reducer_param(t->reducer, 0);
+    }
     return rc;
 }
 
@@ -108,6 +124,22 @@ static int layer_ready(void *arg, int layer)
     return rc ? rc : raytrain_reducer_ready(t->reducer, weight + 1);
 }
 
+/* Update this worker's shard of each tensor, then get those of the others. */
+static int update(struct trainer *t, float lr, float scale)
+{
+    struct mlp *m = &t->mlp;
+    int rc;
+
+    for (int i = 0; i < 2 * m->n_layers; i++) {
+        size_t at = (float *)tensor_view(m, m->params, i).data - m->params, first, n;
+
+        if ((rc = raytrain_reducer_shard(t->reducer, i, NULL, &first, &n)))
+            return rc;
+        mlp_sgd_step(m, at + first, n, lr, t->momentum, scale);
+    }
+    return raytrain_reducer_gather(t->reducer);
+}
+
 static int step(struct trainer *t, int rows, float lr)
 {
     struct mlp *m = &t->mlp;
@@ -119,8 +151,7 @@ static int step(struct trainer *t, int rows, float lr)
         (rc = raytrain_reducer_ready(t->reducer, 2 * m->n_layers)) ||
         (rc = raytrain_reducer_wait(t->reducer)))
         return rc;
-    mlp_sgd_step(m, lr, t->momentum, 1 / *mean_rows);
-    return RAYTRAIN_OK;
+    return update(t, lr, 1 / *mean_rows);
 }
 
 /* One epoch of a dataset; with the training data, one step per batch. */
@@ -159,7 +190,7 @@ static int report(struct trainer *t, const struct mlp_tally *train,
         {"samples_per_s", train->rows / seconds},
     };
     raytrain_checkpoint *ck = raytrain_checkpoint_create(t->ctx);
-    int rc = visit_state(&t->mlp, ck, raytrain_checkpoint_put);
+    int rc = visit_state(t, ck, raytrain_checkpoint_put, raytrain_checkpoint_put_shard);
 
     if (rc) {
         raytrain_checkpoint_discard(ck);
@@ -286,7 +317,8 @@ static int set_up(struct trainer *t)
     if ((rc = create_reducer(t)))
         return rc;
     if (from)
-        return visit_state(&t->mlp, from, raytrain_checkpoint_get);
+        return visit_state(t, from, raytrain_checkpoint_get,
+                           raytrain_checkpoint_get_shard);
     draw_weights(t);
     return RAYTRAIN_OK;
 }

@@ -23,9 +23,8 @@ int mlp_create(struct mlp *m, const int widths[], int n_layers, int batch)
         complete = complete && l->output && l->delta;
     }
     m->input = calloc((size_t)batch * widths[0], sizeof(float));
-    m->params = calloc(m->n_params, sizeof(float));
     m->velocity = calloc(m->n_params, sizeof(float));
-    complete = complete && m->input && m->params && m->velocity;
+    complete = complete && m->input && m->velocity;
     if (!complete)
         mlp_destroy(m);
     return complete ? 0 : -1;
@@ -38,7 +37,6 @@ void mlp_destroy(struct mlp *m)
         free(m->layers[i].delta);
     }
     free(m->input);
-    free(m->params);
     free(m->velocity);
     *m = (struct mlp){0};
 }
@@ -168,13 +166,14 @@ int mlp_backward(struct mlp *m, int rows, int (*ready)(void *arg, int layer), vo
     return 0;
 }
 
-void mlp_sgd_step(struct mlp *m, float lr, float momentum, float scale)
+void mlp_sgd_step(struct mlp *m, size_t first, size_t n, float lr, float momentum,
+                  float scale)
 {
-    float *restrict w = m->params, *restrict v = m->velocity;
-    const float *restrict g = m->grads;
+    float *restrict w = m->params + first, *restrict v = m->velocity + first;
+    const float *restrict g = m->grads + first;
 
 #pragma omp simd
-    for (size_t i = 0; i < m->n_params; i++) {
+    for (size_t i = 0; i < n; i++) {
         v[i] = momentum * v[i] + scale * g[i];
         w[i] -= lr * v[i];
     }

@@ -27,8 +27,8 @@ struct mlp {
     /* Blocks of n_params, the last layer first: the order in which backward completes them.
      */
     size_t n_params;
-    float *params, *velocity;
-    float *grads; /* the caller's memory, before the first mlp_backward() */
+    float *velocity;
+    float *params, *grads; /* the caller's memory, before the first mlp_forward() */
 };
 
 /* Totals of a pass over the data. */
@@ -53,7 +53,9 @@ int mlp_loss(struct mlp *m, const uint8_t *labels, int rows, struct mlp_tally *s
  */
 int mlp_backward(struct mlp *m, int rows, int (*ready)(void *arg, int layer),
                  void *arg);
-/* velocity = momentum * velocity + scale * grads; params -= lr * velocity */
-void mlp_sgd_step(struct mlp *m, float lr, float momentum, float scale);
+/* velocity = momentum * velocity + scale * grads; params -= lr * velocity; for n
+ * parameters, from number `first` on */
+void mlp_sgd_step(struct mlp *m, size_t first, size_t n, float lr, float momentum,
+                  float scale);
 
 #endif

@@ -43,6 +43,9 @@ module raytrain
   interface raytrain_reducer_create
     procedure :: reducer_create_of
   end interface
+  interface raytrain_reducer_create_sharded
+    procedure :: reducer_create_sharded_of
+  end interface
   interface raytrain_main
     procedure :: main_of
   end interface
@@ -59,6 +62,7 @@ module raytrain
       int64_0, int64_1, int64_2, int64_3, int64_4
   private :: allreduce_tensor, allreduce_real32, allreduce_real64, allreduce_int64
   private :: broadcast_tensor, report_values, report_values_rank0, reducer_create_of, main_of
+  private :: reducer_create_sharded_of
   private :: prepare_report, elements, string_of
   private :: c_status_name, c_version, c_dtype_name, c_run_name, c_run_dir, c_artifacts_dir
   private :: c_last_error, c_config_int, c_config_double, c_config_bool, c_config_string
@@ -252,6 +256,16 @@ contains
     integer(c_size_t), intent(in) :: bucket_bytes
     type(c_ptr), intent(inout) :: reducer
     rc = raytrain_reducer_create(ctx, grads, size(grads, kind=c_size_t), bucket_bytes, reducer)
+  end function
+
+  integer(c_int) function reducer_create_sharded_of(ctx, grads, params, bucket_bytes, reducer) &
+      result(rc)
+    type(c_ptr), value :: ctx
+    type(raytrain_tensor) :: grads(:), params(:)
+    integer(c_size_t), intent(in) :: bucket_bytes
+    type(c_ptr), intent(inout) :: reducer
+    rc = raytrain_reducer_create_sharded(ctx, grads, size(grads, kind=c_size_t), params, &
+        size(params, kind=c_size_t), bucket_bytes, reducer)
   end function
 
   ! ---- Report ----

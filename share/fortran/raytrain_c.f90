@@ -97,6 +97,16 @@ module raytrain_c
     integer(c_int) function raytrain_reducer_wait(reducer) bind(c)
       import; type(c_ptr), value :: reducer
     end function
+    type(c_ptr) function raytrain_reducer_param(reducer, i) bind(c)
+      import; type(c_ptr), value :: reducer; integer(c_size_t), value :: i
+    end function
+    integer(c_int) function raytrain_reducer_shard(reducer, i, slab, first, n) bind(c)
+      import; type(c_ptr), value :: reducer; integer(c_size_t), value :: i
+      type(raytrain_slab), intent(inout) :: slab; integer(c_size_t), intent(inout) :: first, n
+    end function
+    integer(c_int) function raytrain_reducer_gather(reducer) bind(c)
+      import; type(c_ptr), value :: reducer
+    end function
     subroutine raytrain_reducer_destroy(reducer) bind(c)
       import; type(c_ptr), value :: reducer
     end subroutine
@@ -189,6 +199,14 @@ module raytrain_c
     integer(c_int) function raytrain_reducer_create(ctx, grads, n, bucket_bytes, reducer) bind(c)
       import; type(c_ptr), value :: ctx; type(raytrain_tensor) :: grads(*)
       integer(c_size_t), value :: n, bucket_bytes; type(c_ptr), intent(inout) :: reducer
+    end function
+  end interface
+  interface raytrain_reducer_create_sharded
+    integer(c_int) function raytrain_reducer_create_sharded(ctx, grads, n, params, n_params, &
+        bucket_bytes, reducer) bind(c)
+      import; type(c_ptr), value :: ctx; type(raytrain_tensor) :: grads(*), params(*)
+      integer(c_size_t), value :: n, n_params, bucket_bytes
+      type(c_ptr), intent(inout) :: reducer
     end function
   end interface
   interface raytrain_main

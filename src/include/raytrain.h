@@ -269,6 +269,45 @@ RAYTRAIN_API int raytrain_reducer_ready(raytrain_reducer *reducer, size_t i);
 RAYTRAIN_API int raytrain_reducer_wait(raytrain_reducer *reducer);
 RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
 
+/*
+ * Weight-update sharding (Xu et al., arXiv:2004.13336): each rank updates a part of the
+ * parameters, its shard, and gets the other parts from the other ranks. The update takes
+ * 1/size of the time, and so does the memory of the optimizer if it keeps state for the
+ * shard alone.
+ *
+ * create_sharded (COLLECTIVE) is create with the parameters of the first n_params
+ * gradients: the same shapes, any type, memory as above (NULL: the reducer's). Other
+ * gradients, such as a number of rows, are averaged on every rank. The rest follows:
+ *
+ *     every step:  ... raytrain_reducer_ready(reducer, i) for all gradients;
+ *                  raytrain_reducer_wait(reducer);     this rank's shards are means now
+ *                  for each parameter i:
+ *                      raytrain_reducer_shard(reducer, i, NULL, &first, &n);
+ *                      update elements first .. first + n - 1 of parameter i
+ *                  raytrain_reducer_gather(reducer);   all ranks have all parameters
+ *
+ * shard says which elements of tensor i, in memory order, this rank updates: whole rows
+ * (of the first dimension; a tensor without dimensions belongs to one rank), maybe none.
+ * It never changes, and ranks have about as many elements of each bucket. *slab, unless
+ * NULL, is the same as a slab, for raytrain_checkpoint_put_shard() of the optimizer's
+ * state. After wait, elements of gradients outside of the shard are undefined. gather
+ * (COLLECTIVE) is called when no gradient is being averaged (else RAYTRAIN_EINVAL), as
+ * often as the ranks like. Every rank then has the bits of the rank that updated them.
+ *
+ * param returns the address of parameter i, which the reducer owns until destroy if it
+ * provided it; NULL for a bad argument. shard, param and gather of a reducer that is not
+ * sharded are RAYTRAIN_EINVAL (param: NULL).
+ */
+RAYTRAIN_API int raytrain_reducer_create_sharded(raytrain_context *ctx,
+                                                 const raytrain_tensor grads[], size_t n,
+                                                 const raytrain_tensor params[],
+                                                 size_t n_params, size_t bucket_bytes,
+                                                 raytrain_reducer **reducer);
+RAYTRAIN_API void *raytrain_reducer_param(raytrain_reducer *reducer, size_t i);
+RAYTRAIN_API int raytrain_reducer_shard(raytrain_reducer *reducer, size_t i,
+                                        raytrain_slab *slab, size_t *first, size_t *n);
+RAYTRAIN_API int raytrain_reducer_gather(raytrain_reducer *reducer);
+
 /* ---- Checkpoints ---- */
 
 /*

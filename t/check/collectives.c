@@ -207,6 +207,87 @@ static int check_types(raytrain_context *ctx, int reducers_own)
     return 0;
 }
 
+/* Weight-update sharding: each rank adds the mean to its part of the parameters; then
+ * all ranks have all of them. The gradient without a parameter is averaged everywhere. */
+static int check_sharded(raytrain_context *ctx, int reducers_own, size_t bucket_bytes)
+{
+    static const uint64_t shapes[][2] = {
+        {100, 300}, {100, 1}, {7, 1}, {300, 64}, {1, 9}};
+    enum { N = 5, MOST = 30000 };
+    static float memory[2 * N + 1][MOST];
+    int rank = raytrain_rank(ctx), size = raytrain_world_size(ctx);
+    raytrain_tensor g[N + 1], p[N];
+    double mine = 0, all = 0;
+    raytrain_reducer *r;
+
+    for (int i = 0; i <= N; i++) {
+        g[i] = (raytrain_tensor){
+            .data = reducers_own ? NULL : memory[i],
+            .dtype = i == 2 ? RAYTRAIN_BFLOAT16 : RAYTRAIN_FLOAT32,
+            .ndim = 2,
+            .shape = {i < N ? shapes[i][0] : 1, i < N ? shapes[i][1] : 1}};
+        if (i < N) {
+            p[i] = g[i];
+            p[i].dtype = RAYTRAIN_FLOAT32;
+            p[i].data = reducers_own ? NULL : memory[N + 1 + i];
+        }
+    }
+    memset(memory, 0, sizeof memory);
+    CHECK(raytrain_reducer_create_sharded(ctx, g, N + 1, p, N, bucket_bytes, &r) == 0);
+    for (int step = 1; step <= 3; step++) {
+        for (size_t i = 0; i <= N; i++) {
+            size_t n = (size_t)(g[i].shape[0] * g[i].shape[1]);
+            void *data = raytrain_reducer_data(r, i);
+
+            for (size_t j = 0; j < n; j++) {
+                float value = (float)(rank + 1 + (int)(j % 3));
+
+                if (i == 2)
+                    ((uint16_t *)data)[j] = brain_of(value);
+                else
+                    ((float *)data)[j] = value;
+            }
+            CHECK(raytrain_reducer_ready(r, i) == 0);
+        }
+        CHECK(raytrain_reducer_wait(r) == 0);
+        CHECK(fabsf(*(float *)raytrain_reducer_data(r, N) - (float)(size + 1) / 2) <
+              1e-5f);
+        for (size_t i = 0; i < N; i++) {
+            const void *data = raytrain_reducer_data(r, i);
+            float *param = raytrain_reducer_param(r, i);
+            raytrain_slab slab;
+            size_t first, n;
+
+            CHECK(raytrain_reducer_shard(r, i, &slab, &first, &n) == 0);
+            CHECK(slab.start[0] * shapes[i][1] == first && slab.start[1] == 0 &&
+                  slab.count[0] * shapes[i][1] == n && slab.count[1] == shapes[i][1]);
+            for (size_t j = first; j < first + n; j++) {
+                uint32_t wide =
+                    i == 2 ? (uint32_t)((const uint16_t *)data)[j] << 16 : 0;
+                float mean;
+
+                memcpy(&mean, i == 2 ? (const void *)&wide : (const float *)data + j,
+                       sizeof mean);
+                param[j] += mean;
+            }
+            mine += step == 1 ? (double)n : 0;
+        }
+        CHECK(raytrain_reducer_gather(r) == 0);
+        for (size_t i = 0; i < N; i++) {
+            const float *param = raytrain_reducer_param(r, i);
+
+            for (size_t j = 0; j < shapes[i][0] * shapes[i][1]; j++)
+                CHECK(fabsf(param[j] - (float)step * ((float)(size + 1) / 2 +
+                                                      (float)(j % 3))) < 1e-4f);
+        }
+    }
+    all = mine;
+    CHECK(raytrain_allreduce(ctx, &all, 1, RAYTRAIN_FLOAT64, RAYTRAIN_SUM) == 0);
+    CHECK(all == 100 * 300 + 100 + 7 + 300 * 64 + 9);
+    raytrain_reducer_destroy(r);
+    return 0;
+}
+
 static int check_random(raytrain_context *ctx)
 {
     double shared = raytrain_random_uniform(ctx, RAYTRAIN_STREAM_SHARED);
@@ -245,7 +326,8 @@ int train_func(raytrain_context *ctx)
         check_reducer(ctx, END_TO_END, 4096) || check_reducer(ctx, APART, 0) ||
         check_reducer(ctx, APART, 4096) || check_reducer(ctx, REDUCERS_OWN, 0) ||
         check_reducer(ctx, REDUCERS_OWN, 4096) || check_types(ctx, 0) ||
-        check_types(ctx, 1) || check_random(ctx) || check_mpi(ctx))
+        check_types(ctx, 1) || check_sharded(ctx, 0, 0) || check_sharded(ctx, 1, 0) ||
+        check_sharded(ctx, 1, 1000) || check_random(ctx) || check_mpi(ctx))
         return 1;
     return raytrain_report(ctx, &metric, 1, NULL);
 }

@@ -124,6 +124,28 @@ static int reducer_4_doubles(raytrain_context *ctx)
     return rc;
 }
 
+static int sharded(raytrain_context *ctx, int gather)
+{
+    raytrain_tensor g = {.dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {4}};
+    raytrain_reducer *r = NULL;
+    int rc = raytrain_reducer_create_sharded(ctx, &g, 1, &g, 1, 0, &r);
+
+    if (!rc)
+        rc = gather ? raytrain_reducer_gather(r) : raytrain_barrier(ctx);
+    raytrain_reducer_destroy(r);
+    return rc;
+}
+
+static int gather(raytrain_context *ctx)
+{
+    return sharded(ctx, 1);
+}
+
+static int no_gather(raytrain_context *ctx)
+{
+    return sharded(ctx, 0);
+}
+
 typedef int call(raytrain_context *ctx);
 
 static const struct {
@@ -157,6 +179,10 @@ static const struct {
     {reducer_4_8, reducer_8_4, "2 gradients in buckets of 0 bytes: float32 [4] [8]",
      "2 gradients in buckets of 0 bytes: float32 [8] [4]"},
     {reducer_4_8, reducer_4_doubles, "float32 [4] [8]", "float32 [4] float64 [8]"},
+    {reducer_4_8, gather, "called raytrain_reducer_create() of 2",
+     "called raytrain_reducer_create_sharded() of 1"},
+    {gather, no_gather, "called raytrain_reducer_gather()",
+     "called raytrain_barrier()"},
     {reducer_4_8, reducer_buckets, "in buckets of 0 bytes", "in buckets of 16 bytes"},
     {reducer_4_8, sum_many, "called raytrain_reducer_create()",
      "called raytrain_allreduce()"},

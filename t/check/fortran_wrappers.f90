@@ -77,6 +77,8 @@ contains
     integer, target :: root(4)
     integer :: comm, total, ierr
     type(c_ptr) :: reducer
+    type(raytrain_slab) :: slab
+    integer(c_size_t) :: first, n
 
     d = raytrain_rank(ctx)
     i = 21
@@ -94,6 +96,16 @@ contains
     call require(status == 0, 'reducer', rc)
     status = raytrain_reducer_wait(reducer)
     call require(status == 0 .and. all(grads == 0.5), 'reducer', rc)
+    call raytrain_reducer_destroy(reducer)
+    status = raytrain_reducer_create_sharded(ctx, [raytrain_view(grads)], &
+        [raytrain_view(grads)], 0_c_size_t, reducer)
+    call require(status == 0, 'sharded', rc)
+    status = raytrain_reducer_shard(reducer, 0_c_size_t, slab, first, n)
+    call require(status == 0 .and. n == 3 .and. first == 3 * raytrain_rank(ctx), 'shard', rc)
+    call require(slab%start(1) == raytrain_rank(ctx) .and. slab%count(2) == 3, 'shard', rc)
+    grads(:, raytrain_rank(ctx) + 1) = raytrain_rank(ctx) + 8
+    status = raytrain_reducer_gather(reducer)
+    call require(status == 0 .and. all(grads(1, :) == [8, 9]), 'gather', rc)
     call raytrain_reducer_destroy(reducer)
     status = raytrain_mpi_comm(ctx, comm)
     call require(status == 0, 'mpi_comm', rc)

@@ -389,6 +389,53 @@ static void misuse_is_an_error(void **state)
     raytrain_reducer_destroy(NULL);
 }
 
+static void a_sharded_reducer_of_one_rank_has_everything(void **state)
+{
+    raytrain_tensor g[] = {gradient(NULL, 8), gradient(NULL, 3)};
+    raytrain_tensor p = gradient(memory, 8);
+    raytrain_reducer *r = NULL;
+    raytrain_slab slab;
+    size_t first, n;
+
+    (void)state;
+    fake.size = 1;
+    assert_int_equal(raytrain_reducer_create_sharded(&ctx, g, 2, &p, 1, 0, &r),
+                     RAYTRAIN_OK);
+    assert_ptr_equal(raytrain_reducer_param(r, 0), memory);
+    assert_int_equal(raytrain_reducer_shard(r, 0, &slab, &first, &n), RAYTRAIN_OK);
+    assert_true(first == 0 && n == 8 && slab.start[0] == 0 && slab.count[0] == 8);
+    assert_int_equal(raytrain_reducer_gather(r), RAYTRAIN_OK);
+    assert_null(raytrain_reducer_param(r, 1));
+    assert_int_equal(raytrain_reducer_shard(r, 1, NULL, &first, &n), RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_shard(r, 0, NULL, NULL, &n), RAYTRAIN_EINVAL);
+    raytrain_reducer_destroy(r);
+}
+
+static void misuse_of_a_sharded_reducer_is_an_error(void **state)
+{
+    raytrain_tensor g = gradient(NULL, 8), p = gradient(NULL, 9), two[2];
+    raytrain_reducer *r = NULL;
+    size_t first, n;
+
+    (void)state;
+    fake.size = 1;
+    two[0] = two[1] = g;
+    assert_int_equal(raytrain_reducer_create_sharded(&ctx, &g, 1, &p, 1, 0, &r),
+                     RAYTRAIN_EINVAL);
+    assert_non_null(strstr(raytrain_last_error(&ctx), "another shape"));
+    assert_int_equal(raytrain_reducer_create_sharded(&ctx, &g, 1, two, 2, 0, &r),
+                     RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_create_sharded(&ctx, &g, 1, NULL, 1, 0, &r),
+                     RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_create(&ctx, &g, 1, 0, &r), RAYTRAIN_OK);
+    assert_int_equal(raytrain_reducer_gather(r), RAYTRAIN_EINVAL);
+    assert_int_equal(raytrain_reducer_shard(r, 0, NULL, &first, &n), RAYTRAIN_EINVAL);
+    assert_non_null(strstr(raytrain_last_error(&ctx), "not sharded"));
+    assert_int_equal(raytrain_reducer_gather(NULL), RAYTRAIN_EINVAL);
+    assert_null(raytrain_reducer_param(NULL, 0));
+    raytrain_reducer_destroy(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +448,8 @@ int main(void)
         cmocka_unit_test_setup(buckets_start_in_index_order, setup),
         cmocka_unit_test_setup(ready_keeps_the_library_going, setup),
         cmocka_unit_test_setup(misuse_is_an_error, setup),
+        cmocka_unit_test_setup(a_sharded_reducer_of_one_rank_has_everything, setup),
+        cmocka_unit_test_setup(misuse_of_a_sharded_reducer_is_an_error, setup),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -42,6 +42,13 @@ enum comm_place { COMM_HOST, COMM_CUDA, COMM_PLACES };
 struct comm;
 struct comm_request;
 
+/* Memory of the same layout on every rank, in parts: the bytes from cuts[r] up to
+ * cuts[r + 1] are rank r's part. */
+struct comm_parts {
+    void *data;
+    const size_t *cuts; /* size + 1, never less than the one before */
+};
+
 struct comm_ops {
     const char *name;
     /* Combine buf[0..n) in place; deterministic for the same layout of ranks. */
@@ -54,6 +61,12 @@ struct comm_ops {
     int (*iallreduce)(struct comm *c, enum comm_place place, void *buf, size_t n,
                       enum comm_type type, enum comm_op op, struct comm_request **req,
                       struct error *err);
+    /* Like iallreduce, but only for this rank's part, from element cuts[rank] up to
+     * cuts[rank + 1]: the other elements are undefined then. cuts has size + 1 numbers,
+     * the same on every rank, from 0 on, and stays unchanged until test has set *done. */
+    int (*ireduce_parts)(struct comm *c, enum comm_place place, void *buf,
+                         const size_t *cuts, enum comm_type type, enum comm_op op,
+                         struct comm_request **req, struct error *err);
     int (*test)(struct comm *c, struct comm_request **req, bool *done,
                 struct error *err);
     /*
@@ -79,6 +92,11 @@ struct comm_ops {
     /* recv holds size x n_bytes. */
     int (*allgather)(struct comm *c, const void *send, size_t n_bytes, void *recv,
                      struct error *err);
+    /* Copy every rank's part of each of parts[0..n) to all ranks, in place. In memory of
+     * alloc, all of them in one, ranks of a node do so without messages; no reduction
+     * may be pending there. */
+    int (*allgather_parts)(struct comm *c, const struct comm_parts parts[], size_t n,
+                           struct error *err);
     /* Different sizes to root. There, *recv (one malloc; the caller frees it) holds all
      * ranks' bytes in rank order, and sizes[0..size) how many each has sent; on other
      * ranks *recv is NULL. */

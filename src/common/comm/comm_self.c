@@ -72,6 +72,20 @@ static int self_iallreduce(struct comm *c, enum comm_place place, void *buf, siz
     return 0;
 }
 
+static int self_ireduce_parts(struct comm *c, enum comm_place place, void *buf,
+                              const size_t *cuts, enum comm_type type, enum comm_op op,
+                              struct comm_request **req, struct error *err)
+{
+    return self_iallreduce(c, place, buf, cuts[1], type, op, req, err);
+}
+
+static int self_allgather_parts(struct comm *c, const struct comm_parts parts[],
+                                size_t n, struct error *err)
+{
+    (void)c, (void)parts, (void)n, (void)err;
+    return 0;
+}
+
 static int self_test(struct comm *c, struct comm_request **req, bool *done,
                      struct error *err)
 {
@@ -178,11 +192,13 @@ static const struct comm_ops self_ops = {
     .name = "self",
     .allreduce = self_allreduce,
     .iallreduce = self_iallreduce,
+    .ireduce_parts = self_ireduce_parts,
     .test = self_test,
     .allreduce_matched = self_allreduce_matched,
     .alloc = self_alloc,
     .bcast = self_bcast,
     .allgather = self_allgather,
+    .allgather_parts = self_allgather_parts,
     .gatherv = self_gatherv,
     .sendrecv = self_sendrecv,
     .barrier = self_barrier,

@@ -154,6 +154,26 @@ static int mpi_iallreduce(struct comm *c, enum comm_place place, void *buf, size
                   : mpi_reduction_start(&m->reducer, buf, n, &kind, req, err);
 }
 
+/* Between nodes this is an allreduce: all ranks get all results, of which they need a
+ * part, for up to twice as many bytes in messages. */
+static int mpi_ireduce_parts(struct comm *c, enum comm_place place, void *buf,
+                             const size_t *cuts, enum comm_type type, enum comm_op op,
+                             struct comm_request **req, struct error *err)
+{
+    struct mpi_comm *m = mpi_comm_of(c);
+    struct shared_reducer *shared;
+    struct reduction_kind kind;
+
+    *req = NULL;
+    if (comm_check_place(c, place, err) < 0 ||
+        reduction_kind_find(type, op, &kind, err) < 0)
+        return -1;
+    shared = memory_find(m, buf, cuts[c->size] * kind.width);
+    return shared
+               ? shared_reduction_start_parts(shared, buf, cuts, &kind, req, err)
+               : mpi_reduction_start(&m->reducer, buf, cuts[c->size], &kind, req, err);
+}
+
 static int mpi_test(struct comm *c, struct comm_request **req, bool *done,
                     struct error *err)
 {
@@ -469,6 +489,55 @@ static int plain_alloc(struct mpi_memory *a, struct error *err)
     return 0;
 }
 
+/* ---- Parts ---- */
+
+/* The memory that all ranks see and that has all of the parts; NULL: none. */
+static struct shared_reducer *parts_find(const struct comm *c, const struct mpi_comm *m,
+                                         const struct comm_parts parts[], size_t n)
+{
+    struct shared_reducer *shared = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        struct shared_reducer *s =
+            memory_find(m, parts[i].data, parts[i].cuts[c->size]);
+
+        if (!s || (shared && s != shared))
+            return NULL;
+        shared = s;
+    }
+    return shared;
+}
+
+/* With the ranks at distance d before and after this one. */
+static int part_exchange(struct comm *c, const struct comm_parts *p, int d,
+                         struct error *err)
+{
+    int to = (c->rank + d) % c->size, from = (c->rank + c->size - d) % c->size;
+    size_t n_send = p->cuts[c->rank + 1] - p->cuts[c->rank];
+    size_t n_recv = p->cuts[from + 1] - p->cuts[from];
+    char *data = p->data;
+
+    return mpi_sendrecv(c, data + p->cuts[c->rank], n_send, n_send ? to : -1,
+                        data + p->cuts[from], n_recv, n_recv ? from : -1, err);
+}
+
+static int mpi_allgather_parts(struct comm *c, const struct comm_parts parts[],
+                               size_t n, struct error *err)
+{
+    struct shared_reducer *shared = parts_find(c, mpi_comm_of(c), parts, n);
+    struct comm_request *request;
+
+    if (shared)
+        return shared_gather_start(shared, parts, n, &request, err) < 0
+                   ? -1
+                   : reduction_wait(c, request, err);
+    for (int d = 1; d < c->size; d++)
+        for (size_t i = 0; i < n; i++)
+            if (part_exchange(c, &parts[i], d, err) < 0)
+                return -1;
+    return 0;
+}
+
 /* Shared by the ranks if possible: then it is shared on every rank. */
 static int mpi_alloc(struct comm *c, enum comm_place place, size_t n_bytes, void **data,
                      struct error *err)
@@ -571,11 +640,13 @@ static const struct comm_ops mpi_ops = {
     .name = "mpi",
     .allreduce = mpi_allreduce,
     .iallreduce = mpi_iallreduce,
+    .ireduce_parts = mpi_ireduce_parts,
     .test = mpi_test,
     .allreduce_matched = mpi_allreduce_matched,
     .alloc = mpi_alloc,
     .bcast = mpi_bcast,
     .allgather = mpi_allgather,
+    .allgather_parts = mpi_allgather_parts,
     .gatherv = mpi_gatherv,
     .sendrecv = mpi_sendrecv,
     .barrier = mpi_barrier,

@@ -205,6 +205,8 @@ struct shared_reduction {
     size_t offset;   /* of the elements, in each rank's block */
     size_t n;
     struct reduction_kind kind;
+    const size_t *cuts; /* of elements: results stay in their parts; NULL: for all */
+    const struct comm_parts *parts; /* n of them are gathered; NULL: a reduction */
 };
 
 struct shared_reducer {
@@ -267,6 +269,8 @@ static size_t part_begin(const struct shared_reduction *m, int rank, int size)
     size_t width = m->kind.width, whole = m->n / (size_t)size;
     size_t i = whole * (size_t)rank + m->n % (size_t)size * (size_t)rank / (size_t)size;
 
+    if (m->cuts)
+        return m->cuts[rank];
     if (rank == 0 || rank == size)
         return rank == 0 ? 0 : m->n;
     if (LINE % width == 0)
@@ -280,9 +284,21 @@ static char *block_after(const struct shared_block *b, int i)
     return shared_block_of(b, (b->rank + i) % b->size);
 }
 
-/* Combine n elements at this offset of all ranks' blocks, for all ranks. If the kind
- * has a close function, the last combination writes the results of two ranks at once.
- */
+/* Combine n elements at this offset of all ranks' blocks, for this rank. */
+static void piece_combine_own(const struct shared_reducer *r, size_t offset, size_t n,
+                              const struct reduction_kind *kind)
+{
+    const struct shared_block *b = &r->block;
+    char *own = shared_block_of(b, b->rank) + offset;
+
+    for (int i = 1; i < b->size; i++)
+        kind->combine(own, block_after(b, i) + offset, n);
+    if (kind->finish)
+        kind->finish(own, n, b->size);
+}
+
+/* The same, for all ranks. If the kind has a close function, the last combination writes
+ * the results of two ranks at once. */
 static void piece_combine(const struct shared_reducer *r, size_t offset, size_t n,
                           const struct reduction_kind *kind)
 {
@@ -307,9 +323,57 @@ static void part_combine(const struct shared_reducer *r,
     size_t end = part_begin(m, r->block.rank + 1, r->block.size);
     size_t most = PIECE_BYTES / kind->width;
 
-    for (size_t i = part_begin(m, r->block.rank, r->block.size); i < end; i += most)
-        piece_combine(r, m->offset + i * kind->width, end - i < most ? end - i : most,
-                      kind);
+    for (size_t i = part_begin(m, r->block.rank, r->block.size); i < end; i += most) {
+        size_t offset = m->offset + i * kind->width,
+               n = end - i < most ? end - i : most;
+
+        if (m->cuts)
+            piece_combine_own(r, offset, n, kind);
+        else
+            piece_combine(r, offset, n, kind);
+    }
+}
+
+/* How far ahead other ranks' bytes, which come from their caches, are prefetched. */
+#define AHEAD 1024
+
+static void bytes_copy(char *restrict to, const char *restrict from, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + LINE <= n; i += LINE) {
+        __builtin_prefetch(from + i + AHEAD); /* past the end it is harmless */
+        __builtin_prefetch(to + i + AHEAD, 1);
+        memcpy(to + i, from + i, LINE);
+    }
+    if (i < n)
+        memcpy(to + i, from + i, n - i);
+}
+
+/* Copy what is the i-th rank's after this one. */
+static void parts_copy(const struct shared_reducer *r, const struct shared_reduction *m,
+                       int i)
+{
+    const struct shared_block *b = &r->block;
+    int rank = (b->rank + i) % b->size;
+    const char *base = shared_block_of(b, b->rank);
+
+    for (size_t k = 0; k < m->n; k++) {
+        const struct comm_parts *p = &m->parts[k];
+        char *to = (char *)p->data + p->cuts[rank];
+        size_t n = p->cuts[rank + 1] - p->cuts[rank];
+
+        bytes_copy(to, shared_block_of(b, rank) + (to - base), n);
+    }
+}
+
+/* This rank's share of the work, once all ranks are ready. */
+static void share_do(const struct shared_reducer *r, const struct shared_reduction *m)
+{
+    if (!m->parts)
+        part_combine(r, m);
+    for (int i = 1; m->parts && i < r->block.size; i++)
+        parts_copy(r, m, i);
 }
 
 /* ---- All of them, in the order in which they were started ---- */
@@ -345,7 +409,7 @@ static void waiting_combine(struct shared_reducer *r)
     while (r->waiting && all_said(r, READY, r->waiting->number)) {
         struct shared_reduction *m = r->waiting;
 
-        part_combine(r, m);
+        share_do(r, m);
         say(r, COMBINED, m->number);
         r->waiting = m->next;
         if (!r->waiting)
@@ -380,25 +444,56 @@ static struct shared_reduction *reduction_take(struct shared_reducer *r)
     return m;
 }
 
-int shared_reduction_start(struct shared_reducer *r, void *data, size_t n,
-                           const struct reduction_kind *kind, struct comm_request **out,
-                           struct error *err)
+static int reduction_begin(struct shared_reducer *r, struct shared_reduction of,
+                           struct comm_request **out, struct error *err)
 {
     struct shared_reduction *m = reduction_take(r);
 
     *out = NULL;
     if (!m)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
-    *m = (struct shared_reduction){
-        .request = {.advance = reduction_advance},
-        .reducer = r,
-        .number = ++r->started,
-        .offset = (size_t)((char *)data - shared_block_of(&r->block, r->block.rank)),
-        .n = n,
-        .kind = *kind};
+    *m = of;
+    m->request.advance = reduction_advance;
+    m->reducer = r;
+    m->number = ++r->started;
     *r->last = m;
     r->last = &m->next;
     say(r, READY, m->number);
     *out = &m->request;
     return 0;
+}
+
+static size_t offset_of(const struct shared_reducer *r, const void *data)
+{
+    return (size_t)((const char *)data - shared_block_of(&r->block, r->block.rank));
+}
+
+int shared_reduction_start(struct shared_reducer *r, void *data, size_t n,
+                           const struct reduction_kind *kind, struct comm_request **out,
+                           struct error *err)
+{
+    const struct shared_reduction m = {
+        .offset = offset_of(r, data), .n = n, .kind = *kind};
+
+    return reduction_begin(r, m, out, err);
+}
+
+int shared_reduction_start_parts(struct shared_reducer *r, void *data,
+                                 const size_t *cuts, const struct reduction_kind *kind,
+                                 struct comm_request **out, struct error *err)
+{
+    const struct shared_reduction m = {.offset = offset_of(r, data),
+                                       .n = cuts[r->block.size],
+                                       .kind = *kind,
+                                       .cuts = cuts};
+
+    return reduction_begin(r, m, out, err);
+}
+
+int shared_gather_start(struct shared_reducer *r, const struct comm_parts parts[],
+                        size_t n, struct comm_request **out, struct error *err)
+{
+    const struct shared_reduction m = {.n = n, .parts = parts};
+
+    return reduction_begin(r, m, out, err);
 }

@@ -36,4 +36,15 @@ int shared_reduction_start(struct shared_reducer *r, void *data, size_t n,
                            const struct reduction_kind *kind, struct comm_request **out,
                            struct error *err);
 
+/* The same, but the results stay with the rank that combines them: rank r's part is from
+ * element cuts[r] up to cuts[r + 1]. */
+int shared_reduction_start_parts(struct shared_reducer *r, void *data,
+                                 const size_t *cuts, const struct reduction_kind *kind,
+                                 struct comm_request **out, struct error *err);
+
+/* Start to copy every rank's parts to all ranks. The parts lie in that memory. No
+ * reduction may be in progress; `parts` stays unchanged meanwhile. */
+int shared_gather_start(struct shared_reducer *r, const struct comm_parts parts[],
+                        size_t n, struct comm_request **out, struct error *err);
+
 #endif

@@ -30,32 +30,57 @@ size_t gradient_bytes(const raytrain_tensor *t)
 /* ---- Is the list valid? ---- */
 
 /* *total: the bytes of the gradients so far, as they are reduced. */
-static int gradient_check(const raytrain_tensor *t, size_t i, uint64_t *total,
+static int gradient_check(const struct gradients *g, size_t i, uint64_t *total,
                           struct error *err)
 {
+    const raytrain_tensor *t = &g->list[i];
     const struct reducible *type = reducible_find(t->dtype);
     uint64_t bytes;
 
     if (tensor_check_host(t, err) < 0)
-        return error_prefix(err, "raytrain_reducer_create: gradient %zu", i);
+        return error_prefix(err, "%s: gradient %zu", g->call, i);
     if (!type || !type->has_mean)
         return error_set(err, RAYTRAIN_EINVAL,
-                         "raytrain_reducer_create: gradient %zu is %s; only float32, "
+                         "%s: gradient %zu is %s; only float32, "
                          "float64, float16 and bfloat16 are averaged",
-                         i, raytrain_dtype_name(t->dtype));
+                         g->call, i, raytrain_dtype_name(t->dtype));
     if (t->ndim < 0 || t->ndim > RAYTRAIN_MAX_DIMS)
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "raytrain_reducer_create: gradient %zu has %d dimensions", i,
-                         t->ndim);
+        return error_set(err, RAYTRAIN_EINVAL, "%s: gradient %zu has %d dimensions",
+                         g->call, i, t->ndim);
     bytes = comm_type_size(type->type);
     for (int d = 0; d < t->ndim && bytes <= BYTES_MAX; d++)
         if (__builtin_mul_overflow(bytes, t->shape[d], &bytes))
             bytes = UINT64_MAX;
     if (bytes > BYTES_MAX || (*total += bytes) > BYTES_MAX)
         return error_set(err, RAYTRAIN_EINVAL,
-                         "raytrain_reducer_create: gradient %zu, with those before it, "
+                         "%s: gradient %zu, with those before it, "
                          "is larger than any memory",
-                         i);
+                         g->call, i);
+    return 0;
+}
+
+static int param_check(const struct gradients *g, size_t i, uint64_t *total,
+                       struct error *err)
+{
+    const raytrain_tensor *t = &g->params[i], *gradient = &g->list[i];
+    size_t width = raytrain_dtype_size(t->dtype);
+    uint64_t bytes = (uint64_t)gradient_elements(gradient);
+    bool same = t->ndim == gradient->ndim;
+
+    if (tensor_check_host(t, err) < 0)
+        return error_prefix(err, "%s: parameter %zu", g->call, i);
+    for (int d = 0; same && d < t->ndim; d++)
+        same = t->shape[d] == gradient->shape[d];
+    if (!same || width == 0)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "%s: parameter %zu has %s than its gradient", g->call, i,
+                         same ? "another kind of elements" : "another shape");
+    if (__builtin_mul_overflow(bytes, width, &bytes) || bytes > BYTES_MAX ||
+        (*total += bytes) > BYTES_MAX)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "%s: parameter %zu, with those before it, is larger than any "
+                         "memory",
+                         g->call, i);
     return 0;
 }
 
@@ -64,7 +89,14 @@ int gradients_check(const struct gradients *g, struct error *err)
     uint64_t total = 0;
 
     for (size_t i = 0; i < g->n; i++)
-        if (gradient_check(&g->list[i], i, &total, err) < 0)
+        if (gradient_check(g, i, &total, err) < 0)
+            return -1;
+    if (g->n_params > g->n)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "%s: there are %zu parameters, but only %zu gradients",
+                         g->call, g->n_params, g->n);
+    for (size_t i = 0; i < g->n_params; i++)
+        if (param_check(g, i, &total, err) < 0)
             return -1;
     return 0;
 }
@@ -89,9 +121,9 @@ static void gradients_say(const void *arg, char text[CALL_TEXT_MAX])
 {
     const struct gradients *g = arg;
     size_t used = (size_t)snprintf(text, CALL_TEXT_MAX,
-                                   "called raytrain_reducer_create() of %zu gradients "
-                                   "in buckets of %zu bytes:",
-                                   g->n, g->bucket_bytes);
+                                   "called %s() of %zu gradients in buckets of %zu "
+                                   "bytes:",
+                                   g->call, g->n, g->bucket_bytes);
 
     for (size_t i = 0; i < g->n && used < CALL_TEXT_MAX; i++) {
         const raytrain_tensor *t = &g->list[i];
@@ -104,21 +136,27 @@ static void gradients_say(const void *arg, char text[CALL_TEXT_MAX])
     }
 }
 
+static uint64_t tensor_hash(const raytrain_tensor *t, uint64_t seed)
+{
+    int ndim = t->ndim < RAYTRAIN_MAX_DIMS ? t->ndim : RAYTRAIN_MAX_DIMS;
+    int64_t face[RAYTRAIN_MAX_DIMS + 3] = {t->ndim, t->dtype, t->data == NULL};
+
+    for (int d = 0; d < ndim; d++)
+        face[d + 3] = (int64_t)t->shape[d];
+    return XXH3_64bits_withSeed(face, sizeof face, seed);
+}
+
 /* A hash of everything that must be the same: types and shapes in their order, which
- * tensors get the reducer's memory, and the size of buckets. */
+ * tensors get the reducer's memory, how many have parameters, and the size of buckets. */
 static uint64_t gradients_hash(const struct gradients *g)
 {
-    uint64_t hash = XXH3_64bits(&g->bucket_bytes, sizeof g->bucket_bytes);
+    uint64_t numbers[] = {g->bucket_bytes, g->n_params, g->params != NULL};
+    uint64_t hash = XXH3_64bits(numbers, sizeof numbers);
 
-    for (size_t i = 0; i < g->n; i++) {
-        const raytrain_tensor *t = &g->list[i];
-        int ndim = t->ndim < RAYTRAIN_MAX_DIMS ? t->ndim : RAYTRAIN_MAX_DIMS;
-        int64_t face[RAYTRAIN_MAX_DIMS + 3] = {t->ndim, t->dtype, t->data == NULL};
-
-        for (int d = 0; d < ndim; d++)
-            face[d + 3] = (int64_t)t->shape[d];
-        hash = XXH3_64bits_withSeed(face, sizeof face, hash);
-    }
+    for (size_t i = 0; i < g->n; i++)
+        hash = tensor_hash(&g->list[i], hash);
+    for (size_t i = 0; i < g->n_params; i++)
+        hash = tensor_hash(&g->params[i], hash);
     return hash;
 }
 

@@ -7,18 +7,24 @@
  * without memory of their own get adjacent memory of the communicator, which is reduced
  * without messages if the ranks share a node.
  *
+ * In a sharded reducer the gradients that have parameters are in buckets of their own,
+ * of which each rank gets the means of its part alone (shards.h); the parts of the
+ * parameters follow from those of the gradients.
+ *
  * Invariants: buckets start in index order, the same on every rank; started <=
  * n_buckets; all buckets below `done` are finished and contain means. A bucket starts
  * once all of its tensors and all buckets before it are ready. Between steps nothing is
  * started.
  */
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "session/gradients.h"
 #include "session/reducible.h"
 #include "session/session.h"
+#include "session/shards.h"
 #include "util/clock.h"
 
 /* Large enough that latency does not matter, small enough that the first bucket is in
@@ -39,6 +45,7 @@ struct bucket {
     bool copied;                  /* data is not the tensors' own memory */
     char *owned;                  /* data, if it is ours to free */
     size_t elements;
+    const size_t *cuts; /* between the parts of the ranks; NULL: not sharded */
     struct comm_request *request;
     bool finished;
 };
@@ -46,10 +53,14 @@ struct bucket {
 struct raytrain_reducer {
     raytrain_context *ctx;
     struct comm *comm;
-    raytrain_tensor *tensors;
+    raytrain_tensor *tensors; /* n gradients, then n_params parameters */
     size_t *bucket_of;
+    size_t *offsets; /* in their buckets, in elements; of the first n_params */
     bool *is_ready;
-    size_t n;
+    size_t n, n_params;
+    bool sharded;
+    size_t *cuts;             /* of all buckets, then of all parameters */
+    struct comm_parts *parts; /* of the parameters */
     struct bucket *buckets;
     size_t n_buckets, started, done;
     bool broken; /* communication has failed: nothing more is started */
@@ -57,8 +68,9 @@ struct raytrain_reducer {
 
 /* ---- Plan ---- */
 
-/* A bucket is closed once it has reached the requested size, or the type changes. Every
- * rank has the same types and shapes, so every rank gets the same buckets. */
+/* A bucket is closed once it has reached the requested size, or the type changes, or
+ * after the last gradient that has a parameter. Every rank has the same types and
+ * shapes, so every rank gets the same buckets. */
 static int buckets_plan(raytrain_reducer *r, size_t bucket_bytes, struct error *err)
 {
     size_t bytes = 0;
@@ -70,7 +82,8 @@ static int buckets_plan(raytrain_reducer *r, size_t bucket_bytes, struct error *
         const raytrain_tensor *t = &r->tensors[i];
         struct bucket *b;
 
-        if (i == 0 || t->dtype != t[-1].dtype || bytes >= bucket_bytes) {
+        if (i == 0 || i == r->n_params || t->dtype != t[-1].dtype ||
+            bytes >= bucket_bytes) {
             r->buckets[r->n_buckets].first = i;
             r->buckets[r->n_buckets++].type = reducible_find(t->dtype);
             bytes = 0;
@@ -134,20 +147,22 @@ static int bucket_place(const raytrain_reducer *r, struct bucket *b, struct erro
     return b->owned ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
-static int reducer_plan(raytrain_reducer *r, const raytrain_tensor grads[], size_t n,
-                        size_t bucket_bytes, struct error *err)
+static int reducer_plan(raytrain_reducer *r, const struct gradients *g,
+                        struct error *err)
 {
-    r->n = n;
-    r->tensors = calloc(n, sizeof *r->tensors);
-    r->bucket_of = calloc(n, sizeof *r->bucket_of);
-    r->is_ready = calloc(n, sizeof *r->is_ready);
+    r->n = g->n;
+    r->n_params = g->n_params;
+    r->sharded = g->params != NULL;
+    r->tensors = calloc(r->n + r->n_params, sizeof *r->tensors);
+    r->bucket_of = calloc(r->n, sizeof *r->bucket_of);
+    r->is_ready = calloc(r->n, sizeof *r->is_ready);
     if (!r->tensors || !r->bucket_of || !r->is_ready)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    memcpy(r->tensors, grads, n * sizeof *grads);
-    if (buckets_plan(r, bucket_bytes > 0 ? bucket_bytes : BUCKET_BYTES_DEFAULT, err) <
-        0)
-        return -1;
-    return 0;
+    memcpy(r->tensors, g->list, r->n * sizeof *r->tensors);
+    if (r->n_params > 0)
+        memcpy(r->tensors + r->n, g->params, r->n_params * sizeof *r->tensors);
+    return buckets_plan(r, g->bucket_bytes > 0 ? g->bucket_bytes : BUCKET_BYTES_DEFAULT,
+                        err);
 }
 
 static size_t aligned(size_t at)
@@ -156,16 +171,18 @@ static size_t aligned(size_t at)
 }
 
 /* Lay out what the communicator provides, from base on (NULL: only count the bytes):
- * tensors without memory, adjacent and in index order; then the buckets of widened
+ * tensors without memory, adjacent and in index order, parameters last; then the buckets of widened
  * numbers, which ranks that share a node reduce there without messages. */
 static size_t memory_lay(raytrain_reducer *r, char *base)
 {
     const raytrain_tensor *before = NULL;
     size_t at = 0;
 
-    for (size_t i = 0; i < r->n; i++) {
+    for (size_t i = 0; i < r->n + r->n_params; i++) {
         raytrain_tensor *t = &r->tensors[i];
 
+        if (i == r->n)
+            at = aligned(at);
         if (t->data)
             continue;
         if (before && t->dtype != before->dtype)
@@ -203,6 +220,68 @@ static int buckets_place(raytrain_reducer *r, struct error *err)
     for (size_t i = 0; r->comm->size > 1 && i < r->n_buckets; i++) {
         if (bucket_place(r, &r->buckets[i], err) < 0)
             return -1;
+    }
+    return 0;
+}
+
+/* ---- Parts ---- */
+
+static struct shard_bucket shard_bucket_of(const raytrain_reducer *r,
+                                           const struct bucket *b)
+{
+    return (struct shard_bucket){r->tensors + b->first, r->offsets + b->first, b->n,
+                                 b->elements};
+}
+
+/* Where the tensors of a bucket are in it. */
+static void bucket_offsets(raytrain_reducer *r, const struct bucket *b)
+{
+    size_t at = 0;
+
+    for (size_t i = b->first; i < b->first + b->n; i++) {
+        const raytrain_tensor *t = &r->tensors[i];
+
+        r->offsets[i] = at;
+        at += gradient_elements(t);
+        if (gradient_elements(t) > 0 && b->data && !b->copied)
+            r->offsets[i] =
+                (size_t)((char *)t->data - b->data) / comm_type_size(b->type->type);
+    }
+}
+
+/* Cuts of the parameter of gradient i, in bytes. */
+static void param_cut(const raytrain_reducer *r, size_t i, size_t cuts[])
+{
+    const struct bucket *b = &r->buckets[r->bucket_of[i]];
+    const struct shard_bucket shard = shard_bucket_of(r, b);
+    size_t width = raytrain_dtype_size(r->tensors[r->n + i].dtype);
+
+    for (int k = 0; k <= r->comm->size; k++)
+        cuts[k] = width * shard_cut_in(&shard, b->cuts, k, i - b->first);
+}
+
+static int parts_plan(raytrain_reducer *r, struct error *err)
+{
+    size_t each = (size_t)r->comm->size + 1, *cuts;
+
+    r->offsets = calloc(r->n_params + 1, sizeof *r->offsets);
+    r->cuts = calloc((r->n_buckets + r->n_params) * each, sizeof *r->cuts);
+    r->parts = calloc(r->n_params + 1, sizeof *r->parts);
+    if (!r->offsets || !r->cuts || !r->parts)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    cuts = r->cuts;
+    for (size_t k = 0; k < r->n_buckets && r->buckets[k].first < r->n_params; k++) {
+        struct bucket *b = &r->buckets[k];
+        struct shard_bucket shard = shard_bucket_of(r, b);
+
+        bucket_offsets(r, b);
+        shards_cut(&shard, r->comm->size, cuts);
+        b->cuts = cuts;
+        cuts += each;
+    }
+    for (size_t i = 0; i < r->n_params; i++, cuts += each) {
+        param_cut(r, i, cuts);
+        r->parts[i] = (struct comm_parts){r->tensors[r->n + i].data, cuts};
     }
     return 0;
 }
@@ -247,6 +326,17 @@ static int reducer_broken(raytrain_reducer *r)
     return -1;
 }
 
+static int bucket_start(raytrain_reducer *r, struct bucket *b, struct error *err)
+{
+    const struct comm_ops *ops = r->comm->ops;
+
+    if (b->cuts)
+        return ops->ireduce_parts(r->comm, COMM_HOST, b->data, b->cuts, b->type->type,
+                                  COMM_MEAN, &b->request, err);
+    return ops->iallreduce(r->comm, COMM_HOST, b->data, b->elements, b->type->type,
+                           COMM_MEAN, &b->request, err);
+}
+
 static int buckets_start(raytrain_reducer *r, struct error *err)
 {
     while (r->started < r->n_buckets &&
@@ -256,9 +346,7 @@ static int buckets_start(raytrain_reducer *r, struct error *err)
         bucket_gather(b, r->tensors);
         if (b->elements == 0)
             b->finished = true;
-        else if (r->comm->ops->iallreduce(r->comm, COMM_HOST, b->data, b->elements,
-                                          b->type->type, COMM_MEAN, &b->request,
-                                          err) < 0)
+        else if (bucket_start(r, b, err) < 0)
             return reducer_broken(r);
         r->started++;
     }
@@ -327,10 +415,9 @@ static void step_reset(raytrain_reducer *r)
 
 /* ---- The calls ---- */
 
-static int reducer_make(raytrain_context *ctx, const raytrain_tensor grads[], size_t n,
-                        size_t bucket_bytes, raytrain_reducer **out)
+static int reducer_make(raytrain_context *ctx, const struct gradients *mine,
+                        raytrain_reducer **out)
 {
-    const struct gradients mine = {grads, n, bucket_bytes};
     struct error *err = &ctx->error;
     raytrain_reducer *r = calloc(1, sizeof *r);
     int rc;
@@ -339,17 +426,22 @@ static int reducer_make(raytrain_context *ctx, const raytrain_tensor grads[], si
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     r->ctx = ctx;
     collective_wait_begin(&ctx->waiting, "reducer create");
-    if (ctx->comm->size > 1 && gradients_match(ctx, &mine, err) < 0)
+    if (ctx->comm->size > 1 && gradients_match(ctx, mine, err) < 0)
         goto fail;
-    rc = gradients_check(&mine, err);
+    rc = gradients_check(mine, err);
     if (rc == 0)
-        rc = reducer_plan(r, grads, n, bucket_bytes, err);
+        rc = reducer_plan(r, mine, err);
     if (comm_agree(ctx->comm, rc, err) < 0 ||
         ctx->comm->ops->dup(ctx->comm, &r->comm, err) < 0) {
         r->comm = NULL;
         goto fail;
     }
-    if (memory_place(r, err) < 0 || comm_agree(r->comm, buckets_place(r, err), err) < 0)
+    if (memory_place(r, err) < 0)
+        goto fail;
+    rc = buckets_place(r, err);
+    if (rc == 0 && r->sharded)
+        rc = parts_plan(r, err);
+    if (comm_agree(r->comm, rc, err) < 0)
         goto fail;
     *out = r;
     return 0;
@@ -358,21 +450,48 @@ fail:
     return -1;
 }
 
+static int reducer_create(raytrain_context *ctx, const struct gradients *mine,
+                          raytrain_reducer **reducer)
+{
+    if (!ctx)
+        return session_null(ctx, mine->call, "context");
+    if (!reducer)
+        return session_null(ctx, mine->call, "place for the reducer");
+    if (!mine->list)
+        return session_null(ctx, mine->call, "list of gradients");
+    if (mine->n == 0) {
+        error_set(&ctx->error, RAYTRAIN_EINVAL, "%s: there is no gradient", mine->call);
+        return RAYTRAIN_EINVAL;
+    }
+    return session_status(ctx, reducer_make(ctx, mine, reducer));
+}
+
 int raytrain_reducer_create(raytrain_context *ctx, const raytrain_tensor grads[],
                             size_t n, size_t bucket_bytes, raytrain_reducer **reducer)
 {
-    if (!ctx)
-        return session_null(ctx, "raytrain_reducer_create", "context");
-    if (!reducer)
-        return session_null(ctx, "raytrain_reducer_create", "place for the reducer");
-    if (!grads)
-        return session_null(ctx, "raytrain_reducer_create", "list of gradients");
-    if (n == 0) {
-        error_set(&ctx->error, RAYTRAIN_EINVAL,
-                  "raytrain_reducer_create: there is no gradient");
-        return RAYTRAIN_EINVAL;
-    }
-    return session_status(ctx, reducer_make(ctx, grads, n, bucket_bytes, reducer));
+    const struct gradients mine = {.call = "raytrain_reducer_create",
+                                   .list = grads,
+                                   .n = n,
+                                   .bucket_bytes = bucket_bytes};
+
+    return reducer_create(ctx, &mine, reducer);
+}
+
+int raytrain_reducer_create_sharded(raytrain_context *ctx,
+                                    const raytrain_tensor grads[], size_t n,
+                                    const raytrain_tensor params[], size_t n_params,
+                                    size_t bucket_bytes, raytrain_reducer **reducer)
+{
+    const struct gradients mine = {.call = "raytrain_reducer_create_sharded",
+                                   .list = grads,
+                                   .n = n,
+                                   .bucket_bytes = bucket_bytes,
+                                   .params = params,
+                                   .n_params = n_params};
+
+    if (!params)
+        return session_null(ctx, mine.call, "list of parameters");
+    return reducer_create(ctx, &mine, reducer);
 }
 
 static int usage_error(raytrain_reducer *r, const char *call, size_t i,
@@ -393,6 +512,57 @@ void *raytrain_reducer_data(raytrain_reducer *r, size_t i)
         return NULL;
     }
     return r->tensors[i].data;
+}
+
+/* Of a sharded reducer. */
+static int param_usage(raytrain_reducer *r, const char *call, size_t i)
+{
+    if (!r)
+        return session_null(NULL, call, "reducer");
+    if (i < r->n_params)
+        return RAYTRAIN_OK;
+    error_set(&r->ctx->error, RAYTRAIN_EINVAL,
+              r->sharded ? "%s: this reducer has no parameter %zu"
+                         : "%s: parameter %zu: this reducer is not sharded: create it "
+                           "with raytrain_reducer_create_sharded()",
+              call, i);
+    return RAYTRAIN_EINVAL;
+}
+
+void *raytrain_reducer_param(raytrain_reducer *r, size_t i)
+{
+    return param_usage(r, "raytrain_reducer_param", i) ? NULL
+                                                       : r->tensors[r->n + i].data;
+}
+
+int raytrain_reducer_shard(raytrain_reducer *r, size_t i, raytrain_slab *slab,
+                           size_t *first, size_t *n)
+{
+    const char *call = "raytrain_reducer_shard";
+    const raytrain_tensor *t;
+    size_t row, width, begin, end;
+    int rc = param_usage(r, call, i);
+
+    if (rc)
+        return rc;
+    if (!first || !n)
+        return session_null(r->ctx, call, first ? "place for n" : "place for first");
+    t = &r->tensors[r->n + i];
+    width = raytrain_dtype_size(t->dtype);
+    row = shard_row_elements(t);
+    begin = r->parts[i].cuts[r->comm->rank] / width;
+    end = r->parts[i].cuts[r->comm->rank + 1] / width;
+    *first = begin;
+    *n = end - begin;
+    if (!slab)
+        return RAYTRAIN_OK;
+    *slab = (raytrain_slab){{0}, {0}};
+    memcpy(slab->count, t->shape, (size_t)t->ndim * sizeof *t->shape);
+    if (t->ndim > 0 && row > 0) {
+        slab->start[0] = begin / row;
+        slab->count[0] = (end - begin) / row;
+    }
+    return RAYTRAIN_OK;
 }
 
 static int broken_error(raytrain_reducer *r)
@@ -441,6 +611,47 @@ int raytrain_reducer_wait(raytrain_reducer *r)
     return RAYTRAIN_OK;
 }
 
+static void gather_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    (void)arg;
+    snprintf(text, CALL_TEXT_MAX, "called raytrain_reducer_gather()");
+}
+
+static int reducer_gather(raytrain_reducer *r)
+{
+    const struct session_call call = {CALL_REDUCER_GATHER, gather_say, NULL};
+    struct error *err = &r->ctx->error;
+
+    collective_wait_begin(&r->ctx->waiting, "reducer gather");
+    if (session_match_arguments(r->ctx, &call, 0, err) < 0)
+        return -1;
+    r->comm->waiting = collective_wait_hook;
+    r->comm->waiting_arg = &r->ctx->waiting;
+    if (r->comm->ops->allgather_parts(r->comm, r->parts, r->n_params, err) < 0)
+        return reducer_broken(r);
+    return 0;
+}
+
+int raytrain_reducer_gather(raytrain_reducer *r)
+{
+    const char *call = "raytrain_reducer_gather";
+
+    if (!r)
+        return session_null(NULL, call, "reducer");
+    if (!r->sharded)
+        return param_usage(r, call, 0);
+    if (r->broken)
+        return broken_error(r);
+    if (r->started > 0) {
+        error_set(
+            &r->ctx->error, RAYTRAIN_EINVAL,
+            "%s: gradients are being averaged: call raytrain_reducer_wait() first",
+            call);
+        return RAYTRAIN_EINVAL;
+    }
+    return r->comm->size == 1 ? RAYTRAIN_OK : session_status(r->ctx, reducer_gather(r));
+}
+
 /* The memory of buckets in progress belongs to the MPI library. If they do not finish
  * in time, because another worker is gone, the memory is left to it: this process is
  * about to end. */
@@ -461,5 +672,8 @@ void raytrain_reducer_destroy(raytrain_reducer *r)
     free(r->tensors);
     free(r->bucket_of);
     free(r->is_ready);
+    free(r->offsets);
+    free(r->cuts);
+    free(r->parts);
     free(r);
 }

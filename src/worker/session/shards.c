@@ -1,0 +1,47 @@
+/*
+ * shards.c - see shards.h.
+ */
+#include "session/shards.h"
+
+#include "session/gradients.h"
+
+size_t shard_row_elements(const raytrain_tensor *t)
+{
+    size_t n = 1;
+
+    for (int i = 1; i < t->ndim; i++)
+        n *= (size_t)t->shape[i];
+    return n;
+}
+
+/* The beginning of a row, or the end of the last one, that is nearest to the element. */
+static size_t row_near(const struct shard_bucket *b, size_t element)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        size_t row = shard_row_elements(&b->tensors[i]), in = element - b->offsets[i];
+
+        if (element >= b->offsets[i] && in < gradient_elements(&b->tensors[i]))
+            return b->offsets[i] + (in + row / 2) / row * row;
+    }
+    return b->elements;
+}
+
+void shards_cut(const struct shard_bucket *b, int size, size_t cuts[])
+{
+    size_t ranks = (size_t)size, whole = b->elements / ranks,
+           rest = b->elements % ranks;
+
+    cuts[0] = 0;
+    cuts[ranks] = b->elements;
+    for (size_t k = 1; k < ranks; k++)
+        cuts[k] = row_near(b, whole * k + rest * k / ranks);
+}
+
+size_t shard_cut_in(const struct shard_bucket *b, const size_t cuts[], int k, size_t i)
+{
+    size_t n = gradient_elements(&b->tensors[i]);
+
+    if (cuts[k] <= b->offsets[i])
+        return 0;
+    return cuts[k] - b->offsets[i] < n ? cuts[k] - b->offsets[i] : n;
+}

@@ -1,0 +1,29 @@
+/*
+ * shards.h - which elements of a bucket, and of its tensors, are whose: the arithmetic
+ * of weight-update sharding. Each rank has a part of about the same size; parts follow
+ * each other in the order of the ranks, and begin at whole rows of the tensors, so that
+ * the part of a tensor is a slab of it.
+ */
+#ifndef RAYTRAIN_SESSION_SHARDS_H
+#define RAYTRAIN_SESSION_SHARDS_H
+
+#include <raytrain.h>
+#include <stddef.h>
+
+/* One bucket: tensor i is at element offsets[i], and they fill it. */
+struct shard_bucket {
+    const raytrain_tensor *tensors;
+    const size_t *offsets;
+    size_t n, elements;
+};
+
+/* Of the first dimension: what is never divided. A tensor without dimensions is one. */
+size_t shard_row_elements(const raytrain_tensor *t);
+
+/* cuts[0..size]: rank r's part is from element cuts[r] up to cuts[r + 1]. */
+void shards_cut(const struct shard_bucket *b, int size, size_t cuts[]);
+
+/* Where cut number k of the bucket is in its tensor i: 0 .. the tensor's elements. */
+size_t shard_cut_in(const struct shard_bucket *b, const size_t cuts[], int k, size_t i);
+
+#endif
