@@ -18,28 +18,9 @@
 
 #include <cmocka.h>
 
+#include "scratch.h"
 #include "util/fs.h"
 #include "util/quote.h"
-
-/* Each test runs in an empty directory of its own. */
-static int enter_scratch(void **state)
-{
-    char *dir = strdup("/tmp/raytrain-test-fs-XXXXXX");
-
-    if (!dir || !mkdtemp(dir) || chdir(dir) < 0)
-        return -1;
-    *state = dir;
-    return 0;
-}
-
-static int leave_scratch(void **state)
-{
-    char *dir = *state;
-    int rc = chdir("/") | fs_remove_tree(dir, NULL);
-
-    free(dir);
-    return rc;
-}
 
 /* Instead of that of libc: counts the call, and makes it. */
 static int n_synced;
@@ -345,7 +326,6 @@ static void a_file_is_padded_with_zeros(void **state)
 
 int main(void)
 {
-#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, enter_scratch, leave_scratch)
     const struct CMUnitTest tests[] = {
         SCRATCH(what_is_written_is_read),
         SCRATCH(a_failed_write_keeps_the_old_file),
