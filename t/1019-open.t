@@ -60,6 +60,7 @@ test_expect_success H5PY 'h5py writes a file for the tests below' '
 	    compression="gzip", shuffle=True, fletcher32=True)
 	f["bool"] = numpy.array([True, False, True])
 	f["scalar"] = numpy.float64(7)
+	f["raytrain/session/random/rank"] = numpy.zeros(3, dtype="u8")
 	f["title"] = "na\u00efve"
 	f["table"] = numpy.zeros(3, dtype=[("a", "f4"), ("b", "i4")])
 	f["link"] = h5py.SoftLink("/layer")
