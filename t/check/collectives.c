@@ -102,9 +102,9 @@ static int check_broadcast(raytrain_context *ctx)
     return 0;
 }
 
-/* Sizes that do and do not fill a bucket; adjacent, separate, and in memory of the
- * reducer. */
-enum lie { END_TO_END = 0, APART = 5, REDUCERS_OWN = -1 };
+/* Sizes that do and do not fill a bucket; adjacent, separate, in memory of the reducer,
+ * and adjacent in another order on every second rank. */
+enum lie { END_TO_END = 0, APART = 5, REDUCERS_OWN = -1, TURNED = -2 };
 static int check_reducer(raytrain_context *ctx, enum lie lie, size_t bucket_bytes)
 {
     static const size_t sizes[] = {1000, 3, 70000, 512, 300000, 1};
@@ -116,7 +116,9 @@ static int check_reducer(raytrain_context *ctx, enum lie lie, size_t bucket_byte
     float *memory = calloc(400000 + N * gap, sizeof *memory);
 
     CHECK(memory);
-    for (int i = N - 1; i >= 0; i--, at += gap) {
+    for (int k = N - 1; k >= 0; k--, at += gap) {
+        int i = lie == TURNED && rank % 2 ? N - 1 - k : k;
+
         g[i] = (raytrain_tensor){.data = lie == REDUCERS_OWN ? NULL : memory + at,
                                  .dtype = RAYTRAIN_FLOAT32,
                                  .ndim = 1,
@@ -325,9 +327,10 @@ int train_func(raytrain_context *ctx)
         check_broadcast(ctx) || check_reducer(ctx, END_TO_END, 0) ||
         check_reducer(ctx, END_TO_END, 4096) || check_reducer(ctx, APART, 0) ||
         check_reducer(ctx, APART, 4096) || check_reducer(ctx, REDUCERS_OWN, 0) ||
-        check_reducer(ctx, REDUCERS_OWN, 4096) || check_types(ctx, 0) ||
-        check_types(ctx, 1) || check_sharded(ctx, 0, 0) || check_sharded(ctx, 1, 0) ||
-        check_sharded(ctx, 1, 1000) || check_random(ctx) || check_mpi(ctx))
+        check_reducer(ctx, REDUCERS_OWN, 4096) || check_reducer(ctx, TURNED, 1 << 30) ||
+        check_types(ctx, 0) || check_types(ctx, 1) || check_sharded(ctx, 0, 0) ||
+        check_sharded(ctx, 1, 0) || check_sharded(ctx, 1, 1000) || check_random(ctx) ||
+        check_mpi(ctx))
         return 1;
     return raytrain_report(ctx, &metric, 1, NULL);
 }
