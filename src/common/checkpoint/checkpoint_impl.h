@@ -120,8 +120,8 @@ struct plan {
     size_t n_parts;
     uint64_t n_hashes;
 };
-/* COLLECTIVE. Agree that all ranks put the same tensors, and cover each exactly once.
- * Fills *plan on rank 0. */
+/* COLLECTIVE. Agree that all ranks put the same tensors, and that their slabs cover each
+ * of these; of equal slabs one is kept. Fills *plan on rank 0. */
 int plan_make(raytrain_checkpoint *ck, struct comm *comm, struct plan *plan,
               struct error *err);
 /* COLLECTIVE: every rank gets rank 0's plan. */
