@@ -29,6 +29,10 @@ test_expect_success 'workers on two nodes give the same model as on one machine'
 	raytrain-run --launcher local --storage runs --name local -n 4 "$train" 2>err &&
 	same_model runs/batch/checkpoint_000005.h5 runs/local/checkpoint_000005.h5
 '
+test_expect_success 'all collectives and reducers have the right results over four nodes' '
+	raytrain-run --launcher slurm --storage runs --name right -n 5 --placement SPREAD \
+		"$modules/collectives.so" 2>err
+'
 test_expect_success 'outside an allocation --launcher slurm requests one' '
 	raytrain-run --launcher slurm --storage runs --name alloc -n 2 --json "$train" \
 		>result.json 2>err &&
