@@ -8,7 +8,7 @@ turns=11
 
 rows()
 {
-    echo "mlp samples/s >=0.93"
+    echo "mlp samples/s >=0.95"
     echo "mlp-beside samples/s >=0"
 }
 
