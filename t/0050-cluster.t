@@ -114,6 +114,25 @@ test_expect_success 'a killed node loses its processes and can be revived' '
 	srun -w n3 hostname
 '
 
+# stray NODE NAME: leave a process of this name on a node.
+stray () {
+	cluster on "$1" setsid --fork bash -c "exec -a \"$2\" sleep 1000" &&
+	eventually sh -c "\"$top_srcdir/t/cluster/cluster\" ps | grep \"^$1: [0-9]* $2\""
+}
+clean_soon () {
+	env CLUSTER_STEPD_WAIT=1 "$top_srcdir/t/cluster/cluster" clean 3 2>err
+}
+
+test_expect_success 'cluster clean does not kill a slurmstepd beside another process' '
+	stray n1 "slurmstepd: task" && stray n2 task &&
+	test_must_fail clean_soon && ! grep killed err &&
+	kill -KILL $(cluster ps | sed -n "s/^n2: \([0-9]*\) .*/\1/p")
+'
+test_expect_success 'cluster clean kills a slurmstepd that hangs alone after its job' '
+	clean_soon && grep "on n1 hangs after the end of its job: killed" err &&
+	test -z "$(cluster ps)"
+'
+
 test_expect_success 'a powered-off node can be revived' '
 	cluster poweroff n4 &&
 	cluster revive n4 &&
