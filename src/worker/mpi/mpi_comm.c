@@ -137,9 +137,12 @@ static struct shared_reducer *memory_find(const struct mpi_comm *m, const void *
     return NULL;
 }
 
-static int mpi_iallreduce(struct comm *c, enum comm_place place, void *buf, size_t n,
-                          enum comm_type type, enum comm_op op,
-                          struct comm_request **req, struct error *err)
+/* Results for all ranks or, with cuts, of each rank's part for that rank. Between nodes
+ * there is no difference: all ranks get all results, of which they need a part, for up
+ * to twice as many bytes in messages. */
+static int reduction_start(struct comm *c, enum comm_place place, void *buf, size_t n,
+                           const size_t *cuts, enum comm_type type, enum comm_op op,
+                           struct comm_request **req, struct error *err)
 {
     struct mpi_comm *m = mpi_comm_of(c);
     struct shared_reducer *shared;
@@ -150,28 +153,24 @@ static int mpi_iallreduce(struct comm *c, enum comm_place place, void *buf, size
         reduction_kind_find(type, op, &kind, err) < 0)
         return -1;
     shared = memory_find(m, buf, n * kind.width);
-    return shared ? shared_reduction_start(shared, buf, n, &kind, req, err)
-                  : mpi_reduction_start(&m->reducer, buf, n, &kind, req, err);
+    if (!shared)
+        return mpi_reduction_start(&m->reducer, buf, n, &kind, req, err);
+    return cuts ? shared_reduction_start_parts(shared, buf, cuts, &kind, req, err)
+                : shared_reduction_start(shared, buf, n, &kind, req, err);
 }
 
-/* Between nodes this is an allreduce: all ranks get all results, of which they need a
- * part, for up to twice as many bytes in messages. */
+static int mpi_iallreduce(struct comm *c, enum comm_place place, void *buf, size_t n,
+                          enum comm_type type, enum comm_op op,
+                          struct comm_request **req, struct error *err)
+{
+    return reduction_start(c, place, buf, n, NULL, type, op, req, err);
+}
+
 static int mpi_ireduce_parts(struct comm *c, enum comm_place place, void *buf,
                              const size_t *cuts, enum comm_type type, enum comm_op op,
                              struct comm_request **req, struct error *err)
 {
-    struct mpi_comm *m = mpi_comm_of(c);
-    struct shared_reducer *shared;
-    struct reduction_kind kind;
-
-    *req = NULL;
-    if (comm_check_place(c, place, err) < 0 ||
-        reduction_kind_find(type, op, &kind, err) < 0)
-        return -1;
-    shared = memory_find(m, buf, cuts[c->size] * kind.width);
-    return shared
-               ? shared_reduction_start_parts(shared, buf, cuts, &kind, req, err)
-               : mpi_reduction_start(&m->reducer, buf, cuts[c->size], &kind, req, err);
+    return reduction_start(c, place, buf, cuts[c->size], cuts, type, op, req, err);
 }
 
 static int mpi_test(struct comm *c, struct comm_request **req, bool *done,
