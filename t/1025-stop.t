@@ -55,8 +55,8 @@ same_as_calm () {
 }
 test_expect_success 'SIGTERM to one worker is a preemption: all save, and the next attempt continues' '
 	$run --name calm "$train" 2>err &&
-	start_named told && one_worker && kill -TERM $victim && : >gate && wait $pid &&
-	preempted_at_first && jq -e ".attempts == 2" result.json && same_as_calm told &&
+	start_named sigterm && one_worker && kill -TERM $victim && : >gate && wait $pid &&
+	preempted_at_first && jq -e ".attempts == 2" result.json && same_as_calm sigterm &&
 	grep "starting from .*checkpoint_000003.h5" err && no_process_left
 '
 test_expect_success 'a preempted worker that is killed before it saves is not a failure' '

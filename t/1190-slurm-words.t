@@ -63,10 +63,10 @@ test_expect_success 'a run whose step is cancelled has not finished' '
 	test_path_is_missing runs/cancel/logs/attempt-0/end.json
 '
 test_expect_success 'a run whose srun receives SIGTERM and exits with 0 has not finished' '
-	start_run in_job raytrain-run --storage runs --name told -n 2 &&
+	start_run in_job raytrain-run --storage runs --name sigterm -n 2 &&
 	{ kill -TERM $(pgrep -x srun) || :; } &&
 	expect_status 1 wait $pid &&
-	test_path_is_missing runs/told/logs/attempt-0/end.json
+	test_path_is_missing runs/sigterm/logs/attempt-0/end.json
 '
 test_expect_success 'a second stop request ends the step and leaves nothing behind' '
 	start_run in_job raytrain-run --storage runs --name twice -n 2 &&

@@ -83,12 +83,12 @@ on_node () {
 }
 
 test_expect_success 'after a preemption all workers save and the run continues on the spare node' '
-	name=told && start_on 3 --name told -n 2 --set scaling_config.spare_nodes=1 &&
+	name=sigterm && start_on 3 --name sigterm -n 2 --set scaling_config.spare_nodes=1 &&
 	on_node n2 kill -TERM && : >gate && wait $pid &&
-	causes_are told preempted null && ran_on 1 n1 n3 &&
+	causes_are sigterm preempted null && ran_on 1 n1 n3 &&
 	grep "rank 1 received SIGTERM from outside" err && grep "preemption 1)" err &&
 	grep "starting from .*checkpoint_000003.h5" err &&
-	same_model runs/calm/checkpoint_000005.h5 runs/told/checkpoint_000005.h5 &&
+	same_model runs/calm/checkpoint_000005.h5 runs/sigterm/checkpoint_000005.h5 &&
 	cluster clean 60
 '
 test_expect_success 'a worker preempted and killed before it saves is restarted on the same node' '

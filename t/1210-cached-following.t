@@ -72,12 +72,12 @@ test_expect_success 'a stopped run has all its reports' '
 	jq -es "length >= 3" runs/stopped/result.json
 '
 test_expect_success 'SIGTERM to a worker on another node is reported as a preemption' '
-	rm -f gate && start_far n3 told $unsaved && eventually test -e ready &&
-	worker=$(cut -d" " -f3 runs/told/logs/attempt-0/heartbeats/n2) &&
+	rm -f gate && start_far n3 sigterm $unsaved && eventually test -e ready &&
+	worker=$(cut -d" " -f3 runs/sigterm/logs/attempt-0/heartbeats/n2) &&
 	cluster on n2 kill -TERM "$worker" &&
-	eventually grep -aq SIGTERM runs/told/logs/attempt-0/whereabouts &&
+	eventually grep -aq SIGTERM runs/sigterm/logs/attempt-0/whereabouts &&
 	cluster on n2 kill -KILL "$worker" && : >gate && ended 0 &&
-	grep "rank 1 received SIGTERM from outside" err.told
+	grep "rank 1 received SIGTERM from outside" err.sigterm
 '
 test_expect_success 'a killed raytrain-run that is resumed on another node loses no report' '
 	rm -f gate && start_far n3 killed $unsaved && eventually test -e ready &&

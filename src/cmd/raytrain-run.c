@@ -81,7 +81,7 @@ static void print_tail(const struct failure_log *log)
     }
 }
 
-/* A failed training: who, how, and the last lines of that worker's log. */
+/* A failed training: which worker, how, and the last lines of that worker's log. */
 static void print_failure(const struct options *opt, const struct run_outcome *outcome,
                           bool saved)
 {

@@ -73,7 +73,7 @@ static const struct flag flags[] = {
     {"launcher", 0, "WHERE", "auto, slurm or local", TEXT(launcher),
      .words = launchers},
     {"backend", 0, "NAME", "how workers communicate (default mpi)", .key = "backend"},
-    {"trainer", 0, "NAME", "who runs the loop (default data_parallel)",
+    {"trainer", 0, "NAME", "what runs the loop (default data_parallel)",
      .key = "trainer"},
     {"config", 'c', "FILE", "read the configuration; may be repeated",
      .act = act_config, .stage = STAGE_FILE},
