@@ -10,6 +10,12 @@ dist_examples_DATA = \
 	share/examples/hello.f90 share/examples/fashion_mlp.c \
 	share/examples/fashion_mlp_main.c share/examples/fashion_mlp.cfg \
 	share/examples/mlp.c share/examples/mlp.h
+examplestabulardir = $(examplesdir)/tabular
+dist_examplestabular_DATA = share/examples/tabular/customers.py \
+	share/examples/tabular/tabular.c share/examples/tabular/tabular.cfg \
+	share/examples/tabular/tabular.py
+examplespythondir = $(examplesdir)/python
+dist_examplespython_DATA = share/examples/python/fit.py share/examples/python/notebook.ipynb
 sbatchdir = $(docdir)/sbatch
 dist_sbatch_DATA = \
 	share/sbatch/cpu.sbatch share/sbatch/gpu.sbatch share/sbatch/requeue.sbatch
@@ -24,6 +30,10 @@ EXAMPLE_COMPILE = $(AM_V_CCLD)$(MKDIR_P) share/examples && $(CC) $(EXAMPLE_CFLAG
 noinst_DATA = share/examples/hello.so
 share/examples/hello.so: share/examples/hello.c src/include/raytrain.h
 	$(EXAMPLE_COMPILE) $(srcdir)/share/examples/hello.c
+
+noinst_DATA += share/examples/tabular.so
+share/examples/tabular.so: share/examples/tabular/tabular.c src/include/raytrain.h
+	$(EXAMPLE_COMPILE) $(srcdir)/share/examples/tabular/tabular.c -lm
 
 noinst_DATA += share/examples/hello_cxx.so
 share/examples/hello_cxx.so: share/examples/hello.cc src/include/raytrain.h \
@@ -49,14 +59,15 @@ endif
 CLEANFILES += $(noinst_DATA)
 
 dist_man_MANS += \
-	share/man/raytrain-run.1 share/man/raytrain-worker.8 share/man/raytrain.cfg.5 \
-	share/man/raytrain-mpi.7 \
+	share/man/raytrain-run.1 share/man/raytrain-predict.1 share/man/raytrain-worker.8 share/man/raytrain.cfg.5 \
+	share/man/raytrain-mpi.7 share/man/raytrain-checkpoint.7 share/man/raytrain-python.7 \
 	share/man/raytrain.3 share/man/raytrain_allreduce.3 \
 	share/man/raytrain_checkpoint_create.3 share/man/raytrain_config_int.3 \
 	share/man/raytrain_checkpoint_open.3 \
 	share/man/raytrain_dtype_size.3 share/man/raytrain_get_checkpoint.3 \
 	share/man/raytrain_get_dataset_shard.3 share/man/raytrain_last_error.3 \
 	share/man/raytrain_main.3 share/man/raytrain_mpi_comm.3 \
+	share/man/raytrain_predictor_output.3 \
 	share/man/raytrain_random_u64.3 share/man/raytrain_rank.3 \
 	share/man/raytrain_reducer_create.3 share/man/raytrain_report.3 \
 	share/man/raytrain_run_dir.3
@@ -86,7 +97,9 @@ man_links = \
 	share/man/raytrain_checkpoint_metric.3 share/man/raytrain_dataset_rows.3 \
 	share/man/raytrain_dataset_epoch.3 share/man/raytrain_dataset_column_info.3 \
 	share/man/raytrain_dataset_set_batch_size.3 share/man/raytrain_dataset_next.3 \
-	share/man/raytrain_dataset_column.3 share/man/raytrain_status_name.3 \
+	share/man/raytrain_dataset_column.3 share/man/raytrain_dataset_words.3 \
+	share/man/raytrain_dataset_word.3 share/man/raytrain_dataset_ragged.3 share/man/raytrain_dataset_padding.3 \
+	share/man/raytrain_status_name.3 \
 	share/man/raytrain_random_uniform.3 share/man/raytrain_random_normal.3 \
 	share/man/raytrain_world_size.3 share/man/raytrain_local_rank.3 \
 	share/man/raytrain_local_world_size.3 share/man/raytrain_node_rank.3 \
@@ -98,7 +111,10 @@ man_links = \
 	share/man/raytrain_reducer_ready.3 share/man/raytrain_reducer_wait.3 \
 	share/man/raytrain_reducer_destroy.3 share/man/raytrain_should_stop.3 \
 	share/man/raytrain_should_checkpoint.3 \
-	share/man/raytrain_training_iteration.3
+	share/man/raytrain_training_iteration.3 \
+	share/man/raytrain_main_functions.3 share/man/raytrain_predictor_set_batch_size.3 \
+	share/man/raytrain_predictor_dataset.3 share/man/raytrain_predictor_next.3 \
+	share/man/raytrain_predictor_put.3
 nodist_man_MANS = $(man_links)
 CLEANFILES += $(man_links)
 $(man_links):
@@ -109,7 +125,7 @@ $(man_links):
 # The rest of the source package.
 dist_doc_DATA = README.md NEWS.md HACKING.md
 EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test scripts/matrix
-EXTRA_DIST += .clang-format
+EXTRA_DIST += .clang-format share/python/pyproject.toml
 EXTRA_DIST += scripts/bench scripts/bench.d
 # Programs for rows of scripts/bench, which compile them.
 EXTRA_PROGRAMS = scripts/bench.d/restore
@@ -122,4 +138,63 @@ TESTS += $(doc_tests)
 if HAVE_OPENBLAS
 TESTS += t/9100-examples.t
 endif
+TESTS += t/9110-tabular.t
+dist_check_SCRIPTS += t/9110-tabular.t
 dist_check_SCRIPTS += t/9100-examples.t
+
+# The Python module `raytrain`, which workers add to PYTHONPATH. It has no compiled part.
+pythonmoduledir = $(pkgdatadir)/python/raytrain
+dist_pythonmodule_DATA = \
+	share/python/raytrain/__init__.py \
+	share/python/raytrain/_build.py \
+	share/python/raytrain/_config.py \
+	share/python/raytrain/_flatten.py \
+	share/python/raytrain/_frame.py \
+	share/python/raytrain/_helper.py \
+	share/python/raytrain/_launch.py \
+	share/python/raytrain/_memory.py \
+	share/python/raytrain/_offer.py \
+	share/python/raytrain/_predict.py \
+	share/python/raytrain/_session.py \
+	share/python/raytrain/_shard.py \
+	share/python/raytrain/_sharded.py \
+	share/python/raytrain/_shipping.py \
+	share/python/raytrain/_slots.py \
+	share/python/raytrain/_tree.py \
+	share/python/raytrain/_wire.py \
+	share/python/raytrain/_worker.py \
+	share/python/raytrain/batch_predictor.py \
+	share/python/raytrain/checkpoint.py \
+	share/python/raytrain/collective.py \
+	share/python/raytrain/data.py \
+	share/python/raytrain/errors.py \
+	share/python/raytrain/horovod.py \
+	share/python/raytrain/jax.py \
+	share/python/raytrain/predictor.py \
+	share/python/raytrain/preprocessors.py \
+	share/python/raytrain/result.py \
+	share/python/raytrain/tensorflow.py \
+	share/python/raytrain/trainer.py
+# A Python with this prefix finds it by a line in its site directory.
+if HAVE_PYTHON
+install-data-hook:
+	$(MKDIR_P) "$(DESTDIR)$(pythondir)"
+	echo "$(pkgdatadir)/python" >"$(DESTDIR)$(pythondir)/raytrain.pth"
+uninstall-hook:
+	rm -f "$(DESTDIR)$(pythondir)/raytrain.pth"
+endif
+pythontorchdir = $(pythonmoduledir)/torch
+dist_pythontorch_DATA = \
+	share/python/raytrain/torch/__init__.py \
+	share/python/raytrain/torch/_checkpoint.py \
+	share/python/raytrain/torch/_config.py \
+	share/python/raytrain/torch/_data_loader.py \
+	share/python/raytrain/torch/_place.py \
+	share/python/raytrain/torch/_predictor.py \
+	share/python/raytrain/torch/_process_group.py \
+	share/python/raytrain/torch/_reducer.py \
+	share/python/raytrain/torch/_state.py \
+	share/python/raytrain/torch/_train_loop.py \
+	share/python/raytrain/torch/_trainer.py
+pythonexamplesdir = $(examplesdir)/python
+dist_pythonexamples_DATA = share/examples/python/fashion_mnist_torch.py

@@ -21,25 +21,35 @@ rooms () {
 	common run checkpoint hdf5 config
 	common protocol run
 	common replica run checkpoint hdf5 comm
+	common pmix
 	launcher event
 	launcher callback event config
 	launcher launch event protocol config
 	launcher slurm launch event protocol run
-	launcher local launch event run
+	launcher local launch event run pmix
 	launcher watch callback launch protocol run config
 	launcher train watch callback launch event replica protocol run config
-	worker wireup
+	worker wireup pmix
 	worker mpi comm
 	worker backend mpi wireup comm config
-	worker data wireup hdf5 comm config
+	worker frame
+	worker text frame comm
+	worker preprocess frame hdf5 comm config
+	worker data preprocess text frame wireup hdf5 comm config
+	worker predict data frame hdf5 comm config
 	worker loop
 	worker rank protocol run
 	worker rank/worker.c session loop backend wireup config
 	worker saving rank wireup replica run checkpoint comm config
-	worker session saving rank data backend mpi wireup run checkpoint comm config
-	cmd cmd/raytrain-run.c train launch event
-	cmd cmd/raytrain-worker.c rank loop
-	cmd inspect run checkpoint config
+	worker command loop session saving rank predict data preprocess frame backend wireup mpi run checkpoint comm protocol config
+	worker session saving rank predict data preprocess frame backend mpi wireup run checkpoint hdf5 comm config
+	cmd cmd/program.c train launch event config
+	cmd cmd/program.h config
+	cmd cmd/raytrain-predict.c run
+	cmd cmd/raytrain-worker.c command rank loop
+	cmd cmd/raytrain-pmix.c pmix
+	cmd inspect data preprocess frame hdf5 run checkpoint config
+	cmd report protocol
 	EOT
 }
 
@@ -205,9 +215,9 @@ test_expect_success 'no file of cmd includes headers of both halls' '
 '
 
 test_expect_success 'a foreign header is included only in its home' '
-	abroad "$srcdir/src" "^<pmix" "worker/wireup/|launcher/local/" >found &&
-	abroad "$srcdir/src" "^<pmix_server[.]h" "launcher/local/" >>found &&
-	abroad "$srcdir/src" "^<(hdf5|H5)" "common/hdf5/|worker/data/reader_hdf5[.]c" >>found &&
+	abroad "$srcdir/src" "^<pmix" "worker/wireup/|common/pmix/" >found &&
+	abroad "$srcdir/src" "^<pmix_server[.]h" "common/pmix/" >>found &&
+	abroad "$srcdir/src" "^<(hdf5|H5)" "common/hdf5/|worker/data/reader_hdf5(_chunks)?[.]" >>found &&
 	abroad "$srcdir/src" "^<libconfig" "common/config/config_file[.]c" >>found &&
 	abroad "$srcdir/src" "^<mpi[.]h" "worker/mpi/|include/raytrain_mpi[.]h" >>found &&
 	abroad "$srcdir/src" "raytrain_mpi[.]h" "worker/session/mpi_calls[.]c" >>found &&
@@ -291,7 +301,7 @@ test_expect_success 'an include of another hall, or of a room above, is detected
 	room launcher/launch/placement.c train/trainer.h
 	room launcher/watch/watch.c train/worker_group.h
 	room launcher/train/trainer.c slurm/job.h
-	room cmd/raytrain-run.c slurm/job.h
+	room cmd/program.c slurm/job.h
 	room worker/saving/tiers.c session/session.h
 	room worker/rank/heartbeat.c wireup/wireup.h
 	EOT
@@ -323,14 +333,14 @@ test_expect_success 'set up a tree that breaks every rule' '
 	echo "void f(void) { exit(1); }" >bad/src/launcher/train/trainer.c &&
 	echo "#include \"train/trainer.h\"" >bad/src/worker/rank/worker.c &&
 	printf "#include \"train/trainer.h\"\n#include \"rank/worker.h\"\n" \
-		>bad/src/cmd/raytrain-run.c &&
+		>bad/src/cmd/program.c &&
 	: >bad/src/common/attic/old.c && : >bad/src/common/util/deep/x.c &&
 	: >bad/src/common/util/notes.txt
 '
 
 test_expect_success 'every check detects the violations in a tree that breaks every rule' '
 	wrong_rooms bad/src | sort >found &&
-	printf "%s\n" "cmd/raytrain-run.c rank/worker.h" \
+	printf "%s\n" "cmd/program.c rank/worker.h" \
 		"common/util/size.c config/options.h" "worker/rank/worker.c train/trainer.h" >expect &&
 	test_cmp expect found &&
 	wrong_halls bad/src | sort >found &&
@@ -339,7 +349,7 @@ test_expect_success 'every check detects the violations in a tree that breaks ev
 		"worker/rank/worker.c train/trainer.h" >expect &&
 	test_cmp expect found &&
 	both_halls bad/src >found &&
-	echo "cmd/raytrain-run.c" >expect &&
+	echo "cmd/program.c" >expect &&
 	test_cmp expect found &&
 	abroad bad/src "^<mpi[.]h" "worker/mpi/" >found &&
 	echo "common/util/size.c <mpi.h" >expect &&
@@ -350,7 +360,7 @@ test_expect_success 'every check detects the violations in a tree that breaks ev
 	abroad bad/src "^<(hdf5|H5)" "common/hdf5/" >found &&
 	echo "common/config/options.h <hdf5.h" >expect &&
 	test_cmp expect found &&
-	abroad bad/src "^<pmix_server[.]h" "launcher/local/" >found &&
+	abroad bad/src "^<pmix_server[.]h" "common/pmix/" >found &&
 	echo "common/run/run.c <pmix_server.h" >expect &&
 	test_cmp expect found &&
 	missing_headers bad/src >found &&

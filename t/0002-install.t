@@ -32,6 +32,9 @@ EOF
 test_expect_success 'headers, library, pkg-config file and completion are installed' '
 	test -f "$stage/include/raytrain.h" &&
 	test -f "$stage/include/raytrain.hpp" &&
+	test -f "$stage/share/raytrain/python/raytrain/torch/__init__.py" &&
+	cat "$stage"/lib/python3*/*-packages/raytrain.pth >pth &&
+	grep -x ".*/share/raytrain/python" pth &&
 	test -f "$stage/include/raytrain_mpi.h" &&
 	test -f "$stage/lib/pkgconfig/raytrain.pc" &&
 	test -f "$stage/share/bash-completion/completions/raytrain-run" &&

@@ -19,6 +19,12 @@ test_expect_success 'the paragraphs of raytrain-run(1) have the options of --hel
 	sed "s/\\\\-/-/g" | grep -A 1 "^\.TP" | options >actual &&
 	test_cmp expected actual
 '
+test_expect_success 'the paragraphs of raytrain-predict(1) have the options of its --help' '
+	raytrain-predict --help >help && grep -E "^ +(-[a-z], )?--" help | options >expected &&
+	sed -n "/^\.SH OPTIONS/,/^\.SH EXIT/p" "$srcdir/share/man/raytrain-predict.1" |
+	sed "s/\\\\-/-/g" | grep -A 1 "^\.TP" | options >actual &&
+	test_cmp expected actual
+'
 test_expect_success 'README.md refers to raytrain.cfg(5)' '
 	grep -q "raytrain.cfg(5)" "$srcdir/README.md"
 '

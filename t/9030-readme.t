@@ -48,14 +48,17 @@ cc_like_the_library () {
 }
 test_expect_success 'the commands of README.md build and run the examples, below any prefix' '
 	install_tree && lines_to_type >lines && grep -q "^export PATH" lines &&
-	mkdir work && cp "$srcdir"/share/examples/hello*.c work &&
+	mkdir work bin && ln -s "$PYTHON" bin/python3 && PATH=$PWD/bin:$PATH &&
+	sed -n "/^\`\`\`python\$/,/^\`\`\`\$/p" "$readme" | sed "1d;/^\`/,\$d" >work/train.py &&
+	cp "$srcdir"/share/examples/hello*.c work &&
 	printf "%s\n" "#include <raytrain_mpi.h>" "int train_func(raytrain_context *ctx)" \
 		"{ MPI_Comm comm; return raytrain_mpi_comm(ctx, &comm); }" >work/train.c &&
 	{ cc_like_the_library && cat lines; } >script &&
 	(unset LD_LIBRARY_PATH && cd work && sh -ex ../script) >out 2>&1 || { cat out; return 1; } &&
 	test -f work/raytrain_results/hello/checkpoint_000020.h5 &&
 	test -f work/raytrain_results/hello_main/result.h5 &&
-	(unset LD_LIBRARY_PATH && cd work && "$prefix/bin/raytrain-run" -q ./train.so) &&
+	test -f work/raytrain_results/train/checkpoint_000020.h5 &&
+	(unset LD_LIBRARY_PATH && cd work && "$prefix/bin/raytrain-run" -q --name so ./train.so) &&
 	rm -r "$prefix"
 '
 test_expect_success 'bash accepts the batch script of README.md' '
@@ -66,7 +69,7 @@ test_expect_success 'the shells accept the batch templates and the scripts' '
 	for script in "$srcdir"/share/sbatch/*.sbatch "$srcdir"/scripts/bench.d/*.sh \
 		"$srcdir"/scripts/bench "$srcdir"/scripts/test "$srcdir"/scripts/soak \
 		"$srcdir"/scripts/matrix \
-		"$srcdir"/t/soak/*; do
+		"$srcdir"/t/soak/soak "$srcdir"/t/soak/*.sh; do
 		bash -n "$script" || return 1
 	done &&
 	for script in build packages quickstart; do

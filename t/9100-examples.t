@@ -56,6 +56,13 @@ test_expect_success 'fashion_mlp stopped and resumed gives the same bits' '
 test_expect_success 'fashion_mlp as a program gives the same bits' '
 	$fashion --name program "$examples/fashion_mlp" 2>err && same_network calm program
 '
+test_expect_success 'fashion_mlp predicts the test images as well as it has learnt' '
+	images=/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz &&
+	raytrain-predict --launcher local -n 2 --checkpoint runs/calm --columns y \
+		--data $images -o predictions.csv "$examples/fashion_mlp.so" 2>err &&
+	sed 1d predictions.csv | awk -F, "{ right += \$1 == \$2 } END { print right / NR }" >right &&
+	jq -e ". > 0.83" right
+'
 test_expect_success 'fashion_mlp learns with three workers and short last batches' '
 	$fashion -n 3 --name three --set train_loop_config.batch_size=89 \
 		"$examples/fashion_mlp.so" 2>err &&

@@ -1,12 +1,13 @@
 # Tests: unit tests are listed in the local.mk of their room; here are the sharness scripts and
 # the programs that they run. TESTS run against an installed tree, the stage.
-EXTRA_DIST += t/README.md t/setup.sh t/faults.sh
+EXTRA_DIST += t/README.md t/setup.sh t/faults.sh t/mpi-programs.sh \
+	t/python-state.sh
 
 check_DATA += stage.stamp
 CLEANFILES += stage.stamp
 stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEADERS) \
 		$(pkgconfig_DATA) $(dist_bashcompletion_DATA) $(dist_man_MANS) \
-		$(dist_fortran_DATA)
+		$(dist_fortran_DATA) $(dist_pythonmodule_DATA) $(dist_pythontorch_DATA)
 	$(AM_V_GEN)rm -rf stage && \
 	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR=$(abs_top_builddir)/stage prefix=/usr/local \
 		>stage.log 2>&1 || { cat stage.log; exit 1; }; \

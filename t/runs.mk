@@ -2,12 +2,28 @@
 RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t \
 	t/1017-languages.t t/1018-attachments.t t/1019-open.t \
 	t/1020-resume.t t/1022-reconfigure.t t/1025-stop.t t/1026-unheard.t t/1030-faults.t \
-	t/1040-full-disk.t t/1050-hang.t t/1055-oom.t t/1060-soak.t t/1070-tiers.t \
+	t/1040-full-disk.t t/1050-hang.t t/1055-oom.t t/1060-soak.t t/1061-python-soak.t t/1070-tiers.t \
 	t/1080-launcher-killed.t t/1090-elastic.t t/1100-slurm.t t/1110-slurm-stop.t \
 	t/1120-slurm-surroundings.t t/1150-slurm-hang.t t/1160-slurm-soak.t t/1170-slurm-tiers.t \
 	t/1180-slurm-launcher-killed.t t/1190-slurm-words.t t/1195-slurm-pmix.t \
 	t/1196-slurm-without-pmix.t t/1200-nodes.t t/1205-slurm-daemons.t \
-	t/1210-cached-following.t t/1220-cached-checkpoints.t
+	t/1210-cached-following.t t/1220-cached-checkpoints.t \
+	t/1300-command.t \
+	t/1301-slurm-command.t \
+	t/1310-python.t \
+	t/1320-python-checkpoint.t \
+	t/1321-python-torch-state.t \
+	t/1340-backends.t \
+	t/1341-backends-nodes.t t/1342-backends-names.t \
+	t/1345-report.t \
+	t/1350-fit.t \
+	t/1351-fit-start.t \
+	t/1355-python-data.t t/1371-text-data.t \
+	t/1356-slurm-fit.t \
+	t/1360-libraries.t \
+	t/1372-preprocess.t \
+	t/1373-python-preprocess.t \
+	t/1380-predict.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 
@@ -23,6 +39,18 @@ t_check_train_late_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 t_check_train_late_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_train_late_la_LIBADD = libraytrain.la
 
+check_LTLIBRARIES += t/check/train_rows.la
+t_check_train_rows_la_SOURCES = t/check/train_rows.c
+t_check_train_rows_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+t_check_train_rows_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+t_check_train_rows_la_LIBADD = libraytrain.la
+
+check_LTLIBRARIES += t/check/predictions.la
+t_check_predictions_la_SOURCES = t/check/predictions.c
+t_check_predictions_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+t_check_predictions_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+t_check_predictions_la_LIBADD = libraytrain.la
+
 check_PROGRAMS += t/check/train_main
 t_check_train_main_SOURCES = t/check/train_main.c
 t_check_train_main_LDADD = libraytrain.la
@@ -37,8 +65,22 @@ check_PROGRAMS += t/check/plain_mpi
 t_check_plain_mpi_SOURCES = t/check/plain_mpi.c
 t_check_plain_mpi_LDADD = $(MPI_LIBS)
 
+check_PROGRAMS += t/check/mpi_child
+t_check_mpi_child_SOURCES = t/check/mpi_child.c
+t_check_mpi_child_LDADD = $(MPI_LIBS)
+EXTRA_DIST += t/check/open_mpi/mpi.h
+
+EXTRA_DIST += t/check/meet.py
+
 check_PROGRAMS += t/check/train_gpu
 t_check_train_gpu_SOURCES = t/check/train_gpu.c
 t_check_train_gpu_LDADD = libraytrain.la
 
-EXTRA_DIST += t/soak/soak t/soak/local.sh t/soak/slurm.sh t/soak/batch.sh scripts/soak
+EXTRA_DIST += t/soak/soak t/soak/local.sh t/soak/python.sh t/soak/train.py \
+	t/soak/slurm.sh t/soak/batch.sh scripts/soak
+
+TORCH_TESTS = t/1330-torch.t t/1331-torch-nodes.t t/1332-torch-resume.t \
+	t/1333-torch-sharded.t t/1334-torch-process-group.t t/1335-torch-fsdp.t
+dist_check_SCRIPTS += $(TORCH_TESTS)
+TESTS += $(TORCH_TESTS)
+EXTRA_DIST += t/check/ddp_cases.py

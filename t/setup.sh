@@ -10,6 +10,7 @@
 #   $stage      the prefix of the installed tree $check    t/check in the build tree
 #   $srcdir     the source tree                  $modules  training functions for tests
 #   $builddir   the build tree
+#   $PYTHON     Debian's Python, which has its packages (another may come first in PATH)
 
 srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 builddir=${top_builddir:-$srcdir/build}
@@ -30,6 +31,8 @@ done
 # salloc and srun --pty start $SHELL; it may be unset, or not be a POSIX shell.
 SHELL=/bin/sh
 export SHELL
+PYTHON=/usr/bin/python3
+export PYTHON
 LD_LIBRARY_PATH=$stage/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 

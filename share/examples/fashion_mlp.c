@@ -10,6 +10,11 @@
  * train_loop_config: hidden = [512, 512], lr, momentum, epochs, batch_size (per worker).
  * datasets: "train" and "test", columns x (uint8, any shape) and y (uint8, 0..9).
  *
+ * It predicts, too, the probability of each class and the best one:
+ *
+ *     raytrain-predict -n 2 --checkpoint raytrain_results/fashion \
+ *         --data t10k-images-idx3-ubyte.gz -o predictions.h5 ./fashion_mlp.so
+ *
  * A run that is interrupted and resumed gives bit-identical results. All state that
  * changes from step to step is in the checkpoint (parameters and velocity; the library
  * adds the position in the data), and no sum depends on timing or on the number of
@@ -22,6 +27,7 @@
 #include <math.h>
 #include <raytrain.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "mlp.h"
@@ -335,5 +341,119 @@ int train_func(raytrain_context *ctx)
         fprintf(stderr, "fashion_mlp: %s\n", raytrain_last_error(ctx));
     raytrain_reducer_destroy(t.reducer);
     mlp_destroy(&t.mlp);
+    return rc;
+}
+
+/* ---- Predicting ----------------------------------------------------------------- */
+
+#define PREDICT_BATCH 256
+
+struct predictor {
+    raytrain_predictor *p;
+    struct mlp mlp;
+    float *probability; /* [batch][CLASSES] */
+    uint8_t *best;      /* [batch] */
+};
+
+/* The network of a checkpoint: its widths are those of the weights. */
+static int restore_network(struct predictor *f, raytrain_checkpoint *ck, int batch)
+{
+    int widths[MLP_MAX_LAYERS + 1] = {0}, n = 0, rc = RAYTRAIN_OK;
+    raytrain_tensor t;
+    char name[64];
+
+    for (; n < MLP_MAX_LAYERS; n++) {
+        snprintf(name, sizeof name, "model/fc%d/weight", n + 1);
+        if (raytrain_checkpoint_info(ck, name, &t) || t.ndim != 2)
+            break;
+        widths[n + 1] = t.shape[0];
+        widths[n] = t.shape[1];
+    }
+    if (n == 0 || widths[n] != CLASSES) {
+        fprintf(stderr, "fashion_mlp: the checkpoint has no such network\n");
+        return RAYTRAIN_ENOTFOUND;
+    }
+    if (mlp_create(&f->mlp, widths, n, batch) < 0 ||
+        !(f->mlp.params = calloc(f->mlp.n_params, sizeof(float))))
+        return RAYTRAIN_ENOMEM;
+    for (int i = 0; i < 2 * n && rc == RAYTRAIN_OK; i++) {
+        t = tensor_view(&f->mlp, f->mlp.params, i);
+        snprintf(name, sizeof name, "model/fc%d/%s", n - i / 2,
+                 i % 2 ? "bias" : "weight");
+        rc = raytrain_checkpoint_get(ck, name, &t);
+    }
+    return rc;
+}
+
+static int predict_batch(struct predictor *f, uint64_t rows)
+{
+    const struct mlp_layer *last = &f->mlp.layers[f->mlp.n_layers - 1];
+    raytrain_tensor x;
+    int rc;
+
+    if ((rc = raytrain_dataset_column(raytrain_predictor_dataset(f->p), "x", &x)))
+        return rc;
+    mlp_load_pixels(&f->mlp, x.data, rows);
+    mlp_forward(&f->mlp, rows);
+    for (uint64_t row = 0; row < rows; row++)
+        f->best[row] = mlp_softmax(last->output + row * CLASSES, CLASSES,
+                                   f->probability + row * CLASSES);
+    if ((rc = raytrain_predictor_put(f->p, "probability", f->probability)))
+        return rc;
+    return raytrain_predictor_put(f->p, "class", f->best);
+}
+
+static int check_input(struct predictor *f)
+{
+    raytrain_tensor x;
+    uint64_t pixels = 1;
+    int rc = raytrain_dataset_column_info(raytrain_predictor_dataset(f->p), "x", &x);
+
+    for (int d = 0; rc == RAYTRAIN_OK && d < x.ndim; d++)
+        pixels *= x.shape[d];
+    if (rc == RAYTRAIN_OK &&
+        (x.dtype != RAYTRAIN_UINT8 || pixels != (uint64_t)f->mlp.layers[0].in)) {
+        fprintf(stderr, "fashion_mlp: x must be %d bytes a row\n", f->mlp.layers[0].in);
+        return RAYTRAIN_ETYPE;
+    }
+    return rc;
+}
+
+/* The first batch is the largest. */
+static int predict_all(struct predictor *f, raytrain_checkpoint *ck)
+{
+    const uint64_t classes = CLASSES;
+    uint64_t rows;
+    int rc;
+
+    if ((rc = raytrain_predictor_set_batch_size(f->p, PREDICT_BATCH)) ||
+        (rc = raytrain_predictor_output(f->p, "class", RAYTRAIN_UINT8, 0, NULL)) ||
+        (rc = raytrain_predictor_output(f->p, "probability", RAYTRAIN_FLOAT32, 1,
+                                        &classes)))
+        return rc;
+    while ((rc = raytrain_predictor_next(f->p, &rows)) == RAYTRAIN_OK) {
+        if (!f->best) {
+            f->best = malloc(rows);
+            f->probability = malloc(rows * CLASSES * sizeof(float));
+            if (!f->best || !f->probability)
+                return RAYTRAIN_ENOMEM;
+            if ((rc = restore_network(f, ck, rows)) || (rc = check_input(f)))
+                return rc;
+        }
+        if ((rc = predict_batch(f, rows)))
+            return rc;
+    }
+    return rc == RAYTRAIN_END ? RAYTRAIN_OK : rc;
+}
+
+int predict_func(raytrain_context *ctx, raytrain_predictor *p)
+{
+    struct predictor f = {.p = p};
+    int rc = predict_all(&f, raytrain_get_checkpoint(ctx));
+
+    free(f.mlp.params);
+    mlp_destroy(&f.mlp);
+    free(f.probability);
+    free(f.best);
     return rc;
 }

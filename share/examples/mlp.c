@@ -83,8 +83,8 @@ void mlp_forward(struct mlp *m, int rows)
     }
 }
 
-/* delta = softmax of the logits z - one-hot row of the label */
-static float row_loss(const float *z, int classes, int label, float *delta, int *best)
+/* The probabilities, and the sum by which they were divided. */
+static float softmax(const float *z, int classes, float *probability, int *best)
 {
     float total = 0;
 
@@ -92,9 +92,25 @@ static float row_loss(const float *z, int classes, int label, float *delta, int 
     for (int c = 1; c < classes; c++)
         *best = z[c] > z[*best] ? c : *best;
     for (int c = 0; c < classes; c++)
-        total += delta[c] = expf(z[c] - z[*best]);
+        total += probability[c] = expf(z[c] - z[*best]);
     for (int c = 0; c < classes; c++)
-        delta[c] /= total;
+        probability[c] /= total;
+    return total;
+}
+
+int mlp_softmax(const float *z, int classes, float *probability)
+{
+    int best;
+
+    softmax(z, classes, probability, &best);
+    return best;
+}
+
+/* delta = softmax of the logits z - one-hot row of the label */
+static float row_loss(const float *z, int classes, int label, float *delta, int *best)
+{
+    float total = softmax(z, classes, delta, best);
+
     delta[label] -= 1;
     return logf(total) + z[*best] - z[label];
 }

@@ -44,6 +44,8 @@ void mlp_destroy(struct mlp *m);
 /* Scale pixels to inputs with about mean 0 and deviation 1. */
 void mlp_load_pixels(struct mlp *m, const uint8_t *pixels, int rows);
 void mlp_forward(struct mlp *m, int rows);
+/* The probabilities of classes by the logits z of a row; returns the best class. */
+int mlp_softmax(const float *z, int classes, float *probability);
 /* Add the batch to the tally and prepare backward. -1 if a label is not a class. */
 int mlp_loss(struct mlp *m, const uint8_t *labels, int rows, struct mlp_tally *sum);
 /*

@@ -8,7 +8,7 @@
 !                   $(pkg-config --libs raytrain)
 ! Strings.  Arguments are character(*), of which trailing blanks are dropped from names; results
 !           are character(:), allocatable. Enumerations are integer(c_int) constants.
-! Pointers. Contexts, checkpoints, datasets and reducers are type(c_ptr).
+! Pointers. Contexts, checkpoints, datasets, reducers and predictors are type(c_ptr).
 ! Tensors.  raytrain_view(a) describes the array a, of real32, real64, int32 or int64 and at most
 !           4 dimensions; raytrain_tensor_of() describes any memory. The array needs the attribute
 !           TARGET, since the library keeps its address: a checkpoint until the report has
@@ -70,7 +70,8 @@ module raytrain
   private :: c_open, c_name
   private :: c_give, c_put_bytes, c_put_file, c_get_bytes, c_get_file
   private :: c_info, c_get, c_get_shard, c_get_string, c_metric, c_get_dataset_shard
-  private :: c_column_info, c_column, c_strlen, c_free
+  private :: c_column_info, c_column, c_words, c_word, c_ragged, c_strlen, c_free
+  private :: c_predictor_output, c_predictor_put
 
 contains
 
@@ -630,6 +631,48 @@ contains
     character(*), intent(in) :: column
     type(raytrain_tensor) :: tensor
     rc = c_column(ds, trim(column) // c_null_char, tensor)
+  end function
+
+  integer(c_int) function raytrain_dataset_words(ds, column, n) result(rc)
+    type(c_ptr), value :: ds
+    character(*), intent(in) :: column
+    integer(c_int64_t), intent(inout) :: n
+    rc = c_words(ds, trim(column) // c_null_char, n)
+  end function
+
+  ! Blank if there is no such word.
+  function raytrain_dataset_word(ds, column, code) result(word)
+    type(c_ptr), value :: ds
+    character(*), intent(in) :: column
+    integer(c_int64_t), value :: code
+    character(:), allocatable :: word
+    integer(c_int64_t) :: bytes
+    word = string_of(c_word(ds, trim(column) // c_null_char, code, bytes))
+  end function
+
+  integer(c_int) function raytrain_dataset_ragged(ds, column, out) result(rc)
+    type(c_ptr), value :: ds
+    character(*), intent(in) :: column
+    type(raytrain_ragged) :: out
+    rc = c_ragged(ds, trim(column) // c_null_char, out)
+  end function
+
+  ! ---- Predictions ----
+
+  ! dims is the Fortran shape of one row; an empty one is a number.
+  integer(c_int) function raytrain_predictor_output(p, name, dtype, dims) result(rc)
+    type(c_ptr), value :: p
+    character(*), intent(in) :: name
+    integer(c_int), intent(in) :: dtype
+    integer(c_int64_t), intent(in) :: dims(:)
+    rc = c_predictor_output(p, trim(name) // c_null_char, dtype, size(dims), &
+        dims(size(dims):1:-1))
+  end function
+
+  integer(c_int) function raytrain_predictor_put(p, name, data) result(rc)
+    type(c_ptr), value :: p, data
+    character(*), intent(in) :: name
+    rc = c_predictor_put(p, trim(name) // c_null_char, data)
   end function
 
 end module

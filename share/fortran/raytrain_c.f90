@@ -47,6 +47,14 @@ module raytrain_c
     real(c_double) :: value = 0
   end type
 
+  type, bind(c) :: raytrain_ragged
+    integer(c_int64_t) :: rows = 0
+    type(c_ptr) :: offsets = c_null_ptr, values = c_null_ptr
+    integer(c_int) :: dtype = 0
+    type(c_ptr) :: indices = c_null_ptr
+    integer(c_int64_t) :: length = 0
+  end type
+
   ! ---- Functions that are called as in C ----
 
   interface
@@ -161,11 +169,27 @@ module raytrain_c
     integer(c_int64_t) function raytrain_dataset_epoch(ds) bind(c)
       import; type(c_ptr), value :: ds
     end function
+    integer(c_int64_t) function raytrain_dataset_padding(ds) bind(c)
+      import; type(c_ptr), value :: ds
+    end function
     integer(c_int) function raytrain_dataset_set_batch_size(ds, rows) bind(c)
       import; type(c_ptr), value :: ds; integer(c_int64_t), value :: rows
     end function
     integer(c_int) function raytrain_dataset_next(ds, rows) bind(c)
       import; type(c_ptr), value :: ds; integer(c_int64_t), intent(inout) :: rows
+    end function
+    type(c_ptr) function raytrain_predictor_dataset(p) bind(c)
+      import; type(c_ptr), value :: p
+    end function
+    integer(c_int) function raytrain_predictor_set_batch_size(p, rows) bind(c)
+      import; type(c_ptr), value :: p; integer(c_int64_t), value :: rows
+    end function
+    integer(c_int) function raytrain_predictor_next(p, rows) bind(c)
+      import; type(c_ptr), value :: p; integer(c_int64_t), intent(inout) :: rows
+    end function
+    integer(c_int) function raytrain_main_functions(argc, argv, train_func, predict_func) bind(c)
+      import; integer(c_int), value :: argc; type(c_ptr), value :: argv
+      type(c_funptr), value :: train_func, predict_func
     end function
   end interface
 
@@ -348,6 +372,26 @@ module raytrain_c
     integer(c_int) function c_column(ds, column, tensor) bind(c, name="raytrain_dataset_column")
       import; type(c_ptr), value :: ds; character(c_char), intent(in) :: column(*)
       type(raytrain_tensor) :: tensor
+    end function
+    integer(c_int) function c_predictor_output(p, name, dtype, ndim, shape) &
+        bind(c, name="raytrain_predictor_output")
+      import; type(c_ptr), value :: p; character(c_char), intent(in) :: name(*)
+      integer(c_int), value :: dtype, ndim; integer(c_int64_t), intent(in) :: shape(*)
+    end function
+    integer(c_int) function c_predictor_put(p, name, data) bind(c, name="raytrain_predictor_put")
+      import; type(c_ptr), value :: p, data; character(c_char), intent(in) :: name(*)
+    end function
+    integer(c_int) function c_words(ds, column, n) bind(c, name="raytrain_dataset_words")
+      import; type(c_ptr), value :: ds; character(c_char), intent(in) :: column(*)
+      integer(c_int64_t), intent(inout) :: n
+    end function
+    type(c_ptr) function c_word(ds, column, code, bytes) bind(c, name="raytrain_dataset_word")
+      import; type(c_ptr), value :: ds; character(c_char), intent(in) :: column(*)
+      integer(c_int64_t), value :: code; integer(c_int64_t), intent(inout) :: bytes
+    end function
+    integer(c_int) function c_ragged(ds, column, out) bind(c, name="raytrain_dataset_ragged")
+      import; type(c_ptr), value :: ds; character(c_char), intent(in) :: column(*)
+      type(raytrain_ragged) :: out
     end function
     integer(c_size_t) function c_strlen(s) bind(c, name="strlen")
       import; type(c_ptr), value :: s

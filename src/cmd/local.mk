@@ -5,17 +5,46 @@ src_cmd_raytrain_worker_LDADD = libraytrain.la
 # An installed tree can be moved.
 src_cmd_raytrain_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../../lib'
 
+# A worker starts it for the MPI programs of its node.
+pkglibexec_PROGRAMS += src/cmd/raytrain-pmix
+src_cmd_raytrain_pmix_SOURCES = src/cmd/raytrain-pmix.c
+src_cmd_raytrain_pmix_CPPFLAGS = $(COMMON_CPPFLAGS)
+src_cmd_raytrain_pmix_LDADD = libcommon.la $(PMIX_LIBS)
+src_cmd_raytrain_pmix_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
+
 bin_PROGRAMS += src/cmd/inspect/raytrain-inspect
 src_cmd_inspect_raytrain_inspect_SOURCES = src/cmd/inspect/raytrain-inspect.c src/cmd/hangup.c \
 	src/cmd/hangup.h src/cmd/inspect/output.c src/cmd/inspect/output.h \
 	src/cmd/inspect/views.h src/cmd/inspect/checkpoint_view.c \
 	src/cmd/inspect/run_view.c src/cmd/inspect/plot.c src/cmd/inspect/export.c \
-	src/cmd/inspect/checkpoint_diff.c
-src_cmd_inspect_raytrain_inspect_CPPFLAGS = $(COMMON_CPPFLAGS) -I$(top_srcdir)/src/cmd
-src_cmd_inspect_raytrain_inspect_LDADD = libcommon.la
+	src/cmd/inspect/checkpoint_diff.c src/cmd/inspect/element_value.c \
+	src/cmd/inspect/element_value.h src/cmd/inspect/dataset_view.c \
+	src/cmd/inspect/dataset_rows.c src/cmd/inspect/dataset_rows.h \
+	src/cmd/inspect/column_stats.c src/cmd/inspect/column_stats.h
+src_cmd_inspect_raytrain_inspect_CPPFLAGS = $(WORKER_CPPFLAGS) -I$(top_srcdir)/src/cmd
+src_cmd_inspect_raytrain_inspect_LDADD = libworker.la
+# It reads datasets as a worker does, without PMIx and a backend.
+src_cmd_inspect_raytrain_inspect_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
 dist_man_MANS += share/man/raytrain-inspect.1 share/man/raytrain-format.5
 
 bin_PROGRAMS += src/cmd/raytrain-run
-src_cmd_raytrain_run_SOURCES = src/cmd/raytrain-run.c src/cmd/hangup.c src/cmd/hangup.h
+src_cmd_raytrain_run_SOURCES = src/cmd/raytrain-run.c src/cmd/program.c src/cmd/program.h \
+	src/cmd/hangup.c src/cmd/hangup.h
 src_cmd_raytrain_run_CPPFLAGS = $(LAUNCHER_CPPFLAGS)
 src_cmd_raytrain_run_LDADD = liblauncher.la
+
+bin_PROGRAMS += src/cmd/raytrain-predict
+src_cmd_raytrain_predict_SOURCES = src/cmd/raytrain-predict.c src/cmd/program.c \
+	src/cmd/program.h src/cmd/hangup.c src/cmd/hangup.h
+src_cmd_raytrain_predict_CPPFLAGS = $(LAUNCHER_CPPFLAGS)
+src_cmd_raytrain_predict_LDADD = liblauncher.la
+
+# A script starts it for every report: it does not link with what it does not use.
+bin_PROGRAMS += src/cmd/report/raytrain-report
+src_cmd_report_raytrain_report_SOURCES = src/cmd/report/raytrain-report.c \
+	src/cmd/report/extracted_files.c src/cmd/report/extracted_files.h \
+	src/cmd/report/offered_files.c src/cmd/report/offered_files.h
+src_cmd_report_raytrain_report_CPPFLAGS = $(COMMON_CPPFLAGS) -I$(top_srcdir)/src/cmd
+src_cmd_report_raytrain_report_LDADD = libcommon.la
+src_cmd_report_raytrain_report_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
+dist_man_MANS += share/man/raytrain-report.1

@@ -1,21 +1,38 @@
 /*
- * raytrain-worker.c - one worker, with a training function from a shared object:
+ * raytrain-worker.c - one worker, with a training function from a shared object, or
+ * with a command that it starts and serves:
  *
  *     raytrain-worker TRAIN_FUNC.so [ARG...]
+ *     raytrain-worker -- COMMAND [ARG...]
+ *     raytrain-worker --serve DESCRIPTOR
  *
  * raytrain-run starts it, with the rest of what it needs in its environment
  * (protocol/worker_env.h) and in the run directory. The arguments are for the
- * training function: raytrain_args().
+ * training function: raytrain_args(). With --serve it is no worker, but reads checkpoints
+ * and datasets for the process at the other end of a socket (command/helper.h).
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "command/helper.h"
 #include "loop/loop.h"
 #include "rank/worker.h"
 
 static void last_words(int status, const struct error *err)
 {
     if (status != 0 && err->code != RAYTRAIN_ESTOPPED)
-        fprintf(stderr, "raytrain-worker: %s\n", err->text);
+        fprintf(stderr, "raytrain-worker: %.*s\n", (int)strcspn(err->text, "\n"),
+                err->text); /* a traceback that follows is in the log already */
+}
+
+static int serve(const char *descriptor)
+{
+    struct error err = {0};
+    int status = raytrain_helper_run(atoi(descriptor), &err);
+
+    last_words(status, &err);
+    return status;
 }
 
 int main(int argc, char *argv[])
@@ -24,8 +41,16 @@ int main(int argc, char *argv[])
     struct error err = {0};
     int status;
 
+    if (argc == 3 && strcmp(argv[1], "--serve") == 0)
+        return serve(argv[2]);
+    if (argc > 1 && strcmp(argv[1], "--") == 0) {
+        source.is_command = true;
+        argc--;
+        argv++;
+    }
     if (argc < 2) {
         fprintf(stderr, "usage: raytrain-worker TRAIN_FUNC.so [ARG...]\n"
+                        "       raytrain-worker -- COMMAND [ARG...]\n"
                         "raytrain-run starts the workers; type: raytrain-run --help\n");
         return 2;
     }

@@ -11,6 +11,10 @@
  * call that failed, raytrain-run reports that kind of failure (storage, configuration).
  * Calling exit() is a failure, too.
  *
+ * raytrain-predict runs a predict function in the same way:
+ *
+ *     int predict_func(raytrain_context *ctx, raytrain_predictor *p);
+ *
  * CONVENTIONS
  *
  * Status.   Functions that can fail return RAYTRAIN_OK (0) or another
@@ -62,6 +66,7 @@ typedef struct raytrain_context raytrain_context;       /* this worker's session
 typedef struct raytrain_checkpoint raytrain_checkpoint; /* being written, or read */
 typedef struct raytrain_dataset raytrain_dataset;       /* this worker's shard */
 typedef struct raytrain_reducer raytrain_reducer;       /* gradient buckets */
+typedef struct raytrain_predictor raytrain_predictor;   /* a prediction */
 
 /* What went wrong; raytrain_status_name() describes it. */
 typedef enum raytrain_status {
@@ -553,12 +558,92 @@ RAYTRAIN_API int raytrain_dataset_set_batch_size(raytrain_dataset *ds, uint64_t 
  * Advance to the next batch. *rows is this worker's number of rows: the batch size,
  * except in the last batch of an epoch, in which the remaining rows are split evenly and
  * a worker may get fewer, even 0. All ranks get the same number of batches. RAYTRAIN_END
- * ends the epoch (*rows is 0); the following call starts the next one.
+ * ends the epoch (*rows is 0); the following call starts the next one. The key last_batch
+ * of the dataset changes this: "drop" leaves the remaining rows out, "pad" fills the batch
+ * of each worker up with rows from the epoch's start, which come last.
  */
 RAYTRAIN_API int raytrain_dataset_next(raytrain_dataset *ds, uint64_t *rows);
-/* A column of the current batch; shape[0] is *rows. Valid until the next call of next. */
+/* How many rows at the end of the current batch are there only to fill it up. */
+RAYTRAIN_API uint64_t raytrain_dataset_padding(const raytrain_dataset *ds);
+/*
+ * A column of the current batch; shape[0] is *rows. Valid until the next call of next. Of
+ * a column of words, the code of each row's word (int32), -1 if it is missing.
+ * RAYTRAIN_ETYPE for columns that are for raytrain_dataset_ragged().
+ */
 RAYTRAIN_API int raytrain_dataset_column(raytrain_dataset *ds, const char *column,
                                          raytrain_tensor *tensor);
+/* How many words a column of words has, in all rows of all workers: their codes are 0 to
+ * *n - 1, the same on every rank. RAYTRAIN_ETYPE for other columns. */
+RAYTRAIN_API int raytrain_dataset_words(raytrain_dataset *ds, const char *column,
+                                        uint64_t *n);
+/* The word of a code, which ends with a NUL; *bytes (may be NULL) is its length. NULL if
+ * there is no such word. Owned by ds. */
+RAYTRAIN_API const char *raytrain_dataset_word(raytrain_dataset *ds, const char *column,
+                                               int64_t code, uint64_t *bytes);
+
+/* Rows with any number of elements: row i has values[k], k from offsets[i] on, up to but
+ * not including offsets[i + 1]. */
+typedef struct raytrain_ragged {
+    uint64_t rows;
+    const uint64_t *offsets; /* rows + 1, from 0 on */
+    const void *values;
+    raytrain_dtype dtype; /* of texts RAYTRAIN_UINT8: their bytes */
+    /* Sparse vectors: the place of each value in its vector, and how long vectors are. Of
+     * texts: NULL, and 0. */
+    const uint32_t *indices;
+    uint64_t length;
+} raytrain_ragged;
+
+/* A column of texts or of sparse vectors of the current batch. Valid until the next call
+ * of next. RAYTRAIN_ETYPE for other columns. */
+RAYTRAIN_API int raytrain_dataset_ragged(raytrain_dataset *ds, const char *column,
+                                         raytrain_ragged *out);
+
+/* ---- Predictions ---- */
+
+/*
+ * A predict function gets the rows of an input in batches, and says for each row what
+ * the model of the checkpoint, raytrain_get_checkpoint(ctx), makes of it. It runs on
+ * every worker of raytrain-predict, each with other rows; the predictions become one
+ * file, in the order of the input.
+ *
+ *     raytrain_predictor_output(p, "probability", RAYTRAIN_FLOAT32, 1, &classes);
+ *     while ((rc = raytrain_predictor_next(p, &rows)) == RAYTRAIN_OK) {
+ *         raytrain_dataset_column(raytrain_predictor_dataset(p), "x", &x);
+ *         apply(model, &x, probability);
+ *         raytrain_predictor_put(p, "probability", probability);
+ *     }
+ *     return rc == RAYTRAIN_END ? 0 : rc;
+ *
+ * Batches are the same rows on any number of workers, and what is put for a row may
+ * depend on its batch alone: then so are the predictions, also after an interruption.
+ * The function must not communicate with other workers between batches, since they need
+ * not have the same number of them.
+ */
+typedef int (*raytrain_predict_func)(raytrain_context *ctx, raytrain_predictor *p);
+
+/* An output: the name of a column of the predictions, dtype and shape of one row (ndim 0:
+ * a number; shape may be NULL then). Before the first next, on every rank the same. */
+RAYTRAIN_API int raytrain_predictor_output(raytrain_predictor *p, const char *name,
+                                           raytrain_dtype dtype, int ndim,
+                                           const uint64_t shape[]);
+/* The number of rows in a batch that suits the model (default 1024), before the first
+ * next. --batch-size of raytrain-predict overrides it; ask the first batch. */
+RAYTRAIN_API int raytrain_predictor_set_batch_size(raytrain_predictor *p, uint64_t rows);
+/* The rows of the input, for raytrain_dataset_rows(), raytrain_dataset_column_info() and
+ * raytrain_dataset_column(): columns of the current batch, valid until the next one.
+ * Owned by p, which alone moves it. NULL if p is. */
+RAYTRAIN_API raytrain_dataset *raytrain_predictor_dataset(raytrain_predictor *p);
+/*
+ * COLLECTIVE at the first call; later calls wait for the other workers from time to time.
+ * Advance to the next batch of *rows rows, at least 1. RAYTRAIN_END: there are no more (or
+ * a stop was requested), and *rows is 0; return 0 then. RAYTRAIN_EINVAL if an output of
+ * the batch before was not put.
+ */
+RAYTRAIN_API int raytrain_predictor_next(raytrain_predictor *p, uint64_t *rows);
+/* One output of the current batch: *rows dense rows, which are copied. */
+RAYTRAIN_API int raytrain_predictor_put(raytrain_predictor *p, const char *name,
+                                        const void *data);
 
 /* ---- A program instead of a shared object ---- */
 
@@ -571,6 +656,11 @@ typedef int (*raytrain_train_func)(raytrain_context *ctx);
  * returns 2.
  */
 RAYTRAIN_API int raytrain_main(int argc, char *argv[], raytrain_train_func train_func);
+/* The same for a program that raytrain-predict may start, too, and which is then a worker
+ * with predict_func. Either function may be NULL: then it cannot be started so. */
+RAYTRAIN_API int raytrain_main_functions(int argc, char *argv[],
+                                         raytrain_train_func train_func,
+                                         raytrain_predict_func predict_func);
 
 #ifdef __cplusplus
 }

@@ -221,6 +221,7 @@ public:
         return rc == RAYTRAIN_END ? false : (ctx_.check(rc), true);
     }
     uint64_t rows() const { return rows_; }
+    uint64_t padding() const { return raytrain_dataset_padding(ds_); }
     tensor column(str name) const
     {
         tensor t;

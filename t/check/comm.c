@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -236,6 +237,33 @@ static bool is_shared(const void *data)
     return found;
 }
 
+/* What another process that maps the file sees is what this one has written. */
+static void check_memory_file(struct comm *c, float *x, size_t n)
+{
+    size_t offset, page = (size_t)sysconf(_SC_PAGESIZE), in_page, room;
+    struct error err;
+    float other;
+    char *map;
+    int fd;
+
+    CHECK(c->ops->memory_file(c, &other, &fd, &offset, &err) == -1);
+    CHECK(err.code == RAYTRAIN_EINVAL);
+    CHECK(c->ops->memory_file(c, x, &fd, &offset, &err) == 0);
+    CHECK(offset % 64 == 0);
+    in_page = offset % page;
+    room = in_page + n * sizeof *x;
+    map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+               (off_t)(offset - in_page));
+    CHECK(map != MAP_FAILED);
+    if (map == MAP_FAILED)
+        return;
+    x[n - 1] = 3.0f + (float)c->rank;
+    memcpy(&other, map + in_page + (n - 1) * sizeof *x, sizeof other);
+    CHECK(other == 3.0f + (float)c->rank);
+    CHECK(ftruncate(fd, 0) < 0);
+    munmap(map, room);
+}
+
 /* Two blocks, which must not be confused; and a third one that cannot be allocated
  * because the ranks ask for different sizes. */
 static void check_alloc(struct comm *all, bool one_node)
@@ -254,6 +282,8 @@ static void check_alloc(struct comm *all, bool one_node)
     CHECK(!one_node || c->size == 1 || (is_shared(x) && is_shared(y)));
     for (int step = 0; step < 20; step++)
         reduce_in_place(c, x);
+    check_same_bits(c, x, 100000 * sizeof(float));
+    check_memory_file(c, x, 100000);
     d = y;
     for (int i = 0; i < 4099; i++) {
         CHECK(d[i] == 0);
@@ -262,7 +292,6 @@ static void check_alloc(struct comm *all, bool one_node)
     CHECK(c->ops->allreduce(c, d, 4099, COMM_FLOAT64, COMM_MAX, &err) == 0);
     for (int i = 0; i < 4099; i++)
         CHECK(d[i] == (i % 2 ? i + c->size - 1 : -i));
-    check_same_bits(c, x, 100000 * sizeof(float));
     if (c->size > 1) {
         CHECK(c->ops->alloc(c, COMM_HOST, 1000 + (size_t)c->rank, &z, &err) == -1);
         CHECK(err.code == RAYTRAIN_EINVAL);

@@ -35,7 +35,7 @@
 #include "launch/launcher.h"
 #include "protocol/worker_env.h"
 #include "util/argv.h"
-#include "event/child.h"
+#include "util/child.h"
 #include "util/fs.h"
 #include "util/size.h"
 

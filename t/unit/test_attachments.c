@@ -246,6 +246,118 @@ static void memory_that_is_handed_over_is_not_copied_and_given_back_once(void **
     comm_free(self);
 }
 
+/* ---- Tensors that one rank has ---- */
+
+/* Every rank gives a row and a scalar; between them lies a tensor of which all have
+ * slabs. `odd`, unless -1: this rank takes itself for the one that gives all. */
+static int ones_put(raytrain_checkpoint *ck, const struct comm *comm, int odd, int *row,
+                    struct error *err)
+{
+    raytrain_tensor t = {.dtype = RAYTRAIN_INT32, .ndim = 1, .shape = {ROWS}};
+    raytrain_tensor scalar = {.dtype = RAYTRAIN_INT32};
+    char name[32];
+    int rc = 0;
+
+    for (int r = 0; rc == 0 && r < comm->size; r++) {
+        const raytrain_slab part = {{0}, {r == comm->rank ? ROWS : 0}};
+        int writer = odd == comm->rank ? odd : r;
+        bool mine = writer == comm->rank;
+
+        t.data = scalar.data = mine ? row : NULL;
+        snprintf(name, sizeof name, "row-%d", r);
+        rc = checkpoint_give_one(ck, name, &t, writer, mine, NULL, NULL, err);
+        snprintf(name, sizeof name, "slab-%d", r);
+        t.data = row;
+        if (rc == 0)
+            rc = checkpoint_put(ck, name, &t, &part, err);
+        snprintf(name, sizeof name, "scalar-%d", r);
+        if (rc == 0)
+            rc = checkpoint_give_one(ck, name, &scalar, writer, mine, NULL, NULL, err);
+    }
+    return rc;
+}
+
+struct ones {
+    int odd;
+    char said[ERROR_TEXT_MAX]; /* by rank 0 */
+};
+
+static int ones_save(struct comm *comm, void *arg)
+{
+    struct ones *ones = arg;
+    raytrain_checkpoint *ck = checkpoint_create(NULL);
+    int *row = calloc(ROWS, sizeof *row);
+    struct error err = {0};
+    int rc;
+
+    for (int i = 0; i < ROWS; i++)
+        row[i] = 100 * comm->rank + i;
+    rc = ones_put(ck, comm, ones->odd, row, &err);
+    if (rc == 0)
+        rc = checkpoint_save(ck, comm, &META, FILE_NAME, &err);
+    if (rc < 0 && comm->rank == 0)
+        strcpy(ones->said, err.text);
+    checkpoint_destroy(ck);
+    free(row);
+    return rc;
+}
+
+static void ones_compare(raytrain_checkpoint *ck, int r)
+{
+    static const char *const kinds[] = {"row", "slab", "scalar"};
+    struct error err;
+    char name[32];
+
+    for (int k = 0; k < 3; k++) {
+        int got[ROWS] = {0};
+        raytrain_tensor t = {.data = got, .dtype = RAYTRAIN_INT32};
+
+        t.ndim = k < 2;
+        t.shape[0] = k < 2 ? ROWS : 0;
+        snprintf(name, sizeof name, "%s-%d", kinds[k], r);
+        assert_int_equal(checkpoint_get(ck, name, &t, NULL, &err), 0);
+        for (int i = 0; i < (k < 2 ? ROWS : 1); i++)
+            assert_int_equal(got[i], 100 * r + i);
+    }
+}
+
+static void tensors_of_single_ranks_are_written_by_them_alone(void **state)
+{
+    struct comm *self = comm_self_create(NULL);
+    struct ones ones = {.odd = -1};
+    int rc[5];
+
+    (void)state;
+    for (int n = 1; n <= 5; n += 2) {
+        raytrain_checkpoint *ck = NULL;
+        struct error err;
+
+        thread_comm_run(n, ones_save, &ones, rc);
+        for (int r = 0; r < n; r++)
+            assert_int_equal(rc[r], 0);
+        assert_int_equal(checkpoint_open(self, FILE_NAME, &ck, &err), 0);
+        for (int r = 0; r < n; r++)
+            ones_compare(ck, r);
+        checkpoint_destroy(ck);
+    }
+    comm_free(self);
+}
+
+static void ranks_that_disagree_about_the_rank_that_has_a_tensor_are_refused(void **s)
+{
+    struct ones ones = {.odd = 2};
+    int rc[3];
+
+    (void)s;
+    thread_comm_run(3, ones_save, &ones, rc);
+    for (int r = 0; r < 3; r++)
+        assert_int_equal(rc[r], -1);
+    assert_string_equal(ones.said,
+                        "rank 0 puts 'row-0' (int32 [8] of rank 0) where rank 2 puts "
+                        "'row-0' (int32 [8] of rank 2); all ranks must put the same "
+                        "tensors in the same order");
+}
+
 /* ---- Slabs that several ranks have ---- */
 
 #define TENSORS 6
@@ -317,6 +429,8 @@ int main(void)
         SCRATCH(names_that_clash_are_refused_on_every_rank),
         SCRATCH(bad_names_are_refused_at_once_and_leave_the_memory_to_the_caller),
         SCRATCH(memory_that_is_handed_over_is_not_copied_and_given_back_once),
+        SCRATCH(tensors_of_single_ranks_are_written_by_them_alone),
+        SCRATCH(ranks_that_disagree_about_the_rank_that_has_a_tensor_are_refused),
         SCRATCH(equal_slabs_are_stored_once_and_their_ranks_share_the_work),
     };
 

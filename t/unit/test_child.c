@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "config.h"
-#include "event/child.h"
-#include "event/descriptors.h"
+#include "util/child.h"
+#include "util/descriptors.h"
 #include "util/process.h"
 
 #define SH(script)                                                                     \

@@ -50,7 +50,7 @@ static void missing_keys_have_defaults(void **state)
 {
     (void)state;
     assert_string_equal(cfg.trainer, "data_parallel");
-    assert_string_equal(cfg.backend, "mpi");
+    assert_null(cfg.backend);
     assert_int_equal(cfg.scaling_config.num_workers, 1);
     assert_int_equal(cfg.scaling_config.max_workers, 1);
     assert_int_equal(cfg.scaling_config.cpus_per_worker, 1);
@@ -82,8 +82,10 @@ static void every_key_can_be_read(void **state)
           "    checkpoint_score_order = \"min\";\n"
           "    checkpoint_score_attribute = \"loss\"; };\n"
           "  callbacks = ( \"json\", \"csv\" ); };\n"
-          "backend = \"mpi\"; backend_config = { x = 1; };\n"
-          "datasets = { train = { path = \"t.h5\"; shuffle = true; };\n"
+          "backend = \"mpi\"; backend_config = { timeout_s = 1; };\n"
+          "datasets = { train = { path = \"t.h5\"; shuffle = true;\n"
+          "    shuffle_window = 4096; last_batch = \"drop\"; limit = 100;\n"
+          "    filter = { column = \"age\"; min = 18; max = 0.5; }; };\n"
           "  valid = { path = \"v.idx\"; label = \"y\"; format = \"idx\"; }; };\n"
           "data_config = { datasets_to_split = [ \"train\" ]; };\n"
           "seed = 9223372036854775807; resume_from_checkpoint = \"c.h5\";\n");
@@ -97,7 +99,12 @@ static void every_key_can_be_read(void **state)
     assert_true(cfg.run_config.checkpoint_config.checkpoint_score_min);
     assert_int_equal(cfg.n_datasets, 2);
     assert_true(cfg.datasets[0].shuffle && cfg.datasets[0].split);
-    assert_false(cfg.datasets[1].split);
+    assert_true(cfg.datasets[0].shuffle_window == 4096 && cfg.datasets[0].limit == 100);
+    assert_int_equal(cfg.datasets[0].last_batch, LAST_BATCH_DROP);
+    assert_string_equal(cfg.datasets[0].filter.column, "age");
+    assert_true(cfg.datasets[0].filter.min == 18 && cfg.datasets[0].filter.max == 0.5);
+    assert_int_equal(cfg.datasets[1].last_batch, LAST_BATCH_KEEP);
+    assert_false(cfg.datasets[1].split || cfg.datasets[1].filter.has_min);
     assert_true(cfg.seed == INT64_MAX);
     assert_true(json_is_real(json_object_get(cfg.train_loop_config, "lr")));
     assert_true(json_is_integer(json_object_get(cfg.train_loop_config, "epochs")));
@@ -233,6 +240,8 @@ static const struct bad_row bad_texts[] = {
     {"seed = -1;", RAYTRAIN_EINVAL, "seed: ", "from 0 to", "found the integer -1"},
     {"backend = 5;", RAYTRAIN_EINVAL, "backend: ", "expected one of mpi, none, torch",
      ""},
+    {"backend_config = { timeout = 1; };", RAYTRAIN_EINVAL,
+     "t.cfg:1: backend_config.timeout: ", "unknown key", "timeout_s"},
     {"train_func = { };", RAYTRAIN_EINVAL, "train_func: ", "expected a string",
      "found a group"},
     {"train_func = \"\";", RAYTRAIN_EINVAL, "train_func: ", "not empty", ""},
@@ -280,7 +289,7 @@ static const struct bad_row bad_texts[] = {
      "t.cfg:2: train_loop_config.x: ", "out of range", ""},
     /* not this version */
     {"params = { };", RAYTRAIN_ENOTSUP, "t.cfg:1: params: ", "not available", ""},
-    {"preprocessor = ( );", RAYTRAIN_ENOTSUP, "preprocessor: ", "not available", ""},
+
     /* syntax */
     {"seed = 1;\nseed = 2;", RAYTRAIN_EINVAL, "t.cfg:2: ", "set before", "seed = 2;"},
     {"scaling_config = { use_gpu = true;\n use_gpu = true; };", RAYTRAIN_EINVAL,
@@ -350,7 +359,7 @@ static void bad_assignments_are_refused(void **state)
         if (train_config_set(&cfg, rows[i].assignment, &err) != -1 ||
             !strstr(err.text, rows[i].holds))
             fail_msg("%s -> %s", rows[i].assignment, err.text);
-    assert_string_equal(cfg.backend, "mpi");
+    assert_null(cfg.backend);
 }
 
 static void unreadable_files_are_refused(void **state)

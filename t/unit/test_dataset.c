@@ -265,7 +265,8 @@ static void position_counts_delivered_rows(void **state)
 /* Back, while the batch that would have come next is already read. */
 static void position_can_be_set_at_any_time(void **state)
 {
-    static const struct dataset_state TO[] = {{0, 0}, {0, 8}, {3, 8}, {0, 20}};
+    static const struct dataset_state TO[] = {
+        {.epoch = 0}, {.position = 8}, {.epoch = 3, .position = 8}, {.position = 20}};
     int32_t rows[MAX_ROWS], again[MAX_ROWS];
     raytrain_tensor x;
     struct group g;

@@ -50,6 +50,20 @@ static void layouts_are_numbered_and_mapped(void **state)
     }
 }
 
+static void ranks_are_listed_by_node(void **state)
+{
+    const int one[] = {0, 0, 0}, cyclic[] = {0, 1, 0, 2, 1};
+    char *text;
+
+    (void)state;
+    text = nodes_ranks(one, 3);
+    assert_string_equal(text, "0,1,2");
+    free(text);
+    text = nodes_ranks(cyclic, 5);
+    assert_string_equal(text, "0,2;1,4;3");
+    free(text);
+}
+
 /* What MPI makes of the mapping must be what went in: expand it again. */
 static void mapping_expand(const char *text, int *node_of, int size)
 {
@@ -121,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_are_numbered_and_mapped),
+        cmocka_unit_test(ranks_are_listed_by_node),
         cmocka_unit_test(any_layout_survives_the_mapping),
         cmocka_unit_test(each_rank_knows_its_place),
     };

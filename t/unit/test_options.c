@@ -373,22 +373,15 @@ static void missing_features_are_refused(void **state)
     } rows[] = {
         {{"--trainer", "xgboost"}, "trainer: \"xgboost\" is not available"},
         {{"--trainer", "lightgbm", "./prog"}, "(available: data_parallel)"},
-        {{"--backend", "torch", "./prog"},
-         "\"torch\" is not available in this version "
-         "(available: mpi, none)"},
-        {{"--backend", "tensorflow", "./prog"}, "\"tensorflow\""},
-        {{"--backend", "jax", "./prog"}, "\"jax\""},
-        {{"--backend", "horovod", "./prog"}, "\"horovod\""},
-        {{"--backend", "xgboost", "./prog"}, "\"xgboost\""},
+        {{"--backend", "xgboost", "./prog"},
+         "\"xgboost\" is not available in this version "
+         "(available: mpi, none, torch, tensorflow, jax, horovod, command)"},
         {{"--backend", "lightgbm", "./prog"}, "\"lightgbm\""},
-        {{"--", "./prog"}, "after --"},
         {{"--set", "run_config.checkpoint_config.checkpoint_at_end=true", "./prog"},
          "checkpoint_at_end: "},
         {{"--set", "run_config.callbacks=(\"json\", \"csv\")", "./prog"}, "\"csv\""},
         {{"--set", "run_config.callbacks=(\"tensorboard\")", "./prog"},
          "\"tensorboard\""},
-        {{"--dataset", "d=x", "--set", "datasets.d.format=csv", "./prog"},
-         "datasets.d.format: \"csv\""},
     };
 
     (void)state;
@@ -406,6 +399,26 @@ static void missing_features_are_refused(void **state)
     expect_success(PARSE("--backend", "none", "-n2", "./prog"));
     expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
                    "there can be only 1");
+}
+
+static void backends_of_frameworks_are_for_commands(void **state)
+{
+    static const char *const names[] = {"torch", "tensorflow", "jax", "horovod",
+                                        "command"};
+
+    (void)state;
+    make_file("prog", "#!/bin/sh\n", 10, 0700);
+    for (size_t i = 0; i < N(names); i++) {
+        expect_success(PARSE("--backend", names[i], "./prog"));
+        expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
+                       "is for a command: raytrain-run [OPTIONS] -- COMMAND");
+    }
+    expect_success(PARSE("./prog"));
+    expect_success(train_config_validate(&cfg, &err));
+    assert_string_equal(cfg.backend, "mpi");
+    expect_success(PARSE("--set", "backend_config.timeout_s=5", "./prog"));
+    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
+                   "backend_config.timeout_s: the backend \"mpi\" has no such setting");
 }
 
 static void names_of_runs_are_checked(void **state)
@@ -480,7 +493,7 @@ static void paths_become_absolute(void **state)
 static void worker_env_round_trip(void **state)
 {
     char run[] = "/run dir", backend[] = "mpi", marker[] = "token";
-    struct worker_env env = {run, 3, 8, backend, marker, 2}, back;
+    struct worker_env env = {run, 3, 8, backend, marker, 2, 1}, back;
 
     (void)state;
     unsetenv("RAYTRAIN_RUN_DIR");
@@ -495,6 +508,7 @@ static void worker_env_round_trip(void **state)
     assert_string_equal(back.backend, "mpi");
     assert_string_equal(back.marker, "token");
     assert_int_equal(back.gpus, 2);
+    assert_int_equal(back.predicts, 1);
     worker_env_clear(&back);
 }
 
@@ -510,9 +524,10 @@ static void invalid_worker_variables_are_refused(void **state)
         {"RAYTRAIN_RUN_DIR", ""},
         {"RAYTRAIN_MARKER", ""},
         {"RAYTRAIN_GPUS_PER_WORKER", "-1"},
+        {"RAYTRAIN_PREDICTS", "yes"},
     };
     char run[] = "/r", backend[] = "mpi", marker[] = "t";
-    struct worker_env env = {run, 0, 1, backend, marker, 0}, back;
+    struct worker_env env = {run, 0, 1, backend, marker, 0, 0}, back;
 
     (void)state;
     for (size_t i = 0; i < N(rows); i++) {
@@ -536,6 +551,7 @@ int main(void)
         cmocka_unit_test(a_command_stays_one_whatever_its_file),
         cmocka_unit_test(gpu_settings_must_agree),
         cmocka_unit_test(missing_features_are_refused),
+        cmocka_unit_test(backends_of_frameworks_are_for_commands),
         cmocka_unit_test(names_of_runs_are_checked),
         cmocka_unit_test(paths_become_absolute),
         cmocka_unit_test(worker_env_round_trip),

@@ -438,6 +438,30 @@ static void an_unused_bridge_ends(void **state)
     pmi_bridge_stop(NULL);
 }
 
+static void the_bridge_of_a_child_leaves_the_environment_alone(void **state)
+{
+    static const char ask[] = "cmd=get_appnum\n";
+    struct group g = {.aborted = 0};
+    struct member m = {.group = &g, .rank = 1};
+    struct pmi1_config config = member_config(&m, NULL);
+    struct pmi_bridge *b;
+    int fd, copy;
+
+    (void)state;
+    setenv("PMI_FD", "parent", 1);
+    assert_int_equal(pmi_bridge_start_child(&config, &b, &fd, NULL), 0);
+    assert_false(pmi_bridge_used(b));
+    copy = dup(fd); /* as a child has one */
+    bytes_send(copy, ask, strlen(ask));
+    line_expect(copy, "cmd=appnum appnum=0\n");
+    assert_true(pmi_bridge_used(b));
+    close(copy);
+    pmi_bridge_stop(b);
+    assert_string_equal(getenv("PMI_FD"), "parent");
+    unsetenv("PMI_FD");
+    assert_int_equal(close(fd), -1);
+}
+
 static void the_bridge_survives_a_client_that_leaves(void **state)
 {
     static const char bye[] = "cmd=finalize\n";
@@ -502,6 +526,7 @@ int main(void)
         cmocka_unit_test(a_failed_fence_is_reported),
         cmocka_unit_test(the_bridge_answers_a_client),
         cmocka_unit_test(an_unused_bridge_ends),
+        cmocka_unit_test(the_bridge_of_a_child_leaves_the_environment_alone),
         cmocka_unit_test(the_bridge_survives_a_client_that_leaves),
         cmocka_unit_test(the_bridge_survives_invalid_messages),
     };

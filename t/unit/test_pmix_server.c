@@ -14,7 +14,7 @@
 
 #include "local/pmix_server.h"
 #include "util/argv.h"
-#include "event/child.h"
+#include "util/child.h"
 #include "util/fs.h"
 
 #define WORKERS 3

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <hdf5.h>
 
+#include "data/batch.h"
 #include "data/dataset.h"
 #include "data/reader.h"
 #include "hdf5/h5.h"
@@ -149,6 +150,30 @@ static double value_get(const raytrain_tensor *x, size_t i)
     return -1;
 }
 
+/* All rows of the first column, each read on its own, and in two parts. */
+static void rows_read(const struct table *t, void *out, size_t n)
+{
+    const struct column *c = &t->columns[0];
+    const struct extent *e = table_extent(t, c, 0);
+    const struct packing *p = &t->packings[e->packing - 1];
+    const struct source *s = &t->sources[e->source];
+    unsigned char *again = malloc(n);
+    struct error err;
+
+    assert_true(e->packing > 0);
+    assert_int_equal(n, t->rows * c->row_bytes);
+    for (uint64_t i = 0; i < t->rows; i++)
+        assert_int_equal(packing_read(t->cache, p, t->chunks, s, i, 1,
+                                      (unsigned char *)out + i * c->row_bytes, &err),
+                         0);
+    assert_int_equal(packing_read(t->cache, p, t->chunks, s, 0, 5, again, &err), 0);
+    assert_int_equal(packing_read(t->cache, p, t->chunks, s, 5, t->rows - 5,
+                                  again + 5 * c->row_bytes, &err),
+                     0);
+    assert_memory_equal(out, again, n);
+    free(again);
+}
+
 /* Column x of the file holds ROWS x WIDE of these numbers. */
 static void check_values(raytrain_dtype dtype, bool in_place)
 {
@@ -184,11 +209,8 @@ static void check_layouts(hid_t type, raytrain_dtype dtype, bool exact)
         enum layout layout;
         hsize_t user_block;
         bool in_place;
-    } T[] = {{CONTIGUOUS, 0, true},
-             {CONTIGUOUS, 1024, true},
-             {CHUNKED, 0, false},
-             {GZIP, 512, false},
-             {COMPACT, 0, false}};
+    } T[] = {{CONTIGUOUS, 0, true}, {CONTIGUOUS, 1024, true}, {CHUNKED, 0, true},
+             {GZIP, 0, true},       {GZIP, 512, false},       {COMPACT, 0, false}};
 
     for (size_t i = 0; i < sizeof T / sizeof *T; i++) {
         file_make(T[i].user_block);
@@ -233,6 +255,7 @@ static void enumerations_are_their_numbers(void **state)
     hsize_t rows = ROWS, chunk = 9;
     hid_t type = H5Tenum_create(H5T_STD_I8LE), space = H5Screate_simple(1, &rows, NULL);
     hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    signed char rows_got[ROWS];
     struct table t;
     struct error err;
 
@@ -263,12 +286,18 @@ static void enumerations_are_their_numbers(void **state)
 
         assert_int_equal(c->row.dtype, RAYTRAIN_INT8);
         assert_int_equal(c->row.ndim, 0);
-        assert_int_equal(t.sources[e->source].anonymous,
-                         strcmp(c->name, "chunked") == 0);
+        assert_false(t.sources[e->source].anonymous);
+        assert_int_equal(e->packing, strcmp(c->name, "chunked") == 0);
+        if (e->packing)
+            continue;
         assert_int_equal(pread(t.sources[e->source].fd, got, ROWS, (off_t)e->offset),
                          ROWS);
         assert_memory_equal(got, values, ROWS);
     }
+    assert_int_equal(table_ready(&t, &err), 0);
+    assert_string_equal(t.columns[0].name, "chunked");
+    rows_read(&t, rows_got, ROWS);
+    assert_memory_equal(rows_got, values, ROWS);
     table_clear(&t);
 }
 
@@ -289,9 +318,130 @@ static void unwritten_rows_are_the_fill_value(void **state)
     H5Sclose(space);
     H5Pclose(plist);
     assert_int_equal(table_open(NULL, NULL, &t, &err), 0);
-    table_map(&t);
+    assert_int_equal(table_ready(&t, &err), 0);
     for (int i = 0; i < 10; i++)
         assert_int_equal(((const short *)t.sources[0].map)[i], 77);
+    table_clear(&t);
+}
+
+/* Chunks in three dimensions, none of which divides the shape; some are not stored,
+ * and one was stored without a filter. All are read as HDF5 reads them. */
+static void any_chunks_are_read_as_hdf5_reads_them(void **state)
+{
+    static int16_t values[23][7][5], expected[23][7][5], got[23][7][5];
+    hsize_t dims[] = {23, 7, 5}, chunk[] = {4, 3, 2}, begin[] = {5, 1, 1};
+    hsize_t count[] = {9, 5, 3}, at[] = {8, 3, 2};
+    hid_t space = H5Screate_simple(3, dims, NULL), d;
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    int16_t plain[24];
+    struct table t;
+    struct error err;
+
+    (void)state;
+    for (int i = 0; i < 23 * 7 * 5; i++)
+        (&values[0][0][0])[i] = (int16_t)(i * 37);
+    for (int i = 0; i < 24; i++)
+        plain[i] = (int16_t)(1000 + i);
+    H5Pset_fill_value(plist, H5T_NATIVE_INT16, &(short){77});
+    H5Pset_chunk(plist, 3, chunk);
+    H5Pset_shuffle(plist);
+    H5Pset_deflate(plist, 9);
+    file_make(0);
+    d = H5Dcreate2(File, "x", H5T_STD_I16LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, begin, NULL, count, NULL);
+    assert_true(H5Dwrite(d, H5T_NATIVE_INT16, space, space, H5P_DEFAULT, values) >= 0);
+    assert_true(H5Dwrite_chunk(d, H5P_DEFAULT, 3, at, sizeof plain, plain) >= 0);
+    assert_true(H5Dread(d, H5T_NATIVE_INT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, expected) >=
+                0);
+    H5Dclose(d);
+    file_done();
+    H5Sclose(space);
+    H5Pclose(plist);
+    assert_int_equal(expected[0][0][0], 77);
+    assert_int_equal(expected[8][3][2], 1000);
+    assert_int_equal(table_open(NULL, NULL, &t, &err), 0);
+    assert_int_equal(t.n_sources, 1);
+    assert_false(t.sources[0].anonymous);
+    assert_int_equal(table_ready(&t, &err), 0);
+    rows_read(&t, got, sizeof got);
+    assert_memory_equal(got, expected, sizeof got);
+    table_clear(&t);
+}
+
+/* More bands than the cache may hold, of many columns in turn, and in any order. */
+static void chunks_are_read_in_any_order(void **state)
+{
+    struct dataset_config cfg = {
+        .name = (char *)"d", .path = (char *)"d.h5", .shuffle = true};
+    struct dataset_env env = {.size = 1};
+    raytrain_dataset *ds;
+    struct table t;
+    struct epoch_order order = EPOCH_ORDER_INIT;
+    struct frame b;
+    struct error err;
+    char name[16];
+
+    (void)state;
+    file_make(0);
+    for (int i = 0; i < 80; i++) {
+        snprintf(name, sizeof name, "c%02d", i);
+        dataset_make(name, H5T_STD_I32BE, ROWS, GZIP);
+    }
+    file_done();
+    assert_int_equal(table_open(NULL, NULL, &t, &err), 0);
+    assert_int_equal(t.n_packings, 80);
+    assert_int_equal(table_ready(&t, &err), 0);
+    epoch_order_set(&order, ROWS, &(struct order_kind){1, 0}, 1, 0, &err);
+    assert_int_equal(batch_init(&b, &t, &err), 0);
+    assert_int_equal(
+        batch_read(&b, &t, &(struct batch_rows){&order, 0, ROWS, 0, 0}, &err), 0);
+    for (uint64_t i = 0; i < ROWS; i++)
+        for (size_t k = 0; k < 80; k++)
+            assert_int_equal(((int32_t *)b.columns[k].data)[i * WIDE],
+                             epoch_order_row(&order, i) * WIDE % 100);
+    frame_clear(&b);
+    table_clear(&t);
+    /* In any order, rows that fit into memory are unpacked once. */
+    assert_int_equal(
+        reader_open(&(struct reader_job){.config = &cfg, .size = 1}, &t, &err), 0);
+    assert_int_equal(t.n_packings, 0);
+    assert_true(t.sources[0].anonymous);
+    table_clear(&t);
+    assert_int_equal(dataset_open(&cfg, &env, &ds, &err), 0);
+    dataset_close(ds);
+}
+
+/* Every byte of the chunks is flipped in turn: an error, or rows as they were. */
+static void damaged_chunks_are_found(void **state)
+{
+    struct table t;
+    struct error err;
+    unsigned char row[WIDE * 4], byte;
+    int damaged = 0;
+
+    (void)state;
+    file_make(0);
+    dataset_make("x", H5T_STD_I32LE, ROWS, GZIP);
+    file_done();
+    assert_int_equal(table_open(NULL, NULL, &t, &err), 0);
+    for (uint32_t i = 0; i < t.chunks[0].bytes; i++) {
+        int fd = open("d.h5", O_RDWR);
+        off_t at = (off_t)(t.chunks[0].offset + i);
+
+        assert_int_equal(table_ready(&t, &err), 0);
+        assert_int_equal(pread(fd, &byte, 1, at), 1);
+        byte ^= 0x10;
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+        damaged += packing_read(t.cache, t.packings, t.chunks, t.sources, 0, 1, row,
+                                &err) < 0 &&
+                   err.code == RAYTRAIN_ECORRUPT;
+        byte ^= 0x10;
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+        close(fd);
+        packing_cache_destroy(t.cache);
+        t.cache = NULL;
+    }
+    assert_int_equal(damaged, t.chunks[0].bytes); /* there is a checksum */
     table_clear(&t);
 }
 
@@ -375,7 +525,7 @@ static void columns_and_label_select_datasets(void **state)
     H5Gclose(H5Gcreate2(File, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     dataset_make("g/inner", H5T_STD_I32LE, ROWS, CONTIGUOUS);
     dataset_make("x", H5T_STD_I32LE, ROWS, CONTIGUOUS);
-    dataset_make("y", H5T_STD_I8LE, ROWS, GZIP);
+    dataset_make("y", H5T_STD_I8LE, ROWS, COMPACT);
     H5Lcreate_soft("/g/inner", File, "soft", H5P_DEFAULT, H5P_DEFAULT);
     file_done();
     assert_int_equal(table_open(NULL, NULL, &t, &err), 0);
@@ -520,6 +670,9 @@ int main(void)
         cmocka_unit_test(odd_types_are_converted),
         cmocka_unit_test(enumerations_are_their_numbers),
         cmocka_unit_test(unwritten_rows_are_the_fill_value),
+        cmocka_unit_test(any_chunks_are_read_as_hdf5_reads_them),
+        cmocka_unit_test(chunks_are_read_in_any_order),
+        cmocka_unit_test(damaged_chunks_are_found),
         cmocka_unit_test(other_datasets_are_skipped_unless_named),
         cmocka_unit_test(columns_and_label_select_datasets),
         cmocka_unit_test(columns_of_different_lengths_are_refused),

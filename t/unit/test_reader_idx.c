@@ -220,7 +220,7 @@ static void several_members_are_one_file(void **state)
     assert_int_equal(open_path("members", NULL, &t, &err), 0);
     assert_int_equal(t.rows, 1000);
     assert_int_equal(t.sources[0].size, whole.n);
-    table_map(&t);
+    assert_int_equal(table_ready(&t, &err), 0);
     assert_memory_equal(t.sources[0].map, whole.data, whole.n);
     table_clear(&t);
 }
@@ -339,7 +339,7 @@ static void flipped_bytes_are_found(void **state)
         B.data[i] ^= 0x10;
         bytes_write(&B, "flipped");
         if (open_path("flipped", NULL, &t, &err) == 0) {
-            table_map(&t);
+            assert_int_equal(table_ready(&t, &err), 0);
             assert_memory_equal(t.sources[0].map, plain.data, plain.n);
         }
         table_clear(&t);
@@ -353,7 +353,7 @@ static void columns_stay_within_their_file(void **state)
         uint64_t offset, rows, width;
         int rc;
     } T[] = {
-        {0, 10, 10, 0},         {100, 0, 10, -1},       {0, 10, 11, -1},
+        {0, 10, 10, 0},         {100, 0, 10, 0},        {0, 10, 11, -1},
         {1, 10, 10, -1},        {101, 1, 1, -1},        {99, 1, 1, 0},
         {UINT64_MAX, 1, 1, -1}, {1, UINT64_MAX, 1, -1}, {0, UINT64_MAX / 2, 4, -1},
         {0, 1, UINT64_MAX, -1},
@@ -384,8 +384,8 @@ static void a_column_may_lie_in_several_files(void **state)
     struct extent e[] = {{.rows = 3}, {.offset = 2, .rows = 1}, {.rows = 2}};
     const uint16_t first[] = {0, 1, 2}, second[] = {9, 3}, third[] = {0x0400, 0x0500};
     struct table t = {0};
-    struct batch b;
-    struct shuffle order;
+    struct frame b;
+    struct epoch_order order = EPOCH_ORDER_INIT;
     struct error err;
 
     (void)state;
@@ -404,16 +404,18 @@ static void a_column_may_lie_in_several_files(void **state)
     assert_int_equal(table_add_column(&t, &c, e, 3, &err), 0);
     assert_int_equal(t.rows, 6);
     assert_int_equal(batch_init(&b, &t, &err), 0);
-    assert_int_equal(batch_reserve(&b, &t, 6, &err), 0);
-    shuffle_init_identity(&order, 6);
-    assert_int_equal(batch_read(&b, &t, &order, 1, 5, &err), 0);
+    epoch_order_set(&order, 6, &(struct order_kind){0, 0}, 1, 0, &err);
+    assert_int_equal(batch_read(&b, &t, &(struct batch_rows){&order, 1, 5, 0, 0}, &err),
+                     0);
     for (uint16_t i = 0; i < 5; i++)
-        assert_int_equal(((uint16_t *)(void *)b.columns[0])[i], i + 1);
-    shuffle_init(&order, 6, 1, 0);
-    assert_int_equal(batch_read(&b, &t, &order, 0, 6, &err), 0);
+        assert_int_equal(((uint16_t *)(void *)b.columns[0].data)[i], i + 1);
+    epoch_order_set(&order, 6, &(struct order_kind){1, 0}, 1, 0, &err);
+    assert_int_equal(batch_read(&b, &t, &(struct batch_rows){&order, 0, 6, 0, 0}, &err),
+                     0);
     for (uint16_t i = 0; i < 6; i++)
-        assert_int_equal(((uint16_t *)(void *)b.columns[0])[i], shuffle_row(&order, i));
-    batch_clear(&b);
+        assert_int_equal(((uint16_t *)(void *)b.columns[0].data)[i],
+                         epoch_order_row(&order, i));
+    frame_clear(&b);
     table_clear(&t);
 }
 
@@ -446,7 +448,10 @@ static void other_paths_are_refused(void **state)
 
     (void)state;
     check_refused("nowhere", RAYTRAIN_ENOTFOUND, "cannot open nowhere");
-    check_refused("/tmp", RAYTRAIN_EINVAL, "is a directory");
+    assert_int_equal(mkdir("folder", 0700), 0);
+    check_refused("folder", RAYTRAIN_ENOTFOUND, "no data files in the directory");
+    assert_int_equal(mkdir("folder/images", 0700), 0);
+    check_refused("folder", RAYTRAIN_ENOTFOUND, "no data files in the directory");
     check_refused("/dev/zero", RAYTRAIN_EINVAL, "a device or a pipe");
     assert_int_equal(mkfifo("fifo", 0600), 0);
     check_refused("fifo", RAYTRAIN_EINVAL, "a device or a pipe"); /* without waiting */

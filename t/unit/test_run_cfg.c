@@ -206,15 +206,17 @@ static void draw_config(struct train_config *c)
     draw_scaling(&c->scaling_config);
     draw_run(&c->run_config);
     draw_datasets(c);
-    strcpy(c->backend, draw(2) ? "mpi" : "jax");
+    if (draw(3))
+        c->backend = strdup(draw(2) ? "mpi" : "jax");
+    if (draw(2))
+        c->backend_config.init_method = strdup("tcp");
+    c->backend_config.timeout_s = (int)draw(100);
     c->train_func = maybe_string();
     c->train_func_kind = (enum train_func_kind)draw(3);
     if (draw(2))
         draw_strings(&c->args, &c->n_args, 0);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         json_object_set_new(c->train_loop_config, draw_name(), draw_json(0));
-        json_object_set_new(c->backend_config, draw_name(), draw_json(0));
-    }
     c->seed = draw((uint64_t)INT64_MAX);
     c->resume_from_checkpoint = maybe_string();
 }
@@ -294,7 +296,9 @@ static bool same_config(const struct train_config *a, const struct train_config 
            a->train_func_kind == b->train_func_kind &&
            same_texts(a->args, a->n_args, b->args, b->n_args) &&
            json_equal(a->train_loop_config, b->train_loop_config) &&
-           json_equal(a->backend_config, b->backend_config) && a->seed == b->seed &&
+           same_text(a->backend_config.init_method, b->backend_config.init_method) &&
+           a->backend_config.timeout_s == b->backend_config.timeout_s &&
+           a->seed == b->seed &&
            same_text(a->resume_from_checkpoint, b->resume_from_checkpoint);
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <hdf5.h>
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -175,8 +176,8 @@ static int64_t rank_sum(raytrain_dataset *ds)
     return rc == 1 ? sum : -1;
 }
 
-/* All ranks' rows together are all rows: their sum, by way of rank 0. */
-static int sums_agree(struct comm *node, int64_t sum)
+/* All ranks' rows together are the first `rows`: their sum, by way of rank 0. */
+static int sums_agree_on(struct comm *node, int64_t sum, int64_t rows)
 {
     struct star *s = (struct star *)node;
     int64_t theirs, total = sum;
@@ -190,7 +191,12 @@ static int sums_agree(struct comm *node, int64_t sum)
             return 12;
         total += theirs;
     }
-    return total == (int64_t)ROWS * (ROWS - 1) / 2 ? 0 : 13;
+    return total == rows * (rows - 1) / 2 ? 0 : 13;
+}
+
+static int sums_agree(struct comm *node, int64_t sum)
+{
+    return sums_agree_on(node, sum, ROWS);
 }
 
 /* ---- Tests ---- */
@@ -219,6 +225,150 @@ static int read_plain(struct comm *node)
     sum = rank_sum(ds);
     dataset_close(ds);
     return sums_agree(node, sum);
+}
+
+/* Its rows are in many files, some of them compressed, some empty. */
+static int read_many(struct comm *node)
+{
+    raytrain_dataset *ds;
+    struct error err;
+    int64_t sum;
+
+    if (rank_open(node, "many-*", &ds, &err) < 0)
+        return 1;
+    sum = rank_sum(ds);
+    dataset_close(ds);
+    return sums_agree(node, sum);
+}
+
+static void ranks_read_many_files(void **state)
+{
+    static struct bytes b;
+    uint32_t first = 0;
+    char path[32];
+
+    (void)state;
+    for (uint32_t i = 0; i < 300; i++) {
+        uint32_t rows = i % 3 ? 15 : 0;
+
+        snprintf(path, sizeof path, "many-%03u", i);
+        idx_header(&b, 0x0c, 1, &rows);
+        for (uint32_t k = 0; k < rows; k++)
+            bytes_u32(&b, first++);
+        if (i % 4 == 0)
+            bytes_gzip(&b);
+        bytes_write(&b, path);
+    }
+    assert_int_equal(first, ROWS);
+    ranks_run(read_many, GOOD);
+}
+
+/* Compressed chunks, in several files: some of the rows, or all of them. */
+static int read_chunks_as(struct comm *node, const struct dataset_config *cfg,
+                          int64_t rows)
+{
+    struct dataset_env env = {.rank = node->rank, .size = node->size, .node = node};
+    raytrain_dataset *ds;
+    struct error err;
+    int64_t sum;
+
+    if (dataset_open(cfg, &env, &ds, &err) < 0)
+        return 1;
+    sum = rank_sum(ds);
+    if (sums_agree_on(node, sum, rows) == 0)
+        sum = rank_sum(ds); /* again, unpacked in part */
+    dataset_close(ds);
+    return sums_agree_on(node, sum, rows);
+}
+
+static int read_chunks(struct comm *node)
+{
+    struct dataset_config cfg = {.name = (char *)"train",
+                                 .path = (char *)"chunks-*.h5"};
+    int rc = read_chunks_as(node, &cfg, ROWS);
+
+    cfg.shuffle = true;
+    cfg.shuffle_window = 500;
+    if (rc == 0)
+        rc = read_chunks_as(node, &cfg, ROWS);
+    cfg.filter = (struct filter_config){
+        .column = (char *)"x", .has_max = true, .max = ROWS / 2 - 1};
+    if (rc == 0)
+        rc = read_chunks_as(node, &cfg, ROWS / 2);
+    cfg.limit = 100;
+    return rc == 0 ? read_chunks_as(node, &cfg, 100) : rc;
+}
+
+static void ranks_read_compressed_chunks(void **state)
+{
+    enum { FILES = 3, EACH = ROWS / FILES };
+    static int32_t values[EACH];
+    hsize_t rows = EACH, chunk = 70;
+    hid_t space = H5Screate_simple(1, &rows, NULL);
+    hid_t plist = H5Pcreate(H5P_DATASET_CREATE);
+    char path[32];
+
+    (void)state;
+    H5Pset_chunk(plist, 1, &chunk);
+    H5Pset_deflate(plist, 1);
+    for (int i = 0; i < FILES; i++) {
+        hid_t file, d;
+
+        for (int k = 0; k < EACH; k++)
+            values[k] = i * EACH + k;
+        snprintf(path, sizeof path, "chunks-%d.h5", i);
+        file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+        d = H5Dcreate2(file, "x", H5T_STD_I32LE, space, H5P_DEFAULT, plist,
+                       H5P_DEFAULT);
+        assert_true(
+            H5Dwrite(d, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+        H5Dclose(d);
+        assert_true(H5Fclose(file) >= 0);
+    }
+    H5Sclose(space);
+    H5Pclose(plist);
+    ranks_run(read_chunks, GOOD);
+}
+
+/* As nodes that see different files: rank 2 sees another order of the same rows, or
+ * one more file. */
+static int compare_files(struct comm *all)
+{
+    static const char *const T[][2] = {
+        {"d/[ab]", "d/[ab]"}, {"d/[ab]", "d/[bc]"}, {"d/[ab]", "d/*"}};
+    struct dataset_env env = {.size = 1};
+    struct error err;
+
+    for (size_t i = 0; i < sizeof T / sizeof *T; i++) {
+        struct dataset_config cfg = {.name = (char *)"train",
+                                     .path = (char *)T[i][all->rank == 2]};
+        raytrain_dataset *ds;
+        int rc;
+
+        if (dataset_open(&cfg, &env, &ds, &err) < 0)
+            return 1;
+        rc = dataset_compare(ds, all, &err);
+        dataset_close(ds);
+        if (rc != (i ? -1 : 0))
+            return 2;
+        if (rc < 0 && (err.code != RAYTRAIN_ESTORAGE ||
+                       !strstr(err.text, "\"train\": the nodes see different files")))
+            return 3;
+    }
+    return 0;
+}
+
+static void nodes_that_see_different_files_are_found(void **state)
+{
+    static struct bytes b;
+
+    (void)state;
+    assert_int_equal(mkdir("d", 0700), 0);
+    idx_numbers(&b, 10);
+    bytes_write(&b, "d/a");
+    bytes_write(&b, "d/b");
+    bytes_write(&b, "d/c");
+    ranks_run(compare_files, GOOD);
 }
 
 static void ranks_read_one_expansion(void **state)
@@ -342,6 +492,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_read_one_expansion),
+        cmocka_unit_test(nodes_that_see_different_files_are_found),
+        cmocka_unit_test(ranks_read_many_files),
+        cmocka_unit_test(ranks_read_compressed_chunks),
         cmocka_unit_test(expansion_is_shared_and_sealed),
         cmocka_unit_test(the_expansion_outlives_its_creator),
         cmocka_unit_test(an_error_of_rank_0_is_returned_on_all_ranks),

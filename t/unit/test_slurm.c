@@ -178,6 +178,37 @@ static void command_check(const struct command_row *row)
     argv_free(argv);
 }
 
+/* Whether all nodes have equally many GPUs in the step depends on the plan. */
+static void gpus_in_common_are_those_of_nodes(void **state)
+{
+    struct placed_node nodes[] = {{.name = (char *)"n1", .tasks = 2},
+                                  {.name = (char *)"n2", .tasks = 2}};
+    char *worker[] = {(char *)"/w", NULL}, **argv = NULL;
+    struct scaling_config scaling = {.accelerator_type = (char *)"a100"};
+    struct placement plan = {.nodes = nodes,
+                             .n_nodes = COUNT(nodes),
+                             .workers = 4,
+                             .cpus_per_worker = 1,
+                             .gpus_per_worker = 2};
+    struct launch_spec spec = {.plan = &plan,
+                               .argv = worker,
+                               .log_dir = "/l",
+                               .job_name = "run",
+                               .scaling = &scaling,
+                               .gpus_in_common = true};
+
+    (void)state;
+    assert_int_equal(slurm_step_argv(&spec, &argv, NULL), 0);
+    assert_true(argv_has(argv, "--gpus-per-node=a100:4"));
+    argv_free(argv);
+    argv = NULL;
+    nodes[1].tasks = 1;
+    plan.workers = 3;
+    assert_int_equal(slurm_step_argv(&spec, &argv, NULL), 0);
+    assert_true(argv_has(argv, "--gpus-per-task=a100:2"));
+    argv_free(argv);
+}
+
 static void the_command_of_a_step_is_built(void **state)
 {
     (void)state;
@@ -1078,6 +1109,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_command_of_a_step_is_built),
+        cmocka_unit_test(gpus_in_common_are_those_of_nodes),
         cmocka_unit_test(ten_thousand_workers_can_be_placed),
         cmocka_unit_test(a_short_list_needs_no_file),
         cmocka_unit_test(the_command_of_an_allocation_is_built),

@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint/checkpoint_hdf5.h"
+#include "preprocess/chain_file.h"
 #include "util/clock.h"
 #include "util/fs.h"
 #include "util/quote.h"
 #include "util/size.h"
 
 #define INTERNAL CHECKPOINT_RESERVED "/"
+#define FITTED   "/" CHECKPOINT_RESERVED "/" PREPROCESSORS_KEY
 
 /* ---- The object ---- */
 
@@ -48,6 +51,38 @@ static json_t *tensors_json(const raytrain_checkpoint *ck)
                                              "bytes", (json_int_t)item.bytes));
     }
     return all;
+}
+
+static json_t *columns_json(const struct preprocessor_config *p)
+{
+    json_t *columns = json_array();
+
+    for (size_t i = 0; columns && i < p->n_columns; i++)
+        json_array_append_new(columns, json_text(p->columns[i]));
+    return columns;
+}
+
+/* [{"type": "standard_scaler", "columns": ["x"]}, ...]; *out stays NULL if the checkpoint
+ * has none. */
+static int preprocessors_json(const raytrain_checkpoint *ck, json_t **out,
+                              struct error *err)
+{
+    hid_t file = checkpoint_hdf5_open(ck, err);
+    struct chain chain = {.list = NULL};
+    int rc = file < 0 ? -1 : 0;
+
+    if (rc == 0 && checkpoint_hdf5_has(file, FITTED)) {
+        rc = chain_load(&chain, file, FITTED, err);
+        *out = rc == 0 ? json_array() : NULL;
+    }
+    for (size_t i = 0; *out && i < chain.n; i++)
+        json_array_append_new(*out,
+                              json_pack("{s:s, s:o}", "type", chain.list[i].ops->name,
+                                        "columns", columns_json(chain.list[i].config)));
+    if (file >= 0)
+        H5Fclose(file);
+    chain_clear(&chain);
+    return rc;
 }
 
 static void meta_set(json_t *out, const raytrain_checkpoint *ck)
@@ -88,6 +123,7 @@ json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
 {
     json_t *out = json_object();
     raytrain_checkpoint *ck = NULL;
+    json_t *fitted = NULL;
     int rc;
 
     if (!out)
@@ -98,9 +134,12 @@ json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
     rc = checkpoint_open_index(path, &ck, err);
     if (rc == 0) {
         meta_set(out, ck);
+        rc = preprocessors_json(ck, &fitted, err);
+        if (fitted)
+            json_object_set_new(out, "preprocessors", fitted);
         if (tensors)
             json_object_set_new(out, "tensors", tensors_json(ck));
-        if (verify)
+        if (rc == 0 && verify)
             rc = checkpoint_verify(ck, err);
     }
     json_object_set_new(out, "verified", json_boolean(verify && rc == 0));
@@ -184,6 +223,25 @@ static void metrics_print(FILE *out, json_t *metrics)
     }
 }
 
+static void preprocessors_print(FILE *out, const json_t *all)
+{
+    size_t i, k;
+    json_t *p, *column;
+
+    fprintf(out, "%-12s", "preprocessor");
+    json_array_foreach((json_t *)all, i, p)
+    {
+        fprintf(out, "%s%s(", i ? ", " : " ", string_of(p, "type"));
+        json_array_foreach(json_object_get(p, "columns"), k, column)
+        {
+            fputs(k ? ", " : "", out);
+            output_text(out, json_string_value(column));
+        }
+        fputc(')', out);
+    }
+    fputc('\n', out);
+}
+
 void inspect_checkpoint_print(FILE *out, const json_t *c)
 {
     char size[SIZE_TEXT_MAX];
@@ -201,6 +259,8 @@ void inspect_checkpoint_print(FILE *out, const json_t *c)
         fprintf(out, "%-12s%s\n", "size",
                 size_format((uint64_t)integer_of(c, "bytes"), size));
         metrics_print(out, json_object_get(c, "metrics"));
+        if (json_object_get(c, "preprocessors"))
+            preprocessors_print(out, json_object_get(c, "preprocessors"));
     }
     if (json_is_true(json_object_get(c, "verified")))
         field_print(out, "verified", "every byte matches its checksum");

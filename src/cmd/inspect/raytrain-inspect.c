@@ -1,13 +1,15 @@
 /*
- * raytrain-inspect - print a run or a checkpoint.
+ * raytrain-inspect - print a run, a checkpoint or a dataset.
  */
 #include "config.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/data_files.h"
 #include "hangup.h"
 #include "inspect/output.h"
 #include "inspect/views.h"
@@ -19,7 +21,9 @@
 static const char HELP[] =
     "Usage: raytrain-inspect [OPTIONS] PATH\n"
     "       raytrain-inspect --diff CHECKPOINT CHECKPOINT\n"
-    "Print a run directory or a checkpoint.\n"
+    "Print a run directory, a checkpoint, or a dataset: a file, a directory of files, "
+    "or\n"
+    "a pattern such as \"train-*.h5\".\n"
     "\n"
     "  --verify        read everything and compare it with its checksums; exit status "
     "5\n"
@@ -31,16 +35,20 @@ static const char HELP[] =
     "  --diff          compare two checkpoints tensor by tensor; exit status 1 if "
     "they\n"
     "                  differ\n"
+    "  --head N        the first N rows of a dataset, instead of a table of its "
+    "columns\n"
+    "  --set KEY=VALUE an option of the dataset, such as format=csv or label=y\n"
     "  --help          this text\n"
     "  --version       the version\n"
     "\n"
-    "Exit status: 0; 1 --diff: not the same; 2 usage; 3 no such path, or neither a "
-    "run\n"
-    "nor a checkpoint; 5 damaged, or cannot be read or written.\n";
+    "Exit status: 0; 1 --diff: not the same; 2 usage; 3 no such path, or what is there "
+    "is\n"
+    "none of the three; 5 damaged, or cannot be read or written.\n";
 
 struct request {
     bool verify, json, diff;
     const char *plot, *export, *path, *other;
+    struct inspect_options dataset;
     int status; /* exit status if nothing failed */
 };
 
@@ -174,8 +182,42 @@ static bool is_checkpoint(const char *path)
            strncmp(base, CHECKPOINT_PREFIX, strlen(CHECKPOINT_PREFIX)) == 0;
 }
 
+static int show_dataset(const struct request *r, struct error *err)
+{
+    json_t *dataset;
+
+    if (r->verify)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--verify needs a run or a checkpoint, not a dataset");
+    dataset = inspect_dataset(r->path, &r->dataset, err);
+    if (!dataset)
+        return -1;
+    if (r->json)
+        json_print(dataset);
+    else
+        inspect_dataset_print(stdout, dataset);
+    json_decref(dataset);
+    return 0;
+}
+
+/* A directory that has neither a run nor files may be a run whose path is wrong. */
+static int show_directory(const struct request *r, bool as_dataset, struct error *err)
+{
+    struct data_files files = {0};
+    bool has_files;
+
+    if (as_dataset)
+        return show_dataset(r, err);
+    if (inspect_is_run(r->path) || r->plot)
+        return show_run(r, err);
+    has_files = data_files_list(r->path, NULL, &files, NULL) == 0;
+    data_files_clear(&files);
+    return has_files ? show_dataset(r, err) : show_run(r, err);
+}
+
 static int show(struct request *r, struct error *err)
 {
+    bool as_dataset = r->dataset.head > 0 || r->dataset.n_settings > 0;
     char quoted[QUOTE_TEXT_MAX];
     struct stat st;
 
@@ -184,16 +226,23 @@ static int show(struct request *r, struct error *err)
     if (r->export)
         return show_export(r, err);
     if (stat(r->path, &st) < 0)
-        return fs_error(err, "open", r->path);
+        return errno == ENOENT && data_files_exist(r->path)
+                   ? show_dataset(r, err)
+                   : fs_error(err, "open", r->path);
     if (S_ISDIR(st.st_mode))
-        return show_run(r, err);
+        return show_directory(r, as_dataset, err);
     if (r->plot)
         return error_set(err, RAYTRAIN_EUSAGE, "--plot needs a run directory");
-    if (is_checkpoint(r->path))
+    if (!as_dataset && is_checkpoint(r->path))
         return show_checkpoint(r, err);
-    return error_set(err, RAYTRAIN_EINVAL,
-                     "%s is neither a run directory nor a checkpoint of raytrain",
-                     quote(r->path, quoted));
+    if (show_dataset(r, err) == 0)
+        return 0;
+    if (as_dataset || err->code != RAYTRAIN_EINVAL)
+        return -1;
+    return error_prefix(err,
+                        "%s is neither a run directory nor a checkpoint of raytrain, "
+                        "and as a dataset",
+                        quote(r->path, quoted));
 }
 
 /* ---- The command line ---- */
@@ -212,6 +261,9 @@ static int operands_take(int n, char *const paths[], struct request *r,
         return usage(err, n > 1 ? "more than one PATH" : "no PATH");
     if (r->plot && (r->json || r->verify))
         return usage(err, "--plot cannot be combined with --json or --verify");
+    if ((r->dataset.head > 0 || r->dataset.n_settings > 0) &&
+        (r->plot || r->export || r->diff || r->verify))
+        return usage(err, "--head and --set are for datasets alone");
     if ((r->plot != NULL) + (r->export != NULL) + r->diff > 1)
         return usage(err, "--plot, --export and --diff cannot be combined");
     if ((r->export || r->diff) && r->verify)
@@ -219,6 +271,44 @@ static int operands_take(int n, char *const paths[], struct request *r,
     r->path = paths[0];
     r->other = r->diff ? paths[1] : NULL;
     return 0;
+}
+
+static int head_take(const char *text, uint64_t *head, struct error *err)
+{
+    char *end;
+
+    errno = 0;
+    *head = strtoull(text, &end, 10);
+    if (errno || *end || strspn(text, "0123456789") == 0 || *head == 0)
+        return usage(err, "--head needs a number of rows, at least 1");
+    return 0;
+}
+
+static int setting_take(char *assignment, struct inspect_options *options,
+                        struct error *err)
+{
+    char **grown = reallocarray(options->settings, options->n_settings + 1,
+                                sizeof *options->settings);
+
+    if (!grown)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    options->settings = grown;
+    options->settings[options->n_settings++] = assignment;
+    return 0;
+}
+
+static const char *argument_missing(int option)
+{
+    switch (option) {
+    case 'p':
+        return "--plot needs a metric";
+    case 'e':
+        return "--export needs a directory";
+    case 'n':
+        return "--head needs a number of rows";
+    default:
+        return "--set needs KEY=VALUE";
+    }
 }
 
 /* 1: nothing left to do (help, version). */
@@ -229,6 +319,8 @@ static int request_parse(int argc, char *argv[], struct request *r, struct error
                                             {"plot", required_argument, NULL, 'p'},
                                             {"export", required_argument, NULL, 'e'},
                                             {"diff", no_argument, NULL, 'd'},
+                                            {"head", required_argument, NULL, 'n'},
+                                            {"set", required_argument, NULL, 's'},
                                             {"help", no_argument, NULL, 'h'},
                                             {"version", no_argument, NULL, 'V'},
                                             {NULL, 0, NULL, 0}};
@@ -253,6 +345,14 @@ static int request_parse(int argc, char *argv[], struct request *r, struct error
         case 'd':
             r->diff = true;
             break;
+        case 'n':
+            if (head_take(optarg, &r->dataset.head, err) < 0)
+                return -1;
+            break;
+        case 's':
+            if (setting_take(optarg, &r->dataset, err) < 0)
+                return -1;
+            break;
         case 'h':
             fputs(HELP, stdout);
             return 1;
@@ -260,8 +360,7 @@ static int request_parse(int argc, char *argv[], struct request *r, struct error
             puts("raytrain-inspect " PACKAGE_VERSION);
             return 1;
         case ':':
-            return usage(err, optopt == 'p' ? "--plot needs a metric"
-                                            : "--export needs a directory");
+            return usage(err, argument_missing(optopt));
         default:
             snprintf(what, sizeof what, "unknown option %.200s", argv[optind - 1]);
             return usage(err, what);
@@ -281,9 +380,10 @@ int main(int argc, char *argv[])
     signals_restore();
     hangup_restore();
     rc = request_parse(argc, argv, &r, &err);
-    if (rc < 0)
-        return fail(&err);
-    if (rc == 0 && show(&r, &err) < 0) {
+    if (rc == 0)
+        rc = show(&r, &err);
+    free(r.dataset.settings);
+    if (rc < 0) {
         fflush(stdout);
         return fail(&err);
     }

@@ -34,8 +34,7 @@ static bool has_file(const char *run, const char *name)
     return has;
 }
 
-/* Is this the directory of a run? */
-static bool is_run(const char *run)
+bool inspect_is_run(const char *run)
 {
     return has_file(run, "run.cfg") || has_file(run, "result.json") ||
            has_file(run, ".marker") || run_dir_last_attempt(run) >= 0;
@@ -198,7 +197,7 @@ json_t *inspect_run(const char *path, bool verify, struct error *err)
         fs_error(err, "open", path);
         goto fail;
     }
-    if (!is_run(run)) {
+    if (!inspect_is_run(run)) {
         error_set(err, RAYTRAIN_EINVAL,
                   "%s: this directory is not a run of raytrain (it has no run.cfg, no "
                   "result.json and no logs)",

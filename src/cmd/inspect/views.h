@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "checkpoint/checkpoint.h"
@@ -21,6 +22,19 @@ void inspect_checkpoint_print(FILE *out, const json_t *checkpoint);
 /* A run directory. `verify` reads all checkpoints. NULL on failure. */
 json_t *inspect_run(const char *path, bool verify, struct error *err);
 void inspect_run_print(FILE *out, const json_t *run);
+
+/* A dataset (data_files.h), or its first rows. */
+struct inspect_options {
+    uint64_t head;   /* rows; 0: a table of all columns, for which all rows are read */
+    char **settings; /* "KEY=VALUE": keys of a dataset, as in raytrain.cfg */
+    size_t n_settings;
+};
+json_t *inspect_dataset(const char *path, const struct inspect_options *options,
+                        struct error *err);
+void inspect_dataset_print(FILE *out, const json_t *dataset);
+
+/* Is this the directory of a run? */
+bool inspect_is_run(const char *path);
 
 /* Plot a metric over iterations as text. */
 int inspect_plot(FILE *out, const char *run, const char *metric, struct error *err);

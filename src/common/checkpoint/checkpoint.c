@@ -237,9 +237,10 @@ void checkpoint_destroy(raytrain_checkpoint *ck)
     free(ck);
 }
 
-/* Check a tensor that is put. *bytes is the size of the whole. */
+/* Check a tensor that is put, whose data this rank has unless `elsewhere`. *bytes is the
+ * size of the whole. */
 static int tensor_check(const raytrain_tensor *t, const raytrain_slab *slab,
-                        uint64_t *bytes, struct error *err)
+                        bool elsewhere, uint64_t *bytes, struct error *err)
 {
     size_t element = raytrain_dtype_size(t->dtype);
     uint64_t mine;
@@ -257,11 +258,47 @@ static int tensor_check(const raytrain_tensor *t, const raytrain_slab *slab,
     mine = *bytes;
     if (slab && slab_check(t->ndim, t->shape, slab, err) < 0)
         return -1;
-    if (slab && slab_is_empty(t->ndim, slab))
+    if (elsewhere || (slab && slab_is_empty(t->ndim, slab)))
         mine = 0;
     if (mine > 0 && !t->data)
         return error_set(err, RAYTRAIN_EINVAL, "its data is NULL");
     return 0;
+}
+
+/* A new entry for it, not yet with its data; NULL on failure. */
+static struct tensor_entry *tensor_add(raytrain_checkpoint *ck, const char *name,
+                                       const raytrain_tensor *tensor,
+                                       const raytrain_slab *slab, bool elsewhere,
+                                       struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    struct tensor_entry *e;
+    uint64_t bytes;
+
+    if (!ck || !name || !tensor) {
+        error_set(err, RAYTRAIN_EINVAL, "checkpoint, name or tensor is NULL");
+        return NULL;
+    }
+    if (ck->restored) {
+        error_set(err, RAYTRAIN_EINVAL,
+                  "a restored checkpoint cannot be changed; create a new one");
+        return NULL;
+    }
+    if (tensor_check(tensor, slab, elsewhere, &bytes, err) < 0) {
+        error_prefix(err, "tensor %s", quote(name, quoted));
+        return NULL;
+    }
+    e = entry_add(ck, strdup(name), err);
+    if (!e)
+        return NULL;
+    e->dtype = tensor->dtype;
+    e->ndim = tensor->ndim;
+    if (e->ndim > 0)
+        memcpy(e->shape, tensor->shape, (size_t)e->ndim * sizeof *e->shape);
+    e->element_bytes = entry_dtype_size(e->dtype);
+    e->bytes = bytes;
+    slab_whole(e->ndim, e->shape, &e->slab);
+    return e;
 }
 
 int checkpoint_put(raytrain_checkpoint *ck, const char *name,
@@ -275,34 +312,35 @@ int checkpoint_give(raytrain_checkpoint *ck, const char *name,
                     const raytrain_tensor *tensor, const raytrain_slab *slab,
                     raytrain_release release, void *arg, struct error *err)
 {
-    char quoted[QUOTE_TEXT_MAX];
-    struct tensor_entry *e;
-    uint64_t bytes;
+    struct tensor_entry *e = tensor_add(ck, name, tensor, slab, false, err);
 
-    if (!ck || !name || !tensor)
-        return error_set(err, RAYTRAIN_EINVAL, "checkpoint, name or tensor is NULL");
-    if (ck->restored)
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "a restored checkpoint cannot be changed; create a new one");
-    if (tensor_check(tensor, slab, &bytes, err) < 0)
-        return error_prefix(err, "tensor %s", quote(name, quoted));
-    e = entry_add(ck, strdup(name), err);
     if (!e)
         return -1;
-    e->dtype = tensor->dtype;
-    e->ndim = tensor->ndim;
-    if (e->ndim > 0)
-        memcpy(e->shape, tensor->shape, (size_t)e->ndim * sizeof *e->shape);
-    e->element_bytes = entry_dtype_size(e->dtype);
-    e->bytes = bytes;
     e->data = tensor->data;
     e->memory = (struct memory){release, tensor->data, arg};
     e->sharded = slab != NULL;
-    slab_whole(e->ndim, e->shape, &e->slab);
     for (int d = 0; slab && d < e->ndim; d++) {
         e->slab.start[d] = slab->start[d];
         e->slab.count[d] = slab->count[d];
     }
+    return 0;
+}
+
+int checkpoint_give_one(raytrain_checkpoint *ck, const char *name,
+                        const raytrain_tensor *tensor, int writer, bool mine,
+                        raytrain_release release, void *arg, struct error *err)
+{
+    struct tensor_entry *e = tensor_add(ck, name, tensor, NULL, !mine, err);
+
+    if (!e)
+        return -1;
+    if (mine) {
+        e->data = tensor->data;
+        e->memory = (struct memory){release, tensor->data, arg};
+    }
+    e->sharded = true;
+    e->writer = writer;
+    e->elsewhere = !mine;
     return 0;
 }
 
@@ -343,6 +381,15 @@ int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char 
     e->memory = (struct memory){release_free, copy, NULL};
     slab_whole(1, e->shape, &e->slab);
     return 0;
+}
+
+void checkpoint_add_metadata(raytrain_checkpoint *ck,
+                             int (*write)(const void *arg, struct h5_image *file,
+                                          struct error *err),
+                             const void *arg)
+{
+    ck->write_metadata = write;
+    ck->write_metadata_arg = arg;
 }
 
 /* ---- What a restored one says about itself ---- */

@@ -48,6 +48,12 @@ int checkpoint_put(raytrain_checkpoint *ck, const char *name,
 int checkpoint_give(raytrain_checkpoint *ck, const char *name,
                     const raytrain_tensor *tensor, const raytrain_slab *slab,
                     raytrain_release release, void *arg, struct error *err);
+/* A tensor that rank `writer` alone has, all of it: all ranks put it, in the same order
+ * as all others, but `tensor->data` is read on this rank alone (`mine`: it is this
+ * rank), and only there handed over as by checkpoint_give(). */
+int checkpoint_give_one(raytrain_checkpoint *ck, const char *name,
+                        const raytrain_tensor *tensor, int writer, bool mine,
+                        raytrain_release release, void *arg, struct error *err);
 int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char *value,
                           struct error *err);
 /* Attach bytes of this rank alone, under CHECKPOINT_ATTACHED/name. Other ranks need not
@@ -56,6 +62,17 @@ int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char 
 int checkpoint_attach(raytrain_checkpoint *ck, const char *name, const void *data,
                       uint64_t bytes, raytrain_release release, void *arg,
                       struct error *err);
+/*
+ * What the library itself adds to the HDF5 file below CHECKPOINT_RESERVED: groups with
+ * small datasets, which belong to the file's metadata. write(arg, file) is called during
+ * checkpoint_save_begin(), on rank 0 alone, which alone needs to set it; `arg` stays until
+ * then. At most one.
+ */
+struct h5_image;
+void checkpoint_add_metadata(raytrain_checkpoint *ck,
+                             int (*write)(const void *arg, struct h5_image *file,
+                                          struct error *err),
+                             const void *arg);
 /* A name that a user may use. RAYTRAIN_EINVAL with the reason. */
 int checkpoint_check_name(const char *name, struct error *err);
 /*

@@ -32,7 +32,7 @@ struct tensor_entry {
     bool sharded;
     raytrain_slab slab;   /* of this rank; the whole tensor if it is not sharded */
     bool elsewhere;       /* another rank writes this slab */
-    int writer;           /* the rank that attached it; -1: it is no attachment */
+    int writer;           /* the rank that alone has it, as an attachment; -1: none */
     struct memory memory; /* of the data, if it is the checkpoint's */
 };
 
@@ -77,6 +77,9 @@ struct raytrain_checkpoint {
     struct attachment *attached; /* by this rank */
     size_t n_attached;
     struct name_map attached_names;
+    /* checkpoint_add_metadata() */
+    int (*write_metadata)(const void *arg, struct h5_image *file, struct error *err);
+    const void *write_metadata_arg;
     /* Restored: */
     bool restored;
     char *path;
@@ -165,7 +168,6 @@ void shares_clear(struct shares *shares);
 uint64_t chunk_end(uint64_t from, uint64_t bytes);
 
 /* -- layout.c -- */
-struct h5_image;
 /* Rank 0: build the HDF5 file without the tensors' bytes. Fills the tensors' offsets
  * and the head (except its hashes and the completeness mark). */
 int layout_make(raytrain_checkpoint *ck, const struct plan *plan,

@@ -336,7 +336,8 @@ static int groups_make(hid_t file, const raytrain_checkpoint *ck)
 
 /* ---- Tensors and attributes ---- */
 
-static int tensor_place(hid_t file, struct tensor_entry *e)
+static int tensor_place(const struct h5_creation *how, hid_t file,
+                        struct tensor_entry *e)
 {
     hid_t type = e->dtype == DTYPE_STRING ? h5_string_type(e->bytes)
                                           : h5_dtype((raytrain_dtype)e->dtype);
@@ -347,8 +348,9 @@ static int tensor_place(hid_t file, struct tensor_entry *e)
         return -1;
     for (int d = 0; d < RAYTRAIN_MAX_DIMS; d++)
         shape[d] = e->shape[d];
-    rc = h5_dataset(file, e->name, type, e->dtype == DTYPE_STRING ? 0 : e->ndim, shape,
-                    NULL, &e->offset);
+    rc = h5_dataset_create(how, file, e->name, type,
+                           e->dtype == DTYPE_STRING ? 0 : e->ndim, shape, NULL,
+                           &e->offset);
     H5Tclose(type);
     return rc;
 }
@@ -420,22 +422,26 @@ static int image_fill(struct h5_image *image, raytrain_checkpoint *ck,
                       const struct checkpoint_meta *meta, struct file_head *head)
 {
     hid_t file = h5_image_file(image);
+    struct h5_creation how;
+    int rc = 0;
 
     if (attributes_write(file, meta) < 0 || tables_place(file, head) < 0 ||
-        groups_make(file, ck) < 0)
+        groups_make(file, ck) < 0 || h5_creation_open(&how) < 0)
         return -1;
-    for (size_t i = 0; i < ck->n_tensors; i++)
-        if (tensor_place(file, &ck->tensors[i]) < 0)
-            return -1;
-    return 0;
+    for (size_t i = 0; rc == 0 && i < ck->n_tensors; i++)
+        rc = tensor_place(&how, file, &ck->tensors[i]);
+    h5_creation_close(&how);
+    return rc;
 }
 
 int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
                 const struct checkpoint_meta *meta, struct file_head *head,
                 struct h5_image **image, struct error *err)
 {
-    const struct h5_image_options opt = {HEAD_BYTES, ALIGN_THRESHOLD, ALIGNMENT,
-                                         meta_block(ck->n_tensors)};
+    const struct h5_image_options opt = {.user_block = HEAD_BYTES,
+                                         .align_threshold = ALIGN_THRESHOLD,
+                                         .alignment = ALIGNMENT,
+                                         .meta_block = meta_block(ck->n_tensors)};
     struct h5_image *im = h5_image_create(&opt, err);
     struct h5_quiet quiet;
     int rc;
@@ -447,6 +453,8 @@ int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
     rc = image_fill(im, ck, meta, head);
     if (rc < 0)
         h5_error(err, "lay out the checkpoint");
+    else if (ck->write_metadata)
+        rc = ck->write_metadata(ck->write_metadata_arg, im, err);
     h5_quiet_end(&quiet);
     if (rc == 0)
         rc = h5_image_close(im, err);

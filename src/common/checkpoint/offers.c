@@ -18,6 +18,12 @@ struct offer_head {
 
 /* ---- Lists ---- */
 
+/* Is it a tensor of which each rank has a slab of its own? */
+static bool has_slab(const struct tensor_entry *e)
+{
+    return e->sharded && e->writer < 0;
+}
+
 /* What all ranks must agree on about a tensor, in one line. */
 static char *entry_describe(const struct tensor_entry *e)
 {
@@ -28,8 +34,13 @@ static char *entry_describe(const struct tensor_entry *e)
     for (int d = 0; d < e->ndim; d++)
         n += snprintf(shape + n, sizeof shape - (size_t)n, "%s%" PRIu64, d ? ", " : "",
                       e->shape[d]);
-    if (asprintf(&line, "'%s' (%s [%s]%s)", e->name, entry_dtype_name(e->dtype), shape,
-                 e->sharded ? ", sharded" : "") < 0)
+    if (e->writer >= 0)
+        n = asprintf(&line, "'%s' (%s [%s] of rank %d)", e->name,
+                     entry_dtype_name(e->dtype), shape, e->writer);
+    else
+        n = asprintf(&line, "'%s' (%s [%s]%s)", e->name, entry_dtype_name(e->dtype),
+                     shape, e->sharded ? ", sharded" : "");
+    if (n < 0)
         return NULL;
     return line;
 }
@@ -73,7 +84,7 @@ static uint64_t strings_hash(const raytrain_checkpoint *ck, uint64_t hash)
 static int slabs_render(const raytrain_checkpoint *ck, FILE *out)
 {
     for (size_t i = 0; i < ck->n_tensors; i++)
-        if (ck->tensors[i].sharded &&
+        if (has_slab(&ck->tensors[i]) &&
             fwrite(&ck->tensors[i].slab, sizeof(raytrain_slab), 1, out) != 1)
             return -1;
     return 0;
@@ -92,7 +103,7 @@ static int offer_render(const raytrain_checkpoint *ck, int rank, const char *lis
     if (!out)
         return -1;
     for (size_t i = 0; i < ck->n_tensors; i++)
-        head.n_slabs += ck->tensors[i].sharded;
+        head.n_slabs += has_slab(&ck->tensors[i]);
     if (fwrite(&head, sizeof head, 1, out) != 1 || slabs_render(ck, out) < 0 ||
         attachments_render(ck, rank, out) < 0)
         rc = -1;

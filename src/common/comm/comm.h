@@ -87,6 +87,12 @@ struct comm_ops {
      */
     int (*alloc)(struct comm *c, enum comm_place place, size_t n_bytes, void **data,
                  struct error *err);
+    /* For another process of this node to map: the descriptor of the file in which
+     * memory of alloc lies, and where `data` is in it, at a multiple of 64. The file is
+     * the communicator's, and also has other memory. RAYTRAIN_ENOTSUP if it is plain
+     * memory. Not a collective. */
+    int (*memory_file)(struct comm *c, const void *data, int *fd, size_t *offset,
+                       struct error *err);
     int (*bcast)(struct comm *c, void *buf, size_t n_bytes, int root,
                  struct error *err);
     /* recv holds size x n_bytes. */

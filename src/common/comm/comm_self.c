@@ -115,6 +115,14 @@ static int self_alloc(struct comm *c, enum comm_place place, size_t n_bytes,
     return 0;
 }
 
+static int self_memory_file(struct comm *c, const void *data, int *fd, size_t *offset,
+                            struct error *err)
+{
+    (void)c, (void)data, (void)fd, (void)offset;
+    return error_set(err, RAYTRAIN_ENOTSUP,
+                     "a single process has no memory to share with others");
+}
+
 static int self_bcast(struct comm *c, void *buf, size_t n_bytes, int root,
                       struct error *err)
 {
@@ -196,6 +204,7 @@ static const struct comm_ops self_ops = {
     .test = self_test,
     .allreduce_matched = self_allreduce_matched,
     .alloc = self_alloc,
+    .memory_file = self_memory_file,
     .bcast = self_bcast,
     .allgather = self_allgather,
     .allgather_parts = self_allgather_parts,

@@ -6,17 +6,32 @@
 
 #include "config/config_file.h"
 #include "config/config_key.h"
+#include "config/data_files.h"
 #include "config/registry.h"
+#include "config/text_options.h"
 #include "util/quote.h"
 
 #define FIELD(member) .offset = offsetof(struct dataset_config, member)
 
 static const struct config_choice formats[] = REGISTRY_CHOICES(DATASET_FORMATS);
+static const struct config_choice first_indices[] = {
+    {"auto", NULL}, {"zero", NULL}, {"one", NULL}, {NULL, NULL}};
+
+/* In the order of enum last_batch. */
+static const struct config_choice last_batches[] = {
+    {"keep", NULL},
+    {"drop", NULL},
+    {"pad", NULL},
+    {NULL, NULL},
+};
 
 static const struct config_key dataset_keys[] = {
-    {.name = "path", .doc = "the file", .type = CONFIG_STRING, FIELD(path)},
+    {.name = "path",
+     .doc = "the file, a directory of files, or a pattern",
+     .type = CONFIG_STRING,
+     FIELD(path)},
     {.name = "label",
-     .doc = "IDX: the file of the labels; others: the column",
+     .doc = "the file of the labels, or the column",
      .type = CONFIG_STRING,
      FIELD(label)},
     {.name = "format",
@@ -34,6 +49,45 @@ static const struct config_key dataset_keys[] = {
      .doc = "a new order in every epoch",
      .type = CONFIG_BOOL,
      FIELD(shuffle)},
+    {.name = "shuffle_window",
+     .doc = "rows that are mixed with each other, 0: all",
+     .type = CONFIG_U64,
+     FIELD(shuffle_window)},
+    {.name = "last_batch",
+     .doc = "what becomes of rows that do not fill a batch",
+     .type = CONFIG_ENUM,
+     FIELD(last_batch),
+     .choices = last_batches},
+    {.name = "limit",
+     .doc = "how many rows are read, 0: all",
+     .type = CONFIG_U64,
+     FIELD(limit)},
+    {.name = "filter",
+     .doc = "the rows that are read, by the values of a column",
+     .type = CONFIG_GROUP,
+     FIELD(filter),
+     .table = &filter_config_table},
+    {.name = "preprocess",
+     .doc = "whether the run's preprocessors apply to it",
+     .type = CONFIG_BOOL,
+     FIELD(preprocess)},
+    {.name = "header",
+     .doc = "does the text begin with the names of columns?",
+     .type = CONFIG_CUSTOM,
+     .ops = &text_header_ops},
+    {.name = "delimiter",
+     .doc = "what separates the fields of a CSV file",
+     .type = CONFIG_CUSTOM,
+     .ops = &text_delimiter_ops},
+    {.name = "types",
+     .doc = "types of columns of text",
+     .type = CONFIG_CUSTOM,
+     .ops = &text_types_ops},
+    {.name = "first_index",
+     .doc = "the number of the first feature in LIBSVM files",
+     .type = CONFIG_ENUM,
+     FIELD(first_index),
+     .choices = first_indices},
 };
 static const struct config_table dataset_table = CONFIG_TABLE(dataset_keys);
 
@@ -61,7 +115,7 @@ static struct dataset_config *dataset_add(struct dataset_config **datasets, size
     }
     *datasets = all;
     added = &all[(*n)++];
-    *added = (struct dataset_config){.name = copy};
+    *added = (struct dataset_config){.name = copy, .preprocess = true};
     return added;
 }
 
@@ -199,6 +253,27 @@ const struct config_table data_config_table = CONFIG_TABLE(data_keys);
 
 /* ---- both together ---- */
 
+int data_config_training_set(const struct dataset_config *datasets, size_t n,
+                             const struct dataset_config **found, struct error *err)
+{
+    *found = n == 1 ? datasets : NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(datasets[i].name, "train"))
+            *found = &datasets[i];
+    if (!*found)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "preprocessor: there is no dataset to learn from: name %s "
+                         "\"train\", as in --dataset train=PATH",
+                         n == 0 ? "one" : "one of them");
+    if (!(*found)->preprocess)
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "preprocessor: dataset \"%s\", which preprocessors learn from, "
+            "has preprocess = false",
+            (*found)->name);
+    return 0;
+}
+
 void data_config_settle(const struct data_config *cfg, struct dataset_config *datasets,
                         size_t n)
 {
@@ -210,34 +285,82 @@ void data_config_settle(const struct data_config *cfg, struct dataset_config *da
     }
 }
 
-/* Is the label a file? So it is for IDX, or if it turns out to be IDX because there is
- * such a file. */
-static bool label_is_file(const struct dataset_config *dataset)
+bool dataset_label_is_path(const struct dataset_config *dataset)
 {
-    if (!dataset->label)
+    const char *format = dataset->format;
+
+    if (!format && dataset->path)
+        format = data_files_text_format(dataset->path);
+    if (!dataset->label ||
+        (format && (!strcmp(format, "hdf5") || data_files_is_text(format))))
         return false;
-    if (dataset->format)
-        return !strcmp(dataset->format, "idx");
-    return strchr(dataset->label, '/') || !access(dataset->label, F_OK);
+    if (dataset->format && !strcmp(dataset->format, "idx"))
+        return true;
+    return strchr(dataset->label, '/') || data_files_exist(dataset->label);
+}
+
+/* Make a path of files absolute, and check each of the files. */
+static int files_validate(const char *what, char **path, const char *format, size_t *n,
+                          struct error *err)
+{
+    struct data_files files;
+    int rc = 0;
+
+    if (data_files_absolute(path, err))
+        return -1;
+    if (data_files_list(*path, format, &files, err))
+        return error_prefix(err, "%s", what);
+    for (size_t i = 0; i < files.n && rc == 0; i++)
+        rc = path_check_file(what, files.paths[i], err);
+    *n = files.n;
+    data_files_clear(&files);
+    return rc;
+}
+
+static int rows_validate(const struct dataset_config *dataset, const char *what,
+                         struct error *err)
+{
+    if (filter_config_validate(&dataset->filter, err))
+        return error_prefix(err, "%s", what);
+    if (dataset->shuffle_window > SHUFFLE_WINDOW_MAX)
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "%s.shuffle_window: a window has at most %llu rows; 0 mixes all "
+            "rows with each other",
+            what, (unsigned long long)SHUFFLE_WINDOW_MAX);
+    if (dataset->shuffle_window && !dataset->shuffle)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "%s.shuffle_window: the rows are not shuffled; add shuffle = "
+                         "true",
+                         what);
+    return 0;
 }
 
 static int dataset_validate(struct dataset_config *dataset, struct error *err)
 {
     char what[RAYTRAIN_NAME_MAX + 32];
+    bool label_is_path = dataset_label_is_path(dataset);
+    size_t n, n_labels;
 
     snprintf(what, sizeof what, "datasets.%s", dataset->name);
     if (!dataset->path)
         return error_set(err, RAYTRAIN_EINVAL,
                          "%s: it has no path; add path = \"FILE\"", what);
-    if (path_make_absolute(&dataset->path, err) ||
-        path_check_file(what, dataset->path, err))
+    if (rows_validate(dataset, what, err))
         return -1;
-    if (!label_is_file(dataset))
+    if (files_validate(what, &dataset->path, dataset->format, &n, err))
+        return -1;
+    if (!label_is_path)
         return 0;
     snprintf(what, sizeof what, "datasets.%s.label", dataset->name);
-    if (path_make_absolute(&dataset->label, err))
+    if (files_validate(what, &dataset->label, dataset->format, &n_labels, err))
         return -1;
-    return path_check_file(what, dataset->label, err);
+    if (n == n_labels)
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "%s: %zu files of labels for %zu files of rows; each file of rows "
+                     "needs one, in the order of their names",
+                     what, n_labels, n);
 }
 
 static int split_validate(const struct data_config *cfg,

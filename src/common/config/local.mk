@@ -1,4 +1,6 @@
 libcommon_la_SOURCES += \
+	src/common/config/backend_config.c src/common/config/backend_config.h \
+	src/common/config/column_numbers.c src/common/config/column_numbers.h \
 	src/common/config/checkpoint_config.c src/common/config/checkpoint_config.h \
 	src/common/config/config_diff.c src/common/config/config_diff.h \
 	src/common/config/config_file.c src/common/config/config_file.h \
@@ -6,8 +8,14 @@ libcommon_la_SOURCES += \
 	src/common/config/config_node.c src/common/config/config_node.h \
 	src/common/config/config_render.c \
 	src/common/config/data_config.c src/common/config/data_config.h \
+	src/common/config/data_files.c src/common/config/data_files.h \
 	src/common/config/failure_config.c src/common/config/failure_config.h \
+	src/common/config/filter_config.c src/common/config/filter_config.h \
+	src/common/config/text_options.c src/common/config/text_options.h \
 	src/common/config/options.c src/common/config/options.h \
+	src/common/config/predict_config.c src/common/config/predict_config.h \
+	src/common/config/preprocessor_config.c src/common/config/preprocessor_config.h \
+	src/common/config/preprocessor_text.c \
 	src/common/config/registry.h \
 	src/common/config/run_config.c src/common/config/run_config.h \
 	src/common/config/scaling_config.c src/common/config/scaling_config.h \
@@ -16,4 +24,4 @@ libcommon_la_SOURCES += \
 	src/common/config/train_func_file.c src/common/config/train_func_file.h
 
 UNIT_TESTS += t/unit/test_config t/unit/test_config_diff t/unit/test_options \
-	t/unit/test_run_cfg t/unit/test_manual
+	t/unit/test_run_cfg t/unit/test_manual t/unit/test_data_files

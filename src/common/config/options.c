@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "config/registry.h"
+#include "util/argv.h"
 #include "util/quote.h"
 #include "util/suggest.h"
 
@@ -17,6 +18,9 @@
 /* Files are read before --set is applied, and --set before all other flags, in whatever
  * order they are typed. Flags that are not configuration may come at any time. */
 enum stage { STAGE_FLAG, STAGE_SET, STAGE_FILE };
+
+/* Which program has a flag. */
+enum program { BOTH, RUN, PREDICT };
 
 /* What a flag does: it sets a key of the configuration or a member of options, or a
  * function does more. */
@@ -30,6 +34,7 @@ struct flag {
     size_t truth;    /* offset of a bool in options, + 1 */
     const char *const *words; /* allowed values, terminated by NULL */
     enum stage stage;
+    enum program of;
     int (*act)(const char *argument, struct options *opt, struct train_config *cfg,
                struct error *err);
 };
@@ -44,6 +49,8 @@ static int act_resume(const char *argument, struct options *opt,
                       struct train_config *cfg, struct error *err);
 static int act_score(const char *argument, struct options *opt,
                      struct train_config *cfg, struct error *err);
+static int act_columns(const char *argument, struct options *opt,
+                       struct train_config *cfg, struct error *err);
 static int act_progress(const char *argument, struct options *opt,
                         struct train_config *cfg, struct error *err);
 
@@ -56,8 +63,22 @@ static const char *const styles[] = {
 #define RESOURCE      "scaling_config.resources_per_worker."
 #define TEXT(member)  .text = offsetof(struct options, member) + 1
 #define TRUTH(member) .truth = offsetof(struct options, member) + 1
+#define INPUT         "datasets." PREDICT_DATASET "."
 
 static const struct flag flags[] = {
+    {"checkpoint", 0, "PATH", "the checkpoint, or a run: its best one",
+     TEXT(checkpoint), .of = PREDICT},
+    {"last", 0, NULL, "of a run, its newest checkpoint", TRUTH(last), .of = PREDICT},
+    {"data", 0, "PATH", "the rows: a file, a directory or a pattern",
+     .key = INPUT "path", .of = PREDICT},
+    {"data-format", 0, "NAME", "their format (default: by the files)",
+     .key = INPUT "format", .of = PREDICT},
+    {"output", 'o', "FILE", "the predictions: .h5, .csv or .npy",
+     .key = "predict.output", .of = PREDICT},
+    {"columns", 0, "A,B,...", "columns of the rows that the predictions have, too",
+     .act = act_columns, .of = PREDICT},
+    {"batch-size", 0, "N", "rows of a batch (default: the predictor's)",
+     .key = "predict.batch_size", .of = PREDICT},
     {"workers", 'n', "N|MIN:MAX", "how many workers (default 1)",
      .key = "scaling_config.num_workers"},
     {"gpu", 0, NULL, "give each worker a GPU", .key = "scaling_config.use_gpu"},
@@ -72,21 +93,24 @@ static const struct flag flags[] = {
      .key = "scaling_config.placement_strategy"},
     {"launcher", 0, "WHERE", "auto, slurm or local", TEXT(launcher),
      .words = launchers},
-    {"backend", 0, "NAME", "how workers communicate (default mpi)", .key = "backend"},
+    {"backend", 0, "NAME", "how workers find each other (mpi, torch, ...)",
+     .key = "backend"},
     {"trainer", 0, "NAME", "what runs the loop (default data_parallel)",
-     .key = "trainer"},
+     .key = "trainer", .of = RUN},
     {"config", 'c', "FILE", "read the configuration; may be repeated",
      .act = act_config, .stage = STAGE_FILE},
     {"set", 0, "KEY=VALUE", "set one key of the configuration", .act = act_set,
      .stage = STAGE_SET},
     {"dataset", 0, "NAME=PATH", "a dataset for raytrain_get_dataset_shard()",
-     .act = act_dataset},
+     .act = act_dataset, .of = RUN},
     {"name", 0, "NAME", "the run's name (default: the function's file)",
-     .key = "run_config.name"},
+     .key = "run_config.name", .of = RUN},
     {"storage", 0, "DIR", "where runs are kept (default raytrain_results)",
-     .key = "run_config.storage_path"},
+     .key = "run_config.storage_path", .of = RUN},
     {"resume", 0, "[=CHECKPOINT]", "continue the run, or start from a checkpoint",
-     .act = act_resume},
+     .act = act_resume, .of = RUN},
+    {"resume", 0, NULL, "go on with the shards that are missing", TRUTH(resume),
+     .of = PREDICT},
     {"fresh", 0, NULL, "set an existing run aside and start anew", TRUTH(fresh)},
     {"max-failures", 0, "N", "restarts after failures (-1: no limit)",
      .key = "run_config.failure_config.max_failures"},
@@ -97,8 +121,11 @@ static const struct flag flags[] = {
     {"requeue-on-stop", 0, NULL, "back to the queue at the end of the job's time",
      .key = "run_config.requeue_on_stop"},
     {"keep", 0, "N", "checkpoints to keep (default 0: all)",
-     .key = "run_config.checkpoint_config.num_to_keep"},
-    {"score", 0, "METRIC[:max|:min]", "keep the best by this metric", .act = act_score},
+     .key = "run_config.checkpoint_config.num_to_keep", .of = RUN},
+    {"score", 0, "METRIC[:max|:min]", "keep the best by this metric", .act = act_score,
+     .of = RUN},
+    {"keep-run", 0, NULL, "leave FILE.run, with the logs, where it is", TRUTH(keep_run),
+     .of = PREDICT},
     {"srun-args", 0, "ARGS", "more options for srun, in one string", TEXT(srun_args)},
     {"dry-run", 0, NULL, "print configuration and command, start nothing",
      TRUTH(dry_run)},
@@ -117,33 +144,59 @@ static const char help_head[] =
     "       raytrain-run [OPTION]... PROGRAM [ARG]...\n"
     "Run a training function on N workers, under Slurm or on this machine.\n\n";
 
+static const char predict_head[] =
+    "Usage: raytrain-predict [OPTION]... --checkpoint PATH --data PATH -o FILE\n"
+    "                        PREDICT_FUNC.so|PROGRAM|-- COMMAND [ARG]...\n"
+    "Predict rows by the model of a checkpoint, on N workers, under Slurm or on this\n"
+    "machine.\n\n";
+
 static const char help_tail[] =
     "\nA flag beats --set, --set beats the file, the file beats the default.\n"
-    "Exit status: 0 finished, 1 training failed, 2 usage, 3 configuration or input,\n"
+    "Exit status: 0 finished, 1 %s failed, 2 usage, 3 configuration or input,\n"
     "4 does not fit, 5 storage, 75 stopped on request: run again with --resume.\n";
 
-const char *options_help(void)
+static bool is_of(const struct flag *f, enum program program)
 {
-    static char help[4096];
-    size_t n;
+    return f->of == BOTH || f->of == program;
+}
 
-    if (help[0])
-        return help;
-    n = (size_t)snprintf(help, sizeof help, "%s", help_head);
-    for (size_t i = 0; i < N(flags) && n < sizeof help; i++) {
+#define HELP_MAX 4096
+
+static const char *help_make(enum program program, const char *head, char *help)
+{
+    size_t n = (size_t)snprintf(help, HELP_MAX, "%s", head);
+
+    for (size_t i = 0; i < N(flags) && n < HELP_MAX; i++) {
         const struct flag *f = &flags[i];
         const char *argument = f->argument ? f->argument : "";
         char left[64], letter[8] = "    ";
 
+        if (!is_of(f, program))
+            continue;
         if (f->letter)
             snprintf(letter, sizeof letter, "-%c, ", f->letter);
         snprintf(left, sizeof left, "  %s--%s%s%s", letter, f->name,
                  *argument && *argument != '[' ? " " : "", argument);
-        n += (size_t)snprintf(help + n, sizeof help - n, "%-31s %s\n", left, f->doc);
+        n += (size_t)snprintf(help + n, HELP_MAX - n, "%-31s %s\n", left, f->doc);
     }
-    if (n < sizeof help)
-        snprintf(help + n, sizeof help - n, "%s", help_tail);
+    if (n < HELP_MAX)
+        snprintf(help + n, HELP_MAX - n, help_tail,
+                 program == PREDICT ? "prediction" : "training");
     return help;
+}
+
+const char *options_help(void)
+{
+    static char help[HELP_MAX];
+
+    return help[0] ? help : help_make(RUN, help_head, help);
+}
+
+const char *options_help_predict(void)
+{
+    static char help[HELP_MAX];
+
+    return help[0] ? help : help_make(PREDICT, predict_head, help);
 }
 
 /* ---- what flags do ---- */
@@ -215,6 +268,36 @@ static int act_score(const char *argument, struct options *opt,
     return rc;
 }
 
+/* Names between commas, in place of those that were set before. */
+static int act_columns(const char *argument, struct options *opt,
+                       struct train_config *cfg, struct error *err)
+{
+    char **names = NULL;
+    int rc = 0;
+
+    (void)opt;
+    for (const char *at = argument; rc == 0;) {
+        size_t n = strcspn(at, ",");
+
+        rc = n > 0 ? argv_appendf(&names, err, "%.*s", (int)n, at)
+                   : error_set(err, RAYTRAIN_EUSAGE,
+                               "--columns: a name is empty; write --columns A,B");
+        if (!at[n])
+            break;
+        at += n + 1;
+    }
+    if (rc) {
+        argv_free(names);
+        return -1;
+    }
+    for (size_t i = 0; i < cfg->predict.n_columns; i++)
+        free(cfg->predict.columns[i]);
+    free(cfg->predict.columns);
+    cfg->predict.columns = names;
+    cfg->predict.n_columns = argv_count(names);
+    return 0;
+}
+
 static int act_progress(const char *argument, struct options *opt,
                         struct train_config *cfg, struct error *err)
 {
@@ -282,18 +365,23 @@ static int flag_apply(const struct typed *t, struct options *opt,
 
 /* The tables for getopt_long. '+': what follows the training function belongs to it;
  * ':': we print the messages. */
-static void getopt_tables(struct option longs[N(flags) + 1], char *shorts)
+static void getopt_tables(enum program program, struct option longs[N(flags) + 1],
+                          char *shorts)
 {
+    size_t n = 0;
+
     strcpy(shorts, "+:");
     memset(longs, 0, (N(flags) + 1) * sizeof *longs);
     for (size_t i = 0; i < N(flags); i++) {
         const char *argument = flags[i].argument;
 
-        longs[i].name = flags[i].name;
-        longs[i].has_arg = !argument          ? no_argument
+        if (!is_of(&flags[i], program))
+            continue;
+        longs[n].name = flags[i].name;
+        longs[n].has_arg = !argument          ? no_argument
                            : *argument == '[' ? optional_argument
                                               : required_argument;
-        longs[i].val = 256 + (int)i;
+        longs[n++].val = 256 + (int)i;
         if (flags[i].letter)
             sprintf(shorts + strlen(shorts), "%c%s", flags[i].letter,
                     argument ? ":" : "");
@@ -311,44 +399,49 @@ static const struct flag *flag_of(int val)
 }
 
 /* getopt_long returned '?' for argv[at]. */
-static int fail_unknown(const char *typed, struct error *err)
+static int fail_unknown(enum program program, const char *typed, struct error *err)
 {
     const char *names[N(flags)], *near = NULL;
     char quoted[QUOTE_TEXT_MAX], name[80];
     bool of_ours = false;
+    size_t n = 0;
 
     if (!strncmp(typed, "--", 2)) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
         for (size_t i = 0; i < N(flags); i++) {
-            names[i] = flags[i].name;
-            of_ours = of_ours || !strcmp(names[i], name);
+            if (!is_of(&flags[i], program))
+                continue;
+            of_ours = of_ours || !strcmp(flags[i].name, name);
+            names[n++] = flags[i].name;
         }
-        near = suggest_nearest(name, names, N(flags));
+        near = suggest_nearest(name, names, n);
     }
     if (of_ours)
         return error_set(err, RAYTRAIN_EUSAGE, "--%s takes no argument", name);
     return error_set(err, RAYTRAIN_EUSAGE,
-                     "unknown option %s%s%s%s (all of them: raytrain-run --help)",
+                     "unknown option %s%s%s%s (all of them: raytrain-%s --help)",
                      quote(typed, quoted), near ? "; did you mean --" : "",
-                     near ? near : "", near ? "?" : "");
+                     near ? near : "", near ? "?" : "",
+                     program == PREDICT ? "predict" : "run");
 }
 
 /* Put all flags into typed[], in order; *operands is the index of the first argument
  * after them, *command says that it follows a "--". */
-static int flags_read(int argc, char *argv[], struct typed typed[], size_t *n,
-                      int *operands, bool *command, struct error *err)
+static int flags_read(enum program program, int argc, char *argv[],
+                      struct typed typed[], size_t *n, int *operands, bool *command,
+                      struct error *err)
 {
     struct option longs[N(flags) + 1];
     char shorts[2 * N(flags) + 3];
     int val, at;
 
-    getopt_tables(longs, shorts);
+    getopt_tables(program, longs, shorts);
     opterr = 0;
     optind = 0; /* GNU: restart */
     for (at = 1; (val = getopt_long(argc, argv, shorts, longs, NULL)) != -1;
          at = optind) {
         if (val == '?')
-            return fail_unknown(argv[at], err);
+            return fail_unknown(program, argv[at], err);
         if (val == ':')
             return error_set(err, RAYTRAIN_EUSAGE, "%s needs an argument (see --help)",
                              argv[at]);
@@ -361,8 +454,8 @@ static int flags_read(int argc, char *argv[], struct typed typed[], size_t *n,
     return 0;
 }
 
-static int operands_take(struct train_config *cfg, int argc, char *argv[], bool command,
-                         struct error *err)
+static int operands_take(enum program program, struct train_config *cfg, int argc,
+                         char *argv[], bool command, struct error *err)
 {
     char **args;
 
@@ -370,6 +463,10 @@ static int operands_take(struct train_config *cfg, int argc, char *argv[], bool 
         return error_set(err, RAYTRAIN_EUSAGE, "there is no command after --");
     if (argc == 0 && (cfg->train_func || strcmp(cfg->trainer, "data_parallel") != 0))
         return 0;
+    if (argc == 0 && program == PREDICT)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "no predict function: name a .so or a program, or a command "
+                         "after -- (more: raytrain-predict --help)");
     if (argc == 0)
         return error_set(
             err, RAYTRAIN_EUSAGE,
@@ -420,8 +517,8 @@ static bool asks_for_words(const struct typed typed[], size_t n, struct options 
     return opt->help || opt->version;
 }
 
-int options_parse(int argc, char *argv[], struct options *opt, struct train_config *cfg,
-                  struct error *err)
+static int parse(enum program program, int argc, char *argv[], struct options *opt,
+                 struct train_config *cfg, struct error *err)
 {
     struct typed *typed = calloc((size_t)argc + 1, sizeof *typed);
     int operands = argc, rc;
@@ -434,11 +531,12 @@ int options_parse(int argc, char *argv[], struct options *opt, struct train_conf
     if (!typed || !opt->launcher)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     else
-        rc = flags_read(argc, argv, typed, &n, &operands, &command, err);
+        rc = flags_read(program, argc, argv, typed, &n, &operands, &command, err);
     if (!rc && !asks_for_words(typed, n, opt)) {
         rc = typed_apply(typed, n, opt, cfg, err);
         if (!rc)
-            rc = operands_take(cfg, argc - operands, argv + operands, command, err);
+            rc = operands_take(program, cfg, argc - operands, argv + operands, command,
+                               err);
     }
     free(typed);
     if (rc) {
@@ -448,8 +546,21 @@ int options_parse(int argc, char *argv[], struct options *opt, struct train_conf
     return rc;
 }
 
+int options_parse(int argc, char *argv[], struct options *opt, struct train_config *cfg,
+                  struct error *err)
+{
+    return parse(RUN, argc, argv, opt, cfg, err);
+}
+
+int options_parse_predict(int argc, char *argv[], struct options *opt,
+                          struct train_config *cfg, struct error *err)
+{
+    return parse(PREDICT, argc, argv, opt, cfg, err);
+}
+
 void options_clear(struct options *opt)
 {
+    free(opt->checkpoint);
     free(opt->launcher);
     free(opt->srun_args);
     memset(opt, 0, sizeof *opt);

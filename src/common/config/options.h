@@ -1,6 +1,6 @@
 /*
- * options.h - the command line of raytrain-run: flags that are not configuration, and
- * flags that are. The latter go straight into the train_config: flags override --set,
+ * options.h - the command lines of raytrain-run and raytrain-predict: flags that are not
+ * configuration, and flags that are. The latter go straight into the train_config: flags override --set,
  * --set overrides the file, and the file overrides the defaults, in whatever order they
  * are typed.
  */
@@ -23,6 +23,9 @@ struct options {
     bool fresh; /* --fresh: set an existing run aside and start anew */
     bool dry_run;
     bool json;
+    char *checkpoint; /* --checkpoint of raytrain-predict: a checkpoint, or a run */
+    bool last;        /* of a run, its newest checkpoint, not its best */
+    bool keep_run;    /* leave the run directory of a prediction */
     bool quiet;
     enum progress_style progress;
     bool help;    /* --help: print options_help() to stdout, exit 0 */
@@ -35,8 +38,12 @@ struct options {
  * --score METRIC means --score METRIC:max. Arguments replace those of the file. */
 int options_parse(int argc, char *argv[], struct options *opt, struct train_config *cfg,
                   struct error *err);
+/* The same for raytrain-predict. */
+int options_parse_predict(int argc, char *argv[], struct options *opt,
+                          struct train_config *cfg, struct error *err);
 void options_clear(struct options *opt);
 /* The text of --help: one line for each option, 80 columns. */
 const char *options_help(void);
+const char *options_help_predict(void);
 
 #endif

@@ -7,25 +7,52 @@
  *   LAUNCHERS        X(slurm): struct launcher_ops launcher_slurm, launcher/launch; in the
  *                    order in which "auto" asks them
  *   CALLBACKS        X(json): struct callback_ops callback_json, launcher/callback
- *   DATASET_FORMATS  X(idx): struct reader_ops reader_idx, worker/data; in the order in
+ *   READER_FORMATS   X(idx): struct reader_ops reader_idx, worker/data; in the order in
  *                    which they are asked whether a file is theirs
+ *   TEXT_FORMATS     X(csv): csv_job() in worker/data/text_formats.c
+ *   DATASET_FORMATS  both
+ *   COLUMN_TYPES     X(int64): what a column of text can be declared as; the names of enum
+ *                    csv_type, worker/text
+ *   PREPROCESSORS    X(normalizer): struct preprocessor_ops preprocessor_normalizer,
+ *                    worker/preprocess
  *
  * The names in ..._LATER are known, and refused as not available in this version.
  */
 #ifndef RAYTRAIN_CONFIG_REGISTRY_H
 #define RAYTRAIN_CONFIG_REGISTRY_H
 
-#define BACKENDS(X) X(mpi) X(none)
-#define BACKENDS_LATER(X)                                                              \
-    X(torch) X(tensorflow) X(jax) X(horovod) X(xgboost) X(lightgbm)
+#define BACKENDS(X)       X(mpi) X(none) X(torch) X(tensorflow) X(jax) X(horovod) X(command)
+#define BACKENDS_LATER(X) X(xgboost) X(lightgbm)
 
 #define LAUNCHERS(X) X(slurm) X(local)
 
 #define CALLBACKS(X)       X(json)
 #define CALLBACKS_LATER(X) X(csv) X(tensorboard)
 
-#define DATASET_FORMATS(X)       X(idx) X(hdf5)
-#define DATASET_FORMATS_LATER(X) X(csv) X(libsvm) X(numpy)
+#define READER_FORMATS(X)  X(idx) X(hdf5) X(numpy)
+#define TEXT_FORMATS(X)    X(csv) X(tsv) X(libsvm) X(text)
+#define DATASET_FORMATS(X) READER_FORMATS(X) TEXT_FORMATS(X)
+#define DATASET_FORMATS_LATER(X)
+
+#define COLUMN_TYPES(X) X(bool) X(int64) X(float64) X(float32) X(words) X(text)
+
+#define PREPROCESSORS(X)                                                               \
+    X(standard_scaler)                                                                 \
+    X(min_max_scaler)                                                                  \
+    X(max_abs_scaler)                                                                  \
+    X(robust_scaler)                                                                   \
+    X(normalizer)                                                                      \
+    X(power_transformer)                                                               \
+    X(simple_imputer)                                                                  \
+    X(uniform_kbins_discretizer)                                                       \
+    X(custom_kbins_discretizer)                                                        \
+    X(concatenator)                                                                    \
+    X(categorizer)                                                                     \
+    X(ordinal_encoder)                                                                 \
+    X(one_hot_encoder)                                                                 \
+    X(multi_hot_encoder)                                                               \
+    X(label_encoder)                                                                   \
+    X(tokenizer) X(count_vectorizer) X(hashing_vectorizer) X(feature_hasher)
 
 /* Uses of a list: all that a key accepts, as an array of config_choice (config_key.h);
  * the names as strings, with a comma after each; and as one string for messages, which
@@ -40,6 +67,7 @@
 #define REGISTRY_CHOICE(name) {#name, NULL},
 #define REGISTRY_LATER(name)  {#name, CONFIG_LATER},
 #define REGISTRY_WORD(name)   #name,
+#define REGISTRY_ENTRY(name)  #name ", "
 #define REGISTRY_TEXT(name)   ", " #name
 
 #endif

@@ -106,15 +106,18 @@ static void stop_render(const void *object, const char *name, FILE *out, int dep
     fputs(names ? " };\n" : " );\n", out);
 }
 
-static void stop_clear(void *object)
+void run_config_stop_clear(struct run_config *cfg)
 {
-    struct run_config *cfg = object;
-
     for (size_t i = 0; i < cfg->n_stop; i++)
         free(cfg->stop[i].metric);
     free(cfg->stop);
     cfg->stop = NULL;
     cfg->n_stop = 0;
+}
+
+static void stop_clear(void *object)
+{
+    run_config_stop_clear(object);
 }
 
 static const struct config_ops stop_ops = {
@@ -222,13 +225,18 @@ static int name_check(const char *name, struct error *err)
 
 char *run_config_default_name(const char *train_func)
 {
+    static const char *const endings[] = {".so", ".py", ".sh", ".R", ".jl", ".pl"};
     const char *base = strrchr(train_func, '/');
     size_t n;
 
     base = base ? base + 1 : train_func;
     n = strlen(base);
-    if (n > 3 && !strcmp(base + n - 3, ".so"))
-        n -= 3;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t ending = strlen(endings[i]);
+
+        if (n > ending && !strcmp(base + n - ending, endings[i]))
+            return strndup(base, n - ending);
+    }
     return strndup(base, n);
 }
 

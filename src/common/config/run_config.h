@@ -39,7 +39,11 @@ void run_config_init(struct run_config *cfg);
  * the name. */
 int run_config_validate(struct run_config *cfg, const char *train_func,
                         struct error *err);
-/* The base name of the training function's file without ".so"; malloc'ed. */
+/* The base name of the training function's file without ".so", ".py" or the like;
+ * malloc'ed. */
 char *run_config_default_name(const char *train_func);
+
+/* Forget the criteria to stop by. */
+void run_config_stop_clear(struct run_config *cfg);
 
 #endif

@@ -24,7 +24,7 @@ static const struct config_choice backends[] = REGISTRY_CHOICES(BACKENDS);
 static const struct config_choice kinds[] = {
     [TRAIN_FUNC_SHARED_OBJECT] = {"shared_object", NULL},
     [TRAIN_FUNC_PROGRAM] = {"program", NULL},
-    [TRAIN_FUNC_COMMAND] = {"command", "(a command after --) " CONFIG_LATER},
+    [TRAIN_FUNC_COMMAND] = {"command", NULL},
     {NULL, NULL},
 };
 
@@ -63,6 +63,35 @@ static const struct config_ops datasets_ops = {
     .render = list_render,
     .check = list_check,
     .clear = list_clear,
+};
+
+static int preprocessor_set(void *object, const struct config_node *node,
+                            const struct config_where *where)
+{
+    struct train_config *cfg = object;
+
+    return preprocessors_set(&cfg->preprocessors, node, where);
+}
+
+static void preprocessor_render(const void *object, const char *name, FILE *out,
+                                int depth)
+{
+    const struct train_config *cfg = object;
+
+    preprocessors_render(&cfg->preprocessors, name, out, depth);
+}
+
+static void preprocessor_clear(void *object)
+{
+    struct train_config *cfg = object;
+
+    preprocessors_clear(&cfg->preprocessors);
+}
+
+static const struct config_ops preprocessor_ops = {
+    .set = preprocessor_set,
+    .render = preprocessor_render,
+    .clear = preprocessor_clear,
 };
 
 static const struct config_key train_keys[] = {
@@ -106,8 +135,9 @@ static const struct config_key train_keys[] = {
      .choices = backends},
     {.name = "backend_config",
      .doc = "the backend's settings",
-     .type = CONFIG_JSON,
-     FIELD(backend_config)},
+     .type = CONFIG_GROUP,
+     FIELD(backend_config),
+     .table = &backend_config_table},
     {.name = "datasets",
      .doc = "what there is to read",
      .type = CONFIG_CUSTOM,
@@ -117,6 +147,15 @@ static const struct config_key train_keys[] = {
      .type = CONFIG_GROUP,
      FIELD(data_config),
      .table = &data_config_table},
+    {.name = PREPROCESSORS_KEY,
+     .doc = "what is done to the rows of datasets",
+     .type = CONFIG_CUSTOM,
+     .ops = &preprocessor_ops},
+    {.name = "predict",
+     .doc = "what raytrain-predict makes",
+     .type = CONFIG_GROUP,
+     FIELD(predict),
+     .table = &predict_config_table},
     {.name = "seed",
      .doc = "of random numbers and of shuffling",
      .type = CONFIG_U64,
@@ -125,9 +164,6 @@ static const struct config_key train_keys[] = {
      .doc = "a checkpoint that a new run starts from",
      .type = CONFIG_STRING,
      FIELD(resume_from_checkpoint)},
-    {.name = "preprocessor",
-     .type = CONFIG_REFUSED,
-     .refused = "preprocessors are not available in this version"},
     {.name = "params",
      .type = CONFIG_REFUSED,
      .refused = "params belong to the xgboost and lightgbm trainers, which are not "
@@ -142,15 +178,12 @@ void train_config_init(struct train_config *cfg)
     scaling_config_init(&cfg->scaling_config);
     run_config_init(&cfg->run_config);
     cfg->trainer = strdup("data_parallel");
-    cfg->backend = strdup("mpi");
     cfg->train_loop_config = json_object();
-    cfg->backend_config = json_object();
 }
 
 static bool is_whole(const struct train_config *cfg)
 {
-    return cfg->trainer && cfg->backend && cfg->train_loop_config &&
-           cfg->backend_config && cfg->run_config.storage_path &&
+    return cfg->trainer && cfg->train_loop_config && cfg->run_config.storage_path &&
            cfg->run_config.callbacks;
 }
 
@@ -344,8 +377,57 @@ int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
 
 /* ---- validation ---- */
 
-static int backend_validate(const struct train_config *cfg, struct error *err)
+static int train_func_validate(struct train_config *cfg, struct error *err)
 {
+    if (!cfg->train_func)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "no training function: name a .so or a program on the command "
+                         "line, or set train_func in the configuration");
+    return train_func_resolve(&cfg->train_func, &cfg->train_func_kind, err);
+}
+
+/* Which backends are for a command, which for a function of libraytrain. */
+static const struct {
+    const char *backend;
+    bool of_command, of_function;
+} uses[] = {
+    {"mpi", true, true},         {"none", false, true}, {"torch", true, false},
+    {"tensorflow", true, false}, {"jax", true, false},  {"horovod", true, false},
+    {"command", true, false},
+};
+
+static int backend_use_check(const struct train_config *cfg, struct error *err)
+{
+    bool command = cfg->train_func_kind == TRAIN_FUNC_COMMAND;
+
+    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
+        if (strcmp(uses[i].backend, cfg->backend) != 0)
+            continue;
+        if (command ? uses[i].of_command : uses[i].of_function)
+            return 0;
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            command ? "backend: \"%s\" is not for a command, which has the backend "
+                      "\"command\" by default"
+                    : "backend: \"%s\" is for a command: raytrain-run [OPTIONS] -- "
+                      "COMMAND [ARG...]; a training function in C has \"mpi\"",
+            cfg->backend);
+    }
+    return 0;
+}
+
+/* After the training function: the default depends on what that is. */
+static int backend_validate(struct train_config *cfg, struct error *err)
+{
+    bool command = cfg->train_func_kind == TRAIN_FUNC_COMMAND;
+
+    if (!cfg->backend)
+        cfg->backend = strdup(command ? "command" : "mpi");
+    if (!cfg->backend)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (backend_use_check(cfg, err) < 0 ||
+        backend_config_validate(&cfg->backend_config, cfg->backend, err) < 0)
+        return -1;
     if (!strcmp(cfg->backend, "none") && cfg->scaling_config.max_workers > 1)
         return error_set(
             err, RAYTRAIN_EINVAL,
@@ -355,13 +437,14 @@ static int backend_validate(const struct train_config *cfg, struct error *err)
     return 0;
 }
 
-static int train_func_validate(struct train_config *cfg, struct error *err)
+/* A checkpoint that the run starts from may have fitted ones. */
+static int preprocessor_validate(const struct train_config *cfg, struct error *err)
 {
-    if (!cfg->train_func)
-        return error_set(err, RAYTRAIN_EUSAGE,
-                         "no training function: name a .so or a program on the command "
-                         "line, or set train_func in the configuration");
-    return train_func_resolve(&cfg->train_func, &cfg->train_func_kind, err);
+    const struct dataset_config *found;
+
+    if (cfg->preprocessors.n == 0 || cfg->resume_from_checkpoint)
+        return 0;
+    return data_config_training_set(cfg->datasets, cfg->n_datasets, &found, err);
 }
 
 static int resume_validate(struct train_config *cfg, struct error *err)
@@ -373,6 +456,14 @@ static int resume_validate(struct train_config *cfg, struct error *err)
     return path_check_file("resume_from_checkpoint", cfg->resume_from_checkpoint, err);
 }
 
+/* What a run is named after. */
+static const char *subject(const struct train_config *cfg)
+{
+    if (cfg->train_func_kind != TRAIN_FUNC_COMMAND)
+        return cfg->train_func;
+    return train_func_subject(cfg->train_func, cfg->args, cfg->n_args);
+}
+
 int train_config_validate(struct train_config *cfg, struct error *err)
 {
     struct config_where where = {.source = "configuration", .err = err};
@@ -381,10 +472,11 @@ int train_config_validate(struct train_config *cfg, struct error *err)
         return config_fail_memory(&where);
     if (config_check(&train_config_table, cfg, &where) ||
         scaling_config_validate(&cfg->scaling_config, err) ||
-        backend_validate(cfg, err) || train_func_validate(cfg, err) ||
-        run_config_validate(&cfg->run_config, cfg->train_func, err) ||
+        train_func_validate(cfg, err) || backend_validate(cfg, err) ||
+        run_config_validate(&cfg->run_config, subject(cfg), err) ||
         checkpoint_config_validate(&cfg->run_config.checkpoint_config, false, err) ||
-        data_config_validate(&cfg->data_config, cfg->datasets, cfg->n_datasets, err))
+        data_config_validate(&cfg->data_config, cfg->datasets, cfg->n_datasets, err) ||
+        preprocessor_validate(cfg, err) || predict_config_validate(&cfg->predict, err))
         return -1;
     return resume_validate(cfg, err);
 }

@@ -13,7 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/backend_config.h"
 #include "config/data_config.h"
+#include "config/predict_config.h"
+#include "config/preprocessor_config.h"
 #include "config/run_config.h"
 #include "config/scaling_config.h"
 #include "config/train_func_file.h"
@@ -28,11 +31,13 @@ struct train_config {
     json_t *train_loop_config; /* an object, never NULL after init */
     struct scaling_config scaling_config;
     struct run_config run_config;
-    char *backend;          /* "mpi" */
-    json_t *backend_config; /* an object */
+    char *backend; /* NULL until validation: "mpi", or "command" for a command */
+    struct backend_config backend_config;
     struct dataset_config *datasets;
     size_t n_datasets;
     struct data_config data_config;
+    struct preprocessors_config preprocessors; /* the key preprocessor; n is 0: none */
+    struct predict_config predict; /* without an output: this is no prediction */
     uint64_t seed; /* of the random streams and of shuffling; default 0 */
     char *resume_from_checkpoint; /* absolute path of a checkpoint file; NULL: none */
 };

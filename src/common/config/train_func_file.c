@@ -179,6 +179,45 @@ static int file_open(const char *path, bool searched, struct error *err)
         quote(path, shown), S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 }
 
+/* ---- What a command is about ---- */
+
+/* A name that ends in '*' also has versions: python3.11. */
+static const char *const interpreters[] = {"python*", "pypy*",  "bash", "sh",
+                                           "dash",    "zsh",    "ksh",  "perl*",
+                                           "Rscript", "julia*", "ruby", "node"};
+
+static bool is_interpreter(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+    for (size_t i = 0; i < sizeof interpreters / sizeof interpreters[0]; i++) {
+        size_t n = strlen(interpreters[i]) - 1;
+        bool versions = interpreters[i][n] == '*';
+
+        if (versions ? strncmp(base, interpreters[i], n) == 0
+                     : strcmp(base, interpreters[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *train_func_subject(const char *path, char *const *args, size_t n)
+{
+    if (!is_interpreter(path))
+        return path;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(args[i], "-m") == 0 && i + 1 < n)
+            return args[i + 1];
+        if (strcmp(args[i], "-c") == 0)
+            return path;
+        if (args[i][0] != '-' && access(args[i], F_OK) == 0)
+            return args[i];
+    }
+    return path;
+}
+
+/* ---- The file ---- */
+
 int train_func_resolve(char **path, enum train_func_kind *kind, struct error *err)
 {
     bool bare = !strchr(*path, '/');

@@ -23,4 +23,8 @@ enum train_func_kind {
  */
 int train_func_resolve(char **path, enum train_func_kind *kind, struct error *err);
 
+/* What a command is about: the script or the module that an interpreter is to run, else
+ * the program itself. One of the arguments, or path. */
+const char *train_func_subject(const char *path, char *const *args, size_t n);
+
 #endif

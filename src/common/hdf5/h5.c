@@ -214,6 +214,23 @@ hid_t h5_open_fd(int fd, struct error *err)
     return file;
 }
 
+hid_t h5_open_bytes(const void *bytes, size_t n, struct error *err)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+
+    if (access >= 0 && H5Pset_fapl_core(access, 65536, false) >= 0 &&
+        H5Pset_file_image(access, (void *)(uintptr_t)bytes, n) >= 0)
+        file = H5Fopen("bytes", H5F_ACC_RDONLY, access);
+    if (file < 0) {
+        h5_error(err, "open bytes as HDF5");
+        if (err)
+            err->code = RAYTRAIN_ECORRUPT;
+    }
+    if (access >= 0)
+        H5Pclose(access);
+    return file;
+}
+
 /* ---- Attributes ---- */
 
 static int attr_write(hid_t object, const char *name, hid_t file_type, hid_t type,
@@ -275,24 +292,42 @@ static hid_t dataset_properties(void)
     return dcpl;
 }
 
-static hid_t dataset_create(hid_t file, const char *name, hid_t type, hid_t space)
+int h5_creation_open(struct h5_creation *how)
 {
-    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
-    hid_t dcpl = dataset_properties();
-    hid_t set = -1;
+    how->link = H5Pcreate(H5P_LINK_CREATE);
+    how->set = dataset_properties();
+    if (how->link >= 0 && how->set >= 0 &&
+        H5Pset_create_intermediate_group(how->link, 1) >= 0 &&
+        H5Pset_char_encoding(how->link, H5T_CSET_UTF8) >= 0)
+        return 0;
+    h5_creation_close(how);
+    return -1;
+}
 
-    if (lcpl >= 0 && dcpl >= 0 && H5Pset_create_intermediate_group(lcpl, 1) >= 0 &&
-        H5Pset_char_encoding(lcpl, H5T_CSET_UTF8) >= 0)
-        set = H5Dcreate2(file, name, type, space, lcpl, dcpl, H5P_DEFAULT);
-    if (lcpl >= 0)
-        H5Pclose(lcpl);
-    if (dcpl >= 0)
-        H5Pclose(dcpl);
-    return set;
+void h5_creation_close(struct h5_creation *how)
+{
+    if (how->link >= 0)
+        H5Pclose(how->link);
+    if (how->set >= 0)
+        H5Pclose(how->set);
 }
 
 int h5_dataset(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape,
                const void *data, uint64_t *offset)
+{
+    struct h5_creation how;
+    int rc;
+
+    if (h5_creation_open(&how) < 0)
+        return -1;
+    rc = h5_dataset_create(&how, file, name, type, ndim, shape, data, offset);
+    h5_creation_close(&how);
+    return rc;
+}
+
+int h5_dataset_create(const struct h5_creation *how, hid_t file, const char *name,
+                      hid_t type, int ndim, const hsize_t *shape, const void *data,
+                      uint64_t *offset)
 {
     hid_t space =
         ndim == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(ndim, shape, NULL);
@@ -301,7 +336,7 @@ int h5_dataset(hid_t file, const char *name, hid_t type, int ndim, const hsize_t
     int rc = -1;
 
     if (space >= 0)
-        set = dataset_create(file, name, type, space);
+        set = H5Dcreate2(file, name, type, space, how->link, how->set, H5P_DEFAULT);
     if (set >= 0) {
         rc = 0;
         if (data && H5Sget_simple_extent_npoints(space) > 0 &&

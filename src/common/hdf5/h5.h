@@ -50,6 +50,9 @@ void h5_locks_optional(hid_t access);
  * RAYTRAIN_ECORRUPT with HDF5's reason. */
 hid_t h5_open_fd(int fd, struct error *err);
 
+/* The same for the n bytes of a file in memory, which HDF5 copies. */
+hid_t h5_open_bytes(const void *bytes, size_t n, struct error *err);
+
 /* Attributes of an object; all return -1 on failure. */
 int h5_attr_string(hid_t object, const char *name, const char *value);
 int h5_attr_int(hid_t object, const char *name, int64_t value);
@@ -62,5 +65,16 @@ int h5_attr_double(hid_t object, const char *name, double value);
  */
 int h5_dataset(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape,
                const void *data, uint64_t *offset);
+
+/* How datasets are created: for many of them, since HDF5 takes as long to make this as to
+ * create one. -1: HDF5 failed, and there is nothing to close. */
+struct h5_creation {
+    hid_t link, set;
+};
+int h5_creation_open(struct h5_creation *how);
+void h5_creation_close(struct h5_creation *how);
+int h5_dataset_create(const struct h5_creation *how, hid_t file, const char *name,
+                      hid_t type, int ndim, const hsize_t *shape, const void *data,
+                      uint64_t *offset);
 
 #endif

@@ -264,7 +264,8 @@ static hid_t file_create(struct h5_image *image, const struct h5_image_options *
         (opt->alignment == 0 ||
          H5Pset_alignment(fapl, opt->align_threshold, opt->alignment) >= 0) &&
         H5Pset_userblock(fcpl, opt->user_block) >= 0 &&
-        H5Pset_link_creation_order(fcpl, 0) >= 0)
+        H5Pset_link_creation_order(fcpl, 0) >= 0 &&
+        H5Pset_obj_track_times(fcpl, !opt->timeless) >= 0)
         file = H5Fcreate("image", H5F_ACC_TRUNC, fcpl, fapl);
     if (fapl >= 0)
         H5Pclose(fapl);

@@ -14,6 +14,7 @@
 #define RAYTRAIN_HDF5_H5_IMAGE_H
 
 #include <hdf5.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "util/error.h"
@@ -24,6 +25,7 @@ struct h5_image_options {
     hsize_t user_block; /* bytes before those of HDF5; 0, or a power of two >= 512 */
     hsize_t align_threshold; /* objects of at least so many bytes ... */
     hsize_t alignment;       /* ... start at a multiple of this; 0: no alignment */
+    bool timeless;           /* equal contents are equal bytes: no time of creation */
     hsize_t meta_block; /* metadata are allocated in blocks of so many bytes; 0: 2048 */
 };
 

@@ -20,8 +20,9 @@
 #define EVENT_NOTE    "note"    /* for the user */
 #define EVENT_WARNING "warning" /* likewise */
 #define EVENT_RESTORED                                                                 \
-    "restored"                /* the attempt starts from the checkpoint "checkpoint" */
-#define EVENT_JOINED "joined" /* all workers have found each other */
+    "restored" /* the attempt starts from the checkpoint "checkpoint" */
+#define EVENT_PROGRESS "progress" /* something long goes on: this is not a hang */
+#define EVENT_JOINED   "joined"   /* all workers have found each other */
 #define EVENT_STARTED                                                                  \
     "started" /* training begins; every rank handles requests to stop */
 

@@ -24,6 +24,7 @@ struct worker_env {
     char *backend; /* RAYTRAIN_BACKEND */
     char *marker;  /* RAYTRAIN_MARKER: the token that RUN_DIR/.marker must contain */
     int gpus;      /* RAYTRAIN_GPUS_PER_WORKER */
+    int predicts;  /* RAYTRAIN_PREDICTS: 1: it is a prediction, not a training */
 };
 
 /* Decode this process's environment. RAYTRAIN_EUSAGE if RAYTRAIN_RUN_DIR is not set

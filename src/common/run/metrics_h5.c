@@ -331,6 +331,7 @@ static int tables_write(hid_t file, const json_t *reports, const json_t *attempt
         {"timestamp", CELL_INT, 0, 0},
         {"time_total_s", CELL_DOUBLE, 0, 0},
         {"time_this_iter_s", CELL_DOUBLE, 0, 0},
+        {"data_wait_s", CELL_DOUBLE, 0, 0},
         {"world_size", CELL_INT, 0, 0},
         {"checkpoint", CELL_PRESENT, 0, 0},
         {"checkpoint_bytes", CELL_INT, 0, 0},

@@ -2,6 +2,7 @@
 
 #ifdef RAYTRAIN_FAULTS
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -34,6 +35,20 @@ static bool rank_matches(const char **rest, int rank)
     return wanted == rank;
 }
 
+static int fifo_await(void)
+{
+    const char *path = getenv("RAYTRAIN_FAULT_FIFO");
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t got = 1;
+    char byte;
+
+    while (fd >= 0 && (got > 0 || (got < 0 && errno == EINTR)))
+        got = read(fd, &byte, 1);
+    if (fd >= 0)
+        close(fd);
+    return 0;
+}
+
 static int fault_act(const char *action)
 {
     static const struct {
@@ -53,6 +68,8 @@ static int fault_act(const char *action)
     }
     if (strcmp(action, "stop") == 0)
         return kill(getpid(), SIGSTOP);
+    if (strcmp(action, "wait") == 0)
+        return fifo_await();
     if (strcmp(action, "killall") == 0)
         kill(getppid(), SIGKILL);
     kill(getpid(), SIGKILL);

@@ -17,6 +17,8 @@
  *     enosys    the same: the kernel has no such call
  *     eagain    the same: a resource, such as processes, is used up
  *     stop      SIGSTOP to this process
+ *     wait      this thread waits until the FIFO RAYTRAIN_FAULT_FIFO has been opened
+ *               for writing and closed again; the others go on
  *
  * t/1030-faults.t goes through all points of a save, t/1070-tiers.t through those of
  * node images, t/1080-launcher-killed.t through those of the launcher; each fails if

@@ -2,14 +2,19 @@ libcommon_la_SOURCES += \
 	src/common/util/api_names.c src/common/util/api_names.h \
 	src/common/util/argv.c src/common/util/argv.h \
 	src/common/util/async_text.c src/common/util/async_text.h \
+	src/common/util/child.c src/common/util/child.h \
 	src/common/util/clock.c src/common/util/clock.h \
+	src/common/util/descriptors.c src/common/util/descriptors.h \
 	src/common/util/error.c src/common/util/error.h \
 	src/common/util/fault.c src/common/util/fault.h \
 	src/common/util/fs.c src/common/util/fs.h \
 	src/common/util/half.c src/common/util/half.h \
 	src/common/util/hostlist.c src/common/util/hostlist.h \
 	src/common/util/memory.c src/common/util/memory.h \
+	src/common/util/memory_file.c src/common/util/memory_file.h \
+	src/common/util/private_dir.c src/common/util/private_dir.h \
 	src/common/util/process.c src/common/util/process.h \
+	src/common/util/process_mark.c src/common/util/process_mark.h \
 	src/common/util/quote.c src/common/util/quote.h \
 	src/common/util/rank_list.c src/common/util/rank_list.h \
 	src/common/util/shm_tidy.c src/common/util/shm_tidy.h \
@@ -20,4 +25,5 @@ libcommon_la_SOURCES += \
 
 UNIT_TESTS += t/unit/test_memory t/unit/test_error t/unit/test_clock \
 	t/unit/test_dtype t/unit/test_fs t/unit/test_json_text t/unit/test_words \
-	t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_shm_tidy
+	t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_shm_tidy \
+	t/unit/test_child t/unit/test_process_mark

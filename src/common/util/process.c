@@ -1,5 +1,6 @@
 #include "util/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -19,10 +19,12 @@
 struct progress {
     enum progress_style style; /* BAR, PLAIN or NONE */
     bool quiet;
-    bool line_open;   /* a rewritten line stands on the terminal */
-    double printed_s; /* when the last line was printed */
-    char last[512];   /* the newest report as text */
-    bool pending;     /* last has not been printed */
+    bool line_open;     /* a rewritten line stands on the terminal */
+    double printed_s;   /* when the last line was printed */
+    char last[512];     /* the newest report as text */
+    bool pending;       /* last has not been printed */
+    const char *output; /* of a prediction; NULL: this is a training */
+    bool keep_run;      /* the run directory stays, also that of a prediction */
 };
 
 static void line_close(struct progress *p)
@@ -55,6 +57,8 @@ static int progress_create(struct callback *cb, const struct callback_context *c
 
     if (!p)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    p->output = context->cfg->predict.output;
+    p->keep_run = opt->keep_run || !p->output;
     p->quiet = opt->quiet;
     p->style = opt->quiet ? PROGRESS_NONE : opt->progress;
     if (p->style == PROGRESS_AUTO)
@@ -168,10 +172,16 @@ static void on_end(struct callback *cb, const json_t *result)
     const char *checkpoint = json_string_value(json_object_get(result, "checkpoint"));
     const char *best = json_string_value(json_object_get(result, "best_checkpoint"));
     const char *path = json_string_value(json_object_get(result, "path"));
+    const char *status = json_string_value(json_object_get(result, "status"));
 
     if (p->style == PROGRESS_NONE)
         return;
-    say(p, "%s", json_string_value(json_object_get(result, "status")));
+    say(p, "%s", status);
+    if (p->output && strcmp(status, "finished") == 0) {
+        outlet_print(outlet_messages(), "  output      %s\n", p->output);
+        if (!p->keep_run)
+            return;
+    }
     outlet_print(outlet_messages(), "  run         %s\n", path);
     if (checkpoint)
         outlet_print(outlet_messages(), "  checkpoint  %s\n", checkpoint);

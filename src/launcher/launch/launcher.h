@@ -14,7 +14,7 @@
 #include "launch/node_probe.h"
 #include "launch/placement.h"
 #include "protocol/failure.h"
-#include "event/child.h"
+#include "util/child.h"
 
 /* What to start. All pointers are borrowed for the duration of start(). */
 struct launch_spec {
@@ -24,6 +24,7 @@ struct launch_spec {
     const char *job_name;  /* a label for squeue: the run's name */
     const char *srun_args; /* NULL: none */
     const struct scaling_config *scaling;
+    bool gpus_in_common; /* a worker sees the GPUs of all workers on its node */
     bool overlap; /* an earlier group, or the step that contains this process, may hold
                      resources that this group needs */
 };

@@ -9,11 +9,12 @@
 #include "util/argv.h"
 
 /*
- * raytrain-run may itself be a task of srun or mpiexec, and workers must not inherit
- * its rank in that group. The user's settings of the PMIx library (PMIX_MCA_*) are
- * kept.
+ * raytrain-run may itself be a task of srun, mpiexec or another raytrain-run, and
+ * workers must not inherit its rank in that group. The user's settings of the PMIx
+ * library (PMIX_MCA_*) are kept.
  */
-static const char *const foreign[] = {"PMIX_", "PMI_", "PMI2_", "HYDI_", "MPI_LOCAL"};
+static const char *const foreign[] = {"PMIX_", "PMI_",      "PMI2_",
+                                      "HYDI_", "MPI_LOCAL", "RAYTRAIN_GROUP="};
 static const char user_setting[] = "PMIX_MCA_";
 
 static bool starts_with(const char *text, const char *prefix)

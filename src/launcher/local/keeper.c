@@ -11,21 +11,27 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "local/private_dir.h"
-#include "event/descriptors.h"
+#include "util/private_dir.h"
+#include "util/descriptors.h"
 #include "util/fault.h"
 #include "util/fs.h"
 #include "util/process.h"
+#include "util/process_mark.h"
 #include "util/shm_tidy.h"
 
 #define GONE_WAIT_MS  5000 /* for the end of workers that it has killed */
 #define KILLED_WAIT_S 5.0  /* for the end of the keeper itself */
+
+/* RAYTRAIN_GROUP=DIR, which is another directory for each keeper. */
+#define MARK     "RAYTRAIN_GROUP="
+#define MARK_MAX (sizeof MARK + PATH_MAX)
 
 struct keeper {
     pid_t pid;
     int socket; /* only this process has it: when it dies the keeper reads the end */
     int hold;   /* a lock on dir, since the keeper may be killed */
     char dir[PATH_MAX];
+    char mark[MARK_MAX];
 };
 
 /* The first message of the keeper. */
@@ -120,10 +126,12 @@ static void keeper_main(int fd, int n)
 {
     struct keeper_hello hello = {.failed = 0};
     struct group_list groups = {NULL, 0, 0};
+    char mark[MARK_MAX];
 
     keeper_detach(fd);
     fault_point("keeper.hello", n);
-    if (private_dir_make(hello.dir) < 0) /* held until the keeper exits */
+    if (private_dir_make(hello.dir, sizeof hello.dir) <
+        0) /* held until the keeper exits */
         hello.failed = errno;
     send(STDIN_FILENO, &hello, sizeof hello, MSG_NOSIGNAL);
     if (hello.failed)
@@ -131,6 +139,8 @@ static void keeper_main(int fd, int n)
     groups_follow(&groups, STDIN_FILENO);
     for (size_t i = 0; i < groups.n; i++)
         kill(-groups.pids[i], SIGKILL);
+    snprintf(mark, sizeof mark, MARK "%s", hello.dir);
+    process_mark_kill(mark);
     for (size_t i = 0; i < groups.n; i++)
         wait_gone(groups.pids[i]);
     shm_tidy(); /* no process uses it any more */
@@ -159,6 +169,7 @@ int keeper_ready(struct keeper *k, struct error *err)
                          "directory that you can write to",
                          hello.dir, strerror(hello.failed));
     memcpy(k->dir, hello.dir, sizeof k->dir);
+    snprintf(k->mark, sizeof k->mark, MARK "%s", k->dir);
     k->hold = private_dir_hold(k->dir);
     if (k->hold < 0)
         return fs_error(err, "open", k->dir);
@@ -199,6 +210,11 @@ int keeper_start(struct keeper **out, struct error *err)
 const char *keeper_dir(const struct keeper *k)
 {
     return k->dir;
+}
+
+const char *keeper_mark(const struct keeper *k)
+{
+    return k->mark;
 }
 
 int keeper_socket(const struct keeper *k)

@@ -3,9 +3,9 @@
  *
  * The keeper owns the private directory and knows the process groups of the workers. It
  * acts when its socket is closed because the process that started it has died: then it
- * kills those groups, removes the directory and exits. It ignores Ctrl-C and the other
- * catchable signals that ask a process to end. Normally its parent cleans up itself,
- * and then kills the keeper.
+ * kills those groups and all processes with its mark, removes the directory and exits.
+ * It ignores Ctrl-C and the other catchable signals that ask a process to end. Normally
+ * its parent cleans up itself, and then kills the keeper.
  */
 #ifndef RAYTRAIN_LOCAL_KEEPER_H
 #define RAYTRAIN_LOCAL_KEEPER_H
@@ -23,8 +23,10 @@ int keeper_start(struct keeper **out, struct error *err);
  * RAYTRAIN_ESTORAGE, or RAYTRAIN_ECOMM if the keeper has died. */
 int keeper_ready(struct keeper *k, struct error *err);
 const char *keeper_dir(const struct keeper *k); /* once it is ready */
+/* Once it is ready: an entry for the environment of the workers. */
+const char *keeper_mark(const struct keeper *k);
 
-/* For child_spec.announce, by which the leader of a process group reports itself. */
+/* For child_spec.announce, by which the leader of a group reports itself. */
 int keeper_socket(const struct keeper *k);
 /* This group is gone: its id may soon be reused. */
 void keeper_forget(const struct keeper *k, pid_t group);

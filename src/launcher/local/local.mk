@@ -5,9 +5,7 @@ liblauncher_la_SOURCES += \
 	src/launcher/local/local_launcher.c \
 	src/launcher/local/machine.c src/launcher/local/machine.h \
 	src/launcher/local/oom.c src/launcher/local/oom.h \
-	src/launcher/local/pmix_host.c src/launcher/local/pmix_host.h \
-	src/launcher/local/pmix_server.c src/launcher/local/pmix_server.h \
-	src/launcher/local/private_dir.c src/launcher/local/private_dir.h
+	src/launcher/local/pmix_server.c src/launcher/local/pmix_server.h
 
 UNIT_TESTS += t/unit/test_launch_local t/unit/test_local_machine t/unit/test_oom \
 	t/unit/test_local_blame t/unit/test_pmix_server

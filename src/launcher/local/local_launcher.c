@@ -2,13 +2,14 @@
  * local_launcher.c - the local launcher: workers are children of this process, wired up
  * by an embedded PMIx server.
  *
- * How workers end. A worker leads a session of its own, so that Ctrl-C reaches it only
- * as a stop request of the launcher, and dies with this process. When it ends, the rest
- * of its process group is killed (event/child.h). When one worker fails, the attempt
+ * How workers end. A worker leads a process group of its own, so that Ctrl-C reaches it
+ * only as a stop request of the launcher, and dies with this process. When it ends, the
+ * rest of its process group is killed (util/child.h). When one worker fails, the attempt
  * has failed: the others are killed immediately with SIGKILL, since a worker takes
- * SIGTERM for a request to stop, and could only wait for the failed one. When this
- * process is killed, the keeper (keeper.h) kills the groups and removes the private
- * directory.
+ * SIGTERM for a request to stop, and could only wait for the failed one. In the end
+ * what has left the groups is killed, too: the keeper's mark finds it
+ * (util/process_mark.h). When this process is killed, the keeper (keeper.h) does all that
+ * and removes the private directory.
  *
  * A start continues in advance(), step by step: the keeper, the PMIx server, the
  * workers. No step waits, so that a request to stop is noticed meanwhile.
@@ -37,9 +38,10 @@
 #include "local/pmix_server.h"
 #include "run/run_dir.h"
 #include "util/argv.h"
-#include "event/child.h"
+#include "util/child.h"
 #include "util/fault.h"
 #include "util/fs.h"
+#include "util/process_mark.h"
 #include "util/shm_tidy.h"
 
 extern char **environ;
@@ -282,7 +284,7 @@ static int worker_start(struct group *g, int rank, char *const *env, struct erro
     struct child_spec child = {.argv = g->argv,
                                .env = env,
                                .in = -1,
-                               .own_session = true,
+                               .own_group = true,
                                .die_with_parent = true,
                                .announce = keeper_socket(g->keeper)};
     int rc;
@@ -313,6 +315,8 @@ static int workers_start(struct group *g, struct error *err)
         rc = local_env_make(environ, &g->plan, rank, gpus, n_gpus, &env, err);
         if (rc == 0)
             rc = argv_append_all(&env, g->wireup[rank], err);
+        if (rc == 0)
+            rc = argv_append(&env, keeper_mark(g->keeper), err);
         if (rc == 0)
             rc = worker_start(g, rank, env, err);
         argv_free(env);
@@ -463,6 +467,8 @@ static void local_destroy(struct group *g)
         if (pid > 0)
             keeper_forget(g->keeper, pid);
     }
+    if (g->stage == WORKERS_RUN)
+        process_mark_kill(keeper_mark(g->keeper));
     shm_tidy();
     helpers_stop(g);
     if (g->epoll_fd >= 0)

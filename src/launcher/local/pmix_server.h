@@ -4,11 +4,8 @@
  * socket listens only on the loopback address. libpmix accepts connections only for the
  * namespace and ranks that it knows, from the user that they belong to.
  *
- * The server runs in a child process: libpmix 4.2 cannot be started a second time in a
- * process, and a run may have many attempts; its threads, leaks and crashes stay out of
- * the launcher; and it is stopped by killing it, which cannot hang whatever its clients
- * do. It dies with the thread that started it, and ignores Ctrl-C and the other signals
- * that ask a process to end.
+ * The server runs in a child process (pmix/server_process.h), which dies with the thread
+ * that started it, and ignores Ctrl-C and the other signals that ask a process to end.
  */
 #ifndef RAYTRAIN_LOCAL_PMIX_SERVER_H
 #define RAYTRAIN_LOCAL_PMIX_SERVER_H

@@ -23,7 +23,7 @@
 #include "slurm/slurm_tool.h"
 #include "slurm/step_command.h"
 #include "util/argv.h"
-#include "event/descriptors.h"
+#include "util/descriptors.h"
 #include "util/process.h"
 
 extern char **environ;

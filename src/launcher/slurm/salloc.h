@@ -3,7 +3,7 @@
 #define RAYTRAIN_SLURM_SALLOC_H
 
 #include "launch/placement.h"
-#include "event/child.h"
+#include "util/child.h"
 
 /* Outside an allocation, start `salloc ... argv`, so that the same command runs again
  * inside one: *salloc is that child, and dies with this process. Inside, *salloc is

@@ -45,7 +45,7 @@
 #include "slurm/surroundings.h"
 #include "util/argv.h"
 #include "event/attention.h"
-#include "event/child.h"
+#include "util/child.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fs.h"

@@ -13,7 +13,7 @@
 #include "launch/batch_system.h"
 #include "util/argv.h"
 #include "event/attention.h"
-#include "event/child.h"
+#include "util/child.h"
 #include "util/clock.h"
 #include "util/quote.h"
 

@@ -247,13 +247,25 @@ static int append_gpus(const struct scaling_config *s, int gpus, const char *opt
     return argv_appendf(argv, err, "%s=%s%s%d", option, type, *type ? ":" : "", gpus);
 }
 
+/* How many tasks every node has; 0: not all have the same number. */
+static int tasks_of_each_node(const struct placement *plan)
+{
+    for (size_t i = 1; i < plan->n_nodes; i++)
+        if (plan->nodes[i].tasks != plan->nodes[0].tasks)
+            return 0;
+    return plan->n_nodes > 0 ? plan->nodes[0].tasks : 0;
+}
+
 /* What each worker gets. Without --exact a step takes whole nodes; without --mem=0 or
- * --gres=none it takes all memory or GPUs of the job, and a second step would wait. */
+ * --gres=none it takes all memory or GPUs of the job, and a second step would wait.
+ * GPUs of a task are bound to it, and other tasks of its node may not even be able to
+ * open them; GPUs of a node are visible to all of its tasks, but have to be equally many
+ * on every node. */
 static int append_resources(const struct launch_spec *spec, char ***argv,
                             struct error *err)
 {
     const struct placement *plan = spec->plan;
-    int cpus = plan->cpus_per_worker > 0 ? plan->cpus_per_worker : 1;
+    int cpus = plan->cpus_per_worker > 0 ? plan->cpus_per_worker : 1, tasks;
     uint64_t per_cpu = (plan->memory_per_worker + MIB * cpus - 1) / (MIB * cpus);
 
     if ((spec->overlap && argv_append(argv, "--overlap", err) < 0) ||
@@ -264,9 +276,14 @@ static int append_resources(const struct launch_spec *spec, char ***argv,
                                                    (unsigned long long)per_cpu) < 0
                                     : argv_append(argv, "--mem=0", err) < 0)
         return -1;
-    return plan->gpus_per_worker > 0 ? append_gpus(spec->scaling, plan->gpus_per_worker,
-                                                   "--gpus-per-task", argv, err)
-                                     : argv_append(argv, "--gres=none", err);
+    if (plan->gpus_per_worker <= 0)
+        return argv_append(argv, "--gres=none", err);
+    tasks = spec->gpus_in_common ? tasks_of_each_node(plan) : 0;
+    if (tasks > 0)
+        return append_gpus(spec->scaling, plan->gpus_per_worker * tasks,
+                           "--gpus-per-node", argv, err);
+    return append_gpus(spec->scaling, plan->gpus_per_worker, "--gpus-per-task", argv,
+                       err);
 }
 
 /* In a file name, Slurm replaces patterns such as %t; a backslash anywhere in it

@@ -58,6 +58,10 @@ static void on_event(void *arg, const json_t *event)
         a->listening = true;
         return;
     }
+    if (kind && strcmp(kind, EVENT_PROGRESS) == 0) {
+        a->listening = true;
+        a->view.last_progress = clock_now();
+    }
     if (restored)
         json_object_set(a->record, "checkpoint", checkpoint);
     if (text && !(restored && a->run->opt->quiet))

@@ -49,14 +49,14 @@ static int worker_program(char *path, size_t size)
 }
 
 /* What each rank executes: the training function's own program, or raytrain-worker with
- * the shared object, and the user's arguments. */
+ * the shared object, or with "--" and the command; and the user's arguments. */
 static int worker_argv(const struct train_config *cfg, char ***out, struct error *err)
 {
     char worker[PATH_MAX];
     char **argv = NULL;
     int rc = 0;
 
-    if (cfg->train_func_kind == TRAIN_FUNC_SHARED_OBJECT) {
+    if (cfg->train_func_kind != TRAIN_FUNC_PROGRAM) {
         if (worker_program(worker, sizeof worker) < 0)
             return error_set(err, RAYTRAIN_ENOTFOUND,
                              "cannot find raytrain-worker (looked at %s): is raytrain "
@@ -64,6 +64,8 @@ static int worker_argv(const struct train_config *cfg, char ***out, struct error
                              worker);
         rc = argv_append(&argv, worker, err);
     }
+    if (rc == 0 && cfg->train_func_kind == TRAIN_FUNC_COMMAND)
+        rc = argv_append(&argv, "--", err);
     if (rc == 0)
         rc = argv_append(&argv, cfg->train_func, err);
     for (size_t i = 0; rc == 0 && i < cfg->n_args; i++)
@@ -84,6 +86,7 @@ static struct launch_spec launch_spec_of(const struct run *run, char *const *arg
                                 .job_name = run->cfg->run_config.name,
                                 .srun_args = run->opt->srun_args,
                                 .scaling = &run->cfg->scaling_config,
+                                .gpus_in_common = !strcmp(run->cfg->backend, "torch"),
                                 .overlap = run->overlap};
 }
 
@@ -116,6 +119,7 @@ static int environment_export(const struct attempt *a, struct error *err)
         .backend = run->cfg->backend,
         .marker = (char *)run->marker,
         .gpus = run->plan.gpus_per_worker,
+        .predicts = run->cfg->predict.output != NULL,
     };
 
     return worker_env_export(&env, err);

@@ -2,7 +2,8 @@
  * hang.c - attempts that make no progress any more.
  *
  * A hang is hang_timeout_s seconds without a report, from the start of the workers on:
- * start-up, restoring, training and saving all count, for each of them can hang. Then
+ * start-up, restoring, training and saving all count, for each of them can hang. Long
+ * work before the first report may send signs of progress instead (EVENT_PROGRESS). Then
  * every worker is asked for its stack and for the collective call that it has reached.
  * Those that do not answer within STACK_ANSWER_S, and those that are behind the others,
  * are to blame. A report that arrives meanwhile ends the alarm.
@@ -12,6 +13,7 @@
  */
 #include "watch/watch.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,7 @@
 struct hang {
     double timeout, quiet; /* seconds */
     double ticked;         /* clock_now() */
-    double last_report;    /* the report before the silence */
+    double last_sign;      /* the report, or sign of progress, before the silence */
     bool asked;
     struct rank_status *before; /* what the ranks had recorded when they were asked */
 };
@@ -50,19 +52,20 @@ static int hang_create(const struct watch_view *view, void **state, struct error
 static void quiet_count(struct hang *h, const struct watch_view *view)
 {
     double passed = view->now - h->ticked;
+    double sign = fmax(view->last_report, view->last_progress);
 
     h->ticked = view->now;
-    if (view->last_report == h->last_report) {
+    if (sign == h->last_sign) {
         h->quiet += passed < TICK_MAX_S ? passed : TICK_MAX_S;
         return;
     }
     if (h->asked)
         callback_note(
             view->callbacks,
-            "a report arrived after %.0f s; the workers' logs show where they "
+            "the workers went on after %.0f s; the workers' logs show where they "
             "were meanwhile",
             h->quiet);
-    h->last_report = view->last_report;
+    h->last_sign = sign;
     h->quiet = 0;
     h->asked = false;
 }

@@ -48,12 +48,13 @@ struct watch_view {
     int (*signal)(struct worker_group *group, int sig, struct error *err);
     struct callback_list *callbacks; /* for notes */
     const char *log_dir;
-    bool stopping;       /* the workers were asked to stop */
-    bool joined;         /* all workers have come together */
-    double now, started; /* clock_now() */
-    double failing;      /* when the first failure of a worker was seen; 0: none */
-    double unix_now;     /* the same as now, as Unix time */
-    double last_report;  /* when this attempt's latest report arrived; 0: none */
+    bool stopping;        /* the workers were asked to stop */
+    bool joined;          /* all workers have come together */
+    double now, started;  /* clock_now() */
+    double failing;       /* when the first failure of a worker was seen; 0: none */
+    double unix_now;      /* the same as now, as Unix time */
+    double last_report;   /* when this attempt's latest report arrived; 0: none */
+    double last_progress; /* likewise, of EVENT_PROGRESS */
     struct report_pace pace;
     double save_max_s; /* the longest background save so far */
 };

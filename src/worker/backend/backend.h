@@ -1,7 +1,7 @@
 /*
  * backend.h - the interface of the frameworks: how the ranks of one framework find each
  * other and communicate. One framework a file; "none" (one worker, comm_self) is in
- * backend.c.
+ * backend.c, "command" (a child that knows no framework) in framework.c.
  */
 #ifndef RAYTRAIN_BACKEND_BACKEND_H
 #define RAYTRAIN_BACKEND_BACKEND_H
@@ -13,6 +13,7 @@
 #include "wireup/wireup.h"
 
 struct backend;
+struct train_config;
 
 struct backend_ops {
     /* After the wireup, before anything else: bring the framework up and set b->comm.
@@ -35,6 +36,12 @@ struct backend_ops {
     int (*environment)(const struct backend *b,
                        int (*set)(void *arg, const char *name, const char *value),
                        void *arg, struct error *err);
+    /* A descriptor of this process that the child gets under the same number, since a
+     * variable names it; -1: none. Called after `environment`. May be NULL. */
+    int (*descriptor)(const struct backend *b);
+    /* The child has ended, well (status 0) or not: what the user should know about how
+     * it has used the framework, or NULL. May be NULL. */
+    const char *(*remark)(const struct backend *b, bool well);
     /*
      * The training function has returned (clean), or this worker goes down alone (not
      * clean: do not wait for others). Afterwards b->comm is gone and no call into the
@@ -47,6 +54,11 @@ struct backend_ops {
 struct backend {
     const struct backend_ops *ops;
     struct comm *comm; /* the library's own; dup it for each subsystem */
+    /* Set by the worker: the first two before on_start (world is NULL in tests without
+     * a group), the configuration before on_training_start. */
+    const struct world *world;
+    int attempt;
+    const struct train_config *config;
     void *impl;
 };
 

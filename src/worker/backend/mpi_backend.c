@@ -17,11 +17,13 @@
 
 #include <sched.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backend/mpi_program.h"
 #include "mpi/mpi_error.h"
 #include "util/shm_tidy.h"
 #include "wireup/env_scope.h"
@@ -29,6 +31,7 @@
 struct mpi_backend {
     struct wireup *wireup;
     MPI_Comm user;
+    struct mpi_program program;
 };
 
 /* ---- Cores ---- */
@@ -147,20 +150,13 @@ static int comms_create(struct backend *b, struct mpi_backend *m, struct error *
     return b->comm ? 0 : -1;
 }
 
-/*
- * Open MPI 4 speaks PMIx, but takes a process for a group of one unless Slurm or a
- * daemon of its own has started it. The address of such a daemon, which is used only to
- * start other programs, makes it ask its PMIx server. CPUs are bound already, so Open
- * MPI must not bind them again.
- */
-static void settings_of_open_mpi(struct env_scope *scope)
+static void open_mpi_prepare(struct env_scope *scope)
 {
 #ifdef OPEN_MPI
     if (getenv("SLURM_STEP_ID"))
         return;
-    env_scope_set(scope, "OMPI_MCA_orte_local_daemon_uri", "0.0;tcp://127.0.0.1:1");
-    env_scope_set(scope, "OMPI_MCA_orte_externally_bound", "1");
-    env_scope_set(scope, "OMPI_MCA_hwloc_base_binding_policy", "none");
+    for (const struct mpi_setting *s = settings_of_open_mpi; s->name; s++)
+        env_scope_set(scope, s->name, s->value);
 #else
     (void)scope;
 #endif
@@ -197,7 +193,7 @@ static int open_mpi_settle(struct wireup *w, struct error *err)
 static void startup_settings(struct env_scope *scope, const struct world *world)
 {
     env_scope_set_hwloc(scope);
-    settings_of_open_mpi(scope);
+    open_mpi_prepare(scope);
     if (world->n_nodes == 1)
         env_scope_set(scope, "UCX_TLS", "posix,sysv,self");
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
@@ -237,6 +233,7 @@ static int mpi_start(struct backend *b, struct wireup *w, struct error *err)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory for the MPI backend");
     m->wireup = w;
     m->user = MPI_COMM_NULL;
+    m->program = (struct mpi_program){.wireup = w, .fd = -1};
     b->impl = m;
     if (mpi_init(w, err) < 0 || size_check(wireup_world(w)->size, err) < 0 ||
         comms_create(b, m, err) < 0 ||
@@ -264,6 +261,7 @@ static void mpi_shutdown(struct backend *b, bool clean, bool *exit_now)
     MPI_Finalized(&finalized);
     if (!finalized) {
         b->comm->ops->barrier(b->comm, NULL);
+        mpi_program_stop(&m->program);
         comm_free(b->comm);
         MPI_Comm_free(&m->user);
     }
@@ -292,8 +290,36 @@ int backend_mpi_user_comm(const struct backend *b, MPI_Comm *comm, struct error 
     return 0;
 }
 
+/* ---- A child that is an MPI program ---- */
+
+static int mpi_environment(const struct backend *b,
+                           int (*set)(void *arg, const char *name, const char *value),
+                           void *arg, struct error *err)
+{
+    struct mpi_backend *m = b->impl;
+
+    return mpi_program_environment(&m->program, b->comm, set, arg, err);
+}
+
+static int mpi_descriptor(const struct backend *b)
+{
+    const struct mpi_backend *m = b->impl;
+
+    return m->program.fd;
+}
+
+static const char *mpi_remark(const struct backend *b, bool well)
+{
+    const struct mpi_backend *m = b->impl;
+
+    return mpi_program_remark(&m->program, well);
+}
+
 const struct backend_ops backend_mpi = {
     .on_start = mpi_start,
     .on_call = mpi_call,
+    .environment = mpi_environment,
+    .descriptor = mpi_descriptor,
+    .remark = mpi_remark,
     .on_shutdown = mpi_shutdown,
 };

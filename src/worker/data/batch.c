@@ -1,136 +1,138 @@
 #include "data/batch.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/fs.h"
+#include "data/column_read.h"
+#include "data/ragged_read.h"
 
-#define ALIGNMENT 64
-
-int batch_init(struct batch *b, const struct table *t, struct error *err)
+int batch_init(struct frame *f, const struct table *t, struct error *err)
 {
-    *b = (struct batch){.n_columns = t->n_columns};
-    b->columns = calloc(t->n_columns, sizeof *b->columns);
-    if (!b->columns)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    return 0;
-}
+    *f = (struct frame)FRAME_INIT;
+    for (size_t i = 0; i < t->n_columns; i++) {
+        const struct column *c = &t->columns[i];
+        struct frame_column like = {.kind = c->kind, .row = c->row, .words = c->words};
+        size_t index;
 
-void batch_clear(struct batch *b)
-{
-    for (size_t i = 0; b->columns && i < b->n_columns; i++)
-        free(b->columns[i]);
-    free(b->columns);
-    *b = (struct batch){0};
-}
-
-int batch_reserve(struct batch *b, const struct table *t, uint64_t rows,
-                  struct error *err)
-{
-    if (rows <= b->capacity)
-        return 0;
-    b->capacity = b->rows = 0;
-    for (size_t i = 0; i < b->n_columns; i++) {
-        size_t n;
-
-        free(b->columns[i]);
-        b->columns[i] = NULL;
-        if (!__builtin_mul_overflow(rows, t->columns[i].row_bytes, &n) &&
-            n <= SIZE_MAX - ALIGNMENT)
-            b->columns[i] = aligned_alloc(ALIGNMENT, (n / ALIGNMENT + 1) * ALIGNMENT);
-        if (!b->columns[i])
-            return error_set(
-                err, RAYTRAIN_ENOMEM,
-                "no memory for %llu rows of column \"%s\", %zu bytes each: "
-                "a smaller batch is needed",
-                (unsigned long long)rows, t->columns[i].name, t->columns[i].row_bytes);
-    }
-    b->capacity = rows;
-    return 0;
-}
-
-/* Reverse the bytes of each of n elements. */
-static void elements_swap(unsigned char *p, size_t n, size_t width)
-{
-    for (size_t i = 0; i < n; i++, p += width)
-        for (size_t a = 0, z = width - 1; a < z; a++, z--) {
-            unsigned char byte = p[a];
-
-            p[a] = p[z];
-            p[z] = byte;
+        memcpy(like.name, c->name, sizeof like.name);
+        if (frame_add(f, &like, &index, err) < 0) {
+            frame_clear(f);
+            return -1;
         }
+    }
+    return 0;
 }
 
-static int source_read(const struct source *s, void *out, size_t n, uint64_t offset,
-                       struct error *err)
+/* Where the i-th row of the batch is in the columns. */
+static uint64_t batch_row(const struct table *t, const struct batch_rows *b, uint64_t i)
 {
-    if (s->map) {
-        memcpy(out, s->map + offset, n);
-        return 0;
-    }
-    if (fs_pread_full(s->fd, out, n, offset) == 0)
-        return 0;
-    if (errno == ENODATA)
-        return error_set(
-            err, RAYTRAIN_ECORRUPT,
-            "%s: it has become shorter than the %llu bytes that it had when "
-            "it was opened: a dataset must not change while it is in use",
-            s->path, (unsigned long long)s->size);
-    return fs_error(err, "read", s->path);
+    uint64_t n = b->order->n;
+    uint64_t position =
+        i < b->count ? b->first + i : (b->again + (i - b->count) % n) % n;
+
+    return table_row(t, epoch_order_row(b->order, position));
 }
 
 /* The i-th row is `row`: how many rows from there on are adjacent? *next is the row
  * after those, if there is one. */
-static uint64_t rows_adjacent(const struct shuffle *order, uint64_t i, uint64_t end,
-                              uint64_t row, uint64_t *next)
+static uint64_t rows_adjacent(const struct table *t, const struct batch_rows *b,
+                              uint64_t i, uint64_t end, uint64_t row, uint64_t *next)
 {
     uint64_t n = 1;
 
-    if (order->identity)
+    if (b->order->kind.block == 0 && !t->selected && end <= b->count)
         return end - i;
-    while (i + n < end && (*next = shuffle_row(order, i + n)) == row + n)
+    while (i + n < end && (*next = batch_row(t, b, i + n)) == row + n)
         n++;
     return n;
 }
 
-/* Rows row..row+n of a column, dense, to `out`. */
-static int column_read(const struct table *t, const struct column *c, uint64_t row,
-                       uint64_t n, unsigned char *out, struct error *err)
+int batch_read_part(struct frame *f, const struct table *t,
+                    const struct batch_rows *rows, uint64_t from, uint64_t end,
+                    struct error *err)
 {
-    size_t bytes = c->row_bytes, width = raytrain_dtype_size(c->row.dtype);
+    uint64_t next = from < end ? batch_row(t, rows, from) : 0, row, n;
 
-    while (n > 0) {
-        const struct extent *e = table_extent(t, c, row);
-        uint64_t at = row - e->first, k = n < e->rows - at ? n : e->rows - at;
+    for (uint64_t i = from; i < end; i += n) {
+        row = next;
+        n = rows_adjacent(t, rows, i, end, row, &next);
+        for (size_t k = 0; k < t->n_columns; k++) {
+            const struct column *c = &t->columns[k];
 
-        if (source_read(&t->sources[e->source], out, k * bytes, e->offset + at * bytes,
-                        err) < 0)
-            return -1;
-        if (e->swapped)
-            elements_swap(out, k * bytes / width, width);
-        out += k * bytes;
-        row += k;
-        n -= k;
+            if (!column_ragged(c) &&
+                column_read(t, c, row, n, f->columns[k].data + i * c->row_bytes, err) <
+                    0)
+                return -1;
+        }
     }
     return 0;
 }
 
-int batch_read(struct batch *b, const struct table *t, const struct shuffle *order,
-               uint64_t first, uint64_t count, struct error *err)
+/* Columns with rows of any number of elements. */
+static int ragged_columns_read(struct frame *f, const struct table *t,
+                               const struct batch_rows *b, uint64_t n,
+                               struct error *err)
 {
-    uint64_t next = count > 0 ? shuffle_row(order, first) : 0, row, n;
+    uint64_t *rows = calloc(n + 1, sizeof *rows);
+    int rc = rows ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory for a batch");
 
-    for (uint64_t i = 0; i < count; i += n) {
-        row = next;
-        n = rows_adjacent(order, first + i, first + count, row, &next);
-        for (size_t k = 0; k < t->n_columns; k++) {
-            const struct column *c = &t->columns[k];
+    for (uint64_t i = 0; rows && i < n; i++)
+        rows[i] = batch_row(t, b, i);
+    for (size_t k = 0; rc == 0 && k < t->n_columns; k++)
+        if (column_ragged(&t->columns[k]))
+            rc = ragged_read(&f->columns[k], t, &t->columns[k], rows, n, err);
+    free(rows);
+    return rc;
+}
 
-            if (column_read(t, c, row, n, b->columns[k] + i * c->row_bytes, err) < 0)
-                return -1;
-        }
+static bool has_ragged_columns(const struct table *t)
+{
+    for (size_t k = 0; k < t->n_columns; k++)
+        if (column_ragged(&t->columns[k]))
+            return true;
+    return false;
+}
+
+int batch_read(struct frame *f, const struct table *t, const struct batch_rows *rows,
+               struct error *err)
+{
+    uint64_t n = rows->count + rows->padding;
+
+    for (size_t k = 0; k < t->n_columns; k++)
+        if (!column_ragged(&t->columns[k]) &&
+            frame_reserve(&f->columns[k], n, 0, err) < 0)
+            return -1;
+    if (batch_read_part(f, t, rows, 0, n, err) < 0)
+        return -1;
+    if (has_ragged_columns(t) && ragged_columns_read(f, t, rows, n, err) < 0)
+        return -1;
+    f->rows = n;
+    return 0;
+}
+
+/* Codes come from files. */
+static int codes_check(const struct frame_column *c, size_t n_words, uint64_t rows,
+                       struct error *err)
+{
+    const int32_t *codes = (const int32_t *)(const void *)c->data;
+
+    for (uint64_t i = 0; i < rows; i++)
+        if (codes[i] < -1 || (codes[i] >= 0 && (size_t)codes[i] >= n_words))
+            return error_set(err, RAYTRAIN_ECORRUPT,
+                             "column \"%s\": the converted rows are damaged: %d is not "
+                             "the code of a word; remove them, and start again",
+                             c->name, (int)codes[i]);
+    return 0;
+}
+
+int batch_check(const struct frame *f, const struct table *t, struct error *err)
+{
+    for (size_t k = 0; k < t->n_columns; k++) {
+        const struct dictionary *words = t->columns[k].words;
+
+        if (words &&
+            codes_check(&f->columns[k], dictionary_count(words), f->rows, err) < 0)
+            return -1;
     }
-    b->rows = count;
     return 0;
 }

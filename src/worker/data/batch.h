@@ -1,29 +1,36 @@
-/* batch.h - copies rows of a table, in the order of an epoch, into a batch's memory. */
+/* batch.h - copies rows of a table, in the order of an epoch, into a frame. */
 #ifndef RAYTRAIN_DATA_BATCH_H
 #define RAYTRAIN_DATA_BATCH_H
 
-#include "data/row_order.h"
+#include "data/epoch_order.h"
 #include "data/table.h"
+#include "frame/frame.h"
 
-/* The memory of one batch: dense rows of each column. Reused; it only grows. */
-struct batch {
-    unsigned char **columns; /* as many as the table has, aligned to a cache line */
-    size_t n_columns;
-    uint64_t capacity; /* rows */
-    uint64_t rows;     /* that it contains now */
+/* The columns of the table, without memory. */
+int batch_init(struct frame *f, const struct table *t, struct error *err);
+
+/* The rows of a batch: those at positions first..first+count of the order, then `padding`
+ * more, from position `again` on; the first position follows the last one there. */
+struct batch_rows {
+    struct epoch_order *order;
+    uint64_t first, count;
+    uint64_t again, padding;
 };
 
-int batch_init(struct batch *b, const struct table *t, struct error *err);
-/* Make room for that many rows; if it grows, its contents are lost. */
-int batch_reserve(struct batch *b, const struct table *t, uint64_t rows,
-                  struct error *err);
-void batch_clear(struct batch *b);
-
 /*
- * Fill it with the rows order[first..first+count). RAYTRAIN_ECORRUPT if a file ends
- * before them, RAYTRAIN_ESTORAGE for any other failure. Calls only pread(2).
+ * Make the columns, which are those of the table in its order, the rows
+ * of a batch. Their memory is kept from batch to batch, and only grows.
+ * RAYTRAIN_ECORRUPT if a file ends before the rows, RAYTRAIN_ENOMEM, RAYTRAIN_ESTORAGE for
+ * any other failure. Any thread may call it; it calls only pread(2).
  */
-int batch_read(struct batch *b, const struct table *t, const struct shuffle *order,
-               uint64_t first, uint64_t count, struct error *err);
+int batch_read(struct frame *f, const struct table *t, const struct batch_rows *rows,
+               struct error *err);
+/* Read rows from..end of a batch, for which the frame has memory, into their places; not
+ * those of columns whose rows have any number of elements. */
+int batch_read_part(struct frame *f, const struct table *t,
+                    const struct batch_rows *rows, uint64_t from, uint64_t end,
+                    struct error *err);
+/* RAYTRAIN_ECORRUPT if a column of words has codes of none. */
+int batch_check(const struct frame *f, const struct table *t, struct error *err);
 
 #endif

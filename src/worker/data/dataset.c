@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/converted.h"
 #include "data/prefetch.h"
 #include "data/reader.h"
 #include "data/row_order.h"
+#include "data/selection.h"
 #include "data/table_share.h"
 
 /*
@@ -17,28 +19,61 @@ struct raytrain_dataset {
     char *name;
     int rank, size;
     uint64_t seed;
-    bool shuffle;
+    enum last_batch last_batch;
+    struct order_kind kind; /* of the epochs that begin in this process */
     struct table table;
+    struct frame columns;        /* of the table; no rows */
+    struct transform *transform; /* NULL: none */
+    const char *lacks_label;
+    struct batch_source *source;
     struct prefetch *prefetch;
     uint64_t batch_rows; /* 0: not set yet */
     struct dataset_state at;
-    struct batch batches[2];
+    struct frame batches[2];
     int current;
-    bool delivered; /* batches[current] may be looked at */
-    bool pending;   /* a job was started and has not been waited for */
+    uint64_t padding; /* rows of the current batch */
+    bool delivered;   /* batches[current] may be looked at */
+    bool pending;     /* a job was started and has not been waited for */
     struct dataset_state ahead;
     uint64_t ahead_rows; /* the batch size that it was started with */
 };
 
 static bool state_equal(const struct dataset_state *a, const struct dataset_state *b)
 {
-    return a->epoch == b->epoch && a->position == b->position;
+    return a->epoch == b->epoch && a->position == b->position &&
+           a->kind.block == b->kind.block && a->kind.window == b->kind.window;
 }
 
 static struct portion dataset_portion(const raytrain_dataset *ds, uint64_t position)
 {
     return position_portion(ds->table.rows, position, ds->batch_rows, ds->rank,
                             ds->size);
+}
+
+static struct dataset_state epoch_begin(const raytrain_dataset *ds, uint64_t epoch)
+{
+    return (struct dataset_state){
+        .epoch = epoch, .rows = ds->table.rows, .kind = ds->kind};
+}
+
+/* Is there no other batch in this epoch? */
+static bool epoch_over(const raytrain_dataset *ds, uint64_t position)
+{
+    uint64_t left = ds->table.rows - position;
+
+    if (ds->last_batch == LAST_BATCH_DROP)
+        return left / (uint64_t)ds->size < ds->batch_rows;
+    return left == 0;
+}
+
+static struct batch_job job_at(const raytrain_dataset *ds,
+                               const struct dataset_state *state)
+{
+    return (struct batch_job){.epoch = state->epoch,
+                              .position = state->position,
+                              .batch = ds->batch_rows,
+                              .kind = state->kind,
+                              .pad = ds->last_batch == LAST_BATCH_PAD};
 }
 
 /* ---- Reading ahead ---- */
@@ -51,24 +86,14 @@ static void ahead_discard(raytrain_dataset *ds)
 }
 
 /* Start to read the batch at `state` into the one that is not current. */
-static int ahead_start(raytrain_dataset *ds, const struct dataset_state *state,
-                       struct error *err)
+static void ahead_start(raytrain_dataset *ds, const struct dataset_state *state)
 {
-    struct portion p = dataset_portion(ds, state->position);
-    struct prefetch_job job = {
-        .first = p.first, .count = p.count, .batch = &ds->batches[!ds->current]};
+    struct batch_job job = job_at(ds, state);
 
-    if (batch_reserve(job.batch, &ds->table, p.count, err) < 0)
-        return -1;
-    if (ds->shuffle)
-        shuffle_init(&job.order, ds->table.rows, ds->seed, state->epoch);
-    else
-        shuffle_init_identity(&job.order, ds->table.rows);
     ds->ahead = *state;
     ds->ahead_rows = ds->batch_rows;
     ds->pending = true;
-    prefetch_start(ds->prefetch, &job);
-    return 0;
+    prefetch_start(ds->prefetch, &job, &ds->batches[!ds->current]);
 }
 
 /* Get the batch at the position into the one that is not current: wait for it, or read
@@ -78,8 +103,8 @@ static int ahead_obtain(raytrain_dataset *ds, struct error *err)
     if (ds->pending &&
         (!state_equal(&ds->ahead, &ds->at) || ds->ahead_rows != ds->batch_rows))
         ahead_discard(ds);
-    if (!ds->pending && ahead_start(ds, &ds->at, err) < 0)
-        return -1;
+    if (!ds->pending)
+        ahead_start(ds, &ds->at);
     ds->pending = false;
     return prefetch_wait(ds->prefetch, err);
 }
@@ -91,19 +116,49 @@ static void ahead_continue(raytrain_dataset *ds)
 {
     struct dataset_state next = ds->at;
 
-    if (next.position == ds->table.rows)
-        next = (struct dataset_state){.epoch = next.epoch + 1};
-    ahead_start(ds, &next, NULL);
+    if (epoch_over(ds, next.position))
+        next = epoch_begin(ds, next.epoch + 1);
+    if (!epoch_over(ds, next.position))
+        ahead_start(ds, &next);
 }
 
 /* ---- The interface ---- */
 
-static int dataset_start(raytrain_dataset *ds, struct error *err)
+/* Which preprocessors to use: all but encoders of labels that are not there. */
+static int transform_start(raytrain_dataset *ds, const struct chain *chain,
+                           struct error *err)
 {
+    bool *use = calloc(chain->n + 1, sizeof *use);
+    int rc;
+
+    if (!use)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < chain->n; i++) {
+        const struct preprocessor_config *cfg = chain->list[i].config;
+
+        use[i] = cfg->kind != PREPROCESSOR_label_encoder ||
+                 frame_find(&ds->columns, cfg->columns[0]);
+        if (!use[i])
+            ds->lacks_label = cfg->columns[0];
+    }
+    rc = transform_create(chain, &ds->columns, use, &ds->transform, err);
+    free(use);
+    return rc < 0 ? error_prefix(err, "preprocessor") : 0;
+}
+
+static int dataset_start(raytrain_dataset *ds, const struct chain *chain,
+                         struct error *err)
+{
+    if (batch_init(&ds->columns, &ds->table, err) < 0 ||
+        (chain && transform_start(ds, chain, err) < 0))
+        return -1;
     for (int i = 0; i < 2; i++)
-        if (batch_init(&ds->batches[i], &ds->table, err) < 0)
+        if (frame_keep_memory(&ds->batches[i], err) < 0)
             return -1;
-    return prefetch_create(&ds->table, &ds->prefetch, err);
+    if (batch_source_create(&ds->table, ds->seed, ds->rank, ds->size,
+                            ds->transform == NULL, &ds->source, err) < 0)
+        return -1;
+    return prefetch_create(ds->source, &ds->columns, ds->transform, &ds->prefetch, err);
 }
 
 static raytrain_dataset *dataset_create(const struct dataset_config *cfg,
@@ -122,26 +177,107 @@ static raytrain_dataset *dataset_create(const struct dataset_config *cfg,
     ds->rank = env->rank;
     ds->size = env->size;
     ds->seed = env->seed;
-    ds->shuffle = cfg->shuffle;
+    ds->last_batch = (enum last_batch)cfg->last_batch;
     return ds;
 }
 
-/* Failures before table_share() are passed to it: every rank of the node takes part. */
+/* Bytes of all columns of a block of rows. */
+#define BLOCK_BYTES (UINT64_C(256) * 1024)
+
+/* Rows of a block: about BLOCK_BYTES, and whole bands of a file that has some. A function
+ * of the table alone: it is part of what a position means. */
+static uint64_t block_rows(const struct table *t)
+{
+    uint64_t bytes = 0, band = 1, rows;
+
+    for (size_t i = 0; i < t->n_columns; i++)
+        bytes += t->columns[i].row_bytes;
+    for (size_t i = 0; i < t->n_packings; i++)
+        band = t->packings[i].chunk[0] > band ? t->packings[i].chunk[0] : band;
+    rows = bytes < BLOCK_BYTES ? BLOCK_BYTES / bytes : 1;
+    band = band < t->rows ? band : t->rows;
+    rows = (rows + band - 1) / band * band;
+    rows = rows < t->rows ? rows : t->rows;
+    return rows < WINDOW_ROWS_MAX ? rows : WINDOW_ROWS_MAX;
+}
+
+static struct order_kind order_kind_of(const struct dataset_config *cfg,
+                                       const struct table *t)
+{
+    struct order_kind kind = {.block = cfg->shuffle};
+    uint64_t most;
+
+    if (!cfg->shuffle || cfg->shuffle_window == 0)
+        return kind;
+    kind.block = block_rows(t);
+    kind.window = (cfg->shuffle_window - 1) / kind.block + 1;
+    most = WINDOW_ROWS_MAX / kind.block;
+    kind.window = kind.window < most ? kind.window : most;
+    return kind;
+}
+
+/* The columns to read: that of the filter, too. `more` is cfg, or has *columns. */
+static int columns_extend(const struct dataset_config *cfg, struct dataset_config *more,
+                          char ***columns, struct error *err)
+{
+    *more = *cfg;
+    *columns = NULL;
+    if (!cfg->columns || selection_has_column(cfg))
+        return 0;
+    *columns = calloc(cfg->n_columns + 1, sizeof **columns);
+    if (!*columns)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    memcpy(*columns, cfg->columns, cfg->n_columns * sizeof **columns);
+    (*columns)[more->n_columns++] = cfg->filter.column;
+    more->columns = *columns;
+    return 0;
+}
+
+/* The rows of the files that the configuration asks for, and of these the selected ones.
+ * COLLECTIVE with the outcome so far; every rank of the node takes part in table_share(),
+ * also if it has failed. */
+static int table_find(const struct dataset_config *cfg, const struct dataset_env *env,
+                      int rc, struct table *table, struct error *err)
+{
+    struct comm *all = env->all ? env->all : env->node;
+    struct dataset_config more;
+    const struct reader_job job = {.config = &more, .rank = 0, .size = 1};
+    char **columns = NULL;
+    bool is_text = false;
+
+    if (rc == 0)
+        rc = columns_extend(cfg, &more, &columns, err);
+    if (all)
+        rc = comm_agree(all, rc, err);
+    if (rc == 0)
+        rc = converted_open(&more, env, &is_text, table, err);
+    if (rc < 0) { /* on all ranks */
+        free(columns);
+        return -1;
+    }
+    if (!env->node || env->node->rank == 0) {
+        if (!is_text)
+            rc = reader_open(&job, table, err);
+        if (rc == 0)
+            rc = selection_apply(cfg, table, err);
+    }
+    free(columns);
+    return table_share(table, rc, env->node, err);
+}
+
 int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env,
                  raytrain_dataset **out, struct error *err)
 {
     struct comm *node = env->node;
     raytrain_dataset *ds = dataset_create(cfg, env, err);
-    const struct reader_job job = {.config = cfg, .rank = 0, .size = 1};
     struct table table = {0};
-    int rc = ds ? 0 : -1;
+    int rc = table_find(cfg, env, ds ? 0 : -1, &table, err);
 
-    if (rc == 0 && (!node || node->rank == 0))
-        rc = reader_open(&job, &table, err);
-    rc = table_share(&table, rc, node, err);
     if (rc == 0) {
         ds->table = table;
-        rc = dataset_start(ds, err);
+        ds->kind = order_kind_of(cfg, &table);
+        ds->at = epoch_begin(ds, 0);
+        rc = dataset_start(ds, env->chain, err);
         if (node)
             rc = comm_agree(node, rc, err);
     }
@@ -153,13 +289,23 @@ int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env
     return 0;
 }
 
+int dataset_compare(const raytrain_dataset *ds, struct comm *all, struct error *err)
+{
+    if (table_compare(&ds->table, all, err) < 0)
+        return error_prefix(err, "dataset \"%s\"", ds->name);
+    return 0;
+}
+
 void dataset_close(raytrain_dataset *ds)
 {
     if (!ds)
         return;
     prefetch_destroy(ds->prefetch);
-    batch_clear(&ds->batches[0]);
-    batch_clear(&ds->batches[1]);
+    batch_source_destroy(ds->source);
+    transform_destroy(ds->transform);
+    frame_clear(&ds->columns);
+    frame_clear(&ds->batches[0]);
+    frame_clear(&ds->batches[1]);
     table_clear(&ds->table);
     free(ds->name);
     free(ds);
@@ -170,9 +316,71 @@ const char *dataset_name(const raytrain_dataset *ds)
     return ds->name;
 }
 
+const char *dataset_lacks_label(const raytrain_dataset *ds)
+{
+    return ds->lacks_label;
+}
+
+const struct frame *dataset_schema(const raytrain_dataset *ds)
+{
+    return ds->transform ? transform_schema(ds->transform) : &ds->columns;
+}
+
+struct frame *dataset_batch(raytrain_dataset *ds)
+{
+    return ds->delivered ? &ds->batches[ds->current] : NULL;
+}
+
 uint64_t dataset_rows(const raytrain_dataset *ds)
 {
     return ds->table.rows;
+}
+
+int dataset_workers(const raytrain_dataset *ds)
+{
+    return ds->size;
+}
+
+double dataset_waited_s(const raytrain_dataset *ds)
+{
+    return prefetch_waited_s(ds->prefetch);
+}
+
+/* Rows of a column as a tensor: numbers, or the codes of words. */
+static int column_row(const raytrain_dataset *ds, const struct frame_column *c,
+                      raytrain_tensor *row, struct error *err)
+{
+    if (c->kind == FRAME_NUMBERS)
+        *row = c->row;
+    else if (c->kind == FRAME_WORDS)
+        *row = (raytrain_tensor){.dtype = RAYTRAIN_INT32};
+    else
+        return error_set(
+            err, RAYTRAIN_ETYPE,
+            "dataset \"%s\": the rows of column \"%s\" are not of one size: "
+            "raytrain_dataset_ragged() gets them",
+            ds->name, c->name);
+    return 0;
+}
+
+size_t dataset_n_columns(const raytrain_dataset *ds)
+{
+    return dataset_schema(ds)->n_columns;
+}
+
+const char *dataset_column_at(const raytrain_dataset *ds, size_t i,
+                              raytrain_tensor *row)
+{
+    const struct frame_column *c = &dataset_schema(ds)->columns[i];
+
+    if (column_row(ds, c, row, NULL) < 0)
+        *row = c->row;
+    return c->name;
+}
+
+size_t dataset_row_bytes(const raytrain_dataset *ds, size_t i)
+{
+    return frame_row_bytes(&dataset_schema(ds)->columns[i]);
 }
 
 void dataset_state_get(const raytrain_dataset *ds, struct dataset_state *state)
@@ -180,29 +388,53 @@ void dataset_state_get(const raytrain_dataset *ds, struct dataset_state *state)
     *state = ds->at;
 }
 
-int dataset_state_set(raytrain_dataset *ds, const struct dataset_state *state,
-                      struct error *err)
+/* A shuffled order is one of a number of rows, and the position is one in that. */
+static int state_check(const raytrain_dataset *ds, const struct dataset_state *state,
+                       struct error *err)
 {
-    if (state->position > ds->table.rows)
+    uint64_t rows = ds->table.rows;
+
+    if (state->position > rows)
         return error_set(
             err, RAYTRAIN_EINVAL,
             "dataset \"%s\": the position to go on from is row %llu, but it "
             "has only %llu rows: it is not the one that was trained on",
-            ds->name, (unsigned long long)state->position,
-            (unsigned long long)ds->table.rows);
-    ds->at = *state;
+            ds->name, (unsigned long long)state->position, (unsigned long long)rows);
+    if (state->rows && state->position > 0 &&
+        (!order_kind_possible(&state->kind, rows) ||
+         (state->kind.block && state->rows != rows)))
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "dataset \"%s\": it has %llu rows, but %llu were being shuffled "
+            "when the checkpoint was saved in mid-epoch: restore the files, and "
+            "the options filter and limit; or start another run from the checkpoint",
+            ds->name, (unsigned long long)rows, (unsigned long long)state->rows);
+    return 0;
+}
+
+/* An epoch that has begun keeps its order; at its start, there is none to be kept. */
+int dataset_state_set(raytrain_dataset *ds, const struct dataset_state *state,
+                      struct error *err)
+{
+    if (state_check(ds, state, err) < 0)
+        return -1;
+    ds->at = epoch_begin(ds, state->epoch);
+    ds->at.position = state->position;
+    if (state->position > 0 && state->rows)
+        ds->at.kind = state->kind;
     ds->delivered = false;
     return 0;
 }
 
-static const struct column *column_find(const raytrain_dataset *ds, const char *name,
-                                        struct error *err)
+static const struct frame_column *column_find(const raytrain_dataset *ds,
+                                              const char *name, struct error *err)
 {
-    const struct column *c = name ? table_column(&ds->table, name) : NULL;
+    const struct frame *schema = dataset_schema(ds);
+    const struct frame_column *c = name ? frame_find(schema, name) : NULL;
     char names[512];
 
     if (!c) {
-        table_names(&ds->table, names, sizeof names);
+        frame_names(schema, names, sizeof names);
         error_set(err, name ? RAYTRAIN_ENOTFOUND : RAYTRAIN_EINVAL,
                   "dataset \"%s\": no column \"%s\"; the columns are: %s", ds->name,
                   name ? name : "(null)", names);
@@ -213,12 +445,22 @@ static const struct column *column_find(const raytrain_dataset *ds, const char *
 int dataset_column_info(raytrain_dataset *ds, const char *column, raytrain_tensor *row,
                         struct error *err)
 {
-    const struct column *c = column_find(ds, column, err);
+    const struct frame_column *c = column_find(ds, column, err);
 
-    if (!c)
-        return -1;
-    *row = c->row;
-    return 0;
+    return c ? column_row(ds, c, row, err) : -1;
+}
+
+const struct dictionary *dataset_words(const raytrain_dataset *ds, const char *column,
+                                       struct error *err)
+{
+    const struct frame_column *c = column_find(ds, column, err);
+
+    if (c && c->kind != FRAME_WORDS)
+        error_set(err, RAYTRAIN_ETYPE,
+                  "dataset \"%s\": column \"%s\" has no words; types = { %s = "
+                  "\"words\"; } makes it one of words, if it is of text",
+                  ds->name, column, column);
+    return c && c->kind == FRAME_WORDS ? c->words : NULL;
 }
 
 int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *err)
@@ -230,20 +472,40 @@ int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *er
     return 0;
 }
 
-int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err)
+/* With last_batch = "drop", an epoch may have no batch at all, and would end again and
+ * again. */
+static int batch_size_check(const raytrain_dataset *ds, struct error *err)
 {
     if (ds->batch_rows == 0)
         return error_set(err, RAYTRAIN_EINVAL,
                          "dataset \"%s\": set the batch size before asking for a batch",
                          ds->name);
-    if (ds->at.position == ds->table.rows) {
-        ds->at = (struct dataset_state){.epoch = ds->at.epoch + 1};
+    if (!epoch_over(ds, 0))
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "dataset \"%s\": its %llu rows are not a batch of %llu rows for "
+                     "each of %d workers, and last_batch = \"drop\" leaves them out; "
+                     "choose a smaller batch, or last_batch = \"keep\"",
+                     ds->name, (unsigned long long)ds->table.rows,
+                     (unsigned long long)ds->batch_rows, ds->size);
+}
+
+int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err)
+{
+    struct batch_job job;
+
+    if (batch_size_check(ds, err) < 0)
+        return -1;
+    if (epoch_over(ds, ds->at.position)) {
+        ds->at = epoch_begin(ds, ds->at.epoch + 1);
         ds->delivered = false;
         *rows = 0;
         return 1;
     }
     if (ahead_obtain(ds, err) < 0)
         return error_prefix(err, "dataset \"%s\"", ds->name);
+    job = job_at(ds, &ds->at);
+    ds->padding = batch_padding(&job, ds->table.rows, ds->rank, ds->size);
     ds->current = !ds->current;
     ds->delivered = true;
     ds->at.position = dataset_portion(ds, ds->at.position).end;
@@ -252,24 +514,63 @@ int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err)
     return 0;
 }
 
+uint64_t dataset_padding(const raytrain_dataset *ds)
+{
+    return ds->delivered ? ds->padding : 0;
+}
+
+bool dataset_pads(const raytrain_dataset *ds)
+{
+    return ds->last_batch == LAST_BATCH_PAD;
+}
+
+const struct frame_column *dataset_frame_column(raytrain_dataset *ds,
+                                                const char *column, struct error *err)
+{
+    if (!column_find(ds, column, err))
+        return NULL;
+    if (!ds->delivered) {
+        error_set(err, RAYTRAIN_EINVAL,
+                  "dataset \"%s\": there is no current batch: ask for the next one "
+                  "first",
+                  ds->name);
+        return NULL;
+    }
+    return frame_find(&ds->batches[ds->current], column);
+}
+
 int dataset_column(raytrain_dataset *ds, const char *column, raytrain_tensor *tensor,
                    struct error *err)
 {
-    const struct column *c = column_find(ds, column, err);
-    const struct batch *b = &ds->batches[ds->current];
+    const struct frame_column *c = dataset_frame_column(ds, column, err);
+    raytrain_tensor row = {0};
+
+    if (!c || column_row(ds, c, &row, err) < 0)
+        return -1;
+    *tensor =
+        (raytrain_tensor){.data = c->data, .dtype = row.dtype, .ndim = row.ndim + 1};
+    tensor->shape[0] = ds->batches[ds->current].rows;
+    memcpy(tensor->shape + 1, row.shape, (size_t)row.ndim * sizeof *row.shape);
+    return 0;
+}
+
+int dataset_ragged(raytrain_dataset *ds, const char *column, raytrain_ragged *out,
+                   struct error *err)
+{
+    const struct frame_column *c = dataset_frame_column(ds, column, err);
 
     if (!c)
         return -1;
-    if (!ds->delivered)
-        return error_set(
-            err, RAYTRAIN_EINVAL,
-            "dataset \"%s\": there is no current batch: ask for the next one "
-            "first",
-            ds->name);
-    *tensor = (raytrain_tensor){.data = b->columns[c - ds->table.columns],
-                                .dtype = c->row.dtype,
-                                .ndim = c->row.ndim + 1};
-    tensor->shape[0] = b->rows;
-    memcpy(tensor->shape + 1, c->row.shape, (size_t)c->row.ndim * sizeof *c->row.shape);
+    if (c->kind != FRAME_TEXT && c->kind != FRAME_SPARSE)
+        return error_set(err, RAYTRAIN_ETYPE,
+                         "dataset \"%s\": column \"%s\" is an array: ask for it with "
+                         "raytrain_dataset_column()",
+                         ds->name, column);
+    *out = (raytrain_ragged){.rows = ds->batches[ds->current].rows,
+                             .offsets = c->offsets,
+                             .values = c->data,
+                             .dtype = c->row.dtype,
+                             .indices = c->indices,
+                             .length = c->kind == FRAME_SPARSE ? c->row.shape[0] : 0};
     return 0;
 }

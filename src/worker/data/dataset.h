@@ -2,10 +2,11 @@
  * dataset.h - a worker's shard of a dataset: rows of typed columns, dealt out in an
  * order that depends on seed and epoch alone.
  *
- * Epoch e's order is a permutation P_e of the rows (the identity without shuffle).
- * Global batch k is P_e[k*W*B .. (k+1)*W*B), of which rank r takes the r-th B rows;
- * what is left at the end is split evenly (row_order.h). So the position is one number,
- * the rows delivered over all workers, and any number of workers can go on from it.
+ * Epoch e's order is a permutation P_e of the rows (epoch_order.h; the identity without
+ * shuffle). Global batch k is P_e[k*W*B .. (k+1)*W*B), of which rank r takes the r-th B
+ * rows; what is left at the end is split evenly (row_order.h), left out, or filled up. So
+ * the position is one number, the rows delivered over all workers, and any number of
+ * workers can go on from it. The rows are those that filter and limit select.
  *
  * Threads: all calls come from the training thread. A prefetch thread of the dataset
  * fills the next batch with pread(2); it never calls HDF5 or MPI.
@@ -15,6 +16,9 @@
 
 #include "comm/comm.h"
 #include "config/data_config.h"
+#include "data/epoch_order.h"
+#include "frame/frame.h"
+#include "preprocess/chain.h"
 #include "wireup/wireup.h"
 
 struct dataset_env {
@@ -22,35 +26,81 @@ struct dataset_env {
     struct comm
         *node; /* the ranks of this node: compressed files are expanded once a node,
                   into memory that they share (memfd). NULL: this process alone */
+    struct comm *all; /* all ranks of the run, which convert text together; NULL: as
+                              node */
+    const char *directory; /* where they keep converted rows; NULL: this process alone
+                              has them, in files without a name */
     uint64_t seed;
+    /* Fitted preprocessors, which stay unchanged until the dataset is closed: what it
+     * delivers are their results. NULL: none. A label_encoder does nothing in a dataset
+     * without the column of the labels (dataset_lacks_label()). */
+    const struct chain *chain;
 };
 
 /* What a checkpoint keeps of a dataset. */
 struct dataset_state {
     uint64_t epoch;
     uint64_t position; /* rows of this epoch delivered so far, over all workers */
+    /* The order of this epoch, which is kept to its end if the configuration changes.
+     * rows 0: the one of the configuration. */
+    uint64_t rows;
+    struct order_kind kind;
 };
 
-/* COLLECTIVE over env->node, with the same outcome on all its ranks. Errors name the
+/* COLLECTIVE over env->all, with the same outcome on all its ranks. Errors name the
  * dataset, the file and the cause. A dataset without rows is refused. */
 int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env,
                  raytrain_dataset **out, struct error *err);
+/* COLLECTIVE over all: is it the same dataset on all nodes? RAYTRAIN_ESTORAGE on all
+ * ranks if not. */
+int dataset_compare(const raytrain_dataset *ds, struct comm *all, struct error *err);
 void dataset_close(raytrain_dataset *ds); /* NULL is fine; joins the prefetch thread */
 
 const char *dataset_name(const raytrain_dataset *ds);
+/* The column of labels that a label_encoder of env->chain misses; NULL: none. */
+const char *dataset_lacks_label(const raytrain_dataset *ds);
+/* The columns of batches, without rows. */
+const struct frame *dataset_schema(const raytrain_dataset *ds);
+/* The current batch; NULL: there is none. The caller may do anything to it until the next
+ * call on the dataset. */
+struct frame *dataset_batch(raytrain_dataset *ds);
 uint64_t dataset_rows(const raytrain_dataset *ds);
+/* Among how many workers its rows are divided; 1 if each reads all of them. */
+int dataset_workers(const raytrain_dataset *ds);
+/* Seconds that dataset_next() has waited for rows, in all its calls. */
+double dataset_waited_s(const raytrain_dataset *ds);
 void dataset_state_get(const raytrain_dataset *ds, struct dataset_state *state);
 /* Go on from there; there is no current batch until the next one. RAYTRAIN_EINVAL if
- * the dataset has fewer rows than the position. */
+ * the dataset has fewer rows than the position, or an order of other rows is needed. */
 int dataset_state_set(raytrain_dataset *ds, const struct dataset_state *state,
                       struct error *err);
+size_t dataset_n_columns(const raytrain_dataset *ds);
+/* The name of column i < dataset_n_columns(), which is the dataset's, and dtype and
+ * shape of its rows. */
+const char *dataset_column_at(const raytrain_dataset *ds, size_t i,
+                              raytrain_tensor *row);
+size_t dataset_row_bytes(const raytrain_dataset *ds, size_t i);
 int dataset_column_info(raytrain_dataset *ds, const char *column, raytrain_tensor *row,
                         struct error *err);
+/* The words of a column of words, which are the dataset's. */
+const struct dictionary *dataset_words(const raytrain_dataset *ds, const char *column,
+                                       struct error *err);
 /* Takes effect with the next batch, even in the middle of an epoch. */
 int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *err);
 /* 0: a batch; 1: end of epoch; -1: error, and the position is unchanged. */
 int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err);
+/* How many rows of the current batch, at its end, are there to fill it up. */
+uint64_t dataset_padding(const raytrain_dataset *ds);
+/* Are all batches full? */
+bool dataset_pads(const raytrain_dataset *ds);
+/* Numbers, or the codes of words. */
 int dataset_column(raytrain_dataset *ds, const char *column, raytrain_tensor *tensor,
                    struct error *err);
+/* Texts, or sparse vectors. */
+int dataset_ragged(raytrain_dataset *ds, const char *column, raytrain_ragged *out,
+                   struct error *err);
+/* A column of any kind, of the current batch. NULL on failure. */
+const struct frame_column *dataset_frame_column(raytrain_dataset *ds,
+                                                const char *column, struct error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "data/reader.h"
 #include "util/memory.h"
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
@@ -44,6 +45,8 @@ int expansion_begin(struct expansion *e, uint64_t size, const char *path,
     if (size > available || size > SIZE_MAX / 2)
         return size_refuse(size, available, path, err);
     e->fd = memfd_create("raytrain-dataset", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (e->fd < 0 && errno == EMFILE)
+        return reader_too_many_files(path, err);
     if (e->fd < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "%s: cannot make a file in memory: %s",
                          path, strerror(errno));

@@ -5,17 +5,22 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
+#include "util/clock.h"
 #include "util/thread.h"
 
 /* The job and its outcome belong to the thread from `wanted` to `done`, and to the
  * caller otherwise. Two semaphores and nothing else: if a worker has one core, each job
  * costs two thread switches, the minimum. */
 struct prefetch {
-    const struct table *table;
+    struct batch_source *source;
+    const struct frame *schema;
+    const struct transform *transform; /* NULL: none */
     pthread_t thread;
     sem_t wanted, done;
-    bool pending, quit; /* the caller's */
-    struct prefetch_job job;
+    bool pending, quit; /* the caller's, and the next */
+    double waited_s;
+    struct batch_job job;
+    struct frame *batch;
     int rc;
     struct error err;
 };
@@ -26,6 +31,14 @@ static void semaphore_await(sem_t *s)
         continue;
 }
 
+static int job_do(struct prefetch *p)
+{
+    if (frame_restore(p->batch, p->schema, &p->err) < 0 ||
+        batch_source_read(p->source, &p->job, p->batch, &p->err) < 0)
+        return -1;
+    return p->transform ? transform_apply(p->transform, p->batch, &p->err) : 0;
+}
+
 static void *prefetch_run(void *arg)
 {
     struct prefetch *p = arg;
@@ -34,8 +47,7 @@ static void *prefetch_run(void *arg)
         semaphore_await(&p->wanted);
         if (p->quit)
             return NULL;
-        p->rc = batch_read(p->job.batch, p->table, &p->job.order, p->job.first,
-                           p->job.count, &p->err);
+        p->rc = job_do(p);
         sem_post(&p->done);
     }
 }
@@ -47,13 +59,17 @@ static void prefetch_free(struct prefetch *p)
     free(p);
 }
 
-int prefetch_create(const struct table *t, struct prefetch **out, struct error *err)
+int prefetch_create(struct batch_source *source, const struct frame *schema,
+                    const struct transform *transform, struct prefetch **out,
+                    struct error *err)
 {
     struct prefetch *p = calloc(1, sizeof *p);
 
     if (!p)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    p->table = t;
+    p->source = source;
+    p->schema = schema;
+    p->transform = transform;
     sem_init(&p->wanted, 0, 0);
     sem_init(&p->done, 0, 0);
     if (thread_start(&p->thread, prefetch_run, p, err) < 0) {
@@ -64,9 +80,11 @@ int prefetch_create(const struct table *t, struct prefetch **out, struct error *
     return 0;
 }
 
-void prefetch_start(struct prefetch *p, const struct prefetch_job *job)
+void prefetch_start(struct prefetch *p, const struct batch_job *job,
+                    struct frame *batch)
 {
     p->job = *job;
+    p->batch = batch;
     p->pending = true;
     sem_post(&p->wanted);
 }
@@ -75,11 +93,21 @@ int prefetch_wait(struct prefetch *p, struct error *err)
 {
     if (!p->pending)
         return 0;
-    semaphore_await(&p->done);
+    if (sem_trywait(&p->done) < 0) {
+        double start = clock_now();
+
+        semaphore_await(&p->done);
+        p->waited_s += clock_now() - start;
+    }
     p->pending = false;
     if (p->rc < 0 && err)
         *err = p->err;
     return p->rc;
+}
+
+double prefetch_waited_s(const struct prefetch *p)
+{
+    return p->waited_s;
 }
 
 void prefetch_destroy(struct prefetch *p)

@@ -6,23 +6,24 @@
 #ifndef RAYTRAIN_DATA_PREFETCH_H
 #define RAYTRAIN_DATA_PREFETCH_H
 
-#include "data/batch.h"
+#include "data/batch_source.h"
+#include "preprocess/transform.h"
 
 struct prefetch;
 
-/* The rows order[first..first+count). */
-struct prefetch_job {
-    struct shuffle order;
-    uint64_t first, count;
-    struct batch *batch; /* with room for them; the thread's until wait returns */
-};
-
-/* The table must not change until destroy. */
-int prefetch_create(const struct table *t, struct prefetch **out, struct error *err);
-/* No job may be pending. */
-void prefetch_start(struct prefetch *p, const struct prefetch_job *job);
+/* The source and the transform are the thread's until destroy, but not owned. `schema` is
+ * that of batch_init(); `transform` is applied to what was read. NULL: none is. */
+int prefetch_create(struct batch_source *source, const struct frame *schema,
+                    const struct transform *transform, struct prefetch **out,
+                    struct error *err);
+/* No job may be pending. The batch is the thread's until wait returns; it may have any
+ * columns. */
+void prefetch_start(struct prefetch *p, const struct batch_job *job,
+                    struct frame *batch);
 /* Wait for the job, and return its outcome. 0 at once if none was started. */
 int prefetch_wait(struct prefetch *p, struct error *err);
+/* Seconds for which all calls of prefetch_wait() together have waited. */
+double prefetch_waited_s(const struct prefetch *p);
 void prefetch_destroy(struct prefetch *p); /* waits and joins; NULL is fine */
 
 #endif

@@ -35,7 +35,7 @@ struct reader_ops {
 
 /* reader_idx, reader_hdf5, ... */
 #define READER_DECLARE(name) extern const struct reader_ops reader_##name;
-DATASET_FORMATS(READER_DECLARE)
+READER_FORMATS(READER_DECLARE)
 #undef READER_DECLARE
 
 /* The name of every format, for messages: "idx, hdf5". */
@@ -45,14 +45,17 @@ const char *reader_formats(void);
 #define READER_HEAD 4096
 
 /*
- * Open config->path with the reader that config->format names, or else that recognises
- * its first bytes, and check that each of config->columns is there. On failure *out is
- * empty.
+ * Open the files of config->path with the reader that config->format names, or else that
+ * recognises their first bytes, and check that each of config->columns is there. The
+ * rows are those of all files, in the order of their names. On failure *out is empty.
  */
 int reader_open(const struct reader_job *job, struct table *out, struct error *err);
 
 /* Open a regular file for reading, never waiting (a FIFO is refused); -1 on failure. */
 int reader_open_file(const char *path, struct error *err);
+
+/* The error of an open() that failed with EMFILE: RAYTRAIN_EFIT. */
+int reader_too_many_files(const char *path, struct error *err);
 
 /* Is this column asked for? */
 bool reader_wants(const struct dataset_config *cfg, const char *column);

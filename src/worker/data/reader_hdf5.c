@@ -3,9 +3,10 @@
  * are columns of rows.
  *
  * A contiguous dataset is read in place, by pread at the offset that HDF5 gives, in
- * either byte order. Everything else (chunked, compressed, compact, types of odd sizes)
- * is read by HDF5 here, in the caller's thread, into memory that the node's ranks
- * share.
+ * either byte order. A chunked one is read by its chunks (packing.h), unless its rows are
+ * shuffled and fit into memory: then they would be unpacked again and again. Everything
+ * else (compact, types of odd sizes, other filters) is read by HDF5 here, in the caller's
+ * thread, into memory that the node's ranks share.
  */
 #include "data/reader.h"
 
@@ -15,12 +16,15 @@
 #include <string.h>
 
 #include "data/expansion.h"
+#include "data/reader_hdf5_chunks.h"
 #include "hdf5/h5.h"
+#include "util/memory.h"
 
 #define HOST_BIG_ENDIAN (__BYTE_ORDER == __BIG_ENDIAN)
 
 struct hdf5_file {
     const char *path;
+    bool shuffle; /* its rows will be read in any order, not in windows */
     hid_t id;
     hid_t access; /* of links */
 };
@@ -31,7 +35,8 @@ struct hdf5_dataset {
     raytrain_tensor all; /* with the rows as the first dimension */
     bool exact;          /* the file's elements are of all.dtype, in some byte order */
     bool big_endian;     /* the byte order, if exact */
-    haddr_t offset;      /* in the file; HADDR_UNDEF if the rows have no fixed place */
+    bool chunked;
+    haddr_t offset; /* in the file; HADDR_UNDEF if the rows have no fixed place */
 };
 
 /* ---- Types ---- */
@@ -123,6 +128,7 @@ static const char *place_describe(hid_t plist, struct hdf5_dataset *d)
         return "is virtual: its rows are in other files; name those";
     if (H5Pget_external_count(plist) != 0)
         return "has its rows in external files, which are not read";
+    d->chunked = layout == H5D_CHUNKED;
     d->offset = layout == H5D_CONTIGUOUS ? H5Dget_offset(d->id) : HADDR_UNDEF;
     return NULL;
 }
@@ -185,12 +191,27 @@ static int dataset_expand(const struct hdf5_dataset *d, const struct hdf5_file *
     return expansion_end(&e, t, source, err);
 }
 
+/* Rows that have no fixed place: their chunks, or else all of them in memory. */
+static int column_expand(const struct hdf5_dataset *d, const struct hdf5_file *f,
+                         struct table *t, struct extent *e, bool *packed,
+                         struct error *err)
+{
+    uint64_t bytes;
+
+    *packed = d->exact && d->chunked && tensor_bytes(&d->all, &bytes) &&
+              !(f->shuffle && bytes <= memory_available() / 2);
+    if (*packed && hdf5_pack(d->id, &d->all, t, &e->packing, err) < 0)
+        return -1;
+    *packed = e->packing != 0;
+    return *packed ? 0 : dataset_expand(d, f, t, &e->source, err);
+}
+
 /* h5_dtype() asks HDF5 for little-endian when it converts. */
 static int dataset_add(const struct hdf5_dataset *d, const struct hdf5_file *f,
                        const char *name, struct table *t, struct error *err)
 {
-    bool in_place = d->exact && d->offset != HADDR_UNDEF;
-    bool big_endian = in_place && d->big_endian;
+    bool in_place = d->exact && d->offset != HADDR_UNDEF, packed = false;
+    bool big_endian;
     struct extent e = {.offset = in_place ? d->offset : 0, .rows = d->all.shape[0]};
     struct column c = {0};
 
@@ -200,10 +221,9 @@ static int dataset_add(const struct hdf5_dataset *d, const struct hdf5_file *f,
                          "belong together (the option `columns`)",
                          (unsigned long long)d->all.shape[0], t->columns[0].name,
                          (unsigned long long)t->rows);
-    if (d->all.shape[0] == 0)
-        return error_set(err, RAYTRAIN_EINVAL, "it has no rows");
-    if (!in_place && dataset_expand(d, f, t, &e.source, err) < 0)
+    if (!in_place && e.rows > 0 && column_expand(d, f, t, &e, &packed, err) < 0)
         return -1;
+    big_endian = (in_place || packed) && d->big_endian;
     strcpy(c.name, name);
     c.row.dtype = d->all.dtype;
     c.row.ndim = d->all.ndim - 1;
@@ -338,6 +358,7 @@ static int hdf5_open(const struct reader_job *job, struct table *out, struct err
 
     h5_quiet_begin(&quiet);
     rc = file_open(&f, &file, err);
+    f.shuffle = job->config->shuffle && job->config->shuffle_window == 0;
     if (rc == 0)
         rc = columns_add(job->config, &f, out, err);
     file_close(&f);

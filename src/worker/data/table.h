@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "data/packing.h"
+#include "frame/frame.h"
 #include "util/error.h"
 
 /* A file that rows are read from. Its size was determined after opening. */
@@ -32,15 +34,31 @@ struct extent {
     size_t source; /* index */
     uint64_t offset;
     uint64_t first, rows; /* rows first..first+rows of the column */
+    uint64_t stride;      /* bytes from one row to the next; 0: the rows are dense */
     bool swapped;         /* the byte order is not this machine's */
+    size_t packing;       /* 0: the bytes are the rows. Otherwise they are packed: the
+                             index in the table + 1; the extent is all of its rows */
+    /* FRAME_TEXT and FRAME_SPARSE: where the elements of all of its rows begin in the
+     * source, how many they are, and where their indices begin (FRAME_SPARSE). */
+    uint64_t elements, n_elements, indices;
+};
+
+/* What the extents of FRAME_TEXT and FRAME_SPARSE have for each row: which of the
+ * extent's elements are its own. */
+struct row_place {
+    uint64_t first, count;
 };
 
 /* Its rows are those of its extents, in order: one extent for a column in a single
  * file, several for one that spans many files. */
 struct column {
     char name[RAYTRAIN_NAME_MAX + 1];
-    raytrain_tensor row; /* dtype and shape of one row, data NULL */
-    size_t row_bytes;
+    enum frame_kind kind;
+    /* NUMBERS: dtype and shape of one row. WORDS: int32, the code. TEXT: uint8, an
+     * element. SPARSE: dtype of an element, and the length of the vector. Data is NULL. */
+    raytrain_tensor row;
+    struct dictionary *words; /* WORDS; the table's */
+    size_t row_bytes;         /* in the extents */
     size_t extent, n_extents; /* the first one's index in the table, how many */
 };
 
@@ -52,28 +70,64 @@ struct table {
     size_t n_extents;
     struct source *sources;
     size_t n_sources;
+    struct packing *packings;
+    size_t n_packings;
+    struct packed_chunk *chunks; /* of all packings */
+    size_t n_chunks;
+    /* Not 0: the rows are a selection (selection.h), and source selection - 1 has their
+     * numbers in the columns, uint64_t, which are `selected` after table_ready(). */
+    size_t selection;
+    const uint64_t *selected;
+    struct band_store *store;    /* by table_share(); NULL: this process alone */
+    struct packing_cache *cache; /* by table_ready(); not for two threads at a time */
 };
 
 /* Takes over fd, also on failure (then it is closed). *index is the new source's. */
 int table_add_source(struct table *t, int fd, bool anonymous, const char *path,
                      size_t *index, struct error *err);
 /*
- * Add a column, of which name and row are set, that lies in these extents, whose
- * `first` need not be set. All columns have the same number of rows; every extent has
- * at least one row and lies within its source: RAYTRAIN_ECORRUPT otherwise.
+ * Add a column, of which name, kind, row and words are set, that lies in these extents,
+ * whose `first` need not be set; extents without rows are left out. On success the words
+ * are the table's. All columns have the same
+ * number of rows; every extent lies within its source: RAYTRAIN_ECORRUPT otherwise.
  */
 int table_add_column(struct table *t, const struct column *column,
                      const struct extent extents[], size_t n_extents,
                      struct error *err);
+/*
+ * Add a packing, of which `first` need not be set, for extents in that source; *packing
+ * is for struct extent. Its chunks lie within the source: RAYTRAIN_ECORRUPT otherwise,
+ * also if packing_count() refuses it.
+ */
+int table_add_packing(struct table *t, const struct packing *packing,
+                      const struct packed_chunk *chunks, size_t source, size_t *number,
+                      struct error *err);
+/*
+ * One table of the rows of all parts, in their order; parts[i] is of the file files[i],
+ * for messages. Empties the parts. RAYTRAIN_ETYPE if their columns are not of the same
+ * names, types and shapes. On failure *out is empty.
+ */
+int table_concatenate(struct table parts[], const char *const files[], size_t n,
+                      struct table *out, struct error *err);
 /* NULL if there is none. */
 const struct column *table_column(const struct table *t, const char *name);
 /* The names, "x, y", for messages; text always ends with a NUL. */
 void table_names(const struct table *t, char *text, size_t size);
 /* Close the sources that no column uses. */
 void table_prune(struct table *t);
-/* Map the anonymous sources. One that cannot be mapped is read instead. */
-void table_map(struct table *t);
+/* Keep the first `rows` rows only, of at least as many. */
+void table_truncate(struct table *t, uint64_t rows);
+void table_remove_column(struct table *t, size_t index);
+/* Before rows are read: map the anonymous sources, of which one that cannot be mapped is
+ * read instead, and make the cache of packed rows. May be called again. */
+int table_ready(struct table *t, struct error *err);
 void table_clear(struct table *t); /* closes descriptors */
+
+/* Where row i of the table is in its columns. */
+static inline uint64_t table_row(const struct table *t, uint64_t i)
+{
+    return t->selected ? t->selected[i] : i;
+}
 
 /* The extent that contains a row of the column. Inline: it is called for each row. */
 static inline const struct extent *table_extent(const struct table *t,
@@ -91,6 +145,12 @@ static inline const struct extent *table_extent(const struct table *t,
             high = middle;
     }
     return &e[low];
+}
+
+/* Do the rows of this column have elements of any number? */
+static inline bool column_ragged(const struct column *c)
+{
+    return c->kind == FRAME_TEXT || c->kind == FRAME_SPARSE;
 }
 
 /* The dtype's size times all dimensions; false if that exceeds a uint64_t. */

@@ -16,4 +16,10 @@
  */
 int table_share(struct table *t, int rc, struct comm *node, struct error *err);
 
+/*
+ * COLLECTIVE over all, which are on several nodes. RAYTRAIN_ESTORAGE on all of them if
+ * their tables do not have the same columns, and the same rows in the same files.
+ */
+int table_compare(const struct table *t, struct comm *all, struct error *err);
+
 #endif

@@ -5,6 +5,8 @@
 
 int loop_run_func(struct loop *loop, raytrain_context *ctx)
 {
+    if (loop->source.predicts)
+        return loop->predict_func(ctx, loop->predictor);
     return loop->func(ctx);
 }
 
@@ -12,11 +14,16 @@ int loop_run_func(struct loop *loop, raytrain_context *ctx)
 
 static int program_open(struct loop *loop, struct error *err)
 {
+    bool predicts = loop->source.predicts;
+
     loop->func = loop->source.train_func;
-    if (loop->func)
+    loop->predict_func = loop->source.predict_func;
+    if (predicts ? loop->predict_func != NULL : loop->func != NULL)
         return 0;
     return error_set(err, RAYTRAIN_EINVAL,
-                     "raytrain_main: the training function is NULL");
+                     predicts ? "this program has no predict function: pass one to "
+                                "raytrain_main_functions()"
+                              : "raytrain_main: the training function is NULL");
 }
 
 const struct loop_ops loop_program = {
@@ -27,10 +34,16 @@ const struct loop_ops loop_program = {
 
 /* ---- The choice ---- */
 
+static const struct loop_ops *loop_choose(const struct loop_source *source)
+{
+    if (source->is_command)
+        return &loop_command;
+    return source->path ? &loop_shared_object : &loop_program;
+}
+
 void loop_init(struct loop *loop, const struct loop_source *source)
 {
-    *loop = (struct loop){.ops = source->path ? &loop_shared_object : &loop_program,
-                          .source = *source};
+    *loop = (struct loop){.ops = loop_choose(source), .source = *source};
 }
 
 void loop_close(struct loop *loop, bool clean)

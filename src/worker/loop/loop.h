@@ -2,8 +2,9 @@
  * loop.h - the interface of whatever fills the training function: anything that can be
  * run on every rank as `int train_func(raytrain_context *ctx)`.
  *
- * Implementations: a function in a shared object (shared_object.c), and a function of
- * this very process, which is the user's program (loop.c).
+ * Implementations: a function in a shared object (shared_object.c), a function of this
+ * very process, which is the user's program (loop.c), and any command, in a child
+ * process (command/command.c).
  */
 #ifndef RAYTRAIN_LOOP_LOOP_H
 #define RAYTRAIN_LOOP_LOOP_H
@@ -16,7 +17,10 @@
 struct loop_source {
     const char *path;               /* the file of the training function; or NULL: */
     raytrain_train_func train_func; /* the function itself */
-    int argc; /* arguments of the training function; argv ends with a NULL */
+    raytrain_predict_func predict_func; /* the same for a prediction */
+    bool predicts;   /* by the worker's environment, which is known before open */
+    bool is_command; /* path is a program, to be started as a child */
+    int argc;        /* arguments of the training function; argv ends with a NULL */
     char **argv;
 };
 
@@ -50,12 +54,15 @@ struct loop_ops {
 struct loop {
     const struct loop_ops *ops;
     struct loop_source source;
-    raytrain_train_func func; /* set by `open`, if the loop is a function */
+    raytrain_train_func func;           /* set by `open`, if the loop is a function */
+    raytrain_predict_func predict_func; /* in place of func, if it predicts */
+    raytrain_predictor *predictor;      /* for that; set before `run` */
     void *impl;
 };
 
 extern const struct loop_ops loop_shared_object;
 extern const struct loop_ops loop_program;
+extern const struct loop_ops loop_command;
 
 /* Choose the loop for this source; it is not open yet. */
 void loop_init(struct loop *loop, const struct loop_source *source);

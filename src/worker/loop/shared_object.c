@@ -1,6 +1,6 @@
 /*
- * shared_object.c - the training function in a shared object: `train_func`, found by
- * the dynamic linker.
+ * shared_object.c - the training function in a shared object, `train_func`, or the predict
+ * function, `predict_func`: found by the dynamic linker.
  */
 #include "loop/loop.h"
 
@@ -35,6 +35,21 @@ static int load_failed(const char *path, struct error *err)
                      "cannot load %s\nA training function is a shared object: "
                      "cc -shared -fPIC -o train.so train.c -lraytrain",
                      why);
+}
+
+static int fail_symbol(const char *path, bool predicts, struct error *err)
+{
+    char name[QUOTE_TEXT_MAX];
+
+    return error_set(err, RAYTRAIN_ENOTFOUND,
+                     predicts
+                         ? "%s has no predict function: define `int predict_func("
+                           "raytrain_context *ctx, raytrain_predictor *p)`, and in "
+                           "C++ put extern \"C\" before it"
+                         : "%s has no training function: define `int "
+                           "train_func(raytrain_context *ctx)`, and in C++ put "
+                           "extern \"C\" before it",
+                     quote(path, name));
 }
 
 /*
@@ -72,16 +87,15 @@ static int shared_object_open(struct loop *loop, struct error *err)
         return -1;
     }
     free(absolute);
-    symbol = dlsym(object, "train_func");
+    symbol = dlsym(object, loop->source.predicts ? "predict_func" : "train_func");
     if (!symbol) {
         dlclose(object);
-        return error_set(err, RAYTRAIN_ENOTFOUND,
-                         "%s has no training function: define `int "
-                         "train_func(raytrain_context *ctx)`, and in C++ put extern "
-                         "\"C\" before it",
-                         quote(path, name));
+        return fail_symbol(path, loop->source.predicts, err);
     }
-    memcpy(&loop->func, &symbol, sizeof loop->func);
+    if (loop->source.predicts)
+        memcpy(&loop->predict_func, &symbol, sizeof loop->predict_func);
+    else
+        memcpy(&loop->func, &symbol, sizeof loop->func);
     return 0;
 }
 

@@ -9,29 +9,23 @@
 #include "config.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "mpi/message_allreduce.h"
 #include "mpi/mpi_comm.h"
 #include "mpi/mpi_error.h"
-#include "mpi/shared_allreduce.h"
+#include "mpi/mpi_memory.h"
 #include "util/clock.h"
 
 /* The most that MPI's int counts can describe at a time. */
 #define CHUNK_BYTES ((size_t)1 << 30)
-
-/* What alloc has given. */
-struct mpi_memory {
-    struct mpi_memory *next;
-    char *data;
-    size_t n_bytes;
-    struct shared_reducer *shared; /* whose data this is; NULL: plain memory */
-};
 
 struct mpi_comm {
     struct comm base;
@@ -124,19 +118,6 @@ static int requests_wait(struct comm *c, size_t n, MPI_Request *requests,
 
 /* ---- Reductions ---- */
 
-/* The memory of alloc that contains all of buf, if ranks share it. */
-static struct shared_reducer *memory_find(const struct mpi_comm *m, const void *buf,
-                                          size_t n_bytes)
-{
-    const char *begin = buf;
-
-    for (const struct mpi_memory *a = m->memory; a; a = a->next)
-        if (begin >= a->data && begin <= a->data + a->n_bytes &&
-            n_bytes <= (size_t)(a->data + a->n_bytes - begin))
-            return a->shared;
-    return NULL;
-}
-
 /* Results for all ranks or, with cuts, of each rank's part for that rank. Between nodes
  * there is no difference: all ranks get all results, of which they need a part, for up
  * to twice as many bytes in messages. */
@@ -152,7 +133,7 @@ static int reduction_start(struct comm *c, enum comm_place place, void *buf, siz
     if (comm_check_place(c, place, err) < 0 ||
         reduction_kind_find(type, op, &kind, err) < 0)
         return -1;
-    shared = memory_find(m, buf, n * kind.width);
+    shared = mpi_memory_shared(m->memory, buf, n * kind.width);
     if (!shared)
         return mpi_reduction_start(&m->reducer, buf, n, &kind, req, err);
     return cuts ? shared_reduction_start_parts(shared, buf, cuts, &kind, req, err)
@@ -459,35 +440,6 @@ static int mpi_barrier(struct comm *c, struct error *err)
     return requests_wait(c, 1, &request, "MPI_Ibarrier", err);
 }
 
-/* ---- Memory ---- */
-
-/* Do all ranks ask for the same size? */
-static int sizes_check(struct comm *c, size_t n_bytes, struct error *err)
-{
-    int64_t most = n_bytes > INT64_MAX ? INT64_MAX : (int64_t)n_bytes, least = most;
-
-    if (c->ops->allreduce(c, &most, 1, COMM_INT64, COMM_MAX, err) < 0 ||
-        c->ops->allreduce(c, &least, 1, COMM_INT64, COMM_MIN, err) < 0)
-        return -1;
-    if (most != least)
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "the workers ask for %lld to %lld bytes: all of them must ask "
-                         "for the same",
-                         (long long)least, (long long)most);
-    return 0;
-}
-
-static int plain_alloc(struct mpi_memory *a, struct error *err)
-{
-    size_t rounded = (a->n_bytes + 63) / 64 * 64;
-
-    a->data = rounded < a->n_bytes ? NULL : aligned_alloc(64, rounded ? rounded : 64);
-    if (!a->data)
-        return error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", a->n_bytes);
-    memset(a->data, 0, a->n_bytes);
-    return 0;
-}
-
 /* ---- Parts ---- */
 
 /* The memory that all ranks see and that has all of the parts; NULL: none. */
@@ -498,7 +450,7 @@ static struct shared_reducer *parts_find(const struct comm *c, const struct mpi_
 
     for (size_t i = 0; i < n; i++) {
         struct shared_reducer *s =
-            memory_find(m, parts[i].data, parts[i].cuts[c->size]);
+            mpi_memory_shared(m->memory, parts[i].data, parts[i].cuts[c->size]);
 
         if (!s || (shared && s != shared))
             return NULL;
@@ -537,51 +489,18 @@ static int mpi_allgather_parts(struct comm *c, const struct comm_parts parts[],
     return 0;
 }
 
-/* Shared by the ranks if possible: then it is shared on every rank. */
+/* ---- Memory ---- */
+
 static int mpi_alloc(struct comm *c, enum comm_place place, size_t n_bytes, void **data,
                      struct error *err)
 {
-    struct mpi_comm *m = mpi_comm_of(c);
-    struct mpi_memory *a = calloc(1, sizeof *a);
-    struct error none;
-    int rc = 0;
-
-    *data = NULL;
-    if (!a)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", n_bytes);
-    else
-        rc = comm_check_place(c, place, err);
-    if (comm_agree(c, rc, err) < 0 || sizes_check(c, n_bytes, err) < 0)
-        goto fail;
-    a->n_bytes = n_bytes;
-    if (c->size > 1 && n_bytes > 0 &&
-        shared_reducer_create(c, n_bytes, &a->shared, &none) == 0)
-        a->data = shared_reducer_data(a->shared);
-    else if (comm_agree(c, plain_alloc(a, err), err) < 0)
-        goto fail;
-    a->next = m->memory;
-    m->memory = a;
-    *data = a->data;
-    return 0;
-fail:
-    if (a)
-        free(a->data);
-    free(a);
-    return -1;
+    return mpi_memory_add(&mpi_comm_of(c)->memory, c, place, n_bytes, data, err);
 }
 
-static void memory_free(struct mpi_comm *m)
+static int mpi_file(struct comm *c, const void *data, int *fd, size_t *offset,
+                    struct error *err)
 {
-    while (m->memory) {
-        struct mpi_memory *a = m->memory;
-
-        m->memory = a->next;
-        if (a->shared)
-            shared_reducer_destroy(a->shared);
-        else
-            free(a->data);
-        free(a);
-    }
+    return mpi_memory_file(mpi_comm_of(c)->memory, data, fd, offset, err);
 }
 
 /* ---- Communicators ---- */
@@ -629,7 +548,7 @@ static void mpi_free(struct comm *c)
 {
     struct mpi_comm *m = mpi_comm_of(c);
 
-    memory_free(m);
+    mpi_memory_free(m->memory);
     mpi_reducer_clear(&m->reducer);
     MPI_Comm_free(&m->handle);
     free(m);
@@ -643,6 +562,7 @@ static const struct comm_ops mpi_ops = {
     .test = mpi_test,
     .allreduce_matched = mpi_allreduce_matched,
     .alloc = mpi_alloc,
+    .memory_file = mpi_file,
     .bcast = mpi_bcast,
     .allgather = mpi_allgather,
     .allgather_parts = mpi_allgather_parts,

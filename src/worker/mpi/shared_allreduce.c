@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/memory_file.h"
+
 /* ---- Memory that every rank of the node sees ----
  *
  * One block for each rank, of the same size, in an anonymous file (memfd) that rank 0
@@ -33,6 +35,7 @@ struct shared_block {
     size_t stride; /* from a rank's block to the next one's */
     size_t n_bytes;
     int rank, size;
+    int fd;
 };
 
 static inline char *shared_block_of(const struct shared_block *b, int rank)
@@ -69,15 +72,13 @@ static int boot_read(char boot[64], struct error *err)
 
 static int file_make(size_t n_bytes, struct invitation *out, struct error *err)
 {
-    int fd = memfd_create("raytrain-gradients", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd = memory_file_create("raytrain-gradients", n_bytes);
     struct stat st;
 
     if (fd < 0)
         return fail(err, "memfd_create");
-    if (ftruncate(fd, (off_t)n_bytes) < 0 ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0 ||
-        fstat(fd, &st) < 0) {
-        fail(err, "making it");
+    if (fstat(fd, &st) < 0) {
+        fail(err, "fstat");
         close(fd);
         return -1;
     }
@@ -108,15 +109,6 @@ static int file_open(const struct invitation *from, size_t n_bytes, struct error
     return fd;
 }
 
-/* Each rank allocates its own part, so that the memory is near its core. */
-static int part_grant(int fd, const struct shared_block *b)
-{
-    while (fallocate(fd, 0, (off_t)(b->stride * (size_t)b->rank), (off_t)b->stride) < 0)
-        if (errno != EINTR)
-            return -1;
-    return 0;
-}
-
 /* The same file on every rank, with this rank's part allocated; -1 on all ranks alike.
  */
 static int file_share(const struct shared_block *b, struct comm *c, struct error *err)
@@ -135,7 +127,8 @@ static int file_share(const struct shared_block *b, struct comm *c, struct error
         rc = error_set(err, RAYTRAIN_ENOTSUP, "the workers are not on one node");
     else if (c->rank != 0)
         rc = fd = file_open(&in, total, err);
-    if (rc >= 0 && part_grant(fd, b) < 0)
+    /* Each rank allocates its own part, so that the memory is near its core. */
+    if (rc >= 0 && memory_file_grant(fd, b->stride * (size_t)b->rank, b->stride) < 0)
         rc = fail(err, "fallocate");
     /* Rank 0 may close its own only after all have opened it. */
     if (comm_agree(c, rc < 0 ? -1 : 0, err) == 0)
@@ -152,6 +145,9 @@ static void shared_block_release(struct shared_block *b)
     if (b->base)
         munmap(b->base, b->stride * (size_t)b->size);
     b->base = NULL;
+    if (b->fd >= 0)
+        close(b->fd);
+    b->fd = -1;
 }
 
 /* COLLECTIVE. Zeros, at least n_bytes for each rank (the same number on all ranks).
@@ -160,22 +156,22 @@ static int shared_block_create(struct shared_block *b, struct comm *c, size_t n_
                                struct error *err)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), most = SIZE_MAX / 4;
-    int fd, rc = 0;
+    int rc = 0;
 
-    *b = (struct shared_block){.n_bytes = n_bytes, .rank = c->rank, .size = c->size};
+    *b = (struct shared_block){
+        .n_bytes = n_bytes, .rank = c->rank, .size = c->size, .fd = -1};
     if (n_bytes > most / (size_t)c->size) /* the same on every rank */
         return error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", n_bytes);
     b->stride = (n_bytes + page - 1) / page * page;
-    fd = file_share(b, c, err);
-    if (fd < 0)
+    b->fd = file_share(b, c, err);
+    if (b->fd < 0)
         return -1;
     b->base = mmap(NULL, b->stride * (size_t)b->size, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_POPULATE, fd, 0);
+                   MAP_SHARED | MAP_POPULATE, b->fd, 0);
     if (b->base == MAP_FAILED) {
         b->base = NULL;
         rc = fail(err, "mmap");
     }
-    close(fd);
     if (comm_agree(c, rc, err) == 0)
         return 0;
     shared_block_release(b);
@@ -260,6 +256,13 @@ void *shared_reducer_data(const struct shared_reducer *r)
     return shared_block_of(&r->block, r->block.rank) + HEAD_BYTES;
 }
 
+int shared_reducer_file(const struct shared_reducer *r, const void *data,
+                        size_t *offset)
+{
+    *offset = (size_t)((const char *)data - r->block.base);
+    return r->block.fd;
+}
+
 /* ---- One reduction ---- */
 
 /* The first element of a rank's part: parts begin at a cache line if elements do not
@@ -297,23 +300,24 @@ static void piece_combine_own(const struct shared_reducer *r, size_t offset, siz
         kind->finish(own, n, b->size);
 }
 
-/* The same, for all ranks. If the kind has a close function, the last combination writes
- * the results of two ranks at once. */
+/* The same, for all ranks, and in the order of the ranks: the result does not depend on
+ * which rank combines this piece, and so not on its place. If the kind has a close
+ * function, the last combination writes the results of two ranks at once. */
 static void piece_combine(const struct shared_reducer *r, size_t offset, size_t n,
                           const struct reduction_kind *kind)
 {
     const struct shared_block *b = &r->block;
-    char *own = shared_block_of(b, b->rank) + offset;
+    char *first = shared_block_of(b, 0) + offset;
     int apart = kind->close && b->size > 1 ? b->size - 1 : b->size;
 
     for (int i = 1; i < apart; i++)
-        kind->combine(own, block_after(b, i) + offset, n);
+        kind->combine(first, shared_block_of(b, i) + offset, n);
     if (apart < b->size)
-        kind->close(own, block_after(b, apart) + offset, n, b->size);
+        kind->close(first, shared_block_of(b, apart) + offset, n, b->size);
     else if (kind->finish)
-        kind->finish(own, n, b->size);
+        kind->finish(first, n, b->size);
     for (int i = 1; i < apart; i++)
-        memcpy(block_after(b, i) + offset, own, n * kind->width);
+        memcpy(shared_block_of(b, i) + offset, first, n * kind->width);
 }
 
 static void part_combine(const struct shared_reducer *r,

@@ -3,12 +3,12 @@
  * and the numbers lie in memory that all of them see (a sealed memfd).
  *
  * Each reduction in such memory goes as follows. Every rank announces that its numbers
- * are ready. When all are, rank r combines the r-th part of all ranks' numbers, its own
- * first, then those of the next ranks in turn, and writes the result into every rank's
- * block; no other rank touches that part meanwhile. It then announces that; when all
- * ranks have, the reduction is done. Each element is computed once, so every rank has
- * the same bits, and which elements are combined in which order depends on their place
- * and the number of ranks alone.
+ * are ready. When all are, rank r combines the r-th part of all ranks' numbers, in the
+ * order of the ranks, and writes the result into every rank's block; no other rank
+ * touches that part meanwhile. It then announces that; when all ranks have, the reduction
+ * is done. Each element is computed once, so every rank has the same bits, which do not
+ * depend on the element's place. (A reduction whose results stay with the ranks that
+ * combine them begins with that rank's numbers: there the place matters.)
  */
 #ifndef RAYTRAIN_MPI_SHARED_ALLREDUCE_H
 #define RAYTRAIN_MPI_SHARED_ALLREDUCE_H
@@ -26,6 +26,10 @@ void shared_reducer_destroy(struct shared_reducer *r);
 
 /* This rank's memory: zeros at first, aligned to 64 bytes. */
 void *shared_reducer_data(const struct shared_reducer *r);
+/* The descriptor of the file that has the memory of all ranks, and where `data` is in
+ * it. */
+int shared_reducer_file(const struct shared_reducer *r, const void *data,
+                        size_t *offset);
 
 /*
  * Start to combine n elements from `data` on, which lie in that memory: the same place

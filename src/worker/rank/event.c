@@ -13,11 +13,15 @@
 static void event_put(const char *log_dir, const char *kind, const char *text,
                       const char *checkpoint)
 {
-    char *printable = printable_text(text);
-    json_t *event =
+    char *printable;
+    json_t *event;
+
+    if (!log_dir)
+        return;
+    printable = printable_text(text);
+    event =
         json_pack("{s:f, s:s, s:s, s:s*}", "time", clock_unix_double(), "kind", kind,
                   "text", printable ? printable : "", "checkpoint", checkpoint);
-
     if (event)
         events_put(log_dir, event, NULL);
     json_decref(event);

@@ -11,7 +11,7 @@
 
 #include "protocol/events.h"
 
-/* kind: one of the EVENT_ words. */
+/* log_dir: NULL if there is no run, and the event is dropped. kind: one of the EVENT_ words. */
 void event_add(const char *log_dir, const char *kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

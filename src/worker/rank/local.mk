@@ -20,7 +20,7 @@ t_check_own_gpus_LDADD = libworker.la
 # flags, and in C++ too.
 TRAIN_FUNC_FLAGS = -std=gnu11 $(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(MPI_CFLAGS)
 check_LTLIBRARIES += \
-	t/check/misbehave.la t/check/toy.la t/check/collectives.la t/check/artifacts.la \
+	t/check/misbehave.la t/check/toy.la t/check/text_rows.la t/check/collectives.la t/check/artifacts.la \
 	t/check/attach.la t/check/disagree.la t/check/opens.la \
 	t/check/mpi_error.la \
 	t/check/empty.la t/check/no_train_func.la t/check/cxx_header.la t/check/cxx_wrappers.la
@@ -33,6 +33,9 @@ t_check_misbehave_la_SOURCES = t/check/misbehave.c
 t_check_misbehave_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
 t_check_misbehave_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 
+t_check_text_rows_la_SOURCES = t/check/text_rows.c
+t_check_text_rows_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
+t_check_text_rows_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_toy_la_SOURCES = t/check/toy.c
 t_check_toy_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
 t_check_toy_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)

@@ -4,7 +4,9 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "protocol/worker_env.h"
@@ -14,12 +16,19 @@
 #include "util/fs.h"
 
 static volatile sig_atomic_t requested;
+static int descriptor = -1;
 static struct rank_status_place *sigterm_place;
 
+/* Both are async-signal-safe. A counter that is full is readable, too. */
 static void stop_note(int signo)
 {
+    const uint64_t one = 1;
+    int saved = errno;
+
     (void)signo;
     requested = 1;
+    if (write(descriptor, &one, sizeof one) < 0)
+        errno = saved;
 }
 
 /* All async-signal-safe. If it cannot be written, the launcher does not learn of it. */
@@ -35,6 +44,11 @@ static void sigterm_note(int signo)
 /* SA_RESTART: the user's own reads and writes do not fail because of a request. */
 int stop_install(struct error *err)
 {
+    if (descriptor < 0)
+        descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (descriptor < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "cannot make an event descriptor: %s",
+                         strerror(errno));
     return own_signal_install(WORKER_STOP_SIGNAL, stop_note, SA_RESTART, err);
 }
 
@@ -47,6 +61,19 @@ int stop_install_sigterm(struct rank_status_place *place, struct error *err)
 bool stop_requested(void)
 {
     return requested != 0;
+}
+
+int stop_descriptor(void)
+{
+    return descriptor;
+}
+
+void stop_clear_descriptor(void)
+{
+    uint64_t count;
+
+    while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR)
+        continue;
 }
 
 bool stop_resize_requested(const char *log_dir)

@@ -23,6 +23,10 @@ int stop_install(struct error *err);
 /* SIGTERM; the place stays the caller's. */
 int stop_install_sigterm(struct rank_status_place *place, struct error *err);
 bool stop_requested(void);
+/* Readable from a request on, until it is cleared: for a thread that sleeps. -1: none,
+ * before stop_install(). */
+int stop_descriptor(void);
+void stop_clear_descriptor(void);
 /* Does the launcher ask for a stop at a checkpoint, by the file LOG_DIR_RESIZE? */
 bool stop_resize_requested(const char *log_dir);
 

@@ -89,6 +89,7 @@ static int worker_prepare(struct worker *w, struct error *err)
 {
     if (worker_env_decode(&w->env, err) < 0 || gpu_share_take(w->env.gpus, err) < 0)
         return -1;
+    w->loop.source.predicts = w->env.predicts;
     w->log_dir = run_dir_log_dir(w->env.run_dir, w->env.attempt);
     if (!w->log_dir)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -117,6 +118,8 @@ static int worker_join(struct worker *w, struct error *err)
     stack_trace_set_place(&w->place);
     if (backend_find(w->env.backend, &w->backend.ops, err) < 0)
         return -1;
+    w->backend.world = world;
+    w->backend.attempt = w->env.attempt;
     rc = w->backend.ops->on_start(&w->backend, w->wireup, err);
     own_signals_after_libraries();
     return rc;
@@ -207,6 +210,7 @@ static int worker_open_session(struct worker *w, struct error *err)
 
     if (session_create(&env, &w->ctx, err) < 0)
         return -1;
+    w->backend.config = &w->config;
     if (!w->backend.ops->on_training_start)
         return 0;
     return w->backend.ops->on_training_start(&w->backend, err);
@@ -220,11 +224,12 @@ static int worker_open_session(struct worker *w, struct error *err)
  * may know better which of them is to blame. */
 static int train_failed(struct worker *w, int returned, struct error *err)
 {
+    const char *what = w->env.predicts ? "predict" : "training";
     const struct error *last = &w->ctx->error;
     raytrain_status code = RAYTRAIN_EFAILED;
 
     if (last->code == RAYTRAIN_OK)
-        return error_set(err, code, "the training function returned %d", returned);
+        return error_set(err, code, "the %s function returned %d", what, returned);
     if (returned == (int)last->code)
         return error_set(err, last->code, "%s", last->text);
     if (last->code == RAYTRAIN_ESTORAGE || last->code == RAYTRAIN_EFIT ||
@@ -232,8 +237,7 @@ static int train_failed(struct worker *w, int returned, struct error *err)
         code = last->code;
     return error_set(
         err, code,
-        "the training function returned %d; the last call of raytrain that "
-        "failed: %s",
+        "the %s function returned %d; the last call of raytrain that failed: %s", what,
         returned, last->text);
 }
 
@@ -282,10 +286,14 @@ static int worker_train(struct worker *w, struct error *err)
         return -1;
     if (rank == 0)
         event_add(w->log_dir, EVENT_STARTED, "the training begins");
+    if (w->env.predicts && session_predict_begin(w->ctx, &w->loop.predictor, err) < 0)
+        return -1;
     exit_guard_enter(worker_exited, w);
     returned = w->loop.ops->run(&w->loop, w->ctx);
     exit_guard_leave(returned);
-    return returned == 0 ? 0 : train_failed(w, returned, err);
+    if (returned != 0)
+        return train_failed(w, returned, err);
+    return w->env.predicts ? session_predict_end(w->ctx, err) : 0;
 }
 
 /* ---- Life ---- */
@@ -384,7 +392,14 @@ static void last_words(int status, const struct error *err)
 
 int raytrain_main(int argc, char *argv[], raytrain_train_func train_func)
 {
-    struct loop_source source = {.train_func = train_func};
+    return raytrain_main_functions(argc, argv, train_func, NULL);
+}
+
+int raytrain_main_functions(int argc, char *argv[], raytrain_train_func train_func,
+                            raytrain_predict_func predict_func)
+{
+    struct loop_source source = {.train_func = train_func,
+                                 .predict_func = predict_func};
     struct error err = {0};
     int status;
 

@@ -2,8 +2,10 @@
 #include "session/session.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "rank/event.h"
 #include "util/quote.h"
 
 static int dataset_index(raytrain_context *ctx, const char *name)
@@ -17,6 +19,27 @@ static int dataset_index(raytrain_context *ctx, const char *name)
     return -1;
 }
 
+int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg,
+                         struct dataset_env *env, raytrain_dataset **out,
+                         struct error *err)
+{
+    char *directory = NULL;
+    int rc = 0;
+
+    if (ctx->env.run_dir &&
+        asprintf(&directory, "%s/data/%s", ctx->env.run_dir, cfg->name) < 0) {
+        directory = NULL;
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    rc = comm_agree(ctx->comm, rc, err);
+    env->all = ctx->comm;
+    env->directory = directory;
+    if (rc == 0)
+        rc = dataset_open(cfg, env, out, err);
+    free(directory);
+    return rc;
+}
+
 /* This rank's part of opening: the shard, at its position in the checkpoint. */
 static int shard_open(raytrain_context *ctx, size_t i, struct comm *node,
                       raytrain_dataset **shard, struct error *err)
@@ -26,9 +49,11 @@ static int shard_open(raytrain_context *ctx, size_t i, struct comm *node,
     struct dataset_env env = {.rank = cfg->split ? ctx->env.world->rank : 0,
                               .size = cfg->split ? ctx->env.world->size : 1,
                               .node = node,
-                              .seed = ctx->env.config->seed};
+                              .seed = ctx->env.config->seed,
+                              .chain = cfg->preprocess && ctx->chain.n > 0 ? &ctx->chain
+                                                                           : NULL};
 
-    if (dataset_open(cfg, &env, shard, err) < 0)
+    if (session_dataset_open(ctx, cfg, &env, shard, err) < 0)
         return -1;
     if (ds->has_state && dataset_state_set(*shard, &ds->state, err) < 0) {
         dataset_close(*shard);
@@ -36,6 +61,16 @@ static int shard_open(raytrain_context *ctx, size_t i, struct comm *node,
         return -1;
     }
     return 0;
+}
+
+static void shard_note(const raytrain_context *ctx, const raytrain_dataset *shard)
+{
+    const char *label = dataset_lacks_label(shard);
+
+    if (label && ctx->comm->rank == 0)
+        event_add(ctx->env.log_dir, EVENT_NOTE,
+                  "dataset \"%s\" has no column \"%s\": label_encoder is left out",
+                  dataset_name(shard), label);
 }
 
 static void dataset_say(const void *arg, char text[CALL_TEXT_MAX])
@@ -70,10 +105,12 @@ static raytrain_dataset *shard_get(raytrain_context *ctx, const char *name)
     if (!node)
         return NULL;
     rc = shard_open(ctx, (size_t)i, node, &shard, err);
-    if (comm_agree(ctx->comm, rc, err) < 0) {
+    if (comm_agree(ctx->comm, rc, err) < 0 ||
+        dataset_compare(shard, ctx->comm, err) < 0) {
         dataset_close(shard);
         return NULL;
     }
+    shard_note(ctx, shard);
     ctx->datasets[i].shard = shard;
     return shard;
 }
@@ -132,6 +169,11 @@ int raytrain_dataset_next(raytrain_dataset *ds, uint64_t *rows)
     return rc > 0 ? RAYTRAIN_END : session_status(NULL, rc);
 }
 
+uint64_t raytrain_dataset_padding(const raytrain_dataset *ds)
+{
+    return ds ? dataset_padding(ds) : 0;
+}
+
 int raytrain_dataset_column(raytrain_dataset *ds, const char *column,
                             raytrain_tensor *tensor)
 {
@@ -142,4 +184,56 @@ int raytrain_dataset_column(raytrain_dataset *ds, const char *column,
                                       : "tensor");
     return session_status(NULL,
                           dataset_column(ds, column, tensor, session_error(NULL)));
+}
+
+int raytrain_dataset_words(raytrain_dataset *ds, const char *column, uint64_t *n)
+{
+    const struct dictionary *words;
+
+    if (!ds || !column || !n)
+        return session_null(NULL, "raytrain_dataset_words",
+                            !ds       ? "dataset"
+                            : !column ? "column"
+                                      : "number");
+    words = dataset_words(ds, column, session_error(NULL));
+    if (words)
+        *n = dictionary_count(words);
+    return session_status(NULL, words ? 0 : -1);
+}
+
+const char *raytrain_dataset_word(raytrain_dataset *ds, const char *column,
+                                  int64_t code, uint64_t *bytes)
+{
+    const struct dictionary *words;
+    const char *word;
+    size_t n;
+
+    if (!ds || !column) {
+        session_null(NULL, "raytrain_dataset_word", ds ? "column" : "dataset");
+        return NULL;
+    }
+    words = dataset_words(ds, column, session_error(NULL));
+    if (!words)
+        return NULL;
+    if (code < 0 || (uint64_t)code >= dictionary_count(words)) {
+        error_set(session_error(NULL), RAYTRAIN_ENOTFOUND,
+                  "dataset \"%s\": column \"%s\" has no word with code %lld",
+                  dataset_name(ds), column, (long long)code);
+        return NULL;
+    }
+    word = dictionary_word(words, (size_t)code, &n);
+    if (bytes)
+        *bytes = n;
+    return word;
+}
+
+int raytrain_dataset_ragged(raytrain_dataset *ds, const char *column,
+                            raytrain_ragged *out)
+{
+    if (!ds || !column || !out)
+        return session_null(NULL, "raytrain_dataset_ragged",
+                            !ds       ? "dataset"
+                            : !column ? "column"
+                                      : "output");
+    return session_status(NULL, dataset_ragged(ds, column, out, session_error(NULL)));
 }

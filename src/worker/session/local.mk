@@ -9,6 +9,8 @@ libworker_la_SOURCES += \
 	src/worker/session/gradients.c src/worker/session/gradients.h \
 	src/worker/session/mpi_calls.c \
 	src/worker/session/open_calls.c \
+	src/worker/session/predict_calls.c \
+	src/worker/session/preprocessing.c src/worker/session/preprocessing.h \
 	src/worker/session/random_streams.c src/worker/session/random_streams.h \
 	src/worker/session/reducer.c src/worker/session/reducer_impl.h \
 	src/worker/session/reducer_plan.c \
@@ -23,5 +25,5 @@ libworker_la_SOURCES += \
 	src/worker/session/session_error.c \
 	src/worker/session/shards.c src/worker/session/shards.h
 
-UNIT_TESTS += t/unit/test_random t/unit/test_report_block t/unit/test_session \
+UNIT_TESTS += t/unit/test_preprocessing t/unit/test_random t/unit/test_report_block t/unit/test_session \
 	t/unit/test_reducer t/unit/test_shards

@@ -89,31 +89,46 @@ static void combined_free(struct combined *c)
     free(c->means);
 }
 
-/* A rank whose call is wrong takes part all the same: the others are waiting. */
-static int report_begin(raytrain_context *ctx, struct combined *c,
-                        enum report_kind kind, const raytrain_metric metrics[],
-                        size_t n, raytrain_checkpoint *ck, struct error *err)
+/* What one rank has called. */
+struct call {
+    enum report_kind kind;
+    const raytrain_metric *metrics;
+    size_t n;
+    raytrain_checkpoint *ck;    /* NULL once saving owns it */
+    struct loose_report *loose; /* REPORT_LOOSE: the checkpoint is yet to be made */
+};
+
+static int call_check(const struct call *call, size_t n, struct error *err)
 {
-    int rc = 0;
+    if (call->loose && call->loose->refused)
+        return error_set(err, RAYTRAIN_EINVAL, "%s", call->loose->refused);
+    if (call->ck && checkpoint_is_restored(call->ck))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "raytrain_report: this checkpoint was opened to be read; "
+                         "report one of raytrain_checkpoint_create()");
+    return metrics_check(call->metrics, n, err);
+}
 
-    if (kind == REPORT_RANK0 && ctx->comm->rank != 0)
-        n = 0;
+/* A rank whose call is wrong takes part all the same: the others are waiting. */
+static void report_begin(raytrain_context *ctx, struct combined *c,
+                         const struct call *call, struct error *err)
+{
+    size_t n = call->kind == REPORT_RANK0 && ctx->comm->rank != 0 ? 0 : call->n;
+    int rc = call_check(call, n, err);
 
-    if (ck && checkpoint_is_restored(ck))
-        rc = error_set(err, RAYTRAIN_EINVAL,
-                       "raytrain_report: this checkpoint was opened to be read; report "
-                       "one of raytrain_checkpoint_create()");
-    if (rc == 0)
-        rc = metrics_check(metrics, n, err);
     if (rc == 0)
         rc = combined_alloc(c, n, err);
     if (rc == 0)
-        c->report = (struct report){
-            .metrics = metrics, .n_metrics = n, .has_checkpoint = ck != NULL};
+        c->report = (struct report){.metrics = call->metrics,
+                                    .n_metrics = n,
+                                    .has_checkpoint = call->ck != NULL};
     else
         c->report = (struct report){.refused = true};
-    c->report.kind = kind;
-    return rc;
+    c->report.kind = call->kind;
+    if (rc == 0 && call->loose)
+        c->report.has_checkpoint = call->loose->has_checkpoint;
+    if (call->loose)
+        c->report.asks_stop = call->loose->asks_stop;
 }
 
 /* ---- All ranks ---- */
@@ -187,7 +202,30 @@ static void report_say(const void *arg, char text[CALL_TEXT_MAX])
     snprintf(text, CALL_TEXT_MAX, "%s",
              report->kind == REPORT_FINISH  ? "returned from the training function"
              : report->kind == REPORT_RANK0 ? "called raytrain_report_rank0()"
+             : report->kind == REPORT_LOOSE ? "called report()"
                                             : "called raytrain_report()");
+}
+
+/* Only the first time. */
+static void names_note(raytrain_context *ctx)
+{
+    if (!ctx->names_noted && ctx->comm->rank == 0)
+        event_add(ctx->env.log_dir, EVENT_WARNING,
+                  "the workers report metrics of different names: those of rank 0 are "
+                  "kept, without mean, minimum and maximum over the workers");
+    ctx->names_noted = true;
+}
+
+/* For rows of the datasets of the configuration, by this rank in this attempt; -1: it has
+ * opened none. */
+static double data_waited_s(const raytrain_context *ctx)
+{
+    double total = -1;
+
+    for (size_t i = 0; i < ctx->env.config->n_datasets; i++)
+        if (ctx->datasets[i].shard)
+            total = fmax(total, 0) + dataset_waited_s(ctx->datasets[i].shard);
+    return total;
 }
 
 static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
@@ -202,8 +240,10 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
     c->report.stop = stop_requested() || (c->report.has_checkpoint && comm->rank == 0 &&
                                           stop_resize_requested(ctx->env.log_dir));
     c->report.asks = ctx->schedule.asks;
+    c->report.ended = ctx->ended_on_request;
     c->report.save_failed = saving_has_failed(ctx->saving);
     c->report.time_total_s = ctx->time_before + clock_now() - ctx->started;
+    c->report.data_wait_s = data_waited_s(ctx) - ctx->data_waited_s;
     report_block_fill(c->block, &c->report, comm->rank, comm->size);
     collective_wait_begin(&ctx->waiting,
                           c->report.kind == REPORT_FINISH ? "the end" : "report");
@@ -212,7 +252,9 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
         return error_set(err, lost.code, "%s", lost.text);
     if (report_block_refused(c->block) || !report_block_agrees(c->block))
         return disagreement(ctx, c, err);
-    if (c->report.kind == REPORT_RANK0)
+    if (c->report.kind == REPORT_LOOSE && !report_block_has_same_names(c->block))
+        names_note(ctx);
+    if (c->report.kind == REPORT_RANK0 || !report_block_has_same_names(c->block))
         return rank0_share(ctx, c, err);
     if (n == 0)
         return 0;
@@ -326,6 +368,7 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
         .training_iteration = ctx->iteration + 1,
         .time_total_s = c->block[LANE_TIME].max,
         .time_this_iter_s = now - ctx->last_report,
+        .data_wait_s = c->block[LANE_DATA_WAIT].max,
         .time_since_restore = now - ctx->started,
         .timestamp = clock_unix(),
         .iterations_since_restore = ctx->iterations_since_restore + 1,
@@ -418,21 +461,24 @@ static void stop_decide(raytrain_context *ctx, const struct combined *c, bool sa
 
 /* ---- The calls ---- */
 
-static int report(raytrain_context *ctx, struct combined *c, enum report_kind kind,
-                  const raytrain_metric metrics[], size_t n, raytrain_checkpoint **ck)
+static int report(raytrain_context *ctx, struct combined *c, struct call *call)
 {
     struct error *err = &ctx->error;
-    bool has_checkpoint = *ck != NULL;
+    bool has_checkpoint;
     int rc = 0;
 
     saving_release(ctx->saving);
     /* Its outcome is sent in the block: combine() fails on every rank. */
-    report_begin(ctx, c, kind, metrics, n, *ck, err);
+    report_begin(ctx, c, call, err);
     if (combine(ctx, c, err) < 0)
         return -1;
     if (c->block[LANE_SAVE_FAILED].max > 0 && saving_drain(ctx->saving, err) < 0)
         return -1;
-    if (has_checkpoint && checkpoint_begin(ctx, c, ck, err) < 0)
+    has_checkpoint = c->block[LANE_CHECKPOINT].max > 0;
+    if (has_checkpoint && call->loose &&
+        call->loose->make(call->loose->make_arg, &call->ck, err) < 0)
+        return -1;
+    if (has_checkpoint && checkpoint_begin(ctx, c, &call->ck, err) < 0)
         return -1;
     if (ctx->comm->rank == 0)
         rc = report_keep(ctx, c, has_checkpoint, err);
@@ -442,38 +488,64 @@ static int report(raytrain_context *ctx, struct combined *c, enum report_kind ki
     ctx->iteration++;
     ctx->iterations_since_restore++;
     ctx->last_report = clock_now();
+    ctx->data_waited_s = fmax(data_waited_s(ctx), 0);
     stop_decide(ctx, c, has_checkpoint);
     return 0;
 }
 
-static int report_call(raytrain_context *ctx, const char *call, enum report_kind kind,
-                       const raytrain_metric metrics[], size_t n_metrics,
-                       raytrain_checkpoint *ck)
+static int report_call(raytrain_context *ctx, const char *name, struct call call)
 {
     struct combined c = {0};
     int rc;
 
     if (!ctx) {
-        raytrain_checkpoint_discard(ck);
-        return session_null(ctx, call, "context");
+        raytrain_checkpoint_discard(call.ck);
+        return session_null(ctx, name, "context");
     }
-    rc = report(ctx, &c, kind, metrics, n_metrics, &ck);
+    rc = report(ctx, &c, &call);
     combined_free(&c);
-    raytrain_checkpoint_discard(ck);
+    raytrain_checkpoint_discard(call.ck);
     return session_status(ctx, rc);
 }
 
 int raytrain_report(raytrain_context *ctx, const raytrain_metric metrics[],
                     size_t n_metrics, raytrain_checkpoint *ck)
 {
-    return report_call(ctx, "raytrain_report", REPORT_METRICS, metrics, n_metrics, ck);
+    return report_call(ctx, "raytrain_report",
+                       (struct call){REPORT_METRICS, metrics, n_metrics, ck, NULL});
 }
 
 int raytrain_report_rank0(raytrain_context *ctx, const raytrain_metric metrics[],
                           size_t n_metrics, raytrain_checkpoint *ck)
 {
-    return report_call(ctx, "raytrain_report_rank0", REPORT_RANK0, metrics, n_metrics,
-                       ck);
+    return report_call(ctx, "raytrain_report_rank0",
+                       (struct call){REPORT_RANK0, metrics, n_metrics, ck, NULL});
+}
+
+/* Training that never asks is ended by its report: at a checkpoint, or at once if the
+ * run has reached what it was to reach. */
+static int leave_decide(raytrain_context *ctx, const struct combined *c,
+                        struct loose_report *r)
+{
+    bool saved = c->block[LANE_CHECKPOINT].max > 0;
+
+    r->leave = ctx->should_stop && c->block[LANE_ASKS_STOP].max == 0 &&
+               (saved || ctx->stop_reason == STOP_CRITERIA);
+    return r->leave ? saving_drain(ctx->saving, &ctx->error) : 0;
+}
+
+int session_report_loose(raytrain_context *ctx, struct loose_report *r,
+                         struct error *err)
+{
+    struct combined c = {0};
+    struct call call = {REPORT_LOOSE, r->metrics, r->n_metrics, NULL, r};
+    int rc = report(ctx, &c, &call);
+
+    if (rc == 0)
+        rc = leave_decide(ctx, &c, r);
+    combined_free(&c);
+    raytrain_checkpoint_discard(call.ck);
+    return rc == 0 ? 0 : error_set(err, ctx->error.code, "%s", ctx->error.text);
 }
 
 bool raytrain_should_stop(const raytrain_context *ctx)
@@ -490,7 +562,13 @@ int session_report_finish(raytrain_context *ctx, struct error *err)
 {
     struct combined c = {.report = {.kind = REPORT_FINISH}};
 
-    return combine(ctx, &c, err);
+    if (combine(ctx, &c, err) < 0)
+        return -1;
+    if (c.block[LANE_ENDED].max > 0) {
+        ctx->stop_reason = STOP_ASKED;
+        ctx->should_stop = true;
+    }
+    return 0;
 }
 
 int session_report_mend(raytrain_context *ctx, struct error *err)
@@ -504,6 +582,7 @@ int session_report_mend(raytrain_context *ctx, struct error *err)
     line = (struct report_line){
         .training_iteration = meta->training_iteration,
         .time_total_s = meta->time_total_s,
+        .data_wait_s = -1,
         .timestamp = meta->timestamp,
         .hostname = ctx->env.world->host,
         .attempt = meta->attempt,

@@ -35,7 +35,8 @@ static bool has_nan(const raytrain_metric metrics[], size_t n)
 void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
                        const struct report *report, int rank, int size)
 {
-    size_t n = report->kind == REPORT_METRICS ? report->n_metrics : 0;
+    bool own = report->kind == REPORT_METRICS || report->kind == REPORT_LOOSE;
+    size_t n = own ? report->n_metrics : 0;
     uint64_t hash = names_hash(report->metrics, n);
     bool nan = has_nan(report->metrics, report->n_metrics);
 
@@ -48,9 +49,12 @@ void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
     block[LANE_REFUSED] = stat_of(report->refused);
     block[LANE_STOP] = stat_of(report->stop);
     block[LANE_ASKS] = stat_of(report->asks);
+    block[LANE_ASKS_STOP] = stat_of(report->asks_stop);
+    block[LANE_ENDED] = stat_of(report->ended);
     block[LANE_SAVE_FAILED] = stat_of(report->save_failed);
     block[LANE_NAN_RANK] = stat_of(nan ? rank : size);
     block[LANE_TIME] = stat_of(report->time_total_s);
+    block[LANE_DATA_WAIT] = stat_of(report->data_wait_s);
     for (size_t i = 0; i < n && i < REPORT_INLINE_METRICS; i++)
         block[REPORT_LANES + i] = stat_of(report->metrics[i].value);
 }
@@ -60,13 +64,26 @@ bool report_block_refused(const struct comm_stat block[REPORT_BLOCK_MAX])
     return block[LANE_REFUSED].max > 0;
 }
 
-bool report_block_agrees(const struct comm_stat block[REPORT_BLOCK_MAX])
+static bool lanes_agree(const struct comm_stat block[REPORT_BLOCK_MAX], int from,
+                        int to)
 {
-    for (int i = 0; i < REPORT_SAME; i++) {
+    for (int i = from; i < to; i++) {
         if (block[i].min != block[i].max)
             return false;
     }
     return true;
+}
+
+bool report_block_agrees(const struct comm_stat block[REPORT_BLOCK_MAX])
+{
+    if (!lanes_agree(block, LANE_KIND, LANE_KIND + 1))
+        return false;
+    return block[LANE_KIND].max == REPORT_LOOSE || lanes_agree(block, 0, REPORT_SAME);
+}
+
+bool report_block_has_same_names(const struct comm_stat block[REPORT_BLOCK_MAX])
+{
+    return lanes_agree(block, LANE_METRICS, LANE_CHECKPOINT);
 }
 
 /* "loss, accuracy", truncated if it does not fit. */
@@ -102,7 +119,9 @@ static bool names_differ(const struct report_face *a, const struct report_face *
 
 static const char *kind_text(int kind)
 {
-    return kind == REPORT_RANK0 ? "raytrain_report_rank0()" : "raytrain_report()";
+    return kind == REPORT_RANK0   ? "raytrain_report_rank0()"
+           : kind == REPORT_LOOSE ? "report()"
+                                  : "raytrain_report()";
 }
 
 /* Two kinds of report, or some ranks have returned. */
@@ -125,9 +144,11 @@ static int kinds_explain(const struct report_face faces[], int size, bool *in,
     if (faces[b].kind == REPORT_FINISH)
         return error_set(
             err, RAYTRAIN_ECOMM,
-            "the workers do not agree: %s called %s, but the training function of %s "
-            "had returned. Every worker must make the same number of reports",
-            some, kind_text(faces[a].kind), others);
+            "the workers do not agree: %s called %s, but the %s of %s had %s. Every "
+            "worker must make the same number of reports",
+            some, kind_text(faces[a].kind),
+            faces[a].kind == REPORT_LOOSE ? "command" : "training function", others,
+            faces[a].kind == REPORT_LOOSE ? "ended" : "returned");
     return error_set(err, RAYTRAIN_ECOMM,
                      "the workers do not agree: %s called %s, but %s called %s. Every "
                      "worker makes the same call",

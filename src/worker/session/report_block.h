@@ -18,8 +18,9 @@
 /* Metrics in the block itself; more of them need a second allreduce. */
 #define REPORT_INLINE_METRICS 24
 
-/* REPORT_RANK0: the metrics of rank 0 count, and are sent to the others later. */
-enum report_kind { REPORT_METRICS, REPORT_RANK0, REPORT_FINISH };
+/* REPORT_RANK0: the metrics of rank 0 count, and are sent to the others later.
+ * REPORT_LOOSE: they do if the names differ, and any rank may have a checkpoint. */
+enum report_kind { REPORT_METRICS, REPORT_RANK0, REPORT_LOOSE, REPORT_FINISH };
 
 enum report_lane {
     LANE_KIND,
@@ -31,9 +32,12 @@ enum report_lane {
     LANE_REFUSED = REPORT_SAME, /* max 1: a rank's call was wrong */
     LANE_STOP,                  /* max 1: a rank was asked to stop */
     LANE_ASKS,                  /* max 1: a rank asks whether a checkpoint is due */
+    LANE_ASKS_STOP,             /* max 1: a rank asks whether to stop */
+    LANE_ENDED,                 /* max 1: what trained on a rank was asked to end */
     LANE_SAVE_FAILED,           /* max 1: a rank knows of a save that failed */
     LANE_NAN_RANK,              /* min: the lowest rank with a NaN; size: none */
     LANE_TIME,                  /* max: time_total_s, so that all ranks have the same */
+    LANE_DATA_WAIT,             /* max: data_wait_s */
     REPORT_LANES
 };
 
@@ -48,8 +52,11 @@ struct report {
     bool refused; /* then it has neither metrics nor checkpoint */
     bool stop;
     bool asks; /* raytrain_should_checkpoint() was called */
+    bool asks_stop;
+    bool ended;
     bool save_failed;
     double time_total_s;
+    double data_wait_s; /* since the report before; -1: no dataset is open */
 };
 
 /* The whole block is combined, whatever the number of metrics: the ranks may disagree
@@ -59,6 +66,7 @@ void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
 /* Of a combined block. */
 bool report_block_refused(const struct comm_stat block[REPORT_BLOCK_MAX]);
 bool report_block_agrees(const struct comm_stat block[REPORT_BLOCK_MAX]);
+bool report_block_has_same_names(const struct comm_stat block[REPORT_BLOCK_MAX]);
 
 /* What each rank sends once it is known that the ranks do not agree. */
 struct report_face {

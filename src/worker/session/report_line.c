@@ -15,6 +15,7 @@ static const char *const reserved[] = {
     "training_iteration",
     "time_total_s",
     "time_this_iter_s",
+    "data_wait_s",
     "timestamp",
     "date",
     "pid",
@@ -130,7 +131,11 @@ json_t *report_line_json(const struct report_line *line)
         json_decref(json);
         return NULL;
     }
-
+    if (json && line->data_wait_s >= 0 &&
+        json_object_set_new(json, "data_wait_s", json_real(line->data_wait_s)) < 0) {
+        json_decref(json);
+        return NULL;
+    }
     for (size_t i = 0; json && i < line->n_metrics; i++) {
         if (json_object_set_new(json, line->means[i].name,
                                 number(line->means[i].value)) < 0) {

@@ -1,7 +1,8 @@
 /*
  * saved_state.c - what a checkpoint keeps of the session, so that a training goes on
  * where it was. The state has parts, each with its own section here: the random streams
- * of all ranks, the positions of the datasets. The table of parts is at the end.
+ * of all ranks, the positions of the datasets. The table of parts is at the end. (Fitted
+ * preprocessors are no tensors, and are added by preprocessing.c.)
  * (Iteration and time are in the checkpoint's own description.) Names and shapes:
  * raytrain-format(5).
  */
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "session/preprocessing.h"
 
 #define STATE              CHECKPOINT_RESERVED "/session"
 #define STATE_RANK_DRAWN   STATE "/random/rank"
@@ -138,17 +141,21 @@ static int dataset_save(raytrain_context *ctx, size_t i, raytrain_checkpoint *ck
 {
     struct session_dataset *ds = &ctx->datasets[i];
     raytrain_tensor tensor = {
-        .data = &ds->state, .dtype = RAYTRAIN_UINT64, .ndim = 1, .shape = {2}};
+        .data = ds->saved, .dtype = RAYTRAIN_UINT64, .ndim = 1, .shape = {5}};
     char *name;
     int rc;
 
-    _Static_assert(sizeof ds->state == 2 * sizeof(uint64_t), "saved as two numbers");
     if (ds->shard) {
         dataset_state_get(ds->shard, &ds->state);
         ds->has_state = true;
     }
     if (!ds->has_state)
         return 0;
+    ds->saved[0] = ds->state.epoch;
+    ds->saved[1] = ds->state.position;
+    ds->saved[2] = ds->state.rows;
+    ds->saved[3] = ds->state.kind.block;
+    ds->saved[4] = ds->state.kind.window;
     if (asprintf(&name, STATE_DATASETS "%s", ctx->env.config->datasets[i].name) < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     rc = checkpoint_put(ck, name, &tensor, NULL, err);
@@ -179,11 +186,15 @@ static int dataset_restore(raytrain_context *ctx, size_t i, raytrain_checkpoint 
     if (asprintf(&name, STATE_DATASETS "%s", ctx->env.config->datasets[i].name) < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     got = numbers_read(ck, name, &numbers, &n, err);
-    if (got == 1 && n != 2)
+    if (got == 1 && n != 2 && n != 5)
         got = error_set(err, RAYTRAIN_ECORRUPT, "%s: %s does not hold a position",
                         checkpoint_path(ck), name);
     if (got == 1) {
         ds->state = (struct dataset_state){.epoch = numbers[0], .position = numbers[1]};
+        if (n == 5) {
+            ds->state.rows = numbers[2];
+            ds->state.kind = (struct order_kind){numbers[3], numbers[4]};
+        }
         ds->has_state = true;
     }
     free(numbers);
@@ -226,6 +237,7 @@ int session_state_save(raytrain_context *ctx, struct comm *comm,
             return error_prefix(err, "saving the state of the session (%s)",
                                 parts[i].name);
     }
+    preprocessing_save(ctx, ck);
     return 0;
 }
 

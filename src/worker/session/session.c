@@ -8,6 +8,7 @@
 #include "run/checkpoint_manager.h"
 #include "run/journal.h"
 #include "run/run_dir.h"
+#include "session/preprocessing.h"
 #include "util/clock.h"
 
 /* How long a failing worker waits for a save. */
@@ -151,6 +152,8 @@ static int checkpoint_restore(raytrain_context *ctx, struct error *err)
         return 0;
     meta = checkpoint_meta(ctx->restored);
     verified = checkpoint_is_verified(ctx->restored);
+    if (ctx->env.config->predict.output)
+        return 0; /* what it was trained with is no state of a prediction */
     ctx->iteration = meta->training_iteration;
     ctx->time_before = meta->time_total_s;
     if (verified && session_state_restore(ctx, ctx->restored, err) < 0)
@@ -267,7 +270,8 @@ int session_create(const struct session_env *env, raytrain_context **out,
         rc = journal_begin(ctx, err);
     if (rc == 0 && ctx->comm->rank == 0)
         checkpoints_tidy(ctx);
-    if (comm_agree(ctx->comm, rc, err) < 0 || !session_user_comm(ctx, err))
+    if (comm_agree(ctx->comm, rc, err) < 0 || !session_user_comm(ctx, err) ||
+        preprocessing_start(ctx, err) < 0)
         goto failed;
     saving_warm(ctx);
     ctx->started = ctx->last_report = clock_now();
@@ -278,6 +282,22 @@ int session_create(const struct session_env *env, raytrain_context **out,
 failed:
     session_destroy(ctx, false);
     return -1;
+}
+
+int session_create_alone(const struct session_env *env, raytrain_context **out,
+                         struct error *err)
+{
+    raytrain_context *ctx = calloc(1, sizeof *ctx);
+
+    if (!ctx)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    ctx->env = *env;
+    if (session_init(ctx, err) < 0 || !session_user_comm(ctx, err)) {
+        session_destroy(ctx, false);
+        return -1;
+    }
+    *out = current = ctx;
+    return 0;
 }
 
 int session_finish(raytrain_context *ctx, struct error *err)
@@ -319,6 +339,8 @@ void session_destroy(raytrain_context *ctx, bool clean)
     for (size_t i = 0; ctx->datasets && i < ctx->env.config->n_datasets; i++)
         dataset_close(ctx->datasets[i].shard);
     free(ctx->datasets);
+    predictor_destroy(ctx->predictor);
+    chain_clear(&ctx->chain);
     checkpoint_destroy(ctx->restored);
     session_opened_clear(ctx);
     journal_close(ctx->journal);
@@ -329,6 +351,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
         comm_free(ctx->user);
         comm_free(ctx->store);
         comm_free(ctx->node);
+        comm_free(ctx->predictions);
     }
     free(ctx);
 }

@@ -14,6 +14,8 @@
 #include "checkpoint/checkpoint.h"
 #include "config/train_config.h"
 #include "data/dataset.h"
+#include "predict/predictor.h"
+#include "preprocess/chain.h"
 #include "rank/collective_wait.h"
 #include "run/metrics.h"
 #include "saving/saving.h"
@@ -36,6 +38,7 @@ struct session_env {
 struct session_dataset {
     raytrain_dataset *shard;    /* NULL: not opened in this attempt */
     struct dataset_state state; /* of the checkpoint; at a save, of the shard */
+    uint64_t saved[5];          /* the same, as numbers that a save refers to */
     bool has_state;
 };
 
@@ -78,11 +81,14 @@ struct raytrain_context {
     int64_t iteration, iterations_since_restore;
     double time_before; /* time_total_s when this attempt began */
     double started, last_report;
+    double data_waited_s; /* by the last report, since the start */
     enum stop_reason stop_reason;
     bool should_stop;
     struct session_schedule schedule;
     bool criteria_checked;
-    bool nan_noted; /* the last report had a NaN, which was noted */
+    bool nan_noted;        /* the last report had a NaN, which was noted */
+    bool names_noted;      /* that ranks report metrics of different names */
+    bool ended_on_request; /* instead of a report: what trains was asked to end */
 
     raytrain_checkpoint *restored; /* NULL on a fresh start */
     bool restored_own;             /* it is one of this run */
@@ -91,9 +97,12 @@ struct raytrain_context {
     struct tiers *tiers;           /* NULL: none */
     struct saving *saving;
     struct session_random random;
+    struct chain chain;               /* fitted preprocessors; n is 0: none */
     struct session_dataset *datasets; /* as config->datasets */
     struct config_array *arrays;
-    char *artifacts; /* the directory; NULL: not asked for yet */
+    char *artifacts;               /* the directory; NULL: not asked for yet */
+    raytrain_predictor *predictor; /* NULL: this is no prediction */
+    struct comm *predictions;      /* its communicator */
 };
 
 /*
@@ -102,6 +111,10 @@ struct raytrain_context {
  */
 int session_create(const struct session_env *env, raytrain_context **out,
                    struct error *err);
+/* A session of one process without a run: it reads what there is, and saves nothing.
+ * run_dir and log_dir are NULL. */
+int session_create_alone(const struct session_env *env, raytrain_context **out,
+                         struct error *err);
 /* COLLECTIVE. The training function has returned 0 on this rank, and must have on all
  * others. Waits for the last save. RAYTRAIN_ESTOPPED if it returned because it was
  * asked to stop. */
@@ -140,7 +153,8 @@ enum session_call_kind {
     CALL_REDUCER_GATHER,
     CALL_DATASET,
     CALL_CHECKPOINT_WAIT,
-    CALL_OPEN
+    CALL_OPEN,
+    CALL_GRADIENTS
 };
 #define CALL_TEXT_MAX 160
 
@@ -164,6 +178,12 @@ struct comm *session_user_comm(raytrain_context *ctx, struct error *err);
 struct comm *session_store_comm(raytrain_context *ctx, struct error *err);
 struct comm *session_node_comm(raytrain_context *ctx, struct error *err);
 
+/* dataset_calls.c: COLLECTIVE. dataset_open() with the communicator of all ranks, and the
+ * directory of this run for rows that are converted; env->node is session_node_comm(). */
+int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg,
+                         struct dataset_env *env, raytrain_dataset **out,
+                         struct error *err);
+
 /* saved_state.c: the state of the session in a checkpoint, below CHECKPOINT_RESERVED.
  */
 int session_state_save(raytrain_context *ctx, struct comm *comm,
@@ -171,7 +191,28 @@ int session_state_save(raytrain_context *ctx, struct comm *comm,
 int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
                           struct error *err);
 
-/* report.c */
+/*
+ * report.c: COLLECTIVE, instead of raytrain_report(). The ranks need not agree: any of
+ * them may have a checkpoint, and if the names of their metrics differ, rank 0's metrics
+ * are those of all. The caller's words for what is wrong with this rank's call are passed
+ * on, like those for any other report.
+ */
+struct loose_report {
+    const raytrain_metric *metrics;
+    size_t n_metrics;
+    const char *refused; /* why this rank's call is wrong; NULL: it is not */
+    bool has_checkpoint; /* this rank gives one, or a part of it */
+    bool asks_stop;      /* what trains asks raytrain_should_stop() */
+    /* COLLECTIVE: if a rank has a checkpoint, make it, of what each rank gives. The
+     * outcome is the same on every rank. */
+    int (*make)(void *arg, raytrain_checkpoint **out, struct error *err);
+    void *make_arg;
+    /* The result, the same on every rank: training is to end, no rank asks whether it
+     * should, and what it has reported is durable. */
+    bool leave;
+};
+int session_report_loose(raytrain_context *ctx, struct loose_report *r,
+                         struct error *err);
 int session_report_finish(raytrain_context *ctx, struct error *err);
 /* Rank 0: make sure that result.json has the line of the report that published the
  * checkpoint this attempt starts from, even if the last attempt died in between. */
@@ -187,6 +228,11 @@ void session_schedule_report(raytrain_context *ctx, double time_total_s, bool sa
 /* checkpoint_calls.c: 0, or RAYTRAIN_EINVAL with a sentence for the call. */
 int session_writable(raytrain_checkpoint *ck, const char *call);
 int session_readable(raytrain_checkpoint *ck, const char *call);
+
+/* predict_calls.c: COLLECTIVE, before and after a predict function. */
+int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
+                          struct error *err);
+int session_predict_end(raytrain_context *ctx, struct error *err);
 
 /* open_calls.c: close what raytrain_checkpoint_open() has opened. */
 void session_opened_clear(raytrain_context *ctx);

@@ -3,7 +3,8 @@
  *
  * Descriptors: ours is closed by stop. The client's end belongs to the MPI library from
  * its first command on: it closes that itself in MPI_Finalize, so that at the time of
- * stop the number may belong to another file. Until then the end is ours.
+ * stop the number may belong to another file. Until then the end is ours. A child has a
+ * copy of it.
  */
 #include "config.h"
 
@@ -25,7 +26,10 @@ struct pmi_bridge {
     struct pmi1 *protocol;
     pthread_t thread;
     int ours, theirs;
-    atomic_bool claimed; /* the client has spoken: `theirs` is the library's */
+    bool of_child;
+    atomic_int client;   /* of a child: the pid of the last request */
+    atomic_bool claimed; /* the client has spoken: `theirs` is the library's, unless
+                            that is in a child */
 };
 
 static int reply_send(int fd, const char *reply, struct error *err)
@@ -79,6 +83,29 @@ static enum pmi1_next lines_answer(struct pmi_bridge *b, char *in, size_t *have,
     return next;
 }
 
+/* read(2), and which process has written it. */
+static ssize_t request_read(struct pmi_bridge *b, char *in, size_t room)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct iovec data = {.iov_base = in, .iov_len = room};
+    struct msghdr m = {.msg_iov = &data,
+                       .msg_iovlen = 1,
+                       .msg_control = control.bytes,
+                       .msg_controllen = sizeof control.bytes};
+    ssize_t k = recvmsg(b->ours, &m, 0);
+    struct cmsghdr *c = k > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+    struct ucred sender;
+
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
+        memcpy(&sender, CMSG_DATA(c), sizeof sender);
+        atomic_store(&b->client, sender.pid);
+    }
+    return k;
+}
+
 /* The thread. It ends when the client finalizes, or when the connection ends; a client
  * that still waits for an answer then sees end of file. */
 static void *bridge_serve(void *arg)
@@ -90,7 +117,7 @@ static void *bridge_serve(void *arg)
     struct error err;
 
     while (next == PMI1_GO_ON) {
-        ssize_t k = read(b->ours, in + have, sizeof in - have);
+        ssize_t k = request_read(b, in + have, sizeof in - have);
 
         if (k < 0 && errno == EINTR)
             continue;
@@ -139,21 +166,23 @@ static void bridge_free(struct pmi_bridge *b)
 {
     if (b->ours >= 0)
         close(b->ours);
-    if (b->theirs >= 0 && !atomic_load(&b->claimed))
+    if (b->theirs >= 0 && (b->of_child || !atomic_load(&b->claimed)))
         close(b->theirs);
     pmi1_destroy(b->protocol);
     free(b);
 }
 
-int pmi_bridge_start(const struct pmi1_config *config, struct pmi_bridge **out,
-                     struct error *err)
+/* A bridge whose thread does not run yet; NULL and *err. */
+static struct pmi_bridge *bridge_create(const struct pmi1_config *config,
+                                        struct error *err)
 {
     struct pmi_bridge *b = calloc(1, sizeof *b);
     int pair[2] = {-1, -1};
 
-    *out = NULL;
-    if (!b)
-        return error_set(err, RAYTRAIN_ENOMEM, "no memory for the PMI bridge");
+    if (!b) {
+        error_set(err, RAYTRAIN_ENOMEM, "no memory for the PMI bridge");
+        return NULL;
+    }
     b->ours = b->theirs = -1;
     b->config = *config;
     b->protocol = pmi1_create(config, err);
@@ -166,20 +195,69 @@ int pmi_bridge_start(const struct pmi1_config *config, struct pmi_bridge **out,
     }
     b->ours = pair[0];
     b->theirs = pair[1];
-    if (environment_show(b) < 0) {
+    return b;
+fail:
+    bridge_free(b);
+    return NULL;
+}
+
+static int bridge_run(struct pmi_bridge *b, struct error *err)
+{
+    if (thread_start(&b->thread, bridge_serve, b, err) < 0)
+        return error_prefix(err, "PMI bridge");
+    return 0;
+}
+
+int pmi_bridge_start(const struct pmi1_config *config, struct pmi_bridge **out,
+                     struct error *err)
+{
+    struct pmi_bridge *b = bridge_create(config, err);
+    int rc = -1;
+
+    *out = NULL;
+    if (!b)
+        return -1;
+    if (environment_show(b) < 0)
         error_set(err, RAYTRAIN_ENOMEM, "PMI bridge: cannot set the environment");
-        goto fail;
-    }
-    if (thread_start(&b->thread, bridge_serve, b, err) < 0) {
-        error_prefix(err, "PMI bridge");
-        goto fail;
+    else
+        rc = bridge_run(b, err);
+    if (rc < 0) {
+        pmi_bridge_hide();
+        bridge_free(b);
+        return -1;
     }
     *out = b;
     return 0;
-fail:
-    pmi_bridge_hide();
-    bridge_free(b);
-    return -1;
+}
+
+int pmi_bridge_start_child(const struct pmi1_config *config, struct pmi_bridge **out,
+                           int *fd, struct error *err)
+{
+    struct pmi_bridge *b = bridge_create(config, err);
+    static const int yes = 1;
+
+    *out = NULL;
+    if (!b)
+        return -1;
+    b->of_child = true;
+    (void)setsockopt(b->ours, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
+    if (bridge_run(b, err) < 0) {
+        bridge_free(b);
+        return -1;
+    }
+    *fd = b->theirs;
+    *out = b;
+    return 0;
+}
+
+pid_t pmi_bridge_client(const struct pmi_bridge *b)
+{
+    return atomic_load(&b->client);
+}
+
+bool pmi_bridge_used(const struct pmi_bridge *b)
+{
+    return atomic_load(&b->claimed);
 }
 
 void pmi_bridge_stop(struct pmi_bridge *b)
@@ -188,6 +266,7 @@ void pmi_bridge_stop(struct pmi_bridge *b)
         return;
     shutdown(b->ours, SHUT_RDWR);
     pthread_join(b->thread, NULL);
-    pmi_bridge_hide();
+    if (!b->of_child)
+        pmi_bridge_hide();
     bridge_free(b);
 }

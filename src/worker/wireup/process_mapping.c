@@ -100,3 +100,22 @@ char *nodes_process_mapping(const int *node_of, int size)
     }
     return text;
 }
+
+char *nodes_ranks(const int *node_of, int size)
+{
+    char *text = malloc((size_t)size * 12 + 1), *end = text;
+    int n_nodes = 0;
+
+    if (!text)
+        return NULL;
+    for (int r = 0; r < size; r++)
+        if (node_of[r] >= n_nodes)
+            n_nodes = node_of[r] + 1;
+    for (int node = 0; node < n_nodes; node++)
+        for (int r = 0, first = 1; r < size; r++)
+            if (node_of[r] == node) {
+                end += sprintf(end, "%s%d", !first ? "," : node > 0 ? ";" : "", r);
+                first = 0;
+            }
+    return text;
+}

@@ -1,29 +1,28 @@
 /*
  * wireup.c - the PMIx client of a worker.
  *
- * Data are shared by Put, Commit, Fence(COLLECT_DATA): afterwards every rank's data are
- * on this node. Every rank contributes to every fence, at least the mark byte that each
- * blob begins with: an empty contribution beside full ones confuses PMIx's data store.
- * Fences are made by one thread at a time: by the bridge's only while the main thread
- * is inside an MPI call that all ranks make.
+ * Fences (sharing.h) are made by one thread at a time: by the bridge's only while the
+ * main thread is inside an MPI call that all ranks make.
  */
 #include "config.h"
 
 #include "wireup/wireup.h"
 
 #include <pmix.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "util/fault.h"
+#include "wireup/child_server.h"
 #include "wireup/env_scope.h"
 #include "wireup/pmi_bridge.h"
 #include "wireup/process_mapping.h"
+#include "wireup/sharing.h"
 
 #define EXCHANGE_MAX ((size_t)64 * 1024)
-#define BLOB_MARK    'r'
 
 /* A key that was exchanged, and how often: PMIx keeps the first value of a key, so each
  * exchange gets a PMIx key of its own. The same on every rank, since an exchange is
@@ -40,7 +39,10 @@ struct wireup {
     int *node_of;
     char *mapping;
     struct exchanged *exchanged;
-    struct pmi_bridge *bridge;
+    struct pmi_bridge *bridge, *child_bridge;
+    struct child_server *child_server;
+    char child_group[PMIX_MAX_NSLEN + 16];
+    char child_killed[256]; /* why */
 };
 
 static int pmix_fail(struct error *err, const char *what, pmix_status_t rc)
@@ -292,6 +294,7 @@ int wireup_init(int expected_size, struct wireup **out, struct error *err)
         return -1;
     }
     world_host(w);
+    snprintf(w->child_group, sizeof w->child_group, "%s-child", w->me.nspace);
     *out = w;
     return 0;
 }
@@ -303,87 +306,21 @@ const struct world *wireup_world(const struct wireup *w)
 
 /* ---- Sharing bytes ---- */
 
-static int blob_put(const char *key, const void *data, size_t n, struct error *err)
-{
-    char *marked = malloc(n + 1);
-    pmix_value_t value = {.type = PMIX_BYTE_OBJECT};
-    pmix_status_t rc;
-
-    if (!marked)
-        return error_set(err, RAYTRAIN_ENOMEM, "no memory to share %zu bytes", n);
-    marked[0] = BLOB_MARK;
-    if (n > 0)
-        memcpy(marked + 1, data, n);
-    value.data.bo.bytes = marked;
-    value.data.bo.size = n + 1;
-    rc = PMIx_Put(PMIX_GLOBAL, key, &value);
-    free(marked);
-    return rc == PMIX_SUCCESS ? 0 : pmix_fail(err, "PMIx_Put", rc);
-}
-
 static int blobs_share(struct wireup *w, struct error *err)
 {
     pmix_proc_t all;
-    pmix_info_t collect;
-    bool yes = true;
-    pmix_status_t rc = PMIx_Commit();
 
-    if (rc != PMIX_SUCCESS)
-        return pmix_fail(err, "PMIx_Commit", rc);
     PMIX_LOAD_PROCID(&all, w->me.nspace, PMIX_RANK_WILDCARD);
-    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
-    rc = PMIx_Fence(&all, 1, &collect, 1);
-    PMIX_INFO_DESTRUCT(&collect);
-    return rc == PMIX_SUCCESS ? 0 : pmix_fail(err, "PMIx_Fence", rc);
-}
-
-/* First what this process can see, if the node's data are in shared memory; then what
- * the server of this node has. Never beyond the node: the fence has collected the data
- * here. */
-static pmix_status_t value_get(const pmix_proc_t *peer, const char *key,
-                               pmix_value_t **value)
-{
-    static const char *const how[] = {PMIX_OPTIONAL, PMIX_IMMEDIATE};
-    pmix_status_t rc = PMIX_ERR_NOT_FOUND;
-    bool yes = true;
-
-    for (int i = 0; i < 2 && rc != PMIX_SUCCESS; i++) {
-        pmix_info_t info;
-
-        PMIX_INFO_LOAD(&info, how[i], &yes, PMIX_BOOL);
-        rc = PMIx_Get(peer, key, &info, 1, value);
-        PMIX_INFO_DESTRUCT(&info);
-    }
-    return rc;
+    return sharing_fence(&all, 1, err);
 }
 
 static int blob_get(struct wireup *w, int rank, const char *key, char **data, size_t *n,
                     struct error *err)
 {
-    pmix_value_t *value = NULL;
     pmix_proc_t peer;
-    pmix_status_t rc;
-    const pmix_byte_object_t *bo;
 
-    *data = NULL;
     PMIX_LOAD_PROCID(&peer, w->me.nspace, (pmix_rank_t)rank);
-    rc = value_get(&peer, key, &value);
-    if (rc != PMIX_SUCCESS)
-        return error_set(err, RAYTRAIN_ECOMM, "PMIx has no '%s' of rank %d: %s", key,
-                         rank, PMIx_Error_string(rc));
-    bo = &value->data.bo;
-    if (value->type != PMIX_BYTE_OBJECT || bo->size < 1 || bo->bytes[0] != BLOB_MARK) {
-        error_set(err, RAYTRAIN_ECOMM, "PMIx: '%s' of rank %d is damaged", key, rank);
-    } else {
-        *n = bo->size - 1;
-        *data = malloc(bo->size);
-        if (*data)
-            memcpy(*data, bo->bytes + 1, *n);
-        else
-            error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", *n);
-    }
-    PMIX_VALUE_RELEASE(value);
-    return *data ? 0 : -1;
+    return sharing_get(&peer, key, data, n, err);
 }
 
 static struct exchanged *exchanged_find(struct wireup *w, const char *key)
@@ -432,7 +369,7 @@ int wireup_exchange(struct wireup *w, const char *key, const void *data, size_t 
     if (!x)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory to exchange '%s'", key);
     if (exchange_key(name, key, x->times, err) < 0 ||
-        blob_put(name, data, n, err) < 0 || blobs_share(w, err) < 0)
+        sharing_put(name, data, n, err) < 0 || blobs_share(w, err) < 0)
         return error_prefix(err, "exchange of '%s' between workers", key);
     x->times++;
     return 0;
@@ -470,7 +407,7 @@ static int bridge_share(void *arg, unsigned round, const char *data, size_t n,
     char key[PMIX_MAX_KEYLEN + 1];
 
     round_key(key, round);
-    if (blob_put(key, data, n, err) < 0)
+    if (sharing_put(key, data, n, err) < 0)
         return -1;
     return blobs_share(arg, err);
 }
@@ -520,6 +457,154 @@ void wireup_bridge_stop(struct wireup *w)
     w->bridge = NULL;
 }
 
+/* ---- The PMI bridge of a child ---- */
+
+static void child_key(char name[PMIX_MAX_KEYLEN + 1], unsigned round)
+{
+    snprintf(name, PMIX_MAX_KEYLEN + 1, "raytrain-child.%u", round);
+}
+
+static int child_share(void *arg, unsigned round, const char *data, size_t n,
+                       struct error *err)
+{
+    char key[PMIX_MAX_KEYLEN + 1];
+
+    child_key(key, round);
+    return sharing_put(key, data, n, err) < 0 ? -1 : blobs_share(arg, err);
+}
+
+static int child_fetch(void *arg, int rank, unsigned round, char **data, size_t *n,
+                       struct error *err)
+{
+    char key[PMIX_MAX_KEYLEN + 1];
+
+    child_key(key, round);
+    return blob_get(arg, rank, key, data, n, err);
+}
+
+/* In the bridge's thread. The reason is complete before the program ends, and read
+ * after that. */
+static void child_abort(void *arg, int exit_status, const char *message)
+{
+    struct wireup *w = arg;
+    pid_t client = pmi_bridge_client(w->child_bridge);
+
+    snprintf(w->child_killed, sizeof w->child_killed, "%s (status %d)", message,
+             exit_status);
+    if (client > 0)
+        kill(client, SIGKILL);
+}
+
+int wireup_bridge_start_child(struct wireup *w, int *fd, struct error *err)
+{
+    static const struct pmi1_ops ops = {
+        .share = child_share,
+        .fetch = child_fetch,
+        .abort = child_abort,
+    };
+    struct pmi1_config config = {
+        .rank = w->world.rank,
+        .size = w->world.size,
+        .kvsname = w->child_group,
+        .mapping = w->mapping,
+        .ops = &ops,
+        .arg = w,
+    };
+
+    return pmi_bridge_start_child(&config, &w->child_bridge, fd, err);
+}
+
+/* ---- The PMIx server of children ---- */
+
+/* In the server's thread; complete before the programs can notice. */
+static void server_failed(void *arg, const char *why)
+{
+    struct wireup *w = arg;
+
+    snprintf(w->child_killed, sizeof w->child_killed, "%s", why);
+}
+
+static int leader_of(const struct wireup *w, int node)
+{
+    int r = 0;
+
+    while (w->node_of[r] != node)
+        r++;
+    return r;
+}
+
+/* "a,b": the names of all nodes; malloc'ed. */
+static char *hosts_list(const struct wireup *w, struct error *err)
+{
+    char *list = NULL, *longer;
+
+    for (int node = 0; node < w->world.n_nodes; node++) {
+        char *host = node == w->world.node_rank
+                         ? strdup(w->world.host)
+                         : host_of(w, (pmix_rank_t)leader_of(w, node));
+        int n = -1;
+
+        if (host)
+            n = asprintf(&longer, "%s%s%s", list ? list : "", list ? "," : "", host);
+        free(host);
+        free(list);
+        if (n < 0) {
+            error_set(err, RAYTRAIN_ECOMM, "PMIx does not know the name of node %d",
+                      node);
+            return NULL;
+        }
+        list = longer;
+    }
+    return list;
+}
+
+int wireup_server_start_child(struct wireup *w, wireup_exchange_nodes *exchange,
+                              void *arg, char **variables, size_t *n, struct error *err)
+{
+    char *hosts = hosts_list(w, err), *ranks = nodes_ranks(w->node_of, w->world.size);
+    const struct child_server_config config = {
+        .nspace = w->child_group,
+        .hosts = hosts,
+        .ranks = ranks,
+        .node = w->world.node_rank,
+        .local_size = w->world.local_size,
+        .exchange = exchange,
+        .exchange_arg = arg,
+        .failed = server_failed,
+        .failed_arg = w,
+    };
+    int rc = -1;
+
+    *variables = NULL;
+    *n = 0;
+    if (hosts && !ranks)
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (hosts && ranks)
+        rc = child_server_start(&config, &w->child_server, variables, n, err);
+    free(hosts);
+    free(ranks);
+    return rc;
+}
+
+bool wireup_server_stop_child(struct wireup *w)
+{
+    bool ended = child_server_stop(w->child_server);
+
+    w->child_server = NULL;
+    return ended;
+}
+
+bool wireup_child_used(const struct wireup *w)
+{
+    return (w->child_bridge && pmi_bridge_used(w->child_bridge)) ||
+           (w->child_server && child_server_used(w->child_server));
+}
+
+const char *wireup_child_killed(const struct wireup *w)
+{
+    return w->child_killed[0] ? w->child_killed : NULL;
+}
+
 /* ---- The end ---- */
 
 void wireup_abort(struct wireup *w, int exit_status, const char *message)
@@ -548,6 +633,8 @@ void wireup_finalize(struct wireup *w)
     if (!w)
         return;
     wireup_bridge_stop(w);
+    pmi_bridge_stop(w->child_bridge);
+    (void)wireup_server_stop_child(w);
     client_end();
     while (w->exchanged) {
         struct exchanged *x = w->exchanged;

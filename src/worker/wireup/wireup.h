@@ -5,6 +5,8 @@
 #ifndef RAYTRAIN_WIREUP_WIREUP_H
 #define RAYTRAIN_WIREUP_WIREUP_H
 
+#include <stdbool.h>
+
 #include "util/error.h"
 
 /* A worker's place. Ranks are grouped by node in order of first appearance. */
@@ -36,6 +38,41 @@ int wireup_bridge_start(struct wireup *w, struct error *err);
  * happens to be an MPI program does not take itself for a rank. */
 void wireup_bridge_hide(struct wireup *w);
 void wireup_bridge_stop(struct wireup *w); /* after the last MPI call */
+
+/*
+ * The same for an MPI program in a child of each rank: *fd is what the child inherits as
+ * PMI_FD. The children form a group of their own. A program that calls MPI_Abort, or
+ * that cannot be served any longer, is killed: the library waits for that. MPI_Finalize
+ * shuts the connection down, so that a child can run one MPI program. Ends with
+ * wireup_finalize().
+ */
+int wireup_bridge_start_child(struct wireup *w, int *fd, struct error *err);
+/* Has a program in the child, or in another child of the node, made use of the bridge or
+ * of the server (below)? The server of a node is known to its first rank only. */
+bool wireup_child_used(const struct wireup *w);
+/* Why the program in the child was killed or was not served any longer; NULL: it was. */
+const char *wireup_child_killed(const struct wireup *w);
+
+/* One process of each node: give data[0..n), and get those of all nodes, one after the
+ * other, in the order of nodes; the caller frees *all. */
+typedef int wireup_exchange_nodes(void *arg, const char *data, size_t n, char **all,
+                                  size_t *n_all, struct error *err);
+
+/*
+ * The same for an MPI program that is a PMIx client, such as one with Open MPI: the
+ * children of all ranks are a namespace of their own, with a PMIx server on each node.
+ * To be called on the first rank of each node. The server's thread calls `exchange`, at
+ * the same point of the program on all nodes, unless there is one node only. *variables
+ * is what the ranks of this node need in their environment, for each in their order:
+ * strings "NAME=VALUE", and an empty one; the caller frees it. Ends with
+ * wireup_finalize().
+ */
+int wireup_server_start_child(struct wireup *w, wireup_exchange_nodes *exchange,
+                              void *arg, char **variables, size_t *n,
+                              struct error *err);
+/* End it earlier; there may be none. False: its thread is still in `exchange`, and may
+ * use arg until this process ends. */
+bool wireup_server_stop_child(struct wireup *w);
 
 /* All ranks: exchange a blob of up to 64 KiB by key. get never waits (the fence has
  * collected the data), and returns the key's latest value; the caller frees *data. For

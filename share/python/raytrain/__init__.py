@@ -1,0 +1,73 @@
+"""raytrain - distributed training under Slurm, with the names of ray.train.
+
+In a script that raytrain-run starts (``raytrain-run --workers 4 -- python3 train.py``)::
+
+    import raytrain as train
+
+    checkpoint = train.get_checkpoint()
+    rank = train.get_context().get_world_rank()
+    ...
+    train.report({"loss": loss}, checkpoint=train.Checkpoint.from_directory(path))
+
+Outside raytrain-run the same script runs as one worker. To start workers from Python, see
+``raytrain.torch.TorchTrainer`` and the other trainers.
+
+This module needs Python 3.9 and its standard library; NumPy and torch are used if the
+script has imported them. Names are loaded when they are first used. A session belongs to
+the process, and to the thread, that uses it first: a forked process cannot use it.
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+
+# Where each public name is, without "raytrain.".
+_NAMES = {
+    "BatchPredictor": "batch_predictor",
+    "Checkpoint": "checkpoint",
+    "CheckpointConfig": "_config",
+    "Context": "_session",
+    "DataConfig": "_config",
+    "DataIterator": "data",
+    "DataParallelTrainer": "trainer",
+    "FailureConfig": "_config",
+    "Predictor": "predictor",
+    "RaytrainError": "errors",
+    "Result": "result",
+    "RunConfig": "_config",
+    "ScalingConfig": "_config",
+    "Shard": "checkpoint",
+    "SyncConfig": "_config",
+    "TrainingFailedError": "errors",
+    "TrainingStopped": "errors",
+    "WorkerError": "errors",
+    "get_checkpoint": "_session",
+    "get_context": "_session",
+    "get_dataset_shard": "data",
+    "report": "_session",
+    "should_checkpoint": "_session",
+    "should_stop": "_session",
+    "barrier": "collective",
+    "broadcast_from_rank_zero": "collective",
+}
+
+__all__ = sorted(_NAMES)
+
+
+def __getattr__(name: str):
+    """Load a public name at its first use."""
+    from importlib import import_module
+
+    if name in _NAMES:
+        value = getattr(import_module("raytrain." + _NAMES[name]), name)
+        globals()[name] = value
+        return value
+    if name == "config":
+        from ._session import session
+
+        return session().info["config"]
+    raise AttributeError(f"module 'raytrain' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_NAMES})

@@ -1,0 +1,401 @@
+"""How a run is scaled, restarted and stored: the configs of a trainer.
+
+Names, defaults and meaning are those of ``ray.train`` 2.x. ``None`` stands for raytrain's
+own default, which raytrain.cfg(5) gives for each key. What raytrain has no counterpart for
+is an error that says what to do instead, or, if the training is the same without it, a
+warning.
+"""
+from __future__ import annotations
+
+__all__ = ["ScalingConfig", "RunConfig", "FailureConfig", "CheckpointConfig", "SyncConfig",
+           "DataConfig"]
+
+INT64_MAX = 2 ** 63 - 1
+
+
+def _warn(text: str) -> None:
+    import warnings
+
+    warnings.warn(text, UserWarning, stacklevel=4)
+
+
+class _Config:
+    """The settings of one group of raytrain.cfg. Each name in _settings is an attribute;
+    those that are not None are written as keys of this name below the group."""
+
+    _settings: tuple = ()
+
+    def _set(self, values: dict) -> None:
+        for name in self._settings:
+            setattr(self, name, values[name])
+
+    def _keys(self) -> dict:
+        """Those that are set, as keys of raytrain.cfg."""
+        return {name: value for name in self._settings
+                if (value := getattr(self, name)) is not None}
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.__dict__ == self.__dict__
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        pairs = ", ".join(f"{k}={v!r}" for k, v in self.__dict__.items()
+                          if v is not None and not k.startswith("_"))
+        return f"{type(self).__name__}({pairs})"
+
+
+def _ignored(config: str, values: dict, advice: str) -> None:
+    for name, value in values.items():
+        if value is not None:
+            _warn(f"{config}({name}=...) has no effect in raytrain: {advice}")
+
+
+def _integer(what: str, value: object, least: int) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{what} is an integer of at least {least}, not {value!r}")
+    return value
+
+
+class ScalingConfig(_Config):
+    """How many workers there are, what each of them has, and where they run.
+
+    num_workers: their number, or (MIN, MAX): as many as fit.
+    use_gpu: each worker has a GPU.
+    resources_per_worker: {"CPU": cores, "GPU": number, "memory": bytes, or "4G"}; whole
+        numbers, for a core or a GPU belongs to one worker.
+    placement_strategy: "PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"; see
+        raytrain.cfg(5).
+    accelerator_type: the type of GPU, named as in Slurm.
+    spare_nodes, elastic_resize_monitor_interval_s: see raytrain.cfg(5).
+    """
+
+    _settings = ("num_workers", "use_gpu", "resources_per_worker", "placement_strategy",
+                 "accelerator_type", "spare_nodes", "elastic_resize_monitor_interval_s")
+
+    def __init__(self, num_workers: int | tuple = 1, use_gpu: bool = False,
+                 resources_per_worker: dict | None = None,
+                 placement_strategy: str = "PACK", accelerator_type: str | None = None,
+                 trainer_resources: dict | None = None, use_tpu: bool = False,
+                 topology: str | None = None, spare_nodes: int | None = None,
+                 elastic_resize_monitor_interval_s: float | None = None) -> None:
+        if use_tpu or topology:
+            raise ValueError("ScalingConfig: raytrain does not know TPUs")
+        if trainer_resources:
+            _ignored("ScalingConfig", {"trainer_resources": trainer_resources},
+                     "the process that calls fit() only waits for the workers")
+        if num_workers is None:
+            num_workers = 1
+        self._set(locals())
+
+    def _resources(self) -> dict:
+        names = {"cpu": "cpu", "gpu": "gpu", "memory": "memory"}
+        found = {}
+
+        for name, value in (self.resources_per_worker or {}).items():
+            key = names.get(str(name).lower())
+            if not key:
+                raise ValueError(
+                    f"ScalingConfig: resources_per_worker has {name!r}; raytrain knows "
+                    "CPU, GPU and memory. For other resources of Slurm, ask for them in "
+                    "the job, or pass RunConfig(options=['--srun-args=...'])")
+            if key == "memory" and isinstance(value, str):
+                found[key] = value
+            else:
+                found[key] = _integer(f"ScalingConfig: resources_per_worker[{name!r}]",
+                                      value, 0 if key == "gpu" else 1)
+        return found
+
+    def _keys(self) -> dict:
+        keys = super()._keys()
+        resources = self._resources()
+
+        if isinstance(self.num_workers, (tuple, list)):
+            if len(self.num_workers) != 2:
+                raise ValueError("ScalingConfig: num_workers is a number, or (MIN, MAX)")
+            least, most = (_integer("ScalingConfig: num_workers", n, 1)
+                           for n in self.num_workers)
+            keys["num_workers"] = f"{least}:{most}"
+        elif not isinstance(self.num_workers, str):
+            keys["num_workers"] = _integer("ScalingConfig: num_workers",
+                                           self.num_workers, 1)
+        keys.pop("resources_per_worker", None)
+        if resources:
+            keys["resources_per_worker"] = resources
+        if isinstance(resources.get("memory"), int):
+            resources["memory"] = Long(resources["memory"])
+        keys["use_gpu"] = bool(self.use_gpu)
+        return keys
+
+    @property
+    def total_resources(self) -> dict:
+        """The resources of all workers, {"CPU": ..., "GPU": ...}."""
+        workers = self.num_workers
+        if isinstance(workers, (tuple, list)):
+            workers = workers[1]
+        each = self._resources()
+        return {"CPU": float(workers * each.get("cpu", 1)),
+                "GPU": float(workers * each.get("gpu", 1 if self.use_gpu else 0))}
+
+
+class FailureConfig(_Config):
+    """When the workers are restarted; each setting is described in raytrain.cfg(5).
+
+    max_failures: the number of restarts after failures; -1: no limit.
+    fail_fast: never restart.
+    """
+
+    _settings = ("max_failures", "fail_fast", "reset_on_progress", "max_preemptions",
+                 "hang_timeout_s", "start_timeout_s", "node_timeout_s")
+
+    def __init__(self, max_failures: int = 0, fail_fast: bool | str = False,
+                 controller_failure_limit: int | None = None,
+                 reset_on_progress: bool | None = None,
+                 max_preemptions: int | None = None, hang_timeout_s: float | None = None,
+                 start_timeout_s: float | None = None,
+                 node_timeout_s: float | None = None) -> None:
+        _ignored("FailureConfig", {"controller_failure_limit": controller_failure_limit},
+                 "there is no controller to fail")
+        if fail_fast == "raise":
+            fail_fast = True
+        self._set(locals())
+
+
+class CheckpointConfig(_Config):
+    """Which checkpoints are kept, and how they are saved; see raytrain.cfg(5).
+
+    num_to_keep: None keeps all; otherwise the best ones by checkpoint_score_attribute, a
+        metric, or the newest. The newest is always kept.
+    checkpoint_score_order: "max" or "min" is better.
+    """
+
+    _settings = ("num_to_keep", "checkpoint_score_attribute", "checkpoint_score_order",
+                 "checkpoint_frequency", "checkpoint_at_end", "mode",
+                 "checkpoint_interval_s", "replicas")
+
+    def __init__(self, num_to_keep: int | None = None,
+                 checkpoint_score_attribute: str | None = None,
+                 checkpoint_score_order: str = "max", checkpoint_frequency: int = 0,
+                 checkpoint_at_end: bool | None = None, mode: str | None = None,
+                 checkpoint_interval_s: float | None = None,
+                 replicas: int | None = None) -> None:
+        if num_to_keep is not None:
+            _integer("CheckpointConfig: num_to_keep", num_to_keep, 1)
+        if checkpoint_score_order not in ("max", "min"):
+            raise ValueError("CheckpointConfig: checkpoint_score_order is 'max' or 'min', "
+                             f"not {checkpoint_score_order!r}")
+        if checkpoint_at_end:
+            _ignored("CheckpointConfig", {"checkpoint_at_end": True},
+                     "pass a checkpoint to the last report() of the training function")
+            checkpoint_at_end = None
+        self._set(locals())
+
+
+class SyncConfig(_Config):
+    """Where checkpoints are written first.
+
+    staging_path: a directory on local storage of each node; see raytrain.cfg(5).
+    """
+
+    _settings = ("staging_path",)
+
+    def __init__(self, staging_path: str | None = None, sync_period: int | None = None,
+                 sync_timeout: int | None = None, sync_artifacts: bool | None = None,
+                 sync_artifacts_on_checkpoint: bool | None = None) -> None:
+        _ignored("SyncConfig", {"sync_period": sync_period, "sync_timeout": sync_timeout,
+                                "sync_artifacts": sync_artifacts,
+                                "sync_artifacts_on_checkpoint":
+                                    sync_artifacts_on_checkpoint},
+                 "workers write to storage_path themselves")
+        staging_path = _path(staging_path)
+        self._set(locals())
+
+
+class DataConfig(_Config):
+    """datasets_to_split: "all", or the names of the datasets that are divided among the
+    workers; of the others each worker reads all rows."""
+
+    _settings = ("datasets_to_split",)
+
+    def __init__(self, datasets_to_split: str | list = "all",
+                 execution_options: object = None,
+                 enable_shard_locality: bool | None = None) -> None:
+        _ignored("DataConfig", {"execution_options": execution_options,
+                                "enable_shard_locality": enable_shard_locality},
+                 "every worker reads its rows itself")
+        if datasets_to_split != "all" and isinstance(datasets_to_split, str):
+            raise ValueError("DataConfig: datasets_to_split is 'all' or a list of names")
+        self._set(locals())
+
+
+def _path(path: object) -> str | None:
+    import os
+
+    if path is None:
+        return None
+    path = os.fspath(path)
+    if isinstance(path, bytes):
+        path = os.fsdecode(path)
+    if "://" in path:
+        raise ValueError(f"{path}: raytrain stores runs in directories that all nodes "
+                         "see; mount that storage, and give the path")
+    return path
+
+
+def _stop_keys(stop: object) -> object:
+    """run_config.stop: a group, or a list if a name cannot be a key."""
+    if stop is None:
+        return None
+    if not isinstance(stop, dict):
+        raise ValueError("RunConfig: stop is a dict of metrics and numbers in raytrain; "
+                         "for another condition, return from the training function")
+    numbers = {str(name): float(value) for name, value in stop.items()}
+    if all(_is_name(name) for name in numbers):
+        return numbers
+    return [{"metric": name, "value": value} for name, value in numbers.items()]
+
+
+class RunConfig(_Config):
+    """The run: its name, where it is stored, when it restarts and stops.
+
+    name: of the run and of its directory, STORAGE_PATH/NAME. Default: the trainer's name
+        with date and time.
+    storage_path: a directory that all nodes see. Default: "raytrain_results".
+    stop: {metric: number}: the run stops once the mean of a metric reaches its number.
+    callbacks: names of callbacks of raytrain, such as "json".
+    verbose: 0 prints warnings and errors only.
+    on_existing: what fit() does if there is a run of this name. "fresh" sets it aside as
+        NAME.1 and starts anew; "resume" continues it from its latest checkpoint; "error"
+        raises. Default: "fresh", and "resume" in a batch job that Slurm has requeued.
+    launcher: "slurm", "local" or "auto", the default.
+    options: further options of raytrain-run(1), such as ["--srun-args=--qos=high"].
+    stop_before_end_s, grace_s, requeue_on_stop: see raytrain.cfg(5).
+    """
+
+    _settings = ("name", "storage_path", "failure_config", "checkpoint_config",
+                 "sync_config", "stop", "callbacks", "stop_before_end_s", "grace_s",
+                 "requeue_on_stop", "verbose", "on_existing", "launcher", "options")
+    _flags = ("verbose", "on_existing", "launcher", "options")
+
+    def __init__(self, name: str | None = None, storage_path: str | None = None,
+                 storage_filesystem: object = None,
+                 failure_config: FailureConfig | None = None,
+                 checkpoint_config: CheckpointConfig | None = None,
+                 sync_config: SyncConfig | None = None, verbose: int | None = None,
+                 stop: dict | None = None, callbacks: list | None = None,
+                 progress_reporter: object = None, log_to_file: object = None,
+                 worker_runtime_env: object = None, stop_before_end_s: float | None = None,
+                 grace_s: float | None = None, requeue_on_stop: bool | None = None,
+                 on_existing: str | None = None, launcher: str | None = None,
+                 options: tuple = ()) -> None:
+        if storage_filesystem is not None:
+            raise ValueError("RunConfig: raytrain has no storage_filesystem; mount the "
+                             "storage on all nodes, and give storage_path")
+        if on_existing not in (None, "fresh", "resume", "error"):
+            raise ValueError("RunConfig: on_existing is 'fresh', 'resume' or 'error', not "
+                             f"{on_existing!r}")
+        for callback in callbacks or ():
+            if not isinstance(callback, str):
+                raise ValueError(
+                    f"RunConfig: {callback!r} is no callback of raytrain, which runs them "
+                    "outside Python; callbacks are names, such as 'json'")
+        _ignored("RunConfig", {"progress_reporter": progress_reporter},
+                 "raytrain-run shows the progress; verbose=0 turns it off")
+        _ignored("RunConfig", {"log_to_file": log_to_file or None},
+                 "what workers print is always in logs/ of the run directory")
+        _ignored("RunConfig", {"worker_runtime_env": worker_runtime_env},
+                 "workers inherit the environment, interpreter, path and directory of "
+                 "the process that calls fit()")
+        storage_path = _path(storage_path)
+        options = tuple(options)
+        self._set(locals())
+
+    def _keys(self) -> dict:
+        keys = {k: v for k, v in super()._keys().items() if k not in self._flags}
+
+        for group in ("failure_config", "checkpoint_config", "sync_config"):
+            if group in keys:
+                keys[group] = keys[group]._keys()
+        if "stop" in keys:
+            keys["stop"] = _stop_keys(self.stop)
+        if "callbacks" in keys:
+            keys["callbacks"] = list(self.callbacks)
+        return keys
+
+
+# ---- libconfig, the grammar of raytrain.cfg ----
+
+class Long(int):
+    """An integer that is written as one of 64 bits."""
+
+
+def _is_name(name: object) -> bool:
+    """A name that a key may have."""
+    return (isinstance(name, str) and name.isascii() and name[:1].isalpha()
+            and name.replace("-", "").replace("_", "").isalnum())
+
+
+def _string(text: str) -> str:
+    quoted = []
+
+    for c in text:
+        if c in '"\\':
+            quoted.append("\\" + c)
+        elif c == "\n":
+            quoted.append("\\n")
+        elif c < " " or c == "\x7f":
+            quoted.append(f"\\x{ord(c):02X}")
+        elif "\udc80" <= c <= "\udcff":
+            quoted.append(f"\\x{ord(c) - 0xdc00:02X}")
+        else:
+            quoted.append(c)
+    return '"' + "".join(quoted) + '"'
+
+
+def _scalar(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        wide = isinstance(value, Long) or not -2 ** 31 <= value < 2 ** 31
+        return f"{int(value)}L" if wide else str(value)
+    if isinstance(value, float):
+        text = repr(value)
+        return text if "." in text or "e" in text else text + ".0"
+    return _string(value)
+
+
+def is_storable(value: object) -> bool:
+    """Can a key of raytrain.cfg have this value, and be read back as an equal one?"""
+    if isinstance(value, (list, dict)) and type(value) not in (list, dict):
+        return False
+    if isinstance(value, dict):
+        return all(_is_name(k) and is_storable(v) for k, v in value.items())
+    if isinstance(value, list):
+        return all(is_storable(v) for v in value)
+    if type(value) is float:
+        return value - value == 0.0
+    if type(value) is int:
+        return -INT64_MAX <= value <= INT64_MAX
+    if type(value) is str:
+        return "\0" not in value and value.isprintable()
+    return type(value) is bool
+
+
+def render(value: object, depth: int = 0) -> str:
+    """The text of a value. Dicts are groups, lists and tuples are lists."""
+    if isinstance(value, dict):
+        pad = "    " * depth
+        lines = [f"{pad}{name} = {_value(item, depth)};\n" for name, item in value.items()]
+        return "".join(lines)
+    return _value(value, depth)
+
+
+def _value(value: object, depth: int) -> str:
+    if isinstance(value, dict):
+        return "{\n" + render(value, depth + 1) + "    " * depth + "}"
+    if isinstance(value, (list, tuple)):
+        items = ", ".join(_value(item, depth + 1) for item in value)
+        return f"( {items} )" if items else "()"
+    return _scalar(value)

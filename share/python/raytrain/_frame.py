@@ -1,0 +1,280 @@
+"""Rows of columns as raytrain-worker lays them out (frame_wire.h), as arrays of NumPy, and
+back: numbers, words and texts as arrays of str, sparse vectors as a SciPy matrix."""
+from __future__ import annotations
+
+import struct
+
+# raytrain_dtype in C, as NumPy and the struct module call them. A bfloat16 is two bytes.
+NUMPY = {"float32": "f4", "float64": "f8", "float16": "f2", "int8": "i1", "int16": "i2",
+         "int32": "i4", "int64": "i8", "uint8": "u1", "uint16": "u2", "uint32": "u4",
+         "uint64": "u8", "bytes": "u1", "bfloat16": "u2"}
+_STRUCT = {"float32": "f", "float64": "d", "float16": "e", "int8": "b", "int16": "h",
+           "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
+           "uint64": "Q", "bytes": "B", "bfloat16": "H"}
+
+
+def numpy_or_none():
+    """NumPy, or None if it is not installed."""
+    try:
+        import numpy
+    except ImportError:
+        return None
+    return numpy
+
+
+class SparseRows:
+    """Sparse vectors of equal length, a row each, as scipy.sparse.csr_matrix has them; in
+    its place if SciPy is not installed."""
+
+    def __init__(self, data: object, indices: object, indptr: object, shape: tuple):
+        self.data = data
+        self.indices = indices
+        self.indptr = indptr
+        self.shape = shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, row: int) -> SparseRows:
+        if not -len(self) <= row < len(self):
+            raise IndexError(row)
+        first, end = self.indptr[row % len(self)], self.indptr[row % len(self) + 1]
+        return SparseRows(self.data[first:end], self.indices[first:end],
+                          [0, end - first], (1, self.shape[1]))
+
+    def __repr__(self) -> str:
+        return f"<SparseRows {self.shape[0]} x {self.shape[1]}, {len(self.data)} elements>"
+
+
+def sparse(data: object, indices: object, indptr: object, shape: tuple):
+    try:
+        from scipy.sparse import csr_matrix
+    except ImportError:
+        return SparseRows(data, indices, indptr, shape)
+    return csr_matrix((data, indices.view("i4"), indptr.view("i8")), shape=shape)
+
+
+# ---- Columns ----
+
+class Column:
+    """What the rows of a column are.
+
+    kind: "numbers", "words", "text", "word_lists" or "sparse". dtype, shape: of a row;
+    for words, texts and lists of words the dtype is "str". words: their list, of which
+    the rows are codes.
+    """
+
+    def __init__(self, said: dict, data: bytes):
+        self.name: str = said["name"]
+        self.kind: str = said["kind"]
+        self.dtype: str = said.get("dtype", "str")
+        self.shape: tuple = tuple(said.get("shape", ()))
+        self.words = _unpacked(data, *said["words"]) if "words" in said else None
+        self._table: object = None
+
+    def table(self, numpy: object):
+        """The words as an array, of which the last one, None, is that of the code -1."""
+        if self._table is None:
+            self._table = numpy.empty(len(self.words) + 1, dtype=object)
+            self._table[:-1] = self.words
+        return self._table
+
+
+def _unpacked(data: bytes, first: int, size: int) -> list:
+    """The words of dictionary_pack()."""
+    words = []
+    at, end = first, first + size
+    while at < end:
+        length, = struct.unpack_from("=I", data, at)
+        words.append(_text(data[at + 4:at + 4 + length]))
+        at += 4 + length
+    return words
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def columns_of(reply: dict, data: bytes) -> dict:
+    """{name: Column}, in their order."""
+    return {said["name"]: Column(said, data) for said in reply["columns"]}
+
+
+# ---- Rows ----
+
+def _array(block: object, dtype: str, shape: list, offset: int):
+    size = int(NUMPY[dtype][1:])
+    for n in shape:
+        size *= n
+    part = block[offset:offset + size]
+    if isinstance(part, memoryview):
+        return part.cast(_STRUCT[dtype], shape) if size else part
+    return part.view(NUMPY[dtype]).reshape(shape)
+
+
+def _texts(data: object, offsets: object, numpy: object):
+    raw = bytes(data)
+    texts = [_text(raw[offsets[i]:offsets[i + 1]]) for i in range(len(offsets) - 1)]
+    return _objects(texts, numpy)
+
+
+def _objects(values: list, numpy: object):
+    if numpy is None:
+        return values
+    array = numpy.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _words(column: Column, codes: object, numpy: object):
+    if numpy is not None:
+        return column.table(numpy)[codes]
+    return [column.words[code] if code >= 0 else None for code in codes]
+
+
+def _ragged(column: Column, block: object, rows: int, place: list, numpy: object):
+    data, elements, at, indices = place
+    offsets = _array(block, "uint64", [rows + 1], at)
+    if column.kind == "text":
+        return _texts(block[data:data + elements], offsets.tolist(), numpy)
+    if column.kind == "sparse":
+        return sparse(_array(block, column.dtype, [elements], data),
+                       _array(block, "uint32", [elements], indices), offsets,
+                       (rows, column.shape[0]))
+    words = _words(column, _array(block, "int32", [elements], data), numpy)
+    bounds = offsets.tolist()
+    return _objects([list(words[bounds[i]:bounds[i + 1]]) for i in range(rows)], numpy)
+
+
+def decode(columns: dict, block: object, rows: int, places: list,
+           codes: bool = False) -> dict:
+    """{name: array} of a block, views of it where that can be. codes: words as the int32
+    codes that they are stored as."""
+    numpy = numpy_or_none()
+    batch = {}
+    for column, place in zip(columns.values(), places):
+        if column.kind == "numbers":
+            batch[column.name] = _array(block, column.dtype, [rows, *column.shape], place[0])
+        elif column.kind == "words":
+            array = _array(block, "int32", [rows], place[0])
+            batch[column.name] = array if codes else _words(column, array, numpy)
+        else:
+            batch[column.name] = _ragged(column, block, rows, place, numpy)
+    return batch
+
+
+def empty(column: Column):
+    """The array of no rows. Needs NumPy."""
+    import numpy
+
+    if column.kind == "sparse":
+        return sparse(numpy.empty(0, NUMPY[column.dtype]), numpy.empty(0, "u4"),
+                       numpy.zeros(1, "u8"), (0, column.shape[0]))
+    dtype = NUMPY[column.dtype] if column.kind == "numbers" else object
+    return numpy.empty([0, *column.shape], dtype)
+
+
+def concatenate(parts: list):
+    """Several batches of a column as one array. Needs NumPy."""
+    import numpy
+
+    if isinstance(parts[0], numpy.ndarray):
+        return numpy.concatenate(parts)
+    if isinstance(parts[0], SparseRows):
+        ends = numpy.cumsum([0] + [len(p.data) for p in parts]).astype("u8")
+        starts = [numpy.asarray(p.indptr[:-1], "u8") + end for p, end in zip(parts, ends)]
+        return SparseRows(numpy.concatenate([p.data for p in parts]),
+                          numpy.concatenate([p.indices for p in parts]),
+                          numpy.concatenate(starts + [ends[-1:]]),
+                          (sum(p.shape[0] for p in parts), parts[0].shape[1]))
+    import scipy.sparse
+
+    return scipy.sparse.vstack(parts, format="csr")
+
+
+# ---- The other way: rows for raytrain-worker (frame_parse.h). Needs NumPy ----
+
+_DTYPES = {"f4": "float32", "f8": "float64", "f2": "float16", "i1": "int8", "i2": "int16",
+           "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32",
+           "u8": "uint64"}
+
+
+def is_text(array: object) -> bool:
+    """Is it an array of str?"""
+    return array.dtype.kind in "OUS"
+
+
+def plain(name: str, values: object):
+    """A column as an array of numbers, or of str and None."""
+    import numpy
+
+    array = numpy.asarray(values)
+    if array.ndim == 0:
+        raise ValueError(f"column {name!r} is no array: its first dimension are the rows")
+    if array.dtype.kind == "b":
+        return array.astype("u1")
+    if is_text(array):
+        if array.ndim != 1:
+            raise ValueError(f"column {name!r}: each row is one str")
+        return _objects([_word(name, value) for value in array.tolist()], numpy)
+    array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    if array.dtype.str[1:] not in _DTYPES:
+        raise ValueError(f"column {name!r} is {array.dtype}, which no column can be")
+    return array
+
+
+def _word(name: str, value: object) -> str | None:
+    if value is None or value != value:  # NaN, as pandas marks what is missing
+        return None
+    if isinstance(value, bytes):
+        return _text(value)
+    if not isinstance(value, str):
+        raise ValueError(f"column {name!r} has {value!r} among its texts")
+    return value
+
+
+def _described(name: str, array: object) -> tuple:
+    """What the column is, and its elements."""
+    import numpy
+
+    if not is_text(array):
+        return {"name": name, "kind": "numbers", "dtype": _DTYPES[array.dtype.str[1:]],
+                "shape": list(array.shape[1:])}, array
+    words = sorted({value for value in array.tolist() if value is not None})
+    codes = {word: code for code, word in enumerate(words)}
+    codes[None] = -1
+    return ({"name": name, "kind": "words", "words": words},
+            numpy.array([codes[value] for value in array.tolist()], "i4"))
+
+
+def encode(batch: dict, limit: int):
+    """Yields (columns, rows, places, block) of parts of at most about `limit` bytes."""
+    arrays = {name: plain(name, values) for name, values in batch.items()}
+    lengths = {name: len(array) for name, array in arrays.items()}
+    rows = next(iter(lengths.values()), 0)
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the columns have different numbers of rows: {lengths}")
+    size = sum(array.nbytes for array in arrays.values()) // max(rows, 1)
+    step = max(1, limit // max(size, 1))
+    for first in range(0, max(rows, 1), step):
+        yield _part({name: array[first:first + step] for name, array in arrays.items()})
+
+
+def _part(arrays: dict) -> tuple:
+    columns, places, block = [], [], bytearray()
+    rows = 0
+    for name, array in arrays.items():
+        said, elements = _described(name, array)
+        columns.append(said)
+        places.append([len(block)])
+        block += elements.tobytes()
+        block += bytes(-len(block) % 64)
+        rows = len(array)
+    return columns, rows, places, bytes(block)
+
+
+def block(data: bytes):
+    """A block that came with a reply, which its arrays share."""
+    import numpy
+
+    return numpy.frombuffer(bytearray(data), dtype=numpy.uint8)

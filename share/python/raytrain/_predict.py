@@ -1,0 +1,160 @@
+"""What BatchPredictor starts on every worker: python3 -m raytrain._predict. Makes the
+predictor of the file in RAYTRAIN_PREDICTION, and gives it the batches of raytrain-predict
+(predict_requests.c)."""
+from __future__ import annotations
+
+import os
+import sys
+
+from . import _frame, _session, _slots
+
+
+# ---- What the predictions are ----
+
+def _trial(columns: dict) -> dict:
+    """Two rows of zeros, of the first word of each column, and of empty texts."""
+    import numpy
+
+    rows = 2
+    batch = {}
+    for column in columns.values():
+        if column.kind == "numbers":
+            batch[column.name] = numpy.zeros([rows, *column.shape],
+                                             _frame.NUMPY[column.dtype])
+        elif column.kind == "sparse":
+            batch[column.name] = _frame.sparse(
+                numpy.zeros(0, _frame.NUMPY[column.dtype]), numpy.zeros(0, "u4"),
+                numpy.zeros(rows + 1, "u8"), (rows, column.shape[0]))
+        else:
+            value = {"text": "", "word_lists": []}.get(
+                column.kind, column.words[0] if column.words else None)
+            batch[column.name] = numpy.empty(rows, dtype=object)
+            batch[column.name][:] = [value] * rows
+    return batch
+
+
+def _array(name: str, value: object):
+    import numpy
+
+    array = numpy.asarray(value)
+    if array.dtype == bool:
+        array = array.view("u1")
+    if str(array.dtype) not in _frame.NUMPY:
+        raise TypeError(f"the predictor returned {name!r} with the dtype {array.dtype}: "
+                        "predictions are numbers")
+    return array
+
+
+def _predicted(predictor: object, batch: dict, rows: int, settings: dict) -> dict:
+    """{name: array}, of that many rows."""
+    made = predictor.predict(batch, **settings)
+    if not isinstance(made, dict):
+        made = {"predictions": made}
+    made = {name: _array(name, value) for name, value in made.items()}
+    for name, array in made.items():
+        if array.ndim == 0 or array.shape[0] != rows:
+            raise ValueError(f"the predictor returned {name!r} of shape "
+                             f"{list(array.shape)} for {rows} rows")
+    return made
+
+
+def _outputs(predictor: object, columns: dict, settings: dict) -> dict:
+    """{name: (dtype, shape of a row)}: what it makes of a trial batch."""
+    try:
+        made = _predicted(predictor, _trial(columns), 2, settings)
+    except Exception as error:
+        raise RuntimeError(
+            "the predictor failed with two rows of zeros, by which raytrain sees the types "
+            "of its predictions; BatchPredictor.predict(outputs={name: (dtype, shape)}) "
+            f"gives them without: {error}") from error
+    return {name: (str(array.dtype), array.shape[1:]) for name, array in made.items()}
+
+
+# ---- Batches ----
+
+class _Predictions:
+    """Memory for the predictions of a batch, which the worker reads."""
+
+    def __init__(self, outputs: dict) -> None:
+        self.outputs = outputs
+        self.memory: object = None
+
+    def map(self, fd: int) -> None:
+        import mmap
+
+        try:
+            self.memory = mmap.mmap(fd, 0)
+        finally:
+            os.close(fd)
+
+    def put(self, made: dict, rows: int, offsets: list) -> None:
+        import numpy
+
+        if set(made) != set(self.outputs):
+            raise ValueError(f"the predictor returned {sorted(made)}, and before "
+                             f"{sorted(self.outputs)}")
+        for (name, (dtype, shape)), offset in zip(self.outputs.items(), offsets):
+            array = made[name]
+            if array.shape[1:] != tuple(shape):
+                raise ValueError(f"the predictor returned rows of {name!r} of shape "
+                                 f"{list(array.shape[1:])}, and before {list(shape)}")
+            place = numpy.frombuffer(self.memory, _frame.NUMPY[dtype], array.size, offset)
+            place[:] = array.reshape(-1)
+
+
+def _loop(predictor: object, columns: dict, outputs: dict, settings: dict) -> None:
+    worker = _session.session()
+    slots, predictions = _slots.Slots(), _Predictions(outputs)
+    put = False
+
+    while True:
+        slot = slots.choose()
+        reply, _, fds = worker.call("predict_next", {"slot": slot, "put": put})
+        rows, put = reply["rows"], True
+        if rows == 0:
+            return
+        fds = list(fds)
+        if reply["new"][0]:
+            slots.map(slot, fds.pop(0))
+        if reply["new"][1]:
+            predictions.map(fds.pop(0))
+        batch = _frame.decode(columns, slots.lend(slot), rows, reply["places"])
+        predictions.put(_predicted(predictor, batch, rows, settings), rows,
+                        reply["outputs"])
+        del batch
+
+
+def run(predictor_cls: type, options: dict) -> None:
+    """Predict all batches of this worker."""
+    worker = _session.session()
+    reply, data, _ = worker.call("predict_open")
+    columns = _frame.columns_of(reply, data)
+    predictor = predictor_cls.from_checkpoint(_session.get_checkpoint(),
+                                              **options["predictor"])
+    predictor._preprocessor = None  # the worker has applied it
+    settings = options["settings"]
+    outputs = options["outputs"] or _outputs(predictor, columns, settings)
+    worker.call("predict_begin", {
+        "batch_size": options["batch_size"],
+        "outputs": [{"name": name, "dtype": dtype, "shape": list(shape)}
+                    for name, (dtype, shape) in outputs.items()]})
+    _loop(predictor, columns, outputs, settings)
+
+
+def main() -> int:
+    from . import _shipping, _worker
+
+    payload = _shipping.read(os.environ.pop("RAYTRAIN_PREDICTION"))
+    try:
+        run(*_worker._load(payload))
+    except Exception as error:
+        error = error.with_traceback(_worker._own_frames_left_out(error))
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    from raytrain import _predict
+
+    sys.exit(_predict.main())

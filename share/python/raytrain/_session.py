@@ -1,0 +1,417 @@
+"""The session of this process: its connection to its worker, and the calls of a training
+function. Outside raytrain-run a stand-in for one lone worker."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import threading
+
+from . import errors
+
+VERSION = 1
+EXIT_STOPPED = 75
+
+_session = None
+metadata: dict = {}  # of the trainer: for get_metadata(), and in checkpoints
+uses_gpu: bool | None = None  # of the trainer; None: there is none
+_lock = threading.Lock()
+
+
+def session():
+    """The session of this process, opened at its first use."""
+    global _session
+    if _session is None:
+        with _lock:
+            if _session is None:
+                path = os.environ.get("RAYTRAIN_SESSION")
+                _session = Session(path) if path else LoneSession()
+    return _session
+
+
+# ---- Metrics ----
+
+
+def _number(name: str, value):
+    """A metric as a float: numbers, and arrays or tensors of one element."""
+    if isinstance(value, (bool, int, float)):
+        return value
+    item = getattr(value, "item", None)
+    if item is not None:
+        if getattr(value, "numel", None) and value.numel() != 1 or \
+                getattr(value, "size", 1) != 1 and not callable(value.size):
+            raise errors.WrongType(
+                f"metric {name!r} has more than one element: report a number, such as "
+                f"its mean")
+        value = item()
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def flatten_metrics(metrics: dict, skipped: list, prefix: str = "") -> dict:
+    """{name: number}; nested dicts become "outer/inner". Names of values that are no
+    numbers are added to `skipped`."""
+    if not isinstance(metrics, dict):
+        raise errors.WrongType(f"report() takes a dict of metrics, not "
+                               f"{type(metrics).__name__}")
+    flat = {}
+    for key, value in metrics.items():
+        name = prefix + str(key)
+        if isinstance(value, dict):
+            flat.update(flatten_metrics(value, skipped, name + "/"))
+            continue
+        number = _number(name, value)
+        if number is None:
+            skipped.append(name)
+        else:
+            flat[name] = number
+    return flat
+
+
+def _json_number(value):
+    """JSON has no word for infinities and NaN, and no integers beyond 64 bits."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return value if -(1 << 63) <= value < 1 << 63 else float(value)
+    return value if math.isfinite(value) else repr(value)
+
+
+# ---- A worker of raytrain-run ----
+
+
+class Session:
+    """The connection to the worker that started this process, or an ancestor of it. One
+    request at a time: a lock makes calls of several threads follow each other."""
+
+    def __init__(self, path: str):
+        import socket
+
+        from . import _wire
+
+        self.pid = os.getpid()
+        self.asked_stop = False
+        self.asked_checkpoint = False
+        self._skipped: set = set()
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._connection = _wire.Connection(sock)
+        try:
+            sock.connect(path)
+        except OSError as e:
+            raise errors.RaytrainError(
+                f"cannot connect to the worker at {path}: {e.strerror}. Has the worker "
+                f"that started this process ended?", "ECOMM") from None
+        self.info, _, _ = self.call("hello", {"version": VERSION, "pid": self.pid})
+        self.should_stop = self.info["should_stop"]
+        self.should_checkpoint = self.info["should_checkpoint"]
+        self._install()
+
+    def _install(self) -> None:
+        """A request to stop reaches this process by its session, so SIGTERM, which Slurm
+        sends to all processes, does not end it. And the worker learns of an exception
+        that ends it."""
+        import signal
+
+        if threading.current_thread() is threading.main_thread() and \
+                signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, self._sigterm)
+        os.register_at_fork(after_in_child=self._forked)
+        threading.Thread(target=self._watch, name="raytrain-watch", daemon=True).start()
+        self._excepthook, sys.excepthook = sys.excepthook, self._uncaught
+
+    def _sigterm(self, number, frame) -> None:
+        pass
+
+    def _forked(self) -> None:
+        """A forked process, such as a DataLoader worker, is no worker of raytrain."""
+        import signal
+
+        self._connection.close()
+        if signal.getsignal(signal.SIGTERM) == self._sigterm:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def _watch(self) -> None:
+        """Without its worker this process must not train on, also if it makes no calls:
+        the kernel ends it with the worker, but not below a setuid program, as some
+        containers are started by."""
+        import select
+
+        poll = select.poll()
+        poll.register(self._connection.socket, select.POLLRDHUP)
+        poll.poll()
+        if os.getpid() == self.pid:
+            self._gone()
+
+    def _uncaught(self, kind, value, traceback) -> None:
+        try:
+            if os.getpid() == self.pid and not issubclass(kind, KeyboardInterrupt):
+                self.report_exception(kind, value, traceback)
+        except Exception:  # the worker may be gone; the traceback is still printed
+            pass
+        self._excepthook(kind, value, traceback)
+
+    def report_exception(self, kind, value, traceback) -> None:
+        """Let the worker know which exception ends this process."""
+        from traceback import format_exception, format_exception_only
+
+        text = "".join(format_exception_only(kind, value)).strip()
+        self.call("uncaught", {
+            "text": text[:4000],
+            "traceback": "".join(format_exception(kind, value, traceback))[-60000:],
+            "code": getattr(value, "code", "EFAILED")
+                    if isinstance(value, errors.RaytrainError) else "EFAILED"})
+
+    def _check_process(self) -> None:
+        if os.getpid() != self.pid:
+            raise errors.RaytrainError(
+                f"the session belongs to process {self.pid}: a process that it has "
+                f"forked, such as a DataLoader worker, cannot use it", "EINVAL")
+
+    def _gone(self) -> None:
+        """Without its worker this process is of no use, and must not train on."""
+        sys.stderr.write("raytrain: the worker of this process is gone\n")
+        sys.stderr.flush()
+        os._exit(1)
+
+    def call(self, op: str, args: dict = {}, data=b"", fds=(), asks=None):
+        """Make a request: (reply, data, descriptors), or a RaytrainError; as
+        Connection.call()."""
+        from . import _wire
+
+        self._check_process()
+        try:
+            return self._connection.call({"op": op, **args}, data, fds, asks)
+        except _wire.Disconnected:
+            self._gone()
+
+    def post(self, data: bytes, message: dict) -> None:
+        """Send a request that has no reply."""
+        from . import _wire
+
+        self._check_process()
+        try:
+            self._connection.post(message, data)
+        except _wire.Disconnected:
+            self._gone()
+
+    def warn(self, text: str) -> None:
+        """Show the user a warning, once for each text and rank."""
+        if text not in self._skipped:
+            self._skipped.add(text)
+            self.call("warning", {"text": text})
+
+    def report(self, metrics: dict, checkpoint=None) -> None:
+        """What is wrong with this rank's call goes to the other ranks, too: they wait."""
+        request: dict = {"asks_stop": self.asked_stop,
+                         "asks_checkpoint": self.asked_checkpoint}
+        asks = None
+        wrong = None
+        try:
+            skipped: list = []
+            flat = flatten_metrics(metrics, skipped)
+            request["metrics"] = {k: _json_number(v) for k, v in flat.items()}
+            if skipped:
+                self.warn(f"metrics that are no numbers are not kept: "
+                          f"{', '.join(sorted(skipped)[:10])}")
+            if checkpoint is not None:
+                from ._offer import offer
+
+                request["checkpoint"], asks = offer(checkpoint)
+        except Exception as e:
+            wrong = e
+            request.pop("checkpoint", None)
+            request["refused"] = str(e)
+        try:
+            reply, _, _ = self.call("report", request, asks=asks)
+        except errors.RaytrainError:
+            if wrong is not None:
+                raise wrong from None
+            raise
+        self.info["iteration"] = reply["iteration"]
+        self.should_stop = reply["should_stop"]
+        self.should_checkpoint = reply["should_checkpoint"]
+        if reply["exit"]:
+            raise SystemExit(EXIT_STOPPED if self.should_stop else 0)
+
+
+# ---- One lone worker ----
+
+
+class LoneSession:
+    """Outside raytrain-run: one worker, whose reports are checked and then forgotten."""
+
+    def __init__(self):
+        import socket
+
+        self.pid = os.getpid()
+        self.asked_stop = self.asked_checkpoint = False
+        self.should_stop = False
+        self.should_checkpoint = True
+        self._warned = False
+        self.info = {
+            "rank": 0, "world_size": 1, "local_rank": 0, "local_world_size": 1,
+            "node_rank": 0, "nodes": 1, "host": socket.gethostname(), "run_name": "",
+            "run_dir": os.getcwd(), "attempt": 0, "iteration": 0, "args": sys.argv[1:],
+            "config": {}, "has_checkpoint": False}
+
+    def call(self, op: str, args: dict = {}, data=b"", fds=(), asks=None):
+        """What one worker can do alone; the rest is the helper's (reading files)."""
+        if op in ("barrier", "checkpoint_wait"):
+            return {}, b"", []
+        if op == "broadcast":
+            return {}, bytes(data), []
+        if op == "artifacts":
+            return {"path": os.getcwd()}, b"", []
+        from ._helper import helper
+
+        return helper().call(op, args, data, fds, asks)
+
+    def warn(self, text: str) -> None:
+        """Print a warning."""
+        import warnings
+
+        warnings.warn(text, stacklevel=3)
+
+    def report(self, metrics: dict, checkpoint=None) -> None:
+        """Check the metrics, and count."""
+        skipped: list = []
+        flatten_metrics(metrics, skipped)
+        self.info["iteration"] += 1
+        if checkpoint is not None and not self._warned:
+            self._warned = True
+            self.warn("outside raytrain-run, checkpoints that are reported are not kept")
+
+
+# ---- The calls ----
+
+
+def report(metrics: dict, checkpoint=None) -> None:
+    """End one training iteration. COLLECTIVE: every worker calls it.
+
+    metrics: {name: number}; a bool counts as 0 or 1, an array or tensor of one element
+    as that number, and nested dicts become "outer/inner". Values of other types are not
+    kept, with a warning. The run keeps rank 0's value and, if all workers report the same
+    names, the mean, minimum and maximum.
+
+    checkpoint: a Checkpoint, from any of the workers; its data are copied before this
+    returns, and written while training goes on.
+
+    If the run is to stop and the script never calls should_stop(), this raises SystemExit
+    once a checkpoint is durable. Raises RaytrainError: the calls of the workers do not
+    match, or the checkpoint could not be saved.
+    """
+    session().report(metrics, checkpoint)
+
+
+def should_stop() -> bool:
+    """Was a stop requested, or has the run reached what it was to reach? The same on every
+    worker; changes only inside report(). A script that calls this ends by itself."""
+    s = session()
+    s.asked_stop = True
+    return s.should_stop
+
+
+def should_checkpoint() -> bool:
+    """Is a checkpoint due with the next report? The same on every worker; changes only
+    inside report()."""
+    s = session()
+    s.asked_checkpoint = True
+    return s.should_checkpoint
+
+
+def get_checkpoint():
+    """The Checkpoint that this attempt starts from; None on a fresh start. The same on
+    every worker."""
+    s = session()
+    if not s.info["has_checkpoint"]:
+        return None
+    from .checkpoint import restored
+
+    return restored()
+
+
+class Context:
+    """Where this worker is, and what it is a part of."""
+
+    def __init__(self, info: dict):
+        self._info = info
+
+    def get_world_rank(self) -> int:
+        """0 .. get_world_size() - 1."""
+        return self._info["rank"]
+
+    def get_world_size(self) -> int:
+        """The number of workers."""
+        return self._info["world_size"]
+
+    def get_local_rank(self) -> int:
+        """The rank among the workers of this node."""
+        return self._info["local_rank"]
+
+    def get_local_world_size(self) -> int:
+        """The number of workers on this node."""
+        return self._info["local_world_size"]
+
+    def get_node_rank(self) -> int:
+        """The rank of this node."""
+        return self._info["node_rank"]
+
+    def get_node_count(self) -> int:
+        """The number of nodes."""
+        return self._info["nodes"]
+
+    def get_experiment_name(self) -> str:
+        """The name of the run."""
+        return self._info["run_name"]
+
+    get_trial_name = get_trial_id = get_experiment_name
+
+    def get_trial_dir(self) -> str:
+        """The directory of the run, which all workers share."""
+        return self._info["run_dir"]
+
+    def get_storage(self):
+        """Where the run keeps its files."""
+        return Storage(self._info)
+
+    def get_attempt(self) -> int:
+        """How often the run has been started again after a failure: 0 at first."""
+        return self._info["attempt"]
+
+    def get_metadata(self) -> dict:
+        """The metadata of the trainer."""
+        return dict(metadata)
+
+    def get_config(self) -> dict:
+        """The configuration's train_loop_config: ``raytrain.config``."""
+        return self._info["config"]
+
+
+class Storage:
+    """The storage of a run."""
+
+    def __init__(self, info: dict):
+        self._info = info
+
+    @property
+    def storage_path(self) -> str:
+        """The directory that holds the run's directory."""
+        return os.path.dirname(self._info["run_dir"])
+
+    @property
+    def experiment_fs_path(self) -> str:
+        """The directory of the run."""
+        return self._info["run_dir"]
+
+    @property
+    def artifacts_path(self) -> str:
+        """A directory for the script's own files, which all workers share."""
+        return session().call("artifacts")[0]["path"]
+
+
+def get_context() -> Context:
+    """This worker's place in the run."""
+    return Context(session().info)

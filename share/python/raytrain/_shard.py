@@ -1,0 +1,91 @@
+"""Leaves of a checkpoint's dict that are no plain values: Shard, and what to_dict() may
+give in place of a shard or of a pickled object."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, Callable
+
+
+class Shard:
+    """This worker's part of an array of which every worker has one.
+
+    array: a NumPy array or a torch tensor, the part; global_shape: the shape of the
+    whole array, in elements; start: where the part begins, one number for each axis.
+    All workers that report a checkpoint have a Shard in the same place of their dicts,
+    of the same type and global shape. Together the parts cover the whole array; equal
+    parts are fine (one is stored), and so are empty ones, but no others that overlap.
+
+    The array can be read in other parts by any number of workers (Checkpoint.read()).
+    """
+
+    __slots__ = ("array", "global_shape", "start")
+
+    def __init__(self, array: Any, global_shape, start):
+        self.array = array
+        self.global_shape = tuple(int(size) for size in global_shape)
+        self.start = tuple(int(first) for first in start)
+
+    def check(self, name: str, shape) -> None:
+        """ValueError unless the part lies within the whole."""
+        whole, start = self.global_shape, self.start
+        if not len(shape) == len(whole) == len(start):
+            raise ValueError(
+                f"{name}: a Shard of {len(shape)} dimensions has a global shape of "
+                f"{len(whole)} and a start of {len(start)}"
+            )
+        for axis, (first, size, all_of_it) in enumerate(zip(start, shape, whole)):
+            if first < 0 or first + size > all_of_it:
+                raise ValueError(
+                    f"{name}: elements {first} to {first + size} of a Shard along axis "
+                    f"{axis} are not within its global shape {whole}"
+                )
+
+    def __repr__(self) -> str:
+        return (
+            f"Shard({type(self.array).__name__}, global_shape={self.global_shape}, "
+            f"start={self.start})"
+        )
+
+
+class ShardedArray:
+    """A sharded array in a checkpoint that has not been read: its name, global shape
+    and type of elements."""
+
+    def __init__(self, node: dict, shape: tuple, stored: Any):
+        self.name: str = node["name"]
+        self.shape = shape
+        self.dtype: str = node["dtype"]
+        self._node = node
+        self._stored = stored  # the checkpoint that has it
+
+    def read(self, start=None, count=None) -> Any:
+        """`count` elements from `start` on, numbers for each axis; all of it if neither
+        is given. Raises InvalidArgument if they are not within the shape."""
+        return self._stored.read_array(self.name, start, count)
+
+    def __repr__(self) -> str:
+        return f"ShardedArray({self.name!r}, shape={self.shape}, dtype={self.dtype!r})"
+
+
+class Pickled:
+    """An object in a checkpoint that is kept as the bytes that pickle made of it.
+
+    To load it is to run what the bytes say: do so only if you trust the file.
+    """
+
+    def __init__(self, kind: str, read: Callable[[], bytes]):
+        self.type = kind  # the name of the object's class
+        self._read = read
+
+    @property
+    def data(self) -> bytes:
+        """The bytes."""
+        return self._read()
+
+    def load(self) -> Any:
+        """The object. This runs code from the checkpoint."""
+        return pickle.loads(self.data)
+
+    def __repr__(self) -> str:
+        return f"Pickled({self.type!r}; load() runs code from the checkpoint)"

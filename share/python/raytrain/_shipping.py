@@ -1,0 +1,147 @@
+"""How a training function travels from the process that calls fit() to the workers: a file
+that only its owner can read. With cloudpickle any function does, also one of a notebook or
+a closure; without it, one that a module, or the script, defines at its top level."""
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+
+MAGIC = b"raytrain function 1\n"
+
+
+class ShippingError(Exception):
+    """A function, or its configuration, cannot be sent to the workers."""
+
+
+def _describe(function: object) -> str:
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None) or repr(function)
+    return f"{module}.{name}" if module else name
+
+
+def _by_name(function: object) -> dict:
+    """Where a worker finds the function, if a name is enough."""
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", None)
+    reason = None
+
+    if not module or not name or not callable(function):
+        reason = "it is not a function of a module"
+    elif "<lambda>" in name or "<locals>" in name:
+        reason = "it is a lambda, or is defined inside another function"
+    elif _find(sys.modules.get(module), name) is not function:
+        reason = f"{module}.{name} is another object"
+    file = None
+    if not reason and module == "__main__":
+        file = getattr(sys.modules["__main__"], "__file__", None)
+        spec = getattr(sys.modules["__main__"], "__spec__", None)
+        if spec is not None and spec.name and not spec.name.endswith("__main__"):
+            return {"kind": "name", "module": spec.name, "name": name, "main": True}
+        if not file or not os.path.isfile(file):
+            reason = "it was defined interactively"
+        else:
+            file = os.path.abspath(file)
+    if reason:
+        raise ShippingError(
+            f"{_describe(function)} cannot be sent to the workers: {reason}. Install "
+            "cloudpickle (Debian: python3-cloudpickle), or define the function at the top "
+            "level of a file")
+    return {"kind": "name", "module": module, "name": name, "file": file}
+
+
+def _find(module: object, name: str) -> object:
+    for part in name.split("."):
+        module = getattr(module, part, None)
+    return module
+
+
+def pack(function: object, config: object) -> dict:
+    """What unpack() makes them from in a worker; plain data."""
+    try:
+        import cloudpickle
+    except ImportError:
+        cloudpickle = None
+    if cloudpickle is None:
+        where = _by_name(function)
+        try:
+            return {**where, "data": pickle.dumps(config)}
+        except Exception as error:
+            raise ShippingError(f"train_loop_config cannot be sent to the workers: {error}"
+                                ) from error
+    try:
+        return {"kind": "pickle", "data": cloudpickle.dumps((function, config))}
+    except Exception as error:
+        raise ShippingError(
+            f"{_describe(function)} or its configuration cannot be sent to the workers: "
+            f"{error}. What it refers to, such as an open file, a lock or a connection, "
+            "must be made inside the function") from error
+
+
+class ScriptImported(BaseException):
+    """The script that is being imported has come to the fit() that started this worker:
+    what the training function needs is defined."""
+
+
+def _import_script(file: str) -> None:
+    """Run the script as a module, so that its `if __name__ == "__main__":` does not, and
+    let it stand for __main__, where pickle looks for what the script has defined."""
+    import types
+
+    module = types.ModuleType("__raytrain_main__")
+    module.__file__ = file
+    sys.modules["__main__"] = sys.modules["__raytrain_main__"] = module
+    with open(file, "rb") as source:
+        code = compile(source.read(), file, "exec", dont_inherit=True)
+    try:
+        exec(code, module.__dict__)
+    except ScriptImported:
+        pass
+
+
+def unpack(packed: dict) -> tuple:
+    """(function, config). Imports what they need."""
+    if packed["kind"] == "pickle":
+        return pickle.loads(packed["data"])
+    if packed.get("file"):
+        _import_script(packed["file"])
+        module = sys.modules["__raytrain_main__"]
+    else:
+        import importlib
+
+        module = importlib.import_module(packed["module"])
+        if packed.get("main"):
+            sys.modules["__main__"] = module
+    return _find(module, packed["name"]), pickle.loads(packed["data"])
+
+
+def write(path: str, packed: dict) -> None:
+    """Atomically, readable by its owner alone."""
+    temporary = f"{path}.tmp-{os.getpid()}"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(MAGIC)
+            pickle.dump(packed, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def read(path: str) -> dict:
+    """The file's content. Reading it runs code of its owner, so it must be this user."""
+    with open(path, "rb") as file:
+        owner = os.fstat(file.fileno()).st_uid
+        if owner not in (os.geteuid(), 0):
+            raise ShippingError(f"{path} belongs to another user (uid {owner}); it would "
+                                "run that user's code")
+        if file.read(len(MAGIC)) != MAGIC:
+            raise ShippingError(f"{path} was not written by fit() of this version")
+        try:
+            return pickle.load(file)
+        except Exception as error:
+            raise ShippingError(f"{path} is damaged: {error}") from error

@@ -1,0 +1,157 @@
+"""What fit() starts on every worker: python3 -m raytrain._worker. Reads the function and
+its configuration from the file in RAYTRAIN_FIT or, when raytrain-run continues the run by
+itself, from trainer.pkl in the run directory, and calls it."""
+from __future__ import annotations
+
+import os
+import sys
+
+from . import _session
+
+# In a worker of fit(): what was shipped, until the function is called.
+_shipped: dict | None = None
+_calls = 0
+_running = False
+
+
+def fit(trainer: object) -> object:
+    """fit() called in a worker."""
+    global _calls, _running
+
+    if _running:
+        raise RuntimeError("fit() was called inside a training function: a worker cannot "
+                           "start workers")
+    if _shipped is not None:
+        return _come_by(trainer)
+    _running = True
+    _session.metadata = trainer.metadata or {}
+    try:
+        _prepare(trainer._setup, trainer.backend_config)
+        _call(trainer.train_loop_per_worker, trainer.train_loop_config)
+    finally:
+        _running = False
+    return _result_so_far(trainer.train_loop_config)
+
+
+def _come_by(trainer: object) -> object:
+    """The script is being imported, for the sake of the function in it, and has no guard
+    before this fit(). The earlier ones are over."""
+    global _calls
+    from ._shipping import ScriptImported
+    from .result import Result
+    from .errors import TrainingFailedError
+
+    if _shipped["function"].get("file") is None:
+        raise RuntimeError("the module of the training function calls fit() when it is "
+                           "imported; put that below `if __name__ == \"__main__\":`")
+    _calls += 1
+    if _calls > len(_shipped["earlier"]):
+        raise ScriptImported
+    result = Result.from_path(_shipped["earlier"][_calls - 1])
+    if result.error:
+        raise TrainingFailedError(str(result.error), result)
+    return result
+
+
+def _prepare(setup: str | None, backend_config: object) -> None:
+    if setup:
+        import importlib
+
+        module, _, name = setup.partition(":")
+        getattr(importlib.import_module(module), name)(backend_config)
+
+
+def _call(function: object, config: object) -> None:
+    from .trainer import call
+
+    call(function, config)
+
+
+def _result_so_far(config: object) -> object:
+    from .result import Result
+
+    return Result._of_worker(config)
+
+
+# ---- A worker of fit() ----
+
+def _payload() -> tuple:
+    """The shipped file's content, its path, and where a copy of it is kept."""
+    from . import _shipping
+
+    path = os.environ.pop("RAYTRAIN_FIT", None)
+    kept = os.path.join(_session.session().info["run_dir"], "trainer.pkl")
+
+    if not path or not os.path.exists(path):
+        path = kept
+    return _shipping.read(path), path, kept
+
+
+def _keep(payload: dict, path: str, kept: str) -> None:
+    """Rank 0 leaves a copy in the run directory, so that the run can be continued."""
+    from . import _shipping
+
+    if path != kept and _session.session().info["rank"] == 0:
+        _shipping.write(kept, payload)
+
+
+def _load(payload: dict) -> tuple:
+    """The function and its configuration, with the caller's surroundings."""
+    global _shipped
+    from . import _shipping
+
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    sys.path[:] = payload["sys_path"] + ([] if here in payload["sys_path"] else [here])
+    sys.argv[:] = payload["argv"]
+    _shipped = payload
+    try:
+        return _shipping.unpack(payload["function"])
+    finally:
+        _shipped = None
+
+
+def _reconfigured(config: object, recorded: dict) -> object:
+    """With what raytrain-run --resume --set train_loop_config.NAME=VALUE has changed."""
+    if not isinstance(config, dict):
+        return config
+    now = _session.session().info["config"]
+    return {**config, **{name: value for name, value in now.items()
+                         if name not in recorded or recorded[name] != value}}
+
+
+def _own_frames_left_out(error: BaseException) -> object:
+    """The traceback from the training function on."""
+    traceback = error.__traceback__
+    package = os.path.dirname(os.path.abspath(__file__))
+
+    while traceback and traceback.tb_next:
+        if os.path.dirname(traceback.tb_frame.f_code.co_filename) != package:
+            break
+        traceback = traceback.tb_next
+    return traceback
+
+
+def main() -> int:
+    global _running
+
+    try:
+        payload, path, kept = _payload()
+        _keep(payload, path, kept)
+        _session.metadata = payload["settings"]["metadata"] or {}
+        _session.uses_gpu = _session.session().info["gpus"] > 0
+        function, config = _load(payload)
+        _prepare(payload["setup"], payload["backend_config"])
+        _running = True
+        _call(function, _reconfigured(config, payload["recorded"]))
+    except Exception as error:
+        error = error.with_traceback(_own_frames_left_out(error))
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    # This module is `__main__` here; fit() looks at the one that is imported.
+    from raytrain import _worker
+
+    sys.exit(_worker.main())

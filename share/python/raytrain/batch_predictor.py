@@ -1,0 +1,163 @@
+"""BatchPredictor: a predictor over all rows of a dataset, on many workers."""
+from __future__ import annotations
+
+import os
+import sys
+
+from . import _config as configs
+from .errors import InvalidArgument, RaytrainError, TrainingStopped
+
+__all__ = ["BatchPredictor"]
+
+
+class BatchPredictor:
+    """Predicts the rows of a dataset with raytrain-predict: a predictor on each worker.
+
+        best = BatchPredictor.from_checkpoint(result.checkpoint, TorchPredictor, model=net)
+        predictions = best.predict(read_csv("people.csv"), num_workers=8,
+                                   keep_columns=["id"])
+        for batch in predictions.iter_batches(): ...
+
+    checkpoint: a Checkpoint, or the path of a checkpoint file or of a run, whose best
+        checkpoint it is.
+    predictor_cls: a subclass of Predictor.
+    predictor_kwargs: more arguments for its from_checkpoint().
+    """
+
+    def __init__(self, checkpoint: object, predictor_cls: type,
+                 **predictor_kwargs: object) -> None:
+        if not callable(getattr(predictor_cls, "from_checkpoint", None)):
+            raise TypeError("predictor_cls is a subclass of Predictor, not "
+                            f"{predictor_cls!r}")
+        self.checkpoint = checkpoint
+        self.predictor_cls = predictor_cls
+        self.predictor_kwargs = predictor_kwargs
+
+    @classmethod
+    def from_checkpoint(cls, checkpoint: object, predictor_cls: type,
+                        **predictor_kwargs: object) -> BatchPredictor:
+        """The same as the class itself, as in Ray."""
+        return cls(checkpoint, predictor_cls, **predictor_kwargs)
+
+    def predict(self, data: object, *, output: str | None = None,
+                keep_columns: list | None = None, batch_size: int = 4096,
+                num_workers: int = 1,
+                scaling_config: configs.ScalingConfig | None = None,
+                outputs: dict | None = None, resume: bool = False,
+                launcher: str | None = None, options: list = (),
+                **settings: object):
+        """Predict all rows, and return the predictions as a Dataset in their order.
+
+        data: a path, or a Dataset as it was read: rows go through the preprocessors of the
+            checkpoint.
+        output: the file of the predictions, .h5, .csv or .npy, where all workers see it;
+            None: predictions_TIME.h5 in raytrain_results.
+        keep_columns: columns of the rows that the predictions have, too.
+        num_workers, or scaling_config: on how many workers, with which resources.
+        outputs: {name: (dtype, shape of a row)} of what the predictor returns. None: it is
+            tried with two rows of zeros.
+        resume: go on with a prediction of the same data, which are files, into the same
+            output that was interrupted.
+        launcher, options: as in RunConfig.
+        settings: more arguments for the predictor's predict().
+
+        Raises RaytrainError if it failed, TrainingStopped if it was stopped on request.
+        """
+        from . import _shipping, _worker
+
+        if _worker._shipped is not None:
+            raise _shipping.ScriptImported
+        return _Prediction(self, output).run(
+            data, {"columns": keep_columns}, scaling_config or
+            configs.ScalingConfig(num_workers=num_workers),
+            {"batch_size": configs._integer("batch_size", batch_size, 1),
+             "outputs": outputs, "settings": settings},
+            ["--resume" if resume else "--fresh",
+             *(["--launcher", launcher] if launcher else []), *options])
+
+
+class _Prediction:
+    """From a BatchPredictor to the files and the command line of raytrain-predict."""
+
+    def __init__(self, predictor: BatchPredictor, output: str | None) -> None:
+        from .trainer import STORAGE
+
+        self.predictor = predictor
+        if output is None:
+            import time
+
+            output = os.path.join(STORAGE, "predictions_{}_{}.h5".format(
+                time.strftime("%Y-%m-%d_%H-%M-%S"), os.urandom(3).hex()))
+            os.makedirs(STORAGE, exist_ok=True)
+        self.output = os.path.abspath(os.fspath(output))
+
+    def _checkpoint(self, scratch: str) -> str:
+        from . import _helper
+
+        given = self.predictor.checkpoint
+        if getattr(given, "_stored", self) is None:  # it was made in this process
+            path = os.path.join(scratch, "checkpoint.h5")
+            _helper.save(given, path)
+            return path
+        path = getattr(given, "path", given)
+        if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
+            raise ValueError("checkpoint is a Checkpoint, such as result.checkpoint, or the "
+                             f"path of a checkpoint or a run, not {given!r}")
+        return os.path.abspath(path)
+
+    def _dataset(self, data: object, scratch: str) -> dict:
+        from . import _memory
+        from .trainer import _dataset_keys
+
+        if hasattr(data, "_file"):
+            data = _memory.keep(data, os.path.join(scratch, "data"))
+        return _dataset_keys("predict", data)
+
+    def _payload(self, options: dict) -> dict:
+        from . import _shipping, trainer
+
+        cwd = os.getcwd()
+        options = {**options, "predictor": self.predictor.predictor_kwargs}
+        return {"function": _shipping.pack(self.predictor.predictor_cls, options),
+                "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
+                "argv": list(sys.argv), "earlier": list(trainer._finished)}
+
+    def run(self, data: object, keys: dict, scaling: configs.ScalingConfig, options: dict,
+            flags: list):
+        import shutil
+        import tempfile
+
+        from . import _launch, _shipping
+        from .trainer import _interpreter
+
+        scratch = tempfile.mkdtemp(prefix=".predict-", dir=os.path.dirname(self.output))
+        try:
+            file = os.path.join(scratch, "raytrain.cfg")
+            keys = {"predict": {k: v for k, v in keys.items() if v is not None},
+                    "datasets": {"predict": self._dataset(data, scratch)},
+                    "scaling_config": scaling._keys()}
+            with open(file, "w", encoding="utf-8", errors="surrogateescape") as out:
+                out.write(configs.render(keys))
+            shipped = os.path.join(scratch, "predictor.pkl")
+            _shipping.write(shipped, self._payload(options))
+            command = [_launch.program("raytrain-predict"), "--config", file, "--checkpoint",
+                       self._checkpoint(scratch), "--output", self.output, *flags,
+                       "--", *_interpreter(), "-m", "raytrain._predict"]
+            status, _, signals = _launch.run(
+                command, {**os.environ, "RAYTRAIN_PREDICTION": shipped}, scratch)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        return self._conclude(status, signals)
+
+    def _conclude(self, status: int, signals: list):
+        from .data import Dataset
+
+        if status == 0:
+            return Dataset(self.output)
+        if status == 75 or (signals and status < 0):
+            raise TrainingStopped(
+                continued_by=f"BatchPredictor.predict(output={self.output!r}, resume=True)")
+        what = f"status {status}" if status >= 0 else f"signal {-status}"
+        error = InvalidArgument if status in (2, 3) else RaytrainError
+        raise error(f"raytrain-predict ended with {what}; its messages say why, and the logs "
+                    f"of the workers in {self.output}.run/logs")

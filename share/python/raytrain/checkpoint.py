@@ -1,0 +1,504 @@
+"""Checkpoint: a dict or a directory to be reported, or one that was saved.
+
+    checkpoint = Checkpoint.from_dict({"model": model.state_dict(), "epoch": epoch})
+    report({"loss": loss}, checkpoint=checkpoint)
+    ...
+    checkpoint = get_checkpoint()
+    if checkpoint:
+        model.load_state_dict(checkpoint.to_dict()["model"])
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from typing import Any, Iterator
+
+from . import errors
+from ._session import session
+from ._shard import Pickled, Shard, ShardedArray
+
+__all__ = ["Checkpoint", "Pickled", "Shard", "ShardedArray"]
+
+PIECE = 256 << 20  # of files that are extracted: bytes read at a time
+_FILES = "files/"
+
+
+# ---- A checkpoint that was saved ----
+
+_unused: list[tuple[int, int]] = []  # (process, id) of those that can be closed
+
+
+class _Stored:
+    """A checkpoint on storage, opened at its first use."""
+
+    def __init__(self, path: str | None):
+        self.path = path  # None: the one that this attempt starts from
+        self._face: dict | None = None
+        self._structure: dict | None = None
+        self._shapes: dict[str, tuple] | None = None  # of the datasets
+
+    def face(self) -> dict:
+        """What it says about itself."""
+        if self._face is None:
+            while _unused:
+                process, number = _unused.pop()
+                if process == os.getpid():
+                    session().call("checkpoint_close", {"id": number})
+            args = {} if self.path is None else {"path": os.path.abspath(self.path)}
+            face, _, _ = session().call("checkpoint_open", args)
+            if face["id"] is None:
+                raise errors.NotFound("this attempt does not start from a checkpoint")
+            self._face = face
+            if face["structure"] is not None:
+                self._structure = json.loads(face["structure"])
+        return self._face
+
+    def __del__(self):
+        # Not closed here: this may run in the middle of another request, or at the end
+        # of the interpreter.
+        try:
+            if self.path is not None and self._face is not None:
+                _unused.append((os.getpid(), self._face["id"]))
+        except (AttributeError, TypeError):
+            pass
+
+    def structure(self) -> dict | None:
+        """None: a C program wrote it, or another program."""
+        self.face()
+        return self._structure
+
+    def names(self) -> list[list]:
+        """[name, type, shape] of every dataset."""
+        args = {"id": self.face()["id"]}
+        return session().call("checkpoint_names", args)[0]["names"]
+
+    def read(self, items: list) -> Any:
+        """Datasets, all in one memory: a _build.Memory. An item is a name, or a name
+        with a start and a count; no two have the same name."""
+        from ._build import Memory
+
+        args = {"id": self.face()["id"], "items": items}
+        reply, _, fds = session().call("checkpoint_read", args)
+        buffer = None
+        if fds:
+            try:
+                buffer = mmap.mmap(fds[0], reply["bytes"], access=mmap.ACCESS_COPY)
+            finally:
+                for fd in fds:
+                    os.close(fd)
+        names = [item if isinstance(item, str) else item[0] for item in items]
+        return Memory(buffer, dict(zip(names, reply["items"])))
+
+    # -- a dict --
+
+    def pickled(self, node: dict, allow: bool, memory: Any) -> Any:
+        name = node["pickle"]
+        if allow:
+            return Pickled(node["type"], lambda: bytes(memory.raw(name))).load()
+        return Pickled(node["type"], lambda: bytes(self.read([name]).raw(name)))
+
+    def sharded(self, node: dict) -> ShardedArray:
+        if self._shapes is None:
+            self._shapes = {row[0]: tuple(row[2]) for row in self.names()}
+        shape = self._shapes[node["name"]]
+        return ShardedArray(node, shape[:-1] if _pairs(node) == 2 else shape, self)
+
+    def to_dict(self, allow_pickle: bool, shards: bool) -> dict:
+        structure = self.structure()
+        if structure is None:
+            return self.plain_dict()
+        self.check_kind(structure, "dict")
+        from ._build import Builder, nodes_of
+
+        wanted: dict[str, None] = {}
+        for node in nodes_of(structure["tree"]):
+            if "pickle" in node and not allow_pickle:
+                continue
+            if node.get("shard") and not shards:
+                continue
+            wanted[node.get("name") or node.get("numbers") or node["pickle"]] = None
+        memory = self.read(list(reversed(wanted)))  # as they are in the file
+        builder = Builder(
+            memory,
+            lambda node: self.pickled(node, allow_pickle, memory),
+            None if shards else self.sharded,
+        )
+        return builder.build(structure["tree"])
+
+    def check_kind(self, structure: dict, kind: str) -> None:
+        if structure.get("version") != 1:
+            raise errors.NotSupported(
+                f"{self.face()['path']}: a newer version of raytrain has written this "
+                f"checkpoint"
+            )
+        if structure["kind"] != kind:
+            raise errors.InvalidArgument(
+                f"{self.face()['path']} was made from a "
+                + ("dict: use to_dict()" if kind != "dict"
+                   else "directory: use as_directory() or to_directory()")
+            )
+
+    def plain_dict(self) -> dict:
+        """By names alone: arrays, and strings."""
+        from ._build import make_array
+
+        rows = [row for row in self.names() if not row[0].startswith(_FILES)]
+        memory = self.read([row[0] for row in rows])
+        result: dict = {}
+        for name, wire, _ in rows:
+            *groups, last = name.split("/")
+            inner = result
+            for group in groups:
+                inner = inner.setdefault(group, {})
+            inner[last] = (
+                memory.text(name) if wire == "string"
+                else make_array(memory, _plain_node(name, wire), {})
+            )
+        return result
+
+    def read_array(self, name: str, start=None, count=None) -> Any:
+        from ._build import make_array, nodes_of
+
+        if (start is None) != (count is None):
+            raise errors.InvalidArgument("read() takes a start and a count, or neither")
+        structure = self.structure()
+        node = None
+        if structure is not None and structure["kind"] == "dict":
+            for candidate in nodes_of(structure["tree"]):
+                if candidate.get("name") == name and "at" not in candidate:
+                    node = _bare(candidate)
+                    if "shape" in candidate and start is None:
+                        node["shape"] = candidate["shape"]
+                    break
+        item: Any = name
+        if start is not None:
+            start, count = [int(n) for n in start], [int(n) for n in count]
+            start, count = _with_pairs(node or {}, start, count)
+            if min(start + count, default=0) < 0:
+                raise errors.InvalidArgument(f"{name}: a negative start or count")
+            item = [name, start, count]
+        memory = self.read([item])
+        wire = memory.items[name][2]
+        if wire == "string":
+            return memory.text(name)
+        return make_array(memory, node or _plain_node(name, wire), {})
+
+    def read_slabs(self, slabs: list[tuple[dict, list, list]]) -> list:
+        """Parts of sharded arrays: (node, start, count) of each, in one request."""
+        from ._build import make_array
+
+        items = [
+            [node["name"], *_with_pairs(node, start, count)]
+            for node, start, count in slabs
+        ]
+        memory = self.read(items)
+        return [make_array(memory, _bare(node), {}) for node, _, _ in slabs]
+
+    # -- a directory --
+
+    def files(self) -> tuple[list[tuple[str, str, int]], list[str]]:
+        """(name, relative path, bytes) of each file; and empty directories."""
+        structure = self.structure()
+        names: dict = {}
+        empty: list = []
+        if structure is not None:
+            self.check_kind(structure, "directory")
+            names, empty = structure["names"], structure["directories"]
+        files = []
+        for name, wire, shape in self.names():
+            if name.startswith(_FILES) and wire == "bytes" and len(shape) == 1:
+                short = name[len(_FILES) :]
+                real = names.get(short)
+                path = short if real is None else os.fsdecode(bytes.fromhex(real))
+                files.append((name, path, shape[0]))
+        if structure is None and not files:
+            raise errors.InvalidArgument(
+                f"{self.face()['path']} has no files: use to_dict()"
+            )
+        return files, empty
+
+    def extract(self, directory: str) -> None:
+        files, empty = self.files()
+        for path in empty:
+            os.makedirs(_inside(directory, path), exist_ok=True)
+        batch: list[tuple[Any, str, int]] = []  # item, path, where in the file
+        total = 0
+        for name, path, size in files:
+            for at in range(0, size, PIECE) or (0,):
+                n = min(PIECE, size - at)
+                if total + n > PIECE and batch:
+                    self.write(directory, batch)
+                    batch, total = [], 0
+                batch.append(([name, [at], [n]], path, at))
+                total += n
+        if batch:
+            self.write(directory, batch)
+
+    def write(self, directory: str, batch: list) -> None:
+        memory = self.read([item for item, _, _ in batch])
+        for (name, _, _), path, at in batch:
+            target = _inside(directory, path)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "r+b" if at > 0 else "wb", buffering=0) as file:
+                file.seek(at)
+                rest = memory.raw(name)
+                while len(rest) > 0:
+                    rest = rest[file.write(rest) :]
+
+
+def _pairs(node: dict) -> int:
+    """How many elements of its dataset make an element of an array."""
+    from ._tree import STORED_AS
+
+    dtype = node.get("dtype")
+    return STORED_AS.get(dtype, ("", 1))[1] if isinstance(dtype, str) else 1
+
+
+def _with_pairs(node: dict, start: list, count: list) -> tuple[list, list]:
+    """A slab of an array, as one of its dataset."""
+    if _pairs(node) == 2:
+        return [*start, 0], [*count, 2]
+    return [*start], [*count]
+
+
+def _bare(node: dict) -> dict:
+    """The type of an array without its place and shape."""
+    return {key: node[key] for key in ("array", "name", "dtype") if key in node}
+
+
+def _plain_node(name: str, wire: str) -> dict:
+    if wire == "bytes":
+        return {"array": "bytes", "name": name, "dtype": "B"}
+    if wire == "bfloat16":  # NumPy does not have it; without torch: its bits
+        return {"array": "torch", "name": name, "dtype": wire}
+    return {"array": "numpy", "name": name, "dtype": wire}
+
+
+def _inside(directory: str, path: str) -> str:
+    """A path of a file of the checkpoint; it must not leave the directory."""
+    if path.startswith("/") or ".." in path.split("/") or "\0" in path:
+        raise errors.CorruptError(f"the checkpoint has a file of the name {path!r}")
+    return os.path.join(directory, path)
+
+
+# ---- Checkpoint ----
+
+
+class Checkpoint:
+    """A dict or a directory that is to be reported, or a checkpoint that was saved.
+
+    Checkpoint(path) is a directory, as in ray.train; or a checkpoint file of raytrain,
+    the directory of a run (its best checkpoint), or an HDF5 file of another program.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        path = os.fspath(path)
+        self._init()
+        if os.path.isdir(path) and not os.path.exists(os.path.join(path, "run.cfg")):
+            self._directory = os.path.abspath(path)
+        else:
+            self._stored = _Stored(os.path.abspath(path))
+
+    def _init(self) -> None:
+        self._dict: dict | None = None
+        self._directory: str | None = None
+        self._stored: _Stored | None = None
+        self._metadata: dict | None = None  # None: as it is stored
+
+    @classmethod
+    def _of(cls, **members: Any) -> Checkpoint:
+        checkpoint = cls.__new__(cls)
+        checkpoint._init()
+        vars(checkpoint).update(members)
+        return checkpoint
+
+    @classmethod
+    def from_directory(cls, path: str | os.PathLike[str]) -> Checkpoint:
+        """The files of a directory, which are read when the checkpoint is reported.
+
+        Subdirectories and symbolic links to what is in the directory are followed.
+        report() refuses links that lead elsewhere or in circles.
+        """
+        path = os.fspath(path)
+        if not os.path.isdir(path):
+            raise NotADirectoryError(
+                f"Checkpoint.from_directory(): {path!r} is no directory"
+            )
+        return cls._of(_directory=os.path.abspath(path))
+
+    @classmethod
+    def from_dict(cls, data: dict) -> Checkpoint:
+        """A dict of arrays, numbers, strings, and lists, tuples and dicts of these.
+
+        Arrays are torch tensors, NumPy arrays, and objects with the buffer protocol;
+        they are copied when the checkpoint is reported, not before. Each becomes a
+        dataset of an HDF5 file, named by its keys. Objects of other types are pickled.
+        Of a Shard, a DTensor or a ShardedTensor each worker gives its part.
+        """
+        if not isinstance(data, dict):
+            raise TypeError(
+                f"Checkpoint.from_dict() takes a dict, not {type(data).__name__}"
+            )
+        return cls._of(_dict=data)
+
+    # -- what it is --
+
+    @property
+    def path(self) -> str | None:
+        """The directory or the file; None for a dict."""
+        if self._stored is None:
+            return self._directory
+        path = self._stored.path
+        if path is None or os.path.isdir(path):
+            return self._stored.face()["path"]
+        return path
+
+    def get_preprocessor(self):
+        """The fitted preprocessors of the run that saved it, for transform() and
+        transform_batch(), or None: see raytrain.preprocessors."""
+        if self._stored is None:
+            return None
+        from . import data, preprocessors
+
+        state = data._server().call("preprocess_checkpoint", {"path": self.path})[1]
+        return preprocessors._from_state(state) if state else None
+
+    @property
+    def training_iteration(self) -> int:
+        """Of the report that it was saved with; 0 if it was not."""
+        return self._stored.face()["iteration"] if self._stored else 0
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Means over all workers, of the report that it was saved with."""
+        if self._stored is None:
+            return {}
+        return {name: float(n) for name, n in self._stored.face()["metrics"].items()}
+
+    def get_metadata(self) -> dict:
+        """What set_metadata() and update_metadata() have put."""
+        if self._metadata is None and self._stored is not None:
+            text = self._stored.face()["metadata"]
+            return json.loads(text) if text else {}
+        return dict(self._metadata or {})
+
+    def set_metadata(self, metadata: dict) -> None:
+        """Replace the metadata: a dict that JSON can hold, saved with the checkpoint. A
+        checkpoint that is saved already keeps its own."""
+        if not isinstance(metadata, dict):
+            raise TypeError(f"metadata are a dict, not {type(metadata).__name__}")
+        json.dumps(metadata)
+        self._metadata = dict(metadata)
+
+    def update_metadata(self, metadata: dict) -> None:
+        """Add to the metadata."""
+        self.set_metadata({**self.get_metadata(), **metadata})
+
+    # -- a dict --
+
+    def to_dict(self, allow_pickle: bool = False, shards: bool = True) -> dict:
+        """The dict, with equal types: tensors of torch on the CPU, arrays of NumPy.
+        They share one memory, which is freed with the last of them.
+
+        allow_pickle: load objects of other types, which runs code from the checkpoint;
+        else they are Pickled, with a method load(). shards: read sharded arrays as a
+        whole; else they are ShardedArray, to be read in parts. Arrays are memoryviews
+        if neither NumPy nor torch can be imported.
+
+        A checkpoint of a C program becomes a dict of dicts by the names of its arrays.
+        """
+        if self._dict is not None:
+            return dict(self._dict)
+        if self._stored is None:
+            raise errors.InvalidArgument(
+                "this checkpoint is a directory: use as_directory() or to_directory()"
+            )
+        return self._stored.to_dict(allow_pickle, shards)
+
+    def names(self) -> list[str]:
+        """The datasets of a checkpoint that was saved: "model/fc1.weight", ..."""
+        return [row[0] for row in self._need_stored("names").names()]
+
+    def read(self, name: str, start=None, count=None) -> Any:
+        """One array by its name, or `count` of its elements from `start` on (numbers
+        for each axis). Other arrays are not read."""
+        return self._need_stored("read").read_array(name, start, count)
+
+    def _need_stored(self, call: str) -> _Stored:
+        if self._stored is None:
+            raise errors.InvalidArgument(
+                f"{call}() reads a checkpoint that was saved; this one is to be "
+                f"reported"
+            )
+        return self._stored
+
+    # -- a directory --
+
+    def to_directory(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Write the files into this directory, which need not exist (None: a new
+        temporary one); returns its path. Older files of other names stay."""
+        if path is None:
+            path = tempfile.mkdtemp(prefix="checkpoint-")
+        path = os.fspath(path)
+        os.makedirs(path, exist_ok=True)
+        if self._directory is not None:
+            shutil.copytree(self._directory, path, dirs_exist_ok=True)
+        elif self._stored is not None:
+            self._stored.extract(path)
+        else:
+            raise errors.InvalidArgument("this checkpoint is a dict: use to_dict()")
+        return path
+
+    @contextmanager
+    def as_directory(self) -> Iterator[str]:
+        """``with checkpoint.as_directory() as path``: the directory itself if it is to
+        be reported, else a temporary one with its files, removed at the end."""
+        if self._directory is not None:
+            yield self._directory
+            return
+        path = tempfile.mkdtemp(prefix="checkpoint-")
+        try:
+            yield self.to_directory(path)
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+    # -- for report() --
+
+    def _contents(self) -> tuple[str, Any, Any]:
+        """("dict", a dict) or ("directory", a path); and what keeps it, until then."""
+        if self._dict is not None:
+            return "dict", self._dict, None
+        if self._directory is not None:
+            return "directory", self._directory, None
+        structure = self._stored.structure()
+        if structure is None or structure["kind"] == "dict":
+            return "dict", self._stored.to_dict(False, True), None
+        held = tempfile.TemporaryDirectory(prefix="checkpoint-")
+        self._stored.extract(held.name)
+        return "directory", held.name, held
+
+    def __getstate__(self) -> dict:
+        """A saved checkpoint travels to other processes as its path."""
+        state = dict(vars(self))
+        state["_stored"] = self.path if self._stored is not None else None
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        vars(self).update(state)
+        if self._stored is not None:
+            self._stored = _Stored(self._stored)
+
+    def __repr__(self) -> str:
+        if self._dict is not None:
+            return f"Checkpoint.from_dict(a dict of {len(self._dict)})"
+        return f"Checkpoint({self.path!r})"
+
+
+def restored() -> Checkpoint:
+    """The checkpoint that this attempt starts from."""
+    return Checkpoint._of(_stored=_Stored(None))

@@ -1,0 +1,22 @@
+"""Collective calls of all workers, as in ray.train.collective. Every worker makes the same
+calls in the same order; if not, all of them get an error that says what each has done."""
+
+from __future__ import annotations
+
+from ._session import session
+
+
+def barrier() -> None:
+    """Return when every worker has called it."""
+    session().call("barrier")
+
+
+def broadcast_from_rank_zero(data):
+    """Rank 0's `data`, on every worker; what the others pass does not count. It is pickled:
+    at most 64 MiB."""
+    import pickle
+
+    s = session()
+    mine = s.info["rank"] == 0
+    _, received, _ = s.call("broadcast", data=pickle.dumps(data, -1) if mine else b"")
+    return data if mine else pickle.loads(received)

@@ -1,0 +1,125 @@
+"""The exceptions of raytrain. Those of a failed call carry a status (``code``), as in
+raytrain.h without the prefix: "EINVAL", "ESTORAGE", ..."""
+
+from __future__ import annotations
+
+
+class RaytrainError(Exception):
+    """A call of the session has failed; the text says why and what to do."""
+
+    code = "EFAILED"
+
+    def __init__(self, text: str, code: str = ""):
+        super().__init__(text)
+        if code:
+            self.code = code
+
+
+class InvalidArgument(RaytrainError, ValueError):
+    """A bad argument, or a bad value in the configuration."""
+
+    code = "EINVAL"
+
+
+class WrongType(RaytrainError, TypeError):
+    """A value has another type, or another shape."""
+
+    code = "ETYPE"
+
+
+class NotFound(RaytrainError, LookupError):
+    """There is no such name, or no such file."""
+
+    code = "ENOTFOUND"
+
+
+class StorageError(RaytrainError, OSError):
+    """No space, no permission, or an I/O error."""
+
+    code = "ESTORAGE"
+
+
+class CorruptError(RaytrainError):
+    """A file, or a message, is damaged or not what it claims to be."""
+
+    code = "ECORRUPT"
+
+
+class CommunicationError(RaytrainError):
+    """The workers could not communicate, or did not agree."""
+
+    code = "ECOMM"
+
+
+class NotSupported(RaytrainError, NotImplementedError):
+    """Not available in this version, or outside raytrain-run."""
+
+    code = "ENOTSUP"
+
+
+class TrainingFailedError(RaytrainError):
+    """A training that ``fit()`` started has failed; the text has the traceback of the
+    worker that failed first, if there is one. result: what the run has left, a Result
+    whose ``error`` is a WorkerError; or None."""
+
+    def __init__(self, text: str, result=None):
+        super().__init__(text)
+        self.result = result
+
+
+class WorkerError(Exception):
+    """Why a run failed: what happened to the worker that failed first.
+
+    message: one sentence. traceback: of the exception that ended its script, or "". rank,
+    host: where; -1 and "" if unknown. signal, exit_status: how it ended, or 0. log: the
+    path of what it wrote to standard error, or "".
+    """
+
+    def __init__(self, record: dict, traceback: str = ""):
+        self.message = record.get("message") or "the training failed"
+        rank = record.get("rank")
+        self.rank = -1 if rank is None else rank
+        self.host = record.get("host") or ""
+        self.signal = record.get("signal") or 0
+        self.exit_status = record.get("exit_status") or 0
+        self.log = record.get("log") or ""
+        self.traceback = traceback
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        where = f"rank {self.rank}" if self.rank >= 0 else ""
+        if where and self.host:
+            where += f" on {self.host}"
+        text = f"{where}: {self.message}" if where else self.message
+        if self.traceback:
+            return f"{text}\n\n{self.traceback}"
+        return f"{text}\nlog: {self.log}" if self.log else text
+
+
+class TrainingStopped(SystemExit):
+    """The run that ``fit()`` started was stopped on request, and can be continued. A script
+    that does not catch this ends with status 75, as raytrain-run does. result: what there
+    is so far, or None. continued_by: what continues it."""
+
+    def __init__(self, result=None, continued_by="Trainer.restore(path)"):
+        super().__init__(75)
+        self.result = result
+        self.continued_by = continued_by
+
+    def __str__(self) -> str:
+        return f"the run was stopped on request; {self.continued_by} continues it"
+
+
+_BY_CODE = {
+    kind.code: kind
+    for kind in (InvalidArgument, WrongType, NotFound, StorageError, CorruptError,
+                 CommunicationError, NotSupported)
+}
+
+
+def from_reply(error: dict) -> RaytrainError:
+    """The exception for {"code": ..., "text": ...}."""
+    code = error.get("code", "EFAILED")
+    text = error.get("text", "no reason given")
+    kind = _BY_CODE.get(code)
+    return kind(text) if kind else RaytrainError(text, code)

@@ -1,0 +1,506 @@
+"""Preprocessors: what is done to the columns of datasets before training, after it was
+learned from the training set. Names, arguments and meaning as in
+``ray.data.preprocessors``; all are computed in C.
+
+    trainer = TorchTrainer(train, datasets={"train": read_csv("train.csv")},
+                           preprocessor=Chain(SimpleImputer(["age"]),
+                                              StandardScaler(["age", "height"])))
+
+In a run the workers learn together, the batches of all datasets are transformed, and each
+checkpoint has what was learned (Checkpoint.get_preprocessor()). Without a run:
+
+    scaler = StandardScaler(["age"])
+    scaled = scaler.fit_transform(read_csv("train.csv"))     # a Dataset, transformed as
+    for batch in scaled.iter_batches(): ...                  # its rows are read
+    scaler.transform_batch({"age": ages})                    # arrays
+    scaler.stats_                                            # {"mean(age)": 35.2, ...}
+"""
+from __future__ import annotations
+
+from . import _config, _frame
+from .errors import InvalidArgument
+
+__all__ = ["Preprocessor", "PreprocessorNotFittedError", "BatchMapper", "Categorizer",
+           "Chain", "Concatenator", "CountVectorizer", "CustomKBinsDiscretizer",
+           "FeatureHasher", "HashingVectorizer", "LabelEncoder", "MaxAbsScaler",
+           "MinMaxScaler", "MultiHotEncoder", "Normalizer", "OneHotEncoder",
+           "OrdinalEncoder", "PowerTransformer", "RobustScaler", "SimpleImputer",
+           "StandardScaler", "Tokenizer", "UniformKBinsDiscretizer"]
+
+# Bytes of a batch of transform_batch() that are sent at a time.
+_PART = 32 << 20
+
+
+class PreprocessorNotFittedError(InvalidArgument, RuntimeError):
+    """A preprocessor that must learn from data was used before fit()."""
+
+
+def _helper():
+    from ._helper import helper
+
+    return helper()
+
+
+class Preprocessor:
+    """What all of them have in common."""
+
+    _kind = ""
+    _learns = True  # fit() is needed
+
+    def __init__(self, **settings: object) -> None:
+        self._settings = {k: v for k, v in settings.items() if v is not None}
+        self._state: bytes | None = None  # what was learned, as raytrain-worker packs it
+        self._shared: bytes | None = None  # the state of the chain that it is a part of
+
+    # ---- Learning ----
+
+    def fit(self, ds: object) -> Preprocessor:
+        """Learn from all rows of a Dataset of raytrain.data."""
+        if ds._functions:
+            raise ValueError("fit() after map_batches(): fit the preprocessor first")
+        keys = {"datasets": {"data": ds._keys()}, "preprocessor": self._items()}
+        self._fitted(_helper().call("preprocess_fit", {"config": _config.render(keys)},
+                                    ds._state or b"")[1])
+        return self
+
+    def fit_transform(self, ds: object):
+        """fit(), then transform()."""
+        return self.fit(ds).transform(ds)
+
+    def fit_status(self) -> str:
+        """"FITTED", "NOT_FITTED" or, if there is nothing to learn, "NOT_FITTABLE"."""
+        if not self._learns:
+            return "NOT_FITTABLE"
+        return "NOT_FITTED" if self._state is None else "FITTED"
+
+    @property
+    def stats_(self) -> dict:
+        """What was learned: {"mean(age)": number, array or list of words}."""
+        return {f"{item['name']}({item['column']})": _value(item)
+                for item in self._learned() if item["index"] == self._index}
+
+    _index = 0  # in the state, which is that of a whole chain
+
+    def _learned(self) -> list:
+        state = self._shared or self._needed()
+        return _helper().call("preprocess_state", {}, state)[0]["items"]
+
+    def _fitted(self, state: bytes) -> None:
+        self._state = state
+
+    def _needed(self) -> bytes:
+        """The state; that of what has nothing to learn is made now."""
+        if self._state is None and self._learns:
+            raise PreprocessorNotFittedError(
+                f"{type(self).__name__} has not learned anything yet: call fit(dataset) or "
+                "fit_transform(dataset) first")
+        if self._state is None:
+            keys = {"preprocessor": self._items()}
+            self._fitted(_helper().call("preprocess_fit",
+                                        {"config": _config.render(keys)})[1])
+        return self._state
+
+    # ---- Transforming ----
+
+    def transform(self, ds: object):
+        """A Dataset whose rows are transformed when they are read."""
+        return ds._transformed(self._needed())
+
+    def transform_batch(self, batch: dict) -> dict:
+        """{column: array} of rows, transformed. Needs NumPy."""
+        return self._rows(batch, False)
+
+    def inverse_transform_batch(self, batch: dict) -> dict:
+        """The way back, from the last preprocessor to the first, of those that have one,
+        LabelEncoder and OrdinalEncoder: codes become values again. Needs NumPy."""
+        return self._rows(batch, True)
+
+    def _rows(self, batch: dict, inverse: bool) -> dict:
+        state = self._needed()
+        parts = []
+        for columns, rows, places, block in _frame.encode(batch, _PART):
+            reply, data, _ = _helper().call("preprocess_rows", {
+                "state": len(state), "columns": columns, "rows": rows, "places": places,
+                "inverse": inverse}, b"".join([state, block]))
+            parts.append(_frame.decode(
+                _frame.columns_of(reply, data), _frame.block(data[reply["words"]:]),
+                rows, reply["places"]))
+        return {name: _frame.concatenate([part[name] for part in parts])
+                for name in parts[0]}
+
+    # ---- Configuration ----
+
+    def _items(self) -> list:
+        """As the key `preprocessor` of raytrain.cfg."""
+        return [{self._kind: self._settings}]
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{k}={v!r}" for k, v in self._settings.items())
+        return f"{type(self).__name__}({settings})"
+
+
+def _value(item: dict) -> object:
+    if item["type"] == "words" or not item["shape"]:
+        return item["values"] if item["shape"] else item["values"][0]
+    numpy = _frame.numpy_or_none()
+    if numpy is None:
+        return item["values"]
+    return numpy.array([float(v) for v in item["values"]] if item["type"] == "reals"
+                       else item["values"]).reshape(item["shape"])
+
+
+def _list(columns: object) -> list | None:
+    """A column, or several."""
+    if columns is None:
+        return None
+    return [columns] if isinstance(columns, str) else list(columns)
+
+
+def _no_function(function: object) -> None:
+    if function is not None:
+        raise ValueError("tokenization_fn: texts are split at blanks, in C; split them "
+                         "differently in a BatchMapper")
+
+
+# ---- Numbers ----
+
+class StandardScaler(Preprocessor):
+    """Subtracts the mean, and divides by the standard deviation."""
+
+    _kind = "standard_scaler"
+
+    def __init__(self, columns: list, ddof: int = 0,
+                 output_columns: list | None = None) -> None:
+        super().__init__(columns=_list(columns), ddof=ddof or None,
+                         output_columns=_list(output_columns))
+
+
+class MinMaxScaler(Preprocessor):
+    """To 0 for the minimum and 1 for the maximum."""
+
+    _kind = "min_max_scaler"
+
+    def __init__(self, columns: list, output_columns: list | None = None) -> None:
+        super().__init__(columns=_list(columns), output_columns=_list(output_columns))
+
+
+class MaxAbsScaler(Preprocessor):
+    """Divides by the largest absolute value."""
+
+    _kind = "max_abs_scaler"
+
+    def __init__(self, columns: list, output_columns: list | None = None) -> None:
+        super().__init__(columns=_list(columns), output_columns=_list(output_columns))
+
+
+class RobustScaler(Preprocessor):
+    """Subtracts the median, and divides by the distance of two quantiles."""
+
+    _kind = "robust_scaler"
+
+    def __init__(self, columns: list, quantile_range: tuple = (0.25, 0.75),
+                 output_columns: list | None = None) -> None:
+        super().__init__(columns=_list(columns),
+                         quantile_range=[float(q) for q in quantile_range],
+                         output_columns=_list(output_columns))
+
+
+class Normalizer(Preprocessor):
+    """Divides each row by its norm: "l1", "l2" or "max"."""
+
+    _kind = "normalizer"
+    _learns = False
+
+    def __init__(self, columns: list, norm: str = "l2", *,
+                 output_columns: list | None = None) -> None:
+        super().__init__(columns=_list(columns), norm=norm,
+                         output_columns=_list(output_columns))
+
+
+class PowerTransformer(Preprocessor):
+    """"yeo-johnson" or "box-cox"; power=None: the power is learned."""
+
+    _kind = "power_transformer"
+
+    def __init__(self, columns: list, power: float | None = None,
+                 method: str = "yeo-johnson", *, output_columns: list | None = None) -> None:
+        super().__init__(columns=_list(columns),
+                         power=float(power) if power is not None else None, method=method,
+                         output_columns=_list(output_columns))
+        self._learns = power is None
+
+
+class SimpleImputer(Preprocessor):
+    """Missing values become the mean, the most frequent one, or a constant:
+    strategy "mean", "most_frequent" or "constant", the latter with fill_value."""
+
+    _kind = "simple_imputer"
+
+    def __init__(self, columns: list, strategy: str = "mean",
+                 fill_value: float | str | None = None, *,
+                 output_columns: list | None = None) -> None:
+        super().__init__(columns=_list(columns), strategy=strategy, fill_value=fill_value,
+                         output_columns=_list(output_columns))
+        self._learns = strategy != "constant"
+
+
+class _Bins(Preprocessor):
+    def __init__(self, columns: list, bins: object, *, right: bool = True,
+                 include_lowest: bool = False, duplicates: str = "raise",
+                 dtypes: object = None, output_columns: list | None = None) -> None:
+        if dtypes is not None and not isinstance(dtypes, str):
+            raise ValueError("dtypes is the name of one type: float32, float64, int32 or "
+                             "int64")
+        super().__init__(columns=_list(columns), bins=_plain(bins), right=right,
+                         include_lowest=include_lowest, duplicates=duplicates, dtype=dtypes,
+                         output_columns=_list(output_columns))
+
+
+def _plain(bins: object) -> object:
+    if isinstance(bins, dict):
+        return {column: _plain(value) for column, value in bins.items()}
+    return bins if isinstance(bins, (int, float)) else [float(edge) for edge in bins]
+
+
+class UniformKBinsDiscretizer(_Bins):
+    """The number of the bin of equal width that a value is in. bins: their number, or
+    {column: number}."""
+
+    _kind = "uniform_kbins_discretizer"
+
+
+class CustomKBinsDiscretizer(_Bins):
+    """The number of the bin that a value is in. bins: the edges, or {column: edges}."""
+
+    _kind = "custom_kbins_discretizer"
+    _learns = False
+
+
+class Concatenator(Preprocessor):
+    """Several columns of numbers become one of vectors; columns=None: all but those in
+    `exclude`. dtype: "float32" or "float64"."""
+
+    _kind = "concatenator"
+    _learns = False
+
+    def __init__(self, columns: list | None = None, output_column_name: str = "concat_out",
+                 dtype: str | None = None, raise_if_missing: bool = False, *,
+                 exclude: list | None = None) -> None:
+        super().__init__(columns=_list(columns), output_column_name=output_column_name,
+                         dtype=dtype, raise_if_missing=raise_if_missing or None,
+                         exclude=_list(exclude))
+
+
+# ---- Categories ----
+
+class Categorizer(Preprocessor):
+    """Values become categories, in sorted order."""
+
+    _kind = "categorizer"
+
+    def __init__(self, columns: list, *, output_columns: list | None = None) -> None:
+        super().__init__(columns=_list(columns), output_columns=_list(output_columns))
+
+
+class OrdinalEncoder(Preprocessor):
+    """The number of each value in the sorted list of values."""
+
+    _kind = "ordinal_encoder"
+
+    def __init__(self, columns: list, *, dtype: str | None = None,
+                 output_columns: list | None = None) -> None:
+        super().__init__(columns=_list(columns), dtype=dtype,
+                         output_columns=_list(output_columns))
+
+
+class OneHotEncoder(Preprocessor):
+    """A vector with a 1 at the place of the value. max_categories: only the most frequent
+    ones, a number or {column: number}."""
+
+    _kind = "one_hot_encoder"
+
+    def __init__(self, columns: list, *, max_categories: object = None,
+                 output_columns: list | None = None) -> None:
+        super().__init__(columns=_list(columns), max_categories=max_categories,
+                         output_columns=_list(output_columns))
+
+
+class MultiHotEncoder(Preprocessor):
+    """The same for lists of values: how often each one is there."""
+
+    _kind = "multi_hot_encoder"
+
+    def __init__(self, columns: list, *, max_categories: object = None,
+                 output_columns: list | None = None) -> None:
+        super().__init__(columns=_list(columns), max_categories=max_categories,
+                         output_columns=_list(output_columns))
+
+
+class LabelEncoder(Preprocessor):
+    """OrdinalEncoder of the column of labels; a dataset without it is left as it is."""
+
+    _kind = "label_encoder"
+
+    def __init__(self, label_column: str, *, dtype: str | None = None) -> None:
+        super().__init__(label_column=label_column, dtype=dtype)
+
+
+# ---- Texts ----
+
+class Tokenizer(Preprocessor):
+    """Texts become lists of words, split at blanks."""
+
+    _kind = "tokenizer"
+
+    def __init__(self, columns: list, tokenization_fn: object = None, *,
+                 output_columns: list | None = None) -> None:
+        _no_function(tokenization_fn)
+        super().__init__(columns=_list(columns), output_columns=_list(output_columns))
+
+
+class CountVectorizer(Preprocessor):
+    """How often each word of the training set is in a text. max_features: only the most
+    frequent words."""
+
+    _kind = "count_vectorizer"
+
+    def __init__(self, columns: list, tokenization_fn: object = None,
+                 max_features: int | None = None, *,
+                 output_columns: list | None = None) -> None:
+        _no_function(tokenization_fn)
+        super().__init__(columns=_list(columns), max_features=max_features,
+                         output_columns=_list(output_columns))
+
+
+class HashingVectorizer(Preprocessor):
+    """The same by hashes of the words: vectors of num_features numbers."""
+
+    _kind = "hashing_vectorizer"
+    _learns = False
+
+    def __init__(self, columns: list, num_features: int, tokenization_fn: object = None, *,
+                 output_columns: list | None = None) -> None:
+        _no_function(tokenization_fn)
+        super().__init__(columns=_list(columns), num_features=num_features,
+                         output_columns=_list(output_columns))
+
+
+class FeatureHasher(Preprocessor):
+    """Columns of counts become one vector of num_features numbers, by hashes of their
+    names."""
+
+    _kind = "feature_hasher"
+    _learns = False
+
+    def __init__(self, columns: list, num_features: int,
+                 output_column: str | None = None) -> None:
+        super().__init__(columns=_list(columns), num_features=num_features,
+                         output_column_name=output_column)
+
+
+# ---- Several, and functions ----
+
+class Chain(Preprocessor):
+    """Preprocessors one after the other: each learns from what those before it make."""
+
+    def __init__(self, *preprocessors: Preprocessor) -> None:
+        super().__init__()
+        for p in preprocessors:
+            if not isinstance(p, Preprocessor) or isinstance(p, BatchMapper):
+                raise TypeError("a Chain has preprocessors of raytrain, and no BatchMapper, "
+                                f"not {p!r}")
+        self.preprocessors = preprocessors
+        self._learns = any(p._learns for p in preprocessors)
+
+    def _items(self) -> list:
+        return [item for p in self.preprocessors for item in p._items()]
+
+    def _fitted(self, state: bytes) -> None:
+        self._state = state
+        self._place(state, 0)
+
+    def _place(self, state: bytes, index: int) -> int:
+        """The parts have learned, too."""
+        for p in self.preprocessors:
+            if isinstance(p, Chain):
+                index = p._place(state, index)
+                continue
+            p._shared, p._index = state, index
+            index += 1
+        return index
+
+    @property
+    def stats_(self) -> dict:
+        """What all parts have learned; a later one's in place of an equal name."""
+        return {f"{item['name']}({item['column']})": _value(item)
+                for item in self._learned()}
+
+    def __repr__(self) -> str:
+        return f"Chain({', '.join(map(repr, self.preprocessors))})"
+
+
+class BatchMapper(Preprocessor):
+    """Applies a Python function to batches, {column: array}, and gives what it returns:
+    fn must be one that the caller of transform() has. Not for trainers: call it in the
+    training function."""
+
+    _learns = False
+
+    def __init__(self, fn: object, batch_format: str | None = "numpy",
+                 batch_size: object = None) -> None:
+        if not callable(fn):
+            raise TypeError(f"fn is a function, not {type(fn).__name__}")
+        if batch_format not in ("numpy", "default", None):
+            raise ValueError(f"batch_format={batch_format!r}: batches are dicts of NumPy "
+                             "arrays, 'numpy'")
+        super().__init__()
+        self.fn = fn
+
+    def fit(self, ds: object) -> BatchMapper:
+        """There is nothing to learn."""
+        return self
+
+    def transform(self, ds: object):
+        """A Dataset to whose batches the function is applied when they are read."""
+        return ds.map_batches(self.fn)
+
+    def transform_batch(self, batch: dict) -> dict:
+        """What the function makes of it."""
+        return self.fn(batch)
+
+    def _items(self) -> list:
+        raise TypeError("a BatchMapper is a function of this process, which a trainer does "
+                        "not have: call it in the training function")
+
+    def __repr__(self) -> str:
+        return f"BatchMapper({getattr(self.fn, '__qualname__', self.fn)})"
+
+
+def _from_state(state: bytes) -> Preprocessor:
+    """A chain that was stored."""
+    return _Stored(state)
+
+
+class _Stored(Preprocessor):
+    """Preprocessors that a run has fitted, from one of its checkpoints."""
+
+    def __init__(self, state: bytes) -> None:
+        super().__init__()
+        self._state = state
+
+    def fit(self, ds: object) -> Preprocessor:
+        """Refused: it has learned already."""
+        raise InvalidArgument("the preprocessors of a checkpoint have learned already")
+
+    def _items(self) -> list:
+        raise TypeError("the preprocessors of a checkpoint are used again by "
+                        "resume_from_checkpoint, without preprocessor=")
+
+    @property
+    def stats_(self) -> dict:
+        """What was learned."""
+        return {f"{item['name']}({item['column']})": _value(item)
+                for item in self._learned()}
+
+    def __repr__(self) -> str:
+        return "<preprocessors of a checkpoint>"

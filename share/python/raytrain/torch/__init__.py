@@ -1,0 +1,53 @@
+"""PyTorch under raytrain, with the names of ray.train.torch.
+
+In a training function::
+
+    import raytrain.torch
+
+    model = raytrain.torch.prepare_model(model)
+    loader = raytrain.torch.prepare_data_loader(loader)
+
+A script that initialises torch.distributed itself, from the variables that torchrun
+sets, runs unchanged; prepare_model() then uses the process group of the script.
+"""
+
+from __future__ import annotations
+
+# Where each public name is, below raytrain.torch. Loaded when it is first used:
+# importing torch takes a second, and the caller of fit() may not need it.
+_NAMES = {
+    "TorchCheckpoint": "_checkpoint",
+    "TorchConfig": "_config",
+    "TorchPredictor": "_predictor",
+    "TorchTrainer": "_trainer",
+    "accelerate": "_train_loop",
+    "backward": "_train_loop",
+    "enable_reproducibility": "_train_loop",
+    "get_device": "_train_loop",
+    "get_devices": "_train_loop",
+    "load_state": "_state",
+    "prepare_data_loader": "_data_loader",
+    "prepare_model": "_train_loop",
+    "prepare_optimizer": "_train_loop",
+}
+
+__all__ = sorted(_NAMES)
+
+
+def __getattr__(name: str):
+    """Load a public name at its first use."""
+    from importlib import import_module
+
+    if name in _NAMES:
+        module = import_module("raytrain.torch." + _NAMES[name])
+        torch = getattr(module, "torch", None)
+        if torch is not None and not hasattr(torch, "frombuffer"):
+            raise ImportError(f"raytrain.torch needs torch 1.10 or later, not "
+                              f"{torch.__version__}")
+        value = globals()[name] = getattr(module, name)
+        return value
+    raise AttributeError(f"module 'raytrain.torch' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_NAMES})

@@ -1,0 +1,48 @@
+"""TorchPredictor."""
+from __future__ import annotations
+
+from ..predictor import Predictor
+
+
+class TorchPredictor(Predictor):
+    """A torch.nn.Module and the preprocessors of its checkpoint."""
+
+    def __init__(self, model: object, preprocessor: object = None,
+                 use_gpu: bool = False) -> None:
+        super().__init__(preprocessor)
+        self.device = "cuda" if use_gpu else "cpu"
+        self.model = model.to(self.device).eval()
+
+    @classmethod
+    def from_checkpoint(cls, checkpoint: object, model: object = None,
+                        use_gpu: bool = False) -> TorchPredictor:
+        """model: the module whose weights the checkpoint has as the state dict "model";
+        None: the checkpoint has the pickled module itself, which it runs code of."""
+        if hasattr(checkpoint, "path") and not hasattr(checkpoint, "to_dict"):
+            raise TypeError("from_checkpoint() takes a Checkpoint of raytrain")
+        stored = checkpoint.to_dict()["model"]
+        if model is None:
+            model = stored.load() if hasattr(stored, "load") else stored
+        else:
+            model.load_state_dict(stored)
+        return cls(model, checkpoint.get_preprocessor(), use_gpu)
+
+    def _predict_numpy(self, batch: object, dtype: object = None,
+                       columns: list | None = None) -> dict:
+        """columns: those that the model takes, in their order; a dict of one column, or an
+        array, is taken as it is. dtype: a torch.dtype for them."""
+        import torch
+
+        def tensor(array: object):
+            made = torch.as_tensor(array, device=self.device)
+            return made if dtype is None else made.to(dtype)
+
+        if columns is not None:
+            batch = {name: batch[name] for name in columns}
+        inputs = [tensor(array) for array in batch.values()] if isinstance(batch, dict) \
+            else [tensor(batch)]
+        with torch.no_grad():
+            output = self.model(*inputs)
+        if isinstance(output, dict):
+            return {name: part.cpu().numpy() for name, part in output.items()}
+        return {"predictions": output.cpu().numpy()}

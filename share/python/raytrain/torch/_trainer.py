@@ -1,0 +1,40 @@
+"""TorchTrainer. Does not import torch in the process that calls fit()."""
+
+from __future__ import annotations
+
+from ..trainer import DataParallelTrainer
+from ._config import TorchConfig
+
+
+class TorchTrainer(DataParallelTrainer):
+    """Runs a function on each of N workers, with torch.distributed set up over them: see
+    raytrain.DataParallelTrainer for the arguments. torch_config: a TorchConfig."""
+
+    _backend = "torch"
+    _config_name = "torch_config"
+    _setup = "raytrain.torch._trainer:set_up"
+
+    def __init__(self, train_loop_per_worker: object, *,
+                 torch_config: TorchConfig | None = None, **settings: object) -> None:
+        if torch_config is not None and not isinstance(torch_config, TorchConfig):
+            raise TypeError("torch_config is a raytrain.torch.TorchConfig, not "
+                            + type(torch_config).__name__)
+        super().__init__(train_loop_per_worker, backend_config=torch_config, **settings)
+
+    def _backend_keys(self) -> dict:
+        config = self.backend_config
+
+        if config is None:
+            return {}
+        keys = {"init_method": config.init_method, "timeout_s": int(config.timeout_s)}
+        return {**keys, "backend": config.backend} if config.backend else keys
+
+
+def set_up(_config: object) -> None:
+    """In a worker, before the training function. COLLECTIVE."""
+    from ._process_group import ensure_process_group
+    from ._train_loop import get_device, use_device
+
+    device = get_device()
+    use_device(device)
+    ensure_process_group(device)

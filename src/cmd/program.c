@@ -1,0 +1,321 @@
+/*
+ * program.c - turn a command line and a configuration file into a run, and the run into
+ * an exit status. The only place of the launcher half that prints errors and exits.
+ */
+#include "config.h"
+#include "program.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hangup.h"
+#include "launch/batch_system.h"
+#include "train/allocation.h"
+#include "train/requeue.h"
+#include "train/trainer.h"
+#include "util/fs.h"
+#include "event/outlet.h"
+#include "util/process.h"
+
+#define KILLED_WITHIN_MS 10000 /* by Slurm, once the job is requeued */
+#define PATIENCE_S       600.0 /* with Slurm's controller */
+#define LAST_WORDS_S     5.0   /* for which the end waits for a terminal that is held */
+
+/* On standard error, and without waiting for it. */
+static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    outlet_vprint(outlet_messages(), fmt, ap);
+    va_end(ap);
+}
+
+static const char *name = "raytrain"; /* of the program, before each message */
+
+static int fail(const struct error *err)
+{
+    fflush(stdout);
+    say("%s: %s\n", name, err->text);
+    return error_exit_status(err->code);
+}
+
+static void report(const char *text)
+{
+    say("%s: %s\n", name, text);
+}
+
+/* Has fit() of the Python module started this process? Then the user has not seen the
+ * command line, and gets the failure as an exception. */
+static bool is_of_fit(void)
+{
+    return getenv("RAYTRAIN_FIT") != NULL;
+}
+
+/* What to type in order to go on; saved: there is a checkpoint to go on from. */
+static const char *what_next(const struct options *opt, bool saved)
+{
+    if (is_of_fit())
+        return "call restore(path).fit() of the trainer's class";
+    if (opt->resume || (opt->warm && opt->fresh && !saved))
+        return "run the same line again";
+    if (opt->warm && !saved)
+        return "run the same line with --fresh";
+    if (opt->warm)
+        return "run the same line with --resume in place of --resume=CHECKPOINT";
+    if (opt->fresh)
+        return "run the same line with --resume in place of --fresh";
+    return "run the same line with --resume";
+}
+
+static bool is_saved(const struct program *program, const json_t *result)
+{
+    return program->always_saves ||
+           json_is_string(json_object_get(result, "checkpoint"));
+}
+
+static void print_tail(const struct failure_log *log)
+{
+    if (log->tail[0])
+        say("  last lines of %s:\n", log->path);
+    for (const char *line = log->tail; *line;) {
+        int length = (int)strcspn(line, "\n");
+
+        say("  | %.*s\n", length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* A failure: which worker, how, and the last lines of that worker's log. */
+static void print_failure(const struct program *program, const struct options *opt,
+                          const struct run_outcome *outcome, bool saved)
+{
+    const struct failure *f = &outcome->failure;
+
+    say("%s: the %s failed", name, program->noun);
+    if (f->rank >= 0)
+        say(": rank %d", f->rank);
+    if (f->rank >= 0 && f->host[0])
+        say(" on %s", f->host);
+    if (is_of_fit())
+        say("\n"); /* the exception has the message */
+    else
+        say(": %s\n", f->message);
+    if (!strchr(f->message, '\n')) /* it has no traceback */
+        print_tail(&outcome->log);
+    if (outcome->attempts > 1)
+        say("  after %d attempts\n", outcome->attempts);
+    say("  %s, %s\n", saved ? program->go_on : "nothing was saved: to try again",
+        what_next(opt, saved));
+}
+
+/* A reader that has seen enough is no failure. */
+static int print_json(const json_t *result)
+{
+    errno = 0;
+    if ((json_dumpf(result, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) < 0 ||
+         putchar('\n') == EOF || fflush(stdout) != 0) &&
+        errno != EPIPE) {
+        say("%s: could not write the result to standard output\n", name);
+        return -1;
+    }
+    return 0;
+}
+
+/* Why it stopped, and how it goes on. The last words: a job that is requeued is killed,
+ * and this process with it. */
+static int conclude_stop(const struct trainer *trainer,
+                         const struct run_outcome *outcome, bool saved)
+{
+    bool requeue = requeue_is_due(trainer->cfg, outcome), quiet = trainer->opt->quiet;
+    const struct batch_ops *batch = requeue ? batch_find() : NULL;
+    const char *why = "stopped on request";
+    struct error err;
+
+    if (outcome->failure.cause == CAUSE_TIME_LIMIT)
+        why = "stopped before the end of the allocation";
+    else if (outcome->failure.cause == CAUSE_PREEMPTED && outcome->by_node)
+        why = "stopped: a worker received SIGTERM from outside, and max_preemptions "
+              "are used up";
+    else if (outcome->failure.cause == CAUSE_PREEMPTED)
+        why = "stopped because Slurm preempts the job";
+
+    if (!quiet && requeue)
+        say("%s: %s; job %s goes back to the queue\n", name, why, batch->job_id());
+    else if (!quiet)
+        say("%s: %s; %s to go on%s\n", name, why, what_next(trainer->opt, saved),
+            outcome->failure.cause == CAUSE_PREEMPTED && !outcome->by_node
+                ? "\n  (Slurm does not requeue a job that makes room by itself; "
+                  "--requeue-on-stop does)"
+                : "");
+    /* What Slurm sends before it kills is not to end this process: what follows in the
+     * script would run. */
+    if (requeue) {
+        signal(SIGTERM, SIG_IGN);
+        signal(SIGUSR1, SIG_IGN);
+    }
+    if (requeue && batch->requeue(&err) < 0)
+        say("%s: job %s could not be requeued: %s\n", name, batch->job_id(), err.text);
+    else if (requeue)
+        poll(NULL, 0, KILLED_WITHIN_MS); /* what follows in the script is not to run */
+    return error_exit_status(RAYTRAIN_ESTOPPED);
+}
+
+/* The end of a run as an exit status. */
+static int conclude(const struct program *program, const struct trainer *trainer,
+                    const struct run_outcome *outcome, const json_t *result, bool again)
+{
+    const struct options *opt = trainer->opt;
+    bool saved = is_saved(program, result);
+
+    if (again && !opt->quiet)
+        say("%s: this run has finished already; nothing to do\n"
+            "  --fresh starts it anew, other settings continue it\n",
+            name);
+    if (outcome->status == RUN_FAILED)
+        print_failure(program, opt, outcome, saved);
+    if (opt->json && print_json(result) < 0)
+        return 1;
+    switch (outcome->status) {
+    case RUN_FINISHED:
+        return 0;
+    case RUN_STOPPED:
+        if (outcome->missing[0]) {
+            say("%s: stopped: %s\n"
+                "  %s in an allocation with enough nodes to go on\n",
+                name, outcome->missing, what_next(opt, saved));
+            return error_exit_status(RAYTRAIN_ESTOPPED);
+        }
+        return conclude_stop(trainer, outcome, saved);
+    case RUN_FAILED:
+        break;
+    }
+    return error_exit_status(outcome->failure.code);
+}
+
+/* What ran inside the allocation has said how it ended, unless it could not. */
+static int conclude_allocation(const struct options *opt,
+                               const struct allocation_end *end)
+{
+    const char *next = what_next(opt, end->saved);
+
+    if (end->cut_off)
+        say("%s: what ran inside the allocation ended before the run did: %s was "
+            "killed "
+            "there, or salloc was\n"
+            "  to go on, %s\n",
+            name, name, next);
+    else if (end->settled && end->exit_status == error_exit_status(RAYTRAIN_ESTOPPED))
+        say("%s: stopped on request; %s to go on\n", name, next);
+    else if (end->settled)
+        say("%s: the run has %s; what ran inside the allocation was killed after "
+            "that\n",
+            name, end->exit_status == 0 ? "finished" : "failed");
+    return end->exit_status;
+}
+
+static int fit(const struct program *program, const struct trainer *trainer,
+               struct error *err)
+{
+    struct run_outcome outcome;
+    json_t *result = NULL;
+    bool again;
+    int status;
+
+    if (trainer_fit(trainer, &outcome, &result, &again, err) < 0)
+        return fail(err);
+    status = conclude(program, trainer, &outcome, result, again);
+    json_decref(result);
+    return status;
+}
+
+static int dry_run(const struct trainer *trainer, struct error *err)
+{
+    return trainer_dry_run(trainer, stdout, err) < 0 ? fail(err) : 0;
+}
+
+/* The end of a command that has done all of its work, in this process or in one that it
+ * started. */
+static int finish(const struct program *program, const struct trainer *trainer,
+                  int status)
+{
+    struct error err;
+
+    if (status != 0 || !program->finish ||
+        program->finish(trainer->opt, trainer->cfg, &err) == 0)
+        return status;
+    return fail(&err);
+}
+
+static int run_checked(const struct program *program, char *argv[],
+                       const struct trainer *trainer, struct error *err)
+{
+    struct allocation_end end;
+    int rc = 0;
+
+    if (trainer->launcher->allocate)
+        rc = allocation_run(trainer, argv, &end, err);
+    if (rc < 0)
+        return fail(err);
+    return finish(program, trainer,
+                  rc > 0 ? conclude_allocation(trainer->opt, &end)
+                         : fit(program, trainer, err));
+}
+
+static int run(const struct program *program, int argc, char *argv[],
+               struct options *opt, struct train_config *cfg)
+{
+    struct trainer trainer = {.cfg = cfg, .opt = opt};
+    struct error err;
+    int copy;
+
+    if (program->parse(argc, argv, opt, cfg, &err) < 0)
+        return fail(&err);
+    if (opt->help)
+        return fputs(program->help(), stdout) < 0 || fflush(stdout) != 0;
+    if (opt->version)
+        return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
+    trainer.report = opt->quiet ? NULL : report;
+    if (launcher_check_start(opt->launcher, &copy, &err) < 0)
+        return copy > 0 ? error_exit_status(err.code) : fail(&err); /* one speaks */
+    if (program->settle(opt, cfg, &err) < 0 || train_config_validate(cfg, &err) < 0 ||
+        launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
+        return fail(&err);
+    if (opt->dry_run)
+        return dry_run(&trainer, &err);
+    if (requeue_check(cfg, opt, &err) < 0 || trainer_check(&trainer, &err) < 0 ||
+        launcher_check(trainer.launcher, opt->srun_args, &err) < 0)
+        return fail(&err);
+    return run_checked(program, argv, &trainer, &err);
+}
+
+int program_main(const struct program *program, int argc, char *argv[])
+{
+    struct train_config cfg;
+    struct options opt;
+    int status;
+
+    name = program->name;
+    if (fs_hold_stdio() < 0)
+        return 1;
+    signals_restore();
+    hangup_restore();
+    /* A limit on file sizes is an error to report, not a death; and a run goes
+     * on when its output is not read. */
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    batch_patience_set(PATIENCE_S, report);
+    status = run(program, argc, argv, &opt, &cfg);
+    outlet_flush(outlet_messages(), LAST_WORDS_S);
+
+    options_clear(&opt);
+    train_config_clear(&cfg);
+    return status;
+}

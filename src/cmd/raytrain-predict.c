@@ -1,0 +1,178 @@
+/*
+ * raytrain-predict.c - predict the rows of a dataset by the model of a checkpoint, on N
+ * workers.
+ *
+ * It is a run like a training, whose directory is FILE.run beside the output FILE. What
+ * the workers do there is in worker/predict. When the output is complete, the directory
+ * goes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "program.h"
+#include "run/checkpoint_manager.h"
+#include "run/run_dir.h"
+#include "util/fs.h"
+#include "util/quote.h"
+
+#define ENDING ".run"
+
+/* Set for what runs in an allocation that this process takes: it leaves the directory,
+ * from which this process learns how it went. */
+#define LEFT_BY "RAYTRAIN_PREDICT_LEAVES"
+
+static bool is_inner; /* this is that process */
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+/* ---- The configuration of a prediction ---- */
+
+static int need(bool there, const char *flag, struct error *err)
+{
+    return there ? 0
+                 : error_set(err, RAYTRAIN_EUSAGE,
+                             "%s is missing; type: raytrain-predict --checkpoint PATH "
+                             "--data PATH -o FILE PREDICT_FUNC.so",
+                             flag);
+}
+
+/* Datasets of a training, which may be in the same file, are none of a prediction. */
+static void datasets_reduce(struct train_config *cfg)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < cfg->n_datasets; i++)
+        if (strcmp(cfg->datasets[i].name, PREDICT_DATASET) == 0) {
+            struct dataset_config found = cfg->datasets[i];
+
+            cfg->datasets[i] = cfg->datasets[n];
+            cfg->datasets[n++] = found;
+        }
+    if (n > 0 && cfg->n_datasets > n) {
+        struct dataset_config *rest = malloc((cfg->n_datasets - n) * sizeof *rest);
+        size_t n_rest = cfg->n_datasets - n;
+
+        if (!rest)
+            return; /* then they are only validated in vain */
+        memcpy(rest, cfg->datasets + n, n_rest * sizeof *rest);
+        cfg->n_datasets = n;
+        datasets_clear(&rest, &n_rest);
+    }
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A run becomes its best checkpoint, or its newest. */
+static int checkpoint_choose(const struct options *opt, char **chosen,
+                             struct error *err)
+{
+    char *best = NULL, *latest = NULL, quoted[QUOTE_TEXT_MAX];
+
+    if (!is_directory(opt->checkpoint)) {
+        *chosen = strdup(opt->checkpoint);
+        return *chosen ? 0 : no_memory(err);
+    }
+    if (checkpoint_manager_best_of(opt->checkpoint, &best, &latest, err) < 0)
+        return -1;
+    *chosen = opt->last ? latest : best;
+    free(opt->last ? best : latest);
+    if (*chosen)
+        return 0;
+    return error_set(err, RAYTRAIN_ENOTFOUND,
+                     "--checkpoint: there is no complete checkpoint in %s; name the "
+                     "directory of a run, or a checkpoint",
+                     quote(opt->checkpoint, quoted));
+}
+
+/* The directory of the run: FILE.run. */
+static int run_name(struct train_config *cfg, struct error *err)
+{
+    const char *output = cfg->predict.output, *slash = strrchr(output, '/');
+    char *name, *storage;
+    int rc = asprintf(&name, "%s" ENDING, slash ? slash + 1 : output);
+
+    if (rc < 0)
+        return no_memory(err);
+    storage = slash ? strndup(output, (size_t)(slash - output) + 1) : strdup(".");
+    if (!storage) {
+        free(name);
+        return no_memory(err);
+    }
+    free(cfg->run_config.name);
+    free(cfg->run_config.storage_path);
+    cfg->run_config.name = name;
+    cfg->run_config.storage_path = storage;
+    return 0;
+}
+
+static int settle(struct options *opt, struct train_config *cfg, struct error *err)
+{
+    bool has_data = false;
+    char *checkpoint;
+
+    is_inner = getenv(LEFT_BY) != NULL;
+    for (size_t i = 0; i < cfg->n_datasets; i++)
+        has_data = has_data || (strcmp(cfg->datasets[i].name, PREDICT_DATASET) == 0 &&
+                                cfg->datasets[i].path);
+    if (need(opt->checkpoint != NULL, "--checkpoint", err) < 0 ||
+        need(has_data, "--data", err) < 0 ||
+        need(cfg->predict.output != NULL, "--output", err) < 0 ||
+        checkpoint_choose(opt, &checkpoint, err) < 0)
+        return -1;
+    free(cfg->resume_from_checkpoint);
+    cfg->resume_from_checkpoint = checkpoint;
+    run_config_stop_clear(&cfg->run_config);  /* it is for the metrics of a training */
+    preprocessors_clear(&cfg->preprocessors); /* the checkpoint has them, fitted */
+    datasets_reduce(cfg);
+    if (setenv(LEFT_BY, "1", 1) < 0)
+        return no_memory(err);
+    return run_name(cfg, err);
+}
+
+/* ---- The end ---- */
+
+static int finish(const struct options *opt, const struct train_config *cfg,
+                  struct error *err)
+{
+    char *run = run_dir_file(cfg->run_config.storage_path, cfg->run_config.name),
+         quoted[QUOTE_TEXT_MAX];
+    int rc = 0;
+
+    if (!run)
+        return no_memory(err);
+    if (access(cfg->predict.output, F_OK) < 0)
+        rc = error_set(err, RAYTRAIN_ENOTFOUND,
+                       "%s is gone, which this prediction has made before; --fresh "
+                       "makes it anew",
+                       quote(cfg->predict.output, quoted));
+    else if (!opt->keep_run && !is_inner)
+        rc = fs_remove_tree(run, err);
+    free(run);
+    return rc;
+}
+
+int main(int argc, char *argv[])
+{
+    const struct program program = {
+        .name = "raytrain-predict",
+        .noun = "prediction",
+        .go_on = "to go on with the shards that are missing",
+        .always_saves = true,
+        .parse = options_parse_predict,
+        .help = options_help_predict,
+        .settle = settle,
+        .finish = finish,
+    };
+
+    return program_main(&program, argc, argv);
+}

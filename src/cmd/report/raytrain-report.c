@@ -1,0 +1,268 @@
+/*
+ * raytrain-report.c - the session for shell scripts, and for programs of any language:
+ * reports metrics and files as a checkpoint, and gets the files of the checkpoint that
+ * an attempt starts from. Outside raytrain-run it does nothing, as one lone worker.
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "protocol/session_client.h"
+#include "report/extracted_files.h"
+#include "report/offered_files.h"
+#include "util/fs.h"
+#include "util/quote.h"
+
+#define STATUS_NONE 1 /* --get-checkpoint: there is no checkpoint */
+
+#define HELP                                                                           \
+    "Usage: raytrain-report NAME=VALUE... [--checkpoint FILE|DIR]...\n"                \
+    "       raytrain-report --get-checkpoint DIR\n"                                    \
+    "       raytrain-report --should-stop\n"                                           \
+    "\n"                                                                               \
+    "For commands of raytrain-run: end a training iteration. Every worker's command\n" \
+    "does so, and waits for the others.\n"                                             \
+    "\n"                                                                               \
+    "      --checkpoint PATH     save a file, or what is in a directory; repeatable\n" \
+    "      --get-checkpoint DIR  write the files of the checkpoint that this "         \
+    "attempt\n"                                                                        \
+    "                            starts from; exit status 1 if there is none\n"        \
+    "      --should-stop         exit status 75 if the training is to end, else 0\n"   \
+    "  -h, --help                this text\n"                                          \
+    "  -V, --version             the version\n"                                        \
+    "\n"                                                                               \
+    "After a report: exit status 75 if the training is to end, else 0.\n"
+
+struct task {
+    const char *get;  /* a directory; NULL: report */
+    bool should_stop; /* only ask */
+    bool offers;      /* --checkpoint was given */
+    struct offered_files files;
+    json_t *metrics;
+    /* What is wrong with the report: the other workers hear of it, since they wait. */
+    bool refused;
+    struct error why;
+};
+
+static int fail(const struct error *err)
+{
+    fprintf(stderr, "raytrain-report: %s\n", err->text);
+    return error_exit_status(err->code);
+}
+
+/* ---- The command line ---- */
+
+static int usage(struct error *err, const char *what)
+{
+    return error_set(err, RAYTRAIN_EUSAGE, "%s; raytrain-report --help lists the usage",
+                     what);
+}
+
+/* JSON has no word for NaN and infinities. */
+static json_t *number_json(double value)
+{
+    if (isfinite(value))
+        return json_real(value);
+    return json_string(isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+}
+
+static int metric_add(json_t *metrics, const char *word, struct error *err)
+{
+    const char *equals = strchr(word, '=');
+    char quoted[QUOTE_TEXT_MAX], *name, *end;
+    double value;
+    int rc = 0;
+
+    if (!equals || equals == word)
+        return error_set(err, RAYTRAIN_EUSAGE, "%s is no metric: write NAME=VALUE",
+                         quote(word, quoted));
+    value = strtod(equals + 1, &end);
+    if (end == equals + 1 || *end)
+        return error_set(err, RAYTRAIN_EUSAGE, "%s: the value is no number",
+                         quote(word, quoted));
+    name = strndup(word, (size_t)(equals - word));
+    if (!name)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (json_object_get(metrics, name))
+        rc = error_set(err, RAYTRAIN_EUSAGE, "%s: the metric is given twice",
+                       quote(word, quoted));
+    else if (json_object_set_new(metrics, name, number_json(value)) < 0)
+        rc = error_set(err, RAYTRAIN_EUSAGE, "%s: the name is not UTF-8",
+                       quote(word, quoted));
+    free(name);
+    return rc;
+}
+
+static void refuse(struct task *t, const struct error *why)
+{
+    if (!t->refused)
+        t->why = *why;
+    t->refused = true;
+}
+
+static void metrics_take(struct task *t, char *const *words)
+{
+    struct error why;
+
+    for (; *words; words++)
+        if (metric_add(t->metrics, *words, &why) < 0)
+            refuse(t, &why);
+}
+
+/* 1: nothing left to do. */
+static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
+{
+    static const struct option options[] = {
+        {"checkpoint", required_argument, NULL, 'c'},
+        {"get-checkpoint", required_argument, NULL, 'g'},
+        {"should-stop", no_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0}};
+    struct error why;
+    char what[300];
+    int c;
+
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":hV", options, NULL)) != -1) {
+        switch (c) {
+        case 'c':
+            t->offers = true;
+            if (offered_files_add(&t->files, optarg, &why) < 0)
+                refuse(t, &why);
+            break;
+        case 'g':
+            t->get = optarg;
+            break;
+        case 's':
+            t->should_stop = true;
+            break;
+        case 'h':
+            fputs(HELP, stdout);
+            return 1;
+        case 'V':
+            puts("raytrain-report " PACKAGE_VERSION);
+            return 1;
+        case ':':
+            snprintf(what, sizeof what, "%.200s needs a path", argv[optind - 1]);
+            return usage(err, what);
+        default:
+            snprintf(what, sizeof what, "unknown option %.200s", argv[optind - 1]);
+            return usage(err, what);
+        }
+    }
+    if ((t->get || t->should_stop) && (optind < argc || t->offers))
+        return usage(err, "--get-checkpoint and --should-stop report nothing");
+    if (t->get && t->should_stop)
+        return usage(err, "--get-checkpoint and --should-stop cannot be combined");
+    if (!t->get && !t->should_stop && optind == argc && !t->offers)
+        return usage(err, "there is nothing to report");
+    metrics_take(t, argv + optind);
+    return 0;
+}
+
+/* ---- The session ---- */
+
+static int copy_answer(void *arg, const struct wire_frame *question, struct error *err)
+{
+    const struct task *t = arg;
+
+    return offered_files_copy(&t->files, question, err);
+}
+
+/* A worker's command that may not come to its end asks whether to stop each time: so the
+ * session does not wait for a checkpoint before it passes a request on. */
+static json_t *report_request(const struct task *t)
+{
+    json_t *request = json_pack("{s:s, s:b, s:O}", "op", "report", "asks_stop", 1,
+                                "metrics", t->metrics);
+
+    if (t->refused)
+        json_object_set_new(request, "refused", json_string(t->why.text));
+    else if (t->offers)
+        json_object_set_new(request, "checkpoint", offered_files_json(&t->files));
+    return request;
+}
+
+static int report(struct session_client *c, struct task *t, int *status,
+                  struct error *err)
+{
+    struct wire_frame reply;
+    int rc = session_client_call(c, report_request(t), copy_answer, t, &reply, err);
+
+    if (rc == 0) {
+        if (json_is_true(json_object_get(reply.text, "should_stop")))
+            *status = error_exit_status(RAYTRAIN_ESTOPPED);
+        wire_clear(&reply);
+    }
+    if (!t->refused)
+        return rc;
+    *err = t->why;
+    return -1;
+}
+
+static int get(struct session_client *c, const struct task *t, int *status,
+               struct error *err)
+{
+    bool found = false;
+
+    if (extracted_files_write(c, t->get, &found, err) < 0)
+        return -1;
+    *status = found ? 0 : STATUS_NONE;
+    return 0;
+}
+
+static int session_use(const char *path, struct task *t, int *status, struct error *err)
+{
+    struct session_client c;
+    json_t *info;
+    int rc = 0;
+
+    if (session_client_open(&c, path, &info, err) < 0)
+        return -1;
+    if (t->get)
+        rc = get(&c, t, status, err);
+    else if (!t->should_stop)
+        rc = report(&c, t, status, err);
+    else if (json_is_true(json_object_get(info, "should_stop")))
+        *status = error_exit_status(RAYTRAIN_ESTOPPED);
+    json_decref(info);
+    session_client_close(&c);
+    return rc;
+}
+
+/* A lone worker: reports are checked, and forgotten. */
+static int alone(const struct task *t, int *status, struct error *err)
+{
+    if (t->get)
+        *status = STATUS_NONE;
+    if (!t->refused)
+        return 0;
+    *err = t->why;
+    return -1;
+}
+
+int main(int argc, char *argv[])
+{
+    const char *path = getenv(WIRE_VARIABLE);
+    struct task t = {.metrics = json_object()};
+    struct error err = {0};
+    int status = 0, rc;
+
+    if (fs_hold_stdio() < 0)
+        return 5;
+    /* Slurm sends it to all processes; a request to stop comes through the session. */
+    signal(SIGTERM, SIG_IGN);
+    rc = task_parse(&t, argc, argv, &err);
+    if (rc == 0)
+        rc = path && *path ? session_use(path, &t, &status, &err)
+                           : alone(&t, &status, &err);
+    offered_files_clear(&t.files);
+    json_decref(t.metrics);
+    return rc < 0 ? fail(&err) : status;
+}

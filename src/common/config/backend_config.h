@@ -1,0 +1,22 @@
+/* backend_config.h - the settings of a backend, BackendConfig in Ray's words. All of
+ * them are PyTorch's. */
+#ifndef RAYTRAIN_CONFIG_BACKEND_CONFIG_H
+#define RAYTRAIN_CONFIG_BACKEND_CONFIG_H
+
+#include "util/error.h"
+
+struct backend_config {
+    char *backend;     /* "gloo" or "nccl"; NULL: nccl with GPUs, gloo without */
+    char *init_method; /* "env", "tcp", or an URL for torch; NULL: "env" */
+    int timeout_s;     /* of torch's collectives; default 0: torch's own */
+};
+
+struct config_table;
+extern const struct config_table backend_config_table;
+
+/* Refuse settings that the backend of this name does not have, and an init_method that
+ * is none. RAYTRAIN_EINVAL. */
+int backend_config_validate(const struct backend_config *cfg, const char *backend,
+                            struct error *err);
+
+#endif

@@ -1,0 +1,314 @@
+#include "config/data_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/config_node.h"
+#include "util/fs.h"
+#include "util/quote.h"
+
+/* What a file is, by its name. Labels of IDX files are found from the names of the
+ * images. */
+enum name_use {
+    NAME_LABELS,
+    NAME_DATA,
+    NAME_TEXT,     /* data, in a format of text */
+    NAME_TEXT_ONLY /* as well, but in directories only if that format is asked for */
+};
+
+#define TEXT_NAMES(format, name, use)                                                  \
+    {format, name, use}, {format, name ".gz", use},                                    \
+    {                                                                                  \
+        format, name ".zst", use                                                       \
+    }
+
+static const struct {
+    const char *format, *name;
+    enum name_use use;
+} names[] = {
+    {"idx", "*-labels-idx1-ubyte", NAME_LABELS},
+    {"idx", "*-labels-idx1-ubyte.gz", NAME_LABELS},
+    {"idx", "*[-.]idx?-ubyte", NAME_DATA},
+    {"idx", "*[-.]idx?-ubyte.gz", NAME_DATA},
+    {"idx", "*.idx", NAME_DATA},
+    {"idx", "*.idx.gz", NAME_DATA},
+    {"hdf5", "*.h5", NAME_DATA},
+    {"hdf5", "*.hdf5", NAME_DATA},
+    {"hdf5", "*.hdf", NAME_DATA},
+    {"hdf5", "*.he5", NAME_DATA},
+    {"numpy", "*.npy", NAME_DATA},
+    {"numpy", "*.npz", NAME_DATA},
+    TEXT_NAMES("csv", "*.csv", NAME_TEXT),
+    TEXT_NAMES("tsv", "*.tsv", NAME_TEXT),
+    TEXT_NAMES("libsvm", "*.libsvm", NAME_TEXT),
+    TEXT_NAMES("libsvm", "*.svm", NAME_TEXT),
+    TEXT_NAMES("libsvm", "*.svmlight", NAME_TEXT),
+    TEXT_NAMES("text", "*.txt", NAME_TEXT_ONLY),
+};
+
+#define N_NAMES (sizeof names / sizeof *names)
+
+static bool row_is_data(size_t i, const char *format)
+{
+    if (!format)
+        return names[i].use == NAME_DATA || names[i].use == NAME_TEXT;
+    return names[i].use != NAME_LABELS && strcmp(names[i].format, format) == 0;
+}
+
+static bool name_is_data(const char *name, const char *format)
+{
+    if (name[0] == '.')
+        return false;
+    for (size_t i = 0; i < N_NAMES; i++)
+        if ((!format || strcmp(names[i].format, format) == 0) &&
+            fnmatch(names[i].name, name, 0) == 0)
+            return row_is_data(i, format);
+    return false;
+}
+
+const char *data_files_text_format(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    for (size_t i = 0; i < N_NAMES; i++)
+        if (names[i].use >= NAME_TEXT && fnmatch(names[i].name, name, 0) == 0)
+            return names[i].format;
+    return NULL;
+}
+
+bool data_files_is_text(const char *format)
+{
+    for (size_t i = 0; i < N_NAMES; i++)
+        if (names[i].use >= NAME_TEXT && strcmp(names[i].format, format) == 0)
+            return true;
+    return false;
+}
+
+/* "*.h5, *.hdf5", for messages. */
+static void names_describe(const char *format, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < N_NAMES; i++)
+        if (row_is_data(i, format) && used + strlen(names[i].name) + 3 < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+                                     names[i].name);
+}
+
+/* ---- The list ---- */
+
+/* Takes over path, also on failure; NULL: there was no memory for it. */
+static int files_add(struct data_files *files, char *path, struct error *err)
+{
+    char **paths =
+        path ? reallocarray(files->paths, files->n + 1, sizeof *paths) : NULL;
+
+    if (!paths) {
+        free(path);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    files->paths = paths;
+    paths[files->n++] = path;
+    return 0;
+}
+
+void data_files_clear(struct data_files *files)
+{
+    for (size_t i = 0; i < files->n; i++)
+        free(files->paths[i]);
+    free(files->paths);
+    *files = (struct data_files){0};
+}
+
+static int path_compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* ---- A directory ---- */
+
+/* A link whose target is gone stays: opening it says what is wrong. */
+static bool entry_is_file(const char *path, const struct dirent *entry)
+{
+    struct stat st;
+
+    if (entry->d_type != DT_UNKNOWN && entry->d_type != DT_LNK)
+        return entry->d_type == DT_REG;
+    return stat(path, &st) < 0 || S_ISREG(st.st_mode);
+}
+
+static int entry_add(const char *directory, const struct dirent *entry,
+                     const char *format, struct data_files *out, struct error *err)
+{
+    size_t n = strlen(directory);
+    char *path;
+
+    if (!name_is_data(entry->d_name, format))
+        return 0;
+    while (n > 1 && directory[n - 1] == '/')
+        n--;
+    if (asprintf(&path, "%.*s/%s", (int)n, directory, entry->d_name) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (entry_is_file(path, entry))
+        return files_add(out, path, err);
+    free(path);
+    return 0;
+}
+
+static int directory_list(const char *path, const char *format, struct data_files *out,
+                          struct error *err)
+{
+    DIR *directory = opendir(path);
+    const struct dirent *entry;
+    char wanted[256];
+    int rc = 0;
+
+    if (!directory)
+        return fs_error(err, "read the directory", path);
+    while (rc == 0 && (errno = 0, entry = readdir(directory)))
+        rc = entry_add(path, entry, format, out, err);
+    if (rc == 0 && errno)
+        rc = fs_error(err, "read the directory", path);
+    closedir(directory);
+    if (rc < 0 || out->n > 0)
+        return rc;
+    names_describe(format, wanted, sizeof wanted);
+    return error_set(
+        err, RAYTRAIN_ENOTFOUND,
+        "there are no data files in the directory %s: these would be %s; a "
+        "pattern takes files of other names, as in path = \"%s/*\"",
+        path, wanted, path);
+}
+
+/* ---- A pattern ---- */
+
+static bool pattern_is(const char *path)
+{
+    return strpbrk(path, "*?[") != NULL;
+}
+
+/* The first directory that glob() could not read. It calls back without an argument. */
+static __thread struct {
+    char path[1024];
+    int error;
+} unreadable;
+
+static int pattern_fail(const char *path, int error)
+{
+    if (error == ENOTDIR || error == ENOENT)
+        return 0;
+    snprintf(unreadable.path, sizeof unreadable.path, "%s", path);
+    unreadable.error = error;
+    return 1;
+}
+
+static int matches_add(const glob_t *found, struct data_files *out, struct error *err)
+{
+    for (size_t i = 0; i < found->gl_pathc; i++) {
+        struct stat st;
+
+        if (stat(found->gl_pathv[i], &st) == 0 && S_ISDIR(st.st_mode))
+            continue;
+        if (files_add(out, strdup(found->gl_pathv[i]), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int pattern_list(const char *path, struct data_files *out, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    glob_t found = {0};
+    int rc = glob(path, GLOB_NOSORT, pattern_fail, &found);
+
+    if (rc == GLOB_ABORTED) {
+        errno = unreadable.error;
+        rc = fs_error(err, "read the directory", unreadable.path);
+    } else if (rc != 0 && rc != GLOB_NOMATCH) {
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    } else {
+        rc = rc == 0 ? matches_add(&found, out, err) : 0;
+    }
+    globfree(&found);
+    if (rc == 0 && out->n == 0)
+        return error_set(err, RAYTRAIN_ENOTFOUND, "no file matches %s",
+                         quote(path, quoted));
+    return rc;
+}
+
+/* ---- Any of them ---- */
+
+int data_files_list(const char *path, const char *format, struct data_files *out,
+                    struct error *err)
+{
+    struct stat st;
+    int rc, found = stat(path, &st);
+
+    *out = (struct data_files){0};
+    if (found == 0 && S_ISDIR(st.st_mode))
+        rc = directory_list(path, format, out, err);
+    else if (found < 0 && pattern_is(path))
+        rc = pattern_list(path, out, err);
+    else
+        rc = files_add(out, strdup(path), err);
+    if (rc < 0)
+        data_files_clear(out);
+    else
+        qsort(out->paths, out->n, sizeof *out->paths, path_compare);
+    return rc;
+}
+
+bool data_files_exist(const char *path)
+{
+    struct data_files files;
+    int rc = access(path, F_OK);
+
+    if (rc == 0 || !pattern_is(path))
+        return rc == 0;
+    rc = data_files_list(path, NULL, &files, NULL);
+    data_files_clear(&files);
+    return rc == 0;
+}
+
+/* The working directory, in which no character has a meaning in a pattern. */
+static int directory_escape(char *out, size_t size, struct error *err)
+{
+    char cwd[PATH_MAX];
+    size_t n = 0;
+
+    if (!getcwd(cwd, sizeof cwd))
+        return error_set(err, RAYTRAIN_ESTORAGE,
+                         "cannot find the working directory: %s", strerror(errno));
+    for (const char *from = cwd; *from && n + 3 < size; from++) {
+        if (strchr("*?[\\", *from))
+            out[n++] = '\\';
+        out[n++] = *from;
+    }
+    out[n] = '\0';
+    return 0;
+}
+
+int data_files_absolute(char **path, struct error *err)
+{
+    char directory[2 * PATH_MAX + 2], *joined;
+
+    if (!*path || **path == '/' || !pattern_is(*path) || access(*path, F_OK) == 0)
+        return path_make_absolute(path, err);
+    if (directory_escape(directory, sizeof directory, err) < 0)
+        return -1;
+    if (asprintf(&joined, "%s/%s", directory, *path) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    free(*path);
+    *path = joined;
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* filter_config.h - which rows of a dataset are wanted: those with a value of one column in
+ * a range. */
+#ifndef RAYTRAIN_CONFIG_FILTER_CONFIG_H
+#define RAYTRAIN_CONFIG_FILTER_CONFIG_H
+
+#include <stdbool.h>
+
+#include "util/error.h"
+
+/* filter = { column = "x"; min = A; max = B; } */
+struct filter_config {
+    char *column; /* NULL: all rows */
+    bool has_min, has_max;
+    double min, max; /* both are in the range */
+};
+
+struct config_table;
+extern const struct config_table filter_config_table;
+
+/* A filter has a column, and at least one bound; the lower one is not above the upper
+ * one. RAYTRAIN_EINVAL. */
+int filter_config_validate(const struct filter_config *filter, struct error *err);
+
+#endif

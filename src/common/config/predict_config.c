@@ -1,0 +1,98 @@
+#include "config/predict_config.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/config_key.h"
+#include "util/fs.h"
+#include "util/quote.h"
+
+#define FIELD(member) .offset = offsetof(struct predict_config, member)
+
+static const struct config_key predict_keys[] = {
+    {.name = "output",
+     .doc = "the file of the predictions: .h5, .csv or .npy",
+     .type = CONFIG_STRING,
+     FIELD(output)},
+    {.name = "columns",
+     .doc = "columns of the input that the output has, too",
+     .type = CONFIG_STRINGS,
+     FIELD(columns),
+     .offset2 = offsetof(struct predict_config, n_columns),
+     .min = 1},
+    {.name = "batch_size",
+     .doc = "rows of a batch; 0: as the predictor likes",
+     .type = CONFIG_INT,
+     FIELD(batch_size),
+     .min = 0,
+     .max = INT_MAX},
+};
+const struct config_table predict_config_table = CONFIG_TABLE(predict_keys);
+
+static const struct {
+    const char *ending;
+    enum predict_format format;
+} endings[] = {
+    {".h5", PREDICT_HDF5},
+    {".hdf5", PREDICT_HDF5},
+    {".csv", PREDICT_CSV},
+    {".npy", PREDICT_NPY},
+};
+
+int predict_format_of(const char *output, enum predict_format *format,
+                      struct error *err)
+{
+    size_t n = strlen(output);
+    char quoted[QUOTE_TEXT_MAX];
+
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t k = strlen(endings[i].ending);
+
+        if (n > k && strcmp(output + n - k, endings[i].ending) == 0) {
+            *format = endings[i].format;
+            return 0;
+        }
+    }
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "predict.output: the ending of %s does not say its format; write "
+                     ".h5, .csv or .npy",
+                     quote(output, quoted));
+}
+
+/* An absolute path. */
+static int place_check(const char *output, struct error *err)
+{
+    char *dir = strdup(output), quoted[QUOTE_TEXT_MAX];
+    struct stat st;
+    int rc = 0;
+
+    if (!dir)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    *strrchr(dir, '/') = '\0';
+    if (stat(*dir ? dir : "/", &st) < 0 || !S_ISDIR(st.st_mode))
+        rc = error_set(err, RAYTRAIN_ENOTFOUND,
+                       "predict.output: there is no directory %s; create it first",
+                       quote(dir, quoted));
+    else if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
+        rc = error_set(err, RAYTRAIN_EINVAL,
+                       "predict.output: %s is no regular file, which the predictions "
+                       "could replace",
+                       quote(output, quoted));
+    free(dir);
+    return rc;
+}
+
+int predict_config_validate(struct predict_config *cfg, struct error *err)
+{
+    enum predict_format format;
+
+    if (!cfg->output)
+        return 0;
+    if (predict_format_of(cfg->output, &format, err) < 0 ||
+        path_make_absolute(&cfg->output, err) < 0)
+        return -1;
+    return place_check(cfg->output, err);
+}

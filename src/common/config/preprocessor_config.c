@@ -1,0 +1,604 @@
+#include "config/preprocessor_config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/column_numbers.h"
+#include "config/config_key.h"
+#include "util/quote.h"
+#include "util/suggest.h"
+
+#define FIELD(member) .offset = offsetof(struct preprocessor_config, member)
+
+static const char *const kind_names[] = {PREPROCESSORS(REGISTRY_WORD)};
+
+const char *preprocessor_kind_name(int kind)
+{
+    return kind_names[kind];
+}
+
+/* ---- Values that are not a single word or integer ---- */
+
+static bool node_is_number(const struct config_node *node, double *value)
+{
+    *value = node->type == NODE_INT ? (double)node->integer : node->real;
+    return node->type == NODE_INT || node->type == NODE_REAL;
+}
+
+static int power_set(void *object, const struct config_node *node,
+                     const struct config_where *where)
+{
+    struct preprocessor_config *cfg = object;
+
+    if (!node_is_number(node, &cfg->power))
+        return config_expected(where, node, "a number", "the power, lambda");
+    cfg->has_power = true;
+    return 0;
+}
+
+static void power_render(const void *object, const char *name, FILE *out, int depth)
+{
+    const struct preprocessor_config *cfg = object;
+
+    if (!cfg->has_power)
+        return;
+    config_render_name(out, depth, name);
+    config_render_real(out, cfg->power);
+    fputs(";\n", out);
+}
+
+static int quantile_range_set(void *object, const struct config_node *node,
+                              const struct config_where *where)
+{
+    struct preprocessor_config *cfg = object;
+    double low, high;
+
+    if (node->type != NODE_ARRAY || node->n_items != 2 ||
+        !node_is_number(&node->items[0], &low) ||
+        !node_is_number(&node->items[1], &high) || !(0 <= low && low < high) ||
+        high > 1)
+        return config_expected(where, node, "two rising numbers from 0 to 1",
+                               "the quantiles whose distance becomes 1");
+    cfg->quantile_range[0] = low;
+    cfg->quantile_range[1] = high;
+    return 0;
+}
+
+static void quantile_range_render(const void *object, const char *name, FILE *out,
+                                  int depth)
+{
+    const struct preprocessor_config *cfg = object;
+
+    config_render_name(out, depth, name);
+    fputs("( ", out);
+    config_render_real(out, cfg->quantile_range[0]);
+    fputs(", ", out);
+    config_render_real(out, cfg->quantile_range[1]);
+    fputs(" );\n", out);
+}
+
+static int fill_value_set(void *object, const struct config_node *node,
+                          const struct config_where *where)
+{
+    struct preprocessor_config *cfg = object;
+
+    cfg->has_fill_number = node_is_number(node, &cfg->fill_number);
+    if (node->type == NODE_STRING)
+        return config_set_string(&cfg->fill_text, node->string, where);
+    if (!cfg->has_fill_number)
+        return config_expected(where, node, "a number or a string",
+                               "what takes the place of missing values");
+    free(cfg->fill_text);
+    cfg->fill_text = NULL;
+    return 0;
+}
+
+static void fill_value_render(const void *object, const char *name, FILE *out,
+                              int depth)
+{
+    const struct preprocessor_config *cfg = object;
+
+    if (!cfg->has_fill_number && !cfg->fill_text)
+        return;
+    config_render_name(out, depth, name);
+    if (cfg->fill_text)
+        config_render_string(out, cfg->fill_text);
+    else
+        config_render_real(out, cfg->fill_number);
+    fputs(";\n", out);
+}
+
+static void fill_value_clear(void *object)
+{
+    struct preprocessor_config *cfg = object;
+
+    free(cfg->fill_text);
+    cfg->fill_text = NULL;
+}
+
+static int label_set(void *object, const struct config_node *node,
+                     const struct config_where *where)
+{
+    struct preprocessor_config *cfg = object;
+    struct config_node list = {
+        .type = NODE_ARRAY, .items = (struct config_node *)node, .n_items = 1};
+    char **columns;
+    size_t n;
+
+    if (node->type != NODE_STRING)
+        return config_expected(where, node, "a string", "the column of the labels");
+    if (config_strings_get(&list, false, &columns, &n, "the column of the labels",
+                           where))
+        return -1;
+    config_strings_free(cfg->columns, cfg->n_columns);
+    cfg->columns = columns;
+    cfg->n_columns = n;
+    return 0;
+}
+
+static void label_render(const void *object, const char *name, FILE *out, int depth)
+{
+    const struct preprocessor_config *cfg = object;
+
+    config_render_name(out, depth, name);
+    config_render_string(out, cfg->columns[0]);
+    fputs(";\n", out);
+}
+
+static void label_clear(void *object)
+{
+    struct preprocessor_config *cfg = object;
+
+    config_strings_free(cfg->columns, cfg->n_columns);
+    cfg->columns = NULL;
+    cfg->n_columns = 0;
+}
+
+static int bins_set(void *object, const struct config_node *node,
+                    const struct config_where *where)
+{
+    struct preprocessor_config *cfg = object;
+
+    return numbers_by_column_set(&cfg->bins, node, "bins", where);
+}
+
+static void bins_render(const void *object, const char *name, FILE *out, int depth)
+{
+    const struct preprocessor_config *cfg = object;
+
+    numbers_by_column_render(&cfg->bins, name, out, depth);
+}
+
+static void bins_clear(void *object)
+{
+    struct preprocessor_config *cfg = object;
+
+    numbers_by_column_clear(&cfg->bins);
+}
+
+static int max_categories_set(void *object, const struct config_node *node,
+                              const struct config_where *where)
+{
+    struct preprocessor_config *cfg = object;
+
+    return numbers_by_column_set(&cfg->max_categories, node, "max_categories", where);
+}
+
+static void max_categories_render(const void *object, const char *name, FILE *out,
+                                  int depth)
+{
+    const struct preprocessor_config *cfg = object;
+
+    numbers_by_column_render(&cfg->max_categories, name, out, depth);
+}
+
+static void max_categories_clear(void *object)
+{
+    struct preprocessor_config *cfg = object;
+
+    numbers_by_column_clear(&cfg->max_categories);
+}
+
+static const struct config_ops power_ops = {.set = power_set, .render = power_render};
+static const struct config_ops quantile_range_ops = {.set = quantile_range_set,
+                                                     .render = quantile_range_render};
+static const struct config_ops fill_value_ops = {
+    .set = fill_value_set, .render = fill_value_render, .clear = fill_value_clear};
+static const struct config_ops label_ops = {
+    .set = label_set, .render = label_render, .clear = label_clear};
+static const struct config_ops bins_ops = {
+    .set = bins_set, .render = bins_render, .clear = bins_clear};
+static const struct config_ops max_categories_ops = {.set = max_categories_set,
+                                                     .render = max_categories_render,
+                                                     .clear = max_categories_clear};
+
+/* ---- The keys of each kind ---- */
+
+static const struct config_choice norms[] = {
+    {"l1", NULL}, {"l2", NULL}, {"max", NULL}, {NULL, NULL}};
+static const struct config_choice methods[] = {
+    {"yeo-johnson", NULL}, {"box-cox", NULL}, {NULL, NULL}};
+static const struct config_choice strategies[] = {
+    {"mean", NULL}, {"most_frequent", NULL}, {"constant", NULL}, {NULL, NULL}};
+static const struct config_choice duplicates[] = {
+    {"raise", NULL}, {"drop", NULL}, {NULL, NULL}};
+static const struct config_choice float_types[] = {
+    {"float32", NULL}, {"float64", NULL}, {NULL, NULL}};
+static const struct config_choice code_types[] = {{"float32", NULL},
+                                                  {"float64", NULL},
+                                                  {"int32", NULL},
+                                                  {"int64", NULL},
+                                                  {NULL, NULL}};
+
+#define COLUMNS                                                                        \
+    {                                                                                  \
+        .name = "columns", .doc = "the columns that it reads", .type = CONFIG_STRINGS, \
+        FIELD(columns), .offset2 = offsetof(struct preprocessor_config, n_columns),    \
+        .min = 1                                                                       \
+    }
+#define OUTPUT_COLUMNS                                                                 \
+    {                                                                                  \
+        .name = "output_columns",                                                      \
+        .doc = "new columns for the results, in the order of columns",                 \
+        .type = CONFIG_STRINGS, FIELD(output_columns),                                 \
+        .offset2 = offsetof(struct preprocessor_config, n_output_columns), .min = 1    \
+    }
+#define WORD(key, member, words, text)                                                 \
+    {                                                                                  \
+        .name = key, .doc = text, .type = CONFIG_ENUM, FIELD(member), .choices = words \
+    }
+#define FLAG(key, member, text)                                                        \
+    {                                                                                  \
+        .name = key, .doc = text, .type = CONFIG_BOOL, FIELD(member)                   \
+    }
+#define DTYPE(words)                                                                   \
+    {                                                                                  \
+        .name = "dtype", .doc = "the type of the result", .type = CONFIG_WORD,         \
+        FIELD(dtype), .choices = words                                                 \
+    }
+#define CUSTOM(key, functions)                                                         \
+    {                                                                                  \
+        .name = key, .doc = key, .type = CONFIG_CUSTOM, .ops = &functions              \
+    }
+#define COUNT(key, member, text)                                                       \
+    {                                                                                  \
+        .name = key, .doc = text, .type = CONFIG_INT, FIELD(member), .min = 1,         \
+        .max = INT32_MAX                                                               \
+    }
+#define OUTPUT_COLUMN_NAME                                                             \
+    {                                                                                  \
+        .name = "output_column_name", .doc = "the new column", .type = CONFIG_STRING,  \
+        FIELD(output_column_name)                                                      \
+    }
+
+static const struct config_key keys_of_standard_scaler[] = {
+    COLUMNS,
+    OUTPUT_COLUMNS,
+    {.name = "ddof",
+     .doc = "what is subtracted from the number of rows in the variance",
+     .type = CONFIG_INT,
+     FIELD(ddof),
+     .min = 0,
+     .max = 1000000},
+};
+static const struct config_key keys_of_min_max_scaler[] = {COLUMNS, OUTPUT_COLUMNS};
+static const struct config_key keys_of_max_abs_scaler[] = {COLUMNS, OUTPUT_COLUMNS};
+static const struct config_key keys_of_robust_scaler[] = {
+    COLUMNS, OUTPUT_COLUMNS, CUSTOM("quantile_range", quantile_range_ops)};
+static const struct config_key keys_of_normalizer[] = {
+    COLUMNS, OUTPUT_COLUMNS, WORD("norm", norm, norms, "the length that becomes 1")};
+static const struct config_key keys_of_power_transformer[] = {
+    COLUMNS, OUTPUT_COLUMNS, CUSTOM("power", power_ops),
+    WORD("method", method, methods, "the transform")};
+static const struct config_key keys_of_simple_imputer[] = {
+    COLUMNS, OUTPUT_COLUMNS,
+    WORD("strategy", strategy, strategies, "what takes the place of missing values"),
+    CUSTOM("fill_value", fill_value_ops)};
+#define BINS                                                                           \
+    COLUMNS, OUTPUT_COLUMNS, CUSTOM("bins", bins_ops),                                 \
+        FLAG("right", right, "whether a bin includes its upper edge"),                 \
+        FLAG("include_lowest", include_lowest,                                         \
+             "whether the first bin includes its lower edge"),                         \
+        WORD("duplicates", duplicates, duplicates, "edges that are equal"),            \
+        DTYPE(code_types)
+static const struct config_key keys_of_uniform_kbins_discretizer[] = {BINS};
+static const struct config_key keys_of_custom_kbins_discretizer[] = {BINS};
+static const struct config_key keys_of_concatenator[] = {
+    COLUMNS,
+    {.name = "exclude",
+     .doc = "columns to leave alone",
+     .type = CONFIG_STRINGS,
+     FIELD(exclude),
+     .offset2 = offsetof(struct preprocessor_config, n_exclude)},
+    OUTPUT_COLUMN_NAME,
+    DTYPE(float_types),
+    FLAG("raise_if_missing", raise_if_missing, "whether a missing column is an error")};
+static const struct config_key keys_of_categorizer[] = {COLUMNS, OUTPUT_COLUMNS};
+static const struct config_key keys_of_ordinal_encoder[] = {COLUMNS, OUTPUT_COLUMNS,
+                                                            DTYPE(code_types)};
+static const struct config_key keys_of_one_hot_encoder[] = {
+    COLUMNS, OUTPUT_COLUMNS, CUSTOM("max_categories", max_categories_ops)};
+static const struct config_key keys_of_multi_hot_encoder[] = {
+    COLUMNS, OUTPUT_COLUMNS, CUSTOM("max_categories", max_categories_ops)};
+static const struct config_key keys_of_label_encoder[] = {
+    CUSTOM("label_column", label_ops), DTYPE(code_types)};
+
+static const struct config_key keys_of_tokenizer[] = {COLUMNS, OUTPUT_COLUMNS};
+static const struct config_key keys_of_count_vectorizer[] = {
+    COLUMNS, OUTPUT_COLUMNS,
+    COUNT("max_features", max_features,
+          "how many of the most frequent tokens to keep")};
+static const struct config_key keys_of_hashing_vectorizer[] = {
+    COLUMNS, OUTPUT_COLUMNS,
+    COUNT("num_features", num_features, "the length of vectors")};
+static const struct config_key keys_of_feature_hasher[] = {
+    COLUMNS, OUTPUT_COLUMN_NAME,
+    COUNT("num_features", num_features, "the length of vectors")};
+
+#define TABLE_OF(kind) CONFIG_TABLE(keys_of_##kind),
+static const struct config_table tables[] = {PREPROCESSORS(TABLE_OF)};
+
+/* ---- One preprocessor ---- */
+
+static void defaults(struct preprocessor_config *cfg, int kind)
+{
+    *cfg = (struct preprocessor_config){
+        .kind = kind, .quantile_range = {0.25, 0.75}, .norm = NORM_L2, .right = true};
+}
+
+static void clear(struct preprocessor_config *cfg)
+{
+    config_clear(&tables[cfg->kind], cfg);
+}
+
+static bool listed(char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return false;
+}
+
+static int check_columns(const struct preprocessor_config *cfg,
+                         const struct config_node *node,
+                         const struct config_where *where)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    bool label = cfg->kind == PREPROCESSOR_label_encoder;
+
+    if (cfg->n_columns == 0 && cfg->kind != PREPROCESSOR_concatenator)
+        return config_fail(where, node, RAYTRAIN_EINVAL, "it has no columns; add %s",
+                           label ? "label_column = \"NAME\"" : "columns = [\"NAME\"]");
+    for (size_t i = 0; i < cfg->n_columns; i++)
+        if (listed(cfg->columns, i, cfg->columns[i]))
+            return config_fail(where, node, RAYTRAIN_EINVAL, "columns has %s twice",
+                               quote(cfg->columns[i], quoted));
+    if (cfg->n_output_columns > 0 && cfg->n_output_columns != cfg->n_columns)
+        return config_fail(where, node, RAYTRAIN_EINVAL,
+                           "output_columns has %zu names and columns %zu",
+                           cfg->n_output_columns, cfg->n_columns);
+    for (size_t i = 0; i < cfg->n_output_columns; i++)
+        if (listed(cfg->output_columns, i, cfg->output_columns[i]) ||
+            strlen(cfg->output_columns[i]) > RAYTRAIN_NAME_MAX)
+            return config_fail(where, node, RAYTRAIN_EINVAL,
+                               "output_columns has %s twice, or too long",
+                               quote(cfg->output_columns[i], quoted));
+    return 0;
+}
+
+static int check_max_categories(const struct preprocessor_config *cfg,
+                                const struct config_node *node,
+                                const struct config_where *where)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    for (size_t i = 0; i < cfg->max_categories.n; i++) {
+        const struct column_numbers *of = &cfg->max_categories.of[i];
+
+        if (of->n != 1 || of->list || of->values[0] < 1 ||
+            of->values[0] != floor(of->values[0]))
+            return config_fail(where, node, RAYTRAIN_EINVAL,
+                               "max_categories is a positive integer, or one for each "
+                               "column, { NAME = 10; }");
+        if (of->column && !listed(cfg->columns, cfg->n_columns, of->column))
+            return config_fail(where, node, RAYTRAIN_EINVAL,
+                               "max_categories names %s, which is not one of its "
+                               "columns",
+                               quote(of->column, quoted));
+    }
+    return 0;
+}
+
+static int check_bins_of(const struct preprocessor_config *cfg, const char *column,
+                         const struct config_node *node,
+                         const struct config_where *where)
+{
+    const struct column_numbers *bins = column_numbers_find(&cfg->bins, column);
+    bool uniform = cfg->kind == PREPROCESSOR_uniform_kbins_discretizer;
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (!bins)
+        return config_fail(where, node, RAYTRAIN_EINVAL,
+                           "bins has nothing for column %s", quote(column, quoted));
+    if (uniform && (bins->list || bins->values[0] < 1 || bins->values[0] > 1e6 ||
+                    bins->values[0] != floor(bins->values[0])))
+        return config_fail(where, node, RAYTRAIN_EINVAL,
+                           "bins is the number of bins, from 1 to 1000000");
+    if (uniform)
+        return 0;
+    if (!bins->list || bins->n < 2)
+        return config_fail(where, node, RAYTRAIN_EINVAL,
+                           "bins is a list of at least two edges, ( 0, 1, 5.5 )");
+    for (size_t i = 1; i < bins->n; i++) {
+        bool equal = bins->values[i] == bins->values[i - 1];
+
+        if (bins->values[i] < bins->values[i - 1])
+            return config_fail(where, node, RAYTRAIN_EINVAL,
+                               "the edges in bins do not rise");
+        if (equal && cfg->duplicates == DUPLICATES_RAISE)
+            return config_fail(
+                where, node, RAYTRAIN_EINVAL,
+                "the edges in bins are not unique; duplicates = \"drop\" "
+                "ignores repeated ones");
+    }
+    return 0;
+}
+
+static int check(const struct preprocessor_config *cfg, const struct config_node *node,
+                 const struct config_where *where)
+{
+    bool bins = cfg->kind == PREPROCESSOR_uniform_kbins_discretizer ||
+                cfg->kind == PREPROCESSOR_custom_kbins_discretizer;
+
+    if (check_columns(cfg, node, where) || check_max_categories(cfg, node, where))
+        return -1;
+    for (size_t i = 0; bins && i < cfg->n_columns; i++)
+        if (check_bins_of(cfg, cfg->columns[i], node, where))
+            return -1;
+    if ((cfg->kind == PREPROCESSOR_hashing_vectorizer ||
+         cfg->kind == PREPROCESSOR_feature_hasher) &&
+        cfg->num_features < 1)
+        return config_fail(where, node, RAYTRAIN_EINVAL,
+                           "it needs num_features, the length of its vectors");
+    if (cfg->kind == PREPROCESSOR_simple_imputer && cfg->strategy == IMPUTER_CONSTANT &&
+        !cfg->has_fill_number && !cfg->fill_text)
+        return config_fail(where, node, RAYTRAIN_EINVAL,
+                           "strategy \"constant\" needs a fill_value");
+    return 0;
+}
+
+/* ---- The list ---- */
+
+static int list_add(struct preprocessors_config *cfg, const struct config_node *list,
+                    const struct config_where *where);
+
+static int kind_find(const struct config_node *node, const struct config_where *where)
+{
+    const char *near;
+    char quoted[QUOTE_TEXT_MAX];
+
+    for (int kind = 0; kind < PREPROCESSOR_KINDS; kind++)
+        if (!strcmp(kind_names[kind], node->name))
+            return kind;
+    near = suggest_nearest(node->name, kind_names, PREPROCESSOR_KINDS);
+    return config_fail(where, node, RAYTRAIN_EINVAL,
+                       "there is no preprocessor %s%s%s%s", quote(node->name, quoted),
+                       near ? "; did you mean \"" : "", near ? near : "",
+                       near ? "\"?" : "");
+}
+
+static int kind_add(struct preprocessors_config *cfg, const struct config_node *node,
+                    const struct config_where *where)
+{
+    struct preprocessor_config *grown;
+    int kind = kind_find(node, where);
+
+    if (kind < 0)
+        return -1;
+    if (node->type != NODE_GROUP)
+        return config_expected(where, node, "a group, { columns = [\"NAME\"]; }", NULL);
+    grown = reallocarray(cfg->list, cfg->n + 1, sizeof *grown);
+    if (!grown)
+        return config_fail_memory(where);
+    cfg->list = grown;
+    defaults(&grown[cfg->n], kind);
+    return config_apply(&tables[kind], &grown[cfg->n++], node, where) ||
+                   check(&grown[cfg->n - 1], node, where)
+               ? -1
+               : 0;
+}
+
+/* { type = "NAME"; ... }: the group is NAME's. */
+static int typed_add(struct preprocessors_config *cfg, const struct config_node *item,
+                     size_t type, const struct config_where *where)
+{
+    struct config_where here = config_where_below(where, item->items[type].string);
+    struct config_node *rest = calloc(item->n_items, sizeof *rest);
+    struct config_node group = *item;
+    int rc;
+
+    if (!rest)
+        return config_fail_memory(where);
+    group.name = item->items[type].string;
+    group.items = rest;
+    group.n_items = 0;
+    for (size_t i = 0; i < item->n_items; i++)
+        if (i != type)
+            rest[group.n_items++] = item->items[i];
+    rc = kind_add(cfg, &group, &here);
+    free(rest);
+    return rc;
+}
+
+static int item_add(struct preprocessors_config *cfg, const struct config_node *item,
+                    const struct config_where *where)
+{
+    for (size_t i = 0; item->type == NODE_GROUP && i < item->n_items; i++)
+        if (!strcmp(item->items[i].name, "type") && item->items[i].type == NODE_STRING)
+            return typed_add(cfg, item, i, where);
+    if (item->type != NODE_GROUP || item->n_items != 1)
+        return config_expected(where, item,
+                               "a group with one preprocessor, { type = \"NAME\"; "
+                               "columns = [...]; } or { NAME = { ... }; }",
+                               NULL);
+    item = &item->items[0];
+
+    struct config_where here = config_where_below(where, item->name);
+
+    if (!strcmp(item->name, "chain"))
+        return list_add(cfg, item, &here);
+    return kind_add(cfg, item, &here);
+}
+
+static int list_add(struct preprocessors_config *cfg, const struct config_node *list,
+                    const struct config_where *where)
+{
+    if (list->type != NODE_ARRAY)
+        return config_expected(
+            where, list, "a list of preprocessors, ( { NAME = { ... }; } )", NULL);
+    for (size_t i = 0; i < list->n_items; i++)
+        if (item_add(cfg, &list->items[i], where))
+            return -1;
+    return 0;
+}
+
+int preprocessors_set(struct preprocessors_config *cfg, const struct config_node *node,
+                      const struct config_where *where)
+{
+    struct preprocessors_config made = {NULL, 0};
+
+    if (list_add(&made, node, where)) {
+        preprocessors_clear(&made);
+        return -1;
+    }
+    preprocessors_clear(cfg);
+    *cfg = made;
+    return 0;
+}
+
+void preprocessors_render(const struct preprocessors_config *cfg, const char *name,
+                          FILE *out, int depth)
+{
+    if (cfg->n == 0)
+        return;
+    config_render_name(out, depth, name);
+    fputs("(\n", out);
+    for (size_t i = 0; i < cfg->n; i++) {
+        const struct preprocessor_config *one = &cfg->list[i];
+
+        fprintf(out, "%*s{ %s = {\n", 4 * (depth + 1), "", kind_names[one->kind]);
+        config_render(&tables[one->kind], one, out, depth + 2);
+        fprintf(out, "%*s}; }%s\n", 4 * (depth + 1), "", i + 1 < cfg->n ? "," : "");
+    }
+    fprintf(out, "%*s);\n", 4 * depth, "");
+}
+
+void preprocessors_clear(struct preprocessors_config *cfg)
+{
+    for (size_t i = 0; i < cfg->n; i++)
+        clear(&cfg->list[i]);
+    free(cfg->list);
+    cfg->list = NULL;
+    cfg->n = 0;
+}

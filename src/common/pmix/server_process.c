@@ -1,0 +1,194 @@
+/* server_process.c - see server_process.h. */
+#include "pmix/server_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "pmix/pmix_host.h"
+#include "util/argv.h"
+#include "util/descriptors.h"
+
+#define MESSAGE_HEAD offsetof(struct pmix_message, text)
+
+/* ---- Messages ---- */
+
+int pmix_message_send(int socket, const struct pmix_message *m)
+{
+    ssize_t sent;
+
+    do
+        sent = send(socket, m, MESSAGE_HEAD + m->n, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -1 : 0;
+}
+
+int pmix_message_receive(int socket, bool wait, struct pmix_message *m)
+{
+    ssize_t got;
+
+    do
+        got = recv(socket, m, sizeof *m, wait ? 0 : MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return 0;
+    if (got < (ssize_t)MESSAGE_HEAD || (size_t)got != MESSAGE_HEAD + m->n)
+        return -1;
+    return 1;
+}
+
+int pmix_fence_send(int socket, const char *data, size_t n)
+{
+    struct pmix_message m = {.kind = PMIX_MESSAGE_FENCE, .rank = -1};
+
+    do {
+        m.n = n < sizeof m.text ? n : sizeof m.text;
+        if (m.n > 0)
+            memcpy(m.text, data, m.n);
+        data += m.n;
+        n -= m.n;
+        m.status = n > 0;
+        if (pmix_message_send(socket, &m) < 0)
+            return -1;
+    } while (n > 0);
+    return 0;
+}
+
+int pmix_fence_append(const struct pmix_message *m, char **data, size_t *n)
+{
+    char *longer = realloc(*data, *n + m->n + 1);
+
+    if (!longer)
+        return -1;
+    memcpy(longer + *n, m->text, m->n);
+    *data = longer;
+    *n += m->n;
+    return m->status == 0;
+}
+
+/* ---- The server ---- */
+
+static int server_socket;
+
+static void text_send(enum pmix_message_kind kind, int rank, int status,
+                      const char *text)
+{
+    struct pmix_message m = {.kind = kind, .rank = rank, .status = status};
+
+    m.n = (size_t)snprintf(m.text, sizeof m.text, "%s", text) + 1;
+    if (m.n > sizeof m.text)
+        m.n = sizeof m.text;
+    pmix_message_send(server_socket, &m);
+}
+
+static void abort_send(int rank, int status, const char *msg)
+{
+    text_send(PMIX_MESSAGE_ABORT, rank, status, msg);
+}
+
+static void joined_send(int rank)
+{
+    text_send(PMIX_MESSAGE_JOINED, rank, 0, "");
+}
+
+static void left_send(int rank)
+{
+    text_send(PMIX_MESSAGE_LEFT, rank, 0, "");
+}
+
+/* Without its owner the server ends: see pmix_server_run(). */
+static void fence_send(const char *data, size_t n)
+{
+    (void)pmix_fence_send(server_socket, data, n);
+}
+
+static int env_send(int rank, struct error *err)
+{
+    struct pmix_message m = {.kind = PMIX_MESSAGE_ENV, .rank = rank};
+    char **env;
+
+    if (pmix_host_worker_env(rank, &env, err) < 0)
+        return -1;
+    for (size_t i = 0; env && env[i]; i++) {
+        size_t size = strlen(env[i]) + 1;
+
+        if (size > sizeof m.text - m.n)
+            return error_set(err, RAYTRAIN_ECOMM,
+                             "PMIx server: too many variables for a worker");
+        memcpy(m.text + m.n, env[i], size);
+        m.n += size;
+    }
+    argv_free(env);
+    return pmix_message_send(server_socket, &m);
+}
+
+int pmix_server_detach(int fd)
+{
+    static const int ignored[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                                  SIGUSR1, SIGUSR2, SIGTSTP, SIGPIPE};
+    const int mine = STDERR_FILENO + 1;
+    sigset_t none;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0)
+        _exit(1);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setsid();
+    prctl(PR_SET_NAME, "raytrain-pmix");
+    fd = fcntl(fd, F_DUPFD_CLOEXEC, mine);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    dup2(fd, mine);
+    (void)descriptors_close(mine + 1, -1);
+    return mine;
+}
+
+/* What the owner sends: the ends of fences. Returns when it has closed its end. */
+static void owner_hear(void)
+{
+    static struct pmix_message m;
+    char *data = NULL;
+    size_t n = 0;
+
+    while (pmix_message_receive(server_socket, true, &m) > 0) {
+        int last = m.kind == PMIX_MESSAGE_FENCE ? pmix_fence_append(&m, &data, &n) : 0;
+
+        if (last < 0)
+            return;
+        if (last) {
+            pmix_host_fence_end(data, n);
+            data = NULL;
+            n = 0;
+        }
+    }
+}
+
+void pmix_server_run(int socket, const struct pmix_group *group, const char *nspace,
+                     const char *private_dir)
+{
+    const struct pmix_host_events events = {.joined = joined_send,
+                                            .left = left_send,
+                                            .aborted = abort_send,
+                                            .fence = fence_send};
+    struct error err;
+    int rc;
+
+    server_socket = socket;
+    rc = pmix_host_start(group, nspace, private_dir, &events, &err);
+    for (int rank = 0; rc == 0 && rank < group->size; rank++)
+        if (group->node_of[rank] == group->node)
+            rc = env_send(rank, &err);
+    if (rc < 0)
+        text_send(PMIX_MESSAGE_ERROR, -1, (int)err.code, err.text);
+    owner_hear();
+    _exit(0);
+}

@@ -1,0 +1,24 @@
+/*
+ * http_store.h - the key-value store over HTTP through which the processes of Horovod
+ * find each other: PUT, GET and DELETE of /SCOPE/KEY. GET of a key that is not there yet
+ * is 404, and the client asks again. DELETE says that a member of the scope has found
+ * all others; after that of the last member the scope is empty, ready for a new group.
+ */
+#ifndef RAYTRAIN_BACKEND_HTTP_STORE_H
+#define RAYTRAIN_BACKEND_HTTP_STORE_H
+
+#include "util/error.h"
+
+struct http_store;
+
+/* How many members has this scope? 0: it is not known, and never becomes empty. Called
+ * by the store's thread. */
+typedef int (*http_store_members)(const void *arg, const char *scope);
+
+/* Serve, in a thread, at a socket that listens; it is the store's from then on, also on
+ * failure. */
+int http_store_start(int listening, http_store_members members, const void *arg,
+                     struct http_store **out, struct error *err);
+void http_store_stop(struct http_store *s); /* NULL is fine */
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * checkpoint_state.h - what the companion keeps for its client's checkpoints, and the
+ * steps of companion_checkpoint_make().
+ */
+#ifndef RAYTRAIN_COMMAND_CHECKPOINT_STATE_H
+#define RAYTRAIN_COMMAND_CHECKPOINT_STATE_H
+
+#include "command/checkpoint_offer.h"
+#include "command/session_requests.h"
+#include "command/shared_buffer.h"
+
+/* In a checkpoint: what the Python object was, and its metadata, both JSON texts. */
+#define PYTHON_STRUCTURE "python/structure"
+#define PYTHON_METADATA  "python/metadata"
+
+/* A checkpoint that the client reads. */
+struct open_checkpoint {
+    struct open_checkpoint *next;
+    int64_t id;
+    raytrain_checkpoint *ck;
+};
+
+struct checkpoint_state {
+    struct shared_buffers buffers;
+    struct open_checkpoint *opened;
+    int64_t ids;
+    int sent; /* a descriptor in the latest reply, to be closed; -1: none */
+};
+
+/* Created at its first use; NULL without memory. */
+struct checkpoint_state *checkpoint_state(struct companion *c);
+
+/* What a rank says of its offer. */
+struct offer_face {
+    int kind;
+    uint64_t bytes; /* of its JSON text */
+};
+
+/* A checkpoint in the making: the offers of all ranks. */
+struct making {
+    struct companion *c;
+    struct comm *comm;
+    const json_t *json; /* of this rank; NULL: it offers nothing */
+    struct offer own;
+    struct offer_face *faces; /* of every rank */
+    int lowest, n_offers;     /* the lowest rank with one; how many there are */
+    struct shared_buffer *buffer;
+    raytrain_checkpoint *ck;
+};
+
+/* Ask the client to copy all entries, or only its shards, to a buffer. */
+int making_copy(struct making *m, bool shards, struct error *err);
+/* For a tensor in the buffer: its release function, with the buffer as the argument. */
+void making_release(void *data, void *buffer);
+
+/* Put the texts; metadata NULL: none. All ranks put the same. */
+int making_texts(struct making *m, const char *structure, const char *metadata,
+                 struct error *err);
+
+/* COLLECTIVE: fill m->ck from dicts, from directories. */
+int making_dicts(struct making *m, struct error *err);
+int making_directories(struct making *m, struct error *err);
+
+#endif

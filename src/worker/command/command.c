@@ -1,0 +1,308 @@
+/*
+ * command.c - the loop of a command (loop/loop.h): start it as a child, serve it until
+ * it ends, and say how it has ended.
+ *
+ * The child is started by the main thread, so that it dies with this process
+ * (PR_SET_PDEATHSIG), and leads a process group of its own, so that a `kill 0` in a
+ * script does not reach its companion.
+ */
+#include "loop/loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command/companion.h"
+#include "command/environment.h"
+#include "command/session_socket.h"
+#include "protocol/worker_env.h"
+#include "rank/event.h"
+#include "rank/failure_record.h"
+#include "rank/process_guard.h"
+#include "util/argv.h"
+#include "util/thread.h"
+
+/* The status of a process that was asked to end by its session. */
+#define EXIT_STOPPED 75
+
+/* A command that has ended while its companion serves a request of it: the companion
+ * may be waiting for other ranks. This long for it to come back. Whatever else the
+ * companion does then, such as giving back memory, may take as long as it likes. */
+#define LOST_WAIT_MS 200
+
+struct command {
+    struct companion companion;
+    struct session_socket socket;
+    char **env;
+    char *name; /* the command as one line */
+    /* A thread that ends this process if the child ends in the middle of a request,
+     * which may wait for other ranks. */
+    pthread_t guard;
+    bool guarded;
+    int finished; /* an event: the main thread has noticed the end */
+};
+
+extern char **environ;
+
+/* ---- How it has ended ---- */
+
+static void ending_text(const struct command *m, int status, char *text, size_t size)
+{
+    const struct backend *b = m->companion.ctx->env.backend;
+    const char *why = b->ops->remark ? b->ops->remark(b, false) : NULL;
+    int n;
+
+    if (WIFSIGNALED(status))
+        n = snprintf(text, size, "the command `%.600s` was killed by signal %d (%s)",
+                     m->name, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        n = snprintf(text, size, "the command `%.600s` ended with exit status %d",
+                     m->name, WEXITSTATUS(status));
+    if (why && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, ": %s", why);
+}
+
+/* What the client has said about an exception that it did not catch, with as much of
+ * the end of the traceback as there is room for. */
+static int uncaught_text(const struct companion *c, char *text, size_t size)
+{
+    const size_t room = size / 2;
+    const char *tail = c->traceback;
+
+    if (strlen(tail) > room) {
+        tail += strlen(tail) - room;
+        tail += strcspn(tail, "\n");
+    }
+    return snprintf(text, size, "%.1000s\n%s", c->uncaught, tail);
+}
+
+/* A command that gives up when a call fails has not chosen its end. */
+static void refusal_add(const struct companion *c, char *text, size_t size)
+{
+    size_t n = strlen(text);
+
+    if (c->refused[0])
+        snprintf(text + n, size - n, ", after a call that failed: %.1000s", c->refused);
+}
+
+/* As a training function: 0, or another number, and the reason in ctx->error. */
+static int command_verdict(const struct command *m, int status)
+{
+    const struct companion *c = &m->companion;
+    raytrain_status code = RAYTRAIN_EFAILED;
+    char text[ERROR_TEXT_MAX];
+
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    if (c->ctx->ended_on_request)
+        return 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_STOPPED && c->ctx->should_stop)
+        return 0;
+    if (c->uncaught) {
+        uncaught_text(c, text, sizeof text);
+        code = c->uncaught_code;
+    } else {
+        ending_text(m, status, text, sizeof text);
+        refusal_add(c, text, sizeof text);
+    }
+    error_set(&c->ctx->error, code, "%s", text);
+    return (int)code;
+}
+
+/* ---- The guard ---- */
+
+/* The status of the child, which remains to be reaped. */
+static int status_peek(const struct child *child)
+{
+    siginfo_t info = {0};
+
+    if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+        return 0;
+    return info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status & 0x7f;
+}
+
+/* The main thread waits for other ranks on behalf of a process that is no more. This
+ * rank has failed; the others must not wait for it. */
+static void guard_end(const struct command *m)
+{
+    raytrain_context *ctx = m->companion.ctx;
+    struct failure failure = {.rank = ctx->env.world->rank, .exit_status = 1};
+    struct error ignored;
+    char text[ERROR_TEXT_MAX];
+
+    ending_text(m, status_peek(&m->companion.child), text, sizeof text);
+    snprintf(failure.kind, sizeof failure.kind, "%s", failure_kind(RAYTRAIN_EFAILED));
+    snprintf(failure.host, sizeof failure.host, "%s", ctx->env.world->host);
+    snprintf(failure.message, sizeof failure.message,
+             "%.3000s, in the middle of a call of its session", text);
+    failure_record(ctx->env.log_dir, &failure, &ignored);
+    session_linger(ctx);
+    exit_now(1, false);
+}
+
+static void *guard_run(void *arg)
+{
+    const struct command *m = arg;
+    struct pollfd on[] = {{.fd = m->finished, .events = POLLIN},
+                          {.fd = m->companion.child.pidfd, .events = POLLIN}};
+
+    while (poll(on, 2, -1) < 0 && errno == EINTR)
+        continue;
+    while (!on[0].revents) {
+        bool serving = m->companion.serving;
+
+        if (poll(on, 1, LOST_WAIT_MS) == 0 && serving && m->companion.serving)
+            guard_end(m);
+    }
+    return NULL;
+}
+
+static int guard_start(struct command *m, struct error *err)
+{
+    if (thread_start(&m->guard, guard_run, m, err) < 0)
+        return -1;
+    m->guarded = true;
+    return 0;
+}
+
+static void guard_stop(struct command *m)
+{
+    const uint64_t one = 1;
+
+    if (!m->guarded)
+        return;
+    while (write(m->finished, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
+    pthread_join(m->guard, NULL);
+    m->guarded = false;
+}
+
+/* ---- Its life ---- */
+
+static int command_spawn(struct command *m, char *const *argv, struct error *err)
+{
+    const struct backend *backend = m->companion.ctx->env.backend;
+    int kept = backend->ops->descriptor ? backend->ops->descriptor(backend) : -1;
+    const struct child_spec spec = {.argv = argv,
+                                    .env = m->env,
+                                    .in = -1,
+                                    .out = STDOUT_FILENO,
+                                    .err = STDERR_FILENO,
+                                    .own_group = true,
+                                    .die_with_parent = true,
+                                    .kept = kept,
+                                    .ignored = WORKER_STOP_SIGNAL};
+
+    return child_spawn(&spec, &m->companion.child, err);
+}
+
+static int command_start(struct command *m, char *const *argv, struct error *err)
+{
+    m->finished = eventfd(0, EFD_CLOEXEC);
+    if (m->finished < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "cannot make an event descriptor: %s",
+                         strerror(errno));
+    if (command_environment(m->companion.ctx, environ, m->socket.path, &m->env, err) <
+        0)
+        return -1;
+    if (command_spawn(m, argv, err) < 0)
+        return -1;
+    return guard_start(m, err);
+}
+
+/* path, and the arguments after it. */
+static int argv_make(const struct loop_source *source, char ***argv, struct error *err)
+{
+    *argv = NULL;
+    if (argv_append(argv, source->path, err) == 0 &&
+        (source->argc == 0 || argv_append_all(argv, source->argv, err) == 0))
+        return 0;
+    argv_free(*argv);
+    return -1;
+}
+
+/* A failure of what is ours: it is no ending of the command. */
+static int command_fail(struct command *m, const struct error *why)
+{
+    error_set(&m->companion.ctx->error, why->code, "%s", why->text);
+    return (int)why->code;
+}
+
+/* What the backend has to say about a command that has ended well. */
+static void backend_remark(const raytrain_context *ctx)
+{
+    const struct backend *b = ctx->env.backend;
+    const char *remark = b->ops->remark ? b->ops->remark(b, true) : NULL;
+
+    if (remark && ctx->env.world->rank == 0)
+        event_add(ctx->env.log_dir, EVENT_WARNING, "%s", remark);
+}
+
+static int command_run(struct loop *loop, raytrain_context *ctx)
+{
+    struct command *m = loop->impl;
+    struct error err;
+    char **argv;
+    int status, rc;
+
+    m->companion.ctx = ctx;
+    if (argv_make(&loop->source, &argv, &err) < 0)
+        return command_fail(m, &err);
+    rc = argv_join(argv, &m->name, &err);
+    if (rc == 0)
+        rc = command_start(m, argv, &err);
+    argv_free(argv);
+    if (rc == 0)
+        rc = companion_serve(&m->companion, &status, &err);
+    guard_stop(m);
+    if (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        backend_remark(ctx);
+    return rc < 0 ? command_fail(m, &err) : command_verdict(m, status);
+}
+
+/* The socket comes first: a node without room for it fails before the group forms. */
+static int command_open(struct loop *loop, struct error *err)
+{
+    struct command *m = calloc(1, sizeof *m);
+
+    if (!m)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    loop->impl = m;
+    m->finished = -1;
+    m->companion.client.socket = -1;
+    m->companion.child = (struct child)CHILD_INIT;
+    if (session_socket_open(&m->socket, err) < 0)
+        return -1;
+    m->companion.listener = m->socket.listener;
+    return 0;
+}
+
+static void command_close(struct loop *loop, bool clean)
+{
+    struct command *m = loop->impl;
+
+    (void)clean;
+    if (!m)
+        return;
+    guard_stop(m);
+    companion_close(&m->companion);
+    session_socket_close(&m->socket);
+    if (m->finished >= 0)
+        close(m->finished);
+    argv_free(m->env);
+    free(m->name);
+    free(m);
+    loop->impl = NULL;
+}
+
+const struct loop_ops loop_command = {
+    .open = command_open,
+    .run = command_run,
+    .close = command_close,
+};

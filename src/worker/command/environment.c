@@ -1,0 +1,237 @@
+/* environment.c - see environment.h. */
+#include "command/environment.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "protocol/session_wire.h"
+#include "rank/event.h"
+#include "util/argv.h"
+
+/* ---- What does not reach the command ---- */
+
+/* A '*' at the end: all that begin so. */
+static const char *const hidden[] = {
+    "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "MPI_LOCAL*",
+    /* the step; the job's are the user's */
+    "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID",
+    "SLURM_STEP_*", "SLURM_STEPID", "SLURM_TASK_PID", "SLURM_GTIDS",
+    "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_SRUN_COMM_*",
+    "SLURM_LAUNCH_NODE_IPADDR", "SLURM_MPI_TYPE", "SLURM_PMIX_*", "SLURM_PMIXP_*",
+    "SLURM_DISTRIBUTION", "SLURM_UMASK",
+    /* protocol/worker_env.h */
+    "RAYTRAIN_RUN_DIR", "RAYTRAIN_ATTEMPT", "RAYTRAIN_WORKERS", "RAYTRAIN_BACKEND",
+    "RAYTRAIN_MARKER", "RAYTRAIN_GPUS_PER_WORKER"};
+
+static bool matches(const char *name, const char *pattern)
+{
+    size_t n = strlen(pattern);
+
+    if (pattern[n - 1] == '*')
+        return strncmp(name, pattern, n - 1) == 0;
+    return strcmp(name, pattern) == 0;
+}
+
+bool command_environment_hides(const char *name)
+{
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
+        if (matches(name, hidden[i]))
+            return true;
+    return false;
+}
+
+static int base_copy(char *const *base, char ***env, struct error *err)
+{
+    for (; base && *base; base++) {
+        size_t n = strcspn(*base, "=");
+        char *name = strndup(*base, n);
+        bool hides = name && command_environment_hides(name);
+
+        if (!name)
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        free(name);
+        if (!hides && argv_append(env, *base, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- What is set ---- */
+
+struct building {
+    const raytrain_context *ctx;
+    char **env;
+    struct error *err;
+};
+
+/* The entry of this variable; NULL: it is not set. */
+static char **entry_find(char **env, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (; env && *env; env++)
+        if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
+            return env;
+    return NULL;
+}
+
+static const char *value_of(const char *entry)
+{
+    return strchr(entry, '=') + 1;
+}
+
+static void entry_remove(char **entry)
+{
+    free(*entry);
+    do
+        entry[0] = entry[1];
+    while (*++entry);
+}
+
+static void replaced_note(const raytrain_context *ctx, const char *name,
+                          const char *before)
+{
+    if (ctx->env.world->rank == 0)
+        event_add(ctx->env.log_dir, EVENT_WARNING,
+                  "the environment sets %s to \"%.80s\"; the command gets the value of "
+                  "this run instead",
+                  name, before);
+}
+
+/* For backend_ops.environment. NULL removes the variable. */
+static int variable_set(void *arg, const char *name, const char *value)
+{
+    struct building *b = arg;
+    char **entry = entry_find(b->env, name);
+
+    if (entry && value && strcmp(value_of(*entry), value) == 0)
+        return 0;
+    if (entry) {
+        if (value)
+            replaced_note(b->ctx, name, value_of(*entry));
+        entry_remove(entry);
+    }
+    return value ? argv_appendf(&b->env, b->err, "%s=%s", name, value) : 0;
+}
+
+static int number_set(struct building *b, const char *name, int value)
+{
+    char text[16];
+
+    snprintf(text, sizeof text, "%d", value);
+    return variable_set(b, name, text);
+}
+
+static int place_set(struct building *b)
+{
+    const struct world *w = b->ctx->env.world;
+    const struct {
+        const char *name;
+        int value;
+    } place[] = {
+        {"RANK", w->rank},
+        {"WORLD_SIZE", w->size},
+        {"LOCAL_RANK", w->local_rank},
+        {"LOCAL_WORLD_SIZE", w->local_size},
+        {"NODE_RANK", w->node_rank},
+        {"GROUP_RANK", w->node_rank},
+    };
+
+    for (size_t i = 0; i < sizeof place / sizeof place[0]; i++)
+        if (number_set(b, place[i].name, place[i].value) < 0)
+            return -1;
+    return 0;
+}
+
+/* PREFIX/libexec/raytrain/raytrain-worker -> PREFIX/share/raytrain/python, so that an
+ * installed tree can be moved. */
+static void module_dir(char dir[PATH_MAX])
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (n > 0) {
+        self[n] = '\0';
+        for (int up = 0; up < 3; up++) {
+            char *slash = strrchr(self, '/');
+
+            if (slash)
+                *slash = '\0';
+        }
+        if ((size_t)snprintf(dir, PATH_MAX, "%s/share/raytrain/python", self) <
+                PATH_MAX &&
+            access(dir, R_OK | X_OK) == 0)
+            return;
+    }
+    snprintf(dir, PATH_MAX, "%s/python", RAYTRAIN_PKGDATADIR);
+}
+
+/* Append to what the user has, so that the user's come first. */
+static int list_append(struct building *b, const char *name, char separator,
+                       const char *more)
+{
+    char **entry = entry_find(b->env, name), *longer;
+
+    if (!entry || !*value_of(*entry)) {
+        if (entry)
+            entry_remove(entry);
+        return argv_appendf(&b->env, b->err, "%s=%s", name, more);
+    }
+    if (asprintf(&longer, "%s%c%s", *entry, separator, more) < 0)
+        return error_set(b->err, RAYTRAIN_ENOMEM, "out of memory");
+    free(*entry);
+    *entry = longer;
+    return 0;
+}
+
+/* What Python prints reaches the log at once, unless the user wants something else. */
+static int python_set(struct building *b, const char *module)
+{
+    if (!entry_find(b->env, "PYTHONUNBUFFERED") &&
+        argv_append(&b->env, "PYTHONUNBUFFERED=1", b->err) < 0)
+        return -1;
+    return list_append(b, "PYTHONPATH", ':', module);
+}
+
+/* A container that the command starts gets the directories of the socket and of the
+ * module, under the same paths. A comma or a colon in a path would end it. */
+static int container_set(struct building *b, const char *socket, const char *module)
+{
+    static const char *const lists[] = {"APPTAINER_BIND", "SINGULARITY_BIND"};
+    int n = (int)(strrchr(socket, '/') - socket);
+
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        char paths[2 * PATH_MAX];
+
+        if (strpbrk(socket, ",:") || strpbrk(module, ",:"))
+            return 0;
+        snprintf(paths, sizeof paths, "%.*s,%s", n, socket, module);
+        if (list_append(b, lists[i], ',', paths) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int command_environment(const raytrain_context *ctx, char *const *base,
+                        const char *socket, char ***env, struct error *err)
+{
+    const struct backend *backend = ctx->env.backend;
+    struct building b = {.ctx = ctx, .err = err};
+    char module[PATH_MAX];
+
+    module_dir(module);
+    if (base_copy(base, &b.env, err) < 0 || place_set(&b) < 0 ||
+        python_set(&b, module) < 0 || container_set(&b, socket, module) < 0 ||
+        (backend->ops->environment &&
+         backend->ops->environment(backend, variable_set, &b, err) < 0) ||
+        variable_set(&b, WIRE_VARIABLE, NULL) < 0 ||
+        variable_set(&b, WIRE_VARIABLE, socket) < 0) {
+        argv_free(b.env);
+        return -1;
+    }
+    *env = b.env;
+    return 0;
+}

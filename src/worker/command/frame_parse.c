@@ -1,0 +1,141 @@
+#include "command/frame_parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Columns ---- */
+
+static raytrain_dtype dtype_of(const char *name)
+{
+    for (int t = RAYTRAIN_FLOAT32; t <= RAYTRAIN_BYTES; t++)
+        if (strcmp(name, raytrain_dtype_name((raytrain_dtype)t)) == 0)
+            return (raytrain_dtype)t;
+    return 0;
+}
+
+static int numbers_parse(const json_t *said, struct frame_column *c, struct error *err)
+{
+    const char *dtype = json_string_value(json_object_get(said, "dtype"));
+    const json_t *shape = json_object_get(said, "shape");
+    uint64_t bytes;
+
+    c->kind = FRAME_NUMBERS;
+    c->row.dtype = dtype ? dtype_of(dtype) : 0;
+    c->row.ndim = (int)json_array_size(shape);
+    if (c->row.dtype == 0 || json_array_size(shape) > RAYTRAIN_MAX_DIMS)
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "column \"%s\": its type is none of a column, or its rows have "
+            "more than %d dimensions",
+            c->name, RAYTRAIN_MAX_DIMS);
+    bytes = raytrain_dtype_size(c->row.dtype);
+    for (int d = 0; d < c->row.ndim; d++) {
+        json_int_t extent = json_integer_value(json_array_get(shape, (size_t)d));
+
+        c->row.shape[d] = extent < 0 ? 0 : (uint64_t)extent;
+        if (extent < 0 || __builtin_mul_overflow(bytes, c->row.shape[d], &bytes))
+            return error_set(err, RAYTRAIN_EINVAL, "column \"%s\" has no valid shape",
+                             c->name);
+    }
+    return 0;
+}
+
+static int words_parse(const json_t *list, struct parsed_frame *f,
+                       struct frame_column *c, struct error *err)
+{
+    struct dictionary *words = dictionary_create();
+    int32_t code;
+    size_t i;
+    json_t *word;
+
+    c->kind = FRAME_WORDS;
+    if (!words)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    f->words[f->n_words++] = c->words = words;
+    json_array_foreach((json_t *)list, i, word)
+    {
+        if (!json_is_string(word))
+            return error_set(err, RAYTRAIN_EINVAL, "column \"%s\": a word is no string",
+                             c->name);
+        if (dictionary_add(words, json_string_value(word), json_string_length(word),
+                           &code, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int column_parse(const json_t *said, struct parsed_frame *f, size_t *index,
+                        struct error *err)
+{
+    const char *name = json_string_value(json_object_get(said, "name"));
+    const json_t *words = json_object_get(said, "words");
+    struct frame_column c = {.kind = FRAME_NUMBERS};
+    int rc;
+
+    if (!name || !*name || strlen(name) > RAYTRAIN_NAME_MAX)
+        return error_set(err, RAYTRAIN_EINVAL, "the name of a column has 1 to %d bytes",
+                         RAYTRAIN_NAME_MAX);
+    strcpy(c.name, name);
+    rc = words ? words_parse(words, f, &c, err) : numbers_parse(said, &c, err);
+    return rc == 0 ? frame_add(&f->frame, &c, index, err) : -1;
+}
+
+/* ---- Rows ---- */
+
+static int codes_check(const struct frame_column *c, uint64_t rows, struct error *err)
+{
+    const int32_t *codes = (const int32_t *)(const void *)c->data;
+    int64_t n = (int64_t)dictionary_count(c->words);
+
+    for (uint64_t i = 0; i < rows; i++)
+        if (codes[i] < -1 || codes[i] >= n)
+            return error_set(err, RAYTRAIN_EINVAL,
+                             "column \"%s\": %d is not the code of a word", c->name,
+                             codes[i]);
+    return 0;
+}
+
+static int rows_take(struct frame_column *c, const json_t *place, uint64_t rows,
+                     const unsigned char *block, size_t n, struct error *err)
+{
+    json_int_t at = json_integer_value(json_array_get(place, 0));
+    uint64_t bytes;
+
+    if (at < 0 || __builtin_mul_overflow(rows, frame_row_bytes(c), &bytes) ||
+        (uint64_t)at > n || bytes > n - (uint64_t)at)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "column \"%s\": its rows are not in the block", c->name);
+    if (frame_reserve(c, rows, 0, err) < 0)
+        return -1;
+    if (bytes > 0)
+        memcpy(c->data, block + at, bytes);
+    return c->kind == FRAME_WORDS ? codes_check(c, rows, err) : 0;
+}
+
+int frame_parse(const json_t *columns, const json_t *places, uint64_t rows,
+                const unsigned char *block, size_t n, struct parsed_frame *out,
+                struct error *err)
+{
+    size_t index;
+
+    *out = (struct parsed_frame){.frame = FRAME_INIT};
+    out->words = calloc(json_array_size(columns) + 1, sizeof(struct dictionary *));
+    if (!out->words)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < json_array_size(columns); i++)
+        if (column_parse(json_array_get(columns, i), out, &index, err) < 0 ||
+            rows_take(&out->frame.columns[index], json_array_get(places, i), rows,
+                      block, n, err) < 0)
+            return -1;
+    out->frame.rows = rows;
+    return 0;
+}
+
+void parsed_frame_clear(struct parsed_frame *f)
+{
+    frame_clear(&f->frame);
+    for (size_t i = 0; i < f->n_words; i++)
+        dictionary_destroy(f->words[i]);
+    free(f->words);
+    *f = (struct parsed_frame){.words = NULL};
+}

@@ -1,0 +1,321 @@
+/*
+ * preprocess_requests.c - preprocessors without a run: what they have learned travels as
+ * the bytes of chain_pack(), which the client keeps.
+ *
+ *   preprocess_fit {"config": TEXT}   TEXT has `preprocessor` and, unless there is nothing
+ *       to learn, one dataset of `datasets`, as raytrain.cfg; the data of the request may be
+ *       a chain that is applied to the dataset first. The data of the reply: the chain.
+ *       To a helper alone: in a run the workers learn together.
+ *   preprocess_state {}   of the chain in the data: {"items": [{"index", "column", "name",
+ *       "type": "reals"|"integers"|"words", "shape", "values"}]}
+ *   preprocess_join {"first": BYTES}   of two chains, the first of so many bytes: one.
+ *   preprocess_rows {"state": BYTES, "columns", "rows", "places", "inverse"}   the data: a
+ *       chain, and rows (frame_parse.h). The reply: "columns", "places", and as data the
+ *       words, "words" bytes of them, and the block (frame_wire.h).
+ *   preprocess_checkpoint {"path": PATH}   the chain in a checkpoint, as data; none if it
+ *       has none
+ */
+#include "command/companion.h"
+#include "command/frame_parse.h"
+#include "command/frame_wire.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/train_config.h"
+#include "data/dataset_fit.h"
+#include "preprocess/chain_pack.h"
+#include "preprocess/transform.h"
+#include "session/preprocessing.h"
+#include "util/quote.h"
+
+static int chain_reply(const struct chain *chain, struct reply *reply,
+                       struct error *err)
+{
+    return chain_pack(chain, &reply->data, &reply->n_data, err);
+}
+
+/* ---- preprocess_fit ---- */
+
+static int dataset_learn(const struct train_config *cfg, const struct chain *before,
+                         struct chain *chain, struct error *err)
+{
+    struct dataset_env env = {.size = 1, .chain = before->n > 0 ? before : NULL};
+    struct dataset_fit job = {.chain = chain};
+    struct comm *self;
+    raytrain_dataset *ds;
+    int rc;
+
+    if (cfg->n_datasets != 1)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "preprocessors learn from a dataset, and there is none");
+    if (dataset_open(&cfg->datasets[0], &env, &ds, err) < 0)
+        return -1;
+    self = comm_self_create(err);
+    rc = self ? dataset_fit(ds, self, &job, err) : -1;
+    if (self)
+        self->ops->free(self);
+    dataset_close(ds);
+    return rc;
+}
+
+static int config_learn(struct train_config *cfg, const struct request *q,
+                        struct chain *before, struct chain *chain, struct error *err)
+{
+    if (cfg->n_datasets == 1)
+        cfg->datasets[0].shuffle = false;
+    if (q->n_data > 0 && chain_unpack(before, q->data, q->n_data, err) < 0)
+        return -1;
+    if (chain_create(chain, &cfg->preprocessors, err) < 0)
+        return -1;
+    return chain_is_fitted(chain) ? 0 : dataset_learn(cfg, before, chain, err);
+}
+
+static int fit(struct companion *c, const struct request *q, struct reply *reply,
+               struct error *err)
+{
+    struct chain chain = {.n = 0}, before = {.n = 0};
+    struct train_config cfg;
+    const char *text;
+    int rc;
+
+    if (request_string(q, "config", &text, err) < 0)
+        return -1;
+    if (!c->without_run)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "fit() in a worker: the workers of a run learn together; give "
+                         "the preprocessor to the trainer");
+    train_config_init(&cfg);
+    rc = train_config_merge_text(&cfg, text, "the preprocessor", err);
+    if (rc == 0)
+        rc = config_learn(&cfg, q, &before, &chain, err);
+    if (rc == 0)
+        rc = chain_reply(&chain, reply, err);
+    chain_clear(&chain);
+    chain_clear(&before);
+    train_config_clear(&cfg);
+    return rc;
+}
+
+/* ---- preprocess_state ---- */
+
+static json_t *real_json(double value)
+{
+    if (isnan(value))
+        return json_string("nan");
+    if (isinf(value))
+        return json_string(value > 0 ? "inf" : "-inf");
+    return json_real(value);
+}
+
+static json_t *value_json(const struct fitted_item *item, size_t i)
+{
+    const char *word;
+    size_t n;
+
+    switch (item->type) {
+    case FITTED_REALS:
+        return real_json(item->reals[i]);
+    case FITTED_INTEGERS:
+        return json_integer(item->integers[i]);
+    case FITTED_WORDS:
+        break;
+    }
+    word = dictionary_word(item->words, i, &n);
+    return json_text(word);
+}
+
+static json_t *item_json(const struct fitted_item *item, size_t index)
+{
+    static const char *const types[] = {[FITTED_REALS] = "reals",
+                                        [FITTED_INTEGERS] = "integers",
+                                        [FITTED_WORDS] = "words"};
+    json_t *values = json_array(), *shape = json_array();
+    size_t n = item->type == FITTED_WORDS ? dictionary_count(item->words) : item->n;
+
+    for (size_t i = 0; values && i < n; i++)
+        json_array_append_new(values, value_json(item, i));
+    for (int d = 0; shape && d < item->ndim; d++)
+        json_array_append_new(shape, json_integer((json_int_t)item->shape[d]));
+    return json_pack("{s:I, s:s, s:s, s:s, s:o, s:o}", "index", (json_int_t)index,
+                     "column", item->column, "name", item->name, "type",
+                     types[item->type], "shape", shape, "values", values);
+}
+
+static int state(struct companion *c, const struct request *q, struct reply *reply,
+                 struct error *err)
+{
+    struct chain chain = {.n = 0};
+    json_t *items = json_array();
+
+    (void)c;
+    if (chain_unpack(&chain, q->data, q->n_data, err) < 0) {
+        chain_clear(&chain);
+        json_decref(items);
+        return -1;
+    }
+    for (size_t i = 0; items && i < chain.n; i++)
+        for (size_t k = 0; k < chain.list[i].fitted.n; k++)
+            json_array_append_new(items, item_json(&chain.list[i].fitted.items[k], i));
+    chain_clear(&chain);
+    return reply_set(reply, "items", items, err);
+}
+
+/* ---- preprocess_join ---- */
+
+static int join(struct companion *c, const struct request *q, struct reply *reply,
+                struct error *err)
+{
+    const unsigned char *data = q->data;
+    struct chain a = {.n = 0}, b = {.n = 0};
+    int64_t first;
+    int rc;
+
+    (void)c;
+    if (request_integer(q, "first", &first, err) < 0)
+        return -1;
+    if (first < 0 || (uint64_t)first > q->n_data)
+        return error_set(err, RAYTRAIN_EINVAL, "there are not two chains");
+    rc = chain_unpack(&a, data, (size_t)first, err);
+    if (rc == 0)
+        rc = chain_unpack(&b, data + first, q->n_data - (size_t)first, err);
+    if (rc == 0)
+        rc = chain_append(&a, &b, err);
+    if (rc == 0)
+        rc = chain_reply(&a, reply, err);
+    chain_clear(&a);
+    chain_clear(&b);
+    return rc;
+}
+
+/* ---- preprocess_rows ---- */
+
+/* The words and the block of the reply, one after the other. */
+static int frame_reply(const struct frame *f, struct reply *reply, struct error *err)
+{
+    struct frame_place *places = calloc(f->n_columns + 1, sizeof *places);
+    struct wire_bytes words = {0};
+    json_t *columns = NULL;
+    unsigned char *data = NULL;
+    size_t bytes;
+    int rc = places ? frame_columns_json(f, &columns, &words, err)
+                    : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    if (rc == 0)
+        rc = reply_set(reply, "columns", columns, err);
+    if (rc == 0)
+        rc = frame_places(f, f->rows, places, &bytes, err);
+    if (rc == 0 && !(data = realloc(words.data, words.n + bytes + 1)))
+        rc = error_set(err, RAYTRAIN_ENOMEM, "no memory for a batch");
+    if (rc == 0) {
+        frame_copy(f, f->rows, places, data + words.n);
+        reply->data = data;
+        reply->n_data = words.n + bytes;
+        words.data = NULL;
+        rc = reply_set(reply, "words", json_integer((json_int_t)words.n), err);
+    }
+    if (rc == 0)
+        rc = reply_set(reply, "places", frame_places_json(places, f->n_columns), err);
+    free(words.data);
+    free(places);
+    return rc;
+}
+
+/* All but encoders of labels that are not there, as in datasets. */
+static int forward(const struct chain *chain, const struct frame *f,
+                   struct transform **t, struct error *err)
+{
+    bool *use = calloc(chain->n + 1, sizeof *use);
+    int rc = use ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    for (size_t i = 0; rc == 0 && i < chain->n; i++) {
+        const struct preprocessor_config *cfg = chain->list[i].config;
+
+        use[i] =
+            cfg->kind != PREPROCESSOR_label_encoder || frame_find(f, cfg->columns[0]);
+    }
+    if (rc == 0)
+        rc = transform_create(chain, f, use, t, err);
+    free(use);
+    return rc;
+}
+
+static int rows_transform(const struct chain *chain, bool inverse, struct frame *f,
+                          struct reply *reply, struct error *err)
+{
+    struct transform *t;
+    int rc = inverse ? transform_create_inverse(chain, f, &t, err)
+                     : forward(chain, f, &t, err);
+
+    if (rc < 0)
+        return -1;
+    rc = transform_apply(t, f, err);
+    if (rc == 0)
+        rc = frame_reply(f, reply, err);
+    transform_destroy(t);
+    return rc;
+}
+
+static int transform_rows(struct companion *c, const struct request *q,
+                          struct reply *reply, struct error *err)
+{
+    const unsigned char *data = q->data;
+    struct parsed_frame f = {.words = NULL};
+    struct chain chain = {.n = 0};
+    int64_t n, n_rows;
+    int rc;
+
+    (void)c;
+    if (request_integer(q, "state", &n, err) < 0 ||
+        request_integer(q, "rows", &n_rows, err) < 0)
+        return -1;
+    if (n < 0 || (uint64_t)n > q->n_data || n_rows < 0)
+        return error_set(err, RAYTRAIN_EINVAL, "there are no rows");
+    rc = chain_unpack(&chain, data, (size_t)n, err);
+    if (rc == 0)
+        rc = frame_parse(json_object_get(q->args, "columns"),
+                         json_object_get(q->args, "places"), (uint64_t)n_rows, data + n,
+                         q->n_data - (size_t)n, &f, err);
+    if (rc == 0)
+        rc = rows_transform(&chain, request_flag(q, "inverse"), &f.frame, reply, err);
+    parsed_frame_clear(&f);
+    chain_clear(&chain);
+    return rc;
+}
+
+/* ---- preprocess_checkpoint ---- */
+
+static int of_checkpoint(struct companion *c, const struct request *q,
+                         struct reply *reply, struct error *err)
+{
+    struct comm *self = comm_self_create(err);
+    struct chain chain = {.n = 0};
+    raytrain_checkpoint *ck = NULL;
+    const char *path;
+    int rc = self ? request_string(q, "path", &path, err) : -1;
+
+    (void)c;
+    if (rc == 0)
+        rc = checkpoint_open_index(path, &ck, err);
+    if (rc == 0)
+        rc = preprocessing_load(self, ck, &chain, err);
+    if (rc == 0 && chain.n > 0)
+        rc = chain_reply(&chain, reply, err);
+    chain_clear(&chain);
+    checkpoint_destroy(ck);
+    if (self)
+        self->ops->free(self);
+    return rc;
+}
+
+static const struct request_row rows[] = {
+    {"preprocess_fit", fit},
+    {"preprocess_state", state},
+    {"preprocess_join", join},
+    {"preprocess_rows", transform_rows},
+    {"preprocess_checkpoint", of_checkpoint},
+    {NULL, NULL},
+};
+
+const struct request_family preprocess_requests = {.rows = rows};

@@ -1,0 +1,271 @@
+/*
+ * session_requests.c - hello, report, and the calls without large data.
+ */
+#include "command/session_requests.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rank/event.h"
+
+/* ---- hello: where this worker is, and what it is to do ---- */
+
+static json_t *args_json(const raytrain_context *ctx)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; list && i < ctx->env.argc; i++)
+        if (json_array_append_new(list, json_string(ctx->env.argv[i])) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+static int state_reply(raytrain_context *ctx, struct reply *reply, struct error *err)
+{
+    json_t *state =
+        json_pack("{sI sb sb}", "iteration", (json_int_t)ctx->iteration, "should_stop",
+                  ctx->should_stop, "should_checkpoint", ctx->schedule.due);
+    int rc = state ? json_object_update(reply->json, state) : -1;
+
+    json_decref(state);
+    return rc == 0 ? 0 : error_set(err, RAYTRAIN_ENOMEM, "no memory for a reply");
+}
+
+static int hello(struct companion *c, const struct request *q, struct reply *reply,
+                 struct error *err)
+{
+    raytrain_context *ctx = c->ctx;
+    const struct world *w = ctx->env.world;
+    int64_t version;
+    json_t *place;
+    int rc;
+
+    if (request_integer(q, "version", &version, err) < 0)
+        return -1;
+    if (version != WIRE_VERSION)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "the client speaks version %lld of the session's protocol, "
+                         "this worker %d: use the client of this installation",
+                         (long long)version, WIRE_VERSION);
+    place = json_pack(
+        "{sisi si si si si si ss ss ss si sb so sO}", "rank", w->rank, "world_size",
+        w->size, "local_rank", w->local_rank, "local_world_size", w->local_size,
+        "node_rank", w->node_rank, "nodes", w->n_nodes, "gpus",
+        ctx->env.config->scaling_config.gpus_per_worker, "host", w->host, "run_name",
+        ctx->env.config->run_config.name, "run_dir", ctx->env.run_dir, "attempt",
+        ctx->env.attempt, "has_checkpoint", ctx->restored != NULL, "args",
+        args_json(ctx), "config", ctx->env.config->train_loop_config);
+    rc = place ? json_object_update(reply->json, place) : -1;
+    json_decref(place);
+    if (rc < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for a reply");
+    if (reply_set(reply, "predicts", json_boolean(ctx->predictor != NULL), err) < 0)
+        return -1;
+    return state_reply(ctx, reply, err);
+}
+
+/* ---- report ---- */
+
+struct metric_list {
+    raytrain_metric *metrics;
+    size_t n;
+};
+
+/* The names stay those of the request. */
+static int metrics_read(const json_t *from, struct metric_list *list, struct error *err)
+{
+    const char *name;
+    json_t *value;
+
+    if (!json_is_object(from))
+        return error_set(err, RAYTRAIN_EINVAL, "a report of the client has no metrics");
+    list->metrics = calloc(json_object_size(from) + 1, sizeof *list->metrics);
+    if (!list->metrics)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for a report");
+    json_object_foreach((json_t *)from, name, value)
+    {
+        double number = json_number_value(value);
+
+        /* JSON has no word for these three. */
+        if (json_is_string(value))
+            number = strtod(json_string_value(value), NULL);
+        else if (!json_is_number(value))
+            return error_set(err, RAYTRAIN_EINVAL, "metric \"%.80s\" is no number",
+                             name);
+        list->metrics[list->n++] = (raytrain_metric){.name = name, .value = number};
+    }
+    return 0;
+}
+
+struct making {
+    struct companion *companion;
+    const json_t *offer;
+};
+
+static int checkpoint_make(void *arg, raytrain_checkpoint **out, struct error *err)
+{
+    const struct making *m = arg;
+
+    return companion_checkpoint_make(m->companion, m->offer, out, err);
+}
+
+/* What is wrong with the request must not keep the other ranks waiting: then this rank
+ * takes part in the report as one whose call was refused. */
+static int report(struct companion *c, const struct request *q, struct reply *reply,
+                  struct error *err)
+{
+    const json_t *offer = json_object_get(q->args, "checkpoint");
+    const char *refused = json_string_value(json_object_get(q->args, "refused"));
+    struct making making = {.companion = c,
+                            .offer = json_is_object(offer) ? offer : NULL};
+    struct metric_list list = {0};
+    struct error why;
+    struct loose_report loose = {.has_checkpoint = making.offer != NULL,
+                                 .asks_stop = request_flag(q, "asks_stop"),
+                                 .make = checkpoint_make,
+                                 .make_arg = &making};
+    int rc;
+
+    if (request_flag(q, "asks_checkpoint"))
+        (void)raytrain_should_checkpoint(c->ctx);
+    if (!refused && metrics_read(json_object_get(q->args, "metrics"), &list, &why) < 0)
+        refused = why.text;
+    loose.refused = refused;
+    loose.metrics = list.metrics;
+    loose.n_metrics = refused ? 0 : list.n;
+    rc = session_report_loose(c->ctx, &loose, err);
+    free(list.metrics);
+    if (rc < 0)
+        return -1;
+    c->client.leaving = loose.leave;
+    if (reply_set(reply, "exit", json_boolean(loose.leave), err) < 0)
+        return -1;
+    return state_reply(c->ctx, reply, err);
+}
+
+/* ---- The others ---- */
+
+static int call_result(struct companion *c, int status, struct error *err)
+{
+    if (status == RAYTRAIN_OK)
+        return 0;
+    return error_set(err, (raytrain_status)status, "%s", raytrain_last_error(c->ctx));
+}
+
+static int barrier(struct companion *c, const struct request *q, struct reply *reply,
+                   struct error *err)
+{
+    (void)q;
+    (void)reply;
+    return call_result(c, raytrain_barrier(c->ctx), err);
+}
+
+/* Rank 0's data to all. */
+static int broadcast(struct companion *c, const struct request *q, struct reply *reply,
+                     struct error *err)
+{
+    raytrain_context *ctx = c->ctx;
+    uint64_t n = q->n_data;
+
+    if (call_result(c, raytrain_broadcast(ctx, &n, sizeof n, 0), err) < 0)
+        return -1;
+    reply->n_data = n;
+    reply->data = calloc(n > 0 ? n : 1, 1);
+    if (!reply->data)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", (size_t)n);
+    if (raytrain_rank(ctx) == 0 && n > 0)
+        memcpy(reply->data, q->data, n);
+    return n > 0 ? call_result(c, raytrain_broadcast(ctx, reply->data, n, 0), err) : 0;
+}
+
+static int checkpoint_wait(struct companion *c, const struct request *q,
+                           struct reply *reply, struct error *err)
+{
+    (void)q;
+    (void)reply;
+    return call_result(c, raytrain_checkpoint_wait(c->ctx), err);
+}
+
+static int artifacts(struct companion *c, const struct request *q, struct reply *reply,
+                     struct error *err)
+{
+    const char *dir = raytrain_artifacts_dir(c->ctx);
+
+    (void)q;
+    if (!dir)
+        return call_result(c, raytrain_last_status(c->ctx), err);
+    return reply_set(reply, "path", json_string(dir), err);
+}
+
+/* The client warns the user. */
+static int warning(struct companion *c, const struct request *q, struct reply *reply,
+                   struct error *err)
+{
+    const char *text;
+
+    (void)reply;
+    if (request_string(q, "text", &text, err) < 0)
+        return -1;
+    event_add(c->ctx->env.log_dir, EVENT_WARNING, "rank %d: %.900s",
+              c->ctx->env.world->rank, text);
+    return 0;
+}
+
+/* For a terminal: no control characters but newline and tab, nor those that UTF-8
+ * writes as C2 80 to C2 9F; and no newline at the end. */
+static void text_tame(char *text)
+{
+    unsigned char *at = (unsigned char *)text;
+    size_t n = strlen(text);
+
+    while (n > 0 && text[n - 1] == '\n')
+        text[--n] = '\0';
+    for (; *at; at++) {
+        bool c1 = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+
+        if (c1)
+            at[1] = '?';
+        if (c1 || (*at < ' ' && *at != '\n' && *at != '\t') || *at == 0x7f)
+            *at = '?';
+    }
+}
+
+/* An exception that ends the client. */
+static int uncaught(struct companion *c, const struct request *q, struct reply *reply,
+                    struct error *err)
+{
+    const char *text, *traceback;
+
+    (void)reply;
+    if (request_string(q, "text", &text, err) < 0 ||
+        request_string(q, "traceback", &traceback, err) < 0)
+        return -1;
+    free(c->uncaught);
+    free(c->traceback);
+    c->uncaught_code =
+        wire_code(json_string_value(json_object_get(q->args, "code"))); /* or EFAILED */
+    c->uncaught = strdup(text);
+    c->traceback = strdup(traceback);
+    if (!c->uncaught || !c->traceback)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for a message");
+    text_tame(c->uncaught);
+    text_tame(c->traceback);
+    return 0;
+}
+
+static const struct request_row rows[] = {
+    {"hello", hello},
+    {"report", report},
+    {"barrier", barrier},
+    {"broadcast", broadcast},
+    {"checkpoint_wait", checkpoint_wait},
+    {"artifacts", artifacts},
+    {"warning", warning},
+    {"uncaught", uncaught},
+    {NULL, NULL},
+};
+
+const struct request_family session_requests = {.rows = rows};

@@ -1,0 +1,53 @@
+#include "command/session_socket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define NAME "session"
+
+static int fail(const struct session_socket *s, const char *what, struct error *err)
+{
+    return error_set(err, RAYTRAIN_ESTORAGE,
+                     "cannot %s the socket of the session, %s: %s", what, s->path,
+                     strerror(errno));
+}
+
+/* The address of a socket has room for 107 bytes of path. */
+static const size_t most =
+    sizeof((struct sockaddr_un *)NULL)->sun_path - sizeof "/" NAME;
+
+static void path_make(struct session_socket *s)
+{
+    snprintf(s->path, sizeof s->path, "%.*s/" NAME, (int)most, s->dir.path);
+}
+
+int session_socket_open(struct session_socket *s, struct error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    *s = (struct session_socket){.listener = -1, .dir = NODE_DIR_INIT};
+    if (node_dir_make(&s->dir, most, err) < 0)
+        return -1;
+    path_make(s);
+    memcpy(address.sun_path, s->path, strlen(s->path) + 1);
+    s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (s->listener < 0)
+        return fail(s, "make", err);
+    if (bind(s->listener, (struct sockaddr *)&address, sizeof address) < 0 ||
+        chmod(s->path, 0600) < 0 || listen(s->listener, 8) < 0)
+        return fail(s, "open", err);
+    return 0;
+}
+
+void session_socket_close(struct session_socket *s)
+{
+    if (s->listener >= 0)
+        close(s->listener);
+    s->listener = -1;
+    node_dir_remove(&s->dir);
+}

@@ -1,0 +1,24 @@
+/*
+ * session_socket.h - the socket at which a command finds its session: in a private
+ * directory on the node, whose path is short wherever the run's own directory is.
+ */
+#ifndef RAYTRAIN_COMMAND_SESSION_SOCKET_H
+#define RAYTRAIN_COMMAND_SESSION_SOCKET_H
+
+#include <limits.h>
+
+#include "util/error.h"
+#include "wireup/node_dir.h"
+
+struct session_socket {
+    int listener; /* -1: none */
+    struct node_dir dir;
+    char path[PATH_MAX];
+};
+
+/* Directory 0700, socket 0600. */
+int session_socket_open(struct session_socket *s, struct error *err);
+/* Also what session_socket_open() has left half made. */
+void session_socket_close(struct session_socket *s);
+
+#endif

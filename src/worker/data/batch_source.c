@@ -1,0 +1,121 @@
+#include "data/batch_source.h"
+
+#include <stdlib.h>
+
+#include "data/window_reader.h"
+
+struct batch_source {
+    const struct table *table;
+    uint64_t seed;
+    int rank, size;
+    bool lend;
+    bool even;      /* all rows of a column have the same number of elements */
+    uint64_t epoch; /* of the order, if order.n is not 0 */
+    struct epoch_order order;
+    struct window_reader *windows; /* NULL until there is an order with windows */
+};
+
+int batch_source_create(const struct table *t, uint64_t seed, int rank, int size,
+                        bool lend, struct batch_source **out, struct error *err)
+{
+    struct batch_source *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    s->table = t;
+    s->seed = seed;
+    s->rank = rank;
+    s->size = size;
+    s->lend = lend;
+    s->even = window_reader_can(t);
+    *out = s;
+    return 0;
+}
+
+void batch_source_destroy(struct batch_source *s)
+{
+    if (!s)
+        return;
+    window_reader_destroy(s->windows);
+    epoch_order_clear(&s->order);
+    free(s);
+}
+
+uint64_t batch_padding(const struct batch_job *job, uint64_t rows, int rank, int size)
+{
+    return job->pad
+               ? job->batch -
+                     position_portion(rows, job->position, job->batch, rank, size).count
+               : 0;
+}
+
+/* The padding of all ranks is one series of rows, from the epoch's start on. A rank's
+ * comes after those of the ranks before it, which are as many as they lack. */
+static struct batch_rows rows_of(struct batch_source *s, const struct batch_job *job)
+{
+    uint64_t n = s->table->rows;
+    struct portion p = position_portion(n, job->position, job->batch, s->rank, s->size);
+    struct batch_rows rows = {.order = &s->order, .first = p.first, .count = p.count};
+    uint64_t before = p.first - job->position, lack = job->batch % n;
+
+    rows.padding = batch_padding(job, n, s->rank, s->size);
+    if (rows.padding > 0)
+        rows.again = ((unsigned __int128)lack * (uint64_t)s->rank + n - before % n) % n;
+    return rows;
+}
+
+static int order_follow(struct batch_source *s, const struct batch_job *job,
+                        struct error *err)
+{
+    if (s->order.n && s->epoch == job->epoch &&
+        s->order.kind.block == job->kind.block &&
+        s->order.kind.window == job->kind.window)
+        return 0;
+    if (s->windows)
+        window_reader_reset(s->windows);
+    s->epoch = job->epoch;
+    if (epoch_order_set(&s->order, s->table->rows, &job->kind, s->seed, job->epoch,
+                        err) == 0)
+        return 0;
+    s->order.n = 0;
+    return -1;
+}
+
+/* Rows of any number of elements, and a batch that has more rows than the table, are read
+ * one by one. */
+static bool windows_usable(const struct batch_source *s, const struct batch_rows *rows)
+{
+    return epoch_order_windowed(&s->order) && s->even &&
+           (rows->padding == 0 || rows->padding + rows->count <= s->table->rows);
+}
+
+static int windows_read(struct batch_source *s, const struct batch_job *job,
+                        const struct batch_rows *rows, struct frame *f,
+                        struct error *err)
+{
+    struct window_place at = {job->position, job->batch};
+    uint64_t n = rows->count + rows->padding;
+
+    if (!s->windows &&
+        window_reader_create(s->table, s->rank, s->size, s->lend, &s->windows, err) < 0)
+        return -1;
+    if (window_reader_read(s->windows, &s->order, &at, n, f, err) < 0 ||
+        batch_read_part(f, s->table, rows, rows->count, n, err) < 0)
+        return -1;
+    f->rows = n;
+    return 0;
+}
+
+int batch_source_read(struct batch_source *s, const struct batch_job *job,
+                      struct frame *f, struct error *err)
+{
+    struct batch_rows rows;
+
+    if (order_follow(s, job, err) < 0)
+        return -1;
+    rows = rows_of(s, job);
+    if ((windows_usable(s, &rows) ? windows_read(s, job, &rows, f, err)
+                                  : batch_read(f, s->table, &rows, err)) < 0)
+        return -1;
+    return batch_check(f, s->table, err);
+}

@@ -1,0 +1,127 @@
+/* conversion_key.c - see conversion_key.h. */
+#include "data/conversion_key.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "config/data_files.h"
+#include "util/fs.h"
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+/* ---- Files ---- */
+
+static int source_add(json_t *sources, const char *path, struct error *err)
+{
+    struct stat st;
+    json_t *source;
+
+    if (stat(path, &st) < 0)
+        return fs_error(err, "read", path);
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, RAYTRAIN_EINVAL, "%s is not a regular file", path);
+    source = json_pack("{ss sI sI}", "path", path, "size", (json_int_t)st.st_size,
+                       "mtime_ns",
+                       (json_int_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+    if (!source)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "the name of a text file is not UTF-8: rename it");
+    return json_array_append_new(sources, source) < 0 ? no_memory(err) : 0;
+}
+
+static int sources_add(json_t *sources, const struct data_files *files,
+                       const char *format, bool by_name, struct error *err)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        const char *own = data_files_text_format(files->paths[i]);
+
+        if (by_name && (!own || strcmp(own, format) != 0))
+            return error_set(err, RAYTRAIN_EINVAL,
+                             "files of different formats: %s is %s, %s is not; set the "
+                             "option `format`, or a path that has files of one format",
+                             files->paths[0], format, files->paths[i]);
+        if (source_add(sources, files->paths[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- Options ---- */
+
+static json_t *strings_json(char *const *strings, size_t n)
+{
+    json_t *list = strings ? json_array() : json_null();
+
+    for (size_t i = 0; strings && i < n; i++)
+        json_array_append_new(list, json_string(strings[i]));
+    return list;
+}
+
+static json_t *types_json(const struct dataset_config *cfg)
+{
+    json_t *types = json_object();
+
+    for (size_t i = 0; i < cfg->n_types; i++)
+        json_object_set_new(types, cfg->types[i].column,
+                            json_string(cfg->types[i].type));
+    return types;
+}
+
+static json_t *key_pack(const struct dataset_config *cfg, const char *format,
+                        json_t *sources)
+{
+    const char delimiter[] = {cfg->delimiter, '\0'};
+
+    return json_pack("{ss ss sb so si so sO}", "format", format, "delimiter", delimiter,
+                     "header", !cfg->without_header, "types", types_json(cfg),
+                     "first_index", cfg->first_index, "columns",
+                     strings_json(cfg->columns, cfg->n_columns), "sources", sources);
+}
+
+/* ---- The key ---- */
+
+int conversion_key_make(const struct dataset_config *cfg, json_t **key,
+                        struct error *err)
+{
+    struct data_files files;
+    const char *format = cfg->format;
+    json_t *sources = NULL;
+    int rc = data_files_list(cfg->path, cfg->format, &files, err);
+
+    *key = NULL;
+    if (rc < 0)
+        return -1;
+    if (!format)
+        format = data_files_text_format(files.paths[0]);
+    if (format && data_files_is_text(format)) {
+        sources = json_array();
+        rc = sources ? sources_add(sources, &files, format, !cfg->format, err)
+                     : no_memory(err);
+        if (rc == 0 && !(*key = key_pack(cfg, format, sources)))
+            rc = no_memory(err);
+    }
+    json_decref(sources);
+    data_files_clear(&files);
+    return rc;
+}
+
+const char *conversion_key_format(const json_t *key)
+{
+    return json_string_value(json_object_get(key, "format"));
+}
+
+struct text_source *conversion_key_sources(const json_t *key, size_t *n)
+{
+    const json_t *list = json_object_get(key, "sources");
+    struct text_source *sources = calloc(json_array_size(list) + 1, sizeof *sources);
+
+    *n = json_array_size(list);
+    for (size_t i = 0; sources && i < *n; i++)
+        sources[i].path =
+            json_string_value(json_object_get(json_array_get(list, i), "path"));
+    return sources;
+}

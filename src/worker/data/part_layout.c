@@ -1,0 +1,214 @@
+/* part_layout.c - a part before it has rows: the groups, attributes and empty arrays of
+ * the HDF5 file, as an image in memory, and the words. See part.h. */
+#include "data/part.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data/part_names.h"
+#include "hdf5/h5.h"
+#include "hdf5/h5_image.h"
+#include "util/fs.h"
+
+#define ALIGNMENT 4096
+#define MODE      0666
+
+/* ---- The image ---- */
+
+/* A '/' in a column's name would be a group; the attribute has the name itself. */
+static void group_name(char out[PART_PATH_MAX], size_t i, const char *column)
+{
+    char *to = out + snprintf(out, PART_PATH_MAX, PART_COLUMNS "/%05zu_%s", i, column);
+
+    for (char *c = out + sizeof PART_COLUMNS; c < to; c++)
+        *c = *c == '/' ? '_' : *c;
+}
+
+static int array_add(hid_t file, const char *group, const char *name,
+                     raytrain_dtype dtype, int ndim, const hsize_t *shape,
+                     uint64_t *offset)
+{
+    char path[PART_PATH_MAX + 32];
+    hid_t type = h5_dtype(dtype);
+    int rc;
+
+    snprintf(path, sizeof path, "%s/%s", group, name);
+    rc = type < 0 ? -1 : h5_dataset(file, path, type, ndim, shape, NULL, offset);
+    if (type >= 0)
+        H5Tclose(type);
+    return rc;
+}
+
+static int words_add(hid_t file, const char *group, const struct dictionary *words,
+                     struct part_places *p)
+{
+    hsize_t n = dictionary_count(words) + 1, bytes = 0;
+    size_t length;
+
+    for (size_t i = 0; i + 1 < n; i++) {
+        dictionary_word(words, i, &length);
+        bytes += length;
+    }
+    if (array_add(file, group, PART_WORD_OFFSETS, RAYTRAIN_UINT64, 1, &n,
+                  &p->word_offsets) < 0)
+        return -1;
+    return array_add(file, group, PART_WORD_BYTES, RAYTRAIN_UINT8, 1, &bytes,
+                     &p->word_bytes);
+}
+
+static int arrays_add(hid_t file, const char *group, const struct part_shape *shape,
+                      size_t i, struct part_places *p)
+{
+    const struct frame_column *c = &shape->columns->columns[i];
+    hsize_t rows[RAYTRAIN_MAX_DIMS + 1] = {shape->rows, 2}, n = shape->elements[i];
+
+    switch (c->kind) {
+    case FRAME_NUMBERS:
+        for (int d = 0; d < c->row.ndim; d++)
+            rows[d + 1] = c->row.shape[d];
+        return array_add(file, group, PART_ROWS, c->row.dtype, c->row.ndim + 1, rows,
+                         &p->rows);
+    case FRAME_WORDS:
+        if (array_add(file, group, PART_CODES, RAYTRAIN_INT32, 1, rows, &p->rows) < 0)
+            return -1;
+        return words_add(file, group, c->words, p);
+    case FRAME_TEXT:
+        if (array_add(file, group, PART_PLACES, RAYTRAIN_UINT64, 2, rows, &p->rows) < 0)
+            return -1;
+        return array_add(file, group, PART_BYTES, RAYTRAIN_UINT8, 1, &n, &p->elements);
+    case FRAME_SPARSE:
+        if (array_add(file, group, PART_PLACES, RAYTRAIN_UINT64, 2, rows, &p->rows) <
+                0 ||
+            array_add(file, group, PART_VALUES, c->row.dtype, 1, &n, &p->elements) < 0)
+            return -1;
+        return array_add(file, group, PART_INDICES, RAYTRAIN_UINT32, 1, &n,
+                         &p->indices);
+    default:
+        return -1;
+    }
+}
+
+static int column_add(hid_t file, const struct part_shape *shape, size_t i,
+                      struct part_places *p)
+{
+    const struct frame_column *c = &shape->columns->columns[i];
+    char path[PART_PATH_MAX];
+    hid_t group;
+    int rc;
+
+    group_name(path, i, c->name);
+    *p = (struct part_places){0};
+    if (arrays_add(file, path, shape, i, p) < 0)
+        return -1;
+    group = H5Gopen2(file, path, H5P_DEFAULT);
+    if (group < 0)
+        return -1;
+    rc = h5_attr_string(group, PART_NAME, c->name);
+    if (rc == 0)
+        rc = h5_attr_string(group, PART_KIND, part_kind_name(c->kind));
+    if (rc == 0 && c->kind == FRAME_SPARSE)
+        rc = h5_attr_int(group, PART_LENGTH, (int64_t)c->row.shape[0]);
+    H5Gclose(group);
+    return rc;
+}
+
+static int columns_add(hid_t file, const struct part_shape *shape,
+                       struct part_places places[], struct error *err)
+{
+    for (size_t i = 0; i < shape->columns->n_columns; i++)
+        if (column_add(file, shape, i, &places[i]) < 0) {
+            h5_error(err, "lay out converted rows");
+            return error_prefix(err, "column \"%s\"", shape->columns->columns[i].name);
+        }
+    if (h5_attr_int(file, PART_VERSION, PART_VERSION_NUMBER) < 0 ||
+        h5_attr_int(file, PART_N_ROWS, (int64_t)shape->rows) < 0)
+        return h5_error(err, "lay out converted rows");
+    return 0;
+}
+
+int part_layout(const struct part_shape *shape, struct part_places places[],
+                struct h5_image **image, struct error *err)
+{
+    static const struct h5_image_options options = {.align_threshold = ALIGNMENT,
+                                                    .alignment = ALIGNMENT};
+    struct h5_image *im;
+    struct h5_quiet quiet;
+    int rc;
+
+    h5_quiet_begin(&quiet);
+    im = h5_image_create(&options, err);
+    rc = im ? columns_add(h5_image_file(im), shape, places, err) : -1;
+    if (rc == 0)
+        rc = h5_image_close(im, err);
+    h5_quiet_end(&quiet);
+    if (rc < 0)
+        h5_image_destroy(im);
+    else
+        *image = im;
+    return rc;
+}
+
+/* ---- The file ---- */
+
+static int image_write(int fd, const struct h5_image *image)
+{
+    size_t cursor = 0, n;
+    uint64_t offset;
+    const void *data;
+
+    while (h5_image_next_page(image, &cursor, &offset, &data, &n))
+        if (fs_pwrite_full(fd, data, n, offset) < 0)
+            return -1;
+    return ftruncate(fd, (off_t)h5_image_length(image));
+}
+
+static int words_write(int fd, const struct dictionary *words,
+                       const struct part_places *p)
+{
+    size_t n = dictionary_count(words), length;
+    uint64_t *offsets = calloc(n + 1, sizeof *offsets);
+    char *bytes = NULL;
+    int rc = -1;
+
+    for (size_t i = 0; offsets && i < n; i++) {
+        dictionary_word(words, i, &length);
+        offsets[i + 1] = offsets[i] + length;
+    }
+    if (offsets)
+        bytes = malloc(offsets[n] + 1);
+    for (size_t i = 0; bytes && i < n; i++) {
+        const char *word = dictionary_word(words, i, &length);
+
+        memcpy(bytes + offsets[i], word, length);
+    }
+    if (bytes)
+        rc = fs_pwrite_full(fd, offsets, (n + 1) * sizeof *offsets, p->word_offsets);
+    if (rc == 0)
+        rc = fs_pwrite_full(fd, bytes, offsets[n], p->word_bytes);
+    free(bytes);
+    free(offsets);
+    return rc;
+}
+
+int part_create(const char *path, const struct part_shape *shape,
+                const struct part_places places[], const struct h5_image *image,
+                struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
+    int rc;
+
+    if (fd < 0)
+        return fs_error(err, "create", path);
+    rc = image_write(fd, image);
+    for (size_t i = 0; rc == 0 && i < shape->columns->n_columns; i++)
+        if (shape->columns->columns[i].kind == FRAME_WORDS)
+            rc = words_write(fd, shape->columns->columns[i].words, &places[i]);
+    if (rc == 0)
+        return fd;
+    fs_error(err, "write", path);
+    close(fd);
+    return -1;
+}

@@ -1,0 +1,195 @@
+#include "data/selection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/column_read.h"
+#include "data/expansion.h"
+#include "util/half.h"
+
+#define BLOCK_BYTES ((size_t)256 * 1024)
+
+/* ---- Values ---- */
+
+static double half_value(const unsigned char *p, bool bfloat)
+{
+    uint16_t bits;
+    float value;
+
+    memcpy(&bits, p, sizeof bits);
+    if (bfloat)
+        bfloat16_widen(&value, &bits, 1);
+    else
+        float16_widen(&value, &bits, 1);
+    return value;
+}
+
+#define VALUE(type, p)                                                                 \
+    {                                                                                  \
+        type v_;                                                                       \
+        memcpy(&v_, p, sizeof v_);                                                     \
+        return (double)v_;                                                             \
+    }
+
+static double element_value(raytrain_dtype dtype, const unsigned char *p)
+{
+    switch (dtype) {
+    case RAYTRAIN_FLOAT32:
+        VALUE(float, p)
+    case RAYTRAIN_FLOAT64:
+        VALUE(double, p)
+    case RAYTRAIN_FLOAT16:
+        return half_value(p, false);
+    case RAYTRAIN_BFLOAT16:
+        return half_value(p, true);
+    case RAYTRAIN_INT8:
+        VALUE(int8_t, p)
+    case RAYTRAIN_INT16:
+        VALUE(int16_t, p)
+    case RAYTRAIN_INT32:
+        VALUE(int32_t, p)
+    case RAYTRAIN_INT64:
+        VALUE(int64_t, p)
+    case RAYTRAIN_UINT16:
+        VALUE(uint16_t, p)
+    case RAYTRAIN_UINT32:
+        VALUE(uint32_t, p)
+    case RAYTRAIN_UINT64:
+        VALUE(uint64_t, p)
+    default: /* uint8 and bytes */
+        return *p;
+    }
+}
+
+static bool value_passes(const struct filter_config *f, double value)
+{
+    return value == value && (!f->has_min || value >= f->min) &&
+           (!f->has_max || value <= f->max);
+}
+
+/* ---- The rows that pass, as bits ---- */
+
+static int block_mark(const struct dataset_config *cfg, const struct column *c,
+                      const unsigned char *block, uint64_t first, uint64_t n,
+                      unsigned char *bits, uint64_t *passed)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        if (cfg->limit && *passed == cfg->limit)
+            return 1;
+        if (!value_passes(&cfg->filter,
+                          element_value(c->row.dtype, block + i * c->row_bytes)))
+            continue;
+        bits[(first + i) / 8] |= (unsigned char)(1u << (first + i) % 8);
+        ++*passed;
+    }
+    return 0;
+}
+
+static int rows_mark(const struct dataset_config *cfg, const struct table *t,
+                     const struct column *c, unsigned char *bits, uint64_t *passed,
+                     struct error *err)
+{
+    uint64_t at_once = BLOCK_BYTES / c->row_bytes, n;
+    unsigned char *block = malloc(BLOCK_BYTES);
+    int rc = block ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    *passed = 0;
+    for (uint64_t first = 0; first < t->rows && rc == 0; first += n) {
+        n = t->rows - first < at_once ? t->rows - first : at_once;
+        rc = column_read(t, c, first, n, block, err);
+        if (rc == 0)
+            rc = block_mark(cfg, c, block, first, n, bits, passed);
+    }
+    free(block);
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- The rows that pass, as numbers ---- */
+
+static int rows_list(struct table *t, const unsigned char *bits, uint64_t n,
+                     const char *path, struct error *err)
+{
+    struct expansion e;
+    uint64_t *numbers;
+    size_t index;
+
+    if (n > SIZE_MAX / 16)
+        return error_set(err, RAYTRAIN_EFIT, "too many rows for a filter");
+    if (expansion_begin(&e, n * sizeof *numbers, path, err) < 0)
+        return -1;
+    numbers = (uint64_t *)(void *)e.bytes;
+    for (uint64_t row = 0; row < t->rows; row++)
+        if (bits[row / 8] >> row % 8 & 1)
+            *numbers++ = row;
+    if (expansion_end(&e, t, &index, err) < 0)
+        return -1;
+    t->selection = index + 1;
+    t->rows = n;
+    return 0;
+}
+
+static const struct column *filter_column(const struct dataset_config *cfg,
+                                          const struct table *t, struct error *err)
+{
+    const char *name = cfg->filter.column;
+    const struct column *c = table_column(t, name);
+    char names[512];
+
+    if (!c) {
+        table_names(t, names, sizeof names);
+        error_set(err, RAYTRAIN_ENOTFOUND,
+                  "filter: no column \"%s\"; the columns are: %s", name, names);
+        return NULL;
+    }
+    if (c->kind == FRAME_NUMBERS && c->row_bytes == raytrain_dtype_size(c->row.dtype))
+        return c;
+    error_set(err, RAYTRAIN_ETYPE,
+              "filter: column \"%s\" has not one number in each row", name);
+    return NULL;
+}
+
+bool selection_has_column(const struct dataset_config *cfg)
+{
+    const char *name = cfg->filter.column;
+
+    for (size_t i = 0; name && i < cfg->n_columns; i++)
+        if (strcmp(cfg->columns[i], name) == 0)
+            return true;
+    return !name || !cfg->columns;
+}
+
+static int filter_apply(const struct dataset_config *cfg, struct table *t,
+                        struct error *err)
+{
+    const struct column *c = filter_column(cfg, t, err);
+    unsigned char *bits;
+    uint64_t n;
+    int rc;
+
+    if (!c || table_ready(t, err) < 0)
+        return -1;
+    bits = calloc(t->rows / 8 + 1, 1);
+    if (!bits)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = rows_mark(cfg, t, c, bits, &n, err);
+    if (rc == 0 && n == 0)
+        rc = error_set(err, RAYTRAIN_EINVAL,
+                       "filter: no row has a value of \"%s\" in the range", c->name);
+    if (rc == 0 && n < t->rows)
+        rc = rows_list(t, bits, n, cfg->path, err);
+    free(bits);
+    if (rc == 0 && !selection_has_column(cfg) &&
+        (!cfg->label || strcmp(cfg->label, c->name) != 0))
+        table_remove_column(t, (size_t)(c - t->columns));
+    return rc;
+}
+
+int selection_apply(const struct dataset_config *cfg, struct table *t,
+                    struct error *err)
+{
+    if (cfg->filter.column)
+        return filter_apply(cfg, t, err);
+    if (cfg->limit && cfg->limit < t->rows)
+        table_truncate(t, cfg->limit);
+    return 0;
+}

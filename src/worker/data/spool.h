@@ -1,0 +1,39 @@
+/*
+ * spool.h - rows that a rank has parsed, kept in a file without a name until it is known
+ * where they belong. They are read back once, in the order and in the blocks in which
+ * they were put.
+ */
+#ifndef RAYTRAIN_DATA_SPOOL_H
+#define RAYTRAIN_DATA_SPOOL_H
+
+#include <stdio.h>
+
+#include "frame/frame.h"
+
+struct spool {
+    FILE *stream;
+    char *buffer;       /* the stream's */
+    const char *where;  /* the directory, for messages */
+    size_t *columns;    /* which columns of what is put are kept */
+    struct frame rows;  /* those columns; also the block that was read last */
+    uint64_t *elements; /* put so far, of each of them */
+    uint64_t n_rows;    /* put so far */
+};
+
+/* A file in this directory; the caller keeps the name. spool_clear() is due in any
+ * case. */
+int spool_create(struct spool *s, const char *directory, struct error *err);
+void spool_clear(struct spool *s);
+
+/* Forget what was put; keep the columns of `like` that keep(arg, name) is true for. */
+int spool_begin(struct spool *s, const struct frame *like,
+                bool (*keep)(const void *arg, const char *name), const void *arg,
+                struct error *err);
+int spool_put(struct spool *s, const struct frame *rows, struct error *err);
+
+/* Read from the start. */
+int spool_rewind(struct spool *s, struct error *err);
+/* The next block, into s->rows; without rows at the end. */
+int spool_next(struct spool *s, struct error *err);
+
+#endif

@@ -1,0 +1,91 @@
+/* text_formats.c - see text_formats.h. */
+#include "data/text_formats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/registry.h"
+#include "text/csv_file.h"
+#include "text/libsvm.h"
+#include "text/lines.h"
+
+struct job {
+    struct comm *comm;
+    const struct dataset_config *cfg;
+    const struct text_source *sources;
+    size_t n;
+    const struct row_sink *sink;
+    void *arg;
+};
+
+/* ---- CSV ---- */
+
+static int separated_convert(const struct job *j, char delimiter, struct error *err)
+{
+    const struct dataset_config *cfg = j->cfg;
+    struct csv_declared *declared = calloc(cfg->n_types + 1, sizeof *declared);
+    const struct csv_options options = {.delimiter =
+                                            cfg->delimiter ? cfg->delimiter : delimiter,
+                                        .without_header = cfg->without_header,
+                                        .declared = declared,
+                                        .n_declared = cfg->n_types};
+    int rc = declared ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    for (size_t i = 0; declared && i < cfg->n_types; i++)
+        declared[i] = (struct csv_declared){cfg->types[i].column,
+                                            csv_type_parse(cfg->types[i].type)};
+    rc = comm_agree(j->comm, rc, err);
+    if (rc == 0)
+        rc = csv_convert(j->comm, j->sources, j->n, &options, j->sink, j->arg, err);
+    free(declared);
+    return rc;
+}
+
+static int csv_job(const struct job *j, struct error *err)
+{
+    return separated_convert(j, 0, err);
+}
+
+static int tsv_job(const struct job *j, struct error *err)
+{
+    return separated_convert(j, '\t', err);
+}
+
+/* ---- Others ---- */
+
+static int libsvm_job(const struct job *j, struct error *err)
+{
+    static const enum libsvm_base bases[] = {[FIRST_INDEX_AUTO] = LIBSVM_AUTO,
+                                             [FIRST_INDEX_ZERO] = LIBSVM_FROM_ZERO,
+                                             [FIRST_INDEX_ONE] = LIBSVM_FROM_ONE};
+    const struct libsvm_options options = {.base = bases[j->cfg->first_index]};
+
+    return libsvm_convert(j->comm, j->sources, j->n, &options, j->sink, j->arg, err);
+}
+
+static int text_job(const struct job *j, struct error *err)
+{
+    return lines_convert(j->comm, j->sources, j->n, 0, j->sink, j->arg, err);
+}
+
+/* ---- All of them ---- */
+
+#define ROW(name) {#name, name##_job},
+
+static const struct {
+    const char *format;
+    int (*convert)(const struct job *j, struct error *err);
+} formats[] = {TEXT_FORMATS(ROW)};
+
+int text_format_convert(struct comm *comm, const struct dataset_config *cfg,
+                        const char *format, const struct text_source sources[],
+                        size_t n, const struct row_sink *sink, void *arg,
+                        struct error *err)
+{
+    const struct job job = {comm, cfg, sources, n, sink, arg};
+
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i].format, format) == 0)
+            return formats[i].convert(&job, err);
+    return error_set(err, RAYTRAIN_EINVAL, "unknown format \"%s\"", format);
+}

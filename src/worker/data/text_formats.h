@@ -1,0 +1,20 @@
+/*
+ * text_formats.h - formats of text, whose rows have no fixed place: all ranks together
+ * convert them (converted.h).
+ */
+#ifndef RAYTRAIN_DATA_TEXT_FORMATS_H
+#define RAYTRAIN_DATA_TEXT_FORMATS_H
+
+#include "comm/comm.h"
+#include "config/data_config.h"
+#include "text/row_sink.h"
+#include "text/source.h"
+
+/* COLLECTIVE: all rows of the sources to the sink, as the dataset's options say. `format`
+ * is one of TEXT_FORMATS (config/registry.h). */
+int text_format_convert(struct comm *comm, const struct dataset_config *cfg,
+                        const char *format, const struct text_source sources[],
+                        size_t n, const struct row_sink *sink, void *arg,
+                        struct error *err);
+
+#endif

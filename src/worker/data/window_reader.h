@@ -1,0 +1,43 @@
+/*
+ * window_reader.h - reads an epoch in windows (window_order.h): each block of adjacent
+ * rows at once, in the order of the disk, and each row straight to its place in the batch
+ * that it belongs to.
+ *
+ * While the batches of one window are handed out, the next window is read, a few blocks
+ * with each batch. So a rank has its own rows of two windows in memory, and 8 bytes for
+ * each row of one. Ranks begin at different blocks of a window: those that unpack chunks
+ * for each other (packing.h) share the work.
+ */
+#ifndef RAYTRAIN_DATA_WINDOW_READER_H
+#define RAYTRAIN_DATA_WINDOW_READER_H
+
+#include "data/epoch_order.h"
+#include "data/table.h"
+#include "frame/frame.h"
+
+struct window_reader;
+
+/* A batch of all ranks: where in the epoch it begins, and its rows on each rank. */
+struct window_place {
+    uint64_t position, batch;
+};
+
+/* Not of columns whose rows have any number of elements. */
+bool window_reader_can(const struct table *t);
+/* `lend`: large batches are not copied, but their frames exchanged. */
+int window_reader_create(const struct table *t, int rank, int size, bool lend,
+                         struct window_reader **out, struct error *err);
+/* Before an order of another epoch, or of another kind. */
+void window_reader_reset(struct window_reader *r);
+/*
+ * This rank's rows of a batch to f, a frame of batch_init(), with memory for `room` rows,
+ * at most those of the table; does not set f->rows. The batches that follow each other
+ * are expected in this order; any other costs reading its window again. After a failure,
+ * the next call begins anew.
+ */
+int window_reader_read(struct window_reader *r, struct epoch_order *order,
+                       const struct window_place *at, uint64_t room, struct frame *f,
+                       struct error *err);
+void window_reader_destroy(struct window_reader *r); /* NULL is fine */
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * mpi_memory.h - the memory that a communicator gives (comm_ops.alloc): shared by the
+ * ranks of a node, if all ranks are on one, else of each rank alone; always in a file
+ * that other processes can map.
+ */
+#ifndef RAYTRAIN_MPI_MPI_MEMORY_H
+#define RAYTRAIN_MPI_MPI_MEMORY_H
+
+#include "comm/comm.h"
+#include "mpi/shared_allreduce.h"
+
+/* A list, the newest first. NULL: it is empty. */
+struct mpi_memory;
+
+/* COLLECTIVE over c, with the same n_bytes: add memory to the list. It is shared on
+ * every rank, or on none. */
+int mpi_memory_add(struct mpi_memory **list, struct comm *c, enum comm_place place,
+                   size_t n_bytes, void **data, struct error *err);
+/* The reducer of the shared memory that contains all of buf; NULL: there is none. */
+struct shared_reducer *mpi_memory_shared(const struct mpi_memory *list, const void *buf,
+                                         size_t n_bytes);
+/* The file that has the byte at `data`, and where; the descriptor remains the list's. */
+int mpi_memory_file(const struct mpi_memory *list, const void *data, int *fd,
+                    size_t *offset, struct error *err);
+void mpi_memory_free(struct mpi_memory *list);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * assembly.h - the file of all predictions, made of the shards by all ranks: each writes
+ * a range of it, and ranges meet at multiples of 1 MiB, so that no two nodes write to one
+ * page. It is synced, and then gets its name.
+ */
+#ifndef RAYTRAIN_PREDICT_ASSEMBLY_H
+#define RAYTRAIN_PREDICT_ASSEMBLY_H
+
+#include "comm/comm.h"
+#include "predict/predict_plan.h"
+#include "predict/predicted.h"
+
+struct assembly {
+    struct comm *comm;
+    const char *shards; /* the directory */
+    const char
+        *output; /* what the file is to be called; one that is there is replaced */
+    const struct predict_plan *plan;
+    const struct predicted *predicted;
+    const uint64_t *bytes; /* of stream s of shard i: [i * streams + s] */
+};
+
+/* COLLECTIVE. Calls HDF5. */
+int assembly_make(const struct assembly *a, struct error *err);
+
+#endif

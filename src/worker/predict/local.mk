@@ -1,0 +1,11 @@
+libworker_la_SOURCES += \
+	src/worker/predict/assembly.c src/worker/predict/assembly.h \
+	src/worker/predict/predict_plan.c src/worker/predict/predict_plan.h \
+	src/worker/predict/predict_record.c src/worker/predict/predict_record.h \
+	src/worker/predict/predicted.c src/worker/predict/predicted.h \
+	src/worker/predict/predicted_csv.c src/worker/predict/predicted_hdf5.c \
+	src/worker/predict/predicted_npy.c \
+	src/worker/predict/predictor.c src/worker/predict/predictor.h \
+	src/worker/predict/shard_file.c src/worker/predict/shard_file.h
+
+UNIT_TESTS += t/unit/test_predict

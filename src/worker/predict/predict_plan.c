@@ -1,0 +1,54 @@
+#include "predict/predict_plan.h"
+
+static uint64_t ceiling(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b > 0);
+}
+
+void predict_plan_set(struct predict_plan *plan, uint64_t rows, uint64_t batch,
+                      uint64_t shard_rows)
+{
+    *plan = (struct predict_plan){.rows = rows,
+                                  .batch = batch,
+                                  .shard_rows = shard_rows,
+                                  .n = ceiling(rows, shard_rows)};
+}
+
+void predict_plan_make(struct predict_plan *plan, uint64_t rows, uint64_t batch,
+                       uint64_t row_bytes, int workers)
+{
+    uint64_t most = PREDICT_SHARD_ROWS,
+             even = rows / ((uint64_t)workers * PREDICT_SHARDS_EACH);
+
+    if (row_bytes > 0 && most > PREDICT_SHARD_BYTES / row_bytes)
+        most = PREDICT_SHARD_BYTES / row_bytes;
+    if (even < most)
+        most = even;
+    if (most < batch)
+        most = batch;
+    predict_plan_set(plan, rows, batch, most / batch * batch);
+}
+
+uint64_t predict_plan_first(const struct predict_plan *plan, uint64_t i)
+{
+    return i * plan->shard_rows;
+}
+
+uint64_t predict_plan_count(const struct predict_plan *plan, uint64_t i)
+{
+    uint64_t left = plan->rows - predict_plan_first(plan, i);
+
+    return left < plan->shard_rows ? left : plan->shard_rows;
+}
+
+uint64_t predict_cut(uint64_t missing, int rank, int size)
+{
+    uint64_t ranks = (uint64_t)size, r = (uint64_t)rank;
+
+    return missing / ranks * r + missing % ranks * r / ranks;
+}
+
+uint64_t predict_rounds(uint64_t missing, int size)
+{
+    return ceiling(missing, (uint64_t)size);
+}

@@ -1,0 +1,91 @@
+/*
+ * predicted.h - the output of a prediction: its columns, and the interface of its
+ * formats, one a file.
+ *
+ * A format makes streams of bytes of the rows, one for all columns or one for each; a
+ * shard has a piece of each stream, and the file has the streams at places that are known
+ * once all shards are. So any rank can write any part of the file.
+ */
+#ifndef RAYTRAIN_PREDICT_PREDICTED_H
+#define RAYTRAIN_PREDICT_PREDICTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/predict_config.h"
+#include "util/error.h"
+
+struct predicted_column {
+    char name[RAYTRAIN_NAME_MAX + 1];
+    raytrain_tensor row; /* dtype and shape of one row, data NULL */
+    size_t row_bytes;
+    bool kept; /* of the input; otherwise the predictor puts it */
+};
+
+struct predicted {
+    const struct predicted_format *format;
+    struct predicted_column *columns; /* in the order of the file */
+    size_t n;
+};
+
+/* Bytes that grow at their end. */
+struct predicted_stream {
+    unsigned char *data; /* malloc'ed */
+    size_t n, room;
+};
+
+/* Bytes of the file that are of no stream. */
+struct predicted_piece {
+    uint64_t offset;
+    size_t n;
+    unsigned char *data; /* malloc'ed */
+};
+
+struct predicted_layout {
+    uint64_t length;                /* of the file */
+    uint64_t *places;               /* where each stream is; malloc'ed */
+    struct predicted_piece *pieces; /* malloc'ed; a stream lies over them */
+    size_t n_pieces;
+};
+
+struct predicted_format {
+    bool is_joined; /* one stream of all columns; otherwise one for each */
+    /* Can it have these columns? RAYTRAIN_EINVAL, RAYTRAIN_ETYPE. */
+    int (*check)(const struct predicted *p, struct error *err);
+    /* Append rows to the streams: data[i] is those of column i. */
+    int (*append)(const struct predicted *p, struct predicted_stream *streams,
+                  const unsigned char *const *data, uint64_t rows, struct error *err);
+    /* Everything but the streams, of which bytes[] are the lengths: the same on every
+     * rank. `places` is there already. Calls HDF5. */
+    int (*layout)(const struct predicted *p, uint64_t rows, const uint64_t *bytes,
+                  struct predicted_layout *layout, struct error *err);
+};
+
+extern const struct predicted_format predicted_hdf5, predicted_csv, predicted_npy;
+
+void predicted_init(struct predicted *p, enum predict_format format);
+void predicted_clear(struct predicted *p);
+/* RAYTRAIN_EINVAL if the name cannot be that of a column or is there already, or the shape
+ * is none. */
+int predicted_add(struct predicted *p, const char *name, const raytrain_tensor *row,
+                  bool kept, struct error *err);
+/* NULL if there is none. */
+struct predicted_column *predicted_find(const struct predicted *p, const char *name);
+/* Elements of one row of the column. */
+uint64_t predicted_elements(const struct predicted_column *c);
+
+/* How many streams there are. */
+size_t predicted_streams(const struct predicted *p);
+int predicted_stream_add(struct predicted_stream *s, const void *data, size_t n,
+                         struct error *err);
+
+int predicted_layout_make(const struct predicted *p, uint64_t rows,
+                          const uint64_t *bytes, struct predicted_layout *layout,
+                          struct error *err);
+/* Add a copy of these bytes. */
+int predicted_layout_add(struct predicted_layout *layout, uint64_t offset,
+                         const void *data, size_t n, struct error *err);
+void predicted_layout_clear(struct predicted_layout *layout);
+
+#endif

@@ -1,0 +1,165 @@
+#include "predict/shard_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "util/fault.h"
+#include "util/fs.h"
+
+#define MAGIC UINT64_C(0x3164726168735452) /* "RTshard1" */
+
+struct head {
+    uint64_t magic, index, rows, n_streams;
+    uint64_t hash; /* of the lengths, seeded by index and rows */
+};
+
+static uint64_t head_hash(const struct head *head, const uint64_t bytes[])
+{
+    return XXH3_64bits_withSeed(bytes, head->n_streams * sizeof *bytes,
+                                head->index ^ head->rows << 32);
+}
+
+static int name_make(char path[PATH_MAX], const char *dir, const char *form,
+                     uint64_t index, struct error *err)
+{
+    int n = snprintf(path, PATH_MAX, "%s/", dir);
+
+    if (n >= 0 && n < PATH_MAX)
+        n += snprintf(path + n, (size_t)(PATH_MAX - n), "%s%06" PRIu64, form, index);
+    if (n >= 0 && n < PATH_MAX)
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL, "the path of the predictions is too long");
+}
+
+/* ---- Writing ---- */
+
+static int streams_put(int fd, const struct head *head, const uint64_t lengths[],
+                       const struct predicted_stream *streams)
+{
+    int rc = fs_write_full(fd, head, sizeof *head);
+
+    if (rc == 0)
+        rc = fs_write_full(fd, lengths, head->n_streams * sizeof *lengths);
+    for (size_t i = 0; i < head->n_streams && rc == 0; i++)
+        rc = fs_write_full(fd, streams[i].data, streams[i].n);
+    if (rc == 0)
+        rc = fault_point("predict.sync", (int)head->index);
+    return rc == 0 ? fdatasync(fd) : rc;
+}
+
+static int file_put(const char *path, const struct head *head, const uint64_t lengths[],
+                    const struct predicted_stream *streams, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), rc;
+
+    if (fd < 0)
+        return fs_error(err, "create", path);
+    rc = streams_put(fd, head, lengths, streams);
+    if (rc < 0)
+        fs_error(err, "write", path);
+    if (close(fd) < 0 && rc == 0)
+        rc = fs_error(err, "write", path);
+    if (rc < 0)
+        unlink(path);
+    return rc;
+}
+
+int shard_file_write(const char *dir, uint64_t index, uint64_t rows,
+                     const struct predicted_stream *streams, size_t n,
+                     struct error *err)
+{
+    struct head head = {.magic = MAGIC, .index = index, .rows = rows, .n_streams = n};
+    uint64_t *lengths = calloc(n, sizeof *lengths);
+    char path[PATH_MAX], hidden[PATH_MAX];
+    int rc;
+
+    if (!lengths)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for predictions");
+    for (size_t i = 0; i < n; i++)
+        lengths[i] = streams[i].n;
+    head.hash = head_hash(&head, lengths);
+    rc = name_make(path, dir, "shard-", index, err);
+    if (rc == 0)
+        rc = name_make(hidden, dir, ".shard-", index, err);
+    if (rc == 0)
+        rc = file_put(hidden, &head, lengths, streams, err);
+    if (rc == 0 && rename(hidden, path) < 0)
+        rc = fs_error(err, "rename", hidden);
+    if (rc == 0)
+        rc = fs_sync_dir(dir, err);
+    free(lengths);
+    return rc;
+}
+
+/* ---- Reading ---- */
+
+uint64_t shard_file_data(size_t n)
+{
+    return sizeof(struct head) + n * sizeof(uint64_t);
+}
+
+int shard_file_open(const char *dir, uint64_t index, struct error *err)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    if (name_make(path, dir, "shard-", index, err) < 0)
+        return -1;
+    fd = fs_open_fresh(path);
+    return fd >= 0 ? fd : fs_error(err, "read", path);
+}
+
+/* Does the length of the file agree with those of the streams? */
+static bool length_agrees(const struct stat *st, const uint64_t bytes[], size_t n)
+{
+    uint64_t length = shard_file_data(n);
+
+    for (size_t i = 0; i < n; i++)
+        if (__builtin_add_overflow(length, bytes[i], &length))
+            return false;
+    return S_ISREG(st->st_mode) && (uint64_t)st->st_size == length;
+}
+
+/* 1, 0, or -1 and errno, as shard_file_look(). */
+static int head_check(int fd, const struct head *wanted, uint64_t bytes[])
+{
+    struct head head;
+    struct stat st;
+    size_t n = wanted->n_streams;
+
+    if (fstat(fd, &st) < 0)
+        return -1;
+    if (fs_pread_full(fd, &head, sizeof head, 0) < 0 ||
+        fs_pread_full(fd, bytes, n * sizeof *bytes, sizeof head) < 0)
+        return errno == ENODATA ? 0 : -1;
+    return head.magic == MAGIC && head.index == wanted->index &&
+           head.rows == wanted->rows && head.n_streams == n &&
+           head.hash == head_hash(&head, bytes) && length_agrees(&st, bytes, n);
+}
+
+int shard_file_look(const char *dir, uint64_t index, uint64_t rows, size_t n,
+                    uint64_t bytes[], struct error *err)
+{
+    const struct head wanted = {.index = index, .rows = rows, .n_streams = n};
+    char path[PATH_MAX];
+    int fd, there;
+
+    if (name_make(path, dir, "shard-", index, err) < 0)
+        return -1;
+    fd = fs_open_fresh(path);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : fs_error(err, "read", path);
+    there = head_check(fd, &wanted, bytes);
+    if (there < 0)
+        fs_error(err, "read", path);
+    close(fd);
+    return there;
+}

@@ -1,0 +1,48 @@
+/*
+ * fitted.h - what a preprocessor has learned from the training set: named arrays of
+ * numbers and lists of words, by column. Checkpoints have them as datasets, such as
+ * /preprocessor/0/standard_scaler/age/mean (chain_file.h).
+ */
+#ifndef RAYTRAIN_PREPROCESS_FITTED_H
+#define RAYTRAIN_PREPROCESS_FITTED_H
+
+#include <stdint.h>
+
+#include "frame/dictionary.h"
+#include "util/error.h"
+
+#define FITTED_NAME_MAX 31
+
+enum fitted_type { FITTED_REALS, FITTED_INTEGERS, FITTED_WORDS };
+
+struct fitted_item {
+    char column[RAYTRAIN_NAME_MAX + 1];
+    char name[FITTED_NAME_MAX + 1]; /* "mean" */
+    enum fitted_type type;
+    int ndim; /* 0: one number; words have 1 */
+    uint64_t shape[RAYTRAIN_MAX_DIMS];
+    size_t n; /* elements in all */
+    double *reals;
+    int64_t *integers;
+    struct dictionary *words;
+};
+
+struct fitted {
+    struct fitted_item *items;
+    size_t n;
+};
+
+/* A new item with zeros or no words; it is valid until the next one is added. `type`,
+ * `ndim` and `shape` are set, from which n follows. */
+struct fitted_item *fitted_add(struct fitted *f, const char *column, const char *name,
+                               enum fitted_type type, int ndim, const uint64_t *shape,
+                               struct error *err);
+/* NULL if there is none. */
+const struct fitted_item *fitted_find(const struct fitted *f, const char *column,
+                                      const char *name);
+/* The numbers of an item, of which there must be n. RAYTRAIN_ECORRUPT without it. */
+int fitted_reals(const struct fitted *f, const char *column, const char *name, size_t n,
+                 const double **values, struct error *err);
+void fitted_clear(struct fitted *f);
+
+#endif

@@ -1,0 +1,147 @@
+/*
+ * predict_calls.c - the raytrain_predictor_* functions, and what a prediction is in a
+ * session: its input is the dataset PREDICT_DATASET, its model the checkpoint that the
+ * attempt starts from, and each of its rounds a report.
+ */
+#include "session/session.h"
+
+#include <string.h>
+
+#include "checkpoint/checkpoint.h"
+
+/* ---- Rounds ---- */
+
+/* A report of the rows that are done, the rows in a second and the seconds that are
+ * left. */
+static int round_report(void *arg, const struct predict_progress *p, bool *stop,
+                        struct error *err)
+{
+    raytrain_context *ctx = arg;
+    double rate = 0, left = 0;
+
+    if (p->seconds > 0)
+        rate = (double)p->here / p->seconds;
+    if (rate > 0)
+        left = (double)(p->rows - p->done) / rate;
+    const raytrain_metric metrics[] = {
+        {"rows", (double)p->done},
+        {"rows_per_s", rate},
+        {"time_left_s", left},
+    };
+
+    if (raytrain_report(ctx, metrics, sizeof metrics / sizeof metrics[0], NULL)) {
+        if (err != &ctx->error)
+            *err = ctx->error;
+        return -1;
+    }
+    *stop = raytrain_should_stop(ctx);
+    return 0;
+}
+
+/* ---- Its beginning and its end ---- */
+
+static const struct dataset_config *input_find(const struct train_config *cfg)
+{
+    for (size_t i = 0; i < cfg->n_datasets; i++)
+        if (strcmp(cfg->datasets[i].name, PREDICT_DATASET) == 0)
+            return &cfg->datasets[i];
+    return NULL;
+}
+
+/* COLLECTIVE at the first call. */
+static struct comm *predict_comm(raytrain_context *ctx, struct error *err)
+{
+    if (!ctx->predictions && ctx->comm->ops->dup(ctx->comm, &ctx->predictions, err) < 0)
+        return NULL;
+    ctx->predictions->waiting = collective_wait_hook;
+    ctx->predictions->waiting_arg = &ctx->waiting;
+    return ctx->predictions;
+}
+
+int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
+                          struct error *err)
+{
+    struct predictor_env env = {.comm = predict_comm(ctx, err),
+                                .run_dir = ctx->env.run_dir,
+                                .config = &ctx->env.config->predict,
+                                .input = input_find(ctx->env.config),
+                                .chain = ctx->chain.n > 0 ? &ctx->chain : NULL,
+                                .progress = round_report,
+                                .arg = ctx};
+
+    collective_wait_begin(&ctx->waiting, "open dataset");
+    if (!env.comm || !(env.node = session_node_comm(ctx, err)))
+        return -1;
+    if (!env.input || !env.config->output)
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "a prediction needs predict.output and datasets." PREDICT_DATASET
+            ": start it with raytrain-predict");
+    if (ctx->restored) {
+        env.checkpoint = checkpoint_path(ctx->restored);
+        env.iteration = checkpoint_meta(ctx->restored)->training_iteration;
+    }
+    if (predictor_create(&env, &ctx->predictor, err) < 0)
+        return -1;
+    *p = ctx->predictor;
+    return 0;
+}
+
+int session_predict_end(raytrain_context *ctx, struct error *err)
+{
+    collective_wait_begin(&ctx->waiting, "the end");
+    return predictor_finish(ctx->predictor, err);
+}
+
+/* ---- The calls ---- */
+
+int raytrain_predictor_output(raytrain_predictor *p, const char *name,
+                              raytrain_dtype dtype, int ndim, const uint64_t shape[])
+{
+    if (!p || !name || (!shape && ndim > 0))
+        return session_null(NULL, "raytrain_predictor_output",
+                            !p      ? "predictor"
+                            : !name ? "name"
+                                    : "shape");
+    return session_status(
+        NULL, predictor_output(p, name, dtype, ndim, shape, session_error(NULL)));
+}
+
+int raytrain_predictor_set_batch_size(raytrain_predictor *p, uint64_t rows)
+{
+    if (!p)
+        return session_null(NULL, "raytrain_predictor_set_batch_size", "predictor");
+    return session_status(NULL, predictor_set_batch_size(p, rows, session_error(NULL)));
+}
+
+raytrain_dataset *raytrain_predictor_dataset(raytrain_predictor *p)
+{
+    if (!p) {
+        session_null(NULL, "raytrain_predictor_dataset", "predictor");
+        return NULL;
+    }
+    return predictor_dataset(p);
+}
+
+int raytrain_predictor_next(raytrain_predictor *p, uint64_t *rows)
+{
+    raytrain_context *ctx = session_current();
+    int rc;
+
+    if (!p || !rows)
+        return session_null(NULL, "raytrain_predictor_next", p ? "rows" : "predictor");
+    if (ctx && !predictor_has_begun(p))
+        collective_wait_begin(&ctx->waiting, "prediction");
+    rc = predictor_next(p, rows, session_error(NULL));
+    return rc > 0 ? RAYTRAIN_END : session_status(NULL, rc);
+}
+
+int raytrain_predictor_put(raytrain_predictor *p, const char *name, const void *data)
+{
+    if (!p || !name || !data)
+        return session_null(NULL, "raytrain_predictor_put",
+                            !p      ? "predictor"
+                            : !name ? "name"
+                                    : "data");
+    return session_status(NULL, predictor_put(p, name, data, session_error(NULL)));
+}

@@ -1,0 +1,215 @@
+/*
+ * preprocessing.c - see preprocessing.h. The sections: checkpoints; which preprocessors;
+ * learning.
+ */
+#include "config.h"
+#include "session/preprocessing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint/checkpoint_hdf5.h"
+#include "data/dataset_fit.h"
+#include "hdf5/h5_image.h"
+#include "preprocess/chain_file.h"
+#include "preprocess/chain_share.h"
+#include "rank/event.h"
+#include "rank/stop.h"
+#include "util/clock.h"
+
+/* Of the fitted state (raytrain-format(5)). */
+#define GROUP "/" CHECKPOINT_RESERVED "/" PREPROCESSORS_KEY
+
+/* When the launcher hears first that a fit goes on, and how often then. */
+#define PROGRESS_FIRST_S 2.0
+#define PROGRESS_S       10.0
+
+/* ---- Checkpoints ---- */
+
+static int state_write(const void *arg, struct h5_image *file, struct error *err)
+{
+    return chain_save(arg, h5_image_file(file), GROUP, err);
+}
+
+void preprocessing_save(const raytrain_context *ctx, raytrain_checkpoint *ck)
+{
+    if (ctx->chain.n > 0 && ctx->comm->rank == 0)
+        checkpoint_add_metadata(ck, state_write, &ctx->chain);
+}
+
+/* On rank 0. */
+static int state_read(const raytrain_checkpoint *ck, struct chain *chain,
+                      struct error *err)
+{
+    hid_t file = checkpoint_hdf5_open(ck, err);
+    struct h5_quiet quiet;
+    int rc = file < 0 ? -1 : 0;
+
+    if (rc == 0 && checkpoint_hdf5_has(file, GROUP "/configuration"))
+        rc = chain_load(chain, file, GROUP, err);
+    h5_quiet_begin(&quiet);
+    if (file >= 0)
+        H5Fclose(file);
+    h5_quiet_end(&quiet);
+    return rc < 0 ? error_prefix(err, "%s", checkpoint_path(ck)) : 0;
+}
+
+int preprocessing_load(struct comm *comm, const raytrain_checkpoint *ck,
+                       struct chain *chain, struct error *err)
+{
+    int rc = 0, has;
+
+    *chain = (struct chain){.list = NULL};
+    if (!checkpoint_is_verified(ck))
+        return 0;
+    if (comm->rank == 0)
+        rc = state_read(ck, chain, err);
+    if (comm_agree(comm, rc, err) < 0)
+        return -1;
+    has = chain->n > 0;
+    if (comm->ops->bcast(comm, &has, sizeof has, 0, err) < 0)
+        return -1;
+    return has ? chain_share(chain, 0, comm, err) : 0;
+}
+
+/* ---- Which preprocessors ---- */
+
+/* Preprocessors as those of the configuration, or that one has none. */
+static int restored_check(const raytrain_context *ctx, struct error *err)
+{
+    const struct preprocessors_config *config = &ctx->env.config->preprocessors;
+    char *now = preprocessors_text(config), *before;
+    int rc = 0;
+
+    before = preprocessors_text(&ctx->chain.config);
+    if (!now || !before)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else if (config->n > 0 && strcmp(now, before) != 0)
+        rc = error_set(err, RAYTRAIN_EINVAL,
+                       "preprocessor: the configuration has other preprocessors than "
+                       "the checkpoint %s, which were fitted with what it has learned; "
+                       "use the same (raytrain-inspect shows them), or start a new run",
+                       checkpoint_path(ctx->restored));
+    free(now);
+    free(before);
+    return rc;
+}
+
+static int restored_take(raytrain_context *ctx, struct error *err)
+{
+    bool wanted = ctx->env.config->preprocessors.n > 0;
+
+    if (preprocessing_load(ctx->comm, ctx->restored, &ctx->chain, err) < 0 ||
+        restored_check(ctx, err) < 0)
+        return -1;
+    if (ctx->restored_own && wanted && ctx->chain.n == 0)
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "preprocessor: the checkpoint %s was made without any; use the "
+            "same configuration, or start a new run",
+            checkpoint_path(ctx->restored));
+    if (ctx->chain.n > 0 && ctx->comm->rank == 0)
+        event_add(ctx->env.log_dir, EVENT_NOTE,
+                  wanted ? "the preprocessors are those of the checkpoint"
+                         : "the preprocessors of the checkpoint are used: the "
+                           "configuration has none");
+    return 0;
+}
+
+/* The same list again: chains own theirs. */
+static int configuration_copy(const struct preprocessors_config *from,
+                              struct chain *chain, struct error *err)
+{
+    struct preprocessors_config copy = {NULL, 0};
+    int rc = preprocessors_copy(from, &copy, err);
+
+    if (rc == 0)
+        rc = chain_create(chain, &copy, err);
+    preprocessors_clear(&copy);
+    return rc;
+}
+
+/* ---- Learning ---- */
+
+struct progress {
+    raytrain_context *ctx;
+    double started, next;
+};
+
+static int block_begin(void *arg, uint64_t rows, struct error *err)
+{
+    struct progress *p = arg;
+    double now = clock_now();
+
+    if (stop_requested())
+        return error_set(err, RAYTRAIN_ESTOPPED,
+                         "stopped on request while preprocessors were fitted");
+    if (p->ctx->comm->rank == 0 && now > p->next) {
+        event_add(p->ctx->env.log_dir, EVENT_PROGRESS,
+                  "fitting preprocessors: rank 0 has read %llu rows in %.0f s",
+                  (unsigned long long)rows, now - p->started);
+        p->next = now + PROGRESS_S;
+    }
+    return 0;
+}
+
+/* COLLECTIVE */
+static int training_set_open(raytrain_context *ctx, raytrain_dataset **ds,
+                             struct error *err)
+{
+    const struct train_config *cfg = ctx->env.config;
+    const struct dataset_config *found;
+    struct comm *node = session_node_comm(ctx, err);
+    struct dataset_config plain;
+    int rc;
+
+    *ds = NULL;
+    if (!node ||
+        data_config_training_set(cfg->datasets, cfg->n_datasets, &found, err) < 0)
+        return -1;
+    plain = *found;
+    plain.shuffle = false;
+    plain.last_batch = LAST_BATCH_KEEP;
+    rc = session_dataset_open(ctx, &plain,
+                              &(struct dataset_env){.size = 1, .node = node}, ds, err);
+    if (comm_agree(ctx->comm, rc, err) < 0)
+        return -1;
+    return dataset_compare(*ds, ctx->comm, err);
+}
+
+/* COLLECTIVE */
+static int fit(raytrain_context *ctx, struct error *err)
+{
+    struct progress progress = {.ctx = ctx, .started = clock_now()};
+    struct dataset_fit job = {
+        .chain = &ctx->chain, .block = block_begin, .arg = &progress};
+    raytrain_dataset *ds = NULL;
+    int rc = configuration_copy(&ctx->env.config->preprocessors, &ctx->chain, err);
+
+    progress.next = progress.started + PROGRESS_FIRST_S;
+    rc = comm_agree(ctx->comm, rc, err);
+    if (rc == 0 && chain_is_fitted(&ctx->chain))
+        return 0;
+    if (rc == 0)
+        rc = training_set_open(ctx, &ds, err);
+    if (rc == 0)
+        rc = dataset_fit(ds, ctx->comm, &job, err);
+    if (rc == 0 && ctx->comm->rank == 0)
+        event_add(
+            ctx->env.log_dir, EVENT_NOTE,
+            "the preprocessors are fitted: dataset \"%s\", %llu rows, %d %s, %.1f s",
+            dataset_name(ds), (unsigned long long)dataset_rows(ds), job.passes,
+            job.passes == 1 ? "pass" : "passes", clock_now() - progress.started);
+    dataset_close(ds);
+    return rc;
+}
+
+int preprocessing_start(raytrain_context *ctx, struct error *err)
+{
+    if (ctx->restored && restored_take(ctx, err) < 0)
+        return -1;
+    if (ctx->chain.n > 0 || ctx->env.config->preprocessors.n == 0)
+        return 0;
+    collective_wait_begin(&ctx->waiting, "fit preprocessors");
+    return fit(ctx, err);
+}

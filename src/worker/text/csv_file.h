@@ -1,0 +1,49 @@
+/*
+ * csv_file.h - CSV files, one after the other, become rows of typed columns, by all
+ * ranks at once. The result does not depend on how many they are, nor on the size of
+ * blocks.
+ *
+ * Every rank has an equal range of all bytes. It reads the range twice: to learn how
+ * many records begin before it (csv_scan.h), and to parse those that begin in it. Types
+ * are guessed from samples of all ranges; if another value turns up, all rows are
+ * parsed once more, with types that are certain then.
+ *
+ * Memory of a rank: a block, its rows, and the distinct words of all columns; a block
+ * grows to the longest record.
+ */
+#ifndef RAYTRAIN_TEXT_CSV_FILE_H
+#define RAYTRAIN_TEXT_CSV_FILE_H
+
+#include "comm/comm.h"
+#include "text/csv_value.h"
+#include "text/row_sink.h"
+#include "text/source.h"
+
+struct csv_declared {
+    const char *column;
+    enum csv_type type;
+};
+
+struct csv_options {
+    char delimiter;      /* 0: the one of , ; tab | that suits the first file */
+    bool without_header; /* columns are named by their numbers, from 0 on */
+    const struct csv_declared *declared; /* types; other columns by their values */
+    size_t n_declared;
+    size_t block_bytes; /* 0: 256 KiB */
+};
+
+/*
+ * COLLECTIVE, with the same arguments on every rank; the result is agreed on. Files
+ * that have no record, not even a header, are left out; the headers of all others must
+ * be equal.
+ *
+ * RAYTRAIN_ECORRUPT, with file and line: a record with another number of fields, a
+ * value that is not of the declared type, a quote that is not closed, a byte that is
+ * NUL; a file that changes while it is read. RAYTRAIN_ENOTFOUND: a declared column is
+ * not there, a file is not there.
+ */
+int csv_convert(struct comm *comm, const struct text_source sources[], size_t n,
+                const struct csv_options *options, const struct row_sink *sink,
+                void *arg, struct error *err);
+
+#endif

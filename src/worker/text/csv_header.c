@@ -1,0 +1,197 @@
+/* csv_header.c - see csv_header.h. */
+#include "text/csv_header.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/quote.h"
+
+size_t csv_mark(const char *bytes, size_t n)
+{
+    return n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
+/* ---- The delimiter ---- */
+
+#define RECORDS 32 /* that are looked at */
+
+struct fit {
+    size_t fields; /* of the first record */
+    bool even;     /* all records have so many */
+};
+
+static struct fit fit_of(char delimiter, const char *bytes, size_t n, bool last)
+{
+    struct csv_cursor c = {
+        .at = bytes, .end = bytes + n, .delimiter = delimiter, .last = last};
+    struct fit fit = {.even = true};
+
+    for (int i = 0; i < RECORDS && csv_record_find(&c, c.end); i++) {
+        enum csv_end end;
+        const char *text;
+        size_t length, fields = 0;
+
+        do {
+            end = csv_field_read(&c, &text, &length);
+            fields++;
+        } while (end == CSV_AT_DELIMITER);
+        if (i == 0)
+            fit.fields = fields;
+        if (end != CSV_AT_LINE_END)
+            break;
+        fit.even = fit.even && fields == fit.fields;
+    }
+    csv_cursor_clear(&c);
+    return fit;
+}
+
+char csv_delimiter_guess(const char *bytes, size_t n, bool last)
+{
+    static const char delimiters[] = {',', '\t', ';', '|'};
+    struct fit best = {.fields = 1, .even = false};
+    char delimiter = ',';
+
+    for (size_t i = 0; i < sizeof delimiters; i++) {
+        struct fit fit = fit_of(delimiters[i], bytes, n, last);
+
+        if (fit.fields > 1 && fit.even >= best.even &&
+            (fit.even > best.even || fit.fields > best.fields)) {
+            best = fit;
+            delimiter = delimiters[i];
+        }
+    }
+    return delimiter;
+}
+
+/* ---- Names ---- */
+
+void csv_names_clear(struct csv_names *names)
+{
+    free(names->text);
+    *names = (struct csv_names){0};
+}
+
+static int name_append(struct csv_names *names, const char *text, size_t n,
+                       struct error *err)
+{
+    char *grown;
+
+    if (memchr(text, '\0', n))
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "the header has a byte that is NUL; is this text, in UTF-8?");
+    if (names->n == CSV_COLUMNS_MAX)
+        return error_set(err, RAYTRAIN_EFIT, "there are more than %d columns",
+                         CSV_COLUMNS_MAX);
+    grown = realloc(names->text, names->length + n + 1);
+    if (!grown)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for names of columns");
+    names->text = grown;
+    memcpy(grown + names->length, text, n);
+    grown[names->length + n] = '\0';
+    names->length += n + 1;
+    names->n++;
+    return 0;
+}
+
+static int record_read(struct csv_cursor *c, struct csv_names *names, bool *cut,
+                       struct error *err)
+{
+    enum csv_end end;
+    const char *text;
+    size_t n;
+
+    do {
+        end = csv_field_read(c, &text, &n);
+        if (end <= CSV_AT_LINE_END && name_append(names, text, n, err) < 0)
+            return -1;
+    } while (end == CSV_AT_DELIMITER);
+    *cut = end == CSV_AT_CUT;
+    if (end == CSV_AT_QUOTE)
+        return error_set(err, RAYTRAIN_ECORRUPT, "the file ends in a quoted field");
+    if (end == CSV_AT_NO_MEMORY)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a field");
+    return 0;
+}
+
+int csv_names_read(char delimiter, const char *bytes, size_t n, bool last,
+                   struct csv_names *names, size_t *used, bool *cut, struct error *err)
+{
+    struct csv_cursor c = {
+        .at = bytes, .end = bytes + n, .delimiter = delimiter, .last = last};
+    int rc = 0;
+
+    *names = (struct csv_names){0};
+    *cut = false;
+    if (csv_record_find(&c, c.end))
+        rc = record_read(&c, names, cut, err);
+    else
+        *cut = !last;
+    *used = (size_t)(c.at - bytes);
+    if (rc < 0 || *cut)
+        csv_names_clear(names);
+    csv_cursor_clear(&c);
+    return rc;
+}
+
+/* ---- Columns ---- */
+
+static bool name_is_taken(const struct csv_column *columns, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(columns[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Give column i its name, `name` if it is new. */
+static int column_name(struct csv_column *columns, size_t i, const char *name,
+                       struct error *err)
+{
+    char unnamed[32], quoted[QUOTE_TEXT_MAX], *own = columns[i].name;
+    size_t room = sizeof columns[i].name;
+
+    if (!*name) {
+        snprintf(unnamed, sizeof unnamed, "Unnamed: %zu", i);
+        name = unnamed;
+    }
+    if (strlen(name) >= room)
+        return error_set(
+            err, RAYTRAIN_EFIT,
+            "the name of column %zu, %s, has more than %d bytes; is the first "
+            "line a header?",
+            i + 1, quote(name, quoted), RAYTRAIN_NAME_MAX);
+    strcpy(own, name);
+    for (size_t k = 1; name_is_taken(columns, i, own); k++) {
+        int n = snprintf(own, room, "%s.%zu", name, k);
+
+        if (n < 0 || (size_t)n >= room)
+            return error_set(err, RAYTRAIN_EFIT, "several columns are named %s",
+                             quote(name, quoted));
+    }
+    return 0;
+}
+
+int csv_names_columns(const struct csv_names *names, bool header,
+                      struct csv_column **columns, struct error *err)
+{
+    const char *name = names->text;
+    int rc = 0;
+
+    *columns = calloc(names->n + 1, sizeof **columns);
+    if (!*columns)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for names of columns");
+    for (size_t i = 0; i < names->n && rc == 0; i++) {
+        if (header)
+            rc = column_name(*columns, i, name, err);
+        else
+            snprintf((*columns)[i].name, sizeof(*columns)[i].name, "%zu", i);
+        name += strlen(name) + 1;
+    }
+    if (rc < 0) {
+        free(*columns);
+        *columns = NULL;
+    }
+    return rc;
+}

@@ -1,0 +1,110 @@
+/* csv_value.c - see csv_value.h. */
+#include "text/csv_value.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "text/number.h"
+
+static const char *const type_names[CSV_TYPES] = {
+    [CSV_BOOL] = "bool",       [CSV_INT64] = "int64", [CSV_FLOAT64] = "float64",
+    [CSV_FLOAT32] = "float32", [CSV_WORDS] = "words", [CSV_TEXT] = "text",
+};
+
+const char *csv_type_name(enum csv_type type)
+{
+    return type_names[type];
+}
+
+enum csv_type csv_type_parse(const char *name)
+{
+    for (int i = CSV_UNKNOWN + 1; i < CSV_TYPES; i++) {
+        if (strcmp(name, type_names[i]) == 0)
+            return (enum csv_type)i;
+    }
+    return CSV_UNKNOWN;
+}
+
+enum csv_type csv_type_of(unsigned seen)
+{
+    switch (seen) {
+    case 0:
+        return CSV_UNKNOWN;
+    case CSV_SEEN_BOOL:
+        return CSV_BOOL;
+    case CSV_SEEN_INT64:
+        return CSV_INT64;
+    default:
+        return seen & (CSV_SEEN_BOOL | CSV_SEEN_WORD) ? CSV_WORDS : CSV_FLOAT64;
+    }
+}
+
+/* A list of texts, of which each is `n` bytes long. */
+static bool among(const char *at, size_t n, const char *texts)
+{
+    for (; *texts; texts += n) {
+        if (memcmp(at, texts, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool csv_missing(const char *at, size_t n)
+{
+    /* What pandas takes for missing values, by their length. */
+    static const char *const texts[] = {
+        "",
+        "",
+        "NA",
+        "NaNnanN/An/a#NA",
+        "<NA>NULLnullNone-NaN-nan#N/A",
+        "",
+        "1.#IND",
+        "-1.#IND1.#QNAN",
+        "-1.#QNAN#N/A N/A",
+    };
+
+    if (n == 0)
+        return true;
+    /* Few other texts begin like one of these. */
+    return n < sizeof texts / sizeof *texts &&
+           (*at == 'N' || *at == 'n' || *at == '#' || *at == '<' || *at == '-' ||
+            *at == '1') &&
+           among(at, n, texts[n]);
+}
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool truth(const char *at, size_t n, int64_t *value)
+{
+    *value = n == 4;
+    return (n == 4 && among(at, n, "TruetrueTRUE")) ||
+           (n == 5 && among(at, n, "FalsefalseFALSE"));
+}
+
+unsigned csv_value(const char *at, size_t n, struct csv_value *value)
+{
+    const char *end = at + n;
+
+    if (csv_missing(at, n))
+        return CSV_SEEN_MISSING;
+    if (truth(at, n, &value->integer))
+        return CSV_SEEN_BOOL;
+    while (at < end && blank(*at))
+        at++;
+    while (at < end && blank(end[-1]))
+        end--;
+    if (at == end)
+        return CSV_SEEN_WORD;
+    if (number_int64(at, end, &value->integer) == end) {
+        value->number = (double)value->integer;
+        return CSV_SEEN_INT64;
+    }
+    /* Other spellings of nan are words. */
+    if (number_float64(at, end, &value->number) == end && !isnan(value->number))
+        return CSV_SEEN_FLOAT64;
+    return CSV_SEEN_WORD;
+}

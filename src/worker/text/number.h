@@ -1,0 +1,21 @@
+/*
+ * number.h - numbers as text: bytes that need not end with a NUL, in the notation of C
+ * and JSON whatever the locale is.
+ *
+ * Both functions parse the longest number that at[0..end) begins with, and return the
+ * first byte after it, or `at` if there is none. Spaces are not skipped; a sign may be
+ * '+'.
+ */
+#ifndef RAYTRAIN_TEXT_NUMBER_H
+#define RAYTRAIN_TEXT_NUMBER_H
+
+#include <stdint.h>
+
+/* Digits. Returns `at` also if the value does not fit. */
+const char *number_int64(const char *at, const char *end, int64_t *value);
+
+/* Digits with a point and an exponent, or inf, infinity or nan in any case. The value
+ * is the nearest double; ties go to even. */
+const char *number_float64(const char *at, const char *end, double *value);
+
+#endif

@@ -1,0 +1,41 @@
+/* source.h - a file of text that is read by offsets. */
+#ifndef RAYTRAIN_TEXT_SOURCE_H
+#define RAYTRAIN_TEXT_SOURCE_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "util/error.h"
+
+struct text_source {
+    const char *path;
+    const char *name; /* in messages, if the path is not what the user knows; or NULL */
+};
+
+struct text_file {
+    const char *name;
+    int fd;        /* -1: not open */
+    uint64_t size; /* as it was when it was opened, as the next one */
+    struct timespec changed;
+};
+
+#define TEXT_FILE_INIT                                                                 \
+    {                                                                                  \
+        .fd = -1                                                                       \
+    }
+
+/* A regular file. */
+int text_open(struct text_file *f, const struct text_source *source, struct error *err);
+void text_close(struct text_file *f);
+
+/* All n bytes; RAYTRAIN_ECORRUPT if the file has become shorter. */
+int text_read(const struct text_file *f, char *bytes, size_t n, uint64_t at,
+              struct error *err);
+/* RAYTRAIN_ECORRUPT if the file has been written to since it was opened. */
+int text_unchanged(const struct text_file *f, struct error *err);
+
+/* Put "NAME:LINE: " before the text of the error, for the line in which a byte is. The
+ * file is read up to there. Returns -1. */
+int text_error_at(const struct text_file *f, uint64_t at, struct error *err);
+
+#endif

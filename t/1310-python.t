@@ -1,0 +1,275 @@
+#!/bin/sh
+test_description='the Python module: reports, the end of a script, and what it prints
+
+t/1300-command.t tests the other end of its socket.'
+. "$(dirname "$0")/setup.sh"
+
+run="raytrain-run --launcher local --storage runs"
+
+# script NAME: a Python script from standard input.
+script () {
+	cat >"$1"
+}
+# fails_with TEXT NAME SCRIPT...: the run fails, with TEXT (a pattern) in its messages.
+fails_with () {
+	text=$1
+	shift
+	expect_status 1 $run --name "$1" -n 2 -- $PYTHON "$2" 2>err || return 1
+	grep "$text" err || { cat err; return 1; }
+}
+
+script calls.py <<\END_OF_PYTHON
+import raytrain as train
+from raytrain import collective
+
+context = train.get_context()
+rank, size = context.get_world_rank(), context.get_world_size()
+assert (size, context.get_local_world_size(), context.get_node_rank()) == (2, 2, 0)
+assert context.get_local_rank() == rank
+assert context.get_experiment_name() == "calls", context.get_experiment_name()
+assert context.get_storage().storage_path.endswith("/runs")
+assert context.get_config() == train.config == {"lr": 0.5, "sizes": [1, 2]}
+assert train.get_checkpoint() is None
+assert train.should_checkpoint() and not train.should_stop()
+train.barrier()
+assert collective.broadcast_from_rank_zero({"rank": rank}) == {"rank": 0}
+train.report({"loss": 1, "nested": {"a": 2.5}, "good": True, "note": "text"})
+train.report({"loss": float("nan"), "nested": {"a": float("inf")}, "good": False})
+END_OF_PYTHON
+test_expect_success 'the calls of a training function' '
+	$run --name calls -n 2 --set "train_loop_config={lr=0.5; sizes=[1,2];}" -- $PYTHON calls.py \
+		2>err && sed -n 1p runs/calls/result.json >first &&
+	jq -e ".loss == 1 and .[\"nested/a\"] == 2.5 and .good == 1" first &&
+	grep "metrics that are no numbers are not kept: note" err && grep "metric loss is NaN" err
+'
+test_expect_success 'arrays and tensors of one element are metrics, larger ones are refused by name' '
+	script arrays.py <<-\PY &&
+	import numpy, torch, raytrain
+	raytrain.report({"np": numpy.float32(0.5), "one": numpy.array([2]), "t": torch.tensor(3.0)})
+	for value in numpy.zeros(2), torch.zeros(2, 2):
+	    try:
+	        raytrain.report({"big": value})
+	    except raytrain.RaytrainError as e:
+	        assert "big" in str(e) and "more than one element" in str(e), e
+	    else:
+	        raise SystemExit("it was accepted")
+	PY
+	$run --name arrays -n 2 -- $PYTHON arrays.py 2>err &&
+	jq -e ".np == 0.5 and .one == 2 and .t == 3" runs/arrays/result.json &&
+	test 1 -eq $(wc -l <runs/arrays/result.json)
+'
+test_expect_success 'one rank whose metrics are wrong is an error on all ranks' '
+	script wrong.py <<-\PY &&
+	import raytrain
+	rank = raytrain.get_context().get_world_rank()
+	try:
+	    raytrain.report(["loss"] if rank == 1 else {"loss": 1})
+	except raytrain.RaytrainError as e:
+	    assert "takes a dict" in str(e), e
+	    assert rank == 1 or "rank 1" in str(e), e
+	else:
+	    raise SystemExit("it was accepted")
+	PY
+	$run --name wrong -n 2 -- $PYTHON wrong.py 2>err
+'
+test_expect_success 'a script that raises fails the run with its exception and where it was raised' '
+	script raises.py <<-\PY &&
+	import raytrain, time
+	def the_function():
+	    raise ValueError("boom é")
+	if raytrain.get_context().get_world_rank() == 1:
+	    the_function()
+	time.sleep(1000)
+	PY
+	fails_with "rank 1 on .*: ValueError: boom" raises raises.py &&
+	grep the_function err && grep "raises.py.*line 3" err &&
+	json_is runs/raises/logs/attempt-0/attempt.json .rank 1
+'
+test_expect_success 'sys.exit() with a status is a failure, without one it is not' '
+	echo "import raytrain, sys; raytrain.report({}); sys.exit(3)" >exits.py &&
+	fails_with "ended with exit status 3" exits exits.py &&
+	echo "import raytrain, sys; raytrain.report({}); sys.exit()" >leaves.py &&
+	$run --name leaves -n 2 -- $PYTHON leaves.py 2>err
+'
+test_expect_success 'a script that reports from one rank only is named' '
+	script lonely.py <<-\PY &&
+	import raytrain
+	if raytrain.get_context().get_world_rank() == 0:
+	    raytrain.report({"loss": 1})
+	PY
+	fails_with "rank 0 called report(), but the command of rank 1 had ended" lonely lonely.py
+'
+test_expect_success 'a forked process cannot use the session, and does not end it' '
+	script forks.py <<-\PY &&
+	import os, raytrain
+	raytrain.report({"i": 0})
+	pid = os.fork()
+	if pid == 0:
+	    try:
+	        raytrain.report({"i": 1})
+	    except raytrain.RaytrainError as e:
+	        os._exit(0 if "forked" in str(e) else 1)
+	    os._exit(2)
+	assert os.waitpid(pid, 0)[1] == 0
+	raytrain.report({"i": 2})
+	PY
+	$run --name forks -n 2 -- $PYTHON forks.py 2>err && test 2 -eq $(wc -l <runs/forks/result.json)
+'
+test_expect_success 'SIGTERM ends forked processes, and not the script' '
+	script term.py <<-\PY &&
+	import os, raytrain, signal, time
+	raytrain.report({"i": 0})
+	ready, go = os.pipe()
+	pid = os.fork()
+	if pid == 0:
+	    os.write(go, b"!")
+	    time.sleep(1000)
+	os.read(ready, 1)
+	os.kill(pid, signal.SIGTERM)
+	status = os.waitpid(pid, 0)[1]
+	assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGTERM
+	os.kill(os.getpid(), signal.SIGTERM)
+	raytrain.report({"i": 1})
+	PY
+	$run --name term -n 1 -- $PYTHON term.py 2>err && test 2 -eq $(wc -l <runs/term/result.json)
+'
+test_expect_success 'a script whose worker is killed ends' '
+	script widow.py <<-\PY &&
+	import os, raytrain, sys, time
+	raytrain.report({"i": 0})
+	open("pid.new", "w").write(str(os.getpid()))
+	os.rename("pid.new", "pid")
+	while True:
+	    raytrain.report({"i": 0})
+	PY
+	rm -f pid && { $run --name widow -n 1 -- $PYTHON widow.py 2>err & } && pid=$! &&
+	eventually test -e pid && kill -KILL $(worker_pids widow) && expect_status 1 wait $pid &&
+	eventually test_path_is_missing /proc/$(cat pid) 2>/dev/null
+'
+# This script is neither in the session of its worker, nor does it get a signal at its end.
+test_expect_success 'a script that makes no calls ends when its worker is killed' '
+	script alone.py <<-\PY &&
+	import ctypes, os, raytrain, time
+	raytrain.report({"i": 0})
+	os.setsid()
+	ctypes.CDLL(None).prctl(1, 0)
+	open("pid.new", "w").write(str(os.getpid()))
+	os.rename("pid.new", "pid")
+	time.sleep(1000)
+	PY
+	rm -f pid && { $run --name watch -n 1 -- $PYTHON -c "
+import os
+if os.fork() == 0:
+    os.execlp(\"$PYTHON\", \"python3\", \"alone.py\")
+os.wait()" 2>err & } && pid=$! &&
+	eventually test -e pid && kill -KILL $(worker_pids watch) && expect_status 1 wait $pid &&
+	eventually test_path_is_missing /proc/$(cat pid) 2>/dev/null
+'
+test_expect_success 'a call in the middle of another, and after one that was interrupted, is refused' '
+	script handler.py <<-\PY &&
+	import os, raytrain, signal
+	rank = raytrain.get_context().get_world_rank()
+	said = []
+	def handler(number, frame):
+	    try:
+	        raytrain.report({"i": 1})
+	    except raytrain.RaytrainError as e:
+	        said.append(str(e))
+	        raise KeyboardInterrupt
+	signal.signal(signal.SIGALRM, handler)
+	if rank == 0:
+	    signal.setitimer(signal.ITIMER_REAL, 0.2)
+	    try:
+	        raytrain.barrier()
+	    except KeyboardInterrupt:
+	        assert "in the middle of another" in said[0], said
+	    try:
+	        raytrain.report({"i": 2})
+	    except raytrain.RaytrainError as e:
+	        assert "was interrupted" in str(e), e
+	        open("refused", "w")
+	    raise SystemExit(1)
+	while not os.path.exists("refused"):
+	    pass
+	PY
+	expect_status 1 $run --name handler -n 2 -- $PYTHON handler.py 2>err && test -e refused
+'
+test_expect_success 'a script in a container finds its session and the module' '
+	cat >apptainer <<-\EOF &&
+	#!/bin/sh
+	# apptainer exec ROOT COMMAND...: as little of it as a script in a container needs. It
+	# is started as by a setuid program: it does not die with its parent.
+	root=$2 && shift 2
+	[ -n "$INSIDE" ] || INSIDE=1 exec unshare --mount --propagation private "$0" exec "$root" "$@"
+	for path in /usr /bin /lib /lib64 /etc /proc /dev "$PWD" $(echo "$APPTAINER_BIND" | tr , " "); do
+		mkdir -p "$root/$path" && mount --rbind "$path" "$root/$path" || exit
+	done
+	exec setpriv --pdeathsig clear chroot "$root" env --chdir="$PWD" "$@"
+	EOF
+	chmod +x apptainer &&
+	script inside.py <<-\PY &&
+	import os, raytrain
+	assert not os.path.exists("/root") and not os.path.exists("/var")
+	raytrain.report({"rank": raytrain.get_context().get_world_rank()})
+	PY
+	for rank in 0 1; do mkdir root.$rank || return 1; done &&
+	PATH=$PWD:$PATH $run --name inside -n 2 -- sh -c "apptainer exec \"\$PWD/root.\$RANK\" \
+		$PYTHON inside.py" 2>err && jq -e ".rank == 0.5" runs/inside/result.json
+'
+test_expect_success 'a script that asks should_stop() ends by itself when it is asked to' '
+	script asks.py <<-\PY &&
+	import raytrain
+	i = 0
+	while not raytrain.should_stop():
+	    raytrain.report({"i": i})
+	    i += 1
+	    if i == 2:
+	        open("up", "w")
+	open("by-itself", "w")
+	PY
+	rm -f up && { $run --name asks -n 2 -- $PYTHON asks.py 2>err & } && pid=$! &&
+	eventually test -e up && kill -TERM $pid && expect_status 75 wait $pid && test -e by-itself
+'
+test_expect_success 'criteria of the configuration end a script that never asks' '
+	script never.py <<-\PY &&
+	import raytrain
+	try:
+	    while True:
+	        raytrain.report({"i": 1})
+	finally:
+	    open("tidied", "w")
+	PY
+	$run --name never -n 2 --set run_config.stop.training_iteration=3 -- $PYTHON never.py 2>err &&
+	test 3 -eq $(wc -l <runs/never/result.json) && test -e tidied
+'
+test_expect_success 'outside raytrain-run a script is one worker' '
+	sed -e "s/(2, 2, 0)/(1, 1, 0)/" -e "/experiment_name\|storage_path\|get_config/d" calls.py \
+		>alone.py &&
+	PYTHONPATH=$stage/share/raytrain/python $PYTHON -W ignore alone.py
+'
+test_expect_success 'the module imports nothing that costs time' '
+	script imports.py <<-\PY &&
+	import sys
+	before = set(sys.modules)
+	import raytrain
+	more = {m.split(".")[0] for m in set(sys.modules) - before}
+	assert more <= {"raytrain", "__future__"}, more
+	PY
+	PYTHONPATH=$stage/share/raytrain/python $PYTHON imports.py
+'
+test_expect_success 'every public name can be loaded, or says what it needs' '
+	PYTHONPATH=$stage/share/raytrain/python $PYTHON -c "
+import raytrain
+for name in raytrain.__all__: getattr(raytrain, name)"
+'
+grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h" && test_set_prereq FAULTS
+# A busy machine is slow, and so is giving back much memory. Here it takes the time of a run:
+# the worker is at it when the command ends.
+test_expect_success FAULTS 'a script that ends well has done so, however slow its worker notices it' '
+	echo "import raytrain; raytrain.report({\"x\": 1})" >short.py && mkfifo slow &&
+	{ RAYTRAIN_FAULT=companion.drop:0:wait RAYTRAIN_FAULT_FIFO=$PWD/slow \
+		$run --name late -n 1 -- sh -c "\"$PYTHON\" short.py && : >slow" 2>err & } && pid=$! &&
+	$run --name meanwhile -n 1 -- "$PYTHON" short.py 2>err2 3>slow &&
+	wait $pid && json_is runs/late/logs/attempt-0/attempt.json .outcome finished
+'
+test_done

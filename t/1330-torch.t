@@ -1,0 +1,69 @@
+#!/bin/sh
+test_description='PyTorch: gradients of DDP are averaged by the workers themselves'
+. "$(dirname "$0")/setup.sh"
+
+OMP_NUM_THREADS=1
+export OMP_NUM_THREADS
+run="raytrain-run --launcher local --storage runs --progress none --backend torch"
+cases=$srcdir/t/check/ddp_cases.py
+
+if ! "$PYTHON" -c "import torch; torch.frombuffer" 2>/dev/null; then
+	skip_all="no torch of 1.10 or later (python3-torch)"
+	test_done
+fi
+
+# said RUN ATTEMPT: what the ranks printed, sorted.
+said () {
+	sort "runs/$1/logs/attempt-$2"/rank-*.out
+}
+
+test_expect_success 'two workers get the gradients that gloo computes, in all ways to use DDP' '
+	$run --name cases -n 2 -- "$PYTHON" "$cases" 2>err &&
+	test 28 -eq "$(said cases 0 | grep -c "^ok ")"
+'
+test_expect_success 'three workers get the same bits on all ranks' '
+	$run --name three -n 3 -- "$PYTHON" "$cases" plain two_types sparse join 2>err &&
+	test 12 -eq "$(said three 0 | grep -c "^ok ")"
+'
+test_expect_success 'gradients are views of the buckets, unless the script says otherwise' '
+	cat >view.py <<-\PY &&
+	import torch, raytrain.torch
+	prepare = raytrain.torch.prepare_model
+	assert prepare(torch.nn.Linear(4, 4)).gradient_as_bucket_view
+	other = {"gradient_as_bucket_view": False}
+	assert not prepare(torch.nn.Linear(4, 4), parallel_strategy_kwargs=other).gradient_as_bucket_view
+	PY
+	$run --name view -n 2 -- "$PYTHON" view.py 2>err
+'
+cat >differ.py <<-\EOF
+	import sys, torch, raytrain.torch
+	rank = raytrain.get_context().get_world_rank()
+	model = raytrain.torch.prepare_model(torch.nn.Linear(4, 4))
+	if sys.argv[1] == "size":
+	    from raytrain.torch._reducer import Reducer
+	    Reducer(torch.nn.Linear(4 + rank, 4))
+	if sys.argv[1] == "layout":
+	    from raytrain._session import session
+	    s = session()
+	    mine = s.call("gradients_open", {"bytes": 64})[0]["id"]
+	    s.call("gradients_wait", {"id": mine, "ranges": [[0, 4 + rank, "float32"]]})
+	if sys.argv[1] == "range":
+	    from raytrain._session import session
+	    s = session()
+	    mine = s.call("gradients_open", {"bytes": 64})[0]["id"]
+	    s.post(b"", {"op": "gradients_ready", "id": mine, "ranges": [[32, 9, "float32"]]})
+	    s.call("gradients_wait", {"id": mine, "ranges": []})
+EOF
+test_expect_success 'ranks with models of other sizes get an error that says so' '
+	expect_status 1 $run --name size -n 2 -- "$PYTHON" differ.py size 2>err &&
+	grep "rank 0 opened memory for [0-9]* bytes of gradients, but rank 1 opened memory" err
+'
+test_expect_success 'ranks that average other gradients get an error, no wrong numbers' '
+	expect_status 1 $run --name layout -n 2 -- "$PYTHON" differ.py layout 2>err &&
+	grep "they average gradients of other sizes" err
+'
+test_expect_success 'gradients outside the memory are refused' '
+	expect_status 3 $run --name range -n 2 -- "$PYTHON" differ.py range 2>err &&
+	grep "9 gradients at byte 32 are not in memory for 64 bytes" err
+'
+test_done

@@ -1,0 +1,449 @@
+#!/bin/sh
+test_description='fit() of the Python trainers: what it ships to the workers, and what it returns'
+. "$(dirname "$0")/setup.sh"
+
+PYTHONPATH=$stage/share/raytrain/python
+export PYTHONPATH
+unset PYTHONDONTWRITEBYTECODE
+
+# without_cloudpickle SCRIPT: the same script, but cloudpickle cannot be imported there.
+without_cloudpickle () {
+	{ echo "import sys; sys.modules['cloudpickle'] = None" && cat "$1"; } >"without-$1"
+}
+
+cat >common.py <<\EOT
+import os, sys
+import raytrain
+from raytrain import DataParallelTrainer, RunConfig, ScalingConfig
+
+def trainer(function, config=None, workers=2, **run):
+    run.setdefault("storage_path", "runs")
+    return DataParallelTrainer(function, train_loop_config=config,
+                               scaling_config=ScalingConfig(num_workers=workers),
+                               run_config=RunConfig(launcher="local", **run))
+EOT
+cat >two.py <<\EOT
+from common import *
+
+FACTOR = 2
+
+def train(config):
+    rank = raytrain.get_context().get_world_rank()
+    for i in range(3):
+        raytrain.report({"loss": FACTOR * config["scale"] + rank, "i": i})
+
+def nothing():
+    raytrain.report({"size": raytrain.get_context().get_world_size()})
+
+if __name__ == "__main__":
+    first = trainer(train, {"scale": 10, "pair": (1, 2)}, name="first").fit()
+    assert first.metrics["by_rank"]["loss"]["min"] == 20, first.metrics
+    assert first.metrics["by_rank"]["loss"]["max"] == 21, first.metrics
+    assert first.metrics["training_iteration"] == 3
+    assert first.status == "finished" and first.error is None and first.checkpoint is None
+    assert first.path == os.path.abspath("runs/first")
+    assert first.config == {"scale": 10, "pair": (1, 2)}
+    assert [m["i"] for m in first.metrics_history] == [0, 1, 2]
+    second = trainer(nothing, workers=3).fit()
+    assert second.metrics["size"] == 3, second.metrics
+    assert os.path.basename(second.path).startswith("DataParallelTrainer_2")
+    again = raytrain.Result.from_path(first.path)
+    assert again.metrics == first.metrics and again.config == first.config
+    print("both are there")
+EOT
+
+test_expect_success 'two fits in a script return the metrics of their workers' '
+	"$PYTHON" two.py >out 2>err && grep "both are there" out
+'
+test_expect_success 'the configuration that raytrain.cfg can express is in run.cfg' '
+	grep "scale = 10;" runs/first/run.cfg && ! grep pair runs/first/run.cfg
+'
+test_expect_success 'the file with the function is its owner'"'"'s alone, and no other file is left' '
+	test "$(stat -c %a runs/first/trainer.pkl)" = 600 &&
+	test -z "$(find runs -name ".fit-*")"
+'
+test_expect_success 'a second run of the same name sets the first one aside' '
+	"$PYTHON" two.py >out 2>err && test -d runs/first.1
+'
+test_expect_success 'it works without cloudpickle' '
+	rm -rf runs && without_cloudpickle two.py &&
+	"$PYTHON" without-two.py >out 2>err && grep "both are there" out
+'
+test_expect_success 'it works without cloudpickle in a script without a guard' '
+	rm -rf runs && sed "s/^if __name__.*/if True:/" without-two.py >unguarded.py &&
+	"$PYTHON" unguarded.py >out 2>err && grep "both are there" out
+'
+
+test_expect_success 'a function of it that is defined after another fit(), with its result' '
+	cat >after.py <<-\EOT &&
+	import sys
+	sys.modules["cloudpickle"] = None
+	from common import *
+	def train():
+	    raytrain.report({"x": 3})
+	with open("started", "a") as file:
+	    file.write("one\n")
+	first = trainer(train).fit()
+	BASE = first.metrics["x"]
+	def add(config):
+	    raytrain.report({"x": BASE + config["more"]})
+	second = trainer(add, {"more": 4}).fit()
+	assert second.metrics["x"] == 7, second
+	with open("ended", "a") as file:
+	    file.write("one\n")
+	EOT
+	"$PYTHON" after.py 2>err && test "$(wc -l <started)" = 5 && test "$(wc -l <ended)" = 1
+'
+
+cat >closure.py <<\EOT
+from common import *
+import functools
+
+def make(values):
+    def train(config, extra=0):
+        raytrain.report({"sum": sum(values) + config["more"] + extra})
+    return train
+
+assert trainer(make([1, 2]), {"more": 4}).fit().metrics["sum"] == 7
+assert trainer(functools.partial(make([1, 2]), extra=1), {"more": 4}).fit().metrics["sum"] == 8
+assert trainer(lambda: raytrain.report({"x": 5})).fit().metrics["x"] == 5
+print("closures are fine")
+EOT
+test_expect_success 'closures, partial functions and lambdas are shipped by cloudpickle' '
+	"$PYTHON" closure.py >out 2>err && grep "closures are fine" out
+'
+test_expect_success 'without cloudpickle a closure is refused, with advice' '
+	without_cloudpickle closure.py &&
+	test_must_fail "$PYTHON" without-closure.py >out 2>err &&
+	grep "ShippingError.*defined inside another function.*python3-cloudpickle" err
+'
+test_expect_success 'a script on standard input has no file to import' '
+	"$PYTHON" - <closure.py >out 2>err && grep "closures are fine" out
+'
+test_expect_success 'what raytrain-run prints reaches sys.stderr that is no file, as in a notebook' '
+	cat >notebook.py <<-\EOT &&
+	from common import *
+	import io
+	sys.stderr = io.StringIO()
+	trainer(lambda: raytrain.report({"loss": 0.5}), name="cell").fit()
+	text, sys.stderr = sys.stderr.getvalue(), sys.__stderr__
+	assert "iteration 1  loss 0.5" in text and "raytrain: finished" in text, text
+	EOT
+	"$PYTHON" notebook.py 2>err && test_must_be_empty err
+'
+
+cat >fails.py <<\EOT
+from common import *
+
+def inner():
+    raise ValueError("that does not compute: \u00e9\nline two")
+
+def train():
+    raytrain.report({"loss": 1})
+    if raytrain.get_context().get_world_rank() == 1:
+        inner()
+    raytrain.report({"loss": 2})
+
+try:
+    trainer(train, name="fails").fit()
+except raytrain.TrainingFailedError as error:
+    text = str(error)
+    assert "rank 1 on" in text and "that does not compute: \u00e9" in text, text
+    assert text.count("Traceback") == 1 and "in inner" in text and "in train" in text, text
+    assert "_worker.py" not in text and "trainer.py" not in text, text
+    assert error.result.status == "failed" and error.result.metrics["loss"] == 1
+    assert error.result.error.rank == 1 and error.result.error.log.endswith("00001.err")
+    assert "does not" in error.result.error.message
+    again = raytrain.Result.from_path(error.result.path)
+    assert str(again.error) == str(error.result.error) and again.status == "failed"
+    raise
+EOT
+test_expect_success 'an exception of the function is raised with its traceback' '
+	expect_status 1 "$PYTHON" fails.py 2>err && grep "TrainingFailedError: rank 1" err &&
+	grep "to try again, call restore(path).fit()" err && ! grep -e "--resume" err
+'
+test_expect_success 'a worker that is killed is named' '
+	cat >killed.py <<-\EOT &&
+	from common import *
+	import os, signal
+	try:
+	    trainer(lambda: os.kill(os.getpid(), signal.SIGKILL), workers=1).fit()
+	except raytrain.TrainingFailedError as error:
+	    assert "signal 9" in str(error), error
+	    print("killed")
+	EOT
+	"$PYTHON" killed.py >out 2>err && grep killed out
+'
+
+cat >restore.py <<\EOT
+from common import *
+
+def train(config):
+    attempt = raytrain.get_context().get_attempt()
+    raytrain.report({"attempt_seen": attempt, "lr": config["lr"]})
+    if attempt == 0:
+        raise RuntimeError("at first")
+
+assert not DataParallelTrainer.can_restore("runs/again")
+try:
+    trainer(train, {"lr": 1}, name="again").fit()
+    assert False
+except raytrain.TrainingFailedError:
+    pass
+assert DataParallelTrainer.can_restore("runs/again")
+result = DataParallelTrainer.restore("runs/again").fit()
+assert result.metrics["attempt_seen"] == 1 and result.metrics["lr"] == 1, result
+os.rename("runs/again", "runs/moved")
+result = DataParallelTrainer.restore("runs/moved", train, train_loop_config={"lr": 2}).fit()
+assert result.metrics["lr"] == 2 and result.path == os.path.abspath("runs/moved"), result
+try:
+    DataParallelTrainer.restore("runs/none")
+    assert False
+except FileNotFoundError as error:
+    assert "runs/none" in str(error)
+print("restored")
+EOT
+test_expect_success 'restore() continues a run, also one that has moved' '
+	"$PYTHON" restore.py >out 2>err && grep restored out
+'
+test_expect_success 'raytrain-run continues a run of fit() by itself' '
+	raytrain-run --launcher local -c runs/moved/run.cfg --name moved --storage "$PWD/runs" --resume \
+		-n 1 --set train_loop_config.lr=0.5 2>err &&
+	json_is runs/moved/logs/attempt-3/attempt.json .workers 1 .outcome finished &&
+	tail -n 1 runs/moved/result.json >last && json_is last .lr 0.5
+'
+
+cat >saves.py <<\EOT
+from common import *
+from raytrain import Checkpoint, CheckpointConfig
+import numpy as np
+
+def train(config):
+    checkpoint = raytrain.get_checkpoint()
+    state = checkpoint.to_dict() if checkpoint else {"epoch": -1, "w": np.zeros(4)}
+    assert raytrain.get_context().get_metadata() == {"source": "here"}
+    for epoch in range(state["epoch"] + 1, config["epochs"]):
+        state = {"epoch": epoch, "w": state["w"] + epoch}
+        raytrain.report({"off": abs(epoch - 2.2), "w": state["w"][0]},
+                        checkpoint=Checkpoint.from_dict(state))
+
+def saves(epochs, **more):
+    return DataParallelTrainer(
+        train, train_loop_config={"epochs": epochs}, metadata={"source": "here"},
+        scaling_config=ScalingConfig(num_workers=2),
+        run_config=RunConfig(name=more.pop("name"), storage_path="runs", launcher="local",
+                             checkpoint_config=CheckpointConfig(num_to_keep=4)), **more)
+
+first = saves(6, name="saves").fit()
+assert first.checkpoint.path == first.path + "/checkpoint_000006.h5"
+assert first.checkpoint.to_dict()["epoch"] == 5 and first.metrics["w"] == 15
+assert first.checkpoint.get_metadata() == {"source": "here"}
+kept = [(c.to_dict()["epoch"], m["off"]) for c, m in first.best_checkpoints]
+assert [e for e, _ in kept] == [2, 3, 4, 5] and round(kept[0][1], 9) == 0.2, kept
+assert first.get_best_checkpoint("off", "min").to_dict()["epoch"] == 2
+assert first.get_best_checkpoint("off", "max").to_dict()["epoch"] == 5
+again = raytrain.Result.from_path("runs/saves")
+assert again.checkpoint.path == first.checkpoint.path
+try:
+    again.get_best_checkpoint("accuracy", "max")
+    assert False
+except ValueError as error:
+    assert "the metrics are off, w" in str(error), error
+for start in again.get_best_checkpoint("off", "min"), again.best_checkpoints[0][0].path:
+    other = saves(4, name="other", resume_from_checkpoint=start).fit()
+    assert other.metrics["w"] == 6 and other.metrics["training_iteration"] == 4, other
+restored = DataParallelTrainer.restore("runs/saves", train_loop_config={"epochs": 8}).fit()
+assert restored.metrics["w"] == 28 and restored.metrics["training_iteration"] == 8
+assert restored.metrics["iterations_since_restore"] == 2
+print("saved and restored")
+EOT
+test_expect_success 'checkpoints of a Result can be read, ranked, restored and started from' '
+	"$PYTHON" saves.py >out 2>err && grep "saved and restored" out
+'
+
+cat >stops.py <<\EOT
+from common import *
+
+def train():
+    raytrain.report({"x": 0})
+    if raytrain.get_context().get_world_rank() == 0:
+        open("ready", "w").close()
+    while not raytrain.should_stop():
+        raytrain.report({"x": 1})
+
+try:
+    trainer(train, name="stops").fit()
+except raytrain.TrainingStopped as stopped:
+    assert stopped.result.status == "stopped", stopped.result
+    raise
+EOT
+# The process group of the test is not that of a terminal: the signal goes to one process.
+cat >send_signal.py <<\EOT
+import os, signal, subprocess, sys, time
+name, *command = sys.argv[1:]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+child = subprocess.Popen(command)
+until = time.monotonic() + 120
+while not os.path.exists("ready") and child.poll() is None and time.monotonic() < until:
+    time.sleep(0.01)
+child.send_signal(getattr(signal, name))
+sys.exit(child.wait() % 256)
+EOT
+for name in SIGINT SIGTERM SIGUSR1; do
+	test_expect_success "$name to the caller of fit() stops the run, and the script ends with 75" '
+		rm -f ready && expect_status 75 "$PYTHON" send_signal.py $name "$PYTHON" stops.py 2>err &&
+		! grep Traceback err && json_is runs/stops/logs/attempt-0/attempt.json .outcome stopped
+	'
+done
+is_stopped () {
+	test "$(jq -r .outcome runs/stops/logs/attempt-0/attempt.json)" = stopped
+}
+test_expect_success 'a run whose caller is killed stops, too' '
+	rm -rf ready runs/stops &&
+	expect_status 247 "$PYTHON" send_signal.py SIGKILL "$PYTHON" stops.py 2>err &&
+	eventually is_stopped
+'
+
+test_expect_success 'spaces and other letters in paths' '
+	mkdir -p "ein Ordner/größer" && cp common.py two.py "ein Ordner/größer" &&
+	(
+		cd "ein Ordner/größer" &&
+		sed "s|\"runs\"|\"läufe (1); \$HOME *\"|" common.py >c && mv c common.py &&
+		sed "s|\"runs/first\"|first.path|" two.py >"mein skript.py" &&
+		"$PYTHON" "mein skript.py" >out 2>err && grep "both are there" out &&
+		rm -rf l* && without_cloudpickle "mein skript.py" &&
+		"$PYTHON" "without-mein skript.py" >out 2>err && grep "both are there" out
+	)
+'
+test_expect_success 'workers have the path, the directory and the arguments of the caller' '
+	mkdir -p lib && echo "VALUE = 11" >lib/only_here.py &&
+	cat >place.py <<-\EOT &&
+	from common import *
+	sys.path.append("lib")
+	def train():
+	    import only_here
+	    assert sys.argv[1:] == ["--epochs", "3"], sys.argv
+	    raytrain.report({"x": only_here.VALUE, "same": os.getcwd() == os.environ["HERE"]})
+	metrics = trainer(train).fit().metrics
+	assert metrics["x"] == 11 and metrics["same"] == 1
+	EOT
+	HERE=$PWD "$PYTHON" place.py --epochs 3 2>err
+'
+test_expect_success 'fit() in a worker of raytrain-run calls the function there' '
+	cat >inside.py <<-\EOT &&
+	from common import *
+	def train(config):
+	    raytrain.report({"x": config["x"], "size": raytrain.get_context().get_world_size()})
+	result = trainer(train, {"x": 3}, workers=7).fit()
+	print("goes on", result.path)
+	EOT
+	raytrain-run --launcher local --storage runs --name inside -n 2 -- "$PYTHON" inside.py 2>err &&
+	jq -e ".x == 3 and .size == 2" runs/inside/result.json &&
+	grep "goes on $PWD/runs/inside" runs/inside/logs/attempt-0/rank-00001.out
+'
+
+test_expect_success 'settings that raytrain does not have are refused, with what to do' '
+	cat >refused.py <<-\EOT &&
+	from common import *
+	from raytrain import CheckpointConfig, FailureConfig
+
+	def refused(words, call):
+	    try:
+	        call()
+	    except (ValueError, TypeError) as error:
+	        assert words in str(error), error
+	    else:
+	        assert False, words
+
+	train = lambda: None
+	def fit(**arguments):
+	    DataParallelTrainer(train, run_config=RunConfig(storage_path="runs"), **arguments).fit()
+	refused("takes one argument", lambda: trainer(lambda a, b: None))
+	refused("is a function", lambda: DataParallelTrainer(3))
+	refused("ScalingConfig of raytrain", lambda: DataParallelTrainer(train, scaling_config={}))
+	refused("at least 1, not 0.5",
+	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"CPU": 0.5})))
+	refused("--srun-args",
+	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"TPU": 1})))
+	refused("mount that storage", lambda: RunConfig(storage_path="s3://bucket/x"))
+	refused("callbacks are names", lambda: RunConfig(callbacks=[object()]))
+	refused("is \"max\" or \"min\"".replace(chr(34), chr(39)),
+	        lambda: CheckpointConfig(checkpoint_score_order="best"))
+	refused("read_hdf5", lambda: fit(datasets={"train": [1, 2]}))
+	refused("checkpoint file", lambda: fit(resume_from_checkpoint="none.h5"))
+	refused("its messages", lambda: fit(scaling_config=ScalingConfig(num_workers=1,
+	                                    placement_strategy="DIAGONAL")))
+	EOT
+	"$PYTHON" -W error refused.py 2>err && grep "placement_strategy" err
+'
+test_expect_success 'all settings arrive in run.cfg' '
+	cat >settings.py <<-\EOT &&
+	from common import *
+	from raytrain import CheckpointConfig, FailureConfig, SyncConfig
+	DataParallelTrainer(
+	    lambda: raytrain.report({"val/loss": 1.0}),
+	    scaling_config=ScalingConfig(num_workers=(1, 2), placement_strategy="SPREAD",
+	                                 resources_per_worker={"CPU": 1, "memory": 2 ** 26},
+	                                 elastic_resize_monitor_interval_s=7),
+	    run_config=RunConfig(name="all", storage_path="runs", launcher="local", verbose=0,
+	                         failure_config=FailureConfig(max_failures=3, hang_timeout_s=50),
+	                         checkpoint_config=CheckpointConfig(
+	                             num_to_keep=2, checkpoint_score_attribute="val/loss",
+	                             checkpoint_score_order="min", mode="sync"),
+	                         stop={"val/loss": 0}, grace_s=9, options=["--set=seed=5"])).fit()
+	EOT
+	"$PYTHON" settings.py 2>err && test_must_be_empty err &&
+	for line in "num_workers = \"1:2\"" "placement_strategy = \"SPREAD\"" "max_failures = 3" \
+		"hang_timeout_s = 50" "num_to_keep = 2" "checkpoint_score_order = \"min\"" \
+		"metric = \"val/loss\"" "grace_s = 9" "seed = 5" "memory = 67108864" \
+		"elastic_resize_monitor_interval_s = 7"
+	do
+		grep -F "$line" runs/all/run.cfg || { echo "no $line"; return 1; }
+	done
+'
+
+"$PYTHON" -c "import torch; torch.frombuffer" 2>/dev/null && test_set_prereq TORCH
+"$PYTHON" -c "import nbconvert, ipykernel" 2>/dev/null && test_set_prereq NBCONVERT
+test_expect_success TORCH 'TorchTrainer, the example fit.py: the process group is set up, torch is not imported before' '
+	cp "$srcdir/share/examples/python/fit.py" . && "$PYTHON" fit.py >out 2>err &&
+	grep "after 10 reports" out && grep "bias of the last layer" out &&
+	cat >group.py <<-\EOT &&
+	from common import *
+	from raytrain.torch import TorchConfig, TorchTrainer
+	def train():
+	    import torch.distributed as dist
+	    raytrain.report({"size": dist.get_world_size(), "rank": dist.get_rank()})
+	result = TorchTrainer(train, torch_config=TorchConfig(backend="gloo", timeout_s=300),
+	                      scaling_config=ScalingConfig(num_workers=2),
+	                      run_config=RunConfig(name="group", storage_path="runs")).fit()
+	assert result.metrics["size"] == 2 and result.metrics["by_rank"]["rank"]["max"] == 1
+	assert "torch" not in sys.modules
+	EOT
+	"$PYTHON" group.py 2>err && grep "timeout_s = 300" runs/group/run.cfg
+'
+test_expect_success 'the variables of the other frameworks are set by their trainers' '
+	cat >frameworks.py <<-\EOT &&
+	from common import *
+	from raytrain.horovod import HorovodTrainer
+	from raytrain.jax import JaxTrainer
+	from raytrain.tensorflow import TensorflowTrainer
+	def train(config):
+	    raytrain.report({"found": int(config["variable"] in os.environ)})
+	for kind, variable in ((HorovodTrainer, "HOROVOD_RANK"), (TensorflowTrainer, "TF_CONFIG"),
+	                       (JaxTrainer, "JAX_COORDINATOR_ADDRESS")):
+	    trainer = kind(train, train_loop_config={"variable": variable},
+	                   scaling_config=ScalingConfig(num_workers=2),
+	                   run_config=RunConfig(name=kind.__name__, storage_path="runs"))
+	    assert trainer.fit().metrics["found"] == 1, kind
+	assert type(kind.restore("runs/JaxTrainer")) is JaxTrainer
+	EOT
+	"$PYTHON" frameworks.py 2>err
+'
+test_expect_success NBCONVERT 'a notebook calls fit() and sees its progress' '
+	cp "$srcdir/share/examples/python/notebook.ipynb" . &&
+	JUPYTER_CONFIG_DIR=$PWD IPYTHONDIR=$PWD/.ipython \
+		"$PYTHON" -m nbconvert --to notebook --execute --output done notebook.ipynb 2>err &&
+	jq -r ".cells[].outputs[]? | select(.name == \"stderr\") | .text[]" done.ipynb >progress &&
+	grep "^iteration 1  loss" progress && grep "raytrain: finished" progress
+'
+test_done

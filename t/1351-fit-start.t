@@ -1,0 +1,208 @@
+#!/bin/sh
+test_description='fit(): checkpoints of the caller to start from, failures, and Ctrl-C'
+. "$(dirname "$0")/setup.sh"
+
+PYTHONPATH=$stage/share/raytrain/python
+export PYTHONPATH
+
+cat >common.py <<\EOF
+import os, sys
+import raytrain
+from raytrain import Checkpoint, DataParallelTrainer, RunConfig, ScalingConfig
+
+def trainer(function, config=None, workers=2, start=None, **run):
+    run.setdefault("storage_path", "runs")
+    return DataParallelTrainer(function, train_loop_config=config,
+                               scaling_config=ScalingConfig(num_workers=workers),
+                               run_config=RunConfig(launcher="local", **run),
+                               resume_from_checkpoint=start)
+EOF
+
+cat >dicts.py <<\EOF
+from common import *
+import numpy as np
+
+def train():
+    checkpoint = raytrain.get_checkpoint()
+    state = checkpoint.to_dict()
+    assert state["name"] == "warm" and state["w"].dtype == np.float32, state
+    assert checkpoint.get_metadata() == {"from": "caller"}, checkpoint.get_metadata()
+    if raytrain.get_context().get_attempt() == 0 and state["fails"]:
+        raise RuntimeError("before the first report")
+    raytrain.report({"sum": float(state["w"].sum())})
+
+def start(fails):
+    made = Checkpoint.from_dict({"w": np.arange(5, dtype=np.float32), "name": "warm",
+                                 "nested": {"n": 3}, "fails": fails})
+    made.set_metadata({"from": "caller"})
+    return made
+
+result = trainer(train, start=start(False), name="dict").fit()
+assert result.metrics["sum"] == 10 and result.metrics["training_iteration"] == 1, result
+for name in "again", "failed":
+    try:
+        trainer(train, start=start(True), name=name).fit()
+        assert False
+    except raytrain.TrainingFailedError:
+        pass
+os.rename("runs/again", "runs/moved")
+os.rename("runs/again.start.h5", "runs/moved.start.h5")
+assert DataParallelTrainer.restore("runs/moved").fit().metrics["sum"] == 10
+print("all started")
+EOF
+test_expect_success 'a run starts from a dict of the caller, and so does the run that is restored' '
+	"$PYTHON" dicts.py >out 2>err && grep "all started" out &&
+	raytrain-inspect --verify runs/dict.start.h5 &&
+	grep "dict.start.h5" runs/dict/run.cfg && no_temporary runs
+'
+test_expect_success 'raytrain-run continues one that has no checkpoint yet from the same start' '
+	raytrain-run --launcher local -c runs/failed/run.cfg --name failed --storage "$PWD/runs" \
+		--resume -n 1 2>err && jq -e ".sum == 10" runs/failed/result.json
+'
+test_expect_success 'a run starts from a directory of the caller' '
+	mkdir -p given/sub && echo hello >given/sub/file && : >given/empty &&
+	cat >directories.py <<-\EOF &&
+	from common import *
+	def train():
+	    with raytrain.get_checkpoint().as_directory() as path:
+	        assert os.path.getsize(path + "/empty") == 0
+	        raytrain.report({"found": open(path + "/sub/file").read() == "hello\n"})
+	for start in Checkpoint.from_directory("given"), Checkpoint("given"):
+	    assert trainer(train, start=start).fit().metrics["found"] == 1
+	EOF
+	"$PYTHON" directories.py 2>err
+'
+test_expect_success 'a start that cannot be read is an error before anything runs' '
+	ln -s /dev/null given/device &&
+	cat >unreadable.py <<-\EOF &&
+	from common import *
+	try:
+	    trainer(lambda: None, start=Checkpoint.from_directory("given"), name="no").fit()
+	except ValueError as error:
+	    assert "leads out of" in str(error), error
+	    print("refused")
+	EOF
+	"$PYTHON" unreadable.py >out 2>err && grep refused out &&
+	test_path_is_missing runs/no && test_path_is_missing runs/no.start.h5
+'
+
+cat >fails.py <<\EOF
+from common import *
+import signal
+def train(config):
+    if raytrain.get_context().get_world_rank() == 1:
+        if config["killed"]:
+            print("last words", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise ValueError("that does not compute")
+    raytrain.report({"x": 1})
+trainer(train, {"killed": len(sys.argv) > 1}, name="fails").fit()
+EOF
+test_expect_success 'the text of a failure is shown once, by the exception' '
+	expect_status 1 "$PYTHON" fails.py 2>err &&
+	test 1 -eq "$(grep -c "^ValueError: that does not compute" err)" &&
+	grep "raytrain-run: the training failed: rank 1" err
+'
+test_expect_success 'of a worker that is killed the last lines are shown' '
+	expect_status 1 "$PYTHON" fails.py killed 2>err &&
+	grep "TrainingFailedError: rank 1 .* killed by signal 9" err &&
+	test 1 -eq "$(grep -c "last words" err)"
+'
+
+cat >stops.py <<\EOF
+from common import *
+import time
+def train(config):
+    saved = raytrain.get_checkpoint()
+    n = saved.to_dict()["n"] if saved else 0
+    while not (config["polite"] and raytrain.should_stop()):
+        n += 1
+        raytrain.report({"n": n}, checkpoint=Checkpoint.from_dict({"n": n}))
+        if config["deaf"] and n == 2:
+            open("ready", "w").close()
+            time.sleep(1000)
+        if n == 2 and raytrain.get_context().get_world_rank() == 0:
+            open("ready", "w").close()
+try:
+    trainer(train, {"polite": "polite" in sys.argv, "deaf": "deaf" in sys.argv},
+            name="stops").fit()
+except raytrain.TrainingStopped as stopped:
+    assert stopped.result is None or stopped.result.status == "stopped", stopped.result
+    with open("stopped", "w") as file:
+        print(stopped.result.checkpoint.to_dict()["n"], file=file)
+    raise
+EOF
+# interrupt.py TIMES COMMAND...: SIGINT to a whole process group, as a terminal sends it.
+cat >interrupt.py <<\EOF
+import os, signal, subprocess, sys, time
+times, *command = sys.argv[1:]
+child = subprocess.Popen(command, process_group=0) if sys.version_info >= (3, 11) else \
+    subprocess.Popen(command, preexec_fn=os.setpgrp)
+def wait_for(condition):
+    until = time.monotonic() + 120
+    while not condition() and child.poll() is None and time.monotonic() < until:
+        time.sleep(0.01)
+wait_for(lambda: os.path.exists("ready"))
+os.killpg(child.pid, signal.SIGINT)
+if int(times) > 1:
+    wait_for(lambda: "a second one stops at once" in open("err").read())
+    os.killpg(child.pid, signal.SIGINT)
+sys.exit(child.wait() % 256)
+EOF
+for manners in polite rude; do
+	test_expect_success "Ctrl-C: a $manners run stops with a checkpoint, and fit() raises TrainingStopped" '
+		rm -rf ready stopped runs/stops &&
+		expect_status 75 "$PYTHON" interrupt.py 1 "$PYTHON" stops.py $manners 2>err &&
+		! grep Traceback err && jq -e ". >= 2" stopped &&
+		json_is runs/stops/logs/attempt-0/attempt.json .outcome stopped &&
+		eventually no_process_left
+	'
+done
+test_expect_success 'a second Ctrl-C ends a training function that does not report' '
+	rm -rf ready stopped runs/stops &&
+	expect_status 75 "$PYTHON" interrupt.py 2 "$PYTHON" stops.py deaf 2>err &&
+	! grep Traceback err && eventually no_process_left
+'
+cat >cell.py <<\EOF
+import os, sys, time
+from queue import Empty
+from jupyter_client.manager import start_new_kernel
+manager, client = start_new_kernel(kernel_name="python3")
+
+def said(request):
+    text, until = "", time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            message = client.get_iopub_msg(timeout=1)
+        except Empty:
+            continue
+        if message["parent_header"].get("msg_id") != request:
+            continue
+        if message["content"].get("execution_state") == "idle":
+            break
+        text += str(message["content"].get("text") or message["content"].get("traceback", ""))
+    return text
+
+request = client.execute("import sys; sys.argv = ['stops.py']\n" + open("stops.py").read(),
+                         stop_on_error=False)
+until = time.monotonic() + 120
+while not os.path.exists("ready") and time.monotonic() < until:
+    time.sleep(0.01)
+manager.interrupt_kernel()
+text = said(request)
+assert "the run was stopped on request" in text, text
+request = client.execute("print('goes on:', sys.last_value.result.status)")
+text = said(request)
+assert "goes on: stopped" in text, text
+client.stop_channels()
+manager.shutdown_kernel(now=True)
+os._exit(0)
+EOF
+"$PYTHON" -c "import jupyter_client, ipykernel" 2>/dev/null && test_set_prereq JUPYTER
+test_expect_success JUPYTER 'the kernel of a notebook is interrupted: the run stops, the kernel goes on' '
+	rm -rf ready stopped runs/stops &&
+	{ JUPYTER_CONFIG_DIR=$PWD IPYTHONDIR=$PWD/.ipython "$PYTHON" cell.py 2>err ||
+		{ cat err; false; }; } &&
+	json_is runs/stops/logs/attempt-0/attempt.json .outcome stopped
+'
+test_done

@@ -1,0 +1,87 @@
+#!/bin/sh
+
+test_description='raytrain-inspect shows datasets: their columns, what is in them, and their first rows'
+
+SETUP_WITHOUT_STAGE=1 # only raytrain-inspect is needed
+. "$(dirname "$0")/setup.sh"
+
+/usr/bin/python3 - <<\EOT
+import struct
+def npy(name, dtype, shape, data):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': %r, }" % (dtype, shape)
+    head = head.ljust(117) + "\n"
+    with open(name, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+nan, inf = float("nan"), float("inf")
+npy("x.npy", "<f4", (3, 2), struct.pack("<6f", 1, -2.5, nan, 4, 5, 0.5))
+npy("n-1.npy", "<i8", (2,), struct.pack("<2q", -7, 9007199254740993))
+npy("n-2.npy", "<i8", (1,), struct.pack("<q", 1))
+npy("u.npy", "<u8", (2,), struct.pack("<2Q", 0, 2**64 - 1))
+npy("half.npy", "<f2", (3,), struct.pack("<3e", 0.5, -1, nan))
+npy("nothing.npy", "<f8", (2,), struct.pack("<2d", nan, nan))
+npy("inf.npy", "<f8", (2,), struct.pack("<2d", inf, 1))
+n = 300000
+npy("many.npy", "|u1", (n, 32), bytes(range(32)) * n)
+EOT
+
+test_expect_success 'a column is shown with type, shape, missing values, minimum, mean and maximum' '
+	raytrain-inspect x.npy >out &&
+	grep "^files *1$" out && grep "^rows *3$" out &&
+	grep -E "^float32 \[2\] +1 +-2.5 +1.6 +5  x$" out &&
+	raytrain-inspect half.npy >out &&
+	grep -E "^float16 +1 +-1 +-0.25 +0.5  half$" out &&
+	raytrain-inspect nothing.npy >out &&
+	grep -E "^float64 +2 +- +- +-  nothing$" out &&
+	raytrain-inspect inf.npy >out &&
+	grep -E "^float64 +0 +1 +infinite +infinite  inf$" out
+'
+
+test_expect_success 'the rows of many blocks are all looked at' '
+	raytrain-inspect --json many.npy >many.json &&
+	json_is many.json .rows 300000 .columns[0].min 0 .columns[0].max 31 \
+		.columns[0].mean 15.5 ".columns[0].shape[0]" 32
+'
+
+test_expect_success 'several files are one dataset, and integers are exact' '
+	raytrain-inspect --json "n-*.npy" >n.json &&
+	json_is n.json .kind dataset .files 2 .rows 3 .columns[0].name n .columns[0].dtype int64 \
+		.columns[0].min -7 &&
+	grep "\"max\": 9007199254740993,*$" n.json &&
+	mkdir -p dir && cp n-1.npy n-2.npy dir/ &&
+	raytrain-inspect dir >out && grep "^rows *3$" out &&
+	raytrain-inspect --json u.npy >u.json &&
+	json_is u.json .columns[0].min 0 && grep "\"max\": 1.84467440737095.*e19" u.json
+'
+
+test_expect_success '--head prints the first rows' '
+	raytrain-inspect --head 2 x.npy >out &&
+	tail -n 2 out >rows && printf "%s\n" "[1, -2.5]" "   [-, 4]" >expect &&
+	test_cmp expect rows &&
+	raytrain-inspect --head 99 --json x.npy >head.json &&
+	json_is head.json .head[0].x[0] 1 .head[0].x[1] -2.5 .head[1].x[0] null \
+		.head[2].x[1] 0.5 ".head | length" 3
+'
+
+test_expect_success '--set gives options of the dataset' '
+	raytrain-inspect --set format=numpy --set columns="[\"x\"]" x.npy >out &&
+	expect_status 3 raytrain-inspect --set columns="[\"z\"]" x.npy 2>err &&
+	grep "no column .z." err &&
+	expect_status 3 raytrain-inspect --set colums=1 x.npy 2>err &&
+	grep "did you mean .columns.?" err
+'
+
+test_expect_success 'what is damaged, or no dataset, is an error' '
+	head -c 140 x.npy >short.npy &&
+	expect_status 5 raytrain-inspect short.npy 2>err && grep short.npy err &&
+	expect_status 3 raytrain-inspect "absent-*.npy" 2>err && grep absent err &&
+	mkdir -p none && expect_status 3 raytrain-inspect --head 1 none 2>err && grep none err
+'
+
+test_expect_success 'options of other views are refused' '
+	expect_status 2 raytrain-inspect --verify x.npy 2>err && grep -e --verify err &&
+	expect_status 2 raytrain-inspect --head 0 x.npy 2>err && grep -e --head err &&
+	expect_status 2 raytrain-inspect --head 1 --plot loss x.npy 2>err && grep -e --head err &&
+	expect_status 2 raytrain-inspect x.npy --head 2>err && grep "number of rows" err
+'
+
+test_done

@@ -1,0 +1,34 @@
+#!/bin/sh
+test_description='the example of a table: impute, encode, scale, train; in C and in Python'
+. "$(dirname "$0")/setup.sh"
+
+tabular=$srcdir/share/examples/tabular
+PYTHONPATH=$stage/share/raytrain/python
+export PYTHONPATH
+
+test_expect_success 'the data have missing ages and words' '
+	"$PYTHON" "$tabular/customers.py" 2000 &&
+	raytrain-inspect customers-train.csv >out &&
+	grep -E "^float64 +[1-9][0-9]* .* age$" out && grep -E "^4 words .* city$" out &&
+	grep -E "^2 words .* bought$" out
+'
+
+test_expect_success 'the training function in C learns to predict customers' '
+	cp "$builddir/share/examples/tabular.so" . &&
+	raytrain-run --launcher local -c "$tabular/tabular.cfg" \
+		--set train_loop_config.epochs=4 --set train_loop_config.batch_size=64 \
+		--set run_config.storage_path=runs 2>err &&
+	tail -n 1 runs/tabular/result.json >last && jq -e ".accuracy > 0.8" last &&
+	h5dump -d /raytrain/preprocessor/1/standard_scaler/age/mean \
+		runs/tabular/checkpoint_000004.h5
+'
+
+if "$PYTHON" -c "import torch, numpy" 2>/dev/null; then
+	test_set_prereq TORCH
+fi
+test_expect_success TORCH 'the one in Python does, too, and its checkpoint is asked about two more' '
+	"$PYTHON" "$tabular/tabular.py" 1 >out 2>err &&
+	grep -E "accuracy 0[.][89]" out && grep "Bonn, Lyon, Porto, Turin" out &&
+	grep "probabilities .0[.][0-4].*, 0[.][5-9]" out
+'
+test_done

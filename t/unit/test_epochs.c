@@ -1,0 +1,596 @@
+/*
+ * test_epochs.c - epochs of all workers: with every order, every rule for the last batch,
+ * and some rows of the files only; stopped, and continued by other workers.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "data/dataset.h"
+#include "util/fs.h"
+
+#include "idx_file.h"
+
+#define MAX_RANKS 5
+#define ROWS      103
+#define WIDE      16384 /* bytes of x: 15 rows are a block */
+
+static const int SIZES[] = {1, 2, 3, 5};
+#define N_SIZES 4
+
+/* In file order, all rows mixed, and in windows of 3 blocks. */
+static const struct dataset_config ORDERS[] = {
+    {.shuffle = false},
+    {.shuffle = true},
+    {.shuffle = true, .shuffle_window = 40},
+};
+#define N_ORDERS 3
+
+struct group {
+    int size;
+    uint64_t batch;
+    raytrain_dataset *ds[MAX_RANKS];
+};
+
+static struct dataset_config config(int order, enum last_batch last)
+{
+    struct dataset_config cfg = ORDERS[order];
+
+    cfg.name = (char *)"train";
+    cfg.path = (char *)"rows-images-idx2-ubyte";
+    cfg.label = (char *)"rows-labels";
+    cfg.last_batch = (int)last;
+    return cfg;
+}
+
+static void group_open(struct group *g, const struct dataset_config *cfg, int size,
+                       uint64_t batch)
+{
+    struct error err;
+
+    *g = (struct group){.size = size, .batch = batch};
+    for (int r = 0; r < size; r++) {
+        struct dataset_env env = {.rank = r, .size = size, .seed = 7};
+
+        if (dataset_open(cfg, &env, &g->ds[r], &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(dataset_set_batch_size(g->ds[r], batch, &err), 0);
+    }
+}
+
+static void group_close(struct group *g)
+{
+    for (int r = 0; r < g->size; r++)
+        dataset_close(g->ds[r]);
+}
+
+static void group_seek(struct group *g, const struct dataset_state *at)
+{
+    struct error err;
+
+    for (int r = 0; r < g->size; r++)
+        assert_int_equal(dataset_state_set(g->ds[r], at, &err), 0);
+}
+
+/* Rows whose bytes are functions of their number: x is
+ * large enough to be read straight to its place, y is not. */
+static void files_make(void)
+{
+    static unsigned char row[WIDE];
+    uint32_t dims[] = {ROWS, WIDE};
+    struct bytes b;
+    FILE *f = fopen("rows-images-idx2-ubyte", "w");
+
+    idx_header(&b, 0x08, 2, dims);
+    assert_int_equal(fwrite(b.data, 1, b.n, f), b.n);
+    for (unsigned i = 0; i < ROWS; i++) {
+        for (unsigned k = 0; k < WIDE; k++)
+            row[k] = (unsigned char)(i + k * k);
+        assert_int_equal(fwrite(row, 1, WIDE, f), WIDE);
+    }
+    assert_int_equal(fclose(f), 0);
+    idx_numbers(&b, ROWS);
+    bytes_write(&b, "rows-labels");
+}
+
+/* The number of each row of the batch; all of its elements are those of the row. */
+static void batch_look(raytrain_dataset *ds, uint64_t rows, int32_t *out)
+{
+    raytrain_tensor x, y;
+    struct error err;
+
+    assert_int_equal(dataset_column(ds, "x", &x, &err), 0);
+    assert_int_equal(dataset_column(ds, "y", &y, &err), 0);
+    assert_int_equal(x.shape[0], rows);
+    assert_int_equal(y.shape[0], rows);
+    assert_int_equal((uintptr_t)x.data % 64, 0);
+    for (uint64_t i = 0; i < rows; i++) {
+        const unsigned char *row = (const unsigned char *)x.data + i * WIDE;
+
+        for (unsigned k = 0; k < WIDE; k += 7)
+            assert_int_equal(row[k], (unsigned char)(row[0] + k * k));
+        out[i] = ((int32_t *)y.data)[i];
+        assert_int_equal(out[i], row[0]);
+    }
+}
+
+/* What ranks get of one batch: first what counts, then padding. */
+struct taken {
+    uint64_t n, n_padding;
+    int32_t rows[ROWS], padding[ROWS * MAX_RANKS];
+};
+
+/* One batch of all ranks. False at the end of the epoch, for all alike. */
+static bool group_take(struct group *g, struct taken *t)
+{
+    int32_t rows[ROWS];
+    struct error err;
+    int end = 0;
+
+    t->n = t->n_padding = 0;
+    for (int r = 0; r < g->size; r++) {
+        uint64_t n = 0, padding;
+        int rc = dataset_next(g->ds[r], &n, &err);
+
+        if (rc < 0)
+            fail_msg("%s", err.text);
+        end += rc;
+        if (rc == 1)
+            continue;
+        batch_look(g->ds[r], n, rows);
+        padding = dataset_padding(g->ds[r]);
+        memcpy(t->rows + t->n, rows, (n - padding) * sizeof *rows);
+        memcpy(t->padding + t->n_padding, rows + (n - padding), padding * sizeof *rows);
+        t->n += n - padding;
+        t->n_padding += padding;
+    }
+    assert_true(end == 0 || end == g->size);
+    return end == 0;
+}
+
+/* The rows of an epoch, one after the other, as one worker gets them. */
+static void epoch_of(int order, uint64_t epoch, int32_t rows[ROWS])
+{
+    struct dataset_config cfg = config(order, LAST_BATCH_KEEP);
+    struct dataset_state at = {.epoch = epoch};
+    static struct taken t;
+    struct group g;
+    uint64_t n = 0;
+
+    group_open(&g, &cfg, 1, 5);
+    group_seek(&g, &at);
+    for (; group_take(&g, &t); n += t.n)
+        memcpy(rows + n, t.rows, t.n * sizeof *rows);
+    group_close(&g);
+    assert_int_equal(n, ROWS);
+}
+
+static void check_each_once(const int32_t rows[ROWS])
+{
+    bool seen[ROWS] = {false};
+
+    for (int i = 0; i < ROWS; i++) {
+        assert_in_range(rows[i], 0, ROWS - 1);
+        assert_false(seen[rows[i]]);
+        seen[rows[i]] = true;
+    }
+}
+
+/* Up to `batches` batches from position *at on are those of `whole`, in its order; what
+ * fills them up are its first rows. False at the end of the epoch. */
+static bool group_follow(struct group *g, enum last_batch last, const int32_t *whole,
+                         uint64_t *at, int batches)
+{
+    static struct taken t;
+    uint64_t all = g->batch * (uint64_t)g->size;
+
+    while (batches-- > 0) {
+        if (!group_take(g, &t)) {
+            assert_true(last == LAST_BATCH_DROP ? ROWS - *at < all : *at == ROWS);
+            return false;
+        }
+        assert_int_equal(t.n, all < ROWS - *at ? all : ROWS - *at);
+        assert_memory_equal(t.rows, whole + *at, t.n * sizeof *t.rows);
+        assert_true(last != LAST_BATCH_DROP || t.n == all);
+        assert_int_equal(t.n_padding, last == LAST_BATCH_PAD ? all - t.n : 0);
+        for (uint64_t i = 0; i < t.n_padding; i++)
+            assert_int_equal(t.padding[i], whole[i % ROWS]);
+        *at += t.n;
+    }
+    return true;
+}
+
+/* Every row of the epoch comes once, in the order that one worker sees, for any number
+ * of workers, and when another number continues. */
+static void rules_hold_for_all_orders_and_workers(void **state)
+{
+    static const uint64_t BATCHES[] = {4, 1, 20, 7};
+    int32_t whole[2][ROWS];
+
+    (void)state;
+    for (int order = 0; order < N_ORDERS; order++) {
+        for (int e = 0; e < 2; e++) {
+            epoch_of(order, (uint64_t)e, whole[e]);
+            check_each_once(whole[e]);
+        }
+        assert_int_equal(memcmp(whole[0], whole[1], sizeof whole[0]) == 0, order == 0);
+        for (int last = 0; last < 3; last++)
+            for (int i = 0; i < N_SIZES * N_SIZES; i++) {
+                int a = SIZES[i / N_SIZES], b = SIZES[i % N_SIZES];
+                struct dataset_config cfg = config(order, (enum last_batch)last);
+                struct dataset_state stopped;
+                struct group g;
+                uint64_t at = 0;
+
+                group_open(&g, &cfg, a, BATCHES[i % 3]);
+                bool more =
+                    group_follow(&g, (enum last_batch)last, whole[0], &at, 1 + i % 4);
+
+                dataset_state_get(g.ds[0], &stopped);
+                group_close(&g);
+                if (!more)
+                    continue;
+                assert_int_equal(stopped.position, at);
+                group_open(&g, &cfg, b, BATCHES[i % 4]);
+                group_seek(&g, &stopped);
+                assert_false(
+                    group_follow(&g, (enum last_batch)last, whole[0], &at, ROWS + 1));
+                at = 0;
+                group_follow(&g, (enum last_batch)last, whole[1], &at, 3);
+                group_close(&g);
+            }
+    }
+}
+
+/* Part of what a checkpoint means: these numbers never change. */
+static void order_in_windows_is_fixed(void **state)
+{
+    static const int32_t FIRST[] = {12, 91, 78, 99, 4, 77, 93, 101, 89, 0};
+    int32_t rows[ROWS];
+    struct dataset_config cfg = config(2, LAST_BATCH_KEEP);
+    struct dataset_state at;
+    struct group g;
+
+    (void)state;
+    epoch_of(2, 0, rows);
+
+    assert_memory_equal(rows, FIRST, sizeof FIRST);
+    group_open(&g, &cfg, 1, 1);
+    dataset_state_get(g.ds[0], &at);
+    assert_int_equal(at.rows, ROWS);
+    assert_int_equal(at.kind.block, 15);
+    assert_int_equal(at.kind.window, 3);
+    group_close(&g);
+}
+
+/* The rows of a window are those of its blocks. */
+static void windows_mix_blocks_that_are_far_apart(void **state)
+{
+    int32_t rows[ROWS];
+    unsigned blocks = 0;
+
+    (void)state;
+    epoch_of(2, 0, rows);
+    for (int i = 0; i < 45; i++)
+        blocks |= 1u << rows[i] / 15;
+    assert_in_range(__builtin_popcount(blocks), 3, 4); /* 4: one is the short one */
+}
+
+/* The epoch that was begun keeps its order, the next one has the new. */
+static void another_window_takes_effect_with_the_next_epoch(void **state)
+{
+    (void)state;
+    for (int from = 0; from < N_ORDERS; from++)
+        for (int to = 0; to < N_ORDERS; to++) {
+            struct dataset_config before = config(from, LAST_BATCH_KEEP);
+            struct dataset_config after = config(to, LAST_BATCH_KEEP);
+            int32_t whole[ROWS], next[ROWS];
+            struct dataset_state stopped;
+            struct group g;
+            uint64_t at = 0;
+
+            epoch_of(from, 0, whole);
+            epoch_of(to, 1, next);
+            group_open(&g, &before, 2, 8);
+            assert_true(group_follow(&g, LAST_BATCH_KEEP, whole, &at, 2));
+            dataset_state_get(g.ds[1], &stopped);
+            group_close(&g);
+            group_open(&g, &after, 3, 5);
+            group_seek(&g, &stopped);
+            assert_false(group_follow(&g, LAST_BATCH_KEEP, whole, &at, ROWS));
+            at = 0;
+            assert_false(group_follow(&g, LAST_BATCH_KEEP, next, &at, ROWS));
+            group_close(&g);
+        }
+}
+
+static void numbers_in_a_checkpoint_are_checked(void **state)
+{
+    static const struct {
+        uint64_t rows, block, window;
+    } BAD[] = {{ROWS + 1, 1, 0},
+               {ROWS, 2, 0},
+               {ROWS, 1u << 20, 1u << 20},
+               {ROWS, 0, 3},
+               {ROWS, UINT64_MAX, 2}};
+    struct dataset_config cfg = config(2, LAST_BATCH_KEEP);
+    struct group g;
+    struct error err;
+
+    (void)state;
+    group_open(&g, &cfg, 1, 5);
+    for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
+        struct dataset_state at = {
+            .position = 5, .rows = BAD[i].rows, .kind = {BAD[i].block, BAD[i].window}};
+
+        assert_int_equal(dataset_state_set(g.ds[0], &at, &err), -1);
+        assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    }
+    group_close(&g);
+}
+
+static void batch_size_changes_in_mid_window(void **state)
+{
+    struct dataset_config cfg = config(2, LAST_BATCH_KEEP);
+    int32_t whole[ROWS];
+    struct error err;
+    struct group g;
+    uint64_t at = 0;
+
+    (void)state;
+    epoch_of(2, 0, whole);
+    group_open(&g, &cfg, 2, 1);
+    for (uint64_t batch = 1; at < ROWS; batch = batch * 2 + 1) {
+        for (int r = 0; r < 2; r++)
+            assert_int_equal(dataset_set_batch_size(g.ds[r], batch, &err), 0);
+        g.batch = batch;
+        assert_true(group_follow(&g, LAST_BATCH_KEEP, whole, &at, 2) || at == ROWS);
+    }
+    group_close(&g);
+}
+
+static void an_epoch_without_a_batch_is_an_error(void **state)
+{
+    struct dataset_config cfg = config(1, LAST_BATCH_DROP);
+    struct group g;
+    struct error err;
+    uint64_t rows;
+
+    (void)state;
+    group_open(&g, &cfg, 2, 52);
+    assert_int_equal(dataset_next(g.ds[0], &rows, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_non_null(strstr(err.text, "last_batch"));
+    group_close(&g);
+}
+
+/* More than once around, if the dataset is smaller than the batches. */
+static void padding_may_repeat_the_dataset(void **state)
+{
+    struct dataset_config cfg = config(2, LAST_BATCH_PAD);
+    int32_t whole[ROWS];
+    struct group g;
+    struct error err;
+    uint64_t n;
+
+    (void)state;
+    epoch_of(2, 0, whole);
+    group_open(&g, &cfg, 2, 150);
+    for (uint64_t r = 0, again = 0; r < 2; r++) {
+        int32_t rows[150];
+        uint64_t real = r == 0 ? 52 : 51;
+
+        assert_int_equal(dataset_next(g.ds[r], &n, &err), 0);
+        assert_int_equal(n, 150);
+        assert_int_equal(dataset_padding(g.ds[r]), 150 - real);
+        batch_look(g.ds[r], n, rows);
+        assert_memory_equal(rows, whole + r * 52, real * sizeof *rows);
+        for (uint64_t i = real; i < 150; i++)
+            assert_int_equal(rows[i], whole[again++ % ROWS]);
+    }
+    group_close(&g);
+}
+
+/* ---- Some of the rows ---- */
+
+static void check_selected(const struct dataset_config *cfg, const int32_t *rows,
+                           uint64_t n)
+{
+    struct dataset_config any = *cfg;
+    static struct taken t;
+    struct group g;
+    bool wanted[ROWS] = {false};
+
+    for (uint64_t i = 0; i < n; i++)
+        wanted[rows[i]] = true;
+    for (int order = 0; order < N_ORDERS; order++) {
+        uint64_t got = 0;
+        bool seen[ROWS] = {false};
+
+        any.shuffle = ORDERS[order].shuffle;
+        any.shuffle_window = ORDERS[order].shuffle_window;
+        group_open(&g, &any, 2, 3);
+        assert_int_equal(dataset_rows(g.ds[0]), n);
+        while (group_take(&g, &t))
+            for (uint64_t i = 0; i < t.n; i++, got++) {
+                assert_true(wanted[t.rows[i]] && !seen[t.rows[i]]);
+                seen[t.rows[i]] = true;
+                if (order == 0)
+                    assert_int_equal(t.rows[i], rows[got]);
+            }
+        assert_int_equal(got, n);
+        group_close(&g);
+    }
+}
+
+static void filter_and_limit_select_rows(void **state)
+{
+    struct dataset_config cfg = config(0, LAST_BATCH_KEEP);
+    int32_t rows[ROWS];
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++)
+        rows[i] = i;
+    cfg.limit = 40;
+    check_selected(&cfg, rows, 40);
+    cfg.limit = 1000;
+    check_selected(&cfg, rows, ROWS);
+    cfg.filter = (struct filter_config){.column = (char *)"y",
+                                        .has_min = true,
+                                        .min = 19.5,
+                                        .has_max = true,
+                                        .max = 80};
+    check_selected(&cfg, rows + 20, 61);
+    cfg.limit = 7;
+    check_selected(&cfg, rows + 20, 7);
+    cfg.filter.has_min = false;
+    cfg.limit = 0;
+    check_selected(&cfg, rows, 81);
+    cfg.filter.has_max = false;
+    check_selected(&cfg, rows, ROWS);
+}
+
+/* x of the rows with some y: y itself is not there. */
+static void column_of_a_filter_need_not_be_read(void **state)
+{
+    char *columns[] = {(char *)"x"};
+    struct dataset_config cfg = config(0, LAST_BATCH_KEEP);
+    struct group g;
+    raytrain_tensor x;
+    struct error err;
+    uint64_t n;
+
+    (void)state;
+    cfg.columns = columns;
+    cfg.n_columns = 1;
+    cfg.filter =
+        (struct filter_config){.column = (char *)"y", .has_min = true, .min = 100};
+    cfg.label = NULL;
+    cfg.path = (char *)"rows-images-idx2-ubyte";
+    assert_int_equal(rename("rows-labels", "rows-labels-idx1-ubyte"), 0);
+    group_open(&g, &cfg, 1, 10);
+    assert_int_equal(rename("rows-labels-idx1-ubyte", "rows-labels"), 0);
+    assert_int_equal(dataset_n_columns(g.ds[0]), 1);
+    assert_int_equal(dataset_next(g.ds[0], &n, &err), 0);
+    assert_int_equal(n, 3);
+    assert_int_equal(dataset_column(g.ds[0], "x", &x, &err), 0);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(((unsigned char *)x.data)[i * WIDE], 100 + i);
+    group_close(&g);
+}
+
+/* Big-endian floats, of which some are NaN. */
+static void a_nan_passes_no_filter(void **state)
+{
+    static const float VALUES[] = {1, NAN, -3, 0.5, INFINITY, -INFINITY, NAN, 2};
+    struct dataset_config cfg = {.name = (char *)"d",
+                                 .path = (char *)"v-images-idx1-float",
+                                 .filter = {.column = (char *)"x", .has_min = true}};
+    struct group g;
+    struct bytes b;
+    raytrain_tensor x;
+    struct error err;
+    uint64_t n;
+
+    (void)state;
+    idx_header(&b, 0x0d, 1, &(uint32_t){8});
+    for (int i = 0; i < 8; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &VALUES[i], sizeof bits);
+        bytes_u32(&b, bits);
+    }
+    bytes_write(&b, "v-images-idx1-float");
+    group_open(&g, &cfg, 1, 10);
+    assert_int_equal(dataset_next(g.ds[0], &n, &err), 0);
+    assert_int_equal(n, 4);
+    assert_int_equal(dataset_column(g.ds[0], "x", &x, &err), 0);
+    assert_memory_equal(x.data, ((const float[]){1, 0.5, INFINITY, 2}), 16);
+    group_close(&g);
+}
+
+static void filters_that_cannot_be_are_errors(void **state)
+{
+    static const struct {
+        const char *column;
+        double min;
+        raytrain_status code;
+        const char *text;
+    } T[] = {{"z", 0, RAYTRAIN_ENOTFOUND, "no column \"z\""},
+             {"x", 0, RAYTRAIN_ETYPE, "not one number"},
+             {"y", 1000, RAYTRAIN_EINVAL, "no row has a value of \"y\""}};
+    struct dataset_config cfg = config(0, LAST_BATCH_KEEP);
+    struct dataset_env env = {.size = 1};
+    raytrain_dataset *ds;
+    struct error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof T / sizeof *T; i++) {
+        cfg.filter = (struct filter_config){
+            .column = (char *)(uintptr_t)T[i].column, .has_min = true, .min = T[i].min};
+        assert_int_equal(dataset_open(&cfg, &env, &ds, &err), -1);
+        assert_int_equal(err.code, T[i].code);
+        assert_non_null(strstr(err.text, T[i].text));
+    }
+}
+
+/* The batch that needs rows that are gone fails; those before it do not. */
+static void a_file_that_shrinks_is_an_error_in_windows(void **state)
+{
+    struct dataset_config cfg = config(2, LAST_BATCH_KEEP);
+    int32_t whole[ROWS];
+    struct group g;
+    struct error err;
+    uint64_t n = 0, at = 0;
+    int rc;
+
+    (void)state;
+    epoch_of(2, 0, whole);
+    group_open(&g, &cfg, 1, 5);
+    assert_true(group_follow(&g, LAST_BATCH_KEEP, whole, &at, 1));
+    assert_int_equal(truncate("rows-images-idx2-ubyte", 1000), 0);
+    while ((rc = dataset_next(g.ds[0], &n, &err)) == 0)
+        ;
+    assert_int_equal(rc, -1);
+    assert_int_equal(err.code, RAYTRAIN_ECORRUPT);
+    assert_non_null(strstr(err.text, "become shorter"));
+    files_make();
+    while ((rc = dataset_next(g.ds[0], &n, &err)) == 0)
+        ;
+    assert_int_equal(rc, 1);
+    group_close(&g);
+}
+
+static int enter(void **state)
+{
+    int rc = scratch_enter(state);
+
+    files_make();
+    return rc;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_hold_for_all_orders_and_workers),
+        cmocka_unit_test(order_in_windows_is_fixed),
+        cmocka_unit_test(windows_mix_blocks_that_are_far_apart),
+        cmocka_unit_test(another_window_takes_effect_with_the_next_epoch),
+        cmocka_unit_test(numbers_in_a_checkpoint_are_checked),
+        cmocka_unit_test(batch_size_changes_in_mid_window),
+        cmocka_unit_test(an_epoch_without_a_batch_is_an_error),
+        cmocka_unit_test(padding_may_repeat_the_dataset),
+        cmocka_unit_test(filter_and_limit_select_rows),
+        cmocka_unit_test(column_of_a_filter_need_not_be_read),
+        cmocka_unit_test(a_nan_passes_no_filter),
+        cmocka_unit_test(filters_that_cannot_be_are_errors),
+        cmocka_unit_test(a_file_that_shrinks_is_an_error_in_windows),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, enter, scratch_leave);
+}

@@ -1,0 +1,119 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "pmix/namespace.h"
+#include "pmix/server_process.h"
+
+static void each_rank_has_a_node_and_a_local_rank(void **state)
+{
+    const int nodes[] = {0, 1, 0, 2, 1}, locals[] = {0, 0, 1, 0, 1};
+    struct pmix_group g;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(pmix_group_make("a,b,c", "0,2;1,4;3", 1, &g, &err), 0);
+    assert_int_equal(g.size, 5);
+    assert_int_equal(g.n_nodes, 3);
+    assert_int_equal(pmix_group_local_size(&g), 2);
+    assert_string_equal(g.hosts[2], "c");
+    assert_memory_equal(g.node_of, nodes, sizeof nodes);
+    assert_memory_equal(g.local_of, locals, sizeof locals);
+    pmix_group_clear(&g);
+}
+
+static void one_node_has_all_ranks(void **state)
+{
+    struct pmix_group g;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(pmix_group_local(3, &g, &err), 0);
+    assert_int_equal(g.size, 3);
+    assert_int_equal(pmix_group_local_size(&g), 3);
+    assert_string_equal(g.ranks, "0,1,2");
+    pmix_group_clear(&g);
+}
+
+static void lists_that_do_not_agree_are_refused(void **state)
+{
+    static const struct {
+        const char *hosts, *ranks;
+        int node;
+    } wrong[] = {
+        {"", "0", 0},      {"a", "", 0},
+        {"a", "1", 0},     {"a", "0,0", 0},
+        {"a", "0,2", 0},   {"a", "0;1", 0},
+        {"a,b", "0,1", 0}, {"a", "0,x", 0},
+        {"a", "0 1", 0},   {"a,b", "0;1,", 0},
+        {"a", "-1", 0},    {"a", "0", 1},
+        {"a", "0", -1},    {"a", "0,99999999999", 0},
+    };
+    struct pmix_group g;
+    struct error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        int rc =
+            pmix_group_make(wrong[i].hosts, wrong[i].ranks, wrong[i].node, &g, &err);
+
+        assert_int_equal(rc, -1);
+        assert_int_equal(err.code, RAYTRAIN_EINVAL);
+        assert_null(g.ranks);
+    }
+}
+
+/* In pieces, of which no socket has to hold more than a few. */
+static void data_of_a_fence_arrive_whole(void **state)
+{
+    static const size_t sizes[] = {0, 1, PMIX_MESSAGE_TEXT_MAX - 1,
+                                   PMIX_MESSAGE_TEXT_MAX, PMIX_MESSAGE_TEXT_MAX + 1};
+    static struct pmix_message m;
+    static char data[PMIX_MESSAGE_TEXT_MAX + 1];
+    int ends[2];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (char)(i * 7);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        char *got = NULL;
+        size_t n = 0;
+        int last = 0;
+
+        assert_int_equal(pmix_fence_send(ends[0], data, sizes[i]), 0);
+        while (last == 0) {
+            assert_int_equal(pmix_message_receive(ends[1], true, &m), 1);
+            assert_int_equal(m.kind, PMIX_MESSAGE_FENCE);
+            last = pmix_fence_append(&m, &got, &n);
+        }
+        assert_int_equal(last, 1);
+        assert_int_equal(n, sizes[i]);
+        assert_memory_equal(got, data, n);
+        assert_int_equal(pmix_message_receive(ends[1], false, &m), 0);
+        free(got);
+    }
+    close(ends[0]);
+    assert_int_equal(pmix_message_receive(ends[1], true, &m), -1);
+    close(ends[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_rank_has_a_node_and_a_local_rank),
+        cmocka_unit_test(one_node_has_all_ranks),
+        cmocka_unit_test(lists_that_do_not_agree_are_refused),
+        cmocka_unit_test(data_of_a_fence_arrive_whole),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
