@@ -148,7 +148,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/__init__.py \
 	share/python/raytrain/_build.py \
 	share/python/raytrain/_config.py \
-	share/python/raytrain/_flatten.py \
+	share/python/raytrain/_exit.py share/python/raytrain/_flatten.py \
 	share/python/raytrain/_frame.py \
 	share/python/raytrain/_helper.py \
 	share/python/raytrain/_launch.py \

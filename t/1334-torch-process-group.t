@@ -133,6 +133,21 @@ test_expect_success 'accelerate(amp=True) computes in bfloat16, and learns the s
 	"$PYTHON" amp.py 2>err
 '
 
+# Groups of one worker each, whose threads let go of tensors after the end of the script.
+cat >end.py <<\EOF
+import torch, torch.distributed as dist
+import raytrain as train
+
+dist.init_process_group("gloo")
+groups = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
+train.report({})
+dist.barrier()
+for i in range(40):
+    dist.all_reduce(torch.ones(2), group=groups[dist.get_rank()], async_op=True)
+EOF
+test_expect_success 'threads of Gloo that are still at work do not fail the end of a script' '
+	$run --name end -n 3 -- "$PYTHON" end.py 2>err
+'
 cat >gpus.py <<\EOF
 """What the module does with GPUs, seen with a faked torch.cuda."""
 import os, sys

@@ -113,8 +113,12 @@ class Session:
         """A request to stop reaches this process by its session, so SIGTERM, which Slurm
         sends to all processes, does not end it. And the worker learns of an exception
         that ends it."""
+        import atexit
         import signal
 
+        from . import _exit
+
+        atexit.register(_exit.threads_settle)
         if threading.current_thread() is threading.main_thread() and \
                 signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._sigterm)
