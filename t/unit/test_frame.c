@@ -68,6 +68,44 @@ static void memory_is_kept_while_it_is_enough(void **state)
     frame_clear(&f);
 }
 
+/* In any order of letting go of it, in pieces that do not overlap. */
+static void memory_of_many_frames_is_reserved_together(void **state)
+{
+    struct frame frames[40];
+
+    (void)state;
+    for (size_t i = 0; i < 40; i++) {
+        frames[i] = (struct frame)FRAME_INIT;
+        add(&frames[i], "a", FRAME_NUMBERS);
+        add(&frames[i], "b", FRAME_WORDS);
+    }
+    assert_int_equal(frame_reserve(&frames[0].columns[0], 50000, 0, &err), 0);
+    assert_int_equal(frame_reserve_together(frames, 40, 9999, &err), 0);
+    assert_true(frames[1].columns[0].region && !frames[0].columns[0].region);
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < 40; i++)
+            for (size_t k = 0; k < 2; k++) {
+                struct frame_column *c = &frames[i].columns[k];
+                size_t n = k ? 9999 * 4 : (size_t)9999 * 24;
+
+                assert_int_equal((uintptr_t)c->data % 64, 0);
+                assert_true(c->data_room >= n);
+                if (turn == 0)
+                    memset(c->data, (int)(2 * i + k), n);
+                else
+                    assert_true(c->data[0] == 2 * i + k && c->data[n - 1] == 2 * i + k);
+            }
+    assert_int_equal(frame_reserve(&frames[3].columns[0], 50000, 0, &err), 0);
+    assert_null(frames[3].columns[0].region);
+    memset(frames[3].columns[0].data, 1, (size_t)50000 * 24);
+    for (size_t i = 0; i < 39; i++)
+        frame_clear(&frames[(i + 7) % 39]);
+    assert_int_equal(frames[39].columns[1].data[9999 * 4 - 1], 79);
+    assert_int_equal(frame_reserve_together(&frames[39], 1, UINT64_MAX / 4, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOMEM);
+    frame_clear(&frames[39]);
+}
+
 static void columns_are_found_by_name_and_removed(void **state)
 {
     struct frame f = FRAME_INIT;
@@ -159,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_has_the_memory_that_it_needs),
         cmocka_unit_test(memory_is_kept_while_it_is_enough),
+        cmocka_unit_test(memory_of_many_frames_is_reserved_together),
         cmocka_unit_test(columns_are_found_by_name_and_removed),
         cmocka_unit_test(a_frame_keeps_memory_for_columns_to_come),
         cmocka_unit_test(a_frame_gets_its_columns_back),

@@ -61,7 +61,8 @@ fuzz_reader_files = src/worker/data/band_store.c src/worker/data/batch.c \
 	src/worker/data/reader_file.c src/worker/data/reader_idx.c \
 	src/worker/data/reader_numpy.c src/worker/data/row_order.c \
 	src/worker/data/table.c src/worker/data/window_order.c src/worker/data/zip_members.c \
-	src/worker/frame/dictionary.c src/worker/frame/frame.c
+	src/worker/frame/dictionary.c src/worker/frame/frame.c \
+	src/worker/frame/region.c
 t/fuzz/fuzz_idx t/fuzz/fuzz_npy: t/fuzz/fuzz_%: t/fuzz/fuzz_%.c t/fuzz/fuzz_reader.h \
 		$(fuzz_reader_files)
 	$(AM_V_CCLD)$(MKDIR_P) t/fuzz && $(FUZZ_CC) $(FUZZ_CFLAGS) $(DEFS) -I. \

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIGNMENT 64
+#include "frame/region.h"
+
+#define ALIGNMENT    64
+#define REGION_BYTES ((uint64_t)4 << 20) /* less is allocated for each column */
 
 static int no_memory(const struct frame_column *c, uint64_t rows, struct error *err)
 {
@@ -113,11 +116,23 @@ static void memory_forget(struct frame_column *c)
     c->offsets = NULL;
     c->indices = NULL;
     c->data_room = c->offsets_room = c->indices_room = 0;
+    c->region = NULL;
+}
+
+static void data_free(struct frame_column *c)
+{
+    if (c->region)
+        frame_region_release(c->region);
+    else
+        spare_give(c->spare, c->data, c->data_room);
+    c->region = NULL;
+    c->data = NULL;
+    c->data_room = 0;
 }
 
 void frame_column_free(struct frame_column *c)
 {
-    spare_give(c->spare, c->data, c->data_room);
+    data_free(c);
     spare_give(c->spare, c->offsets, c->offsets_room);
     spare_give(c->spare, c->indices, c->indices_room);
     memory_forget(c);
@@ -266,6 +281,8 @@ int frame_reserve(struct frame_column *c, uint64_t rows, uint64_t elements,
     size_t width = fixed ? frame_row_bytes(c) : frame_element_bytes(c);
     uint64_t n = fixed ? rows : elements;
 
+    if (c->region && n > c->data_room / (width ? width : 1))
+        data_free(c);
     if (!grow(c->spare, (void **)&c->data, &c->data_room, n, width))
         return no_memory(c, rows, err);
     if (!fixed &&
@@ -275,6 +292,62 @@ int frame_reserve(struct frame_column *c, uint64_t rows, uint64_t elements,
     if (c->kind == FRAME_SPARSE &&
         !grow(c->spare, (void **)&c->indices, &c->indices_room, n, sizeof *c->indices))
         return no_memory(c, rows, err);
+    return 0;
+}
+
+/* What the column lacks for so many rows, in whole lines; UINT64_MAX: too much. */
+static uint64_t bytes_missing(const struct frame_column *c, uint64_t rows)
+{
+    uint64_t bytes;
+
+    if (__builtin_mul_overflow(rows, (uint64_t)frame_row_bytes(c), &bytes) ||
+        bytes > UINT64_MAX / 2)
+        return UINT64_MAX;
+    return c->data && bytes <= c->data_room ? 0 : (bytes / ALIGNMENT + 1) * ALIGNMENT;
+}
+
+/* The next part of the region. */
+static void part_assign(struct frame_column *c, struct frame_region *region,
+                        unsigned char **at, uint64_t bytes)
+{
+    data_free(c);
+    frame_region_hold(region);
+    c->region = region;
+    c->data = *at;
+    c->data_room = bytes;
+    *at += bytes;
+}
+
+/* Columns that lack something get a part of a new region; if there is none, nothing. */
+static void region_divide(struct frame frames[], size_t n, uint64_t rows)
+{
+    struct frame_region *region;
+    uint64_t sum = 0, bytes;
+    unsigned char *at;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < frames[i].n_columns; k++)
+            if (__builtin_add_overflow(sum, bytes_missing(&frames[i].columns[k], rows),
+                                       &sum))
+                return;
+    if (sum < REGION_BYTES || sum > SIZE_MAX / 2 ||
+        !(region = frame_region_create(sum, &at)))
+        return;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < frames[i].n_columns; k++)
+            if ((bytes = bytes_missing(&frames[i].columns[k], rows)) > 0)
+                part_assign(&frames[i].columns[k], region, &at, bytes);
+    frame_region_release(region);
+}
+
+int frame_reserve_together(struct frame frames[], size_t n, uint64_t rows,
+                           struct error *err)
+{
+    region_divide(frames, n, rows);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < frames[i].n_columns; k++)
+            if (frame_reserve(&frames[i].columns[k], rows, 0, err) < 0)
+                return -1;
     return 0;
 }
 

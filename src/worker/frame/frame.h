@@ -29,6 +29,7 @@ enum frame_kind {
     FRAME_SPARSE
 };
 
+struct frame_region;
 /* Memory that no column uses now. */
 struct frame_spare;
 
@@ -44,6 +45,7 @@ struct frame_column {
     uint32_t *indices;
     uint64_t n_data;                              /* elements in data */
     size_t data_room, offsets_room, indices_room; /* bytes */
+    struct frame_region *region;                  /* of data; NULL: it has its own */
     /* Where its memory comes from and goes to: that of its frame; NULL: nothing is kept. */
     struct frame_spare *spare;
 };
@@ -88,6 +90,10 @@ void frame_names(const struct frame *f, char *text, size_t size);
  */
 int frame_reserve(struct frame_column *c, uint64_t rows, uint64_t elements,
                   struct error *err);
+/* frame_reserve() for the columns of n frames, which are NUMBERS or WORDS; together they
+ * are faster to write in any order (region.h). */
+int frame_reserve_together(struct frame frames[], size_t n, uint64_t rows,
+                           struct error *err);
 /* Bytes of a row of NUMBERS or WORDS. */
 size_t frame_row_bytes(const struct frame_column *c);
 /* Bytes of an element of data. */
