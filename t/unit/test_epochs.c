@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -78,21 +79,28 @@ static void group_seek(struct group *g, const struct dataset_state *at)
 
 /* Rows whose bytes are functions of their number: x is
  * large enough to be read straight to its place, y is not. */
-static void files_make(void)
+static void images_make(const char *path, unsigned rows)
 {
     static unsigned char row[WIDE];
-    uint32_t dims[] = {ROWS, WIDE};
+    uint32_t dims[] = {rows, WIDE};
     struct bytes b;
-    FILE *f = fopen("rows-images-idx2-ubyte", "w");
+    FILE *f = fopen(path, "w");
 
     idx_header(&b, 0x08, 2, dims);
     assert_int_equal(fwrite(b.data, 1, b.n, f), b.n);
-    for (unsigned i = 0; i < ROWS; i++) {
+    for (unsigned i = 0; i < rows; i++) {
         for (unsigned k = 0; k < WIDE; k++)
             row[k] = (unsigned char)(i + k * k);
         assert_int_equal(fwrite(row, 1, WIDE, f), WIDE);
     }
     assert_int_equal(fclose(f), 0);
+}
+
+static void files_make(void)
+{
+    struct bytes b;
+
+    images_make("rows-images-idx2-ubyte", ROWS);
     idx_numbers(&b, ROWS);
     bytes_write(&b, "rows-labels");
 }
@@ -565,6 +573,85 @@ static void a_file_that_shrinks_is_an_error_in_windows(void **state)
     group_close(&g);
 }
 
+/* Files are copied from memory unless the program handles SIGBUS: then they are read. */
+static void windows_are_the_same_when_they_are_read(void **state)
+{
+    struct dataset_config cfg = config(2, LAST_BATCH_KEEP);
+    int32_t whole[2][ROWS];
+
+    (void)state;
+    epoch_of(2, 0, whole[0]);
+    epoch_of(2, 1, whole[1]);
+    for (int i = 0; i < N_SIZES; i++) {
+        struct group g;
+        uint64_t at = 0;
+
+        group_open(&g, &cfg, SIZES[i], 4);
+        group_follow(&g, LAST_BATCH_KEEP, whole[0], &at, 1);
+        signal(SIGBUS, SIG_DFL);
+        assert_false(group_follow(&g, LAST_BATCH_KEEP, whole[0], &at, ROWS));
+        at = 0;
+        assert_false(group_follow(&g, LAST_BATCH_KEEP, whole[1], &at, ROWS));
+        group_close(&g);
+    }
+}
+
+#define LARGE 700
+
+/* The batch's rows are others than those seen, and their bytes are as they should be. */
+static void large_batch_look(raytrain_dataset *ds, uint64_t rows, bool seen[LARGE])
+{
+    raytrain_tensor x, y;
+    struct error err;
+
+    assert_int_equal(dataset_column(ds, "x", &x, &err), 0);
+    assert_int_equal(dataset_column(ds, "y", &y, &err), 0);
+    for (uint64_t i = 0; i < rows; i++) {
+        const unsigned char *row = (const unsigned char *)x.data + i * WIDE;
+        int32_t number = ((int32_t *)y.data)[i];
+
+        assert_in_range(number, 0, LARGE - 1);
+        assert_false(seen[number]);
+        seen[number] = true;
+        for (unsigned c = 0; c < WIDE; c++)
+            if (row[c] != (unsigned char)((unsigned)number + c * c))
+                fail_msg("row %d, byte %u", (int)number, c);
+    }
+}
+
+/* Its windows do not fit into caches, and their memory is in huge pages. */
+static void a_large_window_has_every_row_once(void **state)
+{
+    struct dataset_config cfg = config(2, LAST_BATCH_KEEP);
+    struct dataset_env env = {.size = 1, .seed = 7};
+    raytrain_dataset *ds;
+    struct error err;
+    struct bytes b;
+
+    (void)state;
+    images_make("large-images-idx2-ubyte", LARGE);
+    idx_numbers(&b, LARGE);
+    bytes_write(&b, "large-labels");
+    cfg.path = (char *)"large-images-idx2-ubyte";
+    cfg.label = (char *)"large-labels";
+    cfg.shuffle_window = 600;
+    assert_int_equal(dataset_open(&cfg, &env, &ds, &err), 0);
+    for (int epoch = 0; epoch < 3; epoch++) {
+        bool seen[LARGE] = {false};
+        uint64_t n = 0;
+
+        for (uint64_t i = 0; i < LARGE; i += n) {
+            uint64_t batch = epoch == 1 && i > 200 ? 41 : 16;
+
+            assert_int_equal(dataset_set_batch_size(ds, batch, &err), 0);
+            assert_int_equal(dataset_next(ds, &n, &err), 0);
+            large_batch_look(ds, n, seen);
+        }
+        assert_int_equal(dataset_next(ds, &n, &err), 1);
+    }
+    dataset_close(ds);
+}
+
 static int enter(void **state)
 {
     int rc = scratch_enter(state);
@@ -589,6 +676,8 @@ int main(void)
         cmocka_unit_test(a_nan_passes_no_filter),
         cmocka_unit_test(filters_that_cannot_be_are_errors),
         cmocka_unit_test(a_file_that_shrinks_is_an_error_in_windows),
+        cmocka_unit_test(windows_are_the_same_when_they_are_read),
+        cmocka_unit_test(a_large_window_has_every_row_once),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

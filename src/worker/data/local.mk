@@ -11,6 +11,7 @@ libworker_la_SOURCES += \
 	src/worker/data/epoch_order.c src/worker/data/epoch_order.h \
 	src/worker/data/decompress.c src/worker/data/decompress.h \
 	src/worker/data/expansion.c src/worker/data/expansion.h \
+	src/worker/data/file_view.c src/worker/data/file_view.h \
 	src/worker/data/gunzip.c src/worker/data/gunzip.h \
 	src/worker/data/npy_header.c src/worker/data/npy_header.h \
 	src/worker/data/packing.c src/worker/data/packing.h \
@@ -30,6 +31,7 @@ libworker_la_SOURCES += \
 	src/worker/data/row_order.c src/worker/data/row_order.h \
 	src/worker/data/selection.c src/worker/data/selection.h \
 	src/worker/data/spool.c src/worker/data/spool.h \
+	src/worker/data/stream_copy.c src/worker/data/stream_copy.h \
 	src/worker/data/table.c src/worker/data/table.h \
 	src/worker/data/table_concatenate.c \
 	src/worker/data/table_share.c src/worker/data/table_share.h \
@@ -39,7 +41,7 @@ libworker_la_SOURCES += \
 	src/worker/data/zip_members.c src/worker/data/zip_members.h
 
 UNIT_TESTS += t/unit/test_band_store t/unit/test_data_many t/unit/test_dataset \
-	t/unit/test_epochs t/unit/test_position t/unit/test_reader_hdf5 \
+	t/unit/test_epochs t/unit/test_file_view t/unit/test_position t/unit/test_reader_hdf5 \
 	t/unit/test_reader_idx t/unit/test_reader_numpy t/unit/test_share \
 	t/unit/test_shuffle t/unit/test_text_data t/unit/test_window_order
 

@@ -23,8 +23,8 @@ struct source {
     dev_t dev;
     ino_t ino;
     /* Anonymous: the bytes, read-only; NULL if they are not mapped. Other files are
-     * never mapped: one that is truncated while in use must cause an error, not a
-     * SIGBUS. */
+     * mapped by file_view.h alone: one that is truncated while in use must cause an
+     * error, not a SIGBUS. */
     const unsigned char *map;
     char path[PATH_MAX]; /* the name that the user knows */
 };

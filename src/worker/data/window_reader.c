@@ -1,6 +1,9 @@
 /*
  * window_reader.c - see window_reader.h.
  *
+ * Rows are copied from memory, of which views are a kind (file_view.h), or else read with
+ * preadv(2); both straight to their places.
+ *
  * This rank's rows are numbered as they will be handed out since the last reset. They lie
  * in spans, frames of `span_rows` rows each: a span is one batch, which is then handed out
  * without being copied, or several small ones. `slots` says for each row of the window that
@@ -16,18 +19,24 @@
 
 #include "data/batch.h"
 #include "data/column_read.h"
+#include "data/file_view.h"
+#include "data/stream_copy.h"
+#include "util/memory.h"
 
 #define SPAN_BYTES    ((uint64_t)64 * 1024)  /* smaller batches share a span */
 #define PIECE_BYTES   ((uint64_t)256 * 1024) /* of a block, read at once */
 #define SCATTER_BYTES 512                    /* smaller rows are read together */
 #define SCATTER_ROWS  256
 #define GAP_BYTES     4096 /* rows of others that are read rather than skipped */
+#define STREAM_BYTES  ((uint64_t)4 << 20) /* of a window that no cache should keep */
+#define VIEW_SHARE    4 /* of the available memory, that views may take */
 #define NOT_OURS      UINT32_MAX
 
 struct window_reader {
     const struct table *table;
     int rank, size;
     bool lend;
+    struct file_view **views; /* by source; NULL: there is none of it */
     struct frame schema;
     bool running; /* there was a batch since the last reset */
 
@@ -52,6 +61,7 @@ struct window_reader {
     uint64_t window_end;  /* the position after all windows that were opened */
     uint64_t base;        /* this rank's first row in it */
     uint64_t blocks_done;
+    bool stream; /* its rows are not used before long */
     uint32_t *slots;
     uint64_t slots_room;
     unsigned char *piece;
@@ -67,6 +77,32 @@ bool window_reader_can(const struct table *t)
     return true;
 }
 
+/* Sources that are files, if all of them together are small. */
+static int views_create(struct window_reader *r, struct error *err)
+{
+    const struct table *t = r->table;
+    uint64_t bytes = 0;
+
+    r->views = calloc(t->n_sources + 1, sizeof *r->views);
+    if (!r->views)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < t->n_sources; i++)
+        bytes += t->sources[i].map ? 0 : t->sources[i].size;
+    if (bytes > memory_available() / VIEW_SHARE)
+        return 0;
+    for (size_t i = 0; i < t->n_sources; i++)
+        if (!t->sources[i].map)
+            r->views[i] = file_view_create(t->sources[i].fd, t->sources[i].size);
+    return 0;
+}
+
+static void views_destroy(struct window_reader *r)
+{
+    for (size_t i = 0; r->views && i < r->table->n_sources; i++)
+        file_view_destroy(r->views[i]);
+    free(r->views);
+}
+
 int window_reader_create(const struct table *t, int rank, int size, bool lend,
                          struct window_reader **out, struct error *err)
 {
@@ -78,8 +114,9 @@ int window_reader_create(const struct table *t, int rank, int size, bool lend,
     r->rank = rank;
     r->size = size;
     r->lend = lend;
-    if (batch_init(&r->schema, t, err) < 0) {
-        free(r);
+    r->schema = (struct frame)FRAME_INIT;
+    if (views_create(r, err) < 0 || batch_init(&r->schema, t, err) < 0) {
+        window_reader_destroy(r);
         return -1;
     }
     *out = r;
@@ -100,6 +137,7 @@ void window_reader_destroy(struct window_reader *r)
     window_reader_reset(r);
     while (r->n_pool > 0)
         frame_clear(&r->pool[--r->n_pool]);
+    views_destroy(r);
     frame_clear(&r->schema);
     free(r->pool);
     free(r->spans);
@@ -116,12 +154,20 @@ static struct portion place_portion(const struct window_reader *r,
 
 /* ---- Spans ---- */
 
-static void spans_measure(struct window_reader *r, uint64_t batch)
+/* Of a row of all columns. */
+static uint64_t row_bytes(const struct window_reader *r)
 {
-    uint64_t bytes = 0, rows = r->table->rows;
+    uint64_t bytes = 0;
 
     for (size_t i = 0; i < r->table->n_columns; i++)
         bytes += r->table->columns[i].row_bytes;
+    return bytes;
+}
+
+static void spans_measure(struct window_reader *r, uint64_t batch)
+{
+    uint64_t bytes = row_bytes(r), rows = r->table->rows;
+
     r->span_rows = batch < rows ? batch : rows;
     r->whole = r->lend && r->span_rows >= SPAN_BYTES / bytes;
     if (r->span_rows < SPAN_BYTES / bytes)
@@ -146,6 +192,7 @@ static int spans_reserve(struct window_reader *r, struct error *err)
     return 0;
 }
 
+/* Without memory. */
 static int span_add(struct window_reader *r, struct error *err)
 {
     struct frame *f;
@@ -158,12 +205,19 @@ static int span_add(struct window_reader *r, struct error *err)
     else
         *f = (struct frame)FRAME_INIT;
     r->n_spans++;
-    if (frame_restore(f, &r->schema, err) < 0)
-        return -1;
-    for (size_t i = 0; i < f->n_columns; i++)
-        if (frame_reserve(&f->columns[i], r->span_rows, 0, err) < 0)
+    return frame_restore(f, &r->schema, err);
+}
+
+/* There are spans for the first n of this rank's rows. */
+static int spans_extend(struct window_reader *r, uint64_t n, struct error *err)
+{
+    size_t before = r->n_spans;
+
+    while (r->first_span + r->n_spans < (n + r->span_rows - 1) / r->span_rows)
+        if (span_add(r, err) < 0)
             return -1;
-    return 0;
+    return frame_reserve_together(r->spans + before, r->n_spans - before, r->span_rows,
+                                  err);
 }
 
 static void span_remove(struct window_reader *r)
@@ -237,10 +291,10 @@ static int window_open(struct window_reader *r, struct epoch_order *o,
     if (slots_reserve(r, o->window.rows, err) < 0)
         return -1;
     window_assign(r, o);
-    while (r->first_span + r->n_spans < (r->assigned + r->span_rows - 1) / r->span_rows)
-        if (span_add(r, err) < 0)
-            return -1;
+    if (spans_extend(r, r->assigned, err) < 0)
+        return -1;
     r->window = o->window;
+    r->stream = (r->assigned - r->base) * row_bytes(r) >= STREAM_BYTES;
     r->window_end = o->window.first + o->window.rows;
     return 0;
 }
@@ -280,6 +334,53 @@ static int rows_copy(struct window_reader *r, size_t column, uint64_t row, uint6
                        r->piece + i * c->row_bytes, c->row_bytes);
     }
     return 0;
+}
+
+/* Rows of a column that are in memory, or in that of a view. */
+struct taking {
+    struct window_reader *reader;
+    size_t column;
+    uint64_t n;
+    const uint32_t *slots;
+};
+
+static void rows_take(void *arg, const unsigned char *bytes)
+{
+    const struct taking *t = arg;
+    const struct window_reader *r = t->reader;
+    size_t width = r->table->columns[t->column].row_bytes;
+    bool stream = r->stream && width >= SCATTER_BYTES;
+
+    for (uint64_t i = 0; i < t->n; i++, bytes += width) {
+        unsigned char *place;
+
+        if (t->slots[i] == NOT_OURS)
+            continue;
+        place = row_place(r, t->column, r->base + t->slots[i]);
+        if (stream)
+            stream_copy(place, bytes, width);
+        else
+            memcpy(place, bytes, width);
+    }
+    if (stream)
+        stream_end();
+}
+
+/* Rows row..row+n of a column, all in this extent, if they can be taken from memory. */
+static bool rows_taken(struct window_reader *r, size_t column, const struct extent *e,
+                       uint64_t row, uint64_t n, const uint32_t *slots)
+{
+    const struct source *s = &r->table->sources[e->source];
+    size_t bytes = r->table->columns[column].row_bytes;
+    struct taking t = {.reader = r, .column = column, .n = n, .slots = slots};
+    uint64_t offset = e->offset + (row - e->first) * bytes;
+
+    if (s->map)
+        rows_take(&t, s->map + offset);
+    else
+        return r->views[e->source] &&
+               file_view_use(r->views[e->source], offset, n * bytes, rows_take, &t);
+    return true;
 }
 
 /* Rows row..row+n of a column, each by itself. */
@@ -364,8 +465,8 @@ static int rows_place(struct window_reader *r, size_t column, uint64_t row, uint
         bool plain = !e->packing && !e->stride && !e->swapped;
 
         k = e->first + e->rows - row < n ? e->first + e->rows - row : n;
-        if (plain && t->sources[e->source].map)
-            rc = rows_read(r, column, row, k, slots, err);
+        if (plain && rows_taken(r, column, e, row, k, slots))
+            rc = 0;
         else if (plain && c->row_bytes >= SCATTER_BYTES)
             rc = rows_scatter(r, column, e, row, k, slots, err);
         else
