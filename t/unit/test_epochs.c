@@ -546,6 +546,31 @@ static void filters_that_cannot_be_are_errors(void **state)
     }
 }
 
+/* Not even with a filter, whose column is read without being asked for. */
+static void a_list_of_no_columns_is_an_error(void **state)
+{
+    char *none[] = {NULL};
+    struct dataset_config cfg = config(2, LAST_BATCH_KEEP);
+    struct dataset_env env = {.size = 1};
+    raytrain_dataset *ds;
+    struct error err;
+
+    (void)state;
+    cfg.columns = none;
+    cfg.n_columns = 0;
+    cfg.label = NULL;
+    for (int filtered = 0; filtered < 2; filtered++) {
+        cfg.path = (char *)"rows-labels-idx1-ubyte";
+        cfg.filter = (struct filter_config){.column = filtered ? (char *)"x" : NULL,
+                                            .has_min = true};
+        assert_int_equal(rename("rows-labels", cfg.path), 0);
+        assert_int_equal(dataset_open(&cfg, &env, &ds, &err), -1);
+        assert_int_equal(rename(cfg.path, "rows-labels"), 0);
+        assert_int_equal(err.code, RAYTRAIN_EINVAL);
+        assert_non_null(strstr(err.text, "columns: "));
+    }
+}
+
 /* The batch that needs rows that are gone fails; those before it do not. */
 static void a_file_that_shrinks_is_an_error_in_windows(void **state)
 {
@@ -675,6 +700,7 @@ int main(void)
         cmocka_unit_test(column_of_a_filter_need_not_be_read),
         cmocka_unit_test(a_nan_passes_no_filter),
         cmocka_unit_test(filters_that_cannot_be_are_errors),
+        cmocka_unit_test(a_list_of_no_columns_is_an_error),
         cmocka_unit_test(a_file_that_shrinks_is_an_error_in_windows),
         cmocka_unit_test(windows_are_the_same_when_they_are_read),
         cmocka_unit_test(a_large_window_has_every_row_once),
