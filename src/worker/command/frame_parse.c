@@ -33,7 +33,7 @@ static int numbers_parse(const json_t *said, struct frame_column *c, struct erro
         json_int_t extent = json_integer_value(json_array_get(shape, (size_t)d));
 
         c->row.shape[d] = extent < 0 ? 0 : (uint64_t)extent;
-        if (extent < 0 || __builtin_mul_overflow(bytes, c->row.shape[d], &bytes))
+        if (extent <= 0 || __builtin_mul_overflow(bytes, c->row.shape[d], &bytes))
             return error_set(err, RAYTRAIN_EINVAL, "column \"%s\" has no valid shape",
                              c->name);
     }
@@ -60,6 +60,9 @@ static int words_parse(const json_t *list, struct parsed_frame *f,
         if (dictionary_add(words, json_string_value(word), json_string_length(word),
                            &code, err) < 0)
             return -1;
+        if ((size_t)code != i)
+            return error_set(err, RAYTRAIN_EINVAL,
+                             "column \"%s\": a word is there twice", c->name);
     }
     return 0;
 }
@@ -98,11 +101,13 @@ static int codes_check(const struct frame_column *c, uint64_t rows, struct error
 static int rows_take(struct frame_column *c, const json_t *place, uint64_t rows,
                      const unsigned char *block, size_t n, struct error *err)
 {
-    json_int_t at = json_integer_value(json_array_get(place, 0));
+    const json_t *where = json_array_get(place, 0);
+    json_int_t at = json_integer_value(where);
     uint64_t bytes;
 
-    if (at < 0 || __builtin_mul_overflow(rows, frame_row_bytes(c), &bytes) ||
-        (uint64_t)at > n || bytes > n - (uint64_t)at)
+    if (!json_is_integer(where) || at < 0 ||
+        __builtin_mul_overflow(rows, frame_row_bytes(c), &bytes) || (uint64_t)at > n ||
+        bytes > n - (uint64_t)at)
         return error_set(err, RAYTRAIN_EINVAL,
                          "column \"%s\": its rows are not in the block", c->name);
     if (frame_reserve(c, rows, 0, err) < 0)
@@ -122,6 +127,8 @@ int frame_parse(const json_t *columns, const json_t *places, uint64_t rows,
     out->words = calloc(json_array_size(columns) + 1, sizeof(struct dictionary *));
     if (!out->words)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (rows > 0 && json_array_size(columns) == 0)
+        return error_set(err, RAYTRAIN_EINVAL, "there are rows, but no columns");
     for (size_t i = 0; i < json_array_size(columns); i++)
         if (column_parse(json_array_get(columns, i), out, &index, err) < 0 ||
             rows_take(&out->frame.columns[index], json_array_get(places, i), rows,

@@ -18,8 +18,8 @@ struct parsed_frame {
 /*
  * columns: as frame_columns_json() makes them, but "words" is the list of the words; kinds
  * "numbers" and "words" alone. places: [[DATA], ...], where the elements of each begin in
- * the block of n bytes. RAYTRAIN_EINVAL if they do not fit there, or a code is none of a
- * word. Release it with parsed_frame_clear(), also after a failure.
+ * the block of n bytes. RAYTRAIN_EINVAL if they do not fit there, a code is none of a
+ * word, a word is there twice, or rows have no elements. Release it with parsed_frame_clear(), also after a failure.
  */
 int frame_parse(const json_t *columns, const json_t *places, uint64_t rows,
                 const unsigned char *block, size_t n, struct parsed_frame *out,

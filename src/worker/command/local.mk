@@ -19,4 +19,5 @@ libworker_la_SOURCES += \
 	src/worker/command/session_socket.c src/worker/command/session_socket.h \
 	src/worker/command/shared_buffer.c src/worker/command/shared_buffer.h
 
-UNIT_TESTS += t/unit/test_checkpoint_offer t/unit/test_frame_wire
+UNIT_TESTS += t/unit/test_checkpoint_offer t/unit/test_frame_wire \
+	t/unit/test_frame_parse

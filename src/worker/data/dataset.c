@@ -223,8 +223,9 @@ static int columns_extend(const struct dataset_config *cfg, struct dataset_confi
     *more = *cfg;
     *columns = NULL;
     if (cfg->columns && cfg->n_columns == 0)
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "columns: the list is empty; leave it out to read all of them");
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "columns: the list is empty; leave it out to read all of them");
     if (!cfg->columns || selection_has_column(cfg))
         return 0;
     *columns = calloc(cfg->n_columns + 1, sizeof **columns);
