@@ -274,6 +274,62 @@ static void each_step_sees_what_those_before_it_have_made(void **state)
     job_clear(&job);
 }
 
+/* Each of them finds its configuration and what it has learned, and is freed once. */
+static void chains_are_appended_with_what_they_have_learned(void **state)
+{
+    struct frame first = FRAME_INIT, then = FRAME_INIT, both = FRAME_INIT;
+    struct chain empty = {.n = 0};
+    struct job a, b;
+
+    (void)state;
+    assert_int_equal(fit(&a, "{ standard_scaler = { columns = [\"a\"]; }; }", 1, 7), 0);
+    assert_int_equal(fit(&b,
+                         "{ ordinal_encoder = { columns = [\"w\"]; }; }, "
+                         "{ min_max_scaler = { columns = [\"v\"]; }; }",
+                         1, 7),
+                     0);
+    transformed(&a.chains[0], &first);
+    transformed(&b.chains[0], &then);
+    assert_int_equal(chain_append(&empty, &a.chains[0], &err), 0);
+    assert_int_equal(a.chains[0].n, 0);
+    assert_int_equal(chain_append(&empty, &b.chains[0], &err), 0);
+    assert_int_equal(chain_append(&empty, &a.chains[0], &err), 0);
+    assert_int_equal(empty.n, 3);
+    for (size_t i = 0; i < empty.n; i++)
+        assert_ptr_equal(empty.list[i].config, &empty.config.list[i]);
+    transformed(&empty, &both);
+    assert_memory_equal(frame_find(&both, "a")->data, frame_find(&first, "a")->data,
+                        ROWS * sizeof(double));
+    assert_memory_equal(frame_find(&both, "w")->data, frame_find(&then, "w")->data,
+                        ROWS * sizeof(double));
+    assert_memory_equal(frame_find(&both, "v")->data, frame_find(&then, "v")->data,
+                        ROWS * WIDTH * sizeof(double));
+    frame_clear(&first);
+    frame_clear(&then);
+    frame_clear(&both);
+    chain_clear(&empty);
+    job_clear(&a);
+    job_clear(&b);
+}
+
+/* The columns of the result are those that were announced (transformed()). */
+static void norms_may_take_the_place_of_words(void **state)
+{
+    struct frame f = FRAME_INIT;
+    struct job job;
+
+    (void)state;
+    assert_int_equal(fit(&job,
+                         "{ normalizer = { columns = [\"v\"]; output_columns = "
+                         "[\"w\"]; }; }",
+                         1, 7),
+                     0);
+    transformed(&job.chains[0], &f);
+    assert_null(frame_find(&f, "w")->words);
+    frame_clear(&f);
+    job_clear(&job);
+}
+
 static void columns_are_joined_in_the_order_given(void **state)
 {
     struct frame f = FRAME_INIT;
@@ -467,6 +523,8 @@ int main(void)
         SCRATCH(a_file_without_preprocessors_is_an_error),
         cmocka_unit_test(independent_preprocessors_learn_in_one_pass),
         cmocka_unit_test(each_step_sees_what_those_before_it_have_made),
+        cmocka_unit_test(chains_are_appended_with_what_they_have_learned),
+        cmocka_unit_test(norms_may_take_the_place_of_words),
         cmocka_unit_test(columns_are_joined_in_the_order_given),
         cmocka_unit_test(without_names_all_numbers_are_joined_but_those_excluded),
         cmocka_unit_test(float32_stays_and_integers_become_float64),

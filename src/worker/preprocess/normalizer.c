@@ -34,6 +34,7 @@ static int output_make(const struct frame_plan *plan, struct frame *schema, size
     if (!in)
         return frame_add(schema, &like, &index, err);
     in->kind = FRAME_NUMBERS;
+    in->words = NULL;
     in->row = like.row;
     return 0;
 }
