@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,13 +112,16 @@ static size_t tidy_text(char *text, size_t room)
     return n;
 }
 
+/* The way that is tested: each test goes through all that the processor has. */
+static const struct csv_way *way;
+
 static void scan(struct csv_scan *s, char delimiter, const char *text, size_t n)
 {
     csv_scan_init(s);
     while (n > 0) {
         size_t some = random_below(3) ? n : random_below((unsigned)n + 1);
 
-        csv_scan_add(s, delimiter, text, some);
+        csv_scan_add_by(way, s, delimiter, text, some);
         text += some;
         n -= some;
     }
@@ -156,7 +160,8 @@ static void random_ranges_have_the_records_of_the_whole_text(void **state)
     char *text = malloc(ROOM);
     unsigned char *ends = malloc(ROOM + 1);
 
-    (void)state;
+    way = *state;
+    random_state = 1;
     for (int i = 0; i < 20000; i++) {
         char delimiter = ",;\t|"[random_below(4)];
         size_t n = random_text(text, ROOM / 10, delimiter);
@@ -170,6 +175,31 @@ static void random_ranges_have_the_records_of_the_whole_text(void **state)
     }
     free(text);
     free(ends);
+}
+
+/* Each byte at each place of 64, among bytes of which each bit is set in some: what one
+ * kind of byte is must not depend on its neighbours. */
+static void every_byte_is_seen_at_every_place(void **state)
+{
+    static const char NEIGHBOURS[] = {'a', '\0', '\xff', '\x8a', '\x0b', '!', '\xa2'};
+    static const char DELIMITERS[] = {',', ';', '\t', ' ', '|', '\xac'};
+    unsigned char ends[131];
+    char text[130];
+
+    way = *state;
+    for (size_t d = 0; d < sizeof DELIMITERS; d++)
+        for (int c = 0; c < 256; c++)
+            for (size_t at = 0; at < sizeof text; at++) {
+                size_t records;
+
+                memset(text, NEIGHBOURS[(at + (size_t)c) % sizeof NEIGHBOURS],
+                       sizeof text);
+                text[0] = 'x';
+                text[at] = (char)c;
+                text[(at + 64) % sizeof text] = '\n';
+                records = records_of(text, sizeof text, DELIMITERS[d], ends);
+                ranges_join(text, sizeof text, DELIMITERS[d], records);
+            }
 }
 
 static void lines_are_found_one_by_one(void **state)
@@ -250,26 +280,47 @@ static void ends_of_lines_are_counted(void **state)
 {
     char text[1000];
 
-    (void)state;
+    way = *state;
+    random_state = 1;
     for (int i = 0; i < 1000; i++) {
         size_t n = random_text(text, sizeof text, ','), lines = 0;
 
         for (size_t k = 0; k < n; k++)
             lines += line_end(text[k]) != 0;
-        assert_int_equal(csv_scan_lines(text, n), lines);
+        assert_int_equal(csv_scan_lines_by(way, text, n), lines);
     }
 }
 
+/* One test of each way. */
+static const struct {
+    const char *name;
+    CMUnitTestFunction test;
+} of_a_way[] = {
+    {"random ranges have the records of the whole text",
+     random_ranges_have_the_records_of_the_whole_text},
+    {"every byte is seen at every place", every_byte_is_seen_at_every_place},
+    {"ends of lines are counted", ends_of_lines_are_counted},
+};
+#define N_OF_A_WAY (sizeof of_a_way / sizeof *of_a_way)
+#define WAYS_MAX   4
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_ranges_have_the_records_of_the_whole_text),
+    static char names[WAYS_MAX][N_OF_A_WAY][80];
+    struct CMUnitTest tests[3 + WAYS_MAX * N_OF_A_WAY] = {
         cmocka_unit_test(lines_are_found_one_by_one),
         cmocka_unit_test(a_quote_that_remains_open_is_found),
         cmocka_unit_test(files_follow_each_other),
-        cmocka_unit_test(ends_of_lines_are_counted),
     };
+    size_t n = 3;
 
+    for (size_t w = 0; w < WAYS_MAX && csv_way_at(w); w++)
+        for (size_t i = 0; i < N_OF_A_WAY; i++) {
+            snprintf(names[w][i], sizeof names[w][i], "%s: %s",
+                     csv_way_name(csv_way_at(w)), of_a_way[i].name);
+            tests[n++] = (struct CMUnitTest){names[w][i], of_a_way[i].test, NULL, NULL,
+                                             (void *)(uintptr_t)csv_way_at(w)};
+        }
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return _cmocka_run_group_tests("tests", tests, n, NULL, NULL);
 }

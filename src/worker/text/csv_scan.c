@@ -91,6 +91,43 @@ struct bits {
     uint64_t quote, end, delimiter, blank;
 };
 
+#define BYTES(b) (UINT64_C(0x0101010101010101) * (unsigned char)(b))
+
+/* A bit for each of the bytes of x that are c. */
+static inline uint64_t eighth_mask(uint64_t x, char c, int eighth)
+{
+    const uint64_t low = BYTES(0x7f);
+
+    x ^= BYTES(c);
+    x = ~(((x & low) + low) | x | low);
+    return (x >> 7) * UINT64_C(0x0102040810204080) >> 56 << (8 * eighth);
+}
+
+/* Of spaces and tabs, those that are no delimiters. */
+static inline void blanks_of(char delimiter, char *space, char *tab)
+{
+    *tab = delimiter == '\t' ? ' ' : '\t';
+    *space = delimiter == ' ' ? *tab : ' ';
+}
+
+static inline void bits_make(struct bits *b, char delimiter, const char *at)
+{
+    char space, tab;
+
+    blanks_of(delimiter, &space, &tab);
+    *b = (struct bits){0};
+    for (int i = 0; i < 8; i++) {
+        uint64_t x;
+
+        memcpy(&x, at + 8 * i, sizeof x);
+        x = le64toh(x);
+        b->quote |= eighth_mask(x, '"', i);
+        b->end |= eighth_mask(x, '\n', i) | eighth_mask(x, '\r', i);
+        b->delimiter |= eighth_mask(x, delimiter, i);
+        b->blank |= eighth_mask(x, space, i) | eighth_mask(x, tab, i);
+    }
+}
+
 #ifdef __x86_64__
 
 static inline uint64_t mask(__m128i equal, int quarter)
@@ -98,11 +135,12 @@ static inline uint64_t mask(__m128i equal, int quarter)
     return (uint64_t)(unsigned)_mm_movemask_epi8(equal) << (16 * quarter);
 }
 
-static inline void bits_make(struct bits *b, char delimiter, const char *at)
+/* The same with SSE2, which all of these processors have. */
+static inline void bits_make_sse2(struct bits *b, char delimiter, const char *at)
 {
-    const char tab = delimiter == '\t' ? ' ' : '\t',
-               space = delimiter == ' ' ? tab : ' ';
+    char space, tab;
 
+    blanks_of(delimiter, &space, &tab);
     *b = (struct bits){0};
     for (int i = 0; i < 4; i++) {
         __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(at + 16 * i));
@@ -125,12 +163,11 @@ WIDE static inline uint64_t wide_mask(__m256i equal, int half)
     return (uint64_t)(unsigned)_mm256_movemask_epi8(equal) << (32 * half);
 }
 
-/* The same, for processors that have AVX2. */
-WIDE static inline void bits_make_wide(struct bits *b, char delimiter, const char *at)
+WIDE static inline void bits_make_avx2(struct bits *b, char delimiter, const char *at)
 {
-    const char tab = delimiter == '\t' ? ' ' : '\t',
-               space = delimiter == ' ' ? tab : ' ';
+    char space, tab;
 
+    blanks_of(delimiter, &space, &tab);
     *b = (struct bits){0};
     for (int i = 0; i < 2; i++) {
         __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(at + 32 * i));
@@ -145,38 +182,6 @@ WIDE static inline void bits_make_wide(struct bits *b, char delimiter, const cha
             wide_mask(_mm256_or_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8(space)),
                                       _mm256_cmpeq_epi8(x, _mm256_set1_epi8(tab))),
                       i);
-    }
-}
-
-#else
-
-#define BYTES(b) (UINT64_C(0x0101010101010101) * (unsigned char)(b))
-
-/* A bit for each of the bytes of x that are c. */
-static inline uint64_t mask(uint64_t x, char c, int eighth)
-{
-    const uint64_t low = BYTES(0x7f);
-
-    x ^= BYTES(c);
-    x = ~(((x & low) + low) | x | low);
-    return (x >> 7) * UINT64_C(0x0102040810204080) >> 56 << (8 * eighth);
-}
-
-static inline void bits_make(struct bits *b, char delimiter, const char *at)
-{
-    const char tab = delimiter == '\t' ? ' ' : '\t',
-               space = delimiter == ' ' ? tab : ' ';
-
-    *b = (struct bits){0};
-    for (int i = 0; i < 8; i++) {
-        uint64_t x;
-
-        memcpy(&x, at + 8 * i, sizeof x);
-        x = le64toh(x);
-        b->quote |= mask(x, '"', i);
-        b->end |= mask(x, '\n', i) | mask(x, '\r', i);
-        b->delimiter |= mask(x, delimiter, i);
-        b->blank |= mask(x, space, i) | mask(x, tab, i);
     }
 }
 
@@ -256,25 +261,88 @@ spans_walk(bits_func make, const struct table *t, char delimiter, uint8_t *state
     return records + walk(t, state, at, end);
 }
 
-#ifdef __x86_64__
-WIDE static uint64_t spans_walk_wide(const struct table *t, char delimiter,
-                                     uint8_t *state, const char *at, const char *end)
+__attribute__((always_inline)) static inline size_t
+spans_lines(bits_func make, const char *bytes, size_t n)
 {
-    return spans_walk(bits_make_wide, t, delimiter, state, at, end);
+    size_t lines = 0;
+    struct bits b;
+
+    for (; n >= SPAN; bytes += SPAN, n -= SPAN) {
+        make(&b, ',', bytes);
+        lines += ones(b.end);
+    }
+    for (; n > 0; bytes++, n--)
+        lines += *bytes == '\n' || *bytes == '\r';
+    return lines;
+}
+
+/* ---- The same for each kind of processor ---- */
+
+struct csv_way {
+    const char *name;
+    bool (*is_there)(void);
+    uint64_t (*walk)(const struct table *t, char delimiter, uint8_t *state,
+                     const char *at, const char *end);
+    size_t (*lines)(const char *bytes, size_t n);
+};
+
+#define WAY(kind, make, target)                                                        \
+    target static uint64_t walk_##kind(const struct table *t, char delimiter,          \
+                                       uint8_t *state, const char *at,                 \
+                                       const char *end)                                \
+    {                                                                                  \
+        return spans_walk(make, t, delimiter, state, at, end);                         \
+    }                                                                                  \
+    target static size_t lines_##kind(const char *bytes, size_t n)                     \
+    {                                                                                  \
+        return spans_lines(make, bytes, n);                                            \
+    }
+
+WAY(portable, bits_make, )
+#ifdef __x86_64__
+WAY(sse2, bits_make_sse2, )
+WAY(avx2, bits_make_avx2, WIDE)
+
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2");
 }
 #endif
 
-static uint64_t run(const struct table *t, char delimiter, uint8_t *state,
-                    const char *at, const char *end)
+static bool always(void)
+{
+    return true;
+}
+
+/* The fastest one first. */
+static const struct csv_way ways[] = {
+#ifdef __x86_64__
+    {"avx2", has_avx2, walk_avx2, lines_avx2},
+    {"sse2", always, walk_sse2, lines_sse2},
+#endif
+    {"portable", always, walk_portable, lines_portable},
+};
+
+const struct csv_way *csv_way_at(size_t i)
+{
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+        if (ways[k].is_there() && i-- == 0)
+            return &ways[k];
+    return NULL;
+}
+
+const char *csv_way_name(const struct csv_way *way)
+{
+    return way->name;
+}
+
+static uint64_t run(const struct csv_way *way, const struct table *t, char delimiter,
+                    uint8_t *state, const char *at, const char *end)
 {
     if (*state == CSV_OPEN ||
         (*state == CSV_QUOTED && !memchr(at, '"', (size_t)(end - at))))
         return 0;
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2"))
-        return spans_walk_wide(t, delimiter, state, at, end);
-#endif
-    return spans_walk(bits_make, t, delimiter, state, at, end);
+    return way->walk(t, delimiter, state, at, end);
 }
 
 /* ---- Scans ---- */
@@ -303,7 +371,8 @@ static void step_take(struct csv_scan *s, const struct step *step)
     }
 }
 
-void csv_scan_add(struct csv_scan *s, char delimiter, const char *bytes, size_t n)
+void csv_scan_add_by(const struct csv_way *way, struct csv_scan *s, char delimiter,
+                     const char *bytes, size_t n)
 {
     struct table t;
 
@@ -319,10 +388,15 @@ void csv_scan_add(struct csv_scan *s, char delimiter, const char *bytes, size_t 
         for (uint8_t i = 0; i < CSV_STATES; i++) {
             step.state[i] = i;
             step.records[i] =
-                present >> i & 1 ? run(&t, delimiter, &step.state[i], at, end) : 0;
+                present >> i & 1 ? run(way, &t, delimiter, &step.state[i], at, end) : 0;
         }
         step_take(s, &step);
     }
+}
+
+void csv_scan_add(struct csv_scan *s, char delimiter, const char *bytes, size_t n)
+{
+    csv_scan_add_by(csv_way_at(0), s, delimiter, bytes, n);
 }
 
 void csv_scan_end(struct csv_scan *s)
@@ -388,16 +462,12 @@ bool csv_scan_open_quote(char delimiter, enum csv_state *state, const char *byte
     return open && (s == CSV_QUOTED || s == CSV_QUOTE);
 }
 
+size_t csv_scan_lines_by(const struct csv_way *way, const char *bytes, size_t n)
+{
+    return way->lines(bytes, n);
+}
+
 size_t csv_scan_lines(const char *bytes, size_t n)
 {
-    size_t lines = 0;
-    struct bits b;
-
-    for (; n >= SPAN; bytes += SPAN, n -= SPAN) {
-        bits_make(&b, ',', bytes);
-        lines += ones(b.end);
-    }
-    for (; n > 0; bytes++, n--)
-        lines += *bytes == '\n' || *bytes == '\r';
-    return lines;
+    return csv_scan_lines_by(csv_way_at(0), bytes, n);
 }

@@ -58,4 +58,15 @@ bool csv_scan_open_quote(char delimiter, enum csv_state *state, const char *byte
 /* No more records end in the bytes than this, which is found fast. */
 size_t csv_scan_lines(const char *bytes, size_t n);
 
+/*
+ * The ways to scan that this processor has, by instructions that it has or not: NULL
+ * after the last one. The functions above take the first; tests take each.
+ */
+struct csv_way;
+const struct csv_way *csv_way_at(size_t i);
+const char *csv_way_name(const struct csv_way *way);
+void csv_scan_add_by(const struct csv_way *way, struct csv_scan *s, char delimiter,
+                     const char *bytes, size_t n);
+size_t csv_scan_lines_by(const struct csv_way *way, const char *bytes, size_t n);
+
 #endif
