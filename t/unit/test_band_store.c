@@ -112,13 +112,77 @@ static void ranks_never_see_the_rows_of_another_band(void **state)
             assert_int_equal(workers[i].wrong, 0);
             band_store_detach(workers[i].store);
         }
-        /* With room for all, a band is unpacked again only if two find it missing at the
-         * same moment, or if it has to make room in its set of slots. */
+        /* With room for all, a band is unpacked again only if it has to make room in its
+         * set of slots. */
         if (k == 2)
             assert_in_range(atomic_load(&n_filled), 2 * BANDS, 40 * BANDS);
         band_store_detach(s);
         close(fd);
     }
+}
+
+/* ---- All at once ---- */
+
+#define ROUNDS 20000
+
+struct race {
+    pthread_t thread;
+    struct band_store *store;
+    unsigned ours, without; /* rounds in which it was to unpack, or found no room */
+};
+
+static _Atomic unsigned n_ready;
+
+/* In each round all look for a band that none has seen before, at the same moment. */
+static void *race_run(void *arg)
+{
+    struct race *r = arg;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct band_id id = {.column = 0, .packing = 1, .band = i};
+        enum band_found found;
+        unsigned char *rows;
+        uint32_t slot;
+
+        atomic_fetch_add(&n_ready, 1);
+        while (atomic_load(&n_ready) < (i + 1) * THREADS)
+            sched_yield();
+        while ((found = band_store_find(r->store, &id, &rows, &slot)) == BAND_AWAITED)
+            sched_yield();
+        r->ours += found == BAND_OURS;
+        r->without += found == BAND_NO_ROOM;
+        if (found == BAND_OURS)
+            band_store_publish(r->store, slot, true);
+        else if (found == BAND_READY)
+            band_store_release(r->store, slot);
+    }
+    return NULL;
+}
+
+static void ranks_that_miss_a_band_at_once_unpack_it_once(void **state)
+{
+    struct race races[THREADS];
+    unsigned ours = 0;
+    int fd;
+    struct band_store *s = band_store_create(THREADS, 3, BYTES, COUNTS, 1u << 16, &fd);
+
+    (void)state;
+    assert_non_null(s);
+    atomic_store(&n_ready, 0);
+    for (unsigned i = 0; i < THREADS; i++) {
+        races[i] = (struct race){.store = s};
+        assert_int_equal(pthread_create(&races[i].thread, NULL, race_run, &races[i]),
+                         0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(races[i].thread, NULL);
+    for (int i = 0; i < THREADS; i++) {
+        ours += races[i].ours;
+        assert_int_equal(races[i].without, 0);
+    }
+    assert_int_equal(ours, ROUNDS);
+    band_store_detach(s);
+    close(fd);
 }
 
 static void a_band_is_unpacked_once_and_found_by_others(void **state)
@@ -206,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_never_see_the_rows_of_another_band),
+        cmocka_unit_test(ranks_that_miss_a_band_at_once_unpack_it_once),
         cmocka_unit_test(a_band_is_unpacked_once_and_found_by_others),
         cmocka_unit_test(a_band_that_could_not_be_unpacked_is_not_there),
         cmocka_unit_test(slots_in_use_are_not_taken),

@@ -182,12 +182,11 @@ static bool slot_pin(struct shared *s, uint64_t slot, uint64_t word)
     return true;
 }
 
-/* The slot that was used least recently of those that no rank is using: taken for `key`,
- * or NULL. */
-static bool slot_take(struct shared *s, uint64_t first, uint64_t n, uint64_t key,
-                      uint64_t *slot)
+/* The slot that was used least recently of those that no rank is using; false: none. */
+static bool slot_choose(const struct shared *s, uint64_t first, uint64_t n,
+                        uint64_t *slot, uint64_t *word)
 {
-    uint64_t word = 0, oldest = UINT64_MAX;
+    uint64_t oldest = UINT64_MAX;
 
     for (uint64_t i = first; i < first + n; i++) {
         uint64_t w = atomic_load_explicit(&s->slots[i].word, memory_order_relaxed);
@@ -200,41 +199,74 @@ static bool slot_take(struct shared *s, uint64_t first, uint64_t n, uint64_t key
         if (used < oldest) {
             oldest = used;
             *slot = i;
-            word = w;
+            *word = w;
         }
     }
-    return oldest != UINT64_MAX &&
-           atomic_compare_exchange_strong_explicit(
-               &s->slots[*slot].word, &word, key << 16 | FILLING, memory_order_acquire,
-               memory_order_relaxed);
+    return oldest != UINT64_MAX;
+}
+
+/* Take a slot for `key`. Ranks that find the same band missing at once may take different
+ * slots; but each looks at the others after it has taken its own, in an order that all
+ * agree on, so that at most one of them sees no other, and keeps its slot. */
+static bool slot_take(struct shared *s, uint64_t first, uint64_t n, uint64_t slot,
+                      uint64_t word, uint64_t key)
+{
+    if (!atomic_compare_exchange_strong(&s->slots[slot].word, &word,
+                                        key << 16 | FILLING))
+        return false;
+    for (uint64_t i = first; i < first + n; i++) {
+        uint64_t w = atomic_load(&s->slots[i].word);
+
+        if (i != slot && STATE(w) != FREE && KEY(w) == key) {
+            atomic_store(&s->slots[slot].word, FREE);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Another rank has changed a slot meanwhile: look again so often, before waiting. */
+#define LOOKS 4
+
+/* False: look again. */
+static bool slot_find(struct shared *s, const struct band_id *id, uint64_t *slot,
+                      enum band_found *found)
+{
+    uint64_t key = key_of(id), n, first = ways_of(s, id, &n), word = 0;
+
+    for (uint64_t i = first; i < first + n; i++) {
+        uint64_t w = atomic_load_explicit(&s->slots[i].word, memory_order_relaxed);
+
+        if (STATE(w) == FREE || KEY(w) != key)
+            continue;
+        *slot = i;
+        *found = STATE(w) == FILLING ? BAND_AWAITED : BAND_READY;
+        return STATE(w) == FILLING || slot_pin(s, i, w);
+    }
+    *found = BAND_NO_ROOM;
+    if (!slot_choose(s, first, n, slot, &word))
+        return true;
+    *found = BAND_OURS;
+    return slot_take(s, first, n, *slot, word, key);
 }
 
 enum band_found band_store_find(struct band_store *store, const struct band_id *id,
                                 unsigned char **rows, uint32_t *slot)
 {
     struct shared *s = store->shared;
-    uint64_t key = key_of(id), n, first = ways_of(s, id, &n), taken;
+    enum band_found found;
+    uint64_t at = 0;
 
     if (id->packing >> PACKING_BITS || id->band >> BAND_BITS)
         return BAND_NO_ROOM;
-    for (uint64_t i = first; i < first + n; i++) {
-        uint64_t w = atomic_load_explicit(&s->slots[i].word, memory_order_relaxed);
-
-        if (STATE(w) == FREE || KEY(w) != key)
-            continue;
-        if (STATE(w) == FILLING)
+    for (int i = 0; !slot_find(s, id, &at, &found); i++)
+        if (i == LOOKS)
             return BAND_AWAITED;
-        *slot = (uint32_t)i;
-        *rows = slot_rows(s, id, i);
-        if (slot_pin(s, i, w))
-            return BAND_READY;
-        return BAND_AWAITED; /* it is changing: look again */
+    if (found == BAND_READY || found == BAND_OURS) {
+        *slot = (uint32_t)at;
+        *rows = slot_rows(s, id, at);
     }
-    if (!slot_take(s, first, n, key, &taken))
-        return BAND_NO_ROOM;
-    *slot = (uint32_t)taken;
-    *rows = slot_rows(s, id, taken);
-    return BAND_OURS;
+    return found;
 }
 
 void band_store_release(struct band_store *store, uint32_t slot)

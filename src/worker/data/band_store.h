@@ -25,7 +25,7 @@ struct band_id {
 enum band_found {
     BAND_READY,   /* its rows may be read */
     BAND_OURS,    /* its rows are to be written */
-    BAND_AWAITED, /* another rank is unpacking it */
+    BAND_AWAITED, /* another rank is unpacking it, or taking a slot: look again */
     BAND_NO_ROOM
 };
 
