@@ -13,6 +13,7 @@
 
 #include "scratch.h"
 #include "text/csv_file.h"
+#include "text/csv_header.h"
 #include "thread_comm.h"
 #include "util/fs.h"
 
@@ -332,6 +333,26 @@ static void names_of_columns_are_made_unique(void **state)
            "1 2 3 4 5 6");
 }
 
+/* As in a file of zeros without a header. Each name is found at once: looking for it
+ * among all would take hours. */
+static void thousands_of_columns_may_have_one_name(void **state)
+{
+    enum { COLUMNS = 20000 };
+    char *text = malloc(2 * COLUMNS);
+    struct csv_names names = {.text = text, .length = 2 * COLUMNS, .n = COLUMNS};
+    struct csv_column *columns;
+
+    (void)state;
+    for (size_t i = 0; i < COLUMNS; i++)
+        memcpy(text + 2 * i, "0", 2);
+    assert_int_equal(csv_names_columns(&names, true, &columns, &err), 0);
+    assert_string_equal(columns[0].name, "0");
+    assert_string_equal(columns[1].name, "0.1");
+    assert_string_equal(columns[COLUMNS - 1].name, "0.19999");
+    free(columns);
+    free(text);
+}
+
 static void the_delimiter_is_found_out(void **state)
 {
     (void)state;
@@ -608,6 +629,7 @@ int main(void)
         SCRATCH(a_byte_order_mark_does_not_count),
         SCRATCH(many_files_are_one_dataset),
         SCRATCH(names_of_columns_are_made_unique),
+        cmocka_unit_test(thousands_of_columns_may_have_one_name),
         SCRATCH(the_delimiter_is_found_out),
         SCRATCH(declared_types_are_kept),
         SCRATCH(errors_name_file_and_line),

@@ -136,59 +136,78 @@ int csv_names_read(char delimiter, const char *bytes, size_t n, bool last,
 
 /* ---- Columns ---- */
 
-static bool name_is_taken(const struct csv_column *columns, size_t n, const char *name)
+/* Names that columns have, and for each one in the header, the number of columns that are
+ * called by it: each is looked up, since a line of numbers that is taken for a header may
+ * have thousands that are equal. */
+struct naming {
+    struct dictionary *taken, *given;
+    size_t *times; /* of `given` */
+};
+
+static void naming_clear(struct naming *n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(columns[i].name, name) == 0)
-            return true;
-    }
-    return false;
+    dictionary_destroy(n->taken);
+    dictionary_destroy(n->given);
+    free(n->times);
+}
+
+static void naming_init(struct naming *n, size_t columns)
+{
+    *n = (struct naming){dictionary_create(), dictionary_create(),
+                         calloc(columns + 1, sizeof *n->times)};
 }
 
 /* Give column i its name, `name` if it is new. */
-static int column_name(struct csv_column *columns, size_t i, const char *name,
-                       struct error *err)
+static int column_name(struct naming *n, struct csv_column *columns, size_t i,
+                       const char *name, struct error *err)
 {
     char unnamed[32], quoted[QUOTE_TEXT_MAX], *own = columns[i].name;
-    size_t room = sizeof columns[i].name;
+    size_t room = sizeof columns[i].name, length = strlen(name);
+    int32_t code;
 
     if (!*name) {
-        snprintf(unnamed, sizeof unnamed, "Unnamed: %zu", i);
+        length = (size_t)snprintf(unnamed, sizeof unnamed, "Unnamed: %zu", i);
         name = unnamed;
     }
-    if (strlen(name) >= room)
+    if (length >= room)
         return error_set(
             err, RAYTRAIN_EFIT,
             "the name of column %zu, %s, has more than %d bytes; is the first "
             "line a header?",
             i + 1, quote(name, quoted), RAYTRAIN_NAME_MAX);
     strcpy(own, name);
-    for (size_t k = 1; name_is_taken(columns, i, own); k++) {
-        int n = snprintf(own, room, "%s.%zu", name, k);
+    if (dictionary_add(n->given, name, length, &code, err) < 0)
+        return -1;
+    while (dictionary_find(n->taken, own, length) >= 0) {
+        int written = snprintf(own, room, "%s.%zu", name, ++n->times[code]);
 
-        if (n < 0 || (size_t)n >= room)
+        if (written < 0 || (size_t)written >= room)
             return error_set(err, RAYTRAIN_EFIT, "several columns are named %s",
                              quote(name, quoted));
+        length = (size_t)written;
     }
-    return 0;
+    return dictionary_add(n->taken, own, length, &code, err);
 }
 
 int csv_names_columns(const struct csv_names *names, bool header,
                       struct csv_column **columns, struct error *err)
 {
     const char *name = names->text;
+    struct naming naming;
     int rc = 0;
 
     *columns = calloc(names->n + 1, sizeof **columns);
-    if (!*columns)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for names of columns");
+    naming_init(&naming, names->n);
+    if (!*columns || !naming.taken || !naming.given || !naming.times)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory for names of columns");
     for (size_t i = 0; i < names->n && rc == 0; i++) {
         if (header)
-            rc = column_name(*columns, i, name, err);
+            rc = column_name(&naming, *columns, i, name, err);
         else
             snprintf((*columns)[i].name, sizeof(*columns)[i].name, "%zu", i);
         name += strlen(name) + 1;
     }
+    naming_clear(&naming);
     if (rc < 0) {
         free(*columns);
         *columns = NULL;
