@@ -160,21 +160,27 @@ static bool group_take(struct group *g, struct taken *t)
     return end == 0;
 }
 
-/* The rows of an epoch, one after the other, as one worker gets them. */
-static void epoch_of(int order, uint64_t epoch, int32_t rows[ROWS])
+/* The rows of an epoch, one after the other, as one worker gets them; their number. */
+static uint64_t epoch_with(struct dataset_config cfg, uint64_t epoch,
+                           int32_t rows[ROWS])
 {
-    struct dataset_config cfg = config(order, LAST_BATCH_KEEP);
     struct dataset_state at = {.epoch = epoch};
     static struct taken t;
     struct group g;
     uint64_t n = 0;
 
+    cfg.last_batch = LAST_BATCH_KEEP;
     group_open(&g, &cfg, 1, 5);
     group_seek(&g, &at);
     for (; group_take(&g, &t); n += t.n)
-        memcpy(rows + n, t.rows, t.n * sizeof *rows);
+        memcpy(rows + n, t.rows, t.n * sizeof *t.rows);
     group_close(&g);
-    assert_int_equal(n, ROWS);
+    return n;
+}
+
+static void epoch_of(int order, uint64_t epoch, int32_t rows[ROWS])
+{
+    assert_int_equal(epoch_with(config(order, LAST_BATCH_KEEP), epoch, rows), ROWS);
 }
 
 static void check_each_once(const int32_t rows[ROWS])
@@ -194,19 +200,19 @@ static bool group_follow(struct group *g, enum last_batch last, const int32_t *w
                          uint64_t *at, int batches)
 {
     static struct taken t;
-    uint64_t all = g->batch * (uint64_t)g->size;
+    uint64_t all = g->batch * (uint64_t)g->size, rows = dataset_rows(g->ds[0]);
 
     while (batches-- > 0) {
         if (!group_take(g, &t)) {
-            assert_true(last == LAST_BATCH_DROP ? ROWS - *at < all : *at == ROWS);
+            assert_true(last == LAST_BATCH_DROP ? rows - *at < all : *at == rows);
             return false;
         }
-        assert_int_equal(t.n, all < ROWS - *at ? all : ROWS - *at);
+        assert_int_equal(t.n, all < rows - *at ? all : rows - *at);
         assert_memory_equal(t.rows, whole + *at, t.n * sizeof *t.rows);
         assert_true(last != LAST_BATCH_DROP || t.n == all);
         assert_int_equal(t.n_padding, last == LAST_BATCH_PAD ? all - t.n : 0);
         for (uint64_t i = 0; i < t.n_padding; i++)
-            assert_int_equal(t.padding[i], whole[i % ROWS]);
+            assert_int_equal(t.padding[i], whole[i % rows]);
         *at += t.n;
     }
     return true;
@@ -401,6 +407,76 @@ static void padding_may_repeat_the_dataset(void **state)
             assert_int_equal(rows[i], whole[again++ % ROWS]);
     }
     group_close(&g);
+}
+
+/* ---- Across the end of an epoch ---- */
+
+/* Where a group stops. */
+enum stop {
+    IN_LAST_WINDOW, /* with at most a window's rows left */
+    AT_LAST_ROW,    /* all batches were taken, but the end was not seen */
+    AFTER_END,      /* nothing of the next epoch was taken */
+    STOPS
+};
+
+/* Follow an epoch from *at on, up to a stop. False: at the end of the epoch. */
+static bool group_stop(struct group *g, enum last_batch last, const int32_t *whole,
+                       uint64_t *at, enum stop stop)
+{
+    uint64_t rows = dataset_rows(g->ds[0]), all = g->batch * (uint64_t)g->size;
+    uint64_t least = last == LAST_BATCH_DROP ? rows / all * all : rows;
+    bool more = true;
+
+    while (more &&
+           (stop == AFTER_END || *at < (stop == AT_LAST_ROW ? least : rows - 45)))
+        more = group_follow(g, last, whole, at, 1);
+    return more;
+}
+
+/* Rows that pass a filter, up to a limit, in three epochs, of which each is begun by one
+ * number of workers and ended by another: each row once, or those that fill batches. */
+static void epochs_go_on_across_their_end(void **state)
+{
+    static const uint64_t BATCHES[] = {4, 7, 3};
+    int32_t whole[3][ROWS];
+
+    (void)state;
+    for (int i = 0; i < N_ORDERS * 3 * STOPS * N_SIZES; i++) {
+        enum last_batch last = (enum last_batch)(i / N_ORDERS % 3);
+        struct dataset_config cfg = config(i % N_ORDERS, last);
+        enum stop stop = (enum stop)(i / (N_ORDERS * 3) % STOPS);
+        struct dataset_state stopped = {.epoch = 0};
+        uint64_t at = 0;
+
+        cfg.filter = (struct filter_config){.column = (char *)"y",
+                                            .has_min = true,
+                                            .min = 3,
+                                            .has_max = true,
+                                            .max = 99};
+        cfg.limit = 83;
+        for (uint64_t e = 0; e < 3; e++)
+            assert_int_equal(epoch_with(cfg, e, whole[e]), 83);
+        for (int k = 0; k < 6 && stopped.epoch < 3; k++) {
+            int size = SIZES[(i / (N_ORDERS * 3 * STOPS) + k) % N_SIZES];
+            struct group g;
+
+            group_open(&g, &cfg, size, BATCHES[(i + k) % 3]);
+            group_seek(&g, &stopped);
+            if (k > 0 && stop != AFTER_END) { /* what is left of the last one */
+                group_follow(&g, last, whole[stopped.epoch], &at, ROWS);
+                dataset_state_get(g.ds[0], &stopped);
+                assert_int_equal(stopped.epoch, k);
+                at = 0;
+            }
+            if (stopped.epoch < 3 &&
+                !group_stop(&g, last, whole[stopped.epoch], &at, stop))
+                at = 0;
+            dataset_state_get(g.ds[size - 1], &stopped);
+            assert_int_equal(stopped.position, at);
+            group_close(&g);
+        }
+        assert_int_equal(stopped.epoch, 3);
+    }
 }
 
 /* ---- Some of the rows ---- */
@@ -696,6 +772,7 @@ int main(void)
         cmocka_unit_test(batch_size_changes_in_mid_window),
         cmocka_unit_test(an_epoch_without_a_batch_is_an_error),
         cmocka_unit_test(padding_may_repeat_the_dataset),
+        cmocka_unit_test(epochs_go_on_across_their_end),
         cmocka_unit_test(filter_and_limit_select_rows),
         cmocka_unit_test(column_of_a_filter_need_not_be_read),
         cmocka_unit_test(a_nan_passes_no_filter),
