@@ -11,6 +11,7 @@
 #include "text/csv_block.h"
 
 static struct error err;
+static struct csv_missing_texts missing; /* those of the blocks that are made */
 
 static void value_print(const struct csv_column *c, const struct frame_column *f,
                         uint64_t row, FILE *out)
@@ -108,7 +109,7 @@ static void open_columns(struct csv_block *b, size_t n, const enum csv_type decl
         snprintf(like[i].name, sizeof like[i].name, "c%zu", i);
         like[i].declared = declared ? declared[i] : CSV_UNKNOWN;
     }
-    assert_int_equal(csv_block_init(b, ',', like, n, &err), 0);
+    assert_int_equal(csv_block_init(b, ',', &missing, like, n, &err), 0);
 }
 
 /* In blocks of any size. */
@@ -175,6 +176,24 @@ static void missing_values_are_those_of_pandas(void **state)
             "|nan -|nan -|nan -|nan -|nan -|nan -|nan -|nan -|nan -|nan -");
     becomes(1, NULL, "nAn\nna\n NA\nNULLs\n", "words|'nAn'|'na'|' NA'|'NULLs'");
     becomes(1, NULL, "1\nNan\n", "words|'1'|'Nan'");
+}
+
+static void missing_values_may_be_others(void **state)
+{
+    char *const question[] = {"?", ""}, *const number[] = {"-999"};
+
+    (void)state;
+    missing = (struct csv_missing_texts){question, 2};
+    becomes(2, NULL, "1,NA\n?,?\n\"\",\"\"\n2,null\n",
+            "float64 words|1 'NA'|nan -|nan -|2 'null'");
+    missing.n = 1;
+    becomes(2, NULL, "1,x\n2,\n", "int64 words|1 'x'|2 ''");
+    becomes(1, NULL, "1\nNA\n", "words|'1'|'NA'");
+    becomes(1, (enum csv_type[]){CSV_TEXT}, "?\nNA\n", "text|<>|<NA>");
+    missing = (struct csv_missing_texts){number, 1};
+    becomes(2, NULL, "1,1.5\n-999,-999\n-9990,-999.5\n",
+            "float64 float64|1 1.5|nan nan|-9990 -999.5");
+    missing = (struct csv_missing_texts){NULL, 0};
 }
 
 static void spaces_around_numbers_do_not_count(void **state)
@@ -309,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_follow_from_all_values),
         cmocka_unit_test(missing_values_are_those_of_pandas),
+        cmocka_unit_test(missing_values_may_be_others),
         cmocka_unit_test(spaces_around_numbers_do_not_count),
         cmocka_unit_test(every_kind_of_line_end_and_empty_line_is_understood),
         cmocka_unit_test(quotes_hold_delimiters_lines_and_quotes),

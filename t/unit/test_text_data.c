@@ -381,6 +381,10 @@ static void converted_rows_are_used_again_unless_text_or_options_change(void **s
     run.cfg.n_types = 0;
     converts(&run, true);
     converts(&run, false);
+    run.cfg.missing = (char *[]){"?"};
+    run.cfg.n_missing = 1;
+    converts(&run, true);
+    converts(&run, false);
     assert_int_equal(utimensat(AT_FDCWD, "d-1.csv", times, 0), 0);
     converts(&run, true);
     file_write("d-3.csv", "id,x,city,note\n1,2,3,4\n");

@@ -42,9 +42,12 @@ struct dataset_config {
     struct filter_config filter;
     bool preprocess; /* by the run's preprocessors; default true */
     /* Of text: no line with the names of columns; what separates fields, 0: as it seems;
-     * types of columns, others by their values; how LIBSVM counts (enum first_index). */
+     * what means a missing value, none: as in pandas; types of columns, others by their
+     * values; how LIBSVM counts (enum first_index). */
     bool without_header;
     char delimiter;
+    char **missing;
+    size_t n_missing;
     struct dataset_type *types;
     size_t n_types;
     int first_index;

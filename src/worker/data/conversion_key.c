@@ -76,9 +76,10 @@ static json_t *key_pack(const struct dataset_config *cfg, const char *format,
 {
     const char delimiter[] = {cfg->delimiter, '\0'};
 
-    return json_pack("{ss ss sb so si so sO}", "format", format, "delimiter", delimiter,
-                     "header", !cfg->without_header, "types", types_json(cfg),
-                     "first_index", cfg->first_index, "columns",
+    return json_pack("{ss ss sb so so si so sO}", "format", format, "delimiter",
+                     delimiter, "header", !cfg->without_header, "missing",
+                     strings_json(cfg->missing, cfg->n_missing), "types",
+                     types_json(cfg), "first_index", cfg->first_index, "columns",
                      strings_json(cfg->columns, cfg->n_columns), "sources", sources);
 }
 

@@ -28,7 +28,8 @@ static int separated_convert(const struct job *j, char delimiter, struct error *
                                             cfg->delimiter ? cfg->delimiter : delimiter,
                                         .without_header = cfg->without_header,
                                         .declared = declared,
-                                        .n_declared = cfg->n_types};
+                                        .n_declared = cfg->n_types,
+                                        .missing = {cfg->missing, cfg->n_missing}};
     int rc = declared ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
     for (size_t i = 0; declared && i < cfg->n_types; i++)

@@ -81,14 +81,28 @@ static int words_forget(struct csv_column *c, struct error *err)
     return c->words ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory for words");
 }
 
-int csv_block_init(struct csv_block *b, char delimiter, const struct csv_column *like,
-                   size_t n, struct error *err)
+static bool numbers_among(const struct csv_missing_texts *missing)
 {
-    *b = (struct csv_block){.delimiter = delimiter, .rows = FRAME_INIT};
+    const struct csv_missing_texts usual = {NULL, 0};
+    unsigned seen = 0;
+    struct csv_value v;
+
+    for (size_t i = 0; i < missing->n; i++)
+        seen |= csv_value(&usual, missing->texts[i], strlen(missing->texts[i]), &v);
+    return seen & (CSV_SEEN_INT64 | CSV_SEEN_FLOAT64);
+}
+
+int csv_block_init(struct csv_block *b, char delimiter,
+                   const struct csv_missing_texts *missing,
+                   const struct csv_column *like, size_t n, struct error *err)
+{
+    *b = (struct csv_block){
+        .delimiter = delimiter, .missing = *missing, .rows = FRAME_INIT};
     b->columns = calloc(n + 1, sizeof *b->columns);
     if (!b->columns)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for %zu columns", n);
     b->n_columns = n;
+    b->missing_numbers = numbers_among(missing);
     for (size_t i = 0; i < n; i++) {
         memcpy(b->columns[i].name, like[i].name, sizeof like[i].name);
         b->columns[i].declared = like[i].declared;
@@ -129,15 +143,15 @@ int csv_block_restart(struct csv_block *b, struct error *err)
 
 /* ---- Values ---- */
 
-static int misfit(const struct csv_column *c, const char *text, size_t n,
-                  struct error *err)
+static int misfit(const struct csv_block *b, const struct csv_column *c,
+                  const char *text, size_t n, struct error *err)
 {
     char value[QUOTE_TEXT_MAX], name[QUOTE_TEXT_MAX], copy[QUOTE_TEXT_MAX];
     size_t kept = n < sizeof copy - 1 ? n : sizeof copy - 1;
 
     memcpy(copy, text, kept);
     copy[kept] = '\0';
-    if (csv_missing(text, n))
+    if (csv_missing(&b->missing, text, n))
         return error_set(err, RAYTRAIN_ECORRUPT,
                          "column %s has a missing value, but is declared as %s",
                          quote(c->name, name), csv_type_name(c->declared));
@@ -148,11 +162,12 @@ static int misfit(const struct csv_column *c, const char *text, size_t n,
 
 /* A value of a column of numbers, as text. What does not fit the type is only noted:
  * the type changes, and the block is parsed again. */
-static int number_put(struct csv_column *c, struct frame_column *to, uint64_t row,
-                      const char *text, size_t n, struct error *err)
+static int number_put(const struct csv_block *b, struct csv_column *c,
+                      struct frame_column *to, uint64_t row, const char *text, size_t n,
+                      struct error *err)
 {
     struct csv_value v = {0, NAN};
-    unsigned what = csv_value(text, n, &v);
+    unsigned what = csv_value(&b->missing, text, n, &v);
     unsigned may = CSV_SEEN_FLOAT64 | CSV_SEEN_INT64 | CSV_SEEN_MISSING;
 
     if (c->type == CSV_BOOL)
@@ -160,7 +175,7 @@ static int number_put(struct csv_column *c, struct frame_column *to, uint64_t ro
     else if (c->type == CSV_INT64)
         may = CSV_SEEN_INT64;
     if (c->declared && !(what & may))
-        return misfit(c, text, n, err);
+        return misfit(b, c, text, n, err);
     if (c->type == CSV_UNKNOWN || !(what & may))
         c->seen |= what;
     else if (c->type == CSV_BOOL)
@@ -189,16 +204,13 @@ static int words_put(struct csv_column *c, struct frame_column *to, struct error
     return 0;
 }
 
-/* `stays`: the text stays where it is while the block is parsed. */
+/* A text that is not missing. `stays`: it stays where it is while the block is parsed. */
 static int word_put(struct csv_column *c, struct frame_column *to, uint64_t row,
                     const char *text, size_t n, bool stays, struct error *err)
 {
     int32_t *code = (int32_t *)(void *)to->data + row;
     struct csv_pending *p = c->pending;
 
-    *code = -1;
-    if (csv_missing(text, n))
-        return 0;
     if (!stays) { /* after those before it: codes do not depend on blocks */
         if (p && words_put(c, to, err) < 0)
             return -1;
@@ -215,11 +227,18 @@ static int word_put(struct csv_column *c, struct frame_column *to, uint64_t row,
 
 static int text_put(struct frame_column *to, uint64_t row, const char *text, size_t n)
 {
-    if (csv_missing(text, n))
-        n = 0;
     if (n > 0)
         memcpy(to->data + to->offsets[row], text, n);
     to->offsets[row + 1] = to->n_data = to->offsets[row] + n;
+    return 0;
+}
+
+/* No word, or an empty text. */
+static int missing_put(struct frame_column *to, uint64_t row)
+{
+    if (to->kind == FRAME_TEXT)
+        return text_put(to, row, NULL, 0);
+    ((int32_t *)(void *)to->data)[row] = -1;
     return 0;
 }
 
@@ -240,7 +259,9 @@ static int field_as_text(struct csv_block *b, size_t i, uint64_t row, struct err
     if (end > CSV_AT_LINE_END)
         return end;
     if (to->kind == FRAME_NUMBERS)
-        rc = number_put(c, to, row, text, n, err);
+        rc = number_put(b, c, to, row, text, n, err);
+    else if (csv_missing(&b->missing, text, n))
+        rc = missing_put(to, row);
     else if (to->kind == FRAME_WORDS)
         rc = word_put(c, to, row, text, n, text != b->cursor.unquoted, err);
     else
@@ -258,7 +279,7 @@ static inline int field_put(struct csv_block *b, size_t i, uint64_t row,
     const char *end;
     double number;
 
-    switch (b->columns[i].type) {
+    switch (b->missing_numbers ? CSV_UNKNOWN : b->columns[i].type) {
     case CSV_INT64:
         end = number_int64(at->at, at->end, (int64_t *)(void *)data + row);
         if (end == at->at || !csv_ends_field(at, end))

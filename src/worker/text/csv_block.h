@@ -34,6 +34,8 @@ struct csv_column {
 
 struct csv_block {
     char delimiter;
+    struct csv_missing_texts missing;
+    bool missing_numbers; /* one of them is the text of a number */
     struct csv_column *columns;
     size_t n_columns;
     struct frame rows; /* of the last block; columns like those above */
@@ -42,10 +44,11 @@ struct csv_block {
     struct csv_cursor cursor;
 };
 
-/* Columns without values; names and declared types are those of like[].
- * csv_block_clear() is due in any case. */
-int csv_block_init(struct csv_block *b, char delimiter, const struct csv_column *like,
-                   size_t n, struct error *err);
+/* Columns without values; names and declared types are those of like[]. The texts in
+ * `missing` stay the caller's. csv_block_clear() is due in any case. */
+int csv_block_init(struct csv_block *b, char delimiter,
+                   const struct csv_missing_texts *missing,
+                   const struct csv_column *like, size_t n, struct error *err);
 void csv_block_clear(struct csv_block *b);
 
 /* The types that follow if these values, CSV_SEEN_... of each column, are there too. */

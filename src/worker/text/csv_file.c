@@ -66,7 +66,8 @@ static int columns_make(struct conversion *c, struct error *err)
     for (size_t i = 0; rc == 0 && i < o->n_declared; i++)
         rc = declare(columns, n, &o->declared[i], err);
     if (rc == 0)
-        rc = csv_block_init(&c->block, c->files.delimiter, columns, n, err);
+        rc =
+            csv_block_init(&c->block, c->files.delimiter, &o->missing, columns, n, err);
     if (rc == 0) {
         c->types = calloc(n + 1, sizeof *c->types);
         if (!c->types)

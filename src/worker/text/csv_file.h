@@ -29,6 +29,7 @@ struct csv_options {
     bool without_header; /* columns are named by their numbers, from 0 on */
     const struct csv_declared *declared; /* types; other columns by their values */
     size_t n_declared;
+    struct csv_missing_texts missing;
     size_t block_bytes; /* 0: 256 KiB */
 };
 

@@ -49,7 +49,17 @@ static bool among(const char *at, size_t n, const char *texts)
     return false;
 }
 
-bool csv_missing(const char *at, size_t n)
+/* Is it one of the texts that were given? */
+static bool listed(const struct csv_missing_texts *missing, const char *at, size_t n)
+{
+    for (size_t i = 0; i < missing->n; i++) {
+        if (strlen(missing->texts[i]) == n && memcmp(missing->texts[i], at, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool csv_missing(const struct csv_missing_texts *missing, const char *at, size_t n)
 {
     /* What pandas takes for missing values, by their length. */
     static const char *const texts[] = {
@@ -64,6 +74,8 @@ bool csv_missing(const char *at, size_t n)
         "-1.#QNAN#N/A N/A",
     };
 
+    if (missing->n > 0)
+        return listed(missing, at, n);
     if (n == 0)
         return true;
     /* Few other texts begin like one of these. */
@@ -85,11 +97,12 @@ static bool truth(const char *at, size_t n, int64_t *value)
            (n == 5 && among(at, n, "FalsefalseFALSE"));
 }
 
-unsigned csv_value(const char *at, size_t n, struct csv_value *value)
+unsigned csv_value(const struct csv_missing_texts *missing, const char *at, size_t n,
+                   struct csv_value *value)
 {
     const char *end = at + n;
 
-    if (csv_missing(at, n))
+    if (csv_missing(missing, at, n))
         return CSV_SEEN_MISSING;
     if (truth(at, n, &value->integer))
         return CSV_SEEN_BOOL;

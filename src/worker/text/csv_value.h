@@ -38,8 +38,14 @@ enum csv_type csv_type_parse(const char *name);
 /* The type of a column whose values are not declared; CSV_UNKNOWN if it has none. */
 enum csv_type csv_type_of(unsigned seen);
 
-/* Does the text mean that a value is missing: none, NA, NaN, null, ...? */
-bool csv_missing(const char *at, size_t n);
+/* The texts that mean that a value is missing. None: no text, and what pandas takes for
+ * it: NA, NaN, null, ... */
+struct csv_missing_texts {
+    char *const *texts;
+    size_t n;
+};
+
+bool csv_missing(const struct csv_missing_texts *missing, const char *at, size_t n);
 
 struct csv_value {
     int64_t integer; /* also of a bool */
@@ -47,6 +53,7 @@ struct csv_value {
 };
 
 /* What a text is, CSV_SEEN_..., and its value unless it is missing or a word. */
-unsigned csv_value(const char *at, size_t n, struct csv_value *value);
+unsigned csv_value(const struct csv_missing_texts *missing, const char *at, size_t n,
+                   struct csv_value *value);
 
 #endif
