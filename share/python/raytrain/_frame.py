@@ -204,33 +204,88 @@ def is_text(array: object) -> bool:
     return array.dtype.kind in "OUS"
 
 
-def plain(name: str, values: object):
-    """A column as an array of numbers, or of str and None."""
+def array_of(name: str, values: object):
+    """A column as an array of numbers, of bool, or of str and None. Arrays of objects, and
+    columns of pandas, become one of these."""
     import numpy
 
-    array = numpy.asarray(values)
+    try:
+        array = _from_pandas(values) if _is_of_pandas(values) else numpy.asarray(values)
+    except ValueError:  # as NumPy says it, no name is in it
+        raise ValueError(f"column {name!r}: rows differ in length; lists of words can be a "
+                         "text, for preprocessors.Tokenizer") from None
     if array.ndim == 0:
         raise ValueError(f"column {name!r} is no array: its first dimension are the rows")
-    if array.dtype.kind == "b":
-        return array.astype("u1")
     if is_text(array):
         if array.ndim != 1:
             raise ValueError(f"column {name!r}: each row is one str")
-        return _objects([_word(name, value) for value in array.tolist()], numpy)
+        return _of_objects(name, array.tolist(), numpy)
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("="))
-    if array.dtype.str[1:] not in _DTYPES:
-        raise ValueError(f"column {name!r} is {array.dtype}, which no column can be")
+    if array.dtype.kind != "b" and array.dtype.str[1:] not in _DTYPES:
+        hint = "; .astype('int64') makes numbers of it" if array.dtype.kind in "mM" else ""
+        raise ValueError(f"column {name!r} is {array.dtype}, which no column can be{hint}")
     return array
 
 
-def _word(name: str, value: object) -> str | None:
-    if value is None or value != value:  # NaN, as pandas marks what is missing
-        return None
-    if isinstance(value, bytes):
-        return _text(value)
-    if not isinstance(value, str):
-        raise ValueError(f"column {name!r} has {value!r} among its texts")
-    return value
+def plain(name: str, values: object):
+    """The same, with bool as numbers."""
+    array = array_of(name, values)
+    return array.astype("u1") if array.dtype.kind == "b" else array
+
+
+def _is_of_pandas(values: object) -> bool:
+    return type(values).__module__.split(".")[0] == "pandas"
+
+
+def _from_pandas(series: object):
+    """Types of pandas that know missing values are those of NumPy, float64 if there are
+    such values."""
+    import numpy
+
+    wanted = getattr(series.dtype, "numpy_dtype", None)
+    if wanted is None or wanted.kind not in "biuf":
+        return numpy.asarray(series)
+    if wanted.kind != "f" and series.isna().any():
+        wanted = numpy.dtype("f8")
+    return series.to_numpy(dtype=wanted, na_value=numpy.nan)
+
+
+def _is_missing(value: object, numpy: object) -> bool:
+    if isinstance(value, (float, numpy.floating)):
+        return value != value
+    return value is None or type(value).__name__ in ("NAType", "NaTType")  # of pandas
+
+
+def _of_objects(name: str, values: list, numpy: object):
+    """An array of what all values are, but for those that are missing."""
+    import numbers
+
+    there = [v for v in values if not _is_missing(v, numpy)]
+    if all(isinstance(v, (str, bytes)) for v in there):
+        return _objects([None if _is_missing(v, numpy) else
+                         _text(v) if isinstance(v, bytes) else v for v in values], numpy)
+    if all(isinstance(v, (bool, numpy.bool_)) for v in there):
+        return numpy.array(*_filled(values, there, "?", numpy))
+    if all(isinstance(v, numbers.Integral) for v in there):
+        return numpy.array(*_filled(values, there, "i8", numpy))
+    if all(isinstance(v, numbers.Real) for v in there):
+        return numpy.array(*_filled(values, there, "f8", numpy))
+    if len(there) == len(values) and all(isinstance(v, (list, tuple, numpy.ndarray))
+                                         for v in there):
+        if len({numpy.shape(v) for v in there}) == 1:
+            return array_of(name, numpy.stack([numpy.asarray(v) for v in there]))
+        raise ValueError(f"column {name!r}: rows differ in length; lists of words can be a "
+                         "text, for preprocessors.Tokenizer")
+    kinds = sorted({type(v).__name__ for v in there})
+    raise ValueError(f"column {name!r} has values of type {', '.join(kinds)}: all must be "
+                     "numbers, or all str")
+
+
+def _filled(values: list, there: list, dtype: str, numpy: object) -> tuple:
+    """The arguments of numpy.array(): with NaN for what is missing."""
+    if len(there) == len(values):
+        return values, dtype
+    return [numpy.nan if _is_missing(v, numpy) else v for v in values], "f8"
 
 
 def _described(name: str, array: object) -> tuple:

@@ -51,15 +51,18 @@ def read_numpy(path: str, *, columns: list | None = None, label: str | None = No
 
 
 def read_csv(path: str, *, columns: list | None = None, delimiter: str | None = None,
-             header: bool = True, dtypes: dict | None = None, label: str | None = None,
-             shuffle: bool = False, **options: object) -> Dataset:
+             header: bool = True, dtypes: dict | None = None, missing: list | None = None,
+             label: str | None = None, shuffle: bool = False, **options: object) -> Dataset:
     """The rows of a CSV file, also compressed with gzip or zstd. The first line has the
     names of the columns; header=False: there is none. delimiter: what separates fields, a
     comma if nothing is said and the file does not end in .tsv. dtypes: {column: "float32",
-    "float64", "int64", "words" or "text"}, of others it is found out from their values. options: see read_hdf5()."""
+    "float64", "int64", "bool", "words" or "text"}, of others it is found out from their
+    values. missing: the texts that mean a missing value; if nothing is said, no text, and
+    those that pandas takes for it. options: see read_hdf5()."""
     return Dataset(path, format="csv", columns=columns, label=label, shuffle=shuffle,
                    delimiter=delimiter, header=None if header else False,
-                   types=None if dtypes is None else _types(dtypes), **options)
+                   types=None if dtypes is None else _types(dtypes),
+                   missing=None if missing is None else list(missing), **options)
 
 
 def _types(dtypes: dict) -> list:
@@ -87,15 +90,29 @@ def from_numpy(arrays: object) -> Dataset:
     """The rows of {column: array}, or of an array as the column "data". They are written to
     a file, which is removed when nothing refers to the Dataset any more; a trainer keeps a
     copy beside its run. Columns of numbers may have rows of any shape; if there are
-    columns of str, all others have numbers, one a row."""
+    columns of str, all others have numbers, one a row, and integers become int64. None
+    is a missing str."""
     from . import _memory
 
     return _memory.dataset(arrays if isinstance(arrays, dict) else {"data": arrays})
 
 
 def from_pandas(df: object) -> Dataset:
-    """The rows of a DataFrame of pandas, as from_numpy() has them."""
-    return from_numpy({str(name): df[name].to_numpy() for name in df.columns})
+    """The rows of a DataFrame of pandas, or of a list of DataFrames, as from_numpy() has
+    them. Categories are their values; a column of integers or bool with missing values is
+    float64, with NaN. The index is left out: df.reset_index() makes columns of it. Times
+    are refused: make numbers of them, df["t"].astype("int64")."""
+    if isinstance(df, (list, tuple)):
+        import pandas
+
+        df = pandas.concat(df, ignore_index=True)
+    if not hasattr(df, "columns") or not hasattr(df, "iloc"):
+        raise TypeError("from_pandas() takes a DataFrame, or a list of DataFrames, not "
+                        f"{type(df).__name__}")
+    columns = {str(name): df.iloc[:, i] for i, name in enumerate(df.columns)}
+    if len(columns) < len(df.columns):
+        raise ValueError(f"columns have the same name: {list(map(str, df.columns))}")
+    return from_numpy(columns)
 
 
 class DataIterator:
