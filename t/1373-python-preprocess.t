@@ -110,6 +110,54 @@ test_expect_success 'a chain learns one after the other, and what each has learn
 	"$PYTHON" chain.py 2>err
 '
 
+test_expect_success 'arguments of Ray are understood' '
+	cat >arguments.py <<-\EOT &&
+	from common import *
+	ds = from_numpy({"x": x, "y": y, "v": v})
+	robust = RobustScaler(["x"], (0.25, 0.75), ["z"], quantile_precision=100)
+	assert robust.fit_transform(ds).columns() == ["x", "y", "v", "z"]
+	joined = Concatenator(["x", "v"], "all", np.float32, flatten=True).transform(ds)
+	assert joined.schema()["all"] == ("float32", (4,)), joined.schema()
+	bins = CustomKBinsDiscretizer(["y"], [-1, 2, 4], dtypes={"y": np.int64}).transform(ds)
+	assert bins.schema()["y"] == ("int64", ()) and bins.materialize()["y"].max() == 1
+	coded = OrdinalEncoder(["y"], encode_lists=True, dtype=np.int32).fit_transform(ds)
+	assert coded.schema()["y"] == ("int32", ())
+	labels = LabelEncoder("c", output_column="n")
+	named = from_numpy({"c": np.array(["red", "blue", "red"])})
+	numbers = labels.fit_transform(named)
+	assert numbers.materialize()["n"].tolist() == [1, 0, 1]
+	back = LabelEncoder("c").fit(named)
+	assert back.inverse_transform(back.transform(named)).materialize()["c"].tolist() == \
+	    ["red", "blue", "red"]
+	EOT
+	"$PYTHON" arguments.py 2>err
+'
+test_expect_success 'wrong arguments are refused before there are data' '
+	cat >wrong.py <<-\EOT &&
+	from common import *
+	def refused(error, word, function):
+	    try:
+	        function()
+	    except error as e:
+	        assert word in str(e), e
+	    else:
+	        raise AssertionError(word)
+	refused(ValueError, "strategy", lambda: SimpleImputer(["x"], "median"))
+	refused(ValueError, "fill_value", lambda: SimpleImputer(["x"], "constant"))
+	refused(ValueError, "norm", lambda: Normalizer(["x"], "l3"))
+	refused(ValueError, "method", lambda: PowerTransformer(["x"], method="log"))
+	refused(ValueError, "output_columns", lambda: StandardScaler(["x"], output_columns=["a", "b"]))
+	refused(ValueError, "nothing for y", lambda: UniformKBinsDiscretizer(["x", "y"], {"x": 3}))
+	refused(ValueError, "one type", lambda: CustomKBinsDiscretizer(
+	    ["x", "y"], [0, 1], dtypes={"x": np.int64}))
+	refused(ValueError, "dtype", lambda: OrdinalEncoder(["x"], dtype=np.int8))
+	refused(ValueError, "categories", lambda: Categorizer(["x"], {"x": "anything"}))
+	refused(ValueError, "encode_lists", lambda: OrdinalEncoder(["x"], encode_lists=False))
+	refused(TypeError, "from_numpy", lambda: StandardScaler(["x"]).fit({"x": x}))
+	EOT
+	"$PYTHON" wrong.py 2>err
+'
+
 test_expect_success 'words and texts are transformed in batches' '
 	cat >words.py <<-\EOT &&
 	from common import *

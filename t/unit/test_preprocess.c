@@ -53,6 +53,8 @@ static const struct {
     {"{ ordinal_encoder = { columns = [\"w\"]; }; }", "w", EXPECTED(ordinal_w), 0},
     {"{ label_encoder = { label_column = \"w\"; dtype = \"int64\"; }; }", "w",
      EXPECTED(ordinal_w), 0},
+    {"{ label_encoder = { label_column = \"w\"; output_column = \"n\"; }; }", "n",
+     EXPECTED(ordinal_w), 0},
     {"{ ordinal_encoder = { columns = [\"c\"]; }; }", "c", EXPECTED(ordinal_c), 0},
     {"{ one_hot_encoder = { columns = [\"w\"]; }; }", "w", EXPECTED(one_hot_w), 0},
 };
@@ -498,6 +500,8 @@ static void mistakes_in_the_configuration_are_named(void **state)
         {"{ one_hot_encoder = { columns = [\"a\"]; max_categories = { b = 1; }; }; }",
          "\"b\""},
         {"{ label_encoder = { label_column = 3; }; }", "a string"},
+        {"{ label_encoder = { label_column = \"w\"; output_column = 3; }; }",
+         "a string"},
         {"{ hashing_vectorizer = { columns = [\"a\"]; }; }", "num_features"},
         {"{ a = 1; b = 2; }", "a group with one preprocessor"},
     };

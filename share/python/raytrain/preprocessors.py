@@ -49,6 +49,10 @@ class Preprocessor:
 
     def __init__(self, **settings: object) -> None:
         self._settings = {k: v for k, v in settings.items() if v is not None}
+        outputs, columns = settings.get("output_columns"), settings.get("columns")
+        if outputs is not None and len(outputs) != len(columns):
+            raise ValueError(f"output_columns has {len(outputs)} names, and columns "
+                             f"{len(columns)}")
         self._state: bytes | None = None  # what was learned, as raytrain-worker packs it
         self._shared: bytes | None = None  # the state of the chain that it is a part of
 
@@ -56,6 +60,7 @@ class Preprocessor:
 
     def fit(self, ds: object) -> Preprocessor:
         """Learn from all rows of a Dataset of raytrain.data."""
+        _dataset("fit", ds)
         if ds._functions:
             raise ValueError("fit() after map_batches(): fit the preprocessor first")
         keys = {"datasets": {"data": ds._keys()}, "preprocessor": self._items()}
@@ -104,15 +109,15 @@ class Preprocessor:
 
     def transform(self, ds: object):
         """A Dataset whose rows are transformed when they are read."""
-        return ds._transformed(self._needed())
+        return _dataset("transform", ds)._transformed(self._needed())
 
     def transform_batch(self, batch: dict) -> dict:
         """{column: array} of rows, transformed. Needs NumPy."""
         return self._rows(batch, False)
 
     def inverse_transform_batch(self, batch: dict) -> dict:
-        """The way back, from the last preprocessor to the first, of those that have one,
-        LabelEncoder and OrdinalEncoder: codes become values again. Needs NumPy."""
+        """The way back, from the last preprocessor to the first, of those that have one:
+        numbers of a LabelEncoder become labels again. Needs NumPy."""
         return self._rows(batch, True)
 
     def _rows(self, batch: dict, inverse: bool) -> dict:
@@ -156,6 +161,31 @@ def _list(columns: object) -> list | None:
     return [columns] if isinstance(columns, str) else list(columns)
 
 
+def _dataset(method: str, ds: object):
+    if not hasattr(ds, "_transformed"):
+        raise TypeError(f"{method}() takes a Dataset of raytrain.data, not "
+                        f"{type(ds).__name__}; from_numpy() and from_pandas() make one")
+    return ds
+
+
+def _one_of(name: str, value: object, allowed: tuple) -> object:
+    if value not in allowed:
+        raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(repr, allowed))}")
+    return value
+
+
+def _dtype(dtype: object, allowed: tuple) -> str | None:
+    """The name of a type, also of numpy.float32 and others of NumPy."""
+    if dtype is None:
+        return None
+    name = dtype if isinstance(dtype, str) else getattr(
+        dtype, "name", getattr(dtype, "__name__", str(dtype)))
+    return _one_of("dtype", {"float": "float64", "int": "int64"}.get(name, name), allowed)
+
+
+_CODES = ("float64", "float32", "int64", "int32")
+
+
 def _no_function(function: object) -> None:
     if function is not None:
         raise ValueError("tokenization_fn: texts are split at blanks, in C; split them "
@@ -194,12 +224,13 @@ class MaxAbsScaler(Preprocessor):
 
 
 class RobustScaler(Preprocessor):
-    """Subtracts the median, and divides by the distance of two quantiles."""
+    """Subtracts the median, and divides by the distance of two quantiles. These are exact,
+    whatever quantile_precision is."""
 
     _kind = "robust_scaler"
 
     def __init__(self, columns: list, quantile_range: tuple = (0.25, 0.75),
-                 output_columns: list | None = None) -> None:
+                 output_columns: list | None = None, quantile_precision: int = 800) -> None:
         super().__init__(columns=_list(columns),
                          quantile_range=[float(q) for q in quantile_range],
                          output_columns=_list(output_columns))
@@ -213,7 +244,8 @@ class Normalizer(Preprocessor):
 
     def __init__(self, columns: list, norm: str = "l2", *,
                  output_columns: list | None = None) -> None:
-        super().__init__(columns=_list(columns), norm=norm,
+        super().__init__(columns=_list(columns),
+                         norm=_one_of("norm", norm, ("l1", "l2", "max")),
                          output_columns=_list(output_columns))
 
 
@@ -225,20 +257,25 @@ class PowerTransformer(Preprocessor):
     def __init__(self, columns: list, power: float | None = None,
                  method: str = "yeo-johnson", *, output_columns: list | None = None) -> None:
         super().__init__(columns=_list(columns),
-                         power=float(power) if power is not None else None, method=method,
+                         power=float(power) if power is not None else None,
+                         method=_one_of("method", method, ("yeo-johnson", "box-cox")),
                          output_columns=_list(output_columns))
         self._learns = power is None
 
 
 class SimpleImputer(Preprocessor):
     """Missing values become the mean, the most frequent one, or a constant:
-    strategy "mean", "most_frequent" or "constant", the latter with fill_value."""
+    strategy "mean", "most_frequent" or "constant", the latter with fill_value. Rows without
+    the column get it."""
 
     _kind = "simple_imputer"
 
     def __init__(self, columns: list, strategy: str = "mean",
                  fill_value: float | str | None = None, *,
                  output_columns: list | None = None) -> None:
+        _one_of("strategy", strategy, ("mean", "most_frequent", "constant"))
+        if strategy == "constant" and fill_value is None:
+            raise ValueError("strategy='constant' needs a fill_value")
         super().__init__(columns=_list(columns), strategy=strategy, fill_value=fill_value,
                          output_columns=_list(output_columns))
         self._learns = strategy != "constant"
@@ -248,12 +285,25 @@ class _Bins(Preprocessor):
     def __init__(self, columns: list, bins: object, *, right: bool = True,
                  include_lowest: bool = False, duplicates: str = "raise",
                  dtypes: object = None, output_columns: list | None = None) -> None:
-        if dtypes is not None and not isinstance(dtypes, str):
-            raise ValueError("dtypes is the name of one type: float32, float64, int32 or "
-                             "int64")
+        _one_of("duplicates", duplicates, ("raise", "drop"))
+        missing = set(_list(columns)) - set(bins) if isinstance(bins, dict) else ()
+        if missing:
+            raise ValueError(f"bins has nothing for {', '.join(sorted(missing))}")
         super().__init__(columns=_list(columns), bins=_plain(bins), right=right,
-                         include_lowest=include_lowest, duplicates=duplicates, dtype=dtypes,
+                         include_lowest=include_lowest, duplicates=duplicates,
+                         dtype=_bins_dtype(_list(columns), dtypes),
                          output_columns=_list(output_columns))
+
+
+def _bins_dtype(columns: list, dtypes: object) -> str | None:
+    """Of {column: type}, the type of all of them."""
+    if not isinstance(dtypes, dict):
+        return _dtype(dtypes, _CODES)
+    found = {_dtype(dtypes.get(column), _CODES) for column in columns}
+    if len(found) > 1:
+        raise ValueError(f"dtypes={dtypes!r}: all columns of a discretizer have one type; "
+                         "make one for each")
+    return found.pop()
 
 
 def _plain(bins: object) -> object:
@@ -263,59 +313,71 @@ def _plain(bins: object) -> object:
 
 
 class UniformKBinsDiscretizer(_Bins):
-    """The number of the bin of equal width that a value is in. bins: their number, or
-    {column: number}."""
+    """The number of the bin of equal width that a value is in, as float64 unless dtypes has
+    another type: NaN if it is in none. bins: their number, or {column: number}."""
 
     _kind = "uniform_kbins_discretizer"
 
 
 class CustomKBinsDiscretizer(_Bins):
-    """The number of the bin that a value is in. bins: the edges, or {column: edges}."""
+    """The number of the bin that a value is in, as float64 unless dtypes has another type:
+    NaN if it is in none. bins: the edges, or {column: edges}."""
 
     _kind = "custom_kbins_discretizer"
     _learns = False
 
 
 class Concatenator(Preprocessor):
-    """Several columns of numbers become one of vectors; columns=None: all but those in
-    `exclude`. dtype: "float32" or "float64"."""
+    """Several columns of numbers, and of vectors, become one of vectors; columns=None: all
+    but those in `exclude`. dtype: "float32" or "float64". flatten has no effect: the
+    result is always flat."""
 
     _kind = "concatenator"
     _learns = False
 
     def __init__(self, columns: list | None = None, output_column_name: str = "concat_out",
-                 dtype: str | None = None, raise_if_missing: bool = False, *,
-                 exclude: list | None = None) -> None:
+                 dtype: object = None, raise_if_missing: bool = False,
+                 flatten: bool = True, *, exclude: list | None = None) -> None:
         super().__init__(columns=_list(columns), output_column_name=output_column_name,
-                         dtype=dtype, raise_if_missing=raise_if_missing or None,
+                         dtype=_dtype(dtype, ("float32", "float64")),
+                         raise_if_missing=raise_if_missing or None,
                          exclude=_list(exclude))
 
 
 # ---- Categories ----
 
 class Categorizer(Preprocessor):
-    """Values become categories, in sorted order."""
+    """Values become categories, in sorted order. They are those of the training set: dtypes
+    can name no others."""
 
     _kind = "categorizer"
 
-    def __init__(self, columns: list, *, output_columns: list | None = None) -> None:
+    def __init__(self, columns: list, dtypes: dict | None = None,
+                 output_columns: list | None = None) -> None:
+        if dtypes:
+            raise ValueError("dtypes: the categories are those of the training set")
         super().__init__(columns=_list(columns), output_columns=_list(output_columns))
 
 
 class OrdinalEncoder(Preprocessor):
-    """The number of each value in the sorted list of values."""
+    """The number of each value in the sorted list of values, as float64: NaN for a value that
+    the training set lacks. With dtype="int64" or "int32" that is -1. Missing values are an
+    error: put a SimpleImputer before."""
 
     _kind = "ordinal_encoder"
 
-    def __init__(self, columns: list, *, dtype: str | None = None,
+    def __init__(self, columns: list, *, encode_lists: bool = True, dtype: object = None,
                  output_columns: list | None = None) -> None:
-        super().__init__(columns=_list(columns), dtype=dtype,
+        if not encode_lists:
+            raise ValueError("encode_lists=False: a list is no category of its own")
+        super().__init__(columns=_list(columns), dtype=_dtype(dtype, _CODES),
                          output_columns=_list(output_columns))
 
 
 class OneHotEncoder(Preprocessor):
-    """A vector with a 1 at the place of the value. max_categories: only the most frequent
-    ones, a number or {column: number}."""
+    """A vector with a 1 at the place of the value; zeros alone for a value that the training
+    set lacks. max_categories: only the most frequent ones, a number or {column: number}.
+    Missing values are an error: put a SimpleImputer before."""
 
     _kind = "one_hot_encoder"
 
@@ -326,7 +388,7 @@ class OneHotEncoder(Preprocessor):
 
 
 class MultiHotEncoder(Preprocessor):
-    """The same for lists of values: how often each one is there."""
+    """The same for lists of words, as Tokenizer makes them: a 1 for each word in the list."""
 
     _kind = "multi_hot_encoder"
 
@@ -337,12 +399,20 @@ class MultiHotEncoder(Preprocessor):
 
 
 class LabelEncoder(Preprocessor):
-    """OrdinalEncoder of the column of labels; a dataset without it is left as it is."""
+    """OrdinalEncoder of the column of labels; a dataset without it is left as it is. The
+    numbers are float64 unless dtype says "int64", as torch's losses of classes need."""
 
     _kind = "label_encoder"
 
-    def __init__(self, label_column: str, *, dtype: str | None = None) -> None:
-        super().__init__(label_column=label_column, dtype=dtype)
+    def __init__(self, label_column: str, *, output_column: str | None = None,
+                 dtype: object = None) -> None:
+        super().__init__(label_column=label_column, output_column=output_column,
+                         dtype=_dtype(dtype, _CODES))
+
+    def inverse_transform(self, ds: object):
+        """A Dataset whose numbers become labels again when it is read."""
+        self._needed()
+        return _dataset("inverse_transform", ds).map_batches(self.inverse_transform_batch)
 
 
 # ---- Texts ----

@@ -117,24 +117,39 @@ static void fill_value_clear(void *object)
     cfg->fill_text = NULL;
 }
 
-static int label_set(void *object, const struct config_node *node,
-                     const struct config_where *where)
+/* A string becomes the only one of a list. */
+static int column_set(char ***names, size_t *n_names, const char *doc,
+                      const struct config_node *node, const struct config_where *where)
 {
-    struct preprocessor_config *cfg = object;
     struct config_node list = {
         .type = NODE_ARRAY, .items = (struct config_node *)node, .n_items = 1};
     char **columns;
     size_t n;
 
     if (node->type != NODE_STRING)
-        return config_expected(where, node, "a string", "the column of the labels");
-    if (config_strings_get(&list, false, &columns, &n, "the column of the labels",
-                           where))
+        return config_expected(where, node, "a string", doc);
+    if (config_strings_get(&list, false, &columns, &n, doc, where))
         return -1;
-    config_strings_free(cfg->columns, cfg->n_columns);
-    cfg->columns = columns;
-    cfg->n_columns = n;
+    config_strings_free(*names, *n_names);
+    *names = columns;
+    *n_names = n;
     return 0;
+}
+
+static void column_clear(char ***names, size_t *n_names)
+{
+    config_strings_free(*names, *n_names);
+    *names = NULL;
+    *n_names = 0;
+}
+
+static int label_set(void *object, const struct config_node *node,
+                     const struct config_where *where)
+{
+    struct preprocessor_config *cfg = object;
+
+    return column_set(&cfg->columns, &cfg->n_columns, "the column of the labels", node,
+                      where);
 }
 
 static void label_render(const void *object, const char *name, FILE *out, int depth)
@@ -150,9 +165,35 @@ static void label_clear(void *object)
 {
     struct preprocessor_config *cfg = object;
 
-    config_strings_free(cfg->columns, cfg->n_columns);
-    cfg->columns = NULL;
-    cfg->n_columns = 0;
+    column_clear(&cfg->columns, &cfg->n_columns);
+}
+
+static int label_output_set(void *object, const struct config_node *node,
+                            const struct config_where *where)
+{
+    struct preprocessor_config *cfg = object;
+
+    return column_set(&cfg->output_columns, &cfg->n_output_columns,
+                      "a new column for the results", node, where);
+}
+
+static void label_output_render(const void *object, const char *name, FILE *out,
+                                int depth)
+{
+    const struct preprocessor_config *cfg = object;
+
+    if (cfg->n_output_columns == 0)
+        return;
+    config_render_name(out, depth, name);
+    config_render_string(out, cfg->output_columns[0]);
+    fputs(";\n", out);
+}
+
+static void label_output_clear(void *object)
+{
+    struct preprocessor_config *cfg = object;
+
+    column_clear(&cfg->output_columns, &cfg->n_output_columns);
 }
 
 static int bins_set(void *object, const struct config_node *node,
@@ -207,6 +248,9 @@ static const struct config_ops fill_value_ops = {
     .set = fill_value_set, .render = fill_value_render, .clear = fill_value_clear};
 static const struct config_ops label_ops = {
     .set = label_set, .render = label_render, .clear = label_clear};
+static const struct config_ops label_output_ops = {.set = label_output_set,
+                                                   .render = label_output_render,
+                                                   .clear = label_output_clear};
 static const struct config_ops bins_ops = {
     .set = bins_set, .render = bins_render, .clear = bins_clear};
 static const struct config_ops max_categories_ops = {.set = max_categories_set,
@@ -322,7 +366,8 @@ static const struct config_key keys_of_one_hot_encoder[] = {
 static const struct config_key keys_of_multi_hot_encoder[] = {
     COLUMNS, OUTPUT_COLUMNS, CUSTOM("max_categories", max_categories_ops)};
 static const struct config_key keys_of_label_encoder[] = {
-    CUSTOM("label_column", label_ops), DTYPE(code_types)};
+    CUSTOM("label_column", label_ops), CUSTOM("output_column", label_output_ops),
+    DTYPE(code_types)};
 
 static const struct config_key keys_of_tokenizer[] = {COLUMNS, OUTPUT_COLUMNS};
 static const struct config_key keys_of_count_vectorizer[] = {
