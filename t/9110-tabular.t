@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='the example of a table: impute, encode, scale, train; in C and in Python'
+test_description='the example of a table: impute, encode, scale, train, predict; in C and in Python'
 . "$(dirname "$0")/setup.sh"
 
 tabular=$srcdir/share/examples/tabular
@@ -21,6 +21,16 @@ test_expect_success 'the training function in C learns to predict customers' '
 	tail -n 1 runs/tabular/result.json >last && jq -e ".accuracy > 0.8" last &&
 	h5dump -d /raytrain/preprocessor/1/standard_scaler/age/mean \
 		runs/tabular/checkpoint_000004.h5
+'
+
+test_expect_success 'its checkpoint predicts other customers, whose table has no label' '
+	cut -d, -f1-3 customers-test.csv >new.csv &&
+	raytrain-predict --launcher local -n 2 --checkpoint runs/tabular --data new.csv \
+		-o bought.csv ./tabular.so 2>err &&
+	test "$(head -n 1 bought.csv)" = probability &&
+	paste -d, customers-test.csv bought.csv >both.csv &&
+	awk -F, "NR > 1 { n++; hits += (\$5 > 0.5) == (\$4 ~ /yes/) }
+		END { print n, hits; exit n != 400 || hits < 0.8 * n }" both.csv
 '
 
 # raytrain.torch needs torch 1.10.

@@ -1,9 +1,12 @@
 /*
  * tabular.c - a training function for the rows of a table: logistic regression on what the
- * preprocessors of tabular.cfg make of customers.
+ * preprocessors of tabular.cfg make of customers; and a predict function for its
+ * checkpoints, which does the same with other customers first.
  *
  *     cc -O2 -shared -fPIC -o tabular.so tabular.c $(pkg-config --cflags --libs raytrain) -lm
  *     python3 customers.py && raytrain-run -c tabular.cfg
+ *     raytrain-predict --checkpoint raytrain_results/tabular --data customers-test.csv \
+ *         -o bought.csv ./tabular.so
  *
  * datasets: "train" and "test", with the columns features (float32 vectors) and bought (the
  * number of the label, 0 or 1, as float32). train_loop_config: lr, epochs, batch_size (per worker).
@@ -105,17 +108,27 @@ static int evaluate(raytrain_context *ctx, struct model *m, raytrain_dataset *da
     return 0;
 }
 
+static int check_label(raytrain_dataset *data)
+{
+    raytrain_tensor label;
+
+    if (raytrain_dataset_column_info(data, "bought", &label))
+        return 1;
+    if (label.dtype == RAYTRAIN_FLOAT32)
+        return 0;
+    fprintf(stderr, "bought must be float32\n");
+    return 1;
+}
+
 static int model_create(raytrain_context *ctx, raytrain_dataset *data, struct model *m)
 {
     raytrain_checkpoint *from = raytrain_get_checkpoint(ctx);
-    raytrain_tensor row, label;
+    raytrain_tensor row;
 
-    if (raytrain_dataset_column_info(data, "bought", &label) ||
-        raytrain_dataset_column_info(data, "features", &row))
+    if (raytrain_dataset_column_info(data, "features", &row))
         return 1;
-    if (label.dtype != RAYTRAIN_FLOAT32 || row.dtype != RAYTRAIN_FLOAT32 ||
-        row.ndim != 1) {
-        fprintf(stderr, "features must be float32 vectors, and bought float32\n");
+    if (row.dtype != RAYTRAIN_FLOAT32 || row.ndim != 1) {
+        fprintf(stderr, "features must be float32 vectors\n");
         return 1;
     }
     m->width = row.shape[0];
@@ -127,6 +140,12 @@ static int model_create(raytrain_context *ctx, raytrain_dataset *data, struct mo
     if (!m->weights.data || !m->gradient)
         return 1;
     return from ? raytrain_checkpoint_get(from, "model/weights", &m->weights) : 0;
+}
+
+static void model_free(struct model *m)
+{
+    free(m->weights.data);
+    free(m->gradient);
 }
 
 static int train(raytrain_context *ctx, struct model *m, raytrain_dataset *data,
@@ -160,10 +179,42 @@ int train_func(raytrain_context *ctx)
     raytrain_dataset *data = raytrain_get_dataset_shard(ctx, "train");
     raytrain_dataset *test = raytrain_get_dataset_shard(ctx, "test");
     struct model m = {0};
-    int rc =
-        !data || !test || model_create(ctx, data, &m) || train(ctx, &m, data, test);
+    int rc = !data || !test || check_label(data) || model_create(ctx, data, &m) ||
+             train(ctx, &m, data, test);
 
-    free(m.weights.data);
-    free(m.gradient);
+    model_free(&m);
     return rc;
+}
+
+/* ---- Predictions ---- */
+
+static int predict_batch(raytrain_predictor *p, const struct model *m, uint64_t rows,
+                         float *probability)
+{
+    raytrain_tensor x;
+
+    if (raytrain_dataset_column(raytrain_predictor_dataset(p), "features", &x))
+        return 1;
+    for (uint64_t row = 0; row < rows; row++)
+        probability[row] =
+            (float)(1 / (1 + exp(-dot(m, (const float *)x.data + row * m->width))));
+    return raytrain_predictor_put(p, "probability", probability);
+}
+
+int predict_func(raytrain_context *ctx, raytrain_predictor *p)
+{
+    struct model m = {0};
+    float *probability = NULL;
+    uint64_t rows;
+    int rc = model_create(ctx, raytrain_predictor_dataset(p), &m) ||
+             raytrain_predictor_output(p, "probability", RAYTRAIN_FLOAT32, 0, NULL);
+
+    while (rc == 0 && (rc = raytrain_predictor_next(p, &rows)) == RAYTRAIN_OK) {
+        if (!probability) /* the first batch is the largest */
+            probability = malloc(rows * sizeof *probability);
+        rc = !probability || predict_batch(p, &m, rows, probability);
+    }
+    free(probability);
+    model_free(&m);
+    return rc == RAYTRAIN_END ? 0 : 1;
 }
