@@ -51,6 +51,12 @@ test_expect_success 'three workers predict the same as one' '
 	$predict $small -n 3 --columns id -o three.csv "$model" 2>err &&
 	test_cmp one.csv three.csv
 '
+test_expect_success 'all workers report the same rate, also those that had nothing to do' '
+	$predict -n 3 --keep-run -o kept.csv "$model" 2>err &&
+	tail -n 1 kept.csv.run/result.json >last.json &&
+	jq -e ".rows == 1003 and .rows_per_s > 0 and
+		.by_rank.rows_per_s.min == .by_rank.rows_per_s.max" last.json
+'
 test_expect_success '--last takes the newest checkpoint of a run, --batch-size counts' '
 	$predict -n 2 --last --batch-size 1 -o last.csv "$model" 2>err &&
 	test "$(sed -n 3p last.csv)" = 6.75,3,1

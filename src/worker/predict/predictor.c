@@ -576,11 +576,16 @@ static void round_count(raytrain_predictor *p)
     p->round++;
 }
 
-/* COLLECTIVE */
+/* COLLECTIVE. The time is that of the slowest rank: one without a shard has none. */
 static int round_end(raytrain_predictor *p, struct error *err)
 {
+    double seconds = clock_now() - p->began;
+
     round_count(p);
-    p->progress.seconds = clock_now() - p->began;
+    if (p->env.comm->ops->allreduce(p->env.comm, &seconds, 1, COMM_FLOAT64, COMM_MAX,
+                                    err) < 0)
+        return -1;
+    p->progress.seconds = seconds;
     return p->env.progress(p->env.arg, &p->progress, &p->stopped, err);
 }
 
