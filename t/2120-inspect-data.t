@@ -58,7 +58,7 @@ test_expect_success '--head prints the first rows' '
 	tail -n 2 out >rows && printf "%s\n" "[1, -2.5]" "   [-, 4]" >expect &&
 	test_cmp expect rows &&
 	raytrain-inspect --head 99 --json x.npy >head.json &&
-	json_is head.json .head[0].x[0] 1 .head[0].x[1] -2.5 .head[1].x[0] null \
+	json_is head.json ".head[0].x[0] == 1" true .head[0].x[1] -2.5 .head[1].x[0] null \
 		.head[2].x[1] 0.5 ".head | length" 3
 '
 
