@@ -119,7 +119,16 @@ test_expect_success 'bash completion completes options, values and file names' '
 	test "$(complete_line raytrain-run --progress =)" = "$(printf "%s\n" auto bar plain none)" &&
 	test "$(complete_line raytrain-run -c files/)" = files/a.cfg &&
 	test "$(complete_line raytrain-run --storage di)" = dir &&
-	test -z "$(complete_line raytrain-run -n "")"
+	test -z "$(complete_line raytrain-run -n "")" &&
+	test "$(complete_line raytrain-predict --checkpoint di)" = dir &&
+	test "$(complete_line raytrain-predict --data-format li)" = libsvm &&
+	test "$(complete_line raytrain-predict --las)" = --last &&
+	test -z "$(complete_line raytrain-inspect --head "")" &&
+	test "$(complete_line raytrain-inspect --he)" = "$(printf "%s\n" --head --help)" &&
+	for tool in raytrain-inspect raytrain-predict; do
+		bash -c ". \"\$1\" && complete -p \$2" - \
+			"$stage/share/bash-completion/completions/$tool" $tool || return 1
+	done
 '
 
 test_expect_success 'scripts/packages without dpkg lists the packages and succeeds' '
