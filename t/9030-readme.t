@@ -37,7 +37,7 @@ install_tree () {
 }
 lines_to_type () {
 	sed -n "/^\`\`\`sh\$/,/^\`\`\`\$/p" "$readme" |
-	grep -E "^(export|cc|raytrain-run|raytrain-inspect|h5dump) " |
+	grep -E "^(export|cc|python3|raytrain-run|raytrain-inspect|h5dump) " |
 	sed "s|/opt/raytrain|$prefix|g"
 }
 # Sanitizers require that all parts of a program are built with them.
@@ -50,7 +50,7 @@ test_expect_success 'the commands of README.md build and run the examples, below
 	install_tree && lines_to_type >lines && grep -q "^export PATH" lines &&
 	mkdir work bin && ln -s "$PYTHON" bin/python3 && PATH=$PWD/bin:$PATH &&
 	sed -n "/^\`\`\`python\$/,/^\`\`\`\$/p" "$readme" | sed "1d;/^\`/,\$d" >work/train.py &&
-	cp "$srcdir"/share/examples/hello*.c work &&
+	cp "$srcdir"/share/examples/hello*.c "$srcdir"/share/examples/tabular/* work &&
 	printf "%s\n" "#include <raytrain_mpi.h>" "int train_func(raytrain_context *ctx)" \
 		"{ MPI_Comm comm; return raytrain_mpi_comm(ctx, &comm); }" >work/train.c &&
 	{ cc_like_the_library && cat lines; } >script &&
@@ -58,6 +58,7 @@ test_expect_success 'the commands of README.md build and run the examples, below
 	test -f work/raytrain_results/hello/checkpoint_000020.h5 &&
 	test -f work/raytrain_results/hello_main/result.h5 &&
 	test -f work/raytrain_results/train/checkpoint_000020.h5 &&
+	test -f work/raytrain_results/tabular/result.h5 &&
 	(unset LD_LIBRARY_PATH && cd work && "$prefix/bin/raytrain-run" -q --name so ./train.so) &&
 	rm -r "$prefix"
 '
