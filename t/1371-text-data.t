@@ -48,4 +48,51 @@ test_expect_success 'a wrong row fails the run with file and line' '
 	test_must_fail $run -n 2 --name bad --dataset train=bad.csv "$rows" 2>err &&
 	grep "bad.csv:3" err && no_temporary runs/bad
 '
+
+grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h" && test_set_prereq FAULTS
+# holds GATE: a worker waits at this FIFO.
+holds () {
+	for worker in $(worker_pids); do
+		find /proc/$worker/fd -lname "*/$1" 2>/dev/null
+	done | grep -q .
+}
+# heard: both workers have received the request to stop.
+heard () {
+	for worker in $(worker_pids); do
+		grep -ls "eventfd-count: *[1-9]" /proc/$worker/fdinfo/* | head -n 1
+	done >noted && test "$(wc -l <noted)" = 2
+}
+# stop_converting SIGNAL: send it to a run whose rank 1 has not parsed all of its text yet.
+stop_converting () {
+	mkfifo "gate-$1" &&
+	{ RAYTRAIN_FAULT=dataset.convert:1:wait RAYTRAIN_FAULT_FIFO=$PWD/gate-$1 \
+		$run -n 2 --name stop --json $resume --dataset train="$PWD/d-*.csv.gz" $settings \
+		"$rows" 2>err >result.json & } && pid=$! &&
+	exec 7<>"gate-$1" && eventually holds "gate-$1" && kill -"$1" $pid && eventually heard &&
+	exec 7>&-
+}
+resume=
+for signal in TERM INT USR1; do
+	test_expect_success FAULTS "SIG$signal ends a conversion with status 75, and nothing of it is left" '
+		stop_converting $signal && expect_status 75 wait $pid &&
+		json_is result.json .status stopped .cause signal && ! grep "not stopped within" err &&
+		is_empty runs/stop/data/train && no_process_left
+	'
+	resume=--resume
+done
+test_expect_success FAULTS 'a run that was stopped while it converted text begins anew when it is resumed' '
+	$run -n 3 --name stop --resume --dataset train="$PWD/d-*.csv.gz" $settings "$rows" 2>err &&
+	printed stop >actual && test_cmp expect actual
+'
+test_expect_success FAULTS 'a prediction that converts its input stops, too, and goes on with --resume' '
+	awk "BEGIN { print \"id,x\"; for (i = 0; i < 50; i++) print i \",\" i / 4 }" >p.csv &&
+	$run -n 1 --name model "$modules/predictions.so" 2>err &&
+	predict="raytrain-predict --launcher local -n 2 --checkpoint runs/model --data p.csv
+		--set datasets.input.types.x=float32 -o out.csv" && mkfifo gate &&
+	{ RAYTRAIN_FAULT=dataset.convert:1:wait RAYTRAIN_FAULT_FIFO=$PWD/gate \
+		$predict "$modules/predictions.so" 2>err & } && pid=$! &&
+	exec 7<>gate && eventually holds gate && kill -TERM $pid && eventually heard && exec 7>&- &&
+	expect_status 75 wait $pid && is_empty out.csv.run/data/input &&
+	$predict --resume "$modules/predictions.so" 2>err && test "$(wc -l <out.csv)" = 51
+'
 test_done

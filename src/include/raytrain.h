@@ -538,7 +538,8 @@ RAYTRAIN_API double raytrain_random_normal(raytrain_context *ctx, raytrain_strea
 
 /*
  * COLLECTIVE. This worker's shard of the dataset `name` of the configuration, at the
- * position in the checkpoint of this attempt. NULL on failure. Owned by ctx.
+ * position in the checkpoint of this attempt. NULL on failure. Owned by ctx. If a stop is
+ * asked for while text is converted, it fails with RAYTRAIN_ESTOPPED: then return.
  *
  * Over all workers, each row is delivered once per epoch. The order depends on seed and
  * epoch alone: global batch k of an epoch has the same rows on any number of workers as

@@ -332,8 +332,10 @@ static int convert(struct conversion *c, struct error *err)
     struct decompressed plain = {.n = 0};
     int rc = sources ? 0 : no_memory(err);
 
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        sources[i].watch = job->watch;
     if (rc == 0)
-        rc = spool_create(&c->spool, job->directory, err);
+        rc = spool_create(&c->spool, job->directory, job->watch, err);
     rc = comm_agree(job->all, rc, err);
     if (rc == 0)
         rc = sources_decompress(job->all, job->directory, sources, n, &plain, err);

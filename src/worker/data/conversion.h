@@ -13,13 +13,15 @@
 
 #include "comm/comm.h"
 #include "config/data_config.h"
+#include "text/source.h"
 
 struct conversion_job {
     const struct dataset_config *cfg;
-    const json_t *key;       /* conversion_key.h */
-    struct comm *all, *node; /* node NULL: each rank is a node */
-    const char *directory;   /* where the parts are made */
-    uint64_t number;         /* in the names of the parts */
+    const json_t *key;              /* conversion_key.h */
+    struct comm *all, *node;        /* node NULL: each rank is a node */
+    const char *directory;          /* where the parts are made */
+    uint64_t number;                /* in the names of the parts */
+    const struct text_watch *watch; /* asked before each block; NULL: none */
 };
 
 struct conversion_result {

@@ -18,6 +18,7 @@ struct opening {
     const struct dataset_config *cfg;
     struct comm *all, *node;
     const char *directory;
+    const struct text_watch *watch;
     json_t *key;
     json_t *parts; /* of the rows; NULL: they are to be made */
 };
@@ -77,7 +78,8 @@ static int convert(struct opening *o, struct error *err)
                                  .key = o->key,
                                  .all = o->all,
                                  .node = o->node,
-                                 .directory = o->directory};
+                                 .directory = o->directory,
+                                 .watch = o->watch};
     struct conversion_result result;
     int rc = 0;
 
@@ -223,7 +225,10 @@ int converted_open(const struct dataset_config *cfg, const struct dataset_env *e
                    bool *is_text, struct table *out, struct error *err)
 {
     struct comm *self = NULL;
-    struct opening o = {.cfg = cfg, .node = env->node, .directory = env->directory};
+    struct opening o = {.cfg = cfg,
+                        .node = env->node,
+                        .directory = env->directory,
+                        .watch = env->watch};
     int rc;
 
     o.all = env->all ? env->all : env->node;

@@ -19,6 +19,7 @@
 #include "data/epoch_order.h"
 #include "frame/frame.h"
 #include "preprocess/chain.h"
+#include "text/source.h"
 #include "wireup/wireup.h"
 
 struct dataset_env {
@@ -30,6 +31,9 @@ struct dataset_env {
                               node */
     const char *directory; /* where they keep converted rows; NULL: this process alone
                               has them, in files without a name */
+    /* Asked before each block of text that is converted: an error on one rank ends the
+     * conversion on all, and leaves nothing. NULL: none. */
+    const struct text_watch *watch;
     uint64_t seed;
     /* Fitted preprocessors, which stay unchanged until the dataset is closed: what it
      * delivers are their results. NULL: none. A label_encoder does nothing in a dataset

@@ -29,6 +29,7 @@ struct stream {
     const char *name;
     int from, to;
     const char *to_path;
+    const struct text_watch *watch;
     unsigned char in[BUFFER_BYTES], out[BUFFER_BYTES];
 };
 
@@ -50,6 +51,8 @@ static int input(struct stream *s, size_t *n, struct error *err)
 {
     ssize_t got;
 
+    if (text_proceed(s->watch, err) < 0)
+        return -1;
     do
         got = read(s->from, s->in, sizeof s->in);
     while (got < 0 && errno == EINTR);
@@ -211,7 +214,7 @@ static int plain_open(struct decompressed *plain, const char *directory, size_t 
 }
 
 static int file_decompress(struct decompressed *plain, const char *directory, size_t i,
-                           const char *source, int from,
+                           const struct text_source *source, int from,
                            const struct compression *compression, struct error *err)
 {
     struct stream *s = malloc(sizeof *s);
@@ -221,7 +224,8 @@ static int file_decompress(struct decompressed *plain, const char *directory, si
     if (rc == 0)
         rc = plain_open(plain, directory, i, path, err);
     if (rc == 0) {
-        s->name = source;
+        s->name = source->path;
+        s->watch = source->watch;
         s->from = from;
         s->to = plain->fds[i];
         s->to_path = path;
@@ -235,14 +239,15 @@ static int file_decompress(struct decompressed *plain, const char *directory, si
 
 /* *compressed: source i is, and this rank has decompressed it. */
 static int source_look(struct decompressed *plain, const char *directory, size_t i,
-                       const char *source, int64_t *compressed, struct error *err)
+                       const struct text_source *source, int64_t *compressed,
+                       struct error *err)
 {
-    int fd = open(source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
+    int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
     const struct compression *compression;
 
     if (fd < 0)
-        return fs_error(err, "open", source);
-    rc = compression_find(fd, source, &compression, err);
+        return fs_error(err, "open", source->path);
+    rc = compression_find(fd, source->path, &compression, err);
     *compressed = rc == 0 && compression;
     if (*compressed)
         rc = file_decompress(plain, directory, i, source, fd, compression, err);
@@ -291,7 +296,7 @@ int sources_decompress(struct comm *all, const char *directory,
         rc = -1;
     rc = comm_agree(all, rc, err);
     for (size_t i = (size_t)all->rank; rc == 0 && i < n; i += size)
-        rc = source_look(plain, directory, i, sources[i].path, &compressed[i], err);
+        rc = source_look(plain, directory, i, &sources[i], &compressed[i], err);
     rc = comm_agree(all, rc, err);
     if (rc == 0 && n > 0)
         rc = all->ops->allreduce(all, compressed, n, COMM_INT64, COMM_MAX, err);

@@ -39,9 +39,10 @@ static FILE *stream_open(const char *directory, struct error *err)
     return stream;
 }
 
-int spool_create(struct spool *s, const char *directory, struct error *err)
+int spool_create(struct spool *s, const char *directory, const struct text_watch *watch,
+                 struct error *err)
 {
-    *s = (struct spool){.where = directory, .rows = FRAME_INIT};
+    *s = (struct spool){.where = directory, .watch = watch, .rows = FRAME_INIT};
     s->stream = stream_open(directory, err);
     if (!s->stream)
         return -1;
@@ -180,6 +181,8 @@ int spool_next(struct spool *s, struct error *err)
     uint64_t rows = 0;
 
     s->rows.rows = 0;
+    if (text_proceed(s->watch, err) < 0)
+        return -1;
     if (fread(&rows, sizeof rows, 1, s->stream) != 1)
         return ferror(s->stream) ? fs_error(err, "read from a file in", s->where) : 0;
     for (size_t i = 0; i < s->rows.n_columns; i++)

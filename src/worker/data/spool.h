@@ -9,20 +9,23 @@
 #include <stdio.h>
 
 #include "frame/frame.h"
+#include "text/source.h"
 
 struct spool {
     FILE *stream;
-    char *buffer;       /* the stream's */
-    const char *where;  /* the directory, for messages */
+    char *buffer;      /* the stream's */
+    const char *where; /* the directory, for messages */
+    const struct text_watch *watch;
     size_t *columns;    /* which columns of what is put are kept */
     struct frame rows;  /* those columns; also the block that was read last */
     uint64_t *elements; /* put so far, of each of them */
     uint64_t n_rows;    /* put so far */
 };
 
-/* A file in this directory; the caller keeps the name. spool_clear() is due in any
- * case. */
-int spool_create(struct spool *s, const char *directory, struct error *err);
+/* A file in this directory; the caller keeps the name. The watch is asked before each
+ * block that is read back. spool_clear() is due in any case. */
+int spool_create(struct spool *s, const char *directory, const struct text_watch *watch,
+                 struct error *err);
 void spool_clear(struct spool *s);
 
 /* Forget what was put; keep the columns of `like` that keep(arg, name) is true for. */

@@ -58,8 +58,12 @@ static int rows_open(raytrain_predictor *p, const struct chain *chain,
 {
     const struct predictor_env *env = &p->env;
     char *directory = NULL;
-    struct dataset_env data = {
-        .rank = 0, .size = 1, .node = env->node, .all = env->comm, .chain = chain};
+    struct dataset_env data = {.rank = 0,
+                               .size = 1,
+                               .node = env->node,
+                               .all = env->comm,
+                               .chain = chain,
+                               .watch = env->watch};
     int rc = 0;
 
     if (asprintf(&directory, "%s/data/input", env->run_dir) < 0) {
@@ -146,6 +150,7 @@ int predictor_create(const struct predictor_env *env, raytrain_predictor **out,
     if (rc == 0) {
         p->env = *env;
         rc = input_open(p, err);
+        p->env.watch = NULL; /* the caller's until now */
     }
     if (rc == 0)
         rc = comm_agree(env->comm, columns_keep(p, err), err);

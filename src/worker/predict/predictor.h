@@ -42,6 +42,7 @@ struct predictor_env {
     int (*progress)(void *arg, const struct predict_progress *p, bool *stop,
                     struct error *err);
     void *arg;
+    const struct text_watch *watch; /* as dataset_env's, during predictor_create() */
 };
 
 /* COLLECTIVE. Opens the input. */

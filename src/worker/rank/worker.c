@@ -220,7 +220,7 @@ static int worker_open_session(struct worker *w, struct error *err)
  * that status, and the call's own message says it all. Any other number is the
  * function's own. But if the storage has failed, or memory is too short for a
  * checkpoint, so has the run: many functions "return 1" then, and another attempt would
- * find the same full disk. And if a worker could not reach another one, the launcher
+ * find the same full disk. So it is if a call ended because a stop was asked for. And if a worker could not reach another one, the launcher
  * may know better which of them is to blame. */
 static int train_failed(struct worker *w, int returned, struct error *err)
 {
@@ -233,7 +233,7 @@ static int train_failed(struct worker *w, int returned, struct error *err)
     if (returned == (int)last->code)
         return error_set(err, last->code, "%s", last->text);
     if (last->code == RAYTRAIN_ESTORAGE || last->code == RAYTRAIN_EFIT ||
-        last->code == RAYTRAIN_ECOMM)
+        last->code == RAYTRAIN_ECOMM || last->code == RAYTRAIN_ESTOPPED)
         code = last->code;
     return error_set(
         err, code,

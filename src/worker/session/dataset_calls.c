@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rank/event.h"
+#include "session/dataset_watch.h"
 #include "util/quote.h"
 
 static int dataset_index(raytrain_context *ctx, const char *name)
@@ -23,6 +24,7 @@ int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg
                          struct dataset_env *env, raytrain_dataset **out,
                          struct error *err)
 {
+    struct dataset_watch watch;
     char *directory = NULL;
     int rc = 0;
 
@@ -34,8 +36,10 @@ int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg
     rc = comm_agree(ctx->comm, rc, err);
     env->all = ctx->comm;
     env->directory = directory;
+    env->watch = dataset_watch_begin(&watch, ctx, cfg->name);
     if (rc == 0)
         rc = dataset_open(cfg, env, out, err);
+    env->watch = NULL;
     free(directory);
     return rc;
 }
@@ -105,6 +109,10 @@ static raytrain_dataset *shard_get(raytrain_context *ctx, const char *name)
     if (!node)
         return NULL;
     rc = shard_open(ctx, (size_t)i, node, &shard, err);
+    if (rc < 0 && err->code == RAYTRAIN_ESTOPPED) { /* on all ranks */
+        ctx->stop_reason = STOP_ASKED;
+        ctx->should_stop = true;
+    }
     if (comm_agree(ctx->comm, rc, err) < 0 ||
         dataset_compare(shard, ctx->comm, err) < 0) {
         dataset_close(shard);

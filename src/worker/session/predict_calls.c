@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
+#include "session/dataset_watch.h"
 
 /* ---- Rounds ---- */
 
@@ -68,6 +69,7 @@ int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
                                 .chain = ctx->chain.n > 0 ? &ctx->chain : NULL,
                                 .progress = round_report,
                                 .arg = ctx};
+    struct dataset_watch watch;
 
     collective_wait_begin(&ctx->waiting, "open dataset");
     if (!env.comm || !(env.node = session_node_comm(ctx, err)))
@@ -81,6 +83,7 @@ int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
         env.checkpoint = checkpoint_path(ctx->restored);
         env.iteration = checkpoint_meta(ctx->restored)->training_iteration;
     }
+    env.watch = dataset_watch_begin(&watch, ctx, PREDICT_DATASET);
     if (predictor_create(&env, &ctx->predictor, err) < 0)
         return -1;
     *p = ctx->predictor;

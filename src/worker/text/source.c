@@ -15,6 +15,7 @@ int text_open(struct text_file *f, const struct text_source *source, struct erro
     struct stat st;
 
     f->name = source->name ? source->name : source->path;
+    f->watch = source->watch;
     /* Never wait: it may be a FIFO. */
     f->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (f->fd < 0 || fstat(f->fd, &st) < 0) {
@@ -47,9 +48,16 @@ static int changed(const struct text_file *f, struct error *err)
         f->name);
 }
 
+int text_proceed(const struct text_watch *watch, struct error *err)
+{
+    return watch && watch->proceed ? watch->proceed(watch->arg, err) : 0;
+}
+
 int text_read(const struct text_file *f, char *bytes, size_t n, uint64_t at,
               struct error *err)
 {
+    if (text_proceed(f->watch, err) < 0)
+        return -1;
     if (fs_pread_full(f->fd, bytes, n, at) == 0)
         return 0;
     return errno == ENODATA ? changed(f, err) : fs_error(err, "read", f->name);

@@ -1,4 +1,4 @@
-/* source.h - a file of text that is read by offsets. */
+/* source.h - a file of text that is read by offsets, a block at a time. */
 #ifndef RAYTRAIN_TEXT_SOURCE_H
 #define RAYTRAIN_TEXT_SOURCE_H
 
@@ -7,9 +7,17 @@
 
 #include "util/error.h"
 
+/* Asked before each block that is read: an error, such as RAYTRAIN_ESTOPPED, ends the
+ * reading. It does not communicate. */
+struct text_watch {
+    int (*proceed)(void *arg, struct error *err); /* NULL: nothing is asked */
+    void *arg;
+};
+
 struct text_source {
     const char *path;
     const char *name; /* in messages, if the path is not what the user knows; or NULL */
+    const struct text_watch *watch; /* NULL: none */
 };
 
 struct text_file {
@@ -17,6 +25,7 @@ struct text_file {
     int fd;        /* -1: not open */
     uint64_t size; /* as it was when it was opened, as the next one */
     struct timespec changed;
+    const struct text_watch *watch;
 };
 
 #define TEXT_FILE_INIT                                                                 \
@@ -28,7 +37,9 @@ struct text_file {
 int text_open(struct text_file *f, const struct text_source *source, struct error *err);
 void text_close(struct text_file *f);
 
-/* All n bytes; RAYTRAIN_ECORRUPT if the file has become shorter. */
+/* May the reading go on? 0, or -1 with the error that ends it. */
+int text_proceed(const struct text_watch *watch, struct error *err);
+/* All n bytes; RAYTRAIN_ECORRUPT if the file has become shorter. Asks the watch first. */
 int text_read(const struct text_file *f, char *bytes, size_t n, uint64_t at,
               struct error *err);
 /* RAYTRAIN_ECORRUPT if the file has been written to since it was opened. */

@@ -1,0 +1,23 @@
+/*
+ * dataset_watch.h - what a session does while the text of a dataset is converted, which
+ * may take long: a request to stop ends it, and the launcher hears that it goes on.
+ */
+#ifndef RAYTRAIN_SESSION_DATASET_WATCH_H
+#define RAYTRAIN_SESSION_DATASET_WATCH_H
+
+#include "data/dataset.h"
+#include "session/session.h"
+
+struct dataset_watch {
+    raytrain_context *ctx;
+    const char *dataset;
+    double began, next; /* when, and when the launcher hears of it next */
+    struct text_watch watch;
+};
+
+/* Returns the watch for struct dataset_env; both pointers stay the caller's. */
+const struct text_watch *dataset_watch_begin(struct dataset_watch *w,
+                                             raytrain_context *ctx,
+                                             const char *dataset);
+
+#endif
