@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@
 struct run {
     const char *path;
     int ranks, per_node;
+    bool goes_on;
     int at, by; /* calls of the watch of rank `by` from number `at` on */
     int (*act)(struct error *err); /* do this; NULL: nothing */
 };
@@ -48,6 +50,12 @@ static int count_proceed(void *arg, struct error *err)
     if (run->act && c->rank == run->by && c->calls++ >= run->at)
         return run->act(err);
     return 0;
+}
+
+static void warning_keep(void *arg, const char *text)
+{
+    (void)arg;
+    fs_replace("warning", text, strlen(text), 0666, NULL);
 }
 
 /* The sum of column 0 over all rows, and their number, to the file "sum-RANK". */
@@ -89,7 +97,9 @@ static int rank_run(struct comm *all, struct comm *node, void *arg)
                               .node = node,
                               .all = all,
                               .directory = DIRECTORY,
-                              .watch = &watch};
+                              .watch = &watch,
+                              .warn = warning_keep,
+                              .goes_on = count.run->goes_on};
     raytrain_dataset *ds = NULL;
     struct error err = {0};
     int rc = dataset_open(&cfg, &env, &ds, &err);
@@ -105,17 +115,23 @@ static int rank_run(struct comm *all, struct comm *node, void *arg)
 static int run_now(const struct run *run)
 {
     unlink("error");
+    unlink("warning");
     return process_comm_run(run->ranks, run->per_node, rank_run, (void *)run);
+}
+
+static void file_has(const char *path, const char *words)
+{
+    char *text = NULL;
+
+    assert_int_equal(fs_read(path, &text, NULL, NULL), 0);
+    if (!strstr(text, words))
+        fail_msg("\"%s\" is not in: %s", words, text);
+    free(text);
 }
 
 static void error_has(const char *words)
 {
-    char *text = NULL;
-
-    assert_int_equal(fs_read("error", &text, NULL, NULL), 0);
-    if (!strstr(text, words))
-        fail_msg("\"%s\" is not in: %s", words, text);
-    free(text);
+    file_has("error", words);
 }
 
 /* It finds the rows 0..n-1. */
@@ -209,12 +225,224 @@ static void a_stop_ends_decompressing(void **state)
     stops_everywhere("a.csv.gz", 40000, 6);
 }
 
+/* ---- Damage ---- */
+
+/* Change bit 0 of a byte of a file. */
+static void byte_flip(const char *path, long at)
+{
+    FILE *f = fopen(path, "r+");
+    int byte;
+
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    byte = fgetc(f);
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    assert_int_equal(fputc(byte ^ 1, f), byte ^ 1);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The first file of a form that has a number from `from` on; the number. */
+static int numbered_find(char path[300], const char *form, int from)
+{
+    for (int i = from; i < from + 100; i++) {
+        snprintf(path, 300, form, i);
+        if (access(path, F_OK) == 0)
+            return i;
+    }
+    fail_msg("there is no %s", form);
+    return -1;
+}
+
+/* The places of what index.json has checksums of: at most n. */
+static size_t pieces_read(unsigned long long offsets[], unsigned long long bytes[],
+                          size_t n)
+{
+    char *text = NULL, *at;
+    size_t found = 0;
+
+    assert_int_equal(fs_read(INDEX, &text, NULL, NULL), 0);
+    for (at = strstr(text, "\"sums\""); at && found < n; at = strstr(at + 1, "\n"))
+        if (sscanf(at, " \"%llu+%llu %*16[0-9a-f]\"", &offsets[found], &bytes[found]) ==
+            2)
+            found++;
+    free(text);
+    return found;
+}
+
+/* A changed byte at either end of each piece is noticed, by whichever rank verifies it,
+ * and the rows are converted again. */
+static void damage_is_repaired(const char *path, unsigned long long rows)
+{
+    struct run run = {.path = path, .ranks = 3, .per_node = 3};
+    unsigned long long offsets[200], bytes[200];
+    int number = 0;
+    char part[300];
+    size_t n;
+
+    run_finds(&run, rows);
+    n = pieces_read(offsets, bytes, 200);
+    assert_in_range(n, 6, 199);
+    for (size_t i = 0; i < n; i += 3) {
+        number = numbered_find(part, DIRECTORY "/part-%d-00000.h5", number);
+        byte_flip(part, (long)offsets[i]);
+        byte_flip(part, (long)(offsets[i] + bytes[i] - 1));
+        run.ranks = 1 + (int)i % 3;
+        run_finds(&run, rows);
+        file_has("warning", part);
+        file_has("warning", "converted again");
+        run.ranks = 3;
+        assert_int_equal(scratch_count(DIRECTORY), 2);
+        run_finds(&run, rows);
+        assert_int_equal(access("warning", F_OK), -1);
+        n = pieces_read(offsets, bytes, 200);
+    }
+    assert_int_equal(fs_remove_tree(DIRECTORY, NULL), 0);
+}
+
+static void a_changed_byte_of_a_part_is_noticed_and_repaired(void **state)
+{
+    (void)state;
+    rows_write("a.csv", "id,x\n", "%d,word%d\n", 0, 3000);
+    damage_is_repaired("a.csv", 3000);
+    rows_write("a.svm", "", "%d 1:1 7:%d\n", 0, 3000);
+    damage_is_repaired("a.svm", 3000);
+    rows_write("a.txt", "", "%d %040d\n", 0, 3000);
+    damage_is_repaired("a.txt", 3000);
+}
+
+static void rows_without_checksums_are_converted_again(void **state)
+{
+    struct run run = {.path = "a.csv", .ranks = 2, .per_node = 2};
+
+    (void)state;
+    rows_write("a.csv", "id,x\n", "%d,%d\n", 0, 300);
+    run_finds(&run, 300);
+    assert_int_equal(system("sed -i 's/+/-/' " INDEX), 0);
+    run_finds(&run, 300);
+    file_has("warning", "no checksums");
+}
+
+/* ---- Files that change ---- */
+
+static const char *change_command;
+
+static int change(struct error *err)
+{
+    (void)err;
+    return system(change_command);
+}
+
+/* At whichever block the file changes: an error that names it, and nothing is left. */
+static void change_is_refused(const char *path, const char *command, const char *words)
+{
+    struct run run = {.path = path, .ranks = 2, .per_node = 2, .act = change};
+    int refused = 0, failed;
+
+    change_command = command;
+    for (run.by = 0; run.by < 2; run.by++)
+        for (run.at = 0; run.at < 12; run.at++) {
+            assert_int_equal(system("cp -p kept d-1.csv"), 0);
+            failed = run_now(&run);
+            if (failed == 0) { /* it has made fewer calls */
+                assert_int_equal(fs_remove_tree(DIRECTORY, NULL), 0);
+                continue;
+            }
+            refused++;
+            assert_int_equal(failed, 2);
+            error_has("d-1.csv");
+            error_has(words);
+            error_has("start again");
+            assert_int_equal(scratch_count(DIRECTORY), 0);
+        }
+    assert_in_range(refused, 6, 24);
+}
+
+static void a_file_that_changes_while_it_is_converted_is_named(void **state)
+{
+    (void)state;
+    rows_write("d-0.csv", "id,x\n", "%d,%040d\n", 0, 5000);
+    rows_write("d-1.csv", "id,x\n", "%d,%040d\n", 5000, 15000);
+    assert_int_equal(system("mv d-1.csv kept && touch -d '1 hour ago' kept"), 0);
+    change_is_refused("d-*.csv", "echo 1,2 >>d-1.csv", "d-1.csv");
+    change_is_refused("d-*.csv", "truncate -s 300000 d-1.csv", "d-1.csv");
+    change_is_refused("d-*.csv", "touch d-1.csv", "written to");
+    change_is_refused("d-*.csv", "sed s/7/8/ kept >n && mv n d-1.csv", "d-1.csv");
+    change_is_refused("d-*.csv", "rm -f d-1.csv", "d-1.csv");
+}
+
+static void changed_text_is_refused_in_the_middle_of_an_epoch(void **state)
+{
+    struct run run = {.path = "d-*.csv", .ranks = 2, .per_node = 1};
+
+    (void)state;
+    rows_write("d-0.csv", "id,x\n", "%d,%d\n", 0, 500);
+    rows_write("d-1.csv", "id,x\n", "%d,%d\n", 500, 500);
+    run_finds(&run, 1000);
+    run.goes_on = true;
+    run.ranks = 3;
+    run_finds(&run, 1000);
+    assert_int_equal(system("touch d-1.csv && mv d-0.csv d-00.csv"), 0);
+    run_finds(&run, 1000); /* the same rows */
+    assert_int_equal(system("sed -i '$s/,9/,8/' d-1.csv"), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(run_now(&run), 3);
+        error_has("d-1.csv was written to");
+        error_has("remove " DIRECTORY);
+    }
+    rows_write("d-1.csv", "id,x\n", "%d,%d\n", 500, 501);
+    assert_int_equal(run_now(&run), 3);
+    error_has("d-1.csv has ");
+    assert_int_equal(unlink("d-1.csv"), 0);
+    assert_int_equal(run_now(&run), 3);
+    error_has("d-1.csv is gone");
+    rows_write("d-1.csv", "id,x\n", "%d,%d\n", 500, 500);
+    run_finds(&run, 1000);
+    assert_int_equal(scratch_count(DIRECTORY), 4);
+    rows_write("d-2.csv", "id,x\n", "%d,%d\n", 1000, 10);
+    assert_int_equal(run_now(&run), 3);
+    error_has("d-2.csv is new");
+    run.goes_on = false;
+    run_finds(&run, 1010);
+}
+
+/* ---- Many files ---- */
+
+static void a_thousand_files_with_empty_ones_need_few_descriptors(void **state)
+{
+    struct run run = {.path = "many/*.csv"};
+    struct rlimit before, few;
+    char name[64];
+
+    (void)state;
+    assert_int_equal(mkdir("many", 0777), 0);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "many/d-%04d.csv", i);
+        if (i == 0 || i == 499 || i == 999)
+            rows_write(name, "", "%d,%d\n", 0, 0);
+        else
+            rows_write(name, "id,x\n", "%d,%d\n", (i - 1 - (i > 499)) * 3, 3);
+    }
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (run.ranks = 1; run.ranks <= 3; run.ranks++) {
+        run.per_node = run.ranks == 3 ? 2 : run.ranks;
+        few = (struct rlimit){.rlim_cur = 64, .rlim_max = before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        run_finds(&run, 997ull * 3);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(fs_remove_tree(DIRECTORY, NULL), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(a_stop_ends_the_conversion_of_csv_at_any_block),
         SCRATCH(a_stop_ends_the_conversion_of_lines_and_libsvm),
         SCRATCH(a_stop_ends_decompressing),
+        SCRATCH(a_changed_byte_of_a_part_is_noticed_and_repaired),
+        SCRATCH(rows_without_checksums_are_converted_again),
+        SCRATCH(a_file_that_changes_while_it_is_converted_is_named),
+        SCRATCH(changed_text_is_refused_in_the_middle_of_an_epoch),
+        SCRATCH(a_thousand_files_with_empty_ones_need_few_descriptors),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

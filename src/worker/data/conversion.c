@@ -34,6 +34,7 @@ struct conversion {
     struct part_shape shape;
     struct part_places *places;
     const int32_t **codes;
+    struct part_sums sums; /* of what this rank writes */
 
     char path[PATH_MAX], hidden[PATH_MAX];
     int fd;
@@ -221,7 +222,8 @@ static int part_begin(struct conversion *c, const struct h5_image *image,
     if (!part_is_mine(c))
         return 0;
     c->bytes = h5_image_length(image);
-    c->fd = part_create(c->hidden, &c->shape, c->places, image, err);
+    c->sums.part = c->part;
+    c->fd = part_create(c->hidden, &c->shape, c->places, image, &c->sums, err);
     return c->fd < 0 ? -1 : 0;
 }
 
@@ -237,7 +239,9 @@ static int rows_write(struct conversion *c, struct error *err)
 {
     if (c->shape.rows == 0)
         return 0;
-    if (part_write(c->fd, c->hidden, c->places, &c->at, &c->spool, c->codes, err) < 0)
+    c->sums.part = c->part;
+    if (part_write(c->fd, c->hidden, c->places, &c->at, &c->spool, c->codes, &c->sums,
+                   err) < 0)
         return -1;
     return fsync(c->fd) < 0 ? fs_error(err, "write", c->hidden) : 0;
 }
@@ -282,6 +286,16 @@ static int parts_list(struct conversion *c, struct error *err)
     return rc;
 }
 
+static int image_sum(struct conversion *c, const struct h5_image *image,
+                     struct error *err)
+{
+    if (!part_is_mine(c))
+        return 0;
+    if (part_sum_image(c->hidden, image, &c->sums, err) < 0)
+        return -1;
+    return part_sums_end(&c->sums, err);
+}
+
 /* COLLECTIVE: each step on all ranks before the next one. */
 static int parts_make(struct conversion *c, struct error *err)
 {
@@ -296,14 +310,18 @@ static int parts_make(struct conversion *c, struct error *err)
     rc = comm_agree(all, rc, err);
     if (rc == 0)
         rc = comm_agree(all, part_begin(c, image, err), err);
-    h5_image_destroy(image);
     if (rc == 0)
         rc = comm_agree(all, part_open(c, err), err);
     if (rc == 0)
         rc = comm_agree(all, rows_write(c, err), err);
     if (rc == 0)
+        rc = comm_agree(all, image_sum(c, image, err), err);
+    h5_image_destroy(image);
+    if (rc == 0)
         rc = comm_agree(all, part_publish(c, err), err);
-    return rc == 0 ? parts_list(c, err) : rc;
+    if (rc == 0)
+        rc = parts_list(c, err);
+    return rc == 0 ? part_sums_gather(&c->sums, all, c->result->parts, err) : rc;
 }
 
 static int sink_end(void *arg, const struct frame *columns, int32_t *const codes[],
@@ -374,6 +392,7 @@ int conversion_run(const struct conversion_job *job, struct conversion_result *r
     if (rc < 0)
         conversion_undo(&c);
     spool_clear(&c.spool);
+    part_sums_clear(&c.sums);
     free(c.start);
     free(c.total);
     free(c.places);

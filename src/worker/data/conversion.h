@@ -25,7 +25,8 @@ struct conversion_job {
 };
 
 struct conversion_result {
-    json_t *parts; /* {"name", "bytes"} of each, the same on every rank; the caller's */
+    json_t *parts; /* {"name", "bytes"} of each, the same on every rank; rank 0 also has
+                      their "sums" (part_sums.h). The caller's */
     uint64_t rows;
 };
 

@@ -110,6 +110,80 @@ int conversion_key_make(const struct dataset_config *cfg, json_t **key,
     return rc;
 }
 
+/* ---- Changes ---- */
+
+bool conversion_key_same_options(const json_t *a, const json_t *b)
+{
+    json_t *own = json_copy((json_t *)(uintptr_t)a);
+    bool same = false;
+
+    if (own && json_object_set(own, "sources", json_object_get(b, "sources")) == 0)
+        same = json_equal(own, b);
+    json_decref(own);
+    return same;
+}
+
+static const char *source_path(const json_t *source)
+{
+    const char *path = json_string_value(json_object_get(source, "path"));
+
+    return path ? path : "";
+}
+
+static const json_t *source_find(const json_t *sources, const char *path)
+{
+    for (size_t i = 0; i < json_array_size(sources); i++)
+        if (strcmp(source_path(json_array_get(sources, i)), path) == 0)
+            return json_array_get(sources, i);
+    return NULL;
+}
+
+static json_int_t source_size(const json_t *source)
+{
+    return json_integer_value(json_object_get(source, "size"));
+}
+
+/* A file that is there now; true if it has changed. */
+static bool source_change(const json_t *before, const json_t *now, char *text,
+                          size_t size)
+{
+    const char *path = source_path(now);
+
+    if (before && json_equal(before, now))
+        return false;
+    if (!before)
+        snprintf(text, size, "%s is new", path);
+    else if (source_size(before) != source_size(now))
+        snprintf(text, size, "%s has %lld bytes, and had %lld", path,
+                 (long long)source_size(now), (long long)source_size(before));
+    else
+        snprintf(text, size, "%s was written to, or replaced", path);
+    return true;
+}
+
+void conversion_key_change(const json_t *before, const json_t *now, char *text,
+                           size_t size)
+{
+    const json_t *old = json_object_get(before, "sources");
+    const json_t *new = json_object_get(now, "sources");
+
+    text[0] = '\0';
+    for (size_t i = 0; i < json_array_size(old); i++) {
+        const char *path = source_path(json_array_get(old, i));
+
+        if (!source_find(new, path)) {
+            snprintf(text, size, "%s is gone", path);
+            return;
+        }
+    }
+    for (size_t i = 0; i < json_array_size(new); i++) {
+        const json_t *source = json_array_get(new, i);
+
+        if (source_change(source_find(old, source_path(source)), source, text, size))
+            return;
+    }
+}
+
 const char *conversion_key_format(const json_t *key)
 {
     return json_string_value(json_object_get(key, "format"));

@@ -11,16 +11,20 @@
 #include "data/part.h"
 #include "data/part_index.h"
 #include "data/reader.h"
+#include "data/same_rows.h"
 #include "util/fs.h"
 #include "util/private_dir.h"
 
 struct opening {
     const struct dataset_config *cfg;
+    const struct dataset_env *env;
     struct comm *all, *node;
     const char *directory;
-    const struct text_watch *watch;
     json_t *key;
-    json_t *parts; /* of the rows; NULL: they are to be made */
+    json_t *parts;     /* of the rows; NULL: they are to be made */
+    json_t *before;    /* of the rows of text that has changed; NULL: there are none, or
+                       it does not matter */
+    char change[1024]; /* how; rank 0 knows */
 };
 
 static int no_memory(struct error *err)
@@ -54,57 +58,12 @@ static int json_share(struct comm *all, json_t **value, struct error *err)
     return rc;
 }
 
-/* ---- Converting ---- */
+/* ---- Tables ---- */
 
-/* Rank 0: have the files stayed as they were? */
-static int sources_compare(const struct opening *o, struct error *err)
-{
-    json_t *now = NULL;
-    int rc = conversion_key_make(o->cfg, &now, err);
-
-    if (rc == 0 && (!now || !json_equal(now, o->key)))
-        rc = error_set(err, RAYTRAIN_ECORRUPT,
-                       "%s: a file was written to while it was read; start again when "
-                       "it is complete",
-                       o->cfg->path);
-    json_decref(now);
-    return rc;
-}
-
-/* COLLECTIVE */
-static int convert(struct opening *o, struct error *err)
-{
-    struct conversion_job job = {.cfg = o->cfg,
-                                 .key = o->key,
-                                 .all = o->all,
-                                 .node = o->node,
-                                 .directory = o->directory,
-                                 .watch = o->watch};
-    struct conversion_result result;
-    int rc = 0;
-
-    if (o->all->rank == 0)
-        rc = part_index_begin(o->directory, &job.number, err);
-    if (comm_agree(o->all, rc, err) < 0 ||
-        o->all->ops->bcast(o->all, &job.number, sizeof job.number, 0, err) < 0 ||
-        conversion_run(&job, &result, err) < 0)
-        return -1;
-    o->parts = result.parts;
-    if (o->all->rank == 0) {
-        rc = sources_compare(o, err);
-        if (rc == 0)
-            rc = part_index_write(o->directory, o->key, o->parts, result.rows, err);
-    }
-    return comm_agree(o->all, rc, err);
-}
-
-/* ---- Opening ---- */
-
-static int part_open(const struct opening *o, size_t i, char path[PATH_MAX],
+static int part_open(const struct opening *o, const json_t *part, char path[PATH_MAX],
                      struct table *t, struct error *err)
 {
-    const char *name =
-        json_string_value(json_object_get(json_array_get(o->parts, i), "name"));
+    const char *name = json_string_value(json_object_get(part, "name"));
     size_t index;
     int fd;
 
@@ -120,9 +79,10 @@ static int part_open(const struct opening *o, size_t i, char path[PATH_MAX],
 }
 
 /* One table of all parts. */
-static int parts_open(const struct opening *o, struct table *out, struct error *err)
+static int parts_open(const struct opening *o, const json_t *parts, struct table *out,
+                      struct error *err)
 {
-    size_t n = json_array_size(o->parts);
+    size_t n = json_array_size(parts);
     struct table *tables = calloc(n + 1, sizeof *tables);
     char(*paths)[PATH_MAX] = calloc(n + 1, sizeof *paths);
     const char **names = calloc(n + 1, sizeof *names);
@@ -130,7 +90,7 @@ static int parts_open(const struct opening *o, struct table *out, struct error *
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
         names[i] = paths[i];
-        rc = part_open(o, i, paths[i], &tables[i], err);
+        rc = part_open(o, json_array_get(parts, i), paths[i], &tables[i], err);
     }
     if (rc == 0)
         rc = table_concatenate(tables, names, n, out, err);
@@ -148,14 +108,155 @@ static int table_open(struct opening *o, struct table *out, struct error *err)
     int rc = 0;
 
     if (!o->node || o->node->rank == 0)
-        rc = parts_open(o, out, err);
+        rc = parts_open(o, o->parts, out, err);
     rc = comm_agree(o->all, rc, err);
     if (rc < 0)
         table_clear(out);
     return rc;
 }
 
+/* ---- Converting ---- */
+
+/* Rank 0: have the files stayed as they were? */
+static int sources_compare(const struct opening *o, struct error *err)
+{
+    char change[sizeof o->change];
+    json_t *now = NULL;
+    int rc = conversion_key_make(o->cfg, &now, err);
+
+    if (rc == 0) {
+        conversion_key_change(o->key, now, change, sizeof change);
+        if (change[0])
+            rc = error_set(err, RAYTRAIN_ECORRUPT,
+                           "%s: the text has changed while it was read: %s; start "
+                           "again when it is complete",
+                           o->cfg->path, change);
+    }
+    json_decref(now);
+    return rc;
+}
+
+/* COLLECTIVE, after a failure: if a file has changed meanwhile, that is the reason. */
+static void failure_explain(const struct opening *o, struct error *why)
+{
+    struct error changed = {0};
+    int64_t stopped = why->code == RAYTRAIN_ESTOPPED;
+
+    if (o->all->ops->bcast(o->all, &stopped, sizeof stopped, 0, NULL) < 0 || stopped)
+        return;
+    if (comm_agree(o->all, o->all->rank == 0 ? sources_compare(o, &changed) : 0,
+                   &changed) < 0)
+        *why = changed;
+}
+
+/* Of this rank's share of the rows. */
+static int rows_compare(const struct opening *o, bool *same, struct error *err)
+{
+    struct table before = {0}, now = {0};
+    int rc = parts_open(o, o->before, &before, err);
+
+    if (rc == 0)
+        rc = parts_open(o, o->parts, &now, err);
+    if (rc == 0)
+        rc = table_ready(&before, err);
+    if (rc == 0)
+        rc = table_ready(&now, err);
+    if (rc == 0)
+        rc = same_rows(&before, &now, o->all->rank, o->all->size, same, err);
+    table_clear(&before);
+    table_clear(&now);
+    return rc;
+}
+
+/* COLLECTIVE: the rows are used up to the middle of an epoch, so they must be the same.
+ * Rows that cannot be read any more are not. */
+static int rows_check(const struct opening *o, struct error *err)
+{
+    int64_t others;
+    bool same = false;
+
+    if (!o->before)
+        return 0;
+    others = rows_compare(o, &same, NULL) < 0 || !same;
+    if (o->all->ops->allreduce(o->all, &others, 1, COMM_INT64, COMM_MAX, err) < 0)
+        return -1;
+    if (others == 0)
+        return 0;
+    return comm_agree(
+        o->all,
+        o->all->rank != 0
+            ? 0
+            : error_set(
+                  err, RAYTRAIN_ECORRUPT,
+                  "its rows are not those of which this run has used a part: %s. "
+                  "Put the earlier files back, or start a new run. To continue this "
+                  "one with the rows that there are now, remove %s",
+                  o->change, o->directory),
+        err);
+}
+
+/* COLLECTIVE: from now on the new parts are the rows. */
+static int parts_accept(const struct opening *o, uint64_t rows, struct error *err)
+{
+    int rc = 0;
+
+    if (o->all->rank == 0)
+        rc = sources_compare(o, err);
+    rc = comm_agree(o->all, rc, err);
+    if (rc == 0)
+        rc = rows_check(o, err);
+    if (rc == 0) {
+        if (o->all->rank == 0)
+            rc = part_index_write(o->directory, o->key, o->parts, rows, err);
+        return comm_agree(o->all, rc, err);
+    }
+    if (o->all->rank == 0)
+        part_index_discard(o->directory, o->parts);
+    return -1;
+}
+
+/* COLLECTIVE */
+static int convert(struct opening *o, struct error *err)
+{
+    struct conversion_job job = {.cfg = o->cfg,
+                                 .key = o->key,
+                                 .all = o->all,
+                                 .node = o->node,
+                                 .directory = o->directory,
+                                 .watch = o->env->watch};
+    struct conversion_result result;
+    struct error why = {0};
+    int rc = 0;
+
+    if (o->all->rank == 0)
+        rc = part_index_begin(o->directory, &job.number, err);
+    if (comm_agree(o->all, rc, err) < 0 ||
+        o->all->ops->bcast(o->all, &job.number, sizeof job.number, 0, err) < 0)
+        return -1;
+    if (conversion_run(&job, &result, &why) < 0) {
+        failure_explain(o, &why);
+        return error_set(err, why.code, "%s", why.text);
+    }
+    o->parts = result.parts;
+    return parts_accept(o, result.rows, err);
+}
+
 /* ---- The whole ---- */
+
+/* Rank 0: which parts there are, of which text. */
+static void parts_look(struct opening *o)
+{
+    struct part_index index = part_index_read(o->directory);
+
+    if (index.parts && json_equal(index.key, o->key)) {
+        o->parts = json_incref(index.parts);
+    } else if (index.parts && o->env->goes_on &&
+               conversion_key_same_options(index.key, o->key)) {
+        o->before = json_incref(index.parts);
+        conversion_key_change(index.key, o->key, o->change, sizeof o->change);
+    }
+    part_index_clear(&index);
+}
 
 /* COLLECTIVE: what is to be converted, and what has been. */
 static int look(struct opening *o, struct error *err)
@@ -165,21 +266,55 @@ static int look(struct opening *o, struct error *err)
     if (o->all->rank == 0) {
         rc = conversion_key_make(o->cfg, &o->key, err);
         if (rc == 0 && o->key && o->directory) /* a private one is empty */
-            o->parts = part_index_find(o->directory, o->key);
+            parts_look(o);
     }
     rc = comm_agree(o->all, rc, err);
     if (rc == 0)
         rc = json_share(o->all, &o->key, err);
     if (rc == 0 && o->key)
         rc = json_share(o->all, &o->parts, err);
+    if (rc == 0 && o->key)
+        rc = json_share(o->all, &o->before, err);
     return rc;
+}
+
+/* COLLECTIVE: are the parts as they were written? Once in a process is enough. */
+static int parts_verify(struct opening *o, struct table *out, struct error *err)
+{
+    int rc = 0;
+
+    if (!o->env->again)
+        rc = part_sums_verify(o->directory, o->parts, o->all, o->env->watch, err);
+    rc = comm_agree(o->all, rc, err);
+    return rc == 0 ? table_open(o, out, err) : rc;
+}
+
+static void damage_report(const struct opening *o, const struct error *why)
+{
+    const struct dataset_env *env = o->env;
+    char text[ERROR_TEXT_MAX + 256];
+
+    if (o->all->rank != 0 || !env->warn)
+        return;
+    snprintf(text, sizeof text,
+             "dataset \"%s\": its rows are converted again, because those in %s are "
+             "damaged: %s",
+             o->cfg->name, o->directory, why->text);
+    env->warn(env->watch ? env->watch->arg : NULL, text);
 }
 
 /* COLLECTIVE: rows that are there already are made anew if they are damaged. */
 static int rows_open(struct opening *o, struct table *out, struct error *err)
 {
-    if (o->parts && table_open(o, out, NULL) == 0)
-        return 0;
+    struct error why = {0};
+
+    if (o->parts) {
+        if (parts_verify(o, out, &why) == 0)
+            return 0;
+        if (why.code == RAYTRAIN_ESTOPPED)
+            return error_set(err, why.code, "%s", why.text);
+        damage_report(o, &why);
+    }
     json_decref(o->parts);
     o->parts = NULL;
     if (convert(o, err) < 0)
@@ -225,10 +360,8 @@ int converted_open(const struct dataset_config *cfg, const struct dataset_env *e
                    bool *is_text, struct table *out, struct error *err)
 {
     struct comm *self = NULL;
-    struct opening o = {.cfg = cfg,
-                        .node = env->node,
-                        .directory = env->directory,
-                        .watch = env->watch};
+    struct opening o = {
+        .cfg = cfg, .env = env, .node = env->node, .directory = env->directory};
     int rc;
 
     o.all = env->all ? env->all : env->node;
@@ -239,6 +372,7 @@ int converted_open(const struct dataset_config *cfg, const struct dataset_env *e
     rc = open_with(&o, is_text, out, err);
     json_decref(o.key);
     json_decref(o.parts);
+    json_decref(o.before);
     comm_free(self);
     return rc;
 }

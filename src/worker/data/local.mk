@@ -19,6 +19,7 @@ libworker_la_SOURCES += \
 	src/worker/data/part.h src/worker/data/part_names.h \
 	src/worker/data/part_index.c src/worker/data/part_index.h \
 	src/worker/data/part_layout.c src/worker/data/part_read.c \
+	src/worker/data/part_sums.c src/worker/data/part_sums.h \
 	src/worker/data/part_write.c \
 	src/worker/data/prefetch.c src/worker/data/prefetch.h \
 	src/worker/data/ragged_read.c src/worker/data/ragged_read.h \
@@ -29,6 +30,7 @@ libworker_la_SOURCES += \
 	src/worker/data/reader_idx.c \
 	src/worker/data/reader_numpy.c \
 	src/worker/data/row_order.c src/worker/data/row_order.h \
+	src/worker/data/same_rows.c src/worker/data/same_rows.h \
 	src/worker/data/selection.c src/worker/data/selection.h \
 	src/worker/data/spool.c src/worker/data/spool.h \
 	src/worker/data/stream_copy.c src/worker/data/stream_copy.h \

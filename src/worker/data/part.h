@@ -8,6 +8,7 @@
 #ifndef RAYTRAIN_DATA_PART_H
 #define RAYTRAIN_DATA_PART_H
 
+#include "data/part_sums.h"
 #include "data/spool.h"
 #include "data/table.h"
 
@@ -41,12 +42,16 @@ int part_layout(const struct part_shape *shape, struct part_places places[],
  * descriptor, or -1. */
 int part_create(const char *path, const struct part_shape *shape,
                 const struct part_places places[], const struct h5_image *image,
-                struct error *err);
+                struct part_sums *sums, struct error *err);
 /* By each rank: its rows, from the spool, which is read to its end. codes[i][c] becomes
  * of code c in column i of the spool. */
 int part_write(int fd, const char *path, const struct part_places places[],
                const struct part_start *start, struct spool *spool,
-               const int32_t *const codes[], struct error *err);
+               const int32_t *const codes[], struct part_sums *sums, struct error *err);
+/* By the rank that created it, after all have written: what the file has now where the
+ * image was, which may share a page with rows. */
+int part_sum_image(const char *path, const struct h5_image *image,
+                   struct part_sums *sums, struct error *err);
 
 /* The table of the open source 0, whose path is used in messages. RAYTRAIN_ECORRUPT if it
  * is not a whole part. */

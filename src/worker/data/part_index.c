@@ -14,7 +14,7 @@
 #include "util/fs.h"
 
 #define INDEX_NAME    "index.json"
-#define INDEX_VERSION 1
+#define INDEX_VERSION 2
 #define NAME_FORMAT   "part-%" PRIu64 "-%05u.h5"
 
 void part_path(char out[PATH_MAX], const char *directory, uint64_t conversion,
@@ -50,12 +50,11 @@ static bool part_is_there(const char *directory, const json_t *part)
            st.st_size == json_integer_value(json_object_get(part, "bytes"));
 }
 
-static bool index_matches(const json_t *index, const char *directory, const json_t *key)
+static bool index_is_whole(const json_t *index, const char *directory)
 {
     const json_t *parts = json_object_get(index, "parts");
 
     if (json_integer_value(json_object_get(index, "version")) != INDEX_VERSION ||
-        !json_equal(json_object_get(index, "made_from"), key) ||
         json_array_size(parts) == 0)
         return false;
     for (size_t i = 0; i < json_array_size(parts); i++)
@@ -64,21 +63,31 @@ static bool index_matches(const json_t *index, const char *directory, const json
     return true;
 }
 
-json_t *part_index_find(const char *directory, const json_t *key)
+struct part_index part_index_read(const char *directory)
 {
+    struct part_index found = {NULL, NULL};
     char path[PATH_MAX], *text;
-    json_t *index, *parts = NULL;
+    json_t *index;
     size_t n;
 
     if (name_join(path, directory, INDEX_NAME, NULL) < 0 ||
         fs_read(path, &text, &n, NULL) < 0)
-        return NULL;
+        return found;
     index = json_loadb(text, n, 0, NULL);
     free(text);
-    if (index && index_matches(index, directory, key))
-        parts = json_incref(json_object_get(index, "parts"));
+    if (index && index_is_whole(index, directory)) {
+        found.parts = json_incref(json_object_get(index, "parts"));
+        found.key = json_incref(json_object_get(index, "made_from"));
+    }
     json_decref(index);
-    return parts;
+    return found;
+}
+
+void part_index_clear(struct part_index *index)
+{
+    json_decref(index->parts);
+    json_decref(index->key);
+    *index = (struct part_index){NULL, NULL};
 }
 
 /* ---- Cleaning up ---- */
@@ -160,6 +169,19 @@ int part_index_begin(const char *directory, uint64_t *conversion, struct error *
         return -1;
     *conversion = c.conversion + 1;
     return 0;
+}
+
+void part_index_discard(const char *directory, const json_t *parts)
+{
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        const char *name =
+            json_string_value(json_object_get(json_array_get(parts, i), "name"));
+
+        if (name && name_join(path, directory, name, NULL) == 0)
+            unlink(path);
+    }
 }
 
 /* ---- Writing ---- */

@@ -17,13 +17,20 @@ void part_path(char out[PATH_MAX], const char *directory, uint64_t conversion,
 void part_path_hidden(char out[PATH_MAX], const char *directory, uint64_t conversion,
                       unsigned part);
 
-/* The parts, an array of {"name", "bytes"}, that were made with this key, if they are
- * all there; NULL: there are none. */
-json_t *part_index_find(const char *directory, const json_t *key);
+/* What index.json lists, if all of that is there. */
+struct part_index {
+    json_t *parts; /* an array of {"name", "bytes", "sums"}; NULL: there are none */
+    json_t *key;   /* with which they were made */
+};
+
+struct part_index part_index_read(const char *directory);
+void part_index_clear(struct part_index *index);
 
 /* Before a conversion: make the directory, and remove what a killed one has left.
  * *conversion is a number that no part of it has. */
 int part_index_begin(const char *directory, uint64_t *conversion, struct error *err);
+/* Remove the parts of a conversion that are not to be the rows. */
+void part_index_discard(const char *directory, const json_t *parts);
 /* All parts are durable: from now on these are the rows. Others are removed. */
 int part_index_write(const char *directory, const json_t *key, const json_t *parts,
                      uint64_t rows, struct error *err);

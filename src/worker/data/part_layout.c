@@ -166,7 +166,7 @@ static int image_write(int fd, const struct h5_image *image)
 }
 
 static int words_write(int fd, const struct dictionary *words,
-                       const struct part_places *p)
+                       const struct part_places *p, struct part_sums *sums)
 {
     size_t n = dictionary_count(words), length;
     uint64_t *offsets = calloc(n + 1, sizeof *offsets);
@@ -188,6 +188,11 @@ static int words_write(int fd, const struct dictionary *words,
         rc = fs_pwrite_full(fd, offsets, (n + 1) * sizeof *offsets, p->word_offsets);
     if (rc == 0)
         rc = fs_pwrite_full(fd, bytes, offsets[n], p->word_bytes);
+    if (rc == 0)
+        rc = part_sums_add(sums, 0, p->word_offsets, offsets, (n + 1) * sizeof *offsets,
+                           NULL);
+    if (rc == 0)
+        rc = part_sums_add(sums, 0, p->word_bytes, bytes, offsets[n], NULL);
     free(bytes);
     free(offsets);
     return rc;
@@ -195,7 +200,7 @@ static int words_write(int fd, const struct dictionary *words,
 
 int part_create(const char *path, const struct part_shape *shape,
                 const struct part_places places[], const struct h5_image *image,
-                struct error *err)
+                struct part_sums *sums, struct error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
     int rc;
@@ -205,10 +210,35 @@ int part_create(const char *path, const struct part_shape *shape,
     rc = image_write(fd, image);
     for (size_t i = 0; rc == 0 && i < shape->columns->n_columns; i++)
         if (shape->columns->columns[i].kind == FRAME_WORDS)
-            rc = words_write(fd, shape->columns->columns[i].words, &places[i]);
+            rc = words_write(fd, shape->columns->columns[i].words, &places[i], sums);
     if (rc == 0)
         return fd;
     fs_error(err, "write", path);
     close(fd);
     return -1;
+}
+
+int part_sum_image(const char *path, const struct h5_image *image,
+                   struct part_sums *sums, struct error *err)
+{
+    uint64_t offset, length = h5_image_length(image);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+    unsigned char *page = NULL;
+    const void *data;
+    size_t cursor = 0, n;
+
+    if (fd < 0)
+        return fs_error(err, "read", path);
+    while (rc == 0 && h5_image_next_page(image, &cursor, &offset, &data, &n)) {
+        n = length - offset < n ? (size_t)(length - offset) : n;
+        if (!page && !(page = malloc(n)))
+            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory for checksums");
+        else if (fs_pread_full(fd, page, n, offset) < 0)
+            rc = fs_error(err, "read", path);
+        else
+            rc = part_sums_add(sums, 0, offset, page, n, err);
+    }
+    free(page);
+    close(fd);
+    return rc;
 }

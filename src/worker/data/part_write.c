@@ -9,16 +9,30 @@
 struct writing {
     int fd;
     const char *path;
+    struct part_sums *sums;
     struct row_place *pairs; /* of a block */
     size_t room;
 };
 
-static int bytes_write(const struct writing *w, const void *data, uint64_t n,
-                       size_t width, uint64_t place, uint64_t at, struct error *err)
+/* The arrays of a column are the streams of its checksums. */
+enum array { ROWS, ELEMENTS, INDICES, ARRAYS };
+
+/* Where items of an array go: its stream, where it begins, and after so many others. */
+struct target {
+    size_t stream;
+    uint64_t place, at;
+};
+
+static int items_write(const struct writing *w, const void *items, uint64_t n,
+                       size_t width, const struct target *to, struct error *err)
 {
-    if (n == 0 || fs_pwrite_full(w->fd, data, n * width, place + at * width) == 0)
+    uint64_t offset = to->place + to->at * width;
+
+    if (n == 0)
         return 0;
-    return fs_error(err, "write", w->path);
+    if (fs_pwrite_full(w->fd, items, n * width, offset) < 0)
+        return fs_error(err, "write", w->path);
+    return part_sums_add(w->sums, to->stream, offset, items, n * width, err);
 }
 
 /* The codes of this rank become those of all. */
@@ -48,18 +62,20 @@ static int pairs_make(struct writing *w, const struct frame_column *c, uint64_t 
 }
 
 static int ragged_write(struct writing *w, const struct frame_column *c, uint64_t rows,
-                        const struct part_places *p, uint64_t row, uint64_t *element,
-                        struct error *err)
+                        const struct part_places *p, size_t stream, uint64_t row,
+                        uint64_t *element, struct error *err)
 {
+    const struct target pairs = {stream + ROWS, p->rows, row},
+                        elements = {stream + ELEMENTS, p->elements, *element},
+                        indices = {stream + INDICES, p->indices, *element};
     uint64_t n = c->n_data;
 
     if (pairs_make(w, c, rows, *element, err) < 0 ||
-        bytes_write(w, w->pairs, rows, sizeof *w->pairs, p->rows, row, err) < 0 ||
-        bytes_write(w, c->data, n, frame_element_bytes(c), p->elements, *element, err) <
-            0)
+        items_write(w, w->pairs, rows, sizeof *w->pairs, &pairs, err) < 0 ||
+        items_write(w, c->data, n, frame_element_bytes(c), &elements, err) < 0)
         return -1;
-    if (c->kind == FRAME_SPARSE && bytes_write(w, c->indices, n, sizeof *c->indices,
-                                               p->indices, *element, err) < 0)
+    if (c->kind == FRAME_SPARSE &&
+        items_write(w, c->indices, n, sizeof *c->indices, &indices, err) < 0)
         return -1;
     *element += n;
     return 0;
@@ -72,15 +88,16 @@ static int block_write(struct writing *w, struct frame *f,
 {
     for (size_t i = 0; i < f->n_columns; i++) {
         struct frame_column *c = &f->columns[i];
+        const struct target rows = {i * ARRAYS + ROWS, places[i].rows, row};
         int rc;
 
         if (c->kind == FRAME_WORDS)
             codes_translate(c, f->rows, codes[i]);
         if (c->kind == FRAME_NUMBERS || c->kind == FRAME_WORDS)
-            rc = bytes_write(w, c->data, f->rows, frame_row_bytes(c), places[i].rows,
-                             row, err);
+            rc = items_write(w, c->data, f->rows, frame_row_bytes(c), &rows, err);
         else
-            rc = ragged_write(w, c, f->rows, &places[i], row, &elements[i], err);
+            rc = ragged_write(w, c, f->rows, &places[i], i * ARRAYS, row, &elements[i],
+                              err);
         if (rc < 0)
             return -1;
     }
@@ -89,9 +106,9 @@ static int block_write(struct writing *w, struct frame *f,
 
 int part_write(int fd, const char *path, const struct part_places places[],
                const struct part_start *start, struct spool *spool,
-               const int32_t *const codes[], struct error *err)
+               const int32_t *const codes[], struct part_sums *sums, struct error *err)
 {
-    struct writing w = {.fd = fd, .path = path};
+    struct writing w = {.fd = fd, .path = path, .sums = sums};
     struct frame *rows = &spool->rows;
     uint64_t *elements = calloc(rows->n_columns + 1, sizeof *elements), row = 0;
     int rc = elements
@@ -110,6 +127,8 @@ int part_write(int fd, const char *path, const struct part_places places[],
         errno = EIO;
         rc = fs_error(err, "read all rows from a file in", spool->where);
     }
+    if (rc == 0)
+        rc = part_sums_end(sums, err);
     free(w.pairs);
     free(elements);
     return rc;

@@ -63,7 +63,10 @@ static int rows_open(raytrain_predictor *p, const struct chain *chain,
                                .node = env->node,
                                .all = env->comm,
                                .chain = chain,
-                               .watch = env->watch};
+                               .watch = env->watch,
+                               .warn = env->warn,
+                               .goes_on = true,
+                               .again = p->input != NULL};
     int rc = 0;
 
     if (asprintf(&directory, "%s/data/input", env->run_dir) < 0) {

@@ -42,7 +42,9 @@ struct predictor_env {
     int (*progress)(void *arg, const struct predict_progress *p, bool *stop,
                     struct error *err);
     void *arg;
-    const struct text_watch *watch; /* as dataset_env's, during predictor_create() */
+    /* As dataset_env's, during predictor_create(). */
+    const struct text_watch *watch;
+    void (*warn)(void *arg, const char *text);
 };
 
 /* COLLECTIVE. Opens the input. */

@@ -24,6 +24,7 @@ int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg
                          struct dataset_env *env, raytrain_dataset **out,
                          struct error *err)
 {
+    struct session_dataset *ds = &ctx->datasets[dataset_index(ctx, cfg->name)];
     struct dataset_watch watch;
     char *directory = NULL;
     int rc = 0;
@@ -37,9 +38,12 @@ int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg
     env->all = ctx->comm;
     env->directory = directory;
     env->watch = dataset_watch_begin(&watch, ctx, cfg->name);
+    env->warn = dataset_watch_warn;
+    env->again = ds->opened;
     if (rc == 0)
         rc = dataset_open(cfg, env, out, err);
     env->watch = NULL;
+    ds->opened = ds->opened || rc == 0;
     free(directory);
     return rc;
 }
@@ -53,6 +57,7 @@ static int shard_open(raytrain_context *ctx, size_t i, struct comm *node,
     struct dataset_env env = {.rank = cfg->split ? ctx->env.world->rank : 0,
                               .size = cfg->split ? ctx->env.world->size : 1,
                               .node = node,
+                              .goes_on = ds->has_state && ds->state.position > 0,
                               .seed = ctx->env.config->seed,
                               .chain = cfg->preprocess && ctx->chain.n > 0 ? &ctx->chain
                                                                            : NULL};

@@ -42,3 +42,10 @@ const struct text_watch *dataset_watch_begin(struct dataset_watch *w,
                                 .watch = {.proceed = proceed, .arg = w}};
     return &w->watch;
 }
+
+void dataset_watch_warn(void *watch, const char *text)
+{
+    const struct dataset_watch *w = watch;
+
+    event_add(w->ctx->env.log_dir, EVENT_WARNING, "%s", text);
+}

@@ -19,5 +19,7 @@ struct dataset_watch {
 const struct text_watch *dataset_watch_begin(struct dataset_watch *w,
                                              raytrain_context *ctx,
                                              const char *dataset);
+/* The env's `warn`: an event of the attempt. */
+void dataset_watch_warn(void *watch, const char *text);
 
 #endif

@@ -84,6 +84,7 @@ int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
         env.iteration = checkpoint_meta(ctx->restored)->training_iteration;
     }
     env.watch = dataset_watch_begin(&watch, ctx, PREDICT_DATASET);
+    env.warn = dataset_watch_warn;
     if (predictor_create(&env, &ctx->predictor, err) < 0)
         return -1;
     *p = ctx->predictor;

@@ -40,6 +40,7 @@ struct session_dataset {
     struct dataset_state state; /* of the checkpoint; at a save, of the shard */
     uint64_t saved[5];          /* the same, as numbers that a save refers to */
     bool has_state;
+    bool opened; /* in this attempt, as this shard or otherwise */
 };
 
 /* An array that a config look-up has returned. */

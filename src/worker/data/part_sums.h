@@ -1,0 +1,59 @@
+/*
+ * part_sums.h - checksums of parts (part.h). A rank hashes what it writes, in pieces:
+ * bytes that it writes one after the other, of which index.json gets the place and the
+ * XXH3. A later attempt believes the rows of a part only if all of its pieces are as they
+ * were.
+ */
+#ifndef RAYTRAIN_DATA_PART_SUMS_H
+#define RAYTRAIN_DATA_PART_SUMS_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "comm/comm.h"
+#include "text/source.h"
+#include "util/error.h"
+
+struct part_piece {
+    uint64_t part, offset, bytes, hash;
+};
+
+struct part_stream;
+
+/* What one rank has written of its part. */
+struct part_sums {
+    uint64_t part; /* its number among the parts */
+    struct part_piece *pieces;
+    size_t n, room;
+    struct part_stream *streams; /* each with a piece that may grow */
+    size_t n_streams;
+};
+
+#define PART_SUMS_INIT                                                                 \
+    {                                                                                  \
+        .pieces = NULL                                                                 \
+    }
+
+/* Bytes that this rank writes there. What follows the bytes that were added to the same
+ * stream before, 0, 1, 2, ..., belongs to their piece, up to a limit. */
+int part_sums_add(struct part_sums *s, size_t stream, uint64_t offset, const void *data,
+                  size_t n, struct error *err);
+/* No piece grows any more. */
+int part_sums_end(struct part_sums *s, struct error *err);
+void part_sums_clear(struct part_sums *s);
+
+/* COLLECTIVE: on rank 0 each of the parts, in the order of their numbers, gets its pieces
+ * as "sums". The outcome is agreed on. */
+int part_sums_gather(const struct part_sums *own, struct comm *all, json_t *parts,
+                     struct error *err);
+
+/*
+ * Read this rank's share of the pieces of all parts, and compare. RAYTRAIN_ECORRUPT, with
+ * the part and the place, if one is not as it was written. The watch is asked before each
+ * block.
+ */
+int part_sums_verify(const char *directory, const json_t *parts, const struct comm *all,
+                     const struct text_watch *watch, struct error *err);
+
+#endif
