@@ -92,13 +92,16 @@ test_expect_success FAULTS 'a killed prediction makes only the missing shards wh
 	test "$(wc -c <marks)" -lt 101 &&
 	cmp calm.h5 killed.h5 && test_path_is_missing killed.h5.run
 '
-test_expect_success FAULTS 'a shard that was cut short is made again' '
+test_expect_success FAULTS 'a shard that was cut short, and one with a changed byte, are made again' '
 	RAYTRAIN_FAULT=predict.publish expect_status 1 $predict $small -n 2 \
 		--columns id,x -o cut.h5 "$model" 2>err &&
 	truncate -s -1 cut.h5.run/shards/shard-000003 &&
+	"$PYTHON" -c "
+f = open(\"cut.h5.run/shards/shard-000001\", \"r+b\")
+f.seek(-5, 2); byte = f.read(1)[0]; f.seek(-5, 2); f.write(bytes([byte ^ 64]))" &&
 	$predict $small --columns id,x -o cut.h5 --resume \
 		--set "train_loop_config.marks=$PWD/marks2" "$model" 2>err &&
-	test "$(wc -c <marks2)" -eq 6 && cmp calm.h5 cut.h5 && no_temporary .
+	test "$(wc -c <marks2)" -eq 12 && cmp calm.h5 cut.h5 && no_temporary .
 '
 test_expect_success FAULTS 'another checkpoint cannot go on with the shards of this one' '
 	RAYTRAIN_FAULT=predict.publish expect_status 1 $predict -o other.csv "$model" 2>err &&

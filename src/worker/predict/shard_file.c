@@ -14,17 +14,24 @@
 #include "util/fault.h"
 #include "util/fs.h"
 
-#define MAGIC UINT64_C(0x3164726168735452) /* "RTshard1" */
+#define MAGIC       UINT64_C(0x3264726168735452) /* "RTshard2" */
+#define BLOCK_BYTES ((size_t)256 * 1024)
 
 struct head {
     uint64_t magic, index, rows, n_streams;
-    uint64_t hash; /* of the lengths, seeded by index and rows */
+    uint64_t data; /* the hash of all streams, one after the other */
+    uint64_t hash; /* of the lengths, seeded by the other numbers */
 };
 
 static uint64_t head_hash(const struct head *head, const uint64_t bytes[])
 {
     return XXH3_64bits_withSeed(bytes, head->n_streams * sizeof *bytes,
-                                head->index ^ head->rows << 32);
+                                head->data ^ head->index ^ head->rows << 32);
+}
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for predictions");
 }
 
 static int name_make(char path[PATH_MAX], const char *dir, const char *form,
@@ -72,6 +79,21 @@ static int file_put(const char *path, const struct head *head, const uint64_t le
     return rc;
 }
 
+static int streams_hash(const struct predicted_stream *streams, size_t n,
+                        uint64_t *hash, struct error *err)
+{
+    XXH3_state_t *state = XXH3_createState();
+
+    if (!state)
+        return no_memory(err);
+    XXH3_64bits_reset(state);
+    for (size_t i = 0; i < n; i++)
+        XXH3_64bits_update(state, streams[i].data, streams[i].n);
+    *hash = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    return 0;
+}
+
 int shard_file_write(const char *dir, uint64_t index, uint64_t rows,
                      const struct predicted_stream *streams, size_t n,
                      struct error *err)
@@ -82,11 +104,13 @@ int shard_file_write(const char *dir, uint64_t index, uint64_t rows,
     int rc;
 
     if (!lengths)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for predictions");
+        return no_memory(err);
     for (size_t i = 0; i < n; i++)
         lengths[i] = streams[i].n;
+    rc = streams_hash(streams, n, &head.data, err);
     head.hash = head_hash(&head, lengths);
-    rc = name_make(path, dir, "shard-", index, err);
+    if (rc == 0)
+        rc = name_make(path, dir, "shard-", index, err);
     if (rc == 0)
         rc = name_make(hidden, dir, ".shard-", index, err);
     if (rc == 0)
@@ -128,7 +152,31 @@ static bool length_agrees(const struct stat *st, const uint64_t bytes[], size_t 
     return S_ISREG(st->st_mode) && (uint64_t)st->st_size == length;
 }
 
-/* 1, 0, or -1 and errno, as shard_file_look(). */
+/* 1, 0, or -1 and errno, as shard_file_look(): `end` is where the streams end. */
+static int streams_check(int fd, uint64_t at, uint64_t end, uint64_t hash)
+{
+    XXH3_state_t *state = XXH3_createState();
+    unsigned char *block = malloc(BLOCK_BYTES);
+    int good = -1, rc = state && block ? 0 : -1;
+
+    if (state)
+        XXH3_64bits_reset(state);
+    for (size_t n; rc == 0 && at < end; at += n) {
+        n = end - at < BLOCK_BYTES ? (size_t)(end - at) : BLOCK_BYTES;
+        rc = fs_pread_full(fd, block, n, at);
+        if (rc == 0)
+            XXH3_64bits_update(state, block, n);
+    }
+    if (rc == 0)
+        good = XXH3_64bits_digest(state) == hash;
+    else if (errno == ENODATA)
+        good = 0;
+    free(block);
+    XXH3_freeState(state);
+    return good;
+}
+
+/* The same. */
 static int head_check(int fd, const struct head *wanted, uint64_t bytes[])
 {
     struct head head;
@@ -140,9 +188,11 @@ static int head_check(int fd, const struct head *wanted, uint64_t bytes[])
     if (fs_pread_full(fd, &head, sizeof head, 0) < 0 ||
         fs_pread_full(fd, bytes, n * sizeof *bytes, sizeof head) < 0)
         return errno == ENODATA ? 0 : -1;
-    return head.magic == MAGIC && head.index == wanted->index &&
-           head.rows == wanted->rows && head.n_streams == n &&
-           head.hash == head_hash(&head, bytes) && length_agrees(&st, bytes, n);
+    if (head.magic != MAGIC || head.index != wanted->index ||
+        head.rows != wanted->rows || head.n_streams != n ||
+        head.hash != head_hash(&head, bytes) || !length_agrees(&st, bytes, n))
+        return 0;
+    return streams_check(fd, shard_file_data(n), (uint64_t)st.st_size, head.data);
 }
 
 int shard_file_look(const char *dir, uint64_t index, uint64_t rows, size_t n,

@@ -4,8 +4,9 @@
  *
  *     SHARDS/shard-000012     a head, the lengths of the streams, the streams
  *
- * It is synced before it gets its name. Still, a file is believed only if the head and
- * the length of the file agree: a shard that is not is made again.
+ * It is synced before it gets its name. Still, what an earlier attempt has made is
+ * believed only if the head, the length of the file and the checksum of the streams
+ * agree: a shard that is not is made again.
  */
 #ifndef RAYTRAIN_PREDICT_SHARD_FILE_H
 #define RAYTRAIN_PREDICT_SHARD_FILE_H
