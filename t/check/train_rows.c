@@ -1,6 +1,6 @@
 /*
  * train_rows.c - a training function that writes the rows of a dataset that it gets to a
- * file, PREFIX.RANK, as COLUMN=VALUE,... It reads train_loop_config.epochs epochs, and
+ * file, PREFIX.RANK, as COLUMN=VALUE,..., or COLUMN=INDEX:VALUE,... of sparse vectors. It reads train_loop_config.epochs epochs, and
  * reports a checkpoint after each.
  */
 #include <inttypes.h>
@@ -29,20 +29,46 @@ static double element(const raytrain_tensor *t, size_t i)
     }
 }
 
+static int vector_print(raytrain_dataset *ds, uint64_t row, const char *name, FILE *out)
+{
+    raytrain_ragged r;
+
+    if (raytrain_dataset_ragged(ds, name, &r) || !r.indices)
+        return -1;
+    for (uint64_t k = r.offsets[row]; k < r.offsets[row + 1]; k++) {
+        const raytrain_tensor t = {.data = (void *)(uintptr_t)r.values,
+                                   .dtype = r.dtype};
+
+        fprintf(out, "%s%u:%.17g", k > r.offsets[row] ? "," : "", r.indices[k],
+                element(&t, k));
+    }
+    return 0;
+}
+
+static int value_print(raytrain_dataset *ds, uint64_t row, const char *name, FILE *out)
+{
+    raytrain_tensor t;
+    size_t width = 1;
+    int rc = raytrain_dataset_column(ds, name, &t);
+
+    if (rc == RAYTRAIN_ETYPE)
+        return vector_print(ds, row, name, out);
+    if (rc)
+        return -1;
+    for (int d = 1; d < t.ndim; d++)
+        width *= t.shape[d];
+    for (size_t k = 0; k < width; k++)
+        fprintf(out, "%s%.17g", k ? "," : "", element(&t, row * width + k));
+    return 0;
+}
+
 static int row_print(raytrain_dataset *ds, uint64_t row, char *const *names, int n,
                      FILE *out)
 {
     for (int i = 0; i < n; i++) {
-        raytrain_tensor t;
-        size_t width = 1;
-
-        if (raytrain_dataset_column(ds, names[i], &t))
-            return -1;
-        for (int d = 1; d < t.ndim; d++)
-            width *= t.shape[d];
         fprintf(out, "%s%s=", i ? " " : "", names[i]);
-        for (size_t k = 0; k < width; k++)
-            fprintf(out, "%s%.17g", k ? "," : "", element(&t, row * width + k));
+        if (value_print(ds, row, names[i], out))
+            return -1;
     }
     putc('\n', out);
     return 0;
