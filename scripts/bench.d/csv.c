@@ -104,7 +104,7 @@ static int columns_end(void *arg, const struct frame *columns, int32_t *const co
 static int read_file(const char *format, const char *path)
 {
     static const struct row_sink sink = {columns_begin, columns_put, columns_end};
-    const struct text_source source = {path, NULL};
+    const struct text_source source = {.path = path};
     const struct csv_options csv = {.delimiter = ','};
     const struct libsvm_options libsvm = {.base = LIBSVM_FROM_ZERO};
     struct comm *self = comm_self_create(NULL);

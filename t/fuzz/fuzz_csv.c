@@ -120,7 +120,7 @@ static const struct row_sink digesting = {begin, put, end};
 static struct digest convert(struct comm *self, const char *path, char delimiter,
                              size_t block_bytes, struct error *err)
 {
-    struct text_source source = {path, "input"};
+    struct text_source source = {.path = path, .name = "input"};
     struct csv_options options = {.delimiter = delimiter, .block_bytes = block_bytes};
     struct digest d = {0};
 

@@ -107,7 +107,7 @@ struct outcome {
 static void convert(struct comm *self, const char *path, uint8_t base,
                     size_t block_bytes, struct outcome *o)
 {
-    struct text_source source = {path, "input"};
+    struct text_source source = {.path = path, .name = "input"};
     struct libsvm_options options = {.base = base % 3, .block_bytes = block_bytes};
     int rc;
 

@@ -229,7 +229,7 @@ static void become(const char *const texts[], const struct csv_options *options,
 {
     static struct table table;
     static char found[ROWS_MAX * 20];
-    struct text_source sources[16] = {{NULL, NULL}};
+    struct text_source sources[16] = {{.path = NULL}};
     char paths[16][2];
     struct job j = {.sources = sources, .table = &table};
 
@@ -265,7 +265,7 @@ static void fails(const char *const texts[], const struct csv_options *options,
                   raytrain_status code, const char *why)
 {
     static struct table table;
-    struct text_source sources[16] = {{NULL, NULL}};
+    struct text_source sources[16] = {{.path = NULL}};
     char paths[16][2];
     struct job j = {.sources = sources, .table = &table};
 
@@ -399,7 +399,7 @@ static void a_byte_that_is_nul_is_named_by_its_line(void **state)
 {
     static const char bytes[] = "x,y\n1,2\n3,\0\n5,6\n";
     static struct table table;
-    struct text_source source = {"a", "shown.csv"};
+    struct text_source source = {.path = "a", .name = "shown.csv"};
     struct job j = {.sources = &source, .n_sources = 1, .table = &table};
 
     (void)state;
@@ -417,7 +417,7 @@ static void a_byte_that_is_nul_is_named_by_its_line(void **state)
 static void what_is_no_file_is_refused(void **state)
 {
     static struct table table;
-    struct text_source source = {"none", NULL};
+    struct text_source source = {.path = "none"};
     struct job j = {.sources = &source, .n_sources = 1, .table = &table};
 
     (void)state;
@@ -434,7 +434,7 @@ static void what_is_no_file_is_refused(void **state)
 static void a_late_value_of_another_type_counts(void **state)
 {
     static struct table table;
-    struct text_source source = {"a", NULL};
+    struct text_source source = {.path = "a"};
     struct job j = {.sources = &source, .n_sources = 1, .table = &table};
     FILE *f = fopen("a", "w");
 
@@ -458,7 +458,7 @@ static void a_late_value_of_another_type_counts(void **state)
 static void a_long_line_is_one_row(void **state)
 {
     static struct table table;
-    struct text_source source = {"a", NULL};
+    struct text_source source = {.path = "a"};
     struct job j = {.sources = &source, .n_sources = 1, .table = &table};
     size_t n = 10 << 20;
     char *text = malloc(n);
@@ -537,7 +537,7 @@ static void a_file_that_changes_while_it_is_read_is_an_error(void **state)
     };
     static const struct timespec long_ago[2] = {{1, 0}, {1, 0}};
     struct comm *self = comm_self_create(&err);
-    const struct text_source source = {"a", NULL};
+    const struct text_source source = {.path = "a"};
     const struct csv_options options = {.block_bytes = 2};
 
     (void)state;
@@ -597,7 +597,7 @@ static void random_row(FILE *file, char *printed)
 static void random_tables_come_back(void **state)
 {
     static struct table table, expected;
-    struct text_source sources[3] = {{"a", NULL}, {"b", NULL}, {"c", NULL}};
+    struct text_source sources[3] = {{.path = "a"}, {.path = "b"}, {.path = "c"}};
     struct job j = {.sources = sources, .n_sources = 3, .table = &table};
 
     (void)state;

@@ -201,7 +201,7 @@ static void files_write(struct job *j, const char *const texts[])
     for (j->n_sources = 0; texts[j->n_sources]; j->n_sources++) {
         write_file(paths[j->n_sources], texts[j->n_sources],
                    strlen(texts[j->n_sources]));
-        j->sources[j->n_sources] = (struct text_source){paths[j->n_sources], NULL};
+        j->sources[j->n_sources] = (struct text_source){.path = paths[j->n_sources]};
     }
 }
 
@@ -546,7 +546,7 @@ static void a_file_that_changes_while_it_is_read_is_an_error(void **state)
     };
     static const struct timespec long_ago[2] = {{1, 0}, {1, 0}};
     struct comm *self = comm_self_create(&err);
-    const struct text_source source = {"a", NULL};
+    const struct text_source source = {.path = "a"};
     const struct libsvm_options options = {.block_bytes = 2};
 
     (void)state;

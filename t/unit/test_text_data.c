@@ -485,6 +485,28 @@ static void options_say_what_the_text_is(void **state)
     lines_are(one, 1);
 }
 
+/* Their fields are not parsed, so they may be anything; but records must be whole. */
+static void columns_that_are_not_named_are_skipped(void **state)
+{
+    static const char *const rows[] = {"a|1", "b|2", "c|3"};
+    struct dataset_type types[] = {{(char *)"y", (char *)"float32"}};
+    struct run run = run_of("s.csv", 2, 2);
+
+    (void)state;
+    file_write("s.csv", "w,y,n,v\na,1.5,1,\"x\ny\"\nb,no,2,\nc,,3,\"\"\"\"\n");
+    run.cfg.columns = (char *[]){(char *)"w", (char *)"n"};
+    run.cfg.n_columns = 2;
+    run.cfg.types = types;
+    run.cfg.n_types = 1;
+    run_good(&run);
+    lines_are(rows, 3);
+    run.cfg.columns = (char *[]){(char *)"w", (char *)"y"};
+    run_fails(&run, "s.csv:4: column \"y\" has the value \"no\"");
+    run.cfg.columns = (char *[]){(char *)"w", (char *)"n"};
+    file_write("s.csv", "w,y,n,v\na,1.5,1,1\nb,2,3\n");
+    run_fails(&run, "s.csv:3: the record has 3 fields");
+}
+
 static void lines_and_sparse_vectors_are_rows(void **state)
 {
     static const char *const lines_of_text[] = {"a line", "the last", "x"};
@@ -582,6 +604,7 @@ int main(void)
         SCRATCH(what_a_killed_conversion_has_left_is_removed),
         SCRATCH(a_wrong_row_is_named_with_file_and_line),
         SCRATCH(options_say_what_the_text_is),
+        SCRATCH(columns_that_are_not_named_are_skipped),
         SCRATCH(lines_and_sparse_vectors_are_rows),
         SCRATCH(gzip_files_are_decompressed_by_one_rank_each),
         SCRATCH(zstd_files_are_decompressed),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/registry.h"
+#include "data/reader.h"
 #include "text/csv_file.h"
 #include "text/libsvm.h"
 #include "text/lines.h"
@@ -20,6 +21,11 @@ struct job {
 
 /* ---- CSV ---- */
 
+static bool wanted(const void *cfg, const char *column)
+{
+    return reader_wants(cfg, column);
+}
+
 static int separated_convert(const struct job *j, char delimiter, struct error *err)
 {
     const struct dataset_config *cfg = j->cfg;
@@ -29,7 +35,9 @@ static int separated_convert(const struct job *j, char delimiter, struct error *
                                         .without_header = cfg->without_header,
                                         .declared = declared,
                                         .n_declared = cfg->n_types,
-                                        .missing = {cfg->missing, cfg->n_missing}};
+                                        .missing = {cfg->missing, cfg->n_missing},
+                                        .wanted = wanted,
+                                        .wanted_arg = cfg};
     int rc = declared ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
     for (size_t i = 0; declared && i < cfg->n_types; i++)

@@ -68,6 +68,8 @@ static bool types_take(struct csv_block *b)
         struct csv_column *c = &b->columns[i];
         enum csv_type type = c->declared ? c->declared : csv_type_of(c->seen);
 
+        if (c->skipped)
+            type = CSV_BOOL;
         changed |= type != c->type;
         c->type = type;
     }
@@ -106,6 +108,7 @@ int csv_block_init(struct csv_block *b, char delimiter,
     for (size_t i = 0; i < n; i++) {
         memcpy(b->columns[i].name, like[i].name, sizeof like[i].name);
         b->columns[i].declared = like[i].declared;
+        b->columns[i].skipped = like[i].skipped;
         if (words_forget(&b->columns[i], err) < 0)
             return -1;
     }
@@ -256,7 +259,7 @@ static int field_as_text(struct csv_block *b, size_t i, uint64_t row, struct err
     enum csv_end end = csv_field_read(&b->cursor, &text, &n);
     int rc;
 
-    if (end > CSV_AT_LINE_END)
+    if (end > CSV_AT_LINE_END || c->skipped)
         return end;
     if (to->kind == FRAME_NUMBERS)
         rc = number_put(b, c, to, row, text, n, err);

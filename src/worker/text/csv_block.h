@@ -26,6 +26,7 @@ struct csv_pending {
 struct csv_column {
     char name[RAYTRAIN_NAME_MAX + 1];
     enum csv_type declared; /* CSV_UNKNOWN: by the values */
+    bool skipped;           /* fields are not looked at; it has bytes of no meaning */
     enum csv_type type;
     unsigned seen;            /* CSV_SEEN_...; not complete once the type is settled */
     struct dictionary *words; /* of all blocks so far */
@@ -44,8 +45,8 @@ struct csv_block {
     struct csv_cursor cursor;
 };
 
-/* Columns without values; names and declared types are those of like[]. The texts in
- * `missing` stay the caller's. csv_block_clear() is due in any case. */
+/* Columns without values; names, declared types and `skipped` are those of like[]. The
+ * texts in `missing` stay the caller's. csv_block_clear() is due in any case. */
 int csv_block_init(struct csv_block *b, char delimiter,
                    const struct csv_missing_texts *missing,
                    const struct csv_column *like, size_t n, struct error *err);

@@ -65,6 +65,8 @@ static int columns_make(struct conversion *c, struct error *err)
 
     for (size_t i = 0; rc == 0 && i < o->n_declared; i++)
         rc = declare(columns, n, &o->declared[i], err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        columns[i].skipped = o->wanted && !o->wanted(o->wanted_arg, columns[i].name);
     if (rc == 0)
         rc =
             csv_block_init(&c->block, c->files.delimiter, &o->missing, columns, n, err);
