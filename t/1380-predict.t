@@ -74,6 +74,45 @@ test_expect_success 'an HDF5 file has a dataset for each column' '
 	h5dump -H calm.h5 >dump && test "$(grep -c DATASET dump)" = 4 &&
 	h5dump -d /parts -s 1002,0 -c 1,2 calm.h5 | grep "2004, 3"
 '
+cat >make_names.py <<-\EOF
+names = ["a%d" % i for i in range(500)] + [
+    "with, comma", 'a "quote"', "two\nlines", "gr\u00fcn", ""]
+with open("names.csv", "w", encoding="utf-8", newline="") as f, \
+        open("named.csv", "w", encoding="utf-8", newline="") as e:
+    f.write("name,note,x,id\n")
+    e.write("name,note,score,parts_0,parts_1\n")
+    for i in range(1003):
+        name = names[i * 7 % len(names)]
+        if set(name) & set(',"\n'):
+            name = '"%s"' % name.replace('"', '""')
+        note = "n" * (i % 50)
+        f.write("%s,%s,%d,%d\n" % (name, note, i, i))
+        e.write("%s,%s,%d,%d,%d\n" % (name, note, 2 * i, 2 * i, 3 if i >= 1000 else 10))
+EOF
+cat >names.cfg <<-\EOF
+datasets = { predict = { path = "names.csv"; types = { x = "float32"; note = "text"; }; }; };
+EOF
+named="raytrain-predict --launcher local --checkpoint runs/model -c names.cfg --data names.csv"
+test_expect_success 'words and texts are kept, with quotes in CSV if they need them' '
+	"$PYTHON" make_names.py &&
+	$named $small --columns name,note -o names1.csv "$model" 2>err &&
+	test_cmp named.csv names1.csv &&
+	$named $small -n 3 --columns name,note -o names3.csv "$model" 2>err &&
+	test_cmp named.csv names3.csv
+'
+test_expect_success 'HDF5 strings have a fixed length, the same on any number of workers' '
+	$named $small --columns note,name -o names1.h5 "$model" 2>err &&
+	$named $small -n 3 --columns note,name -o names3.h5 "$model" 2>err &&
+	cmp names1.h5 names3.h5 &&
+	h5dump -H -d /name names1.h5 >dump && grep UTF8 dump && grep "STRSIZE 12;" dump &&
+	h5dump -H -d /note names1.h5 >dump && grep "STRSIZE 50;" dump &&
+	h5dump -d /note -s 49 -c 2 names1.h5 >dump &&
+	grep "(49): \"n\{49\}\", \"\"" dump
+'
+test_expect_success 'a .npy file cannot keep a column' '
+	PREDICT_SCORE_ONLY=1 expect_status 3 $named --columns name -o names.npy "$model" \
+		2>err && grep "one array" err
+'
 test_expect_success 'two workers convert text, and then miss a column in it' '
 	raytrain-predict --launcher local --checkpoint runs/model --data one.csv -n 2 \
 		-o text.csv "$model" 2>err

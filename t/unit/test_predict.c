@@ -158,22 +158,36 @@ static void columns_without_a_usable_name_or_shape_are_refused(void **state)
 
 /* ---- Whole files ---- */
 
-#define ROWS 23
+#define ROWS         23
+#define LONGEST      6 /* of the strings, in bytes */
+#define STRING_BYTES 64
 
-/* Columns of the formats that have several: a vector, an integer, a name to quote. */
+static const char *const strings[ROWS] = {"a,b",    "\"",          "",
+                                          "two\nl", "gr\xc3\xbcn", " x "};
+
+/* Columns of the formats that have several: a vector, an integer with a name to quote, a
+ * real number, strings. */
 struct sample {
     float vector[ROWS][2];
     int64_t integer[ROWS];
     double real[ROWS];
+    char strings[STRING_BYTES];
+    uint64_t offsets[ROWS + 1];
 };
 
 static void sample_fill(struct sample *s)
 {
+    s->offsets[0] = 0;
     for (int i = 0; i < ROWS; i++) {
         s->vector[i][0] = (float)i / 3;
         s->vector[i][1] = (float)-i;
         s->integer[i] = INT64_MIN + i;
         s->real[i] = i == 3 ? (double)NAN : 1.0 / (i + 1);
+        s->offsets[i + 1] = s->offsets[i];
+        if (strings[i]) {
+            strcpy(s->strings + s->offsets[i], strings[i]);
+            s->offsets[i + 1] += strlen(strings[i]);
+        }
     }
 }
 
@@ -189,6 +203,7 @@ static void columns_add(struct predicted *p, enum predict_format format)
         return;
     assert_int_equal(predicted_add(p, "i,1", &integer, true, &err), 0);
     assert_int_equal(predicted_add(p, "r", &real, false, &err), 0);
+    assert_int_equal(predicted_add_strings(p, "s", LONGEST, &err), 0);
 }
 
 /* Publish the shards of the sample; their lengths are malloc'ed. */
@@ -203,10 +218,13 @@ static uint64_t *shards_publish(const struct predicted *p,
     sample_fill(&s);
     for (uint64_t i = 0; i < plan->n; i++) {
         uint64_t at = predict_plan_first(plan, i), rows = predict_plan_count(plan, i);
-        const unsigned char *data[] = {(unsigned char *)(s.vector + at),
-                                       (unsigned char *)(s.integer + at),
-                                       (unsigned char *)(s.real + at)};
-        struct predicted_stream streams[3] = {{NULL, 0, 0}};
+        const struct predicted_rows data[] = {
+            {.data = (unsigned char *)(s.vector + at)},
+            {.data = (unsigned char *)(s.integer + at)},
+            {.data = (unsigned char *)(s.real + at)},
+            {.data = (unsigned char *)s.strings, .offsets = s.offsets + at},
+        };
+        struct predicted_stream streams[4] = {{NULL, 0, 0}};
 
         assert_int_equal(p->format->append(p, streams, data, rows, &err), 0);
         assert_int_equal(shard_file_write(".", i, rows, streams, n, &err), 0);
@@ -254,18 +272,20 @@ static char *file_of(enum predict_format format, int ranks, size_t *n)
 
 static void a_csv_file_has_names_and_rows(void **state)
 {
-    static const char begin[] = "v_0,v_1,\"i,1\",r\n"
-                                "0,0,-9223372036854775808,1\n"
-                                "0.333333343,-1,-9223372036854775807,0.5\n";
+    static const char begin[] = "v_0,v_1,\"i,1\",r,s\n"
+                                "0,0,-9223372036854775808,1,\"a,b\"\n"
+                                "0.333333343,-1,-9223372036854775807,0.5,\"\"\"\"\n";
     size_t n, lines = 0;
     char *text = file_of(PREDICT_CSV, 3, &n);
 
     (void)state;
     assert_memory_equal(text, begin, sizeof begin - 1);
-    assert_non_null(strstr(text, "\n1,-3,-9223372036854775805,nan\n"));
+    assert_non_null(strstr(text, "\n1,-3,-9223372036854775805,nan,\"two\nl\"\n"));
+    assert_non_null(strstr(text, ",gr\xc3\xbcn\n"));
+    assert_non_null(strstr(text, ", x \n"));
     for (size_t i = 0; i < n; i++)
         lines += text[i] == '\n';
-    assert_int_equal(lines, ROWS + 1);
+    assert_int_equal(lines, ROWS + 1 + 1);
     free(text);
 }
 
@@ -298,6 +318,51 @@ static void an_hdf5_file_has_the_same_bytes_at_any_time(void **state)
     assert_memory_equal(data, other, n);
     free(data);
     free(other);
+}
+
+static void an_hdf5_file_has_strings_as_long_as_the_longest(void **state)
+{
+    char room[ROWS * (LONGEST + 1)] = "", *data, *at = room;
+    size_t n;
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++, at += LONGEST + 1)
+        if (strings[i])
+            memcpy(at, strings[i], strlen(strings[i]));
+    data = file_of(PREDICT_HDF5, 1, &n);
+    assert_non_null(memmem(data, n, room, sizeof room));
+    free(data);
+}
+
+/* Rows of one column of strings. */
+static int strings_append(struct predicted *p, const char *text, uint64_t n)
+{
+    const uint64_t offsets[] = {0, n};
+    const struct predicted_rows rows = {.data = (const unsigned char *)text,
+                                        .offsets = offsets};
+    struct predicted_stream stream = {.n = 0};
+    int rc = p->format->append(p, &stream, &rows, 1, &err);
+
+    free(stream.data);
+    return rc;
+}
+
+static void strings_that_an_hdf5_file_cannot_have_are_refused(void **state)
+{
+    struct predicted p;
+
+    (void)state;
+    predicted_init(&p, PREDICT_HDF5);
+    assert_int_equal(predicted_add_strings(&p, "s", 3, &err), 0);
+    assert_int_equal(p.format->check(&p, &err), 0);
+    assert_int_equal(strings_append(&p, "abc", 3), 0);
+    assert_int_equal(strings_append(&p, "abcd", 4), -1);
+    assert_int_equal(strings_append(&p, "a\0c", 3), -1);
+    assert_non_null(strstr(err.text, "write .csv"));
+    assert_int_equal(predicted_add_strings(&p, "long", 65536, &err), 0);
+    assert_int_equal(p.format->check(&p, &err), -1);
+    assert_non_null(strstr(err.text, "write .csv"));
+    predicted_clear(&p);
 }
 
 static void bfloat16_is_refused_for_numpy(void **state)
@@ -368,6 +433,8 @@ int main(void)
         SCRATCH(a_csv_file_has_names_and_rows),
         SCRATCH(a_npy_file_is_a_head_and_the_rows),
         SCRATCH(an_hdf5_file_has_the_same_bytes_at_any_time),
+        SCRATCH(an_hdf5_file_has_strings_as_long_as_the_longest),
+        cmocka_unit_test(strings_that_an_hdf5_file_cannot_have_are_refused),
         cmocka_unit_test(bfloat16_is_refused_for_numpy),
         SCRATCH(a_record_is_kept_and_compared),
     };

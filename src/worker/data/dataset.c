@@ -5,6 +5,7 @@
 
 #include "data/converted.h"
 #include "data/prefetch.h"
+#include "data/ragged_read.h"
 #include "data/reader.h"
 #include "data/row_order.h"
 #include "data/selection.h"
@@ -465,6 +466,37 @@ const struct dictionary *dataset_words(const raytrain_dataset *ds, const char *c
                   "\"words\"; } makes it one of words, if it is of text",
                   ds->name, column, column);
     return c && c->kind == FRAME_WORDS ? c->words : NULL;
+}
+
+static uint64_t word_longest(const struct dictionary *words)
+{
+    size_t longest = 0, n;
+
+    for (size_t i = 0; i < dictionary_count(words); i++) {
+        dictionary_word(words, i, &n);
+        longest = n > longest ? n : longest;
+    }
+    return longest;
+}
+
+int dataset_longest(raytrain_dataset *ds, const char *column, uint64_t first,
+                    uint64_t n, uint64_t *longest, struct error *err)
+{
+    const struct frame_column *c = column_find(ds, column, err);
+    const struct column *stored = table_column(&ds->table, column);
+
+    if (!c)
+        return -1;
+    *longest = 0;
+    if (c->kind == FRAME_WORDS) {
+        *longest = word_longest(c->words);
+        return 0;
+    }
+    if (c->kind != FRAME_TEXT || !stored || stored->kind != FRAME_TEXT)
+        return error_set(err, RAYTRAIN_ETYPE,
+                         "dataset \"%s\": column \"%s\" is not one of strings",
+                         ds->name, column);
+    return ragged_longest(&ds->table, stored, first, n, longest, err);
 }
 
 int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *err)

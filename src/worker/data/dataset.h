@@ -97,6 +97,10 @@ int dataset_column_info(raytrain_dataset *ds, const char *column, raytrain_tenso
 /* The words of a column of words, which are the dataset's. */
 const struct dictionary *dataset_words(const raytrain_dataset *ds, const char *column,
                                        struct error *err);
+/* The bytes of the longest string of a column of words (of all that it has) or of texts
+ * (in rows first..first+n). RAYTRAIN_ETYPE if it is of neither. */
+int dataset_longest(raytrain_dataset *ds, const char *column, uint64_t first,
+                    uint64_t n, uint64_t *longest, struct error *err);
 /* Takes effect with the next batch, even in the middle of an epoch. */
 int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *err);
 /* 0: a batch; 1: end of epoch; -1: error, and the position is unchanged. */

@@ -6,6 +6,9 @@
 
 #include "data/column_read.h"
 
+/* Rows of which the lengths are looked at together. */
+#define LENGTHS_ROWS 65536
+
 struct ragged {
     struct frame_column *out;
     const struct table *t;
@@ -131,4 +134,43 @@ int ragged_read(struct frame_column *out, const struct table *t, const struct co
         rc = rows_read(&g, err);
     free(g.places);
     return rc == 0 ? indices_check(&g, err) : rc;
+}
+
+/* ---- Lengths ---- */
+
+static int lengths_look(struct ragged *g, uint64_t rows[], uint64_t first,
+                        uint64_t *longest, struct error *err)
+{
+    uint64_t elements;
+
+    g->rows = rows;
+    for (uint64_t i = 0; i < g->count; i++)
+        rows[i] = table_row(g->t, first + i);
+    if (places_read(g, err) < 0 || places_check(g, &elements, err) < 0)
+        return -1;
+    for (uint64_t i = 0; i < g->count; i++)
+        if (g->places[i].count > *longest)
+            *longest = g->places[i].count;
+    return 0;
+}
+
+int ragged_longest(const struct table *t, const struct column *c, uint64_t first,
+                   uint64_t count, uint64_t *longest, struct error *err)
+{
+    struct ragged g = {.t = t, .c = c};
+    uint64_t most = count < LENGTHS_ROWS ? count : LENGTHS_ROWS, end = first + count;
+    uint64_t *rows = calloc(most + 1, sizeof *rows);
+    int rc = 0;
+
+    *longest = 0;
+    g.places = calloc(most + 1, sizeof *g.places);
+    if (!rows || !g.places)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory for the lengths of rows");
+    for (; rc == 0 && first < end; first += g.count) {
+        g.count = end - first < most ? end - first : most;
+        rc = lengths_look(&g, rows, first, longest, err);
+    }
+    free(rows);
+    free(g.places);
+    return rc;
 }

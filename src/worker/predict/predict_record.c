@@ -15,9 +15,12 @@ static int no_memory(struct error *err)
 
 /* ---- Making one ---- */
 
-static json_t *shape_json(const raytrain_tensor *row)
+/* Of strings, the bytes of the longest one: a dataset has room for that in each row. */
+static json_t *shape_json(const struct predicted_column *c)
 {
-    json_t *shape = json_array();
+    const raytrain_tensor *row = &c->row;
+    json_t *shape =
+        c->is_string ? json_pack("[I]", (json_int_t)c->row_bytes - 1) : json_array();
 
     for (int i = 0; shape && i < row->ndim; i++)
         if (json_array_append_new(shape, json_integer((json_int_t)row->shape[i])) < 0) {
@@ -33,9 +36,10 @@ static json_t *columns_json(const struct predicted *p)
 
     for (size_t i = 0; columns && i < p->n; i++) {
         const struct predicted_column *c = &p->columns[i];
-        json_t *column = json_pack("{s:o, s:s, s:o, s:b}", "name", json_text(c->name),
-                                   "dtype", raytrain_dtype_name(c->row.dtype), "shape",
-                                   shape_json(&c->row), "kept", c->kept);
+        json_t *column =
+            json_pack("{s:o, s:s, s:o, s:b}", "name", json_text(c->name), "dtype",
+                      c->is_string ? "string" : raytrain_dtype_name(c->row.dtype),
+                      "shape", shape_json(c), "kept", c->kept);
 
         if (json_array_append_new(columns, column) < 0) {
             json_decref(columns);

@@ -81,29 +81,49 @@ struct predicted_column *predicted_find(const struct predicted *p, const char *n
     return NULL;
 }
 
-int predicted_add(struct predicted *p, const char *name, const raytrain_tensor *row,
-                  bool kept, struct error *err)
+/* Its name, which has been checked, is set. */
+static int column_add(struct predicted *p, const char *name,
+                      const struct predicted_column *like, struct error *err)
 {
-    struct predicted_column *columns, *c;
-    size_t bytes = 0;
+    struct predicted_column *c = predicted_find(p, name), *columns;
 
-    if (name_check(name, err) < 0 || row_measure(name, row, &bytes, err) < 0)
-        return -1;
-    c = predicted_find(p, name);
     if (c)
         return error_set(err, RAYTRAIN_EINVAL, "there are two columns \"%s\"%s", name,
-                         c->kept != kept ? ", one of them of the input: leave that out "
-                                           "of --columns"
-                                         : "");
+                         c->kept != like->kept
+                             ? ", one of them of the input: leave that out of --columns"
+                             : "");
     columns = reallocarray(p->columns, p->n + 1, sizeof *columns);
     if (!columns)
         return no_memory(err);
     p->columns = columns;
-    c = &columns[p->n++];
-    *c = (struct predicted_column){.row = *row, .row_bytes = bytes, .kept = kept};
-    strcpy(c->name, name);
-    c->row.data = NULL;
+    columns[p->n] = *like;
+    strcpy(columns[p->n++].name, name);
     return 0;
+}
+
+int predicted_add(struct predicted *p, const char *name, const raytrain_tensor *row,
+                  bool kept, struct error *err)
+{
+    struct predicted_column c = {.row = *row, .kept = kept};
+
+    if (name_check(name, err) < 0 || row_measure(name, row, &c.row_bytes, err) < 0)
+        return -1;
+    c.row.data = NULL;
+    return column_add(p, name, &c, err);
+}
+
+int predicted_add_strings(struct predicted *p, const char *name, uint64_t longest,
+                          struct error *err)
+{
+    struct predicted_column c = {
+        .row = {.dtype = RAYTRAIN_BYTES}, .is_string = true, .kept = true};
+
+    if (name_check(name, err) < 0)
+        return -1;
+    if (longest > SIZE_MAX / 4)
+        return no_memory(err);
+    c.row_bytes = (size_t)longest + 1;
+    return column_add(p, name, &c, err);
 }
 
 uint64_t predicted_elements(const struct predicted_column *c)

@@ -18,9 +18,18 @@
 
 struct predicted_column {
     char name[RAYTRAIN_NAME_MAX + 1];
-    raytrain_tensor row; /* dtype and shape of one row, data NULL */
-    size_t row_bytes;
-    bool kept; /* of the input; otherwise the predictor puts it */
+    /* Numbers: dtype and shape of one row, data NULL. Strings: RAYTRAIN_BYTES. */
+    raytrain_tensor row;
+    size_t row_bytes; /* of strings, those of the longest one and a NUL */
+    bool is_string;   /* a string of any length in each row */
+    bool kept;        /* of the input; otherwise the predictor puts it */
+};
+
+/* Rows of a column: row_bytes each, or row i is the string
+ * data[offsets[i]..offsets[i + 1]). A missing one is empty. */
+struct predicted_rows {
+    const unsigned char *data;
+    const uint64_t *offsets; /* strings */
 };
 
 struct predicted {
@@ -53,9 +62,9 @@ struct predicted_format {
     bool is_joined; /* one stream of all columns; otherwise one for each */
     /* Can it have these columns? RAYTRAIN_EINVAL, RAYTRAIN_ETYPE. */
     int (*check)(const struct predicted *p, struct error *err);
-    /* Append rows to the streams: data[i] is those of column i. */
+    /* Append n rows to the streams: rows[i] is those of column i. */
     int (*append)(const struct predicted *p, struct predicted_stream *streams,
-                  const unsigned char *const *data, uint64_t rows, struct error *err);
+                  const struct predicted_rows *rows, uint64_t n, struct error *err);
     /* Everything but the streams, of which bytes[] are the lengths: the same on every
      * rank. `places` is there already. Calls HDF5. */
     int (*layout)(const struct predicted *p, uint64_t rows, const uint64_t *bytes,
@@ -70,9 +79,12 @@ void predicted_clear(struct predicted *p);
  * is none. */
 int predicted_add(struct predicted *p, const char *name, const raytrain_tensor *row,
                   bool kept, struct error *err);
+/* The same for strings of at most `longest` bytes, which are kept columns. */
+int predicted_add_strings(struct predicted *p, const char *name, uint64_t longest,
+                          struct error *err);
 /* NULL if there is none. */
 struct predicted_column *predicted_find(const struct predicted *p, const char *name);
-/* Elements of one row of the column. */
+/* Elements of one row of a column of numbers. */
 uint64_t predicted_elements(const struct predicted_column *c);
 
 /* How many streams there are. */

@@ -4,6 +4,7 @@
  * on, in row-major order.
  *
  * Numbers of floating point have as many digits as it takes to read the same bits back.
+ * Strings are in quotes if they have separators or quotes.
  */
 #include "predict/predicted.h"
 
@@ -75,6 +76,34 @@ static int element_print(char *text, raytrain_dtype dtype, const unsigned char *
     return 0;
 }
 
+/* ---- Texts ---- */
+
+static bool needs_quotes(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r')
+            return true;
+    return false;
+}
+
+/* In quotes if it has a separator or a quote, which is doubled then. */
+static int text_append(const char *text, size_t n, struct predicted_stream *to,
+                       struct error *err)
+{
+    if (!needs_quotes(text, n))
+        return predicted_stream_add(to, text, n, err);
+    if (predicted_stream_add(to, "\"", 1, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        bool is_quote = text[i] == '"';
+
+        if (predicted_stream_add(to, is_quote ? "\"\"" : text + i, is_quote ? 2 : 1,
+                                 err) < 0)
+            return -1;
+    }
+    return predicted_stream_add(to, "\"", 1, err);
+}
+
 /* ---- Rows ---- */
 
 /* The elements of a column in one row, with a separator after each. */
@@ -95,36 +124,35 @@ static int fields_append(const struct predicted_column *c, const unsigned char *
     return 0;
 }
 
-static int csv_append(const struct predicted *p, struct predicted_stream *streams,
-                      const unsigned char *const *data, uint64_t rows,
-                      struct error *err)
+/* A string, with a separator after it. */
+static int string_append(const struct predicted_rows *rows, uint64_t row, char last,
+                         struct predicted_stream *to, struct error *err)
 {
-    for (uint64_t row = 0; row < rows; row++)
-        for (size_t i = 0; i < p->n; i++) {
-            const struct predicted_column *c = &p->columns[i];
+    uint64_t from = rows->offsets[row], n = rows->offsets[row + 1] - from;
 
-            if (fields_append(c, data[i] + row * c->row_bytes,
-                              i + 1 < p->n ? ',' : '\n', streams, err) < 0)
-                return -1;
+    if (text_append((const char *)rows->data + from, n, to, err) < 0)
+        return -1;
+    return predicted_stream_add(to, &last, 1, err);
+}
+
+static int csv_append(const struct predicted *p, struct predicted_stream *streams,
+                      const struct predicted_rows *rows, uint64_t n, struct error *err)
+{
+    int rc = 0;
+
+    for (uint64_t row = 0; row < n && rc == 0; row++)
+        for (size_t i = 0; i < p->n && rc == 0; i++) {
+            const struct predicted_column *c = &p->columns[i];
+            char last = i + 1 < p->n ? ',' : '\n';
+
+            rc = c->is_string ? string_append(&rows[i], row, last, streams, err)
+                              : fields_append(c, rows[i].data + row * c->row_bytes,
+                                              last, streams, err);
         }
-    return 0;
+    return rc;
 }
 
 /* ---- The line of names ---- */
-
-/* In quotes if it has a separator or a quote, which is doubled then. */
-static int name_append(const char *name, struct predicted_stream *to, struct error *err)
-{
-    if (!strpbrk(name, ",\"\n\r"))
-        return predicted_stream_add(to, name, strlen(name), err);
-    if (predicted_stream_add(to, "\"", 1, err) < 0)
-        return -1;
-    for (const char *c = name; *c; c++)
-        if (predicted_stream_add(to, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1, err) <
-            0)
-            return -1;
-    return predicted_stream_add(to, "\"", 1, err);
-}
 
 static int names_append(const struct predicted_column *c, char last,
                         struct predicted_stream *to, struct error *err)
@@ -137,7 +165,7 @@ static int names_append(const struct predicted_column *c, char last,
             strcpy(name, c->name);
         else
             snprintf(name, sizeof name, "%s_%" PRIu64, c->name, k);
-        if (name_append(name, to, err) < 0 ||
+        if (text_append(name, strlen(name), to, err) < 0 ||
             predicted_stream_add(to, k + 1 < n ? "," : &last, 1, err) < 0)
             return -1;
     }

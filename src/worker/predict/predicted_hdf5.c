@@ -1,6 +1,9 @@
 /* predicted_hdf5.c - predictions as an HDF5 file: a contiguous dataset for each column,
- * below the root. */
+ * below the root. Strings are of fixed length, that of the longest one, in UTF-8: only so
+ * they have a place that is known before all of them are. */
 #include "predict/predicted.h"
+
+#include <string.h>
 
 #include "hdf5/h5.h"
 #include "hdf5/h5_image.h"
@@ -9,29 +12,83 @@
 #define ALIGN_THRESHOLD 65536
 #define ALIGNMENT       4096
 
+/* Of a string. All of a column take as much room as the longest one. */
+#define STRING_MAX 65535
+
 static int hdf5_check(const struct predicted *p, struct error *err)
 {
-    (void)p;
-    (void)err;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->columns[i].is_string && p->columns[i].row_bytes > STRING_MAX + 1)
+            return error_set(err, RAYTRAIN_EFIT,
+                             "column \"%s\": its longest string has %zu bytes, and in "
+                             "an HDF5 file each would take as many (at most %d); write "
+                             ".csv",
+                             p->columns[i].name, p->columns[i].row_bytes - 1,
+                             STRING_MAX);
+    return 0;
+}
+
+/* Room for n more rows of strings, which are NULs. */
+static unsigned char *strings_room(struct predicted_stream *to, size_t row_bytes,
+                                   uint64_t n, struct error *err)
+{
+    static const unsigned char nuls[STRING_MAX + 1];
+    size_t first = to->n;
+
+    for (uint64_t i = 0; i < n; i++)
+        if (predicted_stream_add(to, nuls, row_bytes, err) < 0)
+            return NULL;
+    return to->data + first;
+}
+
+/* Each of them ends with a NUL at least. */
+static int strings_append(const struct predicted_column *c,
+                          const struct predicted_rows *rows, uint64_t n,
+                          struct predicted_stream *to, struct error *err)
+{
+    unsigned char *at = strings_room(to, c->row_bytes, n, err);
+
+    if (!at)
+        return -1;
+    for (uint64_t i = 0; i < n; i++, at += c->row_bytes) {
+        const unsigned char *from = rows->data + rows->offsets[i];
+        uint64_t bytes = rows->offsets[i + 1] - rows->offsets[i];
+
+        if (bytes >= c->row_bytes)
+            return error_set(err, RAYTRAIN_ECORRUPT,
+                             "column \"%s\": the input has got longer strings",
+                             c->name);
+        if (memchr(from, '\0', bytes))
+            return error_set(
+                err, RAYTRAIN_EINVAL,
+                "column \"%s\": a string has a NUL, with which a string in "
+                "an HDF5 file ends; write .csv",
+                c->name);
+        memcpy(at, from, bytes);
+    }
     return 0;
 }
 
 static int hdf5_append(const struct predicted *p, struct predicted_stream *streams,
-                       const unsigned char *const *data, uint64_t rows,
-                       struct error *err)
+                       const struct predicted_rows *rows, uint64_t n, struct error *err)
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (predicted_stream_add(&streams[i], data[i], rows * p->columns[i].row_bytes,
-                                 err) < 0)
-            return -1;
-    return 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < p->n && rc == 0; i++) {
+        const struct predicted_column *c = &p->columns[i];
+
+        rc = c->is_string ? strings_append(c, &rows[i], n, &streams[i], err)
+                          : predicted_stream_add(&streams[i], rows[i].data,
+                                                 n * c->row_bytes, err);
+    }
+    return rc;
 }
 
 static int dataset_place(hid_t file, const struct predicted_column *c, uint64_t rows,
                          uint64_t *place)
 {
     hsize_t shape[RAYTRAIN_MAX_DIMS] = {rows};
-    hid_t type = h5_dtype(c->row.dtype);
+    hid_t type = c->is_string ? h5_string_type(c->row_bytes) : h5_dtype(c->row.dtype);
     int rc;
 
     for (int i = 0; i < c->row.ndim; i++)

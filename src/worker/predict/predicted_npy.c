@@ -31,10 +31,10 @@ static int npy_check(const struct predicted *p, struct error *err)
 }
 
 static int npy_append(const struct predicted *p, struct predicted_stream *streams,
-                      const unsigned char *const *data, uint64_t rows,
-                      struct error *err)
+                      const struct predicted_rows *rows, uint64_t n, struct error *err)
 {
-    return predicted_stream_add(streams, data[0], rows * p->columns[0].row_bytes, err);
+    return predicted_stream_add(streams, rows[0].data, n * p->columns[0].row_bytes,
+                                err);
 }
 
 /* Magic, version 1.0, the length of the rest, a Python dict, blanks and a newline. */

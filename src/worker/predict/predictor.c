@@ -6,17 +6,12 @@
 #include "predict/assembly.h"
 #include "predict/predict_record.h"
 #include "predict/shard_file.h"
+#include "predict/staged.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fs.h"
 
 #define DEFAULT_BATCH 1024
-
-/* A column of the current batch. */
-struct staged {
-    unsigned char *data; /* malloc'ed, for a whole batch */
-    bool put;
-};
 
 struct raytrain_predictor {
     struct predictor_env env;
@@ -36,8 +31,7 @@ struct raytrain_predictor {
     uint64_t end, at;       /* this rank's: missing[at..end) are left */
     uint64_t round, rounds; /* complete, in all */
     struct predict_progress progress;
-    struct staged *staged;         /* one a column */
-    const unsigned char **rows_of; /* the same, as a format takes it */
+    struct staged staged; /* the columns of the current batch */
     struct predicted_stream *streams;
     uint64_t position; /* the first row that was not delivered yet */
     uint64_t rows;     /* of the current batch; 0: there is none */
@@ -108,34 +102,61 @@ static raytrain_dataset *kept_rows(const raytrain_predictor *p)
     return p->kept ? p->kept : p->input;
 }
 
+/* COLLECTIVE: the longest string of a column; each rank looks at some of the rows. */
+static int strings_measure(const raytrain_predictor *p, const char *name,
+                           uint64_t *longest, struct error *err)
+{
+    struct comm *comm = p->env.comm;
+    raytrain_dataset *ds = kept_rows(p);
+    uint64_t rows = dataset_rows(ds), mine = 0;
+    uint64_t first = predict_cut(rows, comm->rank, comm->size);
+    uint64_t end = predict_cut(rows, comm->rank + 1, comm->size);
+    int64_t most;
+    int rc = dataset_longest(ds, name, first, end - first, &mine, err);
+
+    if (comm_agree(comm, rc, err) < 0)
+        return -1;
+    most = (int64_t)mine;
+    if (comm->ops->allreduce(comm, &most, 1, COMM_INT64, COMM_MAX, err) < 0)
+        return -1;
+    *longest = (uint64_t)most;
+    return 0;
+}
+
+/* COLLECTIVE, and the same on every rank: so are the columns of the dataset. */
 static int column_keep(raytrain_predictor *p, const char *name, struct error *err)
 {
     const struct frame_column *c = frame_find(dataset_schema(kept_rows(p)), name);
     raytrain_tensor row;
+    uint64_t longest;
 
-    if (dataset_column_info(kept_rows(p), name, &row, err) < 0)
-        return error_prefix(err, "--columns");
-    if (!c || c->kind != FRAME_NUMBERS)
+    if (c && (c->kind == FRAME_WORDS || c->kind == FRAME_TEXT))
+        return strings_measure(p, name, &longest, err) < 0
+                   ? -1
+                   : predicted_add_strings(&p->predicted, name, longest, err);
+    if (c && c->kind != FRAME_NUMBERS)
         return error_set(
             err, RAYTRAIN_ENOTSUP,
-            "--columns: column \"%s\" is not one of numbers, and only those can be "
-            "kept; leave it out",
+            "--columns: column \"%s\" is one of sparse vectors or lists of words, and "
+            "only numbers and strings can be kept; leave it out",
             name);
+    if (dataset_column_info(kept_rows(p), name, &row, err) < 0)
+        return error_prefix(err, "--columns");
     return predicted_add(&p->predicted, name, &row, true, err);
 }
 
+/* COLLECTIVE */
 static int columns_keep(raytrain_predictor *p, struct error *err)
 {
     const struct predict_config *cfg = p->env.config;
     enum predict_format format;
+    int rc = predict_format_of(cfg->output, &format, err);
 
-    if (predict_format_of(cfg->output, &format, err) < 0)
-        return -1;
-    predicted_init(&p->predicted, format);
-    for (size_t i = 0; i < cfg->n_columns; i++)
-        if (column_keep(p, cfg->columns[i], err) < 0)
-            return -1;
-    return 0;
+    if (rc == 0)
+        predicted_init(&p->predicted, format);
+    for (size_t i = 0; i < cfg->n_columns && rc == 0; i++)
+        rc = comm_agree(p->env.comm, column_keep(p, cfg->columns[i], err), err);
+    return comm_agree(p->env.comm, rc, err);
 }
 
 int predictor_create(const struct predictor_env *env, raytrain_predictor **out,
@@ -156,7 +177,7 @@ int predictor_create(const struct predictor_env *env, raytrain_predictor **out,
         p->env.watch = NULL; /* the caller's until now */
     }
     if (rc == 0)
-        rc = comm_agree(env->comm, columns_keep(p, err), err);
+        rc = columns_keep(p, err);
     if (rc < 0) {
         predictor_destroy(p);
         return -1;
@@ -169,13 +190,10 @@ void predictor_destroy(raytrain_predictor *p)
 {
     if (!p)
         return;
-    for (size_t i = 0; p->staged && i < p->predicted.n; i++)
-        free(p->staged[i].data);
     for (size_t i = 0; p->streams && i < predicted_streams(&p->predicted); i++)
         free(p->streams[i].data);
-    free(p->staged);
+    staged_clear(&p->staged);
     free(p->streams);
-    free((void *)p->rows_of);
     free(p->missing);
     predicted_clear(&p->predicted);
     dataset_close(p->input);
@@ -404,22 +422,12 @@ static int missing_find(raytrain_predictor *p, struct error *err)
 static int buffers_make(raytrain_predictor *p, struct error *err)
 {
     uint64_t rows = p->plan.batch < p->plan.rows ? p->plan.batch : p->plan.rows;
-    size_t n = p->predicted.n;
 
-    p->staged = calloc(n, sizeof *p->staged);
-    p->rows_of = calloc(n, sizeof *p->rows_of);
     p->streams = calloc(predicted_streams(&p->predicted), sizeof *p->streams);
-    if (!p->staged || !p->rows_of || !p->streams)
+    if (!p->streams)
         return no_memory(err);
-    for (size_t i = 0; i < n; i++) {
-        if (rows > SIZE_MAX / p->predicted.columns[i].row_bytes)
-            return no_memory(err);
-        p->staged[i].data = malloc(rows * p->predicted.columns[i].row_bytes);
-        if (!p->staged[i].data)
-            return no_memory(err);
-        p->rows_of[i] = p->staged[i].data;
-    }
-    if (dataset_set_batch_size(p->input, p->plan.batch, err) < 0)
+    if (staged_init(&p->staged, &p->predicted, rows, err) < 0 ||
+        dataset_set_batch_size(p->input, p->plan.batch, err) < 0)
         return -1;
     return p->kept ? dataset_set_batch_size(p->kept, p->plan.batch, err) : 0;
 }
@@ -455,24 +463,24 @@ int predictor_put(raytrain_predictor *p, const char *name, const void *data,
     if (p->rows == 0)
         return error_set(err, RAYTRAIN_EINVAL,
                          "output \"%s\": there is no current batch", name);
-    memcpy(p->staged[c - p->predicted.columns].data, data, p->rows * c->row_bytes);
-    p->staged[c - p->predicted.columns].put = true;
+    staged_put(&p->staged, &p->predicted, (size_t)(c - p->predicted.columns), data,
+               p->rows);
     return 0;
 }
 
 /* The columns of the input that are kept. */
 static int batch_keep(raytrain_predictor *p, struct error *err)
 {
+    staged_begin(&p->staged);
     for (size_t i = 0; i < p->predicted.n; i++) {
         const struct predicted_column *c = &p->predicted.columns[i];
-        raytrain_tensor t;
+        const struct frame_column *from;
 
-        p->staged[i].put = c->kept;
         if (!c->kept)
             continue;
-        if (dataset_column(kept_rows(p), c->name, &t, err) < 0)
+        from = dataset_frame_column(kept_rows(p), c->name, err);
+        if (!from || staged_keep(&p->staged, &p->predicted, i, from, p->rows, err) < 0)
             return -1;
-        memcpy(p->staged[i].data, t.data, p->rows * c->row_bytes);
     }
     return 0;
 }
@@ -480,19 +488,19 @@ static int batch_keep(raytrain_predictor *p, struct error *err)
 /* The predict function is done with the current batch. */
 static int batch_end(raytrain_predictor *p, struct error *err)
 {
+    long missing = staged_missing(&p->staged);
     uint64_t rows = p->rows;
 
-    for (size_t i = 0; i < p->predicted.n; i++)
-        if (!p->staged[i].put)
-            return error_set(err, RAYTRAIN_EINVAL,
-                             "output \"%s\" of rows %llu to %llu was not put: each "
-                             "batch needs raytrain_predictor_put() of all outputs "
-                             "before the next one",
-                             p->predicted.columns[i].name,
-                             (unsigned long long)(p->position - rows),
-                             (unsigned long long)(p->position - 1));
+    if (missing >= 0)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "output \"%s\" of rows %llu to %llu was not put: each batch "
+                         "needs raytrain_predictor_put() of all outputs before the "
+                         "next one",
+                         p->predicted.columns[missing].name,
+                         (unsigned long long)(p->position - rows),
+                         (unsigned long long)(p->position - 1));
     p->rows = 0;
-    return p->predicted.format->append(&p->predicted, p->streams, p->rows_of, rows,
+    return p->predicted.format->append(&p->predicted, p->streams, p->staged.rows, rows,
                                        err);
 }
 
