@@ -16,7 +16,7 @@
 
 #define EVENTS_FILE "events.json"
 
-/* The "kind" of an event, which has also "time" and "text". */
+/* The "kind" of an event, which has also "time" and mostly "text", which is shown. */
 #define EVENT_NOTE    "note"    /* for the user */
 #define EVENT_WARNING "warning" /* likewise */
 #define EVENT_RESTORED                                                                 \

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define VARIABLE "RAYTRAIN_FAULT"
+#define SLOW_US  500000
 
 /* Take the text up to the next ':' from *rest. */
 static bool field_is(const char **rest, const char *value)
@@ -70,6 +71,8 @@ static int fault_act(const char *action)
         return kill(getpid(), SIGSTOP);
     if (strcmp(action, "wait") == 0)
         return fifo_await();
+    if (strcmp(action, "slow") == 0)
+        return usleep(SLOW_US);
     if (strcmp(action, "killall") == 0)
         kill(getppid(), SIGKILL);
     kill(getpid(), SIGKILL);

@@ -17,6 +17,7 @@
  *     enosys    the same: the kernel has no such call
  *     eagain    the same: a resource, such as processes, is used up
  *     stop      SIGSTOP to this process
+ *     slow      half a second each time: work that takes long
  *     wait      this thread waits until the FIFO RAYTRAIN_FAULT_FIFO has been opened
  *               for writing and closed again; the others go on
  *

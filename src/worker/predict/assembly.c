@@ -212,6 +212,8 @@ static int range_write(struct copy *c, struct error *err)
 
         if (n > BLOCK_BYTES)
             n = BLOCK_BYTES;
+        if (c->a->goes_on)
+            c->a->goes_on(c->a->arg);
         if (block_fill(c, at, n, err) < 0)
             return -1;
         if (fs_pwrite_full(c->out, c->block, n, at) < 0)

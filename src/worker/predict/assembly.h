@@ -17,7 +17,9 @@ struct assembly {
         *output; /* what the file is to be called; one that is there is replaced */
     const struct predict_plan *plan;
     const struct predicted *predicted;
-    const uint64_t *bytes; /* of stream s of shard i: [i * streams + s] */
+    const uint64_t *bytes;      /* of stream s of shard i: [i * streams + s] */
+    void (*goes_on)(void *arg); /* before each block; NULL: nothing is called */
+    void *arg;
 };
 
 /* COLLECTIVE. Calls HDF5. */

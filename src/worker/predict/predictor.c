@@ -522,6 +522,7 @@ static int rows_next(raytrain_predictor *p, raytrain_dataset *ds, struct error *
 
 static int batch_begin(raytrain_predictor *p, uint64_t *rows, struct error *err)
 {
+    (void)fault_point("predict.batch", p->env.comm->rank);
     if (rows_next(p, p->input, err) < 0 || (p->kept && rows_next(p, p->kept, err) < 0))
         return -1;
     p->position += p->rows;
@@ -608,6 +609,7 @@ static int round_end(raytrain_predictor *p, struct error *err)
 int predictor_next(raytrain_predictor *p, uint64_t *rows, struct error *err)
 {
     *rows = 0;
+    p->env.goes_on(p->env.arg);
     if ((!p->begun && begin(p, err) < 0) || (p->rows > 0 && batch_end(p, err) < 0))
         return -1;
     while (!p->stopped) {
@@ -643,7 +645,9 @@ static int assemble(raytrain_predictor *p, struct error *err)
                                    .output = p->env.config->output,
                                    .plan = &p->plan,
                                    .predicted = &p->predicted,
-                                   .bytes = (const uint64_t *)lengths};
+                                   .bytes = (const uint64_t *)lengths,
+                                   .goes_on = p->env.goes_on,
+                                   .arg = p->env.arg};
 
         rc = assembly_make(&a, err);
     }

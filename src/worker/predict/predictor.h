@@ -41,6 +41,8 @@ struct predictor_env {
     /* COLLECTIVE: a round is complete. *stop, the same on every rank: end early. */
     int (*progress)(void *arg, const struct predict_progress *p, bool *stop,
                     struct error *err);
+    /* This rank makes progress: before each batch, and each block of the output. */
+    void (*goes_on)(void *arg);
     void *arg;
     /* As dataset_env's, during predictor_create(). */
     const struct text_watch *watch;

@@ -10,6 +10,7 @@
 #include "util/error.h"
 #include "util/quote.h"
 
+/* text, checkpoint: NULL if there is none. */
 static void event_put(const char *log_dir, const char *kind, const char *text,
                       const char *checkpoint)
 {
@@ -18,10 +19,10 @@ static void event_put(const char *log_dir, const char *kind, const char *text,
 
     if (!log_dir)
         return;
-    printable = printable_text(text);
-    event =
-        json_pack("{s:f, s:s, s:s, s:s*}", "time", clock_unix_double(), "kind", kind,
-                  "text", printable ? printable : "", "checkpoint", checkpoint);
+    printable = text ? printable_text(text) : NULL;
+    event = json_pack("{s:f, s:s, s:s*, s:s*}", "time", clock_unix_double(), "kind",
+                      kind, "text", text && !printable ? "" : printable, "checkpoint",
+                      checkpoint);
     if (event)
         events_put(log_dir, event, NULL);
     json_decref(event);
@@ -37,6 +38,11 @@ void event_add(const char *log_dir, const char *kind, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     event_put(log_dir, kind, text, NULL);
+}
+
+void event_add_sign(const char *log_dir)
+{
+    event_put(log_dir, EVENT_PROGRESS, NULL, NULL);
 }
 
 void event_add_restored(const char *log_dir, const char *path, long iteration)

@@ -15,6 +15,9 @@
 void event_add(const char *log_dir, const char *kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* EVENT_PROGRESS without a text: the user does not see it. */
+void event_add_sign(const char *log_dir);
+
 /* EVENT_RESTORED: this attempt starts from the checkpoint at `path`, which the event
  * also names as "checkpoint": the launcher keeps it in the attempt's record. */
 void event_add_restored(const char *log_dir, const char *path, long iteration);

@@ -24,7 +24,8 @@ libworker_la_SOURCES += \
 	src/worker/session/saved_state.c \
 	src/worker/session/session.c src/worker/session/session.h \
 	src/worker/session/session_error.c \
-	src/worker/session/shards.c src/worker/session/shards.h
+	src/worker/session/shards.c src/worker/session/shards.h \
+	src/worker/session/signs.c src/worker/session/signs.h
 
 UNIT_TESTS += t/unit/test_preprocessing t/unit/test_random t/unit/test_report_block t/unit/test_session \
 	t/unit/test_reducer t/unit/test_shards

@@ -9,6 +9,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "session/dataset_watch.h"
+#include "session/signs.h"
 
 /* ---- Rounds ---- */
 
@@ -37,6 +38,11 @@ static int round_report(void *arg, const struct predict_progress *p, bool *stop,
     }
     *stop = raytrain_should_stop(ctx);
     return 0;
+}
+
+static void batch_begins(void *arg)
+{
+    sign_of_progress(arg);
 }
 
 /* ---- Its beginning and its end ---- */
@@ -68,6 +74,7 @@ int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
                                 .input = input_find(ctx->env.config),
                                 .chain = ctx->chain.n > 0 ? &ctx->chain : NULL,
                                 .progress = round_report,
+                                .goes_on = batch_begins,
                                 .arg = ctx};
     struct dataset_watch watch;
 

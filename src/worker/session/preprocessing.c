@@ -15,12 +15,14 @@
 #include "preprocess/chain_share.h"
 #include "rank/event.h"
 #include "rank/stop.h"
+#include "session/signs.h"
 #include "util/clock.h"
+#include "util/fault.h"
 
 /* Of the fitted state (raytrain-format(5)). */
 #define GROUP "/" CHECKPOINT_RESERVED "/" PREPROCESSORS_KEY
 
-/* When the launcher hears first that a fit goes on, and how often then. */
+/* When the user hears first that a fit goes on, and how often then. */
 #define PROGRESS_FIRST_S 2.0
 #define PROGRESS_S       10.0
 
@@ -141,6 +143,8 @@ static int block_begin(void *arg, uint64_t rows, struct error *err)
     struct progress *p = arg;
     double now = clock_now();
 
+    (void)fault_point("fit.block", p->ctx->comm->rank);
+    sign_of_progress(p->ctx);
     if (stop_requested())
         return error_set(err, RAYTRAIN_ESTOPPED,
                          "stopped on request while preprocessors were fitted");

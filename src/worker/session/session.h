@@ -83,6 +83,7 @@ struct raytrain_context {
     double time_before; /* time_total_s when this attempt began */
     double started, last_report;
     double data_waited_s; /* by the last report, since the start */
+    double next_sign;     /* of progress (signs.h): when, by clock_now() */
     enum stop_reason stop_reason;
     bool should_stop;
     struct session_schedule schedule;
