@@ -2,30 +2,17 @@
 test_description='raytrain-predict: the same predictions on any number of workers, and after a kill'
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/faults.sh"
+. "$srcdir/t/predict.sh"
 
 has_fault_points && test_set_prereq FAULTS
-model=$modules/predictions.so
 predict="raytrain-predict --launcher local --checkpoint runs/model --data rows.npz"
 small="--set train_loop_config.batch=10"
 
-# 1003 rows in an .npz file, written without NumPy: x is three numbers, id the row; and what
-# checkpoint 2 makes of them.
-cat >make_rows.py <<-\EOF
-import struct, zipfile
-
-def npy(descr, shape, data):
-    head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
-
-rows = range(1003)
-with zipfile.ZipFile("rows.npz", "w") as z:
-    z.writestr("x.npy", npy("<f4", "(1003, 3)", b"".join(
-        struct.pack("<3f", i, 0.25 * i, i % 7) for i in rows)))
-    z.writestr("id.npy", npy("<i8", "(1003,)", struct.pack("<1003q", *rows)))
+# What checkpoint 2 makes of 1003 rows.
+cat >expect.py <<-\EOF
 with open("expected.csv", "w") as f:
     f.write("id,score,parts_0,parts_1\n")
-    for i in rows:
+    for i in range(1003):
         f.write("%d,%.9g,%.17g,%d\n" % (
             i, 2 * (1.25 * i + i % 7), 2 * i, 3 if i >= 1000 else 10))
 EOF
@@ -38,8 +25,7 @@ assert struct.unpack("<f", data[128 + 400:128 + 404])[0] == 2 * (125 + 100 % 7)
 EOF
 
 test_expect_success 'a training leaves a run to predict with' '
-	"$PYTHON" make_rows.py &&
-	raytrain-run --launcher local --storage runs --name model --score score -q "$model"
+	"$PYTHON" expect.py && make_rows 1003 && make_model
 '
 test_expect_success 'the best checkpoint of a run predicts, and a kept column comes along' '
 	$predict $small --columns id -o one.csv "$model" 2>err &&

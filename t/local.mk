@@ -1,6 +1,6 @@
 # Tests: unit tests are listed in the local.mk of their room; here are the sharness scripts and
 # the programs that they run. TESTS run against an installed tree, the stage.
-EXTRA_DIST += t/README.md t/setup.sh t/faults.sh t/mpi-programs.sh \
+EXTRA_DIST += t/README.md t/setup.sh t/faults.sh t/predict.sh t/mpi-programs.sh \
 	t/python-state.sh
 
 check_DATA += stage.stamp

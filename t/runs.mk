@@ -26,6 +26,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1374-python-memory.t \
 	t/1376-preprocess-words.t \
 	t/1380-predict.t \
+	t/1381-predict-faults.t \
 	t/1382-signs-of-progress.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
