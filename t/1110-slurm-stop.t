@@ -9,6 +9,7 @@ PartitionName=high Nodes=ALL PriorityTier=9 PreemptMode=OFF MaxTime=INFINITE'
 export CLUSTER_KILL_WAIT CLUSTER_CONF
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
+. "$srcdir/t/cluster/requeue.sh"
 
 train=$modules/train_model.so
 cd "$CLUSTER_SHARED" || exit 1
@@ -33,38 +34,6 @@ job_file () {
 	status=\$?
 	test \$status -eq 75 || echo \$status >status
 	EOF
-}
-# Slurm delays a requeued job for two minutes, counted again from when its processes are
-# gone. Shorten that to a few seconds; not to zero, because the nodes refuse a job that was
-# granted in the second in which they ended it. A start that is already near is not changed,
-# or it would be postponed for ever.
-go_on () {
-	eventually job_state "$job" "PENDING BeginTime" && test_path_is_missing status &&
-	eventually hastened
-}
-hastened () {
-	started && return
-	hasten
-	return 1
-}
-hasten () {
-	begin=$(scontrol show job "$job" | sed -n "s/.* EligibleTime=//p") &&
-	if test "$(date -d "$begin" +%s)" -gt $(($(date +%s) + 10)); then
-		scontrol update JobId="$job" StartTime=now+3
-	fi
-}
-started () {
-	test -e status || ! squeue -h -j "$job" -o %T | grep -q PENDING
-}
-waiting_or_over () {
-	test -e status || job_state "$job" "PENDING BeginTime"
-}
-# The newest versions of Slurm requeue a job that was requeued in its grace time once more
-# after its end: then its script finds that there is nothing to do.
-over () {
-	job_state "$job" "" && return
-	! squeue -h -j "$job" -o %T | grep -q PENDING || hasten
-	return 1
 }
 finished () {
 	eventually test -s status && test "$(cat status)" = 0 &&

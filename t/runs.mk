@@ -7,7 +7,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1120-slurm-surroundings.t t/1150-slurm-hang.t t/1160-slurm-soak.t t/1170-slurm-tiers.t \
 	t/1180-slurm-launcher-killed.t t/1190-slurm-words.t t/1195-slurm-pmix.t \
 	t/1196-slurm-without-pmix.t t/1200-nodes.t t/1205-slurm-daemons.t \
-	t/1210-cached-following.t t/1220-cached-checkpoints.t \
+	t/1210-cached-following.t t/1220-cached-checkpoints.t t/1230-slurm-predict.t \
 	t/1300-command.t \
 	t/1301-slurm-command.t \
 	t/1310-python.t \
@@ -27,7 +27,8 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1376-preprocess-words.t \
 	t/1380-predict.t \
 	t/1381-predict-faults.t \
-	t/1382-signs-of-progress.t
+	t/1382-signs-of-progress.t \
+	t/1383-predict-preprocess.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 

@@ -13,12 +13,14 @@
  * fail = "": "return" (an error of its own at row fail_at), "forget" (an output is not
  * put), "early" (it returns before the end), "late" (an output after the first batch),
  * "column" (a column that is not there); marks = "": a file to which each batch adds a
- * byte.
+ * byte; ready, gate = PATH: rank 0 creates `ready` at its batch 10, and from there on each
+ * rank waits until `gate` exists.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <raytrain.h>
@@ -49,7 +51,8 @@ struct predicting {
     raytrain_predictor *p;
     double weight;
     int64_t fail_at;
-    const char *fail, *marks;
+    const char *fail, *marks, *ready, *gate;
+    int batches;
     float *score;
     double *parts;
 };
@@ -61,6 +64,19 @@ static void mark(const struct predicting *m)
 
     if (fd >= 0 && write(fd, "b", 1) == 1)
         close(fd);
+}
+
+/* Once a shard is complete on each rank. */
+static void gate_wait(struct predicting *m)
+{
+    const struct timespec short_time = {.tv_nsec = 10000000};
+
+    if (!*m->gate || ++m->batches < 10)
+        return;
+    if (m->batches == 10 && raytrain_rank(m->ctx) == 0)
+        close(open(m->ready, O_WRONLY | O_CREAT, 0666));
+    while (access(m->gate, F_OK) < 0)
+        nanosleep(&short_time, NULL);
 }
 
 static int batch(struct predicting *m, uint64_t rows)
@@ -75,6 +91,7 @@ static int batch(struct predicting *m, uint64_t rows)
                                       &id)))
         return rc;
     mark(m);
+    gate_wait(m);
     for (int i = 1; i < x.ndim; i++)
         width *= (size_t)x.shape[i];
     for (uint64_t row = 0; row < rows; row++) {
@@ -130,7 +147,9 @@ int predict_func(raytrain_context *ctx, raytrain_predictor *p)
         (rc = raytrain_config_int(ctx, "batch", 0, &rows)) ||
         (rc = raytrain_config_int(ctx, "fail_at", 0, &m.fail_at)) ||
         (rc = raytrain_config_string(ctx, "fail", "", &m.fail)) ||
-        (rc = raytrain_config_string(ctx, "marks", "", &m.marks)))
+        (rc = raytrain_config_string(ctx, "marks", "", &m.marks)) ||
+        (rc = raytrain_config_string(ctx, "ready", "", &m.ready)) ||
+        (rc = raytrain_config_string(ctx, "gate", "", &m.gate)))
         return rc;
     if (rows > 0)
         rc = raytrain_predictor_set_batch_size(p, (uint64_t)rows);
