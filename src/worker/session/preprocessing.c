@@ -113,8 +113,10 @@ static int restored_take(raytrain_context *ctx, struct error *err)
     if (ctx->chain.n > 0 && ctx->comm->rank == 0)
         event_add(ctx->env.log_dir, EVENT_NOTE,
                   wanted ? "the preprocessors are those of the checkpoint"
-                         : "the preprocessors of the checkpoint are used: the "
-                           "configuration has none");
+                  : ctx->env.config->predict.output
+                      ? "rows go through the preprocessors of the checkpoint"
+                      : "the preprocessors of the checkpoint are used: the "
+                        "configuration has none");
     return 0;
 }
 
