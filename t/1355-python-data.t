@@ -336,6 +336,27 @@ test_expect_success TORCH 'iter_torch_batches() gives tensors in the same memory
 	EOT
 	"$PYTHON" tensors.py 2>err
 '
+test_expect_success 'the last batch may be filled up, and says with how many rows' '
+	cat >pad.py <<-\EOT &&
+	from common import *
+	data = read_hdf5("rows.h5", last_batch="pad")
+	batches = [(b["id"].tolist(), data.padding) for b in data.iter_batches(batch_size=5)]
+	assert batches[2:] == [([10, 11, 12, 13, 14], 0), ([15, 16, 0, 1, 2], 3)], batches
+	assert data.materialize()["id"].tolist() == list(range(17))
+	assert len(list(data.iter_rows())) == 17
+	def train():
+	    shard, ids = raytrain.get_dataset_shard("train"), []
+	    for batch in shard.iter_batches(batch_size=4):
+	        assert len(batch["id"]) == 4
+	        ids += batch["id"][:4 - shard.padding].tolist()
+	    rows = len(list(shard.iter_rows()))
+	    raytrain.report({"sum": sum(ids), "n": len(ids), "rows": rows})
+	mean = fit(train, {"train": data}, 3).metrics
+	for name, total in ("sum", sum(range(17))), ("n", 17), ("rows", 17):
+	    assert abs(3 * mean[name] - total) < 1e-6, mean
+	EOT
+	"$PYTHON" pad.py 2>err
+'
 test_expect_success 'each report has the time that was waited for data, once there are data' '
 	cat >wait.py <<-\EOT &&
 	from common import *

@@ -24,30 +24,35 @@ __all__ = ["read_csv", "read_hdf5", "read_idx", "read_libsvm", "read_numpy", "re
 
 def read_hdf5(path: str, *, columns: list | None = None, label: str | None = None,
               shuffle: bool = False, shuffle_window: int | None = None,
-              limit: int | None = None, filter: dict | None = None) -> Dataset:
+              limit: int | None = None, filter: dict | None = None,
+              last_batch: str | None = None) -> Dataset:
     """The rows of an HDF5 file: its datasets are the columns, their first dimension the
     rows. columns: the names of those to read. shuffle: in a new order in every epoch.
     shuffle_window: mix that many rows at a time with each other, instead of all. filter:
     {"column": NAME, "min": A, "max": B}, the rows with a value in this range; one of the
-    bounds may be left out. limit: how many of these rows."""
+    bounds may be left out. limit: how many of these rows. last_batch: "pad" fills up the
+    last one of an epoch, see DataIterator.padding; "drop" leaves its rows out."""
     return Dataset(path, format="hdf5", columns=columns, label=label, shuffle=shuffle,
-                   shuffle_window=shuffle_window, limit=limit, filter=filter)
+                   shuffle_window=shuffle_window, limit=limit, filter=filter,
+                   last_batch=last_batch)
 
 
-def read_idx(path: str, *, label: str | None = None, shuffle: bool = False) -> Dataset:
+def read_idx(path: str, *, label: str | None = None, shuffle: bool = False,
+             **options: object) -> Dataset:
     """The rows of an IDX file, such as Fashion-MNIST's images, also compressed with gzip.
     label: the file of the labels; found by its name if the images are in
-    NAME-images-idx3-ubyte."""
-    return Dataset(path, format="idx", label=label, shuffle=shuffle)
+    NAME-images-idx3-ubyte. options: see read_hdf5()."""
+    return Dataset(path, format="idx", label=label, shuffle=shuffle, **options)
 
 
 def read_numpy(path: str, *, columns: list | None = None, label: str | None = None,
-               shuffle: bool = False) -> Dataset:
+               shuffle: bool = False, **options: object) -> Dataset:
     """The rows of arrays that numpy.save or numpy.savez wrote; their first dimension are
     the rows. An .npy file is a column that is named after the file, without a number at
     its end; the fields of a structured array, and the arrays of an .npz file, are a
-    column each. label: such a file too, or a column."""
-    return Dataset(path, format="numpy", columns=columns, label=label, shuffle=shuffle)
+    column each. label: such a file too, or a column. options: see read_hdf5()."""
+    return Dataset(path, format="numpy", columns=columns, label=label, shuffle=shuffle,
+                   **options)
 
 
 def read_csv(path: str, *, columns: list | None = None, delimiter: str | None = None,
@@ -127,6 +132,7 @@ class DataIterator:
         self._slots = _slots.Slots()
         self._state: bytes | None = None  # preprocessors, see raytrain.preprocessors
         self._functions: list = []  # that are applied to batches
+        self._padding = 0
 
     # ---- Iteration ----
 
@@ -146,6 +152,9 @@ class DataIterator:
         Words and texts are arrays of str, with None for a missing word; sparse vectors a
         scipy.sparse.csr_matrix or, if SciPy is not installed, an object with its data,
         indices, indptr and shape.
+
+        With last_batch="pad" among the options of the dataset all batches are full: the
+        last one ends with rows of the epoch's beginning, as many as `padding` says.
         """
         _refuse_local_shuffle(local_shuffle_buffer_size)
         if batch_format not in ("numpy", "default", None):
@@ -182,7 +191,7 @@ class DataIterator:
 
     def iter_rows(self, *, prefetch_batches: int = 1):
         """An iterator over rows, as {column: scalar or array}."""
-        for batch in self._batches(256, False):
+        for batch in self._batches(256, False, unpadded=True):
             for values in zip(*batch.values()):
                 yield dict(zip(batch, values))
 
@@ -195,7 +204,7 @@ class DataIterator:
 
     def materialize(self) -> dict:
         """All rows of one epoch of this shard, as {column: array}. Needs NumPy."""
-        parts = list(self._batches(4096, False))
+        parts = list(self._batches(4096, False, unpadded=True))
         if not parts:
             return {name: _frame.empty(c) for name, c in self._open()["columns"].items()}
         return {name: _frame.concatenate([p[name] for p in parts]) for name in parts[0]}
@@ -205,6 +214,12 @@ class DataIterator:
     def count(self) -> int:
         """Rows of the dataset, over all workers."""
         return self._open()["rows"]
+
+    @property
+    def padding(self) -> int:
+        """How many rows at the end of the batch that an iter_ method gave last fill it up:
+        rows that an evaluation must not count again. 0 without last_batch="pad"."""
+        return self._padding
 
     def schema(self) -> dict:
         """{column: (dtype, shape of a row)}; the dtype of words and texts is "str"."""
@@ -242,20 +257,21 @@ class DataIterator:
             weakref.finalize(self, closed.append, self._handle["id"]).atexit = False
         return self._handle
 
-    def _batches(self, batch_size: int, drop_last: bool, codes: bool = False):
+    def _batches(self, batch_size: int, drop_last: bool, codes: bool = False,
+                 unpadded: bool = False):
         """Begins an epoch at the first batch that is asked for."""
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) \
                 or batch_size < 1:
             raise ValueError("batch_size is an integer of at least 1, not "
                              f"{batch_size!r}")
-        return self._generate(batch_size, drop_last, codes)
+        return self._generate(batch_size, drop_last, codes, unpadded)
 
-    def _generate(self, batch_size: int, drop_last: bool, codes: bool):
+    def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool):
         handle = self._open()
         server = self._server
         begun = server.call("dataset_begin", {
             "id": handle["id"], "batch_size": batch_size, "drop_last": drop_last,
-            "equal": self._equal})[0]
+            "equal": self._equal, "unpadded": unpadded})[0]
         while True:
             slot = self._slots.choose()
             reply, _, fds = server.call("dataset_next", {
@@ -264,6 +280,7 @@ class DataIterator:
                 return
             for fd in fds:
                 self._slots.map(slot, fd)
+            self._padding = reply.get("padding", 0)
             # No name refers to the batch while it is in use: it may be freed before the
             # next one is asked for.
             yield self._mapped(_frame.decode(handle["columns"], self._slots.lend(slot),

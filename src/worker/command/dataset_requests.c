@@ -7,9 +7,10 @@
  *                  };" as in raytrain.cfg, and whose rows go through the chain in
  *                  the data (chain_pack.h), if there is one; closes views that the client no longer needs. The reply has
  *                  the columns, and the words of some as its data (frame_wire.h)
- *   dataset_begin  begin a pass: an epoch, or what is left of one
+ *   dataset_begin  begin a pass: an epoch, or what is left of one; "unpadded" leaves out
+ *                  the rows that fill up its last batch
  *   dataset_next   the next batch, into one of the view's slots, and the places of its
- *                  arrays there
+ *                  arrays there; "padding" if rows at its end fill it up
  *
  * The client chooses the slot, and never one that is still in use there. In a pass with
  * equal shards a rank gets as many rows of each batch as every other: the C library
@@ -47,7 +48,7 @@ struct view {
     int64_t id;
     struct shard *shard;
     uint64_t batch_rows;
-    bool drop_last, equal;
+    bool drop_last, equal, unpadded;
     struct frame_place *places; /* of the columns in a slot */
     size_t
         slot_bytes; /* at least; a batch of columns without a fixed size may need more */
@@ -383,6 +384,7 @@ static int begin(struct companion *c, const struct request *q, struct reply *rep
         return -1;
     v->drop_last = request_flag(q, "drop_last");
     v->equal = request_flag(q, "equal");
+    v->unpadded = request_flag(q, "unpadded");
     if (position_begin(v->shard, err) < 0 ||
         dataset_set_batch_size(v->shard->ds, (uint64_t)rows, err) < 0)
         return -1;
@@ -413,6 +415,8 @@ static uint64_t rows_usable(struct companion *c, const struct view *v,
     uint64_t left = dataset_rows(v->shard->ds) - position;
     bool whole = left / workers >= v->batch_rows;
 
+    if (v->unpadded)
+        rows -= dataset_padding(v->shard->ds);
     if (whole || dataset_pads(v->shard->ds))
         return rows;
     if (v->drop_last)
@@ -483,6 +487,10 @@ static int next(struct companion *c, const struct request *q, struct reply *repl
     if (batch_next(c, v, &rows, err) < 0)
         return -1;
     if (rows > 0 && batch_reply(v, &v->slots[number], rows, reply, err) < 0)
+        return -1;
+    if (!v->unpadded && dataset_padding(v->shard->ds) > 0 &&
+        reply_set(reply, "padding",
+                  json_integer((json_int_t)dataset_padding(v->shard->ds)), err) < 0)
         return -1;
     return reply_set(reply, "rows", json_integer((json_int_t)rows), err);
 }
