@@ -61,7 +61,7 @@ CLEANFILES += $(noinst_DATA)
 dist_man_MANS += \
 	share/man/raytrain-run.1 share/man/raytrain-predict.1 share/man/raytrain-worker.8 share/man/raytrain.cfg.5 \
 	share/man/raytrain-mpi.7 share/man/raytrain-checkpoint.7 share/man/raytrain-python.7 \
-	share/man/raytrain.3 share/man/raytrain_allreduce.3 \
+	share/man/raytrain.3 share/man/raytrain_allreduce.3 share/man/raytrain_batch_column.3 \
 	share/man/raytrain_checkpoint_create.3 share/man/raytrain_config_int.3 \
 	share/man/raytrain_checkpoint_open.3 \
 	share/man/raytrain_dtype_size.3 share/man/raytrain_get_checkpoint.3 \
@@ -79,6 +79,11 @@ man_links = \
 	share/man/raytrain_version.3 \
 	share/man/raytrain_allreduce_mean.3 share/man/raytrain_broadcast.3 \
 	share/man/raytrain_allgather.3 share/man/raytrain_barrier.3 \
+	share/man/raytrain_batch_rows.3 share/man/raytrain_batch_words.3 \
+	share/man/raytrain_batch_word.3 share/man/raytrain_batch_ragged.3 \
+	share/man/raytrain_batch_output.3 share/man/raytrain_batch_output_words.3 \
+	share/man/raytrain_batch_put_ragged.3 share/man/raytrain_batch_remove.3 \
+	share/man/raytrain_batch_fail.3 \
 	share/man/raytrain_checkpoint_put.3 \
 	share/man/raytrain_checkpoint_close.3 share/man/raytrain_checkpoint_is_verified.3 \
 	share/man/raytrain_checkpoint_name.3 \

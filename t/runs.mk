@@ -23,6 +23,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1360-libraries.t \
 	t/1372-preprocess.t \
 	t/1373-python-preprocess.t \
+	t/1374-batch-mapper.t \
 	t/1374-python-memory.t \
 	t/1376-preprocess-words.t \
 	t/1380-predict.t \
@@ -49,6 +50,12 @@ t_check_train_rows_la_SOURCES = t/check/train_rows.c
 t_check_train_rows_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 t_check_train_rows_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_train_rows_la_LIBADD = libraytrain.la
+
+check_LTLIBRARIES += t/check/mapped.la
+t_check_mapped_la_SOURCES = t/check/mapped.c
+t_check_mapped_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+t_check_mapped_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+t_check_mapped_la_LIBADD = libraytrain.la
 
 check_LTLIBRARIES += t/check/predictions.la
 t_check_predictions_la_SOURCES = t/check/predictions.c

@@ -8,7 +8,7 @@
 !                   $(pkg-config --libs raytrain)
 ! Strings.  Arguments are character(*), of which trailing blanks are dropped from names; results
 !           are character(:), allocatable. Enumerations are integer(c_int) constants.
-! Pointers. Contexts, checkpoints, datasets, reducers and predictors are type(c_ptr).
+! Pointers. Contexts, checkpoints, datasets, reducers, predictors and batches are type(c_ptr).
 ! Tensors.  raytrain_view(a) describes the array a, of real32, real64, int32 or int64 and at most
 !           4 dimensions; raytrain_tensor_of() describes any memory. The array needs the attribute
 !           TARGET, since the library keeps its address: a checkpoint until the report has
@@ -72,6 +72,8 @@ module raytrain
   private :: c_info, c_get, c_get_shard, c_get_string, c_metric, c_get_dataset_shard
   private :: c_column_info, c_column, c_words, c_word, c_ragged, c_strlen, c_free
   private :: c_predictor_output, c_predictor_put
+  private :: c_batch_column, c_batch_words, c_batch_word, c_batch_ragged, c_batch_output
+  private :: c_batch_output_words, c_batch_put_ragged, c_batch_remove, c_batch_fail
 
 contains
 
@@ -655,6 +657,86 @@ contains
     character(*), intent(in) :: column
     type(raytrain_ragged) :: out
     rc = c_ragged(ds, trim(column) // c_null_char, out)
+  end function
+
+  ! ---- Batch mappers ----
+
+  integer(c_int) function raytrain_batch_column(batch, column, tensor) result(rc)
+    type(c_ptr), value :: batch
+    character(*), intent(in) :: column
+    type(raytrain_tensor) :: tensor
+    rc = c_batch_column(batch, trim(column) // c_null_char, tensor)
+  end function
+
+  integer(c_int) function raytrain_batch_words(batch, column, n) result(rc)
+    type(c_ptr), value :: batch
+    character(*), intent(in) :: column
+    integer(c_int64_t), intent(inout) :: n
+    rc = c_batch_words(batch, trim(column) // c_null_char, n)
+  end function
+
+  ! Blank if there is no such word.
+  function raytrain_batch_word(batch, column, code) result(word)
+    type(c_ptr), value :: batch
+    character(*), intent(in) :: column
+    integer(c_int64_t), value :: code
+    character(:), allocatable :: word
+    integer(c_int64_t) :: bytes
+    word = string_of(c_batch_word(batch, trim(column) // c_null_char, code, bytes))
+  end function
+
+  integer(c_int) function raytrain_batch_ragged(batch, column, out) result(rc)
+    type(c_ptr), value :: batch
+    character(*), intent(in) :: column
+    type(raytrain_ragged) :: out
+    rc = c_batch_ragged(batch, trim(column) // c_null_char, out)
+  end function
+
+  ! dims is the Fortran shape of one row; an empty one is a number.
+  integer(c_int) function raytrain_batch_output(batch, name, dtype, dims, data) result(rc)
+    type(c_ptr), value :: batch
+    character(*), intent(in) :: name
+    integer(c_int), intent(in) :: dtype
+    integer(c_int64_t), intent(in) :: dims(:)
+    type(c_ptr), intent(inout) :: data
+    rc = c_batch_output(batch, trim(name) // c_null_char, dtype, size(dims), &
+        dims(size(dims):1:-1), data)
+  end function
+
+  ! Trailing blanks of the words are dropped.
+  integer(c_int) function raytrain_batch_output_words(batch, name, words, codes) result(rc)
+    type(c_ptr), value :: batch
+    character(*), intent(in) :: name, words(:)
+    type(c_ptr), intent(inout) :: codes
+    character(len(words) + 1), target :: texts(size(words))
+    type(c_ptr) :: at(size(words))
+    integer :: i
+    do i = 1, size(words)
+      texts(i) = trim(words(i)) // c_null_char
+      at(i) = c_loc(texts(i))
+    end do
+    rc = c_batch_output_words(batch, trim(name) // c_null_char, at, &
+        int(size(words), c_size_t), codes)
+  end function
+
+  integer(c_int) function raytrain_batch_put_ragged(batch, name, rows) result(rc)
+    type(c_ptr), value :: batch
+    character(*), intent(in) :: name
+    type(raytrain_ragged), intent(in) :: rows
+    rc = c_batch_put_ragged(batch, trim(name) // c_null_char, rows)
+  end function
+
+  integer(c_int) function raytrain_batch_remove(batch, column) result(rc)
+    type(c_ptr), value :: batch
+    character(*), intent(in) :: column
+    rc = c_batch_remove(batch, trim(column) // c_null_char)
+  end function
+
+  integer(c_int) function raytrain_batch_fail(batch, status, sentence) result(rc)
+    type(c_ptr), value :: batch
+    integer(c_int), intent(in) :: status
+    character(*), intent(in) :: sentence
+    rc = c_batch_fail(batch, status, trim(sentence) // c_null_char)
   end function
 
   ! ---- Predictions ----

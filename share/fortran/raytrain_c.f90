@@ -393,6 +393,53 @@ module raytrain_c
       import; type(c_ptr), value :: ds; character(c_char), intent(in) :: column(*)
       type(raytrain_ragged) :: out
     end function
+    integer(c_int64_t) function raytrain_batch_rows(batch) bind(c)
+      import; type(c_ptr), value :: batch
+    end function
+    integer(c_int) function c_batch_column(batch, column, tensor) &
+        bind(c, name="raytrain_batch_column")
+      import; type(c_ptr), value :: batch; character(c_char), intent(in) :: column(*)
+      type(raytrain_tensor) :: tensor
+    end function
+    integer(c_int) function c_batch_words(batch, column, n) bind(c, name="raytrain_batch_words")
+      import; type(c_ptr), value :: batch; character(c_char), intent(in) :: column(*)
+      integer(c_int64_t), intent(inout) :: n
+    end function
+    type(c_ptr) function c_batch_word(batch, column, code, bytes) &
+        bind(c, name="raytrain_batch_word")
+      import; type(c_ptr), value :: batch; character(c_char), intent(in) :: column(*)
+      integer(c_int64_t), value :: code; integer(c_int64_t), intent(inout) :: bytes
+    end function
+    integer(c_int) function c_batch_ragged(batch, column, out) &
+        bind(c, name="raytrain_batch_ragged")
+      import; type(c_ptr), value :: batch; character(c_char), intent(in) :: column(*)
+      type(raytrain_ragged) :: out
+    end function
+    integer(c_int) function c_batch_output(batch, name, dtype, ndim, shape, data) &
+        bind(c, name="raytrain_batch_output")
+      import; type(c_ptr), value :: batch; character(c_char), intent(in) :: name(*)
+      integer(c_int), value :: dtype, ndim; integer(c_int64_t), intent(in) :: shape(*)
+      type(c_ptr), intent(inout) :: data
+    end function
+    integer(c_int) function c_batch_output_words(batch, name, words, n, codes) &
+        bind(c, name="raytrain_batch_output_words")
+      import; type(c_ptr), value :: batch; character(c_char), intent(in) :: name(*)
+      type(c_ptr), intent(in) :: words(*); integer(c_size_t), value :: n
+      type(c_ptr), intent(inout) :: codes
+    end function
+    integer(c_int) function c_batch_put_ragged(batch, name, rows) &
+        bind(c, name="raytrain_batch_put_ragged")
+      import; type(c_ptr), value :: batch; character(c_char), intent(in) :: name(*)
+      type(raytrain_ragged), intent(in) :: rows
+    end function
+    integer(c_int) function c_batch_remove(batch, column) bind(c, name="raytrain_batch_remove")
+      import; type(c_ptr), value :: batch; character(c_char), intent(in) :: column(*)
+    end function
+    integer(c_int) function c_batch_fail(batch, status, sentence) &
+        bind(c, name="raytrain_batch_fail")
+      import; type(c_ptr), value :: batch; integer(c_int), value :: status
+      character(c_char), intent(in) :: sentence(*)
+    end function
     integer(c_size_t) function c_strlen(s) bind(c, name="strlen")
       import; type(c_ptr), value :: s
     end function

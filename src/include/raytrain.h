@@ -67,6 +67,7 @@ typedef struct raytrain_checkpoint raytrain_checkpoint; /* being written, or rea
 typedef struct raytrain_dataset raytrain_dataset;       /* this worker's shard */
 typedef struct raytrain_reducer raytrain_reducer;       /* gradient buckets */
 typedef struct raytrain_predictor raytrain_predictor;   /* a prediction */
+typedef struct raytrain_batch raytrain_batch;           /* rows to be changed */
 
 /* What went wrong; raytrain_status_name() describes it. */
 typedef enum raytrain_status {
@@ -599,6 +600,87 @@ typedef struct raytrain_ragged {
  * of next. RAYTRAIN_ETYPE for other columns. */
 RAYTRAIN_API int raytrain_dataset_ragged(raytrain_dataset *ds, const char *column,
                                          raytrain_ragged *out);
+
+/* ---- Batch mappers ---- */
+
+/*
+ * The function of a preprocessor batch_mapper: it changes the columns of a batch of rows,
+ * adds some and removes others. What it leaves alone stays. It is found by its name,
+ *
+ *     preprocessor = ( { batch_mapper = { function = "add_ratio"; }; } );
+ *
+ * in the shared object of the training function, of the predict function, or in the one
+ * that the key `library` names:
+ *
+ *     int add_ratio(raytrain_batch *batch)
+ *     {
+ *         raytrain_tensor a, b;
+ *         void *ratio;
+ *         int rc = raytrain_batch_column(batch, "a", &a);
+ *
+ *         if (rc == RAYTRAIN_OK)
+ *             rc = raytrain_batch_column(batch, "b", &b);
+ *         if (rc == RAYTRAIN_OK)
+ *             rc = raytrain_batch_output(batch, "ratio", RAYTRAIN_FLOAT32, 0, NULL, &ratio);
+ *         for (uint64_t i = 0; rc == RAYTRAIN_OK && i < raytrain_batch_rows(batch); i++)
+ *             ((float *)ratio)[i] = ((float *)a.data)[i] / ((float *)b.data)[i];
+ *         return rc;
+ *     }
+ *
+ * It is called with no rows first, which says what columns it makes and removes: the same
+ * in each batch. What it makes of a row depends on that row alone, since batches have
+ * other rows on other numbers of workers. Any value but 0 fails the call that needs the
+ * batch; if it is the status of a call below, its reason is reported.
+ *
+ * It runs in a thread of its own, which reads a batch ahead, and in the thread of the
+ * training function; in several at once if several datasets are in use. So it keeps
+ * nothing in static variables, and calls no other function of this header than these.
+ */
+typedef int (*raytrain_map_func)(raytrain_batch *batch);
+
+/* 0 if batch is NULL. */
+RAYTRAIN_API uint64_t raytrain_batch_rows(const raytrain_batch *batch);
+/*
+ * A column as it is before the function: as raytrain_dataset_column(). The numbers may be
+ * changed in place, the codes of words may not. Valid until the function returns.
+ */
+RAYTRAIN_API int raytrain_batch_column(raytrain_batch *batch, const char *column,
+                                       raytrain_tensor *tensor);
+/* How many words a column of words has: codes are 0 to *n - 1. */
+RAYTRAIN_API int raytrain_batch_words(raytrain_batch *batch, const char *column,
+                                      uint64_t *n);
+/* The word of a code: as raytrain_dataset_word(). */
+RAYTRAIN_API const char *raytrain_batch_word(raytrain_batch *batch, const char *column,
+                                             int64_t code, uint64_t *bytes);
+/* A column of texts or of sparse vectors: as raytrain_dataset_ragged(). */
+RAYTRAIN_API int raytrain_batch_ragged(raytrain_batch *batch, const char *column,
+                                       raytrain_ragged *out);
+
+/*
+ * A column of numbers, new or in place of the one of this name: dtype and shape of a row
+ * (ndim 0: a number; shape may be NULL then). *data is for all rows of the batch, dense,
+ * and has any values; the function fills it before it returns. A name is made once.
+ */
+RAYTRAIN_API int raytrain_batch_output(raytrain_batch *batch, const char *name,
+                                       raytrain_dtype dtype, int ndim,
+                                       const uint64_t shape[], void **data);
+/* The same for a column of words, of which there are n, the same in each batch: the
+ * function fills in the code of each row's word, 0 to n - 1, -1 if it is missing. The
+ * words, which differ from each other, are copied. */
+RAYTRAIN_API int raytrain_batch_output_words(raytrain_batch *batch, const char *name,
+                                             const char *const words[], size_t n,
+                                             int32_t **codes);
+/* The same for a column of texts, or of sparse vectors if `length` is not 0: dtype and
+ * length are the same in each batch, and the indices of a row rise. All is copied. `rows`
+ * is that of the batch; if it is 0, the pointers may be NULL. */
+RAYTRAIN_API int raytrain_batch_put_ragged(raytrain_batch *batch, const char *name,
+                                           const raytrain_ragged *rows);
+/* Remove a column. It can still be read in this call of the function. */
+RAYTRAIN_API int raytrain_batch_remove(raytrain_batch *batch, const char *column);
+/* The reason of a failure, for `return raytrain_batch_fail(batch, RAYTRAIN_EINVAL, "an age
+ * is negative")`: returns status, or RAYTRAIN_EFAILED if that is none of a failure. */
+RAYTRAIN_API int raytrain_batch_fail(raytrain_batch *batch, int status,
+                                     const char *sentence);
 
 /* ---- Predictions ---- */
 

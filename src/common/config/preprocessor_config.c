@@ -274,6 +274,8 @@ static const struct config_choice code_types[] = {{"float32", NULL},
                                                   {"int32", NULL},
                                                   {"int64", NULL},
                                                   {NULL, NULL}};
+static const struct config_choice batch_formats[] = {
+    {"numpy", NULL}, {"pandas", NULL}, {NULL, NULL}};
 
 #define COLUMNS                                                                        \
     {                                                                                  \
@@ -310,11 +312,12 @@ static const struct config_choice code_types[] = {{"float32", NULL},
         .name = key, .doc = text, .type = CONFIG_INT, FIELD(member), .min = 1,         \
         .max = INT32_MAX                                                               \
     }
-#define OUTPUT_COLUMN_NAME                                                             \
+#define STRING(key, member, text)                                                      \
     {                                                                                  \
-        .name = "output_column_name", .doc = "the new column", .type = CONFIG_STRING,  \
-        FIELD(output_column_name)                                                      \
+        .name = key, .doc = text, .type = CONFIG_STRING, FIELD(member)                 \
     }
+#define OUTPUT_COLUMN_NAME                                                             \
+    STRING("output_column_name", output_column_name, "the new column")
 
 static const struct config_key keys_of_standard_scaler[] = {
     COLUMNS,
@@ -380,6 +383,17 @@ static const struct config_key keys_of_hashing_vectorizer[] = {
 static const struct config_key keys_of_feature_hasher[] = {
     COLUMNS, OUTPUT_COLUMN_NAME,
     COUNT("num_features", num_features, "the length of vectors")};
+static const struct config_key keys_of_batch_mapper[] = {
+    STRING("function", function, "the function in C, raytrain_map_func"),
+    STRING("library", library, "the shared object that has it"),
+    STRING("python", python, "the function in Python, MODULE:NAME"),
+    COUNT("batch_size", batch_size, "how many rows it gets at most, in Python"),
+    {.name = "batch_format",
+     .doc = "what it gets, in Python",
+     .type = CONFIG_WORD,
+     FIELD(batch_format),
+     .choices = batch_formats},
+};
 
 #define TABLE_OF(kind) CONFIG_TABLE(keys_of_##kind),
 static const struct config_table tables[] = {PREPROCESSORS(TABLE_OF)};
@@ -412,7 +426,8 @@ static int check_columns(const struct preprocessor_config *cfg,
     char quoted[QUOTE_TEXT_MAX];
     bool label = cfg->kind == PREPROCESSOR_label_encoder;
 
-    if (cfg->n_columns == 0 && cfg->kind != PREPROCESSOR_concatenator)
+    if (cfg->n_columns == 0 && cfg->kind != PREPROCESSOR_concatenator &&
+        cfg->kind != PREPROCESSOR_batch_mapper)
         return config_fail(where, node, RAYTRAIN_EINVAL, "it has no columns; add %s",
                            label ? "label_column = \"NAME\"" : "columns = [\"NAME\"]");
     for (size_t i = 0; i < cfg->n_columns; i++)
@@ -490,6 +505,29 @@ static int check_bins_of(const struct preprocessor_config *cfg, const char *colu
     return 0;
 }
 
+static int check_mapper(const struct preprocessor_config *cfg,
+                        const struct config_node *node,
+                        const struct config_where *where)
+{
+    const char *colon = cfg->python ? strchr(cfg->python, ':') : NULL;
+
+    if (!cfg->function == !cfg->python)
+        return config_fail(
+            where, node, RAYTRAIN_EINVAL,
+            "it needs a function: function = \"NAME\", in C, or python = "
+            "\"MODULE:NAME\"");
+    if (cfg->function && (cfg->batch_size > 0 || cfg->batch_format))
+        return config_fail(where, node, RAYTRAIN_EINVAL,
+                           "batch_size and batch_format are for functions in Python");
+    if (cfg->python && cfg->library)
+        return config_fail(where, node, RAYTRAIN_EINVAL,
+                           "library is for functions in C");
+    if (cfg->python && (!colon || colon == cfg->python || !colon[1]))
+        return config_fail(where, node, RAYTRAIN_EINVAL,
+                           "python is \"MODULE:NAME\", such as \"maps:scale\"");
+    return 0;
+}
+
 static int check(const struct preprocessor_config *cfg, const struct config_node *node,
                  const struct config_where *where)
 {
@@ -510,7 +548,7 @@ static int check(const struct preprocessor_config *cfg, const struct config_node
         !cfg->has_fill_number && !cfg->fill_text)
         return config_fail(where, node, RAYTRAIN_EINVAL,
                            "strategy \"constant\" needs a fill_value");
-    return 0;
+    return cfg->kind == PREPROCESSOR_batch_mapper ? check_mapper(cfg, node, where) : 0;
 }
 
 /* ---- The list ---- */
@@ -533,6 +571,13 @@ static int kind_find(const struct config_node *node, const struct config_where *
                        near ? "\"?" : "");
 }
 
+/* A relative path is the one of the process that reads it first. */
+static int library_complete(struct preprocessor_config *cfg,
+                            const struct config_where *where)
+{
+    return cfg->library && path_make_absolute(&cfg->library, where->err) ? -1 : 0;
+}
+
 static int kind_add(struct preprocessors_config *cfg, const struct config_node *node,
                     const struct config_where *where)
 {
@@ -549,7 +594,8 @@ static int kind_add(struct preprocessors_config *cfg, const struct config_node *
     cfg->list = grown;
     defaults(&grown[cfg->n], kind);
     return config_apply(&tables[kind], &grown[cfg->n++], node, where) ||
-                   check(&grown[cfg->n - 1], node, where)
+                   check(&grown[cfg->n - 1], node, where) ||
+                   library_complete(&grown[cfg->n - 1], where)
                ? -1
                : 0;
 }

@@ -70,6 +70,11 @@ struct preprocessor_config {
     bool right, include_lowest; /* bins */
     bool raise_if_missing;      /* concatenator */
     int num_features, max_features;
+    /* batch_mapper: a function in C, and the absolute path of the shared object that has
+     * it (NULL: where the training function is); or, in its place, one in Python,
+     * "MODULE:NAME", for batches of at most so many rows. */
+    char *function, *library, *python, *batch_format;
+    int batch_size;
 };
 
 /* A chain of them. Zeroed: none. */

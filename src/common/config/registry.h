@@ -52,7 +52,8 @@
     X(one_hot_encoder)                                                                 \
     X(multi_hot_encoder)                                                               \
     X(label_encoder)                                                                   \
-    X(tokenizer) X(count_vectorizer) X(hashing_vectorizer) X(feature_hasher)
+    X(tokenizer)                                                                       \
+    X(count_vectorizer) X(hashing_vectorizer) X(feature_hasher) X(batch_mapper)
 
 /* Uses of a list: all that a key accepts, as an array of config_choice (config_key.h);
  * the names as strings, with a comma after each; and as one string for messages, which

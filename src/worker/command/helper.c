@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "command/companion.h"
+#include "preprocess/map_function.h"
 
 struct helper {
     struct world world;
@@ -38,6 +39,7 @@ static int helper_serve(int socket, struct error *err)
         return error_set(err, RAYTRAIN_EUSAGE,
                          "--serve takes the number of an open socket");
     train_config_init(&h.config);
+    map_function_object(NULL);
     h.companion = (struct companion){.without_run = true,
                                      .listener = -1,
                                      .client = {.socket = socket},

@@ -10,6 +10,7 @@
 #include "data/row_order.h"
 #include "data/selection.h"
 #include "data/table_share.h"
+#include "frame/column_view.h"
 
 /*
  * Two batches: `current` is the training function's; meanwhile the next batch is read
@@ -355,11 +356,7 @@ double dataset_waited_s(const raytrain_dataset *ds)
 static int column_row(const raytrain_dataset *ds, const struct frame_column *c,
                       raytrain_tensor *row, struct error *err)
 {
-    if (c->kind == FRAME_NUMBERS)
-        *row = c->row;
-    else if (c->kind == FRAME_WORDS)
-        *row = (raytrain_tensor){.dtype = RAYTRAIN_INT32};
-    else
+    if (column_view_row(c, row) < 0)
         return error_set(
             err, RAYTRAIN_ETYPE,
             "dataset \"%s\": the rows of column \"%s\" are not of one size: "
@@ -579,15 +576,11 @@ int dataset_column(raytrain_dataset *ds, const char *column, raytrain_tensor *te
                    struct error *err)
 {
     const struct frame_column *c = dataset_frame_column(ds, column, err);
-    raytrain_tensor row = {0};
+    raytrain_tensor row;
 
     if (!c || column_row(ds, c, &row, err) < 0)
         return -1;
-    *tensor =
-        (raytrain_tensor){.data = c->data, .dtype = row.dtype, .ndim = row.ndim + 1};
-    tensor->shape[0] = ds->batches[ds->current].rows;
-    memcpy(tensor->shape + 1, row.shape, (size_t)row.ndim * sizeof *row.shape);
-    return 0;
+    return column_view_tensor(c, ds->batches[ds->current].rows, tensor);
 }
 
 int dataset_ragged(raytrain_dataset *ds, const char *column, raytrain_ragged *out,
@@ -597,16 +590,10 @@ int dataset_ragged(raytrain_dataset *ds, const char *column, raytrain_ragged *ou
 
     if (!c)
         return -1;
-    if (c->kind != FRAME_TEXT && c->kind != FRAME_SPARSE)
-        return error_set(err, RAYTRAIN_ETYPE,
-                         "dataset \"%s\": column \"%s\" is an array: ask for it with "
-                         "raytrain_dataset_column()",
-                         ds->name, column);
-    *out = (raytrain_ragged){.rows = ds->batches[ds->current].rows,
-                             .offsets = c->offsets,
-                             .values = c->data,
-                             .dtype = c->row.dtype,
-                             .indices = c->indices,
-                             .length = c->kind == FRAME_SPARSE ? c->row.shape[0] : 0};
-    return 0;
+    if (column_view_ragged(c, ds->batches[ds->current].rows, out) == 0)
+        return 0;
+    return error_set(err, RAYTRAIN_ETYPE,
+                     "dataset \"%s\": column \"%s\" is an array: ask for it with "
+                     "raytrain_dataset_column()",
+                     ds->name, column);
 }

@@ -1,4 +1,5 @@
 libworker_la_SOURCES += \
+	src/worker/frame/column_view.c src/worker/frame/column_view.h \
 	src/worker/frame/dictionary.c src/worker/frame/dictionary.h \
 	src/worker/frame/frame.c src/worker/frame/frame.h \
 	src/worker/frame/region.c src/worker/frame/region.h

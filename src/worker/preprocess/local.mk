@@ -1,4 +1,5 @@
 libworker_la_SOURCES += \
+	src/worker/preprocess/batch_mapper.c \
 	src/worker/preprocess/categories.c src/worker/preprocess/categories.h \
 	src/worker/preprocess/chain.c src/worker/preprocess/chain.h \
 	src/worker/preprocess/chain_file.c src/worker/preprocess/chain_file.h \
@@ -13,6 +14,8 @@ libworker_la_SOURCES += \
 	src/worker/preprocess/hot_encoder.c \
 	src/worker/preprocess/imputer.c \
 	src/worker/preprocess/key_index.c src/worker/preprocess/key_index.h \
+	src/worker/preprocess/map_batch.c src/worker/preprocess/map_batch.h \
+	src/worker/preprocess/map_function.c src/worker/preprocess/map_function.h \
 	src/worker/preprocess/moments.c src/worker/preprocess/moments.h \
 	src/worker/preprocess/normalizer.c \
 	src/worker/preprocess/power_fit.c src/worker/preprocess/power_fit.h \
@@ -29,6 +32,8 @@ libworker_la_SOURCES += \
 	src/worker/preprocess/vectorizer.c src/worker/preprocess/vectorizer.h
 
 libtest_la_SOURCES += t/unit/preprocess_table.c t/unit/preprocess_table.h
-UNIT_TESTS += t/unit/test_encoders t/unit/test_preprocess t/unit/test_statistics \
+UNIT_TESTS += t/unit/test_batch_mapper t/unit/test_encoders t/unit/test_preprocess t/unit/test_statistics \
 	t/unit/test_vectorizers
 EXTRA_DIST += t/preprocess/expected.h t/preprocess/make-expected.py
+# Its functions are found as those of a user's program are.
+t_unit_test_batch_mapper_LDFLAGS = $(AM_LDFLAGS) -export-dynamic

@@ -1,5 +1,6 @@
 libworker_la_SOURCES += \
 	src/worker/session/attachment_calls.c \
+	src/worker/session/batch_calls.c \
 	src/worker/session/call_match.c \
 	src/worker/session/checkpoint_calls.c \
 	src/worker/session/checkpoint_schedule.c \

@@ -13,6 +13,7 @@
 #include "hdf5/h5_image.h"
 #include "preprocess/chain_file.h"
 #include "preprocess/chain_share.h"
+#include "preprocess/map_function.h"
 #include "rank/event.h"
 #include "rank/stop.h"
 #include "session/signs.h"
@@ -76,6 +77,27 @@ int preprocessing_load(struct comm *comm, const raytrain_checkpoint *ck,
 
 /* ---- Which preprocessors ---- */
 
+/* Where functions in C are may have changed since the checkpoint was made: the
+ * configuration says it. */
+static int libraries_take(raytrain_context *ctx, struct error *err)
+{
+    const struct preprocessors_config *now = &ctx->env.config->preprocessors;
+
+    for (size_t i = 0; i < now->n && i < ctx->chain.n; i++) {
+        struct preprocessor_config *before = &ctx->chain.config.list[i];
+        char *library = NULL;
+
+        if (now->list[i].kind != PREPROCESSOR_batch_mapper ||
+            before->kind != PREPROCESSOR_batch_mapper)
+            continue;
+        if (now->list[i].library && !(library = strdup(now->list[i].library)))
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        free(before->library);
+        before->library = library;
+    }
+    return 0;
+}
+
 /* Preprocessors as those of the configuration, or that one has none. */
 static int restored_check(const raytrain_context *ctx, struct error *err)
 {
@@ -102,7 +124,7 @@ static int restored_take(raytrain_context *ctx, struct error *err)
     bool wanted = ctx->env.config->preprocessors.n > 0;
 
     if (preprocessing_load(ctx->comm, ctx->restored, &ctx->chain, err) < 0 ||
-        restored_check(ctx, err) < 0)
+        libraries_take(ctx, err) < 0 || restored_check(ctx, err) < 0)
         return -1;
     if (ctx->restored_own && wanted && ctx->chain.n == 0)
         return error_set(
@@ -131,6 +153,25 @@ static int configuration_copy(const struct preprocessors_config *from,
         rc = chain_create(chain, &copy, err);
     preprocessors_clear(&copy);
     return rc;
+}
+
+/* COLLECTIVE: before any rows are read, so that a function that is not there is what the
+ * run fails by, whatever the training function makes of the failure of a dataset. */
+static int functions_find(raytrain_context *ctx, struct error *err)
+{
+    raytrain_map_func function;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < ctx->chain.n; i++) {
+        const struct preprocessor_config *cfg = ctx->chain.list[i].config;
+
+        if (cfg->kind != PREPROCESSOR_batch_mapper || !cfg->function)
+            continue;
+        rc = map_function_find(cfg->library, cfg->function, &function, err);
+        if (rc < 0)
+            error_prefix(err, "preprocessor: batch_mapper \"%s\"", cfg->function);
+    }
+    return comm_agree(ctx->comm, rc, err);
 }
 
 /* ---- Learning ---- */
@@ -194,6 +235,8 @@ static int fit(raytrain_context *ctx, struct error *err)
 
     progress.next = progress.started + PROGRESS_FIRST_S;
     rc = comm_agree(ctx->comm, rc, err);
+    if (rc == 0)
+        rc = functions_find(ctx, err);
     if (rc == 0 && chain_is_fitted(&ctx->chain))
         return 0;
     if (rc == 0)
@@ -210,11 +253,27 @@ static int fit(raytrain_context *ctx, struct error *err)
     return rc;
 }
 
+/* The functions of batch mappers that have no library of their own. */
+static void functions_place(const struct train_config *cfg)
+{
+    static const char program[] = "";
+
+    if (cfg->train_func_kind == TRAIN_FUNC_COMMAND)
+        map_function_object(NULL);
+    else
+        map_function_object(cfg->train_func_kind == TRAIN_FUNC_SHARED_OBJECT
+                                ? cfg->train_func
+                                : program);
+}
+
 int preprocessing_start(raytrain_context *ctx, struct error *err)
 {
+    functions_place(ctx->env.config);
     if (ctx->restored && restored_take(ctx, err) < 0)
         return -1;
-    if (ctx->chain.n > 0 || ctx->env.config->preprocessors.n == 0)
+    if (ctx->chain.n > 0)
+        return functions_find(ctx, err);
+    if (ctx->env.config->preprocessors.n == 0)
         return 0;
     collective_wait_begin(&ctx->waiting, "fit preprocessors");
     return fit(ctx, err);

@@ -1,0 +1,92 @@
+/*
+ * batch_mapper.c - a function of the user makes new columns of a batch: one in C, which is
+ * called here (map_batch.h), with no rows first, so that its columns are known. A function
+ * in Python is called by the client of this process, and so is all that comes after it.
+ */
+#include <stdlib.h>
+
+#include "preprocess/map_batch.h"
+#include "preprocess/map_function.h"
+#include "preprocess/preprocessor.h"
+
+struct mapper {
+    raytrain_map_func function;
+    raytrain_batch batch; /* its outputs are those of the first call */
+};
+
+/* What the function says is wrong: by its status, if that is the one of a call. */
+static int failed(const struct mapper *m, int status, struct error *err)
+{
+    bool known = status > RAYTRAIN_OK && status < RAYTRAIN_END;
+
+    if (known && m->batch.error.code == (raytrain_status)status)
+        return error_set(err, m->batch.error.code, "%s", m->batch.error.text);
+    return error_set(err, known ? (raytrain_status)status : RAYTRAIN_EFAILED,
+                     "the function returned %d", status);
+}
+
+static int call(struct mapper *m, struct frame *f, bool declares, struct error *err)
+{
+    int status;
+
+    map_batch_begin(&m->batch, f, declares);
+    status = m->function(&m->batch);
+    return status ? failed(m, status, err) : map_batch_check(&m->batch, err);
+}
+
+static int named(const struct frame_plan *plan, struct error *err)
+{
+    return error_prefix(err, "batch_mapper \"%s\"", plan->p->config->function);
+}
+
+static int mapper_bind(struct frame_plan *plan, struct frame *schema, struct error *err)
+{
+    const struct preprocessor_config *config = plan->p->config;
+    struct mapper *m = calloc(1, sizeof *m);
+    int rc;
+
+    plan->state = m;
+    if (!m)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (config->python)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "batch_mapper \"%s\": a function in Python needs a worker in "
+                         "Python",
+                         config->python);
+    rc = map_function_find(config->library, config->function, &m->function, err);
+    if (rc == 0)
+        rc = call(m, schema, true, err);
+    map_batch_end(&m->batch);
+    if (rc == 0)
+        rc = map_batch_put_schema(&m->batch, schema, err);
+    return rc < 0 ? named(plan, err) : 0;
+}
+
+static int mapper_apply(const struct frame_plan *plan, struct frame *f,
+                        struct error *err)
+{
+    struct mapper *m = plan->state;
+    int rc = call(m, f, false, err);
+
+    if (rc == 0)
+        rc = map_batch_put(&m->batch, err);
+    map_batch_end(&m->batch);
+    return rc < 0 ? named(plan, err) : 0;
+}
+
+static void mapper_unbind(struct frame_plan *plan)
+{
+    struct mapper *m = plan->state;
+
+    if (m)
+        map_batch_clear(&m->batch);
+    free(m);
+}
+
+const struct preprocessor_ops preprocessor_batch_mapper = {
+    .name = "batch_mapper",
+    .bind = mapper_bind,
+    .apply = mapper_apply,
+    .unbind = mapper_unbind,
+    .reads_all = true,
+};

@@ -1,0 +1,58 @@
+/*
+ * map_batch.h - a batch of rows as the function of a batch_mapper sees it: raytrain_batch
+ * of raytrain.h. It reads the columns of a frame, and declares, or makes again, the
+ * columns of its result, which take their places in the frame after the function has
+ * returned.
+ *
+ * The first call declares: it has no rows, and its columns are those of every later call.
+ */
+#ifndef RAYTRAIN_PREPROCESS_MAP_BATCH_H
+#define RAYTRAIN_PREPROCESS_MAP_BATCH_H
+
+#include <stdbool.h>
+
+#include "frame/frame.h"
+
+/* A column that the function makes or removes. */
+struct map_output {
+    struct frame_column column; /* memory: between making it and map_batch_put() */
+    struct dictionary *words;   /* owned; NULL: it is not one of words */
+    bool removes, done;         /* done in this call */
+};
+
+struct raytrain_batch {
+    struct frame *frame;
+    bool declares;
+    struct map_output *outputs;
+    size_t n;
+    struct error error; /* of the latest call that failed; else its code is 0 */
+};
+
+/* Before a call of the function: with the rows of `frame`. */
+void map_batch_begin(raytrain_batch *batch, struct frame *frame, bool declares);
+/* After it has succeeded: have all columns been made that were declared, with codes that
+ * there are? */
+int map_batch_check(raytrain_batch *batch, struct error *err);
+/* Move the columns into the frame, and remove those that are to be removed. */
+int map_batch_put(raytrain_batch *batch, struct error *err);
+/* The same for a frame without rows, in which columns have no memory. */
+int map_batch_put_schema(const raytrain_batch *batch, struct frame *schema,
+                         struct error *err);
+/* Free the memory of columns that were not put. */
+void map_batch_end(raytrain_batch *batch);
+void map_batch_clear(raytrain_batch *batch); /* zeroed is fine */
+
+/* ---- The calls of raytrain.h. All keep the error in batch->error. ---- */
+
+int map_batch_column(raytrain_batch *batch, const char *name, raytrain_tensor *tensor);
+const struct dictionary *map_batch_words(raytrain_batch *batch, const char *name);
+int map_batch_ragged(raytrain_batch *batch, const char *name, raytrain_ragged *out);
+int map_batch_output(raytrain_batch *batch, const char *name,
+                     const raytrain_tensor *row, void **data);
+int map_batch_output_words(raytrain_batch *batch, const char *name,
+                           const char *const words[], size_t n, int32_t **codes);
+int map_batch_put_ragged(raytrain_batch *batch, const char *name,
+                         const raytrain_ragged *rows);
+int map_batch_remove(raytrain_batch *batch, const char *name);
+
+#endif

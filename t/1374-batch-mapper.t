@@ -1,0 +1,119 @@
+#!/bin/sh
+test_description='batch mappers: functions in C change batches, in runs, restarts and predictions'
+. "$(dirname "$0")/setup.sh"
+
+run="raytrain-run --launcher local --storage runs"
+mapped=$modules/mapped.so
+rows=$modules/train_rows.so
+PYTHONPATH=$stage/share/raytrain/python
+export PYTHONPATH
+
+# What the mapper makes of the rows, and what that is without a scale: a, ratio, size.
+cat >make.py <<-\EOT
+from statistics import mean, pstdev
+rows = [(i, i % 5 + 1) for i in range(41)]
+with open("rows.csv", "w") as f:
+    f.write("a,b\n")
+    f.writelines("%.1f,%.1f\n" % row for row in rows)
+ratios = [a / b for a, b in rows]
+middle, scale = mean(ratios), pstdev(ratios)
+words = ["small", "large"]
+with open("expected", "w") as f:
+    f.writelines("%.9f %s\n" % ((r - middle) / scale, words[a > 20])
+                 for (a, b), r in zip(rows, ratios))
+with open("expected.csv", "w") as f:
+    f.writelines("%.9f %d\n" % ((r - middle) / scale, a > 20)
+                 for (a, b), r in zip(rows, ratios))
+EOT
+cat >run.cfg <<\EOT
+datasets = { train = { path = "rows.csv"; }; };
+preprocessor = (
+    { batch_mapper = { function = "add_ratio"; }; },
+    { type = "standard_scaler"; columns = ["ratio"]; }
+);
+EOT
+# all_rows: what the ranks have written to got.RANK, in the order of the rows.
+all_rows () {
+	cat got.? | sort -n | awk '{ printf "%.9f %s\n", $2, $3 }'
+}
+# fails PART ARG...: the run fails as a bad configuration does, and says PART.
+fails () {
+	part=$1 &&
+	shift &&
+	expect_status 3 $run "$@" 2>err && grep -F -e "$part" err
+}
+
+test_expect_success 'batches have what the function makes, and a scaler learns from that' '
+	"$PYTHON" make.py &&
+	for n in 1 3
+	do
+		rm -f got.* && $run -n $n --name w$n -c run.cfg "$mapped" got 2>err &&
+		grep "fitted: dataset \"train\", 41 rows" err &&
+		all_rows >actual && test_cmp expected actual || return 1
+	done
+'
+test_expect_success 'a checkpoint says which function it was, and a resumed run calls it again' '
+	h5dump -d /raytrain/preprocessor/configuration runs/w3/checkpoint_000001.h5 >dump &&
+	grep "function = .*add_ratio" dump &&
+	rm -f got.* && $run -n 2 --name w3 --resume -c run.cfg "$mapped" got 2>err &&
+	grep "preprocessors are those of the checkpoint" err &&
+	all_rows >actual && test_cmp expected actual
+'
+test_expect_success 'raytrain-predict finds the function where the predict function is' '
+	for n in 1 2
+	do
+		raytrain-predict --launcher local --checkpoint runs/w3 --data rows.csv -n $n \
+			--batch-size 7 -o out$n.csv "$mapped" 2>err &&
+		sed 1d out$n.csv | awk -F, "{ printf \"%.9f %s\\n\", \$1, \$2 }" >actual &&
+		test_cmp expected.csv actual || return 1
+	done
+'
+test_expect_success 'a shared object without the function is refused, in runs and in predictions' '
+	fails "train_rows.so\" has no function add_ratio" --name no -c run.cfg "$rows" got train a &&
+	expect_status 3 raytrain-predict --launcher local --checkpoint runs/w3 --data rows.csv \
+		-o none.csv "$modules/predictions.so" 2>err &&
+	grep "predictions.so. has no function add_ratio" err && test_path_is_missing none.csv
+'
+test_expect_success 'a library has it for any training function, and may move' '
+	mkdir -p lib && cp "$mapped" lib/maps.so &&
+	sed "s|add_ratio\";|& library = \"lib/maps.so\";|" run.cfg >library.cfg &&
+	$run -n 2 --name lib -c library.cfg "$rows" rows train ratio 2>err &&
+	cat rows.0 rows.1 | sed "s/ratio=//" | sort -n >scaled && test "$(wc -l <scaled)" = 41 &&
+	h5dump -d /raytrain/preprocessor/configuration runs/lib/checkpoint_000001.h5 >dump &&
+	grep "library = .*/lib/maps.so" dump &&
+	mv lib moved && fails "lib/maps.so" -n 2 --name lib --resume -c library.cfg "$rows" rows train &&
+	sed "s|lib/maps|moved/maps|" library.cfg >moved.cfg &&
+	$run -n 2 --name lib --resume -c moved.cfg "$rows" rows train ratio 2>err &&
+	cat rows.0 rows.1 | sed "s/ratio=//" | sort -n >again && test_cmp scaled again
+'
+test_expect_success 'a command in Python gets the batches of a library' '
+	cat >train.py <<-\EOT &&
+	import raytrain
+	shard = raytrain.get_dataset_shard("train", equal=False)
+	words = ["small", "large"]
+	with open("got.%d" % raytrain.get_context().get_world_rank(), "w") as f:
+	    for batch in shard.iter_batches(batch_size=3):
+	        for a, ratio, size in zip(batch["a"], batch["ratio"], batch["size"]):
+	            print(a, repr(float(ratio)), size, file=f)
+	EOT
+	rm -f got.* && $run -n 2 --name py -c moved.cfg -- "$PYTHON" train.py 2>err &&
+	all_rows >actual && test_cmp expected actual &&
+	fails "a command has no functions in C" --name py2 -c run.cfg -- "$PYTHON" train.py
+'
+# mapper NAME: a configuration with this function of the library alone.
+mapper () {
+	cat <<-EOT
+	datasets = { train = { path = "rows.csv"; }; };
+	preprocessor = ( { batch_mapper = { function = "$1"; library = "moved/maps.so"; }; } );
+	EOT
+}
+test_expect_success 'the reason that a function gives fails the run' '
+	mapper fail_late >late.cfg &&
+	fails "batch_mapper \"fail_late\": a seven" -n 2 --name late -c late.cfg "$rows" got train a
+'
+test_expect_success 'a crash in the function is one of the worker, whose log names it' '
+	mapper crash_here >crash.cfg &&
+	expect_status 1 $run -n 1 --name crash -c crash.cfg "$rows" got train a 2>err &&
+	grep -r crash_here runs/crash/logs
+'
+test_done
