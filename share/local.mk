@@ -157,6 +157,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_frame.py \
 	share/python/raytrain/_helper.py \
 	share/python/raytrain/_launch.py \
+	share/python/raytrain/_mapping.py \
 	share/python/raytrain/_memory.py \
 	share/python/raytrain/_offer.py \
 	share/python/raytrain/_predict.py \

@@ -217,13 +217,6 @@ test_expect_success 'workers learn together, checkpoints have what they learned,
 	    assert os.path.exists("runs/learned.data-train.npz")
 	    settings = DataParallelTrainer.restore("runs/learned").datasets
 	    assert settings["train"].materialize()["y"].shape == (1000,)
-	    try:
-	        DataParallelTrainer(train, preprocessor=BatchMapper(dict),
-	                            datasets={"train": from_numpy(x)}).fit()
-	    except TypeError as error:
-	        assert "training function" in str(error)
-	    else:
-	        raise AssertionError("BatchMapper")
 	EOT
 	"$PYTHON" run.py 2>err
 '

@@ -199,6 +199,20 @@ _DTYPES = {"f4": "float32", "f8": "float64", "f2": "float16", "i1": "int8", "i2"
            "u8": "uint64"}
 
 
+class _Made:
+    """What Column says of an array that was made here."""
+
+    def __init__(self, array: object) -> None:
+        sparse = hasattr(array, "indptr")
+        self.kind = "sparse" if sparse else "text" if is_text(array) else "numbers"
+        self.dtype = _DTYPES.get(array.dtype.str[1:]) if self.kind == "numbers" else "str"
+
+
+def described(batch: dict) -> dict:
+    """{name: what the column is} of a batch that was not read but made."""
+    return {name: _Made(array) for name, array in batch.items()}
+
+
 def is_text(array: object) -> bool:
     """Is it an array of str?"""
     return array.dtype.kind in "OUS"

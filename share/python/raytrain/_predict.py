@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import _frame, _session, _slots
+from . import _frame, _mapping, _session, _slots
 
 
 # ---- What the predictions are ----
@@ -58,10 +58,10 @@ def _predicted(predictor: object, batch: dict, rows: int, settings: dict) -> dic
     return made
 
 
-def _outputs(predictor: object, columns: dict, settings: dict) -> dict:
+def _outputs(predictor: object, columns: dict, settings: dict, rest: object) -> dict:
     """{name: (dtype, shape of a row)}: what it makes of a trial batch."""
     try:
-        made = _predicted(predictor, _trial(columns), 2, settings)
+        made = _predicted(predictor, rest(_trial(columns)), 2, settings)
     except Exception as error:
         raise RuntimeError(
             "the predictor failed with two rows of zeros, by which raytrain sees the types "
@@ -102,7 +102,8 @@ class _Predictions:
             place[:] = array.reshape(-1)
 
 
-def _loop(predictor: object, columns: dict, outputs: dict, settings: dict) -> None:
+def _loop(predictor: object, columns: dict, outputs: dict, settings: dict,
+          rest: object) -> None:
     worker = _session.session()
     slots, predictions = _slots.Slots(), _Predictions(outputs)
     put = False
@@ -118,7 +119,7 @@ def _loop(predictor: object, columns: dict, outputs: dict, settings: dict) -> No
             slots.map(slot, fds.pop(0))
         if reply["new"][1]:
             predictions.map(fds.pop(0))
-        batch = _frame.decode(columns, slots.lend(slot), rows, reply["places"])
+        batch = rest(_frame.decode(columns, slots.lend(slot), rows, reply["places"]))
         predictions.put(_predicted(predictor, batch, rows, settings), rows,
                         reply["outputs"])
         del batch
@@ -127,18 +128,19 @@ def _loop(predictor: object, columns: dict, outputs: dict, settings: dict) -> No
 def run(predictor_cls: type, options: dict) -> None:
     """Predict all batches of this worker."""
     worker = _session.session()
-    reply, data, _ = worker.call("predict_open")
+    reply, data, _ = worker.call("predict_open", {"maps": True})
     columns = _frame.columns_of(reply, data)
     predictor = predictor_cls.from_checkpoint(_session.get_checkpoint(),
                                               **options["predictor"])
-    predictor._preprocessor = None  # the worker has applied it
+    predictor._preprocessor = None  # the worker has applied it, up to a BatchMapper
+    rest = _mapping.rest(worker, reply["maps"], None) if "maps" in reply else dict
     settings = options["settings"]
-    outputs = options["outputs"] or _outputs(predictor, columns, settings)
+    outputs = options["outputs"] or _outputs(predictor, columns, settings, rest)
     worker.call("predict_begin", {
         "batch_size": options["batch_size"],
         "outputs": [{"name": name, "dtype": dtype, "shape": list(shape)}
                     for name, (dtype, shape) in outputs.items()]})
-    _loop(predictor, columns, outputs, settings)
+    _loop(predictor, columns, outputs, settings, rest)
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import _session
+from . import _mapping, _session
 
 # In a worker of fit(): what was shipped, until the function is called.
 _shipped: dict | None = None
@@ -26,6 +26,7 @@ def fit(trainer: object) -> object:
     _running = True
     _session.metadata = trainer.metadata or {}
     try:
+        _mapping.register(trainer.preprocessor)
         _prepare(trainer._setup, trainer.backend_config)
         _call(trainer.train_loop_per_worker, trainer.train_loop_config)
     finally:
@@ -140,6 +141,7 @@ def main() -> int:
         _session.metadata = payload["settings"]["metadata"] or {}
         _session.uses_gpu = _session.session().info["gpus"] > 0
         function, config = _load(payload)
+        _mapping.register(payload["settings"].get("preprocessor"))
         _prepare(payload["setup"], payload["backend_config"])
         _running = True
         _call(function, _reconfigured(config, payload["recorded"]))

@@ -16,7 +16,7 @@ from __future__ import annotations
 import glob
 import os
 
-from . import _config, _frame, _slots
+from . import _config, _frame, _mapping, _slots
 
 __all__ = ["read_csv", "read_hdf5", "read_idx", "read_libsvm", "read_numpy", "read_text",
            "from_numpy", "from_pandas", "Dataset", "DataIterator", "get_dataset_shard"]
@@ -133,6 +133,7 @@ class DataIterator:
         self._state: bytes | None = None  # preprocessors, see raytrain.preprocessors
         self._functions: list = []  # that are applied to batches
         self._padding = 0
+        self._rest: object = None  # of the preprocessors, what is done here before those
 
     # ---- Iteration ----
 
@@ -170,7 +171,8 @@ class DataIterator:
                            pin_memory: bool = False):
         """As iter_batches(), with torch.Tensors. Words are their int64 codes, -1 if they are
         missing (words() has the words); sparse vectors a torch.sparse_csr_tensor; texts
-        cannot be tensors, and stay arrays of str. dtypes: a torch.dtype for all columns, or
+        cannot be tensors, and stay arrays of str, as do words if a preprocessor is a
+        BatchMapper. dtypes: a torch.dtype for all columns, or
         {column: torch.dtype}. device: "auto" is that of this worker. collate_fn: takes
         the dict of NumPy arrays, and returns what is yielded."""
         _refuse_local_shuffle(local_shuffle_buffer_size)
@@ -180,10 +182,12 @@ class DataIterator:
             device = _device()
         if collate_fn is None:
             columns = self._open()["columns"]
+            mapped = self._rest is not None
 
             def collate_fn(batch):
-                return _to_torch(batch, columns, dtypes)
-            batches = self._batches(batch_size, drop_last, codes=True)
+                return _to_torch(batch, _frame.described(batch) if mapped else columns,
+                                 dtypes)
+            batches = self._batches(batch_size, drop_last, codes=not mapped)
         else:
             batches = self._batches(batch_size, drop_last)
         for batch in batches:
@@ -248,11 +252,14 @@ class DataIterator:
 
             closed = server.__dict__.setdefault("closed_datasets", [])
             close = [closed.pop() for _ in range(len(closed))]
-            reply, data, _ = server.call("dataset_open", {**self._source, "close": close},
+            reply, data, _ = server.call("dataset_open", {**self._source, "close": close,
+                                                          "maps": True},
                                          self._state or b"")
             self._handle = {**reply, "columns": _frame.columns_of(reply, data)}
             self._server = server
             self._slots = _slots.Slots()
+            if "maps" in reply:
+                self._rest = _mapping.rest(server, reply["maps"], self._state)
             # Closing it is a request, and this may be called in the middle of one.
             weakref.finalize(self, closed.append, self._handle["id"]).atexit = False
         return self._handle
@@ -287,6 +294,8 @@ class DataIterator:
                                              reply["rows"], reply["places"], codes))
 
     def _mapped(self, batch: dict) -> dict:
+        if self._rest is not None:
+            batch = self._rest(batch)
         for function in self._functions:
             batch = function(batch)
         return batch

@@ -1,6 +1,7 @@
 """Preprocessors: what is done to the columns of datasets before training, after it was
 learned from the training set. Names, arguments and meaning as in
-``ray.data.preprocessors``; all are computed in C.
+``ray.data.preprocessors``; all are computed in C, but for the
+function of a BatchMapper.
 
     trainer = TorchTrainer(train, datasets={"train": read_csv("train.csv")},
                            preprocessor=Chain(SimpleImputer(["age"]),
@@ -17,7 +18,7 @@ checkpoint has what was learned (Checkpoint.get_preprocessor()). Without a run:
 """
 from __future__ import annotations
 
-from . import _config, _frame
+from . import _config, _frame, _mapping
 from .errors import InvalidArgument
 
 __all__ = ["Preprocessor", "PreprocessorNotFittedError", "BatchMapper", "Categorizer",
@@ -26,9 +27,6 @@ __all__ = ["Preprocessor", "PreprocessorNotFittedError", "BatchMapper", "Categor
            "MinMaxScaler", "MultiHotEncoder", "Normalizer", "OneHotEncoder",
            "OrdinalEncoder", "PowerTransformer", "RobustScaler", "SimpleImputer",
            "StandardScaler", "Tokenizer", "UniformKBinsDiscretizer"]
-
-# Bytes of a batch of transform_batch() that are sent at a time.
-_PART = 32 << 20
 
 
 class PreprocessorNotFittedError(InvalidArgument, RuntimeError):
@@ -121,19 +119,14 @@ class Preprocessor:
         return self._rows(batch, True)
 
     def _rows(self, batch: dict, inverse: bool) -> dict:
-        state = self._needed()
-        parts = []
-        for columns, rows, places, block in _frame.encode(batch, _PART):
-            reply, data, _ = _helper().call("preprocess_rows", {
-                "state": len(state), "columns": columns, "rows": rows, "places": places,
-                "inverse": inverse}, b"".join([state, block]))
-            parts.append(_frame.decode(
-                _frame.columns_of(reply, data), _frame.block(data[reply["words"]:]),
-                rows, reply["places"]))
-        return {name: _frame.concatenate([part[name] for part in parts])
-                for name in parts[0]}
+        return _mapping.transform(_helper(), self._needed(), batch,
+                                  {"inverse": inverse})[0]
 
     # ---- Configuration ----
+
+    def _leaves(self) -> list:
+        """The preprocessors of a chain, one for each of _items()."""
+        return [self]
 
     def _items(self) -> list:
         """As the key `preprocessor` of raytrain.cfg."""
@@ -471,19 +464,76 @@ class FeatureHasher(Preprocessor):
 # ---- Several, and functions ----
 
 class Chain(Preprocessor):
-    """Preprocessors one after the other: each learns from what those before it make."""
+    """Preprocessors one after the other: each learns from what those before it make. After
+    a BatchMapper, only those that have nothing to learn."""
 
     def __init__(self, *preprocessors: Preprocessor) -> None:
         super().__init__()
         for p in preprocessors:
-            if not isinstance(p, Preprocessor) or isinstance(p, BatchMapper):
-                raise TypeError("a Chain has preprocessors of raytrain, and no BatchMapper, "
-                                f"not {p!r}")
+            if not isinstance(p, Preprocessor):
+                raise TypeError(f"a Chain has preprocessors of raytrain, not {p!r}")
         self.preprocessors = preprocessors
         self._learns = any(p._learns for p in preprocessors)
+        self._split()
+
+    def _leaves(self) -> list:
+        return [leaf for p in self.preprocessors for leaf in p._leaves()]
+
+    def _split(self) -> None:
+        """What comes before the first BatchMapper, and the rest: one after the other, with
+        chains of what C does between mappers."""
+        leaves = self._leaves()
+        mappers = [i for i, p in enumerate(leaves) if isinstance(p, BatchMapper)]
+        self._rest: list = []
+        self._head: Preprocessor | None = None
+        if not mappers:
+            return
+        for p in leaves[mappers[0]:]:
+            if p._learns:
+                raise ValueError(
+                    f"{type(p).__name__} comes after a BatchMapper in the Chain, and would "
+                    "have to learn from what that makes, which C does not see: put "
+                    f"{type(p).__name__} before the BatchMapper")
+            if isinstance(p, BatchMapper) or isinstance(self._rest[-1], BatchMapper):
+                self._rest.append(p)
+            else:
+                self._rest[-1] = Chain(self._rest[-1], p)
+        self._head = Chain(*leaves[:mappers[0]]) if mappers[0] else None
 
     def _items(self) -> list:
         return [item for p in self.preprocessors for item in p._items()]
+
+    def fit(self, ds: object) -> Chain:
+        """Learn from all rows of a Dataset of raytrain.data."""
+        if not self._rest:
+            return super().fit(ds)
+        if self._head is not None and self._head._learns:
+            self._head.fit(ds)
+        return self
+
+    def fit_status(self) -> str:
+        """"FITTED", "NOT_FITTED" or, if there is nothing to learn, "NOT_FITTABLE"."""
+        if self._rest and self._head is not None:
+            return self._head.fit_status()
+        return super().fit_status()
+
+    def transform(self, ds: object):
+        """A Dataset whose rows are transformed when they are read."""
+        if not self._rest:
+            return super().transform(ds)
+        if self._head is not None:
+            ds = self._head.transform(ds)
+        for p in self._rest:
+            ds = ds.map_batches(p.transform_batch)
+        return ds
+
+    def _rows(self, batch: dict, inverse: bool) -> dict:
+        if not self._rest:
+            return super()._rows(batch, inverse)
+        parts = [p for p in (self._head, *self._rest) if p is not None]
+        for p in reversed(parts) if inverse else parts:
+            batch = p._rows(batch, inverse)
+        return batch
 
     def _fitted(self, state: bytes) -> None:
         self._state = state
@@ -502,6 +552,8 @@ class Chain(Preprocessor):
     @property
     def stats_(self) -> dict:
         """What all parts have learned; a later one's in place of an equal name."""
+        if self._rest:
+            return self._head.stats_ if self._head is not None else {}
         return {f"{item['name']}({item['column']})": _value(item)
                 for item in self._learned()}
 
@@ -510,21 +562,43 @@ class Chain(Preprocessor):
 
 
 class BatchMapper(Preprocessor):
-    """Applies a Python function to batches, {column: array}, and gives what it returns:
-    fn must be one that the caller of transform() has. Not for trainers: call it in the
-    training function."""
+    """Applies a function in Python to batches: it takes {column: array}, and returns such a
+    dict with the same number of rows; what it leaves out is gone.
 
+    batch_format: "numpy", or "pandas" for a DataFrame in place of the dict.
+    batch_size: how many rows it gets at most.
+
+    In a run it is called in the process of the script, after what comes before it in a
+    Chain was done in C. It travels as the training function does, and checkpoints have it,
+    pickled: load only checkpoints that you trust. What it makes of a row should depend on
+    that row alone: batches consist of other rows on other numbers of workers.
+    """
+
+    _kind = "batch_mapper"
     _learns = False
 
     def __init__(self, fn: object, batch_format: str | None = "numpy",
-                 batch_size: object = None) -> None:
+                 batch_size: int | None = 4096) -> None:
         if not callable(fn):
             raise TypeError(f"fn is a function, not {type(fn).__name__}")
-        if batch_format not in ("numpy", "default", None):
-            raise ValueError(f"batch_format={batch_format!r}: batches are dicts of NumPy "
-                             "arrays, 'numpy'")
+        if batch_format in ("default", None):
+            batch_format = "numpy"
+        if batch_format not in _mapping.FORMATS:
+            raise ValueError(f"batch_format={batch_format!r}: batches are \"numpy\", dicts of "
+                             "arrays, or \"pandas\"")
+        if batch_format == "pandas":
+            _mapping._pandas()
+        if batch_size is not None:
+            batch_size = 4096 if batch_size == "default" else \
+                _config._integer("batch_size", batch_size, 1)
         super().__init__()
-        self.fn = fn
+        self._mapper = _mapping.Mapper(fn, batch_size, batch_format)
+        self._settings = self._mapper.settings()
+
+    @property
+    def fn(self) -> object:
+        """The function."""
+        return self._mapper.fn
 
     def fit(self, ds: object) -> BatchMapper:
         """There is nothing to learn."""
@@ -532,18 +606,18 @@ class BatchMapper(Preprocessor):
 
     def transform(self, ds: object):
         """A Dataset to whose batches the function is applied when they are read."""
-        return ds.map_batches(self.fn)
+        return ds.map_batches(self._mapper)
 
-    def transform_batch(self, batch: dict) -> dict:
-        """What the function makes of it."""
-        return self.fn(batch)
+    def _rows(self, batch: dict, inverse: bool) -> dict:
+        return batch if inverse else self._mapper(batch)
 
-    def _items(self) -> list:
-        raise TypeError("a BatchMapper is a function of this process, which a trainer does "
-                        "not have: call it in the training function")
+    @property
+    def stats_(self) -> dict:
+        """Nothing."""
+        return {}
 
     def __repr__(self) -> str:
-        return f"BatchMapper({getattr(self.fn, '__qualname__', self.fn)})"
+        return f"BatchMapper({self._mapper.name})"
 
 
 def _from_state(state: bytes) -> Preprocessor:
@@ -557,10 +631,23 @@ class _Stored(Preprocessor):
     def __init__(self, state: bytes) -> None:
         super().__init__()
         self._state = state
+        self._pipeline: object = None  # made at its first use
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_pipeline": None}
 
     def fit(self, ds: object) -> Preprocessor:
         """Refused: it has learned already."""
         raise InvalidArgument("the preprocessors of a checkpoint have learned already")
+
+    def _rows(self, batch: dict, inverse: bool) -> dict:
+        from . import data
+
+        if inverse:
+            return super()._rows(batch, inverse)
+        if self._pipeline is None:
+            self._pipeline = _mapping.rest(data._server(), 0, self._state)
+        return self._pipeline(batch)
 
     def _items(self) -> list:
         raise TypeError("the preprocessors of a checkpoint are used again by "

@@ -5,8 +5,9 @@
  *   dataset_open   a view of this worker's shard of a dataset of the configuration, "name",
  *                  or of all rows of one with "config", which is "datasets = { ...
  *                  };" as in raytrain.cfg, and whose rows go through the chain in
- *                  the data (chain_pack.h), if there is one; closes views that the client no longer needs. The reply has
- *                  the columns, and the words of some as its data (frame_wire.h)
+ *                  the data (chain_pack.h), if there is one; closes views that the
+ *                  client no longer needs. The reply has the columns, and the words of
+ *                  some as its data (frame_wire.h)
  *   dataset_begin  begin a pass: an epoch, or what is left of one; "unpadded" leaves out
  *                  the rows that fill up its last batch
  *   dataset_next   the next batch, into one of the view's slots, and the places of its
@@ -17,6 +18,7 @@
  * divides the tail of an epoch, too, and ranks with one row more leave it out.
  */
 #include "command/batch_slot.h"
+#include "command/client_maps.h"
 #include "command/companion.h"
 #include "command/frame_wire.h"
 
@@ -246,6 +248,8 @@ static struct shard *file_shard(struct datasets *all, const char *config,
     if (rc == 0 && q->n_data > 0)
         rc = chain_unpack(&s->chain, q->data, q->n_data, err);
     if (rc == 0)
+        s->chain.client_maps = true;
+    if (rc == 0)
         rc = file_open(config, &s->chain, &s->ds, err);
     if (s && rc < 0)
         shard_free(all, s);
@@ -328,7 +332,8 @@ static int open_view(struct companion *c, const struct request *q, struct reply 
         shard_free(all, s);
     if (!v)
         return -1;
-    if (reply_set(reply, "id", json_integer(v->id), err) < 0 ||
+    if (client_maps_reply(s->ds, q, reply, err) < 0 ||
+        reply_set(reply, "id", json_integer(v->id), err) < 0 ||
         reply_set(reply, "rows", json_integer((json_int_t)dataset_rows(s->ds)), err) <
             0)
         return -1;

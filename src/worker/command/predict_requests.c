@@ -4,7 +4,7 @@
  * sides map.
  *
  *   predict_open  {} -> {"rows": N, "columns": [...]} and the words of some columns as
- *                 data (frame_wire.h): the input
+ *                 data (frame_wire.h): the input (client_maps.h)
  *   predict_begin {"outputs": [{"name": NAME, "dtype": DTYPE, "shape": [...]}, ...],
  *                 "batch_size": N}: what the client is going to put, of one row. Once, on
  *                 all ranks the same. The batch size, which may be missing, is a wish
@@ -21,6 +21,7 @@
  * A client that ends before it has got rows 0 has failed.
  */
 #include "command/batch_slot.h"
+#include "command/client_maps.h"
 #include "command/companion.h"
 #include "command/frame_wire.h"
 
@@ -88,10 +89,11 @@ static int predict_open(struct companion *c, const struct request *q,
     raytrain_dataset *input;
     int rc;
 
-    (void)q;
     if (!prediction_of(c, err))
         return -1;
     input = predictor_dataset(c->ctx->predictor);
+    if (client_maps_reply(input, q, reply, err) < 0)
+        return -1;
     rc = frame_columns_json(dataset_schema(input), &columns, &words, err);
     if (rc == 0)
         rc = reply_set(reply, "columns", columns, err);

@@ -5,13 +5,21 @@
  *   preprocess_fit {"config": TEXT}   TEXT has `preprocessor` and, unless there is nothing
  *       to learn, one dataset of `datasets`, as raytrain.cfg; the data of the request may be
  *       a chain that is applied to the dataset first. The data of the reply: the chain.
- *       To a helper alone: in a run the workers learn together.
+ *       To a helper, if there is something to learn: in a run the workers learn together.
  *   preprocess_state {}   of the chain in the data: {"items": [{"index", "column", "name",
  *       "type": "reals"|"integers"|"words", "shape", "values"}]}
  *   preprocess_join {"first": BYTES}   of two chains, the first of so many bytes: one.
- *   preprocess_rows {"state": BYTES, "columns", "rows", "places", "inverse"}   the data: a
- *       chain, and rows (frame_parse.h). The reply: "columns", "places", and as data the
- *       words, "words" bytes of them, and the block (frame_wire.h).
+ *   preprocess_rows {"state": BYTES, "columns", "rows", "places", "inverse", "from"}   the
+ *       data: a chain, and rows (frame_parse.h). It is applied from this preprocessor on (0)
+ *       up to a function in Python, "next" in the reply, or to the end. The reply: "columns",
+ *       "places", and as data the words, "words" bytes of them, and the block (frame_wire.h).
+ *   preprocess_stages {}   of the chain in the data, or without data that of the run, which
+ *       is the data of the reply then: {"stages": [{"kind", "python", "batch_size",
+ *       "batch_format", "pickle"}]}, all but the first of functions in Python alone; pickle:
+ *       whether preprocess_pickle has it
+ *   preprocess_pickle {"index": I}   of the chain in the data: the function, as data
+ *   preprocess_function {"index": I}   the data is a function in Python of the run, pickled,
+ *       which checkpoints have from now on
  *   preprocess_checkpoint {"path": PATH}   the chain in a checkpoint, as data; none if it
  *       has none
  */
@@ -60,8 +68,9 @@ static int dataset_learn(const struct train_config *cfg, const struct chain *bef
     return rc;
 }
 
-static int config_learn(struct train_config *cfg, const struct request *q,
-                        struct chain *before, struct chain *chain, struct error *err)
+static int config_learn(const struct companion *c, struct train_config *cfg,
+                        const struct request *q, struct chain *before,
+                        struct chain *chain, struct error *err)
 {
     if (cfg->n_datasets == 1)
         cfg->datasets[0].shuffle = false;
@@ -69,7 +78,13 @@ static int config_learn(struct train_config *cfg, const struct request *q,
         return -1;
     if (chain_create(chain, &cfg->preprocessors, err) < 0)
         return -1;
-    return chain_is_fitted(chain) ? 0 : dataset_learn(cfg, before, chain, err);
+    if (chain_is_fitted(chain))
+        return 0;
+    if (!c->without_run)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "fit() in a worker: the workers of a run learn together; give "
+                         "the preprocessor to the trainer");
+    return dataset_learn(cfg, before, chain, err);
 }
 
 static int fit(struct companion *c, const struct request *q, struct reply *reply,
@@ -82,14 +97,10 @@ static int fit(struct companion *c, const struct request *q, struct reply *reply
 
     if (request_string(q, "config", &text, err) < 0)
         return -1;
-    if (!c->without_run)
-        return error_set(err, RAYTRAIN_ENOTSUP,
-                         "fit() in a worker: the workers of a run learn together; give "
-                         "the preprocessor to the trainer");
     train_config_init(&cfg);
     rc = train_config_merge_text(&cfg, text, "the preprocessor", err);
     if (rc == 0)
-        rc = config_learn(&cfg, q, &before, &chain, err);
+        rc = config_learn(c, &cfg, q, &before, &chain, err);
     if (rc == 0)
         rc = chain_reply(&chain, reply, err);
     chain_clear(&chain);
@@ -120,6 +131,7 @@ static json_t *value_json(const struct fitted_item *item, size_t i)
     case FITTED_INTEGERS:
         return json_integer(item->integers[i]);
     case FITTED_WORDS:
+    case FITTED_BYTES:
         break;
     }
     word = dictionary_word(item->words, i, &n);
@@ -157,7 +169,9 @@ static int state(struct companion *c, const struct request *q, struct reply *rep
     }
     for (size_t i = 0; items && i < chain.n; i++)
         for (size_t k = 0; k < chain.list[i].fitted.n; k++)
-            json_array_append_new(items, item_json(&chain.list[i].fitted.items[k], i));
+            if (chain.list[i].fitted.items[k].type != FITTED_BYTES)
+                json_array_append_new(items,
+                                      item_json(&chain.list[i].fitted.items[k], i));
     chain_clear(&chain);
     return reply_set(reply, "items", items, err);
 }
@@ -222,14 +236,15 @@ static int frame_reply(const struct frame *f, struct reply *reply, struct error 
     return rc;
 }
 
-/* All but encoders of labels that are not there, as in datasets. */
-static int forward(const struct chain *chain, const struct frame *f,
-                   struct transform **t, struct error *err)
+/* Those from `from` to before `end`, but encoders of labels that are not there, as in
+ * datasets. */
+static int forward(const struct chain *chain, size_t from, size_t end,
+                   const struct frame *f, struct transform **t, struct error *err)
 {
     bool *use = calloc(chain->n + 1, sizeof *use);
     int rc = use ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
-    for (size_t i = 0; rc == 0 && i < chain->n; i++) {
+    for (size_t i = from; rc == 0 && i < end; i++) {
         const struct preprocessor_config *cfg = chain->list[i].config;
 
         use[i] =
@@ -241,16 +256,21 @@ static int forward(const struct chain *chain, const struct frame *f,
     return rc;
 }
 
-static int rows_transform(const struct chain *chain, bool inverse, struct frame *f,
-                          struct reply *reply, struct error *err)
+static int rows_transform(const struct chain *chain, const struct request *q,
+                          struct frame *f, struct reply *reply, struct error *err)
 {
+    json_int_t from = json_integer_value(json_object_get(q->args, "from"));
+    size_t end = chain_python_at(chain, from > 0 ? (size_t)from : 0);
     struct transform *t;
-    int rc = inverse ? transform_create_inverse(chain, f, &t, err)
-                     : forward(chain, f, &t, err);
+    int rc = request_flag(q, "inverse")
+                 ? transform_create_inverse(chain, f, &t, err)
+                 : forward(chain, from > 0 ? (size_t)from : 0, end, f, &t, err);
 
     if (rc < 0)
         return -1;
-    rc = transform_apply(t, f, err);
+    rc = reply_set(reply, "next", json_integer((json_int_t)end), err);
+    if (rc == 0)
+        rc = transform_apply(t, f, err);
     if (rc == 0)
         rc = frame_reply(f, reply, err);
     transform_destroy(t);
@@ -278,10 +298,114 @@ static int transform_rows(struct companion *c, const struct request *q,
                          json_object_get(q->args, "places"), (uint64_t)n_rows, data + n,
                          q->n_data - (size_t)n, &f, err);
     if (rc == 0)
-        rc = rows_transform(&chain, request_flag(q, "inverse"), &f.frame, reply, err);
+        rc = rows_transform(&chain, q, &f.frame, reply, err);
     parsed_frame_clear(&f);
     chain_clear(&chain);
     return rc;
+}
+
+/* ---- Functions in Python ---- */
+
+#define PICKLE "pickle"
+
+static const struct fitted_item *pickle_of(const struct preprocessor *p)
+{
+    const struct fitted_item *item = fitted_find(&p->fitted, p->config->python, PICKLE);
+
+    return item && item->type == FITTED_BYTES ? item : NULL;
+}
+
+static json_t *stage_json(const struct preprocessor *p)
+{
+    const struct preprocessor_config *cfg = p->config;
+
+    if (!cfg->python)
+        return json_pack("{s:s}", "kind", p->ops->name);
+    return json_pack("{s:s, s:s, s:i, s:s?, s:b}", "kind", p->ops->name, "python",
+                     cfg->python, "batch_size", cfg->batch_size, "batch_format",
+                     cfg->batch_format, "pickle", pickle_of(p) != NULL);
+}
+
+static int stages(struct companion *c, const struct request *q, struct reply *reply,
+                  struct error *err)
+{
+    struct chain given = {.n = 0}, *chain = &given;
+    json_t *list = json_array();
+    int rc = 0;
+
+    if (q->n_data > 0)
+        rc = chain_unpack(&given, q->data, q->n_data, err);
+    else
+        chain = &c->ctx->chain;
+    for (size_t i = 0; rc == 0 && i < chain->n; i++)
+        json_array_append_new(list, stage_json(&chain->list[i]));
+    if (rc == 0 && q->n_data == 0)
+        rc = chain_reply(chain, reply, err);
+    chain_clear(&given);
+    if (rc < 0) {
+        json_decref(list);
+        return -1;
+    }
+    return reply_set(reply, "stages", list, err);
+}
+
+/* A function in Python, number "index" of a chain. */
+static struct preprocessor *python_find(const struct request *q, struct chain *chain,
+                                        struct error *err)
+{
+    int64_t index;
+
+    if (request_integer(q, "index", &index, err) < 0)
+        return NULL;
+    if (index >= 0 && (uint64_t)index < chain->n && chain->list[index].config->python)
+        return &chain->list[index];
+    error_set(err, RAYTRAIN_ENOTFOUND,
+              "preprocessor %lld of the run is no function in Python",
+              (long long)index);
+    return NULL;
+}
+
+static int function_get(struct companion *c, const struct request *q,
+                        struct reply *reply, struct error *err)
+{
+    struct chain chain = {.n = 0};
+    const struct fitted_item *item = NULL;
+    const struct preprocessor *p;
+    int rc = chain_unpack(&chain, q->data, q->n_data, err);
+
+    (void)c;
+    p = rc == 0 ? python_find(q, &chain, err) : NULL;
+    if (p && !(item = pickle_of(p)))
+        error_set(err, RAYTRAIN_ENOTFOUND, "the checkpoint has no function \"%s\"",
+                  p->config->python);
+    rc = item ? 0 : -1;
+    if (rc == 0 && !(reply->data = malloc(item->n + 1)))
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (rc == 0) {
+        memcpy(reply->data, item->bytes, item->n);
+        reply->n_data = item->n;
+    }
+    chain_clear(&chain);
+    return rc;
+}
+
+static int function_set(struct companion *c, const struct request *q,
+                        struct reply *reply, struct error *err)
+{
+    const uint64_t size = q->n_data;
+    struct preprocessor *p = python_find(q, &c->ctx->chain, err);
+    struct fitted_item *item;
+
+    (void)reply;
+    if (!p)
+        return -1;
+    fitted_clear(&p->fitted);
+    item =
+        fitted_add(&p->fitted, p->config->python, PICKLE, FITTED_BYTES, 1, &size, err);
+    if (!item)
+        return -1;
+    memcpy(item->bytes, q->data, q->n_data);
+    return 0;
 }
 
 /* ---- preprocess_checkpoint ---- */
@@ -314,6 +438,9 @@ static const struct request_row rows[] = {
     {"preprocess_state", state},
     {"preprocess_join", join},
     {"preprocess_rows", transform_rows},
+    {"preprocess_stages", stages},
+    {"preprocess_pickle", function_get},
+    {"preprocess_function", function_set},
     {"preprocess_checkpoint", of_checkpoint},
     {NULL, NULL},
 };

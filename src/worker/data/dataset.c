@@ -27,6 +27,7 @@ struct raytrain_dataset {
     struct frame columns;        /* of the table; no rows */
     struct transform *transform; /* NULL: none */
     const char *lacks_label;
+    int64_t client_from; /* see dataset_client_from() */
     struct batch_source *source;
     struct prefetch *prefetch;
     uint64_t batch_rows; /* 0: not set yet */
@@ -126,16 +127,20 @@ static void ahead_continue(raytrain_dataset *ds)
 
 /* ---- The interface ---- */
 
-/* Which preprocessors to use: all but encoders of labels that are not there. */
+/* Which preprocessors to use: all but encoders of labels that are not there, and those that
+ * a client applies. */
 static int transform_start(raytrain_dataset *ds, const struct chain *chain,
                            struct error *err)
 {
+    size_t end = chain->client_maps ? chain_python_at(chain, 0) : chain->n;
     bool *use = calloc(chain->n + 1, sizeof *use);
     int rc;
 
     if (!use)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    for (size_t i = 0; i < chain->n; i++) {
+    if (end < chain->n)
+        ds->client_from = (int64_t)end;
+    for (size_t i = 0; i < end; i++) {
         const struct preprocessor_config *cfg = chain->list[i].config;
 
         use[i] = cfg->kind != PREPROCESSOR_label_encoder ||
@@ -180,6 +185,7 @@ static raytrain_dataset *dataset_create(const struct dataset_config *cfg,
     ds->size = env->size;
     ds->seed = env->seed;
     ds->last_batch = (enum last_batch)cfg->last_batch;
+    ds->client_from = -1;
     return ds;
 }
 
@@ -325,6 +331,11 @@ const char *dataset_name(const raytrain_dataset *ds)
 const char *dataset_lacks_label(const raytrain_dataset *ds)
 {
     return ds->lacks_label;
+}
+
+int64_t dataset_client_from(const raytrain_dataset *ds)
+{
+    return ds->client_from;
 }
 
 const struct frame *dataset_schema(const raytrain_dataset *ds)

@@ -71,6 +71,9 @@ void dataset_close(raytrain_dataset *ds); /* NULL is fine; joins the prefetch th
 const char *dataset_name(const raytrain_dataset *ds);
 /* The column of labels that a label_encoder of env->chain misses; NULL: none. */
 const char *dataset_lacks_label(const raytrain_dataset *ds);
+/* The preprocessor from which on those of the chain are left to a client (chain.h); -1: none
+ * is. */
+int64_t dataset_client_from(const raytrain_dataset *ds);
 /* The columns of batches, without rows. */
 const struct frame *dataset_schema(const raytrain_dataset *ds);
 /* The current batch; NULL: there is none. The caller may do anything to it until the next

@@ -49,10 +49,7 @@ static int mapper_bind(struct frame_plan *plan, struct frame *schema, struct err
     if (!m)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (config->python)
-        return error_set(err, RAYTRAIN_ENOTSUP,
-                         "batch_mapper \"%s\": a function in Python needs a worker in "
-                         "Python",
-                         config->python);
+        return map_function_no_python(config->python, err);
     rc = map_function_find(config->library, config->function, &m->function, err);
     if (rc == 0)
         rc = call(m, schema, true, err);

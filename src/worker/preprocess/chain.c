@@ -20,6 +20,29 @@ bool preprocessor_needs_fit(const struct preprocessor *p)
            !(p->ops->is_given && p->ops->is_given(p->config));
 }
 
+size_t chain_python_at(const struct chain *chain, size_t from)
+{
+    while (from < chain->n && !chain->list[from].config->python)
+        from++;
+    return from;
+}
+
+/* What a function in Python makes is not seen here, so nothing can learn from it. */
+static int lessons_check(const struct chain *chain, struct error *err)
+{
+    size_t python = chain_python_at(chain, 0);
+
+    for (size_t i = python; i < chain->n; i++)
+        if (preprocessor_needs_fit(&chain->list[i]))
+            return error_set(
+                err, RAYTRAIN_EINVAL,
+                "preprocessor: %s comes after the function in Python \"%s\" "
+                "and would have to learn from what that makes: put it "
+                "before the batch_mapper",
+                chain->list[i].ops->name, chain->list[python].config->python);
+    return 0;
+}
+
 int chain_create(struct chain *chain, struct preprocessors_config *config,
                  struct error *err)
 {
@@ -33,7 +56,7 @@ int chain_create(struct chain *chain, struct preprocessors_config *config,
         chain->list[i].config = &chain->config.list[i];
         chain->list[i].ops = all_ops[chain->config.list[i].kind];
     }
-    return 0;
+    return lessons_check(chain, err);
 }
 
 void chain_clear(struct chain *chain)
@@ -68,7 +91,10 @@ int chain_append(struct chain *chain, struct chain *more, struct error *err)
     free(chain->config.list);
     free(more->list);
     free(more->config.list);
-    *chain = (struct chain){.config = {.list = configs, .n = n}, .list = list, .n = n};
+    *chain = (struct chain){.config = {.list = configs, .n = n},
+                            .list = list,
+                            .n = n,
+                            .client_maps = chain->client_maps};
     *more = (struct chain){.list = NULL};
     return 0;
 }
@@ -111,8 +137,10 @@ static bool depends(const struct preprocessor *p, const struct preprocessor *q)
  * itself. */
 static void choose(const struct chain *chain, bool *use, bool *learn)
 {
+    size_t end = chain_python_at(chain, 0); /* nothing learns from there on */
+
     for (size_t i = 0; i < chain->n; i++) {
-        bool ready = true;
+        bool ready = i < end;
 
         for (size_t k = 0; ready && k < i; k++)
             ready = use[k] || !depends(&chain->list[i], &chain->list[k]);

@@ -11,6 +11,9 @@ struct chain {
     struct preprocessors_config config; /* owned */
     struct preprocessor *list;
     size_t n;
+    /* A client of this process calls the functions in Python, and asks for what comes after
+     * the first of them: datasets leave that to it. Else such a chain is refused. */
+    bool client_maps;
 };
 
 /* Where a chain gets the rows of this rank from. */
@@ -34,6 +37,8 @@ void chain_clear(struct chain *chain); /* zeroed is fine */
 /* Move the preprocessors of `more`, which becomes empty, behind those of the chain. On
  * failure both are unchanged. */
 int chain_append(struct chain *chain, struct chain *more, struct error *err);
+/* The first preprocessor from this one on that is a function in Python; n: none is. */
+size_t chain_python_at(const struct chain *chain, size_t from);
 
 /*
  * COLLECTIVE: let all preprocessors learn that have not. Each one sees rows as those

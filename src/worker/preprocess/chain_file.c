@@ -101,9 +101,12 @@ static int item_save(const struct fitted_item *item, hid_t file, const char *pat
                      struct error *err)
 {
     hsize_t shape[RAYTRAIN_MAX_DIMS];
-    hid_t type = item->type == FITTED_REALS ? H5T_IEEE_F64LE : H5T_STD_I64LE;
-    const void *data =
-        item->type == FITTED_REALS ? (const void *)item->reals : item->integers;
+    hid_t type = item->type == FITTED_REALS   ? H5T_IEEE_F64LE
+                 : item->type == FITTED_BYTES ? H5T_STD_U8LE
+                                              : H5T_STD_I64LE;
+    const void *data = item->type == FITTED_REALS   ? (const void *)item->reals
+                       : item->type == FITTED_BYTES ? (const void *)item->bytes
+                                                    : item->integers;
 
     if (item->type == FITTED_WORDS)
         return words_save(item->words, file, path, err);
@@ -226,9 +229,10 @@ static int item_read(struct fitted *fitted, const char *column, const char *name
                      const struct loaded *l, struct error *err)
 {
     H5T_class_t class = H5Tget_class(l->type);
-    enum fitted_type type = class == H5T_STRING    ? FITTED_WORDS
-                            : class == H5T_INTEGER ? FITTED_INTEGERS
-                                                   : FITTED_REALS;
+    enum fitted_type type = class == H5T_STRING  ? FITTED_WORDS
+                            : class == H5T_FLOAT ? FITTED_REALS
+                            : l->size == 1       ? FITTED_BYTES
+                                                 : FITTED_INTEGERS;
     uint64_t shape[RAYTRAIN_MAX_DIMS];
     struct fitted_item *item;
 
@@ -243,6 +247,8 @@ static int item_read(struct fitted *fitted, const char *column, const char *name
         return -1;
     if (type == FITTED_WORDS)
         return words_read(l, item->words, err);
+    if (type == FITTED_BYTES)
+        return read_into(l, H5T_NATIVE_UINT8, item->bytes, err);
     return type == FITTED_REALS ? read_into(l, H5T_NATIVE_DOUBLE, item->reals, err)
                                 : read_into(l, H5T_NATIVE_INT64, item->integers, err);
 }
@@ -281,7 +287,9 @@ static int fitted_load(struct preprocessor *p, hid_t file, const char *path,
     hid_t group;
     int rc;
 
-    if (!preprocessor_needs_fit(p))
+    /* A function in Python is there, or is found by its name. */
+    if (p->config->python ? H5Lexists(file, path, H5P_DEFAULT) <= 0
+                          : !preprocessor_needs_fit(p))
         return 0;
     group = H5Gopen2(file, path, H5P_DEFAULT);
     if (group < 0)

@@ -5,6 +5,7 @@
  *     /preprocessor/0/standard_scaler/age/mean     by place, kind, column and name
  *     /preprocessor/0/standard_scaler/age/std
  *     /preprocessor/1/one_hot_encoder/city/categories
+ *     /preprocessor/2/batch_mapper/maps:scale/pickle   a function in Python
  *
  * In names of columns "/" is written as %2F, and "%" as %25.
  */

@@ -12,9 +12,11 @@ static int item_alloc(struct fitted_item *item, struct error *err)
         item->words = dictionary_create();
     else if (item->type == FITTED_REALS)
         item->reals = calloc(item->n + 1, sizeof *item->reals);
+    else if (item->type == FITTED_BYTES)
+        item->bytes = calloc(item->n + 1, 1);
     else
         item->integers = calloc(item->n + 1, sizeof *item->integers);
-    if (item->words || item->reals || item->integers)
+    if (item->words || item->reals || item->integers || item->bytes)
         return 0;
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory for %s of column \"%s\"",
                      item->name, item->column);
@@ -75,6 +77,7 @@ void fitted_clear(struct fitted *f)
     for (size_t i = 0; i < f->n; i++) {
         free(f->items[i].reals);
         free(f->items[i].integers);
+        free(f->items[i].bytes);
         dictionary_destroy(f->items[i].words);
     }
     free(f->items);

@@ -1,6 +1,6 @@
 /*
  * fitted.h - what a preprocessor has learned from the training set: named arrays of
- * numbers and lists of words, by column. Checkpoints have them as datasets, such as
+ * numbers, lists of words, and bytes, by column. Checkpoints have them as datasets, such as
  * /preprocessor/0/standard_scaler/age/mean (chain_file.h).
  */
 #ifndef RAYTRAIN_PREPROCESS_FITTED_H
@@ -13,7 +13,7 @@
 
 #define FITTED_NAME_MAX 31
 
-enum fitted_type { FITTED_REALS, FITTED_INTEGERS, FITTED_WORDS };
+enum fitted_type { FITTED_REALS, FITTED_INTEGERS, FITTED_WORDS, FITTED_BYTES };
 
 struct fitted_item {
     char column[RAYTRAIN_NAME_MAX + 1];
@@ -24,6 +24,7 @@ struct fitted_item {
     size_t n; /* elements in all */
     double *reals;
     int64_t *integers;
+    unsigned char *bytes;
     struct dictionary *words;
 };
 

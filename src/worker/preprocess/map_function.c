@@ -59,3 +59,12 @@ int map_function_find(const char *library, const char *name,
     memcpy(function, &symbol, sizeof *function);
     return 0;
 }
+
+int map_function_no_python(const char *name, struct error *err)
+{
+    return error_set(
+        err, RAYTRAIN_ENOTSUP,
+        "batch_mapper \"%s\": a function in Python needs a worker in Python: "
+        "raytrain-run [OPTIONS] -- python3 SCRIPT",
+        name);
+}

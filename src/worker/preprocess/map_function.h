@@ -14,5 +14,7 @@ void map_function_object(const char *path);
 /* RAYTRAIN_ENOTFOUND if there is no such file or function. library may be NULL. */
 int map_function_find(const char *library, const char *name,
                       raytrain_map_func *function, struct error *err);
+/* RAYTRAIN_ENOTSUP: a function in Python, and no client that would call it. */
+int map_function_no_python(const char *name, struct error *err);
 
 #endif

@@ -165,7 +165,9 @@ static int functions_find(raytrain_context *ctx, struct error *err)
     for (size_t i = 0; rc == 0 && i < ctx->chain.n; i++) {
         const struct preprocessor_config *cfg = ctx->chain.list[i].config;
 
-        if (cfg->kind != PREPROCESSOR_batch_mapper || !cfg->function)
+        if (cfg->python && ctx->env.config->train_func_kind != TRAIN_FUNC_COMMAND)
+            rc = map_function_no_python(cfg->python, err);
+        if (!cfg->function)
             continue;
         rc = map_function_find(cfg->library, cfg->function, &function, err);
         if (rc < 0)
@@ -266,9 +268,8 @@ static void functions_place(const struct train_config *cfg)
                                 : program);
 }
 
-int preprocessing_start(raytrain_context *ctx, struct error *err)
+static int chain_start(raytrain_context *ctx, struct error *err)
 {
-    functions_place(ctx->env.config);
     if (ctx->restored && restored_take(ctx, err) < 0)
         return -1;
     if (ctx->chain.n > 0)
@@ -277,4 +278,13 @@ int preprocessing_start(raytrain_context *ctx, struct error *err)
         return 0;
     collective_wait_begin(&ctx->waiting, "fit preprocessors");
     return fit(ctx, err);
+}
+
+int preprocessing_start(raytrain_context *ctx, struct error *err)
+{
+    functions_place(ctx->env.config);
+    if (chain_start(ctx, err) < 0)
+        return -1;
+    ctx->chain.client_maps = ctx->env.config->train_func_kind == TRAIN_FUNC_COMMAND;
+    return 0;
 }

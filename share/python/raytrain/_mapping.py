@@ -1,0 +1,261 @@
+"""Functions in Python among preprocessors: how one is applied to a batch, how it travels to
+workers and into checkpoints, and what is left of a chain when its first part has run in C
+(client_maps.h)."""
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+
+from . import _frame
+
+FORMATS = ("numpy", "pandas")
+_PART = 32 << 20  # bytes of a batch that are sent at a time
+
+# {place in the run's chain: Mapper}, of the trainer in this worker.
+_registered: dict = {}
+
+
+# ---- One function ----
+
+class Mapper:
+    """A function, and which batches it gets. It is unpickled at its first use."""
+
+    def __init__(self, fn: object, batch_size: int | None, batch_format: str) -> None:
+        self._fn = fn
+        self._packed: bytes | None = None
+        self.name = _name(fn)
+        self.batch_size = batch_size
+        self.batch_format = batch_format
+
+    @property
+    def fn(self) -> object:
+        if self._fn is None:
+            self._fn = _load(self._packed)
+        return self._fn
+
+    def packed(self) -> bytes:
+        """As another process makes it from."""
+        if self._packed is None:
+            from . import _shipping
+
+            self._packed = pickle.dumps(_shipping.pack(self._fn, None))
+        return self._packed
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_fn": None, "_packed": self.packed()}
+
+    def settings(self) -> dict:
+        """As the keys of batch_mapper in raytrain.cfg."""
+        keys = {"python": self.name, "batch_format": self.batch_format}
+        if self.batch_size is not None:
+            keys["batch_size"] = self.batch_size
+        return keys
+
+    def __call__(self, batch: dict) -> dict:
+        """What the function makes of a batch, of at most batch_size rows at a time."""
+        rows = _rows_of(batch)
+        step = self.batch_size or max(rows, 1)
+        if rows <= step:
+            return self._apply(batch, rows)
+        parts = [self._apply({name: _rows_between(array, first, first + step)
+                              for name, array in batch.items()}, min(step, rows - first))
+                 for first in range(0, rows, step)]
+        for part in parts:
+            if set(part) != set(parts[0]):
+                raise ValueError(f"BatchMapper: {self.name} returned the columns "
+                                 f"{sorted(part)}, and before {sorted(parts[0])}")
+        return {name: _frame.concatenate([part[name] for part in parts])
+                for name in parts[0]}
+
+    def _apply(self, batch: dict, rows: int) -> dict:
+        if self.batch_format == "pandas":
+            made = _of_pandas(self.fn(_to_pandas(batch)))
+        else:
+            made = self.fn(batch)
+        if not isinstance(made, dict):
+            raise TypeError(f"BatchMapper: {self.name} returned {type(made).__name__}, and "
+                            "not a batch, {column: array}")
+        made = {name: _array(array) for name, array in made.items()}
+        for name, array in made.items():
+            if _length(array) != rows:
+                raise ValueError(
+                    f"BatchMapper: {self.name} returned {_length(array)} rows of {name!r} "
+                    f"for a batch of {rows}: a mapper keeps the number of rows")
+        return made
+
+
+def _name(fn: object) -> str:
+    """"MODULE:NAME", which need not be found by that."""
+    if not hasattr(fn, "__qualname__") and hasattr(fn, "func"):
+        fn = fn.func  # functools.partial
+    if not hasattr(fn, "__qualname__"):
+        fn = type(fn)
+    return f"{getattr(fn, '__module__', None) or '__main__'}:{fn.__qualname__}"
+
+
+def _load(packed: bytes) -> object:
+    from . import _shipping
+
+    described = pickle.loads(packed)
+    for name in ("__raytrain_main__", "__main__"):  # the script, if it was imported
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
+        if described.get("file") and file and os.path.abspath(file) == described["file"]:
+            return _shipping._find(module, described["name"])
+    return _shipping.unpack(described)[0]
+
+
+def _import(name: str) -> object:
+    import importlib
+
+    from . import _shipping
+
+    module, _, path = name.partition(":")
+    fn = _shipping._find(importlib.import_module(module), path)
+    if not callable(fn):
+        raise LookupError(f"the batch_mapper of the configuration is {name}: the module "
+                          f"{module} has no function {path}")
+    return fn
+
+
+# ---- Batches ----
+
+def _array(value: object):
+    import numpy
+
+    return value if hasattr(value, "indptr") else numpy.asarray(value)
+
+
+def _length(array: object) -> int:
+    return array.shape[0] if array.shape else 0
+
+
+def _rows_of(batch: dict) -> int:
+    for array in batch.values():
+        return _length(_array(array))
+    return 0
+
+
+def _rows_between(array: object, first: int, end: int):
+    if not isinstance(array, _frame.SparseRows):
+        return _array(array)[first:end]
+    indptr = array.indptr[first:end + 1]
+    return _frame.SparseRows(array.data[indptr[0]:indptr[-1]],
+                             array.indices[indptr[0]:indptr[-1]], indptr - indptr[0],
+                             (len(indptr) - 1, array.shape[1]))
+
+
+def _pandas():
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("batch_format=\"pandas\" needs pandas (Debian: python3-pandas); "
+                          "\"numpy\" gives {column: array}") from None
+    return pandas
+
+
+def _to_pandas(batch: dict):
+    for name, array in batch.items():
+        if hasattr(array, "indptr"):
+            raise TypeError(f"column {name!r} has sparse vectors, which a DataFrame cannot "
+                            "have: use batch_format=\"numpy\"")
+    return _pandas().DataFrame({
+        name: array if _array(array).ndim == 1 else list(array)
+        for name, array in batch.items()})
+
+
+def _of_pandas(frame: object) -> object:
+    import numpy
+
+    if not hasattr(frame, "columns"):
+        return frame
+    batch = {}
+    for name in frame.columns:
+        array = numpy.asarray(frame[name])
+        if array.dtype == object and len(array) and isinstance(array[0], numpy.ndarray):
+            array = numpy.stack(list(array))
+        batch[str(name)] = array
+    return batch
+
+
+# ---- What is left of a chain ----
+
+class Rest:
+    """A chain from one of its preprocessors on: functions here, others in C."""
+
+    def __init__(self, state: bytes, first: int, n: int, mappers: dict) -> None:
+        self._state, self._first, self._n, self._mappers = state, first, n, mappers
+
+    def __call__(self, batch: dict) -> dict:
+        at = self._first
+        while at < self._n:
+            if at in self._mappers:
+                batch = self._mappers[at](batch)
+                at += 1
+            else:
+                batch, at = transform(self._server(), self._state, batch, {"from": at})
+        return batch
+
+    @staticmethod
+    def _server():
+        from . import data
+
+        return data._server()
+
+
+def rest(server: object, first: int, state: bytes | None) -> Rest:
+    """What is done from preprocessor `first` on, of the chain in this state, or of that of
+    the run. Its functions are those of the trainer in this worker, or are unpickled, or else
+    imported by their names."""
+    reply, of_run, _ = server.call("preprocess_stages", {}, state or b"")
+    mappers = {}
+    for index, stage in enumerate(reply["stages"]):
+        if index < first or "python" not in stage:
+            continue
+        if state is None and index in _registered:
+            mappers[index] = _registered[index]
+            continue
+        if stage["pickle"]:
+            fn = _load(bytes(server.call("preprocess_pickle", {"index": index},
+                                         state or of_run)[1]))
+        else:
+            fn = _import(stage["python"])
+        mappers[index] = Mapper(fn, stage["batch_size"] or None,
+                                stage["batch_format"] or "numpy")
+    return Rest(state or of_run, first, len(reply["stages"]), mappers)
+
+
+def transform(server: object, state: bytes, batch: dict, how: dict) -> tuple:
+    """(rows that a chain has changed in C, the preprocessor at which it has stopped)."""
+    parts = []
+    end = 0
+    for columns, rows, places, block in _frame.encode(batch, _PART):
+        reply, data, _ = server.call("preprocess_rows", {
+            "state": len(state), "columns": columns, "rows": rows, "places": places, **how},
+            b"".join([state, block]))
+        parts.append(_frame.decode(
+            _frame.columns_of(reply, data), _frame.block(data[reply["words"]:]), rows,
+            reply["places"]))
+        end = reply["next"]
+    return {name: _frame.concatenate([part[name] for part in parts])
+            for name in parts[0]}, end
+
+
+def register(preprocessor: object) -> None:
+    """In a worker: the run's functions are those of its trainer, and checkpoints have
+    them."""
+    from . import _session
+
+    mappers = {} if preprocessor is None else {
+        index: leaf._mapper for index, leaf in enumerate(preprocessor._leaves())
+        if hasattr(leaf, "_mapper")}
+    if not mappers:
+        return
+    worker = _session.session()
+    stages = worker.call("preprocess_stages")[0]["stages"]
+    for index, mapper in mappers.items():
+        # A script that raytrain-run has started has the preprocessors of a configuration.
+        if index < len(stages) and stages[index].get("python") == mapper.name:
+            worker.call("preprocess_function", {"index": index}, mapper.packed())
+            _registered[index] = mapper
