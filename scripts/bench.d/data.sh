@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
 # Batches of a dataset in HDF5, from a warm cache.
 #   data-window   images of float32, shuffled in windows, by one worker on one core, against
-#                 copying as many bytes in memory
+#                 copying as many bytes in memory, from one place that has them all to one
+#                 that has a batch and is used again and again
 #   data-deflate  the same compressed, by two workers in file order, against two processes with
 #                 h5py that read half of the file each
 turns=5

@@ -23,7 +23,8 @@ struct file_view *file_view_create(int fd, uint64_t size);
 /*
  * Call work() with the n bytes from offset on, which must be below `size`. False if they
  * were not all there: then what work() did is of no use, and it may have been left at any
- * access to the bytes. So it holds no lock and no memory.
+ * access to the bytes. So it holds no lock and no memory. The calling thread no longer
+ * blocks SIGBUS. One thread at a time.
  */
 bool file_view_use(struct file_view *v, uint64_t offset, size_t n,
                    void (*work)(void *arg, const unsigned char *bytes), void *arg);

@@ -1,7 +1,7 @@
 /*
  * prefetch.h - one thread that fills one batch at a time, while the training function
- * uses another. It sleeps otherwise. It takes no signals, and calls neither HDF5 nor
- * MPI.
+ * uses another. It sleeps otherwise. It takes no signals but SIGBUS (file_view.h), and
+ * calls neither HDF5 nor MPI.
  */
 #ifndef RAYTRAIN_DATA_PREFETCH_H
 #define RAYTRAIN_DATA_PREFETCH_H

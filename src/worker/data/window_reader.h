@@ -5,7 +5,8 @@
  *
  * While the batches of one window are handed out, the next window is read, a few blocks
  * with each batch. So a rank has its own rows of two windows in memory, and 8 bytes for
- * each row of one. Ranks begin at different blocks of a window: those that unpack chunks
+ * each row of one, and of files that are viewed (file_view.h) what the system has in its
+ * cache. Ranks begin at different blocks of a window: those that unpack chunks
  * for each other (packing.h) share the work.
  */
 #ifndef RAYTRAIN_DATA_WINDOW_READER_H
