@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "data/window_reader.h"
+#include "data/window_rows.h"
 
 struct batch_source {
     const struct table *table;
@@ -12,7 +13,8 @@ struct batch_source {
     bool even;      /* all rows of a column have the same number of elements */
     uint64_t epoch; /* of the order, if order.n is not 0 */
     struct epoch_order order;
-    struct window_reader *windows; /* NULL until there is an order with windows */
+    struct window_reader *windows; /* NULL until there is an order with windows, */
+    struct window_rows *uneven;    /* and the same for rows that are not even */
 };
 
 int batch_source_create(const struct table *t, uint64_t seed, int rank, int size,
@@ -37,6 +39,7 @@ void batch_source_destroy(struct batch_source *s)
     if (!s)
         return;
     window_reader_destroy(s->windows);
+    window_rows_destroy(s->uneven);
     epoch_order_clear(&s->order);
     free(s);
 }
@@ -73,6 +76,8 @@ static int order_follow(struct batch_source *s, const struct batch_job *job,
         return 0;
     if (s->windows)
         window_reader_reset(s->windows);
+    if (s->uneven)
+        window_rows_reset(s->uneven);
     s->epoch = job->epoch;
     if (epoch_order_set(&s->order, s->table->rows, &job->kind, s->seed, job->epoch,
                         err) == 0)
@@ -81,12 +86,22 @@ static int order_follow(struct batch_source *s, const struct batch_job *job,
     return -1;
 }
 
-/* Rows of any number of elements, and a batch that has more rows than the table, are read
- * one by one. */
+/* A batch that has more rows than the table, and one with padding if rows are not even,
+ * is read row by row. */
 static bool windows_usable(const struct batch_source *s, const struct batch_rows *rows)
 {
-    return epoch_order_windowed(&s->order) && s->even &&
-           (rows->padding == 0 || rows->padding + rows->count <= s->table->rows);
+    return epoch_order_windowed(&s->order) &&
+           (rows->padding == 0 ||
+            (s->even && rows->padding + rows->count <= s->table->rows));
+}
+
+static int uneven_read(struct batch_source *s, const struct batch_job *job,
+                       struct frame *f, struct error *err)
+{
+    if (!s->uneven &&
+        window_rows_create(s->table, s->rank, s->size, &s->uneven, err) < 0)
+        return -1;
+    return window_rows_read(s->uneven, &s->order, job->position, job->batch, f, err);
 }
 
 static int windows_read(struct batch_source *s, const struct batch_job *job,
@@ -96,6 +111,8 @@ static int windows_read(struct batch_source *s, const struct batch_job *job,
     struct window_place at = {job->position, job->batch};
     uint64_t n = rows->count + rows->padding;
 
+    if (!s->even)
+        return uneven_read(s, job, f, err);
     if (!s->windows &&
         window_reader_create(s->table, s->rank, s->size, s->lend, &s->windows, err) < 0)
         return -1;

@@ -13,6 +13,7 @@ libworker_la_SOURCES += \
 	src/worker/data/expansion.c src/worker/data/expansion.h \
 	src/worker/data/file_view.c src/worker/data/file_view.h \
 	src/worker/data/gunzip.c src/worker/data/gunzip.h \
+	src/worker/data/near_rows.c src/worker/data/near_rows.h \
 	src/worker/data/npy_header.c src/worker/data/npy_header.h \
 	src/worker/data/packing.c src/worker/data/packing.h \
 	src/worker/data/packing_filters.c \
@@ -40,12 +41,14 @@ libworker_la_SOURCES += \
 	src/worker/data/text_formats.c src/worker/data/text_formats.h \
 	src/worker/data/window_order.c src/worker/data/window_order.h \
 	src/worker/data/window_reader.c src/worker/data/window_reader.h \
+	src/worker/data/window_rows.c src/worker/data/window_rows.h \
 	src/worker/data/zip_members.c src/worker/data/zip_members.h
 
 UNIT_TESTS += t/unit/test_band_store t/unit/test_conversion t/unit/test_data_many \
 	t/unit/test_dataset t/unit/test_epochs t/unit/test_file_view t/unit/test_position \
 	t/unit/test_reader_hdf5 t/unit/test_reader_idx t/unit/test_reader_numpy t/unit/test_share \
-	t/unit/test_shrinking t/unit/test_shuffle t/unit/test_text_data t/unit/test_window_order
+	t/unit/test_shrinking t/unit/test_shuffle t/unit/test_text_data t/unit/test_window_order \
+	t/unit/test_window_rows
 
 # Fuzzers of readers; see t/fuzz/local.mk. Files to start from are in t/fuzz/corpus-NAME.
 fuzz: t/fuzz/fuzz_idx t/fuzz/fuzz_npy t/fuzz/fuzz_packing
@@ -58,7 +61,8 @@ EXTRA_DIST += t/fuzz/fuzz_idx.c t/fuzz/fuzz_npy.c t/fuzz/fuzz_reader.h \
 	t/fuzz/corpus-npy/deflated.npz
 CLEANFILES += t/fuzz/fuzz_idx t/fuzz/fuzz_npy t/fuzz/fuzz_packing
 fuzz_reader_files = src/worker/data/band_store.c src/worker/data/batch.c \
-	src/worker/data/column_read.c src/worker/data/ragged_read.c \
+	src/worker/data/column_read.c src/worker/data/near_rows.c \
+	src/worker/data/ragged_read.c \
 	src/worker/data/expansion.c src/worker/data/gunzip.c src/worker/data/npy_header.c \
 	src/worker/data/packing.c src/worker/data/packing_filters.c \
 	src/worker/data/epoch_order.c \

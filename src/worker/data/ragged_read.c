@@ -1,10 +1,12 @@
 /* ragged_read.c - see ragged_read.h. First where the elements of each row are, then the
- * elements; those of rows that follow each other are read at once. */
+ * elements; those of rows that are near each other are read at once. */
 #include "data/ragged_read.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "data/column_read.h"
+#include "data/near_rows.h"
 
 /* Rows of which the lengths are looked at together. */
 #define LENGTHS_ROWS 65536
@@ -21,19 +23,6 @@ struct ragged {
 static const struct extent *row_extent(const struct ragged *g, uint64_t i)
 {
     return table_extent(g->t, g->c, g->rows[i]);
-}
-
-static int places_read(const struct ragged *g, struct error *err)
-{
-    for (uint64_t i = 0, n; i < g->count; i += n) {
-        n = 1;
-        while (i + n < g->count && g->rows[i + n] == g->rows[i] + n)
-            n++;
-        if (column_read(g->t, g->c, g->rows[i], n, (unsigned char *)(g->places + i),
-                        err) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 static int damaged(const struct ragged *g, const struct extent *e, struct error *err)
@@ -60,46 +49,86 @@ static int places_check(const struct ragged *g, uint64_t *elements, struct error
     return 0;
 }
 
-/* n elements of an extent, to element `at` of the column. */
-static int elements_read(const struct ragged *g, const struct extent *e, uint64_t from,
-                         uint64_t n, uint64_t at, struct error *err)
-{
-    const struct source *s = &g->t->sources[e->source];
-    size_t width = frame_element_bytes(g->out);
+/* Rows whose elements are read at once: those from..end of an extent. */
+struct run {
+    const struct extent *extent;
+    uint64_t from, end;
+    bool dense; /* the rows have all of them */
+};
 
-    if (n == 0)
-        return 0;
-    if (source_read(s, g->out->data + at * width, n * width, e->elements + from * width,
-                    err) < 0)
-        return -1;
-    if (g->c->kind != FRAME_SPARSE)
-        return 0;
-    return source_read(s, g->out->indices + at, n * sizeof(uint32_t),
-                       e->indices + from * sizeof(uint32_t), err);
+static size_t width_of(const struct ragged *g)
+{
+    return frame_element_bytes(g->out) +
+           (g->c->kind == FRAME_SPARSE ? sizeof(uint32_t) : 0);
+}
+
+/* The run that begins with row i. Returns the row after it. */
+static uint64_t run_find(const struct ragged *g, uint64_t i, struct run *run)
+{
+    const struct row_place *p = &g->places[i];
+    uint64_t gap = NEAR_GAP_BYTES / width_of(g), span = NEAR_SPAN_BYTES / width_of(g);
+
+    *run = (struct run){row_extent(g, i), p->first, p->first + p->count, true};
+    while (++i < g->count) {
+        p = &g->places[i];
+        if (row_extent(g, i) != run->extent || p->first < run->end ||
+            p->first - run->end > gap || p->first + p->count - run->from > span)
+            break;
+        run->dense = run->dense && p->first == run->end;
+        run->end = p->first + p->count;
+    }
+    return i;
+}
+
+/* n bytes of the source, `width` for each element, of which those of rows i..end go to
+ * `out`. */
+static int elements_read(const struct ragged *g, const struct run *run, uint64_t i,
+                         uint64_t end, uint64_t offset, size_t width,
+                         unsigned char *out, struct error *err)
+{
+    const struct source *s = &g->t->sources[run->extent->source];
+    uint64_t n = (run->end - run->from) * width;
+    unsigned char *between;
+    int rc;
+
+    offset += run->from * width;
+    out += g->out->offsets[i] * width;
+    if (run->dense)
+        return source_read(s, out, n, offset, err);
+    between = malloc(n);
+    if (!between)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a batch");
+    rc = source_read(s, between, n, offset, err);
+    for (; i < end && rc == 0; i++) {
+        const struct row_place *p = &g->places[i];
+
+        memcpy(out, between + (p->first - run->from) * width, p->count * width);
+        out += p->count * width;
+    }
+    free(between);
+    return rc;
 }
 
 static int rows_read(const struct ragged *g, struct error *err)
 {
-    const struct extent *e = NULL;
-    uint64_t from = 0, n = 0, at = 0;
+    struct frame_column *out = g->out;
+    struct run run;
 
-    for (uint64_t i = 0; i < g->count; i++) {
-        const struct extent *next = row_extent(g, i);
-        const struct row_place *p = &g->places[i];
-
-        g->out->offsets[i] = at + n;
-        if (next != e || p->first != from + n) {
-            if (e && elements_read(g, e, from, n, at, err) < 0)
-                return -1;
-            at += n;
-            e = next;
-            from = p->first;
-            n = 0;
-        }
-        n += p->count;
+    out->offsets[0] = 0;
+    for (uint64_t i = 0; i < g->count; i++)
+        out->offsets[i + 1] = out->offsets[i] + g->places[i].count;
+    out->n_data = out->offsets[g->count];
+    for (uint64_t i = 0, end; i < g->count; i = end) {
+        end = run_find(g, i, &run);
+        if (run.end > run.from &&
+            (elements_read(g, &run, i, end, run.extent->elements,
+                           frame_element_bytes(out), out->data, err) < 0 ||
+             (g->c->kind == FRAME_SPARSE &&
+              elements_read(g, &run, i, end, run.extent->indices, sizeof(uint32_t),
+                            (unsigned char *)out->indices, err) < 0)))
+            return -1;
     }
-    g->out->offsets[g->count] = g->out->n_data = at + n;
-    return e ? elements_read(g, e, from, n, at, err) : 0;
+    return 0;
 }
 
 static int indices_check(const struct ragged *g, struct error *err)
@@ -125,7 +154,7 @@ int ragged_read(struct frame_column *out, const struct table *t, const struct co
     g.places = calloc(count + 1, sizeof *g.places);
     rc = g.places ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory for a batch");
     if (rc == 0)
-        rc = places_read(&g, err);
+        rc = near_rows_read(t, c, rows, count, (unsigned char *)g.places, err);
     if (rc == 0)
         rc = places_check(&g, &elements, err);
     if (rc == 0)
