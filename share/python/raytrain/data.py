@@ -30,8 +30,9 @@ def read_hdf5(path: str, *, columns: list | None = None, label: str | None = Non
     rows. columns: the names of those to read. shuffle: in a new order in every epoch.
     shuffle_window: mix that many rows at a time with each other, instead of all. filter:
     {"column": NAME, "min": A, "max": B}, the rows with a value in this range; one of the
-    bounds may be left out. limit: how many of these rows. last_batch: "pad" fills up the
-    last one of an epoch, see DataIterator.padding; "drop" leaves its rows out."""
+    bounds may be left out. limit: how many of these rows. last_batch: what becomes of the
+    rows that do not fill a batch: "keep", "drop" or "pad", with rows from the start
+    (see DataIterator.padding)."""
     return Dataset(path, format="hdf5", columns=columns, label=label, shuffle=shuffle,
                    shuffle_window=shuffle_window, limit=limit, filter=filter,
                    last_batch=last_batch)
@@ -409,6 +410,9 @@ class Dataset(DataIterator):
                  shuffle: bool = False, shuffle_window: int | None = None,
                  limit: int | None = None, filter: dict | None = None,
                  **options: object) -> None:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError("path is a file, a directory of files, or a pattern such as "
+                            f"'train-*.csv', not {path!r}")
         self.path = _absolute(os.fspath(path))
         self._settings = {"path": self.path, "format": format,
                           "columns": list(columns) if columns is not None else None,
