@@ -33,7 +33,7 @@ test_expect_success 'a column is shown with type, shape, missing values, minimum
 	raytrain-inspect nothing.npy >out &&
 	grep -E "^float64 +2 +- +- +-  nothing$" out &&
 	raytrain-inspect inf.npy >out &&
-	grep -E "^float64 +0 +1 +infinite +infinite  inf$" out
+	grep -E "^float64 +0 +1 +inf +inf  inf$" out
 '
 
 test_expect_success 'the rows of many blocks are all looked at' '
@@ -60,6 +60,15 @@ test_expect_success '--head prints the first rows' '
 	raytrain-inspect --head 99 --json x.npy >head.json &&
 	json_is head.json ".head[0].x[0] == 1" true .head[0].x[1] -2.5 .head[1].x[0] null \
 		.head[2].x[1] 0.5 ".head | length" 3
+'
+
+test_expect_success 'infinities are no missing values, and null in JSON' '
+	printf "a,b\n-inf,x\n1,\n,y\n" >ends.csv && raytrain-inspect ends.csv >out &&
+	grep -E "^float64 +1 +-inf +-inf +1  a$" out &&
+	raytrain-inspect --head 3 ends.csv >out &&
+	tail -n 3 out >rows && printf "%s\n" "-inf  x" "   1  -" "   -  y" >expect &&
+	test_cmp expect rows &&
+	raytrain-inspect --json ends.csv >ends.json && json_is ends.json .columns[0].min null
 '
 
 test_expect_success '--set gives options of the dataset' '

@@ -27,27 +27,31 @@ static bool is_integer(raytrain_dtype dtype)
     }
 }
 
-json_t *element_json(raytrain_dtype dtype, long double value)
+json_t *element_json(raytrain_dtype dtype, long double value, bool as_text)
 {
+    if (as_text && isinf((double)value))
+        return json_string(value > 0 ? "inf" : "-inf");
     if (is_integer(dtype) && value <= INT64_MAX)
         return json_integer((json_int_t)value);
     return isfinite((double)value) ? json_real((double)value) : json_null();
 }
 
 /* Dimensions d and above of a row; *at is moved behind them. */
-static json_t *nested_json(const raytrain_tensor *row, int d, const unsigned char **at)
+static json_t *nested_json(const raytrain_tensor *row, int d, const unsigned char **at,
+                           bool as_text)
 {
     json_t *list;
 
     if (d == row->ndim) {
-        json_t *number = element_json(row->dtype, element_value(row->dtype, *at));
+        json_t *number =
+            element_json(row->dtype, element_value(row->dtype, *at), as_text);
 
         *at += raytrain_dtype_size(row->dtype);
         return number;
     }
     list = json_array();
     for (uint64_t i = 0; list && i < row->shape[d]; i++)
-        json_array_append_new(list, nested_json(row, d + 1, at));
+        json_array_append_new(list, nested_json(row, d + 1, at, as_text));
     return list;
 }
 
@@ -82,7 +86,7 @@ static json_t *words_json(const struct frame_column *c, uint64_t row)
     return list;
 }
 
-static json_t *sparse_json(const struct frame_column *c, uint64_t row)
+static json_t *sparse_json(const struct frame_column *c, uint64_t row, bool as_text)
 {
     json_t *object = json_object();
     size_t size = raytrain_dtype_size(c->row.dtype);
@@ -92,20 +96,20 @@ static json_t *sparse_json(const struct frame_column *c, uint64_t row)
         snprintf(index, sizeof index, "%u", c->indices[k]);
         json_object_set_new(
             object, index,
-            element_json(c->row.dtype,
-                         element_value(c->row.dtype, c->data + k * size)));
+            element_json(c->row.dtype, element_value(c->row.dtype, c->data + k * size),
+                         as_text));
     }
     return object;
 }
 
-static json_t *cell_json(const struct frame_column *c, uint64_t row)
+static json_t *cell_json(const struct frame_column *c, uint64_t row, bool as_text)
 {
     const unsigned char *at;
 
     switch (c->kind) {
     case FRAME_NUMBERS:
         at = c->data + row * frame_row_bytes(c);
-        return nested_json(&c->row, 0, &at);
+        return nested_json(&c->row, 0, &at, as_text);
     case FRAME_WORDS:
         return word_json(c, row);
     case FRAME_TEXT:
@@ -114,19 +118,19 @@ static json_t *cell_json(const struct frame_column *c, uint64_t row)
     case FRAME_WORD_LISTS:
         return words_json(c, row);
     case FRAME_SPARSE:
-        return sparse_json(c, row);
+        return sparse_json(c, row, as_text);
     }
     return NULL;
 }
 
-int dataset_rows_add(json_t *rows, const struct frame *f)
+int dataset_rows_add(json_t *rows, const struct frame *f, bool as_text)
 {
     for (uint64_t row = 0; row < f->rows; row++) {
         json_t *object = json_object();
 
         for (size_t i = 0; object && i < f->n_columns; i++)
             if (json_object_set_new(object, f->columns[i].name,
-                                    cell_json(&f->columns[i], row)) < 0)
+                                    cell_json(&f->columns[i], row, as_text)) < 0)
                 return -1;
         if (json_array_append_new(rows, object) < 0)
             return -1;

@@ -121,7 +121,7 @@ static json_t *columns_json(const raytrain_dataset *ds)
 }
 
 static void stats_set(json_t *column, const struct frame_column *c,
-                      const struct column_stats *s)
+                      const struct column_stats *s, bool as_text)
 {
     raytrain_dtype dtype = c->kind == FRAME_TEXT ? RAYTRAIN_UINT64 : c->row.dtype;
 
@@ -131,15 +131,16 @@ static void stats_set(json_t *column, const struct frame_column *c,
         json_object_set_new(column, "missing", json_integer((json_int_t)s->missing));
     if (!s->has_numbers)
         return;
-    json_object_set_new(column, "min", element_json(dtype, s->least));
+    json_object_set_new(column, "min", element_json(dtype, s->least, as_text));
     json_object_set_new(
         column, "mean",
-        element_json(RAYTRAIN_FLOAT64, s->sum / (long double)s->elements));
-    json_object_set_new(column, "max", element_json(dtype, s->largest));
+        element_json(RAYTRAIN_FLOAT64, s->sum / (long double)s->elements, as_text));
+    json_object_set_new(column, "max", element_json(dtype, s->largest, as_text));
 }
 
 /* One pass over all rows. */
-static int stats_make(raytrain_dataset *ds, json_t *columns, struct error *err)
+static int stats_make(raytrain_dataset *ds, json_t *columns, bool as_text,
+                      struct error *err)
 {
     size_t n = dataset_schema(ds)->n_columns;
     struct column_stats *stats = calloc(n > 0 ? n : 1, sizeof *stats);
@@ -152,14 +153,15 @@ static int stats_make(raytrain_dataset *ds, json_t *columns, struct error *err)
             column_stats_add(&stats[i], &dataset_batch(ds)->columns[i], rows);
     for (size_t i = 0; rc == 1 && i < n; i++)
         stats_set(json_array_get(columns, i), &dataset_schema(ds)->columns[i],
-                  &stats[i]);
+                  &stats[i], as_text);
     free(stats);
     return rc < 0 ? -1 : 0;
 }
 
-static int head_make(raytrain_dataset *ds, uint64_t n, json_t *rows, struct error *err)
+static int head_make(raytrain_dataset *ds, const struct inspect_options *options,
+                     json_t *rows, struct error *err)
 {
-    uint64_t block = block_rows(ds), got = 0;
+    uint64_t n = options->head, block = block_rows(ds), got = 0;
     int rc = dataset_set_batch_size(ds, n < block ? n : block, err);
 
     for (uint64_t left = n; left > 0 && rc == 0; left -= got) {
@@ -167,7 +169,7 @@ static int head_make(raytrain_dataset *ds, uint64_t n, json_t *rows, struct erro
             rc = dataset_set_batch_size(ds, left, err);
         if (rc == 0)
             rc = dataset_next(ds, &got, err);
-        if (rc == 0 && dataset_rows_add(rows, dataset_batch(ds)) < 0)
+        if (rc == 0 && dataset_rows_add(rows, dataset_batch(ds), options->as_text) < 0)
             rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
     return rc < 0 ? -1 : 0;
@@ -187,10 +189,10 @@ static json_t *dataset_json(raytrain_dataset *ds, const struct dataset_config *c
     json_object_set(out, "columns", columns);
     if (rc == 0 && options->head > 0) {
         rows = json_array();
-        rc = head_make(ds, options->head, rows, err);
+        rc = head_make(ds, options, rows, err);
         json_object_set_new(out, "head", rows);
     } else if (rc == 0) {
-        rc = stats_make(ds, columns, err);
+        rc = stats_make(ds, columns, options->as_text, err);
     }
     data_files_clear(&files);
     json_decref(columns);
@@ -251,7 +253,7 @@ static void value_print(FILE *out, const json_t *column, const char *key)
     else if (json_is_real(value))
         fprintf(out, " %12.6g", json_real_value(value));
     else
-        fprintf(out, " %12s", value ? "infinite" : "-");
+        fprintf(out, " %12s", json_is_string(value) ? json_string_value(value) : "-");
 }
 
 static int type_width(const json_t *columns)

@@ -184,12 +184,14 @@ static bool is_checkpoint(const char *path)
 
 static int show_dataset(const struct request *r, struct error *err)
 {
+    struct inspect_options options = r->dataset;
     json_t *dataset;
 
+    options.as_text = !r->json;
     if (r->verify)
         return error_set(err, RAYTRAIN_EUSAGE,
                          "--verify needs a run or a checkpoint, not a dataset");
-    dataset = inspect_dataset(r->path, &r->dataset, err);
+    dataset = inspect_dataset(r->path, &options, err);
     if (!dataset)
         return -1;
     if (r->json)

@@ -28,6 +28,7 @@ struct inspect_options {
     uint64_t head;   /* rows; 0: a table of all columns, for which all rows are read */
     char **settings; /* "KEY=VALUE": keys of a dataset, as in raytrain.cfg */
     size_t n_settings;
+    bool as_text; /* for inspect_dataset_print(), not for JSON */
 };
 json_t *inspect_dataset(const char *path, const struct inspect_options *options,
                         struct error *err);
