@@ -175,7 +175,9 @@ static int lengths_look(struct ragged *g, uint64_t rows[], uint64_t first,
     g->rows = rows;
     for (uint64_t i = 0; i < g->count; i++)
         rows[i] = table_row(g->t, first + i);
-    if (places_read(g, err) < 0 || places_check(g, &elements, err) < 0)
+    if (near_rows_read(g->t, g->c, rows, g->count, (unsigned char *)g->places, err) <
+            0 ||
+        places_check(g, &elements, err) < 0)
         return -1;
     for (uint64_t i = 0; i < g->count; i++)
         if (g->places[i].count > *longest)
