@@ -3,7 +3,7 @@
 # ahead by raytrain, against the same batches from memory, by one worker on one core: what
 # reads ahead takes its time from training. 128 rows in a step. A run's second epoch is timed;
 # the two take turns within it, a stretch of steps at a time (training.c).
-turns=5
+turns=7
 
 rows()
 {
