@@ -157,4 +157,44 @@ test_expect_success FORTRAN 'HDF5 has the dimensions in reverse, and Fortran rea
 	$run --name fortran-wrappers --resume $settings --dataset rows=rows.idx \
 		--set train_loop_config.again=true "$PWD/wrappers.so" 2>err && cmp rows.idx restored_f.idx
 '
+test_expect_success FORTRAN 'a batch mapper in Fortran reads, makes and removes columns' '
+	cat >maps.f90 <<-\EOF &&
+	integer(c_int) function halve(batch) bind(c) result(rc)
+	  use raytrain
+	  implicit none
+	  type(c_ptr), value :: batch
+	  type(raytrain_tensor) :: x
+	  type(c_ptr) :: half, size_of
+	  real(c_double), pointer :: from(:), to(:, :)
+	  integer(c_int32_t), pointer :: codes(:)
+	  integer(c_int64_t) :: n
+	  n = raytrain_batch_rows(batch)
+	  rc = raytrain_batch_column(batch, "x", x)
+	  if (rc == RAYTRAIN_OK) rc = raytrain_batch_output(batch, "half", RAYTRAIN_FLOAT64, [2_c_int64_t], half)
+	  if (rc == RAYTRAIN_OK) rc = raytrain_batch_output_words(batch, "size", ["low ", "high"], size_of)
+	  if (rc == RAYTRAIN_OK) rc = raytrain_batch_remove(batch, "x")
+	  if (rc /= RAYTRAIN_OK .or. n == 0) return
+	  call c_f_pointer(x%data, from, [n])
+	  call c_f_pointer(half, to, [2_c_int64_t, n])
+	  call c_f_pointer(size_of, codes, [n])
+	  to(1, :) = from / 2
+	  to(2, :) = -from
+	  codes = merge(1, 0, from > 2)
+	  if (any(from > 3)) rc = raytrain_batch_fail(batch, RAYTRAIN_EINVAL, "more than three")
+	end function
+	EOF
+	compile maps.so -shared -fPIC $sources "$PWD/maps.f90" $sanitizers "$stage/lib/libraytrain.so" &&
+	cat >maps.cfg <<-\EOF &&
+	datasets = { rows = { path = "x.csv"; types = { x = "float64"; }; }; };
+	preprocessor = ( { batch_mapper = { function = "halve"; library = "maps.so"; }; } );
+	EOF
+	printf "x\n1\n2\n3\n" >x.csv &&
+	raytrain-run --launcher local --storage runs -n 1 --name maps -c maps.cfg \
+		"$modules/train_rows.so" got rows half size 2>err &&
+	printf "half=%s size=%s\n" 0.5,-1 0 1,-2 0 1.5,-3 1 >expect && test_cmp expect got.0 &&
+	printf "x\n1\n4\n" >x.csv &&
+	expect_status 3 raytrain-run --launcher local --storage runs -n 1 --name late -c maps.cfg \
+		"$modules/train_rows.so" got rows half size 2>err &&
+	grep "batch_mapper \"halve\": more than three" err
+'
 test_done

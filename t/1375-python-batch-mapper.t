@@ -176,7 +176,8 @@ test_expect_success 'a checkpoint has the function by its name, and pickled' '
 	h5dump -d /raytrain/preprocessor/configuration runs/mapped/checkpoint_000001.h5 >dump &&
 	grep "python = .*:local" dump && ! grep pickle dump &&
 	h5ls -r runs/mapped/checkpoint_000001.h5 >list &&
-	grep "/raytrain/preprocessor/1/batch_mapper/.*:local/pickle" list
+	grep "/raytrain/preprocessor/1/batch_mapper/.*:local/pickle" list &&
+	raytrain-inspect runs/mapped/checkpoint_000001.h5 >said && grep "batch_mapper" said
 '
 test_expect_success 'the function of a configuration is imported by its name' '
 	cat >maps.py <<-\EOT &&

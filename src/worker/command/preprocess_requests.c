@@ -404,7 +404,8 @@ static int function_set(struct companion *c, const struct request *q,
         fitted_add(&p->fitted, p->config->python, PICKLE, FITTED_BYTES, 1, &size, err);
     if (!item)
         return -1;
-    memcpy(item->bytes, q->data, q->n_data);
+    if (q->n_data > 0)
+        memcpy(item->bytes, q->data, q->n_data);
     return 0;
 }
 

@@ -30,12 +30,13 @@ int column_view_tensor(const struct frame_column *c, uint64_t rows,
 int column_view_ragged(const struct frame_column *c, uint64_t rows,
                        raytrain_ragged *ragged)
 {
+    static const uint64_t no_rows[1] = {0};
     bool sparse = c->kind == FRAME_SPARSE;
 
     if (c->kind != FRAME_TEXT && !sparse)
         return -1;
     *ragged = (raytrain_ragged){.rows = rows,
-                                .offsets = c->offsets,
+                                .offsets = c->offsets ? c->offsets : no_rows,
                                 .values = c->data,
                                 .dtype = c->row.dtype,
                                 .indices = c->indices,

@@ -137,10 +137,8 @@ static bool depends(const struct preprocessor *p, const struct preprocessor *q)
  * itself. */
 static void choose(const struct chain *chain, bool *use, bool *learn)
 {
-    size_t end = chain_python_at(chain, 0); /* nothing learns from there on */
-
     for (size_t i = 0; i < chain->n; i++) {
-        bool ready = i < end;
+        bool ready = true;
 
         for (size_t k = 0; ready && k < i; k++)
             ready = use[k] || !depends(&chain->list[i], &chain->list[k]);
