@@ -49,6 +49,40 @@ test_expect_success 'a wrong row fails the run with file and line' '
 	grep "bad.csv:3" err && no_temporary runs/bad
 '
 
+# half NAME: a run that ends in the middle of an epoch of all rows.
+half () {
+	expect_status 1 $run -n 2 --name "$1" --dataset train="$PWD/c-*.csv.gz" $settings \
+		--set train_loop_config.batches=4 "$rows" 2>err && test "$(printed "$1" | wc -l)" = 80
+}
+# rest NAME: what that run prints when it is resumed on other workers.
+rest () {
+	$run -n 3 --name "$1" --resume --dataset train="$PWD/c-*.csv.gz" $settings "$rows" 2>err &&
+	printed "$1" >actual && test_cmp expect actual
+}
+cp d-0.csv.gz c-0.csv.gz && cp d-1.csv.gz c-1.csv.gz
+test_expect_success 'a changed byte in converted rows is noticed, and they are converted again' '
+	half flip && part=runs/flip/data/train/$(jq -r .parts[0].name runs/flip/data/train/index.json) &&
+	jq -e ".parts[0].sums | length > 3" runs/flip/data/train/index.json &&
+	"$PYTHON" -c "
+data = bytearray(open(\"$part\", \"rb\").read())
+data[data.index((150).to_bytes(8, \"little\") + (151).to_bytes(8, \"little\")) + 1] ^= 1
+open(\"$part\", \"wb\").write(data)" &&
+	rest flip && grep "converted again.*$part" err && test_path_is_missing "$part"
+'
+test_expect_success 'text that was copied anew is used in the middle of an epoch if its rows are the same' '
+	half copied && zcat c-1.csv.gz | gzip -1 >n && mv n c-1.csv.gz && rest copied
+'
+test_expect_success 'text that has changed is refused in the middle of an epoch, with the way out' '
+	half other && { zcat d-1.csv.gz | sed s/Oslo/Bonn/; } | gzip >c-1.csv.gz &&
+	for i in 1 2; do
+		expect_status 5 $run -n 2 --name other --resume --dataset train="$PWD/c-*.csv.gz" \
+			$settings "$rows" 2>err &&
+		grep "c-1.csv.gz has .* bytes, and had" err &&
+		grep "remove .*runs/other/data/train" err || return 1
+	done &&
+	cp d-1.csv.gz c-1.csv.gz && rest other
+'
+
 grep -q "define RAYTRAIN_FAULTS" "$builddir/config.h" && test_set_prereq FAULTS
 # holds GATE: a worker waits at this FIFO.
 holds () {
@@ -66,23 +100,26 @@ heard () {
 stop_converting () {
 	mkfifo "gate-$1" &&
 	{ RAYTRAIN_FAULT=dataset.convert:1:wait RAYTRAIN_FAULT_FIFO=$PWD/gate-$1 \
-		$run -n 2 --name stop --json $resume --dataset train="$PWD/d-*.csv.gz" $settings \
-		"$rows" 2>err >result.json & } && pid=$! &&
+		$run -n 2 --name "stop-$1" --json --dataset train="$PWD/d-*.csv.gz" $settings \
+		$program 2>err >result.json & } && pid=$! &&
 	exec 7<>"gate-$1" && eventually holds "gate-$1" && kill -"$1" $pid && eventually heard &&
 	exec 7>&-
 }
-resume=
+# The first training function returns the status of the call, the other another number.
 for signal in TERM INT USR1; do
+	case $signal in
+	TERM) program=$rows ;;
+	*) program="$modules/train_rows.so got train id" ;;
+	esac
 	test_expect_success FAULTS "SIG$signal ends a conversion with status 75, and nothing of it is left" '
 		stop_converting $signal && expect_status 75 wait $pid &&
 		json_is result.json .status stopped .cause signal && ! grep "not stopped within" err &&
-		is_empty runs/stop/data/train && no_process_left
+		is_empty runs/stop-$signal/data/train && no_process_left
 	'
-	resume=--resume
 done
 test_expect_success FAULTS 'a run that was stopped while it converted text begins anew when it is resumed' '
-	$run -n 3 --name stop --resume --dataset train="$PWD/d-*.csv.gz" $settings "$rows" 2>err &&
-	printed stop >actual && test_cmp expect actual
+	$run -n 3 --name stop-TERM --resume --dataset train="$PWD/d-*.csv.gz" $settings "$rows" 2>err &&
+	printed stop-TERM >actual && test_cmp expect actual
 '
 test_expect_success FAULTS 'a prediction that converts its input stops, too, and goes on with --resume' '
 	awk "BEGIN { print \"id,x\"; for (i = 0; i < 50; i++) print i \",\" i / 4 }" >p.csv &&
