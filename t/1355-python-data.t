@@ -321,6 +321,9 @@ test_expect_success 'without NumPy batches are memoryviews' '
 	got = list(data.iter_batches(batch_size=10))
 	assert got[1]["id"].tolist() == list(range(10, 17)) and got[0]["x"].shape == (10, 2)
 	assert got[0]["x"].tolist()[3] == [6.0, 7.0]
+	kinds = next(iter(read_hdf5("types.h5").iter_batches(batch_size=5)))
+	assert kinds["f2"].tolist() == [0, 0x3c00, 0x4000, 0x4200, 0x4400]
+	assert kinds["f4"].tolist() == kinds["u8"].tolist() == kinds["i1"].tolist()
 	EOT
 	"$PYTHON" bare.py 2>err
 '

@@ -8,7 +8,8 @@ import struct
 NUMPY = {"float32": "f4", "float64": "f8", "float16": "f2", "int8": "i1", "int16": "i2",
          "int32": "i4", "int64": "i8", "uint8": "u1", "uint16": "u2", "uint32": "u4",
          "uint64": "u8", "bytes": "u1", "bfloat16": "u2"}
-_STRUCT = {"float32": "f", "float64": "d", "float16": "e", "int8": "b", "int16": "h",
+# A memoryview has no float16 either: two bytes.
+_STRUCT = {"float32": "f", "float64": "d", "float16": "H", "int8": "b", "int16": "h",
            "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
            "uint64": "Q", "bytes": "B", "bfloat16": "H"}
 

@@ -150,7 +150,7 @@ class DataIterator:
         warning. get_dataset_shard(name, equal=False) gives them all, for an evaluation.
 
         NumPy arrays, or memoryviews if NumPy is not installed; a bfloat16 as the uint16 of
-        its bits. They are yours: a batch is overwritten only once nothing refers to it.
+        its bits, and so is a float16 in a memoryview. They are yours: a batch is overwritten only once nothing refers to it.
         Words and texts are arrays of str, with None for a missing word; sparse vectors a
         scipy.sparse.csr_matrix or, if SciPy is not installed, an object with its data,
         indices, indptr and shape.
