@@ -94,9 +94,8 @@ static int block_put(void *arg, const struct line_block *block, struct error *er
         c->source = block->source;
         c->at = block->at + b->no_query;
     }
-    c->row += b->rows.rows;
-    if (c->row > c->range.first + c->range.own)
-        return line_range_changed(block, err);
+    if (line_range_take(&c->range, &c->row, b->rows.rows, block, err) < 0)
+        return -1;
     c->stale |= outgrown(c);
     if (c->stale || b->rows.rows == 0)
         return 0;
@@ -105,15 +104,8 @@ static int block_put(void *arg, const struct line_block *block, struct error *er
 
 static int rows_put(struct conversion *c, struct error *err)
 {
-    c->row = c->range.first;
     c->stale = c->some_without = false;
-    if (line_range_each(&c->range, block_put, c, err) < 0)
-        return -1;
-    if (c->row != c->range.first + c->range.own)
-        return error_set(err, RAYTRAIN_ECORRUPT,
-                         "a file was written to while it was read; start again when it "
-                         "is complete");
-    return 0;
+    return line_range_rows(&c->range, block_put, c, &c->row, err);
 }
 
 /* Some rows have a qid, and this rank has one that has not. */

@@ -170,6 +170,13 @@ static int block_read(struct piece *p, struct error *err)
     return 0;
 }
 
+static int changed(const char *name, struct error *err)
+{
+    return error_set(
+        err, RAYTRAIN_ECORRUPT,
+        "%s was written to while it was read; start again when it is complete", name);
+}
+
 /* The bytes from..to of the lines of file i. */
 static int piece_each(struct line_range *r, size_t i, uint64_t from, uint64_t to,
                       line_block_func use, void *arg, struct error *err)
@@ -182,7 +189,7 @@ static int piece_each(struct line_range *r, size_t i, uint64_t from, uint64_t to
     int rc = text_open(&f, &r->sources[i], err);
 
     if (rc == 0 && f.size != (uint64_t)r->sizes[i])
-        rc = line_range_changed(&p.block, err);
+        rc = changed(f.name, err);
     if (rc == 0 && from > 0)
         rc = line_find(&p, err);
     while (rc == 0 && p.at < p.to) {
@@ -212,14 +219,6 @@ int line_range_each(struct line_range *r, line_block_func use, void *arg,
             rc = piece_each(r, i, from, to, use, arg, err);
     }
     return rc < 0 ? -1 : 0;
-}
-
-int line_range_changed(const struct line_block *block, struct error *err)
-{
-    return error_set(
-        err, RAYTRAIN_ECORRUPT,
-        "%s was written to while it was read; start again when it is complete",
-        block->file->name);
 }
 
 /* ---- Rows ---- */
@@ -258,4 +257,20 @@ int line_range_count(struct comm *comm, struct line_range *r,
     }
     free(all);
     return rc;
+}
+
+int line_range_rows(struct line_range *r, line_block_func use, void *arg, uint64_t *row,
+                    struct error *err)
+{
+    *row = r->first;
+    if (line_range_each(r, use, arg, err) < 0)
+        return -1;
+    return *row == r->first + r->own ? 0 : changed("a file", err);
+}
+
+int line_range_take(const struct line_range *r, uint64_t *row, uint64_t n,
+                    const struct line_block *block, struct error *err)
+{
+    *row += n;
+    return *row <= r->first + r->own ? 0 : changed(block->file->name, err);
 }

@@ -52,25 +52,11 @@ static int block_put(void *arg, const struct line_block *block, struct error *er
     struct conversion *c = arg;
     uint64_t first = c->row, n = count(block->bytes, block->n);
 
-    c->row += n;
-    if (c->row > c->range.first + c->range.own)
-        return line_range_changed(block, err);
-    if (frame_reserve(&c->rows.columns[0], n, block->n, err) < 0)
+    if (line_range_take(&c->range, &c->row, n, block, err) < 0 ||
+        frame_reserve(&c->rows.columns[0], n, block->n, err) < 0)
         return -1;
     lines_split(&c->rows, block->bytes, block->n);
     return c->sink->put(c->arg, first, &c->rows, err);
-}
-
-static int rows_put(struct conversion *c, struct error *err)
-{
-    c->row = c->range.first;
-    if (line_range_each(&c->range, block_put, c, err) < 0)
-        return -1;
-    if (c->row != c->range.first + c->range.own)
-        return error_set(err, RAYTRAIN_ECORRUPT,
-                         "a file was written to while it was read; start again when it "
-                         "is complete");
-    return 0;
 }
 
 /* COLLECTIVE: the lines have been counted. */
@@ -81,7 +67,8 @@ static int lines_put(struct comm *comm, struct conversion *c, struct error *err)
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = comm_agree(comm, rows_put(c, err), err);
+        rc = comm_agree(comm, line_range_rows(&c->range, block_put, c, &c->row, err),
+                        err);
     c->rows.rows = 0;
     return rc == 0 ? comm_agree(comm, c->sink->end(c->arg, &c->rows, codes, err), err)
                    : rc;
