@@ -23,10 +23,10 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1360-libraries.t \
 	t/1372-preprocess.t \
 	t/1373-python-preprocess.t \
-	t/1374-batch-mapper.t \
 	t/1374-python-memory.t \
 	t/1375-python-batch-mapper.t \
 	t/1376-preprocess-words.t \
+	t/1377-batch-mapper.t \
 	t/1380-predict.t \
 	t/1381-predict-faults.t \
 	t/1382-signs-of-progress.t \
