@@ -17,10 +17,10 @@ static int proceed(void *arg, struct error *err)
 
     (void)fault_point("dataset.convert", w->ctx->comm->rank);
     if (stop_requested())
-        return error_set(err, RAYTRAIN_ESTOPPED,
-                         "stopped on request while the text of dataset \"%s\" was "
-                         "converted; it begins anew next time",
-                         w->dataset);
+        return error_set(
+            err, RAYTRAIN_ESTOPPED,
+            "stopped on request while its text was converted, which begins "
+            "anew next time");
     if (w->ctx->comm->rank == 0 && now > w->next) {
         event_add(w->ctx->env.log_dir, EVENT_PROGRESS,
                   "converting the text of dataset \"%s\": %.0f s so far", w->dataset,
