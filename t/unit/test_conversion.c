@@ -30,6 +30,7 @@
 /* ---- Runs ---- */
 
 struct run {
+    const char *invocation;
     const char *path;
     int ranks, per_node;
     bool goes_on;
@@ -100,7 +101,8 @@ static int rank_run(struct comm *all, struct comm *node, void *arg)
                               .directory = DIRECTORY,
                               .watch = &watch,
                               .warn = warning_keep,
-                              .goes_on = count.run->goes_on};
+                              .goes_on = count.run->goes_on,
+                              .invocation = count.run->invocation};
     struct rlimit few = {count.run->descriptors, count.run->descriptors};
     raytrain_dataset *ds = NULL;
     struct error err = {0};
@@ -313,6 +315,29 @@ static void a_changed_byte_of_a_part_is_noticed_and_repaired(void **state)
     damage_is_repaired("a.txt", 3000);
 }
 
+/* The attempts of one start of raytrain-run verify the rows once, those of the next again. */
+static void rows_are_verified_once_in_an_invocation(void **state)
+{
+    struct run run = {.path = "a.csv", .ranks = 2, .per_node = 2};
+    unsigned long long offset, bytes;
+    char part[300];
+
+    (void)state;
+    rows_write("a.csv", "id,x\n", "%d,%d\n", 0, 300);
+    run_finds(&run, 300);
+    run.invocation = "first";
+    run_finds(&run, 300);
+    assert_int_equal(pieces_read(&offset, &bytes, 1), 1);
+    numbered_find(part, DIRECTORY "/part-%d-00000.h5", 0);
+    byte_flip(part, (long)(offset + bytes - 1));
+    (void)run_now(&run);
+    assert_int_equal(access("warning", F_OK), -1);
+    run.invocation = "second";
+    run_finds(&run, 300);
+    file_has("warning", "converted again");
+    assert_int_equal(fs_remove_tree(DIRECTORY, NULL), 0);
+}
+
 static void rows_without_checksums_are_converted_again(void **state)
 {
     struct run run = {.path = "a.csv", .ranks = 2, .per_node = 2};
@@ -438,6 +463,7 @@ int main(void)
         SCRATCH(a_stop_ends_the_conversion_of_lines_and_libsvm),
         SCRATCH(a_stop_ends_decompressing),
         SCRATCH(a_changed_byte_of_a_part_is_noticed_and_repaired),
+        SCRATCH(rows_are_verified_once_in_an_invocation),
         SCRATCH(rows_without_checksums_are_converted_again),
         SCRATCH(a_file_that_changes_while_it_is_converted_is_named),
         SCRATCH(changed_text_is_refused_in_the_middle_of_an_epoch),

@@ -278,14 +278,21 @@ static int look(struct opening *o, struct error *err)
     return rc;
 }
 
-/* COLLECTIVE: are the parts as they were written? Once in a process is enough. */
+/* COLLECTIVE: are the parts as they were written? To ask once is enough, also for the
+ * attempts that follow a failure: reading all of them takes its time. */
 static int parts_verify(struct opening *o, struct table *out, struct error *err)
 {
-    int rc = 0;
+    const char *invocation = o->env->invocation;
+    bool verified =
+        o->all->rank == 0 && part_index_is_verified(o->directory, invocation);
+    int rc = o->all->ops->bcast(o->all, &verified, sizeof verified, 0, err);
 
-    if (!o->env->again)
+    if (rc == 0 && !verified && !o->env->again) {
         rc = part_sums_verify(o->directory, o->parts, o->all, o->env->watch, err);
-    rc = comm_agree(o->all, rc, err);
+        rc = comm_agree(o->all, rc, err);
+        if (rc == 0 && o->all->rank == 0)
+            part_index_set_verified(o->directory, invocation);
+    }
     return rc == 0 ? table_open(o, out, err) : rc;
 }
 

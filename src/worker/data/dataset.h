@@ -42,6 +42,9 @@ struct dataset_env {
     bool goes_on;
     /* This process has opened it before: rows that are there need not be verified. */
     bool again;
+    /* A token of this start of raytrain-run, whose attempts verify them once. NULL: each
+     * does. */
+    const char *invocation;
     uint64_t seed;
     /* Fitted preprocessors, which stay unchanged until the dataset is closed: what it
      * delivers are their results. NULL: none. A label_encoder does nothing in a dataset

@@ -15,6 +15,7 @@
 
 #define INDEX_NAME    "index.json"
 #define INDEX_VERSION 2
+#define VERIFIED_NAME "verified"
 #define NAME_FORMAT   "part-%" PRIu64 "-%05u.h5"
 
 void part_path(char out[PATH_MAX], const char *directory, uint64_t conversion,
@@ -88,6 +89,31 @@ void part_index_clear(struct part_index *index)
     json_decref(index->parts);
     json_decref(index->key);
     *index = (struct part_index){NULL, NULL};
+}
+
+/* ---- Verified parts ---- */
+
+bool part_index_is_verified(const char *directory, const char *invocation)
+{
+    char path[PATH_MAX], *text;
+    bool same;
+    size_t n;
+
+    if (!invocation || name_join(path, directory, VERIFIED_NAME, NULL) < 0 ||
+        fs_read(path, &text, &n, NULL) < 0)
+        return false;
+    same = n == strlen(invocation) && memcmp(text, invocation, n) == 0;
+    free(text);
+    return same;
+}
+
+/* Without it they are verified again. */
+void part_index_set_verified(const char *directory, const char *invocation)
+{
+    char path[PATH_MAX];
+
+    if (invocation && name_join(path, directory, VERIFIED_NAME, NULL) == 0)
+        (void)fs_replace(path, invocation, strlen(invocation), 0600, NULL);
 }
 
 /* ---- Cleaning up ---- */

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "util/error.h"
@@ -29,6 +30,10 @@ void part_index_clear(struct part_index *index);
 /* Before a conversion: make the directory, and remove what a killed one has left.
  * *conversion is a number that no part of it has. */
 int part_index_begin(const char *directory, uint64_t *conversion, struct error *err);
+/* Were the parts verified since raytrain-run was started? `invocation` is a token of that
+ * start; NULL: there is none, and they never were. */
+bool part_index_is_verified(const char *directory, const char *invocation);
+void part_index_set_verified(const char *directory, const char *invocation);
 /* Remove the parts of a conversion that are not to be the rows. */
 void part_index_discard(const char *directory, const json_t *parts);
 /* All parts are durable: from now on these are the rows. Others are removed. */

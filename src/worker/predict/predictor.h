@@ -45,6 +45,7 @@ struct predictor_env {
     void (*goes_on)(void *arg);
     void *arg;
     /* As dataset_env's, during predictor_create(). */
+    const char *invocation; /* dataset.h */
     const struct text_watch *watch;
     void (*warn)(void *arg, const char *text);
 };

@@ -201,6 +201,7 @@ static int worker_open_session(struct worker *w, struct error *err)
     struct session_env env = {.world = wireup_world(w->wireup),
                               .config = &w->config,
                               .backend = &w->backend,
+                              .invocation = w->env.marker,
                               .run_dir = w->env.run_dir,
                               .log_dir = w->log_dir,
                               .place = &w->place,

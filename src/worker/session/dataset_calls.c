@@ -40,6 +40,7 @@ int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg
     env->watch = dataset_watch_begin(&watch, ctx, cfg->name);
     env->warn = dataset_watch_warn;
     env->again = ds->opened;
+    env->invocation = ctx->env.invocation;
     if (rc == 0)
         rc = dataset_open(cfg, env, out, err);
     env->watch = NULL;

@@ -3,6 +3,7 @@
 
 #include "rank/event.h"
 #include "rank/stop.h"
+#include "session/signs.h"
 #include "util/clock.h"
 #include "util/fault.h"
 
@@ -16,6 +17,7 @@ static int proceed(void *arg, struct error *err)
     double now = clock_now();
 
     (void)fault_point("dataset.convert", w->ctx->comm->rank);
+    sign_of_progress(w->ctx);
     if (stop_requested())
         return error_set(
             err, RAYTRAIN_ESTOPPED,

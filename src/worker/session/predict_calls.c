@@ -70,6 +70,7 @@ int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
 {
     struct predictor_env env = {.comm = predict_comm(ctx, err),
                                 .run_dir = ctx->env.run_dir,
+                                .invocation = ctx->env.invocation,
                                 .config = &ctx->env.config->predict,
                                 .input = input_find(ctx->env.config),
                                 .chain = ctx->chain.n > 0 ? &ctx->chain : NULL,

@@ -28,6 +28,7 @@ struct session_env {
     const struct train_config *config;
     const struct backend *backend;
     const char *run_dir, *log_dir;
+    const char *invocation; /* a token of this start of raytrain-run, or NULL */
     struct rank_status_place *place; /* of this rank; NULL: it writes nothing */
     int attempt;
     int argc; /* arguments after the training function */
