@@ -30,7 +30,8 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1380-predict.t \
 	t/1381-predict-faults.t \
 	t/1382-signs-of-progress.t \
-	t/1383-predict-preprocess.t
+	t/1383-predict-preprocess.t \
+	t/1384-best-checkpoint.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 

@@ -72,6 +72,23 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* A checkpoint that cannot be read may be the one that is meant: another model in its
+ * place would go unnoticed. */
+static int others_check(const struct options *opt, const char *chosen,
+                        struct error *err)
+{
+    int64_t after = opt->last ? checkpoint_manager_iteration(chosen) : -1;
+    struct error why;
+
+    if (checkpoint_manager_check(opt->checkpoint, after, &why) == 0)
+        return 0;
+    return error_set(err, why.code,
+                     "--checkpoint: one of the run cannot be read, and may be the %s: "
+                     "%s; name the checkpoint to predict with%s",
+                     opt->last ? "newest" : "best", why.text,
+                     opt->last ? "" : ", or add --last for the newest");
+}
+
 /* A run becomes its best checkpoint, or its newest. */
 static int checkpoint_choose(const struct options *opt, char **chosen,
                              struct error *err)
@@ -86,8 +103,13 @@ static int checkpoint_choose(const struct options *opt, char **chosen,
         return -1;
     *chosen = opt->last ? latest : best;
     free(opt->last ? best : latest);
-    if (*chosen)
+    if (*chosen && others_check(opt, *chosen, err) == 0)
         return 0;
+    if (*chosen) {
+        free(*chosen);
+        *chosen = NULL;
+        return -1;
+    }
     return error_set(err, RAYTRAIN_ENOTFOUND,
                      "--checkpoint: there is no complete checkpoint in %s; name the "
                      "directory of a run, or a checkpoint",

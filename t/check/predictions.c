@@ -3,7 +3,7 @@
  * uses.
  *
  * train_func: iteration i of `iterations` = 3 saves weight = i, with the metric `score`,
- * which is best at iteration 2.
+ * which is best at iteration 2 (and NaN at iteration nan_at = 0).
  *
  * predict_func: columns x (float32, any shape) and id (int64) of the input; outputs
  * `score` (float32): weight x the sum of x; `parts` (float64, [2]): weight x id, rows in
@@ -17,6 +17,7 @@
  * rank waits until `gate` exists.
  */
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,14 +31,19 @@ int predict_func(raytrain_context *ctx, raytrain_predictor *p);
 
 int train_func(raytrain_context *ctx)
 {
-    int64_t iterations;
+    int64_t iterations, nan_at = 0;
     int rc = raytrain_config_int(ctx, "iterations", 3, &iterations);
 
+    if (rc == RAYTRAIN_OK)
+        rc = raytrain_config_int(ctx, "nan_at", 0, &nan_at);
     while (rc == RAYTRAIN_OK && raytrain_training_iteration(ctx) < iterations) {
         double weight = (double)raytrain_training_iteration(ctx) + 1;
         raytrain_metric score = {"score", weight == 2 ? 10 : weight};
         raytrain_tensor t = {.data = &weight, .dtype = RAYTRAIN_FLOAT64};
         raytrain_checkpoint *ck = raytrain_checkpoint_create(ctx);
+
+        if (weight == (double)nan_at)
+            score.value = (double)NAN;
 
         rc = raytrain_checkpoint_put(ck, "weight", &t);
         if (rc == RAYTRAIN_OK)

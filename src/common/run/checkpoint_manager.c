@@ -555,3 +555,29 @@ int checkpoint_manager_best_of(const char *run_dir, char **best, char **latest,
     free(config);
     return rc;
 }
+
+static int entry_check(const char *run_dir, int64_t iteration, struct error *err)
+{
+    char *path = run_dir_checkpoint(run_dir, (long)iteration);
+    raytrain_checkpoint *ck = NULL;
+    int rc = path ? checkpoint_open_index(path, &ck, err)
+                  : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    checkpoint_destroy(ck);
+    free(path);
+    return rc;
+}
+
+int checkpoint_manager_check(const char *run_dir, int64_t after, struct error *err)
+{
+    int64_t *iterations;
+    size_t n;
+    int rc = 0;
+
+    if (checkpoint_manager_list(run_dir, &iterations, &n, err) < 0)
+        return -1;
+    while (rc == 0 && n > 0 && iterations[n - 1] > after)
+        rc = entry_check(run_dir, iterations[--n], err);
+    free(iterations);
+    return rc;
+}

@@ -80,4 +80,8 @@ int checkpoint_manager_best(const char *run_dir, const struct checkpoint_config 
 int checkpoint_manager_best_of(const char *run_dir, char **best, char **latest,
                                struct error *err);
 
+/* Serial. The error of the newest checkpoint after this iteration that cannot be opened,
+ * with its path: the functions above leave it out. */
+int checkpoint_manager_check(const char *run_dir, int64_t after, struct error *err);
+
 #endif
