@@ -204,6 +204,13 @@ test_expect_success 'workers learn together, checkpoints have what they learned,
 	                             times=2).materialize()
 	    assert np.allclose(made["predictions"], 10 * (x - mean) / std, atol=1e-4, equal_nan=True)
 	    assert np.array_equal(made["x"], x, equal_nan=True), made["x"]
+	    os.environ["RAYTRAIN_FAULT"] = "predict.shard:3" # kills the worker that made it
+	    again = predictor.predict(from_numpy({"x": x, "y": y}), num_workers=2, batch_size=64,
+	                              keep_columns=["x"], launcher="local", output="killed.h5",
+	                              options=["--max-failures=1"], times=2).materialize()
+	    del os.environ["RAYTRAIN_FAULT"]
+	    assert all(np.array_equal(made[k], again[k], equal_nan=True) for k in made), again
+	    assert set(made) == set(again)
 	    try:
 	        predictor.predict(from_numpy({"x": x, "y": y}), launcher="local",
 	                          output="bad.h5", unknown=1)
