@@ -627,10 +627,10 @@ RAYTRAIN_API int raytrain_dataset_ragged(raytrain_dataset *ds, const char *colum
  *         return rc;
  *     }
  *
- * It is called with no rows first, and maybe again, which says what columns it makes and removes: the same
- * in each batch. What it makes of a row depends on that row alone, since batches have
- * other rows on other numbers of workers. Any value but 0 fails the call that needs the
- * batch; if it is the status of a call below, its reason is reported.
+ * It is called with no rows first, and maybe again, which says what columns it makes and
+ * removes: the same in each batch. What it makes of a row depends on that row alone, since
+ * batches have other rows on other numbers of workers. Any value but 0 fails the call that
+ * needs the batch; if it is the status of a call below, its reason is reported.
  *
  * It runs in a thread of its own, which reads a batch ahead, and in the thread of the
  * training function; in several at once if several datasets are in use. So it keeps
