@@ -147,7 +147,7 @@ static int piece_get(struct extraction *x, const char *dataset, int fd,
 static int file_write(struct extraction *x, const char *dataset, const char *path,
                       json_int_t size, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), rc = 0;
+    int fd = open(path, FS_CREATE | O_TRUNC, 0666), rc = 0;
 
     if (fd < 0)
         return fs_error(err, "create", path);

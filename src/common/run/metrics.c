@@ -392,7 +392,7 @@ int metrics_load(const char *run_dir, json_t **reports, struct error *err)
 
 struct metrics_collector {
     char *run_dir, *path;
-    int fd;        /* result.json, write-only */
+    int fd;        /* result.json, as FS_CREATE */
     uint64_t size; /* whole lines */
     char *pending; /* lines that are not in it yet */
     size_t n, room;
@@ -547,7 +547,7 @@ static int file_renew(struct metrics_collector *c, struct error *err)
 
     if (!temp)
         return no_memory(err);
-    copy.out = fopen(temp, "wxe");
+    copy.out = fopen(temp, "w+xe");
     rc = copy.out ? lines_move(c, temp, &copy, err) : fs_error(err, "create", c->path);
     fd = copy.out ? fcntl(fileno(copy.out), F_DUPFD_CLOEXEC, 0) : -1;
     if (rc == 0 && fd < 0)

@@ -469,7 +469,7 @@ struct contents {
 
 static int temp_fill(const char *temp, const struct contents *c, bool durable)
 {
-    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, c->mode);
+    int fd = open(temp, FS_CREATE | O_EXCL | O_NOFOLLOW, c->mode);
     int rc;
 
     if (fd < 0)

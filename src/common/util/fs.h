@@ -10,11 +10,18 @@
 #ifndef RAYTRAIN_UTIL_FS_H
 #define RAYTRAIN_UTIL_FS_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "util/error.h"
+
+/* For open(2), to create a file that is written in pieces. Not write-only: storage that
+ * caches pages, such as FUSE, may read the rest of a page of which a part is written, and
+ * does so by this descriptor. But a file of which several nodes write parts of one page
+ * is opened for writing only, see new_file.h. */
+#define FS_CREATE (O_RDWR | O_CREAT | O_CLOEXEC)
 
 /* mkdir -p: every missing component gets `mode` (minus the umask). Existing ones must
  * be directories, or links to them. */

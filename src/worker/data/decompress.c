@@ -197,7 +197,7 @@ static int plain_open(struct decompressed *plain, const char *directory, size_t 
 
     plain_path(path, directory ? directory : "/tmp", i);
     if (directory) {
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        fd = open(path, FS_CREATE | O_EXCL, 0600);
     } else {
         const char *tmp = getenv("TMPDIR");
 

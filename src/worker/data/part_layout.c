@@ -202,9 +202,7 @@ int part_create(const char *path, const struct part_shape *shape,
                 const struct part_places places[], const struct h5_image *image,
                 struct part_sums *sums, struct error *err)
 {
-    /* Not write-only: storage that caches pages, such as FUSE, may read the rest of a page
-     * of which a part is written, by this descriptor. */
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
+    int fd = open(path, FS_CREATE | O_EXCL, MODE);
     int rc;
 
     if (fd < 0)

@@ -168,17 +168,14 @@ static char *hidden_name(const char *output)
                : name;
 }
 
-/* Rank 0 makes it, and gives it its length; the others open it after that. Not write-only:
- * storage that caches pages, such as FUSE, may read the rest of the last page, which is
- * written in part, by this descriptor. */
+/* Rank 0 makes it, and gives it its length; the others open it after that. */
 static int file_open(struct copy *c, struct error *err)
 {
     bool first = c->a->comm->rank == 0;
 
     if (!first)
         fs_look_again(c->hidden);
-    c->out =
-        open(c->hidden, O_RDWR | O_CLOEXEC | (first ? O_CREAT | O_TRUNC : 0), 0666);
+    c->out = open(c->hidden, first ? FS_CREATE | O_TRUNC : O_RDWR | O_CLOEXEC, 0666);
     if (c->out < 0)
         return fs_error(err, first ? "create" : "open", c->hidden);
     if (first && ftruncate(c->out, (off_t)c->layout.length) < 0)

@@ -65,7 +65,7 @@ static int streams_put(int fd, const struct head *head, const uint64_t lengths[]
 static int file_put(const char *path, const struct head *head, const uint64_t lengths[],
                     const struct predicted_stream *streams, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), rc;
+    int fd = open(path, FS_CREATE | O_TRUNC, 0666), rc;
 
     if (fd < 0)
         return fs_error(err, "create", path);
