@@ -217,7 +217,7 @@ test_expect_success 'no file of cmd includes headers of both halls' '
 test_expect_success 'a foreign header is included only in its home' '
 	abroad "$srcdir/src" "^<pmix" "worker/wireup/|common/pmix/" >found &&
 	abroad "$srcdir/src" "^<pmix_server[.]h" "common/pmix/" >>found &&
-	abroad "$srcdir/src" "^<(hdf5|H5)" "common/hdf5/|worker/data/reader_hdf5(_chunks)?[.]" >>found &&
+	abroad "$srcdir/src" "^<(hdf5|H5)" "common/hdf5/|worker/data/reader_hdf5(_chunks|_strings)?[.]" >>found &&
 	abroad "$srcdir/src" "^<libconfig" "common/config/config_file[.]c" >>found &&
 	abroad "$srcdir/src" "^<mpi[.]h" "worker/mpi/|include/raytrain_mpi[.]h" >>found &&
 	abroad "$srcdir/src" "raytrain_mpi[.]h" "worker/session/mpi_calls[.]c" >>found &&

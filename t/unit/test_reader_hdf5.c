@@ -459,11 +459,12 @@ static void other_datasets_are_skipped_unless_named(void **state)
         {"group", "cannot open it as a dataset"},
         {"nothing", "it has no rows: it is a scalar, or empty"},
         {"scalar", "it has no rows: it is a scalar, or empty"},
-        {"string", "it holds strings"},
+        {"strings", "it holds several strings in each row"},
         {"virtual", "it is virtual"},
         {"wide", "it holds numbers of more than 64 bits"},
     };
     hsize_t rows = ROWS, three = 3;
+    hid_t pairs = H5Screate_simple(2, (hsize_t[]){ROWS, 2}, NULL);
     hid_t space = H5Screate_simple(1, &rows, NULL), scalar = H5Screate(H5S_SCALAR);
     hid_t null = H5Screate(H5S_NULL), compound = H5Tcreate(H5T_COMPOUND, 8);
     hid_t string = H5Tcopy(H5T_C_S1), wide = H5Tcopy(H5T_NATIVE_LDOUBLE);
@@ -488,7 +489,7 @@ static void other_datasets_are_skipped_unless_named(void **state)
     dataset_empty("external", H5T_STD_I8LE, space, external);
     dataset_empty("nothing", H5T_STD_I8LE, null, H5P_DEFAULT);
     dataset_empty("scalar", H5T_STD_I8LE, scalar, H5P_DEFAULT);
-    dataset_empty("string", string, space, H5P_DEFAULT);
+    dataset_empty("strings", string, pairs, H5P_DEFAULT);
     dataset_empty("virtual", H5T_STD_I8LE, space, virtual);
     dataset_empty("wide", wide, space, H5P_DEFAULT);
     H5Gclose(H5Gcreate2(File, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
@@ -499,6 +500,7 @@ static void other_datasets_are_skipped_unless_named(void **state)
     H5Tclose(compound);
     H5Tclose(string);
     H5Tclose(wide);
+    H5Sclose(pairs);
     H5Sclose(space);
     H5Sclose(scalar);
     H5Sclose(null);

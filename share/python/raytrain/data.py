@@ -27,7 +27,7 @@ def read_hdf5(path: str, *, columns: list | None = None, label: str | None = Non
               limit: int | None = None, filter: dict | None = None,
               last_batch: str | None = None) -> Dataset:
     """The rows of an HDF5 file: its datasets are the columns, their first dimension the
-    rows. columns: the names of those to read. shuffle: in a new order in every epoch.
+    rows; strings, of fixed or variable length, are a column of words. columns: the names of those to read. shuffle: in a new order in every epoch.
     shuffle_window: mix that many rows at a time with each other, instead of all. filter:
     {"column": NAME, "min": A, "max": B}, the rows with a value in this range; one of the
     bounds may be left out. limit: how many of these rows. last_batch: what becomes of the

@@ -33,11 +33,21 @@ static int pages_allocate(int fd, uint64_t size)
     return 0;
 }
 
+static int expansion_map(struct expansion *e, struct error *err)
+{
+    void *p = mmap(NULL, e->size, PROT_READ | PROT_WRITE, MAP_SHARED, e->fd, 0);
+
+    if (p == MAP_FAILED)
+        return error_set(err, RAYTRAIN_ENOMEM, "%s: cannot map %.1f MiB of memory: %s",
+                         e->path, (double)e->size / 1048576, strerror(errno));
+    e->bytes = p;
+    return 0;
+}
+
 int expansion_begin(struct expansion *e, uint64_t size, const char *path,
                     struct error *err)
 {
     uint64_t available = memory_available();
-    void *p;
 
     *e = (struct expansion){.fd = -1, .size = size, .path = path};
     if (size == 0)
@@ -54,14 +64,40 @@ int expansion_begin(struct expansion *e, uint64_t size, const char *path,
         expansion_abandon(e);
         return size_refuse(size, available, path, err);
     }
-    p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, e->fd, 0);
-    if (p == MAP_FAILED) {
-        expansion_abandon(e);
-        return error_set(err, RAYTRAIN_ENOMEM, "%s: cannot map %.1f MiB of memory: %s",
-                         path, (double)size / 1048576, strerror(errno));
-    }
-    e->bytes = p;
-    return 0;
+    if (expansion_map(e, err) == 0)
+        return 0;
+    expansion_abandon(e);
+    return -1;
+}
+
+int expansion_set_aside(struct expansion *e, struct table *t, size_t *index,
+                        struct error *err)
+{
+    int fd = e->fd;
+
+    munmap(e->bytes, e->size);
+    e->bytes = NULL;
+    e->fd = -1;
+    return table_add_source(t, fd, true, e->path, index, err);
+}
+
+int expansion_take_up(struct expansion *e, const struct source *s, struct error *err)
+{
+    *e = (struct expansion){.fd = s->fd, .size = s->size, .path = s->path};
+    return expansion_map(e, err);
+}
+
+int expansion_seal(struct expansion *e, struct error *err)
+{
+    int fd = e->fd;
+
+    munmap(e->bytes, e->size); /* sealing needs that no writer is left */
+    e->bytes = NULL;
+    e->fd = -1;
+    if (fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+        return 0;
+    return error_set(err, RAYTRAIN_ENOMEM, "%s: cannot seal the expanded rows: %s",
+                     e->path, strerror(errno));
 }
 
 int expansion_end(struct expansion *e, struct table *t, size_t *index,
@@ -69,16 +105,10 @@ int expansion_end(struct expansion *e, struct table *t, size_t *index,
 {
     int fd = e->fd;
 
-    munmap(e->bytes, e->size); /* sealing needs that no writer is left */
-    e->bytes = NULL;
-    if (fcntl(fd, F_ADD_SEALS, SEALS) < 0) {
-        error_set(err, RAYTRAIN_ENOMEM, "%s: cannot seal the expanded rows: %s",
-                  e->path, strerror(errno));
-        expansion_abandon(e);
-        return -1;
-    }
-    e->fd = -1;
-    return table_add_source(t, fd, true, e->path, index, err);
+    if (expansion_seal(e, err) == 0)
+        return table_add_source(t, fd, true, e->path, index, err);
+    close(fd);
+    return -1;
 }
 
 void expansion_abandon(struct expansion *e)

@@ -28,6 +28,7 @@ libworker_la_SOURCES += \
 	src/worker/data/reader_file.c \
 	src/worker/data/reader_hdf5.c \
 	src/worker/data/reader_hdf5_chunks.c src/worker/data/reader_hdf5_chunks.h \
+	src/worker/data/reader_hdf5_strings.c src/worker/data/reader_hdf5_strings.h \
 	src/worker/data/reader_idx.c \
 	src/worker/data/reader_numpy.c \
 	src/worker/data/row_order.c src/worker/data/row_order.h \
@@ -42,10 +43,12 @@ libworker_la_SOURCES += \
 	src/worker/data/window_order.c src/worker/data/window_order.h \
 	src/worker/data/window_reader.c src/worker/data/window_reader.h \
 	src/worker/data/window_rows.c src/worker/data/window_rows.h \
+	src/worker/data/words_union.c src/worker/data/words_union.h \
 	src/worker/data/zip_members.c src/worker/data/zip_members.h
 
 UNIT_TESTS += t/unit/test_band_store t/unit/test_conversion t/unit/test_data_many \
-	t/unit/test_dataset t/unit/test_epochs t/unit/test_file_view t/unit/test_position \
+	t/unit/test_dataset t/unit/test_epochs t/unit/test_file_view \
+	t/unit/test_hdf5_strings t/unit/test_position \
 	t/unit/test_reader_hdf5 t/unit/test_reader_idx t/unit/test_reader_numpy t/unit/test_share \
 	t/unit/test_shrinking t/unit/test_shuffle t/unit/test_text_data t/unit/test_window_order \
 	t/unit/test_window_rows

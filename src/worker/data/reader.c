@@ -143,7 +143,9 @@ static int files_open(const struct reader_job *job, const struct data_files *fil
     struct table *parts = calloc(files->n, sizeof *parts);
     const struct reader_ops *reader = NULL;
     struct dataset_config one = *job->config;
-    struct reader_job job_one = {.config = &one, .rank = job->rank, .size = job->size};
+    struct words_union words = {0};
+    struct reader_job job_one = {
+        .config = &one, .rank = job->rank, .size = job->size, .words = &words};
     int rc = parts ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
     for (size_t i = 0; i < files->n && rc == 0; i++) {
@@ -155,6 +157,9 @@ static int files_open(const struct reader_job *job, const struct data_files *fil
     if (rc == 0)
         rc = table_concatenate(parts, (const char *const *)files->paths, files->n, out,
                                err);
+    if (rc == 0)
+        rc = words_union_finish(&words, out, err);
+    words_union_clear(&words);
     for (size_t i = 0; parts && i < files->n; i++)
         table_clear(&parts[i]);
     free(parts);

@@ -13,6 +13,7 @@
 #include "config/data_config.h"
 #include "config/registry.h"
 #include "data/table.h"
+#include "data/words_union.h"
 
 /* What to read, and which part: the caller is rank `rank` of `size` ranks that read
  * this dataset together; each adds all columns, with its own part of the rows. Today
@@ -20,6 +21,7 @@
 struct reader_job {
     const struct dataset_config *config;
     int rank, size;
+    struct words_union *words; /* reader_open() sets it */
 };
 
 struct reader_ops {
@@ -29,6 +31,7 @@ struct reader_ops {
      * Add the columns of config->path that config->columns asks for (all of them if it
      * is NULL) to a table whose source 0 is the open file. Check sizes in the file
      * against its length before they are used. On failure the caller clears the table.
+     * A column of words has no words of its own, but codes of those of job->words.
      */
     int (*open)(const struct reader_job *job, struct table *out, struct error *err);
 };

@@ -1,12 +1,13 @@
 /*
  * reader_hdf5.c - HDF5 files: datasets of numbers that have the same first dimension
- * are columns of rows.
+ * are columns of rows, and so are datasets of strings of one dimension.
  *
  * A contiguous dataset is read in place, by pread at the offset that HDF5 gives, in
  * either byte order. A chunked one is read by its chunks (packing.h), unless its rows are
  * shuffled and fit into memory: then they would be unpacked again and again. Everything
  * else (compact, types of odd sizes, other filters) is read by HDF5 here, in the caller's
- * thread, into memory that the node's ranks share.
+ * thread, into memory that the node's ranks share. Strings are, too, as codes of words:
+ * so they take 4 bytes a row, and can be read in any order.
  */
 #include "data/reader.h"
 
@@ -17,6 +18,7 @@
 
 #include "data/expansion.h"
 #include "data/reader_hdf5_chunks.h"
+#include "data/reader_hdf5_strings.h"
 #include "hdf5/h5.h"
 #include "util/memory.h"
 
@@ -24,7 +26,8 @@
 
 struct hdf5_file {
     const char *path;
-    bool shuffle; /* its rows will be read in any order, not in windows */
+    bool shuffle;              /* its rows will be read in any order, not in windows */
+    struct words_union *words; /* of the columns of strings */
     hid_t id;
     hid_t access; /* of links */
 };
@@ -33,6 +36,7 @@ struct hdf5_file {
 struct hdf5_dataset {
     hid_t id;
     raytrain_tensor all; /* with the rows as the first dimension */
+    bool strings;        /* all.dtype is that of their codes */
     bool exact;          /* the file's elements are of all.dtype, in some byte order */
     bool big_endian;     /* the byte order, if exact */
     bool chunked;
@@ -73,7 +77,6 @@ static const char *type_describe(hid_t type, struct hdf5_dataset *d)
 {
     static const char *const OTHERS[] = {
         [H5T_TIME] = "holds times",
-        [H5T_STRING] = "holds strings",
         [H5T_BITFIELD] = "holds bit fields",
         [H5T_OPAQUE] = "holds opaque bytes",
         [H5T_COMPOUND] = "holds compounds",
@@ -95,6 +98,9 @@ static const char *type_describe(hid_t type, struct hdf5_dataset *d)
     } else if (class == H5T_INTEGER || class == H5T_FLOAT) {
         if (!type_exact(type, d) && !type_convertible(type, d))
             why = "holds numbers of more than 64 bits";
+    } else if (class == H5T_STRING) {
+        d->strings = true;
+        d->all.dtype = RAYTRAIN_INT32;
     } else if (class >= 0 && (size_t) class < sizeof OTHERS / sizeof *OTHERS) {
         why = OTHERS[class];
     }
@@ -144,6 +150,8 @@ static const char *dataset_describe(struct hdf5_dataset *d)
         why = type_describe(type, d);
         if (!why)
             why = space_describe(space, d);
+        if (!why && d->strings && d->all.ndim > 1)
+            why = "holds several strings in each row";
         if (!why)
             why = place_describe(plist, d);
     }
@@ -191,13 +199,46 @@ static int dataset_expand(const struct hdf5_dataset *d, const struct hdf5_file *
     return expansion_end(&e, t, source, err);
 }
 
+static int codes_refuse(uint64_t rows, struct error *err)
+{
+    return error_set(
+        err, RAYTRAIN_EFIT,
+        "the codes of its %llu strings take more memory than is available: "
+        "leave it out (the option `columns`), or ask for more memory",
+        (unsigned long long)rows);
+}
+
+/* As codes of the words of all files (words_union.h). */
+static int strings_expand(const struct hdf5_dataset *d, const struct hdf5_file *f,
+                          const char *name, struct table *t, size_t *source,
+                          struct error *err)
+{
+    struct dictionary *words = words_union_get(f->words, name, err);
+    uint64_t rows = d->all.shape[0];
+    struct expansion e;
+
+    if (!words)
+        return -1;
+    if (rows > memory_available() / sizeof(int32_t))
+        return codes_refuse(rows, err);
+    if (expansion_begin(&e, rows * sizeof(int32_t), f->path, err) < 0)
+        return -1;
+    if (hdf5_strings_read(d->id, rows, words, (int32_t *)(void *)e.bytes, err) < 0) {
+        expansion_abandon(&e);
+        return -1;
+    }
+    return expansion_set_aside(&e, t, source, err);
+}
+
 /* Rows that have no fixed place: their chunks, or else all of them in memory. */
 static int column_expand(const struct hdf5_dataset *d, const struct hdf5_file *f,
-                         struct table *t, struct extent *e, bool *packed,
-                         struct error *err)
+                         const char *name, struct table *t, struct extent *e,
+                         bool *packed, struct error *err)
 {
     uint64_t bytes;
 
+    if (d->strings)
+        return strings_expand(d, f, name, t, &e->source, err);
     *packed = d->exact && d->chunked && tensor_bytes(&d->all, &bytes) &&
               !(f->shuffle && bytes <= memory_available() / 2);
     if (*packed && hdf5_pack(d->id, &d->all, t, &e->packing, err) < 0)
@@ -221,10 +262,11 @@ static int dataset_add(const struct hdf5_dataset *d, const struct hdf5_file *f,
                          "belong together (the option `columns`)",
                          (unsigned long long)d->all.shape[0], t->columns[0].name,
                          (unsigned long long)t->rows);
-    if (!in_place && e.rows > 0 && column_expand(d, f, t, &e, &packed, err) < 0)
+    if (!in_place && e.rows > 0 && column_expand(d, f, name, t, &e, &packed, err) < 0)
         return -1;
     big_endian = (in_place || packed) && d->big_endian;
     strcpy(c.name, name);
+    c.kind = d->strings ? FRAME_WORDS : FRAME_NUMBERS;
     c.row.dtype = d->all.dtype;
     c.row.ndim = d->all.ndim - 1;
     memcpy(c.row.shape, d->all.shape + 1, (size_t)c.row.ndim * sizeof *c.row.shape);
@@ -233,7 +275,14 @@ static int dataset_add(const struct hdf5_dataset *d, const struct hdf5_file *f,
     return table_add_column(t, &c, &e, 1, err);
 }
 
-/* A dataset that was not asked for by name is skipped if it cannot be a column. */
+/* A dataset that was not asked for by name is skipped if it cannot be a column, and
+ * strings are if they are not one for each row: files have such beside their columns, as
+ * names of features and classes. */
+static bool is_beside(const struct hdf5_dataset *d, const struct table *t)
+{
+    return d->strings && t->n_columns && d->all.shape[0] != t->rows;
+}
+
 static int column_add(const struct hdf5_file *f, const char *name, bool named,
                       struct table *t, struct error *err)
 {
@@ -243,9 +292,9 @@ static int column_add(const struct hdf5_file *f, const char *name, bool named,
 
     if (d.id < 0)
         rc = h5_error(err, "open it as a dataset");
-    else if (!(why = dataset_describe(&d)))
+    else if (!(why = dataset_describe(&d)) && (named || !is_beside(&d, t)))
         rc = dataset_add(&d, f, name, t, err);
-    else if (named)
+    else if (why && named)
         rc = error_set(err, RAYTRAIN_ENOTSUP, "it %s", why);
     if (d.id >= 0)
         H5Dclose(d.id);
@@ -264,6 +313,21 @@ static bool name_get(const struct hdf5_file *f, hsize_t i,
                                    RAYTRAIN_NAME_MAX + 1, H5P_DEFAULT);
 
     return n > 0 && n <= RAYTRAIN_NAME_MAX && h5_is_dataset(f->id, name, f->access) > 0;
+}
+
+static bool holds_strings(const struct hdf5_file *f, const char *name)
+{
+    hid_t set = H5Dopen2(f->id, name, H5P_DEFAULT), type = -1;
+    bool strings;
+
+    if (set >= 0)
+        type = H5Dget_type(set);
+    strings = type >= 0 && H5Tget_class(type) == H5T_STRING;
+    if (type >= 0)
+        H5Tclose(type);
+    if (set >= 0)
+        H5Dclose(set);
+    return strings;
 }
 
 static hsize_t name_count(const struct hdf5_file *f)
@@ -333,17 +397,28 @@ static void file_close(struct hdf5_file *f)
         H5Pclose(f->access);
 }
 
-static int columns_add(const struct dataset_config *cfg, const struct hdf5_file *f,
-                       struct table *t, struct error *err)
+/* All datasets: numbers, then strings, because numbers say how many rows there are. */
+static int columns_add_all(const struct hdf5_file *f, struct table *t,
+                           struct error *err)
 {
     char name[RAYTRAIN_NAME_MAX + 1];
 
+    for (int strings = 0; strings < 2; strings++)
+        for (hsize_t i = 0, n = name_count(f); i < n; i++)
+            if (name_get(f, i, name) && holds_strings(f, name) == (bool)strings &&
+                column_add(f, name, false, t, err) < 0)
+                return -1;
+    return 0;
+}
+
+static int columns_add(const struct dataset_config *cfg, const struct hdf5_file *f,
+                       struct table *t, struct error *err)
+{
     for (size_t i = 0; i < cfg->n_columns; i++)
         if (column_add_named(f, cfg->columns[i], t, err) < 0)
             return -1;
-    for (hsize_t i = 0, n = cfg->columns ? 0 : name_count(f); i < n; i++)
-        if (name_get(f, i, name) && column_add(f, name, false, t, err) < 0)
-            return -1;
+    if (!cfg->columns && columns_add_all(f, t, err) < 0)
+        return -1;
     if (cfg->label && !table_column(t, cfg->label))
         return column_add_named(f, cfg->label, t, err);
     return 0;
@@ -358,6 +433,7 @@ static int hdf5_open(const struct reader_job *job, struct table *out, struct err
 
     h5_quiet_begin(&quiet);
     rc = file_open(&f, &file, err);
+    f.words = job->words;
     f.shuffle = job->config->shuffle && job->config->shuffle_window == 0;
     if (rc == 0)
         rc = columns_add(job->config, &f, out, err);

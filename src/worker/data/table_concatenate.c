@@ -6,9 +6,12 @@
 #include <string.h>
 
 /* "float32[28, 28]", for messages. */
-static void row_describe(const raytrain_tensor *row, char text[256])
+static void row_describe(const struct column *c, char text[256])
 {
-    size_t used = (size_t)snprintf(text, 256, "%s", raytrain_dtype_name(row->dtype));
+    const raytrain_tensor *row = &c->row;
+    const char *type =
+        c->kind == FRAME_WORDS ? "of strings" : raytrain_dtype_name(row->dtype);
+    size_t used = (size_t)snprintf(text, 256, "%s", type);
 
     for (int i = 0; i < row->ndim; i++)
         used += (size_t)snprintf(text + used, 256 - used, "%s%llu", i ? ", " : "[",
@@ -60,8 +63,8 @@ static int columns_compare(const struct table *a, const char *file_a,
                 file_a, c->name, file_b);
         if (rows_alike(c, other))
             continue;
-        row_describe(&c->row, type_a);
-        row_describe(&other->row, type_b);
+        row_describe(c, type_a);
+        row_describe(other, type_b);
         return error_set(err, RAYTRAIN_ETYPE,
                          "the files of a dataset must have the same columns: \"%s\" is "
                          "%s in %s, but %s in %s",

@@ -140,6 +140,11 @@ size_t dictionary_count(const struct dictionary *d)
     return d->n;
 }
 
+size_t dictionary_memory(const struct dictionary *d)
+{
+    return d->room * sizeof *d->words + d->bytes_room + d->n_slots * sizeof *d->slots;
+}
+
 const char *dictionary_word(const struct dictionary *d, size_t code, size_t *n)
 {
     *n = d->words[code].n;

@@ -22,6 +22,8 @@ struct dictionary *dictionary_create(void);
 void dictionary_destroy(struct dictionary *d); /* NULL is fine */
 
 size_t dictionary_count(const struct dictionary *d);
+/* Bytes of memory that it takes. It takes up to three times as many while it grows. */
+size_t dictionary_memory(const struct dictionary *d);
 /* The word of a code, code < count; *n is its length. The bytes end with a NUL, which does
  * not count, and are valid until the next word is added. */
 const char *dictionary_word(const struct dictionary *d, size_t code, size_t *n);
