@@ -17,6 +17,7 @@ rng = np.random.default_rng(1)
 x = rng.normal(3, 2, 1000).astype("f4")
 x[7] = np.nan
 y = rng.integers(0, 5, 1000)
+c = np.array(["red", "", "Gr\u00fcn", "a b"], dtype=object)[y % 4]
 v = rng.random((1000, 3))
 mean, std = np.nanmean(x.astype("f8")), np.nanstd(x.astype("f8"))
 EOT
@@ -199,17 +200,18 @@ test_expect_success 'workers learn together, checkpoints have what they learned,
 	    answer = Width.from_checkpoint(result.checkpoint).predict({"x": x[:3], "y": y[:3]})
 	    assert np.allclose(answer["predictions"], 5 * (x[:3] - mean) / std, atol=1e-4)
 	    predictor = raytrain.BatchPredictor.from_checkpoint(result.checkpoint, Width)
-	    made = predictor.predict(from_numpy({"x": x, "y": y}), num_workers=2, batch_size=64,
-	                             keep_columns=["x"], launcher="local", output="all.h5",
+	    made = predictor.predict(from_numpy({"x": x, "y": y, "c": c}), num_workers=2, batch_size=64,
+	                             keep_columns=["x", "c"], launcher="local", output="all.h5",
 	                             times=2).materialize()
+	    assert made["c"].tolist() == c.tolist(), made["c"]
 	    assert np.allclose(made["predictions"], 10 * (x - mean) / std, atol=1e-4, equal_nan=True)
 	    assert np.array_equal(made["x"], x, equal_nan=True), made["x"]
 	    os.environ["RAYTRAIN_FAULT"] = "predict.shard:3" # kills the worker that made it
-	    again = predictor.predict(from_numpy({"x": x, "y": y}), num_workers=2, batch_size=64,
-	                              keep_columns=["x"], launcher="local", output="killed.h5",
+	    again = predictor.predict(from_numpy({"x": x, "y": y, "c": c}), num_workers=2, batch_size=64,
+	                              keep_columns=["x", "c"], launcher="local", output="killed.h5",
 	                              options=["--max-failures=1"], times=2).materialize()
 	    del os.environ["RAYTRAIN_FAULT"]
-	    assert all(np.array_equal(made[k], again[k], equal_nan=True) for k in made), again
+	    assert all(np.array_equal(made[k], again[k], equal_nan=k != "c") for k in made), again
 	    assert set(made) == set(again)
 	    try:
 	        predictor.predict(from_numpy({"x": x, "y": y}), launcher="local",
@@ -226,5 +228,43 @@ test_expect_success 'workers learn together, checkpoints have what they learned,
 	    assert settings["train"].materialize()["y"].shape == (1000,)
 	EOT
 	"$PYTHON" run.py 2>err
+'
+
+/usr/bin/python3 -c 'import h5py' 2>/dev/null && test_set_prereq H5PY
+test_expect_success H5PY 'strings that h5py wrote are encoded in a run' '
+	/usr/bin/python3 - <<-\PY &&
+	import h5py
+	for i, words in enumerate((["red", "", "blue"], ["Gr\u00fcn", "blue", "red"])):
+	    with h5py.File(f"strings-{i}.h5", "w") as f:
+	        f["fixed"] = [w.encode() for w in 10 * words]
+	        f.create_dataset("vlen", data=10 * words, dtype=h5py.string_dtype(),
+	                         chunks=(7,), compression="gzip")
+	        f["n"] = list(range(30 * i, 30 * i + 30))
+	        f["names"] = [b"fixed", b"vlen", b"n"][:2 + i]
+	PY
+	cat >strings.py <<-\EOT &&
+	from common import *
+	from raytrain.data import read_hdf5
+	words = 10 * ["red", "", "blue"] + 10 * ["Gr\u00fcn", "blue", "red"]
+	def train():
+	    shard = get_dataset_shard("train")
+	    kinds, seen = sorted(set(words)), 0
+	    for batch in shard.iter_batches(batch_size=7):
+	        for n, fixed, code in zip(batch["n"], batch["fixed"], batch["vlen"]):
+	            assert fixed == words[n] and kinds[int(code)] == words[n], (n, fixed, code)
+	            seen += 1
+	    raytrain.report({"mean": seen})
+	if __name__ == "__main__":
+	    ds = read_hdf5(os.path.abspath("strings-*.h5"), shuffle=True)
+	    assert sorted(ds.columns()) == ["fixed", "n", "vlen"], ds.columns()
+	    for workers in (1, 3):
+	        result = DataParallelTrainer(
+	            train, datasets={"train": ds}, preprocessor=OrdinalEncoder(["vlen"]),
+	            scaling_config=ScalingConfig(num_workers=workers),
+	            run_config=RunConfig(name=f"strings-{workers}", launcher="local",
+	                                 storage_path="runs")).fit()
+	        assert result.metrics["mean"] * workers == 60, result.metrics
+	EOT
+	"$PYTHON" strings.py 2>err
 '
 test_done

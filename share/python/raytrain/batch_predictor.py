@@ -52,8 +52,8 @@ class BatchPredictor:
             checkpoint.
         output: the file of the predictions, .h5, .csv or .npy, where all workers see it;
             None: predictions_TIME.h5 in raytrain_results.
-        keep_columns: columns of the rows that the predictions have, too. Strings are in the
-            file, but not in the Dataset of an .h5 file: with output="NAME.csv" they are.
+        keep_columns: columns of the rows that the predictions have, too. A string that
+            is missing is an empty one in an .h5 file.
         num_workers, or scaling_config: on how many workers, with which resources.
         outputs: {name: (dtype, shape of a row)} of what the predictor returns. None: it is
             tried with two rows of zeros.
