@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
+#include "data/batch_source.h"
 #include "data/dataset.h"
+#include "data/reader.h"
 #include "util/fs.h"
 
 #include "idx_file.h"
@@ -479,6 +481,67 @@ static void epochs_go_on_across_their_end(void **state)
     }
 }
 
+/* The batches of an epoch from position *at on, without another epoch being asked for. */
+static void source_epoch(struct batch_source *s, const struct batch_job *job, int rank,
+                         int size, struct frame *f)
+{
+    struct batch_job next = *job;
+    struct error err;
+
+    while (next.position < ROWS) {
+        if (batch_source_read(s, &next, f, &err) < 0)
+            fail_msg("%s", err.text);
+        next.position =
+            position_portion(ROWS, next.position, next.batch, rank, size).end;
+    }
+}
+
+/* The files are overwritten once an epoch's last batch is there: the rows of the next
+ * epoch's first window have been read by then. */
+static void first_window_is_read_with_the_epoch_before(void **state)
+{
+    static const uint64_t BATCHES[] = {4, 1, 20, 7};
+
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        struct dataset_config cfg = config(2, LAST_BATCH_KEEP);
+        struct batch_job job = {
+            .batch = BATCHES[i % 4], .kind = {15, 3}, .next_kind = {15, 3}};
+        int size = SIZES[i / 4], rank = i % size;
+        struct batch_source *s;
+        struct table t = {0};
+        struct frame f = FRAME_INIT;
+        struct error err;
+        int32_t whole[ROWS];
+        struct portion p;
+
+        files_make();
+        epoch_of(2, 1, whole);
+        assert_int_equal(
+            reader_open(&(struct reader_job){.config = &cfg, .size = 1}, &t, &err), 0);
+        assert_int_equal(table_ready(&t, &err), 0);
+        assert_int_equal(batch_source_create(&t, 7, rank, size, i % 2 == 0, &s, &err),
+                         0);
+        assert_int_equal(batch_init(&f, &t, &err), 0);
+        source_epoch(s, &job, rank, size, &f);
+        images_make("rows-images-idx2-ubyte", 0);
+        assert_int_equal(truncate("rows-images-idx2-ubyte", t.sources[0].size), 0);
+        job.epoch = 1;
+        p = position_portion(ROWS, 0, job.batch, rank, size);
+        while (p.first + p.count <= 40) { /* a window has 3 blocks, one of them short */
+            assert_int_equal(batch_source_read(s, &job, &f, &err), 0);
+            for (uint64_t k = 0; k < p.count; k++)
+                assert_int_equal(f.columns[0].data[k * WIDE], whole[p.first + k]);
+            job.position = p.end;
+            p = position_portion(ROWS, job.position, job.batch, rank, size);
+        }
+        batch_source_destroy(s);
+        frame_clear(&f);
+        table_clear(&t);
+    }
+    files_make();
+}
+
 /* ---- Some of the rows ---- */
 
 static void check_selected(const struct dataset_config *cfg, const int32_t *rows,
@@ -773,6 +836,7 @@ int main(void)
         cmocka_unit_test(an_epoch_without_a_batch_is_an_error),
         cmocka_unit_test(padding_may_repeat_the_dataset),
         cmocka_unit_test(epochs_go_on_across_their_end),
+        cmocka_unit_test(first_window_is_read_with_the_epoch_before),
         cmocka_unit_test(filter_and_limit_select_rows),
         cmocka_unit_test(column_of_a_filter_need_not_be_read),
         cmocka_unit_test(a_nan_passes_no_filter),

@@ -13,6 +13,7 @@ struct batch_source {
     bool even;      /* all rows of a column have the same number of elements */
     uint64_t epoch; /* of the order, if order.n is not 0 */
     struct epoch_order order;
+    struct epoch_order next; /* of the epoch after it; n == 0: it is not prepared */
     struct window_reader *windows; /* NULL until there is an order with windows, */
     struct window_rows *uneven;    /* and the same for rows that are not even */
 };
@@ -41,6 +42,7 @@ void batch_source_destroy(struct batch_source *s)
     window_reader_destroy(s->windows);
     window_rows_destroy(s->uneven);
     epoch_order_clear(&s->order);
+    epoch_order_clear(&s->next);
     free(s);
 }
 
@@ -67,23 +69,61 @@ static struct batch_rows rows_of(struct batch_source *s, const struct batch_job 
     return rows;
 }
 
+static bool kind_equal(const struct order_kind *a, const struct order_kind *b)
+{
+    return a->block == b->block && a->window == b->window;
+}
+
+/* The next epoch begins, as it was prepared. */
+static void order_turn(struct batch_source *s)
+{
+    struct epoch_order before = s->order;
+
+    s->order = s->next;
+    s->next = before;
+    if (s->windows)
+        window_reader_turn(s->windows);
+}
+
+/* The job is of another epoch. */
+static int order_change(struct batch_source *s, const struct batch_job *job,
+                        struct error *err)
+{
+    if (s->uneven)
+        window_rows_reset(s->uneven);
+    if (s->next.n && job->epoch == s->epoch + 1 &&
+        kind_equal(&s->next.kind, &job->kind)) {
+        order_turn(s);
+        return 0;
+    }
+    if (s->windows)
+        window_reader_reset(s->windows);
+    return epoch_order_set(&s->order, s->table->rows, &job->kind, s->seed, job->epoch,
+                           err);
+}
+
+/* The order of the epoch after the job's, if its first window can be read ahead. */
+static void next_prepare(struct batch_source *s, const struct batch_job *job)
+{
+    s->next.n = 0;
+    if (s->even && epoch_order_windowed(&s->order) && job->next_kind.window > 0 &&
+        epoch_order_set(&s->next, s->table->rows, &job->next_kind, s->seed,
+                        job->epoch + 1, NULL) < 0)
+        s->next.n = 0; /* it is read when it begins */
+}
+
 static int order_follow(struct batch_source *s, const struct batch_job *job,
                         struct error *err)
 {
-    if (s->order.n && s->epoch == job->epoch &&
-        s->order.kind.block == job->kind.block &&
-        s->order.kind.window == job->kind.window)
+    if (s->order.n && s->epoch == job->epoch && kind_equal(&s->order.kind, &job->kind))
         return 0;
-    if (s->windows)
-        window_reader_reset(s->windows);
-    if (s->uneven)
-        window_rows_reset(s->uneven);
+    if (order_change(s, job, err) < 0) {
+        s->order.n = 0;
+        return -1;
+    }
     s->epoch = job->epoch;
-    if (epoch_order_set(&s->order, s->table->rows, &job->kind, s->seed, job->epoch,
-                        err) == 0)
-        return 0;
-    s->order.n = 0;
-    return -1;
+    next_prepare(s, job);
+    return 0;
 }
 
 /* A batch that has more rows than the table, and one with padding if rows are not even,
@@ -108,6 +148,7 @@ static int windows_read(struct batch_source *s, const struct batch_job *job,
                         const struct batch_rows *rows, struct frame *f,
                         struct error *err)
 {
+    struct epoch_orders orders = {&s->order, s->next.n ? &s->next : NULL};
     struct window_place at = {job->position, job->batch};
     uint64_t n = rows->count + rows->padding;
 
@@ -116,7 +157,7 @@ static int windows_read(struct batch_source *s, const struct batch_job *job,
     if (!s->windows &&
         window_reader_create(s->table, s->rank, s->size, s->lend, &s->windows, err) < 0)
         return -1;
-    if (window_reader_read(s->windows, &s->order, &at, n, f, err) < 0 ||
+    if (window_reader_read(s->windows, &orders, &at, n, f, err) < 0 ||
         batch_read_part(f, s->table, rows, rows->count, n, err) < 0)
         return -1;
     f->rows = n;

@@ -13,7 +13,7 @@ struct batch_source;
 /* The batch of all ranks at `position` of an epoch, with `batch` rows a rank. */
 struct batch_job {
     uint64_t epoch, position, batch;
-    struct order_kind kind;
+    struct order_kind kind, next_kind; /* of this epoch, and of the next one */
     bool pad; /* fill it up to `batch` rows, with rows from the epoch's start */
 };
 

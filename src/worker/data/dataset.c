@@ -76,6 +76,7 @@ static struct batch_job job_at(const raytrain_dataset *ds,
                               .position = state->position,
                               .batch = ds->batch_rows,
                               .kind = state->kind,
+                              .next_kind = epoch_begin(ds, state->epoch + 1).kind,
                               .pad = ds->last_batch == LAST_BATCH_PAD};
 }
 

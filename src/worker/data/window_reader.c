@@ -9,6 +9,9 @@
  * without being copied, or several small ones. `slots` says for each row of the window that
  * is being read which of this rank's rows it is.
  *
+ * After the last window of an epoch comes the first one of the next: its rows are numbered
+ * on, from the beginning of a span. So there are never more than two windows.
+ *
  * Sections: spans; windows; blocks; batches.
  */
 #include "data/window_reader.h"
@@ -61,7 +64,9 @@ struct window_reader {
     uint64_t window_end;  /* the position after all windows that were opened */
     uint64_t base;        /* this rank's first row in it */
     uint64_t blocks_done;
-    bool stream; /* its rows are not used before long */
+    bool stream;    /* its rows are not used before long */
+    bool ahead;     /* the windows that are opened now are those of the next epoch, */
+    uint64_t begin; /* whose rows are this rank's from this one on */
     uint32_t *slots;
     uint64_t slots_room;
     unsigned char *piece;
@@ -279,6 +284,16 @@ static void window_assign(struct window_reader *r, const struct epoch_order *o)
         r->last.position = p.end;
         r->last_row += p.count;
     }
+}
+
+/* The windows that come next are those of the next epoch. */
+static void epoch_look_ahead(struct window_reader *r)
+{
+    r->begin = (r->assigned + r->span_rows - 1) / r->span_rows * r->span_rows;
+    r->assigned = r->last_row = r->begin;
+    r->last = (struct window_place){0, r->next.batch};
+    r->window_end = 0;
+    r->ahead = true;
 }
 
 /* The window that comes next, or that has the first row after a reset. */
@@ -546,6 +561,7 @@ static void reader_begin(struct window_reader *r, const struct window_place *at)
     r->handed_out = r->complete = r->latest = r->last_row = r->assigned = 0;
     r->first_span = 0;
     r->window.rows = 0;
+    r->ahead = false;
     r->window_end = p.first < r->table->rows ? p.first : r->table->rows;
     r->running = true;
 }
@@ -563,20 +579,40 @@ static int rows_have(struct window_reader *r, struct epoch_order *o, uint64_t en
     return 0;
 }
 
-/* Read so much of the next window that it is complete when its rows are needed. */
-static int next_advance(struct window_reader *r, struct epoch_order *o, uint64_t count,
-                        struct error *err)
+/* Is there a window that may be read while the last complete one is handed out? */
+static bool next_find(struct window_reader *r, const struct epoch_orders *orders)
 {
-    uint64_t batches = (r->complete - r->handed_out) / (count ? count : 1) + 1, left;
+    if (r->window.rows > 0)
+        return true;
+    if (r->handed_out < r->latest)
+        return false;
+    if (r->window_end < r->table->rows)
+        return true;
+    if (r->ahead || !orders->next)
+        return false;
+    epoch_look_ahead(r);
+    return true;
+}
 
-    if (r->window.rows == 0) {
-        if (r->handed_out <= r->latest || r->window_end == r->table->rows)
-            return 0;
-        if (window_open(r, o, err) < 0)
+/* Read so much of the next window that it is complete when its rows are needed. One that
+ * has no row for this rank is passed over. */
+static int next_advance(struct window_reader *r, const struct epoch_orders *orders,
+                        uint64_t count, struct error *err)
+{
+    while (next_find(r, orders)) {
+        struct epoch_order *o = r->ahead ? orders->next : orders->now;
+        uint64_t batches = (r->complete - r->handed_out) / (count ? count : 1) + 1;
+        uint64_t left;
+
+        if (r->window.rows == 0 && window_open(r, o, err) < 0)
             return -1;
+        left = r->window.blocks - r->blocks_done;
+        if (blocks_read(r, o, (left + batches - 1) / batches, err) < 0)
+            return -1;
+        if (r->window.rows > 0 || r->assigned > r->base)
+            break;
     }
-    left = r->window.blocks - r->blocks_done;
-    return blocks_read(r, o, (left + batches - 1) / batches, err);
+    return 0;
 }
 
 static int rows_hand_out(struct window_reader *r, uint64_t count, uint64_t room,
@@ -605,28 +641,43 @@ static int rows_hand_out(struct window_reader *r, uint64_t count, uint64_t room,
     return 0;
 }
 
-static int batch_take(struct window_reader *r, struct epoch_order *o,
+static int batch_take(struct window_reader *r, const struct epoch_orders *orders,
                       const struct window_place *at, uint64_t room, struct frame *f,
                       struct error *err)
 {
     struct portion p = place_portion(r, at);
 
-    if (rows_have(r, o, r->handed_out + p.count, err) < 0 ||
+    if (rows_have(r, orders->now, r->handed_out + p.count, err) < 0 ||
         rows_hand_out(r, p.count, room, f, err) < 0)
         return -1;
     r->next.position = p.end;
-    if (next_advance(r, o, p.count, err) < 0)
+    if (next_advance(r, orders, p.count, err) < 0)
         r->running = false; /* the batch that needs those rows meets the error again */
     return 0;
 }
 
-int window_reader_read(struct window_reader *r, struct epoch_order *order,
+void window_reader_turn(struct window_reader *r)
+{
+    if (!r->running || !r->ahead) {
+        window_reader_reset(r);
+        return;
+    }
+    while (r->n_spans > 0 && r->first_span < r->begin / r->span_rows)
+        span_remove(r);
+    r->first_span = r->begin / r->span_rows;
+    r->handed_out = r->begin;
+    r->complete = r->complete > r->begin ? r->complete : r->begin;
+    r->next = (struct window_place){0, r->next.batch};
+    r->ahead = false;
+}
+
+int window_reader_read(struct window_reader *r, const struct epoch_orders *orders,
                        const struct window_place *at, uint64_t room, struct frame *f,
                        struct error *err)
 {
     if (!r->running || at->position != r->next.position || at->batch != r->next.batch)
         reader_begin(r, at);
-    if (batch_take(r, order, at, room, f, err) == 0)
+    if (batch_take(r, orders, at, room, f, err) == 0)
         return 0;
     r->running = false;
     return -1;

@@ -4,10 +4,11 @@
  * that it belongs to.
  *
  * While the batches of one window are handed out, the next window is read, a few blocks
- * with each batch. So a rank has its own rows of two windows in memory, and 8 bytes for
- * each row of one, and of files that are viewed (file_view.h) what the system has in its
- * cache. Ranks begin at different blocks of a window: those that unpack chunks
- * for each other (packing.h) share the work.
+ * with each batch; after the last window of an epoch, the first one of the next epoch. So a
+ * rank has its own rows of two windows in memory, and 12 bytes for each row of one, and of
+ * files that are viewed (file_view.h) what the system has in its cache. Ranks begin at
+ * different blocks of a window: those that unpack chunks for each other (packing.h) share
+ * the work.
  */
 #ifndef RAYTRAIN_DATA_WINDOW_READER_H
 #define RAYTRAIN_DATA_WINDOW_READER_H
@@ -23,20 +24,29 @@ struct window_place {
     uint64_t position, batch;
 };
 
+/* Of the epoch that is being read, and of the one after it; NULL: it is not known, or has
+ * no windows. */
+struct epoch_orders {
+    struct epoch_order *now, *next;
+};
+
 /* Not of columns whose rows have any number of elements. */
 bool window_reader_can(const struct table *t);
 /* `lend`: large batches are not copied, but their frames exchanged. */
 int window_reader_create(const struct table *t, int rank, int size, bool lend,
                          struct window_reader **out, struct error *err);
-/* Before an order of another epoch, or of another kind. */
+/* Before another order than the next one. */
 void window_reader_reset(struct window_reader *r);
+/* The epoch of `next` of all calls since the last turn or reset begins. What was read of it
+ * is kept. */
+void window_reader_turn(struct window_reader *r);
 /*
  * This rank's rows of a batch to f, a frame of batch_init(), with memory for `room` rows,
  * at most those of the table; does not set f->rows. The batches that follow each other
  * are expected in this order; any other costs reading its window again. After a failure,
  * the next call begins anew.
  */
-int window_reader_read(struct window_reader *r, struct epoch_order *order,
+int window_reader_read(struct window_reader *r, const struct epoch_orders *orders,
                        const struct window_place *at, uint64_t room, struct frame *f,
                        struct error *err);
 void window_reader_destroy(struct window_reader *r); /* NULL is fine */
