@@ -85,7 +85,8 @@ static void every_key_can_be_read(void **state)
           "backend = \"mpi\"; backend_config = { timeout_s = 1; };\n"
           "datasets = { train = { path = \"t.h5\"; shuffle = true;\n"
           "    shuffle_window = 4096; last_batch = \"drop\"; limit = 100;\n"
-          "    filter = { column = \"age\"; min = 18; max = 0.5; }; };\n"
+          "    filter = { column = \"age\"; max = 0.5;\n"
+          "        min = -9007199254740993L; }; };\n"
           "  valid = { path = \"v.idx\"; label = \"y\"; format = \"idx\"; }; };\n"
           "data_config = { datasets_to_split = [ \"train\" ]; };\n"
           "seed = 9223372036854775807; resume_from_checkpoint = \"c.h5\";\n");
@@ -102,7 +103,9 @@ static void every_key_can_be_read(void **state)
     assert_true(cfg.datasets[0].shuffle_window == 4096 && cfg.datasets[0].limit == 100);
     assert_int_equal(cfg.datasets[0].last_batch, LAST_BATCH_DROP);
     assert_string_equal(cfg.datasets[0].filter.column, "age");
-    assert_true(cfg.datasets[0].filter.min == 18 && cfg.datasets[0].filter.max == 0.5);
+    assert_true(cfg.datasets[0].filter.min_is_integer);
+    assert_true(cfg.datasets[0].filter.min_integer == -9007199254740993);
+    assert_true(cfg.datasets[0].filter.max == 0.5);
     assert_int_equal(cfg.datasets[1].last_batch, LAST_BATCH_KEEP);
     assert_false(cfg.datasets[1].split || cfg.datasets[1].filter.has_min);
     assert_true(cfg.seed == INT64_MAX);

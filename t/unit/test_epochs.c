@@ -8,9 +8,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
+#include "config/train_config.h"
 #include "data/batch_source.h"
 #include "data/dataset.h"
 #include "data/reader.h"
@@ -660,6 +662,59 @@ static void a_nan_passes_no_filter(void **state)
     group_close(&g);
 }
 
+static uint64_t count_between(const char *path, const char *min, const char *max)
+{
+    char text[256];
+    struct train_config cfg;
+    struct dataset_env env = {.size = 1};
+    raytrain_dataset *ds = NULL;
+    struct error err;
+    uint64_t rows;
+
+    snprintf(text, sizeof text,
+             "datasets = { d = { path = \"%s\"; filter = { column = \"x\"; "
+             "min = %s; max = %s; }; }; };",
+             path, min, max);
+    train_config_init(&cfg);
+    if (train_config_merge_text(&cfg, text, "test", &err) < 0)
+        fail_msg("%s", err.text);
+    rows = dataset_open(&cfg.datasets[0], &env, &ds, &err) == 0 ? dataset_rows(ds) : 0;
+    dataset_close(ds);
+    train_config_clear(&cfg);
+    return rows;
+}
+
+/* Above 2^53, a double has not every integer. */
+static void integers_are_compared_as_integers(void **state)
+{
+    static const struct {
+        const char *min, *max;
+        uint64_t n, n_real; /* of 2^53 - 1 ... 2^53 + 3: those that are doubles */
+    } T[] = {
+        {"9007199254740993L", "9007199254740994L", 2, 1},
+        {"9007199254740992L", "9007199254740992L", 1, 1},
+        {"9007199254740991L", "9007199254740993L", 3, 2},
+        {"9007199254740993L", "9007199254740993L", 1, 0},
+        {"9007199254740990.5", "9007199254740992.0", 2, 2},
+        {"-9223372036854775808L", "9223372036854775807L", 5, 3},
+        {"-1e300", "1e300", 5, 3},
+        {"-0.5", "0.5", 0, 0},
+    };
+    FILE *ints = fopen("ints.csv", "w"), *reals = fopen("reals.csv", "w");
+
+    (void)state;
+    assert_true(ints && reals);
+    fputs("x\n9007199254740991\n9007199254740992\n9007199254740993\n"
+          "9007199254740994\n9007199254740995\n",
+          ints);
+    fputs("x\n9007199254740991.0\n9007199254740992.0\n9007199254740994.0\n", reals);
+    assert_int_equal(fclose(ints) | fclose(reals), 0);
+    for (size_t i = 0; i < sizeof T / sizeof *T; i++) {
+        assert_int_equal(count_between("ints.csv", T[i].min, T[i].max), T[i].n);
+        assert_int_equal(count_between("reals.csv", T[i].min, T[i].max), T[i].n_real);
+    }
+}
+
 static void filters_that_cannot_be_are_errors(void **state)
 {
     static const struct {
@@ -840,6 +895,7 @@ int main(void)
         cmocka_unit_test(filter_and_limit_select_rows),
         cmocka_unit_test(column_of_a_filter_need_not_be_read),
         cmocka_unit_test(a_nan_passes_no_filter),
+        cmocka_unit_test(integers_are_compared_as_integers),
         cmocka_unit_test(filters_that_cannot_be_are_errors),
         cmocka_unit_test(a_list_of_no_columns_is_an_error),
         cmocka_unit_test(a_file_that_shrinks_is_an_error_in_windows),

@@ -91,6 +91,7 @@ void config_render_name(FILE *out, int depth, const char *name); /* "    name = 
 void config_render_string(FILE *out, const char *s);             /* quoted, escaped */
 void config_render_strings(FILE *out, char *const *strings, size_t n);
 void config_render_real(FILE *out, double value); /* reads back to the same bits */
+void config_render_integer(FILE *out, int64_t value);
 
 /* Helpers for CONFIG_CUSTOM. */
 int config_expected(const struct config_where *where, const struct config_node *node,

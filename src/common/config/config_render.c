@@ -58,7 +58,7 @@ void config_render_real(FILE *out, double value)
         fputs(".0", out);
 }
 
-static void render_integer(FILE *out, int64_t value)
+void config_render_integer(FILE *out, int64_t value)
 {
     bool wide = value > INT32_MAX || value < INT32_MIN;
 
@@ -102,7 +102,7 @@ static void render_json(FILE *out, const json_t *value, int depth)
         fputs(json_array_size(value) ? " )" : ")", out);
         break;
     case JSON_INTEGER:
-        render_integer(out, json_integer_value(value));
+        config_render_integer(out, json_integer_value(value));
         break;
     case JSON_REAL:
         config_render_real(out, json_real_value(value));
@@ -157,11 +157,11 @@ static void render_value(const struct config_key *key, const void *object, FILE 
 {
     switch (key->type) {
     case CONFIG_INT:
-        render_integer(out, *CAT(object, key->offset, int));
+        config_render_integer(out, *CAT(object, key->offset, int));
         break;
     case CONFIG_U64:
     case CONFIG_SIZE:
-        render_integer(out, (int64_t)*CAT(object, key->offset, uint64_t));
+        config_render_integer(out, (int64_t)*CAT(object, key->offset, uint64_t));
         break;
     case CONFIG_BOOL:
         fputs(*CAT(object, key->offset, bool) ? "true" : "false", out);

@@ -4,6 +4,7 @@
 #define RAYTRAIN_CONFIG_FILTER_CONFIG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "util/error.h"
 
@@ -12,6 +13,9 @@ struct filter_config {
     char *column; /* NULL: all rows */
     bool has_min, has_max;
     double min, max; /* both are in the range */
+    /* Bounds that were given as integers: `min` and `max` are near them. */
+    bool min_is_integer, max_is_integer;
+    int64_t min_integer, max_integer;
 };
 
 struct config_table;

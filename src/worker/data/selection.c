@@ -1,5 +1,6 @@
 #include "data/selection.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,20 +29,33 @@ static double half_value(const unsigned char *p, bool bfloat)
     {                                                                                  \
         type v_;                                                                       \
         memcpy(&v_, p, sizeof v_);                                                     \
-        return (double)v_;                                                             \
+        return v_;                                                                     \
     }
 
-static double element_value(raytrain_dtype dtype, const unsigned char *p)
+static bool is_real(raytrain_dtype dtype)
+{
+    return dtype == RAYTRAIN_FLOAT32 || dtype == RAYTRAIN_FLOAT64 ||
+           dtype == RAYTRAIN_FLOAT16 || dtype == RAYTRAIN_BFLOAT16;
+}
+
+static double real_value(raytrain_dtype dtype, const unsigned char *p)
 {
     switch (dtype) {
     case RAYTRAIN_FLOAT32:
         VALUE(float, p)
     case RAYTRAIN_FLOAT64:
         VALUE(double, p)
-    case RAYTRAIN_FLOAT16:
-        return half_value(p, false);
-    case RAYTRAIN_BFLOAT16:
-        return half_value(p, true);
+    default:
+        return half_value(p, dtype == RAYTRAIN_BFLOAT16);
+    }
+}
+
+/* Holds the integers of all types. */
+typedef __int128 wide;
+
+static wide integer_value(raytrain_dtype dtype, const unsigned char *p)
+{
+    switch (dtype) {
     case RAYTRAIN_INT8:
         VALUE(int8_t, p)
     case RAYTRAIN_INT16:
@@ -61,10 +75,55 @@ static double element_value(raytrain_dtype dtype, const unsigned char *p)
     }
 }
 
-static bool value_passes(const struct filter_config *f, double value)
+/* ---- The range ---- */
+
+/* The values that pass, of either sort, both ends included. A double has no place for
+ * every integer: bounds are rounded into the range. */
+struct range {
+    double real_min, real_max;
+    wide min, max;
+};
+
+#define WIDE_LIMIT 0x1p100 /* beyond all values of all types */
+
+static wide wide_of(double whole)
 {
-    return value == value && (!f->has_min || value >= f->min) &&
-           (!f->has_max || value <= f->max);
+    return whole >= WIDE_LIMIT    ? (wide)WIDE_LIMIT
+           : whole <= -WIDE_LIMIT ? (wide)-WIDE_LIMIT
+                                  : (wide)whole;
+}
+
+static struct range range_of(const struct filter_config *f)
+{
+    struct range r = {-INFINITY, INFINITY, wide_of(-INFINITY), wide_of(INFINITY)};
+
+    if (f->has_min) {
+        r.real_min = f->min;
+        r.min = f->min_is_integer ? f->min_integer : wide_of(ceil(f->min));
+        if (f->min_is_integer && wide_of(f->min) < r.min)
+            r.real_min = nextafter(f->min, INFINITY);
+    }
+    if (f->has_max) {
+        r.real_max = f->max;
+        r.max = f->max_is_integer ? f->max_integer : wide_of(floor(f->max));
+        if (f->max_is_integer && wide_of(f->max) > r.max)
+            r.real_max = nextafter(f->max, -INFINITY);
+    }
+    return r;
+}
+
+/* NaN does not. */
+static bool value_passes(const struct range *r, raytrain_dtype dtype,
+                         const unsigned char *p)
+{
+    if (is_real(dtype)) {
+        double value = real_value(dtype, p);
+
+        return value >= r->real_min && value <= r->real_max;
+    }
+    wide value = integer_value(dtype, p);
+
+    return value >= r->min && value <= r->max;
 }
 
 /* ---- The rows that pass, as bits ---- */
@@ -73,11 +132,12 @@ static int block_mark(const struct dataset_config *cfg, const struct column *c,
                       const unsigned char *block, uint64_t first, uint64_t n,
                       unsigned char *bits, uint64_t *passed)
 {
+    const struct range range = range_of(&cfg->filter);
+
     for (uint64_t i = 0; i < n; i++) {
         if (cfg->limit && *passed == cfg->limit)
             return 1;
-        if (!value_passes(&cfg->filter,
-                          element_value(c->row.dtype, block + i * c->row_bytes)))
+        if (!value_passes(&range, c->row.dtype, block + i * c->row_bytes))
             continue;
         bits[(first + i) / 8] |= (unsigned char)(1u << (first + i) % 8);
         ++*passed;
