@@ -71,6 +71,17 @@ test_expect_success 'infinities are no missing values, and null in JSON' '
 	raytrain-inspect --json ends.csv >ends.json && json_is ends.json .columns[0].min null
 '
 
+# A program that was built with sanitizers does not even start.
+if (ulimit -d 150000 && raytrain-inspect --version) >/dev/null 2>&1; then
+	test_set_prereq MEMORY_LIMIT
+fi
+
+test_expect_success MEMORY_LIMIT 'rows of megabytes are read a few at a time' '
+	/usr/bin/python3 -c "for i in range(300): print(chr(97 + i % 26) * (2 ** 20 + i))" >long.txt &&
+	(ulimit -d 150000 && raytrain-inspect --set format=text --json long.txt) >long.json &&
+	json_is long.json .rows 300 .columns[0].min 1048576 .columns[0].max 1048875
+'
+
 test_expect_success '--set gives options of the dataset' '
 	raytrain-inspect --set format=numpy --set columns="[\"x\"]" x.npy >out &&
 	expect_status 3 raytrain-inspect --set columns="[\"z\"]" x.npy 2>err &&

@@ -20,7 +20,7 @@
 #include "util/quote.h"
 
 #define BLOCK_BYTES (4u << 20)
-#define RAGGED_ROW  256 /* bytes that a row of a column without a fixed size may have */
+#define RAGGED_ROW  256 /* bytes of a row of a column without a fixed size, often */
 #define NAME        "data"
 
 static const char *const kinds[] = {[FRAME_NUMBERS] = "numbers",
@@ -71,8 +71,8 @@ static int data_open(const struct train_config *cfg, raytrain_dataset **ds,
 
 /* ---- The object ---- */
 
-/* Rows of a block. */
-static uint64_t block_rows(const raytrain_dataset *ds)
+/* Rows of a block if no text is longer than most are. */
+static uint64_t block_rows_often(const raytrain_dataset *ds)
 {
     const struct frame *f = dataset_schema(ds);
     uint64_t bytes = 0;
@@ -84,6 +84,23 @@ static uint64_t block_rows(const raytrain_dataset *ds)
         bytes += fixed ? frame_row_bytes(c) : RAGGED_ROW;
     }
     return bytes < BLOCK_BYTES ? BLOCK_BYTES / (bytes > 0 ? bytes : 1) : 1;
+}
+
+/* Rows of all blocks: the longest row fits into a block with others that are short. */
+static int block_rows(const raytrain_dataset *ds, uint64_t *rows, struct error *err)
+{
+    uint64_t longest, bytes;
+
+    *rows = block_rows_often(ds);
+    if (dataset_ragged_bytes(ds, 1, &longest, err) < 0)
+        return -1;
+    for (; *rows > 1; *rows = (*rows + 1) / 2) {
+        if (dataset_ragged_bytes(ds, *rows, &bytes, err) < 0)
+            return -1;
+        if (bytes <= BLOCK_BYTES + longest)
+            break;
+    }
+    return 0;
 }
 
 static json_t *shape_json(const raytrain_tensor *row)
@@ -145,9 +162,11 @@ static int stats_make(raytrain_dataset *ds, json_t *columns, bool as_text,
     size_t n = dataset_schema(ds)->n_columns;
     struct column_stats *stats = calloc(n > 0 ? n : 1, sizeof *stats);
     uint64_t rows;
-    int rc = stats ? dataset_set_batch_size(ds, block_rows(ds), err)
+    int rc = stats ? block_rows(ds, &rows, err)
                    : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
+    if (rc == 0)
+        rc = dataset_set_batch_size(ds, rows, err);
     while (rc == 0 && (rc = dataset_next(ds, &rows, err)) == 0)
         for (size_t i = 0; i < n; i++)
             column_stats_add(&stats[i], &dataset_batch(ds)->columns[i], rows);
@@ -161,9 +180,11 @@ static int stats_make(raytrain_dataset *ds, json_t *columns, bool as_text,
 static int head_make(raytrain_dataset *ds, const struct inspect_options *options,
                      json_t *rows, struct error *err)
 {
-    uint64_t n = options->head, block = block_rows(ds), got = 0;
-    int rc = dataset_set_batch_size(ds, n < block ? n : block, err);
+    uint64_t n = options->head, block, got = 0;
+    int rc = block_rows(ds, &block, err);
 
+    if (rc == 0)
+        rc = dataset_set_batch_size(ds, n < block ? n : block, err);
     for (uint64_t left = n; left > 0 && rc == 0; left -= got) {
         if (left < block)
             rc = dataset_set_batch_size(ds, left, err);

@@ -505,7 +505,27 @@ int dataset_longest(raytrain_dataset *ds, const char *column, uint64_t first,
         return error_set(err, RAYTRAIN_ETYPE,
                          "dataset \"%s\": column \"%s\" is not one of strings",
                          ds->name, column);
-    return ragged_longest(&ds->table, stored, first, n, longest, err);
+    return ragged_largest(&ds->table, stored, first, n, 1, longest, err);
+}
+
+int dataset_ragged_bytes(const raytrain_dataset *ds, uint64_t batch, uint64_t *bytes,
+                         struct error *err)
+{
+    *bytes = 0;
+    for (size_t i = 0; i < ds->table.n_columns; i++) {
+        const struct column *c = &ds->table.columns[i];
+        bool sparse = c->kind == FRAME_SPARSE;
+        size_t width =
+            sparse ? raytrain_dtype_size(c->row.dtype) + sizeof(uint32_t) : 1;
+        uint64_t n;
+
+        if (!column_ragged(c))
+            continue;
+        if (ragged_largest(&ds->table, c, 0, ds->table.rows, batch, &n, err) < 0)
+            return -1;
+        *bytes += n * width;
+    }
+    return 0;
 }
 
 int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *err)

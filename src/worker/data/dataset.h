@@ -107,6 +107,10 @@ const struct dictionary *dataset_words(const raytrain_dataset *ds, const char *c
  * (in rows first..first+n). RAYTRAIN_ETYPE if it is of neither. */
 int dataset_longest(raytrain_dataset *ds, const char *column, uint64_t first,
                     uint64_t n, uint64_t *longest, struct error *err);
+/* Of batches of so many rows, as they lie in the files: how much memory texts and sparse
+ * vectors of the largest one take, at most. Before preprocessors. */
+int dataset_ragged_bytes(const raytrain_dataset *ds, uint64_t batch, uint64_t *bytes,
+                         struct error *err);
 /* Takes effect with the next batch, even in the middle of an epoch. */
 int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *err);
 /* 0: a batch; 1: end of epoch; -1: error, and the position is unchanged. */

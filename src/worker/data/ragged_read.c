@@ -167,8 +167,14 @@ int ragged_read(struct frame_column *out, const struct table *t, const struct co
 
 /* ---- Lengths ---- */
 
+/* What is looked for in the lengths of rows that follow each other. */
+struct lengths {
+    uint64_t batch, left; /* rows of a batch, and of the one that is being added up */
+    uint64_t sum, most;   /* of that, and of any: elements */
+};
+
 static int lengths_look(struct ragged *g, uint64_t rows[], uint64_t first,
-                        uint64_t *longest, struct error *err)
+                        struct lengths *l, struct error *err)
 {
     uint64_t elements;
 
@@ -179,29 +185,35 @@ static int lengths_look(struct ragged *g, uint64_t rows[], uint64_t first,
             0 ||
         places_check(g, &elements, err) < 0)
         return -1;
-    for (uint64_t i = 0; i < g->count; i++)
-        if (g->places[i].count > *longest)
-            *longest = g->places[i].count;
+    for (uint64_t i = 0; i < g->count; i++) {
+        l->sum += g->places[i].count;
+        l->most = l->sum > l->most ? l->sum : l->most;
+        if (--l->left == 0) {
+            l->left = l->batch;
+            l->sum = 0;
+        }
+    }
     return 0;
 }
 
-int ragged_longest(const struct table *t, const struct column *c, uint64_t first,
-                   uint64_t count, uint64_t *longest, struct error *err)
+int ragged_largest(const struct table *t, const struct column *c, uint64_t first,
+                   uint64_t count, uint64_t batch, uint64_t *largest, struct error *err)
 {
     struct ragged g = {.t = t, .c = c};
+    struct lengths l = {.batch = batch, .left = batch};
     uint64_t most = count < LENGTHS_ROWS ? count : LENGTHS_ROWS, end = first + count;
     uint64_t *rows = calloc(most + 1, sizeof *rows);
     int rc = 0;
 
-    *longest = 0;
     g.places = calloc(most + 1, sizeof *g.places);
     if (!rows || !g.places)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory for the lengths of rows");
     for (; rc == 0 && first < end; first += g.count) {
         g.count = end - first < most ? end - first : most;
-        rc = lengths_look(&g, rows, first, longest, err);
+        rc = lengths_look(&g, rows, first, &l, err);
     }
     free(rows);
     free(g.places);
+    *largest = l.most;
     return rc;
 }

@@ -13,8 +13,10 @@
 int ragged_read(struct frame_column *out, const struct table *t, const struct column *c,
                 const uint64_t rows[], uint64_t count, struct error *err);
 
-/* How many elements the longest of the table's rows first..first+count has. */
-int ragged_longest(const struct table *t, const struct column *c, uint64_t first,
-                   uint64_t count, uint64_t *longest, struct error *err);
+/* The table's rows first..first+count are divided into batches of `batch` rows, at least 1:
+ * how many elements the largest one has. */
+int ragged_largest(const struct table *t, const struct column *c, uint64_t first,
+                   uint64_t count, uint64_t batch, uint64_t *largest,
+                   struct error *err);
 
 #endif
