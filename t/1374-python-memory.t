@@ -80,6 +80,29 @@ test_expect_success 'read_csv() takes the texts that mean a missing value' '
 	"$PYTHON" marks.py 2>err
 '
 
+"$PYTHON" -c "import scipy" 2>/dev/null && test_set_prereq SCIPY
+test_expect_success SCIPY 'sparse vectors of more than 2^31 elements have the elements that the file has' '
+	printf "1 1:2 2147483648:3 2147483649:4\n0 4294967295:5\n" >wide.svm &&
+	printf "1 1:2 2147483647:3\n0\n" >narrow.svm &&
+	cat >wide.py <<-\EOT &&
+	from common import *
+	from raytrain.data import read_libsvm
+	def parts(path):
+	    data = read_libsvm(path, first_index="zero")
+	    batches = [batch["features"] for batch in data.iter_batches(batch_size=1)]
+	    return [data.materialize()["features"]] + batches
+	for matrix, rows in zip(parts("wide.svm"), ([0, 1], [0], [1])):
+	    assert matrix.shape == (len(rows), 4294967296), matrix.shape
+	    matrix.check_format()
+	    found = [list(zip(row.indices.tolist(), row.data.tolist())) for row in matrix]
+	    everything = [[(1, 2), (2147483648, 3), (2147483649, 4)], [(4294967295, 5)]]
+	    assert found == [everything[i] for i in rows], found
+	matrix = parts("narrow.svm")[0]
+	assert matrix.shape == (2, 2147483648) and matrix[0].indices.tolist() == [1, 2147483647]
+	EOT
+	"$PYTHON" wide.py 2>err
+'
+
 "$PYTHON" -c "import pandas" 2>/dev/null && test_set_prereq PANDAS
 test_expect_success PANDAS 'a DataFrame has the types that its columns mean, and its index is left out' '
 	cat >frame.py <<-\EOT &&

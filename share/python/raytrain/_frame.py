@@ -52,7 +52,9 @@ def sparse(data: object, indices: object, indptr: object, shape: tuple):
         from scipy.sparse import csr_matrix
     except ImportError:
         return SparseRows(data, indices, indptr, shape)
-    return csr_matrix((data, indices.view("i4"), indptr.view("i8")), shape=shape)
+    # SciPy has signed indices: int32, as it prefers, if they are large enough.
+    indices = indices.view("i4") if shape[1] <= 2 ** 31 else indices.astype("i8")
+    return csr_matrix((data, indices, indptr.view("i8")), shape=shape)
 
 
 # ---- Columns ----
