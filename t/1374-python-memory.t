@@ -112,12 +112,14 @@ test_expect_success PANDAS 'a DataFrame has the types that its columns mean, and
 	    "i": np.array([1, 2, 3], "i4"), "s": ["a", None, "b"], "b": [True, False, True],
 	    "category": pd.Categorical(["x", None, "x"], categories=["z", "x"]),
 	    "number": pd.Categorical([3, 1, 3]), "string": pd.array(["x", pd.NA, "y"], "string"),
+	    "object": objects("x", pd.NA, None), "none": pd.array([pd.NA] * 2 + ["z"], "string"),
 	    "full": pd.array([1, 2, 3], "Int8"), "holes": pd.array([1, None, 3], "Int64"),
 	    "flag": pd.array([True, None, False], "boolean")}, index=["p", "q", "r"])
 	assert rows(from_pandas(cells)) == {
 	    "i": ("int64", [1, 2, 3]), "s": ("str", ["a", None, "b"]), "b": ("uint8", [1, 0, 1]),
 	    "category": ("str", ["x", None, "x"]), "number": ("int64", [3, 1, 3]),
-	    "string": ("str", ["x", None, "y"]), "full": ("int64", [1, 2, 3]),
+	    "string": ("str", ["x", None, "y"]),
+	    "object": ("str", ["x", None, None]), "none": ("str", [None, None, "z"]), "full": ("int64", [1, 2, 3]),
 	    "holes": ("float64", [1, "nan", 3]), "flag": ("float64", [1, "nan", 0])}
 	numbers = pd.DataFrame({"i": np.array([1, 2], "i4"), "f": np.array([1, 2], "f4"),
 	                        "v": [np.zeros(2), np.ones(2)]})
