@@ -11,9 +11,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* A file's bytes, being put together. */
+/* A file's bytes, being put together; so many if the test says nothing else. */
+#ifndef BYTES_MAX
+#define BYTES_MAX (1 << 16)
+#endif
 struct bytes {
-    unsigned char data[1 << 16];
+    unsigned char data[BYTES_MAX];
     size_t n;
 };
 

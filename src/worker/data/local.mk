@@ -47,11 +47,10 @@ libworker_la_SOURCES += \
 	src/worker/data/zip_members.c src/worker/data/zip_members.h
 
 UNIT_TESTS += t/unit/test_band_store t/unit/test_conversion t/unit/test_data_many \
-	t/unit/test_dataset t/unit/test_epochs t/unit/test_file_view \
-	t/unit/test_hdf5_strings t/unit/test_position \
-	t/unit/test_reader_hdf5 t/unit/test_reader_idx t/unit/test_reader_numpy t/unit/test_share \
-	t/unit/test_shrinking t/unit/test_shuffle t/unit/test_text_data t/unit/test_window_order \
-	t/unit/test_window_rows
+	t/unit/test_dataset t/unit/test_epochs t/unit/test_file_view t/unit/test_formats \
+	t/unit/test_hdf5_strings t/unit/test_position t/unit/test_reader_hdf5 \
+	t/unit/test_reader_idx t/unit/test_reader_numpy t/unit/test_share t/unit/test_shrinking \
+	t/unit/test_shuffle t/unit/test_text_data t/unit/test_window_order t/unit/test_window_rows
 
 # Fuzzers of readers; see t/fuzz/local.mk. Files to start from are in t/fuzz/corpus-NAME.
 fuzz: t/fuzz/fuzz_idx t/fuzz/fuzz_npy t/fuzz/fuzz_packing
