@@ -192,6 +192,8 @@ test_expect_success FORTRAN 'a batch mapper in Fortran reads, makes and removes 
 	raytrain-run --launcher local --storage runs -n 1 --name maps -c maps.cfg \
 		"$modules/train_rows.so" got rows half size 2>err &&
 	printf "half=%s size=%s\n" 0.5,-1 0 1,-2 0 1.5,-3 1 >expect && test_cmp expect got.0 &&
+	expect_status 1 raytrain-run --launcher local --storage runs -n 1 --name gone -c maps.cfg \
+		"$modules/train_rows.so" got rows x 2>err && grep "no column \"x\"" err &&
 	printf "x\n1\n4\n" >x.csv &&
 	expect_status 3 raytrain-run --launcher local --storage runs -n 1 --name late -c maps.cfg \
 		"$modules/train_rows.so" got rows half size 2>err &&

@@ -79,6 +79,8 @@ test_expect_success 'a library has it for any training function, and may move' '
 	sed "s|add_ratio\";|& library = \"lib/maps.so\";|" run.cfg >library.cfg &&
 	$run -n 2 --name lib -c library.cfg "$rows" rows train ratio 2>err &&
 	cat rows.0 rows.1 | sed "s/ratio=//" | sort -n >scaled && test "$(wc -l <scaled)" = 41 &&
+	expect_status 1 $run -n 1 --name removed -c library.cfg "$rows" got train b 2>err &&
+	grep "no column \"b\"; the columns are: a, ratio, size" err &&
 	h5dump -d /raytrain/preprocessor/configuration runs/lib/checkpoint_000001.h5 >dump &&
 	grep "library = .*/lib/maps.so" dump &&
 	mv lib moved && fails "lib/maps.so" -n 2 --name lib --resume -c library.cfg "$rows" rows train &&
