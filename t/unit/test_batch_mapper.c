@@ -172,10 +172,13 @@ DECLARE_MAP(map_wrong_calls)
 {
     raytrain_tensor x;
     uint64_t n, huge[2] = {UINT64_C(1) << 40, UINT64_C(1) << 40};
+    uint64_t deep[RAYTRAIN_MAX_DIMS];
     uint64_t rows = raytrain_batch_rows(batch), fall[ROWS + 1] = {1};
     raytrain_ragged r, bad = {.rows = rows, .offsets = fall, .values = "x"};
     void *out;
 
+    for (int i = 0; i < RAYTRAIN_MAX_DIMS; i++)
+        deep[i] = 1;
     if (raytrain_batch_rows(NULL) != 0 ||
         raytrain_batch_column(NULL, "a", &x) != RAYTRAIN_EINVAL ||
         raytrain_batch_column(batch, "a", NULL) != RAYTRAIN_EINVAL ||
@@ -190,7 +193,7 @@ DECLARE_MAP(map_wrong_calls)
             RAYTRAIN_EINVAL ||
         raytrain_batch_output(batch, "x", RAYTRAIN_INT8, 2, huge, &out) !=
             RAYTRAIN_EINVAL ||
-        raytrain_batch_output(batch, "x", RAYTRAIN_INT8, RAYTRAIN_MAX_DIMS, huge,
+        raytrain_batch_output(batch, "x", RAYTRAIN_INT8, RAYTRAIN_MAX_DIMS, deep,
                               &out) != RAYTRAIN_EINVAL ||
         (rows > 0 && raytrain_batch_put_ragged(batch, "x", &bad) != RAYTRAIN_EINVAL) ||
         raytrain_batch_fail(batch, 0, "no") != RAYTRAIN_EFAILED)
