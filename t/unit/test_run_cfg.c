@@ -358,10 +358,36 @@ static void real_numbers_keep_their_bits(void **state)
     }
 }
 
+/* Workers read what was rendered. */
+static void bounds_of_a_filter_read_back(void **state)
+{
+    static const char FILTER[] =
+        "datasets = { d = { path = \"x\"; filter = { column = "
+        "\"c\"; min = -9007199254740993L; max = 18.0; }; }; };";
+    const struct filter_config *f;
+    struct train_config cfg, back;
+    char *text;
+
+    (void)state;
+    train_config_init(&cfg);
+    train_config_init(&back);
+    assert_int_equal(train_config_merge_text(&cfg, FILTER, "t.cfg", &err), 0);
+    assert_int_equal(train_config_render(&cfg, &text, &err), 0);
+    assert_int_equal(train_config_merge_text(&back, text, "run.cfg", &err), 0);
+    f = &back.datasets[0].filter;
+    assert_true(f->has_min && f->min_is_integer);
+    assert_true(f->min_integer == -9007199254740993);
+    assert_true(f->has_max && !f->max_is_integer && f->max == 18);
+    free(text);
+    train_config_clear(&cfg);
+    train_config_clear(&back);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rendered_configuration_reads_back),
+        cmocka_unit_test(bounds_of_a_filter_read_back),
         cmocka_unit_test(real_numbers_keep_their_bits),
     };
 
