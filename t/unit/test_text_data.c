@@ -381,7 +381,7 @@ static void converted_rows_are_used_again_unless_text_or_options_change(void **s
     run.cfg.n_types = 0;
     converts(&run, true);
     converts(&run, false);
-    run.cfg.missing = (char *[]){"?"};
+    run.cfg.missing = (char *[]){(char *)"?"};
     run.cfg.n_missing = 1;
     converts(&run, true);
     converts(&run, false);
