@@ -180,7 +180,8 @@ static void missing_values_are_those_of_pandas(void **state)
 
 static void missing_values_may_be_others(void **state)
 {
-    char *const question[] = {"?", ""}, *const number[] = {"-999"};
+    char *const question[] = {(char *)"?", (char *)""};
+    char *const number[] = {(char *)"-999"};
 
     (void)state;
     missing = (struct csv_missing_texts){question, 2};

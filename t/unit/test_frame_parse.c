@@ -171,8 +171,8 @@ static void columns_that_cannot_be_are_refused(void **state)
         NUMBERS("\"int8\"", "[1, 1, 1, 1, 1, 1, 1, 1, 1]"),
         "[{\"name\": \"w\", \"words\": [\"a\", 5]}]",
         "[{\"name\": \"w\", \"words\": [\"a\", \"b\", \"a\"]}]",
-        "[{\"name\": \"x\", \"dtype\": \"int8\"}, {\"name\": \"x\", \"dtype\": "
-        "\"int8\"}]",
+        ("[{\"name\": \"x\", \"dtype\": \"int8\"}, "
+         "{\"name\": \"x\", \"dtype\": \"int8\"}]"),
     };
     static const unsigned char block[64];
     char longer[RAYTRAIN_NAME_MAX + 64];

@@ -312,7 +312,7 @@ static void a_line_may_have_any_bytes(void **state)
     static struct table table;
     static const char bytes[] = "a\0b\n\0\n";
     struct job j = {
-        .sources = {{"a", NULL}}, .n_sources = 1, .table = &table, .format = LINES};
+        .sources = {{.path = "a"}}, .n_sources = 1, .table = &table, .format = LINES};
 
     (void)state;
     write_file("a", bytes, sizeof bytes - 1);
@@ -327,7 +327,7 @@ static void a_line_may_be_longer_than_blocks_and_ranges(void **state)
     enum { LENGTH = 10 * 1000 * 1000 };
     static struct table table;
     struct job j = {
-        .sources = {{"a", NULL}}, .n_sources = 1, .table = &table, .format = LINES};
+        .sources = {{.path = "a"}}, .n_sources = 1, .table = &table, .format = LINES};
     char *text = malloc(LENGTH + 3);
 
     (void)state;
@@ -473,7 +473,7 @@ static void rows_do_not_depend_on_ranks_and_blocks(void **state)
 static void what_is_no_file_is_refused(void **state)
 {
     static struct table table;
-    struct job j = {.sources = {{"none", NULL}}, .n_sources = 1, .table = &table};
+    struct job j = {.sources = {{.path = "none"}}, .n_sources = 1, .table = &table};
 
     (void)state;
     for (j.format = LINES; j.format <= LIBSVM; j.format++) {
