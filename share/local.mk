@@ -14,6 +14,9 @@ examplestabulardir = $(examplesdir)/tabular
 dist_examplestabular_DATA = share/examples/tabular/customers.py \
 	share/examples/tabular/tabular.c share/examples/tabular/tabular.cfg \
 	share/examples/tabular/tabular.py
+examplestreesdir = $(examplesdir)/trees
+dist_examplestrees_DATA = share/examples/trees/breast_cancer.py \
+	share/examples/trees/trees.cfg share/examples/trees/trees.py
 examplespythondir = $(examplesdir)/python
 dist_examplespython_DATA = share/examples/python/fit.py share/examples/python/notebook.ipynb
 sbatchdir = $(docdir)/sbatch
@@ -60,7 +63,7 @@ CLEANFILES += $(noinst_DATA)
 
 dist_man_MANS += \
 	share/man/raytrain-run.1 share/man/raytrain-predict.1 share/man/raytrain-worker.8 share/man/raytrain.cfg.5 \
-	share/man/raytrain-mpi.7 share/man/raytrain-checkpoint.7 share/man/raytrain-python.7 \
+	share/man/raytrain-mpi.7 share/man/raytrain-checkpoint.7 share/man/raytrain-python.7 share/man/raytrain-trees.7 \
 	share/man/raytrain.3 share/man/raytrain_allreduce.3 share/man/raytrain_batch_column.3 \
 	share/man/raytrain_checkpoint_create.3 share/man/raytrain_config_int.3 \
 	share/man/raytrain_checkpoint_open.3 \
@@ -129,6 +132,7 @@ $(man_links):
 
 # The rest of the source package.
 dist_doc_DATA = README.md NEWS.md HACKING.md
+EXTRA_DIST += scripts/install-lightgbm
 EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test scripts/matrix
 EXTRA_DIST += .clang-format share/python/pyproject.toml
 EXTRA_DIST += scripts/bench scripts/bench.d
@@ -143,8 +147,8 @@ TESTS += $(doc_tests)
 if HAVE_OPENBLAS
 TESTS += t/9100-examples.t
 endif
-TESTS += t/9110-tabular.t
-dist_check_SCRIPTS += t/9110-tabular.t
+TESTS += t/9110-tabular.t t/9120-trees.t
+dist_check_SCRIPTS += t/9110-tabular.t t/9120-trees.t
 dist_check_SCRIPTS += t/9100-examples.t
 
 # The Python module `raytrain`, which workers add to PYTHONPATH. It has no compiled part.
@@ -155,12 +159,15 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_config.py \
 	share/python/raytrain/_exit.py share/python/raytrain/_flatten.py \
 	share/python/raytrain/_frame.py \
+	share/python/raytrain/_gbdt.py \
+	share/python/raytrain/_gbdt_model.py \
 	share/python/raytrain/_helper.py \
 	share/python/raytrain/_launch.py \
 	share/python/raytrain/_mapping.py \
 	share/python/raytrain/_memory.py \
 	share/python/raytrain/_offer.py \
 	share/python/raytrain/_predict.py \
+	share/python/raytrain/_read_config.py \
 	share/python/raytrain/_session.py \
 	share/python/raytrain/_shard.py \
 	share/python/raytrain/_sharded.py \
@@ -176,11 +183,13 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/errors.py \
 	share/python/raytrain/horovod.py \
 	share/python/raytrain/jax.py \
+	share/python/raytrain/lightgbm.py \
 	share/python/raytrain/predictor.py \
 	share/python/raytrain/preprocessors.py \
 	share/python/raytrain/result.py \
 	share/python/raytrain/tensorflow.py \
-	share/python/raytrain/trainer.py
+	share/python/raytrain/trainer.py \
+	share/python/raytrain/xgboost.py
 # A Python with this prefix finds it by a line in its site directory.
 if HAVE_PYTHON
 install-data-hook:

@@ -43,12 +43,15 @@ rooms () {
 	worker saving rank wireup replica run checkpoint comm config
 	worker command loop session saving rank predict data preprocess frame backend wireup mpi run checkpoint comm protocol config
 	worker session saving rank predict data preprocess frame backend mpi wireup run checkpoint hdf5 comm config
+	worker gbdt loop session rank data preprocess frame wireup comm config
+	worker lightgbm gbdt comm config
+	worker xgboost gbdt backend wireup comm config
 	cmd cmd/program.c train launch event config
 	cmd cmd/program.h config
-	cmd cmd/raytrain-predict.c run
+	cmd cmd/raytrain-predict.c run checkpoint
 	cmd cmd/raytrain-worker.c command rank loop
 	cmd cmd/raytrain-pmix.c pmix
-	cmd inspect data preprocess frame hdf5 run checkpoint config
+	cmd inspect gbdt data preprocess frame hdf5 run checkpoint config
 	cmd report protocol
 	EOT
 }

@@ -77,7 +77,7 @@ test_expect_success 'processes below a command die with its worker, on every nod
 test_expect_success 'no socket is left on any node' '
 	cluster clean 60 &&
 	for node in n1 n2 n3 n4; do
-		cluster on $node find /tmp -name "raytrain-private-*" >found && test_must_be_empty found ||
+		cluster on $node find /tmp -maxdepth 1 -name "raytrain-private-*" >found && test_must_be_empty found ||
 		return 1
 	done
 '

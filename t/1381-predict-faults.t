@@ -15,7 +15,7 @@ predict="raytrain-predict --launcher local --checkpoint runs/model --data rows.n
 # of the system call fails the prediction.
 cat >points <<\END
 predict.batch all -
-predict.sync 5 write
+predict.write 5 write
 predict.shard 5 -
 predict.assembly all write
 predict.publish 0 write

@@ -23,6 +23,11 @@ test_expect_success '--export writes one file per tensor, and strings as text' '
 	test "$(cat out/note.txt)" = "$(printf "na\303\257ve")" &&
 	! test -e out/raytrain
 '
+test_expect_success '--export of a run writes its best checkpoint' '
+	raytrain-inspect --export best run && diff -r out best && rm -r best &&
+	mkdir young && cp run/run.cfg young/ &&
+	expect_status 3 raytrain-inspect --export best young 2>err && grep "no checkpoint yet" err
+'
 test_expect_success 'NumPy reads from exported files what h5py reads from the checkpoint' '
 	/usr/bin/python3 - $ck <<-\PY
 	import sys, glob, h5py, numpy

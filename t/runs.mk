@@ -20,7 +20,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1351-fit-start.t \
 	t/1355-python-data.t t/1371-text-data.t \
 	t/1356-slurm-fit.t \
-	t/1360-libraries.t \
+	t/1360-libraries.t t/1396-python-trees-fit.t \
 	t/1372-preprocess.t \
 	t/1373-python-preprocess.t \
 	t/1374-python-memory.t \
@@ -31,7 +31,13 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1381-predict-faults.t \
 	t/1382-signs-of-progress.t \
 	t/1383-predict-preprocess.t \
-	t/1384-best-checkpoint.t
+	t/1384-best-checkpoint.t \
+	t/1390-trees-predict.t \
+	t/1395-python-trees.t \
+	t/1400-trees.t \
+	t/1410-trees-resume.t \
+	t/1420-trees-lightgbm.t \
+	t/1430-slurm-trees.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 

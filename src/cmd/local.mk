@@ -20,7 +20,8 @@ src_cmd_inspect_raytrain_inspect_SOURCES = src/cmd/inspect/raytrain-inspect.c sr
 	src/cmd/inspect/checkpoint_diff.c src/cmd/inspect/element_value.c \
 	src/cmd/inspect/element_value.h src/cmd/inspect/dataset_view.c \
 	src/cmd/inspect/dataset_rows.c src/cmd/inspect/dataset_rows.h \
-	src/cmd/inspect/column_stats.c src/cmd/inspect/column_stats.h
+	src/cmd/inspect/column_stats.c src/cmd/inspect/column_stats.h \
+	src/cmd/inspect/model.h src/cmd/inspect/model_export.c src/cmd/inspect/model_view.c
 src_cmd_inspect_raytrain_inspect_CPPFLAGS = $(WORKER_CPPFLAGS) -I$(top_srcdir)/src/cmd
 src_cmd_inspect_raytrain_inspect_LDADD = libworker.la
 # It reads datasets as a worker does, without PMIx and a backend.

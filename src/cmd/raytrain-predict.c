@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "checkpoint/checkpoint.h"
 #include "program.h"
 #include "run/checkpoint_manager.h"
 #include "run/run_dir.h"
@@ -37,7 +38,7 @@ static int need(bool there, const char *flag, struct error *err)
     return there ? 0
                  : error_set(err, RAYTRAIN_EUSAGE,
                              "%s is missing; type: raytrain-predict --checkpoint PATH "
-                             "--data PATH -o FILE PREDICT_FUNC.so",
+                             "--data PATH -o FILE [PREDICT_FUNC.so]",
                              flag);
 }
 
@@ -116,6 +117,56 @@ static int checkpoint_choose(const struct options *opt, char **chosen,
                      quote(opt->checkpoint, quoted));
 }
 
+/* ---- Without a predict function ---- */
+
+/* The trainer that has made the checkpoint, by its name; NULL: another program has. */
+static int trainer_read(const char *checkpoint, char **trainer, struct error *err)
+{
+    raytrain_checkpoint *ck = NULL;
+
+    *trainer = NULL;
+    if (checkpoint_is_plain_hdf5(checkpoint))
+        return 0;
+    if (checkpoint_open_index(checkpoint, &ck, err) < 0)
+        return error_prefix(err, "--checkpoint");
+    if (checkpoint_get_string(ck, GBDT_TRAINER, trainer, err) < 0)
+        *trainer = NULL;
+    checkpoint_destroy(ck);
+    return 0;
+}
+
+/* The predict function of the user, or that of the trainer of the checkpoint. */
+static int function_choose(struct train_config *cfg, struct error *err)
+{
+    char *trainer;
+
+    if (cfg->train_func) {
+        if (cfg->predict.n_outputs > 0)
+            return error_set(err, RAYTRAIN_EUSAGE,
+                             "--outputs is for models of the trainers xgboost and "
+                             "lightgbm: a predict function decides what its outputs "
+                             "are; leave out one of them");
+        json_object_clear(cfg->gbdt.params); /* of the training */
+        trainer = strdup("data_parallel");
+        if (!trainer)
+            return no_memory(err);
+    } else {
+        if (trainer_read(cfg->resume_from_checkpoint, &trainer, err) < 0)
+            return -1;
+        if (!gbdt_config_is_trainer(trainer)) {
+            free(trainer);
+            return error_set(
+                err, RAYTRAIN_EUSAGE,
+                "no predict function: name a .so or a program, or a command "
+                "after --, since the checkpoint is none of xgboost or "
+                "lightgbm (more: raytrain-predict --help)");
+        }
+    }
+    free(cfg->trainer);
+    cfg->trainer = trainer;
+    return 0;
+}
+
 /* The directory of the run: FILE.run. */
 static int run_name(struct train_config *cfg, struct error *err)
 {
@@ -153,6 +204,8 @@ static int settle(struct options *opt, struct train_config *cfg, struct error *e
         return -1;
     free(cfg->resume_from_checkpoint);
     cfg->resume_from_checkpoint = checkpoint;
+    if (function_choose(cfg, err) < 0)
+        return -1;
     run_config_stop_clear(&cfg->run_config);  /* it is for the metrics of a training */
     preprocessors_clear(&cfg->preprocessors); /* the checkpoint has them, fitted */
     datasets_reduce(cfg);

@@ -4,6 +4,7 @@
  *
  *     raytrain-worker TRAIN_FUNC.so [ARG...]
  *     raytrain-worker -- COMMAND [ARG...]
+ *     raytrain-worker --trainer NAME
  *     raytrain-worker --serve DESCRIPTOR
  *
  * raytrain-run starts it, with the rest of what it needs in its environment
@@ -43,7 +44,9 @@ int main(int argc, char *argv[])
 
     if (argc == 3 && strcmp(argv[1], "--serve") == 0)
         return serve(argv[2]);
-    if (argc > 1 && strcmp(argv[1], "--") == 0) {
+    if (argc == 3 && strcmp(argv[1], "--trainer") == 0) {
+        source.trainer = argv[2];
+    } else if (argc > 1 && strcmp(argv[1], "--") == 0) {
         source.is_command = true;
         argc--;
         argv++;
@@ -51,14 +54,17 @@ int main(int argc, char *argv[])
     if (argc < 2) {
         fprintf(stderr, "usage: raytrain-worker TRAIN_FUNC.so [ARG...]\n"
                         "       raytrain-worker -- COMMAND [ARG...]\n"
+                        "       raytrain-worker --trainer NAME\n"
                         "raytrain-run starts the workers; type: raytrain-run --help\n");
         return 2;
     }
     /* The log of a worker can be followed while it runs. */
     setvbuf(stdout, NULL, _IOLBF, 0);
-    source.path = argv[1];
-    source.argc = argc - 2;
-    source.argv = argv + 2;
+    if (!source.trainer) {
+        source.path = argv[1];
+        source.argc = argc - 2;
+        source.argv = argv + 2;
+    }
     status = raytrain_worker_run(&source, last_words, &err);
     last_words(status, &err);
     return status;

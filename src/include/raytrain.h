@@ -447,7 +447,7 @@ RAYTRAIN_API const char *raytrain_checkpoint_name(const raytrain_checkpoint *ck,
 /* ---- Report ---- */
 
 typedef struct raytrain_metric {
-    const char *name; /* [A-Za-z_][A-Za-z0-9_./-]*; same names, same order on every
+    const char *name; /* [A-Za-z_][A-Za-z0-9_./@-]*; same names, same order on every
                          rank; not one that every report has, such as time_total_s
                          or checkpoint_bytes */
     double value;     /* of this rank; NaN is recorded, with a warning */

@@ -115,6 +115,23 @@ static void every_key_can_be_read(void **state)
                      2);
 }
 
+static void keys_of_trees_can_be_read(void **state)
+{
+    (void)state;
+    merge("trainer = \"lightgbm\"; label = \"y\"; weight = \"w\"; group = \"q\";\n"
+          "params = { metric = [\"auc\", \"l2\"]; eta = 0.1; };\n"
+          "categorical_features = [\"c\"]; num_boost_round = 7;\n"
+          "early_stopping_rounds = 3; early_stopping_metric = \"v-auc\";");
+    assert_string_equal(cfg.gbdt.label, "y");
+    assert_string_equal(cfg.gbdt.weight, "w");
+    assert_string_equal(cfg.gbdt.qid, "q");
+    assert_int_equal(json_object_size(cfg.gbdt.params), 2);
+    assert_int_equal(cfg.gbdt.n_categorical, 1);
+    assert_int_equal(cfg.gbdt.num_boost_round, 7);
+    assert_int_equal(cfg.gbdt.early_stopping_rounds, 3);
+    assert_string_equal(cfg.gbdt.early_stopping_metric, "v-auc");
+}
+
 static void later_files_override_earlier_ones(void **state)
 {
     (void)state;
@@ -290,8 +307,9 @@ static const struct bad_row bad_texts[] = {
      ""},
     {"train_loop_config = {\n x = 1e999; };", RAYTRAIN_EINVAL,
      "t.cfg:2: train_loop_config.x: ", "out of range", ""},
-    /* not this version */
-    {"params = { };", RAYTRAIN_ENOTSUP, "t.cfg:1: params: ", "not available", ""},
+    {"params = 3;", RAYTRAIN_EINVAL, "t.cfg:1: params: ", "expected", ""},
+    {"group = 3;", RAYTRAIN_EINVAL, "t.cfg:1: group: ", "expected a string", ""},
+    {"num_boost_round = 0;", RAYTRAIN_EINVAL, "t.cfg:1: num_boost_round: ", "", ""},
 
     /* syntax */
     {"seed = 1;\nseed = 2;", RAYTRAIN_EINVAL, "t.cfg:2: ", "set before", "seed = 2;"},
@@ -394,6 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(missing_keys_have_defaults),
         TEST(every_key_can_be_read),
+        TEST(keys_of_trees_can_be_read),
         TEST(later_files_override_earlier_ones),
         TEST(set_parses_values),
         TEST(set_parses_keys),

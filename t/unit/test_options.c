@@ -365,18 +365,46 @@ static void gpu_settings_must_agree(void **state)
     expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL, "0 GPUs");
 }
 
+static void trainers_with_a_loop_take_no_function(void **state)
+{
+    (void)state;
+    make_file("prog", "#!/bin/sh\n", 10, 0700);
+    make_file("rows.csv", "x,label\n1,0\n", 12, 0600);
+    expect_success(PARSE("--trainer", "xgboost"));
+    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
+                   "there is no dataset \"train\" to train on");
+    expect_success(PARSE("--trainer", "lightgbm", "./prog"));
+    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EUSAGE,
+                   "leave out one of them");
+    expect_success(PARSE("--set", "params.eta=0.1", "./prog"));
+    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
+                   "params are for the trainers xgboost and lightgbm");
+    expect_success(PARSE("--trainer", "xgboost", "--dataset", "train=rows.csv"));
+    expect_success(train_config_validate(&cfg, &err));
+    assert_string_equal(cfg.run_config.name, "xgboost");
+    assert_int_equal(cfg.run_config.checkpoint_config.checkpoint_interval_s, 60);
+    expect_success(PARSE("--trainer", "xgboost", "--dataset", "train=rows.csv", "--set",
+                         "weight=\"label\""));
+    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
+                   "label and weight are the same column");
+    expect_success(PARSE("--trainer", "xgboost", "--dataset", "train=rows.csv", "--set",
+                         "early_stopping_metric=\"valid-auc\""));
+    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
+                   "early_stopping_rounds is not");
+    assert_int_equal(unlink("rows.csv"), 0);
+    assert_int_equal(unlink("prog"), 0);
+}
+
 static void missing_features_are_refused(void **state)
 {
     static const struct {
         const char *words[6];
         const char *holds;
     } rows[] = {
-        {{"--trainer", "xgboost"}, "trainer: \"xgboost\" is not available"},
-        {{"--trainer", "lightgbm", "./prog"}, "(available: data_parallel)"},
         {{"--backend", "xgboost", "./prog"},
-         "\"xgboost\" is not available in this version "
+         "\"xgboost\" is a trainer, not a backend: --trainer xgboost "
          "(available: mpi, none, torch, tensorflow, jax, horovod, command)"},
-        {{"--backend", "lightgbm", "./prog"}, "\"lightgbm\""},
+        {{"--backend", "lightgbm", "./prog"}, "--trainer lightgbm"},
         {{"--set", "run_config.checkpoint_config.checkpoint_at_end=true", "./prog"},
          "checkpoint_at_end: "},
         {{"--set", "run_config.callbacks=(\"json\", \"csv\")", "./prog"}, "\"csv\""},
@@ -550,6 +578,7 @@ int main(void)
         cmocka_unit_test(other_files_are_refused_as_training_functions),
         cmocka_unit_test(a_command_stays_one_whatever_its_file),
         cmocka_unit_test(gpu_settings_must_agree),
+        cmocka_unit_test(trainers_with_a_loop_take_no_function),
         cmocka_unit_test(missing_features_are_refused),
         cmocka_unit_test(backends_of_frameworks_are_for_commands),
         cmocka_unit_test(names_of_runs_are_checked),

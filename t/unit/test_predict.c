@@ -72,6 +72,25 @@ static void ranks_take_all_missing_shards_in_equal_rounds(void **state)
         }
 }
 
+static void reports_get_rarer_but_not_rarer_than_the_interval(void **state)
+{
+    /* Rounds without duration: 1, 2, 4, 8, and the last one. */
+    const uint64_t quick[] = {2, 4, 8, 10};
+    uint64_t round = 1;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof quick / sizeof quick[0]; i++) {
+        round = predict_report_at(round, 10, 0);
+        assert_int_equal(round, quick[i]);
+    }
+    /* 16 rounds have taken 4 intervals: 4 rounds take one. */
+    assert_int_equal(predict_report_at(16, 100, 4 * PREDICT_REPORT_S), 20);
+    assert_int_equal(predict_report_at(16, 17, 4 * PREDICT_REPORT_S), 17);
+    /* Each round takes longer than the interval. */
+    assert_int_equal(predict_report_at(1, 100, 3 * PREDICT_REPORT_S), 2);
+    assert_int_equal(predict_report_at(7, 100, 10 * PREDICT_REPORT_S), 8);
+}
+
 /* ---- Files of shards ---- */
 
 static void shard_put(uint64_t index)
@@ -426,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shards_are_whole_batches_and_cover_all_rows),
         cmocka_unit_test(ranks_take_all_missing_shards_in_equal_rounds),
+        cmocka_unit_test(reports_get_rarer_but_not_rarer_than_the_interval),
         SCRATCH(a_shard_that_is_written_is_found),
         SCRATCH(a_shard_of_other_rows_or_streams_is_not_believed),
         SCRATCH(a_shard_of_any_other_length_or_bytes_is_not_believed),

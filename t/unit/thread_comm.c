@@ -12,6 +12,7 @@
 struct group {
     pthread_barrier_t barrier;
     int size;
+    int users; /* of a group of split: its ranks that have not freed it */
     void *buf[THREAD_COMM_MAX];
     size_t n[THREAD_COMM_MAX];
     /* Messages on their way: one at most from each rank to each. */
@@ -114,6 +115,30 @@ static int thread_allgather(struct comm *c, const void *send, size_t n_bytes,
     return 0;
 }
 
+static int thread_allgather_parts(struct comm *c, const struct comm_parts parts[],
+                                  size_t n, struct error *err)
+{
+    struct group *g = group_of(c);
+
+    (void)err;
+    for (size_t i = 0; i < n; i++) {
+        const size_t *cuts = parts[i].cuts;
+
+        g->buf[c->rank] = parts[i].data;
+        g->n[c->rank] = cuts[c->size];
+        group_wait(g);
+        for (int r = 0; r < g->size; r++) {
+            if (g->n[r] != cuts[c->size])
+                abort(); /* the ranks are not in the same collective */
+            if (r != c->rank && cuts[r + 1] > cuts[r])
+                memcpy((char *)parts[i].data + cuts[r], (char *)g->buf[r] + cuts[r],
+                       cuts[r + 1] - cuts[r]);
+        }
+        group_wait(g);
+    }
+    return 0;
+}
+
 static int thread_gatherv(struct comm *c, const void *send, size_t n_bytes, void **recv,
                           size_t *sizes, int root, struct error *err)
 {
@@ -180,15 +205,86 @@ static int thread_barrier(struct comm *c, struct error *err)
     return 0;
 }
 
+static int thread_split(struct comm *c, bool in, struct comm **out, struct error *err);
+
+static int thread_dup(struct comm *c, struct comm **out, struct error *err)
+{
+    return thread_split(c, true, out, err);
+}
+
+static void thread_free(struct comm *c)
+{
+    struct group *g = group_of(c);
+    int left;
+
+    if (g->users == 0)
+        return; /* the group of thread_comm_run */
+    pthread_mutex_lock(&g->lock);
+    left = --g->users;
+    pthread_mutex_unlock(&g->lock);
+    if (left == 0) {
+        pthread_barrier_destroy(&g->barrier);
+        free(g);
+    }
+    free((void *)c);
+}
+
 static const struct comm_ops THREAD_OPS = {
     .name = "threads",
     .allreduce = thread_allreduce,
     .bcast = thread_bcast,
     .allgather = thread_allgather,
+    .allgather_parts = thread_allgather_parts,
     .gatherv = thread_gatherv,
     .sendrecv = thread_sendrecv,
     .barrier = thread_barrier,
+    .dup = thread_dup,
+    .split = thread_split,
+    .free = thread_free,
 };
+
+static struct group *group_make(int size)
+{
+    struct group *g = calloc(1, sizeof *g);
+
+    if (!g || pthread_barrier_init(&g->barrier, NULL, (unsigned)size) != 0)
+        abort();
+    g->size = g->users = size;
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->changed, NULL);
+    return g;
+}
+
+/* The lowest rank that is in makes the group. */
+static int thread_split(struct comm *c, bool in, struct comm **out, struct error *err)
+{
+    struct group *g = group_of(c), *made = NULL;
+    struct rank *mine = NULL;
+    int rank = 0, size = 0, first = -1;
+
+    (void)err;
+    g->n[c->rank] = in;
+    group_wait(g);
+    for (int r = 0; r < g->size; r++) {
+        if (g->n[r] && first < 0)
+            first = r;
+        rank += r < c->rank && g->n[r];
+        size += g->n[r] ? 1 : 0;
+    }
+    if (c->rank == first)
+        g->buf[first] = made = group_make(size);
+    group_wait(g);
+    if (in) {
+        mine = calloc(1, sizeof *mine);
+        if (!mine)
+            abort();
+        mine->comm = (struct comm){.ops = &THREAD_OPS, .rank = rank, .size = size};
+        mine->group = made ? made : g->buf[first];
+    }
+    group_wait(g);
+    *out = mine ? &mine->comm : NULL;
+    return 0;
+}
 
 static void *rank_main(void *arg)
 {

@@ -13,10 +13,10 @@ __all__ = ["ScalingConfig", "RunConfig", "FailureConfig", "CheckpointConfig", "S
 INT64_MAX = 2 ** 63 - 1
 
 
-def _warn(text: str) -> None:
+def _warn(text: str, level: int) -> None:
     import warnings
 
-    warnings.warn(text, UserWarning, stacklevel=4)
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 class _Config:
@@ -45,10 +45,11 @@ class _Config:
         return f"{type(self).__name__}({pairs})"
 
 
-def _ignored(config: str, values: dict, advice: str) -> None:
+def _ignored(config: str, values: dict, advice: str, level: int = 4) -> None:
+    """level: how many calls there are from the user's line to warn(), as of __init__()."""
     for name, value in values.items():
         if value is not None:
-            _warn(f"{config}({name}=...) has no effect in raytrain: {advice}")
+            _warn(f"{config}({name}=...) has no effect in raytrain: {advice}", level)
 
 
 def _integer(what: str, value: object, least: int) -> int:
@@ -186,10 +187,6 @@ class CheckpointConfig(_Config):
         if checkpoint_score_order not in ("max", "min"):
             raise ValueError("CheckpointConfig: checkpoint_score_order is 'max' or 'min', "
                              f"not {checkpoint_score_order!r}")
-        if checkpoint_at_end:
-            _ignored("CheckpointConfig", {"checkpoint_at_end": True},
-                     "pass a checkpoint to the last report() of the training function")
-            checkpoint_at_end = None
         self._set(locals())
 
 

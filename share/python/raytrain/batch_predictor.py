@@ -18,6 +18,9 @@ class BatchPredictor:
                                    keep_columns=["id"])
         for batch in predictions.iter_batches(): ...
 
+    XGBoostPredictor and LightGBMPredictor stand for the prediction that raytrain-predict has
+    for their models: no Python runs on the workers.
+
     checkpoint: a Checkpoint, or the path of a checkpoint file or of a run, whose best
         checkpoint it is.
     predictor_cls: a subclass of Predictor.
@@ -29,6 +32,8 @@ class BatchPredictor:
         if not callable(getattr(predictor_cls, "from_checkpoint", None)):
             raise TypeError("predictor_cls is a subclass of Predictor, not "
                             f"{predictor_cls!r}")
+        if predictor_kwargs and hasattr(predictor_cls, "_asked"):
+            raise TypeError(f"{predictor_cls.__name__} takes no {', '.join(predictor_kwargs)}")
         self.checkpoint = checkpoint
         self.predictor_cls = predictor_cls
         self.predictor_kwargs = predictor_kwargs
@@ -56,7 +61,8 @@ class BatchPredictor:
             is missing is an empty one in an .h5 file.
         num_workers, or scaling_config: on how many workers, with which resources.
         outputs: {name: (dtype, shape of a row)} of what the predictor returns. None: it is
-            tried with two rows of zeros.
+            tried with two rows of zeros. Of trees, a list of "value", "probability",
+            "class", "margin", "leaf" and "contribution"; see raytrain-predict(1).
         resume: go on with a prediction of the same data, which are files, into the same
             output that was interrupted.
         launcher, options: as in RunConfig.
@@ -68,13 +74,16 @@ class BatchPredictor:
 
         if _worker._shipped is not None:
             raise _shipping.ScriptImported
+        keys, settled = {"columns": keep_columns}, {
+            "batch_size": configs._integer("batch_size", batch_size, 1),
+            "outputs": outputs, "settings": settings}
+        if hasattr(self.predictor_cls, "_asked"):
+            keys["outputs"] = self.predictor_cls._asked(outputs, settings)
+            settled = None
         return _Prediction(self, output).run(
-            data, {"columns": keep_columns}, scaling_config or
-            configs.ScalingConfig(num_workers=num_workers),
-            {"batch_size": configs._integer("batch_size", batch_size, 1),
-             "outputs": outputs, "settings": settings},
-            ["--resume" if resume else "--fresh",
-             *(["--launcher", launcher] if launcher else []), *options])
+            data, keys, scaling_config or configs.ScalingConfig(num_workers=num_workers),
+            settled, ["--resume" if resume else "--fresh",
+                      *(["--launcher", launcher] if launcher else []), *options])
 
 
 class _Prediction:
@@ -123,13 +132,25 @@ class _Prediction:
                 "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
                 "argv": list(sys.argv), "earlier": list(trainer._finished)}
 
-    def run(self, data: object, keys: dict, scaling: configs.ScalingConfig, options: dict,
-            flags: list):
+    def _workers(self, options: dict | None, scratch: str) -> tuple:
+        """What raytrain-predict runs on the workers, and its environment. options: None if
+        that is what raytrain-predict itself has for the model."""
+        from . import _shipping
+        from .trainer import _interpreter
+
+        if options is None:
+            return [], dict(os.environ)
+        shipped = os.path.join(scratch, "predictor.pkl")
+        _shipping.write(shipped, self._payload(options))
+        return (["--", *_interpreter(), "-m", "raytrain._predict"],
+                {**os.environ, "RAYTRAIN_PREDICTION": shipped})
+
+    def run(self, data: object, keys: dict, scaling: configs.ScalingConfig,
+            options: dict | None, flags: list):
         import shutil
         import tempfile
 
-        from . import _launch, _shipping
-        from .trainer import _interpreter
+        from . import _launch
 
         scratch = tempfile.mkdtemp(prefix=".predict-", dir=os.path.dirname(self.output))
         try:
@@ -139,13 +160,10 @@ class _Prediction:
                     "scaling_config": scaling._keys()}
             with open(file, "w", encoding="utf-8", errors="surrogateescape") as out:
                 out.write(configs.render(keys))
-            shipped = os.path.join(scratch, "predictor.pkl")
-            _shipping.write(shipped, self._payload(options))
+            workers, environment = self._workers(options, scratch)
             command = [_launch.program("raytrain-predict"), "--config", file, "--checkpoint",
-                       self._checkpoint(scratch), "--output", self.output, *flags,
-                       "--", *_interpreter(), "-m", "raytrain._predict"]
-            status, _, signals = _launch.run(
-                command, {**os.environ, "RAYTRAIN_PREDICTION": shipped}, scratch)
+                       self._checkpoint(scratch), "--output", self.output, *flags, *workers]
+            status, _, signals = _launch.run(command, environment, scratch)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return self._conclude(status, signals)

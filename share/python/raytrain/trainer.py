@@ -59,15 +59,12 @@ class DataParallelTrainer:
             raise TypeError("train_loop_per_worker is a function, not "
                             f"{type(train_loop_per_worker).__name__}")
         takes_config(train_loop_per_worker)
-        for what, value, kind in (
-                ("scaling_config", scaling_config, configs.ScalingConfig),
-                ("run_config", run_config, configs.RunConfig),
-                ("data_config", data_config or dataset_config, configs.DataConfig),
-                ("train_loop_config", train_loop_config, dict),
-                ("datasets", datasets, dict), ("metadata", metadata, dict)):
-            if value is not None and not isinstance(value, kind):
-                raise TypeError(f"{what} is a {kind.__name__} of raytrain, not "
-                                f"{type(value).__module__}.{type(value).__name__}")
+        check_types(
+            ("scaling_config", scaling_config, configs.ScalingConfig),
+            ("run_config", run_config, configs.RunConfig),
+            ("data_config", data_config or dataset_config, configs.DataConfig),
+            ("train_loop_config", train_loop_config, dict),
+            ("datasets", datasets, dict), ("metadata", metadata, dict))
         self.train_loop_per_worker = train_loop_per_worker
         self.train_loop_config = train_loop_config
         self.backend = backend or self._backend
@@ -77,10 +74,7 @@ class DataParallelTrainer:
         self.data_config = data_config or dataset_config or configs.DataConfig()
         self.datasets = datasets or {}
         self.metadata = metadata
-        if preprocessor is not None and not hasattr(preprocessor, "_items"):
-            raise TypeError("preprocessor is one of raytrain.preprocessors, not "
-                            f"{type(preprocessor).__name__}")
-        self.preprocessor = preprocessor
+        self.preprocessor = check_preprocessor(preprocessor)
         self.starting_checkpoint = resume_from_checkpoint
         self._restored_from: str | None = None
 
@@ -171,6 +165,21 @@ class DataParallelTrainer:
     def __repr__(self) -> str:
         name = getattr(self.train_loop_per_worker, "__qualname__", "?")
         return f"<{type(self).__name__} {name} {self.scaling_config!r}>"
+
+
+def check_types(*settings: tuple) -> None:
+    """TypeError if one of (name, value, type) is neither None nor of its type."""
+    for what, value, kind in settings:
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(f"{what} is a {kind.__name__} of raytrain, not "
+                            f"{type(value).__module__}.{type(value).__name__}")
+
+
+def check_preprocessor(preprocessor: object) -> object:
+    if preprocessor is not None and not hasattr(preprocessor, "_items"):
+        raise TypeError("preprocessor is one of raytrain.preprocessors, not "
+                        f"{type(preprocessor).__name__}")
+    return preprocessor
 
 
 def _start_of(path: str, settings: dict) -> str | None:
@@ -281,21 +290,32 @@ class _Fit:
     def _keys(self) -> dict:
         """The whole of raytrain.cfg."""
         trainer = self.trainer
-        run = self.run_config._keys()
         keys = {"backend": trainer.backend}
         backend_config = trainer._backend_keys()
 
-        run["name"], run["storage_path"] = self.name, self.storage
         if backend_config:
             keys["backend_config"] = backend_config
         if trainer.train_loop_config:
             keys["train_loop_config"] = self._recorded()
-        keys["scaling_config"] = trainer.scaling_config._keys()
-        keys["run_config"] = run
+        keys.update(self._common_keys())
+        if keys["run_config"].get("checkpoint_config", {}).pop("checkpoint_at_end", None):
+            configs._ignored("CheckpointConfig", {"checkpoint_at_end": True},
+                             "pass a checkpoint to the last report() of the training "
+                             "function", level=6)
+        if self.datasets:
+            keys["data_config"] = trainer.data_config._keys()
+        return keys
+
+    def _common_keys(self) -> dict:
+        """What all trainers have."""
+        trainer = self.trainer
+        run = self.run_config._keys()
+
+        run["name"], run["storage_path"] = self.name, self.storage
+        keys = {"scaling_config": trainer.scaling_config._keys(), "run_config": run}
         if self.datasets:
             keys["datasets"] = {name: _dataset_keys(name, dataset)
                                 for name, dataset in self.datasets.items()}
-            keys["data_config"] = trainer.data_config._keys()
         if trainer.preprocessor is not None:
             keys["preprocessor"] = trainer.preprocessor._items()
         start = self._checkpoint()
@@ -337,32 +357,43 @@ class _Fit:
             command.append("--quiet")
         if run.launcher:
             command += ["--launcher", run.launcher]
-        return command + [*run.options, "--", *_interpreter(), "-m", "raytrain._worker"]
+        return command + [*run.options, *self._workers_command()]
+
+    def _workers_command(self) -> list:
+        """What raytrain-run starts on each worker."""
+        return ["--", *_interpreter(), "-m", "raytrain._worker"]
+
+    def _environment(self, payload: dict, keys: dict, scratch: str) -> dict:
+        """That of raytrain-run and the workers, which find this package by themselves."""
+        from . import _shipping
+
+        payload["settings"].update(
+            resume_from_checkpoint=keys.get("resume_from_checkpoint"),
+            datasets=self.datasets)
+        shipped = os.path.join(scratch, PAYLOAD)
+        _shipping.write(shipped, payload)
+        return {**os.environ, "RAYTRAIN_FIT": shipped}
 
     def run(self) -> object:
-        """Both files are where all nodes see them, and only their owner."""
+        """The files are where all nodes see them, and only their owner."""
         import shutil
         import tempfile
 
-        from . import _launch, _shipping
+        from . import _launch
 
         payload = self._payload()
         os.makedirs(self.storage, exist_ok=True)
         self.datasets = self._kept()
         keys = self._keys()
         text = configs.render(keys)
-        payload["settings"].update(
-            resume_from_checkpoint=keys.get("resume_from_checkpoint"),
-            datasets=self.datasets)
         scratch = tempfile.mkdtemp(prefix=".fit-", dir=self.storage)
         try:
             file = os.path.join(scratch, "raytrain.cfg")
             with open(file, "w", encoding="utf-8", errors="surrogateescape") as out:
                 out.write(text)
-            shipped = os.path.join(scratch, PAYLOAD)
-            _shipping.write(shipped, payload)
+            environment = self._environment(payload, keys, scratch)
             _finished.append(self.path)
-            ended = _launch.run(self._command(file), _environment(shipped), scratch)
+            ended = _launch.run(self._command(file), environment, scratch)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return self._conclude(*ended)
@@ -405,8 +436,3 @@ def _interpreter() -> list:
 
     flags = getattr(subprocess, "_args_from_interpreter_flags", list)()
     return [sys.executable or "python3"] + [f for f in flags if f not in ("-I", "-E", "-P")]
-
-
-def _environment(shipped: str) -> dict:
-    """That of raytrain-run and the workers. The workers find this package by themselves."""
-    return {**os.environ, "RAYTRAIN_FIT": shipped}

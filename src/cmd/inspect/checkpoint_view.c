@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "inspect/model.h"
 #include "inspect/output.h"
 #include "inspect/views.h"
 
@@ -123,7 +124,7 @@ json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
 {
     json_t *out = json_object();
     raytrain_checkpoint *ck = NULL;
-    json_t *fitted = NULL;
+    json_t *fitted = NULL, *model = NULL;
     int rc;
 
     if (!out)
@@ -137,6 +138,10 @@ json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
         rc = preprocessors_json(ck, &fitted, err);
         if (fitted)
             json_object_set_new(out, "preprocessors", fitted);
+        if (rc == 0)
+            rc = model_json(ck, &model, err);
+        if (model)
+            json_object_set_new(out, "model", model);
         if (tensors)
             json_object_set_new(out, "tensors", tensors_json(ck));
         if (rc == 0 && verify)
@@ -261,6 +266,8 @@ void inspect_checkpoint_print(FILE *out, const json_t *c)
         metrics_print(out, json_object_get(c, "metrics"));
         if (json_object_get(c, "preprocessors"))
             preprocessors_print(out, json_object_get(c, "preprocessors"));
+        if (json_object_get(c, "model"))
+            model_print(out, json_object_get(c, "model"));
     }
     if (json_is_true(json_object_get(c, "verified")))
         field_print(out, "verified", "every byte matches its checksum");

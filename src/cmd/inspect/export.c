@@ -12,6 +12,7 @@
  */
 #include "config.h"
 
+#include "inspect/model.h"
 #include "inspect/output.h"
 #include "inspect/views.h"
 
@@ -274,7 +275,7 @@ json_t *inspect_export(const char *path, const char *dir, struct error *err)
     sigaction(SIGTERM, &act, NULL);
     if (!signals_hangup_is_ignored())
         sigaction(SIGHUP, &act, NULL);
-    if (inspect_open(path, &ck, err) == 0 &&
+    if (inspect_open(path, &ck, err) == 0 && model_check_directory(ck, dir, err) == 0 &&
         tree_export(ck, target, &n, &bytes, err) == 0) {
         out = json_pack("{s:s, s:o, s:o, s:I, s:I}", "kind", "export", "path",
                         json_text(path), "directory", json_text(target), "tensors", n,
@@ -289,12 +290,15 @@ json_t *inspect_export(const char *path, const char *dir, struct error *err)
 
 void inspect_export_print(FILE *out, const json_t *export)
 {
-    json_int_t n = json_integer_value(json_object_get(export, "tensors"));
+    const json_t *n = json_object_get(export, "tensors");
     char size[SIZE_TEXT_MAX];
 
-    fprintf(out, "%lld tensor%s, %s, in ", (long long)n, n == 1 ? "" : "s",
-            size_format((uint64_t)json_integer_value(json_object_get(export, "bytes")),
-                        size));
-    output_text(out, json_string_value(json_object_get(export, "directory")));
+    if (n)
+        fprintf(out, "%lld tensor%s", (long long)json_integer_value(n),
+                json_integer_value(n) == 1 ? "" : "s");
+    else
+        fprintf(out, "a model of %s", string_of(export, "trainer"));
+    fprintf(out, ", %s, in ", size_format((uint64_t)integer_of(export, "bytes"), size));
+    output_text(out, string_of(export, n ? "directory" : "file"));
     fputc('\n', out);
 }

@@ -11,8 +11,10 @@
 
 #include "config/data_files.h"
 #include "hangup.h"
+#include "inspect/model.h"
 #include "inspect/output.h"
 #include "inspect/views.h"
+#include "run/checkpoint_manager.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
 #include "util/quote.h"
@@ -31,7 +33,10 @@ static const char HELP[] =
     "  --json          one JSON object on standard output\n"
     "  --plot METRIC   a run's metric over training iterations, drawn as text\n"
     "  --export DIR    write a checkpoint's tensors to a new directory: .npy files,\n"
-    "                  strings as .txt\n"
+    "                  strings as .txt; of a run, those of its best checkpoint\n"
+    "  --export FILE   ending in .ubj, .json or .txt: the model of the trainers "
+    "xgboost\n"
+    "                  and lightgbm, for the library itself\n"
     "  --diff          compare two checkpoints tensor by tensor; exit status 1 if "
     "they\n"
     "                  differ\n"
@@ -143,10 +148,34 @@ static int show_run(const struct request *r, struct error *err)
     return rc;
 }
 
+/* Of a run, its best checkpoint. To free(). */
+static char *checkpoint_choose(const char *path, struct error *err)
+{
+    char *best = NULL, *latest = NULL, quoted[QUOTE_TEXT_MAX];
+
+    if (!inspect_is_run(path))
+        best = strdup(path);
+    else if (checkpoint_manager_best_of(path, &best, &latest, err) < 0)
+        return NULL;
+    free(latest);
+    if (!best && !inspect_is_run(path))
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else if (!best)
+        error_set(err, RAYTRAIN_ENOTFOUND, "--export: the run %s has no checkpoint yet",
+                  quote(path, quoted));
+    return best;
+}
+
 static int show_export(const struct request *r, struct error *err)
 {
-    json_t *export = inspect_export(r->path, r->export, err);
+    char *path = checkpoint_choose(r->path, err);
+    json_t *export;
 
+    if (!path)
+        return -1;
+    export = model_is_file(r->export) ? model_export(path, r->export, err)
+                                      : inspect_export(path, r->export, err);
+    free(path);
     if (!export)
         return -1;
     if (r->json)

@@ -119,6 +119,9 @@ struct comm_ops {
     /* A duplicate, and the ranks of this node as a communicator of their own. */
     int (*dup)(struct comm *c, struct comm **out, struct error *err);
     int (*split_node)(struct comm *c, struct comm **out, struct error *err);
+    /* The ranks that pass true, in their order, as a communicator of their own; *out is
+     * NULL on the others. */
+    int (*split)(struct comm *c, bool in, struct comm **out, struct error *err);
     void (*free)(struct comm *c);
 };
 

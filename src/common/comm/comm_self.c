@@ -183,6 +183,12 @@ static int self_dup(struct comm *c, struct comm **out, struct error *err)
     return *out ? 0 : -1;
 }
 
+static int self_split(struct comm *c, bool in, struct comm **out, struct error *err)
+{
+    *out = NULL;
+    return in ? self_dup(c, out, err) : 0;
+}
+
 static void self_free(struct comm *c)
 {
     struct self_comm *self = (struct self_comm *)c;
@@ -213,6 +219,7 @@ static const struct comm_ops self_ops = {
     .barrier = self_barrier,
     .dup = self_dup,
     .split_node = self_dup,
+    .split = self_split,
     .free = self_free,
 };
 

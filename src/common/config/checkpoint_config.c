@@ -73,7 +73,10 @@ void checkpoint_config_init(struct checkpoint_config *cfg)
     memset(cfg, 0, sizeof *cfg);
 }
 
-int checkpoint_config_validate(const struct checkpoint_config *cfg, bool builtin_loop,
+/* Rounds may be short: a checkpoint of each would be too many by default. */
+#define BUILTIN_INTERVAL_S 60
+
+int checkpoint_config_validate(struct checkpoint_config *cfg, bool builtin_loop,
                                struct error *err)
 {
     const char *score = cfg->checkpoint_score_attribute;
@@ -88,7 +91,10 @@ int checkpoint_config_validate(const struct checkpoint_config *cfg, bool builtin
         return error_set(
             err, RAYTRAIN_EINVAL,
             "run_config.checkpoint_config.checkpoint_score_attribute: %s is "
-            "not the name of a metric (letters, digits, and _ . / -)",
+            "not the name of a metric (letters, digits, and _ . / @ -)",
             quote(score, quoted));
+    if (builtin_loop && cfg->checkpoint_frequency == 0 &&
+        cfg->checkpoint_interval_s == 0)
+        cfg->checkpoint_interval_s = BUILTIN_INTERVAL_S;
     return 0;
 }

@@ -17,16 +17,17 @@ struct checkpoint_config {
     int checkpoint_frequency;  /* iterations; default 0: off */
     int checkpoint_interval_s; /* seconds; default 0: off */
     int replicas; /* 1: also in the memory of this node and of another one; default 0 */
-    bool checkpoint_at_end; /* default false; for trainers with a built-in loop */
+    bool checkpoint_at_end; /* default false; a built-in loop always does */
 };
 
 struct config_table;
 extern const struct config_table checkpoint_config_table;
 
 void checkpoint_config_init(struct checkpoint_config *cfg);
-/* builtin_loop: the trainer has its own loop, which takes care of the end. Otherwise
- * the training function does, and checkpoint_at_end is refused. */
-int checkpoint_config_validate(const struct checkpoint_config *cfg, bool builtin_loop,
+/* builtin_loop: the trainer has its own loop, which takes care of the end, and makes a
+ * checkpoint each minute if nothing else is set. Otherwise the training function takes
+ * care of the end, and checkpoint_at_end is refused. */
+int checkpoint_config_validate(struct checkpoint_config *cfg, bool builtin_loop,
                                struct error *err);
 
 #endif

@@ -51,6 +51,8 @@ static int act_score(const char *argument, struct options *opt,
                      struct train_config *cfg, struct error *err);
 static int act_columns(const char *argument, struct options *opt,
                        struct train_config *cfg, struct error *err);
+static int act_outputs(const char *argument, struct options *opt,
+                       struct train_config *cfg, struct error *err);
 static int act_progress(const char *argument, struct options *opt,
                         struct train_config *cfg, struct error *err);
 
@@ -77,6 +79,8 @@ static const struct flag flags[] = {
      .key = "predict.output", .of = PREDICT},
     {"columns", 0, "A,B,...", "columns of the rows that the predictions have, too",
      .act = act_columns, .of = PREDICT},
+    {"outputs", 0, "A,B,...", "of trees: value, probability, class, leaf, ...",
+     .act = act_outputs, .of = PREDICT},
     {"batch-size", 0, "N", "rows of a batch (default: the predictor's)",
      .key = "predict.batch_size", .of = PREDICT},
     {"workers", 'n', "N|MIN:MAX", "how many workers (default 1)",
@@ -95,7 +99,7 @@ static const struct flag flags[] = {
      .words = launchers},
     {"backend", 0, "NAME", "how workers find each other (mpi, torch, ...)",
      .key = "backend"},
-    {"trainer", 0, "NAME", "what runs the loop (default data_parallel)",
+    {"trainer", 0, "NAME", "data_parallel (default), xgboost or lightgbm",
      .key = "trainer", .of = RUN},
     {"config", 'c', "FILE", "read the configuration; may be repeated",
      .act = act_config, .stage = STAGE_FILE},
@@ -146,7 +150,7 @@ static const char help_head[] =
 
 static const char predict_head[] =
     "Usage: raytrain-predict [OPTION]... --checkpoint PATH --data PATH -o FILE\n"
-    "                        PREDICT_FUNC.so|PROGRAM|-- COMMAND [ARG]...\n"
+    "                        [PREDICT_FUNC.so|PROGRAM|-- COMMAND] [ARG]...\n"
     "Predict rows by the model of a checkpoint, on N workers, under Slurm or on this\n"
     "machine.\n\n";
 
@@ -269,33 +273,49 @@ static int act_score(const char *argument, struct options *opt,
 }
 
 /* Names between commas, in place of those that were set before. */
-static int act_columns(const char *argument, struct options *opt,
-                       struct train_config *cfg, struct error *err)
+static int names_take(const char *argument, const char *flag, char ***list, size_t *n,
+                      struct error *err)
 {
     char **names = NULL;
     int rc = 0;
 
-    (void)opt;
     for (const char *at = argument; rc == 0;) {
-        size_t n = strcspn(at, ",");
+        size_t length = strcspn(at, ",");
 
-        rc = n > 0 ? argv_appendf(&names, err, "%.*s", (int)n, at)
-                   : error_set(err, RAYTRAIN_EUSAGE,
-                               "--columns: a name is empty; write --columns A,B");
-        if (!at[n])
+        rc = length > 0
+                 ? argv_appendf(&names, err, "%.*s", (int)length, at)
+                 : error_set(err, RAYTRAIN_EUSAGE,
+                             "--%s: a name is empty; write --%s A,B", flag, flag);
+        if (!at[length])
             break;
-        at += n + 1;
+        at += length + 1;
     }
     if (rc) {
         argv_free(names);
         return -1;
     }
-    for (size_t i = 0; i < cfg->predict.n_columns; i++)
-        free(cfg->predict.columns[i]);
-    free(cfg->predict.columns);
-    cfg->predict.columns = names;
-    cfg->predict.n_columns = argv_count(names);
+    for (size_t i = 0; i < *n; i++)
+        free((*list)[i]);
+    free(*list);
+    *list = names;
+    *n = argv_count(names);
     return 0;
+}
+
+static int act_columns(const char *argument, struct options *opt,
+                       struct train_config *cfg, struct error *err)
+{
+    (void)opt;
+    return names_take(argument, "columns", &cfg->predict.columns,
+                      &cfg->predict.n_columns, err);
+}
+
+static int act_outputs(const char *argument, struct options *opt,
+                       struct train_config *cfg, struct error *err)
+{
+    (void)opt;
+    return names_take(argument, "outputs", &cfg->predict.outputs,
+                      &cfg->predict.n_outputs, err);
 }
 
 static int act_progress(const char *argument, struct options *opt,
@@ -464,9 +484,7 @@ static int operands_take(enum program program, struct train_config *cfg, int arg
     if (argc == 0 && (cfg->train_func || strcmp(cfg->trainer, "data_parallel") != 0))
         return 0;
     if (argc == 0 && program == PREDICT)
-        return error_set(err, RAYTRAIN_EUSAGE,
-                         "no predict function: name a .so or a program, or a command "
-                         "after -- (more: raytrain-predict --help)");
+        return 0; /* the checkpoint may need none */
     if (argc == 0)
         return error_set(
             err, RAYTRAIN_EUSAGE,

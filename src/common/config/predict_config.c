@@ -7,8 +7,13 @@
 #include <unistd.h>
 
 #include "config/config_key.h"
+#include "config/registry.h"
 #include "util/fs.h"
 #include "util/quote.h"
+#include "util/suggest.h"
+
+static const struct config_choice outputs[] = {
+    TREE_OUTPUTS(REGISTRY_CHOICE){NULL, NULL}};
 
 #define FIELD(member) .offset = offsetof(struct predict_config, member)
 
@@ -23,6 +28,13 @@ static const struct config_key predict_keys[] = {
      FIELD(columns),
      .offset2 = offsetof(struct predict_config, n_columns),
      .min = 1},
+    {.name = "outputs",
+     .doc = "what a model of trees says of a row",
+     .type = CONFIG_STRINGS,
+     FIELD(outputs),
+     .offset2 = offsetof(struct predict_config, n_outputs),
+     .min = 1,
+     .choices = outputs},
     {.name = "batch_size",
      .doc = "rows of a batch; 0: as the predictor likes",
      .type = CONFIG_INT,
@@ -85,13 +97,46 @@ static int place_check(const char *output, struct error *err)
     return rc;
 }
 
+/* Those of the command line have not been compared with the choices. */
+static int output_check(const char *output, struct error *err)
+{
+    static const char *const words[] = {TREE_OUTPUTS(REGISTRY_WORD)};
+    const size_t n = sizeof words / sizeof words[0];
+    char quoted[QUOTE_TEXT_MAX];
+    const char *near;
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(output, words[i]) == 0)
+            return 0;
+    near = suggest_nearest(output, words, n);
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "predict.outputs: expected one of %s, found %s%s%s%s",
+                     &TREE_OUTPUTS(REGISTRY_TEXT)[2], quote(output, quoted),
+                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static int outputs_check(const struct predict_config *cfg, struct error *err)
+{
+    for (size_t i = 0; i < cfg->n_outputs; i++) {
+        if (output_check(cfg->outputs[i], err) < 0)
+            return -1;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(cfg->outputs[i], cfg->outputs[k]) == 0)
+                return error_set(err, RAYTRAIN_EINVAL,
+                                 "predict.outputs: \"%s\" is there twice",
+                                 cfg->outputs[i]);
+    }
+    return 0;
+}
+
 int predict_config_validate(struct predict_config *cfg, struct error *err)
 {
     enum predict_format format;
 
     if (!cfg->output)
         return 0;
-    if (predict_format_of(cfg->output, &format, err) < 0 ||
+    if (outputs_check(cfg, err) < 0 ||
+        predict_format_of(cfg->output, &format, err) < 0 ||
         path_make_absolute(&cfg->output, err) < 0)
         return -1;
     return place_check(cfg->output, err);

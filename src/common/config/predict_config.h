@@ -17,6 +17,8 @@ struct predict_config {
     char *output; /* the file, absolute after validation; NULL: this is no prediction */
     char **columns; /* of the input, which the output has, too; NULL: none */
     size_t n_columns;
+    char **outputs; /* TREE_OUTPUTS, of a model of trees; NULL: its value */
+    size_t n_outputs;
     int batch_size; /* rows; 0: as the predictor likes */
 };
 

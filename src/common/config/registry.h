@@ -4,6 +4,7 @@
  * and each hall its table of implementations: a name without one does not link.
  *
  *   BACKENDS         X(mpi): struct backend_ops backend_mpi, worker/backend
+ *   BOOSTERS         X(xgboost): struct booster_ops booster_xgboost, worker/xgboost; a trainer
  *   LAUNCHERS        X(slurm): struct launcher_ops launcher_slurm, launcher/launch; in the
  *                    order in which "auto" asks them
  *   CALLBACKS        X(json): struct callback_ops callback_json, launcher/callback
@@ -15,14 +16,16 @@
  *                    csv_type, worker/text
  *   PREPROCESSORS    X(normalizer): struct preprocessor_ops preprocessor_normalizer,
  *                    worker/preprocess
+ *   TREE_OUTPUTS     X(leaf): what a model of trees can make of a row; the order is that of
+ *                    enum gbdt_output, worker/gbdt
  *
  * The names in ..._LATER are known, and refused as not available in this version.
  */
 #ifndef RAYTRAIN_CONFIG_REGISTRY_H
 #define RAYTRAIN_CONFIG_REGISTRY_H
 
-#define BACKENDS(X)       X(mpi) X(none) X(torch) X(tensorflow) X(jax) X(horovod) X(command)
-#define BACKENDS_LATER(X) X(xgboost) X(lightgbm)
+#define BACKENDS(X) X(mpi) X(none) X(torch) X(tensorflow) X(jax) X(horovod) X(command)
+#define BOOSTERS(X) X(xgboost) X(lightgbm)
 
 #define LAUNCHERS(X) X(slurm) X(local)
 
@@ -54,6 +57,9 @@
     X(label_encoder)                                                                   \
     X(tokenizer)                                                                       \
     X(count_vectorizer) X(hashing_vectorizer) X(feature_hasher) X(batch_mapper)
+
+#define TREE_OUTPUTS(X)                                                                \
+    X(value) X(probability) X(class) X(margin) X(leaf) X(contribution)
 
 /* Uses of a list: all that a key accepts, as an array of config_choice (config_key.h);
  * the names as strings, with a comma after each; and as one string for messages, which

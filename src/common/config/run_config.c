@@ -28,7 +28,7 @@ static int stop_put(struct run_config *cfg, const char *metric,
     if (!metric_name_is_valid(metric))
         return config_fail(
             where, value, RAYTRAIN_EINVAL,
-            "this is not the name of a metric (letters, digits, and _ . / -)");
+            "this is not the name of a metric (letters, digits, and _ . / @ -)");
     if (value->type != NODE_INT && value->type != NODE_REAL)
         return config_expected(where, value, "a number",
                                "the run stops when the metric reaches it");

@@ -1,6 +1,7 @@
 #include "config/train_config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +15,16 @@
 
 static const struct config_choice trainers[] = {
     {"data_parallel", NULL},
-    {"xgboost", CONFIG_LATER},
-    {"lightgbm", CONFIG_LATER},
-    {NULL, NULL},
+    BOOSTERS(REGISTRY_CHOICE){NULL, NULL},
 };
 
-static const struct config_choice backends[] = REGISTRY_CHOICES(BACKENDS);
+#define IS_TRAINER "is a trainer, not a backend: --trainer "
+
+static const struct config_choice backends[] = {
+    BACKENDS(REGISTRY_CHOICE){"xgboost", IS_TRAINER "xgboost"},
+    {"lightgbm", IS_TRAINER "lightgbm"},
+    {NULL, NULL},
+};
 
 static const struct config_choice kinds[] = {
     [TRAIN_FUNC_SHARED_OBJECT] = {"shared_object", NULL},
@@ -94,6 +99,28 @@ static const struct config_ops preprocessor_ops = {
     .clear = preprocessor_clear,
 };
 
+/* LightGBM's word for qid. */
+static int group_set(void *object, const struct config_node *node,
+                     const struct config_where *where)
+{
+    struct train_config *cfg = object;
+
+    if (node->type != NODE_STRING || !*node->string)
+        return config_expected(where, node, "a string",
+                               "the column of the rows' queries");
+    return config_set_string(&cfg->gbdt.qid, node->string, where);
+}
+
+static void group_render(const void *object, const char *name, FILE *out, int depth)
+{
+    (void)object;
+    (void)name;
+    (void)out;
+    (void)depth; /* it is rendered as qid */
+}
+
+static const struct config_ops group_ops = {.set = group_set, .render = group_render};
+
 static const struct config_key train_keys[] = {
     {.name = "trainer",
      .doc = "what runs the training loop",
@@ -164,10 +191,55 @@ static const struct config_key train_keys[] = {
      .doc = "a checkpoint that a new run starts from",
      .type = CONFIG_STRING,
      FIELD(resume_from_checkpoint)},
+    {.name = "label",
+     .doc = "the column of the labels",
+     .type = CONFIG_STRING,
+     FIELD(gbdt.label)},
+    {.name = "weight",
+     .doc = "the column of the rows' weights",
+     .type = CONFIG_STRING,
+     FIELD(gbdt.weight)},
+    {.name = "qid",
+     .doc = "the column of the rows' queries",
+     .type = CONFIG_STRING,
+     FIELD(gbdt.qid)},
+    {.name = "group",
+     .doc = "the same as qid",
+     .type = CONFIG_CUSTOM,
+     .ops = &group_ops},
+    {.name = "base_margin",
+     .doc = "the column of the margins to start from",
+     .type = CONFIG_STRING,
+     FIELD(gbdt.base_margin)},
+    {.name = "categorical_features",
+     .doc = "columns whose numbers are categories",
+     .type = CONFIG_STRINGS,
+     FIELD(gbdt.categorical),
+     .offset2 = offsetof(struct train_config, gbdt.n_categorical)},
     {.name = "params",
-     .type = CONFIG_REFUSED,
-     .refused = "params belong to the xgboost and lightgbm trainers, which are not "
-                "available in this version"},
+     .doc = "the parameters of XGBoost or LightGBM",
+     .type = CONFIG_JSON,
+     FIELD(gbdt.params)},
+    {.name = "dmatrix_params",
+     .doc = "the parameters of its matrices",
+     .type = CONFIG_JSON,
+     FIELD(gbdt.dmatrix_params)},
+    {.name = "num_boost_round",
+     .doc = "rounds of boosting, in all",
+     .type = CONFIG_INT,
+     FIELD(gbdt.num_boost_round),
+     .min = 1,
+     .max = INT_MAX},
+    {.name = "early_stopping_rounds",
+     .doc = "rounds without progress after which the training stops; 0: never",
+     .type = CONFIG_INT,
+     FIELD(gbdt.early_stopping_rounds),
+     .min = 0,
+     .max = INT_MAX},
+    {.name = "early_stopping_metric",
+     .doc = "the metric that it looks at, DATASET-METRIC",
+     .type = CONFIG_STRING,
+     FIELD(gbdt.early_stopping_metric)},
 };
 const struct config_table train_config_table = CONFIG_TABLE(train_keys);
 
@@ -179,11 +251,13 @@ void train_config_init(struct train_config *cfg)
     run_config_init(&cfg->run_config);
     cfg->trainer = strdup("data_parallel");
     cfg->train_loop_config = json_object();
+    gbdt_config_init(&cfg->gbdt);
 }
 
 static bool is_whole(const struct train_config *cfg)
 {
-    return cfg->trainer && cfg->train_loop_config && cfg->run_config.storage_path &&
+    return cfg->trainer && cfg->train_loop_config && cfg->gbdt.params &&
+           cfg->gbdt.dmatrix_params && cfg->run_config.storage_path &&
            cfg->run_config.callbacks;
 }
 
@@ -379,6 +453,14 @@ int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
 
 static int train_func_validate(struct train_config *cfg, struct error *err)
 {
+    if (gbdt_config_is_trainer(cfg->trainer)) {
+        if (!cfg->train_func)
+            return 0;
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "trainer: \"%s\" has a training loop of its own, and \"%s\" "
+                         "is a training function; leave out one of them",
+                         cfg->trainer, cfg->train_func);
+    }
     if (!cfg->train_func)
         return error_set(err, RAYTRAIN_EUSAGE,
                          "no training function: name a .so or a program on the command "
@@ -459,13 +541,32 @@ static int resume_validate(struct train_config *cfg, struct error *err)
 /* What a run is named after. */
 static const char *subject(const struct train_config *cfg)
 {
+    if (!cfg->train_func)
+        return cfg->trainer;
     if (cfg->train_func_kind != TRAIN_FUNC_COMMAND)
         return cfg->train_func;
     return train_func_subject(cfg->train_func, cfg->args, cfg->n_args);
 }
 
+/* Keys of the trainers with a loop of their own. */
+static int gbdt_validate(struct train_config *cfg, struct error *err)
+{
+    if (!gbdt_config_is_trainer(cfg->trainer))
+        return json_object_size(cfg->gbdt.params) == 0
+                   ? 0
+                   : error_set(err, RAYTRAIN_EINVAL,
+                               "params are for the trainers xgboost and lightgbm; add "
+                               "--trainer xgboost, or trainer = \"xgboost\" in the "
+                               "configuration file");
+    if (cfg->predict.output)
+        return 0;
+    return gbdt_config_validate(&cfg->gbdt, cfg->datasets, cfg->n_datasets, err);
+}
+
 int train_config_validate(struct train_config *cfg, struct error *err)
 {
+    /* A prediction decides by itself when to save. */
+    bool builtin_loop = gbdt_config_is_trainer(cfg->trainer) && !cfg->predict.output;
     struct config_where where = {.source = "configuration", .err = err};
 
     if (!is_whole(cfg))
@@ -474,9 +575,11 @@ int train_config_validate(struct train_config *cfg, struct error *err)
         scaling_config_validate(&cfg->scaling_config, err) ||
         train_func_validate(cfg, err) || backend_validate(cfg, err) ||
         run_config_validate(&cfg->run_config, subject(cfg), err) ||
-        checkpoint_config_validate(&cfg->run_config.checkpoint_config, false, err) ||
+        checkpoint_config_validate(&cfg->run_config.checkpoint_config, builtin_loop,
+                                   err) ||
         data_config_validate(&cfg->data_config, cfg->datasets, cfg->n_datasets, err) ||
-        preprocessor_validate(cfg, err) || predict_config_validate(&cfg->predict, err))
+        preprocessor_validate(cfg, err) || gbdt_validate(cfg, err) ||
+        predict_config_validate(&cfg->predict, err))
         return -1;
     return resume_validate(cfg, err);
 }

@@ -15,6 +15,7 @@
 
 #include "config/backend_config.h"
 #include "config/data_config.h"
+#include "config/gbdt_config.h"
 #include "config/predict_config.h"
 #include "config/preprocessor_config.h"
 #include "config/run_config.h"
@@ -23,12 +24,13 @@
 #include "util/error.h"
 
 struct train_config {
-    char *trainer;    /* "data_parallel" */
-    char *train_func; /* path, absolute after validation */
+    char *trainer;    /* "data_parallel", or one with a loop of its own: "xgboost" */
+    char *train_func; /* path, absolute after validation; NULL: the trainer has a loop */
     enum train_func_kind train_func_kind;
     char **args; /* after the training function */
     size_t n_args;
     json_t *train_loop_config; /* an object, never NULL after init */
+    struct gbdt_config gbdt;   /* for the trainers of gbdt_config_is_trainer() */
     struct scaling_config scaling_config;
     struct run_config run_config;
     char *backend; /* NULL until validation: "mpi", or "command" for a command */

@@ -67,7 +67,7 @@ bool metric_name_is_valid(const char *name)
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
     size_t n = strspn(name, letters), length = strlen(name);
 
-    while (n && n < length && strchr("0123456789./-", name[n])) {
+    while (n && n < length && strchr("0123456789./@-", name[n])) {
         n++;
         n += strspn(name + n, letters);
     }

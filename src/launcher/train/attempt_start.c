@@ -49,7 +49,8 @@ static int worker_program(char *path, size_t size)
 }
 
 /* What each rank executes: the training function's own program, or raytrain-worker with
- * the shared object, or with "--" and the command; and the user's arguments. */
+ * the shared object, or with "--" and the command, and the user's arguments; or
+ * raytrain-worker with the trainer that has a loop of its own. */
 static int worker_argv(const struct train_config *cfg, char ***out, struct error *err)
 {
     char worker[PATH_MAX];
@@ -64,10 +65,12 @@ static int worker_argv(const struct train_config *cfg, char ***out, struct error
                              worker);
         rc = argv_append(&argv, worker, err);
     }
+    if (rc == 0 && !cfg->train_func)
+        rc = argv_append(&argv, "--trainer", err);
     if (rc == 0 && cfg->train_func_kind == TRAIN_FUNC_COMMAND)
         rc = argv_append(&argv, "--", err);
     if (rc == 0)
-        rc = argv_append(&argv, cfg->train_func, err);
+        rc = argv_append(&argv, cfg->train_func ? cfg->train_func : cfg->trainer, err);
     for (size_t i = 0; rc == 0 && i < cfg->n_args; i++)
         rc = argv_append(&argv, cfg->args[i], err);
     if (rc < 0)

@@ -166,7 +166,7 @@ void failure_never_joined(const struct train_config *cfg, int n_workers,
     char name[QUOTE_TEXT_MAX];
 
     *failure = (struct failure){.rank = -1, .final = true, .code = RAYTRAIN_EINVAL};
-    quote(cfg->train_func, name);
+    quote(cfg->train_func ? cfg->train_func : cfg->trainer, name);
     if (cfg->train_func_kind == TRAIN_FUNC_PROGRAM)
         snprintf(failure->message, sizeof failure->message,
                  "%s never called raytrain_main(), so nothing was trained: it ran %d "

@@ -62,13 +62,16 @@ int reconfigure_check(const char *run_dir, const struct train_config *cfg,
 {
     char *text = attempt_config_newest(run_dir, run_dir_last_attempt(run_dir));
     char *before = text ? config_string_of(text, "train_func") : NULL;
+    const char *now = cfg->train_func ? cfg->train_func : cfg->trainer;
     bool same = true;
     int rc = 0;
 
-    if (before && cfg->train_func)
-        rc = function_compare(before, cfg->train_func, &same, err);
+    if (text && !before) /* a trainer with a loop of its own */
+        before = config_string_of(text, "trainer");
+    if (before)
+        rc = function_compare(before, now, &same, err);
     if (!same)
-        rc = refuse(run_dir, before, cfg->train_func, err);
+        rc = refuse(run_dir, before, now, err);
     free(before);
     free(text);
     return rc;

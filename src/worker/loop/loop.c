@@ -36,6 +36,8 @@ const struct loop_ops loop_program = {
 
 static const struct loop_ops *loop_choose(const struct loop_source *source)
 {
+    if (source->trainer)
+        return &loop_gbdt;
     if (source->is_command)
         return &loop_command;
     return source->path ? &loop_shared_object : &loop_program;

@@ -3,8 +3,8 @@
  * run on every rank as `int train_func(raytrain_context *ctx)`.
  *
  * Implementations: a function in a shared object (shared_object.c), a function of this
- * very process, which is the user's program (loop.c), and any command, in a child
- * process (command/command.c).
+ * very process, which is the user's program (loop.c), any command, in a child process
+ * (command/command.c), and rounds of boosting (gbdt/gbdt_loop.c).
  */
 #ifndef RAYTRAIN_LOOP_LOOP_H
 #define RAYTRAIN_LOOP_LOOP_H
@@ -15,6 +15,7 @@
 
 /* What a worker was started with. All of it is borrowed for the life of the worker. */
 struct loop_source {
+    const char *trainer;            /* one with a loop of its own; or NULL: */
     const char *path;               /* the file of the training function; or NULL: */
     raytrain_train_func train_func; /* the function itself */
     raytrain_predict_func predict_func; /* the same for a prediction */
@@ -63,6 +64,7 @@ struct loop {
 extern const struct loop_ops loop_shared_object;
 extern const struct loop_ops loop_program;
 extern const struct loop_ops loop_command;
+extern const struct loop_ops loop_gbdt;
 
 /* Choose the loop for this source; it is not open yet. */
 void loop_init(struct loop *loop, const struct loop_source *source);

@@ -544,6 +544,21 @@ static int mpi_split_node(struct comm *c, struct comm **out, struct error *err)
     return *out ? 0 : -1;
 }
 
+static int mpi_split(struct comm *c, bool in, struct comm **out, struct error *err)
+{
+    MPI_Comm handle;
+    const struct mpi_comm *m = mpi_comm_of(c);
+    int rc = MPI_Comm_split(m->handle, in ? 0 : MPI_UNDEFINED, c->rank, &handle);
+
+    *out = NULL;
+    if (rc != MPI_SUCCESS)
+        return mpi_fail(err, "MPI_Comm_split", rc);
+    if (!in)
+        return 0;
+    *out = comm_derive(c, handle, err);
+    return *out ? 0 : -1;
+}
+
 static void mpi_free(struct comm *c)
 {
     struct mpi_comm *m = mpi_comm_of(c);
@@ -571,6 +586,7 @@ static const struct comm_ops mpi_ops = {
     .barrier = mpi_barrier,
     .dup = mpi_dup,
     .split_node = mpi_split_node,
+    .split = mpi_split,
     .free = mpi_free,
 };
 

@@ -52,3 +52,15 @@ uint64_t predict_rounds(uint64_t missing, int size)
 {
     return ceiling(missing, (uint64_t)size);
 }
+
+uint64_t predict_report_at(uint64_t round, uint64_t rounds, double seconds)
+{
+    uint64_t next = 2 * round;
+    double round_s = seconds / (double)round;
+
+    if ((double)(next - round) * round_s > PREDICT_REPORT_S)
+        next = round + (uint64_t)(PREDICT_REPORT_S / round_s);
+    if (next == round)
+        next++;
+    return next < rounds ? next : rounds;
+}

@@ -13,7 +13,8 @@
 
 #define PREDICT_SHARD_ROWS  65536                /* at most, unless a batch has more */
 #define PREDICT_SHARD_BYTES ((uint64_t)64 << 20) /* of predictions, at most: the same */
-#define PREDICT_SHARDS_EACH 8 /* at least so many a worker, if it can be */
+#define PREDICT_SHARDS_EACH 8   /* at least so many a worker, if it can be */
+#define PREDICT_REPORT_S    1.0 /* between two reports, at most, by rounds so far */
 
 struct predict_plan {
     uint64_t rows, batch; /* of the input, of a batch; neither is 0 */
@@ -37,5 +38,11 @@ uint64_t predict_plan_count(const struct predict_plan *plan, uint64_t i);
  * none. */
 uint64_t predict_cut(uint64_t missing, int rank, int size);
 uint64_t predict_rounds(uint64_t missing, int size);
+
+/* Ranks wait for each other to report. After a report at the end of `round`, of `rounds`
+ * that take as long each as those so far, `seconds` in all, the next one is at the end of
+ * this round: after as many rounds again, or as many as take PREDICT_REPORT_S. The last
+ * round has one. */
+uint64_t predict_report_at(uint64_t round, uint64_t rounds, double seconds);
 
 #endif

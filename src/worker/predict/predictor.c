@@ -29,7 +29,9 @@ struct raytrain_predictor {
     uint64_t *missing; /* the shards to make, in order */
     uint64_t n_missing;
     uint64_t end, at;       /* this rank's: missing[at..end) are left */
-    uint64_t round, rounds; /* complete, in all */
+    uint64_t round, rounds; /* this rank has completed, there are in all */
+    uint64_t reported;      /* rounds, complete on all ranks */
+    uint64_t report_at;     /* the round after which the next report comes */
     struct predict_progress progress;
     struct staged staged; /* the columns of the current batch */
     struct predicted_stream *streams;
@@ -417,6 +419,7 @@ static int missing_find(raytrain_predictor *p, struct error *err)
     p->at = predict_cut(p->n_missing, comm->rank, comm->size);
     p->end = predict_cut(p->n_missing, comm->rank + 1, comm->size);
     p->rounds = predict_rounds(p->n_missing, comm->size);
+    p->report_at = 1;
     return rc;
 }
 
@@ -577,34 +580,42 @@ static int shard_end(raytrain_predictor *p, struct error *err)
     return 0;
 }
 
-/* The rows of all ranks in the round that is complete: each took the shard of that
- * number among its own, if it has one. */
-static void round_count(raytrain_predictor *p)
+/* The rows of all ranks in the rounds that are complete since the last report: in each,
+ * a rank took the shard of that number among its own, if it has one. */
+static void rounds_count(raytrain_predictor *p)
 {
     int size = p->env.comm->size;
 
-    for (int r = 0; r < size; r++) {
-        uint64_t i = predict_cut(p->n_missing, r, size) + p->round;
+    for (; p->reported < p->round; p->reported++)
+        for (int r = 0; r < size; r++) {
+            uint64_t i = predict_cut(p->n_missing, r, size) + p->reported;
 
-        if (i < predict_cut(p->n_missing, r + 1, size)) {
-            p->progress.done += predict_plan_count(&p->plan, p->missing[i]);
-            p->progress.here += predict_plan_count(&p->plan, p->missing[i]);
+            if (i < predict_cut(p->n_missing, r + 1, size)) {
+                p->progress.done += predict_plan_count(&p->plan, p->missing[i]);
+                p->progress.here += predict_plan_count(&p->plan, p->missing[i]);
+            }
         }
-    }
-    p->round++;
 }
 
 /* COLLECTIVE. The time is that of the slowest rank: one without a shard has none. */
-static int round_end(raytrain_predictor *p, struct error *err)
+static int rounds_report(raytrain_predictor *p, struct error *err)
 {
     double seconds = clock_now() - p->began;
 
-    round_count(p);
     if (p->env.comm->ops->allreduce(p->env.comm, &seconds, 1, COMM_FLOAT64, COMM_MAX,
                                     err) < 0)
         return -1;
+    rounds_count(p);
     p->progress.seconds = seconds;
+    p->report_at = predict_report_at(p->round, p->rounds, seconds);
     return p->env.progress(p->env.arg, &p->progress, &p->stopped, err);
+}
+
+/* COLLECTIVE if a report is due, which each rank knows by itself. */
+static int round_end(raytrain_predictor *p, struct error *err)
+{
+    p->round++;
+    return p->round == p->report_at ? rounds_report(p, err) : 0;
 }
 
 int predictor_next(raytrain_predictor *p, uint64_t *rows, struct error *err)

@@ -8,9 +8,10 @@
  * after an interruption makes only those that are missing. Batches, shards and the file
  * have the same bytes on any number of ranks.
  *
- * Collectives: create; the first next, and each one that completes a round; finish. A
- * round of all ranks ends together: so the number of rows that are done is known, and a
- * request to stop reaches all ranks at once.
+ * Collectives: create; the first next, and each one that completes a round with a report;
+ * finish. A report comes after the same round on all ranks: so the number of rows that are
+ * done is known, and a request to stop reaches all ranks at once. Since ranks wait for
+ * each other then, not every round has one (predict_report_at()).
  *
  * Threads: the training thread alone.
  */
@@ -38,7 +39,7 @@ struct predictor_env {
     const struct chain *chain; /* fitted preprocessors for the input; NULL: none */
     const char *checkpoint;    /* what it predicts by, for the record; NULL: nothing */
     int64_t iteration;
-    /* COLLECTIVE: a round is complete. *stop, the same on every rank: end early. */
+    /* COLLECTIVE: rounds are complete. *stop, the same on every rank: end early. */
     int (*progress)(void *arg, const struct predict_progress *p, bool *stop,
                     struct error *err);
     /* This rank makes progress: before each batch, and each block of the output. */

@@ -58,8 +58,8 @@ static int streams_put(int fd, const struct head *head, const uint64_t lengths[]
     for (size_t i = 0; i < head->n_streams && rc == 0; i++)
         rc = fs_write_full(fd, streams[i].data, streams[i].n);
     if (rc == 0)
-        rc = fault_point("predict.sync", (int)head->index);
-    return rc == 0 ? fdatasync(fd) : rc;
+        rc = fault_point("predict.write", (int)head->index);
+    return rc;
 }
 
 static int file_put(const char *path, const struct head *head, const uint64_t lengths[],
@@ -117,8 +117,6 @@ int shard_file_write(const char *dir, uint64_t index, uint64_t rows,
         rc = file_put(hidden, &head, lengths, streams, err);
     if (rc == 0 && rename(hidden, path) < 0)
         rc = fs_error(err, "rename", hidden);
-    if (rc == 0)
-        rc = fs_sync_dir(dir, err);
     free(lengths);
     return rc;
 }

@@ -4,9 +4,11 @@
  *
  *     SHARDS/shard-000012     a head, the lengths of the streams, the streams
  *
- * It is synced before it gets its name. Still, what an earlier attempt has made is
- * believed only if the head, the length of the file and the checksum of the streams
- * agree: a shard that is not is made again.
+ * It is not synced, for which its rank would wait: whether an earlier attempt made it, or
+ * another rank before the file of all predictions is made, a shard is believed only if the
+ * head, the length of the file and the checksum of the streams agree. One that does not
+ * survive the crash of a node is made again. Other nodes see all of a file under a new
+ * name once it is closed (NFS, FUSE).
  */
 #ifndef RAYTRAIN_PREDICT_SHARD_FILE_H
 #define RAYTRAIN_PREDICT_SHARD_FILE_H

@@ -1,7 +1,7 @@
 /*
  * predict_calls.c - the raytrain_predictor_* functions, and what a prediction is in a
  * session: its input is the dataset PREDICT_DATASET, its model the checkpoint that the
- * attempt starts from, and each of its rounds a report.
+ * attempt starts from, and after some of its rounds there is a report.
  */
 #include "session/session.h"
 
@@ -11,7 +11,7 @@
 #include "session/dataset_watch.h"
 #include "session/signs.h"
 
-/* ---- Rounds ---- */
+/* ---- Reports ---- */
 
 /* A report of the rows that are done, the rows in a second and the seconds that are
  * left. */

@@ -46,7 +46,7 @@ static int name_check(const char *name, struct error *err)
         return error_set(
             err, RAYTRAIN_EINVAL,
             "raytrain_report: %s is not a valid name for a metric: a letter or _, "
-            "then letters, digits, _ . / - (at most %d bytes)",
+            "then letters, digits, _ . / @ - (at most %d bytes)",
             quote(name, quoted), RAYTRAIN_NAME_MAX);
     if (report_line_reserves(name))
         return error_set(

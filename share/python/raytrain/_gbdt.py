@@ -1,0 +1,293 @@
+"""What raytrain.xgboost and raytrain.lightgbm have in common: a trainer whose workers are
+raytrain's own processes, so that it has parameters in place of a function."""
+from __future__ import annotations
+
+import os
+
+from . import _config as configs
+from .trainer import _Fit, _start_of, check_preprocessor, check_types
+
+TRAIN = "train"
+
+# Arguments of the libraries' own train(), and of Ray's trainers, that there are not.
+_FUNCTION = ("the workers run no Python; choose one of the library's own by params")
+_INSTEAD = {
+    "obj": _FUNCTION, "fobj": _FUNCTION, "feval": _FUNCTION, "custom_metric": _FUNCTION,
+    "callbacks": "RunConfig(callbacks=...) has callbacks",
+    "evals": "all datasets but \"train\" are evaluated",
+    "valid_sets": "all datasets but \"train\" are evaluated",
+    "valid_names": "all datasets but \"train\" are evaluated, under their names",
+    "evals_result": "result.metrics_history has the metrics of all rounds",
+    "verbose_eval": "RunConfig(verbose=0) turns the progress off",
+    "maximize": "raytrain knows for each metric whether more is better",
+    "xgb_model": "resume_from_checkpoint continues from a model",
+    "init_model": "resume_from_checkpoint continues from a model",
+    "categorical_feature": "it is categorical_features=[...]",
+    "feature_name": "features have the names of the columns",
+    "metadata": "the workers run no Python that could save it",
+    "dataset_config": "the rows of all datasets are divided among the workers",
+    "data_config": "the rows of all datasets are divided among the workers",
+    "train_loop_per_worker": "raytrain.DataParallelTrainer runs a function",
+    "train_loop_config": "raytrain.DataParallelTrainer runs a function",
+}
+
+
+# ---- Arguments ----
+
+def _plain(what: str, value: object) -> object:
+    """A value as the configuration can have it; scalars of NumPy become Python's."""
+    if hasattr(value, "tolist") and not isinstance(value, (str, bytes)):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(what, item) for item in value]
+    if callable(value):
+        raise TypeError(f"{what} is a function: {_FUNCTION}")
+    if isinstance(value, dict):
+        for name in value:
+            if not configs._is_name(name):
+                raise ValueError(f"{what} has the name {name!r}, which no key of "
+                                 "raytrain.cfg can have: give a list, in the order of the "
+                                 "features")
+        return {name: _plain(f"{what}[{name!r}]", item) for name, item in value.items()}
+    if not configs.is_storable(value):
+        raise ValueError(f"{what} is {value!r}: a parameter is a number, a string, True, "
+                         "False, or a list of these")
+    return value
+
+
+def _parameters(what: str, given: dict) -> dict:
+    """Without those that are None, which stands for the library's default."""
+    made = {}
+
+    for name, value in given.items():
+        if value is None or (name == "missing" and value != value):
+            continue
+        made[name] = _plain(f"{what}[{name!r}]", value)
+        if not configs._is_name(name):
+            raise ValueError(f"{what}: {name!r} is no name of a parameter")
+    return made
+
+
+def _dataset(name: str, dataset: object):
+    """A path, or a Dataset as it was read; arrays and DataFrames become one."""
+    from . import data
+
+    if isinstance(dataset, dict):
+        return data.from_numpy(dataset)
+    if hasattr(dataset, "columns") and hasattr(dataset, "iloc"):
+        return data.from_pandas(dataset)
+    if getattr(dataset, "_state", None) or getattr(dataset, "_functions", None):
+        raise TypeError(
+            f"datasets[{name!r}] was transformed: give the trainer the Dataset as it was "
+            "read, and preprocessor=, which is applied to the rows of all datasets. What "
+            "only a function can do is done before: raytrain.data.from_numpy(rows)")
+    return dataset
+
+
+def _in_c(preprocessor: object) -> object:
+    """TypeError if a worker without Python cannot apply it."""
+    if check_preprocessor(preprocessor) is not None and any(
+            "batch_mapper" in item for item in preprocessor._items()):
+        raise TypeError(
+            "preprocessor has a BatchMapper, a function in Python, and the workers of this "
+            "trainer run no Python: apply the function first, and give the trainer "
+            "raytrain.data.from_numpy(rows)")
+    return preprocessor
+
+
+def _columns(what: str, columns: object) -> list | None:
+    if columns is None:
+        return None
+    columns = [columns] if isinstance(columns, str) else list(columns)
+    if not all(isinstance(column, str) for column in columns):
+        raise TypeError(f"{what} is a list of names of columns, not {columns!r}")
+    return columns
+
+
+# ---- Trainer ----
+
+class GBDTTrainer:
+    """Trains trees on datasets: the loop is raytrain's own, and no function is needed.
+
+    datasets: {"train": ..., others that are evaluated after each round}: paths, Datasets of
+        raytrain.data, {column: array}, or DataFrames of pandas.
+    label_column: the column of the labels. All other columns of numbers are features.
+    params: the library's parameters, as it has them.
+    num_boost_round: rounds in all; of a run that is continued, those that it has had count.
+    dmatrix_params: parameters of the library's matrices.
+    early_stopping_rounds: end after as many rounds without progress, of which the model
+        then keeps the best.
+    early_stopping_metric: of which metric, "valid-auc"; None: of the last one of the last
+        dataset.
+    weight_column, qid_column, base_margin_column: columns that are no features. Adjacent
+        rows of one qid are a query; group_column is another name for it.
+    categorical_features: columns whose numbers are categories.
+    preprocessor: learns from the dataset "train", and transforms all of them; without a
+        BatchMapper.
+    scaling_config, run_config, resume_from_checkpoint: as of other trainers.
+    """
+
+    _trainer = ""  # the key `trainer` of raytrain.cfg
+    train_loop_config = None
+
+    def __init__(self, *, datasets: dict, label_column: str | None = None,
+                 params: dict | None = None, num_boost_round: int = 10,
+                 dmatrix_params: dict | None = None,
+                 scaling_config: configs.ScalingConfig | None = None,
+                 run_config: configs.RunConfig | None = None, preprocessor: object = None,
+                 resume_from_checkpoint: object = None,
+                 early_stopping_rounds: int | None = None,
+                 early_stopping_metric: str | None = None,
+                 weight_column: str | None = None, qid_column: str | None = None,
+                 group_column: str | None = None, base_margin_column: str | None = None,
+                 categorical_features: list | None = None, **train_kwargs: object) -> None:
+        for name in train_kwargs:
+            hint = _INSTEAD.get(name)
+            raise TypeError(f"{type(self).__name__} has no argument {name!r}"
+                            + (f": {hint}" if hint else ""))
+        check_types(("scaling_config", scaling_config, configs.ScalingConfig),
+                    ("run_config", run_config, configs.RunConfig),
+                    ("datasets", datasets, dict), ("params", params, dict),
+                    ("dmatrix_params", dmatrix_params, dict))
+        if qid_column is not None and group_column is not None:
+            raise TypeError("qid_column and group_column are two names for one argument")
+        self.datasets = {name: _dataset(name, value)
+                         for name, value in (datasets or {}).items()}
+        if TRAIN not in self.datasets:
+            raise ValueError('datasets has no "train" to train on; it has '
+                             + (", ".join(map(repr, self.datasets)) or "nothing"))
+        self.label_column = label_column
+        self.params = _parameters("params", params or {})
+        self.dmatrix_params = _parameters("dmatrix_params", dmatrix_params or {})
+        self.num_boost_round = configs._integer("num_boost_round", num_boost_round, 1)
+        self.early_stopping_rounds = None if early_stopping_rounds is None else \
+            configs._integer("early_stopping_rounds", early_stopping_rounds, 0)
+        self.early_stopping_metric = early_stopping_metric
+        self.weight_column = weight_column
+        self.qid_column = qid_column if qid_column is not None else group_column
+        self.base_margin_column = base_margin_column
+        self.categorical_features = _columns("categorical_features", categorical_features)
+        self.scaling_config = scaling_config or configs.ScalingConfig()
+        self.run_config = run_config or configs.RunConfig()
+        self.preprocessor = _in_c(preprocessor)
+        self.starting_checkpoint = resume_from_checkpoint
+        self._restored_from: str | None = None
+        self._kept: dict = {}  # keys of the run that it continues
+
+    def fit(self):
+        """Run the training to its end, and return its Result.
+
+        Raises TrainingFailedError if it failed, TrainingStopped (a SystemExit with status
+        75) if it was stopped on request, ValueError for settings that cannot be.
+        """
+        from . import _worker
+
+        if _worker._shipped is not None:  # a script that another trainer's workers import
+            return _worker._come_by(self)
+        if os.environ.get("RAYTRAIN_SESSION"):
+            raise RuntimeError("fit() was called in a worker, which cannot start workers")
+        return _GBDTFit(self).run()
+
+    # ---- restore ----
+
+    @classmethod
+    def can_restore(cls, path: str, storage_filesystem: object = None) -> bool:
+        """Is there a run of this trainer in this directory?"""
+        try:
+            return _run_cfg(path).get("trainer") == cls._trainer
+        except FileNotFoundError:
+            return False
+
+    @classmethod
+    def restore(cls, path: str, *, run_config: configs.RunConfig | None = None,
+                **changes: object) -> GBDTTrainer:
+        """A trainer whose fit() continues the run in the directory `path`, also one that
+        raytrain-run has started, from its latest checkpoint. changes: arguments of the
+        trainer; what is not given is as it was.
+
+        Raises FileNotFoundError if there is no such run.
+        """
+        import copy
+
+        from .data import Dataset
+
+        path = os.path.abspath(os.fspath(path))
+        keys = _run_cfg(path)
+        if keys.get("trainer") != cls._trainer:
+            raise ValueError(f"{path} is no run of {cls.__name__}: its trainer is "
+                             f"{keys.get('trainer')!r}")
+        settings = {name: keys.pop(key) for name, key in _KEYS.items() if key in keys}
+        if "group_column" in changes:
+            settings.pop("qid_column", None)
+        settings["datasets"] = {name: Dataset(**options)
+                                for name, options in keys.pop("datasets").items()}
+        run = copy.copy(run_config or configs.RunConfig())
+        run.storage_path, run.name = os.path.split(path)
+        trainer = cls(run_config=run, **{**settings, **changes})
+        trainer._restored_from = path
+        keys["resume_from_checkpoint"] = _start_of(path, keys)
+        changed = {*changes, "trainer", "data_config", "predict"}
+        if run_config is not None:
+            changed.add("run_config")
+        trainer._kept = {key: value for key, value in keys.items()
+                         if key not in changed and value is not None}
+        return trainer
+
+    # ---- For fit() ----
+
+    def _keys(self) -> dict:
+        """Those of raytrain.cfg that other trainers do not have."""
+        keys = {"trainer": self._trainer}
+        for name, key in _KEYS.items():
+            value = getattr(self, name)
+            if value is not None:
+                keys[key] = value
+        return keys
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.params!r} {self.scaling_config!r}>"
+
+
+# Attributes, and their keys of raytrain.cfg.
+_KEYS = {"label_column": "label", "weight_column": "weight", "qid_column": "qid",
+         "base_margin_column": "base_margin",
+         "categorical_features": "categorical_features", "params": "params",
+         "dmatrix_params": "dmatrix_params", "num_boost_round": "num_boost_round",
+         "early_stopping_rounds": "early_stopping_rounds",
+         "early_stopping_metric": "early_stopping_metric"}
+
+
+def _run_cfg(path: str) -> dict:
+    """The configuration of a run."""
+    from . import _read_config
+
+    file = os.path.join(os.fspath(path), "run.cfg")
+    if not os.path.isfile(file):
+        raise FileNotFoundError(f"{path} is not the directory of a run: there is no run.cfg")
+    with open(file, encoding="utf-8", errors="surrogateescape") as text:
+        return _read_config.parse(text.read(), file)
+
+
+class _GBDTFit(_Fit):
+    """One fit: as of other trainers, but the workers run the loop of raytrain-worker."""
+
+    def _payload(self) -> None:
+        """No function is sent to the workers."""
+
+    def _keys(self) -> dict:
+        trainer = self.trainer
+        keys = {**trainer._keys(), **self._common_keys()}
+        run = keys["run_config"]
+
+        for name, value in trainer._kept.items():  # of the run that it continues
+            keys[name] = {**value, "name": run["name"],
+                          "storage_path": run["storage_path"]} \
+                if name == "run_config" else value
+        return keys
+
+    def _workers_command(self) -> list:
+        return []
+
+    def _environment(self, payload: None, keys: dict, scratch: str) -> dict:
+        """With a sign for raytrain-run that it was not started from a command line."""
+        return {**os.environ, "RAYTRAIN_FIT": os.path.join(scratch, "raytrain.cfg")}

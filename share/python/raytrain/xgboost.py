@@ -1,0 +1,82 @@
+"""XGBoost on many workers; names and arguments as in ``ray.train.xgboost``.
+
+    trainer = XGBoostTrainer(
+        datasets={"train": read_csv("train.csv"), "valid": read_csv("valid.csv")},
+        label_column="y", params={"objective": "binary:logistic", "eta": 0.1},
+        num_boost_round=100, scaling_config=ScalingConfig(num_workers=4))
+    result = trainer.fit()
+    model = XGBoostTrainer.get_model(result.checkpoint)
+
+The workers need XGBoost's library, and no Python; get_model() and XGBoostPredictor its Python
+module.
+"""
+from __future__ import annotations
+
+import json
+
+from . import _gbdt, _gbdt_model
+
+__all__ = ["XGBoostTrainer", "XGBoostPredictor", "get_importance", "get_model"]
+
+
+def _module():
+    return _gbdt_model.library("xgboost", "Debian: python3-xgboost; pip install xgboost")
+
+
+def get_model(checkpoint: object):
+    """The xgboost.Booster of a Checkpoint, or of the path of one."""
+    xgboost = _module()
+    checkpoint = _gbdt_model.opened(checkpoint, "xgboost")
+    model = xgboost.Booster()
+    try:
+        model.load_model(bytearray(checkpoint.read("files/model.ubj")))
+    except xgboost.core.XGBoostError as error:
+        made_by = _gbdt_model.text_of(checkpoint, "gbdt/library", "another version")
+        raise ValueError(f"XGBoost {xgboost.__version__} cannot read the model, which "
+                         f"XGBoost {made_by} has made: {error}") from error
+    return model
+
+
+def get_importance(checkpoint: object, kind: str = "gain") -> dict:
+    """{feature: importance}, the greatest first: the total gain of its splits, or, "splits",
+    their number. Needs no module of XGBoost."""
+    return _gbdt_model.importance(_gbdt_model.opened(checkpoint, "xgboost"), kind)
+
+
+class XGBoostTrainer(_gbdt.GBDTTrainer):
+    __doc__ = _gbdt.GBDTTrainer.__doc__
+    _trainer = "xgboost"
+
+    get_model = staticmethod(get_model)
+    get_importance = staticmethod(get_importance)
+
+
+class XGBoostPredictor(_gbdt_model.TreePredictor):
+    """An xgboost.Booster and the preprocessors of its checkpoint. settings of predict() are
+    arguments of Booster.predict(), such as output_margin=True; dmatrix_kwargs is a dict for
+    xgboost.DMatrix."""
+
+    _trainer = "xgboost"
+    _matrix: dict = {}  # what DMatrix needs to know as in the training
+    _outputs = {"output_margin": "margin", "pred_leaf": "leaf",
+                "pred_contribs": "contribution"}
+
+    @classmethod
+    def from_checkpoint(cls, checkpoint: object) -> XGBoostPredictor:
+        """A predictor with the model of a checkpoint."""
+        checkpoint = _gbdt_model.opened(checkpoint, "xgboost")
+        predictor = cls(get_model(checkpoint), checkpoint.get_preprocessor())
+        trained = json.loads(_gbdt_model.text_of(checkpoint, "gbdt/dmatrix_params", "{}"))
+        predictor._matrix = {k: v for k, v in trained.items() if k == "missing"}
+        return predictor
+
+    def _predict_numpy(self, batch: object, dmatrix_kwargs: dict | None = None,
+                       **settings: object) -> dict:
+        xgboost = _module()
+        names, types = self.model.feature_names, self.model.feature_types
+        if isinstance(batch, dict):
+            batch = _gbdt_model.matrix_of(batch, names, "float32")
+        said = {**self._matrix, "feature_names": names, "feature_types": types,
+                "enable_categorical": bool(types) and "c" in types}
+        matrix = xgboost.DMatrix(batch, **{**said, **(dmatrix_kwargs or {})})
+        return {"predictions": self.model.predict(matrix, **settings)}

@@ -1,0 +1,266 @@
+#include "gbdt/columns.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "preprocess/reals.h"
+
+#define NAMES_SHOWN 300
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the features");
+}
+
+uint64_t gbdt_column_width(const struct frame_column *c)
+{
+    return c->kind == FRAME_SPARSE ? c->row.shape[0] : reals_width(c);
+}
+
+/* ---- What is wrong with a column ---- */
+
+static int fail_missing(const struct frame *schema, const char *dataset,
+                        const char *what, const char *column, struct error *err)
+{
+    char names[NAMES_SHOWN];
+
+    frame_names(schema, names, sizeof names);
+    return error_set(err, RAYTRAIN_ENOTFOUND,
+                     "dataset \"%s\" has no column \"%s\"%s%s; it has %s", dataset,
+                     column, *what ? ", which is its " : "", what, names);
+}
+
+static int fail_words(const char *dataset, const struct frame_column *c,
+                      struct error *err)
+{
+    return error_set(
+        err, RAYTRAIN_ETYPE,
+        "dataset \"%s\": column \"%s\" has %s, and trees need numbers: add an "
+        "ordinal_encoder or a one_hot_encoder for it to `preprocessor`, or leave it "
+        "out of datasets.%s.columns",
+        dataset, c->name, c->kind == FRAME_WORDS ? "words" : "texts", dataset);
+}
+
+static int feature_check(const char *dataset, const struct frame_column *c,
+                         struct error *err)
+{
+    return c->kind == FRAME_NUMBERS || c->kind == FRAME_SPARSE
+               ? 0
+               : fail_words(dataset, c, err);
+}
+
+/* Label, weight and query: one number a row. */
+static int single_check(const struct frame *schema, const char *dataset,
+                        const char *what, const char *column, struct error *err)
+{
+    const struct frame_column *c;
+
+    if (!column)
+        return 0;
+    c = frame_find(schema, column);
+    if (!c)
+        return fail_missing(schema, dataset, what, column, err);
+    if (c->kind == FRAME_WORDS && strcmp(what, "query") == 0)
+        return 0; /* only where it changes matters */
+    if (c->kind == FRAME_WORDS)
+        return error_set(err, RAYTRAIN_ETYPE,
+                         "dataset \"%s\": column \"%s\", which is its %s, has words; "
+                         "add a label_encoder for it to `preprocessor`",
+                         dataset, column, what);
+    if (c->kind != FRAME_NUMBERS || reals_width(c) != 1)
+        return error_set(
+            err, RAYTRAIN_ETYPE,
+            "dataset \"%s\": column \"%s\", which is its %s, must have one "
+            "number a row",
+            dataset, column, what);
+    return 0;
+}
+
+static int margin_check(const struct frame *schema, const char *dataset,
+                        const char *column, struct error *err)
+{
+    const struct frame_column *c = column ? frame_find(schema, column) : NULL;
+
+    if (column && !c)
+        return fail_missing(schema, dataset, "base_margin", column, err);
+    if (c && (c->kind != FRAME_NUMBERS || gbdt_column_width(c) == 0))
+        return error_set(
+            err, RAYTRAIN_ETYPE,
+            "dataset \"%s\": column \"%s\", which is its base_margin, must "
+            "have numbers",
+            dataset, column);
+    return 0;
+}
+
+static int others_check(const struct gbdt_columns *columns, const struct frame *schema,
+                        const char *dataset, struct error *err)
+{
+    if (single_check(schema, dataset, "label", columns->label, err) < 0 ||
+        single_check(schema, dataset, "weight", columns->weight, err) < 0 ||
+        single_check(schema, dataset, "query", columns->qid, err) < 0)
+        return -1;
+    return margin_check(schema, dataset, columns->margin, err);
+}
+
+/* ---- Features ---- */
+
+static bool is_other(const struct gbdt_columns *columns, const char *name)
+{
+    const char *const others[] = {columns->label, columns->weight, columns->qid,
+                                  columns->margin};
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i] && strcmp(others[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool needs_float64(raytrain_dtype dtype)
+{
+    return dtype == RAYTRAIN_FLOAT64 || dtype == RAYTRAIN_INT32 ||
+           dtype == RAYTRAIN_UINT32 || dtype == RAYTRAIN_INT64 ||
+           dtype == RAYTRAIN_UINT64;
+}
+
+static int feature_add(struct gbdt_columns *columns, const struct frame_column *c,
+                       struct error *err)
+{
+    struct gbdt_column *add = &columns->list[columns->n++];
+
+    snprintf(add->name, sizeof add->name, "%s", c->name);
+    add->first = columns->features;
+    add->width = gbdt_column_width(c);
+    if (add->width > INT_MAX - columns->features)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "column \"%s\" has %llu features, which are too many", c->name,
+                         (unsigned long long)add->width);
+    columns->features += add->width;
+    columns->sparse = columns->sparse || c->kind == FRAME_SPARSE;
+    columns->wide = columns->wide || needs_float64(c->row.dtype);
+    return 0;
+}
+
+static int categorical_check(const struct gbdt_columns *columns,
+                             const struct frame *schema, const char *dataset,
+                             const struct gbdt_config *cfg, struct error *err)
+{
+    for (size_t i = 0; i < cfg->n_categorical; i++) {
+        const struct frame_column *c = frame_find(schema, cfg->categorical[i]);
+
+        if (!c || is_other(columns, cfg->categorical[i]))
+            return fail_missing(schema, dataset, "", cfg->categorical[i], err),
+                   error_prefix(err, "categorical_features");
+    }
+    return 0;
+}
+
+int gbdt_columns_find(const struct frame *schema, const char *dataset,
+                      const char *label, const struct gbdt_config *cfg,
+                      struct gbdt_columns *out, struct error *err)
+{
+    int rc;
+
+    *out =
+        (struct gbdt_columns){.label = label,
+                              .weight = cfg->weight,
+                              .qid = cfg->qid,
+                              .margin = cfg->base_margin,
+                              .list = calloc(schema->n_columns + 1, sizeof *out->list)};
+    if (!out->list)
+        return no_memory(err);
+    rc = others_check(out, schema, dataset, err);
+    for (size_t i = 0; rc == 0 && i < schema->n_columns; i++) {
+        const struct frame_column *c = &schema->columns[i];
+
+        if (is_other(out, c->name))
+            continue;
+        rc = feature_check(dataset, c, err);
+        if (rc == 0)
+            rc = feature_add(out, c, err);
+    }
+    if (rc == 0)
+        rc = categorical_check(out, schema, dataset, cfg, err);
+    if (rc == 0 && out->features == 0)
+        rc = error_set(err, RAYTRAIN_EINVAL, "dataset \"%s\" has no features", dataset);
+    if (rc < 0)
+        gbdt_columns_clear(out);
+    return rc;
+}
+
+int gbdt_columns_check(const struct gbdt_columns *columns, const struct frame *schema,
+                       const char *dataset, struct error *err)
+{
+    for (size_t i = 0; i < columns->n; i++) {
+        const struct gbdt_column *want = &columns->list[i];
+        const struct frame_column *c = frame_find(schema, want->name);
+
+        if (!c)
+            return fail_missing(schema, dataset, "", want->name, err);
+        if (feature_check(dataset, c, err) < 0)
+            return -1;
+        if (c->kind == FRAME_SPARSE ? gbdt_column_width(c) > want->width
+                                    : gbdt_column_width(c) != want->width)
+            return error_set(
+                err, RAYTRAIN_ETYPE,
+                "dataset \"%s\": column \"%s\" has %llu numbers a row, and "
+                "%llu in the training set",
+                dataset, c->name, (unsigned long long)gbdt_column_width(c),
+                (unsigned long long)want->width);
+    }
+    return others_check(columns, schema, dataset, err);
+}
+
+void gbdt_columns_clear(struct gbdt_columns *columns)
+{
+    free(columns->list);
+    memset(columns, 0, sizeof *columns);
+}
+
+/* ---- Names ---- */
+
+static int name_make(const struct gbdt_column *c, uint64_t i, char **name)
+{
+    if (c->width == 1)
+        return (*name = strdup(c->name)) ? 0 : -1;
+    if (asprintf(name, "%s_%llu", c->name, (unsigned long long)i) >= 0)
+        return 0;
+    *name = NULL;
+    return -1;
+}
+
+static bool is_categorical(const struct gbdt_config *cfg, const char *name)
+{
+    for (size_t i = 0; i < cfg->n_categorical; i++)
+        if (strcmp(cfg->categorical[i], name) == 0)
+            return true;
+    return false;
+}
+
+int gbdt_columns_features(const struct gbdt_columns *columns,
+                          const struct gbdt_config *cfg, struct gbdt_features *out,
+                          struct error *err)
+{
+    bool named = columns->features <= GBDT_NAMES_MAX;
+    int rc = 0;
+
+    *out = (struct gbdt_features){.n = columns->features};
+    if (named && !(out->names = calloc(out->n + 1, sizeof *out->names)))
+        rc = -1;
+    if (cfg->n_categorical > 0 && !(out->categorical = calloc(out->n + 1, 1)))
+        rc = -1;
+    for (size_t k = 0; rc == 0 && k < columns->n; k++) {
+        const struct gbdt_column *c = &columns->list[k];
+
+        for (uint64_t i = 0; rc == 0 && i < c->width; i++) {
+            if (named)
+                rc = name_make(c, i, &out->names[c->first + i]);
+            if (out->categorical)
+                out->categorical[c->first + i] = is_categorical(cfg, c->name);
+        }
+    }
+    if (rc == 0)
+        return 0;
+    gbdt_features_clear(out);
+    return no_memory(err);
+}

@@ -1,0 +1,40 @@
+/*
+ * feature_rows.h - rows of a dataset as a model of trees takes them: the features that it
+ * knows, in its order, whatever the order and the types of the columns.
+ *
+ * A feature is a column of numbers, or an element of one of vectors: "x_0" is the first
+ * element of the column "x". Rows are dense, unless one of the columns is sparse.
+ */
+#ifndef RAYTRAIN_GBDT_FEATURE_ROWS_H
+#define RAYTRAIN_GBDT_FEATURE_ROWS_H
+
+#include "frame/frame.h"
+#include "gbdt/shard.h"
+
+/* What a model takes. */
+struct feature_list {
+    const char *const *names; /* n of them; NULL: they have none */
+    uint64_t n;               /* 0: not known */
+    /* Without names: a column that is none of them. NULL: there is no such column. */
+    const char *label;
+};
+
+struct feature_rows;
+
+/*
+ * Find the features among the columns of a dataset (dataset_schema()). Further columns are
+ * ignored. Without names they are the only column of vectors; or all columns of numbers,
+ * in their order, if there is no such column or several. RAYTRAIN_EINVAL, RAYTRAIN_ETYPE.
+ */
+int feature_rows_create(const struct frame *schema, const struct feature_list *list,
+                        raytrain_dtype dtype, struct feature_rows **out,
+                        struct error *err);
+/* How many features there are. */
+uint64_t feature_rows_features(const struct feature_rows *f);
+/* A batch with those columns as rows of a shard of this dtype, which had none. On failure
+ * gbdt_shard_clear() frees what is there. */
+int feature_rows_fill(struct feature_rows *f, const struct frame *batch,
+                      struct gbdt_shard *shard, struct error *err);
+void feature_rows_destroy(struct feature_rows *f); /* NULL is fine */
+
+#endif

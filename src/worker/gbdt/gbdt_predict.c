@@ -1,0 +1,336 @@
+/*
+ * gbdt_predict.c - in order: the model of the checkpoint, its features, its outputs,
+ * batches.
+ */
+#include "gbdt/gbdt_predict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/registry.h"
+#include "data/dataset.h"
+#include "gbdt/booster.h"
+#include "gbdt/feature_rows.h"
+#include "rank/event.h"
+#include "session/session.h"
+#include "session/signs.h"
+
+/* A batch has about so many numbers, and so many rows at least and at most. */
+#define BATCH_NUMBERS (1u << 22)
+#define BATCH_MIN     64
+#define BATCH_MAX     4096
+
+/* In the order of enum gbdt_output. */
+static const char *const output_names[] = {TREE_OUTPUTS(REGISTRY_WORD)};
+
+_Static_assert(sizeof output_names / sizeof output_names[0] == GBDT_OUTPUTS,
+               "an output without a name");
+
+struct prediction {
+    raytrain_context *ctx;
+    raytrain_predictor *predictor;
+    raytrain_checkpoint *checkpoint;
+    struct booster booster;
+    struct gbdt_config config; /* of the library, as in the training */
+    json_t *dmatrix;           /* of it; NULL: the checkpoint has none */
+    char **names;              /* of the model's features; NULL: they have none */
+    uint64_t n_features;
+    struct feature_rows *rows;
+    struct {
+        enum gbdt_output kind;
+        const char *column;
+        uint64_t numbers; /* of a row */
+    } outputs[GBDT_OUTPUTS];
+    size_t n_outputs;
+    void *values; /* of an output, for a batch */
+    uint64_t batch;
+};
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a prediction by trees");
+}
+
+/* What a call of raytrain.h has left in the context. */
+static int call_failed(const struct prediction *g, struct error *err)
+{
+    if (err != session_error(g->ctx))
+        *err = *session_error(g->ctx);
+    return -1;
+}
+
+/* ---- The model ---- */
+
+static void library_says(void *arg, enum gbdt_severity severity, const char *line)
+{
+    const struct prediction *g = arg;
+
+    if (severity == GBDT_WARNING && g->ctx->comm->rank == 0)
+        event_add(g->ctx->env.log_dir, EVENT_WARNING, "%s: %s", g->booster.ops->name,
+                  line);
+}
+
+static void library_goes_on(void *arg)
+{
+    const struct prediction *g = arg;
+
+    sign_of_progress(g->ctx);
+}
+
+/* "xgboost": the library of the checkpoint. */
+static int library_open(struct prediction *g, struct error *err)
+{
+    char *trainer = NULL;
+    int rc = 0;
+
+    g->checkpoint = raytrain_get_checkpoint(g->ctx);
+    if (!g->checkpoint)
+        return error_set(err, RAYTRAIN_ENOTFOUND,
+                         "there is no checkpoint to predict by: --checkpoint names it");
+    if (raytrain_checkpoint_get_string(g->checkpoint, GBDT_TRAINER, &trainer))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "the checkpoint is none of the trainers xgboost and lightgbm; "
+                         "name the predict function of its model");
+    g->booster.ops = booster_find(trainer);
+    if (!g->booster.ops)
+        rc =
+            error_set(err, RAYTRAIN_ENOTSUP,
+                      "the model is one of the trainer \"%s\", which this version does "
+                      "not know",
+                      trainer);
+    free(trainer);
+    return rc < 0 ? -1 : g->booster.ops->open(err);
+}
+
+/* What is a missing value, for one, is as in the training. */
+static int dmatrix_load(struct prediction *g, struct error *err)
+{
+    char *text;
+
+    g->config = g->ctx->env.config->gbdt;
+    if (raytrain_checkpoint_get_string(g->checkpoint, GBDT_DMATRIX, &text))
+        return 0;
+    g->dmatrix = json_loads(text, 0, NULL);
+    free(text);
+    g->config.dmatrix_params = g->dmatrix;
+    return json_is_object(g->dmatrix) ? 0
+                                      : error_set(err, RAYTRAIN_ECORRUPT,
+                                                  "the checkpoint's " GBDT_DMATRIX
+                                                  " are not a group of parameters");
+}
+
+static int model_load(struct prediction *g, struct error *err)
+{
+    const struct train_config *cfg = g->ctx->env.config;
+    struct booster *b = &g->booster;
+    void *bytes = NULL;
+    size_t n = 0;
+    int rc;
+
+    if (library_open(g, err) < 0 || dmatrix_load(g, err) < 0)
+        return -1;
+    b->env = (struct booster_env){.threads = cfg->scaling_config.cpus_per_worker,
+                                  .config = &g->config,
+                                  .say = library_says,
+                                  .goes_on = library_goes_on,
+                                  .arg = g};
+    if (raytrain_checkpoint_get_bytes(g->checkpoint, b->ops->file, &bytes, &n))
+        return call_failed(g, err);
+    rc = b->ops->create(b, err);
+    if (rc == 0)
+        rc = b->ops->load(b, bytes, n, err);
+    free(bytes);
+    return rc;
+}
+
+/* ---- Its features ---- */
+
+static int names_take(struct prediction *g, const char *text, struct error *err)
+{
+    json_t *list = json_loads(text, 0, NULL), *name;
+    bool bad = !json_is_array(list);
+    size_t i;
+
+    g->n_features = json_array_size(list);
+    g->names = calloc(g->n_features + 1, sizeof *g->names);
+    json_array_foreach(list, i, name)
+    {
+        if (g->names && json_is_string(name))
+            g->names[i] = strdup(json_string_value(name));
+        bad = bad || !g->names || !g->names[i];
+    }
+    json_decref(list);
+    return bad ? error_set(err, RAYTRAIN_ECORRUPT,
+                           "the checkpoint's " GBDT_FEATURES
+                           " is not a list of the names of features")
+               : 0;
+}
+
+/* Of a model whose features have no names, their number is that of the importances. */
+static int features_load(struct prediction *g, struct error *err)
+{
+    raytrain_tensor gain;
+    char *text;
+    int rc;
+
+    if (raytrain_checkpoint_get_string(g->checkpoint, GBDT_FEATURES, &text)) {
+        if (raytrain_checkpoint_info(g->checkpoint, GBDT_GAIN, &gain) == RAYTRAIN_OK &&
+            gain.ndim == 1)
+            g->n_features = gain.shape[0];
+        return 0;
+    }
+    rc = names_take(g, text, err);
+    free(text);
+    return rc;
+}
+
+static int rows_prepare(struct prediction *g, struct error *err)
+{
+    const char *label = g->ctx->env.config->gbdt.label;
+    struct feature_list list = {.names = (const char *const *)g->names,
+                                .n = g->n_features,
+                                .label = label ? label : GBDT_LABEL};
+
+    return feature_rows_create(
+        dataset_schema(raytrain_predictor_dataset(g->predictor)), &list,
+        g->booster.ops->wide ? RAYTRAIN_FLOAT64 : RAYTRAIN_FLOAT32, &g->rows, err);
+}
+
+/* ---- Its outputs ---- */
+
+static int output_add(struct prediction *g, const char *name, struct error *err)
+{
+    enum gbdt_output kind = GBDT_VALUE;
+    const char *column =
+        strcmp(name, output_names[GBDT_VALUE]) == 0 ? "prediction" : name;
+    uint64_t shape[2] = {0, 0}, numbers = 1;
+    raytrain_dtype dtype;
+    int ndim = 0;
+
+    while (kind < GBDT_OUTPUTS && strcmp(name, output_names[kind]) != 0)
+        kind++;
+    if (kind == GBDT_OUTPUTS) /* the configuration refuses it */
+        return error_set(err, RAYTRAIN_EINVAL, "there is no output \"%s\"", name);
+    if (g->booster.ops->shape(&g->booster, kind, shape, &ndim, err) < 0)
+        return error_prefix(err, "predict.outputs: %s", name);
+    dtype = kind == GBDT_CLASS || kind == GBDT_LEAF ? RAYTRAIN_INT32 : RAYTRAIN_FLOAT32;
+    if (raytrain_predictor_output(g->predictor, column, dtype, ndim, shape))
+        return call_failed(g, err);
+    for (int i = 0; i < ndim; i++)
+        numbers *= shape[i];
+    g->outputs[g->n_outputs].kind = kind;
+    g->outputs[g->n_outputs].column = column;
+    g->outputs[g->n_outputs++].numbers = numbers;
+    return 0;
+}
+
+static int outputs_add(struct prediction *g, struct error *err)
+{
+    const struct predict_config *cfg = &g->ctx->env.config->predict;
+
+    if (cfg->n_outputs == 0)
+        return output_add(g, output_names[GBDT_VALUE], err);
+    for (size_t i = 0; i < cfg->n_outputs && i < GBDT_OUTPUTS; i++)
+        if (output_add(g, cfg->outputs[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Many features, or contributions of each of them, make large rows. */
+static int batch_choose(struct prediction *g, struct error *err)
+{
+    uint64_t most = feature_rows_features(g->rows), rows;
+
+    for (size_t i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].numbers > most)
+            most = g->outputs[i].numbers;
+    rows = BATCH_NUMBERS / (most > 0 ? most : 1);
+    rows = rows < BATCH_MIN ? BATCH_MIN : rows > BATCH_MAX ? BATCH_MAX : rows;
+    return raytrain_predictor_set_batch_size(g->predictor, rows) ? call_failed(g, err)
+                                                                 : 0;
+}
+
+/* ---- Batches ---- */
+
+/* Memory for the largest output of so many rows. */
+static int values_reserve(struct prediction *g, uint64_t rows, struct error *err)
+{
+    uint64_t most = 1;
+
+    if (rows <= g->batch)
+        return 0;
+    for (size_t i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i].numbers > most)
+            most = g->outputs[i].numbers;
+    free(g->values);
+    g->batch = 0;
+    g->values =
+        rows > SIZE_MAX / most ? NULL : reallocarray(NULL, rows * most, sizeof(float));
+    if (!g->values)
+        return no_memory(err);
+    g->batch = rows;
+    return 0;
+}
+
+static int batch_predict(struct prediction *g, const struct frame *batch,
+                         struct error *err)
+{
+    const struct booster_ops *ops = g->booster.ops;
+    struct gbdt_shard shard = {.name = PREDICT_DATASET};
+    int rc = values_reserve(g, batch->rows, err);
+
+    if (rc == 0)
+        rc = feature_rows_fill(g->rows, batch, &shard, err);
+    for (size_t i = 0; i < g->n_outputs && rc == 0; i++) {
+        rc = ops->predict(&g->booster, g->outputs[i].kind, &shard, g->values, err);
+        if (rc == 0 &&
+            raytrain_predictor_put(g->predictor, g->outputs[i].column, g->values))
+            rc = call_failed(g, err);
+    }
+    gbdt_shard_clear(&shard);
+    return rc;
+}
+
+static int batches_predict(struct prediction *g, struct error *err)
+{
+    raytrain_dataset *input = raytrain_predictor_dataset(g->predictor);
+    uint64_t rows;
+    int rc;
+
+    while ((rc = raytrain_predictor_next(g->predictor, &rows)) == RAYTRAIN_OK)
+        if (batch_predict(g, dataset_batch(input), err) < 0)
+            return -1;
+    return rc == RAYTRAIN_END ? 0 : call_failed(g, err);
+}
+
+static void prediction_clear(struct prediction *g)
+{
+    if (g->booster.ops && g->booster.impl)
+        g->booster.ops->destroy(&g->booster, true);
+    feature_rows_destroy(g->rows);
+    for (size_t i = 0; g->names && i < g->n_features; i++)
+        free(g->names[i]);
+    free(g->names);
+    free(g->values);
+    json_decref(g->dmatrix);
+}
+
+int gbdt_predict(raytrain_context *ctx, raytrain_predictor *p)
+{
+    struct prediction g = {.ctx = ctx, .predictor = p};
+    struct error *err = session_error(ctx);
+    int rc = model_load(&g, err);
+
+    if (rc == 0)
+        rc = features_load(&g, err);
+    if (rc == 0)
+        rc = rows_prepare(&g, err);
+    if (rc == 0)
+        rc = outputs_add(&g, err);
+    if (rc == 0)
+        rc = batch_choose(&g, err);
+    if (rc == 0)
+        rc = batches_predict(&g, err);
+    prediction_clear(&g);
+    return session_status(ctx, rc);
+}

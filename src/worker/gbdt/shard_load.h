@@ -1,0 +1,29 @@
+/*
+ * shard_load.h - read the rows of a dataset that are this worker's (shard.h).
+ *
+ * Threads: the training thread.
+ */
+#ifndef RAYTRAIN_GBDT_SHARD_LOAD_H
+#define RAYTRAIN_GBDT_SHARD_LOAD_H
+
+#include "data/dataset.h"
+#include "gbdt/columns.h"
+
+struct shard_job {
+    const struct gbdt_columns *columns;
+    bool wide;      /* the library looks at float64, if a column has it */
+    int rank, size; /* part `rank` of `size`; the first parts have the most rows */
+    /* Before each block: an error ends the reading. */
+    int (*block)(void *arg, struct error *err);
+    void *arg;
+};
+
+/*
+ * ds delivers all rows in their order (dataset_env: rank 0, size 1). Queries begin where
+ * the number in their column changes, and belong to the part in which they begin.
+ * RAYTRAIN_EINVAL: a row has no label.
+ */
+int gbdt_shard_load(raytrain_dataset *ds, const struct shard_job *job,
+                    struct gbdt_shard *out, struct error *err);
+
+#endif

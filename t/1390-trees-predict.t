@@ -1,0 +1,285 @@
+#!/bin/sh
+
+test_description='raytrain-predict and raytrain-inspect with models of trees, compared with those of the
+Python module of XGBoost bit for bit'
+. "$(dirname "$0")/setup.sh"
+. "$srcdir/t/trees.sh"
+
+for module in xgboost numpy; do
+	"$PYTHON" -c "import $module" 2>/dev/null && continue
+	skip_all="Python has no module $module"
+	test_done
+done
+
+# make_rows.py: 700 rows to train on and 700 others, whose columns have another order and are
+# not all features; rows with words; and both as sparse rows of 6 features, the last of which
+# is rare.
+cat >make_rows.py <<-\EOF
+import random
+
+random.seed(7)
+NAMES = ["age", "b", "c_0", "c_1"]
+
+def rows(n):
+    for i in range(n):
+        yield i, [None if random.random() < 0.1 else round(random.gauss(0, 2), 2)
+                  for _ in NAMES]
+
+def field(x):
+    return "" if x is None else str(x)
+
+def sparse(label, elements):
+    return "%d %s\n" % (label, " ".join("%d:%s" % (k, x) for k, x in sorted(elements.items())
+                                        if x is not None))
+
+with open("train.csv", "w") as f, open("classes.csv", "w") as g, \
+        open("numbers.csv", "w") as h, open("train.svm", "w") as s:
+    for file in f, g, h:
+        file.write(",".join(NAMES) + ",label\n")
+    for i, x in rows(700):
+        total = sum(v or 0 for v in x[:3])
+        for file, label in (f, int(total > 0)), (g, int(total > -2) + int(total > 2)), \
+                (h, total):
+            file.write(",".join(map(field, x)) + ",%s\n" % label)
+        s.write(sparse(total > 0, {1: x[0], 3: x[1], 4: x[2], 6 if i % 90 == 0 else 2: x[3]}))
+with open("rows.csv", "w") as f, open("lacks.csv", "w") as g, open("words.csv", "w") as h, \
+        open("rows.svm", "w") as s:
+    f.write("id,c_1,note,b,age,c_0\n")
+    g.write("id,c_1,age,c_0\n")
+    h.write("age,b,c_0,c_1\n")
+    for i, x in rows(700):
+        age, b, c0, c1 = map(field, x)
+        f.write("%d,%s,n%d,%s,%s,%s\n" % (i, c1, i % 5, b, age, c0))
+        g.write("%d,%s,%s,%s\n" % (i, c1, age, c0))
+        h.write("%s,%s,%s,%s\n" % (age, "word", c0, c1))
+        s.write(sparse(0, {1: x[0], 2: x[3], 4: x[2]}))
+EOF
+# expect.py MODEL OUTPUT: what the library makes of rows.csv, as the bytes of an array.
+cat >expect.py <<-\EOF
+import csv, sys
+import numpy, xgboost
+
+model, output = sys.argv[1:]
+booster = xgboost.Booster(model_file=model)
+if booster.feature_names is None:
+    booster.feature_names = ["age", "b", "c_0", "c_1"]
+with open("rows.csv") as f:
+    x = numpy.array([[float(row[name] or "nan") for name in booster.feature_names]
+                     for row in csv.DictReader(f)], dtype="f4")
+rows = xgboost.DMatrix(x, feature_names=booster.feature_names)
+value = booster.predict(rows)
+result = {
+    "value": lambda: value,
+    "probability": lambda: value,
+    "margin": lambda: booster.predict(rows, output_margin=True),
+    "class": lambda: value.argmax(axis=1) if value.ndim == 2 else value > 0.5,
+    "leaf": lambda: booster.predict(rows, pred_leaf=True),
+    "contribution": lambda: booster.predict(rows, pred_contribs=True),
+}[output]()
+dtype = "<i4" if output in ("class", "leaf") else "<f4"
+sys.stdout.buffer.write(numpy.ascontiguousarray(result).astype(dtype).tobytes())
+EOF
+# train NAME FILE PARAMS: leaves runs/NAME, and NAME.ubj.
+train () {
+	raytrain-run --launcher local --storage runs --name "$1" --trainer xgboost -q \
+		--dataset "train=$2" --set num_boost_round=6 \
+		--set "params={ max_depth = 3; $3 }" &&
+	raytrain-inspect --export "$1.ubj" "$(last_checkpoint "$1")" >exported
+}
+# predict NAME [OPTION]...
+predict () {
+	run=runs/$1
+	shift
+	raytrain-predict --launcher local --checkpoint "$run" -q "$@"
+}
+# same_as_library NAME OUTPUT COLUMN FILE.h5
+same_as_library () {
+	"$PYTHON" expect.py "$1.ubj" "$2" >expected.bin &&
+	h5dump -d "/$3" -b LE -o found.bin "$4" >dump &&
+	test -s found.bin && cmp expected.bin found.bin
+}
+
+test_expect_success 'raytrain trains models to predict with' '
+	"$PYTHON" make_rows.py &&
+	train binary train.csv "objective = \"binary:logistic\";" &&
+	train multi classes.csv "objective = \"multi:softprob\"; num_class = 3;" &&
+	train number numbers.csv "objective = \"reg:squarederror\";" &&
+	train sparse train.svm "objective = \"binary:logistic\";" &&
+	raytrain-inspect --export binary.json "$(last_checkpoint binary)"
+'
+test_expect_success 'predictions are those of the library, whatever the order of the columns' '
+	predict binary --data rows.csv -o one.h5 &&
+	same_as_library binary value prediction one.h5
+'
+test_expect_success 'three workers predict the same as one' '
+	predict binary -n 3 --batch-size 64 --data rows.csv -o three.h5 &&
+	cmp one.h5 three.h5
+'
+cat >same_numbers.py <<-\EOF
+import csv, struct
+
+with open("two.csv") as f:
+    found = b"".join(struct.pack("<f", float(row["prediction"])) for row in csv.DictReader(f))
+with open("found.bin", "rb") as f:
+    assert found == f.read()
+EOF
+test_expect_success 'CSV has the same numbers, and columns of the rows' '
+	predict binary -n 2 --data rows.csv --columns id,note -o two.csv &&
+	test "$(sed -n 1p two.csv)" = id,note,prediction && test "$(wc -l <two.csv)" = 701 &&
+	same_as_library binary value prediction one.h5 && "$PYTHON" same_numbers.py
+'
+test_expect_success 'a .npy file is one output' '
+	predict binary --data rows.csv --outputs margin -o margin.npy &&
+	"$PYTHON" expect.py binary.ubj margin >expected.bin &&
+	tail -c 2800 margin.npy >found.bin && cmp expected.bin found.bin
+'
+for output in value probability class margin leaf contribution; do
+	column=$output
+	test $output = value && column=prediction
+	test_expect_success "of two classes, $output is that of the library" '
+		predict binary -n 2 --data rows.csv --outputs $output -o binary-$output.h5 &&
+		same_as_library binary $output $column binary-$output.h5
+	'
+	test_expect_success "of three classes, $output is that of the library" '
+		predict multi -n 2 --data rows.csv --outputs $output -o multi-$output.h5 &&
+		same_as_library multi $output $column multi-$output.h5
+	'
+done
+test_expect_success 'a model of numbers has values, leaves and contributions in one file' '
+	predict number --data rows.csv --outputs value,leaf,contribution -o all.h5 &&
+	same_as_library number value prediction all.h5 &&
+	same_as_library number leaf leaf all.h5 &&
+	same_as_library number contribution contribution all.h5
+'
+test_expect_success 'classes and probabilities of a model of numbers are errors at the start' '
+	expect_status 3 predict number --data rows.csv --outputs class -o no.h5 2>err &&
+	grep "predict.outputs: class" err && test_path_is_missing no.h5 &&
+	expect_status 3 predict number --data rows.csv --outputs probability -o no2.h5 2>err &&
+	grep "predict.outputs: probability" err
+'
+cat >sparse.py <<-\EOF
+import sys
+import numpy, xgboost
+
+x = numpy.full((700, 6), numpy.nan, dtype="f4")
+with open("rows.svm") as f:
+    for i, line in enumerate(f):
+        for k, value in (pair.split(":") for pair in line.split()[1:]):
+            x[i, int(k) - 1] = float(value)
+booster = xgboost.Booster(model_file="sparse.ubj")
+rows = xgboost.DMatrix(x, feature_names=booster.feature_names)
+sys.stdout.buffer.write(booster.predict(rows).astype("<f4").tobytes())
+EOF
+test_expect_success 'sparse rows may be shorter than those of the training' '
+	predict sparse -n 2 --data rows.svm --data-format libsvm -o sparse.h5 &&
+	"$PYTHON" sparse.py >expected.bin &&
+	h5dump -d /prediction -b LE -o found.bin sparse.h5 >dump &&
+	cmp expected.bin found.bin
+'
+test_expect_success 'a feature without a column is named, with the columns that there are' '
+	expect_status 3 predict binary --data lacks.csv -o no3.h5 2>err &&
+	grep "no column for the feature \"b\" of the model; their columns are: id, c_1, age" err
+'
+test_expect_success 'a feature whose column has words is named' '
+	expect_status 3 predict binary --data words.csv -o no4.h5 2>err &&
+	grep "the column \"b\" of the rows is one of words" err
+'
+test_expect_success 'an unknown output is refused with those that there are' '
+	expect_status 3 predict binary --data rows.csv --outputs value,leafs -o no5.h5 2>err &&
+	grep "value, probability, class, margin, leaf, contribution" err && grep "mean leaf" err &&
+	expect_status 3 predict binary --data rows.csv --outputs leaf,leaf -o no5.h5 2>err &&
+	grep "there twice" err && test_path_is_missing no5.h5.run
+'
+test_expect_success 'a predict function decides about its outputs itself' '
+	expect_status 2 predict binary --data rows.csv --outputs leaf -o no6.h5 \
+		"$modules/predictions.so" 2>err && grep "leave out one of them" err
+'
+test_expect_success 'other checkpoints need a predict function' '
+	raytrain-run --launcher local --storage runs --name other -q "$modules/predictions.so" &&
+	expect_status 2 predict other --data rows.csv -o no7.h5 2>err &&
+	grep "no predict function" err && grep "none of xgboost or lightgbm" err
+'
+test_expect_success 'the configuration of the training predicts as well' '
+	cat >trees.cfg <<-\EOT &&
+	trainer = "xgboost"; params = { objective = "binary:logistic"; };
+	datasets = { train = { path = "train.csv"; }; predict = { path = "rows.csv"; }; };
+	predict = { outputs = ["leaf"]; };
+	EOT
+	predict binary -c trees.cfg -o config.h5 &&
+	same_as_library binary leaf leaf config.h5
+'
+
+# ---- raytrain-inspect ----
+
+test_expect_success 'a checkpoint shows rounds and the most important features' '
+	raytrain-inspect "$(last_checkpoint binary)" >said &&
+	grep "^model  *xgboost.*, 4 features, 6 rounds$" said &&
+	raytrain-inspect --json "$(last_checkpoint binary)" >said.json &&
+	jq -e ".model | .trainer == \"xgboost\" and .rounds == 6 and .features == 4 and
+		.best_round == -1 and .importance[0].gain >= .importance[1].gain" said.json
+'
+cat >gain.py <<-\EOF
+import json, xgboost
+
+with open("said.json") as f:
+    shown = json.load(f)["model"]["importance"]
+booster = xgboost.Booster(model_file="binary.ubj")
+if booster.feature_names is None:
+    booster.feature_names = ["age", "b", "c_0", "c_1"]
+gain = booster.get_score(importance_type="total_gain")
+splits = booster.get_score(importance_type="weight")
+assert [s["feature"] for s in shown] == sorted(gain, key=gain.get, reverse=True), shown
+for s in shown:
+    assert abs(s["gain"] / gain[s["feature"]] - 1) < 1e-5, s
+    assert s["splits"] == splits[s["feature"]], s
+EOF
+test_expect_success 'gains and splits are those of the library' '
+	"$PYTHON" gain.py
+'
+test_expect_success 'the exported file is that of the checkpoint, or the same model in JSON' '
+	model_in "$(last_checkpoint binary)" model.ubj >inside && cmp inside binary.ubj &&
+	jq -e .learner binary.json >said &&
+	"$PYTHON" expect.py binary.ubj value >ubj.bin &&
+	"$PYTHON" expect.py binary.json value >json.bin && cmp ubj.bin json.bin
+'
+test_expect_success '--export --json says what it has written' '
+	raytrain-inspect --json --export again.ubj "$(last_checkpoint binary)" >said &&
+	jq -e ".kind == \"export\" and .file == \"again.ubj\" and .trainer == \"xgboost\"" said
+'
+test_expect_success 'an exported model replaces a file, but no directory' '
+	echo old >again.ubj && raytrain-inspect --export again.ubj "$(last_checkpoint binary)" &&
+	cmp again.ubj binary.ubj && mkdir dir.ubj &&
+	expect_status 3 raytrain-inspect --export dir.ubj "$(last_checkpoint binary)" 2>err &&
+	grep "no regular file" err && rmdir dir.ubj
+'
+test_expect_success 'a format that the library does not have is refused with those that it has' '
+	expect_status 3 raytrain-inspect --export m.txt "$(last_checkpoint binary)" 2>err &&
+	grep json err && test_path_is_missing m.txt
+'
+test_expect_success 'an ending that is no format is refused with those that there are' '
+	expect_status 3 raytrain-inspect --export m.model "$(last_checkpoint binary)" 2>err &&
+	grep "ends in .ubj, .json or .txt" err && test_path_is_missing m.model &&
+	raytrain-inspect --export tensors "$(last_checkpoint binary)" &&
+	cmp tensors/files/model.ubj binary.ubj
+'
+test_expect_success 'a checkpoint without a model of trees cannot be exported to a file' '
+	expect_status 3 raytrain-inspect --export m.json "$(last_checkpoint other)" 2>err &&
+	grep "no checkpoint of the trainers xgboost and lightgbm" err &&
+	test_path_is_missing m.json
+'
+cat >damage.py <<-\EOF
+with open("binary.ubj", "rb") as f:
+    model = f.read()
+with open("bad.h5", "rb") as f:
+    data = bytearray(f.read())
+data[data.index(model) + 100] ^= 1
+with open("bad.h5", "wb") as f:
+    f.write(data)
+EOF
+test_expect_success 'a damaged model is not exported' '
+	cp "$(last_checkpoint binary)" bad.h5 && "$PYTHON" damage.py &&
+	expect_status 5 raytrain-inspect --export bad.ubj bad.h5 2>err &&
+	test_path_is_missing bad.ubj
+'
+
+test_done

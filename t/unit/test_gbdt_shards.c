@@ -1,0 +1,395 @@
+/*
+ * test_gbdt_shards.c - the rows of a dataset as the trainers of trees want them: which
+ * columns are features, and which rows each worker has.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gbdt/shard_load.h"
+
+#include "scratch.h"
+
+#define SIZE_MAX_TESTED 5
+#define ROWS            23
+
+static struct gbdt_config plain;
+
+/* ---- Datasets ---- */
+
+static void file_write(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static raytrain_dataset *dataset_of(const char *path)
+{
+    const struct dataset_config cfg = {.name = (char *)"train", .path = (char *)path};
+    const struct dataset_env env = {.size = 1};
+    raytrain_dataset *ds;
+    struct error err;
+
+    if (dataset_open(&cfg, &env, &ds, &err) < 0)
+        fail_msg("%s", err.text);
+    return ds;
+}
+
+static void columns_of(raytrain_dataset *ds, const struct gbdt_config *cfg,
+                       struct gbdt_columns *columns)
+{
+    struct error err;
+
+    if (gbdt_columns_find(dataset_schema(ds), "train", cfg->label ? cfg->label : "y",
+                          cfg, columns, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void columns_fail(raytrain_dataset *ds, const struct gbdt_config *cfg,
+                         const char *sentence)
+{
+    struct gbdt_columns columns;
+    struct error err;
+
+    assert_int_equal(gbdt_columns_find(dataset_schema(ds), "train",
+                                       cfg->label ? cfg->label : "y", cfg, &columns,
+                                       &err),
+                     -1);
+    if (!strstr(err.text, sentence))
+        fail_msg("\"%s\" is not in: %s", sentence, err.text);
+}
+
+static void shard_of(raytrain_dataset *ds, const struct gbdt_columns *columns, int rank,
+                     int size, struct gbdt_shard *shard)
+{
+    const struct shard_job job = {
+        .columns = columns, .wide = true, .rank = rank, .size = size};
+    struct error err;
+
+    if (gbdt_shard_load(ds, &job, shard, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* ---- Rows ---- */
+
+/* Row i: i, i + 0.5, label i % 2, weight 2 i. */
+static void table_write(const char *path)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fprintf(f, "a,b,y,w\n");
+    for (int i = 0; i < ROWS; i++)
+        fprintf(f, "%d,%d.5,%d,%d\n", i, i, i % 2, 2 * i);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void every_rank_has_adjacent_rows_and_none_is_lost(void **state)
+{
+    struct gbdt_config cfg = {.weight = (char *)"w"};
+    struct gbdt_columns columns;
+    raytrain_dataset *ds;
+
+    (void)state;
+    table_write("rows.csv");
+    ds = dataset_of("rows.csv");
+    columns_of(ds, &cfg, &columns);
+    assert_int_equal(columns.features, 2);
+    assert_true(columns.wide);
+    for (int size = 1; size <= SIZE_MAX_TESTED; size++) {
+        uint64_t next = 0;
+
+        for (int rank = 0; rank < size; rank++) {
+            struct gbdt_shard s;
+
+            shard_of(ds, &columns, rank, size, &s);
+            assert_int_equal(s.first, next);
+            assert_int_equal(s.all, ROWS);
+            assert_in_range(s.rows, ROWS / size, ROWS / size + 1);
+            assert_int_equal(s.dtype, RAYTRAIN_FLOAT64);
+            for (uint64_t i = 0; i < s.rows; i++, next++) {
+                const double *values = s.values;
+
+                assert_true(values[2 * i] == (double)next);
+                assert_true(values[2 * i + 1] == (double)next + 0.5);
+                assert_true(s.label[i] == (float)(next % 2));
+                assert_true(s.weight[i] == (float)(2 * next));
+            }
+            gbdt_shard_clear(&s);
+        }
+        assert_int_equal(next, ROWS);
+    }
+    gbdt_columns_clear(&columns);
+    dataset_close(ds);
+}
+
+static void without_enough_rows_the_last_ranks_have_none(void **state)
+{
+    struct gbdt_columns columns;
+    raytrain_dataset *ds;
+
+    (void)state;
+    file_write("few.csv", "a,y\n1,0\n2,1\n");
+    ds = dataset_of("few.csv");
+    columns_of(ds, &plain, &columns);
+    for (int rank = 0; rank < 4; rank++) {
+        struct gbdt_shard s;
+
+        shard_of(ds, &columns, rank, 4, &s);
+        assert_int_equal(s.rows, rank < 2);
+        gbdt_shard_clear(&s);
+    }
+    gbdt_columns_clear(&columns);
+    dataset_close(ds);
+}
+
+/* ---- Queries ---- */
+
+/* Queries of these lengths; a number may come again later. */
+static void queries_write(const char *path, const unsigned lengths[], size_t n)
+{
+    FILE *f = fopen(path, "w");
+    int row = 0;
+
+    assert_non_null(f);
+    fprintf(f, "q,a,y\n");
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < lengths[i]; k++, row++)
+            fprintf(f, "%zu,%d,0\n", 7 + i % 3, row);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void queries_check(const unsigned lengths[], size_t n)
+{
+    struct gbdt_config cfg = {.qid = (char *)"q"};
+    struct gbdt_columns columns;
+    raytrain_dataset *ds;
+
+    queries_write("queries.csv", lengths, n);
+    ds = dataset_of("queries.csv");
+    columns_of(ds, &cfg, &columns);
+    for (int size = 1; size <= SIZE_MAX_TESTED; size++) {
+        size_t group = 0;
+        uint64_t next = 0;
+
+        for (int rank = 0; rank < size; rank++) {
+            struct gbdt_shard s;
+            uint64_t in_groups = 0;
+
+            shard_of(ds, &columns, rank, size, &s);
+            for (size_t g = 0; g < s.n_groups; g++, group++) {
+                assert_int_equal(s.groups[g], lengths[group]);
+                in_groups += s.groups[g];
+            }
+            assert_int_equal(in_groups, s.rows);
+            for (uint64_t i = 0; i < s.rows; i++, next++)
+                assert_true(((const double *)s.values)[i] == (double)next);
+            gbdt_shard_clear(&s);
+        }
+        assert_int_equal(group, n);
+    }
+    gbdt_columns_clear(&columns);
+    dataset_close(ds);
+}
+
+static void no_query_is_cut(void **state)
+{
+    static const unsigned even[] = {4, 4, 4, 4, 4}, one[] = {40}, ones[] = {1, 1, 1};
+    static const unsigned large[] = {1, 30, 1, 2}, mixed[] = {3, 9, 1, 1, 14, 2, 5, 8};
+
+    (void)state;
+    queries_check(even, 5);
+    queries_check(one, 1);
+    queries_check(ones, 3);
+    queries_check(large, 4);
+    queries_check(mixed, 8);
+}
+
+/* More rows than a block of the reading has. */
+static void queries_may_be_longer_than_a_block(void **state)
+{
+    static const unsigned lengths[] = {9000, 20000, 1, 8192, 3};
+
+    (void)state;
+    queries_check(lengths, 5);
+}
+
+/* ---- Sparse rows, vectors ---- */
+
+static void sparse_rows_stay_sparse(void **state)
+{
+    static const uint64_t OFFSETS[] = {0, 2, 2, 3};
+    static const uint32_t INDICES[] = {1, 4, 0};
+    static const float VALUES[] = {0.5f, 2, -1};
+    struct gbdt_config cfg = {.label = (char *)"label"};
+    struct gbdt_columns columns;
+    struct gbdt_shard s;
+    raytrain_dataset *ds;
+
+    (void)state;
+    file_write("rows.libsvm", "1 2:0.5 5:2\n0\n1 1:-1\n");
+    ds = dataset_of("rows.libsvm");
+    columns_of(ds, &cfg, &columns);
+    assert_int_equal(columns.features, 5);
+    shard_of(ds, &columns, 0, 1, &s);
+    assert_true(s.sparse);
+    assert_int_equal(s.rows, 3);
+    assert_int_equal(s.n_values, 3);
+    assert_memory_equal(s.offsets, OFFSETS, sizeof OFFSETS);
+    assert_memory_equal(s.indices, INDICES, sizeof INDICES);
+    for (int i = 0; i < 3; i++)
+        assert_true((s.dtype == RAYTRAIN_FLOAT32
+                         ? (double)((const float *)s.values)[i]
+                         : ((const double *)s.values)[i]) == (double)VALUES[i]);
+    gbdt_shard_clear(&s);
+    shard_of(ds, &columns, 3, 4, &s); /* no rows */
+    assert_int_equal(s.rows, 0);
+    assert_int_equal(s.offsets[0], 0);
+    gbdt_shard_clear(&s);
+    gbdt_columns_clear(&columns);
+    dataset_close(ds);
+}
+
+static void features_have_names(void **state)
+{
+    char *categorical[] = {(char *)"b"};
+    struct gbdt_config cfg = {.categorical = categorical, .n_categorical = 1};
+    struct gbdt_columns columns;
+    struct gbdt_features features;
+    struct error err;
+    raytrain_dataset *ds;
+
+    (void)state;
+    table_write("rows.csv");
+    ds = dataset_of("rows.csv");
+    columns_of(ds, &cfg, &columns);
+    assert_int_equal(gbdt_columns_features(&columns, &cfg, &features, &err), 0);
+    assert_int_equal(features.n, 3);
+    assert_string_equal(features.names[0], "a");
+    assert_string_equal(features.names[2], "w");
+    assert_false(features.categorical[0]);
+    assert_true(features.categorical[1]);
+    gbdt_features_clear(&features);
+    gbdt_columns_clear(&columns);
+    dataset_close(ds);
+}
+
+/* ---- What is wrong ---- */
+
+static void wrong_columns_are_named(void **state)
+{
+    struct gbdt_config no_weight = {.weight = (char *)"heavy"};
+    struct gbdt_config words_label = {.label = (char *)"city"};
+    char *categorical[] = {(char *)"colour"};
+    struct gbdt_config no_category = {.categorical = categorical, .n_categorical = 1};
+    raytrain_dataset *ds;
+
+    (void)state;
+    file_write("words.csv", "a,city,y\n1,Ulm,0\n2,Bonn,1\n");
+    ds = dataset_of("words.csv");
+    columns_fail(ds, &plain, "column \"city\" has words");
+    columns_fail(ds, &no_weight, "no column \"heavy\", which is its weight");
+    columns_fail(ds, &words_label, "add a label_encoder");
+    dataset_close(ds);
+    table_write("rows.csv");
+    ds = dataset_of("rows.csv");
+    columns_fail(ds, &no_category, "categorical_features: dataset");
+    dataset_close(ds);
+    file_write("alone.csv", "y\n0\n1\n");
+    ds = dataset_of("alone.csv");
+    columns_fail(ds, &plain, "has no features");
+    dataset_close(ds);
+}
+
+static void other_datasets_have_the_same_columns(void **state)
+{
+    struct gbdt_columns columns;
+    struct error err;
+    raytrain_dataset *ds, *other;
+
+    (void)state;
+    file_write("train.csv", "a,b,y\n1,2,0\n");
+    file_write("order.csv", "y,b,a\n0,2,1\n");
+    file_write("other.csv", "a,c,y\n1,2,0\n");
+    ds = dataset_of("train.csv");
+    columns_of(ds, &plain, &columns);
+    other = dataset_of("order.csv");
+    assert_int_equal(gbdt_columns_check(&columns, dataset_schema(other), "o", &err), 0);
+    dataset_close(other);
+    other = dataset_of("other.csv");
+    assert_int_equal(gbdt_columns_check(&columns, dataset_schema(other), "o", &err),
+                     -1);
+    assert_non_null(strstr(err.text, "dataset \"o\" has no column \"b\""));
+    dataset_close(other);
+    gbdt_columns_clear(&columns);
+    dataset_close(ds);
+}
+
+static void a_row_without_a_label_is_named(void **state)
+{
+    const struct shard_job job_of_two = {.rank = 1, .size = 2};
+    struct shard_job job = job_of_two;
+    struct gbdt_columns columns;
+    struct gbdt_shard s;
+    struct error err;
+    raytrain_dataset *ds;
+
+    (void)state;
+    file_write("holes.csv", "a,y\n1,0.5\n2,1\n3,0\n4,\n");
+    ds = dataset_of("holes.csv");
+    columns_of(ds, &plain, &columns);
+    job.columns = &columns;
+    assert_int_equal(gbdt_shard_load(ds, &job, &s, &err), -1);
+    assert_non_null(strstr(err.text, "row 3 (the first one is 0) has no label"));
+    gbdt_columns_clear(&columns);
+    dataset_close(ds);
+}
+
+static void missing_features_are_nan(void **state)
+{
+    struct gbdt_columns columns;
+    struct gbdt_shard s;
+    raytrain_dataset *ds;
+
+    (void)state;
+    file_write("missing.csv", "a,b,y\n,0.5,0\n2,,1\n");
+    ds = dataset_of("missing.csv");
+    columns_of(ds, &plain, &columns);
+    shard_of(ds, &columns, 0, 1, &s);
+    assert_true(isnan(((const double *)s.values)[0]));
+    assert_true(((const double *)s.values)[1] == 0.5);
+    assert_true(isnan(((const double *)s.values)[3]));
+    gbdt_shard_clear(&s);
+    gbdt_columns_clear(&columns);
+    dataset_close(ds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(every_rank_has_adjacent_rows_and_none_is_lost),
+        SCRATCH(without_enough_rows_the_last_ranks_have_none),
+        SCRATCH(no_query_is_cut),
+        SCRATCH(queries_may_be_longer_than_a_block),
+        SCRATCH(sparse_rows_stay_sparse),
+        SCRATCH(features_have_names),
+        SCRATCH(wrong_columns_are_named),
+        SCRATCH(other_datasets_have_the_same_columns),
+        SCRATCH(a_row_without_a_label_is_named),
+        SCRATCH(missing_features_are_nan),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
