@@ -47,8 +47,7 @@ test_expect_success 'with torch a rank sees the GPUs of all ranks on its node' '
 	printf "%s\n" "0 0,1" "0 0,1" "1 0,1" "1 0,1" >expect && test_cmp expect torch.seen &&
 	printf "%s\n" "0 0" "0 1" "1 0" "1 1" >expect && test_cmp expect command.seen
 '
-# MPI_Finalize of MPICH 4.0 may hang on several nodes after other messages. Where raytrain is
-# built with Open MPI, there is no program with MPICH.
+# Where raytrain is built with Open MPI, there is no program with MPICH.
 if test_have_prereq MPICH; then
 	test_expect_success 'a program with MPICH on two nodes comes together as all ranks' '
 		$run --name mpich -n 3 --backend mpi -- "$(mpi_child MPICH)" sum 2>err &&

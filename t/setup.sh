@@ -38,7 +38,7 @@ export LD_LIBRARY_PATH
 
 . "$SHARNESS_TEST_SRCDIR/sharness.sh"
 
-# If a test fails, the end of what its commands printed follows its result.
+# If a test fails, the ends of what its commands printed and of the file err follow its result.
 test_said=$SHARNESS_TEST_DIRECTORY/.said.$$
 if test "$verbose" != t; then
 	exec 3>>"$test_said" 4>&3
@@ -51,6 +51,7 @@ if test "$verbose" != t; then
 		test_failure=$((test_failure + 1))
 		say_color error "not ok $test_count - $1"
 		tail -n 60 "$test_said" | sed "s/^/# /"
+		test ! -s err || tail -n 20 err | sed "s/^/# err: /"
 		: >"$test_said"
 		test "$immediate" = "" || { EXIT_OK=t; exit 1; }
 	}
