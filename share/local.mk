@@ -94,6 +94,8 @@ man_links = \
 	share/man/raytrain_checkpoint_give.3 share/man/raytrain_checkpoint_put_bytes.3 \
 	share/man/raytrain_checkpoint_put_file.3 share/man/raytrain_checkpoint_get_bytes.3 \
 	share/man/raytrain_checkpoint_get_file.3 share/man/raytrain_report_rank0.3 \
+	share/man/raytrain_set_metric_int64.3 share/man/raytrain_set_metric_text.3 \
+	share/man/raytrain_set_metric_vector.3 \
 	share/man/raytrain_checkpoint_wait.3 share/man/raytrain_durable_iteration.3 \
 	share/man/raytrain_last_status.3 \
 	share/man/raytrain_checkpoint_discard.3 share/man/raytrain_config_double.3 \

@@ -33,14 +33,15 @@ assert train.get_checkpoint() is None
 assert train.should_checkpoint() and not train.should_stop()
 train.barrier()
 assert collective.broadcast_from_rank_zero({"rank": rank}) == {"rank": 0}
-train.report({"loss": 1, "nested": {"a": 2.5}, "good": True, "note": "text"})
+train.report({"loss": 1, "nested": {"a": 2.5}, "good": True, "note": "text",
+	"what": object(), "long": "x" * 5000})
 train.report({"loss": float("nan"), "nested": {"a": float("inf")}, "good": False})
 END_OF_PYTHON
 test_expect_success 'the calls of a training function' '
 	$run --name calls -n 2 --set "train_loop_config={lr=0.5; sizes=[1,2];}" -- $PYTHON calls.py \
 		2>err && sed -n 1p runs/calls/result.json >first &&
-	jq -e ".loss == 1 and .[\"nested/a\"] == 2.5 and .good == 1" first &&
-	grep "metrics that are no numbers are not kept: note" err && grep "metric loss is NaN" err
+	jq -e ".loss == 1 and .[\"nested/a\"] == 2.5 and .good == 1 and .note == \"text\"" first &&
+	grep "are not kept: long, what" err && grep "metric loss is NaN" err
 '
 test_expect_success 'arrays and tensors of one element are metrics, larger ones are refused by name' '
 	script arrays.py <<-\PY &&

@@ -606,6 +606,26 @@ contains
     rc = c_get_file(ck, trim(name) // c_null_char, trim(path) // c_null_char)
   end function
 
+  integer(c_int) function raytrain_set_metric_int64(ctx, name, value) result(rc)
+    type(c_ptr), value :: ctx
+    character(*), intent(in) :: name
+    integer(c_int64_t), intent(in) :: value
+    rc = c_set_int64(ctx, trim(name) // c_null_char, value)
+  end function
+
+  integer(c_int) function raytrain_set_metric_text(ctx, name, text) result(rc)
+    type(c_ptr), value :: ctx
+    character(*), intent(in) :: name, text
+    rc = c_set_text(ctx, trim(name) // c_null_char, trim(text) // c_null_char)
+  end function
+
+  integer(c_int) function raytrain_set_metric_vector(ctx, name, values) result(rc)
+    type(c_ptr), value :: ctx
+    character(*), intent(in) :: name
+    real(c_double), intent(in) :: values(:)
+    rc = c_set_vector(ctx, trim(name) // c_null_char, values, size(values, kind=c_size_t))
+  end function
+
   integer(c_int) function raytrain_checkpoint_metric(ck, name, value) result(rc)
     type(c_ptr), value :: ck
     character(*), intent(in) :: name

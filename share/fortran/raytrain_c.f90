@@ -357,6 +357,20 @@ module raytrain_c
       import; type(c_ptr), value :: ck; character(c_char), intent(in) :: name(*)
       type(c_ptr), intent(inout) :: value
     end function
+    integer(c_int) function c_set_int64(ctx, name, value) &
+        bind(c, name="raytrain_set_metric_int64")
+      import; type(c_ptr), value :: ctx; character(c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: value
+    end function
+    integer(c_int) function c_set_text(ctx, name, text) bind(c, name="raytrain_set_metric_text")
+      import; type(c_ptr), value :: ctx; character(c_char), intent(in) :: name(*), text(*)
+    end function
+    integer(c_int) function c_set_vector(ctx, name, values, n) &
+        bind(c, name="raytrain_set_metric_vector")
+      import; type(c_ptr), value :: ctx; character(c_char), intent(in) :: name(*)
+      real(c_double), intent(in) :: values(*)
+      integer(c_size_t), value :: n
+    end function
     integer(c_int) function c_metric(ck, name, value) bind(c, name="raytrain_checkpoint_metric")
       import; type(c_ptr), value :: ck; character(c_char), intent(in) :: name(*)
       real(c_double), intent(inout) :: value

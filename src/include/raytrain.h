@@ -479,6 +479,28 @@ RAYTRAIN_API int raytrain_report_rank0(raytrain_context *ctx,
                                        const raytrain_metric metrics[],
                                        size_t n_metrics, raytrain_checkpoint *ck);
 
+/* Bytes of a metric's text, and elements of its vector. */
+#define RAYTRAIN_METRIC_TEXT_MAX 4096
+#define RAYTRAIN_METRIC_VECTOR_MAX 1024
+
+/*
+ * Metrics that are not combined over the ranks: an exact integer, a text (UTF-8, at most
+ * RAYTRAIN_METRIC_TEXT_MAX bytes), a small vector (1 to RAYTRAIN_METRIC_VECTOR_MAX
+ * elements). They are part of the next report, whether that succeeds or not; the values
+ * of rank 0 are recorded, those of other ranks are ignored. A name that is set again
+ * before the report gets the later value; it must not be the name of a number in the
+ * same report. Checkpoints do not have them, and run_config.stop does not see them.
+ * RAYTRAIN_EINVAL for a bad name, a text that is too long or not UTF-8, or another
+ * number of elements.
+ */
+RAYTRAIN_API int raytrain_set_metric_int64(raytrain_context *ctx, const char *name,
+                                           int64_t value);
+RAYTRAIN_API int raytrain_set_metric_text(raytrain_context *ctx, const char *name,
+                                          const char *text);
+/* NaN and infinities are recorded as missing. */
+RAYTRAIN_API int raytrain_set_metric_vector(raytrain_context *ctx, const char *name,
+                                            const double values[], size_t n);
+
 /*
  * COLLECTIVE. Wait until every checkpoint that was reported is durable: on the storage
  * of the run, where it survives the loss of all nodes. RAYTRAIN_ESTORAGE on every rank

@@ -51,9 +51,56 @@ def _number(name: str, value):
         return None
 
 
+TEXT_MAX = 4096  # bytes
+VECTOR_MAX = 1024
+
+
+def _element(value):
+    """An element of a vector, as JSON has it; TypeError or ValueError: it is no number."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError("a text is no number")
+    number = value if isinstance(value, int) else float(value)
+    if isinstance(number, int):
+        return _json_number(number)
+    return number if math.isfinite(number) else None
+
+
+def _typed(value):
+    """A text, or a vector of numbers as a list; None: it is neither. They are recorded as
+    they are on rank 0."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and \
+            abs(value) > 1 << 53 and -(1 << 63) <= value < 1 << 63:
+        return value  # a float would not be exact
+    if isinstance(value, (list, tuple)) and 0 < len(value) <= VECTOR_MAX:
+        try:
+            return [_element(v) for v in value]
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return None
+
+
+def split_metrics(metrics: dict, skipped: list) -> tuple:
+    """({name: number}, {name: text, vector or large integer}). Names of other values, and of
+    texts and vectors that are too long, are added to `skipped`."""
+    others: list = []
+    flat = flatten_metrics(metrics, others)
+    typed = {}
+    for name, value in others:
+        value = _typed(value)
+        if value is None or isinstance(value, str) and \
+                len(value.encode("utf-8", "replace")) > TEXT_MAX:
+            skipped.append(name)
+        else:
+            typed[name] = value.encode("utf-8", "replace").decode() \
+                if isinstance(value, str) else value
+    return flat, typed
+
+
 def flatten_metrics(metrics: dict, skipped: list, prefix: str = "") -> dict:
-    """{name: number}; nested dicts become "outer/inner". Names of values that are no
-    numbers are added to `skipped`."""
+    """{name: number}; nested dicts become "outer/inner". Values that are no
+    numbers are added to `skipped`, as (name, value)."""
     if not isinstance(metrics, dict):
         raise errors.WrongType(f"report() takes a dict of metrics, not "
                                f"{type(metrics).__name__}")
@@ -63,9 +110,9 @@ def flatten_metrics(metrics: dict, skipped: list, prefix: str = "") -> dict:
         if isinstance(value, dict):
             flat.update(flatten_metrics(value, skipped, name + "/"))
             continue
-        number = _number(name, value)
+        number = None if _typed(value) is not None else _number(name, value)
         if number is None:
-            skipped.append(name)
+            skipped.append((name, value))
         else:
             flat[name] = number
     return flat
@@ -215,10 +262,13 @@ class Session:
         wrong = None
         try:
             skipped: list = []
-            flat = flatten_metrics(metrics, skipped)
+            flat, typed = split_metrics(metrics, skipped)
             request["metrics"] = {k: _json_number(v) for k, v in flat.items()}
+            if typed:
+                request["typed"] = typed
             if skipped:
-                self.warn(f"metrics that are no numbers are not kept: "
+                self.warn(f"metrics that are no numbers, texts of at most {TEXT_MAX} bytes "
+                          f"or lists of at most {VECTOR_MAX} numbers are not kept: "
                           f"{', '.join(sorted(skipped)[:10])}")
             if checkpoint is not None:
                 from ._offer import offer
@@ -282,7 +332,7 @@ class LoneSession:
     def report(self, metrics: dict, checkpoint=None) -> None:
         """Check the metrics, and count."""
         skipped: list = []
-        flatten_metrics(metrics, skipped)
+        split_metrics(metrics, skipped)
         self.info["iteration"] += 1
         if checkpoint is not None and not self._warned:
             self._warned = True
@@ -296,9 +346,10 @@ def report(metrics: dict, checkpoint=None) -> None:
     """End one training iteration. COLLECTIVE: every worker calls it.
 
     metrics: {name: number}; a bool counts as 0 or 1, an array or tensor of one element
-    as that number, and nested dicts become "outer/inner". Values of other types are not
-    kept, with a warning. The run keeps rank 0's value and, if all workers report the same
-    names, the mean, minimum and maximum.
+    as that number, and nested dicts become "outer/inner". The run keeps rank 0's value and,
+    if all workers report the same names, the mean, minimum and maximum. A str of at most
+    4096 bytes, a list or tuple of at most 1024 numbers and an int beyond 2**53 are kept as
+    they are on rank 0. Values of other types are not kept, with a warning.
 
     checkpoint: a Checkpoint, from any of the workers; its data are copied before this
     returns, and written while training goes on.

@@ -21,7 +21,8 @@
 #define STATUS_NONE 1 /* --get-checkpoint: there is no checkpoint */
 
 #define HELP                                                                           \
-    "Usage: raytrain-report NAME=VALUE... [--checkpoint FILE|DIR]...\n"                \
+    "Usage: raytrain-report NAME=VALUE... [--text NAME=VALUE]... [--checkpoint "       \
+    "PATH]...\n"                                                                       \
     "       raytrain-report --get-checkpoint DIR\n"                                    \
     "       raytrain-report --should-stop\n"                                           \
     "\n"                                                                               \
@@ -29,6 +30,7 @@
     "does so, and waits for the others.\n"                                             \
     "\n"                                                                               \
     "      --checkpoint PATH     save a file, or what is in a directory; repeatable\n" \
+    "      --text NAME=VALUE     a text (of rank 0) instead of a number; repeatable\n" \
     "      --get-checkpoint DIR  write the files of the checkpoint that this "         \
     "attempt\n"                                                                        \
     "                            starts from; exit status 1 if there is none\n"        \
@@ -43,7 +45,7 @@ struct task {
     bool should_stop; /* only ask */
     bool offers;      /* --checkpoint was given */
     struct offered_files files;
-    json_t *metrics;
+    json_t *metrics, *texts;
     /* What is wrong with the report: the other workers hear of it, since they wait. */
     bool refused;
     struct error why;
@@ -98,6 +100,28 @@ static int metric_add(json_t *metrics, const char *word, struct error *err)
     return rc;
 }
 
+static int text_add(const struct task *t, const char *word, struct error *err)
+{
+    const char *equals = strchr(word, '=');
+    char quoted[QUOTE_TEXT_MAX], *name;
+    int rc = 0;
+
+    if (!equals || equals == word)
+        return error_set(err, RAYTRAIN_EUSAGE, "--text %s: write NAME=VALUE",
+                         quote(word, quoted));
+    name = strndup(word, (size_t)(equals - word));
+    if (!name)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (json_object_get(t->texts, name))
+        rc = error_set(err, RAYTRAIN_EUSAGE, "%s: the metric is given twice",
+                       quote(word, quoted));
+    else if (json_object_set_new(t->texts, name, json_string(equals + 1)) < 0)
+        rc = error_set(err, RAYTRAIN_EUSAGE, "--text %s: name or text is not UTF-8",
+                       quote(word, quoted));
+    free(name);
+    return rc;
+}
+
 static void refuse(struct task *t, const struct error *why)
 {
     if (!t->refused)
@@ -119,6 +143,7 @@ static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
 {
     static const struct option options[] = {
         {"checkpoint", required_argument, NULL, 'c'},
+        {"text", required_argument, NULL, 't'},
         {"get-checkpoint", required_argument, NULL, 'g'},
         {"should-stop", no_argument, NULL, 's'},
         {"help", no_argument, NULL, 'h'},
@@ -136,6 +161,10 @@ static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
             if (offered_files_add(&t->files, optarg, &why) < 0)
                 refuse(t, &why);
             break;
+        case 't':
+            if (text_add(t, optarg, &why) < 0)
+                refuse(t, &why);
+            break;
         case 'g':
             t->get = optarg;
             break;
@@ -149,18 +178,21 @@ static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
             puts("raytrain-report " PACKAGE_VERSION);
             return 1;
         case ':':
-            snprintf(what, sizeof what, "%.200s needs a path", argv[optind - 1]);
+            snprintf(what, sizeof what, "%.200s needs %s", argv[optind - 1],
+                     optopt == 't' ? "NAME=VALUE" : "a path");
             return usage(err, what);
         default:
             snprintf(what, sizeof what, "unknown option %.200s", argv[optind - 1]);
             return usage(err, what);
         }
     }
-    if ((t->get || t->should_stop) && (optind < argc || t->offers))
+    if ((t->get || t->should_stop) &&
+        (optind < argc || t->offers || t->refused || json_object_size(t->texts) > 0))
         return usage(err, "--get-checkpoint and --should-stop report nothing");
     if (t->get && t->should_stop)
         return usage(err, "--get-checkpoint and --should-stop cannot be combined");
-    if (!t->get && !t->should_stop && optind == argc && !t->offers)
+    if (!t->get && !t->should_stop && optind == argc && !t->offers && !t->refused &&
+        json_object_size(t->texts) == 0)
         return usage(err, "there is nothing to report");
     metrics_take(t, argv + optind);
     return 0;
@@ -179,8 +211,8 @@ static int copy_answer(void *arg, const struct wire_frame *question, struct erro
  * session does not wait for a checkpoint before it passes a request on. */
 static json_t *report_request(const struct task *t)
 {
-    json_t *request = json_pack("{s:s, s:b, s:O}", "op", "report", "asks_stop", 1,
-                                "metrics", t->metrics);
+    json_t *request = json_pack("{s:s, s:b, s:O, s:O}", "op", "report", "asks_stop", 1,
+                                "metrics", t->metrics, "typed", t->texts);
 
     if (t->refused)
         json_object_set_new(request, "refused", json_string(t->why.text));
@@ -250,7 +282,7 @@ static int alone(const struct task *t, int *status, struct error *err)
 int main(int argc, char *argv[])
 {
     const char *path = getenv(WIRE_VARIABLE);
-    struct task t = {.metrics = json_object()};
+    struct task t = {.metrics = json_object(), .texts = json_object()};
     struct error err = {0};
     int status = 0, rc;
 
@@ -264,5 +296,6 @@ int main(int argc, char *argv[])
                            : alone(&t, &status, &err);
     offered_files_clear(&t.files);
     json_decref(t.metrics);
+    json_decref(t.texts);
     return rc < 0 ? fail(&err) : status;
 }

@@ -133,6 +133,9 @@ static int report(struct companion *c, const struct request *q, struct reply *re
         (void)raytrain_should_checkpoint(c->ctx);
     if (!refused && metrics_read(json_object_get(q->args, "metrics"), &list, &why) < 0)
         refused = why.text;
+    if (!refused && session_typed_take(c->ctx, "report",
+                                       json_object_get(q->args, "typed"), &why) < 0)
+        refused = why.text;
     loose.refused = refused;
     loose.metrics = list.metrics;
     loose.n_metrics = refused ? 0 : list.n;

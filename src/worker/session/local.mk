@@ -9,6 +9,7 @@ libworker_la_SOURCES += \
 	src/worker/session/dataset_calls.c \
 	src/worker/session/dataset_watch.c src/worker/session/dataset_watch.h \
 	src/worker/session/gradients.c src/worker/session/gradients.h \
+	src/worker/session/metric_calls.c \
 	src/worker/session/mpi_calls.c \
 	src/worker/session/open_calls.c \
 	src/worker/session/predict_calls.c \

@@ -24,7 +24,6 @@
 #include "session/report_line.h"
 #include "util/clock.h"
 #include "util/api_names.h"
-#include "util/quote.h"
 
 /* A report, and its combination over all ranks. */
 struct combined {
@@ -36,39 +35,25 @@ struct combined {
 
 /* ---- This rank's part ---- */
 
-static int name_check(const char *name, struct error *err)
+static int twice(const char *name, struct error *err)
 {
-    char quoted[QUOTE_TEXT_MAX];
-
-    if (!name)
-        return error_set(err, RAYTRAIN_EINVAL, "raytrain_report: a metric has no name");
-    if (!metric_name_is_valid(name))
-        return error_set(
-            err, RAYTRAIN_EINVAL,
-            "raytrain_report: %s is not a valid name for a metric: a letter or _, "
-            "then letters, digits, _ . / @ - (at most %d bytes)",
-            quote(name, quoted), RAYTRAIN_NAME_MAX);
-    if (report_line_reserves(name))
-        return error_set(
-            err, RAYTRAIN_EINVAL,
-            "raytrain_report: every report has a \"%s\" of its own: choose "
-            "another name for this metric",
-            name);
-    return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "raytrain_report: metric \"%s\" is given twice", name);
 }
 
-static int metrics_check(const raytrain_metric metrics[], size_t n, struct error *err)
+static int metrics_check(const raytrain_metric metrics[], size_t n, const json_t *typed,
+                         struct error *err)
 {
     if (!metrics && n > 0)
         return error_set(err, RAYTRAIN_EINVAL, "raytrain_report: metrics is NULL");
     for (size_t i = 0; i < n; i++) {
-        if (name_check(metrics[i].name, err) < 0)
+        if (session_metric_name_check("raytrain_report", metrics[i].name, err) < 0)
             return -1;
+        if (json_object_get(typed, metrics[i].name))
+            return twice(metrics[i].name, err);
         for (size_t j = 0; j < i; j++) {
             if (strcmp(metrics[i].name, metrics[j].name) == 0)
-                return error_set(err, RAYTRAIN_EINVAL,
-                                 "raytrain_report: metric \"%s\" is given twice",
-                                 metrics[i].name);
+                return twice(metrics[i].name, err);
         }
     }
     return 0;
@@ -98,7 +83,8 @@ struct call {
     struct loose_report *loose; /* REPORT_LOOSE: the checkpoint is yet to be made */
 };
 
-static int call_check(const struct call *call, size_t n, struct error *err)
+static int call_check(const raytrain_context *ctx, const struct call *call, size_t n,
+                      struct error *err)
 {
     if (call->loose && call->loose->refused)
         return error_set(err, RAYTRAIN_EINVAL, "%s", call->loose->refused);
@@ -106,7 +92,7 @@ static int call_check(const struct call *call, size_t n, struct error *err)
         return error_set(err, RAYTRAIN_EINVAL,
                          "raytrain_report: this checkpoint was opened to be read; "
                          "report one of raytrain_checkpoint_create()");
-    return metrics_check(call->metrics, n, err);
+    return metrics_check(call->metrics, n, ctx->typed, err);
 }
 
 /* A rank whose call is wrong takes part all the same: the others are waiting. */
@@ -114,7 +100,7 @@ static void report_begin(raytrain_context *ctx, struct combined *c,
                          const struct call *call, struct error *err)
 {
     size_t n = call->kind == REPORT_RANK0 && ctx->comm->rank != 0 ? 0 : call->n;
-    int rc = call_check(call, n, err);
+    int rc = call_check(ctx, call, n, err);
 
     if (rc == 0)
         rc = combined_alloc(c, n, err);
@@ -379,6 +365,7 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
         .n_metrics = c->report.n_metrics,
         .rank0 = c->report.metrics,
         .stats = c->stats,
+        .typed = ctx->typed,
     };
     struct saving_figures saved;
     int rc;
@@ -493,6 +480,13 @@ static int report(raytrain_context *ctx, struct combined *c, struct call *call)
     return 0;
 }
 
+/* They are those of one report, also if it fails. */
+static void typed_forget(raytrain_context *ctx)
+{
+    json_decref(ctx->typed);
+    ctx->typed = NULL;
+}
+
 static int report_call(raytrain_context *ctx, const char *name, struct call call)
 {
     struct combined c = {0};
@@ -505,6 +499,7 @@ static int report_call(raytrain_context *ctx, const char *name, struct call call
     rc = report(ctx, &c, &call);
     combined_free(&c);
     raytrain_checkpoint_discard(call.ck);
+    typed_forget(ctx);
     return session_status(ctx, rc);
 }
 
@@ -545,6 +540,7 @@ int session_report_loose(raytrain_context *ctx, struct loose_report *r,
         rc = leave_decide(ctx, &c, r);
     combined_free(&c);
     raytrain_checkpoint_discard(call.ck);
+    typed_forget(ctx);
     return rc == 0 ? 0 : error_set(err, ctx->error.code, "%s", ctx->error.text);
 }
 

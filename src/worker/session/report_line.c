@@ -76,9 +76,11 @@ static json_t *number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* What is not combined over the ranks has an empty object. */
 static json_t *by_rank(const struct report_line *line)
 {
-    json_t *all = json_object();
+    json_t *all = json_object(), *ignored;
+    const char *name;
 
     for (size_t i = 0; all && i < line->n_metrics; i++) {
         json_t *one =
@@ -86,6 +88,13 @@ static json_t *by_rank(const struct report_line *line)
                       number(line->stats[i].min), "max", number(line->stats[i].max));
 
         if (json_object_set_new(all, line->means[i].name, one) < 0) {
+            json_decref(all);
+            return NULL;
+        }
+    }
+    json_object_foreach((json_t *)line->typed, name, ignored)
+    {
+        if (json_object_set_new(all, name, json_object()) < 0) {
             json_decref(all);
             return NULL;
         }
@@ -142,6 +151,10 @@ json_t *report_line_json(const struct report_line *line)
             json_decref(json);
             return NULL;
         }
+    }
+    if (json && line->typed && json_object_update(json, (json_t *)line->typed) < 0) {
+        json_decref(json);
+        return NULL;
     }
     if (json && line->stats &&
         json_object_set_new(json, "by_rank", by_rank(line)) < 0) {

@@ -29,6 +29,7 @@ struct report_line {
      * known. */
     const raytrain_metric *rank0;
     const struct comm_stat *stats;
+    const json_t *typed; /* integers, texts and vectors by name; NULL: none */
 };
 
 /* Would a metric of this name hide a key of the line itself? */

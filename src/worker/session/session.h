@@ -93,6 +93,8 @@ struct raytrain_context {
     bool names_noted;      /* that ranks report metrics of different names */
     bool ended_on_request; /* instead of a report: what trains was asked to end */
 
+    json_t *typed; /* integers, texts and vectors for the next report; NULL: none */
+
     raytrain_checkpoint *restored; /* NULL on a fresh start */
     bool restored_own;             /* it is one of this run */
     struct session_opened *opened; /* those of raytrain_checkpoint_open() */
@@ -220,6 +222,12 @@ int session_report_finish(raytrain_context *ctx, struct error *err);
 /* Rank 0: make sure that result.json has the line of the report that published the
  * checkpoint this attempt starts from, even if the last attempt died in between. */
 int session_report_mend(raytrain_context *ctx, struct error *err);
+
+/* metric_calls.c: `call` begins the messages. */
+int session_metric_name_check(const char *call, const char *name, struct error *err);
+/* Set integers, texts and vectors for the next report: the members of a JSON object. */
+int session_typed_take(raytrain_context *ctx, const char *call, const json_t *metrics,
+                       struct error *err);
 
 /* checkpoint_schedule.c */
 void session_schedule_start(raytrain_context *ctx);
