@@ -28,6 +28,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1376-preprocess-words.t \
 	t/1377-batch-mapper.t \
 	t/1380-predict.t \
+	t/1470-metrics.t \
 	t/1381-predict-faults.t \
 	t/1382-signs-of-progress.t \
 	t/1383-predict-preprocess.t \
@@ -46,6 +47,12 @@ t_check_train_model_la_SOURCES = t/check/train_model.c
 t_check_train_model_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 t_check_train_model_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_train_model_la_LIBADD = libraytrain.la
+
+check_LTLIBRARIES += t/check/many_metrics.la
+t_check_many_metrics_la_SOURCES = t/check/many_metrics.c
+t_check_many_metrics_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+t_check_many_metrics_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+t_check_many_metrics_la_LIBADD = libraytrain.la
 
 check_LTLIBRARIES += t/check/train_late.la
 t_check_train_late_la_SOURCES = t/check/train_late.c

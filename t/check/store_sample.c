@@ -161,16 +161,16 @@ static json_t *attempts_make(const char *run)
 
 static void result_make(const char *run, const json_t *attempts)
 {
-    json_t *reports,
-        *result =
-            json_pack("{s:s, s:s, s:s, s:s, s:i, s:n}", "status", "finished", "path",
-                      run, "checkpoint", "checkpoint_000004.h5", "best_checkpoint",
-                      "checkpoint_000002.h5", "attempts", 2, "error");
+    struct metrics_table reports = {0};
+    json_t *result =
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:n}", "status", "finished", "path", run,
+                  "checkpoint", "checkpoint_000004.h5", "best_checkpoint",
+                  "checkpoint_000002.h5", "attempts", 2, "error");
     char *path = run_dir_file(run, "result.h5");
 
-    check(metrics_load(run, &reports, &err));
-    check(metrics_write_h5(path, reports, result, attempts, &err));
-    json_decref(reports);
+    check(metrics_load_table(run, &reports, &err));
+    check(metrics_write_h5(path, &reports, result, attempts, &err));
+    metrics_table_clear(&reports);
     json_decref(result);
     free(path);
 }

@@ -327,23 +327,29 @@ static void column_check(hid_t file, const char *name, const double *want, size_
     H5Dclose(set);
 }
 
+static void add(struct metrics_table *table, json_t *report)
+{
+    assert_int_equal(metrics_table_add(table, report, false), 0);
+    json_decref(report);
+}
+
 static void the_result_is_written_as_hdf5(void **state)
 {
-    json_t *reports = json_array(), *res = result("failed"), *att = attempts();
+    json_t *res = result("failed"), *att = attempts();
+    struct metrics_table reports = {0};
     struct error err;
     char *status, *bytes;
     size_t n;
     hid_t file;
 
     (void)state;
-    json_array_append_new(reports, report(1, 0, 0.5));
-    json_array_append_new(reports, report(2, 0, NAN));
+    add(&reports, report(1, 0, 0.5));
+    add(&reports, report(2, 0, NAN));
     /* Names that cannot all be paths. */
-    json_array_append_new(reports,
-                          json_pack("{s:i, s:f, s:f, s:{s:{s:f}, s:{}}}",
-                                    "training_iteration", 3, "loss/x", 4.0, "a/./b",
-                                    5.0, "by_rank", "loss/x", "rank0", 6.0, "a/./b"));
-    assert_int_equal(metrics_write_h5("result.h5", reports, res, att, &err), 0);
+    add(&reports, json_pack("{s:i, s:f, s:f, s:{s:{s:f}, s:{}}}", "training_iteration",
+                            3, "loss/x", 4.0, "a/./b", 5.0, "by_rank", "loss/x",
+                            "rank0", 6.0, "a/./b"));
+    assert_int_equal(metrics_write_h5("result.h5", &reports, res, att, &err), 0);
     assert_int_equal(metrics_read_status("result.h5", &status, &err), 0);
     assert_string_equal(status, "failed");
     free(status);
@@ -371,13 +377,14 @@ static void the_result_is_written_as_hdf5(void **state)
     assert_int_equal(fs_write_atomic("result.h5", bytes, 5, 0600, &err), 0);
     assert_int_equal(metrics_read_status("result.h5", &status, &err), -1);
     free(bytes);
-    json_decref(reports);
+    metrics_table_clear(&reports);
     json_decref(res);
     json_decref(att);
 }
 
 static void a_result_may_have_no_reports(void **state)
 {
+    const struct metrics_table empty = {0};
     json_t *none = json_array(), *res = result("stopped");
     struct error err;
     char *status;
@@ -385,11 +392,11 @@ static void a_result_may_have_no_reports(void **state)
     (void)state;
     assert_int_equal(metrics_read_status("result.h5", &status, &err), 0);
     assert_null(status);
-    assert_int_equal(metrics_write_h5("result.h5", none, res, none, &err), 0);
+    assert_int_equal(metrics_write_h5("result.h5", &empty, res, none, &err), 0);
     assert_int_equal(metrics_read_status("result.h5", &status, &err), 0);
     assert_string_equal(status, "stopped");
     free(status);
-    assert_int_equal(metrics_write_h5("absent/result.h5", none, res, none, &err), -1);
+    assert_int_equal(metrics_write_h5("absent/result.h5", &empty, res, none, &err), -1);
     assert_int_equal(scratch_count("."), 1);
     json_decref(none);
     json_decref(res);

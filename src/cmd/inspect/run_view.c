@@ -365,6 +365,22 @@ static void attempts_print(FILE *out, json_t *attempts)
     }
 }
 
+/* The last value of a text or a vector, up to a line's end. False: it is neither. */
+static bool typed_print(FILE *out, const json_t *last)
+{
+    char *text = json_is_string(last)  ? strdup(json_string_value(last))
+                 : json_is_array(last) ? json_dumps(last, JSON_COMPACT)
+                                       : NULL;
+
+    if (!text)
+        return false;
+    fprintf(out, " ");
+    output_text(out, text);
+    fputc('\n', out);
+    free(text);
+    return true;
+}
+
 static void metrics_print(FILE *out, json_t *metrics)
 {
     const char *name;
@@ -379,6 +395,8 @@ static void metrics_print(FILE *out, json_t *metrics)
 
         fprintf(out, "%-20s", shown ? shown : "?");
         free(shown);
+        if (typed_print(out, json_object_get(m, "last")))
+            continue;
         number_print(out, json_object_get(m, "last"));
         number_print(out, json_object_get(m, "min"));
         fprintf(out, " %9lld", (long long)integer_of(m, "min_iteration"));

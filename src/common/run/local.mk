@@ -5,6 +5,7 @@ libcommon_la_SOURCES += \
 	src/common/run/journal.c src/common/run/journal.h \
 	src/common/run/metrics.c src/common/run/metrics.h \
 	src/common/run/metrics_h5.c \
+	src/common/run/metrics_table.c src/common/run/metrics_table.h \
 	src/common/run/run_dir.c src/common/run/run_dir.h \
 	src/common/run/run_lock.c src/common/run/run_lock.h
 

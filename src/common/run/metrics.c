@@ -382,6 +382,29 @@ int metrics_load(const char *run_dir, json_t **reports, struct error *err)
     return rc;
 }
 
+struct filled {
+    struct metrics_table *table;
+    bool no_memory;
+};
+
+static void report_add(void *arg, const json_t *report, bool if_missing)
+{
+    struct filled *filled = arg;
+
+    if (metrics_table_add(filled->table, report, if_missing) < 0)
+        filled->no_memory = true;
+}
+
+int metrics_load_table(const char *run_dir, struct metrics_table *table,
+                       struct error *err)
+{
+    struct filled filled = {.table = table};
+    struct reading reading = {.on_report = report_add, .arg = &filled};
+    int rc = reports_read(run_dir, &reading, err);
+
+    return rc == 0 && filled.no_memory ? no_memory(err) : rc;
+}
+
 /* ---- Collect ---- */
 
 /*
@@ -450,27 +473,32 @@ static int pending_write(struct metrics_collector *c, struct error *err)
     return 0;
 }
 
-static void count_has(void *arg, const char *line, size_t n)
+/* Is a report of this iteration among those that count? */
+struct presence {
+    json_int_t iteration;
+    bool there;
+};
+
+/* A report supersedes those of its iteration and later ones. */
+static void presence_follow(void *arg, const char *line, size_t n)
 {
+    struct presence *p = arg;
     bool if_missing;
     json_t *report = report_parse(line, n, &if_missing);
 
-    if (report)
-        reports_keep(arg, report);
+    if (json_is_integer(json_object_get(report, "training_iteration")) &&
+        iteration_of(report) <= p->iteration)
+        p->there = iteration_of(report) == p->iteration;
     json_decref(report);
 }
 
 /* Does a report of this iteration count already? */
 static bool is_there(struct metrics_collector *c, const json_t *report)
 {
-    json_t *reports = json_array();
-    bool there;
+    struct presence p = {.iteration = iteration_of(report)};
 
-    there = !reports || pending_write(c, NULL) < 0 ||
-            file_lines(c->path, count_has, reports, NULL) < 0 ||
-            reports_have(reports, report);
-    json_decref(reports);
-    return there;
+    return pending_write(c, NULL) < 0 ||
+           file_lines(c->path, presence_follow, &p, NULL) < 0 || p.there;
 }
 
 static void line_take(void *arg, const char *line, size_t n)

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "run/metrics_table.h"
 #include "util/error.h"
 
 /*
@@ -54,14 +55,17 @@ int metrics_each(const char *run_dir,
 /* All reports of a run that count, as a JSON array. If a later attempt went back and
  * reported an iteration again, the later report counts. */
 int metrics_load(const char *run_dir, json_t **reports, struct error *err);
+/* The same as columns, which need little memory. *table is zeros; clear it. */
+int metrics_load_table(const char *run_dir, struct metrics_table *table,
+                       struct error *err);
 
 /*
- * result.h5 (raytrain-format(5)): reports is the array of metrics_load(); result is the
+ * result.h5 (raytrain-format(5)): reports is that of metrics_load_table(); result is the
  * Result object (status, path, metrics, checkpoint, best_checkpoint, attempts, error);
  * attempts is an array of objects {attempt, workers, nodes, start, end, outcome, ...}.
  */
-int metrics_write_h5(const char *path, const json_t *reports, const json_t *result,
-                     const json_t *attempts, struct error *err);
+int metrics_write_h5(const char *path, const struct metrics_table *reports,
+                     const json_t *result, const json_t *attempts, struct error *err);
 /* The status in result.h5 ("finished", "failed", "stopped"), malloc'ed; NULL if no
  * file. */
 int metrics_read_status(const char *path, char **status, struct error *err);

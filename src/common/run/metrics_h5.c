@@ -1,10 +1,12 @@
 /*
  * metrics_h5.c - result.h5: the reports that count and the Result, as HDF5.
  *
- *   /metrics/NAME                    the means, one double a report; NaN where a report
- *                                    did not have it
+ *   /metrics/NAME                    the means, one double a report, NaN if it did not
+ *                                    have the metric; or exact integers
  *   /metrics_rank0, _min, _max/NAME  the same of rank 0, and over ranks
- *   /reports, /attempts              tables
+ *   /metrics_text/NAME               texts
+ *   /metrics_vector/NAME             vectors, a row a report
+ *   /reports, /superseded, /attempts tables
  *   attributes of /                  the Result
  */
 #include "config.h"
@@ -23,6 +25,9 @@
 #include "hdf5/h5_image.h"
 #include "run/metrics.h"
 #include "util/fs.h"
+
+/* Texts and vectors that need more bytes are in result.json alone. */
+#define DATASET_MAX ((size_t)1 << 30)
 
 #define RESULT_FORMAT  "raytrain-result"
 #define RESULT_VERSION 1
@@ -95,109 +100,199 @@ static json_t *metric_path(const char *name, struct name_map *paths)
     return value;
 }
 
-/* The names of all metrics of all reports, in the order in which they first appear: the
- * keys of an object whose values are their HDF5 names. NULL without memory. */
-static json_t *metric_names(const json_t *reports)
+/* One number of a metric in each report. `which` is its offset in struct metric_number. */
+static int numbers_write(hid_t file, const char *name, const struct metric_column *c,
+                         size_t n, size_t which)
 {
-    json_t *names = json_object(), *report, *ignored;
-    struct name_map paths = {0};
-    const char *name;
-    int rc = names ? 0 : -1;
-    size_t i;
+    hsize_t shape = n;
+    double *values = malloc((n + 1) * sizeof *values);
+    int rc;
 
-    json_array_foreach(reports, i, report)
-    {
-        json_object_foreach(json_object_get(report, "by_rank"), name, ignored)
-        {
-            if (rc == 0 && !json_object_get(names, name))
-                rc = json_object_set_new(names, name, json_null());
-        }
+    if (!values)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        values[i] = NAN;
+        if (i < c->n && c->numbers)
+            memcpy(&values[i], (const char *)&c->numbers[i] + which, sizeof values[i]);
     }
-    for (void *at = json_object_iter(names); rc == 0 && at;
-         at = json_object_iter_next(names, at))
-        rc = json_object_iter_set_new(names, at,
-                                      metric_path(json_object_iter_key(at), &paths));
-    name_map_clear(&paths);
-    if (rc == 0)
-        return names;
-    json_decref(names);
-    return NULL;
+    rc = h5_dataset(file, name, H5T_IEEE_F64LE, 1, &shape, values, NULL);
+    free(values);
+    return rc;
 }
 
-/* The value of a metric in one report: of `rank0`, `min` or `max`; which NULL: the
- * mean. */
-static double metric_value(const json_t *report, const char *name, const char *which)
+static int integers_write(hid_t file, const char *name, const struct metric_column *c,
+                          size_t n)
 {
-    const json_t *by_rank = json_object_get(report, "by_rank");
-    const json_t *one = json_object_get(by_rank, name);
+    hsize_t shape = n;
+    int64_t *values = malloc((n + 1) * sizeof *values);
+    int rc;
 
-    if (!one)
-        return NAN;
-    return number_or_nan(which ? json_object_get(one, which)
-                               : json_object_get(report, name));
+    if (!values)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        values[i] = i < c->n ? c->integers[i] : METRIC_INT_MISSING;
+    rc = h5_dataset(file, name, H5T_NATIVE_INT64, 1, &shape, values, NULL);
+    free(values);
+    return rc;
 }
 
-static int metrics_write(hid_t file, const json_t *reports, const json_t *names,
-                         const char *group, const char *which, double *column)
+static const char *text_at(const struct metric_column *c, size_t i)
 {
-    hsize_t n = json_array_size(reports);
-    const json_t *path;
-    const char *name;
-    int rc = 0;
+    const char *text = i < c->n ? json_string_value(c->others[i]) : NULL;
 
-    json_object_foreach((json_t *)names, name, path)
-    {
-        char *full;
+    return text ? text : "";
+}
 
-        if (asprintf(&full, "%s/%s", group, json_string_value(path)) < 0)
-            return -1;
-        for (size_t i = 0; i < n; i++)
-            column[i] = metric_value(json_array_get(reports, i), name, which);
-        rc = h5_dataset(file, full, H5T_IEEE_F64LE, 1, &n, column, NULL);
-        free(full);
-        if (rc < 0)
-            return -1;
+static int cells_write(hid_t file, const char *name, hid_t type, int ndim,
+                       const hsize_t *shape, const void *cells)
+{
+    return type < 0 || !cells ? -1
+                              : h5_dataset(file, name, type, ndim, shape, cells, NULL);
+}
+
+/* Fixed strings, as wide as the longest one. */
+static int texts_write(hid_t file, const char *name, const struct metric_column *c,
+                       size_t n)
+{
+    hsize_t shape = n;
+    size_t width = 8;
+    hid_t type;
+    char *cells;
+    int rc;
+
+    for (size_t i = 0; i < n; i++)
+        if (strlen(text_at(c, i)) + 1 > width)
+            width = strlen(text_at(c, i)) + 1;
+    if (n * width > DATASET_MAX)
+        return 0;
+    cells = calloc(n + 1, width);
+    type = h5_string_type(width);
+    for (size_t i = 0; cells && i < n; i++)
+        strcpy(cells + i * width, text_at(c, i));
+    rc = cells_write(file, name, type, 1, &shape, cells);
+    if (type >= 0)
+        H5Tclose(type);
+    free(cells);
+    return rc;
+}
+
+static size_t vector_length(const struct metric_column *c, size_t i)
+{
+    return i < c->n ? json_array_size(c->others[i]) : 0;
+}
+
+/* A row for each report, as long as the longest one. */
+static int vectors_write(hid_t file, const char *name, const struct metric_column *c,
+                         size_t n)
+{
+    hsize_t shape[2] = {n, 1};
+    double *cells;
+    int rc;
+
+    for (size_t i = 0; i < n; i++)
+        if (vector_length(c, i) > shape[1])
+            shape[1] = vector_length(c, i);
+    if (n * shape[1] * sizeof *cells > DATASET_MAX)
+        return 0;
+    cells = calloc(n + 1, shape[1] * sizeof *cells);
+    for (size_t i = 0; cells && i < n; i++)
+        for (size_t k = 0; k < shape[1]; k++)
+            cells[i * shape[1] + k] =
+                k < vector_length(c, i) ? number_or_nan(json_array_get(c->others[i], k))
+                                        : NAN;
+    rc = cells_write(file, name, H5T_IEEE_F64LE, 2, shape, cells);
+    free(cells);
+    return rc;
+}
+
+enum {
+    GROUP_MEAN,
+    GROUP_RANK0,
+    GROUP_MIN,
+    GROUP_MAX,
+    GROUP_TEXT,
+    GROUP_VECTOR,
+    GROUPS
+};
+static const char *const groups[GROUPS] = {"metrics",      "metrics_rank0",
+                                           "metrics_min",  "metrics_max",
+                                           "metrics_text", "metrics_vector"};
+
+static int column_write(hid_t file, int group, const char *name,
+                        const struct metric_column *c, size_t n)
+{
+    static const size_t which[] = {
+        offsetof(struct metric_number, mean), offsetof(struct metric_number, rank0),
+        offsetof(struct metric_number, min), offsetof(struct metric_number, max)};
+
+    switch (c->kind) {
+    case METRIC_NUMBER:
+        return group <= GROUP_MAX ? numbers_write(file, name, c, n, which[group]) : 0;
+    case METRIC_INT:
+        return group == GROUP_MEAN ? integers_write(file, name, c, n) : 0;
+    case METRIC_TEXT:
+        return group == GROUP_TEXT ? texts_write(file, name, c, n) : 0;
+    case METRIC_VECTOR:
+        break;
     }
-    return 0;
+    return group == GROUP_VECTOR ? vectors_write(file, name, c, n) : 0;
 }
 
 /* A run without reports has the groups, too. */
-static int groups_create(hid_t file, const char *const *groups, size_t n)
+static int group_write(hid_t file, int group, const struct metrics_table *reports,
+                       const json_t *paths)
 {
-    for (size_t i = 0; i < n; i++) {
-        hid_t group =
-            H5Gcreate2(file, groups[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t id = H5Gcreate2(file, groups[group], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    int rc = id < 0 || H5Gclose(id) < 0 ? -1 : 0;
 
-        if (group < 0 || H5Gclose(group) < 0)
+    for (size_t i = 0; rc == 0 && i < reports->n_columns; i++) {
+        char *full;
+
+        if (asprintf(&full, "%s/%s", groups[group],
+                     json_string_value(json_array_get(paths, i))) < 0)
             return -1;
+        rc = column_write(file, group, full, &reports->columns[i], reports->n);
+        free(full);
     }
-    return 0;
+    return rc;
 }
 
-static int all_metrics_write(hid_t file, const json_t *reports)
+/* The HDF5 names of the columns. NULL without memory. */
+static json_t *column_paths(const struct metrics_table *reports)
 {
-    static const char *const groups[] = {"metrics", "metrics_rank0", "metrics_min",
-                                         "metrics_max"};
-    static const char *const which[] = {NULL, "rank0", "min", "max"};
-    double *column = calloc(json_array_size(reports) + 1, sizeof *column);
-    json_t *names = metric_names(reports);
-    int rc = column && names ? groups_create(file, groups, 4) : -1;
+    json_t *paths = json_array();
+    struct name_map taken = {0};
 
-    for (size_t i = 0; rc == 0 && i < 4; i++)
-        rc = metrics_write(file, reports, names, groups[i], which[i], column);
-    json_decref(names);
-    free(column);
+    for (size_t i = 0; paths && i < reports->n_columns; i++) {
+        if (json_array_append_new(paths,
+                                  metric_path(reports->columns[i].name, &taken)) == 0)
+            continue;
+        json_decref(paths);
+        paths = NULL;
+    }
+    name_map_clear(&taken);
+    return paths;
+}
+
+static int all_metrics_write(hid_t file, const struct metrics_table *reports)
+{
+    json_t *paths = column_paths(reports);
+    int rc = paths ? 0 : -1;
+
+    for (int group = 0; rc == 0 && group < GROUPS; group++)
+        rc = group_write(file, group, reports, paths);
+    json_decref(paths);
     return rc;
 }
 
 /* ---- Tables ---- */
 
-enum cell_kind { CELL_INT, CELL_DOUBLE, CELL_STRING, CELL_PRESENT };
+enum cell_kind { CELL_INT, CELL_DOUBLE, CELL_STRING };
 
 /* A column of a table: a key of each row's object. */
 struct column {
     const char *key;
-    enum cell_kind kind; /* CELL_PRESENT: 1 if the key's value is a string, else 0 */
+    enum cell_kind kind;
     size_t offset, width;
 };
 
@@ -245,8 +340,7 @@ static int cell_fill(unsigned char *at, const struct column *c, const json_t *ro
 {
     const json_t *value = json_object_get(row, c->key);
     double number = number_or_nan(value);
-    int64_t integer =
-        c->kind == CELL_PRESENT ? json_is_string(value) : integer_of(row, c->key);
+    int64_t integer = integer_of(row, c->key);
     char *text;
 
     if (c->kind == CELL_DOUBLE) {
@@ -271,7 +365,6 @@ static hid_t column_type(const struct column *c)
     case CELL_STRING:
         return h5_string_type(c->width);
     case CELL_INT:
-    case CELL_PRESENT:
         break;
     }
     return H5Tcopy(H5T_STD_I64LE);
@@ -323,21 +416,43 @@ static int table_write(hid_t file, const char *name, struct column *columns, siz
     return rc;
 }
 
-static int tables_write(hid_t file, const json_t *reports, const json_t *attempts)
+static int rows_write(hid_t file, const char *name, const struct column *columns,
+                      size_t n_columns, const void *rows, size_t n)
 {
-    struct column report_columns[] = {
-        {"training_iteration", CELL_INT, 0, 0},
-        {"attempt", CELL_INT, 0, 0},
-        {"timestamp", CELL_INT, 0, 0},
-        {"time_total_s", CELL_DOUBLE, 0, 0},
-        {"time_this_iter_s", CELL_DOUBLE, 0, 0},
-        {"data_wait_s", CELL_DOUBLE, 0, 0},
-        {"world_size", CELL_INT, 0, 0},
-        {"checkpoint", CELL_PRESENT, 0, 0},
-        {"checkpoint_bytes", CELL_INT, 0, 0},
-        {"checkpoint_stall_s", CELL_DOUBLE, 0, 0},
-        {"checkpoint_write_s", CELL_DOUBLE, 0, 0},
-    };
+    static const char none[8 * REPORT_FIELDS];
+    hsize_t shape = n;
+    hid_t type = table_type(columns, n_columns, 8 * n_columns);
+    int rc =
+        type < 0 ? -1 : h5_dataset(file, name, type, 1, &shape, n ? rows : none, NULL);
+
+    if (type >= 0)
+        H5Tclose(type);
+    return rc;
+}
+
+/* The table of the reports is in memory as it is in the file. */
+static int reports_write(hid_t file, const struct metrics_table *reports)
+{
+    static const struct column replaced[] = {{"training_iteration", CELL_INT, 0, 8},
+                                             {"attempt", CELL_INT, 8, 8},
+                                             {"superseded_by", CELL_INT, 16, 8}};
+    struct column columns[REPORT_FIELDS];
+
+    static_assert(sizeof *reports->fields == 8 * REPORT_FIELDS, "cells without gaps");
+    static_assert(sizeof *reports->superseded == 24, "cells without gaps");
+    for (size_t i = 0; i < REPORT_FIELDS; i++)
+        columns[i] = (struct column){
+            report_fields[i].key,
+            report_fields[i].kind == FIELD_DOUBLE ? CELL_DOUBLE : CELL_INT, 8 * i, 8};
+    if (rows_write(file, "reports", columns, REPORT_FIELDS, reports->fields,
+                   reports->n) < 0)
+        return -1;
+    return rows_write(file, "superseded", replaced, 3, reports->superseded,
+                      reports->n_superseded);
+}
+
+static int attempts_write(hid_t file, const json_t *attempts)
+{
     struct column attempt_columns[] = {
         {"attempt", CELL_INT, 0, 0},
         {"workers", CELL_INT, 0, 0},
@@ -358,9 +473,6 @@ static int tables_write(hid_t file, const json_t *reports, const json_t *attempt
         {"lost_seconds", CELL_DOUBLE, 0, 0},
     };
 
-    if (table_write(file, "reports", report_columns,
-                    sizeof report_columns / sizeof *report_columns, reports) < 0)
-        return -1;
     return table_write(file, "attempts", attempt_columns,
                        sizeof attempt_columns / sizeof *attempt_columns, attempts);
 }
@@ -427,8 +539,8 @@ static int image_write(struct h5_image *image, const char *path, const char *sta
     return rc;
 }
 
-int metrics_write_h5(const char *path, const json_t *reports, const json_t *result,
-                     const json_t *attempts, struct error *err)
+int metrics_write_h5(const char *path, const struct metrics_table *reports,
+                     const json_t *result, const json_t *attempts, struct error *err)
 {
     const struct h5_image_options opt = {.user_block = sizeof(struct result_head)};
     struct h5_image *image = h5_image_create(&opt, err);
@@ -441,7 +553,7 @@ int metrics_write_h5(const char *path, const json_t *reports, const json_t *resu
     file = h5_image_file(image);
     h5_quiet_begin(&quiet);
     if (result_write(file, result) < 0 || all_metrics_write(file, reports) < 0 ||
-        tables_write(file, reports, attempts) < 0)
+        reports_write(file, reports) < 0 || attempts_write(file, attempts) < 0)
         rc = h5_error(err, "make result.h5");
     h5_quiet_end(&quiet);
     if (rc == 0)

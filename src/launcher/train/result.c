@@ -34,19 +34,17 @@ static json_t *result_error(const struct run_outcome *outcome)
 }
 
 int result_create(const char *run_dir, const struct train_config *cfg,
-                  const struct run_outcome *outcome, json_t **result, struct error *err)
+                  const struct run_outcome *outcome,
+                  const struct metrics_table *reports, json_t **result,
+                  struct error *err)
 {
     char *best = NULL, *latest = NULL;
-    json_t *reports = NULL, *last;
+    const json_t *last = reports->last;
 
-    if (metrics_load(run_dir, &reports, err) < 0)
-        return -1;
     if (checkpoint_manager_best(run_dir, &cfg->run_config.checkpoint_config, &best,
                                 &latest, err) < 0) {
-        json_decref(reports);
         return -1;
     }
-    last = json_array_get(reports, json_array_size(reports) - 1);
     *result = json_pack("{s:s, s:o, s:O, s:o, s:o, s:i, s:s?, s:o}", "status",
                         run_status_name(outcome->status), "path", json_text(run_dir),
                         "metrics", last ? last : json_null(), "checkpoint",
@@ -56,24 +54,22 @@ int result_create(const char *run_dir, const struct train_config *cfg,
                             ? NULL
                             : attempt_cause_name(outcome->failure.cause),
                         "error", result_error(outcome));
-    json_decref(reports);
     if (!*result)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     return 0;
 }
 
-int result_write(const char *run_dir, const json_t *result, struct error *err)
+int result_write(const char *run_dir, const struct metrics_table *reports,
+                 const json_t *result, struct error *err)
 {
-    json_t *reports = NULL, *attempts = NULL;
+    json_t *attempts = NULL;
     char *path = run_dir_file(run_dir, "result.h5");
     int rc = -1;
 
     if (!path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (metrics_load(run_dir, &reports, err) == 0 &&
-        attempts_load(run_dir, false, &attempts, err) == 0)
+    if (attempts_load(run_dir, false, &attempts, err) == 0)
         rc = metrics_write_h5(path, reports, result, attempts, err);
-    json_decref(reports);
     json_decref(attempts);
     free(path);
     return rc;

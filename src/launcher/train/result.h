@@ -10,15 +10,18 @@
 #ifndef RAYTRAIN_TRAIN_RESULT_H
 #define RAYTRAIN_TRAIN_RESULT_H
 
+#include "run/metrics_table.h"
 #include "train/backend_executor.h"
 
-/* Gather the Result from the run directory and from how the run ended; *result is
- * new. */
+/* Gather the Result from the run directory, its reports (metrics_load_table()) and how
+ * the run ended; *result is new. */
 int result_create(const char *run_dir, const struct train_config *cfg,
-                  const struct run_outcome *outcome, json_t **result,
+                  const struct run_outcome *outcome,
+                  const struct metrics_table *reports, json_t **result,
                   struct error *err);
 /* Write RUN/result.h5: Result, all reports that count, all attempts. */
-int result_write(const char *run_dir, const json_t *result, struct error *err);
+int result_write(const char *run_dir, const struct metrics_table *reports,
+                 const json_t *result, struct error *err);
 /* Remove it, durably, before the run goes on. That there is none is no error. */
 int result_remove(const char *run_dir, struct error *err);
 

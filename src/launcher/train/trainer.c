@@ -86,17 +86,22 @@ static int attempts_make(struct run *run, const struct run_dir *dir,
 static int result_make(const struct run *run, const struct run_outcome *outcome,
                        bool again, json_t **result, struct error *err)
 {
-    if (run_lock_check(run->lock, err) < 0 ||
-        result_create(run->dir, run->cfg, outcome, result, err) < 0)
-        return -1;
-    if (!again) {
+    struct metrics_table reports = {0};
+    int rc = -1;
+
+    if (run_lock_check(run->lock, err) == 0 &&
+        metrics_load_table(run->dir, &reports, err) == 0)
+        rc = result_create(run->dir, run->cfg, outcome, &reports, result, err);
+    if (rc == 0 && !again) {
         fault_point("run.attempts", 0);
-        if (result_write(run->dir, *result, err) < 0)
-            return -1;
-        fault_point("run.result", 0);
+        rc = result_write(run->dir, &reports, *result, err);
+        if (rc == 0)
+            fault_point("run.result", 0);
     }
-    callback_end(run->callbacks, *result);
-    return 0;
+    metrics_table_clear(&reports);
+    if (rc == 0)
+        callback_end(run->callbacks, *result);
+    return rc;
 }
 
 static int fit_in(struct run *run, const struct run_dir *dir, bool existed,

@@ -1,0 +1,71 @@
+/*
+ * metrics_table.h - the reports of a run that count, as columns: what a million reports
+ * need is a few numbers each, not a JSON object.
+ */
+#ifndef RAYTRAIN_RUN_METRICS_TABLE_H
+#define RAYTRAIN_RUN_METRICS_TABLE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The keys that every report has, as far as they are numbers. */
+enum report_field_kind { FIELD_INT, FIELD_DOUBLE, FIELD_PRESENT };
+struct report_field {
+    const char *key;
+    enum report_field_kind kind; /* FIELD_PRESENT: 1 if the value is a string, else 0 */
+};
+#define REPORT_FIELDS 11
+extern const struct report_field report_fields[REPORT_FIELDS];
+
+union report_cell {
+    int64_t integer;
+    double number; /* FIELD_DOUBLE; NaN: none */
+};
+
+enum metric_kind { METRIC_NUMBER, METRIC_INT, METRIC_TEXT, METRIC_VECTOR };
+
+/* The mean over the ranks, the value of rank 0, and the extremes; NaN: none. */
+struct metric_number {
+    double mean, rank0, min, max;
+};
+
+/* A value of METRIC_INT that is missing. */
+#define METRIC_INT_MISSING INT64_MIN
+
+/* The values of a metric in the first n reports; later ones do not have it. The kind is
+ * that of the first value; a value of another kind is missing, but integers become
+ * numbers with the first number. */
+struct metric_column {
+    char *name;
+    enum metric_kind kind;
+    bool empty; /* no value so far: of any kind */
+    size_t n, room;
+    struct metric_number *numbers;
+    int64_t *integers;
+    json_t **others; /* METRIC_TEXT, METRIC_VECTOR: strings or arrays; NULL: none */
+};
+
+/* A report that a later one has replaced. */
+struct superseded_report {
+    int64_t training_iteration, attempt, superseded_by; /* an attempt */
+};
+
+struct metrics_table {
+    size_t n, room; /* reports that count */
+    union report_cell (*fields)[REPORT_FIELDS];
+    struct metric_column *columns; /* in the order in which they first appear */
+    size_t n_columns, columns_room;
+    json_t *index; /* a column's number by its name */
+    struct superseded_report *superseded;
+    size_t n_superseded, superseded_room;
+    json_t *last; /* the last report; NULL: there is none */
+};
+
+/* Add a report. It replaces those of its iteration and later ones, since its attempt
+ * went back to an older checkpoint. if_missing: unless there is one of its iteration. -1
+ * without memory. */
+int metrics_table_add(struct metrics_table *t, const json_t *report, bool if_missing);
+void metrics_table_clear(struct metrics_table *t);
+
+#endif

@@ -1,0 +1,64 @@
+#!/bin/sh
+test_description='metrics of every type, superseded reports, and very many reports'
+. "$(dirname "$0")/setup.sh"
+
+run="raytrain-run --launcher local --storage runs"
+# dump DATASET RUN: print its values.
+dump () {
+	h5dump -y -w 0 -m %.17g -d "$1" "runs/$2/result.h5" | sed -n "/DATA {/,/}/p" | sed "1d;\$d" |
+		tr -d " \n"
+}
+
+test_expect_success 'integers, texts and vectors of rank 0 are in result.json' '
+	$run --name types -n 2 --set run_config.failure_config.max_failures=1 \
+		"$modules/many_metrics.so" 6 5 2>err &&
+	tail -n 1 runs/types/result.json >last.json && grep "\"large\":9007199254740999," last.json &&
+	jq -e ".note == \"rank 0 \\\"6\\\"\" and .hist == [6, 2] and (.[\"train/loss\"] * 6 - 1 |
+		fabs < 1e-9) and .by_rank.note == {}" last.json &&
+	sed -n 1p runs/types/result.json | jq -e ".hist == [1, 2, null]"
+'
+test_expect_success 'result.h5 has each type, exactly' '
+	test "$(dump /metrics/large types)" = \
+		"$(for i in 4 5 6 7 8 9; do printf "%s900719925474099$i" $comma; comma=,; done)" &&
+	dump /metrics_text/note types >notes && grep "^\"rank0" notes && ! grep replaced notes &&
+	test "$(dump /metrics_vector/hist types)" = \
+		"1,2,nan,2,2,nan,3,2,nan,4,2,nan,5,2,nan,6,2,nan" &&
+	h5dump -A -d /metrics/large runs/types/result.h5 >types && grep H5T_STD_I64LE types
+'
+test_expect_success 'reports that a later attempt made again are marked' '
+	h5dump -y -d /superseded runs/types/result.h5 | tr -d " \n" | grep "{4,0,1},{5,0,1}" &&
+	test "$(dump /metrics/train/loss types | tr "," "\n" | grep -c .)" = 6
+'
+test_expect_success 'raytrain-inspect shows and plots such a run' '
+	raytrain-inspect runs/types >out && grep "large  *9.007e+15" out && grep "^note" out &&
+	raytrain-inspect --plot train/loss runs/types >out &&
+	expect_status 3 raytrain-inspect --plot note runs/types 2>err && grep note err
+'
+test_expect_success 'a shell script reports texts' '
+	$run --name shell -n 2 -- sh -c \
+		"exec raytrain-report loss=1 --text \"note=rank \$RANK\" --text empty=" 2>err &&
+	tail -n 1 runs/shell/result.json | jq -e ".note == \"rank 0\" and .empty == \"\"" &&
+	expect_status 2 raytrain-report loss=1 --text note 2>err && grep "write NAME=VALUE" err
+'
+command -v python3 >/dev/null && test_set_prereq PYTHON
+test_expect_success PYTHON 'a Python script reports texts, lists, nested dicts and large integers' '
+	cat >script.py <<-\EOT &&
+	import raytrain
+	for i in range(3):
+	    raytrain.report({"epoch": i, "note": "é", "hist": (1, 2.5, float("nan")),
+	                     "train": {"loss": 1, "of": ["x"]}, "steps": 2**60 + i})
+	result = raytrain.get_context()
+	EOT
+	$run --name python -n 2 -- python3 script.py 2>err &&
+	tail -n 1 runs/python/result.json >last.json && grep 1152921504606846978 last.json &&
+	jq -e ".epoch == 2 and .note == \"é\" and .hist == [1, 2.5, null] and
+		.[\"train/loss\"] == 1" last.json &&
+	grep "are not kept: train/of" err && dump /metrics/steps python | grep 1152921504606846978
+'
+test_expect_success 'the result of fifty thousand reports has all of them' '
+	$run --name many -n 1 "$modules/many_metrics.so" 50000 2>err &&
+	h5dump -H -d /reports runs/many/result.h5 | grep "( 50000 )" &&
+	h5dump -y -d /metrics/large -s 49999 -c 1 runs/many/result.h5 | grep 9007199254790993 &&
+	raytrain-inspect runs/many | grep "^reports  *50000"
+'
+test_done
