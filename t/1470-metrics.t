@@ -30,7 +30,7 @@ test_expect_success 'reports that a later attempt made again are marked' '
 	test "$(dump /metrics/train/loss types | tr "," "\n" | grep -c .)" = 6
 '
 test_expect_success 'raytrain-inspect shows and plots such a run' '
-	raytrain-inspect runs/types >out && grep "large  *9.007e+15" out && grep "^note" out &&
+	raytrain-inspect runs/types >out && grep "large  *9.0072e+15" out && grep "^note" out &&
 	raytrain-inspect --plot train/loss runs/types >out &&
 	expect_status 3 raytrain-inspect --plot note runs/types 2>err && grep note err
 '
