@@ -138,6 +138,7 @@ EXTRA_DIST += scripts/install-lightgbm
 EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test scripts/matrix
 EXTRA_DIST += .clang-format share/python/pyproject.toml
 EXTRA_DIST += scripts/bench scripts/bench.d
+EXTRA_DIST += scripts/package share/packaging
 # Programs for rows of scripts/bench, which compile them.
 EXTRA_PROGRAMS = scripts/bench.d/restore
 scripts_bench_d_restore_SOURCES = scripts/bench.d/restore.c
@@ -193,6 +194,16 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/trainer.py \
 	share/python/raytrain/xgboost.py
 # A Python with this prefix finds it by a line in its site directory.
+# A module file for Lmod.
+modulefiledir = $(pkgdatadir)/modulefiles/raytrain
+install-data-local:
+	$(MKDIR_P) "$(DESTDIR)$(modulefiledir)"
+	sed -e 's|@version@|$(VERSION)|g' -e 's|@pkgdatadir@|$(pkgdatadir)|g' \
+		-e 's|@bindir@|$(bindir)|g' -e 's|@mandir@|$(mandir)|g' \
+		-e 's|@pkgconfigdir@|$(pkgconfigdir)|g' \
+		$(srcdir)/share/packaging/raytrain.lua.in >"$(DESTDIR)$(modulefiledir)/$(VERSION).lua"
+uninstall-local:
+	rm -f "$(DESTDIR)$(modulefiledir)/$(VERSION).lua"
 if HAVE_PYTHON
 install-data-hook:
 	$(MKDIR_P) "$(DESTDIR)$(pythondir)"
