@@ -193,17 +193,18 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/tensorflow.py \
 	share/python/raytrain/trainer.py \
 	share/python/raytrain/xgboost.py
-# A Python with this prefix finds it by a line in its site directory.
-# A module file for Lmod.
+# A module file for Lmod. configure would replace @bindir@ here, too: hence the brackets.
 modulefiledir = $(pkgdatadir)/modulefiles/raytrain
 install-data-local:
 	$(MKDIR_P) "$(DESTDIR)$(modulefiledir)"
-	sed -e 's|@version@|$(VERSION)|g' -e 's|@pkgdatadir@|$(pkgdatadir)|g' \
-		-e 's|@bindir@|$(bindir)|g' -e 's|@mandir@|$(mandir)|g' \
-		-e 's|@pkgconfigdir@|$(pkgconfigdir)|g' \
+	sed -e 's|[@]version@|$(VERSION)|g' -e 's|[@]pkgdatadir@|$(pkgdatadir)|g' \
+		-e 's|[@]bindir@|$(bindir)|g' -e 's|[@]mandir@|$(mandir)|g' \
+		-e 's|[@]pkgconfigdir@|$(pkgconfigdir)|g' \
 		$(srcdir)/share/packaging/raytrain.lua.in >"$(DESTDIR)$(modulefiledir)/$(VERSION).lua"
 uninstall-local:
 	rm -f "$(DESTDIR)$(modulefiledir)/$(VERSION).lua"
+
+# A Python with this prefix finds it by a line in its site directory.
 if HAVE_PYTHON
 install-data-hook:
 	$(MKDIR_P) "$(DESTDIR)$(pythondir)"
