@@ -51,6 +51,10 @@ test_expect_success 'groff and man print no warnings' '
 	done &&
 	test_cmp /dev/null warnings
 '
+test_expect_success 'mandoc has no complaint but about style' '
+	mandoc -Tlint -W warning "$man"/*.[1-9] >complaints 2>&1;
+	test_cmp /dev/null complaints
+'
 test_expect_success 'every page has a name that whatis finds' '
 	for page in "$man"/*.[1-9]; do
 		lexgrog "$page" >/dev/null || { echo "$page"; return 1; }
