@@ -48,6 +48,7 @@ rooms () {
 	worker xgboost gbdt backend wireup comm config
 	cmd cmd/program.c train launch event config
 	cmd cmd/program.h config
+	cmd cmd/raytrain-run.c train config
 	cmd cmd/raytrain-predict.c run checkpoint
 	cmd cmd/raytrain-worker.c command rank loop
 	cmd cmd/raytrain-pmix.c pmix

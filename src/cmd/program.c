@@ -17,6 +17,7 @@
 #include "launch/batch_system.h"
 #include "train/allocation.h"
 #include "train/requeue.h"
+#include "train/submit.h"
 #include "train/trainer.h"
 #include "util/fs.h"
 #include "event/outlet.h"
@@ -241,6 +242,32 @@ static int dry_run(const struct trainer *trainer, struct error *err)
     return trainer_dry_run(trainer, stdout, err) < 0 ? fail(err) : 0;
 }
 
+/* The id of the job on standard output, for scripts; the rest is for a reader. */
+static int submit(const struct trainer *trainer, struct error *err)
+{
+    const struct run_config *run = &trainer->cfg->run_config;
+    const char *id;
+    struct submission job;
+    int status = 0;
+
+    if (submit_run(trainer, &job, err) < 0) {
+        status = fail(err);
+    } else if (trainer->opt->dry_run) {
+        status = fputs(job.script, stdout) < 0 || fflush(stdout) != 0;
+    } else {
+        id = job.ticket.id;
+        if (!trainer->opt->quiet)
+            say("%s: submitted as job %s, whose messages are in %s/%s\n"
+                "  its state: squeue --jobs %s; to cancel it: scancel %s\n"
+                "  its run, once it has started: raytrain-inspect %s/%s\n",
+                name, id, job.dir, job.ticket.log, id, id, run->storage_path,
+                run->name);
+        status = puts(id) < 0 || fflush(stdout) != 0;
+    }
+    submission_clear(&job);
+    return status;
+}
+
 /* The end of a command that has done all of its work, in this process or in one that it
  * started. */
 static int finish(const struct program *program, const struct trainer *trainer,
@@ -288,6 +315,8 @@ static int run(const struct program *program, int argc, char *argv[],
     if (program->settle(opt, cfg, &err) < 0 || train_config_validate(cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
         return fail(&err);
+    if (opt->submit.wanted)
+        return submit(&trainer, &err);
     if (opt->dry_run)
         return dry_run(&trainer, &err);
     if (requeue_check(cfg, opt, &err) < 0 || trainer_check(&trainer, &err) < 0 ||

@@ -1,12 +1,13 @@
 /* raytrain-run.c - run a training function on N workers. */
 #include "program.h"
 
+#include "train/run_name.h"
+
 /* What a prediction is made of is not known to a training. */
 static int settle(struct options *opt, struct train_config *cfg, struct error *err)
 {
-    (void)opt;
     if (!cfg->predict.output)
-        return 0;
+        return run_name_settle(opt, cfg, err);
     return error_set(err, RAYTRAIN_EINVAL,
                      "predict.output: raytrain-run trains; to predict, type "
                      "raytrain-predict");

@@ -35,6 +35,7 @@ struct flag {
     const char *const *words; /* allowed values, terminated by NULL */
     enum stage stage;
     enum program of;
+    enum submit_line batch;
     int (*act)(const char *argument, struct options *opt, struct train_config *cfg,
                struct error *err);
 };
@@ -65,6 +66,7 @@ static const char *const styles[] = {
 #define RESOURCE      "scaling_config.resources_per_worker."
 #define TEXT(member)  .text = offsetof(struct options, member) + 1
 #define TRUTH(member) .truth = offsetof(struct options, member) + 1
+#define OF_SUBMIT     .of = RUN, .batch = SUBMIT_LEFT_OUT
 #define INPUT         "datasets." PREDICT_DATASET "."
 
 static const struct flag flags[] = {
@@ -102,7 +104,7 @@ static const struct flag flags[] = {
     {"trainer", 0, "NAME", "data_parallel (default), xgboost or lightgbm",
      .key = "trainer", .of = RUN},
     {"config", 'c', "FILE", "read the configuration; may be repeated",
-     .act = act_config, .stage = STAGE_FILE},
+     .act = act_config, .stage = STAGE_FILE, .batch = SUBMIT_PATH},
     {"set", 0, "KEY=VALUE", "set one key of the configuration", .act = act_set,
      .stage = STAGE_SET},
     {"dataset", 0, "NAME=PATH", "a dataset for raytrain_get_dataset_shard()",
@@ -110,12 +112,13 @@ static const struct flag flags[] = {
     {"name", 0, "NAME", "the run's name (default: the function's file)",
      .key = "run_config.name", .of = RUN},
     {"storage", 0, "DIR", "where runs are kept (default raytrain_results)",
-     .key = "run_config.storage_path", .of = RUN},
+     .key = "run_config.storage_path", .of = RUN, .batch = SUBMIT_PATH},
     {"resume", 0, "[=CHECKPOINT]", "continue the run, or start from a checkpoint",
-     .act = act_resume, .of = RUN},
+     .act = act_resume, .of = RUN, .batch = SUBMIT_PATH},
     {"resume", 0, NULL, "go on with the shards that are missing", TRUTH(resume),
      .of = PREDICT},
-    {"fresh", 0, NULL, "set an existing run aside and start anew", TRUTH(fresh)},
+    {"fresh", 0, NULL, "set an existing run aside and start anew", TRUTH(fresh),
+     .batch = SUBMIT_LEFT_OUT},
     {"max-failures", 0, "N", "restarts after failures (-1: no limit)",
      .key = "run_config.failure_config.max_failures"},
     {"stop-before-end", 0, "SECONDS", "stop ahead of the time limit (default 60)",
@@ -131,8 +134,24 @@ static const struct flag flags[] = {
     {"keep-run", 0, NULL, "leave FILE.run, with the logs, where it is", TRUTH(keep_run),
      .of = PREDICT},
     {"srun-args", 0, "ARGS", "more options for srun, in one string", TEXT(srun_args)},
+    {"submit", 0, NULL, "submit this command line as a batch job", TRUTH(submit.wanted),
+     OF_SUBMIT},
+    {"array", 0, "TASKS", "with --submit: a job array, such as 0-2", TEXT(submit.array),
+     OF_SUBMIT},
+    {"time", 0, "TIME", "with --submit: the job's time limit", TEXT(submit.time),
+     OF_SUBMIT},
+    {"partition", 0, "NAME", "with --submit: where it runs", TEXT(submit.partition),
+     OF_SUBMIT},
+    {"account", 0, "NAME", "with --submit: which account pays", TEXT(submit.account),
+     OF_SUBMIT},
+    {"qos", 0, "NAME", "with --submit: its quality of service", TEXT(submit.qos),
+     OF_SUBMIT},
+    {"sbatch-args", 0, "ARGS", "more options for sbatch, in one string",
+     TEXT(submit.sbatch_args), OF_SUBMIT},
+    {"prologue", 0, "FILE", "with --submit: lines of shell that come first",
+     TEXT(submit.prologue), OF_SUBMIT},
     {"dry-run", 0, NULL, "print configuration and command, start nothing",
-     TRUTH(dry_run)},
+     TRUTH(dry_run), .batch = SUBMIT_LEFT_OUT},
     {"json", 0, NULL, "print the Result as JSON on standard output", TRUTH(json)},
     {"quiet", 'q', NULL, "no progress, only what went wrong", TRUTH(quiet)},
     {"progress", 0, "STYLE", "auto, bar, plain or none", .words = styles,
@@ -164,7 +183,7 @@ static bool is_of(const struct flag *f, enum program program)
     return f->of == BOTH || f->of == program;
 }
 
-#define HELP_MAX 4096
+#define HELP_MAX 8192
 
 static const char *help_make(enum program program, const char *head, char *help)
 {
@@ -506,6 +525,17 @@ static int operands_take(enum program program, struct train_config *cfg, int arg
     return 0;
 }
 
+/* The command line as a batch job has it. */
+static int line_keep(const struct typed typed[], size_t n, char ***line,
+                     struct error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (submit_line_append(typed[i].flag->name, typed[i].flag->batch,
+                               typed[i].argument, line, err) < 0)
+            return -1;
+    return 0;
+}
+
 /* Apply what was typed, in the order of the stages. */
 static int typed_apply(const struct typed typed[], size_t n, struct options *opt,
                        struct train_config *cfg, struct error *err)
@@ -517,6 +547,8 @@ static int typed_apply(const struct typed typed[], size_t n, struct options *opt
             if (typed[i].flag->stage == order[s] &&
                 flag_apply(&typed[i], opt, cfg, err))
                 return -1;
+    if (submit_options_check(&opt->submit, err) < 0)
+        return -1;
     if (opt->resume && opt->fresh)
         return error_set(
             err, RAYTRAIN_EUSAGE,
@@ -552,6 +584,10 @@ static int parse(enum program program, int argc, char *argv[], struct options *o
         rc = flags_read(program, argc, argv, typed, &n, &operands, &command, err);
     if (!rc && !asks_for_words(typed, n, opt)) {
         rc = typed_apply(typed, n, opt, cfg, err);
+        if (!rc && opt->submit.wanted)
+            rc = line_keep(typed, n, &opt->submit.line, err);
+        opt->submit.operands = argv + operands;
+        opt->submit.command = command;
         if (!rc)
             rc = operands_take(program, cfg, argc - operands, argv + operands, command,
                                err);
@@ -581,5 +617,6 @@ void options_clear(struct options *opt)
     free(opt->checkpoint);
     free(opt->launcher);
     free(opt->srun_args);
+    submit_options_clear(&opt->submit);
     memset(opt, 0, sizeof *opt);
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "config/submit_options.h"
 #include "config/train_config.h"
 
 enum progress_style { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_PLAIN, PROGRESS_NONE };
@@ -22,6 +23,7 @@ struct options {
         warm; /* --resume=CHECKPOINT: a new run that starts from the checkpoint of another */
     bool fresh; /* --fresh: set an existing run aside and start anew */
     bool dry_run;
+    struct submit_options submit;
     bool json;
     char *checkpoint; /* --checkpoint of raytrain-predict: a checkpoint, or a run */
     bool last;        /* of a run, its newest checkpoint, not its best */

@@ -548,6 +548,11 @@ static const char *subject(const struct train_config *cfg)
     return train_func_subject(cfg->train_func, cfg->args, cfg->n_args);
 }
 
+char *train_config_default_name(const struct train_config *cfg)
+{
+    return run_config_default_name(subject(cfg));
+}
+
 /* Keys of the trainers with a loop of their own. */
 static int gbdt_validate(struct train_config *cfg, struct error *err)
 {

@@ -24,8 +24,9 @@
 #include "util/error.h"
 
 struct train_config {
-    char *trainer;    /* "data_parallel", or one with a loop of its own: "xgboost" */
-    char *train_func; /* path, absolute after validation; NULL: the trainer has a loop */
+    char *trainer; /* "data_parallel", or one with a loop of its own: "xgboost" */
+    char
+        *train_func; /* path, absolute after validation; NULL: the trainer has a loop */
     enum train_func_kind train_func_kind;
     char **args; /* after the training function */
     size_t n_args;
@@ -75,6 +76,9 @@ int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
  * absolute paths) and refuse what this version cannot do (RAYTRAIN_ENOTSUP).
  */
 int train_config_validate(struct train_config *cfg, struct error *err);
+/* The name of a run that has none, after what it trains. malloc'ed, NULL without memory.
+ * The same before validation. */
+char *train_config_default_name(const struct train_config *cfg);
 
 /* The effective configuration as libconfig text that merge_text reads back to the same
  * struct; the caller frees *text. */

@@ -21,6 +21,13 @@ struct batch_job {
     bool may_requeue; /* it may go back to the queue */
 };
 
+/* Numbers that name a job. */
+enum batch_number {
+    BATCH_JOB,
+    BATCH_ARRAY, /* of the job array that it is a task of */
+    BATCH_TASK   /* which one */
+};
+
 struct batch_query; /* each batch system's own */
 
 struct batch_ops {
@@ -28,6 +35,8 @@ struct batch_ops {
     /* The id of the job that this process runs in; NULL: it runs in no job of this
      * batch system, and no other slot is called. */
     const char *(*job_id)(void);
+    /* As text; NULL: this job has none. */
+    const char *(*number)(enum batch_number which);
     /* A question about the job whose answer is polled for. poll never blocks; *done:
      * *job is filled; -1: there is no answer, or it has taken too long. In both cases
      * the query may then only be destroyed. destroy takes NULL. */

@@ -40,6 +40,14 @@ int launcher_find(const char *name, const struct launcher_ops **out, struct erro
     return launcher_unknown(name, err);
 }
 
+const struct launcher_ops *launcher_of_batch(void)
+{
+    for (size_t i = 0; i < N_LAUNCHERS; i++)
+        if (launchers[i].ops->submit)
+            return launchers[i].ops;
+    return NULL;
+}
+
 const char *launcher_name(const struct launcher_ops *launcher)
 {
     for (size_t i = 0; i < N_LAUNCHERS; i++)

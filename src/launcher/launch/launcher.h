@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "config/options.h"
+#include "launch/batch_request.h"
 #include "launch/node_probe.h"
 #include "launch/placement.h"
 #include "protocol/failure.h"
@@ -71,6 +72,12 @@ struct launcher_ops {
      * inside already, *child stays CHILD_INIT. NULL: there are no allocations. */
     int (*allocate)(const struct scaling_config *scaling, const char *job_name,
                     char *const argv[], struct child *child, struct error *err);
+    /* Write the script of a batch job that runs the request's command, and submit it,
+     * unless it is only to be shown. *script is malloc'ed, NULL after a failure before
+     * it was written. Takes some ten seconds at most. RAYTRAIN_EFIT if the job fits
+     * nowhere. NULL: there are no batch jobs. */
+    int (*submit)(const struct batch_request *request, bool only_show, char **script,
+                  struct batch_ticket *ticket, struct error *err);
     /* The resources that workers can be placed on. RAYTRAIN_EFIT / RAYTRAIN_ENOTSUP. */
     int (*resources)(const struct scaling_config *scaling, struct resources *out,
                      struct error *err);
@@ -124,6 +131,9 @@ const char *launcher_name(const struct launcher_ops *launcher);
 
 /* By name ("auto", "slurm", "local"). RAYTRAIN_ENOTSUP if it cannot work here. */
 int launcher_find(const char *name, const struct launcher_ops **out, struct error *err);
+
+/* The one that a batch job will use: the first that can submit. */
+const struct launcher_ops *launcher_of_batch(void);
 
 /* The check_start of the launcher with this name; of all of them for "auto". */
 int launcher_check_start(const char *name, int *copy, struct error *err);

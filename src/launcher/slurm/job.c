@@ -42,6 +42,18 @@ const char *slurm_job_id(void)
     return id && *id ? id : NULL;
 }
 
+static const char *job_number(enum batch_number which)
+{
+    static const char *const variables[] = {
+        [BATCH_JOB] = "SLURM_JOB_ID",
+        [BATCH_ARRAY] = "SLURM_ARRAY_JOB_ID",
+        [BATCH_TASK] = "SLURM_ARRAY_TASK_ID",
+    };
+    const char *text = getenv(variables[which]);
+
+    return text && *text && text[strspn(text, "0123456789")] == '\0' ? text : NULL;
+}
+
 /* ---- The answer ---- */
 
 /* "Unknown", "NONE", "N/A": 0 */
@@ -327,6 +339,7 @@ static int job_requeue(struct error *err)
 const struct batch_ops batch_slurm = {
     .name = "slurm",
     .job_id = slurm_job_id,
+    .number = job_number,
     .query_start = query_start,
     .query_poll = query_poll,
     .query_destroy = query_destroy,

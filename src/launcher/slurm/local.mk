@@ -1,8 +1,11 @@
 liblauncher_la_SOURCES += \
+	src/launcher/slurm/batch_script.c src/launcher/slurm/batch_script.h \
+	src/launcher/slurm/cluster_fit.c src/launcher/slurm/cluster_fit.h \
 	src/launcher/slurm/job.c src/launcher/slurm/job.h \
 	src/launcher/slurm/mpi_plugins.c src/launcher/slurm/mpi_plugins.h \
 	src/launcher/slurm/resources.c src/launcher/slurm/resources.h \
 	src/launcher/slurm/salloc.c src/launcher/slurm/salloc.h \
+	src/launcher/slurm/sbatch.c src/launcher/slurm/sbatch.h \
 	src/launcher/slurm/slurm_launcher.c \
 	src/launcher/slurm/slurm_tool.c src/launcher/slurm/slurm_tool.h \
 	src/launcher/slurm/slurmd_probe.c src/launcher/slurm/slurmd_probe.h \

@@ -312,9 +312,7 @@ int slurm_resources_sinfo(char *text, const char *partition, const char *type,
 int slurm_resources_partition(const char *partition, const char *type,
                               struct resources *out, struct error *err)
 {
-    char *show[] = {(char *)"sinfo", (char *)"--noheader", (char *)"--Node",
-                    (char *)"--format=%P|%N|%c|%m|%G", NULL};
-    char *text;
+    char *show[] = SLURM_SINFO_QUESTION, *text;
     int rc;
 
     if (slurm_ask(show, &text, err) < 0)

@@ -33,7 +33,13 @@ int slurm_resources_details(const char *text, const char *type, struct resources
  */
 int slurm_resources_partition(const char *partition, const char *type,
                               struct resources *out, struct error *err);
-/* The output of sinfo: lines "PARTITION[*]|NODE|CPUS|MEMORY in MiB|GRES". */
+/* What sinfo is asked, an argument vector, ... */
+#define SLURM_SINFO_QUESTION                                                           \
+    {                                                                                  \
+        (char *)"sinfo", (char *)"--noheader", (char *)"--Node",                       \
+            (char *)"--format=%P|%N|%c|%m|%G", NULL                                    \
+    }
+/* ... and its output: lines "PARTITION[*]|NODE|CPUS|MEMORY in MiB|GRES". */
 int slurm_resources_sinfo(char *text, const char *partition, const char *type,
                           struct resources *out, struct error *err);
 

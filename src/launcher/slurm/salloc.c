@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "slurm/salloc.h"
+#include "slurm/cluster_fit.h"
 #include "slurm/resources.h"
 #include "slurm/slurm_tool.h"
 #include "slurm/step_command.h"
@@ -161,12 +162,7 @@ static int check_fit(const struct scaling_config *scaling, struct placement *pla
     if (slurm_resources_partition(getenv("SALLOC_PARTITION"), scaling->accelerator_type,
                                   &have, err) < 0)
         return error_prefix(err, "no allocation can be taken");
-    rc = have.n_nodes == 0 ? 0 : placement_plan(scaling, &have, plan, err);
-    if (rc == 0 && plan->n_nodes > 0 &&
-        plan->n_nodes + (size_t)scaling->spare_nodes > have.n_nodes)
-        rc = error_set(err, RAYTRAIN_EFIT,
-                       "%zu nodes and %d spare ones do not fit in %s: it has %zu",
-                       plan->n_nodes, scaling->spare_nodes, have.what, have.n_nodes);
+    rc = slurm_fit(scaling, &have, plan, err);
     resources_clear(&have);
     return rc;
 }

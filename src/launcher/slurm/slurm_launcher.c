@@ -38,6 +38,7 @@
 #include "slurm/mpi_plugins.h"
 #include "slurm/resources.h"
 #include "slurm/salloc.h"
+#include "slurm/sbatch.h"
 #include "slurm/slurm_tool.h"
 #include "slurm/slurmd_probe.h"
 #include "slurm/srun_messages.h"
@@ -621,6 +622,7 @@ const struct launcher_ops launcher_slurm = {
     .in_step = slurm_in_step,
     .check = slurm_mpi_check,
     .allocate = slurm_allocate,
+    .submit = slurm_submit,
     .resources = slurm_resources,
     .command = slurm_step_argv,
     .start = slurm_start,

@@ -83,12 +83,13 @@ struct slurm_tool {
     size_t used, room;
 };
 
-static int tool_spawn(struct slurm_tool *t, char *const *argv, struct error *err)
+static int tool_spawn(struct slurm_tool *t, const struct slurm_tool_spec *spec,
+                      struct error *err)
 {
     char **env = NULL;
     int fds[2], rc;
 
-    if (slurm_tool_env(&env, err) < 0)
+    if (!spec->env && slurm_tool_env(&env, err) < 0)
         return -1;
     if (pipe2(fds, O_CLOEXEC) < 0) {
         argv_free(env);
@@ -96,9 +97,9 @@ static int tool_spawn(struct slurm_tool *t, char *const *argv, struct error *err
                          strerror(errno));
     }
     t->fd = fds[0];
-    rc = child_spawn(&(struct child_spec){.argv = argv,
-                                          .env = env,
-                                          .in = -1,
+    rc = child_spawn(&(struct child_spec){.argv = spec->argv,
+                                          .env = spec->env ? spec->env : env,
+                                          .in = spec->in,
                                           .out = fds[1],
                                           .err = fds[1],
                                           .die_with_parent = true},
@@ -116,21 +117,27 @@ static int tool_spawn(struct slurm_tool *t, char *const *argv, struct error *err
     return 0;
 }
 
-int slurm_tool_start(char *const *argv, struct slurm_tool **out, struct error *err)
+static int tool_start(const struct slurm_tool_spec *spec, struct slurm_tool **out,
+                      struct error *err)
 {
     struct slurm_tool *t = calloc(1, sizeof *t);
 
     if (!t)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    snprintf(t->name, sizeof t->name, "%s", argv[0]);
+    snprintf(t->name, sizeof t->name, "%s", spec->argv[0]);
     t->child = (struct child)CHILD_INIT;
     t->fd = -1;
-    if (tool_spawn(t, argv, err) < 0) {
+    if (tool_spawn(t, spec, err) < 0) {
         slurm_tool_destroy(t);
         return -1;
     }
     *out = t;
     return 0;
+}
+
+int slurm_tool_start(char *const *argv, struct slurm_tool **out, struct error *err)
+{
+    return tool_start(&(struct slurm_tool_spec){.argv = argv, .in = -1}, out, err);
 }
 
 void slurm_tool_destroy(struct slurm_tool *t)
@@ -203,12 +210,13 @@ void slurm_tool_wait(const struct slurm_tool *t, int ms)
     attention_wait(t->eof ? t->child.pidfd : t->fd, ms);
 }
 
-int slurm_tool_read(char *const *argv, double limit_s, char **text, struct error *err)
+int slurm_tool_answer(const struct slurm_tool_spec *spec, double limit_s, char **text,
+                      struct error *err)
 {
     double until = clock_now() + limit_s, left;
     struct slurm_tool *t = NULL;
     bool done = false;
-    int rc = slurm_tool_start(argv, &t, err);
+    int rc = tool_start(spec, &t, err);
 
     while (rc == 0 && !done) {
         left = until - clock_now();
@@ -223,6 +231,12 @@ int slurm_tool_read(char *const *argv, double limit_s, char **text, struct error
     }
     slurm_tool_destroy(t);
     return rc;
+}
+
+int slurm_tool_read(char *const *argv, double limit_s, char **text, struct error *err)
+{
+    return slurm_tool_answer(&(struct slurm_tool_spec){.argv = argv, .in = -1}, limit_s,
+                             text, err);
 }
 
 /* ---- A controller that is away ---- */

@@ -21,7 +21,16 @@ int slurm_tool_env(char ***out, struct error *err);
  * seconds. */
 int slurm_tool_read(char *const *argv, double limit_s, char **text, struct error *err);
 
-/* The same, without waiting. */
+/* The same for a command with another environment than slurm_tool_env() (NULL: that
+ * one), or with a standard input (-1: none). */
+struct slurm_tool_spec {
+    char *const *argv, *const *env;
+    int in;
+};
+int slurm_tool_answer(const struct slurm_tool_spec *spec, double limit_s, char **text,
+                      struct error *err);
+
+/* As slurm_tool_read, without waiting. */
 struct slurm_tool;
 int slurm_tool_start(char *const *argv, struct slurm_tool **out, struct error *err);
 /* Never blocks. *done: it has ended, *text is its output, and this was the last

@@ -397,25 +397,34 @@ static int append_size(const struct scaling_config *s, const struct placement *f
     return argv_append(argv, strategy_words[s->placement_strategy], err);
 }
 
+int slurm_needs_argv(const struct scaling_config *s, const struct placement *fits,
+                     char ***argv, struct error *err)
+{
+    int cpus = s->cpus_per_worker > 0 ? s->cpus_per_worker : 1;
+    uint64_t per_cpu = (s->memory_per_worker + MIB * cpus - 1) / (MIB * cpus);
+
+    if (append_size(s, fits, argv, err) < 0 ||
+        argv_appendf(argv, err, "--cpus-per-task=%d", cpus) < 0 ||
+        (s->memory_per_worker > 0 && argv_appendf(argv, err, "--mem-per-cpu=%lluM",
+                                                  (unsigned long long)per_cpu) < 0))
+        return -1;
+    return s->gpus_per_worker > 0
+               ? append_gpus(s, s->gpus_per_worker, "--gpus-per-task", argv, err)
+               : 0;
+}
+
 /* --no-kill: the allocation survives the loss of a node, so that a restart can use the
  * others. */
 int slurm_allocate_argv(const struct scaling_config *s, const struct placement *fits,
                         const char *job_name, char *const *command, char ***argv,
                         struct error *err)
 {
-    int cpus = s->cpus_per_worker > 0 ? s->cpus_per_worker : 1;
-    uint64_t per_cpu = (s->memory_per_worker + MIB * cpus - 1) / (MIB * cpus);
     char **v = NULL;
 
     if (argv_append(&v, "salloc", err) < 0 || argv_append(&v, "--no-kill", err) < 0 ||
         argv_append(&v, "--kill-command=TERM", err) < 0 ||
         argv_appendf(&v, err, "--job-name=%s", job_name) < 0 ||
-        append_size(s, fits, &v, err) < 0 ||
-        argv_appendf(&v, err, "--cpus-per-task=%d", cpus) < 0 ||
-        (s->memory_per_worker > 0 && argv_appendf(&v, err, "--mem-per-cpu=%lluM",
-                                                  (unsigned long long)per_cpu) < 0) ||
-        (s->gpus_per_worker > 0 &&
-         append_gpus(s, s->gpus_per_worker, "--gpus-per-task", &v, err) < 0) ||
+        slurm_needs_argv(s, fits, &v, err) < 0 ||
         argv_append_all(&v, command, err) < 0) {
         argv_free(v);
         return -1;

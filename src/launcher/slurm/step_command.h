@@ -23,6 +23,10 @@ int slurm_step_hosts(const struct placement *plan, char **hosts, struct error *e
 int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,
                    struct error *err);
 
+/* Append what salloc and sbatch are asked for; fits as below. */
+int slurm_needs_argv(const struct scaling_config *scaling, const struct placement *fits,
+                     char ***argv, struct error *err);
+
 /* The command that takes an allocation for scaling and runs `command` in it. fits is a
  * plan that the cluster has room for: it determines how many workers of a range are
  * requested, and the nodes to which the spare ones are added. NULL: unknown. */

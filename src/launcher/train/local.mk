@@ -15,8 +15,10 @@ liblauncher_la_SOURCES += \
 	src/launcher/train/restart_policy.c src/launcher/train/restart_policy.h \
 	src/launcher/train/result.c src/launcher/train/result.h \
 	src/launcher/train/run.c src/launcher/train/run.h \
+	src/launcher/train/run_name.c src/launcher/train/run_name.h \
 	src/launcher/train/start_obstacles.c \
 	src/launcher/train/stop_request.c src/launcher/train/stop_request.h \
+	src/launcher/train/submit.c src/launcher/train/submit.h \
 	src/launcher/train/trainer.c src/launcher/train/trainer.h \
 	src/launcher/train/worker_group.c src/launcher/train/worker_group.h
 

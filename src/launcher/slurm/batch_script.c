@@ -1,0 +1,223 @@
+/*
+ * batch_script.c - the script of a batch job: options for sbatch in comments, the
+ * working directory, the lines of a site or a user, the command.
+ *
+ * What a user typed is quoted for the shell, whatever it contains. The options have the
+ * same characters in the comments as in the argument vector of sbatch, which also gets
+ * them: there they outrank SBATCH_* variables.
+ */
+#include "config.h"
+
+#include "slurm/batch_script.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slurm/step_command.h"
+#include "util/argv.h"
+#include "util/quote.h"
+
+#define LABEL_MAX 100
+
+/* ---- Options ---- */
+
+/* The name as a label of the job and of its log: sbatch gives a meaning to '%' and '\',
+ * and lists of jobs are read by programs. */
+static void label(const char *name, char out[LABEL_MAX + 1])
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t n = 0;
+
+    for (const char *p = name; *p && n < LABEL_MAX; p++)
+        if (*p == '%' && p[1])
+            p++; /* %a and its like differ between the tasks of an array */
+        else
+            out[n++] = strchr(plain, *p) ? *p : '_';
+    while (n > 0 && strchr("-._", out[n - 1]))
+        n--;
+    out[n] = '\0';
+    if (n == 0)
+        snprintf(out, LABEL_MAX + 1, "raytrain");
+}
+
+/* A flag of raytrain-run that is passed on; NULL: it was not typed. */
+static int append_given(const char *option, const char *value, char ***argv,
+                        struct error *err)
+{
+    return value ? argv_appendf(argv, err, "--%s=%s", option, value) : 0;
+}
+
+static int append_job(const struct batch_request *r, char ***argv, struct error *err)
+{
+    char name[LABEL_MAX + 1];
+
+    label(r->name, name);
+    if (argv_appendf(argv, err, "--job-name=%s", name) < 0 ||
+        argv_appendf(argv, err, "--output=%s-%s.log", name,
+                     r->options->array ? "%A_%a" : "%j") < 0 ||
+        argv_append(argv, "--open-mode=append", err) < 0 ||
+        argv_append(argv, "--requeue", err) < 0)
+        return -1;
+    if (r->stop_s > 0 && argv_appendf(argv, err, "--signal=B:USR1@%d", r->stop_s) < 0)
+        return -1;
+    return r->survives ? argv_append(argv, "--no-kill", err) : 0;
+}
+
+static int append_args(const struct batch_request *r, char ***argv, struct error *err)
+{
+    if (r->options->sbatch_args && argv_split(r->options->sbatch_args, argv, err) < 0)
+        return error_prefix(err, "--sbatch-args");
+    return 0;
+}
+
+int slurm_batch_options(const struct batch_request *r, const struct placement *fits,
+                        char ***options, struct error *err)
+{
+    const struct submit_options *given = r->options;
+    char **v = NULL;
+
+    if (append_job(r, &v, err) < 0 || slurm_needs_argv(r->scaling, fits, &v, err) < 0 ||
+        append_given("array", given->array, &v, err) < 0 ||
+        append_given("time", given->time, &v, err) < 0 ||
+        append_given("partition", given->partition, &v, err) < 0 ||
+        append_given("account", given->account, &v, err) < 0 ||
+        append_given("qos", given->qos, &v, err) < 0 || append_args(r, &v, err) < 0) {
+        argv_free(v);
+        return -1;
+    }
+    *options = v;
+    return 0;
+}
+
+int slurm_batch_partitions(const struct batch_request *r, char **out, struct error *err)
+{
+    static const char long_form[] = "--partition", short_form[] = "-p";
+    const char *found =
+        r->options->partition ? r->options->partition : getenv("SBATCH_PARTITION");
+    char **args = NULL;
+
+    *out = NULL;
+    if (append_args(r, &args, err) < 0)
+        return -1;
+    for (size_t i = 0; args && args[i]; i++) {
+        const char *arg = args[i];
+
+        if ((!strcmp(arg, long_form) || !strcmp(arg, short_form)) && args[i + 1])
+            found = args[++i];
+        else if (!strncmp(arg, "--partition=", sizeof long_form))
+            found = arg + sizeof long_form;
+        else if (!strncmp(arg, short_form, 2) && arg[2])
+            found = arg + 2;
+    }
+    if (found && *found)
+        *out = strdup(found);
+    argv_free(args);
+    return found && *found && !*out
+               ? error_set(err, RAYTRAIN_ENOMEM, "out of memory for a partition")
+               : 0;
+}
+
+/* "%A_%a" is for the log of each task, so it stays in the name for the user. */
+void slurm_batch_log(const struct batch_request *r, const char *id, char *out,
+                     size_t size)
+{
+    char name[LABEL_MAX + 1];
+
+    label(r->name, name);
+    snprintf(out, size, "%s-%s%s.log", name, id, r->options->array ? "_TASK" : "");
+}
+
+/* ---- The head ---- */
+
+/* sbatch reads its lines without a shell: quotes hold blanks together, '#' begins a
+ * comment. */
+static int option_print(FILE *out, const char *option, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (strpbrk(option, "\"\\\n\r"))
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--sbatch-args: %s contains a quote, a backslash or a line "
+                         "break, which a batch script cannot; leave it out",
+                         quote(option, quoted));
+    fprintf(out, strpbrk(option, " \t#'") ? " \"%s\"" : " %s", option);
+    return 0;
+}
+
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1];
+}
+
+/* One option a line; a word that is none is the argument of the one before. */
+static int head_print(FILE *out, char *const *options, struct error *err)
+{
+    fputs("#!/bin/bash\n# Written by raytrain-run --submit.", out);
+    for (size_t i = 0; options && options[i]; i++) {
+        if (is_option(options[i]) || i == 0)
+            fputs("\n#SBATCH", out);
+        if (option_print(out, options[i], err) < 0)
+            return -1;
+    }
+    fputs("\n\n", out);
+    return 0;
+}
+
+/* ---- The body ---- */
+
+static int command_print(FILE *out, const char *before, char *const *command,
+                         struct error *err)
+{
+    char *line;
+
+    if (argv_join(command, &line, err) < 0)
+        return -1;
+    fprintf(out, "%s%s\n", before, line);
+    free(line);
+    return 0;
+}
+
+static int body_print(FILE *out, const struct batch_request *r, struct error *err)
+{
+    char *const enter[] = {(char *)"cd", (char *)"--", (char *)r->dir, NULL};
+    char *line;
+
+    if (argv_join(enter, &line, err) < 0)
+        return -1;
+    fprintf(out, "%s || exit\n\n", line);
+    free(line);
+    if (r->prologue && *r->prologue)
+        fprintf(out, "%s%s\n", r->prologue,
+                r->prologue[strlen(r->prologue) - 1] == '\n' ? "" : "\n");
+    if (!r->again)
+        return command_print(out, "exec ", r->command, err);
+    fputs("if test \"${SLURM_RESTART_COUNT:-0}\" -gt 0; then\n", out);
+    if (command_print(out, "\texec ", r->again, err) < 0)
+        return -1;
+    fputs("fi\n", out);
+    return command_print(out, "exec ", r->command, err);
+}
+
+int slurm_batch_script(const struct batch_request *r, char *const *options,
+                       char **script, struct error *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    int rc;
+
+    if (!out)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a batch script");
+    rc = head_print(out, options, err);
+    if (rc == 0)
+        rc = body_print(out, r, err);
+    if ((ferror(out) || fclose(out) != 0) && rc == 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory for a batch script");
+    if (rc < 0)
+        free(text);
+    else
+        *script = text;
+    return rc;
+}

@@ -1,0 +1,117 @@
+#include "train/run_name.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/batch_system.h"
+#include "util/quote.h"
+
+static const struct {
+    char letter;
+    enum batch_number number;
+    const char *what;
+} codes[] = {
+    {'j', BATCH_JOB, "batch job"},
+    {'A', BATCH_ARRAY, "job array"},
+    {'a', BATCH_TASK, "job array"},
+};
+
+/* NULL: there is none. */
+static const char *number_of(enum batch_number number)
+{
+    const struct batch_ops *batch = batch_find();
+
+    return batch ? batch->number(number) : NULL;
+}
+
+static int unknown(const char *name, size_t code, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "run_config.name: %s has a %%%c, but this process is in no %s; "
+                     "submit it with --submit%s, or write %%%% for a percent sign",
+                     quote(name, quoted), codes[code].letter, codes[code].what,
+                     codes[code].number == BATCH_JOB ? "" : " --array 0-2");
+}
+
+/* Print what the two characters at p stand for. */
+static int code_print(FILE *out, const char *name, const char *p, struct error *err)
+{
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        const char *text;
+
+        if (p[1] != codes[i].letter)
+            continue;
+        if (!(text = number_of(codes[i].number)))
+            return unknown(name, i, err);
+        fputs(text, out);
+        return 0;
+    }
+    fprintf(out, p[1] == '%' ? "%%" : "%.2s", p);
+    return 0;
+}
+
+static int expand(const char *name, FILE *out, struct error *err)
+{
+    for (const char *p = name; *p; p++) {
+        if (*p != '%' || !p[1]) {
+            putc(*p, out);
+            continue;
+        }
+        if (code_print(out, name, p, err) < 0)
+            return -1;
+        p++;
+    }
+    return 0;
+}
+
+static int name_expand(char **name, struct error *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    int rc;
+
+    if (!out)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = expand(*name, out, err);
+    if ((ferror(out) | fclose(out)) != 0 && rc == 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (rc < 0) {
+        free(text);
+        return -1;
+    }
+    free(*name);
+    *name = text;
+    return 0;
+}
+
+/* NAME-TASK, with the name that the run would have without an array. */
+static int name_make(struct train_config *cfg, const char *task, struct error *err)
+{
+    char *plain = train_config_default_name(cfg);
+    int rc = -1;
+
+    if (plain)
+        rc = asprintf(&cfg->run_config.name, "%s-%s", plain, task);
+    free(plain);
+    if (rc >= 0)
+        return 0;
+    cfg->run_config.name = NULL;
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+int run_name_settle(const struct options *opt, struct train_config *cfg,
+                    struct error *err)
+{
+    const char *task =
+        opt->submit.wanted ? (opt->submit.array ? "%a" : NULL) : number_of(BATCH_TASK);
+
+    if (!cfg->run_config.name && (cfg->train_func || cfg->trainer) && task)
+        return name_make(cfg, task, err);
+    if (!cfg->run_config.name || opt->submit.wanted)
+        return 0;
+    return name_expand(&cfg->run_config.name, err);
+}

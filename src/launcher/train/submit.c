@@ -1,0 +1,200 @@
+/*
+ * submit.c - see submit.h. The order: what could be refused at the start of the job is
+ * refused now; the command line, once for the first start and once for those after a
+ * requeue; the request, from which the launcher makes a script.
+ */
+#include "train/submit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/run_dir.h"
+#include "util/argv.h"
+#include "util/fs.h"
+#include "util/quote.h"
+
+#define PROLOGUE_MAX (1u << 20)
+
+/* ---- Checks ---- */
+
+/* Inside the job, "auto" finds the allocation. */
+static int launcher_choose(const struct trainer *trainer,
+                           const struct launcher_ops **launcher, struct error *err)
+{
+    *launcher = strcmp(trainer->opt->launcher, "auto") == 0 ? launcher_of_batch()
+                                                            : trainer->launcher;
+    if (*launcher && (*launcher)->submit)
+        return 0;
+    return error_set(
+        err, RAYTRAIN_EUSAGE,
+        "--submit: the launcher %s has no batch jobs; leave out --launcher, "
+        "or --submit",
+        launcher_name(trainer->launcher));
+}
+
+/* A name with %j names no run yet, so that none is found. */
+static int run_check(const struct trainer *trainer, struct error *err)
+{
+    const struct run_config *run = &trainer->cfg->run_config;
+    const struct options *opt = trainer->opt;
+    char *path, quoted[QUOTE_TEXT_MAX];
+    int rc = 0;
+
+    if (opt->resume)
+        return trainer_check(trainer, err);
+    if (!(path = run_dir_file(run->storage_path, run->name)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (!opt->fresh && access(path, F_OK) == 0)
+        rc = error_set(err, RAYTRAIN_EINVAL,
+                       "%s exists already: continue that run with --resume, or set it "
+                       "aside and start anew with --fresh",
+                       quote(path, quoted));
+    free(path);
+    return rc;
+}
+
+/* ---- The command line ---- */
+
+/* A file as the job finds it. A name that was found in PATH is looked for there again:
+ * a prologue may change what it is. */
+static const char *operand(const struct trainer *trainer)
+{
+    const char *typed = trainer->opt->submit.operands[0];
+    bool is_file = strchr(typed, '/') || access(typed, F_OK) == 0;
+
+    return is_file ? trainer->cfg->train_func : typed;
+}
+
+static int command_make(const struct trainer *trainer, const char *self,
+                        const char *start, char ***out, struct error *err)
+{
+    const struct submit_options *s = &trainer->opt->submit;
+    char **v = NULL;
+    int rc = argv_append(&v, self, err);
+
+    if (rc == 0)
+        rc = argv_append_all(&v, s->line, err);
+    if (rc == 0)
+        rc = argv_append(&v, start, err);
+    if (rc == 0 && s->operands[0]) {
+        if (s->command)
+            rc = argv_append(&v, "--", err);
+        if (rc == 0)
+            rc = argv_append(&v, operand(trainer), err);
+        if (rc == 0)
+            rc = argv_append_all(&v, s->operands + 1, err);
+    }
+    if (rc < 0)
+        argv_free(v);
+    else
+        *out = v;
+    return rc;
+}
+
+/* The same program in the job, whatever PATH is there. malloc'ed. */
+static char *self_path(struct error *err)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    char *copy = NULL;
+
+    if (n > 0) {
+        path[n] = '\0';
+        copy = strdup(path);
+    }
+    if (!copy)
+        error_set(err, RAYTRAIN_ENOMEM, "cannot find the path of this program: %s",
+                  strerror(errno));
+    return copy;
+}
+
+/* --resume also starts a run, and goes together with --resume=CHECKPOINT. --fresh does
+ * not survive a requeue. */
+static int commands_make(const struct trainer *trainer, char ***command, char ***again,
+                         struct error *err)
+{
+    char *self = self_path(err);
+    bool fresh = trainer->opt->fresh;
+    int rc =
+        self ? command_make(trainer, self, fresh ? "--fresh" : "--resume", command, err)
+             : -1;
+
+    if (rc == 0 && fresh)
+        rc = command_make(trainer, self, "--resume", again, err);
+    free(self);
+    return rc;
+}
+
+/* ---- The request ---- */
+
+static int prologue_read(const char *path, char **text, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    size_t n;
+
+    if (!path)
+        return 0;
+    if (fs_read(path, text, &n, err) < 0)
+        return error_prefix(err, "--prologue");
+    if (n <= PROLOGUE_MAX && strlen(*text) == n)
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "--prologue: %s is not a file of shell lines: it %s; name another",
+                     quote(path, quoted),
+                     n > PROLOGUE_MAX ? "is larger than 1 MiB"
+                                      : "contains bytes of value 0");
+}
+
+/* Is there somewhere to go on if a node is lost? */
+static bool survives(const struct train_config *cfg)
+{
+    return cfg->scaling_config.spare_nodes > 0 ||
+           scaling_config_is_elastic(&cfg->scaling_config) ||
+           cfg->run_config.failure_config.max_failures != 0;
+}
+
+int submit_run(const struct trainer *trainer, struct submission *out, struct error *err)
+{
+    const struct train_config *cfg = trainer->cfg;
+    const struct launcher_ops *launcher;
+    char **command = NULL, **again = NULL, *prologue = NULL;
+    int rc = -1;
+
+    memset(out, 0, sizeof *out);
+    if (!(out->dir = getcwd(NULL, 0)))
+        error_set(err, RAYTRAIN_EINVAL, "cannot find the working directory: %s",
+                  strerror(errno));
+    else if (launcher_choose(trainer, &launcher, err) == 0 &&
+             run_check(trainer, err) == 0 &&
+             prologue_read(trainer->opt->submit.prologue, &prologue, err) == 0 &&
+             commands_make(trainer, &command, &again, err) == 0) {
+        const struct batch_request request = {
+            .scaling = &cfg->scaling_config,
+            .options = &trainer->opt->submit,
+            .name = cfg->run_config.name,
+            .stop_s = cfg->run_config.stop_before_end_s,
+            .survives = survives(cfg),
+            .dir = out->dir,
+            .prologue = prologue,
+            .command = command,
+            .again = again,
+        };
+
+        rc = launcher->submit(&request, trainer->opt->dry_run, &out->script,
+                              &out->ticket, err);
+    }
+    free(prologue);
+    argv_free(command);
+    argv_free(again);
+    return rc;
+}
+
+void submission_clear(struct submission *s)
+{
+    free(s->script);
+    free(s->dir);
+    memset(s, 0, sizeof *s);
+}
