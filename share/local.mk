@@ -19,9 +19,12 @@ dist_examplestrees_DATA = share/examples/trees/breast_cancer.py \
 	share/examples/trees/trees.cfg share/examples/trees/trees.py
 examplespythondir = $(examplesdir)/python
 dist_examplespython_DATA = share/examples/python/fit.py share/examples/python/notebook.ipynb
+examplessweepdir = $(examplesdir)/sweep
+dist_examplessweep_DATA = share/examples/sweep/compare.py share/examples/sweep/sweep.sbatch
 sbatchdir = $(docdir)/sbatch
 dist_sbatch_DATA = \
-	share/sbatch/cpu.sbatch share/sbatch/gpu.sbatch share/sbatch/requeue.sbatch
+	share/sbatch/array.sbatch share/sbatch/cpu.sbatch share/sbatch/elastic.sbatch \
+	share/sbatch/gpu.sbatch share/sbatch/python.sbatch share/sbatch/requeue.sbatch
 
 # The examples are built as a user would build them. Training functions find the raytrain_*
 # functions in the worker that loads them.

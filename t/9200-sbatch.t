@@ -40,6 +40,29 @@ test_expect_success 'the batch script of README.md runs to the end' '
 	smaller readme.full >readme.sbatch &&
 	submit readme.sbatch && finished "fashion-$job"
 '
+test_expect_success 'python.sbatch runs to the end' '
+	cat >train.py <<-\EOF &&
+	import os
+	import raytrain
+	raytrain.report({"rank": int(os.environ["RANK"]), "port": float(os.environ["MASTER_PORT"])})
+	EOF
+	sed -e "s/cpus-per-task=8/cpus-per-task=1/; s/cpus-per-worker 8/cpus-per-worker 1/" \
+		"$templates/python.sbatch" >python.sbatch &&
+	submit python.sbatch && finished "train-py-$job" &&
+	jq -e ".metrics.port > 0" inspect.json
+'
+test_expect_success 'elastic.sbatch runs to the end' '
+	submit "$templates/elastic.sbatch" && finished "elastic-$job" &&
+	grep "16 workers on 4 nodes, launcher slurm" "elastic-$job.log"
+'
+test_expect_success 'each task of array.sbatch has a run with a size of its own' '
+	submit "$templates/array.sbatch" &&
+	for task in 0 1 2 3; do
+		finished "array-$job-$task" &&
+		h5dump -H -d /model/weight "$results/array-$job-$task/checkpoint_000002.h5" |
+		grep "SIMPLE { ( $((100 << task)) )" || return 1
+	done
+'
 test_expect_success 'requeue.sbatch requeues its job when the run is stopped' '
 	cat >train.cfg <<-EOF &&
 	train_loop_config = { ready = "$PWD/ready"; gate = "$PWD/gate"; };

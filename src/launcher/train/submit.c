@@ -35,6 +35,16 @@ static int launcher_choose(const struct trainer *trainer,
         launcher_name(trainer->launcher));
 }
 
+/* Only a run that is continued may go back to the queue, and the first start is not. */
+static int requeue_fits(const struct trainer *trainer, struct error *err)
+{
+    if (!trainer->cfg->run_config.requeue_on_stop || !trainer->opt->fresh)
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "--requeue-on-stop continues a run, and --fresh starts anew; give "
+                     "the new run another --name in place of --fresh");
+}
+
 /* A name with %j names no run yet, so that none is found. */
 static int run_check(const struct trainer *trainer, struct error *err)
 {
@@ -168,7 +178,7 @@ int submit_run(const struct trainer *trainer, struct submission *out, struct err
         error_set(err, RAYTRAIN_EINVAL, "cannot find the working directory: %s",
                   strerror(errno));
     else if (launcher_choose(trainer, &launcher, err) == 0 &&
-             run_check(trainer, err) == 0 &&
+             requeue_fits(trainer, err) == 0 && run_check(trainer, err) == 0 &&
              prologue_read(trainer->opt->submit.prologue, &prologue, err) == 0 &&
              commands_make(trainer, &command, &again, err) == 0) {
         const struct batch_request request = {

@@ -1,0 +1,57 @@
+#!/bin/sh
+test_description='job arrays: a run for each task, named after the task; the example of a sweep'
+CLUSTER_NODES=2
+. "$(dirname "$0")/cluster/cluster.sh"
+. "$(dirname "$0")/setup.sh"
+
+train=$modules/train_model.so
+sweep=$srcdir/share/examples/sweep
+cd "$CLUSTER_SHARED" || exit 1
+
+# finished NAME...: these runs have come to their ends.
+finished () {
+	for name; do
+		raytrain-inspect --json "raytrain_results/$name" >inspect.json &&
+		json_is inspect.json .status finished || return 1
+	done
+}
+
+test_expect_success 'tasks of an array have runs of their own without a name' '
+	job=$(raytrain-run --submit --array 0-2 -n 2 "$train" 2>err) &&
+	grep -F "raytrain_results/train_model-%a" err && eventually job_state "$job" "" &&
+	finished train_model-0 train_model-1 train_model-2 &&
+	test_path_is_missing raytrain_results/train_model &&
+	grep "train_model-2" "train_model-${job}_2.log"
+'
+test_expect_success '%A, %a and %j in a name are the numbers of array, task and job' '
+	cat >names.sbatch <<-EOF &&
+	#!/bin/sh
+	#SBATCH -n 1 --array=4,6 -o names-%a.log
+	echo "\$SLURM_JOB_ID" >id-\$SLURM_ARRAY_TASK_ID
+	exec raytrain-run --name "%A_%a-%j-100%%-%x" "$train"
+	EOF
+	job=$(sbatch --parsable names.sbatch) && eventually job_state "$job" "" &&
+	finished "${job}_4-$(cat id-4)-100%-%x" "${job}_6-$(cat id-6)-100%-%x"
+'
+test_expect_success 'a name of an array task is refused where there is none' '
+	expect_status 3 raytrain-run --launcher local --name "lr-%a" "$train" 2>err &&
+	grep -e "%a, but this process is in no job array" err &&
+	expect_status 3 salloc -Q -n 1 raytrain-run --name "lr-%A" "$train" 2>err &&
+	salloc -Q -n 1 raytrain-run --name "in-%j" "$train" 2>err &&
+	test -d "$(echo raytrain_results/in-[0-9]*)"
+'
+test_expect_success 'the example trains with three learning rates, and compares them' '
+	cp "$builddir/share/examples/tabular.so" "$srcdir/share/examples/tabular/tabular.cfg" . &&
+	"$PYTHON" "$srcdir/share/examples/tabular/customers.py" 500 &&
+	sed -i "s/epochs = 20/epochs = 3/; s/batch_size = 512/batch_size = 64/" tabular.cfg &&
+	job=$(sbatch --parsable "$sweep/sweep.sbatch") && eventually job_state "$job" "" &&
+	finished lr-0 lr-1 lr-2 &&
+	"$PYTHON" "$sweep/compare.py" raytrain_results/lr-* >table && cat table &&
+	test "$(wc -l <table)" -eq 4 &&
+	for rate in 0.02 0.1 0.5; do
+		grep -E "^lr-[0-2] +$rate +finished +[0-9.]+ +[0-9.]+$" table || return 1
+	done &&
+	sed 1d table | sort -k 5 -g -r -s >sorted && sed 1d table >rest && test_cmp sorted rest &&
+	cluster clean
+'
+test_done
