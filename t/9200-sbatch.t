@@ -49,7 +49,7 @@ test_expect_success 'python.sbatch runs to the end' '
 	sed -e "s/cpus-per-task=8/cpus-per-task=1/; s/cpus-per-worker 8/cpus-per-worker 1/" \
 		"$templates/python.sbatch" >python.sbatch &&
 	submit python.sbatch && finished "train-py-$job" &&
-	jq -e ".metrics.port > 0" inspect.json
+	jq -e ".last_report.port > 0" inspect.json
 '
 test_expect_success 'elastic.sbatch runs to the end' '
 	submit "$templates/elastic.sbatch" && finished "elastic-$job" &&

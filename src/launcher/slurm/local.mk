@@ -14,4 +14,4 @@ liblauncher_la_SOURCES += \
 	src/launcher/slurm/surroundings.c src/launcher/slurm/surroundings.h
 
 UNIT_TESTS += t/unit/test_surroundings t/unit/test_slurm_job t/unit/test_slurm \
-	t/unit/test_slurm_probe
+	t/unit/test_slurm_probe t/unit/test_slurm_batch

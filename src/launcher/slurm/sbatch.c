@@ -82,7 +82,8 @@ bool slurm_batch_id(const char *text, char id[BATCH_ID_MAX])
     for (const char *line = text; line;) {
         size_t digits = strspn(line, "0123456789");
 
-        if (digits > 0 && digits < BATCH_ID_MAX && strchr(";\n", line[digits])) {
+        if (digits > 0 && digits < BATCH_ID_MAX &&
+            (line[digits] == ';' || line[digits] == '\n')) {
             memcpy(id, line, digits);
             id[digits] = '\0';
             return true;
@@ -104,13 +105,14 @@ static int sbatch_run(char *const *argv, const char *script, char **answer,
         const struct slurm_tool_spec spec = {.argv = argv, .env = env, .in = fd};
 
         rc = slurm_tool_answer(&spec, ANSWER_MAX_S, answer, err);
-        if (rc < 0)
-            error_prefix(err, "the job was not submitted");
         if (rc < 0 && clock_now() - from >= ANSWER_MAX_S)
             error_set(err, RAYTRAIN_ENOTSUP,
-                      "%s\n  Slurm's controller is away or busy; look with squeue --me "
-                      "whether the job is there before you try again",
+                      "Slurm's controller is away or busy: %s\n"
+                      "  look with squeue --me whether the job is there before you try "
+                      "again",
                       err->text);
+        else if (rc < 0)
+            error_prefix(err, "the job was not submitted");
     }
     argv_free(env);
     if (fd >= 0)
