@@ -218,8 +218,11 @@ static int show_dataset(const struct request *r, struct error *err)
 
     options.as_text = !r->json;
     if (r->verify)
-        return error_set(err, RAYTRAIN_EUSAGE,
-                         "--verify needs a run or a checkpoint, not a dataset");
+        return error_set(
+            err, RAYTRAIN_EUSAGE,
+            "--verify: %s is a dataset, which has no checksums; name a run or a "
+            "checkpoint",
+            r->path);
     dataset = inspect_dataset(r->path, &options, err);
     if (!dataset)
         return -1;
@@ -263,7 +266,9 @@ static int show(struct request *r, struct error *err)
     if (S_ISDIR(st.st_mode))
         return show_directory(r, as_dataset, err);
     if (r->plot)
-        return error_set(err, RAYTRAIN_EUSAGE, "--plot needs a run directory");
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--plot: %s has no metrics; name the directory of a run",
+                         r->path);
     if (!as_dataset && is_checkpoint(r->path))
         return show_checkpoint(r, err);
     if (show_dataset(r, err) == 0)

@@ -437,7 +437,8 @@ static int fail_unknown(enum program program, const char *typed, struct error *e
         near = suggest_nearest(name, names, n);
     }
     if (of_ours)
-        return error_set(err, RAYTRAIN_EUSAGE, "--%s takes no argument", name);
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--%s takes no argument: leave out what follows the =", name);
     return error_set(err, RAYTRAIN_EUSAGE,
                      "unknown option %s%s%s%s (all of them: raytrain-%s --help)",
                      quote(typed, quoted), near ? "; did you mean --" : "",
@@ -480,7 +481,10 @@ static int operands_take(enum program program, struct train_config *cfg, int arg
     char **args;
 
     if (argc == 0 && command)
-        return error_set(err, RAYTRAIN_EUSAGE, "there is no command after --");
+        return error_set(
+            err, RAYTRAIN_EUSAGE,
+            "there is no command after --; type: raytrain-%s ... -- COMMAND [ARG]...",
+            program == PREDICT ? "predict" : "run");
     if (argc == 0 && (cfg->train_func || strcmp(cfg->trainer, "data_parallel") != 0))
         return 0;
     if (argc == 0 && program == PREDICT)
