@@ -17,6 +17,10 @@ dist_examplestabular_DATA = share/examples/tabular/customers.py \
 examplestreesdir = $(examplesdir)/trees
 dist_examplestrees_DATA = share/examples/trees/breast_cancer.py \
 	share/examples/trees/trees.cfg share/examples/trees/trees.py
+examplestutorialdir = $(examplesdir)/tutorial
+dist_examplestutorial_DATA = share/examples/tutorial/line.c share/examples/tutorial/line.cfg \
+	share/examples/tutorial/line.py share/examples/tutorial/line.sbatch \
+	share/examples/tutorial/points.csv
 examplespythondir = $(examplesdir)/python
 dist_examplespython_DATA = share/examples/python/fit.py share/examples/python/notebook.ipynb
 examplessweepdir = $(examplesdir)/sweep
@@ -64,7 +68,7 @@ endif
 
 CLEANFILES += $(noinst_DATA)
 
-dist_man_MANS += \
+dist_man_MANS += share/man/raytrain.7 \
 	share/man/raytrain-run.1 share/man/raytrain-predict.1 share/man/raytrain-worker.8 share/man/raytrain.cfg.5 \
 	share/man/raytrain-mpi.7 share/man/raytrain-checkpoint.7 share/man/raytrain-python.7 share/man/raytrain-trees.7 \
 	share/man/raytrain.3 share/man/raytrain_allreduce.3 share/man/raytrain_batch_column.3 \
@@ -147,14 +151,14 @@ EXTRA_PROGRAMS = scripts/bench.d/restore
 scripts_bench_d_restore_SOURCES = scripts/bench.d/restore.c
 scripts_bench_d_restore_LDADD = libworker.la
 
-doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t t/9200-sbatch.t
+doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t t/9040-messages.t t/9200-sbatch.t
 dist_check_SCRIPTS += $(doc_tests)
 TESTS += $(doc_tests)
 if HAVE_OPENBLAS
 TESTS += t/9100-examples.t
 endif
-TESTS += t/9110-tabular.t t/9120-trees.t
-dist_check_SCRIPTS += t/9110-tabular.t t/9120-trees.t
+TESTS += t/9110-tabular.t t/9120-trees.t t/9130-tutorial.t
+dist_check_SCRIPTS += t/9110-tabular.t t/9120-trees.t t/9130-tutorial.t
 dist_check_SCRIPTS += t/9100-examples.t
 
 # The Python module `raytrain`, which workers add to PYTHONPATH. It has no compiled part.

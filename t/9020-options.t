@@ -1,29 +1,53 @@
 #!/bin/sh
-test_description='--help, README.md and raytrain-run(1) have the same options'
+test_description='--help fits a screen, and README.md and the man pages have the same options'
 . "$(dirname "$0")/setup.sh"
 
 options () {
 	grep -oE -e '--[a-z][a-z-]*' | sort -u
 }
+# helped FILE: the options that the text of --help in this file explains.
+helped () {
+	grep -E "^ +(-[a-zA-Z], )?--" "$1" | sed -E "s/^( +(-[a-zA-Z], )?--[a-z-]+).*/\1/" | options
+}
+# paragraphs PAGE: the options that have a paragraph in section OPTIONS of a man page.
+paragraphs () {
+	sed -n "/^\.SH OPTIONS/,/^\.SH [^O]/p" "$srcdir/share/man/$1" |
+	sed "s/\\\\-/-/g" | grep -A 1 "^\.TP" | options
+}
+# everything PROGRAM: its help with all options.
+everything () {
+	case $1 in
+	raytrain-run | raytrain-predict) "$1" --help=all ;;
+	*) "$1" --help ;;
+	esac
+}
 
-test_expect_success '--help lists options' '
-	raytrain-run --help >help && grep -E "^ +(-[a-z], )?--" help | options >expected &&
-	test "$(wc -l <expected)" -gt 20
+for program in raytrain-run raytrain-predict raytrain-inspect raytrain-report; do
+	test_expect_success "--help of $program fits a screen of 80 x 40" "
+		$program --help >help && test -s help &&
+		test \"\$(wc -l <help)\" -le 40 && ! grep -E '.{81}' help
+	"
+	test_expect_success "the paragraphs of $program(1) are the options that it explains" "
+		everything $program >help && helped help >expected && test -s expected &&
+		paragraphs $program.1 >actual && test_cmp expected actual
+	"
+done
+test_expect_success '--help=all has more options than --help, which refers to it' '
+	for program in raytrain-run raytrain-predict; do
+		$program --help >help && $program --help=all >all &&
+		helped help >usual && helped all >every &&
+		test "$(wc -l <usual)" -gt 15 && test "$(wc -l <every)" -gt "$(wc -l <usual)" &&
+		test -z "$(comm -23 usual every)" &&
+		grep -q -e --help=all help && ! grep -E ".{81}" all || return 1
+	done
 '
-test_expect_success 'the table of README.md has the options of --help' '
+test_expect_success 'an unknown option is refused with a reference to --help=all' '
+	expect_status 2 raytrain-run --hepl 2>err && grep -e --help=all err
+'
+test_expect_success 'the table of README.md has the options of raytrain-run' '
+	raytrain-run --help=all >help && helped help >expected &&
 	sed -n "/^| option/,/^\$/p" "$srcdir/README.md" | grep -oE "^\|[^|]*\|" |
 	options >actual && test_cmp expected actual
-'
-test_expect_success 'the paragraphs of raytrain-run(1) have the options of --help' '
-	sed -n "/^\.SH OPTIONS/,/^\.SH SIGNALS/p" "$srcdir/share/man/raytrain-run.1" |
-	sed "s/\\\\-/-/g" | grep -A 1 "^\.TP" | options >actual &&
-	test_cmp expected actual
-'
-test_expect_success 'the paragraphs of raytrain-predict(1) have the options of its --help' '
-	raytrain-predict --help >help && grep -E "^ +(-[a-z], )?--" help | options >expected &&
-	sed -n "/^\.SH OPTIONS/,/^\.SH EXIT/p" "$srcdir/share/man/raytrain-predict.1" |
-	sed "s/\\\\-/-/g" | grep -A 1 "^\.TP" | options >actual &&
-	test_cmp expected actual
 '
 # zsh_words WORD...: what the completion of zsh offers for the last word, and for a file "files".
 zsh_words () {
@@ -54,8 +78,7 @@ bash_words () {
 # offers SHELL: its completion offers exactly the options of --help, for each command.
 offers () {
 	for command in raytrain-run raytrain-predict raytrain-inspect; do
-		$command --help >help && grep -E "^ +(-[a-z], )?--" help |
-		sed "s/^\( *\(-[a-z], \)\?--[a-z-]*\).*/\1/" | options >expected &&
+		everything $command >help && helped help >expected &&
 		"$1_words" $command -- | sort -u >actual && test_cmp expected actual || return 1
 	done
 }

@@ -306,7 +306,7 @@ static int run(const struct program *program, int argc, char *argv[],
     if (program->parse(argc, argv, opt, cfg, &err) < 0)
         return fail(&err);
     if (opt->help)
-        return fputs(program->help(), stdout) < 0 || fflush(stdout) != 0;
+        return fputs(program->help(opt->help_all), stdout) < 0 || fflush(stdout) != 0;
     if (opt->version)
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
     trainer.report = opt->quiet ? NULL : report;

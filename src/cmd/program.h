@@ -16,7 +16,7 @@ struct program {
                           without */
     int (*parse)(int argc, char *argv[], struct options *opt, struct train_config *cfg,
                  struct error *err);
-    const char *(*help)(void);
+    const char *(*help)(bool all);
     /* Complete the configuration by what was typed, before it is validated. */
     int (*settle)(struct options *opt, struct train_config *cfg, struct error *err);
     /* The run has finished; in an allocation that this process took, too. May be NULL. */

@@ -219,7 +219,7 @@ static void precedence_does_not_depend_on_order(void **state)
 
 static void help_and_version_are_recognised(void **state)
 {
-    const char *help = options_help();
+    const char *help = options_help(true);
 
     (void)state;
     for (const char *line = help; *line; line += strcspn(line, "\n") + 1)
@@ -227,7 +227,9 @@ static void help_and_version_are_recognised(void **state)
     assert_non_null(strstr(help, "-n, --workers N|MIN:MAX "));
     assert_non_null(strstr(help, "--resume[=CHECKPOINT]"));
     expect_success(PARSE("--help", "--set", "nonsense", "--launcher", "x"));
-    assert_true(opt.help && !opt.version);
+    assert_true(opt.help && !opt.help_all && !opt.version);
+    expect_success(PARSE("--help=all"));
+    assert_true(opt.help && opt.help_all);
     expect_success(PARSE("-q", "--version"));
     assert_true(opt.version);
 }

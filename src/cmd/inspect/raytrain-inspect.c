@@ -23,32 +23,27 @@
 static const char HELP[] =
     "Usage: raytrain-inspect [OPTIONS] PATH\n"
     "       raytrain-inspect --diff CHECKPOINT CHECKPOINT\n"
-    "Print a run directory, a checkpoint, or a dataset: a file, a directory of files, "
-    "or\n"
-    "a pattern such as \"train-*.h5\".\n"
+    "Print a run directory, a checkpoint, or a dataset: a file, a directory of\n"
+    "files, or a pattern such as \"train-*.h5\".\n"
     "\n"
-    "  --verify        read everything and compare it with its checksums; exit status "
-    "5\n"
-    "                  if something is damaged\n"
+    "  --verify        read everything and compare it with its checksums; exit\n"
+    "                  status 5 if something is damaged\n"
     "  --json          one JSON object on standard output\n"
     "  --plot METRIC   a run's metric over training iterations, drawn as text\n"
     "  --export DIR    write a checkpoint's tensors to a new directory: .npy files,\n"
     "                  strings as .txt; of a run, those of its best checkpoint\n"
-    "  --export FILE   ending in .ubj, .json or .txt: the model of the trainers "
-    "xgboost\n"
-    "                  and lightgbm, for the library itself\n"
-    "  --diff          compare two checkpoints tensor by tensor; exit status 1 if "
-    "they\n"
-    "                  differ\n"
-    "  --head N        the first N rows of a dataset, instead of a table of its "
-    "columns\n"
+    "  --export FILE   ending in .ubj, .json or .txt: the model of the trainers\n"
+    "                  xgboost and lightgbm, for the library itself\n"
+    "  --diff          compare two checkpoints tensor by tensor; exit status 1 if\n"
+    "                  they differ\n"
+    "  --head N        the first N rows of a dataset, instead of a table of its\n"
+    "                  columns\n"
     "  --set KEY=VALUE an option of the dataset, such as format=csv or label=y\n"
     "  --help          this text\n"
     "  --version       the version\n"
     "\n"
-    "Exit status: 0; 1 --diff: not the same; 2 usage; 3 no such path, or what is there "
-    "is\n"
-    "none of the three; 5 damaged, or cannot be read or written.\n";
+    "Exit status: 0; 1 --diff: not the same; 2 usage; 3 no such path, or what is\n"
+    "there is none of the three; 5 damaged, or cannot be read or written.\n";
 
 struct request {
     bool verify, json, diff;
@@ -218,8 +213,11 @@ static int show_dataset(const struct request *r, struct error *err)
 
     options.as_text = !r->json;
     if (r->verify)
-        return error_set(err, RAYTRAIN_EUSAGE,
-                         "--verify needs a run or a checkpoint, not a dataset");
+        return error_set(
+            err, RAYTRAIN_EUSAGE,
+            "--verify: %s is a dataset, which has no checksums; name a run or a "
+            "checkpoint",
+            r->path);
     dataset = inspect_dataset(r->path, &options, err);
     if (!dataset)
         return -1;
@@ -263,7 +261,9 @@ static int show(struct request *r, struct error *err)
     if (S_ISDIR(st.st_mode))
         return show_directory(r, as_dataset, err);
     if (r->plot)
-        return error_set(err, RAYTRAIN_EUSAGE, "--plot needs a run directory");
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--plot: %s has no metrics; name the directory of a run",
+                         r->path);
     if (!as_dataset && is_checkpoint(r->path))
         return show_checkpoint(r, err);
     if (show_dataset(r, err) == 0)

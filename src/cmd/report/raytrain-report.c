@@ -21,8 +21,8 @@
 #define STATUS_NONE 1 /* --get-checkpoint: there is no checkpoint */
 
 #define HELP                                                                           \
-    "Usage: raytrain-report NAME=VALUE... [--text NAME=VALUE]... [--checkpoint "       \
-    "PATH]...\n"                                                                       \
+    "Usage: raytrain-report NAME=VALUE... [--text NAME=VALUE]...\n"                    \
+    "                       [--checkpoint PATH]...\n"                                  \
     "       raytrain-report --get-checkpoint DIR\n"                                    \
     "       raytrain-report --should-stop\n"                                           \
     "\n"                                                                               \

@@ -264,9 +264,10 @@ static int syntax_fail(const config_t *config, const char *text, const char *sou
         config_fail(&where, &at, RAYTRAIN_EINVAL, "this key was set before, in: %s",
                     quote(line ? line : "", quoted));
     else
-        config_fail(&where, &at, RAYTRAIN_EINVAL,
-                    "%s, here or just before: %s; settings look like: key = value;",
-                    what ? what : "syntax error", quote(line ? line : "", quoted));
+        config_fail(
+            &where, &at, RAYTRAIN_EINVAL,
+            "%s, here or on the line before: %s; settings look like: key = value;",
+            what ? what : "syntax error", quote(line ? line : "", quoted));
     free(line);
     return -1;
 }

@@ -36,6 +36,7 @@ struct flag {
     enum stage stage;
     enum program of;
     enum submit_line batch;
+    bool rare; /* only --help=all prints it */
     int (*act)(const char *argument, struct options *opt, struct train_config *cfg,
                struct error *err);
 };
@@ -79,24 +80,25 @@ static const struct flag flags[] = {
      .key = INPUT "format", .of = PREDICT},
     {"output", 'o', "FILE", "the predictions: .h5, .csv or .npy",
      .key = "predict.output", .of = PREDICT},
-    {"columns", 0, "A,B,...", "columns of the rows that the predictions have, too",
+    {"columns", 0, "A,B,...", "columns of the rows to keep in the predictions",
      .act = act_columns, .of = PREDICT},
     {"outputs", 0, "A,B,...", "of trees: value, probability, class, leaf, ...",
-     .act = act_outputs, .of = PREDICT},
+     .act = act_outputs, .of = PREDICT, .rare = true},
     {"batch-size", 0, "N", "rows of a batch (default: the predictor's)",
      .key = "predict.batch_size", .of = PREDICT},
     {"workers", 'n', "N|MIN:MAX", "how many workers (default 1)",
      .key = "scaling_config.num_workers"},
     {"gpu", 0, NULL, "give each worker a GPU", .key = "scaling_config.use_gpu"},
-    {"gpus-per-worker", 0, "N", "with --gpu: more than one", .key = RESOURCE "gpu"},
+    {"gpus-per-worker", 0, "N", "with --gpu: more than one", .key = RESOURCE "gpu",
+     .rare = true},
     {"cpus-per-worker", 0, "N", "CPUs of each worker (default 1)",
      .key = RESOURCE "cpu"},
     {"mem-per-worker", 0, "SIZE", "memory of each worker, such as 4G",
      .key = RESOURCE "memory"},
     {"accelerator-type", 0, "TYPE", "only GPUs of this type",
-     .key = "scaling_config.accelerator_type"},
+     .key = "scaling_config.accelerator_type", .rare = true},
     {"placement", 0, "STRATEGY", "PACK, SPREAD, STRICT_PACK or STRICT_SPREAD",
-     .key = "scaling_config.placement_strategy"},
+     .key = "scaling_config.placement_strategy", .rare = true},
     {"launcher", 0, "WHERE", "auto, slurm or local", TEXT(launcher),
      .words = launchers},
     {"backend", 0, "NAME", "how workers find each other (mpi, torch, ...)",
@@ -122,59 +124,74 @@ static const struct flag flags[] = {
     {"max-failures", 0, "N", "restarts after failures (-1: no limit)",
      .key = "run_config.failure_config.max_failures"},
     {"stop-before-end", 0, "SECONDS", "stop ahead of the time limit (default 60)",
-     .key = "run_config.stop_before_end_s"},
+     .key = "run_config.stop_before_end_s", .rare = true},
     {"grace", 0, "SECONDS", "how long a stop may take (default 0: any time)",
-     .key = "run_config.grace_s"},
+     .key = "run_config.grace_s", .rare = true},
     {"requeue-on-stop", 0, NULL, "back to the queue at the end of the job's time",
-     .key = "run_config.requeue_on_stop"},
+     .key = "run_config.requeue_on_stop", .rare = true},
     {"keep", 0, "N", "checkpoints to keep (default 0: all)",
      .key = "run_config.checkpoint_config.num_to_keep", .of = RUN},
     {"score", 0, "METRIC[:max|:min]", "keep the best by this metric", .act = act_score,
      .of = RUN},
     {"keep-run", 0, NULL, "leave FILE.run, with the logs, where it is", TRUTH(keep_run),
-     .of = PREDICT},
-    {"srun-args", 0, "ARGS", "more options for srun, in one string", TEXT(srun_args)},
+     .of = PREDICT, .rare = true},
+    {"srun-args", 0, "ARGS", "more options for srun, in one string", TEXT(srun_args),
+     .rare = true},
     {"submit", 0, NULL, "submit this command line as a batch job", TRUTH(submit.wanted),
      OF_SUBMIT},
     {"array", 0, "TASKS", "with --submit: a job array, such as 0-2", TEXT(submit.array),
-     OF_SUBMIT},
+     OF_SUBMIT, .rare = true},
     {"time", 0, "TIME", "with --submit: the job's time limit", TEXT(submit.time),
-     OF_SUBMIT},
+     OF_SUBMIT, .rare = true},
     {"partition", 0, "NAME", "with --submit: where it runs", TEXT(submit.partition),
-     OF_SUBMIT},
+     OF_SUBMIT, .rare = true},
     {"account", 0, "NAME", "with --submit: which account pays", TEXT(submit.account),
-     OF_SUBMIT},
+     OF_SUBMIT, .rare = true},
     {"qos", 0, "NAME", "with --submit: its quality of service", TEXT(submit.qos),
-     OF_SUBMIT},
+     OF_SUBMIT, .rare = true},
     {"sbatch-args", 0, "ARGS", "more options for sbatch, in one string",
-     TEXT(submit.sbatch_args), OF_SUBMIT},
+     TEXT(submit.sbatch_args), OF_SUBMIT, .rare = true},
     {"prologue", 0, "FILE", "with --submit: lines of shell that come first",
-     TEXT(submit.prologue), OF_SUBMIT},
+     TEXT(submit.prologue), OF_SUBMIT, .rare = true},
     {"dry-run", 0, NULL, "print configuration and command, start nothing",
      TRUTH(dry_run), .batch = SUBMIT_LEFT_OUT},
     {"json", 0, NULL, "print the Result as JSON on standard output", TRUTH(json)},
     {"quiet", 'q', NULL, "no progress, only what went wrong", TRUTH(quiet)},
     {"progress", 0, "STYLE", "auto, bar, plain or none", .words = styles,
      .act = act_progress},
-    {"help", 'h', NULL, "print this and exit", TRUTH(help)},
+    {"help", 'h', "[=all]", "print this, or all options, and exit", TRUTH(help)},
     {"version", 0, NULL, "print the version and exit", TRUTH(version)},
 };
 
 /* ---- help ---- */
 
+/* A heading, before the first flag of its group. */
+struct heading {
+    const char *before, *title;
+};
+
+static const struct heading headings[] = {
+    {"checkpoint", "The prediction"},
+    {"workers", "Workers"},
+    {"config", "Configuration"},
+    {"name", "The run"},
+    {"resume", "The run"},
+    {"dry-run", "Output"},
+};
+
 static const char help_head[] =
     "Usage: raytrain-run [OPTION]... TRAIN_FUNC.so [ARG]...\n"
     "       raytrain-run [OPTION]... PROGRAM [ARG]...\n"
+    "       raytrain-run [OPTION]... -- COMMAND [ARG]...\n"
     "Run a training function on N workers, under Slurm or on this machine.\n\n";
 
 static const char predict_head[] =
     "Usage: raytrain-predict [OPTION]... --checkpoint PATH --data PATH -o FILE\n"
     "                        [PREDICT_FUNC.so|PROGRAM|-- COMMAND] [ARG]...\n"
-    "Predict rows by the model of a checkpoint, on N workers, under Slurm or on this\n"
-    "machine.\n\n";
+    "Predict rows by the model of a checkpoint, on N workers.\n\n";
 
 static const char help_tail[] =
-    "\nA flag beats --set, --set beats the file, the file beats the default.\n"
+    "\n%sA flag beats --set, --set beats the file, the file beats the default.\n"
     "Exit status: 0 finished, 1 %s failed, 2 usage, 3 configuration or input,\n"
     "4 does not fit, 5 storage, 75 stopped on request: run again with --resume.\n";
 
@@ -185,41 +202,65 @@ static bool is_of(const struct flag *f, enum program program)
 
 #define HELP_MAX 8192
 
-static const char *help_make(enum program program, const char *head, char *help)
+/* The title of the group that f begins; NULL: it begins none. after: the title before. */
+static const char *heading_of(const struct flag *f, const char *after)
 {
-    size_t n = (size_t)snprintf(help, HELP_MAX, "%s", head);
+    for (size_t i = 0; i < N(headings); i++)
+        if (!strcmp(headings[i].before, f->name) &&
+            (!after || strcmp(after, headings[i].title) != 0))
+            return headings[i].title;
+    return NULL;
+}
 
-    for (size_t i = 0; i < N(flags) && n < HELP_MAX; i++) {
-        const struct flag *f = &flags[i];
-        const char *argument = f->argument ? f->argument : "";
-        char left[64], letter[8] = "    ";
+static void help_add_flag(char *help, const struct flag *f)
+{
+    const char *argument = f->argument ? f->argument : "";
+    char left[64], letter[8] = "    ";
+    size_t n = strlen(help);
 
-        if (!is_of(f, program))
+    if (f->letter)
+        snprintf(letter, sizeof letter, "-%c, ", f->letter);
+    snprintf(left, sizeof left, "  %s--%s%s%s", letter, f->name,
+             *argument && *argument != '[' ? " " : "", argument);
+    snprintf(help + n, HELP_MAX - n, "%-31s %s\n", left, f->doc);
+}
+
+static const char *help_make(enum program program, const char *head, bool with_rare,
+                             char *help)
+{
+    const char *title = NULL, *next;
+    size_t n;
+
+    snprintf(help, HELP_MAX, "%s", head);
+    for (size_t i = 0; i < N(flags); i++) {
+        if (!is_of(&flags[i], program))
             continue;
-        if (f->letter)
-            snprintf(letter, sizeof letter, "-%c, ", f->letter);
-        snprintf(left, sizeof left, "  %s--%s%s%s", letter, f->name,
-                 *argument && *argument != '[' ? " " : "", argument);
-        n += (size_t)snprintf(help + n, HELP_MAX - n, "%-31s %s\n", left, f->doc);
+        next = heading_of(&flags[i], title);
+        n = strlen(help);
+        if (next)
+            snprintf(help + n, HELP_MAX - n, "%s:\n", title = next);
+        if (with_rare || !flags[i].rare)
+            help_add_flag(help, &flags[i]);
     }
-    if (n < HELP_MAX)
-        snprintf(help + n, HELP_MAX - n, help_tail,
-                 program == PREDICT ? "prediction" : "training");
+    n = strlen(help);
+    snprintf(help + n, HELP_MAX - n, help_tail,
+             with_rare ? "" : "--help=all prints the other options.\n",
+             program == PREDICT ? "prediction" : "training");
     return help;
 }
 
-const char *options_help(void)
+const char *options_help(bool with_rare)
 {
     static char help[HELP_MAX];
 
-    return help[0] ? help : help_make(RUN, help_head, help);
+    return help_make(RUN, help_head, with_rare, help);
 }
 
-const char *options_help_predict(void)
+const char *options_help_predict(bool with_rare)
 {
     static char help[HELP_MAX];
 
-    return help[0] ? help : help_make(PREDICT, predict_head, help);
+    return help_make(PREDICT, predict_head, with_rare, help);
 }
 
 /* ---- what flags do ---- */
@@ -423,7 +464,9 @@ static void getopt_tables(enum program program, struct option longs[N(flags) + 1
         longs[n++].val = 256 + (int)i;
         if (flags[i].letter)
             sprintf(shorts + strlen(shorts), "%c%s", flags[i].letter,
-                    argument ? ":" : "");
+                    !argument          ? ""
+                    : *argument == '[' ? "::"
+                                       : ":");
     }
 }
 
@@ -456,9 +499,10 @@ static int fail_unknown(enum program program, const char *typed, struct error *e
         near = suggest_nearest(name, names, n);
     }
     if (of_ours)
-        return error_set(err, RAYTRAIN_EUSAGE, "--%s takes no argument", name);
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--%s takes no argument: leave out what follows the =", name);
     return error_set(err, RAYTRAIN_EUSAGE,
-                     "unknown option %s%s%s%s (all of them: raytrain-%s --help)",
+                     "unknown option %s%s%s%s (all of them: raytrain-%s --help=all)",
                      quote(typed, quoted), near ? "; did you mean --" : "",
                      near ? near : "", near ? "?" : "",
                      program == PREDICT ? "predict" : "run");
@@ -471,7 +515,7 @@ static int flags_read(enum program program, int argc, char *argv[],
                       struct error *err)
 {
     struct option longs[N(flags) + 1];
-    char shorts[2 * N(flags) + 3];
+    char shorts[3 * N(flags) + 3];
     int val, at;
 
     getopt_tables(program, longs, shorts);
@@ -499,7 +543,10 @@ static int operands_take(enum program program, struct train_config *cfg, int arg
     char **args;
 
     if (argc == 0 && command)
-        return error_set(err, RAYTRAIN_EUSAGE, "there is no command after --");
+        return error_set(
+            err, RAYTRAIN_EUSAGE,
+            "there is no command after --; type: raytrain-%s ... -- COMMAND [ARG]...",
+            program == PREDICT ? "predict" : "run");
     if (argc == 0 && (cfg->train_func || strcmp(cfg->trainer, "data_parallel") != 0))
         return 0;
     if (argc == 0 && program == PREDICT)
@@ -561,7 +608,10 @@ static int typed_apply(const struct typed typed[], size_t n, struct options *opt
 static bool asks_for_words(const struct typed typed[], size_t n, struct options *opt)
 {
     for (size_t i = 0; i < n; i++) {
-        opt->help = opt->help || !strcmp(typed[i].flag->name, "help");
+        bool help = !strcmp(typed[i].flag->name, "help");
+
+        opt->help = opt->help || help;
+        opt->help_all = opt->help_all || (help && typed[i].argument);
         opt->version = opt->version || !strcmp(typed[i].flag->name, "version");
     }
     return opt->help || opt->version;

@@ -30,8 +30,9 @@ struct options {
     bool keep_run;    /* leave the run directory of a prediction */
     bool quiet;
     enum progress_style progress;
-    bool help;    /* --help: print options_help() to stdout, exit 0 */
-    bool version; /* --version */
+    bool help;     /* --help: print options_help() to stdout, exit 0 */
+    bool help_all; /* --help=all */
+    bool version;  /* --version */
 };
 
 /* Fill opt and cfg (both are initialised here; on failure nothing is left in them).
@@ -44,8 +45,9 @@ int options_parse(int argc, char *argv[], struct options *opt, struct train_conf
 int options_parse_predict(int argc, char *argv[], struct options *opt,
                           struct train_config *cfg, struct error *err);
 void options_clear(struct options *opt);
-/* The text of --help: one line for each option, 80 columns. */
-const char *options_help(void);
-const char *options_help_predict(void);
+/* The text of --help, which fits a screen, or of --help=all: one line for each option, 80
+ * columns. The next call overwrites it. */
+const char *options_help(bool all);
+const char *options_help_predict(bool all);
 
 #endif

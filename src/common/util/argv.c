@@ -118,7 +118,8 @@ static int word_read(const char **text, char *word, struct error *err)
                 *word++ = *p;
         } else if (*p == '\\') {
             if (!p[1])
-                return error_set(err, RAYTRAIN_EUSAGE, "a backslash is at the end");
+                return error_set(err, RAYTRAIN_EUSAGE,
+                                 "a backslash is at the end: write two");
             if (quote == '"' && !strchr("\"\\$`\n", p[1]))
                 *word++ = *p;
             p++;
@@ -133,7 +134,11 @@ static int word_read(const char **text, char *word, struct error *err)
         }
     }
     if (quote)
-        return error_set(err, RAYTRAIN_EUSAGE, "a quote (%c) is not closed", quote);
+        return error_set(
+            err, RAYTRAIN_EUSAGE,
+            "a quote (%c) is not closed; to mean the character itself, write a "
+            "backslash before it",
+            quote);
     *word = '\0';
     *text = p;
     return 1;

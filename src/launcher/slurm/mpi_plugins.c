@@ -106,7 +106,7 @@ static int type_missing(const char *list, const char *type, struct error *err)
                        "Slurm cannot start workers here: they need its plugin mpi/%s "
                        "(mpi_pmix.so), and srun --mpi=list has only: %s.\n"
                        "Ask the site for a Slurm that is built with PMIx; on one node, "
-                       "--launcher local works without it.",
+                       "--launcher local works without it",
                        type, names);
     free(names);
     return rc;
@@ -126,7 +126,7 @@ int slurm_mpi_judge(const char *list, const char *srun_args, struct error *err)
                  ? error_set(err, RAYTRAIN_ENOTSUP,
                              "--srun-args: a step with --mpi=%s has no PMIx, which "
                              "workers need to find each other.\n"
-                             "Leave it out: --mpi=" SLURM_MPI_TYPE " is the default.",
+                             "Leave it out: --mpi=" SLURM_MPI_TYPE " is the default",
                              type)
                  : type_missing(list, SLURM_MPI_TYPE, err);
     else if (strncmp(type, SLURM_MPI_TYPE, strlen(SLURM_MPI_TYPE)) == 0 &&

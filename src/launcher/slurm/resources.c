@@ -96,7 +96,7 @@ int slurm_resources_nodes(slurm_getenv *get, struct resources *out, struct error
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "there is no Slurm allocation here (SLURM_JOB_ID and "
                          "SLURM_JOB_NODELIST are not set).\n"
-                         "Start it in an sbatch script or under salloc.");
+                         "Start it in an sbatch script or under salloc");
     snprintf(what_text, sizeof what_text, "allocation %.40s", id);
     if (nodes_fill(list, &r, err) < 0)
         return -1;

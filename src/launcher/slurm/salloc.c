@@ -192,7 +192,7 @@ static int salloc_start(char *const *command, struct child *salloc, struct error
     if (rc < 0 && err->code == RAYTRAIN_ENOTFOUND)
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "cannot run salloc: is Slurm installed here? On a single "
-                         "machine use --launcher local.");
+                         "machine use --launcher local");
     return rc;
 }
 

@@ -315,7 +315,7 @@ static int append_files(const struct launch_spec *spec, char ***argv, struct err
     if (strchr(spec->log_dir, '\\'))
         return error_set(err, RAYTRAIN_EINVAL,
                          "Slurm cannot write to a path with a backslash: %s.\n"
-                         "Give the run another --name or --storage.",
+                         "Give the run another --name or --storage",
                          quote(spec->log_dir, quoted));
     if (argv_append(argv, "--input=/dev/null", err) < 0 ||
         append_log("--output", spec->log_dir, each ? "rank-%5t.out" : "node-%N.out",

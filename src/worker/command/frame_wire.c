@@ -117,7 +117,8 @@ static int place_make(const struct frame_column *c, uint64_t rows, uint64_t elem
     if (ok && c->kind == FRAME_SPARSE)
         ok = block_add(bytes, &p->indices, p->elements, sizeof *c->indices);
     if (!ok)
-        error_set(err, RAYTRAIN_ENOMEM, "%llu rows are too large a batch",
+        error_set(err, RAYTRAIN_ENOMEM,
+                  "no memory can hold %llu of these rows: ask for smaller batches",
                   (unsigned long long)rows);
     return ok ? 0 : -1;
 }

@@ -231,7 +231,8 @@ static int range_start(struct averaging *a, const struct range *range,
             room > RANGES_MAX ? NULL : realloc(a->ranges, room * sizeof *more);
 
         if (!more)
-            return error_set(err, RAYTRAIN_ENOMEM, "too many gradients in one step");
+            return error_set(err, RAYTRAIN_ENOMEM,
+                             "no memory for so many gradients in one step");
         a->ranges = more;
         a->room = room;
     }

@@ -36,8 +36,10 @@ static int helper_serve(int socket, struct error *err)
     int rc;
 
     if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0)
-        return error_set(err, RAYTRAIN_EUSAGE,
-                         "--serve takes the number of an open socket");
+        return error_set(
+            err, RAYTRAIN_EUSAGE,
+            "--serve: there is no open socket of this number; the Python module "
+            "starts this process");
     train_config_init(&h.config);
     map_function_object(NULL);
     h.companion = (struct companion){.without_run = true,

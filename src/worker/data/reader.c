@@ -56,7 +56,7 @@ static int reader_by_content(const struct source *s, const struct reader_ops **o
         }
     return error_set(err, RAYTRAIN_EINVAL,
                      "%s: %s; the known formats are %s (set the option `format` if the "
-                     "content does not tell)",
+                     "content does not show it)",
                      s->path,
                      n ? "its content is in no known format" : "the file is empty",
                      reader_formats());

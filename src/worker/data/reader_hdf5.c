@@ -189,7 +189,8 @@ static int dataset_expand(const struct hdf5_dataset *d, const struct hdf5_file *
     uint64_t bytes;
 
     if (!tensor_bytes(&d->all, &bytes))
-        return error_set(err, RAYTRAIN_ECORRUPT, "impossible shape");
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "impossible shape: its size does not fit 63 bits");
     if (expansion_begin(&e, bytes, f->path, err) < 0)
         return -1;
     if (dataset_fill(d, e.bytes, err) < 0) {

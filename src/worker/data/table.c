@@ -294,8 +294,9 @@ int table_ready(struct table *t, struct error *err)
         const struct source *s = &t->sources[t->selection - 1];
 
         if (!s->map || s->size / sizeof *t->selected < t->rows)
-            return error_set(err, RAYTRAIN_ENOMEM,
-                             "cannot map the numbers of the rows that pass the filter");
+            return error_set(
+                err, RAYTRAIN_ENOMEM,
+                "no memory to map the numbers of the rows that pass the filter");
         t->selected = (const uint64_t *)(const void *)s->map;
     }
     if (t->n_packings && !t->cache && cache_create(t, err) < 0)

@@ -306,6 +306,6 @@ int table_compare(const struct table *t, struct comm *all, struct error *err)
         return 0;
     return error_set(err, RAYTRAIN_ESTORAGE,
                      "the nodes see different files, or different rows in them: the "
-                     "path must have the same files on all nodes; if they have just "
-                     "been written, start again when all nodes see them");
+                     "path must have the same files on all nodes; if they are new, "
+                     "start again when all nodes see them");
 }

@@ -96,5 +96,5 @@ int text_format_convert(struct comm *comm, const struct dataset_config *cfg,
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (strcmp(formats[i].format, format) == 0)
             return formats[i].convert(&job, err);
-    return error_set(err, RAYTRAIN_EINVAL, "unknown format \"%s\"", format);
+    return error_set(err, RAYTRAIN_EINVAL, "there is no format of text \"%s\"", format);
 }

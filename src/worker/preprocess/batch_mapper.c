@@ -22,7 +22,7 @@ static int failed(const struct mapper *m, int status, struct error *err)
     if (known && m->batch.error.code == (raytrain_status)status)
         return error_set(err, m->batch.error.code, "%s", m->batch.error.text);
     return error_set(err, known ? (raytrain_status)status : RAYTRAIN_EFAILED,
-                     "the function returned %d", status);
+                     "the function returned %d, not 0", status);
 }
 
 static int call(struct mapper *m, struct frame *f, bool declares, struct error *err)

@@ -52,7 +52,9 @@ int key_index_add(struct key_index *index, uint64_t key, int32_t *number,
     if (*number >= 0)
         return 0;
     if (index->n >= INT32_MAX / 2)
-        return error_set(err, RAYTRAIN_EFIT, "too many different values");
+        return error_set(err, RAYTRAIN_EFIT,
+                         "there are more different values than can be counted: %d",
+                         INT32_MAX / 2);
     if (index->n == index->room && grow(index, err) < 0)
         return -1;
     *number = (int32_t)index->n++;

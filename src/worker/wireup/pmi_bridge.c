@@ -218,7 +218,7 @@ int pmi_bridge_start(const struct pmi1_config *config, struct pmi_bridge **out,
     if (!b)
         return -1;
     if (environment_show(b) < 0)
-        error_set(err, RAYTRAIN_ENOMEM, "PMI bridge: cannot set the environment");
+        error_set(err, RAYTRAIN_ENOMEM, "PMI bridge: no memory for its environment");
     else
         rc = bridge_run(b, err);
     if (rc < 0) {

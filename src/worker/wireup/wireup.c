@@ -73,7 +73,7 @@ static int world_size(struct wireup *w, int expected, struct error *err)
             err, RAYTRAIN_ECOMM,
             "PMIx reports %u workers in this group, but raytrain-run started "
             "%d. Is PMIX_NAMESPACE (%s) inherited from another program? "
-            "Start raytrain-run outside of any MPI launcher.",
+            "Start raytrain-run outside of any MPI launcher",
             size, expected, w->me.nspace);
     if (w->me.rank >= size)
         return error_set(err, RAYTRAIN_ECOMM, "PMIx says that this is rank %u of %u",
@@ -201,7 +201,7 @@ static int nodes_find(struct wireup *w, struct error *err)
         return error_set(
             err, RAYTRAIN_ECOMM,
             "PMIx does not say which node rank %d runs on: the resource "
-            "manager's PMIx is too old (raytrain needs version 3 or later).",
+            "manager's PMIx is too old (raytrain needs version 3 or later)",
             rank_without_node(w));
     if (nodes_renumber(w->node_of, size) >= 0)
         w->mapping = nodes_process_mapping(w->node_of, size);
@@ -248,7 +248,7 @@ static int client_refused(pmix_status_t rc, struct error *err)
         return error_set(err, RAYTRAIN_ECOMM,
                          "PMIx_Init: %s. The PMIx server of this node has the security "
                          "modules (psec) \"%s\", and PMIX_MCA_psec=%s in the "
-                         "environment names none of them: unset it, or name one.",
+                         "environment names none of them: unset it, or name one",
                          said, offered, asked);
     if (offered && rc != PMIX_ERR_UNREACH)
         return error_set(
@@ -258,7 +258,7 @@ static int client_refused(pmix_status_t rc, struct error *err)
             "they have no security module (psec) in common; the server has "
             "\"%s\". Set PMIX_MCA_psec=native, or name the matching "
             "plugin of Slurm, such as --srun-args=--mpi=pmix_v4; srun "
-            "--mpi=list shows them.",
+            "--mpi=list shows them",
             said, PMIx_Get_version(), offered);
     return error_set(err, RAYTRAIN_ECOMM,
                      "PMIx_Init: %s. The PMIx server of this node (Slurm's, or that "
@@ -280,7 +280,7 @@ int wireup_init(int expected_size, struct wireup **out, struct error *err)
             "this worker finds no PMIx server (PMIX_NAMESPACE is not set). "
             "Workers are started by raytrain-run; under Slurm their step "
             "needs --mpi=pmix, which is Slurm's plugin mpi_pmix.so "
-            "(package slurm-wlm-basic-plugins on Debian).");
+            "(package slurm-wlm-basic-plugins on Debian)");
     w = calloc(1, sizeof *w);
     if (!w)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory for the wireup");
@@ -384,7 +384,8 @@ int wireup_peer_get(struct wireup *w, int rank, const char *key, void **data, si
     *data = NULL;
     *n = 0;
     if (rank < 0 || rank >= w->world.size)
-        return error_set(err, RAYTRAIN_EINVAL, "rank %d of %d", rank, w->world.size);
+        return error_set(err, RAYTRAIN_EINVAL, "there is no rank %d of %d", rank,
+                         w->world.size);
     if (!x || x->times == 0)
         return error_set(err, RAYTRAIN_ENOTFOUND, "'%s' has not been exchanged", key);
     if (exchange_key(name, key, x->times - 1, err) < 0 ||
