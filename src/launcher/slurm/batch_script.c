@@ -97,6 +97,7 @@ int slurm_batch_partitions(const struct batch_request *r, char **out, struct err
     const char *found =
         r->options->partition ? r->options->partition : getenv("SBATCH_PARTITION");
     char **args = NULL;
+    bool is_named;
 
     *out = NULL;
     if (append_args(r, &args, err) < 0)
@@ -111,10 +112,11 @@ int slurm_batch_partitions(const struct batch_request *r, char **out, struct err
         else if (!strncmp(arg, short_form, 2) && arg[2])
             found = arg + 2;
     }
-    if (found && *found)
+    is_named = found && *found;
+    if (is_named)
         *out = strdup(found);
-    argv_free(args);
-    return found && *found && !*out
+    argv_free(args); /* found may be in it */
+    return is_named && !*out
                ? error_set(err, RAYTRAIN_ENOMEM, "out of memory for a partition")
                : 0;
 }
