@@ -19,6 +19,7 @@ libcommon_la_SOURCES += \
 	src/common/util/rank_list.c src/common/util/rank_list.h \
 	src/common/util/shm_tidy.c src/common/util/shm_tidy.h \
 	src/common/util/size.c src/common/util/size.h \
+	src/common/util/sparkline.c src/common/util/sparkline.h \
 	src/common/util/suggest.c src/common/util/suggest.h \
 	src/common/util/tensor.c src/common/util/tensor.h \
 	src/common/util/thread.c src/common/util/thread.h
@@ -26,4 +27,5 @@ libcommon_la_SOURCES += \
 UNIT_TESTS += t/unit/test_memory t/unit/test_error t/unit/test_clock \
 	t/unit/test_dtype t/unit/test_fs t/unit/test_json_text t/unit/test_words \
 	t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_shm_tidy \
-	t/unit/test_child t/unit/test_process_mark
+	t/unit/test_child t/unit/test_process_mark \
+	t/unit/test_sparkline
