@@ -317,7 +317,7 @@ static json_t *attempts(void)
 static void column_check(hid_t file, const char *name, const double *want, size_t n)
 {
     hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
-    double got[8];
+    double got[16];
 
     assert_true(set >= 0);
     assert_int_equal(
@@ -382,6 +382,38 @@ static void the_result_is_written_as_hdf5(void **state)
     json_decref(att);
 }
 
+/* Reports 1 to 4 of a metric: an integer, a text, a vector, a number. */
+static void a_metric_of_several_kinds_is_in_a_group_of_each(void **state)
+{
+    json_t *none = json_array(), *res = result("finished");
+    struct metrics_table reports = {0};
+    struct error err;
+    hid_t file;
+
+    (void)state;
+    add(&reports, json_pack("{s:i, s:i, s:{s:{}}}", "training_iteration", 1, "a/b", 7,
+                            "by_rank", "a/b"));
+    add(&reports, json_pack("{s:i, s:s, s:{s:{}}}", "training_iteration", 2, "a/b", "x",
+                            "by_rank", "a/b"));
+    add(&reports, json_pack("{s:i, s:[i, i], s:{s:{}}}", "training_iteration", 3, "a/b",
+                            1, 2, "by_rank", "a/b"));
+    add(&reports, report(4, 0, 0.5));
+    add(&reports, json_pack("{s:i, s:f, s:{s:{s:f}}}", "training_iteration", 5, "a/b",
+                            0.5, "by_rank", "a/b", "rank0", 3.0));
+    assert_int_equal(metrics_write_h5("result.h5", &reports, res, none, &err), 0);
+    file = H5Fopen("result.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    assert_true(file >= 0);
+    column_check(file, "/metrics/a/b", (double[]){7, NAN, NAN, NAN, 0.5}, 5);
+    column_check(file, "/metrics_rank0/a/b", (double[]){7, NAN, NAN, NAN, 3}, 5);
+    column_check(file, "/metrics_vector/a/b",
+                 (double[]){NAN, NAN, NAN, NAN, 1, 2, NAN, NAN, NAN, NAN}, 10);
+    assert_true(H5Lexists(file, "/metrics_text/a/b", H5P_DEFAULT) > 0);
+    H5Fclose(file);
+    metrics_table_clear(&reports);
+    json_decref(none);
+    json_decref(res);
+}
+
 static void a_result_may_have_no_reports(void **state)
 {
     const struct metrics_table empty = {0};
@@ -420,6 +452,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(load_keeps_valid_reports, scratch_enter,
                                         teardown),
         SCRATCH(the_result_is_written_as_hdf5),
+        SCRATCH(a_metric_of_several_kinds_is_in_a_group_of_each),
         SCRATCH(a_result_may_have_no_reports),
     };
 

@@ -257,19 +257,27 @@ static int group_write(hid_t file, int group, const struct metrics_table *report
     return rc;
 }
 
-/* The HDF5 names of the columns. NULL without memory. */
+/* The HDF5 names of the columns: columns of one metric have the same, in different
+ * groups. NULL without memory. */
 static json_t *column_paths(const struct metrics_table *reports)
 {
-    json_t *paths = json_array();
+    json_t *paths = json_array(), *of_names = json_object();
     struct name_map taken = {0};
+    int rc = paths && of_names ? 0 : -1;
 
-    for (size_t i = 0; paths && i < reports->n_columns; i++) {
-        if (json_array_append_new(paths,
-                                  metric_path(reports->columns[i].name, &taken)) == 0)
-            continue;
+    for (size_t i = 0; rc == 0 && i < reports->n_columns; i++) {
+        const char *name = reports->columns[i].name;
+
+        if (!json_object_get(of_names, name))
+            rc = json_object_set_new(of_names, name, metric_path(name, &taken));
+        if (rc == 0)
+            rc = json_array_append(paths, json_object_get(of_names, name));
+    }
+    if (rc < 0) {
         json_decref(paths);
         paths = NULL;
     }
+    json_decref(of_names);
     name_map_clear(&taken);
     return paths;
 }

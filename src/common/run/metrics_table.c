@@ -80,12 +80,11 @@ static int column_grow(struct metric_column *c)
     return grow(&c->others, &c->room, c->n, sizeof(json_t *));
 }
 
-/* Append a value; NULL or of another kind: none. by_rank is the metric's object. */
+/* Append a value, which fits the column's kind; NULL: none. by_rank is the metric's
+ * object. */
 static int column_append(struct metric_column *c, const json_t *value,
                          const json_t *by_rank)
 {
-    bool fits;
-
     if (column_grow(c) < 0)
         return -1;
     switch (c->kind) {
@@ -103,8 +102,7 @@ static int column_append(struct metric_column *c, const json_t *value,
         break;
     case METRIC_TEXT:
     case METRIC_VECTOR:
-        fits = c->kind == METRIC_TEXT ? json_is_string(value) : json_is_array(value);
-        c->others[c->n] = fits ? json_incref((json_t *)(uintptr_t)value) : NULL;
+        c->others[c->n] = json_incref((json_t *)(uintptr_t)value);
         break;
     }
     c->n++;
@@ -136,37 +134,26 @@ static enum metric_kind kind_of(const json_t *value, const json_t *by_rank)
                                                                       : METRIC_NUMBER;
 }
 
-/* The kind is that of the first value. */
+/* Numbers and integers share a column: with the first number, all become numbers. */
 static int kind_settle(struct metric_column *c, enum metric_kind kind)
 {
-    size_t n = c->n;
-
-    if (c->empty) {
-        free(c->numbers);
-        c->numbers = NULL;
-        c->kind = kind;
-        c->empty = false;
-        c->n = c->room = 0;
-        return column_pad(c, n);
-    }
     return c->kind == METRIC_INT && kind == METRIC_NUMBER ? column_convert(c) : 0;
 }
 
-static struct metric_column *column_find(struct metrics_table *t, const char *name)
+/* Takes the metric into the index of its kind. */
+static struct metric_column *column_add(struct metrics_table *t, json_t **index,
+                                        const char *name, enum metric_kind kind)
 {
-    const json_t *at = json_object_get(t->index, name);
     struct metric_column *c;
 
-    if (at)
-        return &t->columns[json_integer_value(at)];
-    if (!t->index && !(t->index = json_object()))
+    if (!*index && !(*index = json_object()))
         return NULL;
     if (grow(&t->columns, &t->columns_room, t->n_columns, sizeof *t->columns) < 0)
         return NULL;
     c = &t->columns[t->n_columns];
-    *c = (struct metric_column){.name = strdup(name), .empty = true};
-    if (!c->name || json_object_set_new(t->index, name,
-                                        json_integer((json_int_t)t->n_columns)) < 0) {
+    *c = (struct metric_column){.name = strdup(name), .kind = kind};
+    if (!c->name ||
+        json_object_set_new(*index, name, json_integer((json_int_t)t->n_columns)) < 0) {
         free(c->name);
         return NULL;
     }
@@ -174,17 +161,26 @@ static struct metric_column *column_find(struct metrics_table *t, const char *na
     return c;
 }
 
+static struct metric_column *column_find(struct metrics_table *t, const char *name,
+                                         enum metric_kind kind)
+{
+    json_t **index = &t->index[kind == METRIC_INT ? METRIC_NUMBER : kind];
+    const json_t *at = json_object_get(*index, name);
+
+    return at ? &t->columns[json_integer_value(at)] : column_add(t, index, name, kind);
+}
+
 /* The value of a metric in the report of row t->n. */
 static int value_add(struct metrics_table *t, const char *name, const json_t *value,
                      const json_t *by_rank)
 {
-    struct metric_column *c = column_find(t, name);
+    enum metric_kind kind = kind_of(value, by_rank);
+    struct metric_column *c;
 
-    if (!c)
-        return -1;
     if ((!value || json_is_null(value)) && json_object_size(by_rank) == 0)
         return 0;
-    if (kind_settle(c, kind_of(value, by_rank)) < 0)
+    c = column_find(t, name, kind);
+    if (!c || kind_settle(c, kind) < 0)
         return -1;
     return column_pad(c, t->n) < 0 ? -1 : column_append(c, value, by_rank);
 }
@@ -276,7 +272,8 @@ void metrics_table_clear(struct metrics_table *t)
     free(t->columns);
     free(t->fields);
     free(t->superseded);
-    json_decref(t->index);
+    for (size_t i = 0; i < METRIC_KINDS; i++)
+        json_decref(t->index[i]);
     json_decref(t->last);
     *t = (struct metrics_table){0};
 }

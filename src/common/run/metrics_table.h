@@ -24,6 +24,7 @@ union report_cell {
 };
 
 enum metric_kind { METRIC_NUMBER, METRIC_INT, METRIC_TEXT, METRIC_VECTOR };
+#define METRIC_KINDS 4
 
 /* The mean over the ranks, the value of rank 0, and the extremes; NaN: none. */
 struct metric_number {
@@ -33,13 +34,12 @@ struct metric_number {
 /* A value of METRIC_INT that is missing. */
 #define METRIC_INT_MISSING INT64_MIN
 
-/* The values of a metric in the first n reports; later ones do not have it. The kind is
- * that of the first value; a value of another kind is missing, but integers become
- * numbers with the first number. */
+/* The values of one kind that a metric has in the first n reports; later ones have none.
+ * A metric that is a number in some reports and a text or a vector in others has several
+ * columns of its name. Integers become numbers with the first number. */
 struct metric_column {
     char *name;
     enum metric_kind kind;
-    bool empty; /* no value so far: of any kind */
     size_t n, room;
     struct metric_number *numbers;
     int64_t *integers;
@@ -56,7 +56,7 @@ struct metrics_table {
     union report_cell (*fields)[REPORT_FIELDS];
     struct metric_column *columns; /* in the order in which they first appear */
     size_t n_columns, columns_room;
-    json_t *index; /* a column's number by its name */
+    json_t *index[METRIC_KINDS]; /* a column's number by name; integers are numbers */
     struct superseded_report *superseded;
     size_t n_superseded, superseded_room;
     json_t *last; /* the last report; NULL: there is none */
