@@ -638,6 +638,7 @@ static int parse(enum program program, int argc, char *argv[], struct options *o
             rc = line_keep(typed, n, &opt->submit.line, err);
         opt->submit.operands = argv + operands;
         opt->submit.command = command;
+        cfg->train_func_later = command && opt->submit.prologue;
         if (!rc)
             rc = operands_take(program, cfg, argc - operands, argv + operands, command,
                                err);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "config/config_node.h"
 #include "util/argv.h"
@@ -22,19 +23,100 @@ static int word_check(const char *flag, const char *value, struct error *err)
                      flag, quote(value, quoted));
 }
 
+/* Skip a number; false: there is none, or it is too large. */
+static bool number_skip(const char **p, long *value)
+{
+    size_t digits = strspn(*p, "0123456789");
+
+    if (digits == 0 || digits > 9)
+        return false;
+    *value = strtol(*p, NULL, 10);
+    *p += digits;
+    return true;
+}
+
+/* [DAYS-]N[:N[:N]] */
+static int time_check(const char *flag, const char *value, struct error *err)
+{
+    const char *p = value;
+    char quoted[QUOTE_TEXT_MAX];
+    int colons = 0;
+    long n;
+    bool ok = number_skip(&p, &n);
+
+    if (ok && *p == '-')
+        p++, ok = number_skip(&p, &n);
+    for (; ok && *p == ':' && colons < 2; colons++)
+        p++, ok = number_skip(&p, &n);
+    if ((ok && *p == '\0') || !strcasecmp(value, "infinite") ||
+        !strcasecmp(value, "unlimited"))
+        return 0;
+    return error_set(err, RAYTRAIN_EUSAGE,
+                     "--%s: %s is no time for sbatch; write minutes (90), "
+                     "hours:minutes:seconds (1:30:00), days-hours (1-12) or UNLIMITED",
+                     flag, quote(value, quoted));
+}
+
+/* N, N-M or N-M:STEP */
+static bool tasks_skip(const char **p)
+{
+    long first, last, step;
+
+    if (!number_skip(p, &first))
+        return false;
+    if (**p != '-')
+        return true;
+    ++*p;
+    if (!number_skip(p, &last) || last < first)
+        return false;
+    if (**p != ':')
+        return true;
+    ++*p;
+    return number_skip(p, &step) && step > 0;
+}
+
+/* TASKS[,TASKS...][%LIMIT] */
+static int array_check(const char *flag, const char *value, struct error *err)
+{
+    const char *p = value;
+    char quoted[QUOTE_TEXT_MAX];
+    long limit = 1;
+    bool ok = tasks_skip(&p);
+
+    while (ok && *p == ',')
+        p++, ok = tasks_skip(&p);
+    if (ok && *p == '%')
+        p++, ok = number_skip(&p, &limit) && limit > 0;
+    if (ok && *p == '\0')
+        return 0;
+    return error_set(err, RAYTRAIN_EUSAGE,
+                     "--%s: %s names no tasks of an array; write a list (1,3,7), a "
+                     "range (0-9), one with a step (0-9:2), each also with a limit of "
+                     "tasks at a time (0-9%%2)",
+                     flag, quote(value, quoted));
+}
+
+static int anything(const char *flag, const char *value, struct error *err)
+{
+    (void)flag;
+    (void)value;
+    (void)err;
+    return 0;
+}
+
 int submit_options_check(const struct submit_options *s, struct error *err)
 {
     const struct {
         const char *flag, *value;
-        bool is_word;
+        int (*check)(const char *flag, const char *value, struct error *err);
     } given[] = {
-        {"array", s->array, true},
-        {"time", s->time, true},
-        {"partition", s->partition, true},
-        {"account", s->account, true},
-        {"qos", s->qos, true},
-        {"sbatch-args", s->sbatch_args, false},
-        {"prologue", s->prologue, false},
+        {"array", s->array, array_check},
+        {"time", s->time, time_check},
+        {"partition", s->partition, word_check},
+        {"account", s->account, word_check},
+        {"qos", s->qos, word_check},
+        {"sbatch-args", s->sbatch_args, anything},
+        {"prologue", s->prologue, anything},
     };
 
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
@@ -43,7 +125,7 @@ int submit_options_check(const struct submit_options *s, struct error *err)
         if (!s->wanted)
             return error_set(err, RAYTRAIN_EUSAGE,
                              "--%s is for a batch job: add --submit", given[i].flag);
-        if (given[i].is_word && word_check(given[i].flag, given[i].value, err) < 0)
+        if (given[i].check(given[i].flag, given[i].value, err) < 0)
             return -1;
     }
     return 0;

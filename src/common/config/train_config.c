@@ -465,7 +465,12 @@ static int train_func_validate(struct train_config *cfg, struct error *err)
         return error_set(err, RAYTRAIN_EUSAGE,
                          "no training function: name a .so or a program on the command "
                          "line, or set train_func in the configuration");
-    return train_func_resolve(&cfg->train_func, &cfg->train_func_kind, err);
+    if (train_func_resolve(&cfg->train_func, &cfg->train_func_kind, err) == 0)
+        return 0;
+    return cfg->train_func_later && !strchr(cfg->train_func, '/') &&
+                   err->code == RAYTRAIN_ENOTFOUND
+               ? 0
+               : -1;
 }
 
 /* Which backends are for a command, which for a function of libraytrain. */

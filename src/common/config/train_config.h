@@ -28,7 +28,9 @@ struct train_config {
     char
         *train_func; /* path, absolute after validation; NULL: the trainer has a loop */
     enum train_func_kind train_func_kind;
-    char **args; /* after the training function */
+    bool
+        train_func_later; /* a command of a batch job, whose prologue may make it known */
+    char **args;          /* after the training function */
     size_t n_args;
     json_t *train_loop_config; /* an object, never NULL after init */
     struct gbdt_config gbdt;   /* for the trainers of gbdt_config_is_trainer() */

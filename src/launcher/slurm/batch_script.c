@@ -65,11 +65,42 @@ static int append_job(const struct batch_request *r, char ***argv, struct error 
     return r->survives ? argv_append(argv, "--no-kill", err) : 0;
 }
 
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1];
+}
+
+/* sbatch would take a word that belongs to no option for the script. */
+static int words_check(char *const *words, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    bool may_follow = false; /* a word that is the argument of the one before */
+
+    for (size_t i = 0; words && words[i]; i++) {
+        const char *word = words[i];
+
+        if (!is_option(word) && !may_follow)
+            return error_set(err, RAYTRAIN_EUSAGE,
+                             "--sbatch-args: %s belongs to no option; write options of "
+                             "sbatch, such as \"--exclusive --nodelist=n1\"",
+                             quote(word, quoted));
+        may_follow = is_option(word) && !strchr(word, '=');
+    }
+    return 0;
+}
+
 static int append_args(const struct batch_request *r, char ***argv, struct error *err)
 {
-    if (r->options->sbatch_args && argv_split(r->options->sbatch_args, argv, err) < 0)
+    char **words = NULL;
+    int rc = 0;
+
+    if (r->options->sbatch_args && argv_split(r->options->sbatch_args, &words, err) < 0)
         return error_prefix(err, "--sbatch-args");
-    return 0;
+    rc = words_check(words, err);
+    if (rc == 0 && words)
+        rc = argv_append_all(argv, words, err);
+    argv_free(words);
+    return rc;
 }
 
 int slurm_batch_options(const struct batch_request *r, const struct placement *fits,
@@ -146,11 +177,6 @@ static int option_print(FILE *out, const char *option, struct error *err)
                          quote(option, quoted));
     fprintf(out, strpbrk(option, " \t#'") ? " \"%s\"" : " %s", option);
     return 0;
-}
-
-static bool is_option(const char *word)
-{
-    return word[0] == '-' && word[1];
 }
 
 /* One option a line; a word that is none is the argument of the one before. */

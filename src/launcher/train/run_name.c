@@ -36,6 +36,60 @@ static int unknown(const char *name, size_t code, struct error *err)
                      codes[code].number == BATCH_JOB ? "" : " --array 0-2");
 }
 
+/* ---- The name in a job that is being submitted ---- */
+
+/* Do the two characters at p stand for a number? */
+static bool is_code(const char *p, enum batch_number *number)
+{
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        if (p[0] != '%' || p[1] != codes[i].letter)
+            continue;
+        *number = codes[i].number;
+        return true;
+    }
+    return false;
+}
+
+/* Which numbers are in the name? */
+static void codes_find(const char *name, bool *of_array, bool *of_task)
+{
+    enum batch_number number;
+
+    *of_array = *of_task = false;
+    for (const char *p = name; *p; p += *p == '%' && p[1] ? 2 : 1) {
+        if (!is_code(p, &number))
+            continue;
+        *of_array = *of_array || number != BATCH_JOB;
+        *of_task = *of_task || number != BATCH_ARRAY; /* each task is a job */
+    }
+}
+
+/* Would the job find no number for its name, or would its tasks share one run? Other
+ * options for a batch job may make it an array. */
+static int name_check(const struct options *opt, const char *name, struct error *err)
+{
+    bool of_array, of_task;
+    char quoted[QUOTE_TEXT_MAX];
+
+    quote(name, quoted);
+    codes_find(name, &of_array, &of_task);
+    if (of_array && !opt->submit.array && !opt->submit.sbatch_args)
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "run_config.name: %s has a number of a job array, but this job "
+            "is none; add --array 0-2, or write %%%% for a percent sign",
+            quoted);
+    if (opt->submit.array && !of_task)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "run_config.name: all tasks of the array would write to the "
+                         "run %s; write %%a for the task's number into the name, or "
+                         "leave out --name",
+                         quoted);
+    return 0;
+}
+
+/* ---- The name of a run ---- */
+
 /* Print what the two characters at p stand for. */
 static int code_print(FILE *out, const char *name, const char *p, struct error *err)
 {
@@ -111,7 +165,9 @@ int run_name_settle(const struct options *opt, struct train_config *cfg,
 
     if (!cfg->run_config.name && (cfg->train_func || cfg->trainer) && task)
         return name_make(cfg, task, err);
-    if (!cfg->run_config.name || opt->submit.wanted)
+    if (!cfg->run_config.name)
         return 0;
+    if (opt->submit.wanted)
+        return name_check(opt, cfg->run_config.name, err);
     return name_expand(&cfg->run_config.name, err);
 }

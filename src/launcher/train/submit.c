@@ -68,8 +68,8 @@ static int run_check(const struct trainer *trainer, struct error *err)
 
 /* ---- The command line ---- */
 
-/* A file as the job finds it. A name that was found in PATH is looked for there again:
- * a prologue may change what it is. */
+/* A file as the job finds it. A name without a '/' is looked for in PATH again: a
+ * prologue may change what it is. */
 static const char *operand(const struct trainer *trainer)
 {
     const char *typed = trainer->opt->submit.operands[0];
