@@ -64,37 +64,55 @@ zsh_words () {
 		_raytrain
 	' complete "$stage/share/zsh/site-functions" "$@"
 }
-# bash_words WORD...: the same for bash.
+# bash_words WORD...: the same for bash, by the function that the command's file registers.
 bash_words () {
 	bash -c '
-		. "$1"
+		. "$1/$2"
 		shift
 		COMP_WORDS=("$@")
 		COMP_CWORD=$(($# - 1))
-		_raytrain_run "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+		function=$(complete -p "$1" | sed "s/.* -F \([^ ]*\) .*/\1/")
+		"$function" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 		printf "%s\n" "${COMPREPLY[@]}"
-	' complete "$stage/share/bash-completion/completions/raytrain-run" "$@"
+	' complete "$stage/share/bash-completion/completions" "$@"
 }
 # offers SHELL: its completion offers exactly the options of --help, for each command.
 offers () {
-	for command in raytrain-run raytrain-predict raytrain-inspect; do
+	for command in raytrain-run raytrain-predict raytrain-inspect raytrain-report; do
 		everything $command >help && helped help >expected &&
 		"$1_words" $command -- | sort -u >actual && test_cmp expected actual || return 1
 	done
 }
-test_expect_success 'the completion of bash offers the options of --help' '
-	offers bash
+# words_of STATUS OPTION: those that raytrain-run knows, according to its message about another one.
+words_of () {
+	expect_status "$1" raytrain-run "$2" no-such-word -- true 2>err &&
+	sed -n "s/.*: expected one of \(.*\), found .*/\1/p" err | tr -d " " | tr "," "\n" | sort
+}
+# offers_words SHELL: its completion offers exactly the words of the options that have some.
+offers_words () {
+	while read -r status option; do
+		words_of $status $option >expected && test -s expected &&
+		"$1_words" raytrain-run $option "" | sort >actual && test_cmp expected actual ||
+			return 1
+	done <<-\EOF
+	2 --launcher
+	2 --progress
+	3 --placement
+	3 --backend
+	3 --trainer
+	EOF
+}
+test_expect_success 'the completion of bash offers the options of --help, and their words' '
+	offers bash && offers_words bash
 '
 command -v zsh >/dev/null && test_set_prereq ZSH
-test_expect_success ZSH 'the completion of zsh offers the options of --help, values and files' '
-	offers zsh &&
-	test "$(zsh_words raytrain-run --launcher "" | tr "\n" " ")" = "auto slurm local " &&
+test_expect_success ZSH 'the completion of zsh offers the options of --help, their words, and files' '
+	offers zsh && offers_words zsh &&
 	test "$(zsh_words raytrain-run --trainer=x | tr "\n" " ")" = \
 		"data_parallel xgboost lightgbm " &&
 	test "$(zsh_words raytrain-run --config "")" = files &&
 	test "$(zsh_words raytrain-run --config=a)" = files &&
-	test -z "$(zsh_words raytrain-run --time "")" &&
-	zsh_words raytrain-report -- | grep -qxe --should-stop
+	test -z "$(zsh_words raytrain-run --time "")"
 '
 # A new option with a value that is no file has to be in both.
 test_expect_success 'the completions of bash and of zsh know the same values and options' '
