@@ -94,6 +94,10 @@ def without_comments(source):
     return LITERAL.sub(blank, source)
 
 
+def without_macros(source):
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", source, flags=re.MULTILINE)
+
+
 def arguments(source, at):
     """The arguments of a call whose opening parenthesis is before source[at]."""
     found, start, depth = [], at, 1
@@ -130,7 +134,7 @@ def texts_of(argument):
 def in_c(sources):
     """FILE:LINE, code or "", text of every message of the sources, a dict."""
     position = {}
-    for source in sources.values():
+    for source in map(without_macros, sources.values()):
         for name, _, number in PRINTS.findall(source):
             position[name] = int(number) - 1
         for number, name in PRINTS_AFTER.findall(source):
@@ -154,26 +158,80 @@ def in_c(sources):
 
 # ---- Python -------------------------------------------------------------------------
 
-def constant(node):
-    """The text of an expression, with %s for each value; None: it has none."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.JoinedStr):
-        return "".join(p.value if isinstance(p, ast.Constant) else "%s" for p in node.values)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-        return constant(node.left)
-    if isinstance(node, ast.BinOp) and constant(node.left) is not None:
-        return constant(node.left) + (constant(node.right) or "%s")
+# Besides classes of exceptions: what gets a text for the user.
+GETS_TEXT = re.compile(r"(.*\b)?([A-Z]\w*(Error|Warning)|_?warn|exit)$")
+OF_ERRORS = re.compile(r"(\w+\.)*errors\.[A-Z]\w*$")
+
+
+def name_of(node):
+    """a.b.c of such an expression."""
+    if isinstance(node, ast.Attribute):
+        return name_of(node.value) + "." + node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def format_of(node):
+    """X of X.format(...)."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and \
+            node.func.attr == "format":
+        return node.func.value
     return None
+
+
+def constants(node, known):
+    """The texts of an expression, with %s for each value; none: it has no text. known: the
+    texts of variables."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    if isinstance(node, ast.JoinedStr):
+        return ["".join(p.value if isinstance(p, ast.Constant) else "%s" for p in node.values)]
+    if isinstance(node, ast.IfExp):
+        return constants(node.body, known) + constants(node.orelse, known)
+    if isinstance(node, ast.Name):
+        return known.get(node.id, [])
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return constants(node.left, known)
+    if isinstance(node, ast.BinOp):
+        return [a + b for a in constants(node.left, known)
+                for b in constants(node.right, known) or ["%s"]]
+    if format_of(node) is not None:
+        return [re.sub(r"\{[^{}]*\}", "%s", t) for t in constants(format_of(node), known)]
+    return []
+
+
+def variables_of(function):
+    """The texts that are assigned to the variables of a function."""
+    known = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            texts = constants(node.value, {})
+            known.setdefault(node.targets[0].id, []).extend(texts)
+    return known
+
+
+def messages_of(tree):
+    """The nodes whose first argument is a text for the user, each with the texts of variables."""
+    classes = {n.name for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
+    inner = {}
+    for function in ast.walk(tree): # of nested functions, the inner one comes last
+        if isinstance(function, (ast.FunctionDef, ast.Lambda)):
+            for node in ast.walk(function):
+                inner[node] = function
+    raised = {n.exc for n in ast.walk(tree) if isinstance(n, ast.Raise)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        name = name_of(node.func)
+        if GETS_TEXT.match(name) or OF_ERRORS.match(name) or \
+                (node in raised and name not in classes):
+            yield node, variables_of(inner[node]) if node in inner else {}
 
 
 def in_python(sources):
     for path, source in sources.items():
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                text = constant(node.exc.args[0]) if node.exc.args else None
-                if text is not None:
-                    yield f"{path}:{node.lineno}", "", text
+        for node, known in messages_of(ast.parse(source)):
+            for text in constants(node.args[0], known):
+                yield f"{path}:{node.lineno}", "", text
 
 
 def sources_of(directories, ending):
