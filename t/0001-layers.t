@@ -23,7 +23,7 @@ rooms () {
 	common replica run checkpoint hdf5 comm
 	common pmix
 	launcher event
-	launcher callback event config
+	launcher callback event run config
 	launcher launch event protocol config
 	launcher slurm launch event protocol run
 	launcher local launch event run pmix

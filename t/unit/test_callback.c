@@ -142,12 +142,12 @@ static void the_configuration_names_callbacks(void **state)
     assert_int_equal(callback_list_create(&list, &context, &err), 0);
     assert_int_equal(list.n, 2); /* progress, and "json" by default */
     callback_list_destroy(&list);
-    free(cfg.run_config.callbacks[0]);
-    cfg.run_config.callbacks[0] = strdup("carrier_pigeon");
-    assert_int_equal(callback_list_create(&list, &context, &err), -1);
+    assert_int_equal(callbacks_config_add(&cfg.run_config.callbacks, "carrier_pigeon",
+                                          "--callback", &err),
+                     -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
     assert_non_null(strstr(err.text, "carrier_pigeon"));
-    assert_int_equal(list.n, 0);
+    assert_int_equal(cfg.run_config.callbacks.n, 1);
 }
 
 static void a_callback_may_refuse_the_configuration(void **state)

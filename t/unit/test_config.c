@@ -57,8 +57,8 @@ static void missing_keys_have_defaults(void **state)
     assert_int_equal(cfg.scaling_config.gpus_per_worker, -1);
     assert_false(cfg.scaling_config.use_gpu);
     assert_string_equal(cfg.run_config.storage_path, "raytrain_results");
-    assert_int_equal(cfg.run_config.n_callbacks, 1);
-    assert_string_equal(cfg.run_config.callbacks[0], "json");
+    assert_int_equal(cfg.run_config.callbacks.n, 1);
+    assert_int_equal(cfg.run_config.callbacks.list[0].kind, CALLBACK_json);
     assert_false(cfg.run_config.checkpoint_config.sync);
     assert_false(cfg.run_config.checkpoint_config.checkpoint_score_min);
     assert_true(cfg.seed == 0);
@@ -145,7 +145,7 @@ static void later_files_override_earlier_ones(void **state)
     assert_int_equal(json_object_size(cfg.train_loop_config), 2);
     assert_int_equal(cfg.run_config.n_stop, 2);
     assert_true(cfg.run_config.stop[0].value == 2);
-    assert_int_equal(cfg.run_config.n_callbacks, 1);
+    assert_int_equal(cfg.run_config.callbacks.n, 1);
     assert_int_equal(cfg.n_datasets, 1);
     assert_string_equal(cfg.datasets[0].path, "2");
     assert_string_equal(cfg.datasets[0].label, "l");

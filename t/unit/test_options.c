@@ -409,9 +409,6 @@ static void missing_features_are_refused(void **state)
         {{"--backend", "lightgbm", "./prog"}, "--trainer lightgbm"},
         {{"--set", "run_config.checkpoint_config.checkpoint_at_end=true", "./prog"},
          "checkpoint_at_end: "},
-        {{"--set", "run_config.callbacks=(\"json\", \"csv\")", "./prog"}, "\"csv\""},
-        {{"--set", "run_config.callbacks=(\"tensorboard\")", "./prog"},
-         "\"tensorboard\""},
     };
 
     (void)state;

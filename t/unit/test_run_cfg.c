@@ -167,6 +167,12 @@ static void draw_scaling(struct scaling_config *s)
     s->elastic_resize_monitor_interval_s = (int)draw(100);
 }
 
+static void draw_callbacks(struct callbacks_config *c)
+{
+    c->n = draw(2);
+    c->list[0].kind = CALLBACK_csv;
+}
+
 static void draw_run(struct run_config *r)
 {
     static const char *const metrics[] = {"acc", "val/acc", "_x", "a.b-c"};
@@ -197,7 +203,7 @@ static void draw_run(struct run_config *r)
     r->checkpoint_config.checkpoint_at_end = draw(2);
     r->sync_config.staging_path = maybe_string();
     if (draw(2))
-        strcpy(r->callbacks[0], "csv");
+        draw_callbacks(&r->callbacks);
 }
 
 static void draw_config(struct train_config *c)
@@ -253,6 +259,15 @@ static bool same_datasets(const struct train_config *a, const struct train_confi
                b->data_config.datasets_to_split, b->data_config.n_datasets_to_split);
 }
 
+static bool same_callbacks(const struct callbacks_config *a,
+                           const struct callbacks_config *b)
+{
+    for (size_t i = 0; i < a->n && a->n == b->n; i++)
+        if (a->list[i].kind != b->list[i].kind)
+            return false;
+    return a->n == b->n;
+}
+
 static bool same_run(const struct run_config *a, const struct run_config *b)
 {
     const struct checkpoint_config *x = &a->checkpoint_config,
@@ -274,7 +289,7 @@ static bool same_run(const struct run_config *a, const struct run_config *b)
            x->checkpoint_interval_s == y->checkpoint_interval_s &&
            x->replicas == y->replicas && x->checkpoint_at_end == y->checkpoint_at_end &&
            same_text(a->sync_config.staging_path, b->sync_config.staging_path) &&
-           same_texts(a->callbacks, a->n_callbacks, b->callbacks, b->n_callbacks);
+           same_callbacks(&a->callbacks, &b->callbacks);
 }
 
 static bool same_config(const struct train_config *a, const struct train_config *b)

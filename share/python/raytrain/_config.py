@@ -261,7 +261,8 @@ class RunConfig(_Config):
         with date and time.
     storage_path: a directory that all nodes see. Default: "raytrain_results".
     stop: {metric: number}: the run stops once the mean of a metric reaches its number.
-    callbacks: names of callbacks of raytrain, such as "json".
+    callbacks: what reports are passed to: names, such as "csv", or dicts with the name as
+        "type" and its settings, as in run_config.callbacks of raytrain.cfg(5).
     verbose: 0 prints warnings and errors only.
     on_existing: what fit() does if there is a run of this name. "fresh" sets it aside as
         NAME.1 and starts anew; "resume" continues it from its latest checkpoint; "error"
@@ -294,10 +295,12 @@ class RunConfig(_Config):
             raise ValueError("RunConfig: on_existing is 'fresh', 'resume' or 'error', not "
                              f"{on_existing!r}")
         for callback in callbacks or ():
-            if not isinstance(callback, str):
+            if not isinstance(callback, str) and not (isinstance(callback, dict)
+                                                      and "type" in callback):
                 raise ValueError(
                     f"RunConfig: {callback!r} is no callback of raytrain, which runs them "
-                    "outside Python; callbacks are names, such as 'json'")
+                    "outside Python; callbacks are names, such as 'csv', or dicts with "
+                    "a 'type'")
         _ignored("RunConfig", {"progress_reporter": progress_reporter},
                  "raytrain-run shows the progress; verbose=0 turns it off")
         _ignored("RunConfig", {"log_to_file": log_to_file or None},

@@ -45,6 +45,8 @@ static int act_config(const char *argument, struct options *opt,
                       struct train_config *cfg, struct error *err);
 static int act_set(const char *argument, struct options *opt, struct train_config *cfg,
                    struct error *err);
+static int act_callback(const char *argument, struct options *opt,
+                        struct train_config *cfg, struct error *err);
 static int act_dataset(const char *argument, struct options *opt,
                        struct train_config *cfg, struct error *err);
 static int act_resume(const char *argument, struct options *opt,
@@ -135,6 +137,8 @@ static const struct flag flags[] = {
      .of = RUN},
     {"keep-run", 0, NULL, "leave FILE.run, with the logs, where it is", TRUTH(keep_run),
      .of = PREDICT, .rare = true},
+    {"callback", 0, "NAME", "also pass reports to csv, ...; may be repeated",
+     .act = act_callback, .of = RUN, .rare = true},
     {"srun-args", 0, "ARGS", "more options for srun, in one string", TEXT(srun_args),
      .rare = true},
     {"submit", 0, NULL, "submit this command line as a batch job", TRUTH(submit.wanted),
@@ -277,6 +281,16 @@ static int act_set(const char *argument, struct options *opt, struct train_confi
 {
     (void)opt;
     return train_config_set(cfg, argument, err);
+}
+
+static int act_callback(const char *argument, struct options *opt,
+                        struct train_config *cfg, struct error *err)
+{
+    (void)opt;
+    if (!cfg->run_config.callbacks.list)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return callbacks_config_add(&cfg->run_config.callbacks, argument, "--callback",
+                                err);
 }
 
 static int act_dataset(const char *argument, struct options *opt,

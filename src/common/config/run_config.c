@@ -7,7 +7,6 @@
 
 #include "config/config_file.h"
 #include "config/config_key.h"
-#include "config/registry.h"
 #include "util/api_names.h"
 #include "util/quote.h"
 
@@ -128,7 +127,33 @@ static const struct config_ops stop_ops = {
 
 /* ---- the keys ---- */
 
-static const struct config_choice callbacks[] = REGISTRY_CHOICES(CALLBACKS);
+static int callbacks_set(void *object, const struct config_node *node,
+                         const struct config_where *where)
+{
+    struct run_config *cfg = object;
+
+    return callbacks_config_set(&cfg->callbacks, node, where);
+}
+
+static void callbacks_render(const void *object, const char *name, FILE *out, int depth)
+{
+    const struct run_config *cfg = object;
+
+    callbacks_config_render(&cfg->callbacks, name, out, depth);
+}
+
+static void callbacks_clear(void *object)
+{
+    struct run_config *cfg = object;
+
+    callbacks_config_clear(&cfg->callbacks);
+}
+
+static const struct config_ops callbacks_ops = {
+    .set = callbacks_set,
+    .render = callbacks_render,
+    .clear = callbacks_clear,
+};
 
 #define FIELD(member) .offset = offsetof(struct run_config, member)
 
@@ -178,10 +203,8 @@ static const struct config_key run_keys[] = {
      .table = &sync_config_table},
     {.name = "callbacks",
      .doc = "what reports are passed to",
-     .type = CONFIG_STRINGS,
-     FIELD(callbacks),
-     .offset2 = offsetof(struct run_config, n_callbacks),
-     .choices = callbacks},
+     .type = CONFIG_CUSTOM,
+     .ops = &callbacks_ops},
 };
 const struct config_table run_config_table = CONFIG_TABLE(run_keys);
 
@@ -193,9 +216,7 @@ void run_config_init(struct run_config *cfg)
     sync_config_init(&cfg->sync_config);
     cfg->stop_before_end_s = DEFAULT_STOP_BEFORE_END_S;
     cfg->storage_path = strdup(DEFAULT_STORAGE);
-    cfg->callbacks = calloc(2, sizeof *cfg->callbacks);
-    if (cfg->callbacks && (cfg->callbacks[0] = strdup("json")))
-        cfg->n_callbacks = 1;
+    callbacks_config_init(&cfg->callbacks);
 }
 
 /* ---- validation ---- */

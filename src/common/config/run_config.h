@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "config/callback_config.h"
 #include "config/checkpoint_config.h"
 #include "config/failure_config.h"
 #include "config/sync_config.h"
@@ -26,14 +27,13 @@ struct run_config {
     struct failure_config failure_config;
     struct checkpoint_config checkpoint_config;
     struct sync_config sync_config;
-    char **callbacks; /* names; default { "json" } */
-    size_t n_callbacks;
+    struct callbacks_config callbacks;
 };
 
 struct config_table;
 extern const struct config_table run_config_table;
 
-/* Without memory, storage_path or callbacks are NULL. */
+/* Without memory, storage_path or callbacks.list are NULL. */
 void run_config_init(struct run_config *cfg);
 /* Fill the name from the training function's path, make storage_path absolute, check
  * the name. */

@@ -258,7 +258,7 @@ static bool is_whole(const struct train_config *cfg)
 {
     return cfg->trainer && cfg->train_loop_config && cfg->gbdt.params &&
            cfg->gbdt.dmatrix_params && cfg->run_config.storage_path &&
-           cfg->run_config.callbacks;
+           cfg->run_config.callbacks.list;
 }
 
 void train_config_clear(struct train_config *cfg)

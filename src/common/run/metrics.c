@@ -420,6 +420,7 @@ struct metrics_collector {
     char *pending; /* lines that are not in it yet */
     size_t n, room;
     char *last; /* line of result.json when it was opened or renewed; NULL: none */
+    int64_t iteration; /* of the last report; -1: none */
     bool no_memory;
     struct journal_reader *reader;
     void (*on_report)(void *arg, const json_t *report);
@@ -522,6 +523,7 @@ static void line_take(void *arg, const char *line, size_t n)
         json_decref(report);
         return;
     }
+    c->iteration = iteration_of(report);
     if (c->on_report)
         c->on_report(c->arg, report);
     json_decref(report);
@@ -602,6 +604,16 @@ static int file_renew(struct metrics_collector *c, struct error *err)
 
 /* ---- The collector ---- */
 
+/* Of the last line. */
+static void iteration_find(struct metrics_collector *c)
+{
+    bool marked;
+    json_t *report = c->last ? report_parse(c->last, strlen(c->last), &marked) : NULL;
+
+    c->iteration = report ? iteration_of(report) : -1;
+    json_decref(report);
+}
+
 int metrics_collector_open(const char *run_dir, struct metrics_collector **out,
                            struct error *err)
 {
@@ -617,14 +629,17 @@ int metrics_collector_open(const char *run_dir, struct metrics_collector **out,
         return no_memory(err);
     }
     fs_remove_temps(c->path);
-    if (file_renew(c, err) < 0 ||
-        outstanding_lines(run_dir, c->last ? c->last : "", line_take, c, err) < 0 ||
-        pending_write(c, err) < 0) {
-        metrics_collector_close(c);
-        return -1;
+    if (file_renew(c, err) == 0) {
+        iteration_find(c);
+        if (outstanding_lines(run_dir, c->last ? c->last : "", line_take, c, err) ==
+                0 &&
+            pending_write(c, err) == 0) {
+            *out = c;
+            return 0;
+        }
     }
-    *out = c;
-    return 0;
+    metrics_collector_close(c);
+    return -1;
 }
 
 int metrics_collector_follow(struct metrics_collector *c, const char *log_dir,
@@ -647,6 +662,11 @@ int metrics_collector_poll(struct metrics_collector *c,
         rc = journal_poll(c->reader, line_take, c, err);
     c->on_report = NULL;
     return pending_write(c, rc == 0 ? err : NULL) < 0 ? -1 : rc;
+}
+
+int64_t metrics_collector_iteration(const struct metrics_collector *c)
+{
+    return c->iteration;
 }
 
 int metrics_collector_settle(struct metrics_collector *c, struct error *err)

@@ -41,6 +41,8 @@ int metrics_collector_follow(struct metrics_collector *c, const char *log_dir,
 int metrics_collector_poll(struct metrics_collector *c,
                            void (*on_report)(void *arg, const json_t *report),
                            void *arg, struct error *err);
+/* The iteration of the last report in result.json; -1: there is none. */
+int64_t metrics_collector_iteration(const struct metrics_collector *c);
 /* After the last report: result.json is a new, durable file again, which every node
  * sees whole; the journals are removed. */
 int metrics_collector_settle(struct metrics_collector *c, struct error *err);

@@ -3,10 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "config/registry.h"
-#include "util/quote.h"
 
 /* ---- The list ---- */
 
@@ -21,16 +19,11 @@ static int json_create(struct callback *cb, const struct callback_context *conte
     return 0;
 }
 
-static const struct callback_ops callback_json = {.create = json_create};
+const struct callback_ops callback_json = {.create = json_create};
 
-/* What run_config.callbacks may name. */
-#define CALLBACK(name) {#name, &callback_##name},
-static const struct {
-    const char *name;
-    const struct callback_ops *ops;
-} callbacks_known[] = {CALLBACKS(CALLBACK)};
-
-#define N_KNOWN (sizeof callbacks_known / sizeof callbacks_known[0])
+/* By enum callback_kind. */
+#define CALLBACK(name) &callback_##name,
+static const struct callback_ops *const kinds[] = {CALLBACKS(CALLBACK)};
 
 int callback_list_add(struct callback_list *list, const struct callback_ops *ops,
                       const struct callback_context *context, struct error *err)
@@ -48,29 +41,20 @@ int callback_list_add(struct callback_list *list, const struct callback_ops *ops
     return 0;
 }
 
-static int add_by_name(struct callback_list *list, const char *name,
-                       const struct callback_context *context, struct error *err)
-{
-    char quoted[QUOTE_TEXT_MAX];
-
-    for (size_t i = 0; i < N_KNOWN; i++)
-        if (strcmp(callbacks_known[i].name, name) == 0)
-            return callback_list_add(list, callbacks_known[i].ops, context, err);
-    return error_set(err, RAYTRAIN_EINVAL,
-                     "run_config.callbacks: no callback is named %s",
-                     quote(name, quoted));
-}
-
 int callback_list_create(struct callback_list *list,
                          const struct callback_context *context, struct error *err)
 {
-    const struct run_config *cfg = &context->cfg->run_config;
+    const struct callbacks_config *cfg = &context->cfg->run_config.callbacks;
+    struct callback_context own = *context;
     int rc;
 
     *list = (struct callback_list){0};
-    rc = callback_list_add(list, &callback_progress, context, err);
-    for (size_t i = 0; rc == 0 && i < cfg->n_callbacks; i++)
-        rc = add_by_name(list, cfg->callbacks[i], context, err);
+    own.list = list;
+    rc = callback_list_add(list, &callback_progress, &own, err);
+    for (size_t i = 0; rc == 0 && i < cfg->n; i++) {
+        own.config = &cfg->list[i];
+        rc = callback_list_add(list, kinds[own.config->kind], &own, err);
+    }
     if (rc < 0)
         callback_list_destroy(list);
     return rc;
@@ -91,6 +75,12 @@ void callback_list_destroy(struct callback_list *list)
     for (size_t i = 0; i < (list)->n; i++)                                             \
         if ((list)->callbacks[i].ops->slot)                                            \
     (list)->callbacks[i].ops->slot(&(list)->callbacks[i], argument)
+
+void callback_list_continue(struct callback_list *list, int64_t iteration)
+{
+    list->reported = true;
+    list->last_reported = iteration;
+}
 
 void callback_attempt_start(struct callback_list *list, const json_t *attempt)
 {
@@ -117,7 +107,8 @@ void callback_note(struct callback_list *list, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    CALL_ALL(list, on_note, text);
+    if (list)
+        CALL_ALL(list, on_note, text);
 }
 
 void callback_attempt_end(struct callback_list *list, const json_t *attempt)

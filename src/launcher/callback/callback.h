@@ -1,7 +1,8 @@
 /*
  * callback.h - the interface of event sinks in the launcher: one sink a file. A
  * callback never fails the run, and never holds it up: it reports what goes wrong
- * inside itself, once, and goes on without.
+ * inside itself, once, and goes on without. What may wait for storage is done by
+ * another thread (deferred.h).
  *
  * All calls come from the launcher's thread.
  */
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include "config/options.h"
+#include "config/registry.h"
 #include "event/event_loop.h"
 
 struct callback;
@@ -23,6 +25,9 @@ struct callback_context {
     const struct train_config *cfg;
     const struct options *opt;
     const char *run_dir;
+    /* Its own settings; NULL: it has none. */
+    const struct callback_config *config;
+    struct callback_list *list; /* for callback_note() */
     /* Turned as long as the run goes on: a callback with a child, a pipe or a socket
      * adds its descriptor, and removes it in destroy. Its handlers return 0 whatever
      * happens: -1 would end the run. */
@@ -38,7 +43,10 @@ struct callback_ops {
 
     /* The record of an attempt (run/attempts.h), as it is at its start. */
     void (*on_attempt_start)(struct callback *cb, const json_t *attempt);
-    /* The next report is of an iteration after `iteration`, and there have been later
+    /* Reports of earlier launchers are in result.json, complete from the first
+     * on_attempt_start, or on_end, on.
+     *
+     * The next report is of an iteration after `iteration`, and there have been later
      * ones: an attempt went on from an earlier checkpoint. Those reports do not count
      * any more. */
     void (*on_rewind)(struct callback *cb, int64_t iteration);
@@ -75,15 +83,23 @@ int callback_list_add(struct callback_list *list, const struct callback_ops *ops
                       const struct callback_context *context, struct error *err);
 void callback_list_destroy(struct callback_list *list);
 
+/* An earlier launcher has passed on reports up to this iteration. */
+void callback_list_continue(struct callback_list *list, int64_t iteration);
+
 void callback_attempt_start(struct callback_list *list, const json_t *attempt);
 /* Calls on_rewind first if the report is not of a later iteration than the one
  * before. */
 void callback_report(struct callback_list *list, const json_t *report);
+/* Also from a callback about itself, "csv: cannot ...". A list that is NULL is fine. */
 void callback_note(struct callback_list *list, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void callback_attempt_end(struct callback_list *list, const json_t *attempt);
 void callback_end(struct callback_list *list, const json_t *result);
 
 extern const struct callback_ops callback_progress;
+
+#define CALLBACK_DECLARE(name) extern const struct callback_ops callback_##name;
+CALLBACKS(CALLBACK_DECLARE)
+#undef CALLBACK_DECLARE
 
 #endif

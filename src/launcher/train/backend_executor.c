@@ -298,8 +298,12 @@ int backend_executor_run(struct run *run, struct run_outcome *outcome,
     int rc = -1;
 
     memset(outcome, 0, sizeof *outcome);
-    if (metrics_collector_open(run->dir, &ex.reports, err) == 0)
+    if (metrics_collector_open(run->dir, &ex.reports, err) == 0) {
+        if (metrics_collector_iteration(ex.reports) >= 0)
+            callback_list_continue(run->callbacks,
+                                   metrics_collector_iteration(ex.reports));
         rc = attempts_make(&ex, outcome, err);
+    }
     metrics_collector_close(ex.reports);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/config_diff.h"
 #include "run/checkpoint_manager.h"
 #include "run/metrics.h"
 #include "run/run_dir.h"
@@ -32,7 +33,20 @@ static bool result_is(const char *run_dir, enum run_status ended)
     return is;
 }
 
-/* Has the run finished with exactly this configuration? */
+/* Callbacks are no property of the training. */
+static bool is_same_training(const char *before, const char *now)
+{
+    struct config_changes changes;
+    bool same = strcmp(before, now) == 0;
+
+    if (same || config_diff(before, now, &changes, NULL) < 0)
+        return same;
+    same = changes.n == 1 && strcmp(changes.list[0].key, "run_config.callbacks") == 0;
+    config_changes_clear(&changes);
+    return same;
+}
+
+/* Has the run finished with this configuration? */
 static bool is_finished(const char *run_dir, const char *config)
 {
     char *path = run_dir_file(run_dir, "run.cfg"), *previous = NULL;
@@ -41,7 +55,7 @@ static bool is_finished(const char *run_dir, const char *config)
 
     if (path && result_is(run_dir, RUN_FINISHED) &&
         fs_read(path, &previous, &n, NULL) == 0)
-        finished = n == strlen(config) && memcmp(previous, config, n) == 0;
+        finished = n == strlen(previous) && is_same_training(previous, config);
     free(previous);
     free(path);
     return finished;

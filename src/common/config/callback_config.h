@@ -1,0 +1,49 @@
+/*
+ * callback_config.h - the key `run_config.callbacks`: what reports and events are passed
+ * to, in the order of the list.
+ *
+ *     callbacks = ( "csv", { type = "command"; argv = ["./notify.py"]; } );
+ *
+ * A string is short for a group that has only a type.
+ */
+#ifndef RAYTRAIN_CONFIG_CALLBACK_CONFIG_H
+#define RAYTRAIN_CONFIG_CALLBACK_CONFIG_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "config/config_node.h"
+#include "config/registry.h"
+
+#define CALLBACK_KIND(name) CALLBACK_##name,
+enum callback_kind { CALLBACKS(CALLBACK_KIND) CALLBACK_KINDS };
+
+/* Every option of every kind; a kind looks at its own. */
+struct callback_config {
+    int kind; /* enum callback_kind */
+};
+
+/* A list of them; `list` is NULL only without memory. */
+struct callbacks_config {
+    struct callback_config *list;
+    size_t n;
+};
+
+/* "csv" */
+const char *callback_kind_name(int kind);
+
+/* The default: "json" alone. */
+void callbacks_config_init(struct callbacks_config *cfg);
+/* Replace the list by that of the node, checked. On failure it is unchanged. */
+int callbacks_config_set(struct callbacks_config *cfg, const struct config_node *node,
+                         const struct config_where *where);
+/* Add a callback by its name alone, unless the list has it like that. `source` is what
+ * messages begin with. */
+int callbacks_config_add(struct callbacks_config *cfg, const char *name,
+                         const char *source, struct error *err);
+/* As a setting of this name, which reads back the same. */
+void callbacks_config_render(const struct callbacks_config *cfg, const char *name,
+                             FILE *out, int depth);
+void callbacks_config_clear(struct callbacks_config *cfg);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * csv.c - "csv": the reports that count as RUN/progress.csv, for spreadsheets and pandas.
+ *
+ * result.json is the authoritative log. With the first attempt of a launcher the file is
+ * made anew from it, so that it has what an earlier launcher has not written, and no row
+ * that does not count any more. Later reports are added, but if storage is too slow for
+ * them, they are dropped, and the file is made anew from result.json again.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "callback/callback.h"
+#include "callback/deferred.h"
+#include "callback/progress_csv.h"
+
+#define FLUSH_S 1.0
+#define END_S   10.0 /* how long the end of a run waits for the file */
+
+struct csv {
+    struct callback_list *list;
+    struct deferred *writer;
+    bool begun; /* the file has been ordered */
+    bool lost;  /* reports were dropped: it has to be made anew */
+    bool slow_said, failed;
+};
+
+/* ---- In the thread ---- */
+
+struct csv_writer {
+    struct progress_csv *csv;
+    bool full_said;
+};
+
+/* An item is a report; `null` orders the file anew. */
+static int csv_work(void *state, void *const *items, size_t n, bool last,
+                    struct error *err)
+{
+    struct csv_writer *w = state;
+
+    for (size_t i = 0; i < n; i++)
+        if ((json_is_null((json_t *)items[i])
+                 ? progress_csv_rebuild(w->csv, err)
+                 : progress_csv_add(w->csv, items[i], err)) < 0)
+            return -1;
+    if (progress_csv_flush(w->csv, last, err) < 0)
+        return -1;
+    if (w->full_said || !progress_csv_is_full(w->csv))
+        return 0;
+    w->full_said = true;
+    error_set(err, RAYTRAIN_EINVAL,
+              PROGRESS_CSV " has %d columns, its most: metrics that appear later are "
+                           "in result.json alone",
+              PROGRESS_CSV_COLUMNS);
+    return 1;
+}
+
+static void csv_item_free(void *item)
+{
+    json_decref(item);
+}
+
+static void csv_state_free(void *state)
+{
+    struct csv_writer *w = state;
+
+    progress_csv_free(w->csv);
+    free(w);
+}
+
+static const struct deferred_ops csv_deferred = {
+    .work = csv_work, .item_free = csv_item_free, .state_free = csv_state_free};
+
+/* ---- In the launcher ---- */
+
+static int csv_create(struct callback *cb, const struct callback_context *context,
+                      struct error *err)
+{
+    struct csv *c = calloc(1, sizeof *c);
+    struct csv_writer *w = calloc(1, sizeof *w);
+
+    if (w)
+        w->csv = progress_csv_new(context->run_dir);
+    if (!c || !w || !w->csv) {
+        free(c);
+        free(w);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    c->list = context->list;
+    if (deferred_create(&csv_deferred, w, FLUSH_S, &c->writer, err) < 0) {
+        free(c);
+        return -1;
+    }
+    cb->impl = c;
+    return 0;
+}
+
+/* Pass on what the thread has to say. */
+static void csv_listen(struct csv *c)
+{
+    struct error what;
+    bool failed;
+
+    if (!deferred_says(c->writer, &what, &failed))
+        return;
+    c->failed = failed;
+    if (failed)
+        callback_note(c->list,
+                      "csv: %s; " PROGRESS_CSV " stays as it is until the run is "
+                      "continued with --resume",
+                      what.text);
+    else
+        callback_note(c->list, "csv: %s", what.text);
+}
+
+static void csv_order(struct csv *c)
+{
+    if (deferred_post(c->writer, json_null()))
+        c->lost = false;
+}
+
+static void csv_attempt_start(struct callback *cb, const json_t *attempt)
+{
+    struct csv *c = cb->impl;
+
+    (void)attempt;
+    if (!c->begun)
+        csv_order(c);
+    c->begun = true;
+}
+
+/* The thread gets a copy of its own, of what it needs. */
+static json_t *report_copy(const json_t *report)
+{
+    json_t *copy = json_object(), *value;
+    const char *name;
+
+    json_object_foreach((json_t *)(uintptr_t)report, name, value)
+    {
+        if (strcmp(name, "by_rank") != 0 &&
+            json_object_set_new(copy, name, json_deep_copy(value)) < 0) {
+            json_decref(copy);
+            return NULL;
+        }
+    }
+    return copy;
+}
+
+static void csv_report(struct callback *cb, const json_t *report)
+{
+    struct csv *c = cb->impl;
+
+    csv_listen(c);
+    if (c->failed)
+        return;
+    if (c->lost)
+        csv_order(c);
+    if (c->lost || deferred_post(c->writer, report_copy(report)))
+        return;
+    c->lost = true;
+    csv_listen(c);
+    if (c->failed || c->slow_said)
+        return;
+    c->slow_said = true;
+    callback_note(c->list, "csv: " PROGRESS_CSV
+                           " falls behind: its storage is too slow, or does "
+                           "not respond; the file is completed from result.json");
+}
+
+static void csv_end(struct callback *cb, const json_t *result)
+{
+    struct csv *c = cb->impl;
+    bool done;
+
+    (void)result;
+    if (!c->begun || c->lost)
+        csv_order(c);
+    done = deferred_finish(c->writer, END_S);
+    csv_listen(c);
+    if (!done && !c->failed)
+        callback_note(c->list,
+                      "csv: " PROGRESS_CSV " is incomplete: its storage does not "
+                      "respond; raytrain-run --resume completes it");
+}
+
+static void csv_destroy(struct callback *cb)
+{
+    struct csv *c = cb->impl;
+
+    deferred_destroy(c->writer);
+    free(c);
+}
+
+const struct callback_ops callback_csv = {
+    .create = csv_create,
+    .on_attempt_start = csv_attempt_start,
+    .on_report = csv_report,
+    .on_end = csv_end,
+    .destroy = csv_destroy,
+};
