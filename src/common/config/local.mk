@@ -27,4 +27,4 @@ libcommon_la_SOURCES += \
 	src/common/config/train_func_file.c src/common/config/train_func_file.h
 
 UNIT_TESTS += t/unit/test_config t/unit/test_config_diff t/unit/test_options \
-	t/unit/test_run_cfg t/unit/test_manual t/unit/test_data_files
+	t/unit/test_run_cfg t/unit/test_train_config t/unit/test_manual t/unit/test_data_files
