@@ -22,6 +22,7 @@ rooms () {
 	common protocol run
 	common replica run checkpoint hdf5 comm
 	common pmix
+	common site
 	launcher event
 	launcher callback event run config
 	launcher launch event protocol config
@@ -43,14 +44,16 @@ rooms () {
 	worker saving rank wireup replica run checkpoint comm config
 	worker command loop session saving rank predict data preprocess frame backend wireup mpi run checkpoint comm protocol config
 	worker session saving rank predict data preprocess frame backend mpi wireup run checkpoint hdf5 comm config
+	worker probe gbdt session mpi wireup run hdf5 comm protocol site config
 	worker gbdt loop session rank data preprocess frame wireup comm config
 	worker lightgbm gbdt comm config
 	worker xgboost gbdt backend wireup comm config
-	cmd cmd/program.c train launch event config
+	launcher check train local event launch protocol run site config
+	cmd cmd/program.c check train launch event config
 	cmd cmd/program.h config
 	cmd cmd/raytrain-run.c train config
 	cmd cmd/raytrain-predict.c run checkpoint
-	cmd cmd/raytrain-worker.c command rank loop
+	cmd cmd/raytrain-worker.c command rank loop probe protocol
 	cmd cmd/raytrain-pmix.c pmix
 	cmd inspect gbdt data preprocess frame hdf5 run checkpoint config
 	cmd report protocol

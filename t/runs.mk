@@ -40,6 +40,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1410-trees-resume.t \
 	t/1420-trees-lightgbm.t \
 	t/1430-slurm-trees.t \
+	t/1480-check.t \
 	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
@@ -83,6 +84,11 @@ t_check_predictions_la_LIBADD = libraytrain.la
 check_PROGRAMS += t/check/train_main
 t_check_train_main_SOURCES = t/check/train_main.c
 t_check_train_main_LDADD = libraytrain.la
+
+check_LTLIBRARIES += t/check/no_locks.la
+t_check_no_locks_la_SOURCES = t/check/no_locks.c
+t_check_no_locks_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+t_check_no_locks_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 
 check_LTLIBRARIES += t/check/forks.la
 t_check_forks_la_SOURCES = t/check/forks.c

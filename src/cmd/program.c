@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/site.h"
 #include "hangup.h"
 #include "launch/batch_system.h"
 #include "train/allocation.h"
@@ -296,6 +297,15 @@ static int run_checked(const struct program *program, char *argv[],
                          : fit(program, trainer, err));
 }
 
+/* What is wrong with the site, also if that keeps runs from being started. */
+static int check(const struct options *opt, struct train_config *cfg, char *argv[])
+{
+    struct error err;
+    int status;
+
+    return site_check(opt, cfg, argv, stdout, &status, &err) < 0 ? fail(&err) : status;
+}
+
 static int run(const struct program *program, int argc, char *argv[],
                struct options *opt, struct train_config *cfg)
 {
@@ -312,6 +322,8 @@ static int run(const struct program *program, int argc, char *argv[],
     trainer.report = opt->quiet ? NULL : report;
     if (launcher_check_start(opt->launcher, &copy, &err) < 0)
         return copy > 0 ? error_exit_status(err.code) : fail(&err); /* one speaks */
+    if (opt->check)
+        return check(opt, cfg, argv);
     if (program->settle(opt, cfg, &err) < 0 || train_config_validate(cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
         return fail(&err);

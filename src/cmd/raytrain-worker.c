@@ -5,11 +5,13 @@
  *     raytrain-worker TRAIN_FUNC.so [ARG...]
  *     raytrain-worker -- COMMAND [ARG...]
  *     raytrain-worker --trainer NAME
+ *     raytrain-worker --check
  *     raytrain-worker --serve DESCRIPTOR
  *
  * raytrain-run starts it, with the rest of what it needs in its environment
  * (protocol/worker_env.h) and in the run directory. The arguments are for the
- * training function: raytrain_args(). With --serve it is no worker, but reads checkpoints
+ * training function: raytrain_args(). With --check it tries what workers rely on, for
+ * raytrain-run --check. With --serve it is no worker, but reads checkpoints
  * and datasets for the process at the other end of a socket (command/helper.h).
  */
 #include <stdio.h>
@@ -18,6 +20,8 @@
 
 #include "command/helper.h"
 #include "loop/loop.h"
+#include "probe/probe.h"
+#include "protocol/site_report.h"
 #include "rank/worker.h"
 
 static void last_words(int status, const struct error *err)
@@ -46,6 +50,8 @@ int main(int argc, char *argv[])
         return serve(argv[2]);
     if (argc == 3 && strcmp(argv[1], "--trainer") == 0) {
         source.trainer = argv[2];
+    } else if (argc == 2 && strcmp(argv[1], SITE_CHECK_ARGUMENT) == 0) {
+        source.train_func = raytrain_site_check;
     } else if (argc > 1 && strcmp(argv[1], "--") == 0) {
         source.is_command = true;
         argc--;
@@ -60,7 +66,7 @@ int main(int argc, char *argv[])
     }
     /* The log of a worker can be followed while it runs. */
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!source.trainer) {
+    if (!source.trainer && !source.train_func) {
         source.path = argv[1];
         source.argc = argc - 2;
         source.argv = argv + 2;

@@ -159,6 +159,8 @@ static const struct flag flags[] = {
      TEXT(submit.prologue), OF_SUBMIT, .rare = true},
     {"dry-run", 0, NULL, "print configuration and command, start nothing",
      TRUTH(dry_run), .batch = SUBMIT_LEFT_OUT},
+    {"check", 0, NULL, "what is wrong with this installation and site", TRUTH(check),
+     OF_SUBMIT},
     {"json", 0, NULL, "print the Result as JSON on standard output", TRUTH(json)},
     {"quiet", 'q', NULL, "no progress, only what went wrong", TRUTH(quiet)},
     {"progress", 0, "STYLE", "auto, bar, plain or none", .words = styles,
@@ -586,6 +588,27 @@ static int operands_take(enum program program, struct train_config *cfg, int arg
     return 0;
 }
 
+/* A check runs no training. */
+static int check_alone(const struct options *opt, const char *operand,
+                       struct error *err)
+{
+    const char *flag = opt->submit.wanted ? "--submit"
+                       : opt->resume      ? "--resume"
+                       : opt->fresh       ? "--fresh"
+                       : opt->dry_run     ? "--dry-run"
+                                          : NULL;
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (flag)
+        return error_set(err, RAYTRAIN_EUSAGE, "--check runs no training: leave out %s",
+                         flag);
+    if (operand)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--check takes no training function: leave out %s",
+                         quote(operand, quoted));
+    return 0;
+}
+
 /* The command line as a batch job has it. */
 static int line_keep(const struct typed typed[], size_t n, char ***line,
                      struct error *err)
@@ -653,7 +676,9 @@ static int parse(enum program program, int argc, char *argv[], struct options *o
         opt->submit.operands = argv + operands;
         opt->submit.command = command;
         cfg->train_func_later = command && opt->submit.prologue;
-        if (!rc)
+        if (!rc && opt->check)
+            rc = check_alone(opt, argv[operands], err);
+        else if (!rc)
             rc = operands_take(program, cfg, argc - operands, argv + operands, command,
                                err);
     }

@@ -23,6 +23,7 @@ struct options {
         warm; /* --resume=CHECKPOINT: a new run that starts from the checkpoint of another */
     bool fresh; /* --fresh: set an existing run aside and start anew */
     bool dry_run;
+    bool check; /* --check: look at the installation and the site */
     struct submit_options submit;
     bool json;
     char *checkpoint; /* --checkpoint of raytrain-predict: a checkpoint, or a run */

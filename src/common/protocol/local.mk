@@ -5,6 +5,7 @@ libcommon_la_SOURCES += \
 	src/common/protocol/rank_status.c src/common/protocol/rank_status.h \
 	src/common/protocol/session_client.c src/common/protocol/session_client.h \
 	src/common/protocol/session_wire.c src/common/protocol/session_wire.h \
+	src/common/protocol/site_report.h \
 	src/common/protocol/worker_env.c src/common/protocol/worker_env.h \
 	src/common/protocol/worker_record.c src/common/protocol/worker_record.h
 

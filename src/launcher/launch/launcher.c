@@ -79,3 +79,11 @@ int launcher_check(const struct launcher_ops *launcher, const char *srun_args,
 {
     return launcher->check ? launcher->check(srun_args, err) : 0;
 }
+
+void launcher_examine(const struct launcher_ops *launcher, const char *srun_args,
+                      struct findings *findings)
+{
+    for (size_t i = 0; i < N_LAUNCHERS; i++)
+        if ((!launcher || launcher == launchers[i].ops) && launchers[i].ops->examine)
+            launchers[i].ops->examine(srun_args, findings);
+}

@@ -12,6 +12,7 @@
 
 #include "config/options.h"
 #include "launch/batch_request.h"
+#include "launch/findings.h"
 #include "launch/node_probe.h"
 #include "launch/placement.h"
 #include "protocol/failure.h"
@@ -67,6 +68,10 @@ struct launcher_ops {
     /* Does this installation have what every group needs? Called before an allocation
      * is taken and before anything is planned. RAYTRAIN_ENOTSUP. NULL: yes. */
     int (*check)(const char *srun_args, struct error *err);
+    /* What is wrong with the batch system of this launcher, as far as the launcher and a
+     * user of it are concerned: adds findings. Asks the batch system once or twice; that
+     * it does not answer in some seconds is a finding, too. NULL: there is none. */
+    void (*examine)(const char *srun_args, struct findings *findings);
     /* Outside an allocation, take one and start the command argv again inside it:
      * *child is the process to wait for, and dies with this one. If this process is
      * inside already, *child stays CHILD_INIT. NULL: there are no allocations. */
@@ -142,5 +147,8 @@ int launcher_check_start(const char *name, int *copy, struct error *err);
 int launcher_check(const struct launcher_ops *launcher, const char *srun_args,
                    struct error *err);
 bool launcher_in_step(const struct launcher_ops *launcher);
+/* The batch system of this launcher; NULL: those of all launchers. */
+void launcher_examine(const struct launcher_ops *launcher, const char *srun_args,
+                      struct findings *findings);
 
 #endif

@@ -61,29 +61,40 @@ static int salloc_watch(struct child *salloc, struct stop_request *stop,
     return 0;
 }
 
+int allocation_take(const struct launcher_ops *launcher,
+                    const struct scaling_config *scaling, const char *job_name,
+                    char *const argv[], int *wait_status, bool *asked,
+                    struct error *err)
+{
+    struct child salloc = CHILD_INIT;
+    struct stop_request stop;
+    int rc;
+
+    if (launcher->usable()) /* inside already: signals are for the run */
+        return launcher->allocate(scaling, job_name, argv, &salloc, err);
+    if (stop_request_open(&stop, err) < 0)
+        return -1;
+    rc = launcher->allocate(scaling, job_name, argv, &salloc, err);
+    if (rc == 0)
+        rc = salloc_watch(&salloc, &stop, wait_status, err) < 0 ? -1 : 1;
+    child_clear(&salloc);
+    *asked = stop.count > 0;
+    stop_request_close(&stop);
+    return rc;
+}
+
 int allocation_run(const struct trainer *trainer, char *const argv[],
                    struct allocation_end *end, struct error *err)
 {
-    const struct launcher_ops *launcher = trainer->launcher;
     const struct train_config *cfg = trainer->cfg;
-    struct child salloc = CHILD_INIT;
-    struct stop_request stop;
-    int rc, wait_status;
+    bool asked;
+    int wait_status, rc;
 
-    if (launcher->usable()) /* inside already: signals are for the run */
-        return launcher->allocate(&cfg->scaling_config, cfg->run_config.name, argv,
-                                  &salloc, err);
-    if (stop_request_open(&stop, err) < 0)
-        return -1;
-    rc = launcher->allocate(&cfg->scaling_config, cfg->run_config.name, argv, &salloc,
-                            err);
-    if (rc == 0)
-        rc = salloc_watch(&salloc, &stop, &wait_status, err) < 0 ? -1 : 1;
-    child_clear(&salloc);
+    rc = allocation_take(trainer->launcher, &cfg->scaling_config, cfg->run_config.name,
+                         argv, &wait_status, &asked, err);
     if (rc == 1) {
-        *end = allocation_judge(wait_status, stop.count > 0, trainer_standing(trainer));
+        *end = allocation_judge(wait_status, asked, trainer_standing(trainer));
         end->saved = trainer_has_saved(trainer);
     }
-    stop_request_close(&stop);
     return rc;
 }

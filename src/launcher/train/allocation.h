@@ -23,6 +23,13 @@ struct allocation_end {
 int allocation_run(const struct trainer *trainer, char *const argv[],
                    struct allocation_end *end, struct error *err);
 
+/* The same for any command: 1 with salloc's wait status, and whether a stop was requested
+ * meanwhile. */
+int allocation_take(const struct launcher_ops *launcher,
+                    const struct scaling_config *scaling, const char *job_name,
+                    char *const argv[], int *wait_status, bool *asked,
+                    struct error *err);
+
 /* The end, from salloc's wait status, whether a stop was requested, and the run's
  * records. */
 struct allocation_end allocation_judge(int wait_status, bool asked,

@@ -62,6 +62,8 @@ int attempt_run(struct run *run, int number, int64_t from,
 
 /* attempt_start.c: make the log directory, set the environment, start the workers. */
 int attempt_start(struct attempt *a, struct error *err);
+/* The path of raytrain-worker. RAYTRAIN_ENOTFOUND; then path is where it was sought last. */
+int attempt_worker_program(char *path, size_t size, struct error *err);
 /* The command that the first attempt would run, for --dry-run: NULL-terminated,
  * malloc'ed, as its strings. */
 int attempt_command(const struct run *run, char ***argv, struct error *err);

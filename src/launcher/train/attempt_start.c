@@ -25,7 +25,7 @@
 
 /* libexec beside the bin directory that this program was started from, so that an
  * installed tree can be moved; else where it was configured to be. */
-static int worker_program(char *path, size_t size)
+int attempt_worker_program(char *path, size_t size, struct error *err)
 {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -45,7 +45,12 @@ static int worker_program(char *path, size_t size)
             return 0;
     }
     snprintf(path, size, "%s/raytrain-worker", RAYTRAIN_LIBEXECDIR);
-    return access(path, X_OK);
+    if (access(path, X_OK) == 0)
+        return 0;
+    return error_set(err, RAYTRAIN_ENOTFOUND,
+                     "cannot find raytrain-worker (looked at %s): is raytrain "
+                     "installed completely?",
+                     path);
 }
 
 /* What each rank executes: the training function's own program, or raytrain-worker with
@@ -58,11 +63,8 @@ static int worker_argv(const struct train_config *cfg, char ***out, struct error
     int rc = 0;
 
     if (cfg->train_func_kind != TRAIN_FUNC_PROGRAM) {
-        if (worker_program(worker, sizeof worker) < 0)
-            return error_set(err, RAYTRAIN_ENOTFOUND,
-                             "cannot find raytrain-worker (looked at %s): is raytrain "
-                             "installed completely?",
-                             worker);
+        if (attempt_worker_program(worker, sizeof worker, err) < 0)
+            return -1;
         rc = argv_append(&argv, worker, err);
     }
     if (rc == 0 && !cfg->train_func)

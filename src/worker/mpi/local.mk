@@ -4,6 +4,7 @@ libworker_la_SOURCES += \
 	src/worker/mpi/message_allreduce.c src/worker/mpi/message_allreduce.h \
 	src/worker/mpi/mpi_comm.c src/worker/mpi/mpi_comm.h \
 	src/worker/mpi/mpi_error.c src/worker/mpi/mpi_error.h \
+	src/worker/mpi/mpi_facts.c src/worker/mpi/mpi_facts.h \
 	src/worker/mpi/mpi_memory.c src/worker/mpi/mpi_memory.h \
 	src/worker/mpi/shared_allreduce.c src/worker/mpi/shared_allreduce.h
 

@@ -2,6 +2,7 @@ libworker_la_SOURCES += \
 	src/worker/wireup/child_server.c src/worker/wireup/child_server.h \
 	src/worker/wireup/env_scope.c src/worker/wireup/env_scope.h \
 	src/worker/wireup/node_dir.c src/worker/wireup/node_dir.h \
+	src/worker/wireup/pmix_facts.c src/worker/wireup/pmix_facts.h \
 	src/worker/wireup/pmi1.c src/worker/wireup/pmi1.h \
 	src/worker/wireup/pmi_bridge.c src/worker/wireup/pmi_bridge.h \
 	src/worker/wireup/process_mapping.c src/worker/wireup/process_mapping.h \

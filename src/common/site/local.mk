@@ -1,0 +1,3 @@
+libcommon_la_SOURCES += \
+	src/common/site/node_facts.c src/common/site/node_facts.h \
+	src/common/site/storage_facts.c src/common/site/storage_facts.h

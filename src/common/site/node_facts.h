@@ -1,0 +1,20 @@
+/*
+ * node_facts.h - what a process finds on its node: limits, memory, devices, the kernel.
+ * Facts alone; whether they are good is judged elsewhere (launcher/check).
+ */
+#ifndef RAYTRAIN_SITE_NODE_FACTS_H
+#define RAYTRAIN_SITE_NODE_FACTS_H
+
+#include <jansson.h>
+
+/*
+ *   {"host", "node": Slurm's name or the host's, "kernel", "cpus": usable ones,
+ *    "memory_available": bytes, "shm": {"size", "free"} or null, "tmp": {"path", "free"},
+ *    "limits": {"memlock", "nofile", "nproc", "core", "stack"}: soft limits, -1: none,
+ *    "pidfd": bool, "gpu_devices": number of /dev/nvidiaN, "rdma_devices": number}
+ *
+ * New; NULL without memory.
+ */
+json_t *node_facts(void);
+
+#endif

@@ -1,0 +1,71 @@
+#include "config.h"
+
+#include "check/check.h"
+
+#include "site/node_facts.h"
+
+extern const struct check_ops check_installation, check_batch, check_storage,
+    check_workers, check_libraries, check_mpi, check_hdf5, check_shared_storage,
+    check_node, check_gpu;
+
+static const struct check_ops *const checks[] = {
+    &check_installation, &check_batch, &check_storage, &check_workers,
+    &check_libraries,    &check_mpi,   &check_hdf5,    &check_shared_storage,
+    &check_node,         &check_gpu,
+};
+
+const json_t *check_nodes(const struct check_context *context)
+{
+    const json_t *nodes = json_object_get(context->report, "nodes");
+
+    return json_array_size(nodes) > 0 ? nodes : context->own;
+}
+
+static int json_print(const struct check_context *context,
+                      const struct findings *findings, FILE *out)
+{
+    json_t *all = json_pack("{s:s, s:s, s:s, s:o}", "version", PACKAGE_VERSION,
+                            "launcher", launcher_name(context->launcher), "verdict",
+                            verdict_name(findings_worst(findings)), "findings",
+                            findings_json(findings));
+    int rc = all ? json_dumpf(all, out, JSON_INDENT(2)) : -1;
+
+    json_decref(all);
+    return rc < 0 || fputc('\n', out) == EOF || fflush(out) != 0 ? -1 : 0;
+}
+
+static int print(const struct check_context *context, const struct findings *findings,
+                 FILE *out, struct error *err)
+{
+    int rc = context->opt->json ? json_print(context, findings, out)
+                                : findings_print(findings, context->opt->quiet, out);
+
+    return rc < 0 ? error_set(err, RAYTRAIN_ESTORAGE,
+                              "cannot write to standard output: the findings are lost")
+                  : 0;
+}
+
+int check_site(struct check_context *context, FILE *out, int *exit_status,
+               struct error *err)
+{
+    struct findings findings = {0};
+    json_t *own = node_facts();
+    int rc;
+
+    context->own = json_array();
+    json_array_append_new(context->own, own ? own : json_object());
+    for (size_t i = 0; i < sizeof checks / sizeof *checks && !context->stopped; i++)
+        if (!checks[i]->applies || checks[i]->applies(context))
+            checks[i]->run(context, &findings);
+    check_storage_leave(context);
+    rc = print(context, &findings, out, err);
+    *exit_status = 0;
+    if (findings_worst(&findings) == VERDICT_WRONG)
+        *exit_status = error_exit_status(RAYTRAIN_EFIT);
+    if (context->stopped)
+        *exit_status = error_exit_status(RAYTRAIN_ESTOPPED);
+    findings_clear(&findings);
+    json_decref(context->report);
+    json_decref(context->own);
+    return rc;
+}

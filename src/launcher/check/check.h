@@ -1,0 +1,53 @@
+/*
+ * check.h - raytrain-run --check: what is wrong with this installation and this site.
+ *
+ * A check is one file of this room, for one topic. Checks run in the order of the table in
+ * check.c, and share a context: the workers are started once (worker_check.c), and later
+ * checks judge what they have reported (protocol/site_report.h). A check never fails: what
+ * it cannot find out is a finding, too. None waits for anything without a limit.
+ */
+#ifndef RAYTRAIN_CHECK_CHECK_H
+#define RAYTRAIN_CHECK_CHECK_H
+
+#include "config/options.h"
+#include "launch/findings.h"
+#include "launch/launcher.h"
+
+struct check_context {
+    const struct options *opt;
+    const struct train_config *cfg; /* for scaling_config and storage_path */
+    const struct launcher_ops *launcher;
+    const char
+        *unallocated; /* why there is no allocation for workers; NULL: there is, or
+                                none is needed */
+    /* What checks leave for those after them. */
+    bool storage_works; /* a run could be started there */
+    char *storage_made; /* the first directory of its path that did not exist */
+    bool stopped;       /* by a signal */
+    json_t *report;     /* of the workers; NULL: there is none */
+    json_t *own;        /* node_facts() of this process */
+};
+
+struct check_ops {
+    const char *topic;
+    /* Is there anything to check? NULL: always. */
+    bool (*applies)(const struct check_context *context);
+    /* Add findings of this topic. */
+    void (*run)(struct check_context *context, struct findings *findings);
+};
+
+/*
+ * Run all checks and print what they find on `out`. *exit_status: 0, even with warnings;
+ * 4 if something is wrong; 75 if it was stopped. -1 if out cannot be written, or cfg
+ * contradicts itself.
+ */
+int check_site(struct check_context *context, FILE *out, int *exit_status,
+               struct error *err);
+
+/* Remove the directories that storage_made is the first of. */
+void check_storage_leave(struct check_context *context);
+
+/* The nodes in the report, or a list of this process's own facts. Borrowed. */
+const json_t *check_nodes(const struct check_context *context);
+
+#endif

@@ -1,0 +1,71 @@
+/* hdf5_check.c - the HDF5 library of the workers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "check/node_judge.h"
+
+#define TOPIC "HDF5"
+
+static enum verdict version_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
+{
+    const json_t *hdf5 = json_object_get(node, "hdf5");
+    const char *version = fact_text(hdf5, "version"), *built = fact_text(hdf5, "built");
+    bool other = strcmp(version, built) != 0;
+
+    snprintf(text, JUDGED_TEXT_MAX, "%s%s%s, %s", version,
+             other ? ", but raytrain was built with " : "", other ? built : "",
+             json_is_true(json_object_get(hdf5, "parallel")) ? "parallel" : "serial");
+    return other ? VERDICT_WRONG : VERDICT_OK;
+}
+
+/* Datasets may be compressed; checkpoints are not. */
+static enum verdict filters_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
+{
+    const json_t *names = json_object_get(json_object_get(node, "hdf5"), "filters");
+    bool deflate = false;
+    size_t used = 0;
+
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+
+        deflate = deflate || strcmp(name, "deflate") == 0;
+        used += (size_t)snprintf(text + used, JUDGED_TEXT_MAX - used, "%s%s",
+                                 i > 0 ? " " : "", name);
+    }
+    if (!deflate)
+        snprintf(text + used, JUDGED_TEXT_MAX - used, "%sno deflate", used ? ", " : "");
+    return deflate ? VERDICT_OK : VERDICT_WARNING;
+}
+
+static const struct node_rule_row rules[] = {
+    {"version", version_rule,
+     "run with the HDF5 that raytrain was built with: look at LD_LIBRARY_PATH, or "
+     "build "
+     "raytrain again"},
+    {"filters", filters_rule,
+     "datasets that are compressed cannot be read: build HDF5 with zlib"},
+};
+
+static bool hdf5_applies(const struct check_context *context)
+{
+    return json_array_size(json_object_get(context->report, "nodes")) > 0;
+}
+
+static void hdf5_run(struct check_context *context, struct findings *findings)
+{
+    const json_t *tried = json_object_get(context->report, "hdf5_file");
+    const json_t *nodes = check_nodes(context);
+
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        node_judge(nodes, TOPIC, &rules[i], findings);
+    if (json_is_string(tried))
+        finding_add(findings, TOPIC, "file", VERDICT_WRONG,
+                    "see whether the storage is full, and what is wrong with it below",
+                    "%s", json_string_value(tried));
+    else if (tried)
+        finding_add(findings, TOPIC, "file", VERDICT_OK, NULL,
+                    "written and read back in the directory of runs");
+}
+
+const struct check_ops check_hdf5 = {
+    .topic = TOPIC, .applies = hdf5_applies, .run = hdf5_run};

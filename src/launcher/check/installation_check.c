@@ -1,0 +1,106 @@
+/* installation_check.c - the parts of raytrain, and what it uses if it is there. */
+#include "config.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check/check.h"
+#include "check/command_output.h"
+#include "train/attempt.h"
+
+#define TOPIC   "installation"
+#define LIMIT_S 20.0 /* Python may be on slow storage */
+
+static void worker_judge(struct findings *findings)
+{
+    char path[PATH_MAX];
+    struct error err;
+
+    if (attempt_worker_program(path, sizeof path, &err) == 0)
+        finding_add(findings, TOPIC, "raytrain-worker", VERDICT_OK, NULL, "%s", path);
+    else
+        finding_add(findings, TOPIC, "raytrain-worker", VERDICT_WRONG,
+                    "install raytrain again, or move bin, lib and libexec together",
+                    "%s", err.text);
+}
+
+/* share beside the bin directory of this program; else where it was configured to be. */
+static int module_find(char *path, size_t size)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash;
+
+    self[n > 0 ? n : 0] = '\0';
+    for (int up = 0; up < 2 && (slash = strrchr(self, '/')); up++)
+        *slash = '\0';
+    if ((size_t)snprintf(path, size, "%s/share/raytrain/python", self) < size &&
+        access(path, R_OK) == 0)
+        return 0;
+    snprintf(path, size, "%s/python", RAYTRAIN_PKGDATADIR);
+    return access(path, R_OK);
+}
+
+static void python_judge(struct findings *findings)
+{
+    char *argv[] = {(char *)"python3", (char *)"-c",
+                    (char *)"import sys; sys.path.insert(0, sys.argv[1]); "
+                            "import raytrain; print(sys.version.split()[0])",
+                    NULL, NULL};
+    char path[PATH_MAX], *text;
+    struct error err;
+
+    if (module_find(path, sizeof path) < 0) {
+        finding_add(findings, TOPIC, "Python", VERDICT_WARNING,
+                    "install the module raytrain if training functions are in Python",
+                    "%s is missing", path);
+        return;
+    }
+    argv[3] = path;
+    if (command_output(argv, LIMIT_S, &text, &err) == 0)
+        finding_add(findings, TOPIC, "Python", VERDICT_OK, NULL, "%s, module in %s",
+                    text, path);
+    else if (err.code == RAYTRAIN_ENOTFOUND)
+        finding_add(findings, TOPIC, "Python", VERDICT_OK, NULL,
+                    "there is no python3, which only functions in Python need");
+    else
+        finding_add(
+            findings, TOPIC, "Python", VERDICT_WARNING,
+            "see why `import raytrain` fails; a python3 of 3.9 or newer is needed",
+            "%s", err.text);
+    free(text);
+}
+
+static void installation_run(struct check_context *context, struct findings *findings)
+{
+    (void)context;
+    finding_add(findings, TOPIC, "raytrain", VERDICT_OK, NULL, "%s", PACKAGE_VERSION);
+    worker_judge(findings);
+    python_judge(findings);
+}
+
+const struct check_ops check_installation = {.topic = TOPIC, .run = installation_run};
+
+/* ---- Libraries that a worker has looked for ---- */
+
+static bool library_applies(const struct check_context *context)
+{
+    return json_is_object(json_object_get(context->report, "trees"));
+}
+
+static void library_run(struct check_context *context, struct findings *findings)
+{
+    json_t *trees = json_object_get(context->report, "trees"), *version;
+    const char *name;
+
+    json_object_foreach(trees, name, version) if (json_is_string(version)) finding_add(
+        findings, TOPIC, name, VERDICT_OK, NULL, "%s", json_string_value(version));
+    else finding_add(findings, TOPIC, name, VERDICT_OK, NULL,
+                     "not found; only --trainer %s needs it", name);
+}
+
+const struct check_ops check_libraries = {
+    .topic = TOPIC, .applies = library_applies, .run = library_run};

@@ -1,0 +1,14 @@
+liblauncher_la_SOURCES += \
+	src/launcher/check/batch_check.c \
+	src/launcher/check/check.c src/launcher/check/check.h \
+	src/launcher/check/command_output.c src/launcher/check/command_output.h \
+	src/launcher/check/gpu_check.c \
+	src/launcher/check/hdf5_check.c \
+	src/launcher/check/installation_check.c \
+	src/launcher/check/mpi_check.c \
+	src/launcher/check/node_check.c \
+	src/launcher/check/node_judge.c src/launcher/check/node_judge.h \
+	src/launcher/check/site.c src/launcher/check/site.h \
+	src/launcher/check/storage_check.c \
+	src/launcher/check/trial_run.c src/launcher/check/trial_run.h \
+	src/launcher/check/worker_check.c

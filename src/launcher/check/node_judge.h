@@ -1,0 +1,27 @@
+/* node_judge.h - judge each node by the same rule, and add a finding for each outcome. */
+#ifndef RAYTRAIN_CHECK_NODE_JUDGE_H
+#define RAYTRAIN_CHECK_NODE_JUDGE_H
+
+#include "check/check.h"
+
+#define JUDGED_TEXT_MAX 512
+
+/* The verdict on a node, with what it is about in text, such as "8M". */
+typedef enum verdict node_rule(const json_t *node, char text[JUDGED_TEXT_MAX]);
+
+struct node_rule_row {
+    const char *name;
+    node_rule *rule;
+    const char *remedy; /* if the verdict is not ok */
+};
+
+/* Add the findings of one rule: one for each different outcome, with the nodes that have
+ * it if not all have the same. Nothing if the rule leaves text empty. */
+void node_judge(const json_t *nodes, const char *topic, const struct node_rule_row *row,
+                struct findings *findings);
+
+/* Of a member, or a default if it is missing: text, a number. */
+const char *fact_text(const json_t *object, const char *key);
+double fact_number(const json_t *object, const char *key, double missing);
+
+#endif

@@ -1,0 +1,75 @@
+#include "check/site.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "check/trial_run.h"
+#include "config/config_node.h"
+#include "train/allocation.h"
+
+#define JOB_NAME "raytrain-check"
+
+/* Statuses of a check that has come to its end. */
+static bool is_of_check(int wait_status)
+{
+    int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+
+    return status == 0 || status == error_exit_status(RAYTRAIN_EFIT) ||
+           status == error_exit_status(RAYTRAIN_ESTOPPED);
+}
+
+/* As many nodes as are asked for, but room for two workers. */
+static struct scaling_config allocation_size(const struct scaling_config *scaling)
+{
+    struct scaling_config size = *scaling;
+
+    if (size.num_workers < 2)
+        size.num_workers = size.max_workers = 2;
+    if (size.placement_strategy == PLACEMENT_PACK)
+        size.placement_strategy = PLACEMENT_SPREAD;
+    return size;
+}
+
+/* 1: the check has run in an allocation. 0: go on here; context->unallocated says why
+ * there are no workers, if there are none. */
+static int allocate(struct check_context *context, char *const argv[], int *exit_status,
+                    struct error *why)
+{
+    struct scaling_config size = allocation_size(&context->cfg->scaling_config);
+    bool asked = false;
+    int wait_status, rc;
+
+    rc = launcher_check(context->launcher, context->opt->srun_args, why);
+    if (rc == 0)
+        rc = allocation_take(context->launcher, &size, JOB_NAME, argv, &wait_status,
+                             &asked, why);
+    if (rc == 1 && is_of_check(wait_status)) {
+        *exit_status = WEXITSTATUS(wait_status);
+        return 1;
+    }
+    if (rc == 1)
+        error_set(why, RAYTRAIN_ENOTSUP,
+                  "salloc ended without an allocation, or what ran in it was killed: "
+                  "status %d",
+                  WIFEXITED(wait_status) ? WEXITSTATUS(wait_status)
+                                         : 128 + WTERMSIG(wait_status));
+    if (rc != 0)
+        context->unallocated = why->text;
+    context->stopped = asked;
+    return 0;
+}
+
+int site_check(const struct options *opt, struct train_config *cfg, char *const argv[],
+               FILE *out, int *exit_status, struct error *err)
+{
+    struct check_context context = {.opt = opt, .cfg = cfg};
+    struct error why;
+
+    if (scaling_config_validate(&cfg->scaling_config, err) < 0 ||
+        path_make_absolute(&cfg->run_config.storage_path, err) < 0 ||
+        launcher_find(opt->launcher, &context.launcher, err) < 0)
+        return -1;
+    if (context.launcher->allocate && allocate(&context, argv, exit_status, &why) == 1)
+        return 0;
+    return check_site(&context, out, exit_status, err);
+}

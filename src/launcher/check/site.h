@@ -1,0 +1,18 @@
+/* site.h - raytrain-run --check as a whole: in an allocation that it takes first, if that
+ * is asked for. */
+#ifndef RAYTRAIN_CHECK_SITE_H
+#define RAYTRAIN_CHECK_SITE_H
+
+#include <stdio.h>
+
+#include "config/options.h"
+
+/*
+ * With the launcher that opt names; argv is the command line. cfg is not validated yet.
+ * *exit_status as check.h has it. -1: cfg contradicts itself, or the findings could not be
+ * printed.
+ */
+int site_check(const struct options *opt, struct train_config *cfg, char *const argv[],
+               FILE *out, int *exit_status, struct error *err);
+
+#endif

@@ -1,0 +1,306 @@
+/*
+ * storage_check.c - the directory of runs: as this process finds it, and, once workers have
+ * run, as their nodes do.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check/node_judge.h"
+#include "site/storage_facts.h"
+#include "util/fs.h"
+#include "util/size.h"
+
+#define TOPIC "storage"
+
+#define WRITTEN     ((size_t)16 << 20)
+#define FREE_LOW    ((double)(1ull << 30))
+#define INODES_LOW  1000
+#define SPEED_LOW   20e6 /* bytes a second */
+#define SYNC_HIGH_S 0.1
+
+/* ---- The directory ---- */
+
+/* Make it, if necessary; the first directory that had to be made is kept in the context,
+ * to be removed again. */
+static int directory_enter(struct check_context *context, struct error *err)
+{
+    const char *path = context->cfg->run_config.storage_path;
+    struct stat st;
+    char *top = strdup(path), *slash;
+
+    if (!top)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (stat(path, &st) == 0) {
+        free(top);
+        return S_ISDIR(st.st_mode)
+                   ? 0
+                   : error_set(err, RAYTRAIN_ESTORAGE, "%s is no directory", path);
+    }
+    while ((slash = strrchr(top, '/')) && slash > top) {
+        *slash = '\0';
+        if (stat(top, &st) == 0) {
+            *slash = '/';
+            break;
+        }
+    }
+    context->storage_made = top;
+    return fs_mkdirs(path, 0777, err);
+}
+
+void check_storage_leave(struct check_context *context)
+{
+    char *path = strdup(context->cfg->run_config.storage_path), *slash;
+    size_t top = context->storage_made ? strlen(context->storage_made) : 0;
+
+    while (path && top > 0 && strlen(path) >= top && rmdir(path) == 0 &&
+           (slash = strrchr(path, '/')))
+        *slash = '\0';
+    free(path);
+    free(context->storage_made);
+    context->storage_made = NULL;
+}
+
+/* ---- By one process ---- */
+
+static enum verdict space_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
+{
+    char free_text[SIZE_TEXT_MAX], size_text[SIZE_TEXT_MAX];
+    double free_bytes = fact_number(facts, "free", 0);
+    double inodes = fact_number(facts, "inodes_free", -1);
+
+    size_format((uint64_t)free_bytes, free_text);
+    size_format((uint64_t)fact_number(facts, "size", 0), size_text);
+    snprintf(text, JUDGED_TEXT_MAX, "%s free of %s", free_text, size_text);
+    if (inodes >= 0 && inodes < INODES_LOW)
+        snprintf(text + strlen(text), JUDGED_TEXT_MAX - strlen(text),
+                 ", and room for %.0f files", inodes);
+    return free_bytes < FREE_LOW || (inodes >= 0 && inodes < INODES_LOW)
+               ? VERDICT_WARNING
+               : VERDICT_OK;
+}
+
+/* A step that must work; *text is "" if it was not tried. */
+static enum verdict step_rule(const json_t *facts, const char *step, const char *works,
+                              char text[JUDGED_TEXT_MAX])
+{
+    const json_t *outcome = json_object_get(facts, step);
+
+    if (json_is_true(outcome))
+        snprintf(text, JUDGED_TEXT_MAX, "%s", works);
+    else if (outcome)
+        snprintf(text, JUDGED_TEXT_MAX, "%s", json_string_value(outcome));
+    return !outcome || json_is_true(outcome) ? VERDICT_OK : VERDICT_WRONG;
+}
+
+static enum verdict create_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
+{
+    return step_rule(facts, "create", "a file can be created", text);
+}
+
+static enum verdict write_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
+{
+    enum verdict verdict = step_rule(facts, "write", "", text);
+    double speed = fact_number(facts, "write_bytes_s", 0);
+
+    if (verdict != VERDICT_OK || speed <= 0)
+        return verdict;
+    snprintf(text, JUDGED_TEXT_MAX, "%.0f MB/s, synced", speed / 1e6);
+    return speed < SPEED_LOW ? VERDICT_WARNING : VERDICT_OK;
+}
+
+static enum verdict sync_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
+{
+    enum verdict verdict = step_rule(facts, "sync", "", text);
+    double seconds = fact_number(facts, "sync_s", -1);
+
+    if (verdict != VERDICT_OK || seconds < 0)
+        return verdict;
+    snprintf(text, JUDGED_TEXT_MAX, "%.1f ms for a page", seconds * 1e3);
+    return seconds > SYNC_HIGH_S ? VERDICT_WARNING : VERDICT_OK;
+}
+
+static enum verdict rename_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
+{
+    return step_rule(facts, "rename", "a file can be renamed", text);
+}
+
+/* A run works without. */
+static enum verdict fcntl_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
+{
+    return step_rule(facts, "fcntl", "fcntl locks work", text) == VERDICT_OK
+               ? VERDICT_OK
+               : VERDICT_WARNING;
+}
+
+static enum verdict flock_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
+{
+    return step_rule(facts, "flock", "flock works", text) == VERDICT_OK
+               ? VERDICT_OK
+               : VERDICT_WARNING;
+}
+
+static const char remedy_write[] =
+    "choose another directory with --storage, or have this one made writable for you";
+
+static const struct node_rule_row rules[] = {
+    {"create", create_rule, remedy_write},
+    {"space", space_rule, "free space, or choose another directory with --storage"},
+    {"write", write_rule,
+     "free space, or choose faster storage with --storage; checkpoints take that long"},
+    {"sync", sync_rule,
+     "reports wait for this whenever they have a checkpoint: choose faster storage "
+     "with "
+     "--storage"},
+    {"rename", rename_rule, remedy_write},
+    {"fcntl", fcntl_rule,
+     "mount it with locks; without, raytrain watches for a minute whether another run "
+     "uses a directory"},
+    {"flock", flock_rule,
+     "mount it with flock; programs that open HDF5 files there may need "
+     "HDF5_USE_FILE_LOCKING=FALSE"},
+};
+
+static bool is_true(const json_t *facts, const char *step)
+{
+    return json_is_true(json_object_get(facts, step));
+}
+
+static void storage_run(struct check_context *context, struct findings *findings)
+{
+    const char *path = context->cfg->run_config.storage_path;
+    json_t *list = json_array(), *facts;
+    struct error err;
+
+    if (directory_enter(context, &err) < 0) {
+        finding_add(findings, TOPIC, "directory", VERDICT_WRONG, remedy_write, "%s",
+                    err.text);
+        json_decref(list);
+        return;
+    }
+    facts = storage_facts(path, WRITTEN);
+    finding_add(findings, TOPIC, "directory", VERDICT_OK, NULL, "%s (%s)%s", path,
+                fact_text(facts, "type"),
+                context->storage_made ? ", which does not exist yet" : "");
+    context->storage_works = is_true(facts, "create") && is_true(facts, "write") &&
+                             is_true(facts, "sync") && is_true(facts, "rename");
+    json_array_append_new(list, facts ? facts : json_object());
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        node_judge(list, TOPIC, &rules[i], findings);
+    json_decref(list);
+}
+
+const struct check_ops check_storage = {.topic = TOPIC, .run = storage_run};
+
+/* ---- By nodes ---- */
+
+/* What a node sees late. */
+static enum verdict cached_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
+{
+    static const struct {
+        const char *key, *what;
+    } seen[] = {{"appears", "new files"},
+                {"absent", "files that were absent before"},
+                {"grows", "new sizes"},
+                {"changes", "new contents"},
+                {"renamed", "renamed files"}};
+    const json_t *shared = json_object_get(node, "shared");
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
+        if (json_is_false(json_object_get(shared, seen[i].key)))
+            used += (size_t)snprintf(
+                text + used, JUDGED_TEXT_MAX - used, "%s%s",
+                used ? ", " : "sees late what other nodes did: ", seen[i].what);
+    if (used == 0)
+        snprintf(text, JUDGED_TEXT_MAX, "sees at once what other nodes did");
+    return used > 0 ? VERDICT_WARNING : VERDICT_OK;
+}
+
+static enum verdict page_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
+{
+    const json_t *kept = json_object_get(json_object_get(node, "shared"), "same_page");
+
+    snprintf(text, JUDGED_TEXT_MAX, "%s",
+             json_is_false(kept)
+                 ? "two nodes that write to one page of a file lose data"
+                 : "two nodes can write to one page of a file");
+    return json_is_false(kept) ? VERDICT_WARNING : VERDICT_OK;
+}
+
+static enum verdict lock_rule(const json_t *node, const char *key,
+                              char text[JUDGED_TEXT_MAX])
+{
+    const json_t *outcome = json_object_get(json_object_get(node, "shared"), key);
+
+    if (json_is_true(outcome))
+        snprintf(text, JUDGED_TEXT_MAX, "a lock of another node is respected");
+    else if (json_is_false(outcome))
+        snprintf(text, JUDGED_TEXT_MAX, "a lock of another node is not seen");
+    else if (outcome)
+        snprintf(text, JUDGED_TEXT_MAX, "%s", json_string_value(outcome));
+    return !outcome || json_is_true(outcome) ? VERDICT_OK : VERDICT_WARNING;
+}
+
+static enum verdict shared_fcntl_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
+{
+    return lock_rule(node, "fcntl", text);
+}
+
+static enum verdict shared_flock_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
+{
+    return lock_rule(node, "flock", text);
+}
+
+static enum verdict node_write_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
+{
+    const json_t *facts = json_object_get(node, "storage");
+    const char *type = fact_text(facts, "type");
+    char speed[JUDGED_TEXT_MAX];
+    enum verdict verdict = create_rule(facts, speed);
+
+    if (verdict == VERDICT_OK)
+        verdict = write_rule(facts, speed);
+    /* Numbers differ from node to node: one line for all if none is slow. */
+    if (verdict == VERDICT_OK)
+        snprintf(text, JUDGED_TEXT_MAX, "%s, writable", type);
+    else
+        snprintf(text, JUDGED_TEXT_MAX, "%s, %.400s", type, speed);
+    return verdict;
+}
+
+static const struct node_rule_row shared_rules[] = {
+    {"on nodes", node_write_rule,
+     "mount the storage on these nodes as on the others, or choose another with "
+     "--storage"},
+    {"coherence", cached_rule,
+     "nodes cache attributes or pages; raytrain does not rely on them, but other "
+     "programs "
+     "in a run may: mount with a shorter cache (actimeo of NFS)"},
+    {"page of two nodes", page_rule,
+     "raytrain lets one node write each page; files of your own are not to be written "
+     "by "
+     "several nodes"},
+    {"fcntl of nodes", shared_fcntl_rule,
+     "mount it with locks that all nodes share; without, raytrain watches for a minute "
+     "whether another run uses a directory"},
+    {"flock of nodes", shared_flock_rule,
+     "mount it with flock for all nodes (Lustre: -o flock), if other programs need it"},
+};
+
+static bool shared_applies(const struct check_context *context)
+{
+    return json_array_size(json_object_get(context->report, "nodes")) > 1;
+}
+
+static void shared_run(struct check_context *context, struct findings *findings)
+{
+    for (size_t i = 0; i < sizeof shared_rules / sizeof *shared_rules; i++)
+        node_judge(check_nodes(context), TOPIC, &shared_rules[i], findings);
+}
+
+const struct check_ops check_shared_storage = {
+    .topic = TOPIC, .applies = shared_applies, .run = shared_run};

@@ -1,0 +1,142 @@
+/*
+ * worker_check.c - real workers, started as those of a run are: do they come together, does
+ * a sum over them come out right, is a checkpoint saved?
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check/trial_run.h"
+
+#define TOPIC "workers"
+
+static const char remedy_start[] =
+    "a run would fail in the same way; mend what is wrong above first";
+
+/* The last line that a log has, or "". */
+static const char *last_line(const char *tail)
+{
+    const char *line = tail;
+
+    for (const char *at = tail; (at = strchr(at, '\n')); at++)
+        if (at[1])
+            line = at + 1;
+    return line;
+}
+
+static void failure_report(const struct run_outcome *outcome, struct findings *findings)
+{
+    const struct failure *f = &outcome->failure;
+    const char *said = last_line(outcome->log.tail);
+    bool of_storage = f->code == RAYTRAIN_ESTORAGE;
+    char where[FAILURE_HOST_MAX + 32] = "";
+
+    if (f->rank >= 0)
+        snprintf(where, sizeof where, "rank %d%s%s: ", f->rank,
+                 f->host[0] ? " on " : "", f->host);
+    finding_add(findings, of_storage ? "storage" : TOPIC,
+                of_storage ? "seen by workers" : "start", VERDICT_WRONG,
+                of_storage
+                    ? "choose a directory that all nodes share and may write to, "
+                      "with --storage"
+                    : remedy_start,
+                "%s%s%s%.*s", where, f->message, *said ? "; its log ends with: " : "",
+                (int)strcspn(said, "\n"), said);
+}
+
+static void success_report(const struct trial_run *trial, struct findings *findings)
+{
+    const json_t *report = trial->report;
+    double saved = json_real_value(json_object_get(report, "checkpoint_s"));
+    size_t nodes = json_array_size(json_object_get(report, "nodes"));
+
+    finding_add(findings, TOPIC, "run", VERDICT_OK, NULL,
+                "%d on %zu node%s, in %.1f s from start to end", trial->workers, nodes,
+                nodes == 1 ? "" : "s", trial->took_s);
+    if (json_is_true(json_object_get(report, "allreduce")))
+        finding_add(findings, TOPIC, "sum of all", VERDICT_OK, NULL,
+                    "an allreduce has the right result");
+    else
+        finding_add(findings, TOPIC, "sum of all", VERDICT_WRONG, remedy_start,
+                    "the workers left no report of their sum");
+    if (saved > 0)
+        finding_add(findings, TOPIC, "checkpoint", VERDICT_OK, NULL,
+                    "1 MiB saved in %.0f ms", saved * 1e3);
+}
+
+/* A directory of this machine alone, if the storage of runs does not work. */
+static char *substitute(const struct check_context *context, struct error *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *path = NULL;
+
+    if (context->launcher->allocate) {
+        error_set(err, RAYTRAIN_ESTORAGE,
+                  "not tried: the storage, which workers share, does not work");
+        return NULL;
+    }
+    if (asprintf(&path, "%s/raytrain-check-XXXXXX", tmp && *tmp ? tmp : "/tmp") < 0)
+        path = NULL;
+    if (path && mkdtemp(path))
+        return path;
+    error_set(err, RAYTRAIN_ESTORAGE, "cannot make a directory below TMPDIR or /tmp");
+    free(path);
+    return NULL;
+}
+
+static void trial_report(struct check_context *context, struct trial_run *trial,
+                         struct findings *findings)
+{
+    context->report = json_incref(trial->report);
+    context->stopped = trial->outcome.status == RUN_STOPPED;
+    if (trial->outcome.status == RUN_FINISHED)
+        success_report(trial, findings);
+    else if (context->stopped)
+        finding_add(findings, TOPIC, "run", VERDICT_WARNING, "run the check again",
+                    "stopped on request");
+    else
+        failure_report(&trial->outcome, findings);
+}
+
+static void workers_try(struct check_context *context, const char *storage,
+                        struct findings *findings)
+{
+    struct trial_run trial = {0};
+    struct error err;
+    int workers;
+
+    if (launcher_check(context->launcher, context->opt->srun_args, &err) < 0 ||
+        trial_run_workers(context, &workers, &err) < 0 ||
+        trial_run(context, storage, workers, &trial, &err) < 0)
+        finding_add(findings, TOPIC, "start", VERDICT_WRONG, remedy_start, "%s",
+                    err.text);
+    else
+        trial_report(context, &trial, findings);
+    trial_run_clear(&trial);
+}
+
+static void workers_run(struct check_context *context, struct findings *findings)
+{
+    char *storage = NULL;
+    struct error err;
+
+    if (context->storage_works) {
+        workers_try(context, context->cfg->run_config.storage_path, findings);
+    } else if ((storage = substitute(context, &err))) {
+        workers_try(context, storage, findings);
+        rmdir(storage);
+        free(storage);
+    } else {
+        finding_add(findings, TOPIC, "start", VERDICT_WARNING, remedy_start, "%s",
+                    err.text);
+    }
+}
+
+static bool workers_apply(const struct check_context *context)
+{
+    return !context->unallocated;
+}
+
+const struct check_ops check_workers = {
+    .topic = TOPIC, .applies = workers_apply, .run = workers_run};

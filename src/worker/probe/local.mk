@@ -1,0 +1,5 @@
+libworker_la_SOURCES += \
+	src/worker/probe/link_speed.c src/worker/probe/link_speed.h \
+	src/worker/probe/rank_facts.c src/worker/probe/rank_facts.h \
+	src/worker/probe/shared_storage.c src/worker/probe/shared_storage.h \
+	src/worker/probe/probe.c src/worker/probe/probe.h

@@ -1,0 +1,297 @@
+/*
+ * probe.c - see probe.h. It is an ordinary training function: it gets here as
+ * any other does, and ends with a report and a checkpoint.
+ */
+#include "probe/probe.h"
+
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gbdt/booster.h"
+#include "hdf5/h5_facts.h"
+#include "probe/link_speed.h"
+#include "probe/rank_facts.h"
+#include "probe/shared_storage.h"
+#include "protocol/site_report.h"
+#include "run/run_dir.h"
+#include "session/session.h"
+#include "util/clock.h"
+#include "util/fs.h"
+#include "util/quote.h"
+
+#define N_SUMMED  1000
+#define N_SAVED   (1 << 18) /* float32: 1 MiB */
+#define NAMES_MAX 64        /* hosts to resolve */
+#define HOST_ROOM 256
+
+struct probe {
+    raytrain_context *ctx;
+    struct comm *comm;
+    const struct world *world;
+    const char *dir;
+    json_t *report;
+};
+
+/* ---- Steps ---- */
+
+static int sum_try(struct probe *p, struct error *err)
+{
+    double values[N_SUMMED], n = p->comm->size;
+
+    for (int i = 0; i < N_SUMMED; i++)
+        values[i] = (p->comm->rank + 1) * (i + 1.0);
+    if (p->comm->ops->allreduce(p->comm, values, N_SUMMED, COMM_FLOAT64, COMM_SUM,
+                                err) < 0)
+        return -1;
+    for (int i = 0; i < N_SUMMED; i++)
+        if (values[i] != n * (n + 1) / 2 * (i + 1))
+            return error_set(err, RAYTRAIN_ECOMM,
+                             "a sum over all ranks is wrong: %g, not %g; is one MPI "
+                             "library mixed with another?",
+                             values[i], n * (n + 1) / 2 * (i + 1));
+    json_object_set_new(p->report, "allreduce", json_true());
+    return 0;
+}
+
+static int facts_gather(struct probe *p, struct error *err)
+{
+    return rank_facts_gather(p->comm, p->world, p->dir, p->report, err);
+}
+
+/* Each node's first rank resolves the names of all other nodes. */
+static int names_try(struct probe *p, struct error *err)
+{
+    char *hosts = calloc((size_t)p->comm->size, HOST_ROOM), mine[HOST_ROOM] = "";
+    json_t *unresolved = json_array();
+    int rc = hosts ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory"), asked = 0;
+
+    snprintf(mine, sizeof mine, "%s", p->world->host);
+    rc = comm_agree(p->comm, rc, err);
+    if (rc == 0)
+        rc = p->comm->ops->allgather(p->comm, mine, HOST_ROOM, hosts, err);
+    for (int i = 0; rc == 0 && p->world->local_rank == 0 && i < p->comm->size; i++) {
+        const char *host = hosts + (size_t)i * HOST_ROOM;
+        struct addrinfo *found = NULL;
+
+        if ((i > 0 && strcmp(host, host - HOST_ROOM) == 0) || asked == NAMES_MAX)
+            continue;
+        asked++;
+        if (getaddrinfo(host, NULL, NULL, &found) != 0)
+            json_array_append_new(unresolved, json_text(host));
+        else
+            freeaddrinfo(found);
+    }
+    free(hosts);
+    if (rc < 0) {
+        json_decref(unresolved);
+        return -1;
+    }
+    return rank_facts_add(p->comm, p->world, "unresolved", unresolved, p->report, err);
+}
+
+/* The first rank of every other node compares its clock with that of rank 0, one after
+ * the other. */
+static int clocks_try(struct probe *p, struct error *err)
+{
+    int *leader = calloc((size_t)p->comm->size, sizeof *leader);
+    int mine = p->world->local_rank == 0;
+    double ahead = 0, error = 0;
+    int rc = leader ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    rc = comm_agree(p->comm, rc, err);
+    if (rc == 0)
+        rc = p->comm->ops->allgather(p->comm, &mine, sizeof mine, leader, err);
+    for (int i = 1; rc == 0 && i < p->comm->size; i++) {
+        double to_first, its_error;
+
+        if (!leader[i])
+            continue;
+        if (p->comm->rank == 0)
+            rc = link_clock_compare(p->comm, i, &to_first, &its_error, err);
+        else if (p->comm->rank == i)
+            rc = link_clock_compare(p->comm, 0, &ahead, &error, err);
+    }
+    free(leader);
+    if (rc == 0)
+        rc = rank_facts_add(p->comm, p->world, "clock_s", json_real(ahead), p->report,
+                            err);
+    return rc < 0 ? -1
+                  : rank_facts_add(p->comm, p->world, "clock_error_s", json_real(error),
+                                   p->report, err);
+}
+
+/* Between rank 0 and the first rank of another node, or else the last rank. */
+static int link_peer(struct probe *p, int *peer, struct error *err)
+{
+    int *node = calloc((size_t)p->comm->size, sizeof *node);
+    int rc = node ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    rc = comm_agree(p->comm, rc, err);
+    if (rc == 0)
+        rc = p->comm->ops->allgather(p->comm, &p->world->node_rank, sizeof *node, node,
+                                     err);
+    *peer = p->comm->size - 1;
+    for (int i = p->comm->size - 1; rc == 0 && i > 0; i--)
+        if (node[i] != node[0])
+            *peer = i;
+    free(node);
+    return rc;
+}
+
+static int link_try(struct probe *p, struct error *err)
+{
+    struct link_speed speed = {0};
+    int peer, rc, other;
+
+    if (p->comm->size < 2)
+        return 0;
+    if (link_peer(p, &peer, err) < 0)
+        return -1;
+    if (p->comm->rank != 0 && p->comm->rank != peer)
+        return 0;
+    other = p->comm->rank == 0 ? peer : 0;
+    rc = link_speed_measure(p->comm, other, &speed, err);
+    if (rc == 0 && p->comm->rank == 0)
+        json_object_set_new(p->report, "link",
+                            json_pack("{s:i, s:f, s:f}", "rank", peer, "latency_s",
+                                      speed.latency_s, "bytes_s", speed.bytes_s));
+    return rc;
+}
+
+static int hdf5_try(struct probe *p, struct error *err)
+{
+    char *path = run_dir_file(p->dir, "hdf5-check.h5"), *failed;
+
+    if (!path)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (p->comm->rank == 0) {
+        failed = h5_file_try(path);
+        json_object_set_new(p->report, "hdf5_file",
+                            failed ? json_text(failed) : json_null());
+        free(failed);
+    }
+    free(path);
+    return 0;
+}
+
+static json_t *trees_version(const char *name)
+{
+    const struct booster_ops *ops = booster_find(name);
+    char version[32] = "?";
+    struct error err;
+
+    if (!ops || ops->open(&err) < 0)
+        return json_null();
+    if (ops->version)
+        ops->version(version);
+    return json_text(version);
+}
+
+static int trees_try(struct probe *p, struct error *err)
+{
+    static const char *const names[] = {BOOSTERS(REGISTRY_WORD)};
+    json_t *found;
+
+    (void)err;
+    if (p->comm->rank != 0)
+        return 0;
+    found = json_object();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        json_object_set_new(found, names[i], trees_version(names[i]));
+    json_object_set_new(p->report, "trees", found);
+    return 0;
+}
+
+static int shared_try(struct probe *p, struct error *err)
+{
+    json_t *seen;
+
+    if (p->world->n_nodes < 2)
+        return 0;
+    if (shared_storage_try(p->comm, p->world, p->dir, &seen, err) < 0)
+        return -1;
+    return rank_facts_add(p->comm, p->world, "shared", seen, p->report, err);
+}
+
+/* As any training function does it. */
+static int checkpoint_try(struct probe *p, struct error *err)
+{
+    float *values = calloc(N_SAVED, sizeof *values);
+    raytrain_tensor tensor = {
+        .data = values, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {N_SAVED}};
+    raytrain_checkpoint *ck = raytrain_checkpoint_create(p->ctx);
+    double start = clock_now();
+    int rc;
+
+    if (!values || !ck) {
+        free(values);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    for (int i = 0; i < N_SAVED; i++)
+        values[i] = (float)i;
+    rc = raytrain_checkpoint_put(ck, "values", &tensor);
+    if (rc == RAYTRAIN_OK)
+        rc = raytrain_report(p->ctx, NULL, 0, ck);
+    if (rc == RAYTRAIN_OK)
+        rc = raytrain_checkpoint_wait(p->ctx);
+    free(values);
+    if (rc != RAYTRAIN_OK)
+        return error_set(err, (raytrain_status)rc, "%s", raytrain_last_error(p->ctx));
+    json_object_set_new(p->report, "checkpoint_s", json_real(clock_now() - start));
+    return 0;
+}
+
+/* ---- The training function ---- */
+
+/* What is known so far, for the case that the next step never ends. */
+static int report_write(struct probe *p, struct error *err)
+{
+    char *path, *text;
+    int rc = -1;
+
+    if (p->comm->rank != 0)
+        return 0;
+    path = run_dir_file(p->ctx->env.log_dir, SITE_REPORT);
+    text = json_dumps(p->report, JSON_COMPACT);
+    if (!path || !text)
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else
+        rc = fs_replace(path, text, strlen(text), 0666, err);
+    free(text);
+    free(path);
+    return rc;
+}
+
+static int probe_run(struct probe *p, struct error *err)
+{
+    static int (*const steps[])(struct probe * p, struct error * err) = {
+        sum_try,  facts_gather, names_try,  clocks_try,     link_try,
+        hdf5_try, trees_try,    shared_try, checkpoint_try,
+    };
+
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (comm_agree(p->comm, steps[i](p, err), err) < 0 || report_write(p, err) < 0)
+            return -1;
+    return 0;
+}
+
+int raytrain_site_check(raytrain_context *ctx)
+{
+    struct probe p = {.ctx = ctx,
+                      .world = ctx->env.world,
+                      .dir = ctx->env.run_dir,
+                      .report = json_object()};
+    struct error err;
+    int rc = -1;
+
+    p.comm = session_user_comm(ctx, &err);
+    if (p.comm)
+        rc = probe_run(&p, &err);
+    json_decref(p.report);
+    if (rc == 0)
+        return 0;
+    ctx->error = err;
+    return err.code;
+}
