@@ -151,7 +151,8 @@ EXTRA_PROGRAMS = scripts/bench.d/restore
 scripts_bench_d_restore_SOURCES = scripts/bench.d/restore.c
 scripts_bench_d_restore_LDADD = libworker.la
 
-doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t t/9040-messages.t t/9200-sbatch.t
+doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t t/9040-messages.t t/9140-examples-tested.t \
+	t/9200-sbatch.t
 dist_check_SCRIPTS += $(doc_tests)
 TESTS += $(doc_tests)
 if HAVE_OPENBLAS
