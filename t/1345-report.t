@@ -125,6 +125,8 @@ test_expect_success 'mistakes on the command line have exit status 2' '
 	expect_status 2 raytrain-report --checkpoint 2>err && grep "needs a path" err &&
 	expect_status 2 raytrain-report a=1 a=2 2>err && grep "given twice" err &&
 	expect_status 2 raytrain-report =1 2>err && grep "NAME=VALUE" err &&
+	expect_status 2 raytrain-report "a b=1" 2>err && grep "valid name" err &&
+	expect_status 2 raytrain-report --text "1=x" 2>err && grep "valid name" err &&
 	expect_status 2 raytrain-report --should-stop a=1 2>err &&
 	raytrain-report --help >help && grep -e --get-checkpoint help
 '

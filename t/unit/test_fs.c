@@ -225,6 +225,13 @@ static void storage_errors_say_what_to_do(void **state)
     assert_string_equal(err.text,
                         "cannot write /s/r\\x0aun: No space left on device: free space "
                         "there or choose another place with --storage");
+    errno = EACCES;
+    fs_error(&err, "open directory", "x");
+    assert_string_equal(err.text, "cannot open directory x: Permission denied: check "
+                                  "the permissions");
+    errno = EACCES;
+    fs_error(&err, "create", "x");
+    assert_non_null(strstr(err.text, "--storage"));
     errno = ENOENT;
     fs_error(&err, "open", "x");
     assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);

@@ -15,6 +15,7 @@
 #include "protocol/session_client.h"
 #include "report/extracted_files.h"
 #include "report/offered_files.h"
+#include "util/api_names.h"
 #include "util/fs.h"
 #include "util/quote.h"
 
@@ -73,6 +74,27 @@ static json_t *number_json(double value)
     return json_string(isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
 }
 
+/* The name of WORD, NAME=VALUE, malloc'ed; NULL: it is none. option: before the word in
+ * a message. */
+static char *name_take(const char *option, const char *word, const char *equals,
+                       struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX], *name = strndup(word, (size_t)(equals - word));
+
+    if (!name) {
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    } else if (!metric_name_is_valid(name)) {
+        error_set(
+            err, RAYTRAIN_EUSAGE,
+            "%s%s: this is not a valid name for a metric; write a letter or _, then "
+            "letters, digits, _ . / @ - (at most %d bytes)",
+            option, quote(word, quoted), RAYTRAIN_NAME_MAX);
+        free(name);
+        name = NULL;
+    }
+    return name;
+}
+
 static int metric_add(json_t *metrics, const char *word, struct error *err)
 {
     const char *equals = strchr(word, '=');
@@ -87,15 +109,13 @@ static int metric_add(json_t *metrics, const char *word, struct error *err)
     if (end == equals + 1 || *end)
         return error_set(err, RAYTRAIN_EUSAGE, "%s: the value is no number",
                          quote(word, quoted));
-    name = strndup(word, (size_t)(equals - word));
-    if (!name)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (!(name = name_take("", word, equals, err)))
+        return -1;
     if (json_object_get(metrics, name))
         rc = error_set(err, RAYTRAIN_EUSAGE, "%s: the metric is given twice",
                        quote(word, quoted));
     else if (json_object_set_new(metrics, name, number_json(value)) < 0)
-        rc = error_set(err, RAYTRAIN_EUSAGE, "%s: the name is not UTF-8",
-                       quote(word, quoted));
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     free(name);
     return rc;
 }
@@ -109,14 +129,13 @@ static int text_add(const struct task *t, const char *word, struct error *err)
     if (!equals || equals == word)
         return error_set(err, RAYTRAIN_EUSAGE, "--text %s: write NAME=VALUE",
                          quote(word, quoted));
-    name = strndup(word, (size_t)(equals - word));
-    if (!name)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (!(name = name_take("--text ", word, equals, err)))
+        return -1;
     if (json_object_get(t->texts, name))
         rc = error_set(err, RAYTRAIN_EUSAGE, "%s: the metric is given twice",
                        quote(word, quoted));
     else if (json_object_set_new(t->texts, name, json_string(equals + 1)) < 0)
-        rc = error_set(err, RAYTRAIN_EUSAGE, "--text %s: name or text is not UTF-8",
+        rc = error_set(err, RAYTRAIN_EUSAGE, "--text %s: the text is not UTF-8",
                        quote(word, quoted));
     free(name);
     return rc;

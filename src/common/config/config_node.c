@@ -242,7 +242,7 @@ int path_check_file(const char *what, const char *path, struct error *err)
             "%s: cannot find %s: %s", what, quote(path, quoted), strerror(errno));
     if (S_ISDIR(st.st_mode))
         return error_set(err, RAYTRAIN_EINVAL,
-                         "%s: %s is a directory, a file is needed", what,
+                         "%s: %s is a directory; name a file in it", what,
                          quote(path, quoted));
     if (!S_ISREG(st.st_mode))
         return error_set(err, RAYTRAIN_EINVAL, "%s: %s is not a regular file", what,

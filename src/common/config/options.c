@@ -298,15 +298,17 @@ static int act_callback(const char *argument, struct options *opt,
 static int act_dataset(const char *argument, struct options *opt,
                        struct train_config *cfg, struct error *err)
 {
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*";
     const char *equals = strchr(argument, '=');
     char quoted[QUOTE_TEXT_MAX], *key;
     int rc;
 
     (void)opt;
-    if (!equals || equals == argument ||
-        memchr(argument, '.', (size_t)(equals - argument)))
+    if (!equals || equals == argument || argument + strspn(argument, plain) != equals)
         return error_set(err, RAYTRAIN_EUSAGE,
-                         "--dataset: %s is not NAME=PATH; write --dataset train=FILE",
+                         "--dataset: %s is not NAME=PATH; write --dataset train=FILE, "
+                         "with a name of letters, digits, _ and -",
                          quote(argument, quoted));
     if (asprintf(&key, "datasets.%.*s.path", (int)(equals - argument), argument) < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");

@@ -19,6 +19,8 @@
 
 /* ---- Texts ---- */
 
+#define PERMISSIONS "check the permissions"
+
 static const struct advice {
     int number;
     const char *text;
@@ -26,8 +28,8 @@ static const struct advice {
     {ENOSPC, "free space there or choose another place with --storage"},
     {EDQUOT, "remove files that you no longer need or choose another place with "
              "--storage"},
-    {EACCES, "check the permissions or choose another place with --storage"},
-    {EPERM, "check the permissions or choose another place with --storage"},
+    {EACCES, PERMISSIONS " or choose another place with --storage"},
+    {EPERM, PERMISSIONS " or choose another place with --storage"},
     {EROFS, "choose a writable place with --storage"},
     {EFBIG, "raise the limit on file sizes (ulimit -f) or choose another place with "
             "--storage"},
@@ -36,6 +38,17 @@ static const struct advice {
     {ENOTDIR, "a part of the path is a file, not a directory"},
     {ENAMETOOLONG, "choose a shorter name"},
 };
+
+/* Another storage does not help with a file that is there. */
+static bool is_of_reading(const char *what)
+{
+    static const char *const verbs[] = {"open", "read", "find", "look at"};
+
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strncmp(what, verbs[i], strlen(verbs[i])) == 0)
+            return true;
+    return false;
+}
 
 int fs_error(struct error *err, const char *what, const char *path)
 {
@@ -46,6 +59,8 @@ int fs_error(struct error *err, const char *what, const char *path)
     for (size_t i = 0; i < sizeof ADVICE / sizeof *ADVICE; i++)
         if (ADVICE[i].number == saved)
             hint = ADVICE[i].text;
+    if (is_of_reading(what) && (saved == EACCES || saved == EPERM))
+        hint = PERMISSIONS;
     error_set(err, saved == ENOENT ? RAYTRAIN_ENOTFOUND : RAYTRAIN_ESTORAGE,
               "cannot %s %s: %s%s%s", what, shown ? shown : "file", strerror(saved),
               hint ? ": " : "", hint ? hint : "");
