@@ -158,6 +158,7 @@ static void bad_flags_are_refused(void **state)
         {{"--progress", "x", "f.so"}, RAYTRAIN_EUSAGE, "auto, bar, plain, none"},
         {{"--dataset", "x.h5", "f.so"}, RAYTRAIN_EUSAGE, "NAME=PATH"},
         {{"--dataset", "a.b=x", "f.so"}, RAYTRAIN_EUSAGE, "NAME=PATH"},
+        {{"--dataset", "x y=x", "f.so"}, RAYTRAIN_EUSAGE, "letters, digits"},
         {{"--dataset", "9=x", "f.so"}, RAYTRAIN_EINVAL, "--dataset: "},
         {{"--dataset", "a=", "f.so"}, RAYTRAIN_EINVAL, "datasets.a.path: "},
         {{"-n", "x", "f.so"},
