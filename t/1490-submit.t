@@ -99,7 +99,7 @@ test_expect_success 'a job with --fresh sets the earlier run aside once, and con
 	job=$($run --name long -n 2 --fresh --set "train_loop_config.ready=\"$PWD/ready\"" \
 		--set "train_loop_config.gate=\"$PWD/gate\"" "$train" 2>err) &&
 	eventually test -e ready && eventually test -e runs/long/checkpoint_000002.h5 &&
-	scontrol requeue "$job" && : >gate &&
+	scontrol requeue "$job" && eventually job_state "$job" "PENDING BeginTime" && : >gate &&
 	go_on && eventually job_state "$job" "" && finished long &&
 	jq -e ".attempts | length == 2" inspect.json &&
 	test -d runs/long.1 && test_path_is_missing runs/long.2 && cluster clean 60

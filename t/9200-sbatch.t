@@ -4,6 +4,7 @@ CLUSTER_CPUS=32
 export CLUSTER_CPUS
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
+. "$srcdir/t/cluster/requeue.sh"
 
 templates=$srcdir/share/sbatch
 results=raytrain_results
@@ -73,11 +74,8 @@ test_expect_success 'requeue.sbatch requeues its job when the run is stopped' '
 	: >gate && eventually job_state "$job" "PENDING BeginTime" &&
 	test_path_is_missing "$results/long-$job/checkpoint_000005.h5"
 '
-# Slurm delays a requeued job for two minutes. Shorten that to a few seconds; not to zero,
-# because the nodes refuse a job that was granted in the second in which they ended it.
 test_expect_success 'requeue.sbatch continues the run when the job starts again' '
-	scontrol update JobId="$job" StartTime=now+3 &&
-	eventually job_state "$job" "" && finished "long-$job" &&
+	go_on && eventually job_state "$job" "" && finished "long-$job" &&
 	test -e "$results/long-$job/checkpoint_000005.h5" &&
 	jq -e ".attempts | length == 2" inspect.json && cluster clean
 '
