@@ -17,11 +17,12 @@ examples () {
 commands () {
 	examples "$1" | awk '/^\$ / { sub(/^\$ /, ""); on = 1 } on { print } !/\\$/ { on = 0 }'
 }
-# section HEADING: the commands of a section, as a script; each sbatch waits for its job.
+# section HEADING: the commands of a section, as a script; what submits a job waits for it.
 section () {
 	sed -n "/^\.SH $1\$/,\$p" "$page" | sed '1d; /^\.SH /,$d' >part &&
 	{ cat "$here/prelude" && commands part |
-	sed 's/^sbatch .*/& \&\& eventually no_job/'; } >"$here/script"
+	sed -E 's/^(sbatch|raytrain-run --submit) .*[^\\]$/& \&\& eventually no_job/'; } \
+		>"$here/script"
 }
 # follow HEADING: type the commands of a section, in the directory of the files.
 follow () {
@@ -90,8 +91,8 @@ test_expect_success 'checkpoints are read and exported, and begin another run' '
 '
 test_expect_success TORCH 'a Python script' 'follow PYTHON && finished python'
 test_expect_success 'allocations, and a batch job' '
-	follow SLURM && for run in allocated asked batch elastic; do
+	follow SLURM && for run in allocated asked submitted batch elastic; do
 		finished $run || { cat json; return 1; }
-	done && cluster clean
+	done && grep -x "#SBATCH --ntasks=4" out && cluster clean
 '
 test_done
