@@ -24,7 +24,8 @@ rooms () {
 	common pmix
 	common site
 	launcher event
-	launcher callback event run config
+	launcher view event config
+	launcher callback view event run config
 	launcher launch event protocol config
 	launcher slurm launch event protocol run
 	launcher local launch event run pmix

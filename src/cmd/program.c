@@ -6,6 +6,7 @@
 #include "program.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -344,6 +345,7 @@ int program_main(const struct program *program, int argc, char *argv[])
     int status;
 
     name = program->name;
+    setlocale(LC_CTYPE, ""); /* numbers keep their point */
     if (fs_hold_stdio() < 0)
         return 1;
     signals_restore();

@@ -79,6 +79,22 @@ static void text_is_there_when_the_call_returns(void **state)
     assert_true(outlet_flush(NULL, 0));
 }
 
+static void what_precedes_the_next_text_is_printed_once(void **state)
+{
+    (void)state;
+    outlet_precede(outlet, "<");
+    assert_true(outlet_precedes(outlet));
+    outlet_print(outlet, "a ");
+    assert_false(outlet_precedes(outlet));
+    outlet_print(outlet, "b ");
+    outlet_precede(outlet, "<");
+    outlet_precede(outlet, "");
+    outlet_print(outlet, "c");
+    assert_string_equal(read_all(), "<a b c");
+    outlet_precede(NULL, "<");
+    assert_false(outlet_precedes(NULL));
+}
+
 static void a_pipe_that_is_not_read_blocks_no_call(void **state)
 {
     (void)state;
@@ -151,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_pipe_without_a_reader_does_not_kill),
         TEST(text_is_there_when_the_call_returns),
+        TEST(what_precedes_the_next_text_is_printed_once),
         TEST(a_pipe_that_is_not_read_blocks_no_call),
         TEST(excess_text_is_dropped_except_for_the_latest),
         TEST(nothing_is_lost_on_a_descriptor_that_does_not_block),

@@ -23,6 +23,8 @@
     "restored" /* the attempt starts from the checkpoint "checkpoint" */
 #define EVENT_PROGRESS "progress" /* something long goes on: this is not a hang */
 #define EVENT_JOINED   "joined"   /* all workers have found each other */
+#define EVENT_TOTAL                                                                    \
+    "total" /* the training function is going to make "iterations" iterations */
 #define EVENT_STARTED                                                                  \
     "started" /* training begins; every rank handles requests to stop */
 

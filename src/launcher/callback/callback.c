@@ -99,6 +99,11 @@ void callback_report(struct callback_list *list, const json_t *report)
     CALL_ALL(list, on_report, report);
 }
 
+void callback_total(struct callback_list *list, int64_t iterations)
+{
+    CALL_ALL(list, on_total, iterations);
+}
+
 void callback_note(struct callback_list *list, const char *fmt, ...)
 {
     char text[ERROR_TEXT_MAX];

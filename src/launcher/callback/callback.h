@@ -52,6 +52,9 @@ struct callback_ops {
     void (*on_rewind)(struct callback *cb, int64_t iteration);
     /* A line of result.json. */
     void (*on_report)(struct callback *cb, const json_t *report);
+    /* The training function has said how many iterations it is going to make; 0: it
+     * does not know any more. */
+    void (*on_total)(struct callback *cb, int64_t iterations);
     /* A message for the user, without a newline at its end. */
     void (*on_note)(struct callback *cb, const char *text);
     /* The record of an attempt, complete. */
@@ -90,6 +93,7 @@ void callback_attempt_start(struct callback_list *list, const json_t *attempt);
 /* Calls on_rewind first if the report is not of a later iteration than the one
  * before. */
 void callback_report(struct callback_list *list, const json_t *report);
+void callback_total(struct callback_list *list, int64_t iterations);
 /* Also from a callback about itself, "csv: cannot ...". A list that is NULL is fine. */
 void callback_note(struct callback_list *list, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -1,52 +1,149 @@
 /*
- * progress.c - what the user sees while a run goes on, on standard error: a line that
- * is rewritten on a terminal ("bar"), or lines of their own elsewhere ("plain").
+ * progress.c - what the user sees on standard error while a run goes on: a block that is
+ * redrawn on a terminal, lines elsewhere, and a summary at the end. What it knows and
+ * how that looks is in the room view.
+ *
+ *   Checkpoints    on storage
+ *   Output         messages, the block, plain lines
+ *   The callbacks
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "callback/callback.h"
-#include "util/clock.h"
 #include "event/outlet.h"
+#include "run/checkpoint_manager.h"
+#include "run/metrics.h"
+#include "run/run_dir.h"
+#include "util/clock.h"
+#include "view/block.h"
+#include "view/next_command.h"
+#include "view/plain.h"
+#include "view/summary.h"
+#include "view/terminal.h"
 
-#define PLAIN_EVERY_S                                                                  \
-    1.0 /* plain lines are no more frequent; the last one always comes */
+#define TICK_S        0.2 /* how often it is looked whether to print */
+#define DRAW_EVERY_S  0.1 /* the block is not drawn more often */
+#define PLAIN_EVERY_S 5.0 /* nor are lines of reports printed; the last one always is */
 
 struct progress {
-    enum progress_style style; /* BAR, PLAIN or NONE */
-    bool quiet;
-    bool line_open;     /* a rewritten line stands on the terminal */
-    double printed_s;   /* when the last line was printed */
-    char last[512];     /* the newest report as text */
-    bool pending;       /* last has not been printed */
-    const char *output; /* of a prediction; NULL: this is a training */
-    bool keep_run;      /* the run directory stays, also that of a prediction */
+    struct run_state view;
+    struct terminal terminal;
+    enum progress_style style; /* BAR: there is a terminal; else PLAIN or NONE */
+    struct event_loop *loop;   /* NULL: none */
+    int timer;
+    const char *run_dir;
+    bool keep_run;         /* the run directory stays, also that of a prediction */
+    bool pending;          /* the last report has not been printed as a line */
+    double printed, drawn; /* when that was last done */
+    long second;           /* of the elapsed time, as drawn */
+    bool changed;          /* since then */
 };
 
-static void line_close(struct progress *p)
+/* ---- Checkpoints ---- */
+
+static void checkpoint_look(struct progress *p, int64_t iteration, double now)
 {
-    if (p->line_open)
-        outlet_print(outlet_messages(), "\n");
-    p->line_open = false;
+    char *path = iteration > 0 ? run_dir_checkpoint(p->run_dir, iteration) : NULL;
+    struct stat st;
+
+    if (path && stat(path, &st) == 0) {
+        double age = clock_unix_double() - (double)st.st_mtim.tv_sec;
+
+        run_state_saved(&p->view, iteration, (uint64_t)st.st_size, now - fmax(age, 0));
+        p->changed = true;
+    }
+    free(path);
 }
 
-static void say(struct progress *p, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+/* ---- Output ---- */
 
-static void say(struct progress *p, const char *fmt, ...)
+/* Not while the terminal is that of another job, such as the shell's. */
+static bool is_block(const struct progress *p)
 {
-    char text[ERROR_TEXT_MAX];
-    va_list ap;
+    return p->style == PROGRESS_BAR && !terminal_is_taken(p->terminal.fd);
+}
 
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    line_close(p);
+static void block_draw(struct progress *p)
+{
+    struct page_style style = terminal_style(&p->terminal);
+    double now = clock_now();
+    struct page page;
+
+    page_init(&page, &style);
+    block_write(&page, &p->view, p->terminal.rows - 1, now);
+    terminal_draw(&p->terminal, &page);
+    page_clear(&page);
+    p->drawn = now;
+    p->second = (long)(now - p->view.started);
+    p->changed = p->pending = false;
+}
+
+static void report_print(struct progress *p)
+{
+    char *line = p->pending ? plain_report(&p->view, clock_now()) : NULL;
+
+    if (line)
+        outlet_print(outlet_messages(), "%s\n", line);
+    free(line);
+    if (p->pending)
+        p->printed = clock_now();
+    p->pending = false;
+}
+
+static void refresh(struct progress *p)
+{
+    double now = clock_now();
+
+    if (p->style == PROGRESS_NONE)
+        return;
+    if (!is_block(p)) {
+        p->terminal.drawn = 0;
+        if (p->pending && (p->printed == 0 || now - p->printed >= PLAIN_EVERY_S))
+            report_print(p);
+    } else if (now - p->drawn >= DRAW_EVERY_S &&
+               (p->changed || (long)(now - p->view.started) != p->second)) {
+        block_draw(p);
+    }
+}
+
+static int on_tick(void *arg, struct error *err)
+{
+    struct progress *p = arg;
+
+    (void)err;
+    if (p->view.saving > 0)
+        checkpoint_look(p, p->view.saving, clock_now());
+    refresh(p);
+    return 0;
+}
+
+/* A line that stays. The outlet removes the block first. */
+static void say(struct progress *p, const char *text)
+{
+    if (p->style != PROGRESS_NONE && !is_block(p))
+        report_print(p);
     outlet_print(outlet_messages(), "raytrain: %s\n", text);
+    p->changed = true;
+}
+
+/* ---- The callbacks ---- */
+
+static void earlier_report(void *arg, const json_t *report)
+{
+    run_state_report(arg, report, 0);
+}
+
+static enum progress_style style_choose(const struct options *opt)
+{
+    if (opt->quiet || opt->progress == PROGRESS_NONE)
+        return PROGRESS_NONE;
+    return opt->progress != PROGRESS_PLAIN && terminal_can_draw(STDERR_FILENO)
+               ? PROGRESS_BAR
+               : PROGRESS_PLAIN;
 }
 
 static int progress_create(struct callback *cb, const struct callback_context *context,
@@ -57,12 +154,18 @@ static int progress_create(struct callback *cb, const struct callback_context *c
 
     if (!p)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    p->output = context->cfg->predict.output;
-    p->keep_run = opt->keep_run || !p->output;
-    p->quiet = opt->quiet;
-    p->style = opt->quiet ? PROGRESS_NONE : opt->progress;
-    if (p->style == PROGRESS_AUTO)
-        p->style = isatty(STDERR_FILENO) ? PROGRESS_BAR : PROGRESS_PLAIN;
+    p->timer = -1;
+    p->run_dir = context->run_dir;
+    p->keep_run = opt->keep_run || !context->cfg->predict.output;
+    p->style = style_choose(opt);
+    run_state_init(&p->view, context->cfg, clock_now());
+    if (p->style != PROGRESS_NONE && opt->resume)
+        metrics_each(context->run_dir, earlier_report, &p->view, NULL);
+    if (p->style == PROGRESS_BAR)
+        terminal_open(&p->terminal, outlet_messages(), STDERR_FILENO);
+    if (p->style != PROGRESS_NONE && context->loop &&
+        event_loop_every(context->loop, TICK_S, on_tick, p, &p->timer, NULL) == 0)
+        p->loop = context->loop;
     cb->impl = p;
     return 0;
 }
@@ -70,135 +173,105 @@ static int progress_create(struct callback *cb, const struct callback_context *c
 static void on_attempt_start(struct callback *cb, const json_t *attempt)
 {
     struct progress *p = cb->impl;
-    json_t *nodes = json_object_get(attempt, "nodes");
+    double now = clock_now();
+    char *line;
 
     if (p->style == PROGRESS_NONE)
         return;
-    say(p, "attempt %lld: %lld workers on %zu node%s, launcher %s",
-        (long long)json_integer_value(json_object_get(attempt, "attempt")),
-        (long long)json_integer_value(json_object_get(attempt, "workers")),
-        json_array_size(nodes), json_array_size(nodes) == 1 ? "" : "s",
-        json_string_value(json_object_get(attempt, "launcher")));
-}
-
-/* Append to text[used..size), cutting what does not fit. */
-static size_t append(char *text, size_t size, size_t used, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static size_t append(char *text, size_t size, size_t used, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    int n = vsnprintf(text + used, size - used, fmt, ap);
-    va_end(ap);
-    if (n < 0)
-        return used;
-    return used + (size_t)n < size ? used + (size_t)n : size - 1;
-}
-
-/* "iteration 3  loss 0.31  accuracy 0.881  12.1 s": the user's metrics are those that
- * by_rank lists. */
-static void report_format(const json_t *report, char *text, size_t size)
-{
-    const char *name;
-    json_t *ranks;
-    size_t used = append(
-        text, size, 0, "iteration %lld",
-        (long long)json_integer_value(json_object_get(report, "training_iteration")));
-
-    json_object_foreach(json_object_get(report, "by_rank"), name, ranks)
-    {
-        json_t *value = json_object_get(report, name);
-
-        used = append(text, size, used, "  %s %.5g", name,
-                      json_is_number(value) ? json_number_value(value) : NAN);
+    run_state_attempt_start(&p->view, attempt, now);
+    checkpoint_look(p, checkpoint_manager_newest(p->run_dir), now);
+    if (!is_block(p) && (line = plain_attempt(&p->view))) {
+        say(p, line);
+        free(line);
     }
-    used = append(text, size, used, "  %.1f s",
-                  json_number_value(json_object_get(report, "time_total_s")));
-    if (json_is_string(json_object_get(report, "checkpoint")))
-        append(text, size, used, "  checkpoint");
+    p->changed = true;
+    refresh(p);
 }
 
-static void report_print(struct progress *p)
-{
-    if (!p->pending)
-        return;
-    if (p->style == PROGRESS_BAR) {
-        outlet_print(outlet_messages(), "\r\033[K%s", p->last);
-        p->line_open = true;
-    } else {
-        outlet_print(outlet_messages(), "%s\n", p->last);
-    }
-    p->printed_s = clock_now();
-    p->pending = false;
-}
-
-static void on_report(struct callback *cb, const json_t *report)
+static void on_total(struct callback *cb, int64_t iterations)
 {
     struct progress *p = cb->impl;
 
+    run_state_total(&p->view, iterations);
+    p->changed = true;
+}
+
+/* An asynchronous save is over when the next one begins. */
+static void on_report(struct callback *cb, const json_t *report)
+{
+    struct progress *p = cb->impl;
+    double now = clock_now();
+
     if (p->style == PROGRESS_NONE)
         return;
-    report_format(report, p->last, sizeof p->last);
-    p->pending = true;
-    if (p->style == PROGRESS_BAR || p->printed_s == 0 ||
-        clock_now() - p->printed_s >= PLAIN_EVERY_S)
-        report_print(p);
+    if (p->view.saving > 0 && json_is_string(json_object_get(report, "checkpoint")))
+        checkpoint_look(p, p->view.saving, now);
+    run_state_report(&p->view, report, now);
+    p->pending = p->changed = true;
+    refresh(p);
 }
 
 static void on_note(struct callback *cb, const char *text)
 {
     struct progress *p = cb->impl;
 
-    if (p->style != PROGRESS_NONE)
-        report_print(p);
-    say(p, "%s", text);
+    run_state_note(&p->view, text, clock_now());
+    say(p, text);
+    refresh(p);
 }
 
 static void on_attempt_end(struct callback *cb, const json_t *attempt)
 {
     struct progress *p = cb->impl;
 
-    (void)attempt;
-    if (p->style != PROGRESS_NONE)
+    run_state_attempt_end(&p->view, attempt, clock_now());
+    p->changed = true;
+    if (p->style != PROGRESS_NONE && !is_block(p))
         report_print(p);
-    line_close(p);
+    else
+        refresh(p);
 }
 
 static void on_end(struct callback *cb, const json_t *result)
 {
     struct progress *p = cb->impl;
-    const char *checkpoint = json_string_value(json_object_get(result, "checkpoint"));
-    const char *best = json_string_value(json_object_get(result, "best_checkpoint"));
     const char *path = json_string_value(json_object_get(result, "path"));
     const char *status = json_string_value(json_object_get(result, "status"));
+    bool gone = !p->keep_run && status && strcmp(status, "finished") == 0;
+    const json_t *last = json_object_get(result, "metrics");
+    char *inspect, *text;
 
     if (p->style == PROGRESS_NONE)
         return;
-    say(p, "%s", status);
-    if (p->output && strcmp(status, "finished") == 0) {
-        outlet_print(outlet_messages(), "  output      %s\n", p->output);
-        if (!p->keep_run)
-            return;
-    }
-    outlet_print(outlet_messages(), "  run         %s\n", path);
-    if (checkpoint)
-        outlet_print(outlet_messages(), "  checkpoint  %s\n", checkpoint);
-    if (best && checkpoint && strcmp(best, checkpoint) != 0)
-        outlet_print(outlet_messages(), "  best        %s\n", best);
-    outlet_print(outlet_messages(), "  look at it  raytrain-inspect %s\n", path);
+    if (p->view.iteration == 0 && json_is_object(last))
+        run_state_report(&p->view, last, 0);
+    inspect = gone || !path ? NULL : next_command("raytrain-inspect", path);
+    text = summary_text(&p->view, result, inspect,
+                        p->style == PROGRESS_BAR && p->terminal.color, clock_now());
+    if (p->style == PROGRESS_BAR)
+        terminal_erase(&p->terminal);
+    if (text)
+        outlet_print(outlet_messages(), "%s", text);
+    free(text);
+    free(inspect);
 }
 
 static void progress_destroy(struct callback *cb)
 {
-    line_close(cb->impl);
-    free(cb->impl);
+    struct progress *p = cb->impl;
+
+    if (p->loop)
+        event_loop_remove(p->loop, p->timer);
+    if (p->style == PROGRESS_BAR)
+        terminal_close(&p->terminal);
+    run_state_clear(&p->view);
+    free(p);
 }
 
 const struct callback_ops callback_progress = {
     .create = progress_create,
     .on_attempt_start = on_attempt_start,
+    .on_total = on_total,
     .on_report = on_report,
     .on_note = on_note,
     .on_attempt_end = on_attempt_end,

@@ -27,6 +27,7 @@ struct outlet {
     bool closed;           /* the owner has left: the thread frees it */
     bool writing;          /* the thread is writing */
     double second, waited; /* calls have waited so long in the second that began then */
+    char before[OUTLET_BEFORE_MAX]; /* precedes the next text */
     size_t used;
     char text[OUTLET_KEEPS_BYTES];  /* not yet written */
     char taken[OUTLET_KEEPS_BYTES]; /* the thread's own */
@@ -197,15 +198,43 @@ static void text_write(struct outlet *o, const char *text, size_t n)
 
 static void text_put(struct outlet *o, const char *text, size_t n)
 {
+    size_t before;
+
     pthread_mutex_lock(&o->lock);
+    before = strlen(o->before);
     if (!o->has_thread && outlet_thread(o, NULL) < 0) {
+        if (before > 0)
+            text_write(o, o->before, before);
         text_write(o, text, n);
     } else {
+        text_keep(o, o->before, before);
         text_keep(o, text, n);
         pthread_cond_broadcast(&o->changed);
         wait_promptly(o);
     }
+    o->before[0] = '\0';
     pthread_mutex_unlock(&o->lock);
+}
+
+void outlet_precede(struct outlet *o, const char *before)
+{
+    if (!o)
+        return;
+    pthread_mutex_lock(&o->lock);
+    snprintf(o->before, sizeof o->before, "%s", before);
+    pthread_mutex_unlock(&o->lock);
+}
+
+bool outlet_precedes(struct outlet *o)
+{
+    bool precedes;
+
+    if (!o)
+        return false;
+    pthread_mutex_lock(&o->lock);
+    precedes = o->before[0] != '\0';
+    pthread_mutex_unlock(&o->lock);
+    return precedes;
 }
 
 void outlet_vprint(struct outlet *o, const char *fmt, va_list ap)

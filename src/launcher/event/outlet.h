@@ -19,6 +19,7 @@
 /* At most so much text is kept. If there is more, all of it is replaced by a line that
  * says so: the latest text matters most. */
 #define OUTLET_KEEPS_BYTES 65536
+#define OUTLET_BEFORE_MAX  32 /* bytes of what precedes a text, with the NUL */
 
 struct outlet;
 
@@ -32,6 +33,11 @@ void outlet_print(struct outlet *o, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void outlet_vprint(struct outlet *o, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
+/* Put `before` ahead of the next text, whoever prints it: the sequence that removes
+ * from a terminal what is only there until then. "" takes it back. */
+void outlet_precede(struct outlet *o, const char *before);
+/* Is it still to be printed? */
+bool outlet_precedes(struct outlet *o);
 /* Wait until all is written, at most so many seconds. True: it is. */
 bool outlet_flush(struct outlet *o, double seconds);
 /* Drops text that is not yet written. NULL is fine. */

@@ -58,6 +58,9 @@ static void on_event(void *arg, const json_t *event)
         a->listening = true;
         return;
     }
+    if (kind && strcmp(kind, EVENT_TOTAL) == 0)
+        callback_total(a->run->callbacks,
+                       json_integer_value(json_object_get(event, "iterations")));
     if (kind && strcmp(kind, EVENT_PROGRESS) == 0) {
         a->listening = true;
         a->view.last_progress = clock_now();

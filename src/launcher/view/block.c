@@ -1,0 +1,283 @@
+/*
+ * block.c - see block.h. Its lines, from top to bottom:
+ *
+ *   Head        name, attempt, workers, nodes
+ *   Progress    iteration of total, a bar
+ *   Time        elapsed, remaining, pace, samples/s
+ *   Metrics     the last value and its recent course
+ *   Checkpoint  the newest, and the one that is being saved
+ *   Event       the last one
+ */
+#include "view/block.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/size.h"
+#include "util/sparkline.h"
+#include "view/duration.h"
+
+#define INDENT        2
+#define LABEL_MIN     10 /* "checkpoint" */
+#define VALUE_COLUMNS 11
+#define SPARK_MIN     4
+#define BAR_MIN       8
+#define BAR_MAX       40
+#define BEST_FROM     76 /* columns of a line that has room for the best value, too */
+#define BEST_COLUMNS  32
+#define EVENT_MIN     20 /* columns of an event beside its age */
+
+/* ---- Head ---- */
+
+static void restarts_write(struct page *page, const struct run_state *v)
+{
+    const struct failure_config *cfg = &v->cfg->run_config.failure_config;
+
+    if (v->restarts == 0)
+        return;
+    if (cfg->max_failures > 0 && !cfg->reset_on_progress)
+        page_part(page, INK_BAD, "%d of %d restarts", v->restarts, cfg->max_failures);
+    else
+        page_part(page, INK_BAD, "%d restart%s", v->restarts,
+                  v->restarts == 1 ? "" : "s");
+}
+
+static void head_write(struct page *page, const struct run_state *v)
+{
+    const char *name = v->cfg->run_config.name;
+    int width = page_width(&page->style, name), most = page->style.columns / 2;
+
+    page_cell(page, INK_BOLD, name, width < most ? width : most);
+    if (!v->has_attempt) {
+        page_part(page, INK_PLAIN, "starting");
+    } else {
+        page_part(page, INK_PLAIN, "attempt %d", v->attempt);
+        restarts_write(page, v);
+        page_part(page, INK_PLAIN, "%d worker%s", v->workers,
+                  v->workers == 1 ? "" : "s");
+        page_part(page, INK_PLAIN, "%zu node%s", v->nodes, v->nodes == 1 ? "" : "s");
+        page_part(page, INK_PLAIN, "%s", v->launcher);
+    }
+    page_newline(page);
+}
+
+/* ---- Progress ---- */
+
+static void bar_write(struct page *page, double fraction, int columns)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    int eighth = (int)(fraction * columns * 8), full = eighth / 8;
+    bool utf8 = page->style.utf8;
+
+    page_text(page, INK_PLAIN, utf8 ? "▕" : "[");
+    for (int i = 0; i < full; i++)
+        page_text(page, INK_GOOD, utf8 ? "█" : "#");
+    if (utf8 && full < columns && eighth % 8 > 0) {
+        page_text(page, INK_GOOD, eighths[eighth % 8]);
+        full++;
+    }
+    for (int i = full; i < columns; i++)
+        page_text(page, INK_DIM, utf8 ? " " : ".");
+    page_text(page, INK_PLAIN, utf8 ? "▏" : "]");
+}
+
+static void bar_add(struct page *page, double fraction)
+{
+    char percent[16];
+    int columns;
+
+    snprintf(percent, sizeof percent, "%d%%", (int)(fraction * 100));
+    columns = page_room(page) - 2 - 2 - 2 - 4; /* gaps, edges, percent */
+    if (columns > BAR_MAX)
+        columns = BAR_MAX;
+    if (columns >= BAR_MIN) {
+        page_spaces(page, 2);
+        bar_write(page, fraction, columns);
+    }
+    page_part(page, INK_PLAIN, "%s", percent);
+}
+
+static void progress_write(struct page *page, const struct run_state *v)
+{
+    double fraction = run_state_fraction(v);
+    int64_t last = run_state_last(v);
+
+    if (v->iteration == 0 && last == 0)
+        page_text(page, INK_PLAIN, v->running ? "no report yet" : "not running");
+    else if (last > 0)
+        page_printf(page, INK_PLAIN, "iteration %" PRId64 "/%" PRId64, v->iteration,
+                    last);
+    else
+        page_printf(page, INK_PLAIN, "iteration %" PRId64, v->iteration);
+    if (!isnan(fraction))
+        bar_add(page, fraction);
+    page_newline(page);
+}
+
+/* ---- Time ---- */
+
+static void time_write(struct page *page, const struct run_state *v, double now)
+{
+    double left = run_state_remaining(v, now), pace = run_state_pace(v);
+    char text[DURATION_TEXT], unit[METRIC_TEXT], number[METRIC_TEXT];
+    const struct metric_view *rate = run_state_rate(v, unit);
+
+    page_part(page, INK_PLAIN, "elapsed %s", duration_text(now - v->started, text));
+    if (!isnan(left))
+        page_part(page, INK_PLAIN, "remaining %s", duration_text(ceil(left), text));
+    if (rate)
+        page_part(page, INK_PLAIN, "%s %s", metric_number_text(rate->last, number),
+                  unit);
+    if (!isnan(pace) && pace > 0)
+        page_part(page, INK_PLAIN, "%s/iteration", pace_text(pace, text));
+    page_newline(page);
+}
+
+/* ---- Metrics ---- */
+
+/* The columns of the labels: of the longest name, unless that leaves too little. */
+static int label_columns(const struct page *page, const struct run_state *v)
+{
+    int columns = LABEL_MIN, most = page->style.columns / 3;
+    int beside_value = page->style.columns - INDENT - 2 - VALUE_COLUMNS;
+
+    for (size_t i = 0; i < v->n_metrics; i++) {
+        int width = (int)strlen(v->metrics[i]->name);
+
+        if (!run_state_is_rate(v->metrics[i]) && width > columns)
+            columns = width;
+    }
+    if (most < LABEL_MIN)
+        most = LABEL_MIN;
+    if (most > beside_value)
+        most = beside_value > 1 ? beside_value : 1;
+    return columns < most ? columns : most;
+}
+
+static void label_write(struct page *page, const char *label, int columns)
+{
+    page_spaces(page, INDENT);
+    page_cell(page, INK_DIM, label, columns);
+    page_spaces(page, 2);
+}
+
+static void course_write(struct page *page, const struct metric_view *m, int columns)
+{
+    double values[METRIC_COURSE];
+    char line[SPARKLINE_MAX];
+    size_t n = m->n_course < (size_t)columns ? m->n_course : (size_t)columns;
+
+    for (size_t i = 0; i < n; i++)
+        values[i] = m->course[m->n_course - n + i].value;
+    page_cell(page, INK_PLAIN, sparkline(values, n, n, page->style.utf8, line),
+              columns);
+}
+
+static void best_write(struct page *page, const struct metric_view *m)
+{
+    const struct metric_point *best = metric_view_best(m);
+    char number[METRIC_TEXT];
+
+    if (best)
+        page_part(page, INK_PLAIN, "best %s (iteration %" PRId64 ")",
+                  metric_number_text(best->value, number), best->iteration);
+}
+
+static void metric_write(struct page *page, const struct metric_view *m, int label)
+{
+    char text[METRIC_TEXT];
+    int columns;
+
+    label_write(page, m->name, label);
+    if (!m->is_number) {
+        page_text(page, INK_PLAIN, metric_view_text(m, text));
+        page_newline(page);
+        return;
+    }
+    page_cell(page, INK_BOLD, metric_view_text(m, text), VALUE_COLUMNS);
+    columns = page_room(page) - (page->style.columns >= BEST_FROM ? BEST_COLUMNS : 0);
+    if (columns > METRIC_COURSE)
+        columns = METRIC_COURSE;
+    if (columns >= SPARK_MIN && m->n_course > 1)
+        course_write(page, m, columns);
+    if (page->style.columns >= BEST_FROM)
+        best_write(page, m);
+    page_newline(page);
+}
+
+static void metrics_write(struct page *page, const struct run_state *v, int label,
+                          int rows)
+{
+    int shown = 0, n = 0;
+
+    for (size_t i = 0; i < v->n_metrics; i++)
+        n += !run_state_is_rate(v->metrics[i]);
+    if (n > rows)
+        rows--; /* for the line that says so */
+    for (size_t i = 0; i < v->n_metrics && shown < rows; i++) {
+        if (run_state_is_rate(v->metrics[i]))
+            continue;
+        metric_write(page, v->metrics[i], label);
+        shown++;
+    }
+    if (shown < n && rows >= 0) {
+        page_spaces(page, INDENT);
+        page_printf(page, INK_DIM, "%d more metric%s", n - shown,
+                    n - shown == 1 ? "" : "s");
+        page_newline(page);
+    }
+}
+
+/* ---- Checkpoint, event ---- */
+
+static void checkpoint_write(struct page *page, const struct run_state *v, int label,
+                             double now)
+{
+    char age[DURATION_TEXT], size[SIZE_TEXT_MAX];
+
+    label_write(page, "checkpoint", label);
+    if (v->newest > 0)
+        page_whole(page, INK_PLAIN, "iteration %" PRId64 ", %s", v->newest,
+                   age_text(now - v->newest_at, age));
+    if (v->saving > 0)
+        page_whole(page, INK_GOOD, "%ssaving iteration %" PRId64,
+                   v->newest > 0 ? ", " : "", v->saving);
+    if (v->newest > 0 && v->newest_bytes > 0)
+        page_whole(page, INK_PLAIN, ", %s", size_format(v->newest_bytes, size));
+    page_newline(page);
+}
+
+static void event_write(struct page *page, const struct run_state *v, int label,
+                        double now)
+{
+    char age[DURATION_TEXT];
+    int columns, width;
+
+    label_write(page, "last event", label);
+    age_text(now - v->event_at, age);
+    columns = page_room(page);
+    if (columns >= EVENT_MIN + 2 + (int)strlen(age))
+        columns -= 2 + (int)strlen(age);
+    width = page_width(&page->style, v->event);
+    page_cell(page, INK_PLAIN, v->event, width < columns ? width : columns);
+    page_part(page, INK_DIM, "%s", age);
+    page_newline(page);
+}
+
+void block_write(struct page *page, const struct run_state *v, int rows, double now)
+{
+    bool checkpoint = v->newest > 0 || v->saving > 0, event = v->event[0] != '\0';
+    int label = label_columns(page, v);
+
+    head_write(page, v);
+    progress_write(page, v);
+    time_write(page, v, now);
+    metrics_write(page, v, label, rows - 3 - checkpoint - event);
+    if (checkpoint)
+        checkpoint_write(page, v, label, now);
+    if (event)
+        event_write(page, v, label, now);
+    page_cut(page, rows);
+}

@@ -1,0 +1,13 @@
+/*
+ * block.h - what is known about a run as the lines of a block for a terminal.
+ */
+#ifndef RAYTRAIN_VIEW_BLOCK_H
+#define RAYTRAIN_VIEW_BLOCK_H
+
+#include "view/page.h"
+#include "view/run_state.h"
+
+/* The block, in at most so many lines. */
+void block_write(struct page *page, const struct run_state *v, int rows, double now);
+
+#endif

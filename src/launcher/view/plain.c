@@ -1,0 +1,58 @@
+#include "view/plain.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "util/quote.h"
+#include "view/duration.h"
+
+char *plain_attempt(const struct run_state *v)
+{
+    char *text;
+
+    if (asprintf(&text, "attempt %d: %d worker%s on %zu node%s, launcher %s",
+                 v->attempt, v->workers, v->workers == 1 ? "" : "s", v->nodes,
+                 v->nodes == 1 ? "" : "s", v->launcher) < 0)
+        return NULL;
+    return text;
+}
+
+static void report_write(FILE *out, const struct run_state *v, double now)
+{
+    double left = run_state_remaining(v, now);
+    char text[METRIC_TEXT], time[DURATION_TEXT];
+    int64_t last = run_state_last(v);
+
+    fprintf(out, "iteration %" PRId64, v->iteration);
+    if (last > 0)
+        fprintf(out, " of %" PRId64, last);
+    for (size_t i = 0; i < v->n_metrics; i++)
+        if (v->metrics[i]->iteration == v->iteration)
+            fprintf(out, "  %s %s", v->metrics[i]->name,
+                    metric_view_text(v->metrics[i], text));
+    fprintf(out, "  %.1f s", v->total_s);
+    if (!isnan(left) && v->running)
+        fprintf(out, "  remaining %s", duration_text(ceil(left), time));
+    if (v->saving == v->iteration || v->newest == v->iteration)
+        fputs("  checkpoint", out);
+}
+
+char *plain_report(const struct run_state *v, double now)
+{
+    char *text = NULL, *printable;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    report_write(out, v, now);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    printable = printable_text(text);
+    free(text);
+    return printable;
+}

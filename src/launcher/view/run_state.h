@@ -1,0 +1,91 @@
+/*
+ * run_state.h - what is known about a run while it goes on, for a display: attempts,
+ * iterations and their pace, metrics, checkpoints, the last event. It neither reads
+ * clocks nor files: the caller passes the time (clock_now()).
+ */
+#ifndef RAYTRAIN_VIEW_RUN_STATE_H
+#define RAYTRAIN_VIEW_RUN_STATE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/train_config.h"
+#include "view/metric_view.h"
+
+#define RUN_STATE_PACE  32  /* iterations whose mean duration is the pace */
+#define RUN_STATE_EVENT 512 /* bytes of the last event that are kept */
+
+/* The iteration with which the run ends, if it is known: by what it stops by, by its
+ * training function (raytrain_set_total()), and by what an attempt stops by. */
+enum run_state_end { END_STOP, END_TOTAL, END_RESTORE, RUN_STATE_ENDS };
+
+/* The time that the latest iterations took. */
+struct run_pace {
+    double seconds[RUN_STATE_PACE];
+    size_t seen; /* in this attempt */
+};
+
+struct run_state {
+    const struct train_config *cfg;
+    double started;
+
+    /* The attempt, from its start to the start of the next one. */
+    bool has_attempt, running;
+    int attempt, workers;
+    size_t nodes;
+    char launcher[32];
+    int attempts, failures, restarts; /* of this raytrain-run */
+
+    int64_t iteration; /* 0: none */
+    int64_t ends[RUN_STATE_ENDS];
+    double total_s;        /* as the last report says */
+    double limit_s;        /* of total_s; 0: none */
+    int64_t since_restore; /* the limit of iterations in an attempt; 0: none */
+    double reported;       /* when the last report came; 0: not in this attempt */
+    struct run_pace pace;
+
+    struct metric_view **metrics;
+    size_t n_metrics;
+
+    int64_t newest, saving; /* iterations of checkpoints; 0: none */
+    double newest_at, saving_at;
+    uint64_t newest_bytes; /* 0: not known */
+
+    char event[RUN_STATE_EVENT]; /* its first line; "": none */
+    double event_at;
+};
+
+void run_state_init(struct run_state *v, const struct train_config *cfg, double now);
+void run_state_clear(struct run_state *v);
+
+/* What the callbacks are called with (callback/callback.h). */
+void run_state_attempt_start(struct run_state *v, const json_t *attempt, double now);
+/* A report of an iteration that is not later than the last one takes back those from
+ * there on. Those of earlier launchers have the time 0. */
+void run_state_report(struct run_state *v, const json_t *report, double now);
+/* raytrain_set_total(); 0: not known any more. */
+void run_state_total(struct run_state *v, int64_t iterations);
+void run_state_note(struct run_state *v, const char *text, double now);
+void run_state_attempt_end(struct run_state *v, const json_t *attempt, double now);
+/* The checkpoint is on storage: its name is there. */
+void run_state_saved(struct run_state *v, int64_t iteration, uint64_t bytes,
+                     double now);
+
+/* The iteration with which the run ends; 0: not known. */
+int64_t run_state_last(const struct run_state *v);
+/* The mean seconds of an iteration; NaN: not known. */
+double run_state_pace(const struct run_state *v);
+/* The seconds until the run has reached what it stops by; NaN: not known. */
+double run_state_remaining(const struct run_state *v, double now);
+/* How much of it is done, 0 to 1; NaN: not known. */
+double run_state_fraction(const struct run_state *v);
+/* The last rate that was reported, such as samples/s: a metric "..._per_s". NULL: none.
+ * The unit is the metric's. */
+const struct metric_view *run_state_rate(const struct run_state *v,
+                                         char unit[METRIC_TEXT]);
+/* Is this metric such a rate? */
+bool run_state_is_rate(const struct metric_view *m);
+
+#endif
