@@ -41,7 +41,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1410-trees-resume.t \
 	t/1420-trees-lightgbm.t \
 	t/1430-slurm-trees.t \
-	t/1480-check.t \
+	t/1480-check.t t/1481-slurm-check.t \
 	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
@@ -90,6 +90,11 @@ check_LTLIBRARIES += t/check/no_locks.la
 t_check_no_locks_la_SOURCES = t/check/no_locks.c
 t_check_no_locks_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 t_check_no_locks_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+
+check_LTLIBRARIES += t/check/skewed_clock.la
+t_check_skewed_clock_la_SOURCES = t/check/skewed_clock.c
+t_check_skewed_clock_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+t_check_skewed_clock_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 
 check_LTLIBRARIES += t/check/forks.la
 t_check_forks_la_SOURCES = t/check/forks.c

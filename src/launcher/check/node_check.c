@@ -213,6 +213,9 @@ static const struct node_rule_row rules[] = {
     {"nproc", nproc_rule, "raise it with ulimit -u, or for all users in limits.conf"},
     {"core", core_rule, NULL},
     {"kernel", kernel_rule, NULL},
+};
+
+static const struct node_rule_row between[] = {
     {"clocks", clock_rule,
      "let chronyd or ntpd run on all nodes: credentials and times of files depend on "
      "it"},
@@ -222,8 +225,13 @@ static const struct node_rule_row rules[] = {
 
 static void node_run(struct check_context *context, struct findings *findings)
 {
+    const json_t *nodes = check_nodes(context);
+
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        node_judge(check_nodes(context), TOPIC, &rules[i], findings);
+        node_judge(nodes, TOPIC, &rules[i], findings);
+    for (size_t i = 0; i < sizeof between / sizeof *between; i++)
+        if (json_array_size(nodes) > 1)
+            node_judge(nodes, TOPIC, &between[i], findings);
 }
 
 const struct check_ops check_node = {.topic = TOPIC, .run = node_run};

@@ -18,16 +18,26 @@ static bool is_of_check(int wait_status)
            status == error_exit_status(RAYTRAIN_ESTOPPED);
 }
 
-/* As many nodes as are asked for, but room for two workers. */
-static struct scaling_config allocation_size(const struct scaling_config *scaling)
+/* Room for two workers, on two nodes if there are so many. As allocation_take(). */
+static int spread_take(const struct check_context *context, char *const argv[],
+                       int *wait_status, bool *asked, struct error *err)
 {
-    struct scaling_config size = *scaling;
+    struct scaling_config size = context->cfg->scaling_config;
+    int rc;
 
     if (size.num_workers < 2)
         size.num_workers = size.max_workers = 2;
-    if (size.placement_strategy == PLACEMENT_PACK)
-        size.placement_strategy = PLACEMENT_SPREAD;
-    return size;
+    if (size.placement_strategy != PLACEMENT_PACK)
+        return allocation_take(context->launcher, &size, JOB_NAME, argv, wait_status,
+                               asked, err);
+    size.placement_strategy = PLACEMENT_STRICT_SPREAD;
+    rc = allocation_take(context->launcher, &size, JOB_NAME, argv, wait_status, asked,
+                         err);
+    if (rc >= 0 || err->code != RAYTRAIN_EFIT)
+        return rc;
+    size.placement_strategy = PLACEMENT_SPREAD;
+    return allocation_take(context->launcher, &size, JOB_NAME, argv, wait_status, asked,
+                           err);
 }
 
 /* 1: the check has run in an allocation. 0: go on here; context->unallocated says why
@@ -35,14 +45,12 @@ static struct scaling_config allocation_size(const struct scaling_config *scalin
 static int allocate(struct check_context *context, char *const argv[], int *exit_status,
                     struct error *why)
 {
-    struct scaling_config size = allocation_size(&context->cfg->scaling_config);
     bool asked = false;
     int wait_status, rc;
 
     rc = launcher_check(context->launcher, context->opt->srun_args, why);
     if (rc == 0)
-        rc = allocation_take(context->launcher, &size, JOB_NAME, argv, &wait_status,
-                             &asked, why);
+        rc = spread_take(context, argv, &wait_status, &asked, why);
     if (rc == 1 && is_of_check(wait_status)) {
         *exit_status = WEXITSTATUS(wait_status);
         return 1;

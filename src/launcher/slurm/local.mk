@@ -6,6 +6,7 @@ liblauncher_la_SOURCES += \
 	src/launcher/slurm/resources.c src/launcher/slurm/resources.h \
 	src/launcher/slurm/salloc.c src/launcher/slurm/salloc.h \
 	src/launcher/slurm/sbatch.c src/launcher/slurm/sbatch.h \
+	src/launcher/slurm/site_check.c src/launcher/slurm/site_check.h \
 	src/launcher/slurm/slurm_launcher.c \
 	src/launcher/slurm/slurm_tool.c src/launcher/slurm/slurm_tool.h \
 	src/launcher/slurm/slurmd_probe.c src/launcher/slurm/slurmd_probe.h \

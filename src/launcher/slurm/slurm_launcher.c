@@ -39,6 +39,7 @@
 #include "slurm/resources.h"
 #include "slurm/salloc.h"
 #include "slurm/sbatch.h"
+#include "slurm/site_check.h"
 #include "slurm/slurm_tool.h"
 #include "slurm/slurmd_probe.h"
 #include "slurm/srun_messages.h"
@@ -621,6 +622,7 @@ const struct launcher_ops launcher_slurm = {
     .check_start = slurm_check_start,
     .in_step = slurm_in_step,
     .check = slurm_mpi_check,
+    .examine = slurm_site_check,
     .allocate = slurm_allocate,
     .submit = slurm_submit,
     .resources = slurm_resources,

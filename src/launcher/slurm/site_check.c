@@ -1,0 +1,270 @@
+/*
+ * site_check.c - see site_check.h. Slurm is asked twice: `scontrol show config`, whose lines
+ * are "KEY = VALUE", and sinfo. A key that a release does not have is not judged.
+ */
+#include "slurm/site_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "slurm/mpi_plugins.h"
+#include "slurm/slurm_tool.h"
+#include "util/argv.h"
+#include "util/hostlist.h"
+
+#define TOPIC        "slurm"
+#define ANSWER_MAX_S 12.0 /* longer than Slurm's own MessageTimeout, 10 s by default */
+#define VALUE_MAX    512
+
+/* ---- The configuration ---- */
+
+/* The value of a key, without blanks at its ends; false: there is no such key. The key
+ * begins a line, and blanks and '=' follow it. */
+static bool value_find(const char *text, const char *key, char value[VALUE_MAX])
+{
+    size_t n = strlen(key);
+
+    for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+        const char *at;
+        size_t length;
+
+        line += *line == '\n';
+        at = line + n + (strncmp(line, key, n) == 0 ? strspn(line + n, " \t") : 0);
+        if (strncmp(line, key, n) != 0 || *at != '=')
+            continue;
+        at += 1 + strspn(at + 1, " \t");
+        length = strcspn(at, "\n");
+        while (length > 0 && strchr(" \t\r", at[length - 1]))
+            length--;
+        snprintf(value, VALUE_MAX, "%.*s", (int)length, at);
+        return true;
+    }
+    return false;
+}
+
+struct setting {
+    const char *key;
+    /* The verdict on its value, and what that means, after the value; "": nothing. */
+    enum verdict (*judge)(const char *value, const char **meaning);
+    const char *remedy;
+};
+
+static enum verdict any(const char *value, const char **meaning)
+{
+    (void)value;
+    (void)meaning;
+    return VERDICT_OK;
+}
+
+static enum verdict mpi_default(const char *value, const char **meaning)
+{
+    if (strncmp(value, "pmix", 4) != 0)
+        *meaning = "; raytrain asks for PMIx itself, other MPI programs have to";
+    return VERDICT_OK;
+}
+
+static enum verdict task_plugin(const char *value, const char **meaning)
+{
+    if (strstr(value, "cgroup") || strstr(value, "affinity"))
+        return VERDICT_OK;
+    *meaning = ": workers are not bound to their CPUs";
+    return VERDICT_WARNING;
+}
+
+static enum verdict proctrack(const char *value, const char **meaning)
+{
+    if (strstr(value, "cgroup"))
+        return VERDICT_OK;
+    *meaning = ": processes that workers start may outlive the step";
+    return VERDICT_WARNING;
+}
+
+static enum verdict kill_wait(const char *value, const char **meaning)
+{
+    if (atoi(value) >= 10)
+        return VERDICT_OK;
+    *meaning =
+        ": a job that is cancelled, preempted or at its time limit has little time "
+        "to save a checkpoint";
+    return VERDICT_WARNING;
+}
+
+static enum verdict slurmd_timeout(const char *value, const char **meaning)
+{
+    if (atoi(value) > 0)
+        return VERDICT_OK;
+    *meaning = ": nodes that do not respond are never set down";
+    return VERDICT_WARNING;
+}
+
+static enum verdict job_requeue(const char *value, const char **meaning)
+{
+    if (atoi(value) == 1)
+        return VERDICT_OK;
+    *meaning = ": a job is requeued only if it was submitted with --requeue";
+    return VERDICT_WARNING;
+}
+
+/* Preemption itself is no fault; see GraceTime. */
+static enum verdict preempt_mode(const char *value, const char **meaning)
+{
+    if (strncasecmp(value, "SUSPEND", 7) == 0)
+        *meaning = ": a run that is suspended may take its nodes for lost";
+    return *meaning && **meaning ? VERDICT_WARNING : VERDICT_OK;
+}
+
+static const struct setting settings[] = {
+    {"SLURM_VERSION", any, NULL},
+    {"SelectType", any, NULL},
+    {"MpiDefault", mpi_default, NULL},
+    {"TaskPlugin", task_plugin,
+     "set TaskPlugin=task/affinity,task/cgroup in slurm.conf"},
+    {"ProctrackType", proctrack, "set ProctrackType=proctrack/cgroup in slurm.conf"},
+    {"PrologFlags", any, NULL},
+    {"KillWait", kill_wait, "set KillWait=30 or more in slurm.conf"},
+    {"SlurmdTimeout", slurmd_timeout, "set SlurmdTimeout=300 in slurm.conf"},
+    {"JobRequeue", job_requeue,
+     "set JobRequeue=1 in slurm.conf; --submit adds --requeue by itself"},
+    {"PreemptMode", preempt_mode,
+     "set PreemptMode=REQUEUE or CANCEL, with a GraceTime, in slurm.conf"},
+};
+
+void slurm_site_judge_config(const char *text, struct findings *findings)
+{
+    char value[VALUE_MAX];
+
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        const char *meaning = "";
+        enum verdict verdict;
+
+        if (!value_find(text, settings[i].key, value))
+            continue;
+        verdict = settings[i].judge(value, &meaning);
+        finding_add(findings, TOPIC, settings[i].key, verdict, settings[i].remedy,
+                    "%s%s", strcmp(value, "(null)") == 0 ? "none" : value, meaning);
+    }
+}
+
+/* ---- Nodes ---- */
+
+/* A state with a suffix, such as "down*" (it does not respond). */
+static bool is_unusable(const char *state)
+{
+    static const char *const bad[] = {"down", "drain", "fail", "error", "unk", "inval"};
+
+    if (strpbrk(state, "*"))
+        return true;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (strncasecmp(state, bad[i], strlen(bad[i])) == 0)
+            return true;
+    return false;
+}
+
+void slurm_site_judge_nodes(const char *text, struct findings *findings)
+{
+    char *copy = strdup(text), *rest = copy, *line, **bad = NULL, *list = NULL;
+    char last[64] = "";
+    size_t n = 0, n_bad;
+
+    while (copy && (line = strsep(&rest, "\n"))) {
+        char *state = strchr(line, '|');
+
+        if (!state)
+            continue;
+        *state++ = '\0';
+        n++;
+        if (!is_unusable(state) || argv_has(bad, line))
+            continue;
+        snprintf(last, sizeof last, "%s", state);
+        argv_append(&bad, line, NULL);
+    }
+    n_bad = argv_count(bad);
+    if (n_bad > 0 && hostlist_compress(bad, n_bad, &list, NULL) == 0)
+        finding_add(
+            findings, TOPIC, "nodes", VERDICT_WARNING,
+            "see the reason with sinfo --list-reasons, and bring them back with "
+            "scontrol update NodeName=NODE State=RESUME",
+            "%s: %s", list, last);
+    else
+        finding_add(findings, TOPIC, "nodes", n > 0 ? VERDICT_OK : VERDICT_WRONG,
+                    "add nodes to a partition that you may use, in slurm.conf", "%s",
+                    n > 0 ? "none is down or drained" : "there are none");
+    free(list);
+    argv_free(bad);
+    free(copy);
+}
+
+/* ---- The questions ---- */
+
+static bool is_in_path(const char *command)
+{
+    const char *dirs = getenv("PATH");
+    bool found = false;
+
+    for (const char *dir = dirs ? dirs : "/usr/bin:/bin"; dir && !found;) {
+        size_t n = strcspn(dir, ":");
+        char *path = NULL;
+
+        if (asprintf(&path, "%.*s/%s", (int)n, dir, command) >= 0) {
+            found = access(path, X_OK) == 0;
+            free(path);
+        }
+        dir = dir[n] ? dir + n + 1 : NULL;
+    }
+    return found;
+}
+
+static void plugin_judge(const char *srun_args, struct findings *findings)
+{
+    char *argv[] = {(char *)"srun", (char *)"--mpi=list", NULL}, *list;
+    struct error err;
+
+    if (slurm_tool_read(argv, ANSWER_MAX_S, &list, &err) < 0) {
+        finding_add(findings, TOPIC, "PMIx plugin", VERDICT_WRONG,
+                    "see why srun --mpi=list fails", "%s", err.text);
+        return;
+    }
+    if (slurm_mpi_judge(list, srun_args, &err) < 0)
+        finding_add(findings, TOPIC, "PMIx plugin", VERDICT_WRONG,
+                    "install Slurm's plugin for PMIx, or name another with "
+                    "--srun-args=--mpi=NAME",
+                    "%s", err.text);
+    else
+        finding_add(findings, TOPIC, "PMIx plugin", VERDICT_OK, NULL,
+                    "srun --mpi=list has it");
+    free(list);
+}
+
+void slurm_site_check(const char *srun_args, struct findings *findings)
+{
+    char *config[] = {(char *)"scontrol", (char *)"show", (char *)"config", NULL};
+    char *nodes[] = {(char *)"sinfo", (char *)"--noheader", (char *)"--Node",
+                     (char *)"--format=" SLURM_SITE_NODES, NULL};
+    struct error err;
+    char *text;
+
+    if (!is_in_path("scontrol") || !is_in_path("srun")) {
+        finding_add(
+            findings, TOPIC, "commands", VERDICT_OK, NULL,
+            "scontrol and srun are not in PATH: there is only --launcher local");
+        return;
+    }
+    plugin_judge(srun_args, findings);
+    if (slurm_tool_read(config, ANSWER_MAX_S, &text, &err) < 0) {
+        finding_add(
+            findings, TOPIC, "controller", VERDICT_WRONG,
+            "see whether slurmctld runs and is reached from here: scontrol ping; "
+            "and whether munged runs",
+            "%s", err.text);
+        return;
+    }
+    finding_add(findings, TOPIC, "controller", VERDICT_OK, NULL, "slurmctld answers");
+    slurm_site_judge_config(text, findings);
+    free(text);
+    if (slurm_tool_read(nodes, ANSWER_MAX_S, &text, &err) < 0)
+        return;
+    slurm_site_judge_nodes(text, findings);
+    free(text);
+}
