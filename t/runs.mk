@@ -41,7 +41,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1410-trees-resume.t \
 	t/1420-trees-lightgbm.t \
 	t/1430-slurm-trees.t \
-	t/1480-check.t t/1481-slurm-check.t \
+	t/1480-check.t t/1481-slurm-check.t t/1482-site.t \
 	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)

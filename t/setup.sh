@@ -28,6 +28,9 @@ mkdir -p "$SHARNESS_TEST_DIRECTORY" || exit 1
 for name in $(env | sed -n 's/^\(\(SLURM\|SBATCH\|SALLOC\|SRUN\|PMI\|PMIX\|RAYTRAIN\)_[A-Za-z0-9_]*\)=.*/\1/p'); do
 	unset "$name"
 done
+# Nor the site's file of this machine.
+RAYTRAIN_SITE_CONFIG=
+export RAYTRAIN_SITE_CONFIG
 # salloc and srun --pty start $SHELL; it may be unset, or not be a POSIX shell.
 SHELL=/bin/sh
 export SHELL

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check/site.h"
 #include "hangup.h"
@@ -298,6 +299,16 @@ static int run_checked(const struct program *program, char *argv[],
                          : fit(program, trainer, err));
 }
 
+/* May the workers be processes of this machine? */
+static int login_check(const struct options *opt, struct train_config *cfg,
+                       struct error *err)
+{
+    char host[256] = "";
+
+    gethostname(host, sizeof host - 1);
+    return site_config_admit(&opt->site, host, &cfg->scaling_config, err);
+}
+
 /* What is wrong with the site, also if that keeps runs from being started. */
 static int check(const struct options *opt, struct train_config *cfg, char *argv[])
 {
@@ -330,6 +341,8 @@ static int run(const struct program *program, int argc, char *argv[],
         return fail(&err);
     if (opt->submit.wanted)
         return submit(&trainer, &err);
+    if (!trainer.launcher->allocate && login_check(opt, cfg, &err) < 0)
+        return fail(&err);
     if (opt->dry_run)
         return dry_run(&trainer, &err);
     if (requeue_check(cfg, opt, &err) < 0 || trainer_check(&trainer, &err) < 0 ||

@@ -656,6 +656,39 @@ static bool asks_for_words(const struct typed typed[], size_t n, struct options 
     return opt->help || opt->version;
 }
 
+/* The site's file comes before all that was typed. A check reports what is wrong in it. */
+static int site_take(const struct typed typed[], size_t n, struct options *opt,
+                     struct train_config *cfg, struct error *err)
+{
+    char *storage;
+    bool check = false;
+
+    for (size_t i = 0; i < n; i++)
+        check = check || !strcmp(typed[i].flag->name, "check");
+    if (site_config_read(&opt->site, err) < 0) {
+        opt->site_wrong = check ? strdup(err->text) : NULL;
+        return opt->site_wrong ? 0 : -1;
+    }
+    if (!opt->site.storage_path)
+        return 0;
+    if (!(storage = strdup(opt->site.storage_path)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    free(cfg->run_config.storage_path);
+    cfg->run_config.storage_path = storage;
+    return 0;
+}
+
+/* The arguments of the site come first, so that those of the user override them. */
+static int site_arguments(struct options *opt, struct error *err)
+{
+    if (opt->site_wrong)
+        return 0;
+    if (opt->submit.wanted &&
+        site_args_prepend(opt->site.sbatch_args, &opt->submit.sbatch_args, err) < 0)
+        return -1;
+    return site_args_prepend(opt->site.srun_args, &opt->srun_args, err);
+}
+
 static int parse(enum program program, int argc, char *argv[], struct options *opt,
                  struct train_config *cfg, struct error *err)
 {
@@ -672,12 +705,16 @@ static int parse(enum program program, int argc, char *argv[], struct options *o
     else
         rc = flags_read(program, argc, argv, typed, &n, &operands, &command, err);
     if (!rc && !asks_for_words(typed, n, opt)) {
-        rc = typed_apply(typed, n, opt, cfg, err);
+        rc = site_take(typed, n, opt, cfg, err);
+        if (!rc)
+            rc = typed_apply(typed, n, opt, cfg, err);
+        if (!rc)
+            rc = site_arguments(opt, err);
         if (!rc && opt->submit.wanted)
             rc = line_keep(typed, n, &opt->submit.line, err);
         opt->submit.operands = argv + operands;
         opt->submit.command = command;
-        cfg->train_func_later = command && opt->submit.prologue;
+        cfg->train_func_later = command && (opt->submit.prologue || opt->site.prologue);
         if (!rc && opt->check)
             rc = check_alone(opt, argv[operands], err);
         else if (!rc)
@@ -710,5 +747,7 @@ void options_clear(struct options *opt)
     free(opt->launcher);
     free(opt->srun_args);
     submit_options_clear(&opt->submit);
+    site_config_clear(&opt->site);
+    free(opt->site_wrong);
     memset(opt, 0, sizeof *opt);
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "config/site_config.h"
 #include "config/submit_options.h"
 #include "config/train_config.h"
 
@@ -25,6 +26,8 @@ struct options {
     bool dry_run;
     bool check; /* --check: look at the installation and the site */
     struct submit_options submit;
+    struct site_config site; /* its arguments and its storage are in the others */
+    char *site_wrong;        /* with --check: why the site's file cannot be used */
     bool json;
     char *checkpoint; /* --checkpoint of raytrain-predict: a checkpoint, or a run */
     bool last;        /* of a run, its newest checkpoint, not its best */
@@ -36,7 +39,7 @@ struct options {
     bool version;  /* --version */
 };
 
-/* Fill opt and cfg (both are initialised here; on failure nothing is left in them).
+/* Fill opt and cfg, first from the site's file (both are initialised here; on failure nothing is left in them).
  * With --help or --version nothing else is checked. Errors are RAYTRAIN_EUSAGE (unknown
  * flag, missing operand) or those of the configuration. cfg is not validated yet.
  * --score METRIC means --score METRIC:max. Arguments replace those of the file. */

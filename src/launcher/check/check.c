@@ -4,14 +4,14 @@
 
 #include "site/node_facts.h"
 
-extern const struct check_ops check_installation, check_batch, check_storage,
-    check_workers, check_libraries, check_mpi, check_hdf5, check_shared_storage,
-    check_node, check_gpu;
+extern const struct check_ops check_site_file, check_installation, check_batch,
+    check_storage, check_workers, check_libraries, check_mpi, check_hdf5,
+    check_shared_storage, check_node, check_gpu;
 
 static const struct check_ops *const checks[] = {
-    &check_installation, &check_batch, &check_storage, &check_workers,
-    &check_libraries,    &check_mpi,   &check_hdf5,    &check_shared_storage,
-    &check_node,         &check_gpu,
+    &check_site_file,      &check_installation, &check_batch, &check_storage,
+    &check_workers,        &check_libraries,    &check_mpi,   &check_hdf5,
+    &check_shared_storage, &check_node,         &check_gpu,
 };
 
 const json_t *check_nodes(const struct check_context *context)

@@ -9,6 +9,7 @@ liblauncher_la_SOURCES += \
 	src/launcher/check/node_check.c \
 	src/launcher/check/node_judge.c src/launcher/check/node_judge.h \
 	src/launcher/check/site.c src/launcher/check/site.h \
+	src/launcher/check/site_file_check.c \
 	src/launcher/check/storage_check.c \
 	src/launcher/check/trial_run.c src/launcher/check/trial_run.h \
 	src/launcher/check/worker_check.c

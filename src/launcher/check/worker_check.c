@@ -99,6 +99,25 @@ static void trial_report(struct check_context *context, struct trial_run *trial,
         failure_report(&trial->outcome, findings);
 }
 
+/* The site may not want workers here. */
+static bool login_refuses(const struct check_context *context,
+                          struct findings *findings)
+{
+    struct scaling_config scaling = context->cfg->scaling_config;
+    char host[256] = "";
+    struct error err;
+
+    gethostname(host, sizeof host - 1);
+    if (scaling.num_workers < 2)
+        scaling.num_workers = scaling.max_workers = 2;
+    if (context->launcher->allocate ||
+        site_config_admit(&context->opt->site, host, &scaling, &err) == 0)
+        return false;
+    finding_add(findings, TOPIC, "start", VERDICT_OK, NULL, "not tried here: %s",
+                err.text);
+    return true;
+}
+
 static void workers_try(struct check_context *context, const char *storage,
                         struct findings *findings)
 {
@@ -106,6 +125,8 @@ static void workers_try(struct check_context *context, const char *storage,
     struct error err;
     int workers;
 
+    if (login_refuses(context, findings))
+        return;
     if (launcher_check(context->launcher, context->opt->srun_args, &err) < 0 ||
         trial_run_workers(context, &workers, &err) < 0 ||
         trial_run(context, storage, workers, &trial, &err) < 0)

@@ -158,6 +158,32 @@ static int prologue_read(const char *path, char **text, struct error *err)
                                       : "contains bytes of value 0");
 }
 
+/* The lines of the site, and then those of the user. */
+static int prologues_read(const struct options *opt, char **text, struct error *err)
+{
+    const char *paths[] = {opt->site.prologue, opt->submit.prologue};
+    char *part = NULL, *both;
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        if (prologue_read(paths[i], &part, err) < 0) {
+            free(part);
+            return -1;
+        }
+        if (!part)
+            continue;
+        if (asprintf(&both, "%s%s%s", *text ? *text : "",
+                     *text && **text && (*text)[strlen(*text) - 1] != '\n' ? "\n" : "",
+                     part) < 0)
+            both = NULL;
+        free(part);
+        part = NULL;
+        free(*text);
+        if (!(*text = both))
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
 /* Is there somewhere to go on if a node is lost? */
 static bool survives(const struct train_config *cfg)
 {
@@ -179,7 +205,7 @@ int submit_run(const struct trainer *trainer, struct submission *out, struct err
                   strerror(errno));
     else if (launcher_choose(trainer, &launcher, err) == 0 &&
              requeue_fits(trainer, err) == 0 && run_check(trainer, err) == 0 &&
-             prologue_read(trainer->opt->submit.prologue, &prologue, err) == 0 &&
+             prologues_read(trainer->opt, &prologue, err) == 0 &&
              commands_make(trainer, &command, &again, err) == 0) {
         const struct batch_request request = {
             .scaling = &cfg->scaling_config,

@@ -263,6 +263,8 @@ static int dry_run_print(const struct run *run, FILE *out, struct error *err)
     if (train_config_render(run->cfg, &config, err) == 0 &&
         attempt_command(run, &argv, err) == 0 && argv_join(argv, &line, err) == 0) {
         rc = 0;
+        if (run->opt->site.path)
+            fprintf(out, "# the site's file: %s\n", run->opt->site.path);
         if (fprintf(out, "# %s/run.cfg\n%s\n# command\n%s\n", run->dir, config, line) <
                 0 ||
             fflush(out) != 0)

@@ -1,0 +1,44 @@
+/*
+ * site_config.h - the site's file: what an administrator sets for all runs that start on a
+ * machine, before the files and flags of users.
+ */
+#ifndef RAYTRAIN_CONFIG_SITE_CONFIG_H
+#define RAYTRAIN_CONFIG_SITE_CONFIG_H
+
+#include <stddef.h>
+
+#include "config/scaling_config.h"
+#include "util/error.h"
+
+/* All of it may be NULL: not set. */
+struct site_config {
+    char *path;        /* of the file that was read; NULL: there is none */
+    char *srun_args;   /* before those of --srun-args, with the plugin of `mpi` */
+    char *mpi;         /* Slurm's plugin for PMIx, such as "pmix_v4" */
+    char *sbatch_args; /* before those of --sbatch-args */
+    char *prologue;    /* of batch jobs: a file, whose lines come before --prologue's */
+    char *storage_path; /* the default of run_config.storage_path */
+    char **login_nodes; /* patterns of host names, as for fnmatch(3) */
+    size_t n_login_nodes;
+    int local_workers_max; /* on these; default 0 */
+};
+
+/*
+ * Read the file that RAYTRAIN_SITE_CONFIG names ("": none), or else raytrain/site.cfg in the
+ * directory for configuration of this installation, or in /etc. A file that is not there is
+ * no error, unless the variable names it. RAYTRAIN_EINVAL with file and line; also for a file
+ * that others than its owner may change, or whose owner is neither root nor this user.
+ * site->path is set even then, if there is such a file.
+ */
+int site_config_read(struct site_config *site, struct error *err);
+void site_config_clear(struct site_config *site);
+
+/* May so many workers run on this host, as processes of this machine? A range is made
+ * smaller if necessary. RAYTRAIN_EFIT if not even its minimum may. */
+int site_config_admit(const struct site_config *site, const char *host,
+                      struct scaling_config *scaling, struct error *err);
+
+/* Put the arguments of the site before *args (malloc'ed or NULL). Both may be NULL. */
+int site_args_prepend(const char *of_site, char **args, struct error *err);
+
+#endif

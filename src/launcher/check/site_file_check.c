@@ -1,0 +1,37 @@
+/* site_file_check.c - the site's file: which one was read, and is what it names there? */
+#include <unistd.h>
+
+#include "check/check.h"
+
+#define TOPIC "site file"
+
+static void prologue_judge(const char *path, struct findings *findings)
+{
+    if (!path)
+        return;
+    if (access(path, R_OK) == 0)
+        finding_add(findings, TOPIC, "prologue", VERDICT_OK, NULL, "%s", path);
+    else
+        finding_add(
+            findings, TOPIC, "prologue", VERDICT_WRONG,
+            "batch jobs are refused: make this file readable, or take it out of "
+            "the site's file",
+            "%s cannot be read", path);
+}
+
+static void site_file_run(struct check_context *context, struct findings *findings)
+{
+    const struct options *opt = context->opt;
+
+    if (opt->site_wrong) {
+        finding_add(findings, TOPIC, "contents", VERDICT_WRONG,
+                    "no run starts on this machine until it is mended", "%s",
+                    opt->site_wrong);
+        return;
+    }
+    finding_add(findings, TOPIC, "contents", VERDICT_OK, NULL, "%s",
+                opt->site.path ? opt->site.path : "there is none");
+    prologue_judge(opt->site.prologue, findings);
+}
+
+const struct check_ops check_site_file = {.topic = TOPIC, .run = site_file_run};
