@@ -1,56 +1,26 @@
 /*
- * raytrain-inspect - print a run, a checkpoint or a dataset.
+ * raytrain-inspect - print a run, a directory of runs, a checkpoint or a dataset.
  */
 #include "config.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "config/data_files.h"
 #include "hangup.h"
+#include "inspect/command_line.h"
 #include "inspect/model.h"
 #include "inspect/output.h"
+#include "inspect/run_list.h"
 #include "inspect/views.h"
+#include "plot/plot.h"
 #include "run/checkpoint_manager.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
 #include "util/quote.h"
 #include "util/process.h"
-
-static const char HELP[] =
-    "Usage: raytrain-inspect [OPTIONS] PATH\n"
-    "       raytrain-inspect --diff CHECKPOINT CHECKPOINT\n"
-    "Print a run directory, a checkpoint, or a dataset: a file, a directory of\n"
-    "files, or a pattern such as \"train-*.h5\".\n"
-    "\n"
-    "  --verify        read everything and compare it with its checksums; exit\n"
-    "                  status 5 if something is damaged\n"
-    "  --json          one JSON object on standard output\n"
-    "  --plot METRIC   a run's metric over training iterations, drawn as text\n"
-    "  --export DIR    write a checkpoint's tensors to a new directory: .npy files,\n"
-    "                  strings as .txt; of a run, those of its best checkpoint\n"
-    "  --export FILE   ending in .ubj, .json or .txt: the model of the trainers\n"
-    "                  xgboost and lightgbm, for the library itself\n"
-    "  --diff          compare two checkpoints tensor by tensor; exit status 1 if\n"
-    "                  they differ\n"
-    "  --head N        the first N rows of a dataset, instead of a table of its\n"
-    "                  columns\n"
-    "  --set KEY=VALUE an option of the dataset, such as format=csv or label=y\n"
-    "  --help          this text\n"
-    "  --version       the version\n"
-    "\n"
-    "Exit status: 0; 1 --diff: not the same; 2 usage; 3 no such path, or what is\n"
-    "there is none of the three; 5 damaged, or cannot be read or written.\n";
-
-struct request {
-    bool verify, json, diff;
-    const char *plot, *export, *path, *other;
-    struct inspect_options dataset;
-    int status; /* exit status if nothing failed */
-};
 
 /* ---- Printing ---- */
 
@@ -88,7 +58,7 @@ static void json_print(const json_t *object)
 
 static int show_checkpoint(const struct request *r, struct error *err)
 {
-    json_t *checkpoint = inspect_checkpoint(r->path, true, r->verify, err);
+    json_t *checkpoint = inspect_checkpoint(r->paths[0], true, r->verify, err);
     int rc = 0;
 
     if (!checkpoint)
@@ -128,9 +98,9 @@ static int show_run(const struct request *r, struct error *err)
     json_t *run;
     int rc = 0;
 
-    if (r->plot)
-        return inspect_plot(stdout, r->path, r->plot, err);
-    run = inspect_run(r->path, r->verify, err);
+    if (r->csv)
+        return reports_csv_print(stdout, r->paths[0], err);
+    run = inspect_run(r->paths[0], r->verify, err);
     if (!run)
         return -1;
     if (r->json)
@@ -161,9 +131,9 @@ static char *checkpoint_choose(const char *path, struct error *err)
     return best;
 }
 
-static int show_export(const struct request *r, struct error *err)
+static int show_export(struct request *r, struct error *err)
 {
-    char *path = checkpoint_choose(r->path, err);
+    char *path = checkpoint_choose(r->paths[0], err);
     json_t *export;
 
     if (!path)
@@ -183,7 +153,7 @@ static int show_export(const struct request *r, struct error *err)
 
 static int show_diff(struct request *r, struct error *err)
 {
-    json_t *diff = inspect_diff(r->path, r->other, err);
+    json_t *diff = inspect_diff(r->paths[0], r->paths[1], err);
 
     if (!diff)
         return -1;
@@ -206,19 +176,28 @@ static bool is_checkpoint(const char *path)
            strncmp(base, CHECKPOINT_PREFIX, strlen(CHECKPOINT_PREFIX)) == 0;
 }
 
+static int csv_refused(const struct request *r, struct error *err)
+{
+    return error_set(err, RAYTRAIN_EUSAGE,
+                     "--csv: %s is not a run; name a run, or a directory of runs",
+                     r->paths[0]);
+}
+
 static int show_dataset(const struct request *r, struct error *err)
 {
     struct inspect_options options = r->dataset;
     json_t *dataset;
 
     options.as_text = !r->json;
+    if (r->csv)
+        return csv_refused(r, err);
     if (r->verify)
         return error_set(
             err, RAYTRAIN_EUSAGE,
             "--verify: %s is a dataset, which has no checksums; name a run or a "
             "checkpoint",
-            r->path);
-    dataset = inspect_dataset(r->path, &options, err);
+            r->paths[0]);
+    dataset = inspect_dataset(r->paths[0], &options, err);
     if (!dataset)
         return -1;
     if (r->json)
@@ -229,176 +208,174 @@ static int show_dataset(const struct request *r, struct error *err)
     return 0;
 }
 
-/* A directory that has neither a run nor files may be a run whose path is wrong. */
-static int show_directory(const struct request *r, bool as_dataset, struct error *err)
+static int show_runs(const struct request *r, struct run_list *list, struct error *err)
+{
+    json_t *runs;
+
+    if (r->verify)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--verify: %s is a directory of runs; name one of them",
+                         r->paths[0]);
+    runs = inspect_runs(r->paths[0], list, err);
+    if (!runs)
+        return -1;
+    if (r->json)
+        json_print(runs);
+    else if (r->csv)
+        inspect_runs_csv(stdout, runs);
+    else
+        inspect_runs_print(stdout, runs);
+    json_decref(runs);
+    return 0;
+}
+
+/* Runs below a directory make it a directory of runs. One that has neither runs nor
+ * files may be a run whose path is wrong. */
+static int show_directory(const struct request *r, struct error *err)
 {
     struct data_files files = {0};
+    struct run_list list = {0};
     bool has_files;
+    int rc;
 
-    if (as_dataset)
-        return show_dataset(r, err);
-    if (inspect_is_run(r->path) || r->plot)
+    if (inspect_is_run(r->paths[0]))
         return show_run(r, err);
-    has_files = data_files_list(r->path, NULL, &files, NULL) == 0;
+    rc = run_list_find(r->paths[0], &list, err);
+    if (rc == 0 && list.n > 0)
+        rc = show_runs(r, &list, err);
+    if (rc < 0 || list.n > 0) {
+        run_list_clear(&list);
+        return rc;
+    }
+    has_files = data_files_list(r->paths[0], NULL, &files, NULL) == 0;
     data_files_clear(&files);
     return has_files ? show_dataset(r, err) : show_run(r, err);
 }
 
-static int show(struct request *r, struct error *err)
+/* By what is at the path. */
+static int show_path(struct request *r, struct error *err)
 {
     bool as_dataset = r->dataset.head > 0 || r->dataset.n_settings > 0;
     char quoted[QUOTE_TEXT_MAX];
     struct stat st;
 
-    if (r->diff)
-        return show_diff(r, err);
-    if (r->export)
-        return show_export(r, err);
-    if (stat(r->path, &st) < 0)
-        return errno == ENOENT && data_files_exist(r->path)
+    if (stat(r->paths[0], &st) < 0)
+        return errno == ENOENT && data_files_exist(r->paths[0])
                    ? show_dataset(r, err)
-                   : fs_error(err, "open", r->path);
+                   : fs_error(err, "open", r->paths[0]);
+    if (as_dataset)
+        return show_dataset(r, err);
     if (S_ISDIR(st.st_mode))
-        return show_directory(r, as_dataset, err);
-    if (r->plot)
-        return error_set(err, RAYTRAIN_EUSAGE,
-                         "--plot: %s has no metrics; name the directory of a run",
-                         r->path);
-    if (!as_dataset && is_checkpoint(r->path))
+        return show_directory(r, err);
+    if (r->csv)
+        return csv_refused(r, err);
+    if (is_checkpoint(r->paths[0]))
         return show_checkpoint(r, err);
     if (show_dataset(r, err) == 0)
         return 0;
-    if (as_dataset || err->code != RAYTRAIN_EINVAL)
+    if (err->code != RAYTRAIN_EINVAL)
         return -1;
     return error_prefix(err,
                         "%s is neither a run directory nor a checkpoint of raytrain, "
                         "and as a dataset",
-                        quote(r->path, quoted));
+                        quote(r->paths[0], quoted));
 }
 
-/* ---- The command line ---- */
+/* ---- Other views ---- */
 
-static int usage(struct error *err, const char *what)
+/* The paths of the command line; a directory of runs stands for these. */
+static int runs_take(const struct request *r, struct run_list *list, struct error *err)
 {
-    return error_set(err, RAYTRAIN_EUSAGE, "%s\ntry: raytrain-inspect --help", what);
-}
-
-static int operands_take(int n, char *const paths[], struct request *r,
-                         struct error *err)
-{
-    if (r->diff && n != 2)
-        return usage(err, "--diff needs two checkpoints");
-    if (!r->diff && n != 1)
-        return usage(err, n > 1 ? "more than one PATH" : "no PATH");
-    if (r->plot && (r->json || r->verify))
-        return usage(err, "--plot cannot be combined with --json or --verify");
-    if ((r->dataset.head > 0 || r->dataset.n_settings > 0) &&
-        (r->plot || r->export || r->diff || r->verify))
-        return usage(err, "--head and --set are for datasets alone");
-    if ((r->plot != NULL) + (r->export != NULL) + r->diff > 1)
-        return usage(err, "--plot, --export and --diff cannot be combined");
-    if ((r->export || r->diff) && r->verify)
-        return usage(err, "--export and --diff always verify what they read");
-    r->path = paths[0];
-    r->other = r->diff ? paths[1] : NULL;
+    for (size_t i = 0; i < r->n_paths; i++)
+        if (run_list_add(r->paths[i], list, err) < 0)
+            return -1;
     return 0;
 }
 
-static int head_take(const char *text, uint64_t *head, struct error *err)
+static int plot_make(const struct request *r, const struct run_list *list,
+                     struct error *err)
 {
-    char *end;
+    const struct plot_request plot = {.metrics = r->metrics,
+                                      .runs = list->paths,
+                                      .n_runs = list->n,
+                                      .log = r->log,
+                                      .by_time = r->by_time};
 
-    errno = 0;
-    *head = strtoull(text, &end, 10);
-    if (errno || *end || strspn(text, "0123456789") == 0 || *head == 0)
-        return usage(err, "--head needs a number of rows, at least 1");
+    return r->output ? plot_write(r->output, &plot, err)
+                     : plot_print(stdout, &plot, err);
+}
+
+static int show_plot(struct request *r, struct error *err)
+{
+    struct run_list list = {0};
+    int rc = runs_take(r, &list, err);
+
+    if (rc == 0)
+        rc = plot_make(r, &list, err);
+    run_list_clear(&list);
+    return rc;
+}
+
+static int comparison_show(const struct request *r, const struct run_list *list,
+                           struct error *err)
+{
+    json_t *comparison = inspect_compare(list, err);
+
+    if (!comparison)
+        return -1;
+    if (r->json)
+        json_print(comparison);
+    else if (r->csv)
+        inspect_compare_csv(stdout, comparison);
+    else
+        inspect_compare_print(stdout, comparison);
+    json_decref(comparison);
     return 0;
 }
 
-static int setting_take(char *assignment, struct inspect_options *options,
-                        struct error *err)
+static int show_comparison(struct request *r, struct error *err)
 {
-    char **grown = reallocarray(options->settings, options->n_settings + 1,
-                                sizeof *options->settings);
+    struct run_list list = {0};
+    int rc = runs_take(r, &list, err);
 
-    if (!grown)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    options->settings = grown;
-    options->settings[options->n_settings++] = assignment;
-    return 0;
-}
-
-static const char *argument_missing(int option)
-{
-    switch (option) {
-    case 'p':
-        return "--plot needs a metric";
-    case 'e':
-        return "--export needs a directory";
-    case 'n':
-        return "--head needs a number of rows";
-    default:
-        return "--set needs KEY=VALUE";
+    if (rc == 0 && list.n < 2)
+        rc = error_set(err, RAYTRAIN_EUSAGE,
+                       "--compare: there is only one run, %s; name another one, or a "
+                       "directory of runs",
+                       r->paths[0]);
+    if (rc == 0)
+        rc = comparison_show(r, &list, err);
+    if (rc == 0 && r->metrics) {
+        if (!r->output)
+            fputc('\n', stdout);
+        rc = plot_make(r, &list, err);
     }
+    run_list_clear(&list);
+    return rc;
 }
 
-/* 1: nothing left to do (help, version). */
-static int request_parse(int argc, char *argv[], struct request *r, struct error *err)
+static int show_following(struct request *r, struct error *err)
 {
-    static const struct option options[] = {{"verify", no_argument, NULL, 'v'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"plot", required_argument, NULL, 'p'},
-                                            {"export", required_argument, NULL, 'e'},
-                                            {"diff", no_argument, NULL, 'd'},
-                                            {"head", required_argument, NULL, 'n'},
-                                            {"set", required_argument, NULL, 's'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'V'},
-                                            {NULL, 0, NULL, 0}};
-    char what[300];
-    int c;
-
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        switch (c) {
-        case 'v':
-            r->verify = true;
-            break;
-        case 'j':
-            r->json = true;
-            break;
-        case 'p':
-            r->plot = optarg;
-            break;
-        case 'e':
-            r->export = optarg;
-            break;
-        case 'd':
-            r->diff = true;
-            break;
-        case 'n':
-            if (head_take(optarg, &r->dataset.head, err) < 0)
-                return -1;
-            break;
-        case 's':
-            if (setting_take(optarg, &r->dataset, err) < 0)
-                return -1;
-            break;
-        case 'h':
-            fputs(HELP, stdout);
-            return 1;
-        case 'V':
-            puts("raytrain-inspect " PACKAGE_VERSION);
-            return 1;
-        case ':':
-            return usage(err, argument_missing(optopt));
-        default:
-            snprintf(what, sizeof what, "unknown option %.200s", argv[optind - 1]);
-            return usage(err, what);
-        }
-    }
-    return operands_take(argc - optind, argv + optind, r, err);
+    return inspect_follow(stdout, r->paths[0], r->json, &r->status, err);
 }
+
+static int show_page(struct request *r, struct error *err)
+{
+    const char *dot = strrchr(r->output, '.');
+
+    if (dot && strcmp(dot, ".html") == 0)
+        return inspect_report_page(r->paths[0], r->output, err);
+    return error_set(
+        err, RAYTRAIN_EUSAGE,
+        "--output: %s: a page ends in .html; for a plot, add --plot METRIC", r->output);
+}
+
+static int (*const views[])(struct request *, struct error *) = {
+    [VIEW_SHOW] = show_path,          [VIEW_DIFF] = show_diff,
+    [VIEW_EXPORT] = show_export,      [VIEW_FOLLOW] = show_following,
+    [VIEW_COMPARE] = show_comparison, [VIEW_PLOT] = show_plot,
+    [VIEW_PAGE] = show_page,
+};
 
 int main(int argc, char *argv[])
 {
@@ -412,8 +389,8 @@ int main(int argc, char *argv[])
     hangup_restore();
     rc = request_parse(argc, argv, &r, &err);
     if (rc == 0)
-        rc = show(&r, &err);
-    free(r.dataset.settings);
+        rc = views[r.view](&r, &err);
+    request_clear(&r);
     if (rc < 0) {
         fflush(stdout);
         return fail(&err);

@@ -37,8 +37,28 @@ void inspect_dataset_print(FILE *out, const json_t *dataset);
 /* Is this the directory of a run? */
 bool inspect_is_run(const char *path);
 
-/* Plot a metric over iterations as text. */
-int inspect_plot(FILE *out, const char *run, const char *metric, struct error *err);
+/* A directory of runs: all of them, the one that was last active first. NULL on
+ * failure. */
+struct run_list;
+json_t *inspect_runs(const char *path, const struct run_list *list, struct error *err);
+void inspect_runs_print(FILE *out, const json_t *runs);
+void inspect_runs_csv(FILE *out, const json_t *runs);
+
+/* Several runs: how they differ. NULL on failure. */
+json_t *inspect_compare(const struct run_list *list, struct error *err);
+void inspect_compare_print(FILE *out, const json_t *comparison);
+void inspect_compare_csv(FILE *out, const json_t *comparison);
+
+/* Print the reports of a run that count as CSV. */
+int reports_csv_print(FILE *out, const char *run, struct error *err);
+
+/* Print what happens to a run until it ends; *status is its exit status. as_json: an
+ * object a line. */
+int inspect_follow(FILE *out, const char *run, bool as_json, int *status,
+                   struct error *err);
+
+/* Write a report of a run as a page to a file. */
+int inspect_report_page(const char *run, const char *file, struct error *err);
 
 /* Write the tensors of a checkpoint to a directory that does not exist or is empty: all
  * or nothing. Returns an object that describes what was written; NULL on failure. */

@@ -1,0 +1,45 @@
+/*
+ * plot_data.h - what is plotted: a few thousand points of each curve, whatever the
+ * number of reports.
+ */
+#ifndef RAYTRAIN_PLOT_PLOT_DATA_H
+#define RAYTRAIN_PLOT_PLOT_DATA_H
+
+#include "plot/plot.h"
+
+/* Reports that are too many for one point each are taken together: of adjacent ones the
+ * lowest and the highest remain, so that no peak is lost. mean NaN: a gap. */
+struct plot_point {
+    double x, mean, low, high;
+};
+
+struct plot_curve {
+    size_t run; /* its number */
+    struct plot_point *points;
+    size_t n;
+    double last; /* the last number; NaN: none */
+};
+
+struct plot_panel {
+    char *metric;
+    struct plot_curve *curves; /* of all runs */
+    bool band;                 /* some low < high, and there is only one run */
+    double low, high;          /* of all that is drawn */
+    size_t left_out;           /* points that a logarithmic axis cannot have */
+};
+
+struct plot_data {
+    struct plot_panel *panels;
+    size_t n_panels;
+    char **labels; /* of the runs */
+    size_t n_runs;
+    double x_low, x_high;
+    bool log, by_time;
+};
+
+/* *data is zeros; clear it in any case. */
+int plot_data_load(const struct plot_request *plot, struct plot_data *data,
+                   struct error *err);
+void plot_data_clear(struct plot_data *data);
+
+#endif
