@@ -24,8 +24,9 @@ rooms () {
 	common pmix
 	common site
 	launcher event
+	launcher tfevents run
 	launcher view event config
-	launcher callback view event run config
+	launcher callback view tfevents event run config
 	launcher launch event protocol config
 	launcher slurm launch event protocol run
 	launcher local launch event run pmix
@@ -140,6 +141,7 @@ abroad () {
 missing_headers () {
 	includes "$1" | grep -v ' <' | sed 's/.* //' | sort -u | while read -r header; do
 		case $header in
+		*.pb-c.h) ls "$1"/*/"${header%.pb-c.h}.proto" ;; # generated
 		*/*) ls "$1"/*/"$header" ;;
 		config.h | raytrain*.h) ;;
 		*) ls "$1/cmd/$header" ;;
@@ -147,13 +149,13 @@ missing_headers () {
 	done
 }
 
-# Files that are not C files, a header for C++ or a local.mk in a known room.
+# Files that are not C files, a header for C++, messages of protobuf or a local.mk in a known room.
 strangers () {
 	rooms | awk '$2 !~ /\// { print $1 "/" $2 } END { print "cmd"; print "include" }' \
 		>known.list &&
 	(cd "$1" && find . ! -type d) | sed 's|^\./||' | while read -r file; do
 		case ${file##*/} in
-		*.c | *.h | *.hpp | local.mk) grep -qx "${file%/*}" known.list || echo "$file" ;;
+		*.c | *.h | *.hpp | *.proto | local.mk) grep -qx "${file%/*}" known.list || echo "$file" ;;
 		*) echo "$file" ;;
 		esac
 	done
@@ -229,6 +231,7 @@ test_expect_success 'a foreign header is included only in its home' '
 	abroad "$srcdir/src" "^<(hdf5|H5)" "common/hdf5/|worker/data/reader_hdf5(_chunks|_strings)?[.]" >>found &&
 	abroad "$srcdir/src" "^<libconfig" "common/config/config_file[.]c" >>found &&
 	abroad "$srcdir/src" "^<mpi[.]h" "worker/mpi/|include/raytrain_mpi[.]h" >>found &&
+	abroad "$srcdir/src" "pb-c[.]h" "launcher/tfevents/" >>found &&
 	abroad "$srcdir/src" "raytrain_mpi[.]h" "worker/session/mpi_calls[.]c" >>found &&
 	test_must_be_empty found
 '
