@@ -30,6 +30,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1380-predict.t \
 	t/1440-progress.t \
 	t/1450-callbacks.t \
+	t/1460-tensorboard.t \
 	t/1470-metrics.t \
 	t/1381-predict-faults.t \
 	t/1382-signs-of-progress.t \
@@ -111,7 +112,7 @@ t_check_mpi_child_SOURCES = t/check/mpi_child.c
 t_check_mpi_child_LDADD = $(MPI_LIBS)
 EXTRA_DIST += t/check/open_mpi/mpi.h
 
-EXTRA_DIST += t/check/meet.py t/check/messages.py
+EXTRA_DIST += t/check/meet.py t/check/messages.py t/check/tfevents.py
 
 check_PROGRAMS += t/check/train_gpu
 t_check_train_gpu_SOURCES = t/check/train_gpu.c

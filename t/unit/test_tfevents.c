@@ -166,7 +166,7 @@ static void the_last_event_of_a_run_is_found(void **state)
 
     values_write(7, 0);
     values_write(3, 2);
-    assert_int_equal(tfevents_write_restart(&buffer, 1e9, 4), 0);
+    assert_int_equal(tfevents_write_start(&buffer, 1e9, 4), 0);
     file_end("events.out.tfevents.0000000100.host.1.raytrain");
     assert_int_equal(tfevents_write_head(&buffer, 1e9), 0);
     file_end("events.out.tfevents.0000000200.host.2.raytrain");
@@ -273,7 +273,7 @@ static void written_add(void *arg, const void *data, size_t n)
 
 static int is_file(const struct dirent *entry)
 {
-    return strncmp(entry->d_name, "events.", 7) == 0;
+    return strncmp(entry->d_name, "events.", 7) == 0 && !strstr(entry->d_name, ".end");
 }
 
 /* The reports in the files of the run; *n: how many files there are. */
@@ -327,11 +327,11 @@ static void nothing_to_add_makes_no_file(void **state)
     report_log(0, 1);
     launcher_start();
     assert_int_equal(run_events_catch_up(events, &err), 0);
-    assert_int_equal(run_events_status(events, TFEVENTS_SUCCESS, &err), 0);
+    assert_int_equal(run_events_end(events, TFEVENTS_SUCCESS, &err), 0);
     launcher_end();
     launcher_start();
     assert_int_equal(run_events_catch_up(events, &err), 0);
-    assert_int_equal(run_events_status(events, TFEVENTS_SUCCESS, &err), 0);
+    assert_int_equal(run_events_end(events, TFEVENTS_SUCCESS, &err), 0);
     launcher_end();
     assert_string_equal(reports_written(&n), "0.1 ");
     assert_int_equal(n, 1);

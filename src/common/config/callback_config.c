@@ -19,6 +19,7 @@
 
 static const struct config_table table_of_json = NO_KEYS;
 static const struct config_table table_of_csv = NO_KEYS;
+static const struct config_table table_of_tensorboard = NO_KEYS;
 
 #define TABLE_OF(kind) &table_of_##kind,
 static const struct config_table *const tables[] = {CALLBACKS(TABLE_OF)};

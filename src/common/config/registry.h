@@ -29,8 +29,8 @@
 
 #define LAUNCHERS(X) X(slurm) X(local)
 
-#define CALLBACKS(X)       X(json) X(csv)
-#define CALLBACKS_LATER(X) X(tensorboard)
+#define CALLBACKS(X)       X(json) X(csv) X(tensorboard)
+#define CALLBACKS_LATER(X)
 
 #define READER_FORMATS(X)  X(idx) X(hdf5) X(numpy)
 #define TEXT_FORMATS(X)    X(csv) X(tsv) X(libsvm) X(text)

@@ -25,11 +25,11 @@ static int is_event_file(const struct dirent *entry)
            isdigit((unsigned char)entry->d_name[strlen(PREFIX)]);
 }
 
-static bool is_ours(const char *name)
+static bool ends_with(const char *name, const char *ending)
 {
     size_t n = strlen(name);
 
-    return n > strlen(ENDING) && strcmp(name + n - strlen(ENDING), ENDING) == 0;
+    return n > strlen(ending) && strcmp(name + n - strlen(ending), ending) == 0;
 }
 
 /* All event files, in order. */
@@ -136,12 +136,35 @@ int event_files_last(const char *dir, const char *tag, bool *found, int64_t *ste
     if (n < 0)
         return -1;
     for (int i = n - 1; i >= 0 && rc == 0 && !*found; i--) {
-        if (!is_ours(names[i]->d_name))
+        if (!ends_with(names[i]->d_name, ENDING))
             continue;
         rc = last_in_file(dir, names[i]->d_name, &last, err);
         *found = rc == 0 && tfevents_read_number(last.data, last.n, tag, step, number);
     }
     free(last.data);
+    names_free(names, n);
+    return rc;
+}
+
+int event_files_remove_ends(const char *dir, struct error *err)
+{
+    struct dirent **names;
+    int n = names_read(dir, &names, err), rc = 0;
+    char *path;
+
+    if (n < 0)
+        return -1;
+    for (int i = 0; i < n && rc == 0; i++) {
+        if (!ends_with(names[i]->d_name, ENDING EVENT_FILES_END))
+            continue;
+        if (asprintf(&path, "%s/%s", dir, names[i]->d_name) < 0) {
+            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            break;
+        }
+        if (unlink(path) < 0 && errno != ENOENT)
+            rc = fs_error(err, "remove", path);
+        free(path);
+    }
     names_free(names, n);
     return rc;
 }

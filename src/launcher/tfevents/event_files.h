@@ -18,4 +18,11 @@ int event_files_new(const char *dir, char **path, struct error *err);
 int event_files_last(const char *dir, const char *tag, bool *found, int64_t *step,
                      double *number, struct error *err);
 
+/*
+ * How a run has ended is in a file of its own, PATH.end for the file PATH: TensorBoard
+ * keeps the first end that it finds, so it has to go if the run goes on.
+ */
+#define EVENT_FILES_END ".end"
+int event_files_remove_ends(const char *dir, struct error *err);
+
 #endif

@@ -209,9 +209,11 @@ static int file_begin(struct run_events *events, struct error *err)
 
     if (events->path)
         return 0;
-    if (event_files_new(events->run_dir, &events->path, err) < 0)
+    if (event_files_remove_ends(events->run_dir, err) < 0 ||
+        event_files_new(events->run_dir, &events->path, err) < 0)
         return -1;
     if (tfevents_write_head(&events->pending, now) == 0 &&
+        (events->has_last || tfevents_write_start(&events->pending, now, 0) == 0) &&
         tfevents_write_hyperparameters(&events->pending, now, events->parameters,
                                        events->run_dir) == 0)
         return 0;
@@ -247,7 +249,7 @@ static int report_write(struct run_events *events, int attempt, int64_t iteratio
     values_collect(&values, report);
     rc = values.no_memory ? -1 : 0;
     if (rc == 0 && events->has_last && iteration <= events->iteration)
-        rc = tfevents_write_restart(&events->pending, time, iteration);
+        rc = tfevents_write_start(&events->pending, time, iteration);
     if (rc == 0)
         rc = tfevents_write_values(&events->pending, time, iteration, values.values,
                                    values.n);
@@ -283,18 +285,6 @@ int run_events_add(struct run_events *events, const json_t *report, struct error
     return 0;
 }
 
-int run_events_status(struct run_events *events, enum tfevents_status status,
-                      struct error *err)
-{
-    if (!events->path && status != TFEVENTS_RUNNING)
-        return 0;
-    if (file_begin(events, err) < 0)
-        return -1;
-    if (tfevents_write_status(&events->pending, clock_unix_double(), status) < 0)
-        return no_memory(err);
-    return 0;
-}
-
 /* ---- The file ---- */
 
 static int pending_write(struct run_events *events, struct error *err)
@@ -324,6 +314,27 @@ int run_events_flush(struct run_events *events, struct error *err)
     if (pending_write(events, err) < 0)
         return -1;
     return events->behind ? run_events_catch_up(events, err) : 0;
+}
+
+int run_events_end(struct run_events *events, enum tfevents_status status,
+                   struct error *err)
+{
+    double now = clock_unix_double();
+    struct record_buffer end = {0};
+    char *path = NULL;
+    int rc = -1;
+
+    if (!events->path)
+        return 0;
+    if (asprintf(&path, "%s" EVENT_FILES_END, events->path) < 0 ||
+        tfevents_write_head(&end, now) < 0 ||
+        tfevents_write_status(&end, now, status) < 0)
+        no_memory(err);
+    else
+        rc = fs_replace(path, end.data, end.n, 0666, err);
+    record_buffer_clear(&end);
+    free(path);
+    return rc;
 }
 
 /* ---- Catching up ---- */

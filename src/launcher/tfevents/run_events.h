@@ -28,10 +28,9 @@ void run_events_free(struct run_events *events); /* NULL is fine */
 int run_events_catch_up(struct run_events *events, struct error *err);
 /* A report, unless run_events_catch_up() has found it. */
 int run_events_add(struct run_events *events, const json_t *report, struct error *err);
-/* The state of the run, for the table of hyperparameters; that at the end only if this
- * launcher has added something. */
-int run_events_status(struct run_events *events, enum tfevents_status status,
-                      struct error *err);
+/* How the run has ended, if this launcher has added reports. */
+int run_events_end(struct run_events *events, enum tfevents_status status,
+                   struct error *err);
 /* Write what was added. After a failure, it is kept up to a limit, and the rest is
  * caught up when storage is well again. */
 int run_events_flush(struct run_events *events, struct error *err);

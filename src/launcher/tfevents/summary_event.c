@@ -47,7 +47,7 @@ int tfevents_write_head(struct record_buffer *buffer, double wall_time)
     return event_write(buffer, &event);
 }
 
-int tfevents_write_restart(struct record_buffer *buffer, double wall_time, int64_t step)
+int tfevents_write_start(struct record_buffer *buffer, double wall_time, int64_t step)
 {
     Tfevents__Event event = event_at(wall_time, step);
     Tfevents__SessionLog log = TFEVENTS__SESSION_LOG__INIT;
@@ -222,7 +222,6 @@ int tfevents_write_hyperparameters(struct record_buffer *buffer, double wall_tim
 }
 
 static const Tfevents__SessionEnd__Status statuses[] = {
-    [TFEVENTS_RUNNING] = TFEVENTS__SESSION_END__STATUS__RUNNING,
     [TFEVENTS_SUCCESS] = TFEVENTS__SESSION_END__STATUS__SUCCESS,
     [TFEVENTS_FAILURE] = TFEVENTS__SESSION_END__STATUS__FAILURE,
 };
@@ -234,8 +233,7 @@ int tfevents_write_status(struct record_buffer *buffer, double wall_time,
     Tfevents__HparamsData data = TFEVENTS__HPARAMS_DATA__INIT;
 
     end.status = statuses[status];
-    if (status != TFEVENTS_RUNNING)
-        end.end_time = wall_time;
+    end.end_time = wall_time;
     data.data_case = TFEVENTS__HPARAMS_DATA__DATA_SESSION_END;
     data.session_end = &end;
     return hparams_write(buffer, wall_time, TAG_SESSION_END, &data);

@@ -22,9 +22,9 @@ struct tfevents_value {
 
 /* The first record of each file. */
 int tfevents_write_head(struct record_buffer *buffer, double wall_time);
-/* What files have of this step and of later ones does not count any more. */
-int tfevents_write_restart(struct record_buffer *buffer, double wall_time,
-                           int64_t step);
+/* The first such event of a run is its start. After a later one, what there is of its
+ * step and of later ones does not count any more. */
+int tfevents_write_start(struct record_buffer *buffer, double wall_time, int64_t step);
 int tfevents_write_values(struct record_buffer *buffer, double wall_time, int64_t step,
                           const struct tfevents_value *values, size_t n);
 
@@ -33,7 +33,7 @@ int tfevents_write_values(struct record_buffer *buffer, double wall_time, int64_
 int tfevents_write_hyperparameters(struct record_buffer *buffer, double wall_time,
                                    const json_t *parameters, const char *place);
 
-enum tfevents_status { TFEVENTS_RUNNING, TFEVENTS_SUCCESS, TFEVENTS_FAILURE };
+enum tfevents_status { TFEVENTS_SUCCESS, TFEVENTS_FAILURE };
 
 int tfevents_write_status(struct record_buffer *buffer, double wall_time,
                           enum tfevents_status status);
