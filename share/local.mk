@@ -174,6 +174,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_gbdt.py \
 	share/python/raytrain/_gbdt_model.py \
 	share/python/raytrain/_helper.py \
+	share/python/raytrain/_events.py \
 	share/python/raytrain/_launch.py \
 	share/python/raytrain/_mapping.py \
 	share/python/raytrain/_memory.py \
@@ -189,6 +190,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_wire.py \
 	share/python/raytrain/_worker.py \
 	share/python/raytrain/batch_predictor.py \
+	share/python/raytrain/callback.py \
 	share/python/raytrain/checkpoint.py \
 	share/python/raytrain/collective.py \
 	share/python/raytrain/data.py \

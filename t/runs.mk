@@ -31,6 +31,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1015-forks.t t/1016-collectives.t 
 	t/1440-progress.t \
 	t/1450-callbacks.t \
 	t/1460-tensorboard.t \
+	t/1461-python-callback.t \
 	t/1470-metrics.t \
 	t/1381-predict-faults.t \
 	t/1382-signs-of-progress.t \

@@ -261,7 +261,8 @@ class RunConfig(_Config):
         with date and time.
     storage_path: a directory that all nodes see. Default: "raytrain_results".
     stop: {metric: number}: the run stops once the mean of a metric reaches its number.
-    callbacks: what reports are passed to: names, such as "csv", or dicts with the name as
+    callbacks: what reports are passed to: objects of subclasses of UserCallback, whose
+        methods are called in this process; names, such as "csv"; or dicts with the name as
         "type" and its settings, as in run_config.callbacks of raytrain.cfg(5).
     verbose: 0 prints warnings and errors only.
     on_existing: what fit() does if there is a run of this name. "fresh" sets it aside as
@@ -288,19 +289,22 @@ class RunConfig(_Config):
                  grace_s: float | None = None, requeue_on_stop: bool | None = None,
                  on_existing: str | None = None, launcher: str | None = None,
                  options: tuple = ()) -> None:
+        from ._events import is_callback
+
         if storage_filesystem is not None:
             raise ValueError("RunConfig: raytrain has no storage_filesystem; mount the "
                              "storage on all nodes, and give storage_path")
         if on_existing not in (None, "fresh", "resume", "error"):
             raise ValueError("RunConfig: on_existing is 'fresh', 'resume' or 'error', not "
                              f"{on_existing!r}")
+        callbacks = None if callbacks is None else list(callbacks)
         for callback in callbacks or ():
-            if not isinstance(callback, str) and not (isinstance(callback, dict)
-                                                      and "type" in callback):
+            if not isinstance(callback, str) and not is_callback(callback) and not (
+                    isinstance(callback, dict) and "type" in callback):
                 raise ValueError(
-                    f"RunConfig: {callback!r} is no callback of raytrain, which runs them "
-                    "outside Python; callbacks are names, such as 'csv', or dicts with "
-                    "a 'type'")
+                    f"RunConfig: {callback!r} is no callback of raytrain: callbacks are "
+                    "objects of a subclass of raytrain.UserCallback, names, such as "
+                    "'csv', or dicts with a 'type'")
         _ignored("RunConfig", {"progress_reporter": progress_reporter},
                  "raytrain-run shows the progress; verbose=0 turns it off")
         _ignored("RunConfig", {"log_to_file": log_to_file or None},
@@ -321,8 +325,24 @@ class RunConfig(_Config):
         if "stop" in keys:
             keys["stop"] = _stop_keys(self.stop)
         if "callbacks" in keys:
-            keys["callbacks"] = list(self.callbacks)
+            named = [c for c in self.callbacks if isinstance(c, (str, dict))]
+            keys["callbacks"] = named
+            if self.callbacks and not named:
+                del keys["callbacks"]
         return keys
+
+    def _user_callbacks(self) -> list:
+        """Those that are objects of this process."""
+        return [c for c in self.callbacks or () if not isinstance(c, (str, dict))]
+
+    def _shippable(self) -> RunConfig:
+        """The same without them: they need not be fit for another process."""
+        import copy
+
+        shipped = copy.copy(self)
+        if self._user_callbacks():
+            shipped.callbacks = self._keys().get("callbacks")
+        return shipped
 
 
 # ---- libconfig, the grammar of raytrain.cfg ----

@@ -148,7 +148,7 @@ class DataParallelTrainer:
         """What restore() gives to __init__ again."""
         return {self._config_name: self.backend_config, "data_config": self.data_config,
                 "backend": self.backend, "scaling_config": self.scaling_config,
-                "run_config": self.run_config, "datasets": self.datasets,
+                "run_config": self.run_config._shippable(), "datasets": self.datasets,
                 "metadata": self.metadata, "preprocessor": self.preprocessor}
 
     def _backend_keys(self) -> dict:
@@ -374,6 +374,27 @@ class _Fit:
         _shipping.write(shipped, payload)
         return {**os.environ, "RAYTRAIN_FIT": shipped}
 
+    def _listener(self, environment: dict):
+        """What calls the UserCallbacks meanwhile, if there are any."""
+        import contextlib
+
+        callbacks = self.run_config._user_callbacks()
+        if not callbacks:
+            return contextlib.nullcontext()
+        from . import _events
+        from .callback import RunContext
+
+        trainer = self.trainer
+        listener = _events.Listener(callbacks, RunContext(
+            run_config=self.run_config, scaling_config=trainer.scaling_config,
+            train_loop_config=trainer.train_loop_config,
+            backend_config=getattr(trainer, "backend_config", None),
+            datasets=trainer.datasets,
+            dataset_config=getattr(trainer, "data_config", None),
+            name=self.name, path=self.path))
+        environment.update(listener.environment)
+        return listener
+
     def run(self) -> object:
         """The files are where all nodes see them, and only their owner."""
         import shutil
@@ -393,7 +414,8 @@ class _Fit:
                 out.write(text)
             environment = self._environment(payload, keys, scratch)
             _finished.append(self.path)
-            ended = _launch.run(self._command(file), environment, scratch)
+            with self._listener(environment):
+                ended = _launch.run(self._command(file), environment, scratch)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return self._conclude(*ended)

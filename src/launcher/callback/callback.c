@@ -55,6 +55,9 @@ int callback_list_create(struct callback_list *list,
         own.config = &cfg->list[i];
         rc = callback_list_add(list, kinds[own.config->kind], &own, err);
     }
+    own.config = NULL;
+    if (rc == 0 && getenv(CALLBACK_FIT_VARIABLE))
+        rc = callback_list_add(list, &callback_fit_events, &own, err);
     if (rc < 0)
         callback_list_destroy(list);
     return rc;

@@ -100,7 +100,10 @@ void callback_note(struct callback_list *list, const char *fmt, ...)
 void callback_attempt_end(struct callback_list *list, const json_t *attempt);
 void callback_end(struct callback_list *list, const json_t *result);
 
-extern const struct callback_ops callback_progress;
+/* fit() of the Python module wants the events, and this is where. */
+#define CALLBACK_FIT_VARIABLE "RAYTRAIN_FIT_EVENTS"
+
+extern const struct callback_ops callback_progress, callback_fit_events;
 
 #define CALLBACK_DECLARE(name) extern const struct callback_ops callback_##name;
 CALLBACKS(CALLBACK_DECLARE)

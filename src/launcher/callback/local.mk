@@ -2,6 +2,7 @@ liblauncher_la_SOURCES += \
 	src/launcher/callback/callback.c src/launcher/callback/callback.h \
 	src/launcher/callback/csv.c \
 	src/launcher/callback/deferred.c src/launcher/callback/deferred.h \
+	src/launcher/callback/fit_events.c \
 	src/launcher/callback/progress_csv.c src/launcher/callback/progress_csv.h \
 	src/launcher/callback/progress.c \
 	src/launcher/callback/tensorboard.c

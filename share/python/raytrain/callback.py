@@ -1,0 +1,94 @@
+"""UserCallback: an object whose methods are called while fit() waits for a run.
+
+    class Notify(raytrain.UserCallback):
+        def after_report(self, run_context, metrics, checkpoint):
+            print(metrics[0]["loss"])
+
+    TorchTrainer(..., run_config=RunConfig(callbacks=[Notify(), "csv"])).fit()
+"""
+from __future__ import annotations
+
+import dataclasses
+import uuid
+
+__all__ = ["RunContext", "UserCallback", "WorkerGroupContext"]
+
+
+@dataclasses.dataclass(frozen=True)
+class RunContext:
+    """The run as it is at an event.
+
+    run_config, scaling_config, train_loop_config, backend_config, datasets, dataset_config:
+        those of the trainer.
+    name: of the run. path: its directory.
+    attempt: the number of the attempt, from 0 on; -1 before the first one.
+    world_size: its number of workers; 0 before.
+    report: the latest report, as a line of result.json has it: the mean of each metric
+        over the ranks, its least and greatest value in "by_rank", and times; or None.
+    run_id: a text that no other fit() has.
+    """
+
+    run_config: object
+    scaling_config: object
+    train_loop_config: dict | None
+    backend_config: object
+    datasets: dict
+    dataset_config: object
+    name: str
+    path: str
+    attempt: int = -1
+    world_size: int = 0
+    report: dict | None = None
+    run_id: str = dataclasses.field(default_factory=lambda: uuid.uuid4().hex)
+
+    def get_run_config(self) -> object:
+        return self.run_config
+
+
+@dataclasses.dataclass(frozen=True)
+class WorkerGroupContext:
+    """The workers of an attempt.
+
+    run_attempt_id: its number, from 0 on. num_workers: how many there are. nodes: the names
+    of their nodes. resources_per_worker, placement_strategy: those of the ScalingConfig.
+    """
+
+    run_attempt_id: int
+    num_workers: int
+    nodes: list
+    resources_per_worker: dict | None
+    placement_strategy: str
+
+
+class UserCallback:
+    """Base class of callbacks that are objects of Python; override what you need.
+
+    The methods are called in the process that calls fit(), by a thread of their own, one
+    after the other in the order of the events, and never after fit() has returned. They do
+    not hold up the workers: a method that takes long is called late. An exception in one
+    is a warning.
+    """
+
+    def after_report(self, run_context: RunContext, metrics: list, checkpoint) -> None:
+        """All workers have reported. metrics: a list with one dict, the metrics that rank 0
+        reported. checkpoint: the Checkpoint of this report, or None; it may not be complete
+        yet if checkpoints are saved in the background."""
+
+    def after_exception(self, run_context: RunContext, worker_exceptions: dict) -> None:
+        """An attempt has failed, and may be followed by another one. worker_exceptions:
+        {rank: WorkerError} of the worker that failed first; the rank is -1 if it is not
+        known, as when a node is lost."""
+
+    def before_worker_group_start(self,
+                                  worker_group_context: WorkerGroupContext) -> None:
+        """An attempt starts. The workers do not wait for this call."""
+
+    def after_worker_group_shutdown(self,
+                                    worker_group_context: WorkerGroupContext) -> None:
+        """All workers of an attempt are gone, after after_exception() if it failed."""
+
+    def after_controller_start(self, run_context: RunContext) -> None:
+        """The first call: raytrain-run has begun with the run."""
+
+    def after_controller_finish(self, result) -> None:
+        """The last call: the Result is there."""

@@ -1,0 +1,272 @@
+#!/bin/sh
+test_description='objects of raytrain.UserCallback, whose methods fit() calls'
+. "$(dirname "$0")/setup.sh"
+
+PYTHONPATH=$stage/share/raytrain/python
+export PYTHONPATH
+TMPDIR=$PWD/tmp
+export TMPDIR
+mkdir tmp
+
+cat >common.py <<\EOT
+import math, os, sys, threading, time, warnings
+import raytrain
+from raytrain import Checkpoint, DataParallelTrainer, FailureConfig, RunConfig, ScalingConfig
+
+class Recorder(raytrain.UserCallback):
+    def __init__(self):
+        self.calls = []
+        self.lock = threading.Lock()  # cannot be pickled: it stays in this process
+    def note(self, *what):
+        self.calls.append(what)
+    def after_controller_start(self, run_context):
+        self.note("start", run_context.name, run_context.attempt)
+    def before_worker_group_start(self, group):
+        self.note("group", group.run_attempt_id, group.num_workers, len(group.nodes))
+    def after_report(self, run_context, metrics, checkpoint):
+        self.context, self.metrics, self.checkpoint = run_context, metrics, checkpoint
+        self.note("report", run_context.report["training_iteration"])
+    def after_exception(self, run_context, worker_exceptions):
+        self.failed = worker_exceptions
+        self.note("exception", run_context.attempt)
+    def after_worker_group_shutdown(self, group):
+        self.note("gone", group.run_attempt_id)
+    def after_controller_finish(self, result):
+        self.result = result
+        self.note("finish", result.status)
+
+def trainer(function, callbacks, config=None, workers=2, failures=0, **run):
+    return DataParallelTrainer(
+        function, train_loop_config=config, scaling_config=ScalingConfig(num_workers=workers),
+        run_config=RunConfig(launcher="local", storage_path="runs", callbacks=callbacks,
+                             failure_config=FailureConfig(max_failures=failures), **run))
+
+def nothing_left():
+    """No thread and no descriptor of a fit() that is over."""
+    assert [t.name for t in threading.enumerate()] == ["MainThread"], threading.enumerate()
+    links = []
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            links.append(os.readlink(f"/proc/self/fd/{fd}"))
+        except FileNotFoundError:
+            pass
+    assert not [link for link in links if "raytrain-fit-" in link], links
+    left = [name for name in os.listdir("tmp") if name.startswith("raytrain-fit-")]
+    assert left == [], left
+EOT
+cat >steps.py <<\EOT
+from common import *
+
+def train(config):
+    rank = raytrain.get_context().get_world_rank()
+    start = raytrain.get_checkpoint()
+    first = start.to_dict()["i"] + 1 if start else 1
+    for i in range(first, 5):
+        if config.get("fail") and i == 4 and not start:
+            raise ValueError("on purpose")
+        raytrain.report({"loss": 10 * i + rank, "note": "n%d" % rank, "bad": math.nan},
+                        checkpoint=Checkpoint.from_dict({"i": i}))
+EOT
+
+test_expect_success 'the methods are called in order, with metrics and checkpoints' '
+	cat >order.py <<-\EOT &&
+	from steps import *
+	if __name__ == "__main__":
+	    calls = Recorder()
+	    result = trainer(train, ["csv", calls], {}, name="order").fit()
+	    assert calls.calls == [("start", "order", -1), ("group", 0, 2, 1), ("report", 1),
+	        ("report", 2), ("report", 3), ("report", 4), ("gone", 0),
+	        ("finish", "finished")], calls.calls
+	    [metrics] = calls.metrics
+	    assert metrics["loss"] == 40 and metrics["note"] == "n0", metrics
+	    assert math.isnan(metrics["bad"]) and len(metrics) == 3
+	    assert calls.context.report["loss"] == 40.5 and calls.context.world_size == 2
+	    assert calls.context.path == result.path == os.path.abspath("runs/order")
+	    assert calls.context.attempt == 0 and len(calls.context.run_id) == 32
+	    assert calls.context.get_run_config().name == "order"
+	    assert calls.checkpoint.path == result.checkpoint.path
+	    assert calls.checkpoint.to_dict() == {"i": 4}
+	    assert repr(calls.result.metrics) == repr(result.metrics)
+	    from raytrain import _helper
+	    _helper._helper.end()
+	    nothing_left()
+	    print("ok")
+	EOT
+	"$PYTHON" order.py >out 2>err && grep ok out && test -s runs/order/progress.csv &&
+	grep "callbacks = ( \"csv\" );" runs/order/run.cfg
+'
+test_expect_success 'an attempt that fails is an exception of its rank, and another one follows' '
+	cat >again.py <<-\EOT &&
+	from steps import *
+	if __name__ == "__main__":
+	    calls = Recorder()
+	    trainer(train, [calls], {"fail": True}, workers=1, failures=1, name="again").fit()
+	    kinds = [c[0] for c in calls.calls]
+	    assert kinds == ["start", "group"] + ["report"] * 3 + ["exception", "gone", "group",
+	        "report", "gone", "finish"], calls.calls
+	    [(rank, error)] = calls.failed.items()
+	    assert rank == 0 and isinstance(error, raytrain.WorkerError)
+	    assert "on purpose" in str(error) and "Traceback" in error.traceback, str(error)
+	    assert ("group", 1, 1, 1) in calls.calls
+	    nothing_left()
+	    print("ok")
+	EOT
+	"$PYTHON" again.py >out 2>err && grep ok out &&
+	! grep "callbacks = ( \"csv\"" runs/again/run.cfg
+'
+test_expect_success 'an exception in a method is a warning, and the others are called' '
+	cat >bad.py <<-\EOT &&
+	from steps import *
+	class Bad(raytrain.UserCallback):
+	    def after_report(self, run_context, metrics, checkpoint):
+	        sys.exit("this is not the end") if metrics[0]["loss"] > 10 else {}["missing"]
+	if __name__ == "__main__":
+	    calls = Recorder()
+	    result = trainer(train, [Bad(), calls], {}, name="bad").fit()
+	    assert result.status == "finished" and len(calls.calls) == 8
+	    nothing_left()
+	    print("ok")
+	EOT
+	"$PYTHON" bad.py >out 2>err && grep ok out &&
+	grep "RuntimeWarning: Bad.after_report() has failed; the run goes on" err &&
+	grep "^KeyError: .missing" err && grep "^SystemExit: this is not the end" err &&
+	"$PYTHON" -W error bad.py >out 2>err && grep ok out && grep "^KeyError: .missing" err
+'
+test_expect_success 'a slow method holds up nothing and misses nothing; fit() waits for it' '
+	cat >slow.py <<-\EOT &&
+	from steps import *
+	class Slow(Recorder):
+	    def after_controller_start(self, run_context):
+	        while not os.path.exists("runs/slow/result.h5"):  # the whole run
+	            time.sleep(0.01)
+	if __name__ == "__main__":
+	    calls = Slow()
+	    trainer(train, [calls], {}, name="slow").fit()
+	    assert [c[0] for c in calls.calls] == ["group"] + ["report"] * 4 + ["gone", "finish"]
+	    nothing_left()
+	    print("ok")
+	EOT
+	"$PYTHON" slow.py >out 2>err && grep ok out
+'
+test_expect_success 'events that are too many for slow methods are counted' '
+	cat >many.py <<-\EOT &&
+	from steps import *
+	from raytrain import _events
+	_events.WAITING_BYTES = 3000
+	class Slow(Recorder):
+	    def after_controller_start(self, run_context):
+	        while not os.path.exists("runs/many/result.h5"):
+	            time.sleep(0.01)
+	def many():
+	    for i in range(100):
+	        raytrain.report({"i": i})
+	if __name__ == "__main__":
+	    with warnings.catch_warnings(record=True) as seen:
+	        warnings.simplefilter("always")
+	        calls = Slow()
+	        trainer(many, [calls], workers=1, name="many").fit()
+	    [text] = [str(w.message) for w in seen]
+	    reported = len([c for c in calls.calls if c[0] == "report"])
+	    assert "too slow for" in text and 0 < reported < 100, (text, calls.calls)
+	    print("ok")
+	EOT
+	"$PYTHON" many.py >out 2>err && grep ok out
+'
+test_expect_success 'a configuration that is refused, and raytrain-run killed: no call, no wait' '
+	cat >killed.py <<-\EOT &&
+	from steps import *
+	import signal
+	class Kill(Recorder):
+	    def after_report(self, run_context, metrics, checkpoint):
+	        super().after_report(run_context, metrics, checkpoint)
+	        for pid in filter(str.isdigit, os.listdir("/proc")):
+	            try:
+	                with open(f"/proc/{pid}/cmdline", "rb") as file:
+	                    words = file.read().split(b"\0")
+	                with open(f"/proc/{pid}/stat") as file:
+	                    parent = int(file.read().rpartition(")")[2].split()[1])
+	            except OSError:
+	                continue
+	            if parent == os.getpid() and b"raytrain-run" in words[0]:
+	                os.kill(int(pid), signal.SIGKILL)
+	def forever():
+	    while True:
+	        raytrain.report({"x": 1})
+	        time.sleep(0.05)
+	if __name__ == "__main__":
+	    calls = Recorder()
+	    try:
+	        trainer(train, [calls], {}, name="bad/name").fit()
+	    except ValueError:
+	        pass
+	    assert calls.calls == []
+	    nothing_left()
+	    calls = Kill()
+	    try:
+	        trainer(forever, [calls], workers=1, name="killed").fit()
+	    except raytrain.TrainingFailedError as error:
+	        assert "signal 9" in str(error), error
+	    assert calls.calls[:2] == [("start", "killed", -1), ("group", 0, 1, 1)]
+	    nothing_left()
+	    print("ok")
+	EOT
+	"$PYTHON" killed.py >out 2>err && grep ok out && eventually no_process_left
+'
+test_expect_success 'Ctrl-C stops the run, and the callbacks hear of it' '
+	cat >stop.py <<-\EOT &&
+	from steps import *
+	import signal
+	class Stop(Recorder):
+	    def after_report(self, run_context, metrics, checkpoint):
+	        super().after_report(run_context, metrics, checkpoint)
+	        if len(self.calls) == 3:
+	            os.kill(os.getpid(), signal.SIGINT)
+	def forever():
+	    while not raytrain.should_stop():
+	        raytrain.report({"x": 1})
+	        time.sleep(0.05)
+	if __name__ == "__main__":
+	    calls = Stop()
+	    try:
+	        trainer(forever, [calls], workers=1, name="stop").fit()
+	        raise AssertionError
+	    except raytrain.TrainingStopped as stopped:
+	        assert stopped.result.status == "stopped"
+	    assert calls.calls[-1] == ("finish", "stopped"), calls.calls
+	    nothing_left()
+	    print("ok")
+	EOT
+	"$PYTHON" stop.py >out 2>err && grep ok out
+'
+test_expect_success 'what is no callback is an error, and so is a class' '
+	cat >wrong.py <<-\EOT &&
+	from common import *
+	for wrong in (3, Recorder, object(), {"name": "csv"}):
+	    try:
+	        RunConfig(callbacks=[wrong])
+	        raise AssertionError(wrong)
+	    except ValueError as error:
+	        assert "UserCallback" in str(error)
+	EOT
+	"$PYTHON" wrong.py
+'
+test_expect_success 'restore() takes callbacks anew' '
+	cat >restore.py <<-\EOT &&
+	from steps import *
+	if __name__ == "__main__":
+	    calls = Recorder()
+	    try:
+	        trainer(train, [Recorder()], {"fail": True}, workers=1, name="restore").fit()
+	        raise AssertionError
+	    except raytrain.TrainingFailedError:
+	        pass
+	    run = RunConfig(launcher="local", callbacks=[calls])
+	    again = DataParallelTrainer.restore("runs/restore", run_config=run)
+	    assert DataParallelTrainer.restore("runs/restore").run_config.callbacks is None
+	    again.fit()
+	    assert [c[0] for c in calls.calls] == ["start", "group", "report", "gone", "finish"]
+	    print("ok")
+	EOT
+	"$PYTHON" restore.py >out 2>err && grep ok out
+'
+test_done
