@@ -105,6 +105,7 @@ man_links = \
 	share/man/raytrain_set_metric_int64.3 share/man/raytrain_set_metric_text.3 \
 	share/man/raytrain_set_metric_vector.3 \
 	share/man/raytrain_checkpoint_wait.3 share/man/raytrain_durable_iteration.3 \
+	share/man/raytrain_set_total.3 \
 	share/man/raytrain_last_status.3 \
 	share/man/raytrain_checkpoint_discard.3 share/man/raytrain_config_double.3 \
 	share/man/raytrain_config_bool.3 share/man/raytrain_config_string.3 \

@@ -234,6 +234,34 @@ test_expect_success 'lines have the total, and the time that remains' '
 	grep "^iteration 3 of 3  loss" err
 '
 
+test_expect_success 'a training function says how many iterations there will be' '
+	$run -n 2 --name told --set train_loop_config.total=7 "$train" 2>err &&
+	grep "^iteration 5 of 7  loss" err
+'
+
+test_expect_success 'a Python script says how many iterations there will be' '
+	cat >train.py <<-\EOT &&
+	import raytrain
+
+	raytrain.set_total(3)
+	for i in range(3):
+	    raytrain.report({"loss": i})
+	EOT
+	$run -n 2 --name python -- python3 train.py 2>err && grep "^iteration 3 of 3  loss 2" err &&
+	PYTHONPATH=$stage/share/raytrain/python python3 train.py
+'
+
+test_expect_success 'raytrain-report --total says how many iterations there will be' '
+	cat >train.sh <<-\EOT &&
+	raytrain-report --total 9 && raytrain-report loss=1 --total 2 &&
+	raytrain-report loss=0 --total 2
+	EOT
+	$run -n 2 --name script -- sh train.sh 2>err && grep "^iteration 2 of 2  loss 0" err &&
+	json_is runs/script/result.json .training_iteration "$(printf "1\n2")" &&
+	raytrain-report --total 5 && expect_status 2 raytrain-report --total=-1 2>err &&
+	grep -e "--total \"-1\"" err
+'
+
 test_expect_success 'a restart is printed at once, and the summary counts it' '
 	rm -f once && $run -n 2 --name restart --max-failures 3 --set train_loop_config.fail=kill \
 		--set "train_loop_config.fail_once=$PWD/once" "$train" 2>err && no_control err &&

@@ -148,6 +148,9 @@ module raytrain_c
     integer(c_int64_t) function raytrain_training_iteration(ctx) bind(c)
       import; type(c_ptr), value :: ctx
     end function
+    integer(c_int) function raytrain_set_total(ctx, iterations) bind(c)
+      import; type(c_ptr), value :: ctx; integer(c_int64_t), value :: iterations
+    end function
     logical(c_bool) function raytrain_should_stop(ctx) bind(c)
       import; type(c_ptr), value :: ctx
     end function

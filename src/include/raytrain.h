@@ -545,6 +545,14 @@ RAYTRAIN_API bool raytrain_should_checkpoint(raytrain_context *ctx);
 /* Reports so far, over all attempts; 0 on a fresh start. Same on every rank. */
 RAYTRAIN_API int64_t raytrain_training_iteration(const raytrain_context *ctx);
 
+/*
+ * The training is going to make so many iterations, over all attempts: for the display
+ * of progress, which shows how much is done and how long the rest takes. It ends nothing.
+ * Not collective; that of rank 0 counts. A later call replaces it; 0: the number is not
+ * known any more. RAYTRAIN_EINVAL if it is negative.
+ */
+RAYTRAIN_API int raytrain_set_total(raytrain_context *ctx, int64_t iterations);
+
 /* ---- Random numbers ---- */
 /*
  * Counter-based streams (Philox4x32-10, Salmon et al., SC11), seeded by `seed` of the

@@ -115,6 +115,8 @@ static void save(raytrain::context ctx, std::vector<double> &matrix)
     REQUIRE(!ck);
     ctx.wait();
     REQUIRE(raytrain_durable_iteration(ctx) == 1);
+    REQUIRE(raytrain_set_total(ctx, 1) == RAYTRAIN_OK);
+    REQUIRE(raytrain_set_total(ctx, -1) == RAYTRAIN_EINVAL);
     raytrain::checkpoint best = ctx.open_checkpoint(raytrain_run_dir(ctx));
     REQUIRE(best.is_verified() && best.get_string("note") == "written in C++");
     REQUIRE(fails(RAYTRAIN_ENOTFOUND, "nowhere",

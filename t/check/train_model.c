@@ -16,6 +16,7 @@
  *          and some small tensors; after a restore these must agree with the model
  *   loaders (0): the number of children to fork, which wait for ever
  *   tell (false): each rank prints "rank R of N"
+ *   total (0): what raytrain_set_total() is called with, if it is not 0
  *   ready = PATH: rank 0 creates PATH when iteration ready_at (2) has been reported
  *   gate = PATH: from then on, every iteration waits until PATH exists
  */
@@ -31,7 +32,7 @@
 
 struct settings {
     int64_t iterations, size, checkpoint_every, fail_at, fail_rank, ready_at,
-        iteration_ms, loaders;
+        iteration_ms, loaders, total;
     const char *fail, *fail_once, *ready, *gate;
     bool tell, shards;
 };
@@ -46,6 +47,7 @@ static int settings_read(raytrain_context *ctx, struct settings *s)
            raytrain_config_int(ctx, "ready_at", 2, &s->ready_at) ||
            raytrain_config_int(ctx, "iteration_ms", 0, &s->iteration_ms) ||
            raytrain_config_int(ctx, "loaders", 0, &s->loaders) ||
+           raytrain_config_int(ctx, "total", 0, &s->total) ||
            raytrain_config_string(ctx, "fail", "", &s->fail) ||
            raytrain_config_string(ctx, "fail_once", "", &s->fail_once) ||
            raytrain_config_string(ctx, "ready", "", &s->ready) ||
@@ -336,6 +338,8 @@ int train_func(raytrain_context *ctx)
     if (settings_read(ctx, &s) || s.size < 1)
         return 1;
     loaders_start(&s);
+    if (s.total && raytrain_set_total(ctx, s.total))
+        return 1;
     if (s.tell) {
         printf("rank %d of %d\n", raytrain_rank(ctx), raytrain_world_size(ctx));
         fflush(stdout);

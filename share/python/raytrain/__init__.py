@@ -48,6 +48,7 @@ _NAMES = {
     "get_context": "_session",
     "get_dataset_shard": "data",
     "report": "_session",
+    "set_total": "_session",
     "should_checkpoint": "_session",
     "should_stop": "_session",
     "barrier": "collective",

@@ -313,7 +313,7 @@ class LoneSession:
 
     def call(self, op: str, args: dict = {}, data=b"", fds=(), asks=None):
         """What one worker can do alone; the rest is the helper's (reading files)."""
-        if op in ("barrier", "checkpoint_wait"):
+        if op in ("barrier", "checkpoint_wait", "total"):
             return {}, b"", []
         if op == "broadcast":
             return {}, bytes(data), []
@@ -367,6 +367,12 @@ def should_stop() -> bool:
     s = session()
     s.asked_stop = True
     return s.should_stop
+
+
+def set_total(iterations: int) -> None:
+    """The script is going to make so many iterations, over all attempts: for the display of
+    progress. It ends nothing. Not collective; that of rank 0 counts. 0: not known."""
+    session().call("total", {"iterations": int(iterations)})
 
 
 def should_checkpoint() -> bool:

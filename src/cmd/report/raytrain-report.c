@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <signal.h>
@@ -23,7 +24,7 @@
 
 #define HELP                                                                           \
     "Usage: raytrain-report NAME=VALUE... [--text NAME=VALUE]...\n"                    \
-    "                       [--checkpoint PATH]...\n"                                  \
+    "                       [--checkpoint PATH]... [--total N]\n"                      \
     "       raytrain-report --get-checkpoint DIR\n"                                    \
     "       raytrain-report --should-stop\n"                                           \
     "\n"                                                                               \
@@ -36,6 +37,8 @@
     "attempt\n"                                                                        \
     "                            starts from; exit status 1 if there is none\n"        \
     "      --should-stop         exit status 75 if the training is to end, else 0\n"   \
+    "      --total N             so many iterations are going to be made: for the\n"   \
+    "                            display of progress; alone, nothing is reported\n"    \
     "  -h, --help                this text\n"                                          \
     "  -V, --version             the version\n"                                        \
     "\n"                                                                               \
@@ -45,6 +48,8 @@ struct task {
     const char *get;  /* a directory; NULL: report */
     bool should_stop; /* only ask */
     bool offers;      /* --checkpoint was given */
+    bool has_total;
+    long long total; /* --total */
     struct offered_files files;
     json_t *metrics, *texts;
     /* What is wrong with the report: the other workers hear of it, since they wait. */
@@ -141,6 +146,27 @@ static int text_add(const struct task *t, const char *word, struct error *err)
     return rc;
 }
 
+static int total_set(struct task *t, const char *word, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX], *end;
+
+    errno = 0;
+    t->total = strtoll(word, &end, 10);
+    t->has_total = true;
+    if (end == word || *end || errno || t->total < 0)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--total %s: write a number of iterations, at least 0",
+                         quote(word, quoted));
+    return 0;
+}
+
+/* Is there something to report? */
+static bool has_report(const struct task *t)
+{
+    return t->offers || t->refused || json_object_size(t->texts) > 0 ||
+           json_object_size(t->metrics) > 0;
+}
+
 static void refuse(struct task *t, const struct error *why)
 {
     if (!t->refused)
@@ -164,6 +190,7 @@ static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
         {"checkpoint", required_argument, NULL, 'c'},
         {"text", required_argument, NULL, 't'},
         {"get-checkpoint", required_argument, NULL, 'g'},
+        {"total", required_argument, NULL, 'n'},
         {"should-stop", no_argument, NULL, 's'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
@@ -190,6 +217,10 @@ static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
         case 's':
             t->should_stop = true;
             break;
+        case 'n':
+            if (total_set(t, optarg, err) < 0)
+                return -1;
+            break;
         case 'h':
             fputs(HELP, stdout);
             return 1;
@@ -198,20 +229,20 @@ static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
             return 1;
         case ':':
             snprintf(what, sizeof what, "%.200s needs %s", argv[optind - 1],
-                     optopt == 't' ? "NAME=VALUE" : "a path");
+                     optopt == 't'   ? "NAME=VALUE"
+                     : optopt == 'n' ? "a number"
+                                     : "a path");
             return usage(err, what);
         default:
             snprintf(what, sizeof what, "unknown option %.200s", argv[optind - 1]);
             return usage(err, what);
         }
     }
-    if ((t->get || t->should_stop) &&
-        (optind < argc || t->offers || t->refused || json_object_size(t->texts) > 0))
+    if ((t->get || t->should_stop) && (optind < argc || t->has_total || has_report(t)))
         return usage(err, "--get-checkpoint and --should-stop report nothing");
     if (t->get && t->should_stop)
         return usage(err, "--get-checkpoint and --should-stop cannot be combined");
-    if (!t->get && !t->should_stop && optind == argc && !t->offers && !t->refused &&
-        json_object_size(t->texts) == 0)
+    if (!t->get && !t->should_stop && !t->has_total && optind == argc && !has_report(t))
         return usage(err, "there is nothing to report");
     metrics_take(t, argv + optind);
     return 0;
@@ -257,6 +288,18 @@ static int report(struct session_client *c, struct task *t, int *status,
     return -1;
 }
 
+static int total_pass(struct session_client *c, const struct task *t, struct error *err)
+{
+    struct wire_frame reply;
+    json_t *request =
+        json_pack("{s:s, s:I}", "op", "total", "iterations", (json_int_t)t->total);
+
+    if (session_client_call(c, request, NULL, NULL, &reply, err) < 0)
+        return -1;
+    wire_clear(&reply);
+    return 0;
+}
+
 static int get(struct session_client *c, const struct task *t, int *status,
                struct error *err)
 {
@@ -276,11 +319,14 @@ static int session_use(const char *path, struct task *t, int *status, struct err
 
     if (session_client_open(&c, path, &info, err) < 0)
         return -1;
-    if (t->get)
+    if (t->has_total)
+        rc = total_pass(&c, t, err);
+    if (rc == 0 && t->get)
         rc = get(&c, t, status, err);
-    else if (!t->should_stop)
+    else if (rc == 0 && !t->should_stop && has_report(t))
         rc = report(&c, t, status, err);
-    else if (json_is_true(json_object_get(info, "should_stop")))
+    else if (rc == 0 && t->should_stop &&
+             json_is_true(json_object_get(info, "should_stop")))
         *status = error_exit_status(RAYTRAIN_ESTOPPED);
     json_decref(info);
     session_client_close(&c);

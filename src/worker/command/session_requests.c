@@ -192,6 +192,17 @@ static int checkpoint_wait(struct companion *c, const struct request *q,
     return call_result(c, raytrain_checkpoint_wait(c->ctx), err);
 }
 
+static int total(struct companion *c, const struct request *q, struct reply *reply,
+                 struct error *err)
+{
+    int64_t iterations;
+
+    (void)reply;
+    if (request_integer(q, "iterations", &iterations, err) < 0)
+        return -1;
+    return call_result(c, raytrain_set_total(c->ctx, iterations), err);
+}
+
 static int artifacts(struct companion *c, const struct request *q, struct reply *reply,
                      struct error *err)
 {
@@ -265,6 +276,7 @@ static const struct request_row rows[] = {
     {"barrier", barrier},
     {"broadcast", broadcast},
     {"checkpoint_wait", checkpoint_wait},
+    {"total", total},
     {"artifacts", artifacts},
     {"warning", warning},
     {"uncaught", uncaught},

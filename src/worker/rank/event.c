@@ -45,6 +45,18 @@ void event_add_sign(const char *log_dir)
     event_put(log_dir, EVENT_PROGRESS, NULL, NULL);
 }
 
+void event_add_total(const char *log_dir, int64_t iterations)
+{
+    json_t *event =
+        log_dir ? json_pack("{s:f, s:s, s:I}", "time", clock_unix_double(), "kind",
+                            EVENT_TOTAL, "iterations", (json_int_t)iterations)
+                : NULL;
+
+    if (event)
+        events_put(log_dir, event, NULL);
+    json_decref(event);
+}
+
 void event_add_restored(const char *log_dir, const char *path, long iteration)
 {
     char text[ERROR_TEXT_MAX];

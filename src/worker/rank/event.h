@@ -9,6 +9,8 @@
 #ifndef RAYTRAIN_RANK_EVENT_H
 #define RAYTRAIN_RANK_EVENT_H
 
+#include <stdint.h>
+
 #include "protocol/events.h"
 
 /* log_dir: NULL if there is no run, and the event is dropped. kind: one of the EVENT_ words. */
@@ -17,6 +19,9 @@ void event_add(const char *log_dir, const char *kind, const char *fmt, ...)
 
 /* EVENT_PROGRESS without a text: the user does not see it. */
 void event_add_sign(const char *log_dir);
+
+/* EVENT_TOTAL: for the display of progress. */
+void event_add_total(const char *log_dir, int64_t iterations);
 
 /* EVENT_RESTORED: this attempt starts from the checkpoint at `path`, which the event
  * also names as "checkpoint": the launcher keeps it in the attempt's record. */

@@ -2,8 +2,10 @@
 #include "config.h"
 #include "session/session.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "rank/event.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
 
@@ -20,6 +22,22 @@ const char *raytrain_run_name(const raytrain_context *ctx)
 const char *raytrain_run_dir(const raytrain_context *ctx)
 {
     return ctx ? ctx->env.run_dir : NULL;
+}
+
+int raytrain_set_total(raytrain_context *ctx, int64_t iterations)
+{
+    if (!ctx)
+        return session_null(ctx, "raytrain_set_total", "context");
+    if (iterations < 0)
+        return session_status(
+            ctx, error_set(&ctx->error, RAYTRAIN_EINVAL,
+                           "raytrain_set_total: there cannot be %" PRId64
+                           " iterations; give 0 if the number is not known",
+                           iterations));
+    if (raytrain_rank(ctx) == 0 && iterations != ctx->total)
+        event_add_total(ctx->env.log_dir, iterations);
+    ctx->total = iterations;
+    return RAYTRAIN_OK;
 }
 
 /* Every rank may come first, or be the only one: each of them creates it. */

@@ -93,6 +93,7 @@ struct raytrain_context {
     bool names_noted;      /* that ranks report metrics of different names */
     bool ended_on_request; /* instead of a report: what trains was asked to end */
 
+    int64_t total; /* of iterations, as raytrain_set_total() says; 0: not known */
     json_t *typed; /* integers, texts and vectors for the next report; NULL: none */
 
     raytrain_checkpoint *restored; /* NULL on a fresh start */
