@@ -334,6 +334,8 @@ int train_func(raytrain_context *ctx)
     struct trainer t = {.ctx = ctx};
     int rc = set_up(&t);
 
+    if (rc == RAYTRAIN_OK) /* a report is an epoch */
+        rc = raytrain_set_total(ctx, t.epochs);
     while (rc == RAYTRAIN_OK && !raytrain_should_stop(ctx) &&
            raytrain_dataset_epoch(t.train) < (uint64_t)t.epochs)
         rc = run_epoch(&t);

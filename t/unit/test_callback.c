@@ -59,6 +59,11 @@ static void on_report(struct callback *cb, const json_t *report)
          (long)json_integer_value(json_object_get(report, "training_iteration")));
 }
 
+static void on_total(struct callback *cb, int64_t iterations)
+{
+    hear(cb, "/", (long)iterations);
+}
+
 static void listener_destroy(struct callback *cb)
 {
     hear(cb, ".", 0);
@@ -66,6 +71,7 @@ static void listener_destroy(struct callback *cb)
 
 static const struct callback_ops listener = {.create = listener_create,
                                              .on_rewind = on_rewind,
+                                             .on_total = on_total,
                                              .on_report = on_report,
                                              .destroy = listener_destroy};
 static const struct callback_ops deaf = {.create = listener_create};
@@ -108,6 +114,15 @@ static void callbacks_hear_in_their_order(void **state)
     report(1);
     callback_list_destroy(&list);
     assert_string_equal(heard, "a=1 b=1 a.0 b.0 ");
+}
+
+static void callbacks_hear_the_total(void **state)
+{
+    (void)state;
+    assert_int_equal(callback_list_add(&list, &listener, &context, NULL), 0);
+    callback_total(&list, 40);
+    callback_total(&list, 0);
+    assert_string_equal(heard, "a/40 a/0 ");
 }
 
 static void an_empty_slot_is_passed_over(void **state)
@@ -166,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         TEST(callbacks_hear_in_their_order),
+        TEST(callbacks_hear_the_total),
         TEST(an_empty_slot_is_passed_over),
         TEST(a_rewind_comes_before_the_report_that_shows_it),
         TEST(the_configuration_names_callbacks),
