@@ -17,7 +17,7 @@ patterns () {
 # installed: the files of make install, as with --prefix=/usr in Debian.
 installed () {
 	(cd "$stage" && find . -type f -o -type l) |
-	sed 's,^\./,usr/,; s,^usr/lib/python3[^/]*/,usr/lib/python3/,
+	sed -E 's,^\./,usr/,; s,^usr/(local/)?lib/python3[^/]*/,usr/lib/python3/,
 		/^usr\/lib\/python3/!s,^usr/lib/,usr/lib/TRIPLET/,' | sort
 }
 
