@@ -57,6 +57,7 @@ rooms () {
 	cmd cmd/raytrain-predict.c run checkpoint
 	cmd cmd/raytrain-worker.c command rank loop probe protocol
 	cmd cmd/raytrain-pmix.c pmix
+	cmd inspect/follow.c protocol
 	cmd plot run
 	cmd inspect plot gbdt data preprocess frame hdf5 run checkpoint config
 	cmd report protocol

@@ -127,6 +127,8 @@ test_expect_success 'wrong usage of --diff and --export ends with exit status 2'
 	expect_status 2 raytrain-inspect --diff a.h5 2>err && grep "two checkpoints" err &&
 	expect_status 2 raytrain-inspect --diff a.h5 b.h5 a.h5 2>err &&
 	expect_status 2 raytrain-inspect --export 2>err && grep "a directory" err &&
+	mkdir -p no-run && expect_status 3 raytrain-inspect --export out1 no-run 2>err && grep no-run err &&
+	expect_status 3 raytrain-inspect --export out1 /etc/passwd 2>err && grep /etc/passwd err &&
 	expect_status 2 raytrain-inspect --export x --diff a.h5 b.h5 2>err &&
 	expect_status 2 raytrain-inspect --export x --verify a.h5 2>err &&
 	expect_status 3 raytrain-inspect --diff a.h5 absent 2>err && grep absent err

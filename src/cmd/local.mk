@@ -17,6 +17,8 @@ src_cmd_inspect_raytrain_inspect_SOURCES = src/cmd/inspect/raytrain-inspect.c sr
 	src/cmd/hangup.h src/cmd/inspect/output.c src/cmd/inspect/output.h \
 	src/cmd/inspect/views.h src/cmd/inspect/checkpoint_view.c \
 	src/cmd/inspect/run_view.c src/cmd/inspect/export.c \
+	src/cmd/inspect/run_summary.c src/cmd/inspect/run_summary.h \
+	src/cmd/inspect/time_text.c src/cmd/inspect/time_text.h \
 	src/cmd/inspect/checkpoint_diff.c src/cmd/inspect/element_value.c \
 	src/cmd/inspect/element_value.h src/cmd/inspect/dataset_view.c \
 	src/cmd/inspect/dataset_rows.c src/cmd/inspect/dataset_rows.h \

@@ -147,6 +147,49 @@ static void many_lines_and_long_ones_take_several_files(void **state)
 }
 
 /* A page may become visible later than the page after it. */
+static void last_is(const char *begins, size_t length)
+{
+    struct error err;
+    char *line;
+
+    assert_int_equal(journal_last_line(".", "j", &line, &err), 0);
+    assert_non_null(line);
+    assert_int_equal(strlen(line), length);
+    assert_memory_equal(line, begins, strlen(begins));
+    free(line);
+}
+
+static void the_last_line_is_found_from_the_end(void **state)
+{
+    struct error err;
+    struct journal *j;
+    char *line, *length = calloc(1, 300001);
+
+    (void)state;
+    assert_int_equal(journal_last_line(".", "j", &line, &err), 0);
+    assert_null(line);
+    j = writer();
+    assert_int_equal(journal_last_line(".", "j", &line, &err), 0);
+    assert_null(line);
+    put(j, "one");
+    last_is("one", 3);
+    put(j, "two, longer");
+    last_is("two, longer", 11);
+    memset(length, 'x', 300000);
+    put(j, length);
+    last_is("xxx", 300000);
+    /* A file that has no line yet follows the one with the last line. */
+    while (size_of("j.3") < 0)
+        put(j, length);
+    put(j, "end");
+    last_is("end", 3);
+    assert_int_equal(truncate("j.3", 0), 0);
+    assert_int_equal(truncate("j.3", 1000), 0);
+    last_is("xxx", 300000);
+    journal_close(j);
+    free(length);
+}
+
 static void a_line_with_a_hole_is_waited_for(void **state)
 {
     struct journal_reader *r = reader();
@@ -197,6 +240,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH(what_is_written_is_read_once),
         SCRATCH(many_lines_and_long_ones_take_several_files),
+        SCRATCH(the_last_line_is_found_from_the_end),
         SCRATCH(a_line_with_a_hole_is_waited_for),
         SCRATCH(a_line_that_failed_is_not_there),
     };

@@ -1,11 +1,339 @@
+/*
+ * follow.c - print what happens to a run until it ends: reports, attempts and their
+ * events, from any node. Everything is read again and again, at a limited rate; nothing
+ * is written.
+ */
 #include "config.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/time_text.h"
+#include "inspect/output.h"
 #include "inspect/views.h"
+#include "plot/paper.h"
+#include "protocol/events.h"
+#include "run/metrics.h"
+#include "run/report_follow.h"
+#include "run/run_dir.h"
+#include "run/run_lock.h"
+#include "util/clock.h"
+#include "util/fs.h"
+#include "util/quote.h"
+
+#define LOOK_S      0.5 /* between two looks */
+#define WAIT_LOOK_S 1.0 /* the same, for a run that does not exist yet */
+#define GRACE_S     3.0 /* without a lock, for a launcher that is starting or ending */
+#define LAST        10  /* reports that are printed at first */
+
+struct follower {
+    FILE *out;
+    const char *run;
+    bool json;
+    struct paper paper;
+    struct report_follower *reports;
+    bool begun;      /* some attempt has been announced */
+    int attempt;     /* that was announced last; -1: none */
+    bool ended;      /* and its end, too */
+    uint64_t offset; /* in its events */
+};
+
+/* ---- Lines ---- */
+
+static void text_put(struct follower *f, const char *text)
+{
+    char *shown = paper_text(&f->paper, text, 100000);
+
+    fputs(shown ? shown : "?", f->out);
+    free(shown);
+}
+
+/* A line "PREFIX TEXT", or an object {"kind", "attempt", "text"}. */
+static void say(struct follower *f, const char *kind, const char *text)
+{
+    json_t *object;
+
+    if (!f->json) {
+        if (f->attempt >= 0 && strcmp(kind, "run") != 0)
+            fprintf(f->out, "attempt %d: ", f->attempt);
+        text_put(f, text);
+        fputc('\n', f->out);
+        return;
+    }
+    object = json_pack("{s:s, s:o}", "kind", kind, "text", json_text(text));
+    if (f->attempt >= 0)
+        json_object_set_new(object, "attempt", json_integer(f->attempt));
+    json_dumpf(object, f->out, JSON_COMPACT);
+    fputc('\n', f->out);
+    json_decref(object);
+}
+
+static void say_format(struct follower *f, const char *kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void say_format(struct follower *f, const char *kind, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    say(f, kind, text);
+}
+
+/* ---- Attempts ---- */
+
+/* A file of an attempt, malloc'ed. */
+static char *attempt_file(const struct follower *f, const char *name)
+{
+    char *log_dir = run_dir_log_dir(f->run, f->attempt);
+    char *path = log_dir ? run_dir_file(log_dir, name) : NULL;
+
+    free(log_dir);
+    return path;
+}
+
+static json_t *attempt_load(const struct follower *f)
+{
+    char *path = attempt_file(f, "attempt.json"), *text = NULL;
+    json_t *attempt = NULL;
+    size_t n;
+
+    if (path && fs_read(path, &text, &n, NULL) == 0)
+        attempt = json_loadb(text, n, 0, NULL);
+    free(text);
+    free(path);
+    return attempt;
+}
+
+static void event_print(void *arg, const char *line, size_t n)
+{
+    struct follower *f = arg;
+    json_t *event = json_loadb(line, n, 0, NULL);
+    const char *kind = string_of(event, "kind"), *text = string_of(event, "text");
+
+    if (*text && strcmp(kind, EVENT_PROGRESS) != 0)
+        say(f, "event", text);
+    json_decref(event);
+}
+
+static void events_print(struct follower *f)
+{
+    char *path = f->attempt >= 0 ? attempt_file(f, EVENTS_FILE) : NULL;
+
+    if (path)
+        (void)line_follow(path, &f->offset, event_print, f, NULL);
+    free(path);
+}
+
+/* Print how the attempt ended, if its record says so. */
+static void end_print(struct follower *f)
+{
+    json_t *attempt = f->attempt >= 0 && !f->ended ? attempt_load(f) : NULL;
+    const char *outcome = string_of(attempt, "outcome"),
+               *message = string_of(attempt, "message");
+
+    if (*outcome) {
+        events_print(f);
+        if (json_is_integer(json_object_get(attempt, "rank")) &&
+            integer_of(attempt, "rank") >= 0 && *message)
+            say_format(f, "end", "%s: rank %lld on %s: %s", outcome,
+                       (long long)integer_of(attempt, "rank"),
+                       string_of(attempt, "host"), message);
+        else
+            say_format(f, "end", "%s%s%s", outcome, *message ? ": " : "", message);
+        f->ended = true;
+    }
+    json_decref(attempt);
+}
+
+static void start_print(struct follower *f)
+{
+    json_t *attempt = attempt_load(f);
+    size_t nodes = json_array_size(json_object_get(attempt, "nodes"));
+    long long workers = (long long)integer_of(attempt, "workers");
+
+    if (attempt)
+        say_format(f, "start", "%lld worker%s on %zu node%s, launcher %s", workers,
+                   workers == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s",
+                   string_of(attempt, "launcher"));
+    json_decref(attempt);
+}
+
+/* Announce attempts up to this one, and no earlier ones at first. */
+static void attempts_advance(struct follower *f, int attempt)
+{
+    if (!f->begun && attempt >= 0) {
+        f->begun = f->ended = true;
+        f->attempt = attempt - 1;
+    }
+    while (f->attempt < attempt) {
+        end_print(f);
+        f->attempt++;
+        f->ended = false;
+        f->offset = 0;
+        start_print(f);
+    }
+}
+
+/* ---- Reports ---- */
+
+static void report_print(void *arg, const json_t *report)
+{
+    struct follower *f = arg;
+    char text[TIME_TEXT_MAX];
+    const char *name;
+    json_t *ignored;
+
+    attempts_advance(f, (int)integer_of(report, "attempt"));
+    if (f->json) {
+        fputs("{\"kind\":\"report\",\"report\":", f->out);
+        json_dumpf(report, f->out, JSON_COMPACT | JSON_REAL_PRECISION(17));
+        fputs("}\n", f->out);
+        return;
+    }
+    fprintf(f->out, "iteration %lld",
+            (long long)integer_of(report, "training_iteration"));
+    json_object_foreach(json_object_get(report, "by_rank"), name, ignored)
+    {
+        const json_t *value = json_object_get(report, name);
+
+        if (!json_is_number(value))
+            continue;
+        fputs("  ", f->out);
+        text_put(f, name);
+        fprintf(f->out, " %.5g", json_number_value(value));
+    }
+    fprintf(f->out, "  %s%s\n",
+            time_text(json_number_value(json_object_get(report, "time_total_s")), text),
+            json_is_string(json_object_get(report, "checkpoint")) ? "  checkpoint"
+                                                                  : "");
+}
+
+/* ---- The life of the run ---- */
+
+static void pause_for(double seconds)
+{
+    poll(NULL, 0, (int)(seconds * 1e3));
+}
+
+/* Does a process hold the run, as far as can be seen from here? */
+struct pulse {
+    char text[513];
+    double changed_s; /* when text was seen to change */
+};
+
+static bool is_alive(const struct follower *f, struct pulse *p)
+{
+    struct run_lock_sight sight;
+
+    run_lock_look(f->run, &sight);
+    if (strcmp(sight.text, p->text) != 0) {
+        memcpy(p->text, sight.text, sizeof p->text);
+        p->changed_s = clock_now();
+    }
+    return sight.state == RUN_LOCK_HELD ||
+           (sight.state == RUN_LOCK_ELSEWHERE &&
+            clock_now() - p->changed_s < sight.patience_s);
+}
+
+static int everything_print(struct follower *f, struct error *err)
+{
+    int newest = run_dir_last_attempt(f->run), rc;
+
+    events_print(f);
+    rc = report_follow_poll(f->reports, report_print, f, err);
+    attempts_advance(f, newest);
+    events_print(f);
+    end_print(f);
+    fflush(f->out);
+    return rc;
+}
+
+/* The exit status of raytrain-run that left this result; NULL: none. */
+static int status_of(const char *result)
+{
+    return strcmp(result, "finished") == 0  ? 0
+           : strcmp(result, "stopped") == 0 ? 75
+                                            : 1;
+}
+
+/* The run's result; malloc'ed, NULL: it has none. */
+static char *result_of(const struct follower *f)
+{
+    char *path = run_dir_file(f->run, "result.h5"), *status = NULL;
+
+    if (path)
+        (void)metrics_peek_status(path, &status, NULL);
+    free(path);
+    return status;
+}
+
+static int run_watch(struct follower *f, int *status, struct error *err)
+{
+    double held_s = clock_now();
+    struct pulse pulse = {.changed_s = clock_now()};
+
+    for (;;) {
+        bool alive = is_alive(f, &pulse);
+        char *result = alive ? NULL : result_of(f);
+
+        if (everything_print(f, err) < 0) {
+            free(result);
+            return -1;
+        }
+        if (result) {
+            *status = status_of(result);
+            f->attempt = -1;
+            say_format(f, "run", "the run has %s%s",
+                       strcmp(result, "stopped") == 0 ? "been " : "", result);
+            free(result);
+            return 0;
+        }
+        if (alive)
+            held_s = clock_now();
+        if (clock_now() - held_s > GRACE_S) {
+            *status = 1;
+            f->attempt = -1;
+            say(f, "run",
+                "nothing holds the run any more, and it has no result: its launcher "
+                "was "
+                "killed");
+            return 0;
+        }
+        if (ferror(f->out))
+            return error_set(err, RAYTRAIN_ESTORAGE, "cannot write to standard output");
+        pause_for(LOOK_S);
+    }
+}
+
+static void run_await(struct follower *f)
+{
+    bool said = false;
+
+    while (!inspect_is_run(f->run)) {
+        if (!said)
+            say_format(f, "run", "waiting for %s, which is not a run yet", f->run);
+        said = true;
+        fflush(f->out);
+        pause_for(WAIT_LOOK_S);
+    }
+}
+
 int inspect_follow(FILE *out, const char *run, bool as_json, int *status,
                    struct error *err)
 {
-    (void)out;
-    (void)run;
-    (void)as_json;
-    (void)status;
-    return error_set(err, RAYTRAIN_ENOTSUP, "--follow: not available in this version");
+    struct follower f = {
+        .out = out, .run = run, .json = as_json, .attempt = -1, .paper = paper_of(out)};
+    int rc;
+
+    run_await(&f);
+    rc = report_follow_open(run, LAST, &f.reports, err);
+    if (rc == 0)
+        rc = run_watch(&f, status, err);
+    report_follow_close(f.reports);
+    return rc;
 }

@@ -113,11 +113,28 @@ static int show_run(const struct request *r, struct error *err)
     return rc;
 }
 
+/* A file that begins like a checkpoint is one; so is one with the name of a checkpoint,
+ * whatever its contents. */
+static bool is_checkpoint(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+    return checkpoint_is_one(path) ||
+           strncmp(base, CHECKPOINT_PREFIX, strlen(CHECKPOINT_PREFIX)) == 0;
+}
+
 /* Of a run, its best checkpoint. To free(). */
 static char *checkpoint_choose(const char *path, struct error *err)
 {
     char *best = NULL, *latest = NULL, quoted[QUOTE_TEXT_MAX];
+    struct stat st;
 
+    if (!inspect_is_run(path) && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        error_set(err, RAYTRAIN_EINVAL,
+                  "--export: %s is not a run of raytrain; name a run or a checkpoint",
+                  quote(path, quoted));
+        return NULL;
+    }
     if (!inspect_is_run(path))
         best = strdup(path);
     else if (checkpoint_manager_best_of(path, &best, &latest, err) < 0)
@@ -140,6 +157,8 @@ static int show_export(struct request *r, struct error *err)
         return -1;
     export = model_is_file(r->export) ? model_export(path, r->export, err)
                                       : inspect_export(path, r->export, err);
+    if (!export && err->code == RAYTRAIN_ECORRUPT && !is_checkpoint(path))
+        err->code = RAYTRAIN_EINVAL; /* it is not damaged, but something else */
     free(path);
     if (!export)
         return -1;
@@ -164,16 +183,6 @@ static int show_diff(struct request *r, struct error *err)
     r->status = json_is_true(json_object_get(diff, "same")) ? 0 : 1;
     json_decref(diff);
     return 0;
-}
-
-/* A file that begins like a checkpoint is one; so is one with the name of a checkpoint,
- * whatever its contents. */
-static bool is_checkpoint(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-
-    return checkpoint_is_one(path) ||
-           strncmp(base, CHECKPOINT_PREFIX, strlen(CHECKPOINT_PREFIX)) == 0;
 }
 
 static int csv_refused(const struct request *r, struct error *err)

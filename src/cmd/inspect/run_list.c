@@ -184,10 +184,16 @@ static void queue_search(struct search *s)
     s->list->cut = s->list->cut || next < s->places.n || next_link < s->links.n;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
 int run_list_find(const char *dir, struct run_list *list, struct error *err)
 {
     struct search s = {.list = list};
     struct place first = {strdup(dir), 0};
+    size_t before = list->n;
     int rc = 0;
 
     if (!first.path)
@@ -196,6 +202,8 @@ int run_list_find(const char *dir, struct run_list *list, struct error *err)
         rc = fs_error(err, "open", dir);
     else
         queue_search(&s);
+    if (list->n > before + 1)
+        qsort(list->paths + before, list->n - before, sizeof *list->paths, by_name);
     free(first.path);
     places_clear(&s.places, 0);
     places_clear(&s.links, 0);

@@ -14,10 +14,10 @@ struct run_list {
 };
 
 /*
- * Append the runs below a directory, at most RUN_LIST_DEPTH levels deep, in no
- * particular order. A run is not searched for others, and hidden directories are left
- * out. Links to directories are followed, but no directory is searched twice.
- * Directories that cannot be read have no runs, except the first.
+ * Append the runs below a directory, at most RUN_LIST_DEPTH levels deep, sorted by
+ * name, in which numbers count as such. A run is not searched for others, and hidden
+ * directories are left out. Links to directories are followed, but no directory is
+ * searched twice. Directories that cannot be read have no runs, except the first.
  */
 #define RUN_LIST_DEPTH 8
 int run_list_find(const char *dir, struct run_list *list, struct error *err);

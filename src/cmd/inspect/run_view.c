@@ -356,7 +356,8 @@ static void attempts_print(FILE *out, json_t *attempts)
         output_text(out, string_of(a, "outcome"));
         fprintf(out, "%s", cause_text(a));
         if (json_object_get(a, "workers"))
-            fprintf(out, ", %lld workers", (long long)integer_of(a, "workers"));
+            fprintf(out, ", %lld worker%s", (long long)integer_of(a, "workers"),
+                    integer_of(a, "workers") == 1 ? "" : "s");
         nodes_print(out, json_object_get(a, "nodes"));
         times_print(out, a);
         changes_print(out, json_object_get(a, "config_changes"));

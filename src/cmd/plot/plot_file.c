@@ -156,7 +156,7 @@ static void script_write(FILE *script, const struct plot_data *data,
         script);
     fprintf(script, "set xlabel '%s'\n",
             data->by_time ? "training time (s)" : "training iteration");
-    fputs("set key below\n", script);
+    fputs("set key above\nset lmargin 12\n", script);
     if (data->log)
         fputs("set logscale y\n", script);
     range_write(script, 'x', data->x_low, data->x_high, false);

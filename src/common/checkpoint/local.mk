@@ -30,7 +30,8 @@ check_PROGRAMS += t/check/store_sample
 t_check_store_sample_SOURCES = t/check/store_sample.c
 t_check_store_sample_LDADD = libcommon.la
 
-store_tests = t/2100-inspect.t t/2110-export-diff.t t/2120-inspect-data.t t/2130-plot.t t/2200-hdf5-tools.t
+store_tests = t/2100-inspect.t t/2110-export-diff.t t/2120-inspect-data.t t/2130-plot.t \
+	t/2140-compare.t t/2150-follow.t t/2160-directory.t t/2200-hdf5-tools.t
 dist_check_SCRIPTS += $(store_tests)
 TESTS += $(store_tests)
 

@@ -232,6 +232,101 @@ int journal_poll(struct journal_reader *r,
     return 0;
 }
 
+/* ---- The last line ---- */
+
+/* Where the zeros begin. */
+static uint64_t zeros_find(int fd, uint64_t size)
+{
+    uint64_t low = 0, high = size;
+    char c;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (fs_pread_full(fd, &c, 1, middle) < 0 || c == '\0')
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* The last line in text[0..n) that is no CONTINUED; `whole`: text begins with a line. NULL:
+ * none. */
+static const char *line_last(const char *text, size_t n, bool whole, size_t *length)
+{
+    const char *end = memrchr(text, '\n', n), *start;
+
+    while (end) {
+        start = memrchr(text, '\n', (size_t)(end - text));
+        if (!start && !whole)
+            return NULL;
+        *length = (size_t)(end - (start ? start + 1 : text));
+        if (*length + 1 != strlen(CONTINUED) ||
+            memcmp(start ? start + 1 : text, CONTINUED, *length) != 0)
+            return start ? start + 1 : text;
+        end = start;
+    }
+    return NULL;
+}
+
+static int fd_last_line(int fd, const char *path, char **line, struct error *err)
+{
+    struct stat st;
+    uint64_t end;
+
+    if (fstat(fd, &st) < 0)
+        return fs_error(err, "read", path);
+    end = zeros_find(fd, (uint64_t)st.st_size);
+    for (uint64_t window = WINDOW;; window *= 2) {
+        size_t n = (size_t)(window < end ? window : end), length;
+        char *text = malloc(n + 1);
+        const char *found;
+
+        if (!text)
+            return no_memory(err);
+        if (fs_pread_full(fd, text, n, end - n) < 0) {
+            free(text);
+            return fs_error(err, "read", path);
+        }
+        found = line_last(text, n, n == end, &length);
+        *line = found ? strndup(found, length) : NULL;
+        free(text);
+        if (found && !*line)
+            return no_memory(err);
+        if (found || n == end)
+            return 0;
+    }
+}
+
+int journal_last_line(const char *dir, const char *name, char **line, struct error *err)
+{
+    unsigned file = 0;
+    int rc = 0, fd;
+    char *path;
+
+    *line = NULL;
+    while ((path = file_path(dir, name, file)) && access(path, F_OK) == 0) {
+        free(path);
+        file++;
+    }
+    free(path);
+    while (rc == 0 && !*line && file-- > 0) {
+        path = file_path(dir, name, file);
+        fd = path ? fs_open_fresh(path) : -1;
+        if (!path)
+            rc = no_memory(err);
+        else if (fd >= 0)
+            rc = fd_last_line(fd, path, line, err);
+        else if (errno != ENOENT)
+            rc = fs_error(err, "open", path);
+        if (fd >= 0)
+            close(fd);
+        free(path);
+    }
+    return rc;
+}
+
 /* ---- Write ---- */
 
 struct journal {

@@ -50,5 +50,9 @@ int journal_poll(struct journal_reader *r,
                  void (*on_line)(void *arg, const char *line, size_t n), void *arg,
                  struct error *err);
 void journal_reader_close(struct journal_reader *r); /* NULL is fine */
+/* The last complete line, malloc'ed, NULL if there is none; only the end of a file is
+ * read. */
+int journal_last_line(const char *dir, const char *name, char **line,
+                      struct error *err);
 
 #endif

@@ -3,6 +3,8 @@ libcommon_la_SOURCES += \
 	src/common/run/attempts.c src/common/run/attempts.h \
 	src/common/run/checkpoint_manager.c src/common/run/checkpoint_manager.h \
 	src/common/run/journal.c src/common/run/journal.h \
+	src/common/run/report_follow.c src/common/run/report_follow.h \
+	src/common/run/report_tail.c src/common/run/report_tail.h \
 	src/common/run/metrics.c src/common/run/metrics.h \
 	src/common/run/metrics_h5.c \
 	src/common/run/metrics_table.c src/common/run/metrics_table.h \

@@ -19,7 +19,6 @@
 #include "util/fault.h"
 #include "util/fs.h"
 
-#define IF_MISSING "?" /* not a valid name of a metric */
 #define WINDOW     65536
 
 typedef void line_fn(void *arg, const char *line, size_t n);
@@ -47,7 +46,7 @@ static json_t *report_parse(const char *line, size_t n, bool *if_missing)
         json_decref(report);
         return NULL;
     }
-    *if_missing = json_object_del(report, IF_MISSING) == 0;
+    *if_missing = json_object_del(report, METRICS_IF_MISSING) == 0;
     return report;
 }
 
@@ -75,7 +74,7 @@ int metrics_report(struct journal *journal, const json_t *report, bool if_missin
         return rc;
     }
     marked = json_copy((json_t *)(uintptr_t)report);
-    if (!marked || json_object_set_new(marked, IF_MISSING, json_true()) < 0)
+    if (!marked || json_object_set_new(marked, METRICS_IF_MISSING, json_true()) < 0)
         rc = no_memory(err);
     else
         rc = line_append(journal, marked, err);
@@ -188,7 +187,7 @@ static bool is_line(const char *line, size_t n, const char *wanted)
 
     if (strcmp(line, wanted) == 0)
         return true;
-    if (!strstr(line, "\"" IF_MISSING "\""))
+    if (!strstr(line, "\"" METRICS_IF_MISSING "\""))
         return false;
     report = report_parse(line, n, &marked);
     text = report ? report_render(report) : NULL;

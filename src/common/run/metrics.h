@@ -19,6 +19,8 @@
  * one starts: so readers of reports read both.
  */
 #define METRICS_JOURNAL "reports"
+/* A key of reports in journals: see metrics_report(). Not a valid name of a metric. */
+#define METRICS_IF_MISSING "?"
 
 /* -- write (rank 0 of the workers) -- */
 /* Append a report to a journal; NaN and infinities become null. if_missing: it counts
@@ -71,5 +73,7 @@ int metrics_write_h5(const char *path, const struct metrics_table *reports,
 /* The status in result.h5 ("finished", "failed", "stopped"), malloc'ed; NULL if no
  * file. */
 int metrics_read_status(const char *path, char **status, struct error *err);
+/* The same from the head of the file alone; what follows is not verified. */
+int metrics_peek_status(const char *path, char **status, struct error *err);
 
 #endif

@@ -12,12 +12,14 @@
 #include "config.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "checkpoint/name_map.h"
@@ -599,6 +601,25 @@ int metrics_read_status(const char *path, char **status, struct error *err)
     free(bytes);
     if (rc < 0)
         return -1;
+    head.status[sizeof head.status - 1] = '\0';
+    *status = strdup(head.status);
+    return *status ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+int metrics_peek_status(const char *path, char **status, struct error *err)
+{
+    int fd = fs_open_fresh(path), rc;
+    struct result_head head;
+
+    *status = NULL;
+    if (fd < 0)
+        return errno == ENOENT ? 0 : fs_error(err, "open", path);
+    rc = fs_pread_full(fd, &head, sizeof head, 0);
+    close(fd);
+    if (rc < 0 || memcmp(head.magic, RESULT_MAGIC, sizeof head.magic) != 0 ||
+        head.head_hash != XXH3_64bits(&head, offsetof(struct result_head, head_hash)))
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "%s: the head of the file is damaged (checksum)", path);
     head.status[sizeof head.status - 1] = '\0';
     *status = strdup(head.status);
     return *status ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");

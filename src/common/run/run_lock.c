@@ -550,3 +550,39 @@ bool run_lock_is_held(const char *path, char holder[256])
     free(file);
     return held;
 }
+
+void run_lock_look(const char *path, struct run_lock_sight *sight)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char machine[256], place[PLACE_MAX], *file, *end;
+    struct content c = {0};
+    unsigned long number;
+    bool held = false;
+    long pid;
+    int fd;
+
+    *sight = (struct run_lock_sight){.state = RUN_LOCK_FREE};
+    if (asprintf(&file, "%s/%s", path, LOCK_NAME) < 0)
+        return;
+    fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    free(file);
+    if (fd < 0 || !content_read(fd, &c)) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    held = fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    content_split(&c, sight->holder, machine);
+    snprintf(sight->text, sizeof sight->text, "%s", c.text);
+    number = strtoul(machine, &end, 10);
+    pid = *end == ' ' ? strtol(end + 1, &end, 10) : 0;
+    place_of_self(place);
+    if (pid > 0 && *end == ' ' && place_is(end + 1, place)) {
+        if (held || (number == number_of(fd) && kill((pid_t)pid, 0) == 0))
+            sight->state = RUN_LOCK_HELD;
+    } else if (held || (sight->holder[0] && number == number_of(fd))) {
+        sight->state = RUN_LOCK_ELSEWHERE;
+        sight->patience_s = held ? SILENCE_S : GRANTED_S;
+    }
+    close(fd);
+}

@@ -46,6 +46,21 @@ int run_lock_check(const struct run_lock *lock, struct error *err);
  * by the holder: closing any descriptor of the lock releases it. */
 bool run_lock_is_held(const char *path, char holder[256]);
 
+/* What a process sees that only looks, from any host. */
+enum run_lock_state {
+    RUN_LOCK_FREE,
+    RUN_LOCK_HELD,     /* by a live process of this host */
+    RUN_LOCK_ELSEWHERE /* of another host: it lives if `text` changes within patience_s */
+};
+struct run_lock_sight {
+    enum run_lock_state state;
+    char holder[256];
+    char text[513];
+    double patience_s;
+};
+/* Must not be called by the holder, as run_lock_is_held(). */
+void run_lock_look(const char *path, struct run_lock_sight *sight);
+
 /* -- for tests -- */
 /* run_lock_take() with another duration instead of a minute; `without`: as if this file
  * system had no locks. */

@@ -1,0 +1,162 @@
+#include "config.h"
+
+#include "inspect/run_summary.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "config/train_config.h"
+#include "inspect/output.h"
+#include "run/metrics.h"
+#include "run/report_tail.h"
+#include "run/run_dir.h"
+#include "util/error.h"
+#include "util/quote.h"
+
+/* ---- Status ---- */
+
+/* "running", the status of the result, or "interrupted"; false: not running. */
+static bool status_set(json_t *out, const char *run)
+{
+    char *path = run_dir_file(run, "result.h5"), *status = NULL, holder[256];
+    bool running = run_lock_is_held(run, holder);
+    int rc = 0;
+
+    if (!running && path)
+        rc = metrics_peek_status(path, &status, NULL);
+    json_object_set_new(out, "status",
+                        json_string(running  ? "running"
+                                    : rc < 0 ? "unknown"
+                                    : status ? status
+                                             : "interrupted"));
+    free(status);
+    free(path);
+    return running;
+}
+
+/* ---- Configuration ---- */
+
+static void score_set(json_t *out, const char *run)
+{
+    char *path = run_dir_file(run, "run.cfg");
+    const struct checkpoint_config *c;
+    struct train_config cfg;
+    const char *score;
+
+    train_config_init(&cfg);
+    if (path)
+        train_config_merge_file(&cfg, path, NULL);
+    c = &cfg.run_config.checkpoint_config;
+    score = c->checkpoint_score_attribute;
+    json_object_set_new(out, "score", score ? json_text(score) : json_null());
+    if (score)
+        json_object_set_new(out, "score_min", json_boolean(c->checkpoint_score_min));
+    train_config_clear(&cfg);
+    free(path);
+}
+
+/* ---- The last report ---- */
+
+static void metrics_set(json_t *out, const json_t *report)
+{
+    json_t *metrics = json_object(), *by_rank = json_object_get(report, "by_rank");
+    const char *score = string_of(out, "score"), *name;
+    json_t *ignored;
+
+    if (*score && json_object_get(by_rank, score))
+        json_object_set(metrics, score, json_object_get(report, score));
+    json_object_foreach(by_rank, name, ignored)
+        json_object_set(metrics, name, json_object_get(report, name));
+    json_object_set_new(out, "metrics", metrics);
+}
+
+static void report_set(json_t *out, const char *run)
+{
+    static const char *const keys[][2] = {{"training_iteration", "iteration"},
+                                          {"time_total_s", "time_total_s"},
+                                          {"world_size", "workers"},
+                                          {"timestamp", "updated"}};
+    json_t *report = NULL;
+    struct stat st;
+
+    report_tail(run, &report, NULL);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        json_t *value = json_object_get(report, keys[i][0]);
+
+        json_object_set(out, keys[i][1], value ? value : json_null());
+    }
+    if (!json_is_number(json_object_get(out, "updated")) && stat(run, &st) == 0)
+        json_object_set_new(out, "updated", json_integer((json_int_t)st.st_mtime));
+    metrics_set(out, report);
+    json_decref(report);
+}
+
+/* ---- Checkpoints ---- */
+
+static void checkpoints_set(json_t *out, const char *run)
+{
+    json_int_t n = 0, bytes = 0, newest = -1;
+    DIR *d = opendir(run);
+    struct dirent *e;
+    struct stat st;
+
+    while (d && (e = readdir(d))) {
+        int64_t iteration = checkpoint_name_iteration(e->d_name, CHECKPOINT_ENDING);
+
+        if (iteration < 0)
+            continue;
+        n++;
+        if (iteration > newest)
+            newest = iteration;
+        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            bytes += (json_int_t)st.st_size;
+    }
+    if (d)
+        closedir(d);
+    json_object_set_new(out, "checkpoints", json_integer(n));
+    json_object_set_new(out, "checkpoint_bytes", json_integer(bytes));
+    json_object_set_new(out, "checkpoint_iteration",
+                        newest < 0 ? json_null() : json_integer(newest));
+}
+
+/* ---- All ---- */
+
+json_t *run_summary(const char *run)
+{
+    char *path = realpath(run, NULL);
+    json_t *out = json_object();
+
+    json_object_set_new(out, "path", json_text(path ? path : run));
+    status_set(out, run);
+    json_object_set_new(out, "attempts", json_integer(run_dir_last_attempt(run) + 1));
+    score_set(out, run);
+    report_set(out, run);
+    checkpoints_set(out, run);
+    free(path);
+    return out;
+}
+
+json_t *run_summary_metrics(const json_t *runs)
+{
+    json_t *seen = json_object(), *names = json_array(), *run, *ignored;
+    const char *name;
+    size_t i;
+
+    json_array_foreach((json_t *)(uintptr_t)runs, i, run)
+    {
+        name = string_of(run, "score");
+        if (*name && json_object_get(json_object_get(run, "metrics"), name))
+            json_object_set_new(seen, name, json_null());
+    }
+    json_array_foreach((json_t *)(uintptr_t)runs, i, run)
+        json_object_foreach(json_object_get(run, "metrics"), name,
+                            ignored) if (!json_object_get(seen, name))
+            json_object_set_new(seen, name, json_null());
+    json_object_foreach(seen, name, ignored)
+        json_array_append_new(names, json_string(name));
+    json_decref(seen);
+    return names;
+}

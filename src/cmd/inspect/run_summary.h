@@ -1,0 +1,28 @@
+/* run_summary.h - a run in a few words, for lists of many runs. */
+#ifndef RAYTRAIN_INSPECT_RUN_SUMMARY_H
+#define RAYTRAIN_INSPECT_RUN_SUMMARY_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/*
+ * A new object; only the ends of files are read, and what cannot be read is left out:
+ *
+ *   path, status     absolute; as for inspect_run()
+ *   attempts, workers, iteration, time_total_s
+ *                    of the last report; iteration is null if there is none
+ *   updated          Unix time of the last report, or when the run began
+ *   checkpoints, checkpoint_bytes, checkpoint_iteration
+ *                    their number and size, and the iteration of the newest one
+ *   score, score_min the metric by which checkpoints are kept; null: none
+ *   metrics          means of the last report, the score first
+ *
+ * NULL without memory.
+ */
+json_t *run_summary(const char *run);
+
+/* The union of the names of metrics of several runs, an array; the scores are first.
+ * Each run has an object "metrics". NULL without memory. */
+json_t *run_summary_metrics(const json_t *runs);
+
+#endif

@@ -1,0 +1,248 @@
+/*
+ * report_follow.c - lines of a file that grows; two sources of reports, result.json and
+ * the journals of attempts.
+ *
+ * A report is in a journal first, and later in result.json; the journal is removed at
+ * the end. Attempts, and iterations in each of them, only grow, so that what is not
+ * later than the last report has been delivered already.
+ */
+#include "config.h"
+
+#include "run/report_follow.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/journal.h"
+#include "run/metrics.h"
+#include "run/run_dir.h"
+#include "util/fs.h"
+
+#define WINDOW     65536
+#define START_TAIL (16 * WINDOW) /* of result.json, which is read at first */
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+/* ---- Lines of a file that grows ---- */
+
+/* Deliver the lines from *offset on. `window` grows if a line does not fit. */
+static int fd_lines(int fd, const char *path, uint64_t *offset,
+                    void (*on_line)(void *arg, const char *line, size_t n), void *arg,
+                    struct error *err)
+{
+    size_t window = WINDOW;
+    char *text = NULL, *bigger;
+    ssize_t n;
+
+    for (;;) {
+        size_t used = 0;
+        char *end;
+
+        if (!(bigger = realloc(text, window))) {
+            free(text);
+            return no_memory(err);
+        }
+        text = bigger;
+        n = pread(fd, text, window, (off_t)*offset);
+        if (n <= 0)
+            break;
+        while ((end = memchr(text + used, '\n', (size_t)n - used))) {
+            *end = '\0';
+            on_line(arg, text + used, (size_t)(end - text) - used);
+            used = (size_t)(end - text) + 1;
+        }
+        *offset += used;
+        if (used == 0 && (size_t)n < window)
+            break; /* the line is not complete yet */
+        if (used == 0)
+            window *= 2;
+    }
+    free(text);
+    return n < 0 ? fs_error(err, "read", path) : 0;
+}
+
+int line_follow(const char *path, uint64_t *offset,
+                void (*on_line)(void *arg, const char *line, size_t n), void *arg,
+                struct error *err)
+{
+    int fd = fs_open_fresh(path), rc = 0;
+    struct stat st;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : fs_error(err, "open", path);
+    if (fstat(fd, &st) < 0)
+        rc = fs_error(err, "read", path);
+    else if ((uint64_t)st.st_size < *offset)
+        *offset = 0;
+    if (rc == 0)
+        rc = fd_lines(fd, path, offset, on_line, arg, err);
+    close(fd);
+    return rc;
+}
+
+/* ---- Reports ---- */
+
+struct report_follower {
+    char *run_dir, *result;
+    uint64_t offset; /* in result.json */
+    int attempt;     /* whose journal is read; -1: none yet */
+    struct journal_reader *journal;
+    int64_t last_attempt, last_iteration; /* of the last report; -1: none */
+    /* The first poll keeps the last lines in a ring. */
+    bool first;
+    char **ring;
+    size_t ring_size, ring_n; /* lines so far */
+    void (*on_report)(void *arg, const json_t *report);
+    void *arg;
+    bool no_memory;
+};
+
+/* Deliver a report, unless it has been delivered before. */
+static void line_deliver(struct report_follower *f, const char *line, size_t n)
+{
+    json_t *report = n ? json_loadb(line, n, 0, NULL) : NULL;
+    const json_t *at = json_object_get(report, "training_iteration");
+    int64_t attempt = json_integer_value(json_object_get(report, "attempt"));
+
+    if (json_is_integer(at) &&
+        (attempt > f->last_attempt ||
+         (attempt == f->last_attempt && json_integer_value(at) > f->last_iteration))) {
+        f->last_attempt = attempt;
+        f->last_iteration = json_integer_value(at);
+        json_object_del(report, METRICS_IF_MISSING);
+        f->on_report(f->arg, report);
+    }
+    json_decref(report);
+}
+
+static void line_take(void *arg, const char *line, size_t n)
+{
+    struct report_follower *f = arg;
+    char **place;
+
+    if (!f->first) {
+        line_deliver(f, line, n);
+        return;
+    }
+    place = &f->ring[f->ring_n++ % f->ring_size];
+    free(*place);
+    *place = strndup(line, n);
+    f->no_memory = f->no_memory || !*place;
+}
+
+static void ring_deliver(struct report_follower *f)
+{
+    size_t from = f->ring_n > f->ring_size ? f->ring_n - f->ring_size : 0;
+
+    f->first = false;
+    for (size_t i = from; i < f->ring_n; i++) {
+        char **place = &f->ring[i % f->ring_size];
+
+        line_deliver(f, *place, strlen(*place));
+        free(*place);
+        *place = NULL;
+    }
+}
+
+/* Skip what is before the end of result.json, up to a line's end. */
+static void start_seek(struct report_follower *f)
+{
+    int fd = fs_open_fresh(f->result);
+    uint64_t at;
+    struct stat st;
+    char c;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && st.st_size > START_TAIL) {
+        for (at = (uint64_t)st.st_size - START_TAIL;
+             at > 0 && fs_pread_full(fd, &c, 1, at - 1) == 0 && c != '\n'; at--)
+            continue;
+        f->offset = at;
+    }
+    close(fd);
+}
+
+int report_follow_open(const char *run_dir, size_t n, struct report_follower **out,
+                       struct error *err)
+{
+    struct report_follower *f = calloc(1, sizeof *f);
+
+    if (!f || !(f->run_dir = strdup(run_dir)) ||
+        !(f->result = run_dir_file(run_dir, "result.json")) ||
+        !(f->ring = calloc(n + 1, sizeof *f->ring))) {
+        report_follow_close(f);
+        return no_memory(err);
+    }
+    f->attempt = -1;
+    f->last_attempt = f->last_iteration = -1;
+    f->first = true;
+    f->ring_size = n > 0 ? n : 1;
+    start_seek(f);
+    *out = f;
+    return 0;
+}
+
+void report_follow_close(struct report_follower *f)
+{
+    if (!f)
+        return;
+    for (size_t i = 0; f->ring && i < f->ring_size; i++)
+        free(f->ring[i]);
+    free(f->ring);
+    journal_reader_close(f->journal);
+    free(f->run_dir);
+    free(f->result);
+    free(f);
+}
+
+static int journal_follow(struct report_follower *f, int attempt, struct error *err)
+{
+    char *log_dir;
+    int rc;
+
+    if (attempt != f->attempt) {
+        journal_reader_close(f->journal);
+        f->journal = NULL;
+        f->attempt = attempt;
+    }
+    if (f->attempt < 0)
+        return 0;
+    if (!f->journal) {
+        log_dir = run_dir_log_dir(f->run_dir, attempt);
+        rc = log_dir ? journal_reader_open(log_dir, METRICS_JOURNAL, &f->journal, err)
+                     : no_memory(err);
+        free(log_dir);
+        if (rc < 0)
+            return -1;
+    }
+    return journal_poll(f->journal, line_take, f, err);
+}
+
+int report_follow_poll(struct report_follower *f,
+                       void (*on_report)(void *arg, const json_t *report), void *arg,
+                       struct error *err)
+{
+    int newest = run_dir_last_attempt(f->run_dir), rc = 0;
+
+    f->on_report = on_report;
+    f->arg = arg;
+    /* The journal first: it may be removed once result.json has its lines. But at first
+     * result.json has the older ones. */
+    if (!f->first)
+        rc = journal_follow(f, f->attempt, err);
+    if (rc == 0)
+        rc = line_follow(f->result, &f->offset, line_take, f, err);
+    for (int k = f->attempt < 0 ? 0 : f->attempt; rc == 0 && k <= newest; k++)
+        rc = journal_follow(f, k, err);
+    if (rc == 0 && !f->no_memory && f->first)
+        ring_deliver(f);
+    return rc == 0 && f->no_memory ? no_memory(err) : rc;
+}
