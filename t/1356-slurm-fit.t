@@ -24,16 +24,25 @@ def train(config):
     if config["fail"] and where.get_world_rank() == 1:
         raise OSError("not on this node")
 
+class Seen(raytrain.UserCallback):
+    def before_worker_group_start(self, group):
+        self.nodes = group.nodes
+    def after_report(self, run_context, metrics, checkpoint):
+        self.metrics = metrics
+
+seen = Seen()
 with h5py.File("rows.h5", "w") as file:
     file["id"] = np.arange(20)
 trainer = DataParallelTrainer(
     train, train_loop_config={"x": 4, "fail": sys.argv[2:] == ["fail"]},
     scaling_config=ScalingConfig(num_workers=2, placement_strategy="STRICT_SPREAD"),
-    run_config=RunConfig(name=sys.argv[1], storage_path="runs", launcher="slurm"),
+    run_config=RunConfig(name=sys.argv[1], storage_path="runs", launcher="slurm",
+                         callbacks=[seen]),
     datasets={"train": read_hdf5("rows.h5")})
 result = trainer.fit()
 assert result.metrics["nodes"] == 2 and result.metrics["rows"] == 10, result
 assert result.checkpoint.to_dict()["w"].tolist() == [0, 1, 2]
+assert seen.metrics[0]["rows"] == 10 and len(seen.nodes) == 2, vars(seen)
 print("trained on two nodes")
 EOT
 test_expect_success 'fit() takes an allocation, and the function reaches both nodes' '

@@ -269,4 +269,24 @@ test_expect_success 'restore() takes callbacks anew' '
 	EOT
 	"$PYTHON" restore.py >out 2>err && grep ok out
 '
+"$PYTHON" -c "import xgboost, numpy" 2>/dev/null && test_set_prereq XGBOOST
+test_expect_success XGBOOST 'a trainer of trees calls them for each round' '
+	cat >trees.py <<-\EOT &&
+	from common import *
+	import numpy as np
+	from raytrain.xgboost import XGBoostTrainer
+	x = np.arange(100, dtype="f4")
+	calls = Recorder()
+	XGBoostTrainer(
+	    datasets={"train": {"x": x, "y": (x > 50).astype("f4")}}, label_column="y",
+	    params={"objective": "binary:logistic"}, num_boost_round=3,
+	    run_config=RunConfig(name="trees", storage_path="runs", launcher="local",
+	                         callbacks=[calls])).fit()
+	assert [c for c in calls.calls if c[0] == "report"] == [("report", i) for i in (1, 2, 3)]
+	assert "train-logloss" in calls.metrics[0] and calls.checkpoint.path.endswith("3.h5")
+	nothing_left()
+	print("ok")
+	EOT
+	"$PYTHON" trees.py >out 2>err && grep ok out
+'
 test_done
