@@ -13,3 +13,5 @@ liblauncher_la_SOURCES += \
 	src/launcher/check/storage_check.c \
 	src/launcher/check/trial_run.c src/launcher/check/trial_run.h \
 	src/launcher/check/worker_check.c
+
+UNIT_TESTS += t/unit/test_site_check

@@ -1,6 +1,7 @@
 /*
  * site_check.c - see site_check.h. Slurm is asked twice: `scontrol show config`, whose lines
- * are "KEY = VALUE", and sinfo. A key that a release does not have is not judged.
+ * are "KEY = VALUE", and sinfo; once more for partitions if jobs may be preempted. A key that
+ * a release does not have is not judged.
  */
 #include "slurm/site_check.h"
 
@@ -162,37 +163,110 @@ static bool is_unusable(const char *state)
     return false;
 }
 
+/* Lines "NODE|STATE" of those nodes that cannot be used, each once; n counts all. */
+static char **unusable_find(const char *text, size_t *n)
+{
+    char *copy = strdup(text), *rest = copy, *line, **lines = NULL;
+
+    *n = 0;
+    while (copy && (line = strsep(&rest, "\n"))) {
+        const char *state = strchr(line, '|');
+
+        *n += state != NULL;
+        if (state && is_unusable(state + 1) && !argv_has(lines, line))
+            argv_append(&lines, line, NULL);
+    }
+    free(copy);
+    return lines;
+}
+
+/* The nodes with the state of the first line, as "n[2-3]". They are taken out. */
+static char *state_take(char **lines, char state[64])
+{
+    char **names = NULL, *list = NULL;
+    size_t left = 0;
+
+    snprintf(state, 64, "%s", strchr(lines[0], '|') + 1);
+    for (size_t i = 0; lines[i]; i++) {
+        char *bar = strchr(lines[i], '|');
+
+        if (strncmp(bar + 1, state, 63) != 0) {
+            lines[left++] = lines[i];
+            continue;
+        }
+        *bar = '\0';
+        argv_append(&names, lines[i], NULL);
+        free(lines[i]);
+    }
+    lines[left] = NULL;
+    if (hostlist_compress(names, argv_count(names), &list, NULL) < 0)
+        list = NULL;
+    argv_free(names);
+    return list;
+}
+
 void slurm_site_judge_nodes(const char *text, struct findings *findings)
 {
-    char *copy = strdup(text), *rest = copy, *line, **bad = NULL, *list = NULL;
-    char last[64] = "";
-    size_t n = 0, n_bad;
+    static const char remedy[] =
+        "see the reason with sinfo --list-reasons, and bring them back with scontrol "
+        "update NodeName=NODE State=RESUME";
+    size_t n;
+    char **lines = unusable_find(text, &n), state[64];
+
+    if (n == 0)
+        finding_add(findings, TOPIC, "nodes", VERDICT_WRONG,
+                    "add nodes to a partition that you may use, in slurm.conf",
+                    "there are none");
+    else if (!lines)
+        finding_add(findings, TOPIC, "nodes", VERDICT_OK, NULL,
+                    "none is down or drained");
+    while (lines && lines[0]) {
+        char *list = state_take(lines, state);
+
+        finding_add(findings, TOPIC, "nodes", VERDICT_WARNING, remedy, "%s: %s",
+                    list ? list : "some", state);
+        free(list);
+    }
+    free(lines);
+}
+
+/* ---- Partitions ---- */
+
+/* "KEY=VALUE" in a line of such words. */
+static bool word_find(const char *line, const char *key, char value[64])
+{
+    size_t n = strlen(key);
+
+    for (const char *at = line; (at = strstr(at, key)); at += n)
+        if ((at == line || at[-1] == ' ') && at[n] == '=') {
+            snprintf(value, 64, "%.*s", (int)strcspn(at + n + 1, " \n"), at + n + 1);
+            return true;
+        }
+    return false;
+}
+
+void slurm_site_judge_partitions(const char *text, struct findings *findings)
+{
+    char *copy = strdup(text), *rest = copy, *line, hasty[256] = "";
+    char name[64], mode[64], grace[64];
 
     while (copy && (line = strsep(&rest, "\n"))) {
-        char *state = strchr(line, '|');
+        size_t used = strlen(hasty);
 
-        if (!state)
-            continue;
-        *state++ = '\0';
-        n++;
-        if (!is_unusable(state) || argv_has(bad, line))
-            continue;
-        snprintf(last, sizeof last, "%s", state);
-        argv_append(&bad, line, NULL);
+        if (word_find(line, "PartitionName", name) &&
+            word_find(line, "PreemptMode", mode) &&
+            word_find(line, "GraceTime", grace) && strcasecmp(mode, "OFF") != 0 &&
+            atoi(grace) == 0)
+            snprintf(hasty + used, sizeof hasty - used, "%s%s", used ? ", " : "", name);
     }
-    n_bad = argv_count(bad);
-    if (n_bad > 0 && hostlist_compress(bad, n_bad, &list, NULL) == 0)
-        finding_add(
-            findings, TOPIC, "nodes", VERDICT_WARNING,
-            "see the reason with sinfo --list-reasons, and bring them back with "
-            "scontrol update NodeName=NODE State=RESUME",
-            "%s: %s", list, last);
+    if (*hasty)
+        finding_add(findings, TOPIC, "GraceTime", VERDICT_WARNING,
+                    "set GraceTime=120 for these partitions in slurm.conf, so that a "
+                    "run that is preempted can save a checkpoint",
+                    "0 in %s, whose jobs may be preempted", hasty);
     else
-        finding_add(findings, TOPIC, "nodes", n > 0 ? VERDICT_OK : VERDICT_WRONG,
-                    "add nodes to a partition that you may use, in slurm.conf", "%s",
-                    n > 0 ? "none is down or drained" : "there are none");
-    free(list);
-    argv_free(bad);
+        finding_add(findings, TOPIC, "GraceTime", VERDICT_OK, NULL,
+                    "jobs that are preempted have time to save a checkpoint");
     free(copy);
 }
 
@@ -237,13 +311,33 @@ static void plugin_judge(const char *srun_args, struct findings *findings)
     free(list);
 }
 
+/* Ask and judge; without an answer there is nothing to judge. */
+static void answer_judge(char *const *argv,
+                         void (*judge)(const char *text, struct findings *findings),
+                         struct findings *findings)
+{
+    struct error err;
+    char *text;
+
+    if (slurm_tool_read(argv, ANSWER_MAX_S, &text, &err) < 0) {
+        finding_add(findings, TOPIC, argv[0], VERDICT_WARNING,
+                    "see why this question is not answered, while others are", "%s",
+                    err.text);
+        return;
+    }
+    judge(text, findings);
+    free(text);
+}
+
 void slurm_site_check(const char *srun_args, struct findings *findings)
 {
     char *config[] = {(char *)"scontrol", (char *)"show", (char *)"config", NULL};
+    char *partitions[] = {(char *)"scontrol", (char *)"--oneliner", (char *)"show",
+                          (char *)"partition", NULL};
     char *nodes[] = {(char *)"sinfo", (char *)"--noheader", (char *)"--Node",
                      (char *)"--format=" SLURM_SITE_NODES, NULL};
+    char *text, mode[VALUE_MAX];
     struct error err;
-    char *text;
 
     if (!is_in_path("scontrol") || !is_in_path("srun")) {
         finding_add(
@@ -262,9 +356,8 @@ void slurm_site_check(const char *srun_args, struct findings *findings)
     }
     finding_add(findings, TOPIC, "controller", VERDICT_OK, NULL, "slurmctld answers");
     slurm_site_judge_config(text, findings);
+    if (value_find(text, "PreemptMode", mode) && strcasecmp(mode, "OFF") != 0)
+        answer_judge(partitions, slurm_site_judge_partitions, findings);
     free(text);
-    if (slurm_tool_read(nodes, ANSWER_MAX_S, &text, &err) < 0)
-        return;
-    slurm_site_judge_nodes(text, findings);
-    free(text);
+    answer_judge(nodes, slurm_site_judge_nodes, findings);
 }
