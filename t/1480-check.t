@@ -10,6 +10,8 @@ test_description='raytrain-run --check on this machine: what it finds, and what 
 
 Slurm is left out, see 1481.'
 . "$(dirname "$0")/setup.sh"
+. "$srcdir/t/faults.sh"
+has_fault_points && test_set_prereq FAULTS
 
 check="raytrain-run --check --launcher local"
 ulimit -c 0
@@ -127,6 +129,16 @@ test_expect_success 'what an earlier check that was killed has left is removed' 
 	test -d runs/.raytrain-check-other-4194305 && test -d runs/.raytrain-check-$host-1 &&
 	rm -r runs
 '
+has_begun () {
+	ls -d runs/.raytrain-check-*/logs/attempt-0 >/dev/null 2>&1
+}
+test_expect_success FAULTS 'a check that is stopped exits with 75 and leaves nothing' '
+	{ RAYTRAIN_FAULT=save.data:1:stop $check --storage runs >out 2>err & } && pid=$! &&
+	eventually has_begun &&
+	kill -TERM $pid && eventually grep "a second one" err && kill -TERM $pid &&
+	expect_status 75 wait $pid && grep "warning  run  *stopped on request" out &&
+	test_path_is_missing runs && no_process_left
+'
 test_expect_success 'what a check has no use for is refused' '
 	expect_status 2 $check train.so 2>err && grep "takes no training function" err &&
 	for flag in --resume --fresh --submit --dry-run; do
@@ -141,4 +153,7 @@ test_expect_success 'a configuration file can name the storage and the workers' 
 	EOT
 	$check -c site.cfg >out && grep "/elsewhere (" out && grep "3 on 1 node" out
 '
+if test_have_prereq DISK; then
+	umount "$PWD/ro" "$PWD/full" "$PWD/few"
+fi
 test_done

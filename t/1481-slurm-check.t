@@ -97,6 +97,13 @@ test_expect_success 'storage that a node does not see is wrong' '
 	expect_status 4 on_nodes n[1,3] --storage apart && found json wrong storage "seen by workers" n3 &&
 	is_empty apart
 '
+test_expect_success 'storage that does not answer is wrong, after a limit' '
+	mkdir silent && cluster cache login "$PWD/silent" && daemon=$(pidof passthrough_ll) &&
+	kill -STOP $daemon &&
+	{ expect_status 4 $check --launcher local --storage silent >json; status=$?; kill -CONT $daemon
+	test $status -eq 0; } &&
+	found json wrong storage directory "has not answered" && found json ok workers run
+'
 test_expect_success 'raytrain-worker that a node does not see is wrong' '
 	cluster hide n3 "$stage/libexec" &&
 	expect_status 4 on_nodes n[1,3] && found json wrong workers start

@@ -21,11 +21,12 @@ struct check_context {
         *unallocated; /* why there is no allocation for workers; NULL: there is, or
                                 none is needed */
     /* What checks leave for those after them. */
-    bool storage_works; /* a run could be started there */
-    char *storage_made; /* the first directory of its path that did not exist */
-    bool stopped;       /* by a signal */
-    json_t *report;     /* of the workers; NULL: there is none */
-    json_t *own;        /* node_facts() of this process */
+    bool storage_works;  /* a run could be started there */
+    char *storage_made;  /* the first directory of its path that did not exist */
+    bool storage_silent; /* it does not answer: whatever touches it waits */
+    bool stopped;        /* by a signal */
+    json_t *report;      /* of the workers; NULL: there is none */
+    json_t *own;         /* node_facts() of this process */
 };
 
 struct check_ops {

@@ -9,12 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "check/bounded.h"
 #include "check/node_judge.h"
 #include "site/storage_facts.h"
 #include "util/fs.h"
 #include "util/size.h"
 
 #define TOPIC "storage"
+
+#define LOOK_MAX_S  10.0 /* for one question about a directory */
+#define TRIAL_MAX_S 60.0 /* to write, sync, lock and rename */
 
 #define WRITTEN     ((size_t)16 << 20)
 #define FREE_LOW    ((double)(1ull << 30))
@@ -56,8 +60,8 @@ void check_storage_leave(struct check_context *context)
     char *path = strdup(context->cfg->run_config.storage_path), *slash;
     size_t top = context->storage_made ? strlen(context->storage_made) : 0;
 
-    while (path && top > 0 && strlen(path) >= top && rmdir(path) == 0 &&
-           (slash = strrchr(path, '/')))
+    while (!context->storage_silent && path && top > 0 && strlen(path) >= top &&
+           rmdir(path) == 0 && (slash = strrchr(path, '/')))
         *slash = '\0';
     free(path);
     free(context->storage_made);
@@ -169,25 +173,57 @@ static bool is_true(const json_t *facts, const char *step)
     return json_is_true(json_object_get(facts, step));
 }
 
+/* Does the storage answer at all? */
+static json_t *look(const void *path)
+{
+    struct stat st;
+
+    return json_boolean(stat(path, &st) == 0);
+}
+
+static json_t *facts_find(const void *path)
+{
+    return storage_facts(path, WRITTEN);
+}
+
+static void silence_report(const char *path, double limit_s, struct findings *findings)
+{
+    finding_add(
+        findings, TOPIC, "directory", VERDICT_WRONG,
+        "see whether the server of this file system runs and is reached from here",
+        "%s has not answered for %.0f s", path, limit_s);
+}
+
 static void storage_run(struct check_context *context, struct findings *findings)
 {
     const char *path = context->cfg->run_config.storage_path;
-    json_t *list = json_array(), *facts;
+    json_t *list, *facts = bounded_call(look, path, LOOK_MAX_S);
     struct error err;
 
+    context->storage_silent = !facts;
+    json_decref(facts);
+    if (context->storage_silent) {
+        silence_report(path, LOOK_MAX_S, findings);
+        return;
+    }
     if (directory_enter(context, &err) < 0) {
         finding_add(findings, TOPIC, "directory", VERDICT_WRONG, remedy_write, "%s",
                     err.text);
-        json_decref(list);
         return;
     }
-    facts = storage_facts(path, WRITTEN);
+    facts = bounded_call(facts_find, path, TRIAL_MAX_S);
+    context->storage_silent = !facts;
+    if (!facts) {
+        silence_report(path, TRIAL_MAX_S, findings);
+        return;
+    }
+    list = json_array();
     finding_add(findings, TOPIC, "directory", VERDICT_OK, NULL, "%s (%s)%s", path,
                 fact_text(facts, "type"),
                 context->storage_made ? ", which does not exist yet" : "");
     context->storage_works = is_true(facts, "create") && is_true(facts, "write") &&
                              is_true(facts, "sync") && is_true(facts, "rename");
-    json_array_append_new(list, facts ? facts : json_object());
+    json_array_append_new(list, facts);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         node_judge(list, TOPIC, &rules[i], findings);
     json_decref(list);
