@@ -21,6 +21,10 @@ examplestutorialdir = $(examplesdir)/tutorial
 dist_examplestutorial_DATA = share/examples/tutorial/line.c share/examples/tutorial/line.cfg \
 	share/examples/tutorial/line.py share/examples/tutorial/line.sbatch \
 	share/examples/tutorial/points.csv
+examplescallbacksdir = $(examplesdir)/callbacks
+dist_examplescallbacks_SCRIPTS = share/examples/callbacks/notify.py \
+	share/examples/callbacks/track.py
+dist_examplescallbacks_DATA = share/examples/callbacks/print.c
 examplespythondir = $(examplesdir)/python
 dist_examplespython_DATA = share/examples/python/fit.py share/examples/python/notebook.ipynb
 examplessweepdir = $(examplesdir)/sweep
@@ -73,6 +77,7 @@ dist_man_MANS += share/man/raytrain.7 \
 	share/man/raytrain-site.cfg.5 \
 	share/man/raytrain-mpi.7 share/man/raytrain-checkpoint.7 share/man/raytrain-python.7 share/man/raytrain-trees.7 \
 	share/man/raytrain.3 share/man/raytrain_allreduce.3 share/man/raytrain_batch_column.3 \
+	share/man/raytrain_callback.3 \
 	share/man/raytrain_checkpoint_create.3 share/man/raytrain_config_int.3 \
 	share/man/raytrain_checkpoint_open.3 \
 	share/man/raytrain_dtype_size.3 share/man/raytrain_get_checkpoint.3 \
@@ -88,6 +93,9 @@ dist_man_MANS += share/man/raytrain.7 \
 man_links = \
 	share/man/raytrain_run_name.3 share/man/raytrain_artifacts_dir.3 \
 	share/man/raytrain_version.3 \
+	share/man/raytrain_callback_library.3 share/man/raytrain_callback_iteration.3 \
+	share/man/raytrain_callback_number.3 share/man/raytrain_callback_text.3 \
+	share/man/raytrain_callback_json.3 \
 	share/man/raytrain_allreduce_mean.3 share/man/raytrain_broadcast.3 \
 	share/man/raytrain_allgather.3 share/man/raytrain_barrier.3 \
 	share/man/raytrain_batch_rows.3 share/man/raytrain_batch_words.3 \

@@ -82,6 +82,13 @@ test_expect_success 'raytrain.hpp compiles as C++11, C++17 and C++20' '
 	done
 '
 
+test_expect_success 'raytrain_callback.h compiles as strict C99 and C++11' '
+	echo "#include <raytrain_callback.h>" >callback.c &&
+	$CC -std=c99 -Wall -Wextra -pedantic -Werror $(package --cflags raytrain) \
+		-c callback.c -o callback.o &&
+	$CXX -x c++ -std=c++11 -Wall -Wextra -pedantic -Werror $(package --cflags raytrain) \
+		-c callback.c -o callback.o
+'
 test_expect_success 'raytrain_mpi.h compiles as C and C++' '
 	echo "#include <raytrain_mpi.h>" >mpi.c &&
 	flags=$(package --cflags raytrain-mpi) &&

@@ -4,12 +4,13 @@ SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/setup.sh"
 
 man=$srcdir/share/man
-headers="$srcdir/src/include/raytrain.h $srcdir/src/include/raytrain_mpi.h"
+headers="$srcdir/src/include/raytrain.h $srcdir/src/include/raytrain_mpi.h
+	$srcdir/src/include/raytrain_callback.h"
 
 # Print the prototypes of the API, one per line, with single spaces.
 prototypes () {
 	sed 's,/\*.*\*/,,; /\/\*/,/\*\//d' $headers | tr '\n' ' ' | tr -s ' ' |
-	grep -oE 'RAYTRAIN_API [^;]*\);' | sed 's/^RAYTRAIN_API //'
+	grep -oE 'RAYTRAIN_(CALLBACK_)?API [^;]*\);' | sed 's/^RAYTRAIN_[A-Z_]* //; s/[*] /*/g'
 }
 names () {
 	prototypes | sed -E 's/^[^(]*[ *](raytrain_[a-z0-9_]+)\(.*/\1/'

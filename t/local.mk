@@ -8,6 +8,7 @@ check_DATA += stage.stamp
 CLEANFILES += stage.stamp
 stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEADERS) \
 		$(pkgconfig_DATA) $(dist_bashcompletion_DATA) $(dist_zshcompletion_DATA) $(dist_man_MANS) \
+		$(dist_examplescallbacks_DATA) $(dist_examplescallbacks_SCRIPTS) \
 		$(dist_fortran_DATA) $(dist_pythonmodule_DATA) $(dist_pythontorch_DATA)
 	$(AM_V_GEN)rm -rf stage && \
 	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR=$(abs_top_builddir)/stage prefix=/usr/local \

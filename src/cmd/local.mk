@@ -12,6 +12,13 @@ src_cmd_raytrain_pmix_CPPFLAGS = $(COMMON_CPPFLAGS)
 src_cmd_raytrain_pmix_LDADD = libcommon.la $(PMIX_LIBS)
 src_cmd_raytrain_pmix_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
 
+# raytrain-run starts it for a callback in C, which calls functions of it.
+pkglibexec_PROGRAMS += src/cmd/raytrain-callback
+src_cmd_raytrain_callback_SOURCES = src/cmd/raytrain-callback.c
+src_cmd_raytrain_callback_CPPFLAGS = $(COMMON_CPPFLAGS)
+src_cmd_raytrain_callback_LDADD = $(JANSSON_LIBS) -ldl
+src_cmd_raytrain_callback_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+
 bin_PROGRAMS += src/cmd/inspect/raytrain-inspect
 src_cmd_inspect_raytrain_inspect_SOURCES = src/cmd/inspect/raytrain-inspect.c src/cmd/hangup.c \
 	src/cmd/hangup.h src/cmd/inspect/output.c src/cmd/inspect/output.h \

@@ -1,5 +1,6 @@
 #include "config/callback_config.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -20,6 +21,58 @@
 static const struct config_table table_of_json = NO_KEYS;
 static const struct config_table table_of_csv = NO_KEYS;
 static const struct config_table table_of_tensorboard = NO_KEYS;
+
+static const struct config_choice events[] = {
+    CALLBACK_EVENTS(REGISTRY_CHOICE){NULL, NULL},
+};
+
+#define FIELD(member) .offset = offsetof(struct callback_config, member)
+#define INTEGER(key, member, least, most, text)                                        \
+    {                                                                                  \
+        .name = key, .doc = text, .type = CONFIG_INT, FIELD(member), .min = least,     \
+        .max = most                                                                    \
+    }
+#define EVENTS                                                                         \
+    {                                                                                  \
+        .name = "events", .doc = "what it gets", .type = CONFIG_STRINGS,               \
+        FIELD(events), .offset2 = offsetof(struct callback_config, n_events),          \
+        .choices = events                                                              \
+    }
+#define EVERY INTEGER("every", every, 1, INT_MAX, "one report in so many")
+#define GRACE                                                                          \
+    INTEGER("grace_s", grace_s, 0, 3600, "seconds that it has after the end of the run")
+
+static const struct config_key keys_of_prometheus[] = {
+    {.name = "path",
+     .doc = "a file, or a directory for it",
+     .type = CONFIG_STRING,
+     FIELD(path)},
+    INTEGER("interval_s", interval_s, 1, 86400, "seconds between two writes"),
+};
+static const struct config_key keys_of_command[] = {
+    {.name = "argv",
+     .doc = "the program, and its arguments",
+     .type = CONFIG_STRINGS,
+     FIELD(argv),
+     .offset2 = offsetof(struct callback_config, n_argv)},
+    EVENTS,
+    EVERY,
+    GRACE,
+};
+static const struct config_key keys_of_library[] = {
+    {.name = "path", .doc = "the shared object", .type = CONFIG_STRING, FIELD(path)},
+    {.name = "args",
+     .doc = "what its create function gets",
+     .type = CONFIG_STRINGS,
+     FIELD(argv),
+     .offset2 = offsetof(struct callback_config, n_argv)},
+    EVENTS,
+    EVERY,
+    GRACE,
+};
+static const struct config_table table_of_prometheus = CONFIG_TABLE(keys_of_prometheus);
+static const struct config_table table_of_command = CONFIG_TABLE(keys_of_command);
+static const struct config_table table_of_library = CONFIG_TABLE(keys_of_library);
 
 #define TABLE_OF(kind) &table_of_##kind,
 static const struct config_table *const tables[] = {CALLBACKS(TABLE_OF)};
@@ -63,16 +116,30 @@ static int kind_of(const char *name, const struct config_node *node,
 
 static void defaults(struct callback_config *cfg, int kind)
 {
-    *cfg = (struct callback_config){.kind = kind};
+    *cfg = (struct callback_config){
+        .kind = kind, .interval_s = 5, .every = 1, .grace_s = 5};
 }
 
-/* What the keys of a kind must have in common. */
-static int check(const struct callback_config *cfg, const struct config_node *node,
-                 const struct config_where *where)
+/* Complete what was read. */
+static int complete(struct callback_config *cfg, const struct config_node *node,
+                    const struct config_where *where)
 {
-    (void)cfg;
-    (void)node;
-    (void)where;
+    char **program =
+        cfg->kind == CALLBACK_command && cfg->n_argv > 0 ? cfg->argv : NULL;
+
+    if (cfg->kind == CALLBACK_command && !program)
+        return config_fail(
+            where, node, RAYTRAIN_EINVAL,
+            "it has no program; add argv = [\"./PROGRAM\"], in a list of "
+            "callbacks { type = \"command\"; argv = ...; }");
+    if (cfg->kind == CALLBACK_library && !cfg->path)
+        return config_fail(
+            where, node, RAYTRAIN_EINVAL,
+            "it has no shared object; add path = \"./FILE.so\", in a list "
+            "of callbacks { type = \"library\"; path = ...; }");
+    if ((program && strchr(*program, '/') && path_make_absolute(program, where->err)) ||
+        path_make_absolute(&cfg->path, where->err))
+        return -1;
     return 0;
 }
 
@@ -100,7 +167,7 @@ static int callback_add(struct callbacks_config *cfg, const char *type,
     cfg->list = grown;
     defaults(&grown[cfg->n++], kind);
     if ((!group || config_apply(tables[kind], &grown[cfg->n - 1], group, &here) == 0) &&
-        check(&grown[cfg->n - 1], node, &here) == 0)
+        complete(&grown[cfg->n - 1], node, &here) == 0)
         return 0;
     last_remove(cfg);
     return -1;

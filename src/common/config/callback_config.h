@@ -18,9 +18,26 @@
 #define CALLBACK_KIND(name) CALLBACK_##name,
 enum callback_kind { CALLBACKS(CALLBACK_KIND) CALLBACK_KINDS };
 
+/* What a command can get, in the order of enum callback_event (event_command.c). */
+#define CALLBACK_EVENTS(X)                                                             \
+    X(start)                                                                           \
+    X(attempt_start) X(report) X(checkpoint) X(rewind) X(note) X(attempt_end) X(end)
+
 /* Every option of every kind; a kind looks at its own. */
 struct callback_config {
     int kind; /* enum callback_kind */
+    /* command: its first word is absolute if it has a slash; library: the arguments. */
+    char **argv;
+    size_t n_argv;
+    /* prometheus: an absolute path of a file or a directory, NULL: the run directory;
+     * library: that of the shared object. */
+    char *path;
+    int interval_s; /* prometheus */
+    /* command, library */
+    char **events; /* NULL: all */
+    size_t n_events;
+    int every;   /* reports: each whose iteration is a multiple of it */
+    int grace_s; /* at the end of the run */
 };
 
 /* A list of them; `list` is NULL only without memory. */

@@ -29,7 +29,8 @@
 
 #define LAUNCHERS(X) X(slurm) X(local)
 
-#define CALLBACKS(X)       X(json) X(csv) X(tensorboard)
+#define CALLBACKS(X)                                                                   \
+    X(json) X(csv) X(tensorboard) X(prometheus) X(command) X(library)
 #define CALLBACKS_LATER(X)
 
 #define READER_FORMATS(X)  X(idx) X(hdf5) X(numpy)

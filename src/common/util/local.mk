@@ -9,6 +9,7 @@ libcommon_la_SOURCES += \
 	src/common/util/fault.c src/common/util/fault.h \
 	src/common/util/fs.c src/common/util/fs.h \
 	src/common/util/half.c src/common/util/half.h \
+	src/common/util/installed.c src/common/util/installed.h \
 	src/common/util/hostlist.c src/common/util/hostlist.h \
 	src/common/util/memory.c src/common/util/memory.h \
 	src/common/util/memory_file.c src/common/util/memory_file.h \

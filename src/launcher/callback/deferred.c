@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "event/attention.h"
 #include "util/clock.h"
 #include "util/thread.h"
+
+#define LISTEN_S 0.1 /* how soon a request to stop ends a wait */
 
 struct deferred {
     const struct deferred_ops *ops;
@@ -202,8 +205,9 @@ bool deferred_finish(struct deferred *d, double seconds)
     pthread_mutex_lock(&d->lock);
     d->hurry = true;
     pthread_cond_broadcast(&d->changed);
-    while ((d->n > 0 || d->hurry || d->working) && clock_now() < until)
-        wait_until(d, until);
+    while ((d->n > 0 || d->hurry || d->working) && clock_now() < until &&
+           !attention_is_called())
+        wait_until(d, fmin(until, clock_now() + LISTEN_S));
     done = d->n == 0 && !d->hurry && !d->working;
     pthread_mutex_unlock(&d->lock);
     return done;

@@ -37,7 +37,8 @@ int deferred_create(const struct deferred_ops *ops, void *state, double period_s
 bool deferred_post(struct deferred *d, void *item);
 /* Is there something to say? *failed: it is the reason why nothing more is done. */
 bool deferred_says(struct deferred *d, struct error *what, bool *failed);
-/* Wait until all items are worked on, at most so many seconds. True: they are, or the
+/* Wait until all items are worked on, at most so many seconds, or until the user wants
+ * to stop. True: they are, or the
  * work has failed. */
 bool deferred_finish(struct deferred *d, double seconds);
 /* Drops items that are not worked on yet. If the thread is in the middle of its work, it

@@ -2,6 +2,9 @@ liblauncher_la_SOURCES += \
 	src/launcher/callback/callback.c src/launcher/callback/callback.h \
 	src/launcher/callback/csv.c \
 	src/launcher/callback/deferred.c src/launcher/callback/deferred.h \
+	src/launcher/callback/event_command.c \
+	src/launcher/callback/listener.c src/launcher/callback/listener.h \
+	src/launcher/callback/prometheus.c \
 	src/launcher/callback/fit_events.c \
 	src/launcher/callback/progress_csv.c src/launcher/callback/progress_csv.h \
 	src/launcher/callback/progress.c \

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "protocol/events.h"
 #include "protocol/log_dir.h"
@@ -20,32 +19,13 @@
 #include "util/argv.h"
 #include "util/fault.h"
 #include "util/fs.h"
+#include "util/installed.h"
 
 /* ---- The command ---- */
 
-/* libexec beside the bin directory that this program was started from, so that an
- * installed tree can be moved; else where it was configured to be. */
 int attempt_worker_program(char *path, size_t size, struct error *err)
 {
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    if (n > 0) {
-        self[n] = '\0';
-        for (int up = 0; up < 2; up++) {
-            char *slash = strrchr(self, '/');
-
-            if (!slash)
-                break;
-            *slash = '\0';
-        }
-        if ((size_t)snprintf(path, size, "%s/libexec/raytrain/raytrain-worker", self) <
-                size &&
-            access(path, X_OK) == 0)
-            return 0;
-    }
-    snprintf(path, size, "%s/raytrain-worker", RAYTRAIN_LIBEXECDIR);
-    if (access(path, X_OK) == 0)
+    if (installed_program("raytrain-worker", path, size) == 0)
         return 0;
     return error_set(err, RAYTRAIN_ENOTFOUND,
                      "cannot find raytrain-worker (looked at %s): is raytrain "

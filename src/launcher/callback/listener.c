@@ -1,0 +1,355 @@
+#include "callback/listener.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "event/attention.h"
+#include "run/run_dir.h"
+#include "util/child.h"
+#include "util/clock.h"
+#include "util/fs.h"
+#include "util/quote.h"
+
+#define KEPT_BYTES  ((size_t)1 << 20) /* beside what the pipe holds */
+#define RESERVED    4096 /* of them, for a line about lines that are lost */
+#define GATHER_S    0.2
+#define TERMINATE_S 1.0
+#define TAIL_BYTES  2048 /* of the log, to find the last line */
+
+struct listener {
+    struct callback_list *list;
+    struct event_loop *loop;
+    struct child child;
+    const char *what;
+    char *log;       /* its path */
+    off_t log_begin; /* where the output of this process begins */
+    int pipe;        /* -1: closed */
+    int timer;
+    char *kept; /* lines that are not written yet: KEPT_BYTES places */
+    size_t n;
+    uint64_t lost;
+    bool lost_said, quiet;
+};
+
+/* ---- The end of the process ---- */
+
+static void pipe_close(struct listener *l)
+{
+    if (l->pipe >= 0)
+        close(l->pipe);
+    l->pipe = -1;
+    l->n = 0;
+}
+
+/* The last line of its output that is not empty, printable, or NULL. */
+static char *last_line(const struct listener *l)
+{
+    char text[TAIL_BYTES + 1];
+    int fd = open(l->log, O_RDONLY | O_CLOEXEC);
+    off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
+    off_t from = end - TAIL_BYTES > l->log_begin ? end - TAIL_BYTES : l->log_begin;
+    ssize_t n = fd >= 0 && end > from ? pread(fd, text, (size_t)(end - from), from) : 0;
+    char *line;
+
+    if (fd >= 0)
+        close(fd);
+    while (n > 0 && isspace((unsigned char)text[n - 1]))
+        n--;
+    if (n <= 0)
+        return NULL;
+    text[n] = '\0';
+    line = strrchr(text, '\n');
+    return printable_text(line ? line + 1 : text);
+}
+
+static void end_note(const struct listener *l, int status, bool early)
+{
+    char *line = last_line(l), how[96];
+
+    if (WIFSIGNALED(status))
+        snprintf(how, sizeof how, "was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(how, sizeof how, "has ended with status %d", WEXITSTATUS(status));
+    callback_note(l->list, "%s %s%s: %s\n  its output is in %s", l->what, how,
+                  early ? ", and gets no more events" : "",
+                  line ? line : "it has printed nothing", l->log);
+    free(line);
+}
+
+/* It is not started again: it would not know what the first one has seen. */
+static void gone(struct listener *l, int status, bool note)
+{
+    pipe_close(l);
+    if (note && !l->quiet)
+        end_note(l, status, true);
+}
+
+static int on_child(void *arg, struct error *err)
+{
+    struct listener *l = arg;
+    int pidfd = l->child.pidfd, status;
+    bool ended = false;
+
+    (void)err;
+    if (child_reap(&l->child, &ended, &status, NULL) == 0 && !ended)
+        return 0;
+    event_loop_remove(l->loop, pidfd);
+    if (ended)
+        gone(l, status, true);
+    return 0;
+}
+
+/* ---- Lines ---- */
+
+/* As much as the pipe takes. */
+static void kept_write(struct listener *l)
+{
+    size_t done = 0;
+
+    while (l->pipe >= 0 && done < l->n) {
+        ssize_t n = write(l->pipe, l->kept + done, l->n - done);
+
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno == EAGAIN)
+            break;
+        else if (errno != EINTR)
+            pipe_close(l); /* it does not read any more: its end will be reported */
+    }
+    if (l->pipe < 0)
+        return;
+    memmove(l->kept, l->kept + done, l->n - done);
+    l->n -= done;
+}
+
+static int on_timer(void *arg, struct error *err)
+{
+    (void)err;
+    kept_write(arg);
+    return 0;
+}
+
+static void line_keep(struct listener *l, const char *line, size_t n)
+{
+    memcpy(l->kept + l->n, line, n);
+    l->kept[l->n + n] = '\n';
+    l->n += n + 1;
+}
+
+static void line_lose(struct listener *l)
+{
+    l->lost++;
+    if (l->lost_said || l->quiet)
+        return;
+    l->lost_said = true;
+    callback_note(l->list,
+                  "%s does not read its events in time: some are lost, and counted in "
+                  "the next one that it gets",
+                  l->what);
+}
+
+static bool lost_keep(struct listener *l, size_t n)
+{
+    char text[64];
+    int used;
+
+    if (l->lost == 0)
+        return true;
+    used = snprintf(text, sizeof text, "{\"event\":\"lost\",\"lines\":%llu}",
+                    (unsigned long long)l->lost);
+    if (l->n + (size_t)used + n + 2 > KEPT_BYTES)
+        return false;
+    line_keep(l, text, (size_t)used);
+    l->lost = 0;
+    return true;
+}
+
+/* Keep the line, if there is room. */
+static bool line_take(struct listener *l, const char *line)
+{
+    size_t n = strlen(line);
+
+    if (l->n + n + 1 > KEPT_BYTES - RESERVED)
+        kept_write(l);
+    if (l->n + n + 1 > KEPT_BYTES - RESERVED || !lost_keep(l, n))
+        return false;
+    line_keep(l, line, n);
+    return true;
+}
+
+void listener_send(struct listener *l, const char *line, bool now)
+{
+    if (l->pipe < 0)
+        return;
+    if (!line_take(l, line))
+        line_lose(l);
+    else if (now)
+        kept_write(l);
+}
+
+/* ---- Start ---- */
+
+/* A name for a file. */
+static char *log_path(const char *run_dir, const char *name, struct error *err)
+{
+    char *path = NULL;
+
+    if (asprintf(&path, "%s/logs/callback-%s.log", run_dir, name) < 0) {
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return NULL;
+    }
+    for (char *p = path + strlen(path) - strlen(name) - strlen(".log"); *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("._-", *p))
+            *p = '_';
+    return path;
+}
+
+static int log_open(struct listener *l, const char *run_dir, const char *name,
+                    struct error *err)
+{
+    char *logs = run_dir_file(run_dir, "logs");
+    int fd = -1;
+
+    l->log = log_path(run_dir, name, err);
+    if (!logs)
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (logs && l->log && fs_mkdirs(logs, 0777, err) == 0) {
+        fd = open(l->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        if (fd < 0)
+            fs_error(err, "create", l->log);
+        else
+            l->log_begin = lseek(fd, 0, SEEK_END);
+    }
+    free(logs);
+    return fd;
+}
+
+static int process_start(struct listener *l, char *const *argv, int log,
+                         struct error *err)
+{
+    struct child_spec spec = {.argv = argv,
+                              .in = -1,
+                              .out = log,
+                              .err = log,
+                              .own_group = true,
+                              .die_with_parent = true};
+    int ends[2], rc;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "cannot make a pipe: %s",
+                         strerror(errno));
+    l->pipe = ends[1];
+    spec.in = ends[0];
+    rc = child_spawn(&spec, &l->child, err);
+    close(ends[0]);
+    if (rc == 0 && fcntl(l->pipe, F_SETFL, O_NONBLOCK) < 0)
+        rc = error_set(err, RAYTRAIN_EFAILED, "fcntl: %s", strerror(errno));
+    return rc;
+}
+
+int listener_start(char *const *argv, const char *what, const char *name,
+                   const struct callback_context *context, struct listener **out,
+                   struct error *err)
+{
+    struct listener *l = calloc(1, sizeof *l);
+    int log;
+
+    if (!l)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    *l = (struct listener){.list = context->list,
+                           .loop = context->loop,
+                           .child = CHILD_INIT,
+                           .what = what,
+                           .pipe = -1,
+                           .timer = -1};
+    l->kept = malloc(KEPT_BYTES);
+    if (!l->kept)
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    log = l->kept ? log_open(l, context->run_dir, name, err) : -1;
+    if (log >= 0 && process_start(l, argv, log, err) == 0 &&
+        event_loop_every(l->loop, GATHER_S, on_timer, l, &l->timer, err) == 0 &&
+        event_loop_add(l->loop, l->child.pidfd, on_child, l, err) == 0) {
+        close(log);
+        *out = l;
+        return 0;
+    }
+    if (log >= 0)
+        close(log);
+    l->quiet = true;
+    child_clear(&l->child);
+    listener_destroy(l);
+    return -1;
+}
+
+/* ---- Finish ---- */
+
+/* Until it has ended; false: it has not in so many seconds, or the user does not want to
+ * wait. Gives it a last line, if that is not NULL. */
+static bool wait_end(struct listener *l, const char *line, double seconds)
+{
+    double until = clock_now() + seconds;
+    bool ended = false;
+    int status = 0;
+
+    while (l->child.pid > 0) {
+        if (line && (l->pipe < 0 || line_take(l, line)))
+            line = NULL;
+        kept_write(l);
+        if (!line && l->n == 0)
+            pipe_close(l);
+        if (child_reap(&l->child, &ended, &status, NULL) < 0)
+            return false;
+        if (ended && !l->quiet && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
+            end_note(l, status, false);
+        if (ended)
+            break;
+        if (clock_now() >= until || attention_is_called())
+            return false;
+        attention_wait(l->child.pidfd, l->pipe >= 0 ? 20 : 100);
+    }
+    return true;
+}
+
+void listener_finish(struct listener *l, const char *line, double seconds)
+{
+    bool quiet = l->quiet;
+
+    if (l->child.pid == 0)
+        return;
+    event_loop_remove(l->loop, l->child.pidfd);
+    if (wait_end(l, line, seconds))
+        return;
+    if (!quiet)
+        callback_note(l->list,
+                      "%s has not ended within %g s after the run: it is ended now; "
+                      "grace_s gives it more time",
+                      l->what, seconds);
+    pipe_close(l);
+    l->quiet = true;
+    child_signal_group(&l->child, SIGTERM, NULL);
+    wait_end(l, NULL, TERMINATE_S);
+    child_clear(&l->child);
+    l->quiet = quiet;
+}
+
+void listener_destroy(struct listener *l)
+{
+    if (!l)
+        return;
+    l->quiet = true;
+    listener_finish(l, NULL, TERMINATE_S);
+    if (l->timer >= 0)
+        event_loop_remove(l->loop, l->timer);
+    pipe_close(l);
+    free(l->kept);
+    free(l->log);
+    free(l);
+}

@@ -1,0 +1,383 @@
+/*
+ * prometheus.c - "prometheus": the state of the run as a file in the text format of
+ * Prometheus, for the textfile collector of node_exporter. It is replaced, under another
+ * name first, at most once in interval_s, and when the run ends.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "callback/callback.h"
+#include "callback/deferred.h"
+#include "util/clock.h"
+#include "util/fs.h"
+
+#define DEFAULT_FILE "metrics.prom"
+#define END_S        5.0
+
+struct prometheus {
+    struct callback_list *list;
+    struct event_loop *loop;
+    const char *run;
+    struct deferred *writer;
+    int timer;
+    json_t *report; /* the last one; NULL: none */
+    char status[16];
+    int64_t attempt, workers, nodes, checkpoint; /* -1: none */
+    bool changed, failed;
+};
+
+/* ---- The text ---- */
+
+/* A number as Prometheus spells it. */
+static void number_write(FILE *out, double value)
+{
+    if (isnan(value))
+        fputs("NaN\n", out);
+    else if (isinf(value))
+        fputs(value > 0 ? "+Inf\n" : "-Inf\n", out);
+    else
+        fprintf(out, "%.17g\n", value);
+}
+
+/* The value of a label, in quotes. */
+static void label_write(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (; *text; text++)
+        if (*text == '\n')
+            fputs("\\n", out);
+        else if (*text == '"' || *text == '\\')
+            fprintf(out, "\\%c", *text);
+        else
+            putc(*text, out);
+    putc('"', out);
+}
+
+static void labels_write(FILE *out, const struct prometheus *p)
+{
+    fputs("{run=", out);
+    label_write(out, p->run);
+    if (p->attempt >= 0)
+        fprintf(out, ",attempt=\"%lld\"", (long long)p->attempt);
+}
+
+static void head_write(FILE *out, const char *name, const char *help)
+{
+    fprintf(out, "# HELP raytrain_%s %s\n# TYPE raytrain_%s gauge\n", name, help, name);
+}
+
+static void gauge_write(FILE *out, const struct prometheus *p, const char *name,
+                        const char *help, double value)
+{
+    head_write(out, name, help);
+    fprintf(out, "raytrain_%s", name);
+    labels_write(out, p);
+    fputs("} ", out);
+    number_write(out, value);
+}
+
+static void status_write(FILE *out, const struct prometheus *p)
+{
+    static const char *const all[] = {"running", "finished", "stopped", "failed"};
+
+    head_write(out, "run_status",
+               "1 for the status that the run has, 0 for the others.");
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        fputs("raytrain_run_status{run=", out);
+        label_write(out, p->run);
+        fprintf(out, ",status=\"%s\"} %d\n", all[i], strcmp(all[i], p->status) == 0);
+    }
+}
+
+/* The name of a user's metric: "train/loss" is metric_train_loss. */
+static void name_write(FILE *out, const char *metric)
+{
+    fputs("raytrain_metric_", out);
+    for (; *metric; metric++)
+        putc(isalnum((unsigned char)*metric) ? *metric : '_', out);
+}
+
+/* Do two metrics have the same name? The label `metric` tells them apart. */
+static bool same_name(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++)
+        if (*a != *b && (isalnum((unsigned char)*a) || isalnum((unsigned char)*b)))
+            return false;
+    return *a == *b;
+}
+
+static bool is_gauge(const json_t *value)
+{
+    return json_is_number(value) || json_is_null(value);
+}
+
+static void metric_write(FILE *out, const struct prometheus *p, const char *metric)
+{
+    const json_t *value = json_object_get(p->report, metric);
+
+    name_write(out, metric);
+    labels_write(out, p);
+    fputs(",metric=", out);
+    label_write(out, metric);
+    fputs("} ", out);
+    number_write(out, json_is_number(value) ? json_number_value(value) : NAN);
+}
+
+static void group_write(FILE *out, const struct prometheus *p, const char *first)
+{
+    json_t *metrics = json_object_get(p->report, "by_rank"), *ignored;
+    const char *name;
+
+    fputs("# HELP ", out);
+    name_write(out, first);
+    fputs(" The latest value of a reported metric, the mean over the workers.\n# TYPE ",
+          out);
+    name_write(out, first);
+    fputs(" gauge\n", out);
+    json_object_foreach(metrics, name, ignored)
+    {
+        if (same_name(name, first) && is_gauge(json_object_get(p->report, name)))
+            metric_write(out, p, name);
+    }
+}
+
+/* The lines of one name must be together. */
+static bool is_first_of_name(const struct prometheus *p, const char *metric)
+{
+    json_t *metrics = json_object_get(p->report, "by_rank"), *ignored;
+    const char *name;
+
+    json_object_foreach(metrics, name, ignored)
+    {
+        if (is_gauge(json_object_get(p->report, name)) && same_name(name, metric))
+            return strcmp(name, metric) == 0;
+    }
+    return false;
+}
+
+static void metrics_write(FILE *out, const struct prometheus *p)
+{
+    json_t *ignored;
+    const char *name;
+
+    json_object_foreach(json_object_get(p->report, "by_rank"), name, ignored)
+    {
+        if (is_first_of_name(p, name))
+            group_write(out, p, name);
+    }
+}
+
+static double number_of(const struct prometheus *p, const char *key)
+{
+    const json_t *value = json_object_get(p->report, key);
+
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static void report_write(FILE *out, const struct prometheus *p)
+{
+    gauge_write(out, p, "training_iteration", "The iteration of the latest report.",
+                number_of(p, "training_iteration"));
+    gauge_write(out, p, "time_total_seconds", "The training time of all attempts.",
+                number_of(p, "time_total_s"));
+    gauge_write(out, p, "time_this_iter_seconds", "The time of the latest iteration.",
+                number_of(p, "time_this_iter_s"));
+    gauge_write(out, p, "report_timestamp_seconds",
+                "When the latest report was made, in Unix time.",
+                number_of(p, "timestamp"));
+    metrics_write(out, p);
+}
+
+/* malloc'ed; NULL without memory. */
+static char *text_make(const struct prometheus *p)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    bool bad;
+
+    if (!out)
+        return NULL;
+    status_write(out, p);
+    gauge_write(out, p, "update_timestamp_seconds",
+                "When this file was written, in Unix time.", clock_unix_double());
+    if (p->attempt >= 0) {
+        gauge_write(out, p, "attempt", "The number of the latest attempt, from 0 on.",
+                    (double)p->attempt);
+        gauge_write(out, p, "workers", "The workers of the latest attempt.",
+                    (double)p->workers);
+        gauge_write(out, p, "nodes", "Their nodes.", (double)p->nodes);
+    }
+    if (p->checkpoint >= 0)
+        gauge_write(out, p, "checkpoint_iteration",
+                    "The iteration of the latest checkpoint that was reported.",
+                    (double)p->checkpoint);
+    if (p->report)
+        report_write(out, p);
+    bad = ferror(out) != 0;
+    if (fclose(out) == 0 && !bad)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* ---- In the thread ---- */
+
+/* Only the latest text is written. Others may read it: a collector is another user. */
+static int prometheus_work(void *state, void *const *items, size_t n, bool last,
+                           struct error *err)
+{
+    const char *path = state, *text;
+
+    (void)last;
+    if (n == 0)
+        return 0;
+    text = items[n - 1];
+    if (fs_replace(path, text, strlen(text), 0644, err) < 0)
+        return -1;
+    return chmod(path, 0644) < 0 ? fs_error(err, "change the mode of", path) : 0;
+}
+
+static const struct deferred_ops prometheus_deferred = {
+    .work = prometheus_work, .item_free = free, .state_free = free};
+
+/* ---- In the launcher ---- */
+
+static void text_post(struct prometheus *p)
+{
+    struct error what;
+
+    if (deferred_says(p->writer, &what, &p->failed))
+        callback_note(p->list, "prometheus: %s; it is not written any more in this run",
+                      what.text);
+    if (!p->failed)
+        deferred_post(p->writer, text_make(p));
+    p->changed = false;
+}
+
+static int on_timer(void *arg, struct error *err)
+{
+    struct prometheus *p = arg;
+
+    (void)err;
+    if (p->changed)
+        text_post(p);
+    return 0;
+}
+
+/* RUN/metrics.prom; what `path` names; or raytrain-RUN.prom in the directory that it
+ * names. malloc'ed. */
+static char *file_of(const struct callback_context *context)
+{
+    const char *path = context->config->path, *run = context->cfg->run_config.name;
+    struct stat st;
+    char *file;
+    int n;
+
+    if (!path)
+        n = asprintf(&file, "%s/" DEFAULT_FILE, context->run_dir);
+    else if (path[strlen(path) - 1] == '/' ||
+             (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+        n = asprintf(&file, "%s/raytrain-%s.prom", path, run);
+    else
+        n = asprintf(&file, "%s", path);
+    return n < 0 ? NULL : file;
+}
+
+static int prometheus_create(struct callback *cb,
+                             const struct callback_context *context, struct error *err)
+{
+    struct prometheus *p = calloc(1, sizeof *p);
+    char *file = file_of(context);
+
+    if (!p || !file) {
+        free(p);
+        free(file);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    *p = (struct prometheus){.list = context->list,
+                             .loop = context->loop,
+                             .run = context->cfg->run_config.name,
+                             .timer = -1,
+                             .status = "running",
+                             .attempt = -1,
+                             .checkpoint = -1};
+    if (deferred_create(&prometheus_deferred, file, 0, &p->writer, err) < 0) {
+        free(p);
+        return -1;
+    }
+    if (event_loop_every(p->loop, context->config->interval_s, on_timer, p, &p->timer,
+                         err) < 0) {
+        deferred_destroy(p->writer);
+        free(p);
+        return -1;
+    }
+    cb->impl = p;
+    text_post(p);
+    return 0;
+}
+
+static void on_attempt_start(struct callback *cb, const json_t *attempt)
+{
+    struct prometheus *p = cb->impl;
+
+    p->attempt = json_integer_value(json_object_get(attempt, "attempt"));
+    p->workers = json_integer_value(json_object_get(attempt, "workers"));
+    p->nodes = (int64_t)json_array_size(json_object_get(attempt, "nodes"));
+    text_post(p);
+}
+
+static void on_report(struct callback *cb, const json_t *report)
+{
+    struct prometheus *p = cb->impl;
+
+    json_decref(p->report);
+    p->report = json_incref((json_t *)(uintptr_t)report);
+    if (json_is_string(json_object_get(report, "checkpoint")))
+        p->checkpoint =
+            json_integer_value(json_object_get(report, "training_iteration"));
+    p->changed = true;
+}
+
+static void on_end(struct callback *cb, const json_t *result)
+{
+    struct prometheus *p = cb->impl;
+    json_t *last = json_object_get(result, "metrics");
+
+    snprintf(p->status, sizeof p->status, "%s",
+             json_string_value(json_object_get(result, "status")));
+    if (!p->report && json_is_object(last))
+        p->report = json_incref(last);
+    text_post(p);
+    if (!deferred_finish(p->writer, END_S) && !p->failed)
+        callback_note(p->list, "prometheus: the state of the run is not written: its "
+                               "storage does not respond");
+    if (!p->failed) {
+        struct error what;
+
+        if (deferred_says(p->writer, &what, &p->failed))
+            callback_note(p->list, "prometheus: %s", what.text);
+    }
+}
+
+static void prometheus_destroy(struct callback *cb)
+{
+    struct prometheus *p = cb->impl;
+
+    event_loop_remove(p->loop, p->timer);
+    deferred_destroy(p->writer);
+    json_decref(p->report);
+    free(p);
+}
+
+const struct callback_ops callback_prometheus = {
+    .create = prometheus_create,
+    .on_attempt_start = on_attempt_start,
+    .on_report = on_report,
+    .on_end = on_end,
+    .destroy = prometheus_destroy,
+};
