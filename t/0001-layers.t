@@ -60,6 +60,8 @@ rooms () {
 	cmd inspect/follow.c protocol
 	cmd plot run
 	cmd inspect plot gbdt data preprocess frame hdf5 run checkpoint config
+	cmd inspect/raytrain-inspect.c page
+	cmd page inspect run config
 	cmd report protocol
 	EOT
 }
@@ -150,13 +152,15 @@ missing_headers () {
 	done
 }
 
-# Files that are not C files, a header for C++, messages of protobuf or a local.mk in a known room.
+# Files that are not C files, a header for C++, messages of protobuf, parts of a page or a
+# local.mk in a known room.
 strangers () {
 	rooms | awk '$2 !~ /\// { print $1 "/" $2 } END { print "cmd"; print "include" }' \
 		>known.list &&
 	(cd "$1" && find . ! -type d) | sed 's|^\./||' | while read -r file; do
 		case ${file##*/} in
-		*.c | *.h | *.hpp | *.proto | local.mk) grep -qx "${file%/*}" known.list || echo "$file" ;;
+		*.c | *.h | *.hpp | *.proto | *.css | *.js | local.mk)
+			grep -qx "${file%/*}" known.list || echo "$file" ;;
 		*) echo "$file" ;;
 		esac
 	done

@@ -33,13 +33,15 @@ src_cmd_inspect_raytrain_inspect_SOURCES = src/cmd/inspect/raytrain-inspect.c sr
 	src/cmd/inspect/model.h src/cmd/inspect/model_export.c src/cmd/inspect/model_view.c \
 	src/cmd/inspect/command_line.c src/cmd/inspect/command_line.h \
 	src/cmd/inspect/run_list.c src/cmd/inspect/run_list.h src/cmd/inspect/runs_view.c \
-	src/cmd/inspect/compare_view.c src/cmd/inspect/follow.c src/cmd/inspect/report_page.c \
+	src/cmd/inspect/compare_view.c src/cmd/inspect/follow.c \
 	src/cmd/inspect/csv_output.c src/cmd/inspect/csv_output.h src/cmd/inspect/reports_csv.c \
 	src/cmd/plot/plot.h src/cmd/plot/plot_data.c src/cmd/plot/plot_data.h \
 	src/cmd/plot/plot_axis.c src/cmd/plot/plot_axis.h src/cmd/plot/plot_grid.c \
 	src/cmd/plot/plot_grid.h src/cmd/plot/plot_text.c src/cmd/plot/plot_file.c \
 	src/cmd/plot/gnuplot.c src/cmd/plot/gnuplot.h src/cmd/plot/paper.c \
-	src/cmd/plot/paper.h src/cmd/plot/run_labels.c src/cmd/plot/run_labels.h
+	src/cmd/plot/paper.h src/cmd/plot/run_labels.c src/cmd/plot/run_labels.h \
+	$(PAGE_SOURCES)
+nodist_src_cmd_inspect_raytrain_inspect_SOURCES = src/cmd/page/assets.c
 src_cmd_inspect_raytrain_inspect_CPPFLAGS = $(WORKER_CPPFLAGS) -I$(top_srcdir)/src/cmd
 src_cmd_inspect_raytrain_inspect_LDADD = libworker.la
 # It reads datasets as a worker does, without PMIx and a backend.

@@ -15,6 +15,7 @@
 #include "inspect/output.h"
 #include "inspect/run_list.h"
 #include "inspect/views.h"
+#include "page/run_page.h"
 #include "plot/plot.h"
 #include "run/checkpoint_manager.h"
 #include "run/run_dir.h"

@@ -187,33 +187,23 @@ static int best_set(json_t *out, const char *run, struct error *err)
     return rc;
 }
 
-json_t *inspect_run(const char *path, bool verify, struct error *err)
+json_t *inspect_run_records(const char *path, bool verify, struct error *err)
 {
     char *run = realpath(path, NULL);
-    json_t *out = json_object(), *reports = NULL, *attempts, *last;
-    int rc = 0;
+    json_t *out = json_object(), *attempts;
+    int rc = -1;
 
     if (!run || !out) {
         fs_error(err, "open", path);
-        goto fail;
-    }
-    if (!inspect_is_run(run)) {
+    } else if (!inspect_is_run(run)) {
         error_set(err, RAYTRAIN_EINVAL,
                   "%s: this directory is not a run of raytrain (it has no run.cfg, no "
                   "result.json and no logs)",
                   run);
-        goto fail;
-    }
-    json_object_set_new(out, "kind", json_string("run"));
-    json_object_set_new(out, "path", path_json(run));
-    status_set(out, run);
-    rc = metrics_load(run, &reports, err);
-    if (rc == 0) {
-        last = json_array_get(reports, json_array_size(reports) - 1);
-        json_object_set_new(out, "reports",
-                            json_integer((json_int_t)json_array_size(reports)));
-        json_object_set(out, "last_report", last ? last : json_null());
-        json_object_set_new(out, "metrics", metrics_json(reports));
+    } else {
+        json_object_set_new(out, "kind", json_string("run"));
+        json_object_set_new(out, "path", path_json(run));
+        status_set(out, run);
         rc = attempts_load(run, json_object_get(out, "holder") != NULL, &attempts, err);
     }
     if (rc == 0) {
@@ -223,15 +213,30 @@ json_t *inspect_run(const char *path, bool verify, struct error *err)
     }
     if (rc == 0)
         rc = best_set(out, run, err);
-    json_decref(reports);
-    if (rc == 0) {
-        free(run);
-        return out;
-    }
-fail:
-    json_decref(out);
     free(run);
+    if (rc == 0)
+        return out;
+    json_decref(out);
     return NULL;
+}
+
+json_t *inspect_run(const char *path, bool verify, struct error *err)
+{
+    json_t *out = inspect_run_records(path, verify, err), *reports, *last;
+
+    if (!out)
+        return NULL;
+    if (metrics_load(string_of(out, "path"), &reports, err) < 0) {
+        json_decref(out);
+        return NULL;
+    }
+    last = json_array_get(reports, json_array_size(reports) - 1);
+    json_object_set_new(out, "reports",
+                        json_integer((json_int_t)json_array_size(reports)));
+    json_object_set(out, "last_report", last ? last : json_null());
+    json_object_set_new(out, "metrics", metrics_json(reports));
+    json_decref(reports);
+    return out;
 }
 
 /* ---- The text ---- */

@@ -21,6 +21,8 @@ void inspect_checkpoint_print(FILE *out, const json_t *checkpoint);
 
 /* A run directory. `verify` reads all checkpoints. NULL on failure. */
 json_t *inspect_run(const char *path, bool verify, struct error *err);
+/* The same without its reports: kind, path, status, holder, attempts, checkpoints. */
+json_t *inspect_run_records(const char *path, bool verify, struct error *err);
 void inspect_run_print(FILE *out, const json_t *run);
 
 /* A dataset (data_files.h), or its first rows. */
@@ -56,9 +58,6 @@ int reports_csv_print(FILE *out, const char *run, struct error *err);
  * object a line. */
 int inspect_follow(FILE *out, const char *run, bool as_json, int *status,
                    struct error *err);
-
-/* Write a report of a run as a page to a file. */
-int inspect_report_page(const char *run, const char *file, struct error *err);
 
 /* Write the tensors of a checkpoint to a directory that does not exist or is empty: all
  * or nothing. Returns an object that describes what was written; NULL on failure. */

@@ -1,0 +1,15 @@
+/*
+ * measures.h - what all curves of a page share.
+ */
+#ifndef RAYTRAIN_PAGE_MEASURES_H
+#define RAYTRAIN_PAGE_MEASURES_H
+
+#include "page/facts.h"
+
+/* The points that a curve may have. */
+size_t measures_room(const struct facts *f);
+/* The iterations with which later attempts begin. *starts to free(). */
+int measures_starts(const struct facts *f, double **starts, size_t *n,
+                    struct error *err);
+
+#endif

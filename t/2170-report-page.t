@@ -1,0 +1,139 @@
+#!/bin/sh
+
+test_description='raytrain-inspect -o report.html: a run as one page, without a browser'
+
+SETUP_WITHOUT_STAGE=1 # only raytrain-inspect is needed
+. "$(dirname "$0")/setup.sh"
+
+# page KIND [REPORTS]: make a run of this kind, and its page, KIND.html.
+page () {
+	/usr/bin/python3 "$srcdir/t/check/sample_runs.py" "$1" "runs/$1" $2 &&
+	raytrain-inspect -o "$1.html" "runs/$1"
+}
+
+# check KIND: the page is well-formed, needs nothing from elsewhere, and escapes all texts.
+check () {
+	/usr/bin/python3 "$srcdir/t/check/page_check.py" "$1.html"
+}
+
+test_expect_success 'the page of a run with three attempts is whole' '
+	page failed && check failed &&
+	test "$(ls)" = "failed.html
+runs" &&
+	grep "<h1>failed</h1>" failed.html &&
+	test 6 -eq $(grep -c "<figure class=\"curve\"" failed.html) &&
+	test 3 -eq $(grep -c "class=\"lane\"" failed.html) &&
+	grep "Best accuracy" failed.html
+'
+
+test_expect_success 'reports that were replaced do not count, and are listed as lost' '
+	grep -o "data-title=\"Lost\"[^>]*><div>[^<]*" failed.html | sed "s/.*>//" >lost &&
+	printf "%s\n" "10 (15 s)" "20 (30 s)" >expect &&
+	head -n 2 lost >actual && test_cmp expect actual &&
+	grep "aria-label=\"loss over 200 reports: from 2.3796 at iteration 1 to" failed.html
+'
+
+test_expect_success 'a failure has its message, rank, node, signal and the end of its log' '
+	grep "rank 3 was killed: out of memory" failed.html &&
+	grep "rank 3 on n2, signal 9" failed.html &&
+	grep "rank 0 on n1, exit status 7" failed.html &&
+	grep "logs/attempt-0/rank-00003.err" failed.html &&
+	grep "^line 99$" failed.html && ! grep "line 10$" failed.html &&
+	grep "^progress 100%$" failed.html &&
+	grep "^MemoryError: &lt;b&gt;no&lt;/b&gt;" failed.html
+'
+
+test_expect_success 'the page says how to continue, and how to repeat the run' '
+	grep -F "raytrain-run --config &#39;$PWD/runs/failed/run.cfg&#39; --resume<" failed.html &&
+	grep -F "raytrain-run --config &#39;$PWD/runs/failed/run.cfg&#39; --name failed-again<" \
+		failed.html
+'
+
+test_expect_success 'names, messages, logs and texts cannot become elements, scripts or escapes' '
+	page nasty && check nasty &&
+	! grep -i "<img" nasty.html &&
+	grep "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;" nasty.html &&
+	grep -F "\\x1b[31mred" nasty.html &&
+	grep -F "\\x1b]0;x" nasty.html && grep -F "\\xff" nasty.html
+'
+
+test_expect_success 'the name of a run is escaped, too' '
+	name="<b>&\"$(printf "\001")x" &&
+	cp -R runs/failed "runs/$name" &&
+	raytrain-inspect -o name.html "runs/$name" && check name &&
+	grep -F "<h1>&lt;b&gt;&amp;&quot;\\x01x</h1>" name.html
+'
+
+test_expect_success 'metrics without a number have gaps, or no curve' '
+	page nan && check nan &&
+	sed -n "/data-name=.holes/,/<.figure>/s/.*class=.line. d=.\([^\"]*\).*/\1/p" nan.html >line &&
+	test 3 -eq $(tr -cd M <line | wc -c) && test 21 -eq $(tr -cd L <line | wc -c) &&
+	! grep "data-name=\"never\"" nan.html &&
+	grep "data-title=\"Metric\"><div>never<" nan.html &&
+	grep "data-name=\"alone\"" nan.html &&
+	! grep -iE "d=\"[^\"]*(nan|inf)" nan.html
+'
+
+test_expect_success 'runs without reports, and without attempts, have a page' '
+	page empty && check empty &&
+	grep "no report yet" empty.html && grep "no record of an attempt" empty.html &&
+	page unstarted && check unstarted &&
+	grep "srun: no such partition" unstarted.html
+'
+
+test_expect_success 'many attempts share a lane, and many curves the size of the page' '
+	page many && check many &&
+	test 1 -eq $(grep -c "class=\"lane\"" many.html) &&
+	test 61 -eq $(grep -c "<figure class=\"curve\"" many.html) &&
+	test $(wc -c <many.html) -lt 2000000
+'
+
+test_expect_success 'a curve of many reports has few points, and the extremes are among them' '
+	page long 20000 && check long &&
+	test $(wc -c <long.html) -lt 2000000 &&
+	/usr/bin/python3 - <<-\PY
+	import json, re
+	reports = [json.loads(line) for line in open("runs/long/result.json")]
+	page = open("long.html").read()
+	for name, data in re.findall(r"data-name=\"([^\"]*)\">.*?json\">(.*?)</script>", page, re.S):
+	    if name not in reports[0]:
+	        continue
+	    data, values = json.loads(data), [r[name] for r in reports]
+	    close = lambda a, b: abs(a - b) <= 1e-6 * abs(b) + 1e-12
+	    assert 1000 <= len(data["x"]) <= 2000, len(data["x"])
+	    assert close(min(data["y"]), min(values)) and close(max(data["y"]), max(values)), name
+	    assert data["x"][0] == 1 and data["x"][-1] == 20000
+	    assert all(close(y, values[x - 1]) for x, y in zip(data["x"], data["y"])), name
+	PY
+'
+
+test_expect_success 'a sample with checkpoints lists them, the best and the newest' '
+	"$check/store_sample" runs/sample &&
+	raytrain-inspect -o sample.html runs/sample && check sample &&
+	grep -A 12 "checkpoint_000002.h5" sample.html | grep "<b>best</b>" &&
+	grep "newest" sample.html
+'
+
+test_expect_success 'what cannot be written is an error with exit status 5, and leaves nothing' '
+	expect_status 5 raytrain-inspect -o absent/report.html runs/failed 2>err &&
+	grep "absent/report.html" err &&
+	mkdir -p dir/report.html &&
+	expect_status 5 raytrain-inspect -o dir/report.html runs/failed 2>err &&
+	test "$(ls -A dir)" = report.html
+'
+
+test_expect_success 'a directory that is no run, and wrong usage, are refused' '
+	mkdir -p nothing &&
+	expect_status 3 raytrain-inspect -o x.html nothing 2>err &&
+	grep "not a run" err &&
+	expect_status 3 raytrain-inspect -o x.html absent 2>err &&
+	expect_status 2 raytrain-inspect -o x.html --json runs/failed 2>err &&
+	test_path_is_missing x.html
+'
+
+test_expect_success 'an existing page is replaced' '
+	echo old >failed.html &&
+	raytrain-inspect -o failed.html runs/failed && check failed
+'
+
+test_done

@@ -1,0 +1,52 @@
+#!/bin/sh
+
+test_description='the page of raytrain-inspect -o report.html, in headless Chromium
+
+At phone and desktop widths, light and dark: nothing is wider than the window, curves and
+labels have room, texts can be read, a pointer and the arrow keys show the values of
+result.json, and the page asks for nothing and complains about nothing.'
+
+SETUP_WITHOUT_STAGE=1 # only raytrain-inspect is needed
+. "$(dirname "$0")/setup.sh"
+
+if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
+	skip_all='needs the packages chromium and chromium-driver'
+	test_done
+fi
+
+# The paths of Chromium's sockets must be short.
+TMPDIR=$(mktemp -d /tmp/raytrain-page.XXXXXX)
+export TMPDIR
+
+# look KIND...: make a run and a page of each kind, and look at the pages in a browser.
+look () {
+	set -- "$@" -- &&
+	while test "$1" != --; do
+		"$PYTHON" "$srcdir/t/check/sample_runs.py" "$1" "runs/$1" $reports &&
+		raytrain-inspect -o "$1.html" "runs/$1" &&
+		set -- "$@" "$1.html" "runs/$1" && shift || return 1
+	done
+	shift &&
+	timeout --kill-after=5 200 "$PYTHON" "$srcdir/t/check/page_browser.py" "$@" &&
+	no_browser_left
+}
+
+# Nothing of a browser is left: no directory, and no process that uses one.
+no_browser_left () {
+	is_empty "$TMPDIR" && ! grep -lsF "$TMPDIR/" /proc/[0-9]*/cmdline
+}
+
+test_expect_success 'a run with failures, holes and texts that are no texts is shown' '
+	reports= look failed nan nasty
+'
+
+test_expect_success 'runs without reports are shown' '
+	reports= look empty unstarted
+'
+
+test_expect_success 'sixty metrics, thirty attempts and many reports are shown' '
+	reports= look many
+'
+
+rmdir "$TMPDIR"
+test_done
