@@ -1,10 +1,10 @@
 """
 Write the directory of a run, as raytrain-run leaves it, without running anything.
 
-    sample_runs.py KIND RUN [REPORTS]
+    sample_runs.py KIND RUN [REPORTS [METRICS]]
 
     failed     three attempts: one failed, one was resumed and failed, one is stopped
-    long       REPORTS reports of eight metrics on four ranks, one attempt
+    long       REPORTS reports of METRICS (8) metrics on four ranks, one attempt
     nasty      names, messages and texts that try to end what surrounds them
     nan        metrics of which some reports, or all, have no number
     empty      a configuration alone: no attempt, no report
@@ -108,11 +108,11 @@ def failed(run):
                 message="SIGTERM was received", checkpoint="/scratch/checkpoint_000100.h5")
 
 
-def long(run, n):
+def long(run, n, n_metrics=8):
     run.file("run.cfg", CONFIG % "long")
     for i in range(1, n + 1):
         metrics = curve(i, n)
-        for extra in range(5):
+        for extra in range(n_metrics - 3):
             value = math.sin(i / n * (extra + 1)) + random.gauss(0, 0.1)
             metrics["layer%d/norm" % extra] = (value, 0.05)
         run.report(i, 0, 0.5 * i, metrics, data_wait_s=0.01)
@@ -172,7 +172,7 @@ def main():
     random.seed(7)
     run = Run(path)
     if kind == "long":
-        long(run, int(sys.argv[3]))
+        long(run, *map(int, sys.argv[3:]))
     else:
         globals()[kind](run)
     run.close()

@@ -19,7 +19,7 @@
 #define WIDTH  1000 /* of the SVG's coordinates, */
 #define HEIGHT 400  /* which are stretched to what there is */
 
-#define STARTS_DRAWN 40
+#define STARTS_DRAWN 20
 
 struct frame {
     struct axis x, y;

@@ -357,6 +357,9 @@ const listenTo = curve => {
 };
 curves.forEach(listenTo);
 
+/* Of a log, the last lines say most. */
+for (const log of document.querySelectorAll(".failure pre")) log.scrollTop = log.scrollHeight;
+
 /* ---- Tools ---- */
 
 const tools = document.querySelector(".tools");

@@ -1,6 +1,8 @@
 /* attempts.c - the reports of each attempt; the records; what was lost. */
 #include "run/attempts.h"
 
+#include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +25,19 @@ struct reported_list {
     bool no_memory;
 };
 
-static void report_add(void *arg, const json_t *line)
+/* What is read of a report: the members above. */
+static const char *const KEYS[] = {"attempt", "training_iteration", "time_total_s",
+                                   "time_since_restore"};
+
+static double number_or_zero(double number)
+{
+    return isfinite(number) && fabs(number) < 9e15 ? number : 0;
+}
+
+static void report_add(void *arg, const double *numbers)
 {
     struct reported_list *list = arg;
+    double attempt = number_or_zero(numbers[0]);
 
     if (list->n == list->room) {
         size_t room = list->room ? 2 * list->room : 256;
@@ -39,17 +51,18 @@ static void report_add(void *arg, const json_t *line)
         list->room = room;
     }
     list->reports[list->n++] = (struct reported){
-        (int)json_integer_value(json_object_get(line, "attempt")),
-        json_integer_value(json_object_get(line, "training_iteration")),
-        json_number_value(json_object_get(line, "time_total_s")),
-        json_number_value(json_object_get(line, "time_since_restore")),
+        fabs(attempt) < INT_MAX ? (int)attempt : -1,
+        (int64_t)number_or_zero(numbers[1]),
+        number_or_zero(numbers[2]),
+        number_or_zero(numbers[3]),
     };
 }
 
 static int reports_read(const char *run_dir, struct reported_list *list,
                         struct error *err)
 {
-    int rc = metrics_each(run_dir, report_add, list, err);
+    int rc = metrics_each_numbers(run_dir, KEYS, sizeof KEYS / sizeof *KEYS, report_add,
+                                  list, err);
 
     if (rc == 0 && list->no_memory)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");

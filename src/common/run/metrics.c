@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +16,12 @@
 #include <unistd.h>
 
 #include "run/journal.h"
+#include "run/report_scan.h"
 #include "run/run_dir.h"
 #include "util/fault.h"
 #include "util/fs.h"
 
-#define WINDOW     65536
+#define WINDOW 65536
 
 typedef void line_fn(void *arg, const char *line, size_t n);
 
@@ -275,6 +277,7 @@ struct reading {
     char *last; /* last line of result.json */
     size_t room;
     void (*on_report)(void *arg, const json_t *report, bool if_missing);
+    line_fn *on_line; /* in its place */
     void *arg;
     bool no_memory;
 };
@@ -298,8 +301,13 @@ static void line_deliver(void *arg, const char *line, size_t n)
 {
     struct reading *reading = arg;
     bool if_missing;
-    json_t *report = report_parse(line, n, &if_missing);
+    json_t *report;
 
+    if (reading->on_line) {
+        reading->on_line(reading->arg, line, n);
+        return;
+    }
+    report = report_parse(line, n, &if_missing);
     if (report)
         reading->on_report(reading->arg, report, if_missing);
     json_decref(report);
@@ -348,6 +356,35 @@ int metrics_each(const char *run_dir,
     struct each each = {on_report, arg};
     struct reading reading = {.on_report = report_deliver, .arg = &each};
 
+    return reports_read(run_dir, &reading, err);
+}
+
+struct numbers {
+    const char *keys[METRICS_SCANNED + 1]; /* the last one is METRICS_IF_MISSING */
+    size_t n;
+    void (*on_report)(void *arg, const double *numbers);
+    void *arg;
+};
+
+static void line_scan(void *arg, const char *line, size_t n)
+{
+    struct numbers *wanted = arg;
+    double values[METRICS_SCANNED + 1];
+
+    if (report_scan(line, n, wanted->keys, wanted->n + 1, values) &&
+        isnan(values[wanted->n]))
+        wanted->on_report(wanted->arg, values);
+}
+
+int metrics_each_numbers(const char *run_dir, const char *const keys[], size_t n_keys,
+                         void (*on_report)(void *arg, const double *numbers), void *arg,
+                         struct error *err)
+{
+    struct numbers wanted = {.n = n_keys, .on_report = on_report, .arg = arg};
+    struct reading reading = {.on_line = line_scan, .arg = &wanted};
+
+    memcpy(wanted.keys, keys, n_keys * sizeof *keys);
+    wanted.keys[n_keys] = METRICS_IF_MISSING;
     return reports_read(run_dir, &reading, err);
 }
 

@@ -56,6 +56,12 @@ void metrics_collector_close(struct metrics_collector *c); /* NULL is fine */
 int metrics_each(const char *run_dir,
                  void (*on_report)(void *arg, const json_t *report), void *arg,
                  struct error *err);
+/* The same, but of each report only the numbers of these keys, as report_scan() finds
+ * them. At most METRICS_SCANNED keys. */
+#define METRICS_SCANNED 8
+int metrics_each_numbers(const char *run_dir, const char *const keys[], size_t n_keys,
+                         void (*on_report)(void *arg, const double *numbers), void *arg,
+                         struct error *err);
 /* All reports of a run that count, as a JSON array. If a later attempt went back and
  * reported an iteration again, the later report counts. */
 int metrics_load(const char *run_dir, json_t **reports, struct error *err);
