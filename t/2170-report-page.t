@@ -91,6 +91,7 @@ test_expect_success 'many attempts share a lane, and many curves the size of the
 test_expect_success 'a curve of many reports has few points, and the extremes are among them' '
 	page long 20000 && check long &&
 	test $(wc -c <long.html) -lt 2000000 &&
+	test 10 -eq $(grep -o "class=\"mean\"" long.html | wc -l) &&
 	/usr/bin/python3 - <<-\PY
 	import json, re
 	reports = [json.loads(line) for line in open("runs/long/result.json")]
@@ -103,6 +104,8 @@ test_expect_success 'a curve of many reports has few points, and the extremes ar
 	    assert 1000 <= len(data["x"]) <= 2000, len(data["x"])
 	    assert close(min(data["y"]), min(values)) and close(max(data["y"]), max(values)), name
 	    assert data["x"][0] == 1 and data["x"][-1] == 20000
+	    mean = sum(data["mean_y"]) / len(data["mean_y"])
+	    assert abs(mean - sum(values) / len(values)) <= 1e-3, name
 	    assert all(close(y, values[x - 1]) for x, y in zip(data["x"], data["y"])), name
 	PY
 '

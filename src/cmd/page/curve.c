@@ -20,9 +20,14 @@
 #define HEIGHT 400  /* which are stretched to what there is */
 
 #define STARTS_DRAWN 20
+#define MEANS        150 /* points of the mean, of a curve with more points than its room */
 
 struct frame {
     struct axis x, y;
+};
+
+struct lines {
+    struct point_list all, means; /* no means: `all` has every report */
 };
 
 static double x_of(const struct frame *f, double iteration)
@@ -48,9 +53,10 @@ static bool is_number(const struct point_list *l, size_t i)
 }
 
 /* A line through the points; a point without a value interrupts it. */
-static void line_write(FILE *out, const struct frame *f, const struct point_list *l)
+static void line_write(FILE *out, const struct frame *f, const char *class,
+                       const struct point_list *l)
 {
-    fputs("<path class=\"line\" d=\"", out);
+    fprintf(out, "<path class=\"%s\" d=\"", class);
     for (size_t i = 0; i < l->n; i++)
         if (is_number(l, i))
             spot(out, i > 0 && is_number(l, i - 1) ? 'L' : 'M',
@@ -171,27 +177,39 @@ static void labels_write(FILE *out, const struct frame *f)
     fputs("</div>", out);
 }
 
-static void numbers_write(FILE *out, const struct point_list *l, bool ranks)
+static void column_write(FILE *out, const char *key, const struct point_list *l,
+                         size_t member)
+{
+    fprintf(out, "\"%s\":[", key);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct point *p = &l->points[i];
+        const double values[] = {p->iteration, p->value, p->low, p->high};
+
+        fputs(i ? "," : "", out);
+        html_json_number(out, values[member]);
+    }
+    fputc(']', out);
+}
+
+static void numbers_write(FILE *out, const struct lines *l, bool ranks)
 {
     static const char *const keys[] = {"x", "y", "low", "high"};
+    static const char *const mean_keys[] = {"mean_x", "mean_y"};
 
     fputs("<script type=\"application/json\">{", out);
-    for (int k = 0; k < (ranks ? 4 : 2); k++) {
-        fprintf(out, "%s\"%s\":[", k ? "," : "", keys[k]);
-        for (size_t i = 0; i < l->n; i++) {
-            const struct point *p = &l->points[i];
-            double values[] = {p->iteration, p->value, p->low, p->high};
-
-            fputs(i ? "," : "", out);
-            html_json_number(out, values[k]);
-        }
-        fputc(']', out);
+    for (size_t k = 0; k < (ranks ? 4 : 2); k++) {
+        fputs(k ? "," : "", out);
+        column_write(out, keys[k], &l->all, k);
+    }
+    for (size_t k = 0; l->means.n > 0 && k < 2; k++) {
+        fputc(',', out);
+        column_write(out, mean_keys[k], &l->means, k);
     }
     fputs("}</script>\n", out);
 }
 
 static void chart_write(FILE *out, const struct curve *c, const struct frame *f,
-                        const struct series_summary *s, const struct point_list *l)
+                        const struct series_summary *s, const struct lines *l)
 {
     fprintf(out,
             "<div class=\"chart\" style=\"--labels:%zuch\" data-x=\"%.8g %.8g\" "
@@ -206,9 +224,11 @@ static void chart_write(FILE *out, const struct curve *c, const struct frame *f,
     grid_write(out, f);
     starts_write(out, f, c);
     if (s->ranks_differ)
-        band_write(out, f, l);
-    line_write(out, f, l);
-    dots_write(out, f, l);
+        band_write(out, f, &l->all);
+    line_write(out, f, l->means.n > 0 ? "line dense" : "line", &l->all);
+    if (l->means.n > 0)
+        line_write(out, f, "mean", &l->means);
+    dots_write(out, f, &l->all);
     fputs("</svg></div>", out);
     labels_write(out, f);
     fputs("</div>\n", out);
@@ -216,7 +236,7 @@ static void chart_write(FILE *out, const struct curve *c, const struct frame *f,
 
 int curve_write(FILE *out, const struct curve *c, struct error *err)
 {
-    struct point_list list = {0};
+    struct lines lines = {0};
     struct series_summary s;
     const union report_cell *row;
     struct frame f;
@@ -224,8 +244,12 @@ int curve_write(FILE *out, const struct curve *c, struct error *err)
     series_summarize(&c->series, &s);
     if (s.numbers == 0)
         return 0;
-    if (series_thin(&c->series, c->room, &list, err) < 0)
+    if (series_thin(&c->series, c->room, &lines.all, err) < 0)
         return -1;
+    if (s.numbers > c->room && series_means(&c->series, MEANS, &lines.means, err) < 0) {
+        free(lines.all.points);
+        return -1;
+    }
     row = c->series.table->fields[0];
     axis_of_iterations((double)row[0].integer,
                        (double)c->series.table->fields[s.n - 1][0].integer, 5, &f.x);
@@ -235,9 +259,10 @@ int curve_write(FILE *out, const struct curve *c, struct error *err)
     html_text(out, c->name);
     fputs("\">\n", out);
     caption_write(out, c, &s);
-    chart_write(out, c, &f, &s, &list);
-    numbers_write(out, &list, s.ranks_differ);
+    chart_write(out, c, &f, &s, &lines);
+    numbers_write(out, &lines, s.ranks_differ);
     fputs("</figure>\n", out);
-    free(list.points);
+    free(lines.all.points);
+    free(lines.means.points);
     return 0;
 }

@@ -199,15 +199,15 @@ class Curve {
     return [low - room, high + room];
   }
 
-  pathPoint(i, values) {
-    const x = WIDTH * this.placeX(this.data.x[i]);
+  pathPoint(i, values, iterations = this.data.x) {
+    const x = WIDTH * this.placeX(iterations[i]);
     let y = HEIGHT * this.placeY(values[i]);
     if (Number.isNaN(y)) y = HEIGHT;
     return Math.round(x * 10) / 10 + " " + Math.round(y * 10) / 10;
   }
 
   redraw() {
-    const { x, y } = this.data, parts = { line: "", dots: "", band: "" };
+    const { x, y } = this.data, parts = { line: "", dots: "", band: "", mean: "" };
     const seen = i => i >= 0 && i < x.length && x[i] >= this.x[0] && x[i] <= this.x[1] &&
       y[i] !== null && !(this.log && !(y[i] > 0));
     const visible = x.filter((_, i) => seen(i)).length;
@@ -228,6 +228,10 @@ class Curve {
       parts.band += back.reverse().join("") + "Z";
       from = to;
     }
+    const { mean_x: means, mean_y: values } = this.data;
+    for (let i = 0; means && i < means.length; i++)
+      if (means[i] >= this.x[0] && means[i] <= this.x[1] && !(this.log && !(values[i] > 0)))
+        parts.mean += (parts.mean ? "L" : "M") + this.pathPoint(i, values, means);
     const ticks = this.log ? logTicks(...this.y) : linearTicks(...this.y, 4, false);
     parts.grid = ticks.map(([at]) =>
       "M0 " + Math.round(HEIGHT * (1 - (at - this.y[0]) / (this.y[1] - this.y[0]))) + "H" + WIDTH).join("");

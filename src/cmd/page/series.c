@@ -150,3 +150,33 @@ int series_thin(const struct series *s, size_t room, struct point_list *out,
     }
     return 0;
 }
+
+int series_means(const struct series *s, size_t room, struct point_list *out,
+                 struct error *err)
+{
+    size_t n = s->table->n;
+
+    *out = (struct point_list){.points = calloc(room + 1, sizeof *out->points)};
+    if (!out->points)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t k = 0; k < room; k++) {
+        size_t from = n / room * k + n % room * k / room;
+        size_t to = n / room * (k + 1) + n % room * (k + 1) / room, numbers = 0;
+        double sum = 0, at = 0;
+
+        for (size_t i = from; i < to; i++) {
+            struct point p = series_point(s, i);
+
+            if (isnan(p.value))
+                continue;
+            sum += p.value;
+            at += p.iteration;
+            numbers++;
+        }
+        if (numbers > 0 && isfinite(sum))
+            out->points[out->n++] =
+                (struct point){.iteration = round(at / (double)numbers),
+                               .value = sum / (double)numbers};
+    }
+    return 0;
+}

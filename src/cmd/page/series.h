@@ -50,4 +50,9 @@ struct point_list {
 int series_thin(const struct series *s, size_t room, struct point_list *out,
                 struct error *err);
 
+/* Means over stretches of equal numbers of reports, at most `room` of them: what the course
+ * is if its values change from report to report. To free(). */
+int series_means(const struct series *s, size_t room, struct point_list *out,
+                 struct error *err);
+
 #endif
