@@ -7,7 +7,7 @@ rows()
 {
     echo "page-write ms ours<=2000"
     echo "page-size bytes ours<=2000000"
-    command -v chromedriver >/dev/null && echo "page-open ms ours<=1000"
+    ! command -v chromedriver >/dev/null || echo "page-open ms ours<=1000"
 }
 
 prepare()
@@ -19,7 +19,7 @@ sample()
 {
     echo "page-write $(milliseconds "$bin/raytrain-inspect" -o "$work/report.html" "$work/run") 0"
     echo "page-size $(wc -c <"$work/report.html") 0"
-    command -v chromedriver >/dev/null || return 0
-    echo "page-open $(timeout 120 /usr/bin/python3 "$top/t/check/page_browser.py" --load \
-        "$work/report.html") 0"
+    ! command -v chromedriver >/dev/null ||
+        echo "page-open $(timeout 120 /usr/bin/python3 "$top/t/check/page_browser.py" --load \
+            "$work/report.html") 0"
 }
