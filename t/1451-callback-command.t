@@ -73,7 +73,7 @@ EOT
 test_expect_success 'one that does not read loses lines, and gets their number; the run is not held up' '
 	cat >many.py <<-\EOT &&
 	import raytrain
-	for i in range(1, 4001):
+	for i in range(1, 12001):
 	    raytrain.report({"loss": i, "note": "x" * 800})
 	open("reported", "w").close()
 	EOT
@@ -84,7 +84,7 @@ test_expect_success 'one that does not read loses lines, and gets their number; 
 	grep "slow.sh does not read its events in time" err &&
 	lost=$(jq -s "map(.lines // 0) | add" late) && test "$lost" -gt 0 &&
 	got=$(jq -c "select(.event == \"report\")" late | wc -l) &&
-	test "$got" -lt 4000 && test "$((got + lost))" -ge 4000 && tail -n 1 late | grep "\"event\":\"end\""
+	test "$got" -lt 12000 && test "$((got + lost))" -ge 12000 && tail -n 1 late | grep "\"event\":\"end\""
 '
 program stays.sh <<'EOT'
 sleep 1000 &

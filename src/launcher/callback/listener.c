@@ -17,9 +17,12 @@
 #include "util/fs.h"
 #include "util/quote.h"
 
-#define KEPT_BYTES  ((size_t)1 << 20) /* beside what the pipe holds */
+#define KEPT_BYTES  ((size_t)4 << 20) /* beside what the pipe holds */
+#define PIPE_BYTES  (1 << 20)         /* if the system allows it */
+#define WRITE_BYTES 65536             /* as many do not wait */
 #define RESERVED    4096 /* of them, for a line about lines that are lost */
 #define GATHER_S    0.2
+#define RETRY_S     0.005 /* a pipe that is full is not tried again before */
 #define TERMINATE_S 1.0
 #define TAIL_BYTES  2048 /* of the log, to find the last line */
 
@@ -32,8 +35,10 @@ struct listener {
     off_t log_begin; /* where the output of this process begins */
     int pipe;        /* -1: closed */
     int timer;
-    char *kept; /* lines that are not written yet: KEPT_BYTES places */
-    size_t n;
+    char
+        *kept; /* KEPT_BYTES places; lines that are not written yet are in [begin, n) */
+    size_t begin, n;
+    double tried; /* when they were written last */
     uint64_t lost;
     bool lost_said, quiet;
 };
@@ -45,7 +50,7 @@ static void pipe_close(struct listener *l)
     if (l->pipe >= 0)
         close(l->pipe);
     l->pipe = -1;
-    l->n = 0;
+    l->begin = l->n = 0;
 }
 
 /* The last line of its output that is not empty, printable, or NULL. */
@@ -112,22 +117,30 @@ static int on_child(void *arg, struct error *err)
 /* As much as the pipe takes. */
 static void kept_write(struct listener *l)
 {
-    size_t done = 0;
-
-    while (l->pipe >= 0 && done < l->n) {
-        ssize_t n = write(l->pipe, l->kept + done, l->n - done);
+    while (l->pipe >= 0 && l->begin < l->n) {
+        ssize_t n = write(l->pipe, l->kept + l->begin, l->n - l->begin);
 
         if (n >= 0)
-            done += (size_t)n;
+            l->begin += (size_t)n;
         else if (errno == EAGAIN)
             break;
         else if (errno != EINTR)
             pipe_close(l); /* it does not read any more: its end will be reported */
     }
-    if (l->pipe < 0)
-        return;
-    memmove(l->kept, l->kept + done, l->n - done);
-    l->n -= done;
+    if (l->begin == l->n)
+        l->begin = l->n = 0;
+    l->tried = clock_now();
+}
+
+/* Is there room for so many bytes? */
+static bool room_make(struct listener *l, size_t n)
+{
+    if (l->n + n > KEPT_BYTES && l->begin >= KEPT_BYTES / 4) {
+        memmove(l->kept, l->kept + l->begin, l->n - l->begin);
+        l->n -= l->begin;
+        l->begin = 0;
+    }
+    return l->n + n <= KEPT_BYTES;
 }
 
 static int on_timer(void *arg, struct error *err)
@@ -165,7 +178,7 @@ static bool lost_keep(struct listener *l, size_t n)
         return true;
     used = snprintf(text, sizeof text, "{\"event\":\"lost\",\"lines\":%llu}",
                     (unsigned long long)l->lost);
-    if (l->n + (size_t)used + n + 2 > KEPT_BYTES)
+    if (!room_make(l, (size_t)used + n + 2))
         return false;
     line_keep(l, text, (size_t)used);
     l->lost = 0;
@@ -177,9 +190,9 @@ static bool line_take(struct listener *l, const char *line)
 {
     size_t n = strlen(line);
 
-    if (l->n + n + 1 > KEPT_BYTES - RESERVED)
+    if (l->n - l->begin > WRITE_BYTES && clock_now() - l->tried > RETRY_S)
         kept_write(l);
-    if (l->n + n + 1 > KEPT_BYTES - RESERVED || !lost_keep(l, n))
+    if (!room_make(l, n + 1 + RESERVED) || !lost_keep(l, n))
         return false;
     line_keep(l, line, n);
     return true;
@@ -250,6 +263,7 @@ static int process_start(struct listener *l, char *const *argv, int log,
     spec.in = ends[0];
     rc = child_spawn(&spec, &l->child, err);
     close(ends[0]);
+    (void)fcntl(l->pipe, F_SETPIPE_SZ, PIPE_BYTES);
     if (rc == 0 && fcntl(l->pipe, F_SETFL, O_NONBLOCK) < 0)
         rc = error_set(err, RAYTRAIN_EFAILED, "fcntl: %s", strerror(errno));
     return rc;
