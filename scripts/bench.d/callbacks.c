@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define METRICS 10
-#define WORK    1700000 /* steps that wait for each other: about a millisecond */
+#define WORK    300000 /* steps that wait for each other: about a millisecond */
 
 static double now(void)
 {
@@ -22,7 +22,7 @@ static double now(void)
 static double work(double x)
 {
     for (int i = 0; i < WORK; i++)
-        x = x * 0.999999 + 1e-6;
+        x = x * 0.999999 + 0.5;
     return x;
 }
 
@@ -33,7 +33,7 @@ int train_func(raytrain_context *ctx)
     raytrain_metric metrics[METRICS];
     char **argv;
     long n = raytrain_args(ctx, &argv) > 0 ? atol(argv[0]) : 1000;
-    double start = now(), x = 1;
+    double start = now(), x = (double)n;
 
     for (long i = 0; i < n; i++) {
         x = work(x);
