@@ -49,10 +49,11 @@ test_expect_success 'the id of the job is printed, and arguments arrive unchange
 	job=$($run --name args -n 2 "$check/train_main" "a b" "it'"'"'s" "\"\$HOME\" \`id\` \\" "*" \
 		2>err) &&
 	grep -F "job $job, whose messages are in $work/args-$job.log" err &&
-	grep -F "raytrain-inspect $work/runs/args" err &&
+	follow=$(sed -n "s/.*once it has started: //p" err) && grep -F -e --follow err &&
 	eventually job_state "$job" "" && finished args &&
 	test_cmp expected runs/args/logs/attempt-0/rank-00000.out &&
-	grep "2 workers on 1 node, launcher slurm" "args-$job.log"
+	grep "2 workers on 1 node, launcher slurm" "args-$job.log" &&
+	eval "$follow" >out && grep finished out
 '
 test_expect_success 'an existing run is neither continued nor set aside without being asked' '
 	expect_status 3 $run --name args -n 2 "$check/train_main" 2>err &&

@@ -22,6 +22,7 @@
 #include "train/requeue.h"
 #include "train/submit.h"
 #include "train/trainer.h"
+#include "util/argv.h"
 #include "util/fs.h"
 #include "event/outlet.h"
 #include "util/process.h"
@@ -245,11 +246,41 @@ static int dry_run(const struct trainer *trainer, struct error *err)
     return trainer_dry_run(trainer, stdout, err) < 0 ? fail(err) : 0;
 }
 
+/* What to type in order to follow the run of a job, as a shell reads it; malloc'ed. */
+static char *line_to_follow(const struct run_config *run)
+{
+    char *path, *line = NULL;
+
+    if (asprintf(&path, "%s/%s", run->storage_path, run->name) < 0)
+        return NULL;
+    char *const argv[] = {(char *)"raytrain-inspect", path, (char *)"--follow", NULL};
+
+    if (argv_join(argv, &line, NULL) < 0)
+        line = NULL;
+    free(path);
+    return line;
+}
+
+static void say_submitted(const struct run_config *run, const struct submission *job)
+{
+    const char *id = job->ticket.id;
+    char *follow = line_to_follow(run);
+
+    say("%s: submitted as job %s, whose messages are in %s/%s\n"
+        "  its state: squeue --jobs %s; to cancel it: scancel %s\n",
+        name, id, job->dir, job->ticket.log, id, id);
+    if (follow)
+        say("  to follow its run, once it has started: %s\n%s", follow,
+            strchr(run->name, '%')
+                ? "    with the job's numbers in place of %a, %A and "
+                  "%j\n"
+                : "");
+    free(follow);
+}
+
 /* The id of the job on standard output, for scripts; the rest is for a reader. */
 static int submit(const struct trainer *trainer, struct error *err)
 {
-    const struct run_config *run = &trainer->cfg->run_config;
-    const char *id;
     struct submission job;
     int status = 0;
 
@@ -258,14 +289,9 @@ static int submit(const struct trainer *trainer, struct error *err)
     } else if (trainer->opt->dry_run) {
         status = fputs(job.script, stdout) < 0 || fflush(stdout) != 0;
     } else {
-        id = job.ticket.id;
         if (!trainer->opt->quiet)
-            say("%s: submitted as job %s, whose messages are in %s/%s\n"
-                "  its state: squeue --jobs %s; to cancel it: scancel %s\n"
-                "  its run, once it has started: raytrain-inspect %s/%s\n",
-                name, id, job.dir, job.ticket.log, id, id, run->storage_path,
-                run->name);
-        status = puts(id) < 0 || fflush(stdout) != 0;
+            say_submitted(&trainer->cfg->run_config, &job);
+        status = puts(job.ticket.id) < 0 || fflush(stdout) != 0;
     }
     submission_clear(&job);
     return status;
