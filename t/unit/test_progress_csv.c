@@ -35,10 +35,11 @@ static void expect(struct progress_csv *csv, const char *text)
     free(found);
 }
 
-static void a_row_is_added(void)
+static void a_row_is_added(void **state)
 {
     struct progress_csv *csv = progress_csv_new(".");
 
+    (void)state;
     add(csv, "{\"loss\": 0.1, \"training_iteration\": 1, \"by_rank\": {}}");
     expect(csv, "training_iteration,loss\n1,0.1\n");
     add(csv, "{\"training_iteration\": 2, \"loss\": null}");
@@ -46,10 +47,11 @@ static void a_row_is_added(void)
     progress_csv_free(csv);
 }
 
-static void values_are_quoted(void)
+static void values_are_quoted(void **state)
 {
     struct progress_csv *csv = progress_csv_new(".");
 
+    (void)state;
     add(csv, "{\"training_iteration\": 1, \"a\": \"x,\\\"y\\\"\\nz\", \"b\": [1, 2.5, "
              "null], \"c\": true, \"d\": \"\", \"e\": \" s\", \"f\": 1e300, "
              "\"g\": 9007199254740993, \"h\": \"plain\"}");
@@ -59,10 +61,11 @@ static void values_are_quoted(void)
     progress_csv_free(csv);
 }
 
-static void a_metric_that_appears_later_is_the_last_column(void)
+static void a_metric_that_appears_later_is_the_last_column(void **state)
 {
     struct progress_csv *csv = progress_csv_new(".");
 
+    (void)state;
     add(csv, "{\"training_iteration\": 1, \"text\": \"a,\\n\\\"b\"}");
     expect(csv, "training_iteration,text\n1,\"a,\n\"\"b\"\n");
     add(csv, "{\"training_iteration\": 2, \"text\": \"c\", \"new\": 1}");
@@ -75,11 +78,12 @@ static void a_metric_that_appears_later_is_the_last_column(void)
     progress_csv_free(csv);
 }
 
-static void a_report_that_is_made_again_replaces_later_rows(void)
+static void a_report_that_is_made_again_replaces_later_rows(void **state)
 {
     struct progress_csv *csv = progress_csv_new(".");
     char report[80];
 
+    (void)state;
     for (int i = 1; i <= 12; i++) {
         snprintf(report, sizeof report, "{\"training_iteration\": %d}", i);
         add(csv, report);
@@ -100,10 +104,11 @@ static void put(const char *name, const char *text)
     assert_int_equal(fs_write_atomic(name, text, strlen(text), 0666, &err), 0);
 }
 
-static void the_file_is_made_anew_from_the_log(void)
+static void the_file_is_made_anew_from_the_log(void **state)
 {
     struct progress_csv *csv = progress_csv_new(".");
 
+    (void)state;
     put("progress.csv", "something else");
     put("result.json", "{\"training_iteration\": 1, \"attempt\": 0}\n"
                        "{\"training_iteration\": 2, \"attempt\": 0, \"x\": 1}\n"
@@ -120,11 +125,12 @@ static void the_file_is_made_anew_from_the_log(void)
     progress_csv_free(csv);
 }
 
-static void there_are_at_most_so_many_columns(void)
+static void there_are_at_most_so_many_columns(void **state)
 {
     struct progress_csv *csv = progress_csv_new(".");
     char report[80], *found;
 
+    (void)state;
     for (int i = 1; i <= PROGRESS_CSV_COLUMNS + 5; i++) {
         snprintf(report, sizeof report, "{\"training_iteration\": %d, \"m%d\": 1}", i,
                  i);
@@ -139,10 +145,11 @@ static void there_are_at_most_so_many_columns(void)
     progress_csv_free(csv);
 }
 
-static void a_file_that_cannot_be_written_is_an_error(void)
+static void a_file_that_cannot_be_written_is_an_error(void **state)
 {
     struct progress_csv *csv = progress_csv_new("missing");
 
+    (void)state;
     add(csv, "{\"training_iteration\": 1}");
     assert_int_equal(progress_csv_flush(csv, true, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
