@@ -12,15 +12,19 @@ run="raytrain-run --launcher local --storage runs"
 
 # -- a terminal --
 
-server=raytrain-$$-0 servers=0
-cleanup 'tmux -L "$server" kill-server 2>/dev/null || :'
+# Its server and the runs in it end with this script, also if a test fails, and its sockets are
+# in a directory with a short name.
+TMUX_TMPDIR=$(mktemp -d) || exit
+export TMUX_TMPDIR
+server=raytrain-0 servers=0
+trap 'code=$?; : >gate; pane kill-server 2>/dev/null; rm -rf "$TMUX_TMPDIR"; end_jobs; (exit $code); die' EXIT
 pane () {
 	tmux -L "$server" "$@"
 }
 # terminal COLUMNS ROWS: a new one, with a shell that has job control.
 terminal () {
 	pane kill-server 2>/dev/null
-	servers=$((servers + 1)) server=raytrain-$$-$servers # the old one may still be ending
+	servers=$((servers + 1)) server=raytrain-$servers # the old one may still be ending
 	LC_ALL=C.UTF-8 TERM=xterm SHELL=/bin/sh tmux -L "$server" -f /dev/null new-session -d \
 		-x $1 -y $2 "PS1='$ ' bash --norc --noprofile --noediting -i" >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &&
 	pane set-option -g escape-time 0 &&
