@@ -58,6 +58,13 @@ static void int_combine(int64_t *a, int64_t b, enum comm_op op)
         *a = b;
 }
 
+static void stat_combine(struct comm_stat *a, const struct comm_stat *b)
+{
+    a->sum += b->sum;
+    double_combine(&a->min, b->min, COMM_MIN);
+    double_combine(&a->max, b->max, COMM_MAX);
+}
+
 static int thread_allreduce(struct comm *c, void *buf, size_t n, enum comm_type type,
                             enum comm_op op, struct error *err)
 {
@@ -65,7 +72,7 @@ static int thread_allreduce(struct comm *c, void *buf, size_t n, enum comm_type 
     size_t bytes = n * comm_type_size(type);
     char *sum = malloc(bytes + 1);
 
-    if (!sum || (type != COMM_INT64 && type != COMM_FLOAT64))
+    if (!sum || (type != COMM_INT64 && type != COMM_FLOAT64 && type != COMM_STAT))
         abort();
     (void)err;
     g->buf[c->rank] = buf;
@@ -75,6 +82,9 @@ static int thread_allreduce(struct comm *c, void *buf, size_t n, enum comm_type 
         for (size_t i = 0; i < n; i++) {
             if (type == COMM_INT64)
                 int_combine((int64_t *)(void *)sum + i, ((int64_t *)g->buf[r])[i], op);
+            else if (type == COMM_STAT)
+                stat_combine((struct comm_stat *)(void *)sum + i,
+                             (struct comm_stat *)g->buf[r] + i);
             else
                 double_combine((double *)(void *)sum + i, ((double *)g->buf[r])[i], op);
         }

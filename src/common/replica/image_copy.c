@@ -84,7 +84,7 @@ static int chunk_source(void *arg, const struct chunk *chunk)
 {
     const struct publication *p = arg;
 
-    return survey_source(p->survey, p->tier->nodes, chunk->index);
+    return survey_source(p->survey, chunk->index);
 }
 
 /* Bytes of a chunk that chunks_copy() has verified. */
@@ -232,10 +232,9 @@ static int key_source(void *arg, const struct chunk *chunk)
 {
     const struct assembly *a = arg;
 
-    for (int k = 0; k < a->tier->nodes->n_nodes; k++)
-        if (!survey_has(a->survey, k, chunk->index))
-            return survey_source(a->survey, a->tier->nodes, chunk->index);
-    return -1;
+    return survey_is_everywhere(a->survey, chunk->index)
+               ? -1
+               : survey_source(a->survey, chunk->index);
 }
 
 static int batch_read(const struct assembly *a, const struct batch *batch,
@@ -262,7 +261,7 @@ static int batch_keep(const struct assembly *a, const struct batch *batch,
     for (size_t i = 0; rc == 0 && i < batch->n; i++) {
         const struct chunk *c = &batch->chunks[i];
 
-        if (!survey_has(a->survey, tier_place(a->tier)->node, c->index))
+        if (!survey_is_here(a->survey, c->index))
             rc = chunk_place(a->writer, c, from);
         from += c->to - c->from;
     }
@@ -300,7 +299,7 @@ static int room_check(const struct image_tier *tier, const struct survey *survey
 
     chunk_walk_restored(&walk, survey->index);
     while (chunk_walk_next(&walk, &c))
-        if (!survey_has(survey, tier_place(tier)->node, c.index))
+        if (!survey_is_here(survey, c.index))
             need += c.to - c.from;
     if (fault_point("assemble.room", tier->nodes->rank) == 0 && need <= room)
         return 0;

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -314,27 +315,19 @@ static int images_agree(struct comm *comm, const struct image_tier *tier,
 
 /* ---- Which node has which chunks ---- */
 
-bool survey_has(const struct survey *survey, int node, uint64_t chunk)
+bool survey_is_here(const struct survey *survey, uint64_t chunk)
 {
-    return held_get(survey->bits + (size_t)node * survey->row, chunk);
+    return held_get(survey->here, chunk);
 }
 
-int survey_source(const struct survey *survey, const struct node_map *nodes,
-                  uint64_t chunk)
+bool survey_is_everywhere(const struct survey *survey, uint64_t chunk)
 {
-    uint64_t turn = chunk / TURN;
-    int n = 0, pick;
+    return held_get(survey->everywhere, chunk);
+}
 
-    for (int k = 0; k < nodes->n_nodes; k++)
-        n += survey_has(survey, k, chunk);
-    if (n == 0)
-        return -1;
-    pick = (int)(turn % (unsigned)n);
-    turn /= (unsigned)n;
-    for (int k = 0; k < nodes->n_nodes; k++)
-        if (survey_has(survey, k, chunk) && pick-- == 0)
-            return node_map_rank(nodes, k, (int)(turn % (unsigned)nodes->ranks[k]));
-    return -1;
+int survey_source(const struct survey *survey, uint64_t chunk)
+{
+    return survey->sources[chunk];
 }
 
 int survey_read(const struct survey *survey, const struct chunk *chunk, void *data,
@@ -374,18 +367,92 @@ static int row_fill(const struct survey *survey, const struct image_tier *tier,
     return 0;
 }
 
-/* Merge the rows of ranks into rows of nodes. */
-static void rows_merge(struct survey *survey, const struct node_map *nodes,
-                       const unsigned char *rows)
+/* The leader of a node merges the rows of its ranks. */
+static int row_merge(struct comm *comm, const struct node_map *nodes,
+                     struct survey *survey, const unsigned char *mine,
+                     struct error *err)
 {
-    for (int r = 0; r < nodes->size; r++) {
-        unsigned char *to = survey->bits + (size_t)nodes->of[r].node * survey->row;
+    const struct node_place *place = &nodes->of[nodes->rank];
+    int leader = node_map_rank(nodes, place->node, 0), rc = 0;
+    unsigned char *row = survey->received;
 
-        for (size_t i = 0; i < survey->row; i++)
-            to[i] |= rows[(size_t)r * survey->row + i];
+    memcpy(survey->here, mine, survey->row);
+    if (place->local > 0)
+        return comm->ops->sendrecv(comm, mine, survey->row, leader, NULL, 0, -1, err);
+    for (int k = 1; rc == 0 && k < nodes->ranks[place->node]; k++) {
+        rc = comm->ops->sendrecv(comm, NULL, 0, -1, row, survey->row,
+                                 node_map_rank(nodes, place->node, k), err);
+        for (size_t i = 0; rc == 0 && i < survey->row; i++)
+            survey->here[i] |= row[i];
     }
-    for (uint64_t c = 0; c < survey->n_chunks; c++)
-        survey->missing += survey_source(survey, nodes, c) < 0;
+    return rc;
+}
+
+/* Numbers below 2^53 are exact as doubles. */
+#define NODE_BITS 31
+#define LOT_BITS  22
+
+/* Of the nodes that have a chunk, the one with the lowest ticket reads it: one number
+ * a chunk, however many nodes there are. Tickets are drawn anew every TURN chunks. */
+static double ticket(int node, uint64_t chunk)
+{
+    uint64_t key[] = {(uint64_t)node, chunk / TURN};
+    uint64_t lot = XXH3_64bits(key, sizeof key) >> (64 - LOT_BITS);
+
+    return (double)(lot << NODE_BITS | (uint64_t)node);
+}
+
+static int source_of(const struct node_map *nodes, double lowest, uint64_t chunk)
+{
+    int node = (int)((uint64_t)lowest & ((UINT64_C(1) << NODE_BITS) - 1));
+
+    return node_map_rank(nodes, node,
+                         (int)(chunk / TURN % (unsigned)nodes->ranks[node]));
+}
+
+#define BLOCK 4096 /* chunks about which the ranks agree at once */
+
+/* COLLECTIVE: a node's chunk is in the row of one of its ranks, so that the sum is the
+ * number of nodes. */
+static int block_agree(struct comm *comm, const struct node_map *nodes,
+                       struct survey *survey, const unsigned char *mine, uint64_t from,
+                       struct comm_stat *stats, struct error *err)
+{
+    uint64_t left = survey->n_chunks - from;
+    size_t n = left < BLOCK ? (size_t)left : BLOCK;
+    int node = nodes->of[nodes->rank].node;
+
+    for (size_t i = 0; i < n; i++) {
+        bool has = held_get(mine, from + i);
+
+        stats[i] = (struct comm_stat){has, has ? ticket(node, from + i) : INFINITY, 0};
+    }
+    if (comm->ops->allreduce(comm, stats, n, COMM_STAT, COMM_SUM, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        bool held = stats[i].sum > 0;
+
+        survey->sources[from + i] =
+            held ? source_of(nodes, stats[i].min, from + i) : -1;
+        survey->missing += !held;
+        if (stats[i].sum == nodes->n_nodes)
+            held_set(survey->everywhere, from + i);
+    }
+    return 0;
+}
+
+static int rows_agree(struct comm *comm, const struct node_map *nodes,
+                      struct survey *survey, const unsigned char *mine,
+                      struct error *err)
+{
+    struct comm_stat *stats = malloc(BLOCK * sizeof *stats);
+    int rc = stats ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    rc = comm_agree(comm, rc, err);
+    for (uint64_t c = 0; rc == 0 && c < survey->n_chunks; c += BLOCK)
+        rc = block_agree(comm, nodes, survey, mine, c, stats, err);
+    free(stats);
+    return rc;
 }
 
 /* COLLECTIVE */
@@ -393,22 +460,23 @@ static int rows_gather(struct comm *comm, const struct image_tier *tier,
                        struct survey *survey, const struct held *held, bool verify,
                        struct error *err)
 {
-    size_t n = (size_t)comm->size;
     unsigned char *mine = calloc(1, survey->row + 1);
-    unsigned char *rows = calloc(n, survey->row + 1);
     int rc = 0;
 
-    survey->bits = calloc((size_t)tier->nodes->n_nodes, survey->row + 1);
-    if (!mine || !rows || !survey->bits)
+    survey->here = calloc(1, survey->row + 1);
+    survey->received = malloc(survey->row + 1);
+    survey->everywhere = calloc(1, survey->row + 1);
+    survey->sources = calloc(survey->n_chunks + 1, sizeof *survey->sources);
+    if (!mine || !survey->here || !survey->received || !survey->everywhere ||
+        !survey->sources)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (rc == 0)
         rc = row_fill(survey, tier, held, verify, mine, err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0 && survey->row > 0)
-        rc = comm->ops->allgather(comm, mine, survey->row, rows, err);
+        rc = row_merge(comm, tier->nodes, survey, mine, err);
     if (rc == 0)
-        rows_merge(survey, tier->nodes, rows);
-    free(rows);
+        rc = rows_agree(comm, tier->nodes, survey, mine, err);
     free(mine);
     return rc;
 }
@@ -456,7 +524,10 @@ int survey_complete(const struct survey *survey, struct error *err)
 void survey_clear(struct survey *survey)
 {
     checkpoint_destroy(survey->index);
-    free(survey->bits);
+    free(survey->here);
+    free(survey->received);
+    free(survey->everywhere);
+    free(survey->sources);
     *survey = (struct survey){0};
 }
 
@@ -464,11 +535,22 @@ void survey_clear(struct survey *survey)
 
 #define LISTED 64 /* of a node, which has far fewer */
 
+/* The newest iteration before `before` that this node lists; -1: none. */
+static int64_t newest_before(const int64_t *listed, int64_t before)
+{
+    int64_t newest = -1;
+
+    for (size_t i = 0; i < LISTED; i++)
+        if (listed[i] < before && listed[i] > newest)
+            newest = listed[i];
+    return newest;
+}
+
 int image_inventory(struct comm *comm, const struct image_tier *tier,
                     int64_t **iterations, size_t *n, struct error *err)
 {
-    int64_t mine[LISTED];
-    int64_t *all = calloc((size_t)comm->size, sizeof mine);
+    int64_t mine[LISTED], next = INT64_MAX;
+    int64_t *all = calloc(LISTED, sizeof *all);
     int rc = all ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
     *n = 0;
@@ -476,16 +558,18 @@ int image_inventory(struct comm *comm, const struct image_tier *tier,
     if (tier_leader(tier))
         image_list(&tier->dir, mine, LISTED);
     rc = comm_agree(comm, rc, err);
-    if (rc == 0)
-        rc = comm->ops->allgather(comm, mine, sizeof mine, all, err);
+    while (rc == 0 && *n < LISTED) {
+        next = newest_before(mine, next);
+        rc = comm->ops->allreduce(comm, &next, 1, COMM_INT64, COMM_MAX, err);
+        if (rc == 0 && next < 0)
+            break;
+        all[(*n)++] = next;
+    }
     if (rc < 0) {
         free(all);
+        *n = 0;
         return -1;
     }
-    qsort(all, (size_t)comm->size * LISTED, sizeof *all, iteration_descending);
-    for (size_t i = 0; i < (size_t)comm->size * LISTED && all[i] >= 0; i++)
-        if (*n == 0 || all[i] != all[*n - 1])
-            all[(*n)++] = all[i];
     *iterations = all;
     return 0;
 }

@@ -32,12 +32,17 @@ struct survey {
     raytrain_checkpoint *index; /* of this node's image: the layout of the file */
     struct file_head head;
     uint64_t n_chunks;
-    size_t row;          /* bytes of a row */
-    unsigned char *bits; /* a row for each node, a bit for each chunk */
-    uint64_t missing;    /* how many chunks no node has */
+    int32_t *sources; /* of each chunk, the rank that reads it for all; -1: none */
+    uint64_t missing; /* how many chunks no node has */
+    /* Rows: a bit for each chunk. */
+    size_t row;                /* bytes of a row */
+    unsigned char *everywhere; /* every node has it */
+    unsigned char *here;       /* this node has it; on its leader only */
+    unsigned char *received;   /* room for a row of another rank */
 };
 /*
- * Find out which nodes have which chunks of this iteration. A node without an image
+ * Find out which chunks of this iteration the nodes have. What a rank keeps of that does
+ * not grow with the number of ranks. A node without an image
  * gets one without chunks. With `verify`, only chunks that match their checksums count.
  * RAYTRAIN_ENOTFOUND if no node has a complete image; all have looked.
  */
@@ -74,9 +79,10 @@ int metadata_place(int fd, const struct extent *extents, size_t n, const char *m
 
 /* The rank that reads a chunk for all: the nodes that have it take turns, and so do the
  * ranks of a node, a few chunks at a time. -1: no node has it. */
-int survey_source(const struct survey *survey, const struct node_map *nodes,
-                  uint64_t chunk);
-bool survey_has(const struct survey *survey, int node, uint64_t chunk);
+int survey_source(const struct survey *survey, uint64_t chunk);
+/* Does this node have it? For the leader of a node only. */
+bool survey_is_here(const struct survey *survey, uint64_t chunk);
+bool survey_is_everywhere(const struct survey *survey, uint64_t chunk);
 
 /* Read a chunk from this node's image, and verify it. */
 int survey_read(const struct survey *survey, const struct chunk *chunk, void *data,

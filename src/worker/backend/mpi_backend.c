@@ -46,16 +46,14 @@ struct mpi_backend {
 #define CPUS_MAX 4096
 
 struct seat {
-    int64_t node;
     unsigned char cpus[CPUS_MAX / 8];
 };
 
 /* The system call itself: it fills as many bytes as the kernel has CPUs for, whatever
  * the size of the C library's cpu_set_t. */
-static void seat_fill(struct seat *s, int node)
+static void seat_fill(struct seat *s)
 {
     memset(s, 0, sizeof *s);
-    s->node = node;
     if (syscall(SYS_sched_getaffinity, 0, sizeof s->cpus, s->cpus) < 0)
         memset(s->cpus, 0xff, sizeof s->cpus); /* unknown: not crowded */
 }
@@ -70,42 +68,44 @@ static int bits_count(const unsigned char *bytes, size_t n)
 }
 
 /*
- * All ranks: do the ranks on the node `node` outnumber the cores that they may run on,
- * taken together? Each may be bound to cores of its own, or all to the same ones, so
- * that one rank alone cannot tell.
+ * The ranks of a node: do they outnumber the cores that they may run on, taken
+ * together? Each may be bound to cores of its own, or all to the same ones, so that one
+ * rank alone cannot tell.
  */
-static int cores_crowded(struct comm *c, int node, bool *crowded, struct error *err)
+static int cores_crowded(struct comm *node, bool *crowded, struct error *err)
 {
-    struct seat mine, *all = malloc((size_t)c->size * sizeof *all);
-    int ranks = 0;
+    struct seat mine, *all = malloc((size_t)node->size * sizeof *all);
 
     if (!all)
-        return error_set(err, RAYTRAIN_ENOMEM, "no memory for %d workers", c->size);
-    seat_fill(&mine, node);
-    if (c->ops->allgather(c, &mine, sizeof mine, all, err) < 0) {
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for %d workers", node->size);
+    seat_fill(&mine);
+    if (node->ops->allgather(node, &mine, sizeof mine, all, err) < 0) {
         free(all);
         return -1;
     }
-    for (int r = 0; r < c->size; r++) {
-        if (all[r].node != node)
-            continue;
-        ranks++;
+    for (int r = 0; r < node->size; r++)
         for (size_t i = 0; i < sizeof mine.cpus; i++)
             mine.cpus[i] |= all[r].cpus[i];
-    }
     free(all);
-    *crowded = ranks > bits_count(mine.cpus, sizeof mine.cpus);
+    *crowded = node->size > bits_count(mine.cpus, sizeof mine.cpus);
     return 0;
 }
 
+/* Only within the node: what all ranks know of each other is to stay small. */
 static int polls_choose(struct comm *c, const struct world *world, struct error *err)
 {
+    struct comm *node = NULL;
     bool crowded = true;
+    int rc = 0;
 
-    if (cores_crowded(c, world->node_rank, &crowded, err) < 0)
-        return -1;
-    c->polls = crowded ? 0 : POLLS_UNCROWDED;
-    return 0;
+    if (world->n_nodes > 1)
+        rc = c->ops->split_node(c, &node, err);
+    if (rc == 0)
+        rc = cores_crowded(node ? node : c, &crowded, err);
+    comm_free(node);
+    if (rc == 0)
+        c->polls = crowded ? 0 : POLLS_UNCROWDED;
+    return rc;
 }
 
 /* ---- Start and shutdown ---- */
