@@ -145,6 +145,23 @@ static void the_tail_is_ten_printable_lines(void **state)
     assert_null(strchr(tail.tail, '\033'));
 }
 
+static void what_comes_before_a_stack_is_shown(void **state)
+{
+    struct failure f = {.rank = 0, .signal = 6};
+    char text[8192] = "early\nterminate called\n  what():  no such column\n"
+                      "raytrain: worker rank 0 died of SIGABRT; the innermost call:\n";
+
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        sprintf(text + strlen(text), "libc.so.6(frame_%d+0x10) [0x7f0000000000]\n", i);
+    write_log("rank-00000.err", text);
+    failure_diagnose(&f, log_dir, 1, &tail);
+    assert_non_null(strstr(tail.tail, "what():  no such column"));
+    assert_non_null(strstr(tail.tail, "died of SIGABRT"));
+    assert_non_null(strstr(tail.tail, "frame_3"));
+    assert_null(strstr(tail.tail, "frame_4"));
+}
+
 static void output_is_shown_if_there_are_no_errors(void **state)
 {
     struct failure f = {.rank = 5, .exit_status = 1};
@@ -199,6 +216,7 @@ int main(void)
         TEST(a_launch_may_fail_because_of_storage),
         TEST(a_broken_record_is_ignored),
         TEST(the_tail_is_ten_printable_lines),
+        TEST(what_comes_before_a_stack_is_shown),
         TEST(output_is_shown_if_there_are_no_errors),
         TEST(with_many_workers_the_log_is_that_of_the_node),
         TEST(only_temporaries_of_the_record_are_removed),

@@ -70,6 +70,11 @@ json_t *failure_json(const struct failure *failure);
  */
 bool failure_read(const char *log_dir, struct failure *failure);
 
+/* What a worker that crashes writes into its log, before its stack: a line that begins
+ * with the first and contains the second. */
+#define STACK_OF_WORKER "raytrain: worker"
+#define STACK_OF_CRASH  " died of "
+
 /* The path of that record, malloc'ed; NULL without memory. */
 char *failure_path(const char *log_dir);
 /* The workers are gone: remove what one that was killed has left half written. */

@@ -17,6 +17,8 @@
 
 #define TAIL_LINES       10
 #define TAIL_BYTES       3000
+#define STACK_BYTES_MAX  16384 /* of a crash, at the end of a log */
+#define FRAMES_SHOWN     4
 #define STATUS_NOT_FOUND 127 /* of shells and of the dynamic linker */
 
 /* ---- The worker's record ---- */
@@ -101,19 +103,81 @@ static size_t file_end(const char *path, char *buf, size_t size)
     return (size_t)n;
 }
 
-/* The last lines of a log, without what could steer a terminal. */
+/* Bytes [*from, *to) of the log's end. */
+struct excerpt {
+    const char *from, *to;
+};
+
+/* The beginning of the line after the one at c; `end` if there is none. */
+static const char *line_next(const char *c, const char *end)
+{
+    const char *newline = memchr(c, '\n', (size_t)(end - c));
+
+    return newline ? newline + 1 : end;
+}
+
+/* The last n lines before `end`. */
+static const char *lines_before(const char *start, const char *end, int n)
+{
+    const char *from = end;
+
+    while (from > start && from[-1] == '\n')
+        from--;
+    for (; from > start; from--)
+        if (from[-1] == '\n' && --n == 0)
+            break;
+    return from;
+}
+
+/* The line with which a worker that has crashed begins to write its stack; NULL: there
+ * is none. */
+static const char *stack_find(const char *start, const char *end)
+{
+    const char *found = NULL;
+
+    for (const char *line = start; line < end; line = line_next(line, end)) {
+        size_t n = (size_t)(line_next(line, end) - line);
+
+        if (n > strlen(STACK_OF_WORKER) &&
+            memcmp(line, STACK_OF_WORKER, strlen(STACK_OF_WORKER)) == 0 &&
+            memmem(line, n, STACK_OF_CRASH, strlen(STACK_OF_CRASH)))
+            found = line;
+    }
+    return found;
+}
+
+/* The last lines. If these are a stack, which may be long, what comes before it says
+ * more: the message of an exception or an assertion. */
+static struct excerpt excerpt_choose(const char *buf, size_t n)
+{
+    struct excerpt e = {buf, buf + n};
+    const char *stack;
+
+    while (e.to > buf && e.to[-1] == '\n')
+        e.to--;
+    stack = stack_find(buf, e.to);
+    if (!stack) {
+        e.from = e.to - buf > TAIL_BYTES ? e.to - TAIL_BYTES : buf;
+        e.from = lines_before(e.from, e.to, TAIL_LINES);
+        return e;
+    }
+    e.from = lines_before(buf, stack, TAIL_LINES - FRAMES_SHOWN - 1);
+    for (int i = 0; i <= FRAMES_SHOWN; i++)
+        stack = line_next(stack, e.to);
+    e.to = stack;
+    return e;
+}
+
+/* What to show of a log, without what could steer a terminal. */
 static int log_tail(const char *path, char *out, size_t size)
 {
-    char buf[TAIL_BYTES];
-    size_t n = file_end(path, buf, sizeof buf), from, used = 0;
-    int lines = 0;
+    char buf[STACK_BYTES_MAX];
+    struct excerpt e = excerpt_choose(buf, file_end(path, buf, sizeof buf));
+    size_t used = 0;
 
-    while (n > 0 && buf[n - 1] == '\n')
-        n--;
-    for (from = n; from > 0; from--)
-        if (buf[from - 1] == '\n' && ++lines == TAIL_LINES)
-            break;
-    for (const char *c = buf + from; c < buf + n && used + 5 < size;) {
+    while (e.to > e.from && e.to[-1] == '\n')
+        e.to--;
+    for (const char *c = e.from; c < e.to && used + 5 < size;) {
         int length = *c == '\n' || *c == '\t' ? 1 : printable_length(c);
 
         if (length > 0)

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "protocol/failure.h"
 #include "protocol/worker_env.h"
 #include "rank/own_signals.h"
 #include "util/async_text.h"
@@ -26,7 +27,7 @@ static volatile sig_atomic_t own_rank = -1;
 /* The beginning of the first line. */
 static char *worker_text(char *end)
 {
-    end = async_text(end, "raytrain: worker");
+    end = async_text(end, STACK_OF_WORKER);
     if (own_rank >= 0)
         end = async_number(async_text(end, " rank "), (uint64_t)own_rank);
     return end;
@@ -74,7 +75,7 @@ static void crash_report(int signo)
 {
     char line[128], *end;
 
-    end = async_text(async_text(worker_text(line), " died of "), crash_name(signo));
+    end = async_text(async_text(worker_text(line), STACK_OF_CRASH), crash_name(signo));
     stack_write(line, end);
     raise(signo);
 }
