@@ -244,6 +244,21 @@ static int name_check(const char *name, struct error *err)
                      quote(name, quoted), wrong);
 }
 
+/* "s3://bucket": there is no such directory, and it must not be created. */
+static int storage_check(const char *path, struct error *err)
+{
+    size_t scheme = strspn(path, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (scheme == 0 || strncmp(path + scheme, "://", 3) != 0)
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "run_config.storage_path: %s is a URL, and runs are stored in a "
+                     "directory; name a directory that all nodes see with --storage, "
+                     "such as one at which that storage is mounted",
+                     quote(path, quoted));
+}
+
 char *run_config_default_name(const char *train_func)
 {
     static const char *const endings[] = {".so", ".py", ".sh", ".R", ".jl", ".pl"};
@@ -266,7 +281,7 @@ int run_config_validate(struct run_config *cfg, const char *train_func,
 {
     if (!cfg->name && !(cfg->name = run_config_default_name(train_func)))
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (name_check(cfg->name, err))
+    if (name_check(cfg->name, err) || storage_check(cfg->storage_path, err))
         return -1;
     if (cfg->sync_config.staging_path && !*cfg->sync_config.staging_path) {
         free(cfg->sync_config.staging_path); /* as if it were not set */

@@ -159,6 +159,18 @@ static int fail_missing(const char *path, bool searched, struct error *err)
         quote(path, shown), searched ? " here, and no such program" : "");
 }
 
+/* "--resume FILE" is --resume without a value, and an operand. */
+static int fail_checkpoint(const char *path, struct error *err)
+{
+    char shown[QUOTE_TEXT_MAX];
+
+    quote(path, shown);
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "train_func: %s is named like a checkpoint, not like a training "
+                     "function; to start from it, type --resume=%s, with a '='",
+                     shown, shown);
+}
+
 /* Open the file, which must be a regular one: its descriptor, or -1. */
 static int file_open(const char *path, bool searched, struct error *err)
 {
@@ -224,6 +236,8 @@ int train_func_resolve(char **path, enum train_func_kind *kind, struct error *er
     char *found;
     int fd, rc = 0;
 
+    if (ends_in(*path, ".h5"))
+        return fail_checkpoint(*path, err);
     if (bare && access(*path, F_OK) && (found = path_search(*path))) {
         free(*path);
         *path = found;
