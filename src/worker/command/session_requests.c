@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rank/event.h"
+#include "session/setting_notes.h"
 
 /* ---- hello: where this worker is, and what it is to do ---- */
 
@@ -50,6 +51,7 @@ static int hello(struct companion *c, const struct request *q, struct reply *rep
                          "the client speaks version %lld of the session's protocol, "
                          "this worker %d: use the client of this installation",
                          (long long)version, WIRE_VERSION);
+    setting_all_asked(ctx);
     place = json_pack(
         "{sisi si si si si si ss ss ss si sb so sO}", "rank", w->rank, "world_size",
         w->size, "local_rank", w->local_rank, "local_world_size", w->local_size,

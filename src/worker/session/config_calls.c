@@ -1,5 +1,6 @@
 /* config_calls.c - look-ups in train_loop_config: dotted keys, defaults, types. */
 #include "session/session.h"
+#include "session/setting_notes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,7 @@ static int lookup(raytrain_context *ctx, const struct kind *kind, const char *ke
         return session_null(ctx, kind->call, "key");
     if (!out)
         return session_null(ctx, kind->call, "place for the value");
+    setting_asked(ctx, key);
     if (value_find(ctx, key, value) < 0)
         return session_status(ctx, -1);
     if (*value && !(kind->is_array ? json_is_array(*value) : kind->fits(*value)))

@@ -27,6 +27,7 @@ libworker_la_SOURCES += \
 	src/worker/session/session.c src/worker/session/session.h \
 	src/worker/session/session_error.c \
 	src/worker/session/shards.c src/worker/session/shards.h \
+	src/worker/session/setting_notes.c src/worker/session/setting_notes.h \
 	src/worker/session/signs.c src/worker/session/signs.h
 
 UNIT_TESTS += t/unit/test_preprocessing t/unit/test_random t/unit/test_report_block t/unit/test_session \

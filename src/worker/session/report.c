@@ -22,6 +22,7 @@
 #include "run/run_dir.h"
 #include "session/report_block.h"
 #include "session/report_line.h"
+#include "session/setting_notes.h"
 #include "util/clock.h"
 #include "util/api_names.h"
 
@@ -473,7 +474,8 @@ static int report(raytrain_context *ctx, struct combined *c, struct call *call)
         return -1;
     saving_go(ctx->saving);
     ctx->iteration++;
-    ctx->iterations_since_restore++;
+    if (ctx->iterations_since_restore++ == 0)
+        setting_notes(ctx, c->means, c->report.n_metrics);
     ctx->last_report = clock_now();
     ctx->data_waited_s = fmax(data_waited_s(ctx), 0);
     stop_decide(ctx, c, has_checkpoint);

@@ -345,6 +345,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
     session_opened_clear(ctx);
     journal_close(ctx->journal);
     session_config_clear(ctx);
+    json_decref(ctx->keys_asked);
     json_decref(ctx->typed);
     free(ctx->artifacts);
     session_random_clear(&ctx->random);

@@ -94,6 +94,8 @@ struct raytrain_context {
     bool ended_on_request; /* instead of a report: what trains was asked to end */
 
     int64_t total; /* of iterations, as raytrain_set_total() says; 0: not known */
+    json_t *keys_asked;  /* by the first report (setting_notes.h); NULL: none */
+    bool all_keys_asked; /* or some, it is not known which */
     json_t *typed; /* integers, texts and vectors for the next report; NULL: none */
 
     raytrain_checkpoint *restored; /* NULL on a fresh start */
