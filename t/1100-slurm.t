@@ -33,6 +33,19 @@ test_expect_success 'all collectives and reducers have the right results over fo
 	raytrain-run --launcher slurm --storage runs --name right -n 5 --placement SPREAD \
 		"$modules/collectives.so" 2>err
 '
+test_expect_success 'a dry run outside an allocation shows the command that takes one' '
+	raytrain-run --launcher slurm --storage runs --name dry -n 2 --time 5 --partition main \
+		--dry-run "$train" >out &&
+	grep "^salloc .*--ntasks=2 .*--time=5 --partition=main .*--name dry" out &&
+	test_path_is_missing runs/dry
+'
+test_expect_success 'time limit and partition of the allocation can be given' '
+	raytrain-run --launcher slurm --storage runs --name short -n 2 --time 7 --partition main \
+		-q -- sh -c "squeue -h -o \"%l %P\" >limit.\$RANK" &&
+	test "$(cat limit.0)" = "7:00 main" &&
+	test_must_fail raytrain-run --launcher slurm --storage runs --name nowhere -n 2 \
+		--partition none "$train" 2>err && grep none err
+'
 test_expect_success 'outside an allocation --launcher slurm requests one' '
 	raytrain-run --launcher slurm --storage runs --name alloc -n 2 --json "$train" \
 		>result.json 2>err &&

@@ -241,9 +241,9 @@ static int fit(const struct program *program, const struct trainer *trainer,
     return status;
 }
 
-static int dry_run(const struct trainer *trainer, struct error *err)
+static int dry_run(const struct trainer *trainer, char *const argv[], struct error *err)
 {
-    return trainer_dry_run(trainer, stdout, err) < 0 ? fail(err) : 0;
+    return trainer_dry_run(trainer, argv, stdout, err) < 0 ? fail(err) : 0;
 }
 
 /* What to type in order to follow the run of a job, as a shell reads it; malloc'ed. */
@@ -370,7 +370,7 @@ static int run(const struct program *program, int argc, char *argv[],
     if (!trainer.launcher->allocate && login_check(opt, cfg, &err) < 0)
         return fail(&err);
     if (opt->dry_run)
-        return dry_run(&trainer, &err);
+        return dry_run(&trainer, argv, &err);
     if (requeue_check(cfg, opt, &err) < 0 || trainer_check(&trainer, &err) < 0 ||
         launcher_check(trainer.launcher, opt->srun_args, &err) < 0)
         return fail(&err);

@@ -286,6 +286,7 @@ static const struct {
     struct scaling_config scaling;
     const char *expected;
     struct placement fits; /* no nodes: unknown */
+    struct submit_options options;
 } allocate_rows[] = {
     {{.num_workers = 4, .max_workers = 9, .cpus_per_worker = 1},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=9 --use-min-nodes "
@@ -324,8 +325,13 @@ static const struct {
      {0}},
     {{.num_workers = 2, .cpus_per_worker = 1, .placement_strategy = PLACEMENT_SPREAD},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=2 --spread-job "
-     "--cpus-per-task=1 raytrain-run x",
-     {0}},
+     "--cpus-per-task=1 --time=1:00 --partition=gpu --account=us --qos=high "
+     "raytrain-run x",
+     {0},
+     {.time = (char *)"1:00",
+      .partition = (char *)"gpu",
+      .account = (char *)"us",
+      .qos = (char *)"high"}},
 };
 
 static void the_command_of_an_allocation_is_built(void **state)
@@ -336,11 +342,16 @@ static void the_command_of_an_allocation_is_built(void **state)
     for (size_t i = 0; i < COUNT(allocate_rows); i++) {
         char **argv, *text;
 
-        assert_int_equal(slurm_allocate_argv(&allocate_rows[i].scaling,
+        const struct allocation_request request = {.scaling = &allocate_rows[i].scaling,
+                                                   .options = &allocate_rows[i].options,
+                                                   .name = "run",
+                                                   .command = command};
+
+        assert_int_equal(slurm_allocate_argv(&request,
                                              allocate_rows[i].fits.n_nodes > 0
                                                  ? &allocate_rows[i].fits
                                                  : NULL,
-                                             "run", command, &argv, NULL),
+                                             &argv, NULL),
                          0);
         assert_int_equal(argv_join(argv, &text, NULL), 0);
         assert_string_equal(text, allocate_rows[i].expected);

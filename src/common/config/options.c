@@ -145,13 +145,13 @@ static const struct flag flags[] = {
      OF_SUBMIT},
     {"array", 0, "TASKS", "with --submit: a job array, such as 0-2", TEXT(submit.array),
      OF_SUBMIT, .rare = true},
-    {"time", 0, "TIME", "with --submit: the job's time limit", TEXT(submit.time),
-     OF_SUBMIT, .rare = true},
-    {"partition", 0, "NAME", "with --submit: where it runs", TEXT(submit.partition),
-     OF_SUBMIT, .rare = true},
-    {"account", 0, "NAME", "with --submit: which account pays", TEXT(submit.account),
-     OF_SUBMIT, .rare = true},
-    {"qos", 0, "NAME", "with --submit: its quality of service", TEXT(submit.qos),
+    {"time", 0, "TIME", "of the batch job or allocation: its time limit",
+     TEXT(submit.time), OF_SUBMIT, .rare = true},
+    {"partition", 0, "NAME", "of the batch job or allocation: where it runs",
+     TEXT(submit.partition), OF_SUBMIT, .rare = true},
+    {"account", 0, "NAME", "of the batch job or allocation: which account",
+     TEXT(submit.account), OF_SUBMIT, .rare = true},
+    {"qos", 0, "NAME", "of the batch job or allocation: its priority", TEXT(submit.qos),
      OF_SUBMIT, .rare = true},
     {"sbatch-args", 0, "ARGS", "more options for sbatch, in one string",
      TEXT(submit.sbatch_args), OF_SUBMIT, .rare = true},
@@ -633,7 +633,7 @@ static int typed_apply(const struct typed typed[], size_t n, struct options *opt
             if (typed[i].flag->stage == order[s] &&
                 flag_apply(&typed[i], opt, cfg, err))
                 return -1;
-    if (submit_options_check(&opt->submit, err) < 0)
+    if (submit_options_check(&opt->submit, !strcmp(opt->launcher, "slurm"), err) < 0)
         return -1;
     if (opt->resume && opt->fresh)
         return error_set(

@@ -104,27 +104,32 @@ static int anything(const char *flag, const char *value, struct error *err)
     return 0;
 }
 
-int submit_options_check(const struct submit_options *s, struct error *err)
+int submit_options_check(const struct submit_options *s, bool may_allocate,
+                         struct error *err)
 {
     const struct {
         const char *flag, *value;
         int (*check)(const char *flag, const char *value, struct error *err);
+        bool of_allocations;
     } given[] = {
-        {"array", s->array, array_check},
-        {"time", s->time, time_check},
-        {"partition", s->partition, word_check},
-        {"account", s->account, word_check},
-        {"qos", s->qos, word_check},
-        {"sbatch-args", s->sbatch_args, anything},
-        {"prologue", s->prologue, anything},
+        {"array", s->array, array_check, false},
+        {"time", s->time, time_check, true},
+        {"partition", s->partition, word_check, true},
+        {"account", s->account, word_check, true},
+        {"qos", s->qos, word_check, true},
+        {"sbatch-args", s->sbatch_args, anything, false},
+        {"prologue", s->prologue, anything, false},
     };
 
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         if (!given[i].value)
             continue;
-        if (!s->wanted)
+        if (!s->wanted && !(may_allocate && given[i].of_allocations))
             return error_set(err, RAYTRAIN_EUSAGE,
-                             "--%s is for a batch job: add --submit", given[i].flag);
+                             "--%s is for a batch job: add --submit%s", given[i].flag,
+                             given[i].of_allocations
+                                 ? ", or take an allocation with --launcher slurm"
+                                 : "");
         if (given[i].check(given[i].flag, given[i].value, err) < 0)
             return -1;
     }

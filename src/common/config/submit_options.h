@@ -12,8 +12,9 @@
 struct submit_options {
     bool wanted; /* --submit */
     /* NULL: not typed */
-    char *array;                            /* which tasks, "0-2" */
-    char *time, *partition, *account, *qos; /* as for sbatch */
+    char *array; /* which tasks, "0-2" */
+    /* As for sbatch; also for an allocation that raytrain-run takes. */
+    char *time, *partition, *account, *qos;
     char *sbatch_args; /* one string, split like a shell would, without a shell */
     char *prologue;    /* path of a file: lines of shell before the command */
     /* The flags of the job's command line: those that were typed, as --NAME=VALUE, with
@@ -30,8 +31,10 @@ enum submit_line {
     SUBMIT_LEFT_OUT /* the job does not need it */
 };
 
-/* RAYTRAIN_EUSAGE: a value that sbatch cannot take, or a flag without --submit. */
-int submit_options_check(const struct submit_options *s, struct error *err);
+/* RAYTRAIN_EUSAGE: a value that sbatch cannot take, or a flag without --submit. If
+ * raytrain-run may take an allocation itself, some flags are for that one. */
+int submit_options_check(const struct submit_options *s, bool may_allocate,
+                         struct error *err);
 /* Append a flag, whose argument may be NULL, to the job's command line. */
 int submit_line_append(const char *flag, enum submit_line what, const char *argument,
                        char ***line, struct error *err);

@@ -23,21 +23,22 @@ static int spread_take(const struct check_context *context, char *const argv[],
                        int *wait_status, bool *asked, struct error *err)
 {
     struct scaling_config size = context->cfg->scaling_config;
+    const struct allocation_request request = {.scaling = &size,
+                                               .options = &context->opt->submit,
+                                               .name = JOB_NAME,
+                                               .command = argv};
     int rc;
 
     if (size.num_workers < 2)
         size.num_workers = size.max_workers = 2;
     if (size.placement_strategy != PLACEMENT_PACK)
-        return allocation_take(context->launcher, &size, JOB_NAME, argv, wait_status,
-                               asked, err);
+        return allocation_take(context->launcher, &request, wait_status, asked, err);
     size.placement_strategy = PLACEMENT_STRICT_SPREAD;
-    rc = allocation_take(context->launcher, &size, JOB_NAME, argv, wait_status, asked,
-                         err);
+    rc = allocation_take(context->launcher, &request, wait_status, asked, err);
     if (rc >= 0 || err->code != RAYTRAIN_EFIT)
         return rc;
     size.placement_strategy = PLACEMENT_SPREAD;
-    return allocation_take(context->launcher, &size, JOB_NAME, argv, wait_status, asked,
-                           err);
+    return allocation_take(context->launcher, &request, wait_status, asked, err);
 }
 
 /* 1: the check has run in an allocation. 0: go on here; context->unallocated says why

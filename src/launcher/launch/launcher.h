@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "config/options.h"
+#include "launch/allocation_request.h"
 #include "launch/batch_request.h"
 #include "launch/findings.h"
 #include "launch/node_probe.h"
@@ -72,11 +73,15 @@ struct launcher_ops {
      * user of it are concerned: adds findings. Asks the batch system once or twice; that
      * it does not answer in some seconds is a finding, too. NULL: there is none. */
     void (*examine)(const char *srun_args, struct findings *findings);
-    /* Outside an allocation, take one and start the command argv again inside it:
+    /* Outside an allocation, take one and start the request's command inside it:
      * *child is the process to wait for, and dies with this one. If this process is
      * inside already, *child stays CHILD_INIT. NULL: there are no allocations. */
-    int (*allocate)(const struct scaling_config *scaling, const char *job_name,
-                    char *const argv[], struct child *child, struct error *err);
+    int (*allocate)(const struct allocation_request *request, struct child *child,
+                    struct error *err);
+    /* The exact command that allocate() would run, malloc'ed, strings too, for
+     * --dry-run; NULL: this process is inside. NULL if allocate is. */
+    int (*allocate_command)(const struct allocation_request *request, char ***argv,
+                            struct error *err);
     /* Write the script of a batch job that runs the request's command, and submit it,
      * unless it is only to be shown. *script is malloc'ed, NULL after a failure before
      * it was written. Takes some ten seconds at most. RAYTRAIN_EFIT if the job fits

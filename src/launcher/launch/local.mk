@@ -1,6 +1,6 @@
 liblauncher_la_SOURCES += \
 	src/launcher/launch/attempt_plan.c src/launcher/launch/attempt_plan.h \
-	src/launcher/launch/batch_request.h \
+	src/launcher/launch/allocation_request.h src/launcher/launch/batch_request.h \
 	src/launcher/launch/batch_system.c src/launcher/launch/batch_system.h \
 	src/launcher/launch/findings.c src/launcher/launch/findings.h \
 	src/launcher/launch/launcher.c src/launcher/launch/launcher.h \

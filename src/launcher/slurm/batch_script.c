@@ -43,12 +43,6 @@ static void label(const char *name, char out[LABEL_MAX + 1])
 }
 
 /* A flag of raytrain-run that is passed on; NULL: it was not typed. */
-static int append_given(const char *option, const char *value, char ***argv,
-                        struct error *err)
-{
-    return value ? argv_appendf(argv, err, "--%s=%s", option, value) : 0;
-}
-
 static int append_job(const struct batch_request *r, char ***argv, struct error *err)
 {
     char name[LABEL_MAX + 1];
@@ -110,11 +104,8 @@ int slurm_batch_options(const struct batch_request *r, const struct placement *f
     char **v = NULL;
 
     if (append_job(r, &v, err) < 0 || slurm_needs_argv(r->scaling, fits, &v, err) < 0 ||
-        append_given("array", given->array, &v, err) < 0 ||
-        append_given("time", given->time, &v, err) < 0 ||
-        append_given("partition", given->partition, &v, err) < 0 ||
-        append_given("account", given->account, &v, err) < 0 ||
-        append_given("qos", given->qos, &v, err) < 0 || append_args(r, &v, err) < 0) {
+        (given->array && argv_appendf(&v, err, "--array=%s", given->array) < 0) ||
+        slurm_given_argv(given, &v, err) < 0 || append_args(r, &v, err) < 0) {
         argv_free(v);
         return -1;
     }

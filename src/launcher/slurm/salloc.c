@@ -153,14 +153,16 @@ static int keeper_start(pid_t salloc, struct error *err)
 }
 
 /* Could this ever fit? If not, salloc would wait forever. */
-static int check_fit(const struct scaling_config *scaling, struct placement *plan,
+static int check_fit(const struct allocation_request *request, struct placement *plan,
                      struct error *err)
 {
+    const struct scaling_config *scaling = request->scaling;
+    const char *partition = request->options ? request->options->partition : NULL;
     struct resources have = {0};
     int rc;
 
-    if (slurm_resources_partition(getenv("SALLOC_PARTITION"), scaling->accelerator_type,
-                                  &have, err) < 0)
+    partition = partition ? partition : getenv("SALLOC_PARTITION");
+    if (slurm_resources_partition(partition, scaling->accelerator_type, &have, err) < 0)
         return error_prefix(err, "no allocation can be taken");
     rc = slurm_fit(scaling, &have, plan, err);
     resources_clear(&have);
@@ -196,8 +198,30 @@ static int salloc_start(char *const *command, struct child *salloc, struct error
     return rc;
 }
 
-int slurm_allocate(const struct scaling_config *scaling, const char *job_name,
-                   char *const argv[], struct child *salloc, struct error *err)
+static int command_make(const struct allocation_request *request,
+                        const struct placement *plan, char ***argv, struct error *err)
+{
+    return slurm_allocate_argv(request, plan->n_nodes > 0 ? plan : NULL, argv, err);
+}
+
+int slurm_allocate_command(const struct allocation_request *request, char ***argv,
+                           struct error *err)
+{
+    struct placement plan = {0};
+    int rc = 0;
+
+    *argv = NULL;
+    if (inside_allocation())
+        return 0;
+    rc = check_fit(request, &plan, err);
+    if (rc == 0 || err->code != RAYTRAIN_EFIT)
+        rc = command_make(request, &plan, argv, err);
+    placement_clear(&plan);
+    return rc;
+}
+
+int slurm_allocate(const struct allocation_request *request, struct child *salloc,
+                   struct error *err)
 {
     const char *by = getenv(ALLOCATED_BY);
     struct placement plan = {0};
@@ -217,11 +241,10 @@ int slurm_allocate(const struct scaling_config *scaling, const char *job_name,
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "salloc was run to take an allocation, but there is none here "
                          "(SLURM_JOB_ID is not set).\nTake one yourself: salloc -n %d",
-                         scaling->num_workers);
-    rc = check_fit(scaling, &plan, err);
+                         request->scaling->num_workers);
+    rc = check_fit(request, &plan, err);
     if (rc == 0)
-        rc = slurm_allocate_argv(scaling, plan.n_nodes > 0 ? &plan : NULL, job_name,
-                                 argv, &command, err);
+        rc = command_make(request, &plan, &command, err);
     placement_clear(&plan);
     if (rc == 0)
         rc = salloc_start(command, salloc, err);

@@ -2,14 +2,18 @@
 #ifndef RAYTRAIN_SLURM_SALLOC_H
 #define RAYTRAIN_SLURM_SALLOC_H
 
-#include "launch/placement.h"
+#include "launch/allocation_request.h"
 #include "util/child.h"
 
-/* Outside an allocation, start `salloc ... argv`, so that the same command runs again
+/* Outside an allocation, start `salloc ... COMMAND`, so that the same command runs again
  * inside one: *salloc is that child, and dies with this process. Inside, *salloc is
  * CHILD_INIT, and an allocation that was taken this way is given back however this
  * process ends. */
-int slurm_allocate(const struct scaling_config *scaling, const char *job_name,
-                   char *const argv[], struct child *salloc, struct error *err);
+int slurm_allocate(const struct allocation_request *request, struct child *salloc,
+                   struct error *err);
+/* The command that would be run; NULL inside an allocation. What the cluster has is
+ * looked at if it answers: RAYTRAIN_EFIT. */
+int slurm_allocate_command(const struct allocation_request *request, char ***argv,
+                           struct error *err);
 
 #endif

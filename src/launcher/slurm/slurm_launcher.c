@@ -624,6 +624,7 @@ const struct launcher_ops launcher_slurm = {
     .check = slurm_mpi_check,
     .examine = slurm_site_check,
     .allocate = slurm_allocate,
+    .allocate_command = slurm_allocate_command,
     .submit = slurm_submit,
     .resources = slurm_resources,
     .command = slurm_step_argv,

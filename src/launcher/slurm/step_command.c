@@ -413,19 +413,36 @@ int slurm_needs_argv(const struct scaling_config *s, const struct placement *fit
                : 0;
 }
 
+int slurm_given_argv(const struct submit_options *given, char ***argv,
+                     struct error *err)
+{
+    const struct {
+        const char *option, *value;
+    } rows[] = {{"time", given->time},
+                {"partition", given->partition},
+                {"account", given->account},
+                {"qos", given->qos}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].value &&
+            argv_appendf(argv, err, "--%s=%s", rows[i].option, rows[i].value) < 0)
+            return -1;
+    return 0;
+}
+
 /* --no-kill: the allocation survives the loss of a node, so that a restart can use the
  * others. */
-int slurm_allocate_argv(const struct scaling_config *s, const struct placement *fits,
-                        const char *job_name, char *const *command, char ***argv,
-                        struct error *err)
+int slurm_allocate_argv(const struct allocation_request *request,
+                        const struct placement *fits, char ***argv, struct error *err)
 {
     char **v = NULL;
 
     if (argv_append(&v, "salloc", err) < 0 || argv_append(&v, "--no-kill", err) < 0 ||
         argv_append(&v, "--kill-command=TERM", err) < 0 ||
-        argv_appendf(&v, err, "--job-name=%s", job_name) < 0 ||
-        slurm_needs_argv(s, fits, &v, err) < 0 ||
-        argv_append_all(&v, command, err) < 0) {
+        argv_appendf(&v, err, "--job-name=%s", request->name) < 0 ||
+        slurm_needs_argv(request->scaling, fits, &v, err) < 0 ||
+        (request->options && slurm_given_argv(request->options, &v, err) < 0) ||
+        argv_append_all(&v, request->command, err) < 0) {
         argv_free(v);
         return -1;
     }

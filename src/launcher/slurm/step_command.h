@@ -27,11 +27,14 @@ int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,
 int slurm_needs_argv(const struct scaling_config *scaling, const struct placement *fits,
                      char ***argv, struct error *err);
 
-/* The command that takes an allocation for scaling and runs `command` in it. fits is a
+/* Append where and how long a job is to run, as its user has said. */
+int slurm_given_argv(const struct submit_options *given, char ***argv,
+                     struct error *err);
+
+/* The command that takes an allocation, and runs the request's command in it. fits is a
  * plan that the cluster has room for: it determines how many workers of a range are
  * requested, and the nodes to which the spare ones are added. NULL: unknown. */
-int slurm_allocate_argv(const struct scaling_config *scaling,
-                        const struct placement *fits, const char *job_name,
-                        char *const *command, char ***argv, struct error *err);
+int slurm_allocate_argv(const struct allocation_request *request,
+                        const struct placement *fits, char ***argv, struct error *err);
 
 #endif

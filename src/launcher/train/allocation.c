@@ -62,19 +62,18 @@ static int salloc_watch(struct child *salloc, struct stop_request *stop,
 }
 
 int allocation_take(const struct launcher_ops *launcher,
-                    const struct scaling_config *scaling, const char *job_name,
-                    char *const argv[], int *wait_status, bool *asked,
-                    struct error *err)
+                    const struct allocation_request *request, int *wait_status,
+                    bool *asked, struct error *err)
 {
     struct child salloc = CHILD_INIT;
     struct stop_request stop;
     int rc;
 
     if (launcher->usable()) /* inside already: signals are for the run */
-        return launcher->allocate(scaling, job_name, argv, &salloc, err);
+        return launcher->allocate(request, &salloc, err);
     if (stop_request_open(&stop, err) < 0)
         return -1;
-    rc = launcher->allocate(scaling, job_name, argv, &salloc, err);
+    rc = launcher->allocate(request, &salloc, err);
     if (rc == 0)
         rc = salloc_watch(&salloc, &stop, wait_status, err) < 0 ? -1 : 1;
     child_clear(&salloc);
@@ -83,15 +82,23 @@ int allocation_take(const struct launcher_ops *launcher,
     return rc;
 }
 
+struct allocation_request allocation_request_of(const struct trainer *trainer,
+                                                char *const argv[])
+{
+    return (struct allocation_request){.scaling = &trainer->cfg->scaling_config,
+                                       .options = &trainer->opt->submit,
+                                       .name = trainer->cfg->run_config.name,
+                                       .command = argv};
+}
+
 int allocation_run(const struct trainer *trainer, char *const argv[],
                    struct allocation_end *end, struct error *err)
 {
-    const struct train_config *cfg = trainer->cfg;
+    const struct allocation_request request = allocation_request_of(trainer, argv);
     bool asked;
     int wait_status, rc;
 
-    rc = allocation_take(trainer->launcher, &cfg->scaling_config, cfg->run_config.name,
-                         argv, &wait_status, &asked, err);
+    rc = allocation_take(trainer->launcher, &request, &wait_status, &asked, err);
     if (rc == 1) {
         *end = allocation_judge(wait_status, asked, trainer_standing(trainer));
         end->saved = trainer_has_saved(trainer);

@@ -26,9 +26,11 @@ int allocation_run(const struct trainer *trainer, char *const argv[],
 /* The same for any command: 1 with salloc's wait status, and whether a stop was requested
  * meanwhile. */
 int allocation_take(const struct launcher_ops *launcher,
-                    const struct scaling_config *scaling, const char *job_name,
-                    char *const argv[], int *wait_status, bool *asked,
-                    struct error *err);
+                    const struct allocation_request *request, int *wait_status,
+                    bool *asked, struct error *err);
+/* What a run that was started by the command argv asks for. */
+struct allocation_request allocation_request_of(const struct trainer *trainer,
+                                                char *const argv[]);
 
 /* The end, from salloc's wait status, whether a stop was requested, and the run's
  * records. */

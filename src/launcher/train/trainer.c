@@ -8,6 +8,7 @@
 #include "run/checkpoint_manager.h"
 #include "run/metrics.h"
 #include "run/run_dir.h"
+#include "train/allocation.h"
 #include "train/attempt.h"
 #include "train/reconfigure.h"
 #include "util/argv.h"
@@ -255,13 +256,14 @@ bool trainer_has_saved(const struct trainer *trainer)
 
 /* ---- Dry run ---- */
 
-static int dry_run_print(const struct run *run, FILE *out, struct error *err)
+static int dry_run_print(const struct run *run, char *const *command, FILE *out,
+                         struct error *err)
 {
-    char *config = NULL, **argv = NULL, *line = NULL;
+    char *config = NULL, *line = NULL;
     int rc = -1;
 
     if (train_config_render(run->cfg, &config, err) == 0 &&
-        attempt_command(run, &argv, err) == 0 && argv_join(argv, &line, err) == 0) {
+        argv_join(command, &line, err) == 0) {
         rc = 0;
         if (run->opt->site.path)
             fprintf(out, "# the site's file: %s\n", run->opt->site.path);
@@ -270,24 +272,41 @@ static int dry_run_print(const struct run *run, FILE *out, struct error *err)
             fflush(out) != 0)
             rc = error_set(err, RAYTRAIN_ESTORAGE, "cannot write to standard output");
     }
-    argv_free(argv);
     free(line);
     free(config);
     return rc;
 }
 
-int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err)
+/* Outside an allocation that is needed, the command that takes one; else that of the
+ * workers. */
+static int dry_run_command(struct run *run, const struct trainer *trainer,
+                           char *const argv[], char ***command, struct error *err)
+{
+    const struct allocation_request request = allocation_request_of(trainer, argv);
+
+    *command = NULL;
+    if (trainer->launcher->allocate_command &&
+        trainer->launcher->allocate_command(&request, command, err) < 0)
+        return -1;
+    if (*command)
+        return 0;
+    return run_plan(run, err) < 0 ? -1 : attempt_command(run, command, err);
+}
+
+int trainer_dry_run(const struct trainer *trainer, char *const argv[], FILE *out,
+                    struct error *err)
 {
     const struct run_config *cfg = &trainer->cfg->run_config;
-    char *run_dir = run_dir_file(cfg->storage_path, cfg->name);
+    char *run_dir = run_dir_file(cfg->storage_path, cfg->name), **command = NULL;
     struct run run = run_of(trainer);
     int rc = -1;
 
     run.dir = run_dir;
     if (!run_dir)
         error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    else if (run_plan(&run, err) == 0)
-        rc = dry_run_print(&run, out, err);
+    else if (dry_run_command(&run, trainer, argv, &command, err) == 0)
+        rc = dry_run_print(&run, command, out, err);
+    argv_free(command);
     run_close(&run);
     free(run_dir);
     return rc;

@@ -44,7 +44,9 @@ enum run_standing trainer_standing(const struct trainer *trainer);
 /* Does the run have a checkpoint, by the names of files alone? */
 bool trainer_has_saved(const struct trainer *trainer);
 
-/* Print what would be done, the effective configuration and the command, on `out`. */
-int trainer_dry_run(const struct trainer *trainer, FILE *out, struct error *err);
+/* Print what would be done, the effective configuration and the command, on `out`. argv
+ * is the command of this process. */
+int trainer_dry_run(const struct trainer *trainer, char *const argv[], FILE *out,
+                    struct error *err);
 
 #endif

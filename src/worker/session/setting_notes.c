@@ -91,7 +91,7 @@ static void key_note(const raytrain_context *ctx, const char *key)
 
     event_add(
         ctx->env.log_dir, EVENT_WARNING,
-        "the training function has not asked for train_loop_config.%s in its first "
+        "the training function has not asked for %s of train_loop_config in its first "
         "iteration%s%s%s",
         quote(key, quoted), near ? "; did you mean \"" : "", near ? near : "",
         near ? "\"?" : "");

@@ -1,0 +1,30 @@
+#!/bin/sh
+test_description='settings without effect, and command lines that mean something else'
+. "$(dirname "$0")/setup.sh"
+
+run="raytrain-run --launcher local --storage runs"
+hello=$builddir/share/examples/hello.so
+
+test_expect_success 'a score that is never reported is named' '
+	$run --name score --score lost "$hello" 2>err &&
+	grep "checkpoint_score_attribute names \"lost\", but the first report" err &&
+	grep "did you mean \"loss\"" err
+'
+test_expect_success 'a misspelt key of train_loop_config is named, with the nearest one' '
+	$run --name key --set train_loop_config.epoch=3 "$hello" 2>err &&
+	grep "not asked for \"epoch\" of train_loop_config.*did you mean \"epochs\"" err
+'
+test_expect_success 'settings that are used cause no warning' '
+	$run --name used --score loss:min --set train_loop_config.epochs=3 "$hello" 2>err &&
+	! grep -e "did you mean" -e "not asked" err
+'
+test_expect_success 'a URL is no directory for runs' '
+	expect_status 3 raytrain-run --storage s3://bucket/runs "$hello" 2>err &&
+	grep "is a URL" err && test_path_is_missing s3:
+'
+test_expect_success '--resume FILE suggests --resume=FILE' '
+	ck=runs/used/checkpoint_000003.h5 &&
+	expect_status 3 $run --resume $ck "$hello" 2>err && grep -e "--resume=.*$ck" err &&
+	expect_status 3 $run --resume gone.h5 2>err && grep -e "--resume=" err
+'
+test_done
