@@ -3,6 +3,7 @@ test_description='settings without effect, and command lines that mean something
 . "$(dirname "$0")/setup.sh"
 
 run="raytrain-run --launcher local --storage runs"
+train=$modules/train_model.so
 hello=$builddir/share/examples/hello.so
 
 test_expect_success 'a score that is never reported is named' '
@@ -26,5 +27,15 @@ test_expect_success '--resume FILE suggests --resume=FILE' '
 	ck=runs/used/checkpoint_000003.h5 &&
 	expect_status 3 $run --resume $ck "$hello" 2>err && grep -e "--resume=.*$ck" err &&
 	expect_status 3 $run --resume gone.h5 2>err && grep -e "--resume=" err
+'
+first () {
+	$run -n 2 --name early --set train_loop_config.fail=exit \
+		--set train_loop_config.fail_at=1 --set "train_loop_config.fail_once=$PWD/once" "$train"
+}
+test_expect_success 'a run that failed before its first checkpoint is started anew by the same line' '
+	expect_status 1 first 2>err && grep "to try again, run the same line again" err &&
+	first 2>err && grep "the earlier run is now .*early.1" err &&
+	test -f runs/early/checkpoint_000005.h5 && test -d runs/early.1/logs/attempt-0 &&
+	expect_status 3 first 2>err && grep -e --fresh err
 '
 test_done

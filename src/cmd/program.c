@@ -69,10 +69,8 @@ static const char *what_next(const struct options *opt, bool saved)
 {
     if (is_of_fit())
         return "call restore(path).fit() of the trainer's class";
-    if (opt->resume || (opt->warm && opt->fresh && !saved))
+    if (opt->resume || !saved)
         return "run the same line again";
-    if (opt->warm && !saved)
-        return "run the same line with --fresh";
     if (opt->warm)
         return "run the same line with --resume in place of --resume=CHECKPOINT";
     if (opt->fresh)
@@ -209,7 +207,7 @@ static int conclude(const struct program *program, const struct trainer *trainer
 static int conclude_allocation(const struct options *opt,
                                const struct allocation_end *end)
 {
-    const char *next = what_next(opt, end->saved);
+    const char *next = what_next(opt, end->saved || end->cut_off);
 
     if (end->cut_off)
         say("%s: what ran inside the allocation ended before the run did: %s was "

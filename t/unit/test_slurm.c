@@ -286,7 +286,6 @@ static const struct {
     struct scaling_config scaling;
     const char *expected;
     struct placement fits; /* no nodes: unknown */
-    struct submit_options options;
 } allocate_rows[] = {
     {{.num_workers = 4, .max_workers = 9, .cpus_per_worker = 1},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=9 --use-min-nodes "
@@ -325,13 +324,8 @@ static const struct {
      {0}},
     {{.num_workers = 2, .cpus_per_worker = 1, .placement_strategy = PLACEMENT_SPREAD},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=2 --spread-job "
-     "--cpus-per-task=1 --time=1:00 --partition=gpu --account=us --qos=high "
-     "raytrain-run x",
-     {0},
-     {.time = (char *)"1:00",
-      .partition = (char *)"gpu",
-      .account = (char *)"us",
-      .qos = (char *)"high"}},
+     "--cpus-per-task=1 raytrain-run x",
+     {0}},
 };
 
 static void the_command_of_an_allocation_is_built(void **state)
@@ -342,10 +336,8 @@ static void the_command_of_an_allocation_is_built(void **state)
     for (size_t i = 0; i < COUNT(allocate_rows); i++) {
         char **argv, *text;
 
-        const struct allocation_request request = {.scaling = &allocate_rows[i].scaling,
-                                                   .options = &allocate_rows[i].options,
-                                                   .name = "run",
-                                                   .command = command};
+        const struct allocation_request request = {
+            .scaling = &allocate_rows[i].scaling, .name = "run", .command = command};
 
         assert_int_equal(slurm_allocate_argv(&request,
                                              allocate_rows[i].fits.n_nodes > 0
@@ -358,6 +350,28 @@ static void the_command_of_an_allocation_is_built(void **state)
         free(text);
         argv_free(argv);
     }
+}
+
+static void the_user_says_where_an_allocation_is_taken(void **state)
+{
+    char *command[] = {(char *)"x", NULL}, **argv, *text;
+    const struct scaling_config scaling = {.num_workers = 1, .cpus_per_worker = 1};
+    const struct submit_options options = {.time = (char *)"1:00",
+                                           .partition = (char *)"gpu",
+                                           .account = (char *)"us",
+                                           .qos = (char *)"high"};
+    const struct allocation_request request = {
+        .scaling = &scaling, .options = &options, .name = "run", .command = command};
+
+    (void)state;
+    assert_int_equal(slurm_allocate_argv(&request, NULL, &argv, NULL), 0);
+    assert_int_equal(argv_join(argv, &text, NULL), 0);
+    assert_string_equal(text,
+                        "salloc --no-kill --kill-command=TERM --job-name=run "
+                        "--ntasks=1 --use-min-nodes --cpus-per-task=1 --time=1:00 "
+                        "--partition=gpu --account=us --qos=high x");
+    free(text);
+    argv_free(argv);
 }
 
 /* ---- Its environment ---- */
@@ -1124,6 +1138,7 @@ int main(void)
         cmocka_unit_test(ten_thousand_workers_can_be_placed),
         cmocka_unit_test(a_short_list_needs_no_file),
         cmocka_unit_test(the_command_of_an_allocation_is_built),
+        cmocka_unit_test(the_user_says_where_an_allocation_is_taken),
         cmocka_unit_test(variables_of_the_job_are_removed),
         cmocka_unit_test(a_worker_gets_its_number_of_threads),
         cmocka_unit_test(nodes_of_an_allocation_are_read),

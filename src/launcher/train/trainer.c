@@ -15,13 +15,6 @@
 #include "util/fault.h"
 #include "util/fs.h"
 
-static enum run_dir_mode entry_mode(const struct options *opt)
-{
-    if (opt->fresh)
-        return RUN_DIR_FRESH;
-    return opt->resume ? RUN_DIR_RESUME : RUN_DIR_NEW;
-}
-
 /* Does the Result of the run have this status? */
 static bool result_is(const char *run_dir, enum run_status ended)
 {
@@ -180,34 +173,6 @@ static int fit_planned(struct run *run, enum run_dir_mode mode,
     return rc;
 }
 
-static struct run run_of(const struct trainer *trainer)
-{
-    return (struct run){.cfg = trainer->cfg,
-                        .opt = trainer->opt,
-                        .launcher = trainer->launcher,
-                        .overlap = launcher_in_step(trainer->launcher),
-                        .stop = STOP_REQUEST_INIT};
-}
-
-int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
-                json_t **result, bool *again, struct error *err)
-{
-    struct run run = run_of(trainer);
-    int rc = -1;
-
-    memset(outcome, 0, sizeof *outcome);
-    *result = NULL;
-    if (run_plan(&run, err) == 0)
-        rc = fit_planned(&run, entry_mode(trainer->opt), trainer->report, outcome,
-                         result, again, err);
-    run_close(&run);
-    if (rc < 0) {
-        json_decref(*result);
-        *result = NULL;
-    }
-    return rc;
-}
-
 int trainer_check(const struct trainer *trainer, struct error *err)
 {
     const struct run_config *run = &trainer->cfg->run_config;
@@ -252,6 +217,59 @@ bool trainer_has_saved(const struct trainer *trainer)
 
     free(run_dir);
     return saved;
+}
+
+/* Has this training ended before its first checkpoint? There may be copies of one in
+ * memory and on local disks, too. */
+static bool nothing_to_continue(const struct trainer *trainer)
+{
+    const struct train_config *cfg = trainer->cfg;
+    enum run_standing standing;
+
+    if (cfg->predict.output || cfg->run_config.checkpoint_config.replicas > 0 ||
+        cfg->run_config.sync_config.staging_path || trainer_has_saved(trainer))
+        return false;
+    standing = trainer_standing(trainer);
+    return standing == RUN_HAS_FAILED || standing == RUN_HAS_STOPPED;
+}
+
+/* If there is nothing to continue, the same command line starts the run anew, and what is
+ * there is set aside. */
+static enum run_dir_mode entry_mode(const struct trainer *trainer)
+{
+    if (trainer->opt->resume)
+        return RUN_DIR_RESUME;
+    if (trainer->opt->fresh)
+        return RUN_DIR_FRESH;
+    return nothing_to_continue(trainer) ? RUN_DIR_FRESH : RUN_DIR_NEW;
+}
+
+static struct run run_of(const struct trainer *trainer)
+{
+    return (struct run){.cfg = trainer->cfg,
+                        .opt = trainer->opt,
+                        .launcher = trainer->launcher,
+                        .overlap = launcher_in_step(trainer->launcher),
+                        .stop = STOP_REQUEST_INIT};
+}
+
+int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
+                json_t **result, bool *again, struct error *err)
+{
+    struct run run = run_of(trainer);
+    int rc = -1;
+
+    memset(outcome, 0, sizeof *outcome);
+    *result = NULL;
+    if (run_plan(&run, err) == 0)
+        rc = fit_planned(&run, entry_mode(trainer), trainer->report, outcome, result,
+                         again, err);
+    run_close(&run);
+    if (rc < 0) {
+        json_decref(*result);
+        *result = NULL;
+    }
+    return rc;
 }
 
 /* ---- Dry run ---- */
