@@ -90,6 +90,18 @@ test_expect_success '--set gives options of the dataset' '
 	grep "did you mean .columns.?" err
 '
 
+test_expect_success 'a dataset in a group of an HDF5 file is a column if its path is named' '
+	$PYTHON -c "
+import h5py
+with h5py.File(\"nested.h5\", \"w\") as f:
+    f[\"a\"] = [1.5, 2]
+    f[\"group/deep/x\"] = [[1, 2], [3, 4]]" &&
+	raytrain-inspect nested.h5 >out && grep " a$" out && ! grep deep out &&
+	raytrain-inspect --set "columns=[\"group/deep/x\"]" --json nested.h5 >nested.json &&
+	json_is nested.json ".columns | length" 1 ".columns[0].name" group/deep/x \
+		".columns[0].max" 4
+'
+
 test_expect_success 'what is damaged, or no dataset, is an error' '
 	head -c 140 x.npy >short.npy &&
 	expect_status 5 raytrain-inspect short.npy 2>err && grep short.npy err &&
