@@ -290,6 +290,25 @@ static bool is_in_path(const char *command)
     return found;
 }
 
+/* Is this machine part of a cluster, as far as the usual places show? Its commands may be
+ * installed on any machine. */
+static bool has_configuration(void)
+{
+    static const char *const variables[] = {"SLURM_CONF", "SLURM_CONF_SERVER",
+                                            "SLURM_JOB_ID"};
+    static const char *const files[] = {"/etc/slurm/slurm.conf",
+                                        "/etc/slurm-llnl/slurm.conf",
+                                        "/run/slurm/conf/slurm.conf"};
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (getenv(variables[i]))
+            return true;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (access(files[i], F_OK) == 0)
+            return true;
+    return false;
+}
+
 static void plugin_judge(const char *srun_args, struct findings *findings)
 {
     char *argv[] = {(char *)"srun", (char *)"--mpi=list", NULL}, *list;
@@ -336,7 +355,7 @@ void slurm_site_check(const char *srun_args, struct findings *findings)
                           (char *)"partition", NULL};
     char *nodes[] = {(char *)"sinfo", (char *)"--noheader", (char *)"--Node",
                      (char *)"--format=" SLURM_SITE_NODES, NULL};
-    char *text, mode[VALUE_MAX];
+    char *text = NULL, mode[VALUE_MAX];
     struct error err;
 
     if (!is_in_path("scontrol") || !is_in_path("srun")) {
@@ -345,8 +364,16 @@ void slurm_site_check(const char *srun_args, struct findings *findings)
             "scontrol and srun are not in PATH: there is only --launcher local");
         return;
     }
+    if (slurm_tool_read(config, ANSWER_MAX_S, &text, &err) < 0 &&
+        !has_configuration()) {
+        finding_add(findings, TOPIC, "controller", VERDICT_WARNING,
+                    "if runs are to use Slurm here, set SLURM_CONF to the path of "
+                    "slurm.conf",
+                    "none is reached, and no slurm.conf is in a usual place");
+        return;
+    }
     plugin_judge(srun_args, findings);
-    if (slurm_tool_read(config, ANSWER_MAX_S, &text, &err) < 0) {
+    if (!text) {
         finding_add(
             findings, TOPIC, "controller", VERDICT_WRONG,
             "see whether slurmctld runs and is reached from here: scontrol ping; "
