@@ -311,12 +311,13 @@ int main(int argc, char *argv[])
     struct child salloc = CHILD_INIT;
     struct request r;
     struct error err;
+    struct allocation_request allocation = {
+        .scaling = &r.scaling, .name = "launch_run", .command = argv};
     int status;
 
     request_parse(argc, argv, &r);
     if (launcher_find(r.launcher, &ops, &err) < 0 || pmix_spare(ops, &r, &err) < 0 ||
-        (r.allocate &&
-         launcher_slurm.allocate(&r.scaling, "launch_run", argv, &salloc, &err) < 0))
+        (r.allocate && launcher_slurm.allocate(&allocation, &salloc, &err) < 0))
         return complain(&err);
     if (salloc.pid > 0) {
         if (child_wait(&salloc, &status, &err) < 0)
