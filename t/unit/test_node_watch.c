@@ -125,8 +125,8 @@ static enum watch_verdict tick(struct failure *finding)
     return node_watch.tick(state_of_watch, &view, finding);
 }
 
-/* Let so much time pass; all nodes but `dead` have heartbeats every second, and reports
- * arrive. */
+/* Let so much time pass; all nodes but `dead` have heartbeats every second. Without a dead
+ * one, reports arrive. */
 static enum watch_verdict pass(double seconds, int dead, struct failure *finding)
 {
     double until = view.now + seconds;
@@ -137,7 +137,9 @@ static enum watch_verdict pass(double seconds, int dead, struct failure *finding
             for (int i = 0; i < n_nodes; i++)
                 if (i != dead)
                     beat(i, (int)view.now);
-        view.last_report = view.now += TICK_S;
+        view.now += TICK_S;
+        if (dead < 0)
+            view.last_report = view.now;
         verdict = tick(finding);
     }
     return verdict;
@@ -196,6 +198,7 @@ static void one_that_is_silent_but_answers_is_reported(void **state)
 
     (void)state;
     begin(3);
+    n1_says = NODE_ANSWERS;
     assert_int_equal(pass(TIMEOUT, -1, &finding), WATCH_GOES_ON);
     assert_int_equal(pass(TIMEOUT + 6, 2, &finding), WATCH_GOES_ON);
     assert_true(await(is_noted, &finding));
@@ -206,6 +209,22 @@ static void one_that_is_silent_but_answers_is_reported(void **state)
     end();
 }
 
+/* Nodes write no heartbeats then, and none are read: the files are not even there. */
+static void reports_stand_for_heartbeats(void **state)
+{
+    struct failure finding;
+
+    (void)state;
+    begin(3);
+    for (int i = 0; i < 10 * TIMEOUT; i++) {
+        view.last_report = view.now += 0.5;
+        assert_int_equal(tick(&finding), WATCH_GOES_ON);
+    }
+    assert_string_equal(notes, "");
+    assert_false(attempt_planner_is_lost(view.planner, "n1"));
+    end();
+}
+
 /* Each tick reads some of the files; no node with a heartbeat counts as silent. */
 static void one_silent_node_of_a_thousand_is_found(void **state)
 {
@@ -213,6 +232,7 @@ static void one_silent_node_of_a_thousand_is_found(void **state)
 
     (void)state;
     begin(NODES_MAX);
+    n1_says = NODE_ANSWERS;
     assert_int_equal(pass(TIMEOUT, -1, &finding), WATCH_GOES_ON);
     assert_int_equal(pass(TIMEOUT + 6, 777, &finding), WATCH_GOES_ON);
     assert_true(await(is_noted, &finding));
@@ -351,6 +371,7 @@ int main(void)
         SCRATCH(one_that_refuses_but_has_a_heartbeat_goes_on),
         SCRATCH(a_node_of_unknown_state_is_kept),
         SCRATCH(a_node_that_delays_the_end_is_given_up),
+        SCRATCH(reports_stand_for_heartbeats),
         SCRATCH(one_silent_node_of_a_thousand_is_found),
         SCRATCH(a_silent_node_of_a_failing_group_is_given_up),
         SCRATCH(not_if_it_is_off_or_nodes_cannot_be_asked),

@@ -6,6 +6,9 @@
  * without an answer since, it counts as lost. A node that answers is left alone:
  * whether its workers make progress is the business of another observer.
  *
+ * All ranks take part in a report, so it stands for a heartbeat of every node: while
+ * reports arrive often, nodes write no heartbeats, and none are read.
+ *
  * A node may be cut off from the others and still reach the storage. So if no report
  * arrives for node_timeout_s, all nodes are probed, and then less and less often, since
  * a report may take any time. A node that has a heartbeat but fails to answer twice,
@@ -24,6 +27,7 @@
  */
 #include "watch/watch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +60,7 @@ struct node_watch {
     size_t next; /* the next to be read */
     double owed; /* reads that are due by now */
     double ticked;
+    double reported; /* the latest report that counts as a heartbeat of all; 0: none */
     struct node_probe *probe; /* running since: */
     double probe_started;
     bool of_lost;  /* it asks nodes that were lost earlier */
@@ -140,8 +145,21 @@ static void node_read(struct node *node, double now)
     if (n < (ssize_t)sizeof line || memcmp(line, node->line, sizeof line) == 0)
         return;
     memcpy(node->line, line, sizeof line);
-    node->changed = before;
+    node->changed = fmax(node->changed, before); /* a report may have come since */
     node->noted = false;
+}
+
+/* Has a report shown, in the latest period, that all nodes are alive? */
+static bool all_reported(struct node_watch *w, const struct watch_view *view)
+{
+    if (view->last_report > w->reported) {
+        w->reported = view->last_report;
+        for (size_t i = 0; i < w->n; i++) {
+            w->nodes[i].changed = fmax(w->nodes[i].changed, w->reported);
+            w->nodes[i].noted = false;
+        }
+    }
+    return w->reported > 0 && view->now - w->reported < w->period;
 }
 
 static void some_read(struct node_watch *w, double now)
@@ -337,7 +355,10 @@ static enum watch_verdict node_watch_tick(void *state, const struct watch_view *
 {
     struct node_watch *w = state;
 
-    some_read(w, view->now);
+    if (all_reported(w, view))
+        w->ticked = view->now;
+    else
+        some_read(w, view->now);
     answers_take(w, view);
     if (lost_report(w, view, finding) > 0) {
         finding->cause = CAUSE_NODE_LOST;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,12 +82,30 @@ static bool is_given_up(const struct heartbeat *hb)
     return run_dir_last_attempt(hb->run_dir) > hb->attempt;
 }
 
+/* When this rank has last taken part in a report, in ms; 0: not yet. */
+static _Atomic int64_t reported_ms;
+
+void heartbeat_reported(void)
+{
+    reported_ms = (int64_t)(clock_now() * 1e3);
+}
+
+/* Reports of all ranks stand for heartbeats. */
+static bool is_reporting(const struct heartbeat *hb)
+{
+    double since = clock_now() - (double)reported_ms / 1e3;
+
+    return reported_ms > 0 && since < hb->every_s;
+}
+
 static void *beat_on(void *arg)
 {
     struct heartbeat *hb = arg;
     unsigned long count = 0;
 
     do {
+        if (count > 0 && is_reporting(hb))
+            continue;
         beat(hb, count++);
         if (is_given_up(hb))
             kill(getpid(), SIGKILL);

@@ -6,6 +6,9 @@
  * The launcher creates the directory if it watches its nodes, and compares what it
  * reads with what it read before: the clocks of two nodes are never compared.
  *
+ * While the ranks report more often than that, it writes none: all of them take part in a
+ * report, which shows the same.
+ *
  * A worker whose node was cut off and given up no longer belongs to the run: it sees
  * the directory of the next attempt, and kills itself.
  */
@@ -28,6 +31,8 @@ struct heartbeat_spec {
  * blocked. */
 int heartbeat_start(const struct heartbeat_spec *spec, struct heartbeat **out,
                     struct error *err);
+/* This rank has taken part in a report. May be called without a heartbeat. */
+void heartbeat_reported(void);
 void heartbeat_stop(struct heartbeat *hb); /* waits for the thread; NULL is fine */
 
 #endif

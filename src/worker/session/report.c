@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "rank/event.h"
+#include "rank/heartbeat.h"
 #include "rank/stop.h"
 #include "run/run_dir.h"
 #include "session/report_block.h"
@@ -477,6 +478,7 @@ static int report(raytrain_context *ctx, struct combined *c, struct call *call)
     if (ctx->iterations_since_restore++ == 0)
         setting_notes(ctx, c->means, c->report.n_metrics);
     ctx->last_report = clock_now();
+    heartbeat_reported();
     ctx->data_waited_s = fmax(data_waited_s(ctx), 0);
     stop_decide(ctx, c, has_checkpoint);
     return 0;
