@@ -9,6 +9,8 @@
 
 /* ---- Linear ---- */
 
+#define WASTE_MAX 1.15 /* round ends may make the axis so much longer than the data */
+
 /* 1, 2 or 5 times a power of ten, at least `least`. */
 static double round_step(double least)
 {
@@ -28,6 +30,29 @@ static void ends_make(double low, double high, struct plot_axis *axis)
     axis->n = 2;
     axis->ticks[0] = low;
     axis->ticks[1] = high;
+}
+
+/* Between the ends of the data, with marks at round numbers; at least two fit. */
+static void tight_make(double low, double high, size_t most, struct plot_axis *axis)
+{
+    double step = round_step((high - low) / (double)most), first, last;
+    struct plot_axis tight = *axis;
+
+    for (;;) {
+        first = ceil(low / step - 1e-9);
+        last = floor(high / step + 1e-9);
+        if (last - first + 1 <= (double)most)
+            break;
+        step = round_step(step * 1.5);
+    }
+    if (last - first < 1)
+        return;
+    tight.n = 0;
+    for (double at = first; at <= last; at++)
+        tight.ticks[tight.n++] = at * step;
+    tight.low = low;
+    tight.high = high;
+    *axis = tight;
 }
 
 static void linear_make(double low, double high, size_t most, struct plot_axis *axis)
@@ -60,6 +85,8 @@ static void linear_make(double low, double high, size_t most, struct plot_axis *
     axis->high = axis->ticks[axis->n - 1];
     if (!(axis->low < axis->high))
         ends_make(low, high, axis);
+    else if (axis->high - axis->low > WASTE_MAX * (high - low))
+        tight_make(low, high, most, axis);
 }
 
 /* ---- Logarithmic ---- */
