@@ -94,7 +94,7 @@ test_expect_success 'a stop request while waiting for an allocation ends with st
 	holder=$(sbatch --parsable -N 2 --exclusive -o holder.out --wrap "sleep 1000") &&
 	{ $run --name pending "$train" 2>err & } && pid=$! &&
 	eventually grep -q "queued and waiting" err && kill -TERM $pid &&
-	expect_status 75 wait $pid && grep -e "--resume" err &&
+	expect_status 75 wait $pid && grep "run the same line again" err &&
 	scancel $holder && cluster clean 60 && test -z "$(squeue -h)"
 '
 test_done
