@@ -204,10 +204,11 @@ static int conclude(const struct program *program, const struct trainer *trainer
 }
 
 /* What ran inside the allocation has said how it ended, unless it could not. */
-static int conclude_allocation(const struct options *opt,
+static int conclude_allocation(const struct program *program, const struct options *opt,
                                const struct allocation_end *end)
 {
-    const char *next = what_next(opt, end->saved || end->cut_off);
+    bool saved = end->saved || end->cut_off || program->always_saves;
+    const char *next = what_next(opt, saved);
 
     if (end->cut_off)
         say("%s: what ran inside the allocation ended before the run did: %s was "
@@ -319,7 +320,7 @@ static int run_checked(const struct program *program, char *argv[],
     if (rc < 0)
         return fail(err);
     return finish(program, trainer,
-                  rc > 0 ? conclude_allocation(trainer->opt, &end)
+                  rc > 0 ? conclude_allocation(program, trainer->opt, &end)
                          : fit(program, trainer, err));
 }
 
