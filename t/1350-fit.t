@@ -366,7 +366,7 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	refused("--srun-args",
 	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"TPU": 1})))
 	refused("mount that storage", lambda: RunConfig(storage_path="s3://bucket/x"))
-	refused("callbacks are names", lambda: RunConfig(callbacks=[object()]))
+	refused("is no callback of raytrain", lambda: RunConfig(callbacks=[object()]))
 	refused("is \"max\" or \"min\"".replace(chr(34), chr(39)),
 	        lambda: CheckpointConfig(checkpoint_score_order="best"))
 	refused("read_hdf5", lambda: fit(datasets={"train": [1, 2]}))
