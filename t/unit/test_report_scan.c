@@ -90,5 +90,6 @@ int main(void)
         cmocka_unit_test(a_zero_byte_ends_no_line),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
