@@ -33,7 +33,7 @@ void outlet_print(struct outlet *o, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void outlet_vprint(struct outlet *o, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
-/* Put `before` ahead of the next text, whoever prints it: the sequence that removes
+/* Put `before` ahead of the next text of any caller: the sequence that removes
  * from a terminal what is only there until then. "" takes it back. */
 void outlet_precede(struct outlet *o, const char *before);
 /* Is it still to be printed? */
