@@ -77,13 +77,19 @@ static const struct callback_ops listener = {.create = listener_create,
 static const struct callback_ops deaf = {.create = listener_create};
 static const struct callback_ops refusing = {.create = refusing_create};
 
-static void report(long iteration)
+/* Whether it was parsed. */
+static bool report(long iteration)
 {
-    json_t *r = json_pack("{s:i}", "training_iteration", (int)iteration);
+    struct logged_report r;
+    char line[64];
+    bool parsed;
 
-    assert_non_null(r);
-    callback_report(&list, r);
-    json_decref(r);
+    snprintf(line, sizeof line, "{\"training_iteration\":%ld}", iteration);
+    assert_true(logged_report_init(&r, line, strlen(line)));
+    callback_report(&list, &r);
+    parsed = r.json != NULL;
+    logged_report_clear(&r);
+    return parsed;
 }
 
 static int setup(void **state)
@@ -149,6 +155,17 @@ static void a_rewind_comes_before_the_report_that_shows_it(void **state)
     assert_string_equal(heard, "a=5 a=6 a=7 a<5 a=6 a=7 a<6 a=7 ");
 }
 
+/* It takes as long as to make one. */
+static void a_report_that_nobody_hears_is_not_parsed(void **state)
+{
+    (void)state;
+    assert_int_equal(callback_list_create(&list, &context, NULL), 0);
+    assert_false(report(1));
+    assert_int_equal(callback_list_add(&list, &listener, &context, NULL), 0);
+    assert_true(report(2));
+    assert_string_equal(heard, "b=2 ");
+}
+
 static void the_configuration_names_callbacks(void **state)
 {
     struct error err;
@@ -184,6 +201,7 @@ int main(void)
         TEST(callbacks_hear_the_total),
         TEST(an_empty_slot_is_passed_over),
         TEST(a_rewind_comes_before_the_report_that_shows_it),
+        TEST(a_report_that_nobody_hears_is_not_parsed),
         TEST(the_configuration_names_callbacks),
         TEST(a_callback_may_refuse_the_configuration),
     };

@@ -17,6 +17,7 @@
 
 #include "run/journal.h"
 #include "run/metrics.h"
+#include "run/metrics_collector.h"
 #include "run/run_dir.h"
 #include "scratch.h"
 #include "util/fs.h"
@@ -92,12 +93,23 @@ static void count(void *arg, const json_t *line)
     seen->last = json_integer_value(json_object_get(line, "training_iteration"));
 }
 
+static void collected_count(void *arg, struct logged_report *report)
+{
+    const json_t *json = logged_report_json(report);
+    struct seen *seen = arg;
+
+    count(arg, json);
+    assert_int_equal(report->iteration, seen->last);
+    assert_null(json_object_get(json, METRICS_IF_MISSING));
+}
+
 static void poll_gives(int n)
 {
     struct seen seen = {0};
     struct error err;
 
-    assert_int_equal(metrics_collector_poll(collector, count, &seen, &err), 0);
+    assert_int_equal(metrics_collector_poll(collector, collected_count, &seen, &err),
+                     0);
     assert_int_equal(seen.n, n);
 }
 
@@ -255,7 +267,8 @@ static void a_full_disk_delays_and_loses_nothing(void **state)
     small = before;
     small.rlim_cur = 200;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    assert_int_equal(metrics_collector_poll(collector, count, &seen, &err), -1);
+    assert_int_equal(metrics_collector_poll(collector, collected_count, &seen, &err),
+                     -1);
     assert_int_equal(metrics_collector_settle(collector, &err), -1);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(err.code, RAYTRAIN_ESTORAGE);

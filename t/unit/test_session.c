@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "run/metrics.h"
+#include "run/metrics_collector.h"
 #include "protocol/events.h"
 #include "util/fs.h"
 #include "session/session.h"

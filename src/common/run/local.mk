@@ -5,8 +5,11 @@ libcommon_la_SOURCES += \
 	src/common/run/journal.c src/common/run/journal.h \
 	src/common/run/report_follow.c src/common/run/report_follow.h \
 	src/common/run/report_tail.c src/common/run/report_tail.h \
+	src/common/run/logged_report.c src/common/run/logged_report.h \
 	src/common/run/metrics.c src/common/run/metrics.h \
+	src/common/run/metrics_collector.c src/common/run/metrics_collector.h \
 	src/common/run/metrics_h5.c \
+	src/common/run/metrics_lines.c src/common/run/metrics_lines.h \
 	src/common/run/metrics_table.c src/common/run/metrics_table.h \
 	src/common/run/report_scan.c src/common/run/report_scan.h \
 	src/common/run/run_dir.c src/common/run/run_dir.h \

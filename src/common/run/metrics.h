@@ -13,8 +13,8 @@
 
 /*
  * Rank 0 of the workers writes reports to the journal of their attempt,
- * LOG_DIR/reports.0 and so on. The launcher collects them from there into result.json:
- * it may be on another node, which does not see files grow (journal.h). The latest
+ * LOG_DIR/reports.0 and so on. The launcher collects them from there into result.json
+ * (metrics_collector.h): it may be on another node, which does not see files grow (journal.h). The latest
  * reports may be in the journal alone, also after a launcher has died, until the next
  * one starts: so readers of reports read both.
  */
@@ -28,27 +28,6 @@
 struct journal;
 int metrics_report(struct journal *journal, const json_t *report, bool if_missing,
                    struct error *err);
-
-/* -- collect (the launcher) -- */
-/* First collects what earlier launchers have not collected. result.json becomes a new
- * file, which no other process has open, and whose size no other node has cached. */
-struct metrics_collector;
-int metrics_collector_open(const char *run_dir, struct metrics_collector **out,
-                           struct error *err);
-/* From now on, follow the reports of the attempt with this log directory. */
-int metrics_collector_follow(struct metrics_collector *c, const char *log_dir,
-                             struct error *err);
-/* Calls on_report for each new report, even if result.json cannot be written: the write
- * is retried later. */
-int metrics_collector_poll(struct metrics_collector *c,
-                           void (*on_report)(void *arg, const json_t *report),
-                           void *arg, struct error *err);
-/* The iteration of the last report in result.json; -1: there is none. */
-int64_t metrics_collector_iteration(const struct metrics_collector *c);
-/* After the last report: result.json is a new, durable file again, which every node
- * sees whole; the journals are removed. */
-int metrics_collector_settle(struct metrics_collector *c, struct error *err);
-void metrics_collector_close(struct metrics_collector *c); /* NULL is fine */
 
 /* -- read -- */
 /* Calls on_report for every report of a run, in order of time; skips lines that are not

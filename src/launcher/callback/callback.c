@@ -21,6 +21,11 @@ static int json_create(struct callback *cb, const struct callback_context *conte
 
 const struct callback_ops callback_json = {.create = json_create};
 
+static bool is_silent(const struct options *opt)
+{
+    return opt->quiet || opt->progress == PROGRESS_NONE;
+}
+
 /* By enum callback_kind. */
 #define CALLBACK(name) &callback_##name,
 static const struct callback_ops *const kinds[] = {CALLBACKS(CALLBACK)};
@@ -50,7 +55,9 @@ int callback_list_create(struct callback_list *list,
 
     *list = (struct callback_list){0};
     own.list = list;
-    rc = callback_list_add(list, &callback_progress, &own, err);
+    rc = callback_list_add(
+        list, is_silent(context->opt) ? &callback_notes : &callback_progress, &own,
+        err);
     for (size_t i = 0; rc == 0 && i < cfg->n; i++) {
         own.config = &cfg->list[i];
         rc = callback_list_add(list, kinds[own.config->kind], &own, err);
@@ -90,16 +97,24 @@ void callback_attempt_start(struct callback_list *list, const json_t *attempt)
     CALL_ALL(list, on_attempt_start, attempt);
 }
 
-void callback_report(struct callback_list *list, const json_t *report)
+static bool hears_reports(const struct callback_list *list)
 {
-    int64_t iteration =
-        json_integer_value(json_object_get(report, "training_iteration"));
+    for (size_t i = 0; i < list->n; i++)
+        if (list->callbacks[i].ops->on_report)
+            return true;
+    return false;
+}
 
-    if (list->reported && iteration <= list->last_reported)
-        CALL_ALL(list, on_rewind, iteration - 1);
+void callback_report(struct callback_list *list, struct logged_report *report)
+{
+    const json_t *json;
+
+    if (list->reported && report->iteration <= list->last_reported)
+        CALL_ALL(list, on_rewind, report->iteration - 1);
     list->reported = true;
-    list->last_reported = iteration;
-    CALL_ALL(list, on_report, report);
+    list->last_reported = report->iteration;
+    if (hears_reports(list) && (json = logged_report_json(report)))
+        CALL_ALL(list, on_report, json);
 }
 
 void callback_total(struct callback_list *list, int64_t iterations)

@@ -17,6 +17,7 @@
 #include "config/options.h"
 #include "config/registry.h"
 #include "event/event_loop.h"
+#include "run/logged_report.h"
 
 struct callback;
 
@@ -77,7 +78,7 @@ struct callback_list {
     int64_t last_reported; /* its iteration */
 };
 
-/* The progress display, and those that run_config.callbacks names. On failure the list
+/* The progress display, or messages alone, and those that run_config.callbacks names. On failure the list
  * is empty. */
 int callback_list_create(struct callback_list *list,
                          const struct callback_context *context, struct error *err);
@@ -92,7 +93,7 @@ void callback_list_continue(struct callback_list *list, int64_t iteration);
 void callback_attempt_start(struct callback_list *list, const json_t *attempt);
 /* Calls on_rewind first if the report is not of a later iteration than the one
  * before. */
-void callback_report(struct callback_list *list, const json_t *report);
+void callback_report(struct callback_list *list, struct logged_report *report);
 void callback_total(struct callback_list *list, int64_t iterations);
 /* Also from a callback about itself, "csv: cannot ...". A list that is NULL is fine. */
 void callback_note(struct callback_list *list, const char *fmt, ...)
@@ -103,7 +104,7 @@ void callback_end(struct callback_list *list, const json_t *result);
 /* fit() of the Python module wants the events, and this is where. */
 #define CALLBACK_FIT_VARIABLE "RAYTRAIN_FIT_EVENTS"
 
-extern const struct callback_ops callback_progress, callback_fit_events;
+extern const struct callback_ops callback_progress, callback_notes, callback_fit_events;
 
 #define CALLBACK_DECLARE(name) extern const struct callback_ops callback_##name;
 CALLBACKS(CALLBACK_DECLARE)

@@ -7,7 +7,7 @@ liblauncher_la_SOURCES += \
 	src/launcher/callback/prometheus.c \
 	src/launcher/callback/fit_events.c \
 	src/launcher/callback/progress_csv.c src/launcher/callback/progress_csv.h \
-	src/launcher/callback/progress.c \
+	src/launcher/callback/notes.c src/launcher/callback/progress.c \
 	src/launcher/callback/tensorboard.c
 
 UNIT_TESTS += t/unit/test_callback t/unit/test_progress_csv

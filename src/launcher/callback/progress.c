@@ -32,7 +32,7 @@
 struct progress {
     struct run_state view;
     struct terminal terminal;
-    enum progress_style style; /* BAR: there is a terminal; else PLAIN or NONE */
+    enum progress_style style; /* BAR: there is a terminal; else PLAIN */
     struct event_loop *loop;   /* NULL: none */
     int timer;
     const char *run_dir;
@@ -98,8 +98,6 @@ static void refresh(struct progress *p)
 {
     double now = clock_now();
 
-    if (p->style == PROGRESS_NONE)
-        return;
     if (!is_block(p)) {
         p->terminal.drawn = 0;
         if (p->pending && (p->printed == 0 || now - p->printed >= PLAIN_EVERY_S))
@@ -124,7 +122,7 @@ static int on_tick(void *arg, struct error *err)
 /* A line that stays. The outlet removes the block first. */
 static void say(struct progress *p, const char *text)
 {
-    if (p->style != PROGRESS_NONE && !is_block(p))
+    if (!is_block(p))
         report_print(p);
     outlet_print(outlet_messages(), "raytrain: %s\n", text);
     p->changed = true;
@@ -139,8 +137,6 @@ static void earlier_report(void *arg, const json_t *report)
 
 static enum progress_style style_choose(const struct options *opt)
 {
-    if (opt->quiet || opt->progress == PROGRESS_NONE)
-        return PROGRESS_NONE;
     return opt->progress != PROGRESS_PLAIN && terminal_can_draw(STDERR_FILENO)
                ? PROGRESS_BAR
                : PROGRESS_PLAIN;
@@ -159,11 +155,11 @@ static int progress_create(struct callback *cb, const struct callback_context *c
     p->keep_run = opt->keep_run || !context->cfg->predict.output;
     p->style = style_choose(opt);
     run_state_init(&p->view, context->cfg, clock_now());
-    if (p->style != PROGRESS_NONE && opt->resume)
+    if (opt->resume)
         metrics_each(context->run_dir, earlier_report, &p->view, NULL);
     if (p->style == PROGRESS_BAR)
         terminal_open(&p->terminal, outlet_messages(), STDERR_FILENO);
-    if (p->style != PROGRESS_NONE && context->loop &&
+    if (context->loop &&
         event_loop_every(context->loop, TICK_S, on_tick, p, &p->timer, NULL) == 0)
         p->loop = context->loop;
     cb->impl = p;
@@ -176,8 +172,6 @@ static void on_attempt_start(struct callback *cb, const json_t *attempt)
     double now = clock_now();
     char *line;
 
-    if (p->style == PROGRESS_NONE)
-        return;
     run_state_attempt_start(&p->view, attempt, now);
     checkpoint_look(p, checkpoint_manager_newest(p->run_dir), now);
     if (!is_block(p) && (line = plain_attempt(&p->view))) {
@@ -202,8 +196,6 @@ static void on_report(struct callback *cb, const json_t *report)
     struct progress *p = cb->impl;
     double now = clock_now();
 
-    if (p->style == PROGRESS_NONE)
-        return;
     if (p->view.saving > 0 && json_is_string(json_object_get(report, "checkpoint")))
         checkpoint_look(p, p->view.saving, now);
     run_state_report(&p->view, report, now);
@@ -226,7 +218,7 @@ static void on_attempt_end(struct callback *cb, const json_t *attempt)
 
     run_state_attempt_end(&p->view, attempt, clock_now());
     p->changed = true;
-    if (p->style != PROGRESS_NONE && !is_block(p))
+    if (!is_block(p))
         report_print(p);
     else
         refresh(p);
@@ -241,8 +233,6 @@ static void on_end(struct callback *cb, const json_t *result)
     const json_t *last = json_object_get(result, "metrics");
     char *inspect, *text;
 
-    if (p->style == PROGRESS_NONE)
-        return;
     if (p->view.iteration == 0 && json_is_object(last))
         run_state_report(&p->view, last, 0);
     inspect = gone || !path ? NULL : next_command("raytrain-inspect", path);

@@ -25,20 +25,14 @@
 
 /* ---- What workers write ---- */
 
-static double seconds(const json_t *report, const char *key)
-{
-    return json_number_value(json_object_get(report, key));
-}
-
-static void on_report(void *arg, const json_t *report)
+static void on_report(void *arg, struct logged_report *report)
 {
     struct attempt *a = arg;
 
     a->view.last_report = clock_now();
-    a->iteration = json_integer_value(json_object_get(report, "training_iteration"));
-    report_pace_add(&a->view.pace, seconds(report, "time_this_iter_s"));
-    a->view.save_max_s =
-        fmax(a->view.save_max_s, seconds(report, "checkpoint_write_s"));
+    a->iteration = report->iteration;
+    report_pace_add(&a->view.pace, report->time_this_iter_s);
+    a->view.save_max_s = fmax(a->view.save_max_s, report->checkpoint_write_s);
     callback_report(a->run->callbacks, report);
 }
 

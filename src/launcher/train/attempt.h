@@ -12,7 +12,7 @@
 #ifndef RAYTRAIN_TRAIN_ATTEMPT_H
 #define RAYTRAIN_TRAIN_ATTEMPT_H
 
-#include "run/metrics.h"
+#include "run/metrics_collector.h"
 #include "train/attempt_verdict.h"
 #include "train/failure_diagnosis.h"
 #include "train/run.h"

@@ -18,6 +18,7 @@
 #include "run/checkpoint_manager.h"
 #include "run/journal.h"
 #include "run/metrics.h"
+#include "run/metrics_collector.h"
 #include "run/run_dir.h"
 #include "train/attempt.h"
 #include "train/attempt_record.h"

@@ -1,0 +1,20 @@
+/* notes.c - in place of the progress display if none is wanted: messages alone. */
+#include "callback/callback.h"
+#include "event/outlet.h"
+
+static int notes_create(struct callback *cb, const struct callback_context *context,
+                        struct error *err)
+{
+    (void)cb;
+    (void)context;
+    (void)err;
+    return 0;
+}
+
+static void on_note(struct callback *cb, const char *text)
+{
+    (void)cb;
+    outlet_print(outlet_messages(), "raytrain: %s\n", text);
+}
+
+const struct callback_ops callback_notes = {.create = notes_create, .on_note = on_note};
