@@ -1,7 +1,8 @@
 /*
- * report.c - train_func(latency CALLS | million REPORTS): reports of ten metrics.
- * latency: rank 0 prints the microseconds of raytrain_report(), and of a bare
- * MPI_Allreduce of the same size. million: those of the last and the first 1,000 reports.
+ * report.c - train_func(latency CALLS | million REPORTS): reports of ten metrics, which
+ * differ between the ranks. latency: rank 0 prints the microseconds of raytrain_report(),
+ * and of a bare MPI_Allreduce of the same size. million: those of the last and the first
+ * 1,000 reports.
  */
 #include <raytrain_mpi.h>
 #include <stdio.h>
@@ -16,10 +17,11 @@ static int reports(raytrain_context *ctx, long n, double *us)
                                                "f", "g", "h", "i", "j"};
     raytrain_metric metrics[METRICS];
     double start = MPI_Wtime();
+    int rank = raytrain_rank(ctx);
 
     for (long i = 0; i < n; i++) {
         for (int k = 0; k < METRICS; k++)
-            metrics[k] = (raytrain_metric){names[k], (double)i / (k + 3)};
+            metrics[k] = (raytrain_metric){names[k], (double)i / (k + 3) + rank};
         if (raytrain_report(ctx, metrics, METRICS, NULL))
             return 1;
     }

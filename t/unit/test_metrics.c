@@ -71,13 +71,18 @@ static int teardown(void **state)
     return scratch_leave(state);
 }
 
-static void put(json_t *line, bool if_missing)
+static void put(json_t *report, bool if_missing)
 {
     struct error err;
+    char *line;
 
-    assert_non_null(line);
-    assert_int_equal(metrics_report(journal, line, if_missing, &err), 0);
-    json_decref(line);
+    assert_non_null(report);
+    if (if_missing)
+        json_object_set_new(report, METRICS_IF_MISSING, json_true());
+    line = json_dumps(report, JSON_COMPACT);
+    assert_int_equal(metrics_report(journal, line, strlen(line), &err), 0);
+    free(line);
+    json_decref(report);
 }
 
 struct seen {

@@ -16,7 +16,7 @@ struct logged_report {
     size_t n;
     int64_t iteration;
     double time_this_iter_s, checkpoint_write_s; /* 0: not in it */
-    bool if_missing;                             /* as in metrics_report() */
+    bool if_missing;                             /* METRICS_IF_MISSING */
     json_t *json;                                /* NULL until somebody asks */
 };
 

@@ -25,35 +25,16 @@ static int no_memory(struct error *err)
 
 /* ---- Write ---- */
 
-static int line_append(struct journal *journal, const json_t *report, struct error *err)
-{
-    char *line = metrics_line_render(report);
-    int rc = line ? journal_append(journal, line, strlen(line), err) : no_memory(err);
-
-    free(line);
-    return rc;
-}
-
-int metrics_report(struct journal *journal, const json_t *report, bool if_missing,
+int metrics_report(struct journal *journal, const char *line, size_t n,
                    struct error *err)
 {
-    json_t *marked;
     int rc;
 
-    if (!if_missing) {
-        if (fault_point("report.line", 0) < 0)
-            return fs_error(err, "write", journal_path(journal));
-        rc = line_append(journal, report, err);
-        if (rc == 0)
-            fault_point("report.written", 0);
-        return rc;
-    }
-    marked = json_copy((json_t *)(uintptr_t)report);
-    if (!marked || json_object_set_new(marked, METRICS_IF_MISSING, json_true()) < 0)
-        rc = no_memory(err);
-    else
-        rc = line_append(journal, marked, err);
-    json_decref(marked);
+    if (fault_point("report.line", 0) < 0)
+        return fs_error(err, "write", journal_path(journal));
+    rc = journal_append(journal, line, n, err);
+    if (rc == 0)
+        fault_point("report.written", 0);
     return rc;
 }
 

@@ -19,14 +19,14 @@
  * one starts: so readers of reports read both.
  */
 #define METRICS_JOURNAL "reports"
-/* A key of reports in journals: see metrics_report(). Not a valid name of a metric. */
+/* A key of a report in a journal: it counts only if there is none of its iteration. Not a
+ * valid name of a metric. */
 #define METRICS_IF_MISSING "?"
 
 /* -- write (rank 0 of the workers) -- */
-/* Append a report to a journal; NaN and infinities become null. if_missing: it counts
- * only if there is none of its iteration. */
+/* Append a report, a JSON object without newlines, to a journal. */
 struct journal;
-int metrics_report(struct journal *journal, const json_t *report, bool if_missing,
+int metrics_report(struct journal *journal, const char *line, size_t n,
                    struct error *err);
 
 /* -- read -- */

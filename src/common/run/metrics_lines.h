@@ -17,8 +17,8 @@ typedef void metrics_line_fn(void *arg, const char *line, size_t n);
 
 /* A report as one line, without its newline; malloc'ed, NULL without memory. */
 char *metrics_line_render(const json_t *report);
-/* NULL: the line is not a report. *if_missing as in metrics_report(); the report does
- * not have the mark. */
+/* NULL: the line is not a report. *if_missing: it has METRICS_IF_MISSING, which is
+ * removed. */
 json_t *metrics_line_parse(const char *line, size_t n, bool *if_missing);
 
 /* Deliver each complete line of a file that does not change meanwhile, or only grows. A

@@ -11,6 +11,7 @@ libcommon_la_SOURCES += \
 	src/common/util/half.c src/common/util/half.h \
 	src/common/util/installed.c src/common/util/installed.h \
 	src/common/util/hostlist.c src/common/util/hostlist.h \
+	src/common/util/json_writer.c src/common/util/json_writer.h \
 	src/common/util/memory.c src/common/util/memory.h \
 	src/common/util/memory_file.c src/common/util/memory_file.h \
 	src/common/util/private_dir.c src/common/util/private_dir.h \
@@ -26,7 +27,7 @@ libcommon_la_SOURCES += \
 	src/common/util/thread.c src/common/util/thread.h
 
 UNIT_TESTS += t/unit/test_memory t/unit/test_error t/unit/test_clock \
-	t/unit/test_dtype t/unit/test_fs t/unit/test_json_text t/unit/test_words \
-	t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_shm_tidy \
+	t/unit/test_dtype t/unit/test_fs t/unit/test_json_text t/unit/test_json_writer \
+	t/unit/test_words t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_shm_tidy \
 	t/unit/test_child t/unit/test_process_mark \
 	t/unit/test_sparkline

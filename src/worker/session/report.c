@@ -327,16 +327,12 @@ static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
 }
 
 static int line_append(raytrain_context *ctx, const struct report_line *line,
-                       bool if_missing, struct error *err)
+                       struct error *err)
 {
-    json_t *json = report_line_json(line);
-    int rc;
-
-    if (!json)
+    report_line_write(line, &ctx->line);
+    if (ctx->line.no_memory)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = metrics_report(ctx->journal, json, if_missing, err);
-    json_decref(json);
-    return rc;
+    return metrics_report(ctx->journal, ctx->line.text, ctx->line.n, err);
 }
 
 static const char *checkpoint_base(const char *path)
@@ -380,7 +376,7 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
         line.checkpoint = checkpoint_base(path);
     }
     nan_notes(ctx, c);
-    rc = line_append(ctx, &line, false, err);
+    rc = line_append(ctx, &line, err);
     free(path);
     return rc;
 }
@@ -590,6 +586,7 @@ int session_report_mend(raytrain_context *ctx, struct error *err)
         .checkpoint = checkpoint_base(checkpoint_path(ctx->restored)),
         .means = meta->metrics,
         .n_metrics = meta->n_metrics,
+        .if_missing = true,
     };
-    return line_append(ctx, &line, true, err);
+    return line_append(ctx, &line, err);
 }

@@ -5,10 +5,12 @@
 #include <math.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "run/metrics.h"
 #include "util/clock.h"
 
 static const char *const reserved[] = {
@@ -70,96 +72,91 @@ static const char *node_ip(void)
     return ip;
 }
 
-/* JSON has no NaN and no infinity. */
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-/* What is not combined over the ranks has an empty object. */
-static json_t *by_rank(const struct report_line *line)
-{
-    json_t *all = json_object(), *ignored;
-    const char *name;
-
-    for (size_t i = 0; all && i < line->n_metrics; i++) {
-        json_t *one =
-            json_pack("{s:o, s:o, s:o}", "rank0", number(line->rank0[i].value), "min",
-                      number(line->stats[i].min), "max", number(line->stats[i].max));
-
-        if (json_object_set_new(all, line->means[i].name, one) < 0) {
-            json_decref(all);
-            return NULL;
-        }
-    }
-    json_object_foreach((json_t *)line->typed, name, ignored)
-    {
-        if (json_object_set_new(all, name, json_object()) < 0) {
-            json_decref(all);
-            return NULL;
-        }
-    }
-    return all;
-}
-
-static json_t *always(const struct report_line *line)
+static void always_write(const struct report_line *line, struct json_writer *w)
 {
     char date[32];
 
     clock_iso8601(line->timestamp, date);
-    return json_pack(
-        "{s:I, s:f, s:f, s:I, s:s, s:i, s:s, s:s, s:b, s:f, s:I, s:i, s:i, "
-        "s:s?}",
-        "training_iteration", (json_int_t)line->training_iteration, "time_total_s",
-        line->time_total_s, "time_this_iter_s", line->time_this_iter_s, "timestamp",
-        (json_int_t)line->timestamp, "date", date, "pid", (int)getpid(), "hostname",
-        line->hostname, "node_ip", node_ip(), "done", 0, "time_since_restore",
-        line->time_since_restore, "iterations_since_restore",
-        (json_int_t)line->iterations_since_restore, "attempt", line->attempt,
-        "world_size", line->world_size, "checkpoint", line->checkpoint);
+    json_writer_integer(w, "training_iteration", line->training_iteration);
+    json_writer_real(w, "time_total_s", line->time_total_s);
+    json_writer_real(w, "time_this_iter_s", line->time_this_iter_s);
+    json_writer_integer(w, "timestamp", line->timestamp);
+    json_writer_string(w, "date", date);
+    json_writer_integer(w, "pid", getpid());
+    json_writer_string(w, "hostname", line->hostname);
+    json_writer_string(w, "node_ip", node_ip());
+    json_writer_raw(w, "done", "false");
+    json_writer_real(w, "time_since_restore", line->time_since_restore);
+    json_writer_integer(w, "iterations_since_restore", line->iterations_since_restore);
+    json_writer_integer(w, "attempt", line->attempt);
+    json_writer_integer(w, "world_size", line->world_size);
+    json_writer_string(w, "checkpoint", line->checkpoint);
 }
 
 /* A save that is still being written has no write_s. */
-static int saved_add(json_t *json, const struct saving_figures *saved)
+static void saved_write(const struct saving_figures *saved, struct json_writer *w)
 {
-    json_t *write_s = isnan(saved->write_s) ? NULL : json_real(saved->write_s);
-    json_t *all =
-        json_pack("{s:I, s:f, s:o*}", "checkpoint_bytes", (json_int_t)saved->bytes,
-                  "checkpoint_stall_s", saved->stall_s, "checkpoint_write_s", write_s);
-    int rc = all ? json_object_update(json, all) : -1;
-
-    json_decref(all);
-    return rc;
+    json_writer_integer(w, "checkpoint_bytes", (int64_t)saved->bytes);
+    json_writer_real(w, "checkpoint_stall_s", saved->stall_s);
+    if (!isnan(saved->write_s))
+        json_writer_real(w, "checkpoint_write_s", saved->write_s);
 }
 
-json_t *report_line_json(const struct report_line *line)
+static void typed_write(const json_t *typed, struct json_writer *w)
 {
-    json_t *json = always(line);
+    const char *name;
+    json_t *value;
 
-    if (json && line->saved && saved_add(json, line->saved) < 0) {
-        json_decref(json);
-        return NULL;
+    json_object_foreach((json_t *)(uintptr_t)typed, name, value)
+    {
+        char *text =
+            json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+
+        if (text)
+            json_writer_raw(w, name, text);
+        else
+            w->no_memory = true;
+        free(text);
     }
-    if (json && line->data_wait_s >= 0 &&
-        json_object_set_new(json, "data_wait_s", json_real(line->data_wait_s)) < 0) {
-        json_decref(json);
-        return NULL;
+}
+
+/* What is not combined over the ranks has an empty object. */
+static void by_rank_write(const struct report_line *line, struct json_writer *w)
+{
+    const char *name;
+    json_t *ignored;
+
+    json_writer_begin(w, "by_rank");
+    for (size_t i = 0; i < line->n_metrics; i++) {
+        json_writer_begin(w, line->means[i].name);
+        json_writer_real(w, "rank0", line->rank0[i].value);
+        json_writer_real(w, "min", line->stats[i].min);
+        json_writer_real(w, "max", line->stats[i].max);
+        json_writer_end(w);
     }
-    for (size_t i = 0; json && i < line->n_metrics; i++) {
-        if (json_object_set_new(json, line->means[i].name,
-                                number(line->means[i].value)) < 0) {
-            json_decref(json);
-            return NULL;
-        }
+    json_object_foreach((json_t *)(uintptr_t)line->typed, name, ignored)
+    {
+        json_writer_begin(w, name);
+        json_writer_end(w);
     }
-    if (json && line->typed && json_object_update(json, (json_t *)line->typed) < 0) {
-        json_decref(json);
-        return NULL;
-    }
-    if (json && line->stats &&
-        json_object_set_new(json, "by_rank", by_rank(line)) < 0) {
-        json_decref(json);
-        return NULL;
-    }
-    return json;
+    json_writer_end(w);
+}
+
+void report_line_write(const struct report_line *line, struct json_writer *w)
+{
+    json_writer_reset(w);
+    json_writer_begin(w, NULL);
+    always_write(line, w);
+    if (line->saved)
+        saved_write(line->saved, w);
+    if (line->data_wait_s >= 0)
+        json_writer_real(w, "data_wait_s", line->data_wait_s);
+    for (size_t i = 0; i < line->n_metrics; i++)
+        json_writer_real(w, line->means[i].name, line->means[i].value);
+    typed_write(line->typed, w);
+    if (line->stats)
+        by_rank_write(line, w);
+    if (line->if_missing)
+        json_writer_raw(w, METRICS_IF_MISSING, "true");
+    json_writer_end(w);
 }

@@ -12,6 +12,7 @@
 #include "checkpoint/checkpoint.h"
 #include "comm/comm.h"
 #include "saving/saving.h"
+#include "util/json_writer.h"
 
 struct report_line {
     int64_t training_iteration;
@@ -29,12 +30,14 @@ struct report_line {
      * known. */
     const raytrain_metric *rank0;
     const struct comm_stat *stats;
+    bool
+        if_missing; /* it counts only if there is none of its iteration (run/metrics.h) */
     const json_t *typed; /* integers, texts and vectors by name; NULL: none */
 };
 
 /* Would a metric of this name hide a key of the line itself? */
 bool report_line_reserves(const char *name);
-/* The caller owns the reference. NULL if memory is short. */
-json_t *report_line_json(const struct report_line *line);
+/* In place of what w had. */
+void report_line_write(const struct report_line *line, struct json_writer *w);
 
 #endif

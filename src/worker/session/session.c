@@ -347,6 +347,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
     session_config_clear(ctx);
     json_decref(ctx->keys_asked);
     json_decref(ctx->typed);
+    json_writer_clear(&ctx->line);
     free(ctx->artifacts);
     session_random_clear(&ctx->random);
     if (clean) {

@@ -18,6 +18,7 @@
 #include "preprocess/chain.h"
 #include "rank/collective_wait.h"
 #include "run/metrics.h"
+#include "util/json_writer.h"
 #include "saving/saving.h"
 #include "session/random_streams.h"
 #include "wireup/wireup.h"
@@ -93,10 +94,11 @@ struct raytrain_context {
     bool names_noted;      /* that ranks report metrics of different names */
     bool ended_on_request; /* instead of a report: what trains was asked to end */
 
-    int64_t total; /* of iterations, as raytrain_set_total() says; 0: not known */
+    int64_t total;       /* of iterations, as raytrain_set_total() says; 0: not known */
     json_t *keys_asked;  /* by the first report (setting_notes.h); NULL: none */
     bool all_keys_asked; /* or some, it is not known which */
     json_t *typed; /* integers, texts and vectors for the next report; NULL: none */
+    struct json_writer line; /* rank 0: the last report */
 
     raytrain_checkpoint *restored; /* NULL on a fresh start */
     bool restored_own;             /* it is one of this run */
