@@ -347,8 +347,59 @@ static void column_check(hid_t file, const char *name, const double *want, size_
 
 static void add(struct metrics_table *table, json_t *report)
 {
-    assert_int_equal(metrics_table_add(table, report, false), 0);
+    char *line = json_dumps(report, 0);
+
+    assert_non_null(line);
+    assert_int_equal(metrics_table_add(table, line, strlen(line)), 0);
+    free(line);
     json_decref(report);
+}
+
+static void add_line(struct metrics_table *table, const char *line)
+{
+    assert_int_equal(metrics_table_add(table, line, strlen(line)), 0);
+}
+
+/* Its lines are not parsed by jansson. */
+static void a_table_takes_lines_as_they_are(void **state)
+{
+    struct metrics_table t = {0};
+    json_t *last;
+
+    (void)state;
+    add_line(&t, "rubbish");
+    add_line(&t, "[1]");
+    add_line(&t, "{\"training_iteration\":\"1\"}");
+    add_line(&t, "{\"training_iteration\":1.5}");
+    add_line(&t, "{\"training_iteration\":1,\"loss\":2,\"by_rank\":[{\"loss\":{}}]}");
+    assert_int_equal(t.n, 1);
+    assert_int_equal(t.n_columns, 0);
+    add_line(&t,
+             " { \"loss\" : 2.5e-1 , \"training_iteration\":2, \"note\":\"a \\\"}\\n\","
+             "\"v\":[1,2], \"k\":-7, \"by_rank\" : {\"note\":{},\"v\":{},\"k\":{}, "
+             "\"gone\":{}, \"loss\":{\"max\":3, \"min\":null,\"rank0\":1} } } ");
+    assert_int_equal(t.n, 2);
+    assert_int_equal(t.n_columns, 4);
+    assert_string_equal(json_string_value(t.columns[0].others[1]), "a \"}\n");
+    assert_int_equal(json_array_size(t.columns[1].others[1]), 2);
+    assert_int_equal(t.columns[2].integers[1], -7);
+    assert_int_equal(t.columns[2].integers[0], METRIC_INT_MISSING);
+    assert_true(t.columns[3].numbers[1].mean == 0.25);
+    assert_true(t.columns[3].numbers[1].rank0 == 1);
+    assert_true(isnan(t.columns[3].numbers[1].min));
+    assert_true(t.columns[3].numbers[1].max == 3);
+    add_line(&t, "{\"training_iteration\":2,\"?\":true,\"attempt\":5}");
+    assert_int_equal(t.fields[1][1].integer, 0);
+    add_line(&t, "{\"training_iteration\":3,\"?\":true,\"attempt\":5}");
+    assert_int_equal(t.n, 3);
+    last = metrics_table_last(&t);
+    assert_int_equal(json_integer_value(json_object_get(last, "attempt")), 5);
+    assert_null(json_object_get(last, "?"));
+    json_decref(last);
+    add_line(&t, "{\"training_iteration\":2,\"attempt\":6}");
+    assert_int_equal(t.n, 2);
+    assert_int_equal(t.n_superseded, 2);
+    metrics_table_clear(&t);
 }
 
 static void the_result_is_written_as_hdf5(void **state)
@@ -469,6 +520,7 @@ int main(void)
                                         scratch_enter, teardown),
         cmocka_unit_test_setup_teardown(load_keeps_valid_reports, scratch_enter,
                                         teardown),
+        SCRATCH(a_table_takes_lines_as_they_are),
         SCRATCH(the_result_is_written_as_hdf5),
         SCRATCH(a_metric_of_several_kinds_is_in_a_group_of_each),
         SCRATCH(a_result_may_have_no_reports),

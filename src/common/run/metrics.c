@@ -218,11 +218,11 @@ struct filled {
     bool no_memory;
 };
 
-static void report_add(void *arg, const json_t *report, bool if_missing)
+static void line_add(void *arg, const char *line, size_t n)
 {
     struct filled *filled = arg;
 
-    if (metrics_table_add(filled->table, report, if_missing) < 0)
+    if (metrics_table_add(filled->table, line, n) < 0)
         filled->no_memory = true;
 }
 
@@ -230,7 +230,7 @@ int metrics_load_table(const char *run_dir, struct metrics_table *table,
                        struct error *err)
 {
     struct filled filled = {.table = table};
-    struct reading reading = {.on_report = report_add, .arg = &filled};
+    struct reading reading = {.on_line = line_add, .arg = &filled};
     int rc = reports_read(run_dir, &reading, err);
 
     return rc == 0 && filled.no_memory ? no_memory(err) : rc;

@@ -1,7 +1,8 @@
-/* metrics_table.c - rows of a table, columns of metrics, and reports added to them. */
+/* metrics_table.c - rows of a table, columns of metrics, and lines of reports added to
+ * them. */
 #include "config.h"
 
-#include "run/metrics_table.h"
+#include "run/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -38,12 +39,35 @@ static int grow(void *list, size_t *room, size_t n, size_t size)
     return 0;
 }
 
-/* ---- Columns ---- */
+/* ---- Values ---- */
 
-static double number_or_nan(const json_t *value)
+static bool is_number(const struct report_member *m)
 {
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return *m->value == '-' || (*m->value >= '0' && *m->value <= '9');
 }
+
+static bool is_integer(const struct report_member *m)
+{
+    return is_number(m) && strspn(m->value, "-0123456789") >= m->value_n;
+}
+
+static double number_or_nan(const struct report_member *m)
+{
+    return m && is_number(m) ? strtod(m->value, NULL) : NAN;
+}
+
+static double number_named(const struct report_members *all, const char *key,
+                           size_t *at)
+{
+    return number_or_nan(report_members_find(all, key, strlen(key), at));
+}
+
+static json_t *json_of(const struct report_member *m)
+{
+    return json_loadb(m->value, m->value_n, JSON_DECODE_ANY, NULL);
+}
+
+/* ---- Columns ---- */
 
 static const struct metric_number no_number = {NAN, NAN, NAN, NAN};
 
@@ -80,29 +104,37 @@ static int column_grow(struct metric_column *c)
     return grow(&c->others, &c->room, c->n, sizeof(json_t *));
 }
 
-/* Append a value, which fits the column's kind; NULL: none. by_rank is the metric's
- * object. */
-static int column_append(struct metric_column *c, const json_t *value,
-                         const json_t *by_rank)
+/* What the ranks have of a metric: of_metric has its members. */
+static struct metric_number number_read(const struct report_member *value,
+                                        const struct report_members *of_metric)
+{
+    size_t at = 0;
+    struct metric_number number = {.mean = number_or_nan(value)};
+
+    number.rank0 = number_named(of_metric, "rank0", &at);
+    number.min = number_named(of_metric, "min", &at);
+    number.max = number_named(of_metric, "max", &at);
+    return number;
+}
+
+/* Append a value, which fits the column's kind; NULL: none. of_metric: NULL if there is
+ * no such metric in the report. */
+static int column_append(struct metric_column *c, const struct report_member *value,
+                         const struct report_members *of_metric)
 {
     if (column_grow(c) < 0)
         return -1;
     switch (c->kind) {
     case METRIC_NUMBER:
-        c->numbers[c->n] = no_number;
-        if (by_rank)
-            c->numbers[c->n] = (struct metric_number){
-                number_or_nan(value), number_or_nan(json_object_get(by_rank, "rank0")),
-                number_or_nan(json_object_get(by_rank, "min")),
-                number_or_nan(json_object_get(by_rank, "max"))};
+        c->numbers[c->n] = of_metric ? number_read(value, of_metric) : no_number;
         break;
     case METRIC_INT:
-        c->integers[c->n] =
-            json_is_integer(value) ? json_integer_value(value) : METRIC_INT_MISSING;
+        c->integers[c->n] = value && is_integer(value) ? strtoll(value->value, NULL, 10)
+                                                       : METRIC_INT_MISSING;
         break;
     case METRIC_TEXT:
     case METRIC_VECTOR:
-        c->others[c->n] = json_incref((json_t *)(uintptr_t)value);
+        c->others[c->n] = value ? json_of(value) : NULL;
         break;
     }
     c->n++;
@@ -126,12 +158,14 @@ static void column_truncate(struct metric_column *c, size_t n)
 }
 
 /* Metrics that are combined over the ranks have an object with members. */
-static enum metric_kind kind_of(const json_t *value, const json_t *by_rank)
+static enum metric_kind kind_of(const struct report_member *value,
+                                const struct report_members *of_metric)
 {
-    return json_is_string(value)                                      ? METRIC_TEXT
-           : json_is_array(value)                                     ? METRIC_VECTOR
-           : json_is_integer(value) && json_object_size(by_rank) == 0 ? METRIC_INT
-                                                                      : METRIC_NUMBER;
+    return !value                                   ? METRIC_NUMBER
+           : *value->value == '"'                   ? METRIC_TEXT
+           : *value->value == '['                   ? METRIC_VECTOR
+           : is_integer(value) && of_metric->n == 0 ? METRIC_INT
+                                                    : METRIC_NUMBER;
 }
 
 /* Numbers and integers share a column: with the first number, all become numbers. */
@@ -161,8 +195,20 @@ static struct metric_column *column_add(struct metrics_table *t, json_t **index,
     return c;
 }
 
-static struct metric_column *column_find(struct metrics_table *t, const char *name,
-                                         enum metric_kind kind)
+static bool is_named(const struct metric_column *c, const char *name, size_t n)
+{
+    return strncmp(c->name, name, n) == 0 && c->name[n] == '\0';
+}
+
+/* Integers are in the columns of numbers. */
+static bool is_kind(const struct metric_column *c, enum metric_kind kind)
+{
+    return c->kind == kind || (c->kind == METRIC_INT && kind == METRIC_NUMBER) ||
+           (c->kind == METRIC_NUMBER && kind == METRIC_INT);
+}
+
+static struct metric_column *column_look_up(struct metrics_table *t, const char *name,
+                                            enum metric_kind kind)
 {
     json_t **index = &t->index[kind == METRIC_INT ? METRIC_NUMBER : kind];
     const json_t *at = json_object_get(*index, name);
@@ -170,35 +216,113 @@ static struct metric_column *column_find(struct metrics_table *t, const char *na
     return at ? &t->columns[json_integer_value(at)] : column_add(t, index, name, kind);
 }
 
-/* The value of a metric in the report of row t->n. */
-static int value_add(struct metrics_table *t, const char *name, const json_t *value,
-                     const json_t *by_rank)
+static bool is_escaped(const struct report_member *m)
 {
-    enum metric_kind kind = kind_of(value, by_rank);
+    return memchr(m->key, '\\', m->key_n) != NULL;
+}
+
+/* Names of ours have nothing to escape; result.json may have been written by another
+ * program. NULL without memory. */
+static char *name_of(const struct report_member *m)
+{
+    json_t *text;
+    char *name;
+
+    if (!is_escaped(m))
+        return strndup(m->key, m->key_n);
+    text = json_loadb(m->key - 1, m->key_n + 2, JSON_DECODE_ANY, NULL);
+    name = text ? strdup(json_string_value(text)) : strndup(m->key, m->key_n);
+    json_decref(text);
+    return name;
+}
+
+/* Reports mostly have the same metrics in the same order: *at is where the column is
+ * expected, and becomes the place after it. */
+static struct metric_column *column_find(struct metrics_table *t,
+                                         const struct report_member *metric,
+                                         enum metric_kind kind, size_t *at)
+{
+    struct metric_column *c = *at < t->n_columns ? &t->columns[*at] : NULL;
+    char *name;
+
+    if (!c || !is_kind(c, kind) || is_escaped(metric) ||
+        !is_named(c, metric->key, metric->key_n)) {
+        name = name_of(metric);
+        c = name ? column_look_up(t, name, kind) : NULL;
+        free(name);
+    }
+    if (c)
+        *at = (size_t)(c - t->columns) + 1;
+    return c;
+}
+
+/* The value of a metric in the report of row t->n; *at as above. */
+static int value_add(struct metrics_table *t, const struct report_member *metric,
+                     const struct report_member *value, size_t *at)
+{
+    enum metric_kind kind;
     struct metric_column *c;
 
-    if ((!value || json_is_null(value)) && json_object_size(by_rank) == 0)
+    if (!report_members_read(&t->of_metric, metric->value, metric->value_n))
+        return t->of_metric.no_memory ? -1 : 0;
+    kind = kind_of(value, &t->of_metric);
+    if ((!value || *value->value == 'n') && t->of_metric.n == 0)
         return 0;
-    c = column_find(t, name, kind);
+    c = column_find(t, metric, kind, at);
     if (!c || kind_settle(c, kind) < 0)
         return -1;
-    return column_pad(c, t->n) < 0 ? -1 : column_append(c, value, by_rank);
+    return column_pad(c, t->n) < 0 ? -1 : column_append(c, value, &t->of_metric);
+}
+
+static int values_add(struct metrics_table *t)
+{
+    size_t value_at = 0, column_at = 0;
+
+    for (size_t i = 0; i < t->by_rank.n; i++) {
+        const struct report_member *metric = &t->by_rank.list[i];
+        const struct report_member *value =
+            report_members_find(&t->report, metric->key, metric->key_n, &value_at);
+
+        if (value_add(t, metric, value, &column_at) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* ---- Rows ---- */
 
-static union report_cell cell_of(const json_t *report, const struct report_field *field)
+static int64_t integer_or_0(const struct report_member *m)
 {
-    const json_t *value = json_object_get(report, field->key);
+    return m && is_integer(m) ? strtoll(m->value, NULL, 10) : 0;
+}
+
+static union report_cell cell_of(const struct report_member *value,
+                                 enum report_field_kind kind)
+{
     union report_cell cell = {0};
 
-    if (field->kind == FIELD_DOUBLE)
+    if (kind == FIELD_DOUBLE)
         cell.number = number_or_nan(value);
-    else if (field->kind == FIELD_PRESENT)
-        cell.integer = json_is_string(value);
+    else if (kind == FIELD_PRESENT)
+        cell.integer = value && *value->value == '"';
     else
-        cell.integer = json_integer_value(value);
+        cell.integer = integer_or_0(value);
     return cell;
+}
+
+static const struct report_member *member(const struct metrics_table *t,
+                                          const char *key)
+{
+    size_t at = 0;
+
+    return report_members_find(&t->report, key, strlen(key), &at);
+}
+
+static void fields_fill(struct metrics_table *t)
+{
+    for (size_t i = 0; i < REPORT_FIELDS; i++)
+        t->fields[t->n][i] =
+            cell_of(member(t, report_fields[i].key), report_fields[i].kind);
 }
 
 /* The rows from n on no longer count. */
@@ -229,35 +353,66 @@ static size_t row_of(const struct metrics_table *t, int64_t iteration)
     return n;
 }
 
-int metrics_table_add(struct metrics_table *t, const json_t *report, bool if_missing)
+/* Make room for the report that has been read. 1: done; 0: it is there already. */
+static int row_make(struct metrics_table *t)
 {
-    const json_t *at = json_object_get(report, "training_iteration");
-    int64_t iteration = json_integer_value(at);
-    json_t *by_rank;
-    const char *name;
-    size_t row;
+    int64_t iteration = integer_or_0(member(t, "training_iteration"));
+    size_t row = row_of(t, iteration);
 
-    if (!json_is_integer(at))
+    if (row < t->n && t->fields[row][FIELD_ITERATION].integer == iteration &&
+        member(t, METRICS_IF_MISSING))
         return 0;
-    row = row_of(t, iteration);
-    if (if_missing && row < t->n &&
-        t->fields[row][FIELD_ITERATION].integer == iteration)
-        return 0;
-    if (rows_supersede(t, row, json_integer_value(json_object_get(report, "attempt"))) <
-            0 ||
+    if (rows_supersede(t, row, integer_or_0(member(t, "attempt"))) < 0 ||
         grow(&t->fields, &t->room, t->n, sizeof *t->fields) < 0)
         return -1;
-    for (size_t i = 0; i < REPORT_FIELDS; i++)
-        t->fields[t->n][i] = cell_of(report, &report_fields[i]);
-    json_object_foreach(json_object_get(report, "by_rank"), name, by_rank)
-    {
-        if (value_add(t, name, json_object_get(report, name), by_rank) < 0)
+    return 1;
+}
+
+static int last_keep(struct metrics_table *t, const char *line, size_t n)
+{
+    if (n >= t->last_room) {
+        char *more = realloc(t->last, 2 * n + 1);
+
+        if (!more)
             return -1;
+        t->last = more;
+        t->last_room = 2 * n + 1;
+    }
+    memcpy(t->last, line, n + 1);
+    return 0;
+}
+
+int metrics_table_add(struct metrics_table *t, const char *line, size_t n)
+{
+    const struct report_member *iteration, *by_rank;
+    int rc;
+
+    if (!report_members_read(&t->report, line, n))
+        return t->report.no_memory ? -1 : 0;
+    iteration = member(t, "training_iteration");
+    if (!iteration || !is_integer(iteration))
+        return 0;
+    rc = row_make(t);
+    if (rc <= 0)
+        return rc;
+    fields_fill(t);
+    by_rank = member(t, "by_rank");
+    if (by_rank && report_members_read(&t->by_rank, by_rank->value, by_rank->value_n)) {
+        if (values_add(t) < 0)
+            return -1;
+    } else if (by_rank && t->by_rank.no_memory) {
+        return -1;
     }
     t->n++;
-    json_decref(t->last);
-    t->last = json_incref((json_t *)(uintptr_t)report);
-    return 0;
+    return last_keep(t, line, n);
+}
+
+json_t *metrics_table_last(const struct metrics_table *t)
+{
+    json_t *last = t->last ? json_loads(t->last, 0, NULL) : NULL;
+
+    json_object_del(last, METRICS_IF_MISSING);
+    return last;
 }
 
 void metrics_table_clear(struct metrics_table *t)
@@ -274,6 +429,9 @@ void metrics_table_clear(struct metrics_table *t)
     free(t->superseded);
     for (size_t i = 0; i < METRIC_KINDS; i++)
         json_decref(t->index[i]);
-    json_decref(t->last);
+    free(t->last);
+    report_members_clear(&t->report);
+    report_members_clear(&t->by_rank);
+    report_members_clear(&t->of_metric);
     *t = (struct metrics_table){0};
 }

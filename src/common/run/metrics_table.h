@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "run/report_scan.h"
+
 /* The keys that every report has, as far as they are numbers. */
 enum report_field_kind { FIELD_INT, FIELD_DOUBLE, FIELD_PRESENT };
 struct report_field {
@@ -59,13 +61,18 @@ struct metrics_table {
     json_t *index[METRIC_KINDS]; /* a column's number by name; integers are numbers */
     struct superseded_report *superseded;
     size_t n_superseded, superseded_room;
-    json_t *last; /* the last report; NULL: there is none */
+    char *last; /* the line of the last report; NULL: there is none */
+    size_t last_room;
+    struct report_members report, by_rank, of_metric; /* while a report is added */
 };
 
-/* Add a report. It replaces those of its iteration and later ones, since its attempt
- * went back to an older checkpoint. if_missing: unless there is one of its iteration. -1
- * without memory. */
-int metrics_table_add(struct metrics_table *t, const json_t *report, bool if_missing);
+/* Add a report, whose line is line[0..n), with a NUL after it; lines that are not
+ * reports are skipped. It replaces those of its iteration and later ones, since its
+ * attempt went back to an older checkpoint. With METRICS_IF_MISSING: unless there is one
+ * of its iteration. -1 without memory. */
+int metrics_table_add(struct metrics_table *t, const char *line, size_t n);
+/* The last report, a new object; NULL: there is none, or no memory. */
+json_t *metrics_table_last(const struct metrics_table *t);
 void metrics_table_clear(struct metrics_table *t);
 
 #endif

@@ -56,46 +56,131 @@ static const char *value_skip(const char *c)
     return n > 0 ? c + n : NULL;
 }
 
+/* ---- The members of an object ---- */
+
+/* c: after the brace or a comma. After the member; NULL: there is none, or it does not
+ * end. */
+static const char *member_read(const char *c, struct report_member *m)
+{
+    const char *end;
+
+    c = blanks_skip(c);
+    end = *c == '"' ? string_skip(c) : NULL;
+    if (!end)
+        return NULL;
+    m->key = c + 1;
+    m->key_n = (size_t)(end - 1 - m->key);
+    c = blanks_skip(end);
+    if (*c != ':')
+        return NULL;
+    m->value = blanks_skip(c + 1);
+    end = value_skip(m->value);
+    m->value_n = end ? (size_t)(end - m->value) : 0;
+    return end ? blanks_skip(end) : NULL;
+}
+
+static bool is_key(const struct report_member *m, const char *key, size_t n)
+{
+    return m->key_n == n && memcmp(m->key, key, n) == 0;
+}
+
+/* Deliver each member of text[0..n) until one is refused. False: it is no object. */
+static bool members_each(const char *text, size_t n,
+                         bool (*take)(void *arg, const struct report_member *m),
+                         void *arg)
+{
+    const char *c = blanks_skip(text);
+    struct report_member m;
+
+    if (*c != '{')
+        return false;
+    if (*blanks_skip(c + 1) == '}')
+        return (size_t)(blanks_skip(blanks_skip(c + 1) + 1) - text) >= n;
+    do {
+        c = member_read(c + 1, &m);
+        if (!c || !take(arg, &m))
+            return false;
+    } while (*c == ',');
+    return *c == '}' && (size_t)(blanks_skip(c + 1) - text) >= n;
+}
+
+/* ---- A few numbers ---- */
+
+struct wanted {
+    const char *const *keys;
+    size_t n;
+    double *values;
+};
+
 static double number_of(const char *c)
 {
     return *c == '-' || (*c >= '0' && *c <= '9') ? strtod(c, NULL) : INFINITY;
 }
 
-static void key_take(const char *key, const char *key_end, const char *value,
-                     const char *const keys[], size_t n_keys, double values[])
+static bool number_take(void *arg, const struct report_member *m)
 {
-    size_t n = (size_t)(key_end - key);
+    const struct wanted *w = arg;
 
-    for (size_t i = 0; i < n_keys; i++)
-        if (strlen(keys[i]) == n && memcmp(keys[i], key, n) == 0)
-            values[i] = number_of(value);
+    for (size_t i = 0; i < w->n; i++)
+        if (is_key(m, w->keys[i], strlen(w->keys[i])))
+            w->values[i] = number_of(m->value);
+    return true;
 }
 
 bool report_scan(const char *line, size_t n, const char *const keys[], size_t n_keys,
                  double values[])
 {
-    const char *c = blanks_skip(line), *key, *end;
+    struct wanted w = {keys, n_keys, values};
 
     for (size_t i = 0; i < n_keys; i++)
         values[i] = NAN;
-    if (*c != '{')
-        return false;
-    c = blanks_skip(c + 1);
-    while (*c == '"') {
-        key = c + 1;
-        end = string_skip(c);
-        c = end ? blanks_skip(end) : "";
-        if (*c != ':')
+    return members_each(line, n, number_take, &w);
+}
+
+/* ---- All members ---- */
+
+static bool member_take(void *arg, const struct report_member *member)
+{
+    struct report_members *m = arg;
+
+    if (m->n == m->room) {
+        size_t room = 2 * m->room + 64;
+        void *more = reallocarray(m->list, room, sizeof *m->list);
+
+        m->no_memory = !more;
+        if (!more)
             return false;
-        c = blanks_skip(c + 1);
-        key_take(key, end - 1, c, keys, n_keys, values);
-        c = value_skip(c);
-        if (!c)
-            return false;
-        c = blanks_skip(c);
-        if (*c != ',')
-            break;
-        c = blanks_skip(c + 1);
+        m->list = more;
+        m->room = room;
     }
-    return *c == '}' && (size_t)(blanks_skip(c + 1) - line) == n;
+    m->list[m->n++] = *member;
+    return true;
+}
+
+bool report_members_read(struct report_members *m, const char *text, size_t n)
+{
+    m->n = 0;
+    m->no_memory = false;
+    return members_each(text, n, member_take, m);
+}
+
+const struct report_member *report_members_find(const struct report_members *m,
+                                                const char *key, size_t key_n,
+                                                size_t *at)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        size_t here = *at + i < m->n ? *at + i : (*at + i) % m->n;
+
+        if (is_key(&m->list[here], key, key_n)) {
+            *at = here + 1;
+            return &m->list[here];
+        }
+    }
+    return NULL;
+}
+
+void report_members_clear(struct report_members *m)
+{
+    free(m->list);
+    *m = (struct report_members){0};
 }

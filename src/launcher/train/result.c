@@ -39,13 +39,14 @@ int result_create(const char *run_dir, const struct train_config *cfg,
                   struct error *err)
 {
     char *best = NULL, *latest = NULL;
-    const json_t *last = reports->last;
+    json_t *last;
 
     if (checkpoint_manager_best(run_dir, &cfg->run_config.checkpoint_config, &best,
                                 &latest, err) < 0) {
         return -1;
     }
-    *result = json_pack("{s:s, s:o, s:O, s:o, s:o, s:i, s:s?, s:o}", "status",
+    last = metrics_table_last(reports);
+    *result = json_pack("{s:s, s:o, s:o, s:o, s:o, s:i, s:s?, s:o}", "status",
                         run_status_name(outcome->status), "path", json_text(run_dir),
                         "metrics", last ? last : json_null(), "checkpoint",
                         path_or_null(latest), "best_checkpoint", path_or_null(best),
