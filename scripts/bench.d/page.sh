@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# raytrain-inspect -o report.html of a run with 100,000 reports of four metrics: the time to
+# raytrain-inspect -o report.html of a run with 100,000 reports of ten metrics: the time to
 # write the page, its size, and the time until headless Chromium has loaded it.
 turns=3
 
@@ -12,7 +12,7 @@ rows()
 
 prepare()
 {
-    /usr/bin/python3 "$top/t/check/sample_runs.py" long "$work/run" 100000 4
+    /usr/bin/python3 "$top/t/check/sample_runs.py" long "$work/run" 100000 10
 }
 
 sample()
