@@ -23,7 +23,7 @@ rooms () {
 	common replica run checkpoint hdf5 comm
 	common pmix
 	common site
-	launcher event
+	common event
 	launcher tfevents run
 	launcher view event config
 	launcher callback view tfevents event run config
