@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "train/stop_request.h"
+#include "event/stop_request.h"
 
 static void signals_are_counted_and_the_first_is_named(void **state)
 {

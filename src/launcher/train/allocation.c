@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "train/stop_request.h"
+#include "event/stop_request.h"
 
 struct allocation_end allocation_judge(int wait_status, bool asked,
                                        enum run_standing standing)

@@ -7,7 +7,7 @@
 #define RAYTRAIN_TRAIN_ATTEMPT_VERDICT_H
 
 #include "protocol/worker_record.h"
-#include "train/stop_request.h"
+#include "event/stop_request.h"
 #include "watch/watch.h"
 
 enum run_status { RUN_FINISHED, RUN_STOPPED, RUN_FAILED };

@@ -17,10 +17,9 @@ liblauncher_la_SOURCES += \
 	src/launcher/train/run.c src/launcher/train/run.h \
 	src/launcher/train/run_name.c src/launcher/train/run_name.h \
 	src/launcher/train/start_obstacles.c \
-	src/launcher/train/stop_request.c src/launcher/train/stop_request.h \
 	src/launcher/train/submit.c src/launcher/train/submit.h \
 	src/launcher/train/trainer.c src/launcher/train/trainer.h \
 	src/launcher/train/worker_group.c src/launcher/train/worker_group.h
 
 UNIT_TESTS += t/unit/test_failure_diagnosis t/unit/test_restart_policy \
-	t/unit/test_allocation t/unit/test_attempt_verdict t/unit/test_stop_request
+	t/unit/test_allocation t/unit/test_attempt_verdict

@@ -9,7 +9,7 @@
 #include "callback/callback.h"
 #include "run/run_lock.h"
 #include "launch/attempt_plan.h"
-#include "train/stop_request.h"
+#include "event/stop_request.h"
 #include "event/event_loop.h"
 
 struct run {

@@ -9,8 +9,8 @@
  * SIGINT, SIGTERM, SIGUSR1 (Slurm's --signal=B:USR1@T) and, unless it is ignored as
  * under nohup, SIGHUP are blocked from open to close; children must unblock them.
  */
-#ifndef RAYTRAIN_TRAIN_STOP_REQUEST_H
-#define RAYTRAIN_TRAIN_STOP_REQUEST_H
+#ifndef RAYTRAIN_EVENT_STOP_REQUEST_H
+#define RAYTRAIN_EVENT_STOP_REQUEST_H
 
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-#include "train/stop_request.h"
+#include "event/stop_request.h"
 
 #include <errno.h>
 #include <string.h>
