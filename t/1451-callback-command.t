@@ -48,6 +48,15 @@ test_expect_success 'it gets notes, and a rewind before reports that are made ag
 	printf "[\"rewind\",3]\n[\"report\",4]\n" >expected && test_cmp expected rewind &&
 	grep "\"event\":\"note\"" events
 '
+test_expect_success 'a run that had finished does not notify again when it is resumed' '
+	before=$(wc -l <events) && test "$(tail -n 1 events | jq -r .event)" = end &&
+	$run --name again -n 2 --resume --max-failures 1 --set "$(command_of keep.sh)" \
+		"$modules/many_metrics.so" 6 5 2>err &&
+	grep "finished" err && test "$(wc -l <events)" = "$before" &&
+	$run --name again -n 2 --resume --max-failures 1 \
+		--set "$(command_of keep.sh "events = [\"end\"];")" "$modules/many_metrics.so" 6 5 2>err &&
+	test "$(wc -l <events)" = "$before" && no_process_left
+'
 test_expect_success 'wrong settings are refused, and a program that does not exist' '
 	expect_status 3 $run --name no --set "$(command_of missing.sh)" "$train" 2>err &&
 	grep "callbacks.command.argv: cannot start .*missing.sh: No such file" err &&
@@ -113,6 +122,13 @@ test_expect_success 'prometheus writes the state of a run to a file' '
 	grep "raytrain_run_status{run=\"prom\",status=\"finished\"} 1" runs/prom/metrics.prom &&
 	grep "raytrain_training_iteration{run=\"prom\",attempt=\"0\"} 5" runs/prom/metrics.prom &&
 	test "$(stat -c %a runs/prom/metrics.prom)" = 644 && no_temporary runs/prom
+'
+test_expect_success 'resumed after its end, a run keeps its labels in the file of prometheus' '
+	$run --callback prometheus --name kept "$train" 2>err &&
+	grep -v "timestamp\|raytrain_workers\|raytrain_nodes\|checkpoint_iteration" \
+		runs/kept/metrics.prom >expected && rm runs/kept/metrics.prom &&
+	$run --resume --callback prometheus --name kept "$train" 2>err &&
+	grep -v timestamp runs/kept/metrics.prom >actual && test_cmp expected actual
 '
 "$PYTHON" -c "import prometheus_client" 2>/dev/null && test_set_prereq PROMETHEUS
 test_expect_success PROMETHEUS 'another parser reads it: names, labels, NaN' '

@@ -238,6 +238,20 @@ test_expect_success 'Ctrl-C stops the run, and the callbacks hear of it' '
 	EOT
 	"$PYTHON" stop.py >out 2>err && grep ok out
 '
+test_expect_success 'fit() of a run that had finished before returns its Result, and calls nothing' '
+	cat >finished.py <<-\EOT &&
+	from steps import *
+	if __name__ == "__main__":
+	    calls = Recorder()
+	    run = RunConfig(launcher="local", callbacks=[calls])
+	    result = DataParallelTrainer.restore("runs/order", run_config=run).fit()
+	    assert result.status == "finished" and result.metrics["loss"] == 40.5
+	    assert calls.calls == [], calls.calls
+	    nothing_left()
+	    print("ok")
+	EOT
+	"$PYTHON" finished.py >out 2>err && grep ok out
+'
 test_expect_success 'what is no callback is an error, and so is a class' '
 	cat >wrong.py <<-\EOT &&
 	from common import *

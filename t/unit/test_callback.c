@@ -74,6 +74,8 @@ static const struct callback_ops listener = {.create = listener_create,
                                              .on_total = on_total,
                                              .on_report = on_report,
                                              .destroy = listener_destroy};
+static const struct callback_ops passing_on = {
+    .passes_on = true, .create = refusing_create, .on_report = on_report};
 static const struct callback_ops deaf = {.create = listener_create};
 static const struct callback_ops refusing = {.create = refusing_create};
 
@@ -193,6 +195,17 @@ static void a_callback_may_refuse_the_configuration(void **state)
     assert_int_equal(list.n, 1);
 }
 
+static void a_run_that_had_finished_is_not_passed_on(void **state)
+{
+    struct callback_context later = context;
+
+    (void)state;
+    later.finished = true;
+    assert_int_equal(callback_list_add(&list, &passing_on, &later, NULL), 0);
+    assert_int_equal(list.n, 0);
+    assert_int_equal(callback_list_add(&list, &passing_on, &context, NULL), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +217,7 @@ int main(void)
         TEST(a_report_that_nobody_hears_is_not_parsed),
         TEST(the_configuration_names_callbacks),
         TEST(a_callback_may_refuse_the_configuration),
+        TEST(a_run_that_had_finished_is_not_passed_on),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

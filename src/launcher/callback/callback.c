@@ -33,9 +33,11 @@ static const struct callback_ops *const kinds[] = {CALLBACKS(CALLBACK)};
 int callback_list_add(struct callback_list *list, const struct callback_ops *ops,
                       const struct callback_context *context, struct error *err)
 {
-    struct callback *more =
-        realloc(list->callbacks, (list->n + 1) * sizeof *list->callbacks);
+    struct callback *more;
 
+    if (ops->passes_on && context->finished)
+        return 0;
+    more = realloc(list->callbacks, (list->n + 1) * sizeof *list->callbacks);
     if (!more)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     list->callbacks = more;

@@ -29,6 +29,7 @@ struct callback_context {
     /* Its own settings; NULL: it has none. */
     const struct callback_config *config;
     struct callback_list *list; /* for callback_note() */
+    bool finished; /* the run had finished before: on_end is all that follows */
     /* Turned as long as the run goes on: a callback with a child, a pipe or a socket
      * adds its descriptor, and removes it in destroy. Its handlers return 0 whatever
      * happens: -1 would end the run. */
@@ -36,6 +37,9 @@ struct callback_context {
 };
 
 struct callback_ops {
+    /* It passes events on to others: without it if the run had finished before, since
+     * they have had them. */
+    bool passes_on;
     /* Once, before anything else; cb may move in memory afterwards, cb->impl does not.
      * -1 refuses the configuration. */
     int (*create)(struct callback *cb, const struct callback_context *context,

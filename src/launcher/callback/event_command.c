@@ -266,7 +266,7 @@ static void command_destroy(struct callback *cb)
 }
 
 #define EVENT_OPS                                                                      \
-    .on_attempt_start = on_attempt_start, .on_rewind = on_rewind,                      \
+    .passes_on = true, .on_attempt_start = on_attempt_start, .on_rewind = on_rewind,   \
     .on_report = on_report, .on_note = on_note, .on_attempt_end = on_attempt_end,      \
     .on_end = on_end, .destroy = command_destroy
 

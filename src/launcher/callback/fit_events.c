@@ -206,6 +206,7 @@ static void destroy(struct callback *cb)
 }
 
 const struct callback_ops callback_fit_events = {
+    .passes_on = true,
     .create = create,
     .on_attempt_start = on_attempt_start,
     .on_report = on_report,

@@ -26,7 +26,8 @@ struct prometheus {
     int timer;
     json_t *report; /* the last one; NULL: none */
     char status[16];
-    int64_t attempt, workers, nodes, checkpoint; /* -1: none */
+    int64_t attempt, checkpoint; /* -1: none */
+    int64_t workers, nodes;      /* 0: not known */
     bool changed, failed;
 };
 
@@ -205,9 +206,10 @@ static char *text_make(const struct prometheus *p)
     status_write(out, p);
     gauge_write(out, p, "update_timestamp_seconds",
                 "When this file was written, in Unix time.", clock_unix_double());
-    if (p->attempt >= 0) {
+    if (p->attempt >= 0)
         gauge_write(out, p, "attempt", "The number of the latest attempt, from 0 on.",
                     (double)p->attempt);
+    if (p->workers > 0) {
         gauge_write(out, p, "workers", "The workers of the latest attempt.",
                     (double)p->workers);
         gauge_write(out, p, "nodes", "Their nodes.", (double)p->nodes);
@@ -317,7 +319,8 @@ static int prometheus_create(struct callback *cb,
         return -1;
     }
     cb->impl = p;
-    text_post(p);
+    if (!context->finished)
+        text_post(p);
     return 0;
 }
 
@@ -352,6 +355,8 @@ static void on_end(struct callback *cb, const json_t *result)
              json_string_value(json_object_get(result, "status")));
     if (!p->report && json_is_object(last))
         p->report = json_incref(last);
+    if (p->attempt < 0)
+        p->attempt = json_integer_value(json_object_get(result, "attempts")) - 1;
     text_post(p);
     if (!deferred_finish(p->writer, END_S) && !p->failed)
         callback_note(p->list, "prometheus: the state of the run is not written: its "

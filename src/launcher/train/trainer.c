@@ -112,16 +112,14 @@ static int result_make(const struct run *run, const struct run_outcome *outcome,
     return rc;
 }
 
-static int fit_in(struct run *run, const struct run_dir *dir, bool existed,
-                  struct run_outcome *outcome, json_t **result, bool *again,
-                  struct error *err)
+static int fit_in(struct run *run, const struct run_dir *dir, bool existed, bool again,
+                  struct run_outcome *outcome, json_t **result, struct error *err)
 {
-    *again = existed && is_finished(run->dir, run->config);
-    if (existed && !*again && !run->opt->quiet)
+    if (existed && !again && !run->opt->quiet)
         reconfigure_report(run->dir, run->config, run->callbacks);
-    if (!*again && attempts_make(run, dir, outcome, err) < 0)
+    if (!again && attempts_make(run, dir, outcome, err) < 0)
         return -1;
-    return result_make(run, outcome, *again, result, err);
+    return result_make(run, outcome, again, result, err);
 }
 
 /* With the callbacks that the configuration names. */
@@ -129,7 +127,7 @@ static int fit_with_callbacks(struct run *run, const struct run_dir *dir, bool e
                               const char *set_aside, struct run_outcome *outcome,
                               json_t **result, bool *again, struct error *err)
 {
-    const struct callback_context context = {
+    struct callback_context context = {
         .cfg = run->cfg, .opt = run->opt, .run_dir = dir->path, .loop = run->loop};
     struct callback_list callbacks;
     char *config = NULL;
@@ -140,10 +138,11 @@ static int fit_with_callbacks(struct run *run, const struct run_dir *dir, bool e
         return -1;
     run->config = config;
     run->callbacks = &callbacks;
+    context.finished = *again = existed && is_finished(run->dir, run->config);
     if (callback_list_create(&callbacks, &context, err) == 0) {
         if (set_aside)
             callback_note(&callbacks, "the earlier run is now %s", set_aside);
-        rc = fit_in(run, dir, existed, outcome, result, again, err);
+        rc = fit_in(run, dir, existed, *again, outcome, result, err);
         callback_list_destroy(&callbacks);
     }
     free(config);
