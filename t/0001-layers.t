@@ -54,7 +54,9 @@ rooms () {
 	cmd cmd/program.c check train launch event config
 	cmd cmd/program.h config
 	cmd cmd/raytrain-run.c train config
-	cmd cmd/raytrain-predict.c run checkpoint
+	cmd cmd/prediction.h config
+	cmd cmd/prediction.c run checkpoint
+	cmd cmd/raytrain-predict.c run
 	cmd cmd/raytrain-worker.c command rank loop probe protocol
 	cmd cmd/raytrain-pmix.c pmix
 	cmd inspect/follow.c protocol

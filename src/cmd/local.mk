@@ -55,7 +55,8 @@ src_cmd_raytrain_run_CPPFLAGS = $(LAUNCHER_CPPFLAGS)
 src_cmd_raytrain_run_LDADD = liblauncher.la
 
 bin_PROGRAMS += src/cmd/raytrain-predict
-src_cmd_raytrain_predict_SOURCES = src/cmd/raytrain-predict.c src/cmd/program.c \
+src_cmd_raytrain_predict_SOURCES = src/cmd/raytrain-predict.c src/cmd/prediction.c src/cmd/prediction.h \
+	src/cmd/program.c \
 	src/cmd/program.h src/cmd/hangup.c src/cmd/hangup.h
 src_cmd_raytrain_predict_CPPFLAGS = $(LAUNCHER_CPPFLAGS)
 src_cmd_raytrain_predict_LDADD = liblauncher.la
