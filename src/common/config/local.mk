@@ -14,6 +14,8 @@ libcommon_la_SOURCES += \
 	src/common/config/filter_config.c src/common/config/filter_config.h \
 	src/common/config/text_options.c src/common/config/text_options.h \
 	src/common/config/gbdt_config.c src/common/config/gbdt_config.h \
+	src/common/config/option_help.c \
+	src/common/config/option_table.c src/common/config/option_table.h \
 	src/common/config/options.c src/common/config/options.h \
 	src/common/config/predict_config.c src/common/config/predict_config.h \
 	src/common/config/preprocessor_config.c src/common/config/preprocessor_config.h \

@@ -1,0 +1,100 @@
+/* option_help.c - the texts of --help, from the table of flags. */
+#include <stdio.h>
+#include <string.h>
+
+#include "config/option_table.h"
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+/* A heading, before the first flag of its group. */
+struct heading {
+    const char *before, *title;
+};
+
+static const struct heading headings[] = {
+    {"checkpoint", "The prediction"},
+    {"workers", "Workers"},
+    {"config", "Configuration"},
+    {"name", "The run"},
+    {"resume", "The run"},
+    {"dry-run", "Output"},
+};
+
+static const char help_head[] =
+    "Usage: raytrain-run [OPTION]... TRAIN_FUNC.so [ARG]...\n"
+    "       raytrain-run [OPTION]... PROGRAM [ARG]...\n"
+    "       raytrain-run [OPTION]... -- COMMAND [ARG]...\n"
+    "Run a training function on N workers, under Slurm or on this machine.\n\n";
+
+static const char predict_head[] =
+    "Usage: raytrain-predict [OPTION]... --checkpoint PATH --data PATH -o FILE\n"
+    "                        [PREDICT_FUNC.so|PROGRAM|-- COMMAND] [ARG]...\n"
+    "Predict rows by the model of a checkpoint, on N workers.\n\n";
+
+static const char help_tail[] =
+    "\n%sA flag beats --set, --set beats the file, the file beats the default.\n"
+    "Exit status: 0 finished, 1 %s failed, 2 usage, 3 configuration or input,\n"
+    "4 does not fit, 5 storage, 75 stopped on request: run again with --resume.\n";
+
+#define HELP_MAX 8192
+
+/* The title of the group that f begins; NULL: it begins none. after: the title before. */
+static const char *heading_of(const struct flag *f, const char *after)
+{
+    for (size_t i = 0; i < N(headings); i++)
+        if (!strcmp(headings[i].before, f->name) &&
+            (!after || strcmp(after, headings[i].title) != 0))
+            return headings[i].title;
+    return NULL;
+}
+
+static void help_add_flag(char *help, const struct flag *f)
+{
+    const char *argument = f->argument ? f->argument : "";
+    char left[64], letter[8] = "    ";
+    size_t n = strlen(help);
+
+    if (f->letter)
+        snprintf(letter, sizeof letter, "-%c, ", f->letter);
+    snprintf(left, sizeof left, "  %s--%s%s%s", letter, f->name,
+             *argument && *argument != '[' ? " " : "", argument);
+    snprintf(help + n, HELP_MAX - n, "%-31s %s\n", left, f->doc);
+}
+
+static const char *help_make(enum option_program program, const char *head,
+                             bool with_rare, char *help)
+{
+    const char *title = NULL, *next;
+    size_t n;
+
+    snprintf(help, HELP_MAX, "%s", head);
+    for (size_t i = 0; i < n_option_flags; i++) {
+        if (!flag_is_of(&option_flags[i], program))
+            continue;
+        next = heading_of(&option_flags[i], title);
+        n = strlen(help);
+        if (next)
+            snprintf(help + n, HELP_MAX - n, "%s:\n", title = next);
+        if (with_rare || !option_flags[i].rare)
+            help_add_flag(help, &option_flags[i]);
+    }
+    n = strlen(help);
+    snprintf(help + n, HELP_MAX - n, help_tail,
+             with_rare ? "" : "--help=all prints the other options.\n",
+             program == OF_PREDICT ? "prediction" : "training");
+    return help;
+}
+
+const char *options_help(bool with_rare)
+{
+    static char help[HELP_MAX];
+
+    return help_make(OF_RUN, help_head, with_rare, help);
+}
+
+const char *options_help_predict(bool with_rare)
+{
+    static char help[HELP_MAX];
+
+    return help_make(OF_PREDICT, predict_head, with_rare, help);
+}

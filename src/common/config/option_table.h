@@ -1,0 +1,42 @@
+/*
+ * option_table.h - the flags of the programs: names, arguments, and what each does. For
+ * options.c, which parses them, and option_help.c.
+ */
+#ifndef RAYTRAIN_CONFIG_OPTION_TABLE_H
+#define RAYTRAIN_CONFIG_OPTION_TABLE_H
+
+#include "config/options.h"
+
+/* Files are read before --set is applied, and --set before all other flags, in whatever
+ * order they are typed. Flags that are not configuration may come at any time. */
+enum option_stage { STAGE_FLAG, STAGE_SET, STAGE_FILE };
+
+/* Which program has a flag: a sum of these. */
+enum option_program { OF_RUN = 1, OF_PREDICT = 2 };
+
+/* What a flag does: it sets a key of the configuration or a member of options, or a
+ * function does more. */
+struct flag {
+    const char *name;
+    char letter;          /* 0: none */
+    const char *argument; /* as --help calls it; NULL: no argument, "[...]": optional */
+    const char *doc;
+    const char *key; /* of the configuration; without an argument it is set to true */
+    size_t text;     /* offset of a char * in options, + 1; 0: none */
+    size_t truth;    /* offset of a bool in options, + 1 */
+    const char *const *words; /* allowed values, terminated by NULL */
+    enum option_stage stage;
+    enum option_program of; /* 0: all */
+    enum submit_line batch;
+    bool rare; /* only --help=all prints it */
+    int (*act)(const char *argument, struct options *opt, struct train_config *cfg,
+               struct error *err);
+};
+
+#define FLAGS_MAX 80
+extern const struct flag option_flags[];
+extern const size_t n_option_flags; /* at most FLAGS_MAX */
+
+bool flag_is_of(const struct flag *f, enum option_program program);
+
+#endif
