@@ -59,6 +59,7 @@ rooms () {
 	cmd cmd/raytrain-predict.c run
 	cmd cmd/raytrain-worker.c command rank loop probe protocol
 	cmd cmd/raytrain-pmix.c pmix
+	cmd cmd/raytrain-keeper.c local
 	cmd inspect/follow.c protocol
 	cmd plot run
 	cmd inspect plot gbdt data preprocess frame hdf5 run checkpoint config

@@ -5,12 +5,19 @@ src_cmd_raytrain_worker_LDADD = libraytrain.la
 # An installed tree can be moved.
 src_cmd_raytrain_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../../lib'
 
-# A worker starts it for the MPI programs of its node.
+# Local workers, and the MPI programs of a node, meet through it.
 pkglibexec_PROGRAMS += src/cmd/raytrain-pmix
 src_cmd_raytrain_pmix_SOURCES = src/cmd/raytrain-pmix.c
 src_cmd_raytrain_pmix_CPPFLAGS = $(COMMON_CPPFLAGS)
 src_cmd_raytrain_pmix_LDADD = libcommon.la $(PMIX_LIBS)
 src_cmd_raytrain_pmix_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
+
+# raytrain-run starts it for local workers.
+pkglibexec_PROGRAMS += src/cmd/raytrain-keeper
+src_cmd_raytrain_keeper_SOURCES = src/cmd/raytrain-keeper.c
+src_cmd_raytrain_keeper_CPPFLAGS = $(LAUNCHER_CPPFLAGS)
+src_cmd_raytrain_keeper_LDADD = liblauncher.la
+src_cmd_raytrain_keeper_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
 
 # raytrain-run starts it for a callback in C, which calls functions of it.
 pkglibexec_PROGRAMS += src/cmd/raytrain-callback

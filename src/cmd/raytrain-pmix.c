@@ -1,9 +1,10 @@
 /*
- * raytrain-pmix.c - the PMIx server of the MPI programs that the workers of a node run
- * (worker/wireup/child_server.h). Its standard input is the socket of the worker that
- * starts it.
+ * raytrain-pmix.c - the PMIx server of a group of local workers, or of the MPI programs
+ * that the workers of a node run. Its standard input is a socket to its owner
+ * (launcher/local/pmix_server.h, worker/wireup/child_server.h). BEFORE is how many of
+ * them the owner has started before.
  *
- *     raytrain-pmix NAMESPACE DIRECTORY NODE HOSTS RANKS
+ *     raytrain-pmix NAMESPACE DIRECTORY NODE HOSTS RANKS BEFORE
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,28 +14,42 @@
 
 #include "pmix/namespace.h"
 #include "pmix/server_process.h"
+#include "util/fault.h"
 
 static int usage(const char *why)
 {
-    fprintf(stderr, "raytrain-pmix: %s. This program is for raytrain-worker only.\n",
+    fprintf(stderr,
+            "raytrain-pmix: %s. It is started by raytrain-run and "
+            "raytrain-worker only.\n",
             why);
     return 2;
+}
+
+/* -1: it is not a number, or negative. */
+static int number(const char *text)
+{
+    char *end;
+    long n;
+
+    errno = 0;
+    n = strtol(text, &end, 10);
+    return errno || end == text || *end || n < 0 || n > INT_MAX ? -1 : (int)n;
 }
 
 int main(int argc, char *argv[])
 {
     struct pmix_group group;
     struct error err;
-    char *end;
-    long node;
+    int node, before;
 
-    if (argc != 6)
-        return usage("it takes five arguments");
-    errno = 0;
-    node = strtol(argv[3], &end, 10);
-    if (errno || *end || node < 0 || node > INT_MAX)
-        return usage("there is no such node");
-    if (pmix_group_make(argv[4], argv[5], (int)node, &group, &err) < 0)
+    if (argc != 7)
+        return usage("it takes six arguments");
+    node = number(argv[3]);
+    before = number(argv[6]);
+    if (node < 0 || before < 0)
+        return usage("it takes a number of a node, and of servers");
+    if (pmix_group_make(argv[4], argv[5], node, &group, &err) < 0)
         return usage(err.text);
+    fault_point("pmix.server", before);
     pmix_server_run(pmix_server_detach(STDIN_FILENO), &group, argv[1], argv[2]);
 }

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "pmix/message.h"
 #include "pmix/namespace.h"
-#include "pmix/server_process.h"
 
 static void each_rank_has_a_node_and_a_local_rank(void **state)
 {
@@ -26,19 +26,6 @@ static void each_rank_has_a_node_and_a_local_rank(void **state)
     assert_string_equal(g.hosts[2], "c");
     assert_memory_equal(g.node_of, nodes, sizeof nodes);
     assert_memory_equal(g.local_of, locals, sizeof locals);
-    pmix_group_clear(&g);
-}
-
-static void one_node_has_all_ranks(void **state)
-{
-    struct pmix_group g;
-    struct error err;
-
-    (void)state;
-    assert_int_equal(pmix_group_local(3, &g, &err), 0);
-    assert_int_equal(g.size, 3);
-    assert_int_equal(pmix_group_local_size(&g), 3);
-    assert_string_equal(g.ranks, "0,1,2");
     pmix_group_clear(&g);
 }
 
@@ -109,7 +96,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rank_has_a_node_and_a_local_rank),
-        cmocka_unit_test(one_node_has_all_ranks),
         cmocka_unit_test(lists_that_do_not_agree_are_refused),
         cmocka_unit_test(data_of_a_fence_arrive_whole),
     };

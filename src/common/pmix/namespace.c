@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "util/argv.h"
 
@@ -102,24 +101,6 @@ int pmix_group_make(const char *hosts, const char *ranks, int node,
     }
     pmix_group_clear(out);
     return -1;
-}
-
-int pmix_group_local(int size, struct pmix_group *out, struct error *err)
-{
-    char host[256] = "", *ranks = malloc((size_t)size * 12 + 1), *end = ranks;
-    int rc;
-
-    *out = (struct pmix_group){.size = 0};
-    if (!ranks)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    *end = '\0';
-    for (int r = 0; r < size; r++)
-        end += sprintf(end, r ? ",%d" : "%d", r);
-    if (gethostname(host, sizeof host - 1) < 0)
-        strcpy(host, "localhost");
-    rc = pmix_group_make(host, ranks, 0, out, err);
-    free(ranks);
-    return rc;
 }
 
 void pmix_group_clear(struct pmix_group *g)

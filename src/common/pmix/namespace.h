@@ -24,8 +24,6 @@ struct pmix_group {
  * agree, or if a rank is missing. */
 int pmix_group_make(const char *hosts, const char *ranks, int node,
                     struct pmix_group *out, struct error *err);
-/* All ranks on this host. */
-int pmix_group_local(int size, struct pmix_group *out, struct error *err);
 void pmix_group_clear(struct pmix_group *g); /* zeros are fine */
 
 int pmix_group_local_size(const struct pmix_group *g);

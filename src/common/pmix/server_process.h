@@ -1,7 +1,7 @@
 /*
- * server_process.h - the process of an embedded PMIx server, and its messages to and
- * from its owner, over a SOCK_SEQPACKET socket pair. It ends when the owner closes its
- * end, and dies with the thread of the owner that started it.
+ * server_process.h - the process of an embedded PMIx server, raytrain-pmix, which
+ * exchanges messages with its owner (message.h). It ends when the owner closes its end,
+ * and dies with the thread of the owner that started it.
  *
  * A process of its own, because libpmix 4.2 cannot be started a second time in a
  * process, nor beside a client; because its threads, leaks and crashes stay out of the
@@ -11,44 +11,7 @@
 #ifndef RAYTRAIN_PMIX_SERVER_PROCESS_H
 #define RAYTRAIN_PMIX_SERVER_PROCESS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "util/error.h"
-
 struct pmix_group;
-
-/* From the server, except FENCE, which goes both ways. */
-enum pmix_message_kind {
-    PMIX_MESSAGE_ERROR,
-    PMIX_MESSAGE_ENV, /* the variables of each rank of the node, in their order */
-    PMIX_MESSAGE_JOINED,
-    PMIX_MESSAGE_LEFT,
-    PMIX_MESSAGE_ABORT,
-    /* A part of what this node contributes to a fence, and of what all nodes have:
-     * `status` is 1 if more parts follow, else 0. */
-    PMIX_MESSAGE_FENCE
-};
-
-#define PMIX_MESSAGE_TEXT_MAX ((size_t)60 * 1024)
-
-struct pmix_message {
-    enum pmix_message_kind kind;
-    int rank;                         /* -1: ERROR, FENCE */
-    int status;                       /* ABORT; of ERROR the raytrain_status */
-    size_t n;                         /* bytes of text that are sent */
-    char text[PMIX_MESSAGE_TEXT_MAX]; /* ENV: strings with their NULs; FENCE: bytes;
-                                         else one string */
-};
-
-/* Send a message; waits for room. -1 and errno. */
-int pmix_message_send(int socket, const struct pmix_message *m);
-/* 1: done; 0: none yet, if it is not to wait; -1: the end. */
-int pmix_message_receive(int socket, bool wait, struct pmix_message *m);
-/* Send data of any size as messages FENCE. */
-int pmix_fence_send(int socket, const char *data, size_t n);
-/* Append a message FENCE to *data. 1: it was the last; 0; -1: out of memory. */
-int pmix_fence_append(const struct pmix_message *m, char **data, size_t *n);
 
 /* To be called first in the process, with the descriptor of the server's end: close all
  * others except standard error, ignore signals that ask a process to end. Returns the

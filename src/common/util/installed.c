@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int installed_program(const char *name, char *path, size_t size)
+int installed_program(const char *name, char *path, size_t size, struct error *err)
 {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -24,5 +24,9 @@ int installed_program(const char *name, char *path, size_t size)
             return 0;
     }
     snprintf(path, size, "%s/%s", RAYTRAIN_LIBEXECDIR, name);
-    return access(path, X_OK);
+    if (access(path, X_OK) == 0)
+        return 0;
+    return error_set(err, RAYTRAIN_ENOTFOUND,
+                     "cannot find %s (looked at %s): is raytrain installed completely?",
+                     name, path);
 }

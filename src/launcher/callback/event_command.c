@@ -232,11 +232,8 @@ static int library_argv(const struct callback_config *cfg, char ***argv,
     char program[PATH_MAX];
     int rc;
 
-    if (installed_program("raytrain-callback", program, sizeof program) < 0)
-        return error_set(err, RAYTRAIN_ENOTFOUND,
-                         "cannot find raytrain-callback (looked at %s): is raytrain "
-                         "installed completely?",
-                         program);
+    if (installed_program("raytrain-callback", program, sizeof program, err) < 0)
+        return -1;
     rc = argv_append(argv, program, err);
     if (rc == 0)
         rc = argv_append(argv, cfg->path, err);

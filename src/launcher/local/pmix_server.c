@@ -1,32 +1,31 @@
 /*
- * pmix_server.c - see pmix_server.h: forks the process of the server, and reads its
- * messages from a socket.
+ * pmix_server.c - see pmix_server.h: starts raytrain-pmix, and reads its messages from a
+ * socket.
  */
 #include "local/pmix_server.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pmix/namespace.h"
-#include "pmix/server_process.h"
+#include "pmix/message.h"
 #include "util/argv.h"
+#include "util/child.h"
 #include "util/clock.h"
 #include "util/fault.h"
-#include "util/process.h"
+#include "util/installed.h"
 
 #define STOPPED_MAX_S 30.0 /* for a stopped (SIGSTOP) server: workers hang meanwhile */
-#define KILLED_WAIT_S 5.0  /* for the end of the server after it was killed */
 
 struct pmix_server {
-    pid_t pid;
+    struct child process;
     int socket;
     bool aborted; /* call arrived earlier and has not been reported yet */
     struct pmix_abort_call call;
@@ -36,33 +35,66 @@ struct pmix_server {
     struct pmix_message in;
 };
 
-/* ---- In the server's process ---- */
-
-static void server_main(int fd, pid_t launcher, int n_workers, const char *dir)
-    __attribute__((noreturn));
-
-static void server_main(int fd, pid_t launcher, int n_workers, const char *dir)
+/* "0,1,2": the ranks, all on this node. */
+static int ranks_append(int n, char ***argv, struct error *err)
 {
-    struct pmix_group group;
-    struct error err;
-    char nspace[32];
+    char *list = malloc((size_t)n * 12 + 1), *end = list;
+    int rc;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != launcher || pmix_group_local(n_workers, &group, &err) < 0)
-        _exit(1);
-    snprintf(nspace, sizeof nspace, "raytrain-%d", (int)getpid());
-    pmix_server_run(pmix_server_detach(fd), &group, nspace, dir);
+    if (!list)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (int r = 0; r < n; r++)
+        end += sprintf(end, r ? ",%d" : "%d", r);
+    rc = argv_append(argv, list, err);
+    free(list);
+    return rc;
 }
 
-/* ---- In the launcher ---- */
+/* n_before: how many servers this process has started before. */
+static int arguments_make(int n_workers, const char *private_dir, int n_before,
+                          char ***argv, struct error *err)
+{
+    char program[PATH_MAX], host[256] = "";
+
+    *argv = NULL;
+    if (gethostname(host, sizeof host - 1) < 0)
+        strcpy(host, "localhost");
+    if (installed_program("raytrain-pmix", program, sizeof program, err) < 0 ||
+        argv_append(argv, program, err) < 0 ||
+        argv_appendf(argv, err, "raytrain-%d-%d", (int)getpid(), n_before) < 0 ||
+        argv_append(argv, private_dir, err) < 0 || argv_append(argv, "0", err) < 0 ||
+        argv_append(argv, host, err) < 0 || ranks_append(n_workers, argv, err) < 0)
+        return -1;
+    return argv_appendf(argv, err, "%d", n_before);
+}
+
+/* In a session of its own from the beginning, away from Ctrl-C. */
+static int process_start(struct pmix_server *s, char *const *argv, struct error *err)
+{
+    struct child_spec spec = {.argv = argv,
+                              .out = -1,
+                              .err = STDERR_FILENO,
+                              .own_session = true,
+                              .die_with_parent = true};
+    int ends[2], rc;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return error_set(err, RAYTRAIN_ECOMM, "cannot make a socket pair: %s",
+                         strerror(errno));
+    s->socket = ends[0];
+    spec.in = ends[1];
+    rc = child_spawn(&spec, &s->process, err);
+    close(ends[1]);
+    return rc;
+}
 
 int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server **out,
                       struct error *err)
 {
     static int n_started;
     struct pmix_server *s;
-    pid_t launcher = getpid();
-    int ends[2], n = n_started++;
+    char **argv;
+    int rc;
 
     if (n_workers < 1)
         return error_set(err, RAYTRAIN_EINVAL, "PMIx server: %d workers", n_workers);
@@ -72,28 +104,17 @@ int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
     s->n_workers = n_workers;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
-        error_set(err, RAYTRAIN_ECOMM, "cannot make a socket pair: %s",
-                  strerror(errno));
-        free(s->joined);
-        free(s);
-        return -1;
-    }
-    s->socket = ends[0];
-    s->pid = fork();
-    if (s->pid == 0) {
-        fault_point("pmix.server", n);
-        server_main(ends[1], launcher, n_workers, private_dir);
-    }
-    close(ends[1]);
-    if (s->pid < 0) {
-        error_set(err, RAYTRAIN_ENOMEM, "cannot start another process: %s",
-                  strerror(errno));
+    s->process = (struct child)CHILD_INIT;
+    s->socket = -1;
+    rc = arguments_make(n_workers, private_dir, n_started++, &argv, err);
+    if (rc == 0)
+        rc = process_start(s, argv, err);
+    argv_free(argv);
+    if (rc < 0)
         pmix_server_stop(s);
-        return -1;
-    }
-    *out = s;
-    return 0;
+    else
+        *out = s;
+    return rc;
 }
 
 static void abort_keep(struct pmix_server *s)
@@ -155,7 +176,7 @@ bool pmix_server_is_joined(const struct pmix_server *s, int rank)
 
 pid_t pmix_server_pid(const struct pmix_server *s)
 {
-    return s->pid;
+    return s->process.pid;
 }
 
 int pmix_server_fd(const struct pmix_server *s)
@@ -169,14 +190,14 @@ static void stopped_check(struct pmix_server *s)
     siginfo_t info = {0};
     double now = clock_now();
 
-    if (waitid(P_PID, (id_t)s->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) < 0 ||
+    if (waitid(P_PID, (id_t)s->process.pid, &info, WSTOPPED | WNOHANG | WNOWAIT) < 0 ||
         info.si_pid == 0)
         s->stopped_since = 0;
     else if (s->stopped_since == 0)
         s->stopped_since = now;
     else if (now - s->stopped_since > STOPPED_MAX_S ||
              fault_point("pmix.stopped", 0) < 0)
-        kill(s->pid, SIGKILL);
+        kill(s->process.pid, SIGKILL);
 }
 
 enum pmix_server_news pmix_server_next(struct pmix_server *s,
@@ -201,11 +222,9 @@ void pmix_server_stop(struct pmix_server *s)
 
     if (!s)
         return;
-    close(s->socket);
-    if (s->pid > 0) {
-        kill(s->pid, SIGKILL);
-        (void)process_reap(s->pid, KILLED_WAIT_S, NULL);
-    }
+    if (s->socket >= 0)
+        close(s->socket);
+    child_clear(&s->process);
     free(s->joined);
     free(s);
     errno = saved;

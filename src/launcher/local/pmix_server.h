@@ -4,8 +4,9 @@
  * socket listens only on the loopback address. libpmix accepts connections only for the
  * namespace and ranks that it knows, from the user that they belong to.
  *
- * The server runs in a child process (pmix/server_process.h), which dies with the thread
- * that started it, and ignores Ctrl-C and the other signals that ask a process to end.
+ * The server is a program of its own, raytrain-pmix (pmix/server_process.h), which dies
+ * with the thread that started it, and ignores Ctrl-C and the other signals that ask a
+ * process to end.
  */
 #ifndef RAYTRAIN_LOCAL_PMIX_SERVER_H
 #define RAYTRAIN_LOCAL_PMIX_SERVER_H

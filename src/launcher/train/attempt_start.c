@@ -25,12 +25,7 @@
 
 int attempt_worker_program(char *path, size_t size, struct error *err)
 {
-    if (installed_program("raytrain-worker", path, size) == 0)
-        return 0;
-    return error_set(err, RAYTRAIN_ENOTFOUND,
-                     "cannot find raytrain-worker (looked at %s): is raytrain "
-                     "installed completely?",
-                     path);
+    return installed_program("raytrain-worker", path, size, err);
 }
 
 /* What each rank executes: the training function's own program, or raytrain-worker with

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pmix/server_process.h"
+#include "pmix/message.h"
 #include "util/argv.h"
 #include "util/child.h"
 #include "util/thread.h"
@@ -75,9 +75,9 @@ static int arguments_make(const struct child_server *s, char ***argv, struct err
     if (argv_append(argv, path, err) < 0 || argv_append(argv, c->nspace, err) < 0 ||
         argv_append(argv, s->dir.path, err) < 0 ||
         argv_appendf(argv, err, "%d", c->node) < 0 ||
-        argv_append(argv, c->hosts, err) < 0)
+        argv_append(argv, c->hosts, err) < 0 || argv_append(argv, c->ranks, err) < 0)
         return -1;
-    return argv_append(argv, c->ranks, err);
+    return argv_append(argv, "0", err);
 }
 
 static int process_start(struct child_server *s, struct error *err)

@@ -1,0 +1,122 @@
+/* keeper_process.c - see keeper_process.h. */
+#include "local/keeper_process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "util/fault.h"
+#include "util/fs.h"
+#include "util/private_dir.h"
+#include "util/process.h"
+#include "util/process_mark.h"
+#include "util/shm_tidy.h"
+
+#define GONE_WAIT_MS 5000 /* for the end of workers that it has killed */
+
+void keeper_mark_make(const char *dir, char mark[KEEPER_MARK_MAX])
+{
+    snprintf(mark, KEEPER_MARK_MAX, KEEPER_MARK "%s", dir);
+}
+
+struct group_list {
+    pid_t *pids;
+    size_t n, room;
+};
+
+static void groups_add(struct group_list *list, pid_t pid)
+{
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 64;
+        pid_t *grown = realloc(list->pids, room * sizeof *grown);
+
+        if (!grown) /* the workers still get their parent-death signal */
+            return;
+        list->pids = grown;
+        list->room = room;
+    }
+    list->pids[list->n++] = pid;
+}
+
+static void groups_remove(struct group_list *list, pid_t pid)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->pids[i] == pid) {
+            list->pids[i] = list->pids[--list->n];
+            return;
+        }
+}
+
+/* A message is one pid_t: a new group, or, if negative, one that is gone. */
+static void groups_follow(struct group_list *list, int fd)
+{
+    pid_t pid;
+    ssize_t got;
+
+    while ((got = recv(fd, &pid, sizeof pid, 0)) != 0) {
+        if (got < 0 && errno != EINTR)
+            break;
+        if (got != (ssize_t)sizeof pid)
+            continue;
+        if (pid > 1)
+            groups_add(list, pid);
+        else if (pid < -1)
+            groups_remove(list, -pid);
+    }
+}
+
+static void signals_ignore(void)
+{
+    static const int ignored[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+                                  SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM};
+
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+}
+
+/* Wait for the end of a process that is not a child. */
+static void wait_gone(pid_t pid)
+{
+    struct process gone;
+
+    if (process_open(pid, &gone) < 0)
+        return;
+    (void)process_wait(&gone, GONE_WAIT_MS);
+    process_close(&gone);
+}
+
+/* Kill what is left of the workers, and remove what they have left. */
+static void group_clean(const struct group_list *groups, const char *dir)
+{
+    char mark[KEEPER_MARK_MAX];
+
+    for (size_t i = 0; i < groups->n; i++)
+        kill(-groups->pids[i], SIGKILL);
+    keeper_mark_make(dir, mark);
+    process_mark_kill(mark);
+    for (size_t i = 0; i < groups->n; i++)
+        wait_gone(groups->pids[i]);
+    shm_tidy(); /* no process uses it any more */
+    fs_remove_tree(dir, NULL);
+}
+
+void keeper_process_run(int socket, int n_before)
+{
+    struct keeper_hello hello = {.failed = 0};
+    struct group_list groups = {NULL, 0, 0};
+
+    signals_ignore();
+    fault_point("keeper.hello", n_before);
+    if (private_dir_make(hello.dir, sizeof hello.dir) <
+        0) /* held until the keeper exits */
+        hello.failed = errno;
+    send(socket, &hello, sizeof hello, MSG_NOSIGNAL);
+    if (hello.failed)
+        _exit(1);
+    groups_follow(&groups, socket);
+    group_clean(&groups, hello.dir);
+    _exit(0);
+}

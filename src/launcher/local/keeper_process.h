@@ -1,0 +1,28 @@
+/*
+ * keeper_process.h - what raytrain-keeper does (keeper.h), and what it and the process
+ * that starts it agree on. A program of its own, because that process may have threads
+ * when it starts one: after a fork without exec, a lock that one of them held would stay
+ * locked.
+ */
+#ifndef RAYTRAIN_LOCAL_KEEPER_PROCESS_H
+#define RAYTRAIN_LOCAL_KEEPER_PROCESS_H
+
+#include <limits.h>
+
+/* KEEPER_MARK DIR, which is another directory for each keeper. */
+#define KEEPER_MARK     "RAYTRAIN_GROUP="
+#define KEEPER_MARK_MAX (sizeof KEEPER_MARK + PATH_MAX)
+
+void keeper_mark_make(const char *dir, char mark[KEEPER_MARK_MAX]);
+
+/* The first message of the keeper. */
+struct keeper_hello {
+    int failed; /* errno of private_dir_make(); 0: dir exists */
+    char dir[PATH_MAX];
+};
+
+/* Until the other end of the socket is closed, then clean up. n_before: how many keepers
+ * its parent has started before. */
+void keeper_process_run(int socket, int n_before) __attribute__((noreturn));
+
+#endif
