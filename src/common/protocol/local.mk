@@ -3,10 +3,12 @@ libcommon_la_SOURCES += \
 	src/common/protocol/log_dir.c src/common/protocol/log_dir.h \
 	src/common/protocol/failure.c src/common/protocol/failure.h \
 	src/common/protocol/rank_status.c src/common/protocol/rank_status.h \
+	src/common/protocol/service_hello.c \
+	src/common/protocol/service_wire.c src/common/protocol/service_wire.h \
 	src/common/protocol/session_client.c src/common/protocol/session_client.h \
 	src/common/protocol/session_wire.c src/common/protocol/session_wire.h \
 	src/common/protocol/site_report.h \
 	src/common/protocol/worker_env.c src/common/protocol/worker_env.h \
 	src/common/protocol/worker_record.c src/common/protocol/worker_record.h
 
-UNIT_TESTS += t/unit/test_worker_record
+UNIT_TESTS += t/unit/test_service_wire t/unit/test_worker_record

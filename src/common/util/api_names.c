@@ -59,6 +59,14 @@ const char *raytrain_dtype_name(raytrain_dtype dtype)
     return dtype_known(dtype) ? dtypes[dtype].name : "unknown";
 }
 
+raytrain_dtype dtype_of_name(const char *name)
+{
+    for (size_t i = 1; i < sizeof dtypes / sizeof dtypes[0]; i++)
+        if (strcmp(name, dtypes[i].name) == 0)
+            return (raytrain_dtype)i;
+    return (raytrain_dtype)0;
+}
+
 /* ---- Metrics ---- */
 
 bool metric_name_is_valid(const char *name)

@@ -3,15 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Columns ---- */
+#include "util/api_names.h"
 
-static raytrain_dtype dtype_of(const char *name)
-{
-    for (int t = RAYTRAIN_FLOAT32; t <= RAYTRAIN_BYTES; t++)
-        if (strcmp(name, raytrain_dtype_name((raytrain_dtype)t)) == 0)
-            return (raytrain_dtype)t;
-    return 0;
-}
+/* ---- Columns ---- */
 
 static int numbers_parse(const json_t *said, struct frame_column *c, struct error *err)
 {
@@ -20,7 +14,7 @@ static int numbers_parse(const json_t *said, struct frame_column *c, struct erro
     uint64_t bytes;
 
     c->kind = FRAME_NUMBERS;
-    c->row.dtype = dtype ? dtype_of(dtype) : 0;
+    c->row.dtype = dtype ? dtype_of_name(dtype) : 0;
     c->row.ndim = (int)json_array_size(shape);
     if (c->row.dtype == 0 || json_array_size(shape) > RAYTRAIN_MAX_DIMS)
         return error_set(

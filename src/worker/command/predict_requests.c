@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "predict/predictor.h"
+#include "util/api_names.h"
 
 #define SLOTS 8  /* as in _slots.py */
 #define ALIGN 64 /* bytes, of each output */
@@ -111,15 +112,6 @@ static int predict_open(struct companion *c, const struct request *q,
 
 /* ---- predict_begin ---- */
 
-/* 0 for an unknown name. */
-static raytrain_dtype dtype_named(const char *name)
-{
-    for (int t = RAYTRAIN_FLOAT32; name && t <= RAYTRAIN_BYTES; t++)
-        if (strcmp(raytrain_dtype_name((raytrain_dtype)t), name) == 0)
-            return (raytrain_dtype)t;
-    return (raytrain_dtype)0;
-}
-
 static int output_declare(struct companion *c, const json_t *output, struct error *err)
 {
     const char *name = json_string_value(json_object_get(output, "name")),
@@ -133,7 +125,7 @@ static int output_declare(struct companion *c, const json_t *output, struct erro
                          "an output has a name, a dtype and a shape of at most %d "
                          "dimensions",
                          RAYTRAIN_MAX_DIMS - 1);
-    if (dtype_named(type) == 0)
+    if (dtype_of_name(type) == 0)
         return error_set(err, RAYTRAIN_ETYPE,
                          "output \"%.255s\": there is no type %.80s", name, type);
     for (size_t i = 0; i < n; i++) {
@@ -141,7 +133,7 @@ static int output_declare(struct companion *c, const json_t *output, struct erro
 
         shape[i] = extent > 0 ? (uint64_t)extent : 0; /* 0 is refused */
     }
-    return predictor_output(c->ctx->predictor, name, dtype_named(type), (int)n, shape,
+    return predictor_output(c->ctx->predictor, name, dtype_of_name(type), (int)n, shape,
                             err);
 }
 
