@@ -103,3 +103,17 @@ int local_env_make(char *const *base, const struct placement *plan, int rank,
     *env = made;
     return 0;
 }
+
+int local_helper_env_make(char *const *base, char ***env, struct error *err)
+{
+    char **made = NULL;
+
+    for (; base && *base; base++)
+        if (!is_variable(*base, "RAYTRAIN_RUN_DIR") &&
+            argv_append(&made, *base, err) < 0) {
+            argv_free(made);
+            return -1;
+        }
+    *env = made;
+    return 0;
+}

@@ -17,4 +17,8 @@
 int local_env_make(char *const *base, const struct placement *plan, int rank,
                    char *const *gpus, size_t n_gpus, char ***env, struct error *err);
 
+/* For the keeper and the PMIx server: a copy of `base` without RAYTRAIN_RUN_DIR, by which
+ * a process is known to be a worker of a run. */
+int local_helper_env_make(char *const *base, char ***env, struct error *err);
+
 #endif

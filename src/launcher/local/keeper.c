@@ -10,12 +10,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "local/child_env.h"
 #include "local/keeper_process.h"
 #include "util/argv.h"
 #include "util/child.h"
 #include "util/fs.h"
 #include "util/installed.h"
 #include "util/private_dir.h"
+
+extern char **environ;
 
 struct keeper {
     struct child process;
@@ -57,6 +60,7 @@ static int process_start(struct keeper *k, char *const *argv, struct error *err)
 {
     struct child_spec spec = {
         .argv = argv, .dir = "/", .out = -1, .err = -1, .own_session = true};
+    char **env = NULL;
     int ends[2], rc;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -64,7 +68,11 @@ static int process_start(struct keeper *k, char *const *argv, struct error *err)
                          strerror(errno));
     k->socket = ends[0];
     spec.in = ends[1];
-    rc = child_spawn(&spec, &k->process, err);
+    rc = local_helper_env_make(environ, &env, err);
+    spec.env = env;
+    if (rc == 0)
+        rc = child_spawn(&spec, &k->process, err);
+    argv_free(env);
     close(ends[1]);
     return rc;
 }

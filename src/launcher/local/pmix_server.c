@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "local/child_env.h"
 #include "pmix/message.h"
 #include "util/argv.h"
 #include "util/child.h"
@@ -23,6 +24,8 @@
 #include "util/installed.h"
 
 #define STOPPED_MAX_S 30.0 /* for a stopped (SIGSTOP) server: workers hang meanwhile */
+
+extern char **environ;
 
 struct pmix_server {
     struct child process;
@@ -76,6 +79,7 @@ static int process_start(struct pmix_server *s, char *const *argv, struct error 
                               .err = STDERR_FILENO,
                               .own_session = true,
                               .die_with_parent = true};
+    char **env = NULL;
     int ends[2], rc;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -83,7 +87,11 @@ static int process_start(struct pmix_server *s, char *const *argv, struct error 
                          strerror(errno));
     s->socket = ends[0];
     spec.in = ends[1];
-    rc = child_spawn(&spec, &s->process, err);
+    rc = local_helper_env_make(environ, &env, err);
+    spec.env = env;
+    if (rc == 0)
+        rc = child_spawn(&spec, &s->process, err);
+    argv_free(env);
     close(ends[1]);
     return rc;
 }
