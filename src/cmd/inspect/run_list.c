@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "inspect/views.h"
+#include "util/array.h"
 #include "util/fs.h"
 #include "util/quote.h"
 
@@ -42,27 +43,12 @@ struct search {
     bool no_memory;
 };
 
-static int grow(void *list, size_t *room, size_t n, size_t size)
-{
-    void *old, *bigger;
-
-    if (n < *room)
-        return 0;
-    memcpy(&old, list, sizeof old);
-    bigger = reallocarray(old, 2 * n + 16, size);
-    if (!bigger)
-        return -1;
-    memcpy(list, &bigger, sizeof bigger);
-    *room = 2 * n + 16;
-    return 0;
-}
-
 /* Takes ownership of the path. */
 static void run_add(struct search *s, char *path)
 {
     struct run_list *l = s->list;
 
-    if (!path || grow(&l->paths, &l->room, l->n, sizeof *l->paths) < 0) {
+    if (!path || array_grow(&l->paths, &l->room, l->n, sizeof *l->paths) < 0) {
         free(path);
         s->no_memory = true;
         return;
@@ -78,7 +64,7 @@ static void place_add(struct search *s, struct places *p, const char *dir,
 
     if (asprintf(&path, "%s%s%s", dir, n > 0 && dir[n - 1] == '/' ? "" : "/", name) < 0)
         path = NULL;
-    if (!path || grow(&p->list, &p->room, p->n, sizeof *p->list) < 0) {
+    if (!path || array_grow(&p->list, &p->room, p->n, sizeof *p->list) < 0) {
         free(path);
         s->no_memory = true;
         return;

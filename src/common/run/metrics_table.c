@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
+
 const struct report_field report_fields[REPORT_FIELDS] = {
     {"training_iteration", FIELD_INT},
     {"attempt", FIELD_INT},
@@ -22,22 +24,6 @@ const struct report_field report_fields[REPORT_FIELDS] = {
     {"checkpoint_write_s", FIELD_DOUBLE},
 };
 enum { FIELD_ITERATION = 0, FIELD_ATTEMPT = 1 };
-
-/* Make room for one element more. */
-static int grow(void *list, size_t *room, size_t n, size_t size)
-{
-    void *bigger, *old;
-
-    if (n < *room)
-        return 0;
-    memcpy(&old, list, sizeof old);
-    bigger = reallocarray(old, 2 * n + 16, size);
-    if (!bigger)
-        return -1;
-    memcpy(list, &bigger, sizeof bigger);
-    *room = 2 * n + 16;
-    return 0;
-}
 
 /* ---- Values ---- */
 
@@ -94,14 +80,14 @@ static int column_grow(struct metric_column *c)
 {
     switch (c->kind) {
     case METRIC_NUMBER:
-        return grow(&c->numbers, &c->room, c->n, sizeof *c->numbers);
+        return array_grow(&c->numbers, &c->room, c->n, sizeof *c->numbers);
     case METRIC_INT:
-        return grow(&c->integers, &c->room, c->n, sizeof *c->integers);
+        return array_grow(&c->integers, &c->room, c->n, sizeof *c->integers);
     case METRIC_TEXT:
     case METRIC_VECTOR:
         break;
     }
-    return grow(&c->others, &c->room, c->n, sizeof(json_t *));
+    return array_grow(&c->others, &c->room, c->n, sizeof(json_t *));
 }
 
 /* What the ranks have of a metric: of_metric has its members. */
@@ -182,7 +168,7 @@ static struct metric_column *column_add(struct metrics_table *t, json_t **index,
 
     if (!*index && !(*index = json_object()))
         return NULL;
-    if (grow(&t->columns, &t->columns_room, t->n_columns, sizeof *t->columns) < 0)
+    if (array_grow(&t->columns, &t->columns_room, t->n_columns, sizeof *t->columns) < 0)
         return NULL;
     c = &t->columns[t->n_columns];
     *c = (struct metric_column){.name = strdup(name), .kind = kind};
@@ -329,8 +315,8 @@ static void fields_fill(struct metrics_table *t)
 static int rows_supersede(struct metrics_table *t, size_t n, int64_t attempt)
 {
     for (size_t i = n; i < t->n; i++) {
-        if (grow(&t->superseded, &t->superseded_room, t->n_superseded,
-                 sizeof *t->superseded) < 0)
+        if (array_grow(&t->superseded, &t->superseded_room, t->n_superseded,
+                       sizeof *t->superseded) < 0)
             return -1;
         t->superseded[t->n_superseded++] = (struct superseded_report){
             .training_iteration = t->fields[i][FIELD_ITERATION].integer,
@@ -363,7 +349,7 @@ static int row_make(struct metrics_table *t)
         member(t, METRICS_IF_MISSING))
         return 0;
     if (rows_supersede(t, row, integer_or_0(member(t, "attempt"))) < 0 ||
-        grow(&t->fields, &t->room, t->n, sizeof *t->fields) < 0)
+        array_grow(&t->fields, &t->room, t->n, sizeof *t->fields) < 0)
         return -1;
     return 1;
 }

@@ -1,6 +1,7 @@
 libcommon_la_SOURCES += \
 	src/common/util/api_names.c src/common/util/api_names.h \
 	src/common/util/argv.c src/common/util/argv.h \
+	src/common/util/array.c src/common/util/array.h \
 	src/common/util/async_text.c src/common/util/async_text.h \
 	src/common/util/child.c src/common/util/child.h \
 	src/common/util/clock.c src/common/util/clock.h \
@@ -26,7 +27,7 @@ libcommon_la_SOURCES += \
 	src/common/util/tensor.c src/common/util/tensor.h \
 	src/common/util/thread.c src/common/util/thread.h
 
-UNIT_TESTS += t/unit/test_memory t/unit/test_error t/unit/test_clock \
+UNIT_TESTS += t/unit/test_array t/unit/test_memory t/unit/test_error t/unit/test_clock \
 	t/unit/test_dtype t/unit/test_fs t/unit/test_json_text t/unit/test_json_writer \
 	t/unit/test_words t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_shm_tidy \
 	t/unit/test_child t/unit/test_process_mark \

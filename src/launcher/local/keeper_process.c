@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "util/array.h"
 #include "util/fault.h"
 #include "util/fs.h"
 #include "util/private_dir.h"
@@ -29,16 +29,9 @@ struct group_list {
 
 static void groups_add(struct group_list *list, pid_t pid)
 {
-    if (list->n == list->room) {
-        size_t room = list->room ? 2 * list->room : 64;
-        pid_t *grown = realloc(list->pids, room * sizeof *grown);
-
-        if (!grown) /* the workers still get their parent-death signal */
-            return;
-        list->pids = grown;
-        list->room = room;
-    }
-    list->pids[list->n++] = pid;
+    /* Without memory: the workers still get their parent-death signal. */
+    if (array_grow(&list->pids, &list->room, list->n, sizeof *list->pids) == 0)
+        list->pids[list->n++] = pid;
 }
 
 static void groups_remove(struct group_list *list, pid_t pid)
