@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "callback/kept_lines.h"
 #include "event/attention.h"
 #include "run/run_dir.h"
 #include "util/child.h"
@@ -17,12 +18,8 @@
 #include "util/fs.h"
 #include "util/quote.h"
 
-#define KEPT_BYTES  ((size_t)4 << 20) /* beside what the pipe holds */
-#define PIPE_BYTES  (1 << 20)         /* if the system allows it */
-#define WRITE_BYTES 65536             /* as many do not wait */
-#define RESERVED    4096 /* of them, for a line about lines that are lost */
+#define PIPE_BYTES  (1 << 20) /* if the system allows it */
 #define GATHER_S    0.2
-#define RETRY_S     0.005 /* a pipe that is full is not tried again before */
 #define TERMINATE_S 1.0
 #define TAIL_BYTES  2048 /* of the log, to find the last line */
 
@@ -31,27 +28,14 @@ struct listener {
     struct event_loop *loop;
     struct child child;
     const char *what;
-    char *log;       /* its path */
-    off_t log_begin; /* where the output of this process begins */
-    int pipe;        /* -1: closed */
+    char *log;               /* its path */
+    off_t log_begin;         /* where the output of this process begins */
+    struct kept_lines lines; /* for its pipe */
     int timer;
-    char
-        *kept; /* KEPT_BYTES places; lines that are not written yet are in [begin, n) */
-    size_t begin, n;
-    double tried; /* when they were written last */
-    uint64_t lost;
     bool lost_said, quiet;
 };
 
 /* ---- The end of the process ---- */
-
-static void pipe_close(struct listener *l)
-{
-    if (l->pipe >= 0)
-        close(l->pipe);
-    l->pipe = -1;
-    l->begin = l->n = 0;
-}
 
 /* The last line of its output that is not empty, printable, or NULL. */
 static char *last_line(const struct listener *l)
@@ -92,7 +76,7 @@ static void end_note(const struct listener *l, int status, bool early)
 /* It is not started again: it would not know what the first one has seen. */
 static void gone(struct listener *l, int status, bool note)
 {
-    pipe_close(l);
+    kept_lines_close(&l->lines);
     if (note && !l->quiet)
         end_note(l, status, true);
 }
@@ -114,52 +98,16 @@ static int on_child(void *arg, struct error *err)
 
 /* ---- Lines ---- */
 
-/* As much as the pipe takes. */
-static void kept_write(struct listener *l)
-{
-    while (l->pipe >= 0 && l->begin < l->n) {
-        ssize_t n = write(l->pipe, l->kept + l->begin, l->n - l->begin);
-
-        if (n >= 0)
-            l->begin += (size_t)n;
-        else if (errno == EAGAIN)
-            break;
-        else if (errno != EINTR)
-            pipe_close(l); /* it does not read any more: its end will be reported */
-    }
-    if (l->begin == l->n)
-        l->begin = l->n = 0;
-    l->tried = clock_now();
-}
-
-/* Is there room for so many bytes? */
-static bool room_make(struct listener *l, size_t n)
-{
-    if (l->n + n > KEPT_BYTES && l->begin >= KEPT_BYTES / 4) {
-        memmove(l->kept, l->kept + l->begin, l->n - l->begin);
-        l->n -= l->begin;
-        l->begin = 0;
-    }
-    return l->n + n <= KEPT_BYTES;
-}
-
 static int on_timer(void *arg, struct error *err)
 {
     (void)err;
-    kept_write(arg);
+    kept_lines_write(&((struct listener *)arg)->lines);
     return 0;
-}
-
-static void line_keep(struct listener *l, const char *line, size_t n)
-{
-    memcpy(l->kept + l->n, line, n);
-    l->kept[l->n + n] = '\n';
-    l->n += n + 1;
 }
 
 static void line_lose(struct listener *l)
 {
-    l->lost++;
+    kept_lines_lose(&l->lines);
     if (l->lost_said || l->quiet)
         return;
     l->lost_said = true;
@@ -169,43 +117,12 @@ static void line_lose(struct listener *l)
                   l->what);
 }
 
-static bool lost_keep(struct listener *l, size_t n)
-{
-    char text[64];
-    int used;
-
-    if (l->lost == 0)
-        return true;
-    used = snprintf(text, sizeof text, "{\"event\":\"lost\",\"lines\":%llu}",
-                    (unsigned long long)l->lost);
-    if (!room_make(l, (size_t)used + n + 2))
-        return false;
-    line_keep(l, text, (size_t)used);
-    l->lost = 0;
-    return true;
-}
-
-/* Keep the line, if there is room. */
-static bool line_take(struct listener *l, const char *line)
-{
-    size_t n = strlen(line);
-
-    if (l->n - l->begin > WRITE_BYTES && clock_now() - l->tried > RETRY_S)
-        kept_write(l);
-    if (!room_make(l, n + 1 + RESERVED) || !lost_keep(l, n))
-        return false;
-    line_keep(l, line, n);
-    return true;
-}
-
 void listener_send(struct listener *l, const char *line, bool now)
 {
-    if (l->pipe < 0)
-        return;
-    if (!line_take(l, line))
+    if (!kept_lines_add(&l->lines, line))
         line_lose(l);
     else if (now)
-        kept_write(l);
+        kept_lines_write(&l->lines);
 }
 
 /* ---- Start ---- */
@@ -259,12 +176,12 @@ static int process_start(struct listener *l, char *const *argv, int log,
     if (pipe2(ends, O_CLOEXEC) < 0)
         return error_set(err, RAYTRAIN_EFAILED, "cannot make a pipe: %s",
                          strerror(errno));
-    l->pipe = ends[1];
+    l->lines.fd = ends[1];
     spec.in = ends[0];
     rc = child_spawn(&spec, &l->child, err);
     close(ends[0]);
-    (void)fcntl(l->pipe, F_SETPIPE_SZ, PIPE_BYTES);
-    if (rc == 0 && fcntl(l->pipe, F_SETFL, O_NONBLOCK) < 0)
+    (void)fcntl(l->lines.fd, F_SETPIPE_SZ, PIPE_BYTES);
+    if (rc == 0 && fcntl(l->lines.fd, F_SETFL, O_NONBLOCK) < 0)
         rc = error_set(err, RAYTRAIN_EFAILED, "fcntl: %s", strerror(errno));
     return rc;
 }
@@ -282,12 +199,11 @@ int listener_start(char *const *argv, const char *what, const char *name,
                            .loop = context->loop,
                            .child = CHILD_INIT,
                            .what = what,
-                           .pipe = -1,
+                           .lines = KEPT_LINES_INIT,
                            .timer = -1};
-    l->kept = malloc(KEPT_BYTES);
-    if (!l->kept)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    log = l->kept ? log_open(l, context->run_dir, name, err) : -1;
+    log = kept_lines_open(&l->lines, err) == 0
+              ? log_open(l, context->run_dir, name, err)
+              : -1;
     if (log >= 0 && process_start(l, argv, log, err) == 0 &&
         event_loop_every(l->loop, GATHER_S, on_timer, l, &l->timer, err) == 0 &&
         event_loop_add(l->loop, l->child.pidfd, on_child, l, err) == 0) {
@@ -314,11 +230,11 @@ static bool wait_end(struct listener *l, const char *line, double seconds)
     int status = 0;
 
     while (l->child.pid > 0) {
-        if (line && (l->pipe < 0 || line_take(l, line)))
+        if (line && kept_lines_add(&l->lines, line))
             line = NULL;
-        kept_write(l);
-        if (!line && l->n == 0)
-            pipe_close(l);
+        kept_lines_write(&l->lines);
+        if (!line && kept_lines_written(&l->lines))
+            kept_lines_close(&l->lines);
         if (child_reap(&l->child, &ended, &status, NULL) < 0)
             return false;
         if (ended && !l->quiet && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
@@ -327,7 +243,7 @@ static bool wait_end(struct listener *l, const char *line, double seconds)
             break;
         if (clock_now() >= until || attention_is_called())
             return false;
-        attention_wait(l->child.pidfd, l->pipe >= 0 ? 20 : 100);
+        attention_wait(l->child.pidfd, l->lines.fd >= 0 ? 20 : 100);
     }
     return true;
 }
@@ -346,7 +262,7 @@ void listener_finish(struct listener *l, const char *line, double seconds)
                       "%s has not ended within %g s after the run: it is ended now; "
                       "grace_s gives it more time",
                       l->what, seconds);
-    pipe_close(l);
+    kept_lines_close(&l->lines);
     l->quiet = true;
     child_signal_group(&l->child, SIGTERM, NULL);
     wait_end(l, NULL, TERMINATE_S);
@@ -362,8 +278,7 @@ void listener_destroy(struct listener *l)
     listener_finish(l, NULL, TERMINATE_S);
     if (l->timer >= 0)
         event_loop_remove(l->loop, l->timer);
-    pipe_close(l);
-    free(l->kept);
+    kept_lines_clear(&l->lines);
     free(l->log);
     free(l);
 }

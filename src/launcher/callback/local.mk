@@ -3,6 +3,7 @@ liblauncher_la_SOURCES += \
 	src/launcher/callback/csv.c \
 	src/launcher/callback/deferred.c src/launcher/callback/deferred.h \
 	src/launcher/callback/event_command.c \
+	src/launcher/callback/kept_lines.c src/launcher/callback/kept_lines.h \
 	src/launcher/callback/listener.c src/launcher/callback/listener.h \
 	src/launcher/callback/prometheus.c \
 	src/launcher/callback/fit_events.c \
