@@ -17,4 +17,4 @@ libcommon_la_SOURCES += \
 
 UNIT_TESTS += t/unit/test_checkpoint_manager t/unit/test_metrics t/unit/test_journal \
 	t/unit/test_attempts t/unit/test_run_lock t/unit/test_run_dir \
-	t/unit/test_report_scan
+	t/unit/test_report_scan t/unit/test_report_follow

@@ -11,6 +11,7 @@
 #include "run/report_follow.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 
 #include "run/journal.h"
 #include "run/metrics.h"
+#include "run/report_scan.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
 
@@ -94,8 +96,8 @@ struct report_follower {
     uint64_t offset; /* in result.json */
     int attempt;     /* whose journal is read; -1: none yet */
     struct journal_reader *journal;
-    int64_t last_attempt, last_iteration; /* of the last report; -1: none */
-    /* The first poll keeps the last lines in a ring. */
+    double last_attempt, last_iteration; /* of the last report; -1: none */
+    /* The first poll keeps the last reports in a ring. */
     bool first;
     char **ring;
     size_t ring_size, ring_n; /* lines so far */
@@ -104,18 +106,29 @@ struct report_follower {
     bool no_memory;
 };
 
-/* Deliver a report, unless it has been delivered before. */
+/* Is it a report that has not been taken before? */
+static bool is_news(struct report_follower *f, const char *line, size_t n)
+{
+    static const char *const keys[] = {"attempt", "training_iteration"};
+    double at[2];
+
+    if (n == 0 || !report_scan(line, n, keys, 2, at) || !isfinite(at[1]))
+        return false;
+    if (!isfinite(at[0]))
+        at[0] = 0;
+    if (at[0] < f->last_attempt ||
+        (at[0] == f->last_attempt && at[1] <= f->last_iteration))
+        return false;
+    f->last_attempt = at[0];
+    f->last_iteration = at[1];
+    return true;
+}
+
 static void line_deliver(struct report_follower *f, const char *line, size_t n)
 {
-    json_t *report = n ? json_loadb(line, n, 0, NULL) : NULL;
-    const json_t *at = json_object_get(report, "training_iteration");
-    int64_t attempt = json_integer_value(json_object_get(report, "attempt"));
+    json_t *report = json_loadb(line, n, 0, NULL);
 
-    if (json_is_integer(at) &&
-        (attempt > f->last_attempt ||
-         (attempt == f->last_attempt && json_integer_value(at) > f->last_iteration))) {
-        f->last_attempt = attempt;
-        f->last_iteration = json_integer_value(at);
+    if (report) {
         json_object_del(report, METRICS_IF_MISSING);
         f->on_report(f->arg, report);
     }
@@ -127,6 +140,8 @@ static void line_take(void *arg, const char *line, size_t n)
     struct report_follower *f = arg;
     char **place;
 
+    if (!is_news(f, line, n))
+        return;
     if (!f->first) {
         line_deliver(f, line, n);
         return;

@@ -11,4 +11,5 @@ liblauncher_la_SOURCES += \
 	src/launcher/callback/notes.c src/launcher/callback/progress.c \
 	src/launcher/callback/tensorboard.c
 
-UNIT_TESTS += t/unit/test_callback t/unit/test_progress_csv
+UNIT_TESTS += t/unit/test_callback t/unit/test_deferred t/unit/test_listener \
+	t/unit/test_progress_csv
