@@ -28,14 +28,31 @@ test_expect_success '--resume FILE suggests --resume=FILE' '
 	expect_status 3 $run --resume $ck "$hello" 2>err && grep -e "--resume=.*$ck" err &&
 	expect_status 3 $run --resume gone.h5 2>err && grep -e "--resume=" err
 '
+# first NAME OPTION...: its first attempt fails before its first checkpoint.
 first () {
-	$run -n 2 --name early --set train_loop_config.fail=exit \
-		--set train_loop_config.fail_at=1 --set "train_loop_config.fail_once=$PWD/once" "$train"
+	name=$1 && shift &&
+	$run -n 2 --name $name "$@" --set train_loop_config.fail=exit \
+		--set train_loop_config.fail_at=1 --set "train_loop_config.fail_once=$PWD/once-$name" "$train"
 }
-test_expect_success 'a run that failed before its first checkpoint is started anew by the same line' '
-	expect_status 1 first 2>err && grep "to try again, run the same line again" err &&
-	first 2>err && grep "the earlier run is now .*early.1" err &&
-	test -f runs/early/checkpoint_000005.h5 && test -d runs/early.1/logs/attempt-0 &&
-	expect_status 3 first 2>err && grep -e --fresh err
+replicas='--set run_config.checkpoint_config.replicas=1'
+for name in early copied; do
+	case $name in
+	early) with= ;;
+	copied) with=$replicas ;;
+	esac
+	test_expect_success "a run that failed before its first checkpoint is started anew: $name" '
+		expect_status 1 first $name $with 2>err &&
+		grep "to try again, run the same line again" err &&
+		first $name $with 2>err && grep "the earlier run is now .*$name.1" err &&
+		test -f runs/$name/checkpoint_000005.h5 && test -d runs/$name.1/logs/attempt-0 &&
+		expect_status 3 first $name $with 2>err && grep -e --fresh err
+	'
+done
+test_expect_success 'a run with a staging directory is continued, which may have a checkpoint' '
+	staging="--set run_config.sync_config.staging_path=stage" &&
+	expect_status 1 first staged $staging 2>err &&
+	grep "run the same line with --resume" err &&
+	expect_status 3 first staged $staging 2>err &&
+	first staged $staging --resume 2>err && test -f runs/staged/checkpoint_000005.h5
 '
 test_done

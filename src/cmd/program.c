@@ -78,10 +78,9 @@ static const char *what_next(const struct options *opt, bool saved)
     return "run the same line with --resume";
 }
 
-static bool is_saved(const struct program *program, const json_t *result)
+static bool is_saved(const struct program *program, const struct trainer *trainer)
 {
-    return program->always_saves ||
-           json_is_string(json_object_get(result, "checkpoint"));
+    return program->always_saves || trainer_has_saved(trainer);
 }
 
 static void print_tail(const struct failure_log *log)
@@ -176,7 +175,7 @@ static int conclude(const struct program *program, const struct trainer *trainer
                     const struct run_outcome *outcome, const json_t *result, bool again)
 {
     const struct options *opt = trainer->opt;
-    bool saved = is_saved(program, result);
+    bool saved = is_saved(program, trainer);
 
     if (again && !opt->quiet)
         say("%s: this run has finished already; nothing to do\n"

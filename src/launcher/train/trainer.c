@@ -215,18 +215,16 @@ bool trainer_has_saved(const struct trainer *trainer)
     bool saved = run_dir && checkpoint_manager_newest(run_dir) >= 0;
 
     free(run_dir);
-    return saved;
+    return saved || run->sync_config.staging_path;
 }
 
-/* Has this training ended before its first checkpoint? There may be copies of one in
- * memory and on local disks, too. */
+/* Has this training ended before its first checkpoint? Copies in the memory of nodes are
+ * removed before there is a Result, so there are none either. */
 static bool nothing_to_continue(const struct trainer *trainer)
 {
-    const struct train_config *cfg = trainer->cfg;
     enum run_standing standing;
 
-    if (cfg->predict.output || cfg->run_config.checkpoint_config.replicas > 0 ||
-        cfg->run_config.sync_config.staging_path || trainer_has_saved(trainer))
+    if (trainer->cfg->predict.output || trainer_has_saved(trainer))
         return false;
     standing = trainer_standing(trainer);
     return standing == RUN_HAS_FAILED || standing == RUN_HAS_STOPPED;

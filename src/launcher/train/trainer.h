@@ -41,7 +41,8 @@ enum run_standing {
  * One that has finished with another configuration is interrupted: there is more to
  * do. */
 enum run_standing trainer_standing(const struct trainer *trainer);
-/* Does the run have a checkpoint, by the names of files alone? */
+/* Does the run have a checkpoint, by the names of files alone? With a staging_path there
+ * may be one on the disk of a node. */
 bool trainer_has_saved(const struct trainer *trainer);
 
 /* Print what would be done, the effective configuration and the command, on `out`. argv
