@@ -44,7 +44,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1012-settings.t t/1015-forks.t t/1
 	t/1420-trees-lightgbm.t \
 	t/1430-slurm-trees.t \
 	t/1480-check.t t/1481-slurm-check.t t/1482-site.t \
-	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t
+	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t t/1500-scale.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 
@@ -103,6 +103,23 @@ t_check_forks_la_SOURCES = t/check/forks.c
 t_check_forks_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
 t_check_forks_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_forks_la_LIBADD = -lpthread
+
+check_LTLIBRARIES += t/check/scale_count.la
+t_check_scale_count_la_SOURCES = t/check/scale_count.c
+t_check_scale_count_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+t_check_scale_count_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+t_check_scale_count_la_LIBADD = -ldl
+
+check_LTLIBRARIES += t/check/scale_steps.la
+t_check_scale_steps_la_SOURCES = t/check/scale_steps.c
+t_check_scale_steps_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+t_check_scale_steps_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+t_check_scale_steps_la_LIBADD = libraytrain.la -ldl
+
+check_PROGRAMS += t/check/scale_bare
+t_check_scale_bare_SOURCES = t/check/scale_bare.c
+t_check_scale_bare_LDADD = $(MPI_LIBS)
+EXTRA_DIST += t/scale/scale
 
 check_PROGRAMS += t/check/plain_mpi
 t_check_plain_mpi_SOURCES = t/check/plain_mpi.c
