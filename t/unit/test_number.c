@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "text/number.h"
+#include "util/number.h"
 
 static uint64_t random_state = 1;
 

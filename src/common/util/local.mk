@@ -5,6 +5,7 @@ libcommon_la_SOURCES += \
 	src/common/util/async_text.c src/common/util/async_text.h \
 	src/common/util/child.c src/common/util/child.h \
 	src/common/util/clock.c src/common/util/clock.h \
+	src/common/util/csv_field.c src/common/util/csv_field.h \
 	src/common/util/descriptors.c src/common/util/descriptors.h \
 	src/common/util/error.c src/common/util/error.h \
 	src/common/util/fault.c src/common/util/fault.h \
@@ -15,6 +16,7 @@ libcommon_la_SOURCES += \
 	src/common/util/json_writer.c src/common/util/json_writer.h \
 	src/common/util/memory.c src/common/util/memory.h \
 	src/common/util/memory_file.c src/common/util/memory_file.h \
+	src/common/util/number.c src/common/util/number.h \
 	src/common/util/private_dir.c src/common/util/private_dir.h \
 	src/common/util/process.c src/common/util/process.h \
 	src/common/util/process_mark.c src/common/util/process_mark.h \
@@ -29,6 +31,6 @@ libcommon_la_SOURCES += \
 
 UNIT_TESTS += t/unit/test_array t/unit/test_memory t/unit/test_error t/unit/test_clock \
 	t/unit/test_dtype t/unit/test_fs t/unit/test_json_text t/unit/test_json_writer \
-	t/unit/test_words t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_shm_tidy \
+	t/unit/test_words t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_number t/unit/test_shm_tidy \
 	t/unit/test_child t/unit/test_process_mark \
 	t/unit/test_sparkline

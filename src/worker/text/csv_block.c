@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "text/csv_scan.h"
-#include "text/number.h"
+#include "util/number.h"
 #include "util/quote.h"
 
 #define FEW_BYTES ((size_t)1 << 20) /* lines of more are counted, to save memory */

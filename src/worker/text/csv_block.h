@@ -13,8 +13,8 @@
 #define RAYTRAIN_TEXT_CSV_BLOCK_H
 
 #include "frame/frame.h"
-#include "text/csv_field.h"
 #include "text/csv_value.h"
+#include "util/csv_field.h"
 
 /* Words that get their codes together, dictionary_add_some(). */
 struct csv_pending {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "text/number.h"
+#include "util/number.h"
 
 static const char *const type_names[CSV_TYPES] = {
     [CSV_BOOL] = "bool",       [CSV_INT64] = "int64", [CSV_FLOAT64] = "float64",

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "text/number.h"
+#include "util/number.h"
 #include "util/quote.h"
 
 /* ---- Columns ---- */

@@ -1,6 +1,5 @@
 libworker_la_SOURCES += \
 	src/worker/text/csv_block.c src/worker/text/csv_block.h \
-	src/worker/text/csv_field.c src/worker/text/csv_field.h \
 	src/worker/text/csv_file.c src/worker/text/csv_file.h \
 	src/worker/text/csv_header.c src/worker/text/csv_header.h \
 	src/worker/text/csv_heads.c src/worker/text/csv_heads.h \
@@ -12,12 +11,11 @@ libworker_la_SOURCES += \
 	src/worker/text/libsvm_block.c src/worker/text/libsvm_block.h \
 	src/worker/text/line_range.c src/worker/text/line_range.h \
 	src/worker/text/lines.c src/worker/text/lines.h \
-	src/worker/text/number.c src/worker/text/number.h \
 	src/worker/text/row_sink.h \
 	src/worker/text/source.c src/worker/text/source.h
 
 UNIT_TESTS += t/unit/test_csv_block t/unit/test_csv_file t/unit/test_csv_scan \
-	t/unit/test_line_formats t/unit/test_number
+	t/unit/test_line_formats
 
 # Fuzzers of readers; see t/fuzz/local.mk. Files to start from are in t/fuzz/corpus-NAME.
 fuzz: t/fuzz/fuzz_csv t/fuzz/fuzz_libsvm

@@ -8,7 +8,7 @@
  *      Experience 51(8), 2021);
  *   3. else strtod().
  */
-#include "text/number.h"
+#include "util/number.h"
 
 #include <endian.h>
 #include <math.h>

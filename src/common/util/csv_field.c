@@ -1,5 +1,5 @@
 /* csv_field.c - see csv_field.h. */
-#include "text/csv_field.h"
+#include "util/csv_field.h"
 
 #include <endian.h>
 #include <stdint.h>

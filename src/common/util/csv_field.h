@@ -1,8 +1,9 @@
 /*
- * csv_field.h - CSV text, read field by field. The grammar is in csv_scan.h.
+ * csv_field.h - CSV text, read field by field. The grammar is in text/csv_scan.h of the
+ * worker.
  */
-#ifndef RAYTRAIN_TEXT_CSV_FIELD_H
-#define RAYTRAIN_TEXT_CSV_FIELD_H
+#ifndef RAYTRAIN_UTIL_CSV_FIELD_H
+#define RAYTRAIN_UTIL_CSV_FIELD_H
 
 #include <stdbool.h>
 #include <stddef.h>

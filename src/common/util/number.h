@@ -6,8 +6,8 @@
  * first byte after it, or `at` if there is none. Spaces are not skipped; a sign may be
  * '+'.
  */
-#ifndef RAYTRAIN_TEXT_NUMBER_H
-#define RAYTRAIN_TEXT_NUMBER_H
+#ifndef RAYTRAIN_UTIL_NUMBER_H
+#define RAYTRAIN_UTIL_NUMBER_H
 
 #include <stdint.h>
 
