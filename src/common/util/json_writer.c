@@ -1,7 +1,6 @@
 /* json_writer.c - see json_writer.h. */
 #include "util/json_writer.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,10 +49,10 @@ static void bytes_add(struct json_writer *w, const char *bytes, size_t n)
     w->n += n;
 }
 
-/* Before a value: a comma, unless it is the first of its object, and the key. */
+/* Before a value: a comma, unless it is the first of its object or list, and the key. */
 static void key_add(struct json_writer *w, const char *key)
 {
-    if (w->n > 0 && w->text[w->n - 1] != '{')
+    if (w->n > 0 && w->text[w->n - 1] != '{' && w->text[w->n - 1] != '[')
         bytes_add(w, ",", 1);
     if (!key)
         return;
@@ -73,7 +72,22 @@ void json_writer_end(struct json_writer *w)
     bytes_add(w, "}", 1);
 }
 
+void json_writer_list_begin(struct json_writer *w, const char *key)
+{
+    key_add(w, key);
+    bytes_add(w, "[", 1);
+}
+
+void json_writer_list_end(struct json_writer *w)
+{
+    bytes_add(w, "]", 1);
+}
+
 /* ---- Numbers ---- */
+
+static const double tens[] = {1e0, 1e1, 1e2, 1e3,  1e4,  1e5, 1e6,
+                              1e7, 1e8, 1e9, 1e10, 1e11, 1e12};
+#define TENS ((int)(sizeof tens / sizeof *tens))
 
 static size_t digits_write(char *out, uint64_t value)
 {
@@ -98,36 +112,60 @@ static size_t integer_write(char *out, int64_t value)
     return (value < 0) + digits_write(out + (value < 0), size);
 }
 
+/* `all` / 10^places, with at least one digit after the point. */
+static size_t decimals_write(char *out, uint64_t all, int places)
+{
+    size_t n;
+
+    for (; places > 1 && all % 10 == 0; places--)
+        all /= 10;
+    n = digits_write(out, all / (uint64_t)tens[places]);
+    out[n++] = '.';
+    for (all %= (uint64_t)tens[places]; places-- > 0; all %= (uint64_t)tens[places])
+        out[n++] = (char)('0' + all / (uint64_t)tens[places]);
+    return n;
+}
+
 /* With at most six digits after the point, if the number reads back as the same: 0.1, not
  * 0.10000000000000001. A quotient of integers below 2^53 is rounded as its decimals are.
  * 0: it does not. */
-static size_t decimals_write(char *out, double value)
+static size_t short_write(char *out, double value)
 {
     double millionths = rint(fabs(value) * 1e6);
-    uint64_t all = millionths < 0x1p53 ? (uint64_t)millionths : 0, rest = all % 1000000;
+    uint64_t all = millionths < 0x1p53 ? (uint64_t)millionths : 0;
     size_t n = signbit(value) != 0;
 
     if ((all == 0 && value != 0) || (double)all / 1e6 != fabs(value))
         return 0;
     *out = '-';
-    n += digits_write(out + n, all / 1000000);
-    out[n++] = '.';
-    for (uint64_t place = 100000; place > 0; place /= 10) {
-        out[n++] = (char)('0' + rest / place);
-        rest %= place;
-        if (rest == 0)
-            break;
+    return n + decimals_write(out + n, all, 6);
+}
+
+/* The same for a float, with as few digits as it takes, up to 12 after the point. */
+static size_t short32_write(char *out, float value)
+{
+    double size = fabs((double)value);
+    size_t n = signbit(value) != 0;
+
+    *out = '-';
+    for (int places = 6; places < TENS; places++) {
+        double scaled = rint(size * tens[places]);
+
+        if (scaled >= 0x1p53)
+            return 0;
+        if ((float)(scaled / tens[places]) == (float)size)
+            return n + decimals_write(out + n, (uint64_t)scaled, places);
     }
-    return n;
+    return 0;
 }
 
 /* As printf does, but with a point in every locale. */
-static size_t digits17_write(char *out, double value)
+static size_t digits_print(char *out, double value, int digits)
 {
     size_t n = 0, before, after;
     char text[NUMBER_MAX + 16];
 
-    snprintf(text, sizeof text, "%.17g", value);
+    snprintf(text, sizeof text, "%.*g", digits, value);
     before = strspn(text, "-0123456789");
     after = strcspn(text + before, "0123456789e");
     memcpy(out, text, before);
@@ -153,6 +191,16 @@ void json_writer_integer(struct json_writer *w, const char *key, int64_t value)
         w->n += integer_write(to, value);
 }
 
+void json_writer_unsigned(struct json_writer *w, const char *key, uint64_t value)
+{
+    char *to;
+
+    key_add(w, key);
+    to = room_for(w, NUMBER_MAX);
+    if (to)
+        w->n += digits_write(to, value);
+}
+
 void json_writer_real(struct json_writer *w, const char *key, double value)
 {
     size_t n;
@@ -166,8 +214,25 @@ void json_writer_real(struct json_writer *w, const char *key, double value)
     to = room_for(w, NUMBER_MAX);
     if (!to)
         return;
-    n = decimals_write(to, value);
-    w->n += n > 0 ? n : digits17_write(to, value);
+    n = short_write(to, value);
+    w->n += n > 0 ? n : digits_print(to, value, 17);
+}
+
+void json_writer_real32(struct json_writer *w, const char *key, float value)
+{
+    size_t n;
+    char *to;
+
+    if (!isfinite(value)) {
+        json_writer_raw(w, key, "null");
+        return;
+    }
+    key_add(w, key);
+    to = room_for(w, NUMBER_MAX);
+    if (!to)
+        return;
+    n = short32_write(to, value);
+    w->n += n > 0 ? n : digits_print(to, (double)value, 9);
 }
 
 /* ---- Texts ---- */
@@ -178,39 +243,54 @@ void json_writer_raw(struct json_writer *w, const char *key, const char *value)
     bytes_add(w, value, strlen(value));
 }
 
-static bool is_plain(const char *value)
+/* How many bytes can be written as they are. */
+static size_t plain_length(const char *at, size_t n)
 {
-    for (; *value; value++) {
-        unsigned char c = (unsigned char)*value;
+    size_t i = 0;
 
-        if (c < ' ' || c > '~' || c == '"' || c == '\\')
-            return false;
-    }
-    return true;
+    while (i < n && at[i] >= ' ' && at[i] <= '~' && at[i] != '"' && at[i] != '\\')
+        i++;
+    return i;
 }
 
-static void quoted_add(struct json_writer *w, const char *key, const char *value)
+/* One character that is not plain. Returns its bytes. */
+static size_t character_add(struct json_writer *w, const char *at, size_t n)
 {
-    json_t *text = json_text(value);
-    char *quoted = text ? json_dumps(text, JSON_ENCODE_ANY) : NULL;
+    unsigned char c = (unsigned char)*at;
+    size_t length = (size_t)utf8_length_within(at, n);
+    char escaped[8];
 
-    if (quoted)
-        json_writer_raw(w, key, quoted);
+    if (c == '"' || c == '\\')
+        snprintf(escaped, sizeof escaped, "\\%c", c);
+    else if (c < ' ')
+        snprintf(escaped, sizeof escaped, "\\u%04x", c);
+    else if (length == 0)
+        snprintf(escaped, sizeof escaped, "\\\\x%02x", c);
     else
-        w->no_memory = true;
-    free(quoted);
-    json_decref(text);
+        snprintf(escaped, sizeof escaped, "%.*s", (int)length, at);
+    bytes_add(w, escaped, strlen(escaped));
+    return length > 0 ? length : 1;
+}
+
+void json_writer_text(struct json_writer *w, const char *key, const char *bytes,
+                      size_t n)
+{
+    json_writer_raw(w, key, "\"");
+    for (size_t i = 0; i < n;) {
+        size_t plain = plain_length(bytes + i, n - i);
+
+        bytes_add(w, bytes + i, plain);
+        i += plain;
+        if (i < n)
+            i += character_add(w, bytes + i, n - i);
+    }
+    bytes_add(w, "\"", 1);
 }
 
 void json_writer_string(struct json_writer *w, const char *key, const char *value)
 {
-    if (!value) {
+    if (value)
+        json_writer_text(w, key, value, strlen(value));
+    else
         json_writer_raw(w, key, "null");
-    } else if (is_plain(value)) {
-        json_writer_raw(w, key, "\"");
-        bytes_add(w, value, strlen(value));
-        bytes_add(w, "\"", 1);
-    } else {
-        quoted_add(w, key, value);
-    }
 }

@@ -29,6 +29,14 @@ int utf8_length(const char *s)
     return n;
 }
 
+int utf8_length_within(const char *s, size_t n)
+{
+    char character[5] = "";
+
+    memcpy(character, s, n < 4 ? n : 4);
+    return utf8_length(character);
+}
+
 int printable_length(const char *s)
 {
     const unsigned char *u = (const unsigned char *)s;

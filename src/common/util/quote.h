@@ -25,6 +25,8 @@ json_t *json_text(const char *text);
 
 /* The bytes of the UTF-8 character at s (1 to 4); 0 if there is none. */
 int utf8_length(const char *s);
+/* The same for a text of n bytes, which need not end with a NUL. */
+int utf8_length_within(const char *s, size_t n);
 /* The same; 0 also for a control character, in ASCII or beyond. */
 int printable_length(const char *s);
 

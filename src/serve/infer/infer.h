@@ -1,0 +1,145 @@
+/*
+ * infer.h - the Open Inference Protocol, version 2, as text: what a model is, requests for
+ * predictions, and the answers. No sockets and no threads; a request may be parsed, and an
+ * answer written, in any thread.
+ *
+ *     struct infer_request q;
+ *
+ *     if (infer_request_parse(model, &body, &limits, &q, &why) < 0)
+ *         answer with why.status and infer_error_write(why.text);
+ *     predict q.rows rows, q.inputs[i] for each input of the model;
+ *     infer_response_write(model, &q, outputs, &answer, &why);
+ *
+ * The protocol: https://github.com/kserve/open-inference-protocol, with the binary tensor
+ * data extension. A request is JSON, JSON with binary data after it, or CSV.
+ *
+ * Datatypes are those of the model: BOOL (also for uint8), UINT8 to UINT64, INT8 to INT64,
+ * FP16, BF16 (in binary only), FP32, FP64, and BYTES for text. The first dimension of a
+ * tensor is rows. Numbers in JSON are rounded to the nearest that the datatype has, but an
+ * integer must be exact. JSON that comes in has no NaN and no infinities, binary data may;
+ * in JSON that goes out they are written as Triton writes them, and as Python's json
+ * module reads them: NaN, Infinity, -Infinity.
+ *
+ * CSV has a header with the names of inputs; NAME_0, NAME_1 and so on for the elements
+ * of an input whose rows have several. Other columns are not looked at. A field without text is NaN.
+ *
+ * Nothing that arrives is believed before it is checked, and memory that a request takes
+ * is in proportion to the bytes of its body.
+ */
+#ifndef RAYTRAIN_INFER_INFER_H
+#define RAYTRAIN_INFER_INFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "raytrain.h"
+
+/* ---- The model ---- */
+
+enum infer_kind { INFER_NUMBERS, INFER_TEXT };
+
+struct infer_column {
+    const char *name;
+    enum infer_kind kind;
+    raytrain_tensor row; /* of numbers: dtype and shape of a row; its data is NULL */
+};
+
+struct infer_model {
+    const char *name;
+    const char *version; /* the number, as text */
+    const struct infer_column *inputs, *outputs;
+    size_t n_inputs, n_outputs;
+};
+
+/*
+ * Rows of a column, as in a message between a service and its workers (service_wire.h).
+ * Numbers: the rows, dense. Text: row i is bytes[offsets[i]] to bytes[offsets[i + 1]]; the
+ * first offset need not be 0, so that some of the rows are `offsets` from another place on.
+ * Numbers may begin at any address: copy them before they are used as such.
+ */
+struct infer_data {
+    const void *bytes;
+    size_t n_bytes;          /* of numbers: rows times the bytes of a row */
+    const uint64_t *offsets; /* of text: rows + 1 */
+    void *owned; /* freed by infer_request_clear(); NULL: it lies in the body */
+};
+
+/* Bytes of a row of numbers; 0 for text, or if there can be no such row. */
+uint64_t infer_row_bytes(const struct infer_column *c);
+
+/* ---- Requests ---- */
+
+#define INFER_REFUSAL_MAX 1024
+
+/* Why a request is not answered: a status of HTTP, and a sentence for the client. */
+struct infer_refusal {
+    int status; /* 400, 413, 415, or 500 */
+    char text[INFER_REFUSAL_MAX];
+};
+
+/* What arrived. It stays the caller's, as it is until infer_request_clear(). */
+struct infer_body {
+    const void *bytes;
+    size_t n_bytes;
+    const char
+        *content_type; /* the header of HTTP; NULL: there is none, as in the next */
+    const char *header_length; /* Inference-Header-Content-Length */
+};
+
+struct infer_limits {
+    uint64_t rows;  /* of a request; 0: any number */
+    uint64_t bytes; /* of all inputs, converted; 0: any number */
+};
+
+struct infer_output {
+    size_t column; /* of the model's outputs */
+    bool binary;
+};
+
+struct infer_request {
+    char *id; /* NULL: none */
+    uint64_t rows;
+    struct infer_data *inputs; /* of the model, in its order */
+    size_t n_inputs;
+    struct infer_output *outputs; /* that are wanted, in that order */
+    size_t n_outputs;
+};
+
+/* -1, and why: then there is nothing to clear. */
+int infer_request_parse(const struct infer_model *m, const struct infer_body *body,
+                        const struct infer_limits *limits, struct infer_request *q,
+                        struct infer_refusal *why);
+void infer_request_clear(struct infer_request *q); /* zeroed is fine */
+
+/* ---- Answers ---- */
+
+struct infer_answer {
+    char *bytes; /* malloc'ed */
+    size_t n_bytes;
+    const char *content_type;
+    /* Inference-Header-Content-Length, if there is binary data; else 0. */
+    size_t header_length;
+};
+
+void infer_answer_clear(struct infer_answer *a); /* zeroed is fine */
+
+/* q->rows rows of each output of the model, in its order; those that are not wanted are
+ * not looked at. -1, and why: an output cannot be written in JSON, or there is no memory;
+ * then there is nothing to clear. */
+int infer_response_write(const struct infer_model *m, const struct infer_request *q,
+                         const struct infer_data outputs[], struct infer_answer *a,
+                         struct infer_refusal *why);
+
+/* The other bodies. -1: no memory, and nothing to clear. Texts that are not UTF-8 are
+ * escaped. */
+int infer_error_write(const char *sentence, struct infer_answer *a);
+int infer_server_write(const char *name, const char *version, struct infer_answer *a);
+int infer_server_live_write(bool live, struct infer_answer *a);
+int infer_server_ready_write(bool ready, struct infer_answer *a);
+/* versions[0..n): those that can be asked for. */
+int infer_model_write(const struct infer_model *m, const char *const versions[],
+                      size_t n, struct infer_answer *a);
+int infer_model_ready_write(const char *name, bool ready, struct infer_answer *a);
+
+#endif
