@@ -51,6 +51,7 @@ rooms () {
 	worker lightgbm gbdt comm config
 	worker xgboost gbdt backend wireup comm config
 	launcher check train local event launch protocol run site config
+	serve infer
 	cmd cmd/program.c check train launch event config
 	cmd cmd/program.h config
 	cmd cmd/raytrain-run.c train config
@@ -199,7 +200,7 @@ unlisted () {
 # Library code that prints, or ends the process other than after a fork.
 talkers () {
 	(cd "$1" && grep -rnE '(^|[^a-z_])(printf|puts|perror|exit|vprintf) *\(|stderr' \
-		common launcher worker) |
+		common launcher worker serve) |
 	grep -vE ':[[:blank:]]*(/?\*|//)' |
 	grep -vE '^(launcher/callback/|worker/rank/worker[.]c:)'
 }
@@ -284,14 +285,17 @@ test_expect_success 'no source has a TODO or FIXME' '
 	test_must_be_empty found
 '
 
-test_expect_success 'the compiler of one hall does not find headers of the other' '
-	for hall in COMMON LAUNCHER WORKER; do
+test_expect_success 'the compiler of one hall does not find headers of another' '
+	for hall in COMMON LAUNCHER WORKER SERVE; do
 		finds $hall util/error.h || return 1
 	done &&
 	finds LAUNCHER watch/node_survey.h && finds WORKER data/row_order.h &&
+	finds SERVE infer/infer.h &&
 	for found in "COMMON watch/node_survey.h" "COMMON data/row_order.h" \
-		"LAUNCHER data/row_order.h" "WORKER watch/node_survey.h"; do
-		! finds $found && grep -E "node_survey|row_order" err || return 1
+		"LAUNCHER data/row_order.h" "WORKER watch/node_survey.h" \
+		"SERVE data/row_order.h" "SERVE watch/node_survey.h" "COMMON infer/infer.h" \
+		"LAUNCHER infer/infer.h" "WORKER infer/infer.h"; do
+		! finds $found && grep -E "node_survey|row_order|infer" err || return 1
 	done
 '
 
@@ -317,6 +321,8 @@ test_expect_success 'an include of another hall, or of a room above, is detected
 	hall launcher/launch/launcher.h data/dataset.h
 	hall worker/session/session.c train/trainer.h
 	hall worker/rank/worker.c slurm/job.h
+	hall serve/infer/metadata.c session/session.h
+	hall worker/session/session.c infer/infer.h
 	room common/checkpoint/slab.c run/run_dir.h
 	room launcher/launch/placement.c train/trainer.h
 	room launcher/watch/watch.c train/worker_group.h
@@ -331,7 +337,8 @@ test_expect_success 'an include of another hall, or of a room above, is detected
 # The same checks on a tree that breaks every rule.
 test_expect_success 'set up a tree that breaks every rule' '
 	mkdir -p bad/src/common/util/deep bad/src/common/config bad/src/common/run \
-		bad/src/common/attic bad/src/cmd bad/src/worker/rank bad/src/launcher/local \
+		bad/src/common/attic bad/src/cmd bad/src/worker/rank bad/src/serve \
+		bad/src/launcher/local \
 		bad/src/launcher/slurm bad/src/launcher/train &&
 	: >bad/Makefile.am &&
 	echo "libcommon_la_SOURCES += src/common/util/size.c" >bad/src/common/util/local.mk &&

@@ -1,0 +1,43 @@
+/* datatype.c - see datatype.h. */
+#include "infer/datatype.h"
+
+#include <string.h>
+
+#define BYTES "BYTES"
+
+static const char *const names[] = {
+    [RAYTRAIN_FLOAT32] = "FP32",  [RAYTRAIN_FLOAT64] = "FP64",
+    [RAYTRAIN_FLOAT16] = "FP16",  [RAYTRAIN_BFLOAT16] = "BF16",
+    [RAYTRAIN_INT8] = "INT8",     [RAYTRAIN_INT16] = "INT16",
+    [RAYTRAIN_INT32] = "INT32",   [RAYTRAIN_INT64] = "INT64",
+    [RAYTRAIN_UINT8] = "UINT8",   [RAYTRAIN_UINT16] = "UINT16",
+    [RAYTRAIN_UINT32] = "UINT32", [RAYTRAIN_UINT64] = "UINT64",
+    [RAYTRAIN_BYTES] = "UINT8",
+};
+
+const char *datatype_name(const struct infer_column *c)
+{
+    size_t dtype = (size_t)c->row.dtype;
+
+    if (c->kind == INFER_TEXT || dtype >= sizeof names / sizeof *names || !names[dtype])
+        return BYTES;
+    return names[dtype];
+}
+
+bool datatype_fits(const struct infer_column *c, const char *datatype)
+{
+    const char *own = datatype_name(c);
+
+    return strcmp(own, datatype) == 0 ||
+           (strcmp(datatype, "BOOL") == 0 && strcmp(own, "UINT8") == 0);
+}
+
+uint64_t infer_row_bytes(const struct infer_column *c)
+{
+    uint64_t bytes = c->kind == INFER_NUMBERS ? raytrain_dtype_size(c->row.dtype) : 0;
+
+    for (int i = 0; i < c->row.ndim; i++)
+        if (__builtin_mul_overflow(bytes, c->row.shape[i], &bytes))
+            return 0;
+    return bytes;
+}
