@@ -1,9 +1,11 @@
 #!/bin/sh
 test_description='callbacks that write files: csv, and how callbacks are configured'
 . "$(dirname "$0")/setup.sh"
+. "$srcdir/t/faults.sh"
 
 run="raytrain-run --launcher local --storage runs"
 train=$modules/train_model.so
+has_fault_points && test_set_prereq FAULTS
 
 # rows RUN: the iterations in its progress.csv, in one line.
 rows () {
@@ -90,5 +92,24 @@ test_expect_success 'a file that cannot be written is a warning, and the run fin
 	$run --name full --resume --callback csv "$train" 2>err &&
 	grep "csv: cannot write .*full/progress.csv: Is a directory" err &&
 	test $(grep -c "csv:" err) = 1 && no_temporary runs/full
+'
+# hang POINT CALLBACK: a run whose callback never comes back from storage, in the background.
+hang () {
+	RAYTRAIN_FAULT=$1:all:wait RAYTRAIN_FAULT_FIFO=$PWD/hang \
+		$run --name "hang-$2" --callback "$2" "$train" 2>"err.$2" &
+}
+test_expect_success FAULTS 'storage that never answers does not hold up a run, and is reported' '
+	mkfifo hang &&
+	{ hang csv.write csv; csv=$!; hang events.write tensorboard; tensorboard=$!
+	  hang prometheus.write prometheus; prometheus=$!; } &&
+	wait $csv && wait $tensorboard && wait $prometheus &&
+	grep "csv: progress.csv is incomplete: its storage does not respond" err.csv &&
+	grep "tensorboard: the event file is incomplete: its storage does not" err.tensorboard &&
+	grep "prometheus: the state of the run is not written: its storage" err.prometheus &&
+	for kind in csv tensorboard prometheus; do
+		test "$(grep -c "$kind: " err.$kind)" = 1 && test -s runs/hang-$kind/result.h5 || return 1
+	done &&
+	$run --name hang-csv --resume --callback csv "$train" 2>err &&
+	test "$(rows hang-csv)" = "$(rows done)" && no_temporary runs/hang-csv
 '
 test_done

@@ -95,15 +95,50 @@ test_expect_success 'one that does not read loses lines, and gets their number; 
 	got=$(jq -c "select(.event == \"report\")" late | wc -l) &&
 	test "$got" -lt 12000 && test "$((got + lost))" -ge 12000 && tail -n 1 late | grep "\"event\":\"end\""
 '
+test_expect_success 'a log that cannot be opened is reported, and the command gets its events' '
+	rm -f events &&
+	test_must_fail $run --name log --max-failures 0 --set "$(command_of keep.sh)" \
+		"$modules/many_metrics.so" 6 5 2>err &&
+	rm -f events runs/log/logs/callback-keep.sh.log && mkfifo runs/log/logs/callback-keep.sh.log &&
+	$run --name log --resume --max-failures 0 --set "$(command_of keep.sh)" \
+		"$modules/many_metrics.so" 6 5 2>err &&
+	grep "keep.sh: cannot create .*callback-keep.sh.log: .*; what it prints is lost" err &&
+	test "$(tail -n 1 events | jq -r .event)" = end
+'
+# gone PIDFILE: the process with this number has ended.
+gone () {
+	! kill -0 "$(cat "$1")" 2>/dev/null
+}
 program stays.sh <<'EOT'
 sleep 1000 &
+echo $! >child
 trap "" TERM
+: >ready
 while :; do wait; done
 EOT
 test_expect_success 'one that does not end is killed after grace_s, with its children' '
-	$run --name stays --set "$(command_of stays.sh "grace_s = 0;")" "$train" 2>err &&
+	start_run $run --name stays --set "$(command_of stays.sh "grace_s = 0;")" &&
+	eventually test -f ready && : >gate && wait $pid &&
 	grep "stays.sh has not ended within 0 s after the run" err && grep grace_s err &&
-	! pgrep -f "$PWD/stays.sh"
+	! pgrep -f "$PWD/stays.sh" && eventually gone child
+'
+test_expect_success 'after a launcher was killed, nothing is left of its command and its children' '
+	rm -f ready child gate &&
+	start_run $run --name left --set "$(command_of stays.sh)" && eventually test -f ready &&
+	kill -KILL $pid && eventually gone child && ! pgrep -f "$PWD/stays.sh" &&
+	eventually no_process_left && : >gate
+'
+program leaves.sh <<'EOT'
+sleep 1000 &
+echo $! >child
+read -r line
+exit 7
+EOT
+test_expect_success 'the children of a command that has ended are killed' '
+	rm -f child gate &&
+	start_run $run --name leaves --set "$(command_of leaves.sh)" &&
+	eventually grep "leaves.sh has ended with status 7" err && eventually gone child &&
+	: >gate && wait $pid
 '
 test_expect_success 'after a launcher was killed, its command is gone, and another one begins' '
 	rm -f events &&

@@ -12,6 +12,8 @@
 #include "callback/callback.h"
 #include "callback/deferred.h"
 #include "callback/progress_csv.h"
+#include "util/fault.h"
+#include "util/fs.h"
 
 #define FLUSH_S 1.0
 #define END_S   10.0 /* how long the end of a run waits for the file */
@@ -37,6 +39,8 @@ static int csv_work(void *state, void *const *items, size_t n, bool last,
 {
     struct csv_writer *w = state;
 
+    if (fault_point("csv.write", 0) < 0)
+        return fs_error(err, "write", PROGRESS_CSV);
     for (size_t i = 0; i < n; i++)
         if ((json_is_null((json_t *)items[i])
                  ? progress_csv_rebuild(w->csv, err)

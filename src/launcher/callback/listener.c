@@ -27,13 +27,47 @@ struct listener {
     struct callback_list *list;
     struct event_loop *loop;
     struct child child;
+    struct child guard; /* of the processes that it starts */
+    int guarded;        /* a pipe to the guard; -1: none */
     const char *what;
-    char *log;               /* its path */
+    char *log;               /* its path; NULL: there is none */
     off_t log_begin;         /* where the output of this process begins */
     struct kept_lines lines; /* for its pipe */
     int timer;
     bool lost_said, quiet;
 };
+
+/* ---- The guard ---- */
+
+/* If this process is killed, the kernel kills the child, but not what that has started:
+ * the end of a pipe lets another process kill the rest of its group. */
+static int guard_start(struct listener *l, struct error *err)
+{
+    char group[16];
+    char *argv[] = {"/bin/sh", "-c",  "read -r end; kill -s KILL -- \"-$1\"",
+                    "sh",      group, NULL};
+    struct child_spec spec = {.argv = argv, .out = -1, .err = -1, .own_group = true};
+    int ends[2], rc;
+
+    snprintf(group, sizeof group, "%d", (int)l->child.pid);
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "cannot make a pipe: %s",
+                         strerror(errno));
+    l->guarded = ends[1];
+    spec.in = ends[0];
+    rc = child_spawn(&spec, &l->guard, err);
+    close(ends[0]);
+    return rc;
+}
+
+/* The group is gone: its number may be that of other processes now. */
+static void guard_end(struct listener *l)
+{
+    child_clear(&l->guard);
+    if (l->guarded >= 0)
+        close(l->guarded);
+    l->guarded = -1;
+}
 
 /* ---- The end of the process ---- */
 
@@ -41,7 +75,7 @@ struct listener {
 static char *last_line(const struct listener *l)
 {
     char text[TAIL_BYTES + 1];
-    int fd = open(l->log, O_RDONLY | O_CLOEXEC);
+    int fd = l->log ? open(l->log, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
     off_t from = end - TAIL_BYTES > l->log_begin ? end - TAIL_BYTES : l->log_begin;
     ssize_t n = fd >= 0 && end > from ? pread(fd, text, (size_t)(end - from), from) : 0;
@@ -67,15 +101,17 @@ static void end_note(const struct listener *l, int status, bool early)
                  strsignal(WTERMSIG(status)));
     else
         snprintf(how, sizeof how, "has ended with status %d", WEXITSTATUS(status));
-    callback_note(l->list, "%s %s%s: %s\n  its output is in %s", l->what, how,
+    callback_note(l->list, "%s %s%s: %s\n  its output is %s%s", l->what, how,
                   early ? ", and gets no more events" : "",
-                  line ? line : "it has printed nothing", l->log);
+                  line ? line : "it has printed nothing", l->log ? "in " : "lost",
+                  l->log ? l->log : "");
     free(line);
 }
 
 /* It is not started again: it would not know what the first one has seen. */
 static void gone(struct listener *l, int status, bool note)
 {
+    guard_end(l);
     kept_lines_close(&l->lines);
     if (note && !l->quiet)
         end_note(l, status, true);
@@ -142,24 +178,35 @@ static char *log_path(const char *run_dir, const char *name, struct error *err)
     return path;
 }
 
-static int log_open(struct listener *l, const char *run_dir, const char *name,
-                    struct error *err)
+/* A FIFO that nobody reads does not hold up the run. */
+static int file_open(const char *path, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
+
+    return fd < 0 ? fs_error(err, "create", path) : fd;
+}
+
+/* -1: its output is lost, which is reported. */
+static int log_open(struct listener *l, const char *run_dir, const char *name)
 {
     char *logs = run_dir_file(run_dir, "logs");
+    struct error err;
     int fd = -1;
 
-    l->log = log_path(run_dir, name, err);
+    l->log = log_path(run_dir, name, &err);
     if (!logs)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (logs && l->log && fs_mkdirs(logs, 0777, err) == 0) {
-        fd = open(l->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-        if (fd < 0)
-            fs_error(err, "create", l->log);
-        else
-            l->log_begin = lseek(fd, 0, SEEK_END);
-    }
+        error_set(&err, RAYTRAIN_ENOMEM, "out of memory");
+    if (logs && l->log && fs_mkdirs(logs, 0777, &err) == 0)
+        fd = file_open(l->log, &err);
     free(logs);
-    return fd;
+    if (fd >= 0) {
+        l->log_begin = lseek(fd, 0, SEEK_END);
+        return fd;
+    }
+    free(l->log);
+    l->log = NULL;
+    callback_note(l->list, "%s: %s; what it prints is lost", l->what, err.text);
+    return -1;
 }
 
 static int process_start(struct listener *l, char *const *argv, int log,
@@ -191,23 +238,26 @@ int listener_start(char *const *argv, const char *what, const char *name,
                    struct error *err)
 {
     struct listener *l = calloc(1, sizeof *l);
-    int log;
+    int log = -1, rc;
 
     if (!l)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     *l = (struct listener){.list = context->list,
                            .loop = context->loop,
                            .child = CHILD_INIT,
+                           .guard = CHILD_INIT,
+                           .guarded = -1,
                            .what = what,
                            .lines = KEPT_LINES_INIT,
                            .timer = -1};
-    log = kept_lines_open(&l->lines, err) == 0
-              ? log_open(l, context->run_dir, name, err)
-              : -1;
-    if (log >= 0 && process_start(l, argv, log, err) == 0 &&
+    rc = kept_lines_open(&l->lines, err);
+    if (rc == 0)
+        log = log_open(l, context->run_dir, name);
+    if (rc == 0 && process_start(l, argv, log, err) == 0 && guard_start(l, err) == 0 &&
         event_loop_every(l->loop, GATHER_S, on_timer, l, &l->timer, err) == 0 &&
         event_loop_add(l->loop, l->child.pidfd, on_child, l, err) == 0) {
-        close(log);
+        if (log >= 0)
+            close(log);
         *out = l;
         return 0;
     }
@@ -255,8 +305,10 @@ void listener_finish(struct listener *l, const char *line, double seconds)
     if (l->child.pid == 0)
         return;
     event_loop_remove(l->loop, l->child.pidfd);
-    if (wait_end(l, line, seconds))
+    if (wait_end(l, line, seconds)) {
+        guard_end(l);
         return;
+    }
     if (!quiet)
         callback_note(l->list,
                       "%s has not ended within %g s after the run: it is ended now; "
@@ -267,6 +319,7 @@ void listener_finish(struct listener *l, const char *line, double seconds)
     child_signal_group(&l->child, SIGTERM, NULL);
     wait_end(l, NULL, TERMINATE_S);
     child_clear(&l->child);
+    guard_end(l);
     l->quiet = quiet;
 }
 
@@ -278,6 +331,7 @@ void listener_destroy(struct listener *l)
     listener_finish(l, NULL, TERMINATE_S);
     if (l->timer >= 0)
         event_loop_remove(l->loop, l->timer);
+    guard_end(l);
     kept_lines_clear(&l->lines);
     free(l->log);
     free(l);

@@ -12,7 +12,9 @@
 
 #include "callback/callback.h"
 #include "callback/deferred.h"
+#include "run/run_dir.h"
 #include "util/clock.h"
+#include "util/fault.h"
 #include "util/fs.h"
 
 #define DEFAULT_FILE "metrics.prom"
@@ -229,23 +231,82 @@ static char *text_make(const struct prometheus *p)
 
 /* ---- In the thread ---- */
 
-/* Only the latest text is written. Others may read it: a collector is another user. */
+struct place {
+    char *path; /* may be a directory */
+    char *name; /* of the file in it */
+};
+
+/* The file at `path`, or of that name in the directory that it names. malloc'ed. */
+static char *file_of(const struct place *place)
+{
+    const char *path = place->path;
+    struct stat st;
+    char *file;
+    int n;
+
+    if (path[strlen(path) - 1] == '/' || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+        n = asprintf(&file, "%s/%s", path, place->name);
+    else
+        n = asprintf(&file, "%s", path);
+    return n < 0 ? NULL : file;
+}
+
+/* Others may read it: a collector is another user. */
+static int text_write(const char *file, const char *text, struct error *err)
+{
+    if (fs_replace(file, text, strlen(text), 0644, err) < 0)
+        return -1;
+    return chmod(file, 0644) < 0 ? fs_error(err, "change the mode of", file) : 0;
+}
+
+/* Only the latest text is written. */
 static int prometheus_work(void *state, void *const *items, size_t n, bool last,
                            struct error *err)
 {
-    const char *path = state, *text;
+    const struct place *place = state;
+    char *file;
+    int rc;
 
     (void)last;
     if (n == 0)
         return 0;
-    text = items[n - 1];
-    if (fs_replace(path, text, strlen(text), 0644, err) < 0)
-        return -1;
-    return chmod(path, 0644) < 0 ? fs_error(err, "change the mode of", path) : 0;
+    if (fault_point("prometheus.write", 0) < 0)
+        return fs_error(err, "write", place->path);
+    file = file_of(place);
+    rc = file ? text_write(file, items[n - 1], err)
+              : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    free(file);
+    return rc;
+}
+
+static void place_free(void *state)
+{
+    struct place *place = state;
+
+    free(place->path);
+    free(place->name);
+    free(place);
+}
+
+/* RUN/metrics.prom, or what `path` says. NULL without memory. */
+static struct place *place_new(const struct callback_context *context)
+{
+    const char *path = context->config->path;
+    struct place *place = calloc(1, sizeof *place);
+
+    if (!place)
+        return NULL;
+    place->path = path ? strdup(path) : run_dir_file(context->run_dir, DEFAULT_FILE);
+    if (asprintf(&place->name, "raytrain-%s.prom", context->cfg->run_config.name) < 0)
+        place->name = NULL;
+    if (place->path && place->name)
+        return place;
+    place_free(place);
+    return NULL;
 }
 
 static const struct deferred_ops prometheus_deferred = {
-    .work = prometheus_work, .item_free = free, .state_free = free};
+    .work = prometheus_work, .item_free = free, .state_free = place_free};
 
 /* ---- In the launcher ---- */
 
@@ -271,34 +332,16 @@ static int on_timer(void *arg, struct error *err)
     return 0;
 }
 
-/* RUN/metrics.prom; what `path` names; or raytrain-RUN.prom in the directory that it
- * names. malloc'ed. */
-static char *file_of(const struct callback_context *context)
-{
-    const char *path = context->config->path, *run = context->cfg->run_config.name;
-    struct stat st;
-    char *file;
-    int n;
-
-    if (!path)
-        n = asprintf(&file, "%s/" DEFAULT_FILE, context->run_dir);
-    else if (path[strlen(path) - 1] == '/' ||
-             (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
-        n = asprintf(&file, "%s/raytrain-%s.prom", path, run);
-    else
-        n = asprintf(&file, "%s", path);
-    return n < 0 ? NULL : file;
-}
-
 static int prometheus_create(struct callback *cb,
                              const struct callback_context *context, struct error *err)
 {
     struct prometheus *p = calloc(1, sizeof *p);
-    char *file = file_of(context);
+    struct place *place = place_new(context);
 
-    if (!p || !file) {
+    if (!p || !place) {
         free(p);
-        free(file);
+        if (place)
+            place_free(place);
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
     *p = (struct prometheus){.list = context->list,
@@ -308,7 +351,7 @@ static int prometheus_create(struct callback *cb,
                              .status = "running",
                              .attempt = -1,
                              .checkpoint = -1};
-    if (deferred_create(&prometheus_deferred, file, 0, &p->writer, err) < 0) {
+    if (deferred_create(&prometheus_deferred, place, 0, &p->writer, err) < 0) {
         free(p);
         return -1;
     }
