@@ -50,6 +50,7 @@ rooms () {
 	worker gbdt loop session rank data preprocess frame wireup comm config
 	worker lightgbm gbdt comm config
 	worker xgboost gbdt backend wireup comm config
+	serve service protocol
 	launcher check train local event launch protocol run site config
 	serve infer
 	cmd cmd/program.c check train launch event config

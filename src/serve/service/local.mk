@@ -1,0 +1,9 @@
+libserve_la_SOURCES += \
+	src/serve/service/edition.c src/serve/service/edition.h \
+	src/serve/service/request.c src/serve/service/request.h \
+	src/serve/service/rows_batch.c src/serve/service/rows_batch.h \
+	src/serve/service/service.c src/serve/service/service.h \
+	src/serve/service/service_counts.c src/serve/service/service_counts.h \
+	src/serve/service/worker_link.c src/serve/service/worker_link.h
+
+UNIT_TESTS += t/unit/test_service

@@ -1,0 +1,103 @@
+/*
+ * service.h - one model that is served, in one or, while it changes, more versions
+ * (edition.h): requests come in from any thread, and go in batches to workers, which
+ * connect to a socket.
+ *
+ *     service_create(&options, &s, &err);  service_start(s, &err);
+ *     e = service_hold(s, 0);
+ *     if (e && (status = service_submit(s, e, &q)) == 0)
+ *         q.done(&q) is called, by this or another thread
+ *     service_release(s, e);               after the last look at e and the answer
+ *     service_drain(s);                    no new requests; wait for service_is_idle()
+ *     service_stop(s);  service_destroy(s);
+ *
+ * The first version that a worker has becomes the current one. Workers of another one wait
+ * until service_switch(), between two batches: requests from then on are for the new
+ * version. The old one answers what it has accepted; then its workers are ended, by
+ * closing their connections.
+ *
+ * If a worker ends, its batches go to another one, each request alone: the one that ended
+ * the worker does not take others with it. The second time a request gets 503.
+ *
+ * A mutex guards all of it. It is held for as long as it takes to copy a batch, never
+ * while anything is waited for.
+ */
+#ifndef RAYTRAIN_SERVICE_SERVICE_H
+#define RAYTRAIN_SERVICE_SERVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "service/edition.h"
+#include "util/error.h"
+
+struct service;
+
+struct service_options {
+    const char *name; /* of the model */
+    /* Where workers connect, in a directory that is private; NULL: service_add_worker()
+     * alone. */
+    const char *socket;
+    struct edition_limits limits; /* batch 0: what the predictor likes */
+    double (*clock)(void);        /* NULL: clock_now() */
+    /* What happens, as sentences; NULL: nobody listens. By the thread of the service,
+     * without locks, as the others. */
+    void (*say)(void *arg, const char *text);
+    /* Workers have come or gone, a version has ended. NULL: nobody listens. */
+    void (*changed)(void *arg);
+    /* Whoever asks may keep something with a version, edition.attached, which is made of
+     * the worker's HELLO with the service's lock held. NULL from it: no memory. */
+    void *(*attach)(void *arg, const struct service_hello *hello);
+    void (*detach)(void *attached);
+    void *arg;
+};
+
+/* RAYTRAIN_ENOMEM, RAYTRAIN_EINVAL: the path of the socket is too long, RAYTRAIN_ESTORAGE. */
+int service_create(const struct service_options *options, struct service **out,
+                   struct error *err);
+/* Run the thread. Without it, the caller calls service_turn(), as tests do. */
+int service_start(struct service *s, struct error *err);
+/* Wait for workers, at most so many seconds (< 0: no limit), and do what is due. */
+int service_turn(struct service *s, double seconds, struct error *err);
+/* End the thread; requests that are left get 503. Nothing is accepted any more. */
+void service_stop(struct service *s);
+/* Closes the connections of the workers, and removes the socket. All versions have been
+ * released. NULL is fine. */
+void service_destroy(struct service *s);
+
+/* A worker's socket, which the service takes. */
+int service_add_worker(struct service *s, int fd, struct error *err);
+/* Workers of a version that are ready. */
+size_t service_workers(struct service *s, int64_t version);
+/* RAYTRAIN_ENOTFOUND: no worker of that version is ready. */
+int service_switch(struct service *s, int64_t version, struct error *err);
+
+/* A version that stays as it is until it is released; NULL: there is none. */
+struct edition *service_hold_version(struct service *s, int64_t version);
+struct edition *service_hold_current(struct service *s);    /* NULL before the first */
+void service_release(struct service *s, struct edition *e); /* NULL is fine */
+
+/* 0: q->done() is called. Or 429 or 503 or 413, and q->text says why: it is not. */
+int service_submit(struct service *s, struct edition *e, struct service_request *q);
+
+void service_drain(struct service *s);
+bool service_is_idle(struct service *s);
+bool service_is_ready(struct service *s);
+const char *service_name(const struct service *s);
+
+#define SERVICE_VERSIONS_MAX 16
+
+/* How it is now. */
+struct service_state {
+    struct service_counts counts;
+    int64_t versions
+        [SERVICE_VERSIONS_MAX]; /* that answer requests, the current one first */
+    size_t n_versions;
+    size_t workers, queue, under_way; /* of all; queue: requests; under_way: batches */
+    bool ready;
+};
+
+void service_look(struct service *s, struct service_state *state);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * worker_link.h - the connection to one worker, which does not block: its HELLO, batches
+ * that it gets, and its answers, in order. A second batch may be sent while the worker is
+ * at the first one, so that it need not wait for it.
+ */
+#ifndef RAYTRAIN_SERVICE_WORKER_LINK_H
+#define RAYTRAIN_SERVICE_WORKER_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "protocol/service_wire.h"
+#include "service/rows_batch.h"
+
+#define LINK_DEPTH 2
+
+struct edition;
+
+struct worker_link {
+    int fd;
+    int64_t pid;             /* from HELLO; 0: it has said nothing yet */
+    struct edition *edition; /* of its HELLO */
+    struct service_reader in;
+    struct service_writer out;
+    struct rows_batch *batches[LINK_DEPTH]; /* without an answer, the oldest first */
+    size_t n, sent;                         /* of these; sent: completely */
+    bool is_lost;
+    double since; /* it has been connected */
+    struct worker_link *next;
+};
+
+/* Takes the socket, and makes it one that does not block. RAYTRAIN_ENOMEM. */
+int worker_link_create(int fd, uint64_t limit, struct worker_link **out,
+                       struct error *err);
+/* Send a batch, which the link takes, or as much of it as the socket takes now.
+ * -1: the worker is gone; the link has the batch, too. */
+int worker_link_send(struct worker_link *w, struct rows_batch *b, struct error *err);
+/* Send on. -1: the worker is gone. */
+int worker_link_flush(struct worker_link *w, struct error *err);
+/* Is there something to be sent that the socket did not take? */
+bool worker_link_is_full(const struct worker_link *w);
+/* The oldest batch, which the caller gets: it has its answer. NULL: there is none. */
+struct rows_batch *worker_link_take(struct worker_link *w);
+/* Closes the socket, which ends the worker. Its batches have been taken. NULL is fine. */
+void worker_link_destroy(struct worker_link *w);
+
+#endif
