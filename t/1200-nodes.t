@@ -78,7 +78,7 @@ test_expect_success 'a run that stopped for a missing node is resumed on other n
 # on_node NODE COMMAND...: run the command on a node, with the process id of the run's worker
 # there as its last argument.
 on_node () {
-	node=$1 worker=$(cut -d" " -f3 "runs/$name/logs/attempt-0/heartbeats/$1") && shift &&
+	node=$1 worker=$(worker_on "$1" "$name") && shift &&
 	cluster on "$node" "$@" "$worker"
 }
 

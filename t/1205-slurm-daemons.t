@@ -73,7 +73,7 @@ test_expect_success 'a node whose processes die, but not its kernel, is replaced
 test_expect_success 'a dead node is detected at once if workers of other nodes fail because of it' '
 	start_on 4 600 --name fails -n 3 --set scaling_config.spare_nodes=1 &&
 	cluster kill n3 &&
-	worker=$(cut -d" " -f3 runs/fails/logs/attempt-0/heartbeats/n1) &&
+	worker=$(worker_on n1 fails) &&
 	cluster on n1 sh -c "kill -KILL $worker || ! test -e /proc/$worker" &&
 	eventually grep -q "attempt 1:" err && grep "lost node n3" err && : >gate &&
 	wait $pid && causes_are fails node_lost null && ran_on fails 1 n1 n2 n4 &&

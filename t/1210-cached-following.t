@@ -77,7 +77,7 @@ test_expect_success 'a stopped run has all its reports' '
 '
 test_expect_success 'SIGTERM to a worker on another node is reported as a preemption' '
 	rm -f gate && start_far n3 sigterm $unsaved && eventually test -e ready &&
-	worker=$(cut -d" " -f3 runs/sigterm/logs/attempt-0/heartbeats/n2) &&
+	worker=$(worker_on n2 sigterm) &&
 	cluster on n2 kill -TERM "$worker" &&
 	eventually grep -aq SIGTERM runs/sigterm/logs/attempt-0/whereabouts &&
 	cluster on n2 kill -KILL "$worker" && : >gate && ended 0 &&

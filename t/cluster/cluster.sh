@@ -7,6 +7,8 @@
 #   job_state JOB STATE  succeeds if squeue reports this state and reason for a job, such as
 #                        "PENDING BeginTime"; "" means that the job is over
 #   kill_on NODE         kill all workers on a node
+#   worker_on NODE NAME  print the process id, on its node, of the worker that writes the
+#                        heartbeats of the first attempt of a run in the directory `runs`
 #
 # and CLUSTER_SHARED, a directory that all nodes see. If a cluster is not possible, the whole
 # script is skipped, with the reason.
@@ -32,6 +34,12 @@ for p in /proc/[0-9]*; do
 done
 true
 END
+}
+
+worker_on()
+{
+    tr -d '\0' <"runs/$2/logs/attempt-0/heartbeats" |
+        awk -v node="$1" '$4 == node { print $3 }'
 }
 
 if test "${CLUSTER_TEST:-}" != "$0"; then

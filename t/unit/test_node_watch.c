@@ -2,6 +2,7 @@
  * test sets the time; only probes in progress are waited for. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,11 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "config/train_config.h"
-#include "protocol/log_dir.h"
+#include "protocol/heartbeats.h"
 #include "run/run_dir.h"
 #include "t/unit/scratch.h"
 #include "util/fs.h"
@@ -75,16 +77,32 @@ static const struct callback_ops keeper = {.on_note = note_keep};
 static struct callback kept = {.ops = &keeper};
 static struct callback_list callbacks = {.callbacks = &kept, .n = 1};
 
+static int beats;        /* the file of heartbeats */
+static bool is_reversed; /* its order is not that of the plan */
+
 static void beat(int node, int count)
 {
-    char path[64];
-    FILE *f;
+    int place = is_reversed ? n_nodes - 1 - node : node;
+    char line[HEARTBEAT_BYTES + 1];
+    int n = snprintf(line, sizeof line, "%d %d.000 4711 n%d ", count, count, node);
 
-    snprintf(path, sizeof path, "heartbeats/n%d", node);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    assert_int_equal(fprintf(f, "%-*d", HEARTBEAT_BYTES, count), HEARTBEAT_BYTES);
-    assert_int_equal(fclose(f), 0);
+    assert_int_equal(pwrite(beats, line, (size_t)n, place * HEARTBEATS_NODE_BYTES), n);
+}
+
+/* Opens of that file by the observer. */
+static int opens;
+
+int open(const char *path, int flags, ...)
+{
+    mode_t mode = 0;
+    va_list ap;
+
+    va_start(ap, flags);
+    if (flags & O_CREAT)
+        mode = va_arg(ap, mode_t);
+    va_end(ap);
+    opens += strstr(path, HEARTBEATS_FILE) != NULL;
+    return openat(AT_FDCWD, path, flags, mode);
 }
 
 static void begin(int nodes)
@@ -106,7 +124,10 @@ static void begin(int nodes)
         attempt_planner_create(&launcher, &cfg.scaling_config, &view.planner, NULL), 0);
     assert_int_equal(attempt_planner_plan(view.planner, &plan, NULL), 0);
     assert_int_equal((int)plan.n_nodes, nodes);
-    assert_int_equal(fs_mkdirs("heartbeats", 0777, NULL), 0);
+    assert_int_equal(heartbeats_create(".", (size_t)nodes, NULL), 0);
+    beats = open(HEARTBEATS_FILE, O_RDWR | O_CLOEXEC);
+    assert_true(beats >= 0);
+    opens = 0;
     assert_int_equal(node_watch.create(&view, &state_of_watch, NULL), 0);
     assert_non_null(state_of_watch);
 }
@@ -117,6 +138,8 @@ static void end(void)
     attempt_planner_destroy(view.planner);
     placement_clear(&plan);
     train_config_clear(&cfg);
+    assert_int_equal(close(beats), 0);
+    is_reversed = false;
 }
 
 static enum watch_verdict tick(struct failure *finding)
@@ -239,6 +262,44 @@ static void one_silent_node_of_a_thousand_is_found(void **state)
     assert_int_equal(strncmp(notes, "node n777 has had no heartbeat", 30), 0);
     assert_string_equal(strchr(notes, '\n'), "\n");
     end();
+}
+
+/* Names in the heartbeats count, not places: a node that is silent in a group of another
+ * order is found. */
+static void the_order_of_nodes_does_not_matter(void **state)
+{
+    struct failure finding;
+
+    (void)state;
+    begin(NODES_MAX);
+    is_reversed = true;
+    n1_says = NODE_ANSWERS;
+    assert_int_equal(pass(TIMEOUT, -1, &finding), WATCH_GOES_ON);
+    assert_int_equal(pass(TIMEOUT + 6, 777, &finding), WATCH_GOES_ON);
+    assert_true(await(is_noted, &finding));
+    assert_int_equal(strncmp(notes, "node n777 has had no heartbeat", 30), 0);
+    end();
+}
+
+/* Without reports all heartbeats are read, with one open per tick at most. */
+static int opens_with(int nodes)
+{
+    struct failure finding;
+    int n;
+
+    begin(nodes);
+    assert_int_equal(pass(TIMEOUT / 2, nodes, &finding), WATCH_GOES_ON);
+    n = opens;
+    end();
+    return n;
+}
+
+static void files_opened_do_not_grow_with_the_number_of_nodes(void **state)
+{
+    (void)state;
+    assert_true(opens_with(4) > 0);
+    assert_true(opens_with(NODES_MAX) <= (int)(TIMEOUT / 2 / TICK_S) + 1);
+    assert_true(opens_with(10 * NODES_MAX) <= (int)(TIMEOUT / 2 / TICK_S) + 1);
 }
 
 /* Its kernel is alive, its workers and its slurmd are not. */
@@ -372,6 +433,8 @@ int main(void)
         SCRATCH(a_node_of_unknown_state_is_kept),
         SCRATCH(a_node_that_delays_the_end_is_given_up),
         SCRATCH(reports_stand_for_heartbeats),
+        SCRATCH(the_order_of_nodes_does_not_matter),
+        SCRATCH(files_opened_do_not_grow_with_the_number_of_nodes),
         SCRATCH(one_silent_node_of_a_thousand_is_found),
         SCRATCH(a_silent_node_of_a_failing_group_is_given_up),
         SCRATCH(not_if_it_is_off_or_nodes_cannot_be_asked),

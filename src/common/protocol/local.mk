@@ -1,6 +1,7 @@
 libcommon_la_SOURCES += \
 	src/common/protocol/events.c src/common/protocol/events.h \
-	src/common/protocol/log_dir.c src/common/protocol/log_dir.h \
+	src/common/protocol/heartbeats.c src/common/protocol/heartbeats.h \
+	src/common/protocol/log_dir.h \
 	src/common/protocol/failure.c src/common/protocol/failure.h \
 	src/common/protocol/rank_status.c src/common/protocol/rank_status.h \
 	src/common/protocol/service_hello.c \

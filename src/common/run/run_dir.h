@@ -4,7 +4,7 @@
  *   RUN/run.cfg  result.json  result.h5  checkpoint_000012.h5  .marker  .lock  .id
  *   RUN/artifacts/  (the training function's)
  *   RUN/logs/attempt-0/{rank-00000.out,rank-00000.err,run.cfg,attempt.json}
- *   RUN/logs/attempt-0/{error.json,events.json,step,end.json,hosts,heartbeats/NODE}
+ *   RUN/logs/attempt-0/{error.json,events.json,step,end.json,hosts,heartbeats}
  */
 #ifndef RAYTRAIN_RUN_RUN_DIR_H
 #define RAYTRAIN_RUN_RUN_DIR_H

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "protocol/events.h"
-#include "protocol/log_dir.h"
+#include "protocol/heartbeats.h"
 #include "protocol/rank_status.h"
 #include "protocol/worker_env.h"
 #include "run/journal.h"
@@ -108,18 +108,10 @@ static int environment_export(const struct attempt *a, struct error *err)
 /* Only if nodes can be lost. */
 static int heartbeats_make(const struct attempt *a, struct error *err)
 {
-    char *dir;
-    int rc;
-
     if (!a->run->launcher->ask ||
         a->run->cfg->run_config.failure_config.node_timeout_s == 0)
         return 0;
-    dir = log_dir_heartbeats(a->log_dir);
-    if (!dir)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = fs_mkdirs(dir, 0777, err);
-    free(dir);
-    return rc;
+    return heartbeats_create(a->log_dir, a->run->plan.n_nodes, err);
 }
 
 static int rank_status_make(const struct placement *plan, const char *log_dir,

@@ -1,7 +1,7 @@
 /*
  * node_liveness.c - is every node of the attempt alive?
  *
- * Each node updates a heartbeat file (rank/heartbeat.h). One without a heartbeat for
+ * Each node has heartbeats (rank/heartbeat.h). One without a heartbeat for
  * half of node_timeout_s is probed (launcher.h); without a heartbeat for all of it, and
  * without an answer since, it counts as lost. A node that answers is left alone:
  * whether its workers make progress is the business of another observer.
@@ -20,8 +20,8 @@
  * does, is the cause.
  *
  * Silence is measured by the local clock, from the time when a change was last seen.
- * Each tick reads a few of the files, so that all of them are read twice in a heartbeat
- * period, and no tick takes long.
+ * Each tick reads a few of the heartbeats, so that all of them are read twice in a
+ * heartbeat period, and no tick takes long.
  *
  * Nodes that were lost earlier are probed now and then: they may be back.
  */
@@ -33,7 +33,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "protocol/log_dir.h"
+#include "protocol/heartbeats.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
 #include "watch/node_survey.h"
@@ -43,11 +43,9 @@
 #define FAILING_S       1.0 /* a group that fails is usually gone within this time */
 
 struct node {
-    char *path; /* of its heartbeat file */
-    char line[HEARTBEAT_BYTES];
-    double read;    /* when it was last read */
-    double changed; /* the last change was made after this */
-    double asked;   /* when it was last probed, with this answer: */
+    char line[HEARTBEAT_BYTES + 1]; /* its latest heartbeat; "": none */
+    double changed;                 /* the last change was made after this */
+    double asked;                   /* when it was last probed, with this answer: */
     enum node_answer answer;
     int silences; /* probes in a row without an answer */
     bool noted;   /* it was reported that it answers but has no heartbeat */
@@ -57,8 +55,11 @@ struct node_watch {
     size_t n;
     struct node *nodes; /* as in the plan */
     double timeout, period;
-    size_t next; /* the next to be read */
-    double owed; /* reads that are due by now */
+    char *path;   /* of the heartbeats */
+    double *read; /* when each place of that file was last read, */
+    size_t *at;   /* and which node has it */
+    size_t next;  /* the place to be read next */
+    double owed;  /* reads that are due by now */
     double ticked;
     double reported; /* the latest report that counts as a heartbeat of all; 0: none */
     struct node_probe *probe; /* running since: */
@@ -78,26 +79,27 @@ static void node_watch_destroy(void *state)
     struct node_watch *w = state;
 
     node_probe_destroy(w->probe);
-    for (size_t i = 0; i < w->n; i++)
-        free(w->nodes[i].path);
+    free(w->path);
+    free(w->read);
+    free(w->at);
     free(w->nodes);
     free(w);
 }
 
 static int nodes_fill(struct node_watch *w, const struct watch_view *view)
 {
-    char *dir = log_dir_heartbeats(view->log_dir);
-    size_t n = view->plan->n_nodes;
-
-    w->nodes = calloc(n + 1, sizeof *w->nodes);
-    for (; dir && w->nodes && w->n < n; w->n++) {
-        w->nodes[w->n].changed = w->nodes[w->n].read = view->now;
-        w->nodes[w->n].path = run_dir_file(dir, view->plan->nodes[w->n].name);
-        if (!w->nodes[w->n].path)
-            break;
+    w->n = view->plan->n_nodes;
+    w->path = run_dir_file(view->log_dir, HEARTBEATS_FILE);
+    w->nodes = calloc(w->n + 1, sizeof *w->nodes);
+    w->read = calloc(w->n + 1, sizeof *w->read);
+    w->at = calloc(w->n + 1, sizeof *w->at);
+    if (!w->path || !w->nodes || !w->read || !w->at)
+        return -1;
+    for (size_t i = 0; i < w->n; i++) {
+        w->nodes[i].changed = w->read[i] = view->now;
+        w->at[i] = i;
     }
-    free(dir);
-    return w->nodes && w->n == n ? 0 : -1;
+    return 0;
 }
 
 static int node_watch_create(const struct watch_view *view, void **state,
@@ -129,20 +131,36 @@ static int node_watch_create(const struct watch_view *view, void **state,
 
 /* ---- Heartbeats ---- */
 
-/* Opened anew each time, which makes a network file system ask its server. */
-static void node_read(struct node *node, double now)
+/* The node whose heartbeat this is: the one that was here before, or, since ranks are
+ * grouped by node, usually the one in the same place of the plan. */
+static struct node *node_of_line(struct node_watch *w, const struct watch_view *view,
+                                 size_t place, const char *line)
 {
-    char line[HEARTBEAT_BYTES];
-    int fd = fs_open_fresh(node->path);
-    double before = node->read;
-    ssize_t n;
+    char name[HEARTBEAT_NAME_MAX + 1];
 
-    node->read = now;
-    if (fd < 0)
+    for (size_t k = 0; heartbeats_node(line, name) && k < w->n; k++) {
+        size_t i = (w->at[place] + k) % w->n;
+
+        if (strncmp(name, view->plan->nodes[i].name, HEARTBEAT_NAME_MAX) == 0) {
+            w->at[place] = i;
+            return &w->nodes[i];
+        }
+    }
+    return NULL;
+}
+
+static void place_read(struct node_watch *w, const struct watch_view *view, int fd,
+                       size_t place)
+{
+    double before = w->read[place];
+    char line[HEARTBEAT_BYTES + 1];
+    struct node *node;
+
+    w->read[place] = view->now;
+    if (!heartbeats_read(fd, place, line))
         return;
-    n = pread(fd, line, sizeof line, 0);
-    close(fd);
-    if (n < (ssize_t)sizeof line || memcmp(line, node->line, sizeof line) == 0)
+    node = node_of_line(w, view, place, line);
+    if (!node || memcmp(line, node->line, sizeof line) == 0)
         return;
     memcpy(node->line, line, sizeof line);
     node->changed = fmax(node->changed, before); /* a report may have come since */
@@ -162,16 +180,25 @@ static bool all_reported(struct node_watch *w, const struct watch_view *view)
     return w->reported > 0 && view->now - w->reported < w->period;
 }
 
-static void some_read(struct node_watch *w, double now)
+/* Opened anew each time, which makes a network file system ask its server. */
+static void some_read(struct node_watch *w, const struct watch_view *view)
 {
-    w->owed += 2 * (double)w->n * (now - w->ticked) / w->period;
-    w->ticked = now;
+    int fd;
+
+    w->owed += 2 * (double)w->n * (view->now - w->ticked) / w->period;
+    w->ticked = view->now;
     if (w->owed > (double)w->n)
         w->owed = (double)w->n;
+    if (w->owed < 1)
+        return;
+    fd = fs_open_fresh(w->path);
     for (; w->owed >= 1; w->owed--) {
-        node_read(&w->nodes[w->next], now);
+        if (fd >= 0)
+            place_read(w, view, fd, w->next);
         w->next = (w->next + 1) % w->n;
     }
+    if (fd >= 0)
+        close(fd);
 }
 
 /* ---- Probes ---- */
@@ -255,24 +282,31 @@ static bool should_beat(const struct watch_view *view, const struct node *node)
 }
 
 static void answer_take(struct node_watch *w, const struct watch_view *view,
-                        const char *name, enum node_answer answer)
+                        struct node *node, const char *name, enum node_answer answer)
 {
-    for (size_t i = 0; i < w->n; i++) {
-        struct node *node = &w->nodes[i];
+    node->asked = w->probe_started;
+    node->answer = answer;
+    node->silences = answer == NODE_SILENT ? node->silences + 1 : 0;
+    w->answered = w->answered || answer > NODE_SILENT;
+    if (answer == NODE_ANSWERS && !node->noted && should_beat(view, node) &&
+        view->now - node->changed > w->timeout) {
+        node->noted = true;
+        callback_note(view->callbacks,
+                      "node %s has had no heartbeat for %.0f s, but it answers", name,
+                      view->now - node->changed);
+    }
+}
 
-        if (strcmp(view->plan->nodes[i].name, name) != 0)
-            continue;
-        node->asked = w->probe_started;
-        node->answer = answer;
-        node->silences = answer == NODE_SILENT ? node->silences + 1 : 0;
-        w->answered = w->answered || answer > NODE_SILENT;
-        if (answer == NODE_ANSWERS && !node->noted && should_beat(view, node) &&
-            view->now - node->changed > w->timeout) {
-            node->noted = true;
-            callback_note(view->callbacks,
-                          "node %s has had no heartbeat for %.0f s, but it answers",
-                          name, view->now - node->changed);
-        }
+/* The nodes were asked in the order of the plan. */
+static void all_answers_take(struct node_watch *w, const struct watch_view *view)
+{
+    size_t n = node_probe_count(w->probe), k = 0;
+
+    for (size_t i = 0; i < w->n && k < n; i++) {
+        const char *name = node_probe_node(w->probe, k);
+
+        if (strcmp(view->plan->nodes[i].name, name) == 0)
+            answer_take(w, view, &w->nodes[i], name, node_probe_answer(w->probe, k++));
     }
 }
 
@@ -284,9 +318,7 @@ static void answers_take(struct node_watch *w, const struct watch_view *view)
     if (w->of_lost)
         node_return_take(view, w->probe, NULL);
     else
-        for (size_t i = 0; i < node_probe_count(w->probe); i++)
-            answer_take(w, view, node_probe_node(w->probe, i),
-                        node_probe_answer(w->probe, i));
+        all_answers_take(w, view);
     node_probe_destroy(w->probe);
     w->probe = NULL;
 }
@@ -358,7 +390,7 @@ static enum watch_verdict node_watch_tick(void *state, const struct watch_view *
     if (all_reported(w, view))
         w->ticked = view->now;
     else
-        some_read(w, view->now);
+        some_read(w, view);
     answers_take(w, view);
     if (lost_report(w, view, finding) > 0) {
         finding->cause = CAUSE_NODE_LOST;

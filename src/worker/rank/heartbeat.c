@@ -13,14 +13,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "protocol/log_dir.h"
+#include "protocol/heartbeats.h"
 #include "run/run_dir.h"
 #include "util/clock.h"
-#include "util/fs.h"
 #include "util/thread.h"
+
+#define LOOKS_PER_S 8.0   /* of all nodes together, */
+#define LOOK_MAX_S  600.0 /* but each node at least this often */
 
 struct heartbeat {
     char *path;
+    int fd; /* of the file, open for as long as writing to it succeeds; or -1 */
+    char *node;
+    size_t place;
+    unsigned look_every; /* beats, so that the nodes together do not look too often */
     char *run_dir;
     int attempt;
     double every_s;
@@ -30,26 +36,16 @@ struct heartbeat {
     bool stop;           /* under the lock */
 };
 
-/* The file has its final size when it gets its name: no node ever sees a shorter one.
- * After that it is opened and closed for each beat: the close makes a network file
- * system send what was written. A beat that cannot be written is lost. */
-static void beat(const struct heartbeat *hb, unsigned long count)
+/* The file stays open: to open it for each beat would cost shared storage far more than
+ * the write. A beat that cannot be written is lost. */
+static void beat(struct heartbeat *hb, unsigned long count)
 {
-    char line[HEARTBEAT_BYTES + 1];
-    int fd, n;
-
-    n = snprintf(line, sizeof line, "%lu %.3f %ld", count, clock_unix_double(),
-                 (long)getpid());
-    memset(line + n, ' ', sizeof line - 1 - (size_t)n);
-    line[HEARTBEAT_BYTES - 1] = '\n';
-    fd = open(hb->path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) {
-        if (errno == ENOENT)
-            fs_replace(hb->path, line, HEARTBEAT_BYTES, 0666, NULL);
+    if (hb->fd < 0)
+        hb->fd = open(hb->path, O_WRONLY | O_CLOEXEC);
+    if (hb->fd < 0 || heartbeats_write(hb->fd, hb->place, count, hb->node) == 0)
         return;
-    }
-    fs_pwrite_full(fd, line, HEARTBEAT_BYTES, 0);
-    close(fd);
+    close(hb->fd);
+    hb->fd = -1;
 }
 
 /* Wait until the next beat is due; true: stop. */
@@ -76,10 +72,20 @@ static bool rest(struct heartbeat *hb)
 
 /* The launcher starts the next attempt when this one is over. This lists the directory
  * rather than looking up the name: network storage would cache that the name does not
- * exist, also for the next attempt's workers on this node. */
-static bool is_given_up(const struct heartbeat *hb)
+ * exist, also for the next attempt's workers on this node. The nodes take turns. */
+static bool is_given_up(const struct heartbeat *hb, unsigned long count)
 {
-    return run_dir_last_attempt(hb->run_dir) > hb->attempt;
+    return (count + hb->place) % hb->look_every == 0 &&
+           run_dir_last_attempt(hb->run_dir) > hb->attempt;
+}
+
+unsigned heartbeat_look_every(int n_nodes, double every_s)
+{
+    double turns = (double)n_nodes / (LOOKS_PER_S * every_s);
+
+    if (turns * every_s > LOOK_MAX_S)
+        turns = LOOK_MAX_S / every_s;
+    return turns > 1 ? (unsigned)turns : 1;
 }
 
 /* When this rank has last taken part in a report, in ms; 0: not yet. */
@@ -106,8 +112,8 @@ static void *beat_on(void *arg)
     do {
         if (count > 0 && is_reporting(hb))
             continue;
-        beat(hb, count++);
-        if (is_given_up(hb))
+        beat(hb, count);
+        if (is_given_up(hb, count++))
             kill(getpid(), SIGKILL);
     } while (!rest(hb));
     return NULL;
@@ -115,7 +121,10 @@ static void *beat_on(void *arg)
 
 static void heartbeat_free(struct heartbeat *hb)
 {
+    if (hb->fd >= 0)
+        close(hb->fd);
     free(hb->path);
+    free(hb->node);
     free(hb->run_dir);
     free(hb);
 }
@@ -138,37 +147,46 @@ static int beats_start(struct heartbeat *hb, struct error *err)
     return -1;
 }
 
+static struct heartbeat *heartbeat_make(const struct heartbeat_spec *spec)
+{
+    struct heartbeat *hb = malloc(sizeof *hb);
+
+    if (!hb)
+        return NULL;
+    *hb = (struct heartbeat){
+        .path = run_dir_file(spec->log_dir, HEARTBEATS_FILE),
+        .fd = -1,
+        .node = strdup(spec->node),
+        .place = (size_t)spec->place,
+        .look_every = heartbeat_look_every(spec->n_nodes, spec->every_s),
+        .run_dir = strdup(spec->run_dir),
+        .attempt = spec->attempt,
+        .every_s = spec->every_s,
+    };
+    if (hb->path && hb->node && hb->run_dir)
+        return hb;
+    heartbeat_free(hb);
+    return NULL;
+}
+
 int heartbeat_start(const struct heartbeat_spec *spec, struct heartbeat **out,
                     struct error *err)
 {
-    char *dir = log_dir_heartbeats(spec->log_dir);
-    struct heartbeat *hb;
-    int rc = -1;
+    struct heartbeat *hb = heartbeat_make(spec);
 
     *out = NULL;
-    if (!dir)
+    if (!hb)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (access(dir, F_OK) < 0) {
-        free(dir);
+    if (access(hb->path, F_OK) < 0) {
+        heartbeat_free(hb);
         return 0;
     }
-    hb = calloc(1, sizeof *hb);
-    if (hb) {
-        hb->every_s = spec->every_s;
-        hb->path = run_dir_file(dir, spec->node);
-        hb->run_dir = strdup(spec->run_dir);
-        hb->attempt = spec->attempt;
-    }
-    if (!hb || !hb->path || !hb->run_dir)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    else
-        rc = beats_start(hb, err);
-    free(dir);
-    if (rc == 0)
-        *out = hb;
-    else if (hb)
+    if (beats_start(hb, err) < 0) {
         heartbeat_free(hb);
-    return rc;
+        return -1;
+    }
+    *out = hb;
+    return 0;
 }
 
 void heartbeat_stop(struct heartbeat *hb)

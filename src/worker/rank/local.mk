@@ -10,7 +10,7 @@ libworker_la_SOURCES += \
 	src/worker/rank/stop.c src/worker/rank/stop.h \
 	src/worker/rank/worker.c src/worker/rank/worker.h
 
-UNIT_TESTS += t/unit/test_failure_record t/unit/test_gpu_share
+UNIT_TESTS += t/unit/test_failure_record t/unit/test_gpu_share t/unit/test_heartbeat
 
 check_PROGRAMS += t/check/own_gpus
 t_check_own_gpus_SOURCES = t/check/own_gpus.c

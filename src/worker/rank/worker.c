@@ -191,6 +191,8 @@ static int worker_beat(struct worker *w, struct error *err)
         .log_dir = w->log_dir,
         .attempt = w->env.attempt,
         .node = node && *node ? node : world->host,
+        .place = world->node_rank,
+        .n_nodes = world->n_nodes,
         .every_s = failure_config_heartbeat_s(&w->config.run_config.failure_config)};
 
     return world->local_rank == 0 ? heartbeat_start(&spec, &w->heartbeat, err) : 0;
