@@ -102,7 +102,8 @@ point_test () {
 }
 
 test_expect_success 'the table lists all fault points of saving' '
-	points_are_those_of "$srcdir"/src/common/checkpoint/*.c "$srcdir"/src/common/run/*.c
+	points_are_those_of "$srcdir"/src/common/checkpoint/*.c "$srcdir"/src/common/run/*.c \
+		"$srcdir"/src/worker/session/report.c
 '
 test_expect_success 'a base run and an undisturbed run finish, for comparison' '
 	$run --name base --set train_loop_config.iterations=2 "$train" 2>err &&

@@ -1,7 +1,4 @@
-/*
- * metrics.c - the log of reports: write a report as a line; read all lines; find the
- * reports that count.
- */
+/* metrics.c - the log of reports: read all lines; find the reports that count. */
 #include "config.h"
 
 #include "run/metrics.h"
@@ -11,34 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/journal.h"
 #include "run/metrics_lines.h"
 #include "run/report_scan.h"
 #include "run/run_dir.h"
-#include "util/fault.h"
-#include "util/fs.h"
 
 static int no_memory(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
-
-/* ---- Write ---- */
-
-int metrics_report(struct journal *journal, const char *line, size_t n,
-                   struct error *err)
-{
-    int rc;
-
-    if (fault_point("report.line", 0) < 0)
-        return fs_error(err, "write", journal_path(journal));
-    rc = journal_append(journal, line, n, err);
-    if (rc == 0)
-        fault_point("report.written", 0);
-    return rc;
-}
-
-/* ---- Read ---- */
 
 static json_int_t iteration_of(const json_t *report)
 {

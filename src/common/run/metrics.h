@@ -23,12 +23,6 @@
  * valid name of a metric. */
 #define METRICS_IF_MISSING "?"
 
-/* -- write (rank 0 of the workers) -- */
-/* Append a report, a JSON object without newlines, to a journal. */
-struct journal;
-int metrics_report(struct journal *journal, const char *line, size_t n,
-                   struct error *err);
-
 /* -- read -- */
 /* Calls on_report for every report of a run, in order of time; skips lines that are not
  * objects. */

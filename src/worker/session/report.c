@@ -20,12 +20,15 @@
 #include "rank/event.h"
 #include "rank/heartbeat.h"
 #include "rank/stop.h"
+#include "run/journal.h"
 #include "run/run_dir.h"
 #include "session/report_block.h"
 #include "session/report_line.h"
 #include "session/setting_notes.h"
 #include "util/clock.h"
 #include "util/api_names.h"
+#include "util/fault.h"
+#include "util/fs.h"
 
 /* A report, and its combination over all ranks. */
 struct combined {
@@ -332,7 +335,7 @@ static int line_append(raytrain_context *ctx, const struct report_line *line,
     report_line_write(line, &ctx->line);
     if (ctx->line.no_memory)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    return metrics_report(ctx->journal, ctx->line.text, ctx->line.n, err);
+    return journal_append(ctx->journal, ctx->line.text, ctx->line.n, err);
 }
 
 static const char *checkpoint_base(const char *path)
@@ -376,7 +379,12 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
         line.checkpoint = checkpoint_base(path);
     }
     nan_notes(ctx, c);
-    rc = line_append(ctx, &line, err);
+    if (fault_point("report.line", 0) < 0)
+        rc = fs_error(err, "write", journal_path(ctx->journal));
+    else
+        rc = line_append(ctx, &line, err);
+    if (rc == 0)
+        fault_point("report.written", 0);
     free(path);
     return rc;
 }
