@@ -113,7 +113,7 @@ static void settings_of_slurm_are_judged(void **state)
                                "JobRequeue              = 1\n"
                                "ProctrackType           = proctrack/cgroup\n"
                                "TaskPlugin              = task/none\n"
-                               "PreemptMode             = SUSPEND,GANG\n"
+                               "PreemptMode             = GANG,SUSPEND\n"
                                "PrologFlags             = (null)\n"
                                "SlurmdTimeout           = 0 sec";
     static const struct {
@@ -124,7 +124,7 @@ static void settings_of_slurm_are_judged(void **state)
         {"JobRequeue", "1", VERDICT_OK},
         {"ProctrackType", "proctrack/cgroup", VERDICT_OK},
         {"TaskPlugin", "task/none", VERDICT_WARNING},
-        {"PreemptMode", "SUSPEND,GANG", VERDICT_WARNING},
+        {"PreemptMode", "GANG,SUSPEND", VERDICT_WARNING},
         {"PrologFlags", "none", VERDICT_OK},
         {"SlurmdTimeout", "0 sec", VERDICT_WARNING},
     };

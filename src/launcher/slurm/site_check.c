@@ -108,10 +108,11 @@ static enum verdict job_requeue(const char *value, const char **meaning)
     return VERDICT_WARNING;
 }
 
-/* Preemption itself is no fault; see GraceTime. */
+/* Preemption itself is no fault; see GraceTime. Slurm prints "GANG,SUSPEND", in whatever
+ * order slurm.conf has them. */
 static enum verdict preempt_mode(const char *value, const char **meaning)
 {
-    if (strncasecmp(value, "SUSPEND", 7) == 0)
+    if (strcasestr(value, "SUSPEND"))
         *meaning = ": a run that is suspended may take its nodes for lost";
     return *meaning && **meaning ? VERDICT_WARNING : VERDICT_OK;
 }
