@@ -70,6 +70,7 @@ test_expect_success 'metrics without a number have gaps, or no curve' '
 	test 3 -eq $(tr -cd M <line | wc -c) && test 21 -eq $(tr -cd L <line | wc -c) &&
 	! grep "data-name=\"never\"" nan.html &&
 	grep "data-title=\"Metric\"><div>never<" nan.html &&
+	grep -F "günstig g...<" nan.html &&
 	grep "data-name=\"alone\"" nan.html &&
 	! grep -iE "d=\"[^\"]*(nan|inf)" nan.html
 '

@@ -140,6 +140,7 @@ def nan(run):
         run.report(i, 0, 2.0 * i, {
             "holes": (None if hole else i * 1.0, 0), "never": (None, 0),
             "alone": (5.0 if i == 17 else None, 0), "constant": (3.0, 0),
+            "words": "word: " + "g\u00fcnstig " * 50, "word": "x" * 300,
             "large": (1e308 * (1 if i % 2 else -1), 0), "tiny": (1e-300 * i, 0)})
     run.attempt(0, 0, 60, "finished")
 

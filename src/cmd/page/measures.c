@@ -11,6 +11,7 @@
 #include "page/grid.h"
 #include "page/html.h"
 #include "page/measures.h"
+#include "util/quote.h"
 
 #define CURVES_SHOWN 120
 #define ROWS_SHOWN   500
@@ -106,8 +107,11 @@ static void other_cells(struct grid *g, const struct facts *f,
                                         : NULL;
 
     if (text && strlen(text) > TEXT_SHOWN)
-        strcpy(text + TEXT_SHOWN - 3, "...");
-    grid_text(g, text ? text : "\xe2\x80\x93");
+        strcpy(text + utf8_cut(text, TEXT_SHOWN - 3), "...");
+    grid_cell(g);
+    fputs("<span class=\"text\">", g->out);
+    html_text(g->out, text ? text : "\xe2\x80\x93");
+    fputs("</span>", g->out);
     for (int i = 0; i < 4; i++)
         grid_text(g, "");
     free(text);

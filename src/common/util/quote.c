@@ -45,6 +45,17 @@ int printable_length(const char *s)
     return control ? 0 : utf8_length(s);
 }
 
+size_t utf8_cut(const char *text, size_t most)
+{
+    size_t n = strnlen(text, most + 1);
+
+    if (n <= most)
+        return n;
+    for (n = most; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
+        continue;
+    return n;
+}
+
 /* Copy one character of *text to piece, escaped if necessary; advances *text. */
 static void piece_next(const char **text, char piece[8])
 {

@@ -29,5 +29,7 @@ int utf8_length(const char *s);
 int utf8_length_within(const char *s, size_t n);
 /* The same; 0 also for a control character, in ASCII or beyond. */
 int printable_length(const char *s);
+/* The bytes of the text, at most so many, that do not end within a character. */
+size_t utf8_cut(const char *text, size_t most);
 
 #endif
