@@ -248,6 +248,37 @@ static void lines_for_a_log_are_plain(void **state)
     free(line);
 }
 
+static void lines_of_many_metrics_are_short(void **state)
+{
+    json_t *many = json_object();
+    char name[16], *line;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "m%d", i);
+        json_object_set_new(many, name, json_real(i));
+    }
+    give(report_of(9, many), run_state_report, 180);
+    line = plain_report(&v, NOW);
+    assert_non_null(strstr(line, "  m11 11  and 988 more  9.0 s"));
+    free(line);
+}
+
+static void texts_are_cut_between_characters(void **state)
+{
+    char text[201] = "";
+    char *line;
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        strcat(text, "é");
+    give(report_of(9, json_pack("{s:s}", "note", text)), run_state_report, 180);
+    line = plain_report(&v, NOW);
+    assert_non_null(strstr(line, "é  9.0 s"));
+    assert_null(strstr(line, "\\x"));
+    free(line);
+}
+
 /* ---- The summary ---- */
 
 static json_t *result_of(const char *status, int attempts)
@@ -339,6 +370,8 @@ int main(void)
         TEST(a_run_without_reports_or_total_has_a_block),
         TEST(restarts_are_in_the_head),
         TEST(lines_for_a_log_are_plain),
+        TEST(lines_of_many_metrics_are_short),
+        TEST(texts_are_cut_between_characters),
         TEST(a_summary_has_the_final_and_best_metrics),
         TEST(a_summary_counts_attempts_and_failures),
         TEST(the_next_command_is_quoted_and_found),

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "util/quote.h"
+
 /* ---- Which values are better ---- */
 
 static const char *const less[] = {"loss", "error", "err", "rmse",       "mse",
@@ -96,6 +98,14 @@ static void number_add(struct metric_view *m, int64_t iteration, double value)
         point_add(m->records, METRIC_RECORDS, &m->n_records, point);
 }
 
+static void text_set(struct metric_view *m, const char *text)
+{
+    size_t n = utf8_cut(text, sizeof m->text - 1);
+
+    memcpy(m->text, text, n);
+    m->text[n] = '\0';
+}
+
 /* JSON has no NaN: null. */
 void metric_view_add(struct metric_view *m, int64_t iteration, const json_t *value)
 {
@@ -107,10 +117,10 @@ void metric_view_add(struct metric_view *m, int64_t iteration, const json_t *val
     if (m->is_number) {
         number_add(m, iteration, json_is_null(value) ? NAN : json_number_value(value));
     } else if (json_is_string(value)) {
-        snprintf(m->text, sizeof m->text, "%s", json_string_value(value));
+        text_set(m, json_string_value(value));
     } else {
         text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        snprintf(m->text, sizeof m->text, "%s", text ? text : "");
+        text_set(m, text ? text : "");
         free(text);
     }
 }

@@ -13,6 +13,7 @@
 #define METRIC_COURSE  64  /* values that are drawn, at most */
 #define METRIC_RECORDS 128 /* improvements that are kept, at most */
 #define METRIC_TEXT    64  /* bytes of a value as text */
+#define METRICS_SHOWN  12  /* of those of a run, in a line and in the summary */
 
 struct metric_point {
     int64_t iteration;

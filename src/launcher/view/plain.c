@@ -19,19 +19,33 @@ char *plain_attempt(const struct run_state *v)
     return text;
 }
 
+/* Those of this report. */
+static void metrics_write(FILE *out, const struct run_state *v)
+{
+    char text[METRIC_TEXT];
+    size_t n = 0;
+
+    for (size_t i = 0; i < v->n_metrics; i++) {
+        const struct metric_view *m = v->metrics[i];
+
+        if (m->iteration != v->iteration || n++ >= METRICS_SHOWN)
+            continue;
+        fprintf(out, "  %s %s", m->name, metric_view_text(m, text));
+    }
+    if (n > METRICS_SHOWN)
+        fprintf(out, "  and %zu more", n - METRICS_SHOWN);
+}
+
 static void report_write(FILE *out, const struct run_state *v, double now)
 {
     double left = run_state_remaining(v, now);
-    char text[METRIC_TEXT], time[DURATION_TEXT];
+    char time[DURATION_TEXT];
     int64_t last = run_state_last(v);
 
     fprintf(out, "iteration %" PRId64, v->iteration);
     if (last > 0)
         fprintf(out, " of %" PRId64, last);
-    for (size_t i = 0; i < v->n_metrics; i++)
-        if (v->metrics[i]->iteration == v->iteration)
-            fprintf(out, "  %s %s", v->metrics[i]->name,
-                    metric_view_text(v->metrics[i], text));
+    metrics_write(out, v);
     fprintf(out, "  %.1f s", v->total_s);
     if (!isnan(left) && v->running)
         fprintf(out, "  remaining %s", duration_text(ceil(left), time));

@@ -9,8 +9,6 @@
 #include "util/quote.h"
 #include "view/duration.h"
 
-#define METRICS_SHOWN 12
-
 static const char *string_of(const json_t *result, const char *key)
 {
     return json_string_value(json_object_get(result, key));
