@@ -34,6 +34,20 @@ test_expect_success 'a run that does not exist yet is awaited' '
 	grep "^iteration 1 " followed
 '
 
+test_expect_success 'what cannot become a run is refused, not awaited' '
+	>file && expect_status 2 timeout 60 raytrain-inspect --follow file 2>err &&
+	grep "is a file" err &&
+	expect_status 2 timeout 60 raytrain-inspect --follow runs 2>err && grep "directory of runs" err &&
+	expect_status 5 timeout 60 raytrain-inspect --follow file/run 2>err && grep "Not a directory" err
+'
+
+test_expect_success 'a report of an attempt that there is not does not stop it' '
+	mkdir runs/odd && cp runs/first/run.cfg runs/odd &&
+	printf "{\"training_iteration\": %d, \"attempt\": %d, \"by_rank\": {}}\n" 1 0 2 2000000000 \
+		>runs/odd/result.json &&
+	expect_status 1 timeout 60 raytrain-inspect --follow runs/odd >out && grep "^iteration 2 " out
+'
+
 test_expect_success 'attempts and their failures are printed, and a failed run ends with status 1' '
 	follow runs/died &&
 	expect_status 1 $run -n 2 --name died --max-failures 1 --set train_loop_config.fail=kill \

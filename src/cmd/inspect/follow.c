@@ -5,13 +5,16 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "inspect/time_text.h"
 #include "inspect/output.h"
+#include "inspect/run_list.h"
 #include "inspect/views.h"
 #include "plot/paper.h"
 #include "protocol/events.h"
@@ -181,6 +184,15 @@ static void attempts_advance(struct follower *f, int attempt)
 
 /* ---- Reports ---- */
 
+/* Another program may have written the report: attempts have a directory. */
+static int attempt_of(const struct follower *f, const json_t *report)
+{
+    json_int_t attempt = integer_of(report, "attempt");
+    int newest = attempt > f->attempt ? run_dir_last_attempt(f->run) : f->attempt;
+
+    return attempt < newest ? (int)attempt : newest;
+}
+
 static void report_print(void *arg, const json_t *report)
 {
     struct follower *f = arg;
@@ -188,7 +200,7 @@ static void report_print(void *arg, const json_t *report)
     const char *name;
     json_t *ignored;
 
-    attempts_advance(f, (int)integer_of(report, "attempt"));
+    attempts_advance(f, attempt_of(f, report));
     if (f->json) {
         fputs("{\"kind\":\"report\",\"report\":", f->out);
         json_dumpf(report, f->out, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -310,6 +322,31 @@ static int run_watch(struct follower *f, int *status, struct error *err)
     }
 }
 
+/* A file or a directory of runs does not become a run. */
+static int place_check(const char *path, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    struct run_list list = {0};
+    struct stat st;
+    int rc;
+
+    if (stat(path, &st) < 0)
+        return errno == ENOENT ? 0 : fs_error(err, "open", path);
+    if (!S_ISDIR(st.st_mode))
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--follow: %s is a file; name the directory of a run",
+                         quote(path, quoted));
+    if (inspect_is_run(path))
+        return 0;
+    rc = run_list_find(path, &list, err);
+    if (rc == 0 && list.n > 0)
+        rc = error_set(err, RAYTRAIN_EUSAGE,
+                       "--follow: %s is a directory of runs; name one of them",
+                       quote(path, quoted));
+    run_list_clear(&list);
+    return rc;
+}
+
 static void run_await(struct follower *f)
 {
     bool said = false;
@@ -330,6 +367,8 @@ int inspect_follow(FILE *out, const char *run, bool as_json, int *status,
         .out = out, .run = run, .json = as_json, .attempt = -1, .paper = paper_of(out)};
     int rc;
 
+    if (place_check(run, err) < 0)
+        return -1;
     run_await(&f);
     rc = report_follow_open(run, LAST, &f.reports, err);
     if (rc == 0)
