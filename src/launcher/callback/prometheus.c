@@ -96,21 +96,36 @@ static void status_write(FILE *out, const struct prometheus *p)
     }
 }
 
+/* What stands for a character of a metric's name. */
+static char name_char(char c)
+{
+    return c == '\0' || isalnum((unsigned char)c) ? c : '_';
+}
+
 /* The name of a user's metric: "train/loss" is metric_train_loss. */
 static void name_write(FILE *out, const char *metric)
 {
     fputs("raytrain_metric_", out);
     for (; *metric; metric++)
-        putc(isalnum((unsigned char)*metric) ? *metric : '_', out);
+        putc(name_char(*metric), out);
 }
 
-/* Do two metrics have the same name? The label `metric` tells them apart. */
-static bool same_name(const char *a, const char *b)
+/* 0: two metrics have the same name. The label `metric` tells them apart. */
+static int name_order(const char *a, const char *b)
 {
-    for (; *a && *b; a++, b++)
-        if (*a != *b && (isalnum((unsigned char)*a) || isalnum((unsigned char)*b)))
-            return false;
-    return *a == *b;
+    while (*a && name_char(*a) == name_char(*b)) {
+        a++;
+        b++;
+    }
+    return name_char(*a) - name_char(*b);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    int order = name_order(x, y);
+
+    return order != 0 ? order : strcmp(x, y);
 }
 
 static bool is_gauge(const json_t *value)
@@ -130,48 +145,42 @@ static void metric_write(FILE *out, const struct prometheus *p, const char *metr
     number_write(out, json_is_number(value) ? json_number_value(value) : NAN);
 }
 
-static void group_write(FILE *out, const struct prometheus *p, const char *first)
+/* The metrics, which have the same name: their lines must be together. */
+static void group_write(FILE *out, const struct prometheus *p, const char **metrics,
+                        size_t n)
 {
-    json_t *metrics = json_object_get(p->report, "by_rank"), *ignored;
-    const char *name;
-
     fputs("# HELP ", out);
-    name_write(out, first);
+    name_write(out, *metrics);
     fputs(" The latest value of a reported metric, the mean over the workers.\n# TYPE ",
           out);
-    name_write(out, first);
+    name_write(out, *metrics);
     fputs(" gauge\n", out);
-    json_object_foreach(metrics, name, ignored)
-    {
-        if (same_name(name, first) && is_gauge(json_object_get(p->report, name)))
-            metric_write(out, p, name);
-    }
+    for (size_t i = 0; i < n; i++)
+        metric_write(out, p, metrics[i]);
 }
 
-/* The lines of one name must be together. */
-static bool is_first_of_name(const struct prometheus *p, const char *metric)
+static int metrics_write(FILE *out, const struct prometheus *p)
 {
-    json_t *metrics = json_object_get(p->report, "by_rank"), *ignored;
-    const char *name;
+    json_t *by_rank = json_object_get(p->report, "by_rank"), *ignored;
+    const char **all = calloc(json_object_size(by_rank) + 1, sizeof *all), *name;
+    size_t n = 0, end;
 
-    json_object_foreach(metrics, name, ignored)
+    if (!all)
+        return -1;
+    json_object_foreach(by_rank, name, ignored)
     {
-        if (is_gauge(json_object_get(p->report, name)) && same_name(name, metric))
-            return strcmp(name, metric) == 0;
+        if (is_gauge(json_object_get(p->report, name)))
+            all[n++] = name;
     }
-    return false;
-}
-
-static void metrics_write(FILE *out, const struct prometheus *p)
-{
-    json_t *ignored;
-    const char *name;
-
-    json_object_foreach(json_object_get(p->report, "by_rank"), name, ignored)
-    {
-        if (is_first_of_name(p, name))
-            group_write(out, p, name);
+    qsort(all, n, sizeof *all, by_name);
+    for (size_t i = 0; i < n; i = end) {
+        end = i + 1;
+        while (end < n && name_order(all[i], all[end]) == 0)
+            end++;
+        group_write(out, p, &all[i], end - i);
     }
+    free(all);
+    return 0;
 }
 
 static double number_of(const struct prometheus *p, const char *key)
@@ -181,7 +190,7 @@ static double number_of(const struct prometheus *p, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static void report_write(FILE *out, const struct prometheus *p)
+static int report_write(FILE *out, const struct prometheus *p)
 {
     gauge_write(out, p, "training_iteration", "The iteration of the latest report.",
                 number_of(p, "training_iteration"));
@@ -192,7 +201,7 @@ static void report_write(FILE *out, const struct prometheus *p)
     gauge_write(out, p, "report_timestamp_seconds",
                 "When the latest report was made, in Unix time.",
                 number_of(p, "timestamp"));
-    metrics_write(out, p);
+    return metrics_write(out, p);
 }
 
 /* malloc'ed; NULL without memory. */
@@ -201,7 +210,7 @@ static char *text_make(const struct prometheus *p)
     char *text = NULL;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    bool bad;
+    bool bad = false;
 
     if (!out)
         return NULL;
@@ -221,8 +230,8 @@ static char *text_make(const struct prometheus *p)
                     "The iteration of the latest checkpoint that was reported.",
                     (double)p->checkpoint);
     if (p->report)
-        report_write(out, p);
-    bad = ferror(out) != 0;
+        bad = report_write(out, p) < 0;
+    bad = ferror(out) || bad;
     if (fclose(out) == 0 && !bad)
         return text;
     free(text);
