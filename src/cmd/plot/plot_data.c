@@ -163,7 +163,7 @@ static struct source source_find(const struct plot_data *data,
 /* ---- Panels ---- */
 
 /* `names` are those of all metrics that have numbers. */
-static int run_load(struct plot_data *data, size_t run, const char *path, char ***names,
+static int run_load(struct plot_data *data, size_t run, const char *path, json_t *names,
                     struct error *err)
 {
     struct metrics_table table = {0};
@@ -178,8 +178,8 @@ static int run_load(struct plot_data *data, size_t run, const char *path, char *
     }
     for (size_t i = 0; rc == 0 && i < table.n_columns; i++)
         if (table.columns[i].kind < METRIC_TEXT &&
-            !argv_has(*names, table.columns[i].name))
-            rc = argv_append(names, table.columns[i].name, err);
+            json_object_set_new_nocheck(names, table.columns[i].name, json_null()) < 0)
+            rc = no_memory(err);
     metrics_table_clear(&table);
     return rc;
 }
@@ -193,22 +193,24 @@ static void range_extend(double *low, double *high, double value)
 }
 
 /* A metric that is in no report, with those that there are, for the message. */
-static int absent_error(const struct plot_panel *panel, char *const *names,
+static int absent_error(const struct plot_panel *panel, json_t *names,
                         struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX], *list = NULL, *shown;
+    const char *name;
+    json_t *ignored;
 
     if (panel->left_out > 0)
         return error_set(err, RAYTRAIN_EINVAL,
                          "--log: the metric %s has no number above 0: leave out --log",
                          quote(panel->metric, quoted));
-    for (size_t i = 0; names && names[i]; i++) {
+    json_object_foreach(names, name, ignored)
+    {
         char *longer;
 
         if (list && strlen(list) > 1000)
             break;
-        if (asprintf(&longer, "%s%s%s", list ? list : "", list ? ", " : "", names[i]) <
-            0)
+        if (asprintf(&longer, "%s%s%s", list ? list : "", list ? ", " : "", name) < 0)
             break;
         free(list);
         list = longer;
@@ -223,7 +225,7 @@ static int absent_error(const struct plot_panel *panel, char *const *names,
 }
 
 static int panel_measure(struct plot_data *data, struct plot_panel *panel,
-                         char *const *names, struct error *err)
+                         json_t *names, struct error *err)
 {
     panel->low = panel->high = NAN;
     for (size_t r = 0; r < data->n_runs; r++)
@@ -278,7 +280,7 @@ static int panels_make(struct plot_data *data, const char *metrics, struct error
 int plot_data_load(const struct plot_request *plot, struct plot_data *data,
                    struct error *err)
 {
-    char **names = NULL;
+    json_t *names = json_object();
     int rc;
 
     *data = (struct plot_data){.n_runs = plot->n_runs,
@@ -286,14 +288,14 @@ int plot_data_load(const struct plot_request *plot, struct plot_data *data,
                                .by_time = plot->by_time,
                                .x_low = NAN,
                                .x_high = NAN};
-    rc = panels_make(data, plot->metrics, err);
+    rc = names ? panels_make(data, plot->metrics, err) : no_memory(err);
     if (rc == 0)
         rc = run_labels(plot->runs, plot->n_runs, &data->labels, err);
     for (size_t r = 0; rc == 0 && r < plot->n_runs; r++)
-        rc = run_load(data, r, plot->runs[r], &names, err);
+        rc = run_load(data, r, plot->runs[r], names, err);
     for (size_t i = 0; rc == 0 && i < data->n_panels; i++)
         rc = panel_measure(data, &data->panels[i], names, err);
-    argv_free(names);
+    json_decref(names);
     return rc;
 }
 
