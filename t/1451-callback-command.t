@@ -60,6 +60,7 @@ test_expect_success 'a run that had finished does not notify again when it is re
 test_expect_success 'wrong settings are refused, and a program that does not exist' '
 	expect_status 3 $run --name no --set "$(command_of missing.sh)" "$train" 2>err &&
 	grep "callbacks.command.argv: cannot start .*missing.sh: No such file" err &&
+	test_path_is_missing runs/no &&
 	expect_status 3 $run --name no --callback command "$train" 2>err && grep "argv =" err &&
 	expect_status 3 $run --set "$(command_of keep.sh "events = [\"reports\"];")" "$train" 2>err &&
 	grep "did you mean \"report\"" err

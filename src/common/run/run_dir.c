@@ -323,6 +323,22 @@ void run_dir_leave(struct run_dir *dir)
     dir->path = NULL;
 }
 
+void run_dir_abandon(struct run_dir *dir)
+{
+    char *config = run_dir_file(dir->path, "run.cfg");
+    char *logs = run_dir_file(dir->path, "logs");
+    bool begun = !config || access(config, F_OK) == 0 || errno != ENOENT;
+
+    if (!begun && logs && fs_remove_tree(logs, NULL) == 0) {
+        run_lock_remove(dir->lock);
+        dir->lock = NULL;
+        rmdir(dir->path); /* fails if there is anything else */
+    }
+    free(logs);
+    free(config);
+    run_dir_leave(dir);
+}
+
 /* ---- The marker ---- */
 
 /* A random token, NUL-terminated. */

@@ -509,19 +509,26 @@ int run_lock_check(const struct run_lock *lock, struct error *err)
     return -1;
 }
 
-void run_lock_release(struct run_lock *lock)
+static void keeper_end(struct run_lock *lock)
 {
     const uint64_t one = 1;
+
+    if (lock->end_fd < 0)
+        return;
+    while (write(lock->end_fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
+    pthread_join(lock->thread, NULL);
+    close(lock->end_fd);
+    lock->end_fd = -1;
+}
+
+void run_lock_release(struct run_lock *lock)
+{
     char text[LOCK_BYTES];
 
     if (!lock)
         return;
-    if (lock->end_fd >= 0) {
-        while (write(lock->end_fd, &one, sizeof one) < 0 && errno == EINTR)
-            continue;
-        pthread_join(lock->thread, NULL);
-        close(lock->end_fd);
-    }
+    keeper_end(lock);
     /* If there are no locks, or each node knows only its own, this looks like a free
      * one. */
     free_fill(text);
@@ -529,6 +536,15 @@ void run_lock_release(struct run_lock *lock)
     close(lock->fd);
     free(lock->file);
     free(lock);
+}
+
+void run_lock_remove(struct run_lock *lock)
+{
+    if (!lock)
+        return;
+    keeper_end(lock); /* it watches the file */
+    unlink(lock->file);
+    run_lock_release(lock);
 }
 
 bool run_lock_is_held(const char *path, char holder[256])

@@ -168,7 +168,10 @@ static int fit_planned(struct run *run, enum run_dir_mode mode,
         rc = fit_with_callbacks(run, &dir, existed, set_aside, outcome, result, again,
                                 err);
     free(set_aside);
-    run_dir_leave(&dir);
+    if (rc < 0 && !existed)
+        run_dir_abandon(&dir);
+    else
+        run_dir_leave(&dir);
     return rc;
 }
 
