@@ -137,7 +137,8 @@ test_expect_success 'a directory that is no run, and wrong usage, are refused' '
 
 test_expect_success 'an existing page is replaced' '
 	echo old >failed.html &&
-	raytrain-inspect -o failed.html runs/failed && check failed
+	raytrain-inspect -o failed.html runs/failed && check failed &&
+	raytrain-inspect -o upper.HTML runs/failed && grep "<h1>failed</h1>" upper.HTML
 '
 
 test_done

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "config/data_files.h"
@@ -373,7 +374,7 @@ static int show_page(struct request *r, struct error *err)
 {
     const char *dot = strrchr(r->output, '.');
 
-    if (dot && strcmp(dot, ".html") == 0)
+    if (dot && strcasecmp(dot, ".html") == 0)
         return inspect_report_page(r->paths[0], r->output, err);
     return error_set(
         err, RAYTRAIN_EUSAGE,
