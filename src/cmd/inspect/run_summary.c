@@ -152,9 +152,13 @@ json_t *run_summary_metrics(const json_t *runs)
             json_object_set_new(seen, name, json_null());
     }
     json_array_foreach((json_t *)(uintptr_t)runs, i, run)
-        json_object_foreach(json_object_get(run, "metrics"), name,
-                            ignored) if (!json_object_get(seen, name))
-            json_object_set_new(seen, name, json_null());
+    {
+        json_object_foreach(json_object_get(run, "metrics"), name, ignored)
+        {
+            if (!json_object_get(seen, name))
+                json_object_set_new(seen, name, json_null());
+        }
+    }
     json_object_foreach(seen, name, ignored)
         json_array_append_new(names, json_string(name));
     json_decref(seen);

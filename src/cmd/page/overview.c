@@ -94,8 +94,10 @@ static void attempts_tile(FILE *out, const struct facts *f)
     size_t failed = 0, i;
     json_t *a;
 
-    json_array_foreach((json_t *)(uintptr_t)f->attempts, i, a) failed +=
-        strcmp(string_of(a, "outcome"), "failed") == 0;
+    json_array_foreach((json_t *)(uintptr_t)f->attempts, i, a)
+    {
+        failed += strcmp(string_of(a, "outcome"), "failed") == 0;
+    }
     if (failed > 0)
         snprintf(note, sizeof note, "%zu failed", failed);
     tile(out, "Attempts", count_text((int64_t)json_array_size(f->attempts), value),
@@ -123,8 +125,10 @@ static void checkpoints_tile(FILE *out, const struct facts *f)
     size_t i;
     json_t *c;
 
-    json_array_foreach((json_t *)(uintptr_t)f->checkpoints, i, c) bytes +=
-        (uint64_t)integer_of(c, "bytes");
+    json_array_foreach((json_t *)(uintptr_t)f->checkpoints, i, c)
+    {
+        bytes += (uint64_t)integer_of(c, "bytes");
+    }
     if (bytes > 0)
         snprintf(note, sizeof note, "%s in all", size_format(bytes, size));
     tile(out, "Checkpoints",

@@ -88,9 +88,11 @@ static double lost_of(const struct facts *f)
     size_t i;
     json_t *a;
 
-    json_array_foreach((json_t *)(uintptr_t)f->attempts, i,
-                       a) if (facts_number(a, "lost_seconds") > 0) lost +=
-        facts_number(a, "lost_seconds");
+    json_array_foreach((json_t *)(uintptr_t)f->attempts, i, a)
+    {
+        if (facts_number(a, "lost_seconds") > 0)
+            lost += facts_number(a, "lost_seconds");
+    }
     return lost > 0 ? lost : NAN;
 }
 

@@ -96,10 +96,15 @@ static void library_run(struct check_context *context, struct findings *findings
     json_t *trees = json_object_get(context->report, "trees"), *version;
     const char *name;
 
-    json_object_foreach(trees, name, version) if (json_is_string(version)) finding_add(
-        findings, TOPIC, name, VERDICT_OK, NULL, "%s", json_string_value(version));
-    else finding_add(findings, TOPIC, name, VERDICT_OK, NULL,
-                     "not found; only --trainer %s needs it", name);
+    json_object_foreach(trees, name, version)
+    {
+        if (json_is_string(version))
+            finding_add(findings, TOPIC, name, VERDICT_OK, NULL, "%s",
+                        json_string_value(version));
+        else
+            finding_add(findings, TOPIC, name, VERDICT_OK, NULL,
+                        "not found; only --trainer %s needs it", name);
+    }
 }
 
 const struct check_ops check_libraries = {
