@@ -114,6 +114,11 @@ class Browser:
              "actions": [{"type": "pointerMove", "duration": 0, "x": int(x), "y": int(y)}]}]})
         self.frame()
 
+    def picture(self, width, height):
+        """A PNG of the window, in a quarter of its size: to read pixels takes time."""
+        return self.command("Page.captureScreenshot", format="png", clip={
+            "x": 0, "y": 0, "width": width, "height": height, "scale": 0.25})["data"]
+
     def frame(self):
         """Two frames later, what was asked for is there."""
         self.ask("/execute/async", {"script": """
@@ -236,10 +241,14 @@ def colours(png):
 
 # ---- What a person does ----
 
-def shown(browser, figure):
-    """The iteration and the value that a curve shows."""
-    text = browser.run("return document.getElementById(arguments[0])"
-                       ".querySelector('.read').textContent", figure)
+def shown(browser, figures):
+    """The iterations and the values that curves show."""
+    texts = browser.run("return arguments[0].map(id => document.getElementById(id)"
+                        ".querySelector('.read').textContent)", figures)
+    return [shown_in(text) for text in texts]
+
+
+def shown_in(text):
     found = re.match(r"(no number|[-\d.,e+]+) at ([\d,]+)", text)
     if not found:
         return None, text
@@ -271,8 +280,7 @@ def check_hover(browser, run):
                           ".map(f => f.id)")
     if len(figures) != len(names):
         return ["%d curves of %d metrics" % (len(figures), len(names))]
-    figures = list(zip(figures, names))
-    first = figures[0][0]
+    first = figures[0]
     browser.run("document.getElementById(arguments[0]).scrollIntoView({block: 'center'})", first)
     box = browser.run("const b = document.getElementById(arguments[0]).querySelector('.area')"
                       ".getBoundingClientRect(); return [b.left, b.top, b.width, b.height]",
@@ -280,8 +288,7 @@ def check_hover(browser, run):
     at = set()
     for share in (0.1, 0.5, 0.77):
         browser.move(box[0] + share * box[2], box[1] + box[3] / 2)
-        for figure, name in figures:
-            iteration, value = shown(browser, figure)
+        for name, (iteration, value) in zip(names, shown(browser, figures)):
             at.add(iteration)
             if iteration not in reports or not agrees(value, reports[iteration].get(name)):
                 problems.append("%s shows %s at %s" % (name, value, iteration))
@@ -293,12 +300,12 @@ def check_hover(browser, run):
     browser.run("document.getElementById(arguments[0]).querySelector('.area').focus()", first)
     browser.keys("\ue010") # End
     browser.frame()
-    end = shown(browser, first)[0]
+    end = shown(browser, [first])[0][0]
     browser.keys("\ue012") # left
     browser.frame()
-    iteration, value = shown(browser, first)
+    iteration, value = shown(browser, [first])[0]
     if end != max(reports) or not iteration < end or \
-            not agrees(value, reports[iteration].get(figures[0][1])):
+            not agrees(value, reports[iteration].get(names[0])):
         problems.append("the arrow keys lead from %s to %s: %s" % (end, iteration, value))
     spoken = browser.run("return document.getElementById(arguments[0])"
                          ".querySelector('.area').getAttribute('aria-valuetext')", first)
@@ -377,7 +384,7 @@ def check_page(browser, page, run):
             found = browser.run(OVERFLOW) + browser.run(CURVES) + browser.run(CONTRAST)
             backs[dark] = browser.run("return getComputedStyle(document.body).backgroundColor +"
                                       "getComputedStyle(document.body).color")
-            if size == "phone" and colours(browser.ask("/screenshot")) < 10:
+            if size == "phone" and colours(browser.picture(width, height)) < 10:
                 found.append("the picture is blank")
             problems += [where + text for text in found]
         if has_reports and size in ("phone", "desktop"):
