@@ -33,6 +33,43 @@ test_expect_success 'reports that were replaced do not count, and are listed as 
 	grep "aria-label=\"loss over 200 reports: from 2.3796 at iteration 1 to" failed.html
 '
 
+test_expect_success 'values that were replaced are drawn behind the curve, with a legend' '
+	grep "replaced by a later attempt" failed.html >legends &&
+	test 3 -eq $(wc -l <legends) &&
+	/usr/bin/python3 - <<-\PY
+	import json, re
+	reports = [json.loads(line) for line in open("runs/failed/result.json")]
+	last = {r["training_iteration"]: r for r in reports}
+	gone = [r for r in reports if last[r["training_iteration"]] is not r]
+	assert len(gone) == 30
+	page = open("failed.html").read()
+	figure = page[page.index("data-name=\"loss\""):]
+	data = json.loads(re.search(r"json\">(.*?)</script>", figure, re.S)[1])
+	old = [(x, y) for x, y in zip(data["old_x"], data["old_y"]) if y is not None]
+	assert [x for x, y in old] == [r["training_iteration"] for r in gone], old
+	for (x, y), r in zip(old, gone):
+	    assert abs(y - r["loss"]) <= 1e-6 * abs(y), (x, y, r)
+	paths = re.findall(r"path class=\"(\w+)[^\"]*\" d=\"([^\"]*)\"", figure)
+	names = [name for name, d in paths]
+	assert names.index("old") < names.index("band") < names.index("line"), names
+	d = dict(reversed(paths))["old"]
+	assert d.count("M") == 2 and d.count("L") == 28, d
+	PY
+'
+
+test_expect_success 'values that were replaced do not flatten a curve, nor end it' '
+	page diverged && check diverged &&
+	/usr/bin/python3 - <<-\PY
+	import json, re
+	page = open("diverged.html").read()
+	figure = page[page.index("data-name=\"loss\""):]
+	low, high = map(float, re.search(r"data-y=\"(\S+) (\S+)\"", figure).groups())
+	assert high < 10, high
+	first, last = map(float, re.search(r"data-x=\"(\S+) (\S+)\"", figure).groups())
+	assert last >= 20, last
+	PY
+'
+
 test_expect_success 'a failure has its message, rank, node, signal and the end of its log' '
 	grep "rank 3 was killed: out of memory" failed.html &&
 	grep "rank 3 on n2, signal 9" failed.html &&

@@ -37,7 +37,7 @@ no_browser_left () {
 }
 
 test_expect_success 'a run with failures, holes and texts that are no texts is shown' '
-	reports= look failed nan nasty
+	reports= look failed diverged nan nasty
 '
 
 test_expect_success 'runs without reports are shown' '

@@ -262,6 +262,8 @@ def reports_of(run):
     with open(os.path.join(run, "result.json"), encoding="utf-8") as file:
         for line in file:
             report = json.loads(line)
+            if reports and report["training_iteration"] <= max(reports): # it went back
+                reports = {i: r for i, r in reports.items() if i < report["training_iteration"]}
             reports[report["training_iteration"]] = report
             names += [name for name in report["by_rank"] if name not in names]
     return reports, [name for name in names if any(

@@ -102,9 +102,12 @@ def main():
         if attrs.get("type") != "application/json":
             continue
         numbers = json.loads(text)
-        points = [column for key, column in numbers.items() if not key.startswith("mean")]
+        points = [column for key, column in numbers.items()
+                  if not key.startswith(("mean", "old"))]
         if len({len(column) for column in points}) != 1 or not numbers["x"]:
             problems.append("columns of different lengths")
+        if len(numbers.get("old_x", [])) != len(numbers.get("old_y", [])):
+            problems.append("columns of different lengths of what was replaced")
         if sorted(set(numbers["x"])) != numbers["x"]:
             problems.append("iterations are not in order")
         if len(numbers["x"]) > 2100:

@@ -6,6 +6,7 @@ Write the directory of a run, as raytrain-run leaves it, without running anythin
     failed     three attempts: one failed, one was resumed and failed, one is stopped
     long       REPORTS reports of METRICS (8) metrics on four ranks, one attempt
     nasty      names, messages and texts that try to end what surrounds them
+    diverged   an attempt whose loss grew without limit, and one that went back
     nan        metrics of which some reports, or all, have no number
     empty      a configuration alone: no attempt, no report
     unstarted  an attempt that made no report
@@ -143,6 +144,16 @@ def nan(run):
             "words": "word: " + "g\u00fcnstig " * 50, "word": "x" * 300,
             "large": (1e308 * (1 if i % 2 else -1), 0), "tiny": (1e-300 * i, 0)})
     run.attempt(0, 0, 60, "finished")
+
+
+def diverged(run):
+    run.file("run.cfg", CONFIG % "diverged")
+    for i in range(1, 21):
+        run.report(i, 0, float(i), {"loss": (1.0 if i < 10 else 1.05 if i > 18 else 10.0 ** i, 0)})
+    run.attempt(0, 0, 20, "failed", rank=0, host="n1", exit_status=1, message="diverged")
+    for i in range(10, 16):
+        run.report(i, 1, 20.0 + i, {"loss": (1.0 - i / 100, 0)})
+    run.attempt(1, 20, 40, "stopped")
 
 
 def empty(run):

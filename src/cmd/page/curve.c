@@ -28,7 +28,15 @@ struct frame {
 
 struct lines {
     struct point_list all, means; /* no means: `all` has every report */
+    struct point_list old;        /* replaced; a point without a value ends a stretch */
 };
+
+static void lines_clear(struct lines *l)
+{
+    free(l->all.points);
+    free(l->means.points);
+    free(l->old.points);
+}
 
 static double x_of(const struct frame *f, double iteration)
 {
@@ -61,6 +69,23 @@ static void line_write(FILE *out, const struct frame *f, const char *class,
         if (is_number(l, i))
             spot(out, i > 0 && is_number(l, i - 1) ? 'L' : 'M',
                  x_of(f, l->points[i].iteration), y_of(f, l->points[i].value));
+    fputs("\"/>", out);
+}
+
+/* What was replaced: lines, and dots of single reports. */
+static void old_write(FILE *out, const struct frame *f, const struct point_list *l)
+{
+    fputs("<path class=\"old\" d=\"", out);
+    for (size_t i = 0; i < l->n; i++) {
+        bool first = !(i > 0 && is_number(l, i - 1));
+
+        if (!is_number(l, i))
+            continue;
+        spot(out, first ? 'M' : 'L', x_of(f, l->points[i].iteration),
+             y_of(f, l->points[i].value));
+        if (first && !is_number(l, i + 1))
+            fputs("h0", out);
+    }
     fputs("\"/>", out);
 }
 
@@ -144,7 +169,7 @@ static void spoken_write(FILE *out, const struct curve *c,
 }
 
 static void caption_write(FILE *out, const struct curve *c,
-                          const struct series_summary *s)
+                          const struct series_summary *s, bool old)
 {
     char value[HTML_NUMBER_MAX], at[HTML_NUMBER_MAX];
 
@@ -161,6 +186,8 @@ static void caption_write(FILE *out, const struct curve *c,
     if (s->numbers < s->n && !c->series.sparse)
         fprintf(out, " \xc2\xb7 %s without a number",
                 count_text((int64_t)(s->n - s->numbers), value));
+    if (old)
+        fputs(" \xc2\xb7 <i class=\"key old\"></i>replaced by a later attempt", out);
     fputs("</p></figcaption>\n", out);
 }
 
@@ -195,6 +222,7 @@ static void numbers_write(FILE *out, const struct lines *l, bool ranks)
 {
     static const char *const keys[] = {"x", "y", "low", "high"};
     static const char *const mean_keys[] = {"mean_x", "mean_y"};
+    static const char *const old_keys[] = {"old_x", "old_y"};
 
     fputs("<script type=\"application/json\">{", out);
     for (size_t k = 0; k < (ranks ? 4 : 2); k++) {
@@ -204,6 +232,10 @@ static void numbers_write(FILE *out, const struct lines *l, bool ranks)
     for (size_t k = 0; l->means.n > 0 && k < 2; k++) {
         fputc(',', out);
         column_write(out, mean_keys[k], &l->means, k);
+    }
+    for (size_t k = 0; l->old.n > 0 && k < 2; k++) {
+        fputc(',', out);
+        column_write(out, old_keys[k], &l->old, k);
     }
     fputs("}</script>\n", out);
 }
@@ -223,6 +255,8 @@ static void chart_write(FILE *out, const struct curve *c, const struct frame *f,
     fputs("\">", out);
     grid_write(out, f);
     starts_write(out, f, c);
+    if (l->old.n > 0)
+        old_write(out, f, &l->old);
     if (s->ranks_differ)
         band_write(out, f, &l->all);
     line_write(out, f, l->means.n > 0 ? "line dense" : "line", &l->all);
@@ -234,35 +268,81 @@ static void chart_write(FILE *out, const struct curve *c, const struct frame *f,
     fputs("</div>\n", out);
 }
 
+/* Is the value so near to the curve that both can be seen? An attempt that has diverged
+ * does not flatten the curve of the one that went back. */
+static bool is_near(const struct series_summary *s, double value)
+{
+    double height = s->high > s->low ? s->high - s->low : fabs(s->high);
+
+    return value >= s->low - height && value <= s->high + height;
+}
+
+/* Fill lines->old, and frame it: *low, *high and *last become those of all lines. */
+static int old_take(const struct curve *c, const struct series_summary *s,
+                    struct lines *lines, double *low, double *high, double *last,
+                    struct error *err)
+{
+    struct point_list *old = &lines->old;
+    size_t shown = 0;
+
+    if (!c->superseded || c->superseded->n == 0)
+        return 0;
+    if (superseded_points(c->superseded, c->number, c->room / 4, old, err) < 0)
+        return -1;
+    for (size_t i = 0; i < old->n; i++) {
+        struct point *p = &old->points[i];
+
+        if (!is_near(s, p->value))
+            p->value = NAN;
+        if (isnan(p->value))
+            continue;
+        shown++;
+        *low = fmin(*low, p->value);
+        *high = fmax(*high, p->value);
+        *last = fmax(*last, p->iteration);
+    }
+    old->n = shown > 0 ? old->n : 0;
+    return 0;
+}
+
+static int lines_take(const struct curve *c, const struct series_summary *s,
+                      struct lines *lines, struct frame *f, struct error *err)
+{
+    const struct metrics_table *t = c->series.table;
+    double low = s->low, high = s->high;
+    double last = (double)t->fields[s->n - 1][0].integer;
+
+    if (series_thin(&c->series, c->room, &lines->all, err) < 0 ||
+        (s->numbers > c->room &&
+         series_means(&c->series, MEANS, &lines->means, err) < 0) ||
+        old_take(c, s, lines, &low, &high, &last, err) < 0)
+        return -1;
+    axis_of_iterations((double)t->fields[0][0].integer, last, 5, &f->x);
+    axis_of_numbers(low, high, 4, 1, &f->y);
+    return 0;
+}
+
 int curve_write(FILE *out, const struct curve *c, struct error *err)
 {
     struct lines lines = {0};
     struct series_summary s;
-    const union report_cell *row;
     struct frame f;
+    int rc;
 
     series_summarize(&c->series, &s);
     if (s.numbers == 0)
         return 0;
-    if (series_thin(&c->series, c->room, &lines.all, err) < 0)
-        return -1;
-    if (s.numbers > c->room && series_means(&c->series, MEANS, &lines.means, err) < 0) {
-        free(lines.all.points);
-        return -1;
+    rc = lines_take(c, &s, &lines, &f, err);
+    if (rc == 0) {
+        fprintf(out, "<figure class=\"curve\" id=\"%s\" data-unit=\"%s\" data-name=\"",
+                c->id, c->unit);
+        html_text(out, c->name);
+        fputs("\">\n", out);
+        caption_write(out, c, &s, lines.old.n > 0);
+        chart_write(out, c, &f, &s, &lines);
+        numbers_write(out, &lines, s.ranks_differ);
+        fputs("</figure>\n", out);
     }
-    row = c->series.table->fields[0];
-    axis_of_iterations((double)row[0].integer,
-                       (double)c->series.table->fields[s.n - 1][0].integer, 5, &f.x);
-    axis_of_numbers(s.low, s.high, 4, 1, &f.y);
-    fprintf(out, "<figure class=\"curve\" id=\"%s\" data-unit=\"%s\" data-name=\"",
-            c->id, c->unit);
-    html_text(out, c->name);
-    fputs("\">\n", out);
-    caption_write(out, c, &s);
-    chart_write(out, c, &f, &s, &lines);
-    numbers_write(out, &lines, s.ranks_differ);
-    fputs("</figure>\n", out);
-    free(lines.all.points);
-    free(lines.means.points);
-    return 0;
+    lines_clear(&lines);
+    return rc;
 }

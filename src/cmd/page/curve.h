@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "page/series.h"
+#include "page/superseded.h"
 
 struct curve {
     const char *name; /* as it is in the reports */
@@ -15,6 +15,10 @@ struct curve {
     const char *id;   /* of the element, unique on the page */
     struct series series;
     size_t room; /* points */
+    /* Values that were replaced, and the number of the column there. NULL: none are
+     * drawn. */
+    const struct superseded *superseded;
+    size_t number;
     /* Iterations with which an attempt begins, after the first one. */
     const double *starts;
     size_t n_starts;

@@ -47,14 +47,19 @@ int facts_load(const char *run, struct facts *f, struct error *err)
     slash = strrchr(f->path, '/');
     f->name = slash && slash[1] ? slash + 1 : f->path;
     f->now = clock_unix_double();
+    f->table.on_supersede = superseded_take;
+    f->table.on_supersede_arg = &f->superseded;
     if (metrics_load_table(f->path, &f->table, err) < 0)
         return -1;
+    if (f->superseded.no_memory)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     return config_load(f, err);
 }
 
 void facts_clear(struct facts *f)
 {
     metrics_table_clear(&f->table);
+    superseded_clear(&f->superseded);
     train_config_clear(&f->settings);
     json_decref(f->run);
     free(f->config);

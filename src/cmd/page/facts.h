@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "config/train_config.h"
+#include "page/superseded.h"
 #include "run/metrics_table.h"
 #include "util/error.h"
 
@@ -14,6 +15,7 @@ struct facts {
     json_t *run; /* inspect_run_records() */
     const json_t *attempts, *checkpoints;
     struct metrics_table table;
+    struct superseded superseded;
     const char *path, *name, *status;
     char *config;                 /* run.cfg; NULL: there is none */
     struct train_config settings; /* what this version reads of it, else defaults */

@@ -7,7 +7,8 @@ PAGE_SOURCES = src/cmd/page/run_page.c src/cmd/page/run_page.h src/cmd/page/asse
 	src/cmd/page/log_tail.c src/cmd/page/log_tail.h src/cmd/page/measures.c \
 	src/cmd/page/measures.h src/cmd/page/score.c src/cmd/page/score.h \
 	src/cmd/page/sections.h src/cmd/page/series.c src/cmd/page/series.h \
-	src/cmd/page/stalls.c src/cmd/page/overview.c src/cmd/page/tables.c \
+	src/cmd/page/stalls.c src/cmd/page/overview.c src/cmd/page/superseded.c \
+	src/cmd/page/superseded.h src/cmd/page/tables.c \
 	src/cmd/page/timeline.c
 
 # The style and the script, line by line as C strings.

@@ -70,6 +70,8 @@ static int curves_write(FILE *out, const struct facts *f, size_t *shown,
                                          .id = id,
                                          .series = {&f->table, column, 0, false},
                                          .room = measures_room(f),
+                                         .superseded = &f->superseded,
+                                         .number = i,
                                          .starts = starts,
                                          .n_starts = n_starts},
                          err);

@@ -207,7 +207,7 @@ class Curve {
   }
 
   redraw() {
-    const { x, y } = this.data, parts = { line: "", dots: "", band: "", mean: "" };
+    const { x, y } = this.data, parts = { line: "", dots: "", band: "", mean: "", old: "" };
     const seen = i => i >= 0 && i < x.length && x[i] >= this.x[0] && x[i] <= this.x[1] &&
       y[i] !== null && !(this.log && !(y[i] > 0));
     const visible = x.filter((_, i) => seen(i)).length;
@@ -232,6 +232,14 @@ class Curve {
     for (let i = 0; means && i < means.length; i++)
       if (means[i] >= this.x[0] && means[i] <= this.x[1] && !(this.log && !(values[i] > 0)))
         parts.mean += (parts.mean ? "L" : "M") + this.pathPoint(i, values, means);
+    const { old_x: oldX, old_y: oldY } = this.data;
+    const seenOld = i => i >= 0 && i < oldX.length && oldY[i] !== null &&
+      oldX[i] >= this.x[0] && oldX[i] <= this.x[1] &&
+      this.placeY(oldY[i]) >= 0 && this.placeY(oldY[i]) <= 1;
+    for (let i = 0; oldX && i < oldX.length; i++)
+      if (seenOld(i))
+        parts.old += (seenOld(i - 1) ? "L" : "M") + this.pathPoint(i, oldY, oldX) +
+          (seenOld(i - 1) || seenOld(i + 1) ? "" : "h0");
     const ticks = this.log ? logTicks(...this.y) : linearTicks(...this.y, 4, false);
     parts.grid = ticks.map(([at]) =>
       "M0 " + Math.round(HEIGHT * (1 - (at - this.y[0]) / (this.y[1] - this.y[0]))) + "H" + WIDTH).join("");

@@ -123,13 +123,13 @@ static void stretch_take(const struct stretch *b, const struct series *s, size_t
     }
 }
 
-int series_thin(const struct series *s, size_t room, struct point_list *out,
-                struct error *err)
+int series_thin_from(const struct series *s, size_t first, size_t room,
+                     struct point_list *out, struct error *err)
 {
-    size_t n = s->table->n, stretches = room < 4 ? 1 : room / 4;
+    size_t n = s->table->n - first, stretches = room < 4 ? 1 : room / 4;
     size_t numbers = 0;
 
-    for (size_t i = 0; s->sparse && i < n; i++)
+    for (size_t i = first; s->sparse && i < s->table->n; i++)
         numbers += !isnan(series_point(s, i).value);
     if ((s->sparse ? numbers : n) <= room)
         stretches = n;
@@ -144,11 +144,17 @@ int series_thin(const struct series *s, size_t room, struct point_list *out,
         struct stretch b = {0};
 
         for (size_t i = from; i < to && i < n; i++)
-            stretch_add(&b, s, i);
+            stretch_add(&b, s, first + i);
         if (from < n && to > from)
-            stretch_take(&b, s, from, out);
+            stretch_take(&b, s, first + from, out);
     }
     return 0;
+}
+
+int series_thin(const struct series *s, size_t room, struct point_list *out,
+                struct error *err)
+{
+    return series_thin_from(s, 0, room, out, err);
 }
 
 int series_means(const struct series *s, size_t room, struct point_list *out,

@@ -49,6 +49,9 @@ struct point_list {
  * free(). */
 int series_thin(const struct series *s, size_t room, struct point_list *out,
                 struct error *err);
+/* The same of the reports from `from` on. */
+int series_thin_from(const struct series *s, size_t from, size_t room,
+                     struct point_list *out, struct error *err);
 
 /* Means over stretches of equal numbers of reports, at most `room` of them: what the course
  * is if its values change from report to report. To free(). */

@@ -38,7 +38,8 @@ int metrics_each_numbers(const char *run_dir, const char *const keys[], size_t n
 /* All reports of a run that count, as a JSON array. If a later attempt went back and
  * reported an iteration again, the later report counts. */
 int metrics_load(const char *run_dir, json_t **reports, struct error *err);
-/* The same as columns, which need little memory. *table is zeros; clear it. */
+/* The same as columns, which need little memory. *table is zeros, but for on_supersede;
+ * clear it. */
 int metrics_load_table(const char *run_dir, struct metrics_table *table,
                        struct error *err);
 

@@ -314,6 +314,8 @@ static void fields_fill(struct metrics_table *t)
 /* The rows from n on no longer count. */
 static int rows_supersede(struct metrics_table *t, size_t n, int64_t attempt)
 {
+    if (n < t->n && t->on_supersede)
+        t->on_supersede(t->on_supersede_arg, t, n);
     for (size_t i = n; i < t->n; i++) {
         if (array_grow(&t->superseded, &t->superseded_room, t->n_superseded,
                        sizeof *t->superseded) < 0)

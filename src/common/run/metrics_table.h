@@ -61,6 +61,9 @@ struct metrics_table {
     json_t *index[METRIC_KINDS]; /* a column's number by name; integers are numbers */
     struct superseded_report *superseded;
     size_t n_superseded, superseded_room;
+    /* If it is set: called before the rows from `from` on are replaced, and forgotten. */
+    void (*on_supersede)(void *arg, const struct metrics_table *t, size_t from);
+    void *on_supersede_arg;
     char *last; /* the line of the last report; NULL: there is none */
     size_t last_room;
     struct report_members report, by_rank, of_metric; /* while a report is added */
