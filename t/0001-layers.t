@@ -51,6 +51,7 @@ rooms () {
 	worker lightgbm gbdt comm config
 	worker xgboost gbdt backend wireup comm config
 	serve service protocol
+	serve http service infer protocol event
 	launcher check train local event launch protocol run site config
 	serve infer
 	cmd cmd/program.c check train launch event config

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "service/request.h"
+#include "service/rows_request.h"
 #include "service/service_counts.h"
 #include "service/worker_link.h"
 

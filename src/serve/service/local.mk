@@ -1,6 +1,6 @@
 libserve_la_SOURCES += \
 	src/serve/service/edition.c src/serve/service/edition.h \
-	src/serve/service/request.c src/serve/service/request.h \
+	src/serve/service/rows_request.c src/serve/service/rows_request.h \
 	src/serve/service/rows_batch.c src/serve/service/rows_batch.h \
 	src/serve/service/service.c src/serve/service/service.h \
 	src/serve/service/service_counts.c src/serve/service/service_counts.h \

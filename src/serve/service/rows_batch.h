@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "protocol/service_wire.h"
-#include "service/request.h"
+#include "service/rows_request.h"
 
 /* Rows of a request that are in the same batch, or wait for one. */
 struct piece {

@@ -334,7 +334,7 @@ static int edition_of(struct service *s, struct service_hello *hello,
         return -1;
     if (s->o.attach) {
         e->free_attached = s->o.detach;
-        e->attached = s->o.attach(s->o.arg, &e->model);
+        e->attached = s->o.attach(s->name, &e->model);
         if (!e->attached) {
             edition_destroy(e);
             return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a model");

@@ -46,9 +46,9 @@ struct service_options {
     void (*say)(void *arg, const char *text);
     /* Workers have come or gone, a version has ended. NULL: nobody listens. */
     void (*changed)(void *arg);
-    /* Whoever asks may keep something with a version, edition.attached, which is made of
-     * the worker's HELLO with the service's lock held. NULL from it: no memory. */
-    void *(*attach)(void *arg, const struct service_hello *hello);
+    /* Something that is kept with each version, edition.attached, made of the HELLO of its
+     * first worker with the service's lock held. NULL from it: no memory. */
+    void *(*attach)(const char *name, const struct service_hello *hello);
     void (*detach)(void *attached);
     void *arg;
 };

@@ -1,6 +1,6 @@
 #include "service/service_counts.h"
 
-#include "service/request.h"
+#include "service/rows_request.h"
 
 const double service_latency_ends[COUNT_LATENCIES - 1] = {
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,

@@ -1,9 +1,10 @@
 /*
- * request.h - rows that a client wants predictions of, on their way through a service: cut
- * into pieces, each of which is in one batch, and put together from the answers.
+ * rows_request.h - rows that a client wants predictions of, on their way through a
+ * service: cut into pieces, each of which is in one batch, and put together from the
+ * answers.
  */
-#ifndef RAYTRAIN_SERVICE_REQUEST_H
-#define RAYTRAIN_SERVICE_REQUEST_H
+#ifndef RAYTRAIN_SERVICE_ROWS_REQUEST_H
+#define RAYTRAIN_SERVICE_ROWS_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "service/request.h"
+#include "service/rows_request.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,0 +1,32 @@
+/*
+ * listening.h - where a service listens: a Unix socket, or an address and a port.
+ */
+#ifndef RAYTRAIN_HTTP_LISTENING_H
+#define RAYTRAIN_HTTP_LISTENING_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "util/error.h"
+
+struct listening {
+    int fd;                  /* it listens; -1: closed */
+    bool is_unix, is_local;  /* is_local: only this machine reaches it */
+    char path[PATH_MAX];     /* of a Unix socket */
+    char text[PATH_MAX + 8]; /* for a client: "unix:PATH", "127.0.0.1:8000" */
+};
+
+/*
+ * Listen at `text`: HOST:PORT, [IPv6]:PORT, or the path of a Unix socket, which has a "/"
+ * in it or begins with "unix:". Port 0 is any free one. A Unix socket has mode 0600, and
+ * others must not be able to write to its directory. One that nobody listens on is replaced.
+ *
+ * An address that other machines reach needs a token. RAYTRAIN_EINVAL: it is no address,
+ * or it is refused; RAYTRAIN_EFAILED: the system refuses it.
+ */
+int listening_open(const char *text, bool has_token, struct listening *a,
+                   struct error *err);
+/* Closes it, and removes a Unix socket. */
+void listening_close(struct listening *a);
+
+#endif
