@@ -140,7 +140,7 @@ static struct piece *queue_take(struct edition *e, struct piece **at)
 static int refuse(struct edition *e, struct service_request *q, int status,
                   const char *why)
 {
-    request_fail(q, status, "%s", why);
+    rows_request_fail(q, status, "%s", why);
     service_counts_answer(e->counts, q);
     return status;
 }
@@ -155,7 +155,7 @@ int edition_submit(struct edition *e, struct service_request *q, double now)
     if (e->queue_pieces >= e->limits.queue)
         return refuse(e, q, 429,
                       "too many requests are waiting; try again in a moment");
-    if (request_begin(q, e->model.outputs, e->model.n_outputs) < 0)
+    if (rows_request_begin(q, e->model.outputs, e->model.n_outputs) < 0)
         return refuse(e, q, q->status, "");
     p = calloc(1, sizeof *p);
     if (!p)
@@ -168,15 +168,15 @@ int edition_submit(struct edition *e, struct service_request *q, double now)
 
 /* A request with an answer, when no batch has rows of it any more. */
 static void finish_if_complete(struct edition *e, struct service_request *q, double now,
-                               struct request_list *done)
+                               struct rows_request_list *done)
 {
     if (q->under_way > 0 || q->waiting > 0)
         return;
     if (q->status == 0)
-        request_complete(q);
+        rows_request_complete(q);
     q->seconds = now - q->since;
     service_counts_answer(e->counts, q);
-    request_list_add(done, q);
+    rows_request_list_add(done, q);
 }
 
 /* ---- Batches that go out ---- */
@@ -225,10 +225,10 @@ static void batch_fill(struct edition *e, struct rows_batch *b)
 }
 
 static void pieces_fail(struct edition *e, struct rows_batch *b, int status,
-                        const char *why, double now, struct request_list *done);
+                        const char *why, double now, struct rows_request_list *done);
 
 /* *out is NULL if its requests have got another answer. -1: there is no memory now. */
-static int batch_make(struct edition *e, double now, struct request_list *done,
+static int batch_make(struct edition *e, double now, struct rows_request_list *done,
                       struct rows_batch **out)
 {
     struct rows_batch *b = calloc(1, sizeof *b);
@@ -272,7 +272,7 @@ static double batch_due(const struct edition *e)
     return e->queue->q->since + e->limits.wait_s;
 }
 
-void edition_dispatch(struct edition *e, double now, struct request_list *done)
+void edition_dispatch(struct edition *e, double now, struct rows_request_list *done)
 {
     while (e->queue) {
         bool is_full = e->queue_rows >= e->limits.batch;
@@ -314,7 +314,7 @@ static struct piece *piece_pop(struct rows_batch *b)
 }
 
 static void pieces_finish(struct edition *e, struct rows_batch *b, double now,
-                          struct request_list *done)
+                          struct rows_request_list *done)
 {
     struct piece *p;
 
@@ -342,11 +342,11 @@ static void queue_forget(struct edition *e, const struct service_request *q)
 }
 
 static void pieces_fail(struct edition *e, struct rows_batch *b, int status,
-                        const char *why, double now, struct request_list *done)
+                        const char *why, double now, struct rows_request_list *done)
 {
     for (struct piece *p = b->pieces; p; p = p->next)
         if (p->q) {
-            request_fail(p->q, status, "%s", why);
+            rows_request_fail(p->q, status, "%s", why);
             queue_forget(e, p->q);
         }
     pieces_finish(e, b, now, done);
@@ -355,7 +355,8 @@ static void pieces_fail(struct edition *e, struct rows_batch *b, int status,
 /* Back to the head of the queue, each to be tried alone; those that have been get this
  * answer. */
 static void pieces_try_again(struct edition *e, struct rows_batch *b, int status,
-                             const char *why, double now, struct request_list *done)
+                             const char *why, double now,
+                             struct rows_request_list *done)
 {
     struct piece *again = NULL, *p;
 
@@ -367,7 +368,7 @@ static void pieces_try_again(struct edition *e, struct rows_batch *b, int status
         }
         if (p->q) {
             p->q->under_way--;
-            request_fail(p->q, status, "%s", why);
+            rows_request_fail(p->q, status, "%s", why);
             queue_forget(e, p->q);
             finish_if_complete(e, p->q, now, done);
         }
@@ -385,7 +386,7 @@ static void pieces_try_again(struct edition *e, struct rows_batch *b, int status
 /* The predictor has refused a batch. Only with one request it is known whose fault it is. */
 static void batch_failed(struct edition *e, struct rows_batch *b,
                          const struct service_reader *in, double now,
-                         struct request_list *done)
+                         struct rows_request_list *done)
 {
     bool of_rows =
         in->header.rows == RAYTRAIN_EINVAL || in->header.rows == RAYTRAIN_ETYPE;
@@ -403,7 +404,7 @@ static void batch_failed(struct edition *e, struct rows_batch *b,
 }
 
 int edition_message(struct edition *e, struct worker_link *w, double now,
-                    struct request_list *done, struct error *err)
+                    struct rows_request_list *done, struct error *err)
 {
     const struct service_header *h = &w->in.header;
     struct rows_batch *b = w->n > 0 && w->sent > 0 ? w->batches[0] : NULL;
@@ -439,7 +440,7 @@ static void unlink_worker(struct edition *e, const struct worker_link *w)
 
 /* The oldest batch was the last to be put at the head of the queue: take the newest first. */
 void edition_lose_worker(struct edition *e, struct worker_link *w, double now,
-                         struct request_list *done)
+                         struct rows_request_list *done)
 {
     w->is_lost = true;
     unlink_worker(e, w);
@@ -459,7 +460,7 @@ void edition_lose_worker(struct edition *e, struct worker_link *w, double now,
 
 /* Give a request up, also where it is in a batch whose answer may still come. */
 static void abandon(struct edition *e, struct service_request *q, double now,
-                    struct request_list *done)
+                    struct rows_request_list *done)
 {
     queue_forget(e, q);
     for (struct worker_link *w = e->workers; w; w = w->next)
@@ -485,23 +486,23 @@ static struct service_request *request_older(const struct edition *e, double bef
     return NULL;
 }
 
-void edition_expire(struct edition *e, double now, struct request_list *done)
+void edition_expire(struct edition *e, double now, struct rows_request_list *done)
 {
     struct service_request *q;
 
     while ((q = request_older(e, now - e->limits.answer_s))) {
-        request_fail(q, 503, "no worker has answered in %g s", e->limits.answer_s);
+        rows_request_fail(q, 503, "no worker has answered in %g s", e->limits.answer_s);
         abandon(e, q, now, done);
     }
 }
 
 void edition_give_up(struct edition *e, const char *why, double now,
-                     struct request_list *done)
+                     struct rows_request_list *done)
 {
     struct service_request *q;
 
     while ((q = request_older(e, HUGE_VAL))) {
-        request_fail(q, 503, "%s", why);
+        rows_request_fail(q, 503, "%s", why);
         abandon(e, q, now, done);
     }
 }

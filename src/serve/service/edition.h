@@ -59,20 +59,20 @@ bool edition_is_idle(const struct edition *e);
  * called then. */
 int edition_submit(struct edition *e, struct service_request *q, double now);
 /* Give batches to workers, as far as there are any that are free. */
-void edition_dispatch(struct edition *e, double now, struct request_list *done);
+void edition_dispatch(struct edition *e, double now, struct rows_request_list *done);
 /* When a batch need not wait for more rows any longer; < 0: it does not wait for time. */
 double edition_next(const struct edition *e);
 
 /* A message of a worker has arrived. -1, and err: the connection is useless. */
 int edition_message(struct edition *e, struct worker_link *w, double now,
-                    struct request_list *done, struct error *err);
+                    struct rows_request_list *done, struct error *err);
 /* A worker is gone: its batches are for another one. The link is the caller's now. */
 void edition_lose_worker(struct edition *e, struct worker_link *w, double now,
-                         struct request_list *done);
+                         struct rows_request_list *done);
 /* Requests that have waited for too long get 503. */
-void edition_expire(struct edition *e, double now, struct request_list *done);
+void edition_expire(struct edition *e, double now, struct rows_request_list *done);
 /* All requests get 503, and why. */
 void edition_give_up(struct edition *e, const char *why, double now,
-                     struct request_list *done);
+                     struct rows_request_list *done);
 
 #endif

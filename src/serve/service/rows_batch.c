@@ -113,8 +113,8 @@ int rows_batch_answer(struct rows_batch *b, const struct service_column outputs[
     if (rc == 0)
         rc = service_find(outputs, n, rows, payload, bytes, found, err);
     for (const struct piece *p = b->pieces; rc == 0 && p; p = p->next) {
-        if (p->q && request_take(p->q, found, at, p->first, p->n) < 0)
-            request_fail(p->q, 503, "out of memory for the answer");
+        if (p->q && rows_request_take(p->q, found, at, p->first, p->n) < 0)
+            rows_request_fail(p->q, 503, "out of memory for the answer");
         at += p->n;
     }
     free(found);

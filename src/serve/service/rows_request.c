@@ -6,20 +6,20 @@
 #include <string.h>
 
 /* Texts of one output and one piece: rows first to first + n - 1. */
-struct request_text {
-    struct request_text *next;
+struct rows_request_text {
+    struct rows_request_text *next;
     size_t output;
     uint64_t first, n;
     uint64_t offsets[]; /* n + 1, and then the bytes */
 };
 
-void request_list_init(struct request_list *list)
+void rows_request_list_init(struct rows_request_list *list)
 {
     list->first = NULL;
     list->end = &list->first;
 }
 
-void request_list_add(struct request_list *list, struct service_request *q)
+void rows_request_list_add(struct rows_request_list *list, struct service_request *q)
 {
     q->next = NULL;
     *list->end = q;
@@ -38,8 +38,8 @@ static uint64_t output_bytes(const struct service_column *c, uint64_t rows)
     return bytes;
 }
 
-int request_begin(struct service_request *q, const struct service_column outputs[],
-                  size_t n_outputs)
+int rows_request_begin(struct service_request *q, const struct service_column outputs[],
+                       size_t n_outputs)
 {
     q->columns = outputs;
     q->n_outputs = n_outputs;
@@ -49,7 +49,7 @@ int request_begin(struct service_request *q, const struct service_column outputs
         void *memory = q->outputs && bytes > 0 ? malloc(bytes) : NULL;
 
         if (!memory) {
-            request_fail(
+            rows_request_fail(
                 q, bytes > 0 ? 503 : 413,
                 "the answer for %llu rows is too large; send fewer rows at once",
                 (unsigned long long)q->rows);
@@ -61,7 +61,7 @@ int request_begin(struct service_request *q, const struct service_column outputs
             q->outputs[i].data = memory;
     }
     if (!q->outputs)
-        request_fail(q, 503, "out of memory");
+        rows_request_fail(q, 503, "out of memory");
     return q->outputs ? 0 : -1;
 }
 
@@ -72,7 +72,8 @@ static int text_take(struct service_request *q, size_t output,
                      uint64_t n)
 {
     uint64_t from = found->offsets[at], bytes = found->offsets[at + n] - from;
-    struct request_text *t = malloc(sizeof *t + (n + 1) * sizeof(uint64_t) + bytes);
+    struct rows_request_text *t =
+        malloc(sizeof *t + (n + 1) * sizeof(uint64_t) + bytes);
 
     if (!t)
         return -1;
@@ -87,8 +88,8 @@ static int text_take(struct service_request *q, size_t output,
     return 0;
 }
 
-int request_take(struct service_request *q, const struct service_rows found[],
-                 uint64_t at, uint64_t first, uint64_t n)
+int rows_request_take(struct service_request *q, const struct service_rows found[],
+                      uint64_t at, uint64_t first, uint64_t n)
 {
     for (size_t i = 0; i < q->n_outputs; i++) {
         uint64_t width = service_row_bytes(&q->columns[i]);
@@ -108,7 +109,7 @@ int request_take(struct service_request *q, const struct service_rows found[],
 static void texts_free(struct service_request *q)
 {
     while (q->texts) {
-        struct request_text *t = q->texts;
+        struct rows_request_text *t = q->texts;
 
         q->texts = t->next;
         free(t);
@@ -122,7 +123,7 @@ static int texts_join(struct service_request *q, size_t output)
     unsigned char *bytes;
 
     offsets[0] = 0;
-    for (const struct request_text *t = q->texts; t; t = t->next)
+    for (const struct rows_request_text *t = q->texts; t; t = t->next)
         for (uint64_t i = 0; t->output == output && i < t->n; i++)
             offsets[t->first + i + 1] = t->offsets[i + 1] - t->offsets[i];
     for (uint64_t i = 0; i < q->rows; i++)
@@ -130,18 +131,18 @@ static int texts_join(struct service_request *q, size_t output)
     bytes = malloc(offsets[q->rows] + 1);
     if (!bytes)
         return -1;
-    for (const struct request_text *t = q->texts; t; t = t->next)
+    for (const struct rows_request_text *t = q->texts; t; t = t->next)
         if (t->output == output)
             memcpy(bytes + offsets[t->first], t->offsets + t->n + 1, t->offsets[t->n]);
     q->outputs[output].data = bytes;
     return 0;
 }
 
-void request_complete(struct service_request *q)
+void rows_request_complete(struct service_request *q)
 {
     for (size_t i = 0; i < q->n_outputs; i++)
         if (q->columns[i].kind == SERVICE_TEXT && texts_join(q, i) < 0)
-            request_fail(q, 503, "out of memory for the answer");
+            rows_request_fail(q, 503, "out of memory for the answer");
     texts_free(q);
     if (q->status == 0)
         q->status = 200;
@@ -159,7 +160,7 @@ static void outputs_free(struct service_request *q)
     q->outputs = NULL;
 }
 
-void request_fail(struct service_request *q, int status, const char *fmt, ...)
+void rows_request_fail(struct service_request *q, int status, const char *fmt, ...)
 {
     va_list ap;
 

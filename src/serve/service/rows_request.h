@@ -14,7 +14,7 @@
 
 #define REQUEST_TEXT_MAX 1024
 
-struct request_text;
+struct rows_request_text;
 
 struct service_request {
     /* The caller's, as they are until done() has been called. */
@@ -34,32 +34,32 @@ struct service_request {
     /* The service's. */
     const struct service_column *columns; /* of the outputs */
     size_t n_outputs;
-    struct request_text *texts; /* of outputs, by piece */
+    struct rows_request_text *texts; /* of outputs, by piece */
     double since;
     uint64_t answered;            /* rows */
     unsigned under_way;           /* pieces in batches */
     unsigned waiting;             /* pieces in the queue */
-    struct service_request *next; /* of a request_list */
+    struct service_request *next; /* of a rows_request_list */
 };
 
-struct request_list {
+struct rows_request_list {
     struct service_request *first, **end;
 };
 
-void request_list_init(struct request_list *list);
-void request_list_add(struct request_list *list, struct service_request *q);
+void rows_request_list_init(struct rows_request_list *list);
+void rows_request_list_add(struct rows_request_list *list, struct service_request *q);
 
 /* Memory for the answer. -1: status and text say why. */
-int request_begin(struct service_request *q, const struct service_column outputs[],
-                  size_t n_outputs);
+int rows_request_begin(struct service_request *q, const struct service_column outputs[],
+                       size_t n_outputs);
 /* Take the answer to rows first to first + n - 1, which are those from `at` on of `found`.
  * -1: there is no memory. */
-int request_take(struct service_request *q, const struct service_rows found[],
-                 uint64_t at, uint64_t first, uint64_t n);
+int rows_request_take(struct service_request *q, const struct service_rows found[],
+                      uint64_t at, uint64_t first, uint64_t n);
 /* All rows have an answer: `outputs` and status 200, or 500 without memory. */
-void request_complete(struct service_request *q);
+void rows_request_complete(struct service_request *q);
 /* Another answer than 200. The first one counts. */
-void request_fail(struct service_request *q, int status, const char *fmt, ...)
+void rows_request_fail(struct service_request *q, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Free the answer. Zeroed is fine. */
 void service_request_clear(struct service_request *q);

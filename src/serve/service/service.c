@@ -230,7 +230,7 @@ static void finish(struct service_request *q)
 }
 
 /* Unlock, and pass on what has happened. */
-static void unlock_and_tell(struct service *s, struct request_list *done)
+static void unlock_and_tell(struct service *s, struct rows_request_list *done)
 {
     struct sentence *said = s->said;
     bool changed = s->changed;
@@ -372,7 +372,7 @@ static int hello_take(struct service *s, struct worker_link *w, struct error *er
 /* ---- Messages, and workers that go ---- */
 
 static void link_lose(struct service *s, struct worker_link *w, const char *why,
-                      double now, struct request_list *done)
+                      double now, struct rows_request_list *done)
 {
     struct edition *e = w->edition;
 
@@ -393,7 +393,7 @@ static void link_lose(struct service *s, struct worker_link *w, const char *why,
 
 /* All that has arrived: an enum service_progress, or -1. */
 static int link_read(struct service *s, struct worker_link *w, double now,
-                     struct request_list *done, struct error *err)
+                     struct rows_request_list *done, struct error *err)
 {
     int rc;
 
@@ -409,7 +409,7 @@ static int link_read(struct service *s, struct worker_link *w, double now,
 }
 
 static void link_event(struct service *s, struct worker_link *w, double now,
-                       struct request_list *done)
+                       struct rows_request_list *done)
 {
     struct error err = {0};
     int rc = link_read(s, w, now, done, &err);
@@ -426,11 +426,11 @@ static void link_event(struct service *s, struct worker_link *w, double now,
 
 int service_switch(struct service *s, int64_t version, struct error *err)
 {
-    struct request_list done;
+    struct rows_request_list done;
     struct edition *e;
     int rc = 0;
 
-    request_list_init(&done);
+    rows_request_list_init(&done);
     pthread_mutex_lock(&s->lock);
     e = edition_find(s, version);
     if (!e || edition_workers(e) == 0) {
@@ -495,7 +495,8 @@ static void timer_take(struct service *s)
         s->armed = -1;
 }
 
-static void strangers_expire(struct service *s, double now, struct request_list *done)
+static void strangers_expire(struct service *s, double now,
+                             struct rows_request_list *done)
 {
     struct worker_link *w = s->strangers;
 
@@ -508,7 +509,7 @@ static void strangers_expire(struct service *s, double now, struct request_list 
     }
 }
 
-static void due_do(struct service *s, double now, struct request_list *done)
+static void due_do(struct service *s, double now, struct rows_request_list *done)
 {
     bool expire = now - s->expired >= EXPIRE_S;
 
@@ -530,7 +531,7 @@ static void due_do(struct service *s, double now, struct request_list *done)
 }
 
 static void event_take(struct service *s, void *what, double now,
-                       struct request_list *done)
+                       struct rows_request_list *done)
 {
     if (what == &s->timer)
         timer_take(s);
@@ -545,12 +546,12 @@ int service_turn(struct service *s, double seconds, struct error *err)
     struct epoll_event events[EVENTS];
     int n =
         epoll_wait(s->epoll, events, EVENTS, seconds < 0 ? -1 : (int)(seconds * 1000));
-    struct request_list done;
+    struct rows_request_list done;
     double now;
 
     if (n < 0 && errno != EINTR)
         return system_error(err, "wait");
-    request_list_init(&done);
+    rows_request_list_init(&done);
     pthread_mutex_lock(&s->lock);
     now = now_of(s);
     for (int i = 0; i < n; i++)
@@ -562,9 +563,9 @@ int service_turn(struct service *s, double seconds, struct error *err)
 
 void service_stop(struct service *s)
 {
-    struct request_list done;
+    struct rows_request_list done;
 
-    request_list_init(&done);
+    rows_request_list_init(&done);
     pthread_mutex_lock(&s->lock);
     s->draining = s->stopping = true;
     if (s->has_thread)
@@ -620,15 +621,15 @@ void service_release(struct service *s, struct edition *e)
 
 int service_submit(struct service *s, struct edition *e, struct service_request *q)
 {
-    struct request_list done;
+    struct rows_request_list done;
     double now;
     int status;
 
-    request_list_init(&done);
+    rows_request_list_init(&done);
     pthread_mutex_lock(&s->lock);
     now = now_of(s);
     if (s->draining) {
-        request_fail(q, 503, "the service is stopping");
+        rows_request_fail(q, 503, "the service is stopping");
         service_counts_answer(&s->counts, q);
         status = 503;
     } else {
