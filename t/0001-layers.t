@@ -165,7 +165,7 @@ strangers () {
 		>known.list &&
 	(cd "$1" && find . ! -type d) | sed 's|^\./||' | while read -r file; do
 		case ${file##*/} in
-		*.c | *.h | *.hpp | *.proto | *.css | *.js | local.mk)
+		*.c | *.h | *.hpp | *.proto | *.css | *.js | *.html | local.mk)
 			grep -qx "${file%/*}" known.list || echo "$file" ;;
 		*) echo "$file" ;;
 		esac

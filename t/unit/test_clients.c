@@ -113,6 +113,26 @@ static void the_one_that_is_idle_longest_makes_room(void **state)
     clients_destroy(clients);
 }
 
+static void one_that_sends_a_body_makes_room_if_none_is_idle(void **state)
+{
+    struct clients *clients;
+    struct pair p[3];
+
+    (void)state;
+    assert_int_equal(clients_create(2, 60, &clients, &err), 0);
+    connect_client(clients, &p[0], 0);
+    connect_client(clients, &p[1], 1);
+    clients_set(clients, p[0].client, CLIENT_ASKS, 2);
+    clients_set(clients, p[1].client, CLIENT_READS, 3);
+    connect_client(clients, &p[2], 4);
+    assert_non_null(p[2].client);
+    assert_true(is_over(&p[0]));
+    assert_false(is_over(&p[1]));
+    for (int i = 0; i < 3; i++)
+        leave(clients, &p[i]);
+    clients_destroy(clients);
+}
+
 static void a_new_one_is_refused_if_all_are_busy(void **state)
 {
     struct clients *clients;
@@ -139,6 +159,7 @@ int main(void)
         cmocka_unit_test(a_client_that_is_late_is_disconnected),
         cmocka_unit_test(each_request_of_a_client_has_its_own_time),
         cmocka_unit_test(the_one_that_is_idle_longest_makes_room),
+        cmocka_unit_test(one_that_sends_a_body_makes_room_if_none_is_idle),
         cmocka_unit_test(a_new_one_is_refused_if_all_are_busy),
     };
 

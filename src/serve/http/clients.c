@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 
 struct client {
     int fd;
@@ -19,6 +20,7 @@ struct list {
 
 struct clients {
     pthread_mutex_t lock;
+    pthread_cond_t change;
     size_t most;
     double seconds;
     struct list lists[CLIENT_STATES];
@@ -28,12 +30,17 @@ struct clients {
 int clients_create(size_t most, double seconds, struct clients **out, struct error *err)
 {
     struct clients *clients = calloc(1, sizeof *clients);
+    pthread_condattr_t attr;
 
     if (!clients)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for clients");
     clients->most = most;
     clients->seconds = seconds;
     pthread_mutex_init(&clients->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&clients->change, &attr);
+    pthread_condattr_destroy(&attr);
     *out = clients;
     return 0;
 }
@@ -42,6 +49,7 @@ void clients_destroy(struct clients *clients)
 {
     if (!clients)
         return;
+    pthread_cond_destroy(&clients->change);
     pthread_mutex_destroy(&clients->lock);
     free(clients);
 }
@@ -83,16 +91,23 @@ static void end(struct client *c)
     shutdown(c->fd, SHUT_RDWR);
 }
 
-/* The one that has been idle longest goes. False: none is idle. */
-static bool room_make(struct clients *clients)
+/* The oldest of these goes. False: there is none. */
+static bool oldest_end(struct list *list)
 {
-    struct client *c = clients->lists[CLIENT_IDLE].oldest;
+    struct client *c = list->oldest;
 
     while (c && c->is_over)
         c = c->newer;
     if (c)
         end(c);
     return c != NULL;
+}
+
+/* False: all wait for an answer, or read one. */
+static bool room_make(struct clients *clients)
+{
+    return oldest_end(&clients->lists[CLIENT_IDLE]) ||
+           oldest_end(&clients->lists[CLIENT_ASKS]);
 }
 
 struct client *clients_add(struct clients *clients, int fd, double now)
@@ -124,6 +139,7 @@ void clients_remove(struct clients *clients, struct client *c)
     pthread_mutex_lock(&clients->lock);
     list_remove(clients, c);
     clients->counts.now--;
+    pthread_cond_signal(&clients->change);
     pthread_mutex_unlock(&clients->lock);
     free(c);
 }
@@ -138,6 +154,7 @@ void clients_set(struct clients *clients, struct client *c, enum client_state st
     c->state = state;
     c->since = now;
     list_add(clients, c);
+    pthread_cond_signal(&clients->change);
     pthread_mutex_unlock(&clients->lock);
 }
 
@@ -154,6 +171,21 @@ void clients_expire(struct clients *clients, double now)
                 clients->counts.late++;
             }
     }
+    pthread_mutex_unlock(&clients->lock);
+}
+
+void clients_settle(struct clients *clients, double seconds)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)((seconds - (double)(long)seconds) * 1e9);
+    until.tv_sec += (time_t)seconds + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&clients->lock);
+    while (clients->lists[CLIENT_WAITS].oldest || clients->lists[CLIENT_READS].oldest)
+        if (pthread_cond_timedwait(&clients->change, &clients->lock, &until) != 0)
+            break;
     pthread_mutex_unlock(&clients->lock);
 }
 

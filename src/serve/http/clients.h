@@ -2,7 +2,8 @@
  * clients.h - the connections of clients. Each has a slot and, whenever something is
  * expected of the client, a time until which it must have come: a whole header, a whole
  * body, the end of reading an answer. A client that is late is disconnected. When all
- * slots are taken, the one that has been idle longest makes room.
+ * slots are taken, the one that has been idle longest makes room, or else the one that has
+ * been sending a body longest.
  *
  * To disconnect is to shut its socket down; whoever serves it then sees its end, and
  * removes it. All functions may be called from any thread.
@@ -41,6 +42,9 @@ void clients_set(struct clients *clients, struct client *c, enum client_state st
                  double now);
 /* Disconnect those that are late. */
 void clients_expire(struct clients *clients, double now);
+
+/* Wait until nobody waits for an answer or reads one, at most so many seconds. */
+void clients_settle(struct clients *clients, double seconds);
 
 struct clients_state {
     size_t now;      /* connected */

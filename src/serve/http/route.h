@@ -1,0 +1,42 @@
+/*
+ * route.h - which method and path are for which function. A path is looked up in a table;
+ * nothing else is ever done with it.
+ */
+#ifndef RAYTRAIN_HTTP_ROUTE_H
+#define RAYTRAIN_HTTP_ROUTE_H
+
+#include <stdbool.h>
+
+#include "http/exchange.h"
+
+struct route {
+    const char *method;
+    const char *path; /* each "*" is one part of any text, which becomes an argument */
+    bool is_open;     /* without a token */
+    /* Answers, or sets x->waits: an answer will come. Called when the body is complete. */
+    void (*answer)(struct exchange *x);
+};
+
+/* Fill x->route and x->args. Else the status, 404 or 405, and x->allow if the path has
+ * other methods; 204: the answer to OPTIONS; 500: no memory. */
+int route_find(struct exchange *x, const char *method, const char *path);
+
+/* One family of routes a file: answers of model_routes.c, infer_route.c, watch_routes.c. */
+void answer_live(struct exchange *x);
+void answer_ready(struct exchange *x);
+void answer_server(struct exchange *x);
+void answer_model(struct exchange *x);
+void answer_model_ready(struct exchange *x);
+void answer_infer(struct exchange *x);
+/* The answer of the service has come. */
+void answer_infer_done(struct exchange *x);
+void answer_metrics(struct exchange *x);
+void answer_state(struct exchange *x);
+void answer_page(struct exchange *x);
+
+/* The model that the path names, or a refusal: NULL. */
+struct service *route_service(struct exchange *x);
+/* Its version, which is held until exchange_end(): false if there is a refusal. */
+bool route_edition(struct exchange *x);
+
+#endif
