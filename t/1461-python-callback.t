@@ -264,6 +264,46 @@ test_expect_success 'what is no callback is an error, and so is a class' '
 	EOT
 	"$PYTHON" wrong.py
 '
+cat >keep.sh <<\EOT
+#!/bin/sh
+exec cat >>events
+EOT
+chmod +x keep.sh
+test_expect_success 'dictionaries are callbacks with their settings, beside names and objects' '
+	cat >groups.py <<-\EOT &&
+	from steps import *
+	if __name__ == "__main__":
+	    calls = Recorder()
+	    trainer(train, ["csv", {"type": "prometheus", "path": "state.prom", "interval_s": 7},
+	                    calls, {"type": "command", "argv": ["./keep.sh"], "every": 2,
+	                            "grace_s": 30, "events": ["report", "end"]},
+	                    {"type": "tensorboard"}], {}, name="groups").fit()
+	    assert calls.calls[-1] == ("finish", "finished")
+	    print("ok")
+	EOT
+	"$PYTHON" groups.py >out 2>err && grep ok out &&
+	test -s runs/groups/progress.csv && ls runs/groups/events.out.tfevents.* &&
+	grep "raytrain_run_status{run=\"groups\",status=\"finished\"} 1" state.prom &&
+	test "$(jq -r "[.event, .report.training_iteration // empty] | @text" events | tr -d "\n")" = \
+		"[\"report\",2][\"report\",4][\"end\"]" &&
+	for setting in "interval_s = 7;" "every = 2;" "grace_s = 30;" "path = \"$PWD/state.prom\";"; do
+		grep -F "$setting" runs/groups/run.cfg || return 1
+	done
+'
+test_expect_success 'wrong settings in a dictionary are refused with their key' '
+	cat >keys.py <<-\EOT &&
+	from common import *
+	for wrong in ({"type": "prometheus", "intervals": 3}, {"type": "command"}, {"type": "cvs"}):
+	    try:
+	        trainer(print, [wrong], name="keys").fit()
+	        raise AssertionError(wrong)
+	    except ValueError:
+	        pass
+	EOT
+	"$PYTHON" keys.py 2>err && test_path_is_missing runs/keys &&
+	grep "callbacks.prometheus.intervals: unknown key" err && grep "callbacks.command.*argv" err &&
+	grep "did you mean \"csv\"" err
+'
 test_expect_success 'restore() takes callbacks anew' '
 	cat >restore.py <<-\EOT &&
 	from steps import *

@@ -167,10 +167,59 @@ static void draw_scaling(struct scaling_config *s)
     s->elastic_resize_monitor_interval_s = (int)draw(100);
 }
 
+static const char *const events[] = {CALLBACK_EVENTS(REGISTRY_WORD)};
+
+/* A path that is absolute already, as the configuration makes it. */
+static char *draw_path(void)
+{
+    char *path;
+
+    return asprintf(&path, "/%s", draw_string(1, false)) < 0 ? NULL : path;
+}
+
+static void draw_events(struct callback_config *c)
+{
+    if (draw(2)) {
+        c->n_events = 1 + draw(N(events));
+        c->events = calloc(c->n_events + 1, sizeof *c->events);
+        for (size_t i = 0; i < c->n_events; i++)
+            c->events[i] = strdup(events[(i + c->n_events) % N(events)]);
+    }
+    c->every = 1 + (int)draw(1000);
+    c->grace_s = (int)draw(3601);
+}
+
+/* With the settings of its kind; those of other kinds stay as they are. */
+static void draw_callback(struct callback_config *c)
+{
+    c->kind = (int)draw(CALLBACK_KINDS);
+    if (c->kind == CALLBACK_prometheus) {
+        c->path = draw(2) ? draw_path() : NULL;
+        c->interval_s = 1 + (int)draw(86400);
+    } else if (c->kind == CALLBACK_command) {
+        draw_strings(&c->argv, &c->n_argv, 1);
+        free(c->argv[0]);
+        c->argv[0] = draw(2) ? draw_path() : strdup("program");
+        draw_events(c);
+    } else if (c->kind == CALLBACK_library) {
+        c->path = draw_path();
+        if (draw(2))
+            draw_strings(&c->argv, &c->n_argv, 1);
+        draw_events(c);
+    }
+}
+
+/* The defaults of all kinds are those of the first callback, "json". */
 static void draw_callbacks(struct callbacks_config *c)
 {
-    c->n = draw(2);
-    c->list[0].kind = CALLBACK_csv;
+    const struct callback_config first = c->list[0];
+
+    c->n = draw(7);
+    c->list = realloc(c->list, (c->n + 1) * sizeof *c->list);
+    for (size_t i = 0; i < c->n; i++) {
+        c->list[i] = first;
+        draw_callback(&c->list[i]);
+    }
 }
 
 static void draw_run(struct run_config *r)
@@ -262,9 +311,16 @@ static bool same_datasets(const struct train_config *a, const struct train_confi
 static bool same_callbacks(const struct callbacks_config *a,
                            const struct callbacks_config *b)
 {
-    for (size_t i = 0; i < a->n && a->n == b->n; i++)
-        if (a->list[i].kind != b->list[i].kind)
+    for (size_t i = 0; i < a->n && a->n == b->n; i++) {
+        const struct callback_config *x = &a->list[i], *y = &b->list[i];
+
+        if (x->kind != y->kind || !same_text(x->path, y->path) ||
+            !same_texts(x->argv, x->n_argv, y->argv, y->n_argv) ||
+            !same_texts(x->events, x->n_events, y->events, y->n_events) ||
+            x->interval_s != y->interval_s || x->every != y->every ||
+            x->grace_s != y->grace_s)
             return false;
+    }
     return a->n == b->n;
 }
 
