@@ -64,6 +64,21 @@ test_expect_success 'reports and events arrive in time not to be taken for a han
 	test_path_is_missing runs/seen/logs/attempt-0/reports.0 &&
 	test_path_is_missing runs/seen/logs/attempt-0/events
 '
+# Each node has its own locks here: n2 does not see that of raytrain-run on n3.
+test_expect_success 'another node shows that a run is going on, and follows it to its end' '
+	rm -f gate && start_far n3 far $unsaved && eventually test -e ready &&
+	cluster on n2 env -i $kept raytrain-inspect --json runs/far >view &&
+	json_is view .status running &&
+	cluster on n2 env -i $kept raytrain-inspect --json runs >view &&
+	jq -e ".runs | map(select(.name == \"far\").status) == [\"running\"]" view &&
+	{ cluster on n2 env -i $kept raytrain-inspect --follow runs/far >followed & } && follower=$! &&
+	eventually grep "^iteration 2 " followed && : >gate && wait $follower && ended 0 &&
+	grep "^iteration" followed | cut -d" " -f2 >actual &&
+	printf "%s\n" 1 2 3 4 5 >expected && test_cmp expected actual &&
+	grep "^the run has finished" followed &&
+	cluster on n2 env -i $kept raytrain-inspect --json runs/far >view &&
+	json_is view .status finished
+'
 test_expect_success 'for a hang, raytrain-run reports the positions of ranks on both nodes' '
 	: >gate && start_far n3 hung $unsaved $timeout=5 --set train_loop_config.fail=hang \
 		--set train_loop_config.fail_rank=1 && ended 1 &&

@@ -17,6 +17,7 @@
 #include "run/attempt_config.h"
 #include "run/metrics.h"
 #include "run/run_dir.h"
+#include "run/run_pulse.h"
 #include "util/argv.h"
 #include "util/quote.h"
 
@@ -151,19 +152,21 @@ static json_t *config_json(const struct run_list *list)
 json_t *inspect_compare(const struct run_list *list, struct error *err)
 {
     json_t *out = json_object(), *runs = json_array();
+    struct run_pulse *pulses = run_pulse_take(list->paths, list->n);
     char **labels = NULL;
     int rc = run_labels(list->paths, list->n, &labels, err);
 
     json_object_set_new(out, "kind", json_string("compare"));
     json_object_set_new(out, "runs", runs);
     for (size_t i = 0; rc == 0 && i < list->n; i++) {
-        json_t *run = run_summary(list->paths[i]);
+        json_t *run = run_summary(list->paths[i], pulses && pulses[i].alive);
 
         json_object_set_new(run, "name", json_text(labels[i]));
         rc = metrics_set(run, list->paths[i], err);
         json_array_append_new(runs, run);
     }
     argv_free(labels);
+    free(pulses);
     if (rc < 0) {
         json_decref(out);
         return NULL;

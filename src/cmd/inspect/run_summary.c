@@ -18,11 +18,10 @@
 
 /* ---- Status ---- */
 
-/* "running", the status of the result, or "interrupted"; false: not running. */
-static bool status_set(json_t *out, const char *run)
+/* "running", the status of the result, or "interrupted". */
+static void status_set(json_t *out, const char *run, bool running)
 {
-    char *path = run_dir_file(run, "result.h5"), *status = NULL, holder[256];
-    bool running = run_lock_is_held(run, holder);
+    char *path = run_dir_file(run, "result.h5"), *status = NULL;
     int rc = 0;
 
     if (!running && path)
@@ -34,7 +33,6 @@ static bool status_set(json_t *out, const char *run)
                                              : "interrupted"));
     free(status);
     free(path);
-    return running;
 }
 
 /* ---- Configuration ---- */
@@ -124,13 +122,13 @@ static void checkpoints_set(json_t *out, const char *run)
 
 /* ---- All ---- */
 
-json_t *run_summary(const char *run)
+json_t *run_summary(const char *run, bool running)
 {
     char *path = realpath(run, NULL);
     json_t *out = json_object();
 
     json_object_set_new(out, "path", json_text(path ? path : run));
-    status_set(out, run);
+    status_set(out, run, running);
     json_object_set_new(out, "attempts", json_integer(run_dir_last_attempt(run) + 1));
     score_set(out, run);
     report_set(out, run);

@@ -8,7 +8,7 @@
 /*
  * A new object; only the ends of files are read, and what cannot be read is left out:
  *
- *   path, status     absolute; as for inspect_run()
+ *   path, status     absolute; as for inspect_run(); running: a process holds it
  *   attempts, workers, iteration, time_total_s
  *                    of the last report; iteration is null if there is none
  *   updated          Unix time of the last report, or when the run began
@@ -19,7 +19,7 @@
  *
  * NULL without memory.
  */
-json_t *run_summary(const char *run);
+json_t *run_summary(const char *run, bool running);
 
 /* The union of the names of metrics of several runs, an array; the scores are first.
  * Each run has an object "metrics". NULL without memory. */

@@ -3,6 +3,7 @@
 #include "inspect/output.h"
 #include "inspect/views.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "run/checkpoint_manager.h"
 #include "run/metrics.h"
 #include "run/run_dir.h"
+#include "run/run_pulse.h"
 #include "util/clock.h"
 #include "util/fs.h"
 #include "util/hostlist.h"
@@ -43,12 +45,14 @@ bool inspect_is_run(const char *run)
 /* "running" while it is locked, the status in result.h5, else "interrupted". */
 static void status_set(json_t *out, const char *run)
 {
-    char *path = run_dir_file(run, "result.h5"), *status = NULL, holder[256];
+    char *path = run_dir_file(run, "result.h5"), *status = NULL;
+    char *paths[] = {(char *)(uintptr_t)run};
+    struct run_pulse *pulse = run_pulse_take(paths, 1);
     struct error why;
 
-    if (run_lock_is_held(run, holder)) {
+    if (pulse && pulse->alive) {
         json_object_set_new(out, "status", json_string("running"));
-        json_object_set_new(out, "holder", json_text(holder));
+        json_object_set_new(out, "holder", json_text(pulse->sight.holder));
     } else if (path && metrics_read_status(path, &status, &why) < 0) {
         json_object_set_new(out, "status", json_string("unknown"));
         json_object_set_new(out, "result_error", json_text(why.text));
@@ -56,6 +60,7 @@ static void status_set(json_t *out, const char *run)
         json_object_set_new(out, "status",
                             json_string(status ? status : "interrupted"));
     }
+    free(pulse);
     free(status);
     free(path);
 }

@@ -14,6 +14,7 @@
 #include "inspect/run_summary.h"
 #include "inspect/views.h"
 #include "plot/paper.h"
+#include "run/run_pulse.h"
 #include "util/clock.h"
 #include "util/fs.h"
 #include "util/quote.h"
@@ -44,10 +45,11 @@ static int newest_first(const void *a, const void *b)
 /* The summaries as an array, sorted. */
 static json_t *summaries_make(const char *dir, const struct run_list *list)
 {
+    struct run_pulse *pulses = run_pulse_take(list->paths, list->n);
     json_t **runs = calloc(list->n + 1, sizeof(json_t *)), *all = json_array();
 
     for (size_t i = 0; runs && i < list->n; i++) {
-        runs[i] = run_summary(list->paths[i]);
+        runs[i] = run_summary(list->paths[i], pulses && pulses[i].alive);
         json_object_set_new(runs[i], "name", json_text(name_in(dir, list->paths[i])));
     }
     if (runs && list->n > 1)
@@ -55,6 +57,7 @@ static json_t *summaries_make(const char *dir, const struct run_list *list)
     for (size_t i = 0; runs && i < list->n; i++)
         json_array_append_new(all, runs[i]);
     free(runs);
+    free(pulses);
     return all;
 }
 

@@ -13,8 +13,9 @@ libcommon_la_SOURCES += \
 	src/common/run/metrics_table.c src/common/run/metrics_table.h \
 	src/common/run/report_scan.c src/common/run/report_scan.h \
 	src/common/run/run_dir.c src/common/run/run_dir.h \
-	src/common/run/run_lock.c src/common/run/run_lock.h
+	src/common/run/run_lock.c src/common/run/run_lock.h \
+	src/common/run/run_pulse.c src/common/run/run_pulse.h
 
 UNIT_TESTS += t/unit/test_checkpoint_manager t/unit/test_metrics t/unit/test_journal \
-	t/unit/test_attempts t/unit/test_run_lock t/unit/test_run_dir \
+	t/unit/test_attempts t/unit/test_run_lock t/unit/test_run_pulse t/unit/test_run_dir \
 	t/unit/test_report_scan t/unit/test_report_follow

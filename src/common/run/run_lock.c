@@ -588,6 +588,7 @@ void run_lock_look(const char *path, struct run_lock_sight *sight)
         return;
     }
     held = fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    sight->locked = held;
     content_split(&c, sight->holder, machine);
     snprintf(sight->text, sizeof sight->text, "%s", c.text);
     number = strtoul(machine, &end, 10);

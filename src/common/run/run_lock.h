@@ -59,6 +59,7 @@ struct run_lock_sight {
     char holder[256];
     char text[513];
     double patience_s;
+    bool locked; /* this node's kernel knows of the lock */
 };
 /* Must not be called by the holder, as run_lock_is_held(). */
 void run_lock_look(const char *path, struct run_lock_sight *sight);
