@@ -39,6 +39,19 @@ test_expect_success 'events and every choose what it gets' '
 	test "$(jq "select(.report) | .report.training_iteration" events | tr "\n" " ")" = "2 4 " &&
 	grep "every = 2;" runs/some/run.cfg
 '
+test_expect_success 'of two commands with the same name, each has a log of its own' '
+	mkdir other && program other/say.sh <<-\EOT && program say.sh <<-\EOT2 &&
+	echo "the second"
+	exec cat >/dev/null
+	EOT
+	echo "the first"
+	exec cat >/dev/null
+	EOT2
+	$run --name twins --set "run_config.callbacks=({ type = \"command\"; argv = [\"./say.sh\"]; },
+		{ type = \"command\"; argv = [\"./other/say.sh\"]; })" "$train" 2>err &&
+	test "$(cat runs/twins/logs/callback-say.sh.log)" = "the first" &&
+	test "$(cat runs/twins/logs/callback-say.sh-2.log)" = "the second"
+'
 test_expect_success 'it gets notes, and a rewind before reports that are made again' '
 	rm -f events &&
 	$run --name again -n 2 --max-failures 1 --set "$(command_of keep.sh)" \
@@ -152,8 +165,10 @@ test_expect_success 'after a launcher was killed, its command is gone, and anoth
 # -- prometheus --
 
 test_expect_success 'prometheus writes the state of a run to a file' '
-	start_run $run --callback prometheus --name prom &&
+	start_run $run --name prom --set "run_config.callbacks=({ type = \"prometheus\";
+		interval_s = 1; })" &&
 	eventually grep "raytrain_run_status{run=\"prom\",status=\"running\"} 1" runs/prom/metrics.prom &&
+	eventually grep "raytrain_training_iteration{run=\"prom\",attempt=\"0\"} 2" runs/prom/metrics.prom &&
 	: >gate && wait $pid &&
 	grep "raytrain_run_status{run=\"prom\",status=\"finished\"} 1" runs/prom/metrics.prom &&
 	grep "raytrain_training_iteration{run=\"prom\",attempt=\"0\"} 5" runs/prom/metrics.prom &&

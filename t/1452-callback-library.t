@@ -63,6 +63,37 @@ test_expect_success 'accessors give numbers, texts and the whole report' '
 	output access access.so >out && test "$(cut -d" " -f1-4 out)" = "1 0.25 1 text" &&
 	cut -d" " -f5- out | jq -e ".loss == 0.25"
 '
+test_expect_success 'destroy is called at the end, and a create function may refuse' '
+	cat >life.c <<-\EOT &&
+	#include <raytrain_callback.h>
+	#include <stdio.h>
+	static int word = 7;
+	static int create(int argc, char **argv, void **self)
+	{
+	    *self = &word;
+	    printf("create %d %s\n", argc, argv[argc - 1]);
+	    fflush(stdout);
+	    return argc > 2;
+	}
+	static void destroy(void *self)
+	{
+	    printf("destroy %d\n", *(int *)self);
+	}
+	const raytrain_callback *raytrain_callback_library(void)
+	{
+	    static const raytrain_callback f = {
+	        .version = RAYTRAIN_CALLBACK_VERSION, .create = create, .destroy = destroy};
+	    return &f;
+	}
+	EOT
+	compile life life.c &&
+	$run --name life --set "$(library ./life.so "args = [\"a\"];")" "$train" 2>err &&
+	output life life.so >actual && printf "create 2 a\ndestroy 7\n" >expected &&
+	test_cmp expected actual &&
+	start_run $run --name refused --set "$(library ./life.so "args = [\"a\", \"b\"];")" &&
+	eventually grep "life.so has ended with status 3.*its create function has failed" err &&
+	: >gate && wait $pid
+'
 cat >wrong.c <<'EOT'
 #include <raytrain_callback.h>
 #include <stdlib.h>

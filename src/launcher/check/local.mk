@@ -15,4 +15,4 @@ liblauncher_la_SOURCES += \
 	src/launcher/check/trial_run.c src/launcher/check/trial_run.h \
 	src/launcher/check/worker_check.c
 
-UNIT_TESTS += t/unit/test_site_check
+UNIT_TESTS += t/unit/test_site_check t/unit/test_check_rules

@@ -1,0 +1,242 @@
+/* What --check makes of facts about nodes, storage and GPUs: verdicts, and which nodes. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "check/check.h"
+#include "config/train_config.h"
+
+extern const struct check_ops check_node, check_gpu, check_shared_storage;
+
+static struct train_config cfg;
+static struct findings findings;
+
+static int setup(void **state)
+{
+    (void)state;
+    train_config_init(&cfg);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    findings_clear(&findings);
+    train_config_clear(&cfg);
+    return 0;
+}
+
+/* The findings of a check on the report of workers in this text. */
+static void judge(const struct check_ops *check, const char *report)
+{
+    struct check_context context = {.cfg = &cfg};
+    json_error_t where;
+
+    context.report = json_loads(report, 0, &where);
+    context.own = json_array();
+    if (!context.report)
+        fail_msg("%s: %s", report, where.text);
+    findings_clear(&findings);
+    findings = (struct findings){0};
+    assert_true(!check->applies || check->applies(&context));
+    check->run(&context, &findings);
+    assert_false(findings.incomplete);
+    json_decref(context.report);
+    json_decref(context.own);
+}
+
+static void expect(const char *name, enum verdict verdict, const char *detail)
+{
+    for (size_t i = 0; i < findings.n; i++) {
+        const struct finding *f = &findings.list[i];
+
+        if (strcmp(f->name, name) != 0 || !strstr(f->detail, detail))
+            continue;
+        if (f->verdict != verdict)
+            fail_msg("%s is %s: %s", name, verdict_name(f->verdict), f->detail);
+        assert_true(verdict == VERDICT_OK || f->remedy);
+        return;
+    }
+    fail_msg("there is no finding %s: %s", name, detail);
+}
+
+/* Of a report with one node that has these facts. */
+static void expect_of(const char *facts, const char *name, enum verdict verdict,
+                      const char *detail)
+{
+    char report[1024];
+
+    snprintf(report, sizeof report, "{\"nodes\":[{\"node\":\"n1\",%s}]}", facts);
+    judge(&check_node, report);
+    expect(name, verdict, detail);
+}
+
+/* ---- Nodes ---- */
+
+static void limits_of_a_node_are_judged(void **state)
+{
+    (void)state;
+    expect_of("\"limits\":{\"nofile\":65536}", "nofile", VERDICT_OK, "65536");
+    expect_of("\"limits\":{\"nofile\":-1}", "nofile", VERDICT_OK, "unlimited");
+    expect_of("\"limits\":{\"nofile\":1023}", "nofile", VERDICT_WARNING, "1023");
+    expect_of("\"limits\":{\"nofile\":127}", "nofile", VERDICT_WRONG, "127");
+    expect_of("\"limits\":{\"nproc\":1023}", "nproc", VERDICT_WARNING, "1023");
+    expect_of("\"limits\":{\"nproc\":63}", "nproc", VERDICT_WRONG, "63");
+    expect_of("\"limits\":{\"core\":0}", "core", VERDICT_OK, "no core files");
+    expect_of("\"limits\":{\"memlock\":65536}", "memlock", VERDICT_OK,
+              "no RDMA device");
+    expect_of("\"limits\":{\"memlock\":65536},\"rdma_devices\":1", "memlock",
+              VERDICT_WARNING, "there are RDMA devices");
+    expect_of("\"limits\":{\"memlock\":-1},\"rdma_devices\":1", "memlock", VERDICT_OK,
+              "unlimited");
+}
+
+static void space_of_a_node_is_judged(void **state)
+{
+    (void)state;
+    expect_of("\"memory_available\":536870911", "memory", VERDICT_WARNING, "allocated");
+    expect_of("\"memory_available\":2147483648", "memory", VERDICT_OK, "more than 2G");
+    expect_of("\"x\":0", "/dev/shm", VERDICT_WRONG, "there is none");
+    expect_of("\"shm\":{\"size\":67108864,\"free\":33554431}", "/dev/shm",
+              VERDICT_WRONG, "64M");
+    expect_of("\"shm\":{\"size\":67108864,\"free\":67108864}", "/dev/shm",
+              VERDICT_WARNING, "64M");
+    expect_of("\"shm\":{\"size\":1073741824,\"free\":1073741824},"
+              "\"memory_available\":1073741823",
+              "/dev/shm", VERDICT_OK, "which is the limit then");
+    expect_of("\"x\":0", "temporary files", VERDICT_WRONG, "is missing");
+    expect_of("\"tmp\":{\"path\":\"/t\",\"free\":1048575}", "temporary files",
+              VERDICT_WRONG, "/t has only");
+    expect_of("\"tmp\":{\"path\":\"/t\",\"free\":1048576}", "temporary files",
+              VERDICT_WARNING, "/t has only 1M free");
+    expect_of("\"tmp\":{\"path\":\"/t\",\"free\":67108864}", "temporary files",
+              VERDICT_OK, "/t has space");
+}
+
+static void versions_of_raytrain_are_compared(void **state)
+{
+    (void)state;
+    expect_of("\"version\":\"" PACKAGE_VERSION "\"", "raytrain", VERDICT_OK,
+              PACKAGE_VERSION);
+    expect_of("\"version\":\"0.0.1\"", "raytrain", VERDICT_WRONG, "0.0.1");
+    expect_of("\"kernel\":\"6.1\",\"pidfd\":false", "kernel", VERDICT_OK,
+              "6.1, without pidfds");
+}
+
+/* Of two nodes, the second of which is so many seconds ahead. */
+static void clocks(const char *ahead_s, enum verdict verdict, const char *detail)
+{
+    char report[512];
+
+    snprintf(report, sizeof report,
+             "{\"nodes\":[{\"node\":\"n1\",\"clock_s\":0},"
+             "{\"node\":\"n2\",\"clock_s\":%s,\"clock_error_s\":0.5}]}",
+             ahead_s);
+    judge(&check_node, report);
+    expect("clocks", verdict, detail);
+}
+
+static void clocks_of_nodes_are_compared(void **state)
+{
+    (void)state;
+    clocks("1.4", VERDICT_OK, "the same, within a second");
+    clocks("-1.6", VERDICT_WARNING, "n2: 1.6 s behind the clock of the first node");
+    clocks("60.4", VERDICT_WARNING, "n2: 60.4 s ahead of");
+    clocks("60.6", VERDICT_WRONG, "n2: 60.6 s ahead of");
+}
+
+static void a_finding_names_the_nodes_that_differ(void **state)
+{
+    (void)state;
+    judge(&check_node, "{\"nodes\":[{\"node\":\"n1\",\"limits\":{\"nofile\":100}},"
+                       "{\"node\":\"n2\",\"limits\":{\"nofile\":2000}},"
+                       "{\"node\":\"n3\",\"limits\":{\"nofile\":100}}]}");
+    expect("nofile", VERDICT_WRONG, "n[1,3]: 100");
+    expect("nofile", VERDICT_OK, "n2: 2000");
+    judge(&check_node, "{\"nodes\":[{\"node\":\"n1\",\"unresolved\":[\"n9\",\"n8\"]},"
+                       "{\"node\":\"n2\",\"unresolved\":[]}]}");
+    expect("host names", VERDICT_WRONG, "n1: cannot resolve n9 and others");
+    expect("host names", VERDICT_OK, "n2: the names of all nodes are resolved");
+}
+
+/* ---- Storage ---- */
+
+static void shared(const char *facts, const char *name, enum verdict verdict,
+                   const char *detail)
+{
+    char report[512];
+
+    snprintf(report, sizeof report,
+             "{\"nodes\":[{\"node\":\"n1\"},{\"node\":\"n2\",\"shared\":{%s}}]}",
+             facts);
+    judge(&check_shared_storage, report);
+    expect(name, verdict, detail);
+}
+
+static void what_a_node_sees_late_is_named(void **state)
+{
+    (void)state;
+    shared("\"appears\":true", "coherence", VERDICT_OK, "sees at once");
+    shared("\"appears\":false", "coherence", VERDICT_WARNING, "n2: sees late");
+    shared("\"absent\":false", "coherence", VERDICT_WARNING, "absent before");
+    shared("\"grows\":false", "coherence", VERDICT_WARNING, "new sizes");
+    shared("\"changes\":false", "coherence", VERDICT_WARNING, "new contents");
+    shared("\"renamed\":false", "coherence", VERDICT_WARNING, "renamed files");
+    shared("\"same_page\":false", "page of two nodes", VERDICT_WARNING, "lose data");
+    shared("\"fcntl\":false", "fcntl of nodes", VERDICT_WARNING, "is not seen");
+    shared("\"fcntl\":true", "fcntl of nodes", VERDICT_OK, "is respected");
+    shared("\"flock\":\"no locks\"", "flock of nodes", VERDICT_WARNING, "no locks");
+}
+
+/* ---- GPUs ---- */
+
+/* Two ranks of a node that see these devices. */
+static void binding(const char *first, const char *second, enum verdict verdict,
+                    const char *detail)
+{
+    char report[512];
+
+    snprintf(report, sizeof report,
+             "{\"nodes\":[{\"node\":\"n1\",\"gpu_devices\":4}],\"ranks\":["
+             "{\"node\":\"n1\",\"cuda_visible\":\"%s\"},"
+             "{\"node\":\"n1\",\"cuda_visible\":\"%s\"}]}",
+             first, second);
+    judge(&check_gpu, report);
+    expect("binding", verdict, detail);
+}
+
+static void each_worker_has_its_own_gpus(void **state)
+{
+    (void)state;
+    cfg.scaling_config.gpus_per_worker = 2;
+    binding("0,1", "2,3", VERDICT_OK, "each worker sees 2 of its own");
+    binding("0,1", "0,1", VERDICT_WRONG, "ranks 0 and 1 on n1 share GPU 0,1");
+    binding("0,1", "2", VERDICT_WRONG, "rank 1 on n1 sees 1 GPUs, not 2");
+    binding("0,1,2,3", "2,3", VERDICT_WRONG, "rank 0 on n1 sees 4 GPUs, not 2");
+    binding("", "0,1", VERDICT_WRONG, "rank 0 on n1 sees 0 GPUs, not 2");
+    expect("devices", VERDICT_OK, "4 of NVIDIA");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        TEST(limits_of_a_node_are_judged),
+        TEST(space_of_a_node_is_judged),
+        TEST(versions_of_raytrain_are_compared),
+        TEST(clocks_of_nodes_are_compared),
+        TEST(a_finding_names_the_nodes_that_differ),
+        TEST(what_a_node_sees_late_is_named),
+        TEST(each_worker_has_its_own_gpus),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
