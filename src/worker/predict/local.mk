@@ -1,5 +1,6 @@
 libworker_la_SOURCES += \
 	src/worker/predict/assembly.c src/worker/predict/assembly.h \
+	src/worker/predict/file_predictor.c src/worker/predict/file_predictor.h \
 	src/worker/predict/predict_plan.c src/worker/predict/predict_plan.h \
 	src/worker/predict/predict_record.c src/worker/predict/predict_record.h \
 	src/worker/predict/predicted.c src/worker/predict/predicted.h \

@@ -1,59 +1,46 @@
 /*
- * predictor.h - the loop of a prediction on one rank, behind raytrain_predictor of
- * raytrain.h: batches of the input in order, what is predicted of them, and in the end
- * the file of all predictions.
+ * predictor.h - raytrain_predictor of raytrain.h: an interface of whatever gives batches to
+ * a predict function and takes its predictions.
  *
- * The rows are cut into shards (predict_plan.h), which the ranks take in rounds. A shard
- * whose predictions are complete is published (shard_file.h); a prediction that goes on
- * after an interruption makes only those that are missing. Batches, shards and the file
- * have the same bytes on any number of ranks.
- *
- * Collectives: create; the first next, and each one that completes a round with a report;
- * finish. A report comes after the same round on all ranks: so the number of rows that are
- * done is known, and a request to stop reaches all ranks at once. Since ranks wait for
- * each other then, not every round has one (predict_report_at()).
+ * Implementations: the rows of files and a file of predictions (file_predictor.c), and a
+ * service (serve/service_predictor.c).
  *
  * Threads: the training thread alone.
  */
 #ifndef RAYTRAIN_PREDICT_PREDICTOR_H
 #define RAYTRAIN_PREDICT_PREDICTOR_H
 
-#include "comm/comm.h"
 #include "data/dataset.h"
-#include "config/predict_config.h"
+#include "predict/predicted.h"
 
-struct predict_progress {
-    uint64_t rows,
-        done;       /* of the whole input; done in this attempt or an earlier one */
-    uint64_t here;  /* done in this attempt */
-    double seconds; /* that took, from the first batch on */
+struct predictor_ops {
+    /*
+     * The predict function is done with the current batch, if there is one: base->rows
+     * are its rows. Get the next one, and make it the current batch of the dataset. 0:
+     * *rows and base->rows are its rows; 1: there are no more, or a stop was asked for; -1:
+     * error. The first call, before base->begun, begins the prediction: from then on the
+     * outputs are known. It may be COLLECTIVE.
+     */
+    int (*next)(raytrain_predictor *base, uint64_t *rows, struct error *err);
+    /* Copy the rows of this column of base->predicted, of the current batch. */
+    int (*put)(raytrain_predictor *base, size_t column, const void *data,
+               struct error *err);
+    /* The predict function has returned 0. May be COLLECTIVE. */
+    int (*finish)(raytrain_predictor *base, struct error *err);
+    /* Free all but what is in the base, and the object itself; it may be half-built. */
+    void (*destroy)(raytrain_predictor *base);
 };
 
-/* All of it outlives the predictor. */
-struct predictor_env {
-    struct comm *comm; /* the predictor's own */
-    struct comm *node; /* as dataset_env's */
-    const char *run_dir;
-    const struct predict_config *config;
-    const struct dataset_config *input;
-    const struct chain *chain; /* fitted preprocessors for the input; NULL: none */
-    const char *checkpoint;    /* what it predicts by, for the record; NULL: nothing */
-    int64_t iteration;
-    /* COLLECTIVE: rounds are complete. *stop, the same on every rank: end early. */
-    int (*progress)(void *arg, const struct predict_progress *p, bool *stop,
-                    struct error *err);
-    /* This rank makes progress: before each batch, and each block of the output. */
-    void (*goes_on)(void *arg);
-    void *arg;
-    /* As dataset_env's, during predictor_create(). */
-    const char *invocation; /* dataset.h */
-    const struct text_watch *watch;
-    void (*warn)(void *arg, const char *text);
+/* What all of them have, as their first member. */
+struct raytrain_predictor {
+    const struct predictor_ops *ops;
+    raytrain_dataset *input;    /* its current batch is that of the prediction */
+    struct predicted predicted; /* the columns of the output */
+    uint64_t batch;             /* as the predict function likes; 0: no wish */
+    uint64_t rows;              /* of the current batch; 0: there is none */
+    bool begun;                 /* next was called, and has made a beginning */
 };
 
-/* COLLECTIVE. Opens the input. */
-int predictor_create(const struct predictor_env *env, raytrain_predictor **out,
-                     struct error *err);
 void predictor_destroy(raytrain_predictor *p); /* NULL is fine */
 
 /* The rows of the current batch, as the preprocessors have changed them; before the first
@@ -63,8 +50,7 @@ raytrain_dataset *predictor_dataset(raytrain_predictor *p);
 int predictor_output(raytrain_predictor *p, const char *name, raytrain_dtype dtype,
                      int ndim, const uint64_t shape[], struct error *err);
 int predictor_set_batch_size(raytrain_predictor *p, uint64_t rows, struct error *err);
-/* 0: a batch of *rows rows; 1: there are no more, or a stop was asked for; -1: error, also
- * if an output of the batch before was not put. */
+/* 0: a batch of *rows rows; 1: there are no more, or a stop was asked for; -1: error. */
 int predictor_next(raytrain_predictor *p, uint64_t *rows, struct error *err);
 /* Copies the rows of one output of the current batch. */
 int predictor_put(raytrain_predictor *p, const char *name, const void *data,
@@ -76,8 +62,13 @@ bool predictor_has_begun(const raytrain_predictor *p);
 const char *predictor_output_at(const raytrain_predictor *p, size_t i,
                                 raytrain_tensor *row);
 
-/* COLLECTIVE. The predict function has returned 0: make the file, unless a stop was asked
- * for. RAYTRAIN_EFAILED if it has not come to the end. */
+/* COLLECTIVE. The predict function has returned 0: make what is left to be made, unless a
+ * stop was asked for. RAYTRAIN_EFAILED if it has not come to the end. */
 int predictor_finish(raytrain_predictor *p, struct error *err);
+
+/* For implementations: are there outputs? */
+int predictor_check(const raytrain_predictor *p, struct error *err);
+/* Always -1: the predict function has returned without having had all batches. */
+int predictor_fail_early(struct error *err);
 
 #endif

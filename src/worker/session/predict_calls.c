@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
+#include "predict/file_predictor.h"
 #include "session/dataset_watch.h"
 #include "session/signs.h"
 
@@ -68,15 +69,15 @@ static struct comm *predict_comm(raytrain_context *ctx, struct error *err)
 int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
                           struct error *err)
 {
-    struct predictor_env env = {.comm = predict_comm(ctx, err),
-                                .run_dir = ctx->env.run_dir,
-                                .invocation = ctx->env.invocation,
-                                .config = &ctx->env.config->predict,
-                                .input = input_find(ctx->env.config),
-                                .chain = ctx->chain.n > 0 ? &ctx->chain : NULL,
-                                .progress = round_report,
-                                .goes_on = batch_begins,
-                                .arg = ctx};
+    struct file_predictor_env env = {.comm = predict_comm(ctx, err),
+                                     .run_dir = ctx->env.run_dir,
+                                     .invocation = ctx->env.invocation,
+                                     .config = &ctx->env.config->predict,
+                                     .input = input_find(ctx->env.config),
+                                     .chain = ctx->chain.n > 0 ? &ctx->chain : NULL,
+                                     .progress = round_report,
+                                     .goes_on = batch_begins,
+                                     .arg = ctx};
     struct dataset_watch watch;
 
     collective_wait_begin(&ctx->waiting, "open dataset");
@@ -93,7 +94,7 @@ int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
     }
     env.watch = dataset_watch_begin(&watch, ctx, PREDICT_DATASET);
     env.warn = dataset_watch_warn;
-    if (predictor_create(&env, &ctx->predictor, err) < 0)
+    if (file_predictor_create(&env, &ctx->predictor, err) < 0)
         return -1;
     *p = ctx->predictor;
     return 0;
