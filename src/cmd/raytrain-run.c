@@ -6,11 +6,11 @@
 /* What a prediction is made of is not known to a training. */
 static int settle(struct options *opt, struct train_config *cfg, struct error *err)
 {
-    if (!cfg->predict.output)
+    if (!predict_config_predicts(&cfg->predict))
         return run_name_settle(opt, cfg, err);
     return error_set(err, RAYTRAIN_EINVAL,
-                     "predict.output: raytrain-run trains; to predict, type "
-                     "raytrain-predict");
+                     "%s: raytrain-run trains; to predict, type raytrain-predict",
+                     cfg->predict.output ? "predict.output" : "predict.service");
 }
 
 int main(int argc, char *argv[])

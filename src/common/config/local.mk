@@ -18,6 +18,7 @@ libcommon_la_SOURCES += \
 	src/common/config/option_table.c src/common/config/option_table.h \
 	src/common/config/options.c src/common/config/options.h \
 	src/common/config/predict_config.c src/common/config/predict_config.h \
+	src/common/config/predict_inputs.c src/common/config/predict_inputs.h \
 	src/common/config/preprocessor_config.c src/common/config/preprocessor_config.h \
 	src/common/config/preprocessor_text.c \
 	src/common/config/registry.h \
@@ -30,4 +31,5 @@ libcommon_la_SOURCES += \
 	src/common/config/train_func_file.c src/common/config/train_func_file.h
 
 UNIT_TESTS += t/unit/test_config t/unit/test_config_diff t/unit/test_options \
-	t/unit/test_run_cfg t/unit/test_train_config t/unit/test_manual t/unit/test_data_files
+	t/unit/test_run_cfg t/unit/test_train_config t/unit/test_manual t/unit/test_data_files \
+	t/unit/test_predict_config

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "config/config_key.h"
@@ -14,6 +15,33 @@
 
 static const struct config_choice outputs[] = {
     TREE_OUTPUTS(REGISTRY_CHOICE){NULL, NULL}};
+
+/* ---- Its keys ---- */
+
+static int inputs_set(void *object, const struct config_node *node,
+                      const struct config_where *where)
+{
+    struct predict_config *cfg = object;
+
+    return predict_inputs_set(&cfg->inputs, node, where);
+}
+
+static void inputs_render(const void *object, const char *name, FILE *out, int depth)
+{
+    const struct predict_config *cfg = object;
+
+    predict_inputs_render(&cfg->inputs, name, out, depth);
+}
+
+static void inputs_clear(void *object)
+{
+    struct predict_config *cfg = object;
+
+    predict_inputs_clear(&cfg->inputs);
+}
+
+static const struct config_ops inputs_ops = {
+    .set = inputs_set, .render = inputs_render, .clear = inputs_clear};
 
 #define FIELD(member) .offset = offsetof(struct predict_config, member)
 
@@ -41,6 +69,14 @@ static const struct config_key predict_keys[] = {
      FIELD(batch_size),
      .min = 0,
      .max = INT_MAX},
+    {.name = "service",
+     .doc = "the socket of a service",
+     .type = CONFIG_STRING,
+     FIELD(service)},
+    {.name = "inputs",
+     .doc = "the columns of the rows that a service gets",
+     .type = CONFIG_CUSTOM,
+     .ops = &inputs_ops},
 };
 const struct config_table predict_config_table = CONFIG_TABLE(predict_keys);
 
@@ -129,14 +165,57 @@ static int outputs_check(const struct predict_config *cfg, struct error *err)
     return 0;
 }
 
+static int service_fail(const char *key, const char *why, struct error *err)
+{
+    return error_set(err, RAYTRAIN_EINVAL, "%s: %s", key, why);
+}
+
+/* The path of a socket is short. */
+static int service_check(struct predict_config *cfg, struct error *err)
+{
+    const size_t most = sizeof((struct sockaddr_un){0}.sun_path) - 1;
+
+    if (cfg->output)
+        return service_fail("predict.service",
+                            "predictions go to a service or to predict.output, not to "
+                            "both; leave out one of them",
+                            err);
+    if (cfg->columns)
+        return service_fail("predict.columns",
+                            "columns of the input are kept in predict.output, which a "
+                            "service does not have; leave them out",
+                            err);
+    if (path_make_absolute(&cfg->service, err) < 0)
+        return -1;
+    if (strlen(cfg->service) > most)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "predict.service: the path of a socket has at most %zu bytes, "
+                         "and this one has %zu; choose a shorter one",
+                         most, strlen(cfg->service));
+    return 0;
+}
+
+bool predict_config_predicts(const struct predict_config *cfg)
+{
+    return cfg->output || cfg->service;
+}
+
 int predict_config_validate(struct predict_config *cfg, struct error *err)
 {
     enum predict_format format;
 
+    if (predict_config_predicts(cfg) && outputs_check(cfg, err) < 0)
+        return -1;
+    if (cfg->service)
+        return service_check(cfg, err);
+    if (cfg->inputs.n > 0)
+        return service_fail("predict.inputs",
+                            "these are the columns of a service's rows, and there is "
+                            "no predict.service; leave them out",
+                            err);
     if (!cfg->output)
         return 0;
-    if (outputs_check(cfg, err) < 0 ||
-        predict_format_of(cfg->output, &format, err) < 0 ||
+    if (predict_format_of(cfg->output, &format, err) < 0 ||
         path_make_absolute(&cfg->output, err) < 0)
         return -1;
     return place_check(cfg->output, err);

@@ -179,7 +179,7 @@ static const struct config_key train_keys[] = {
      .type = CONFIG_CUSTOM,
      .ops = &preprocessor_ops},
     {.name = "predict",
-     .doc = "what raytrain-predict makes",
+     .doc = "what becomes of rows",
      .type = CONFIG_GROUP,
      FIELD(predict),
      .table = &predict_config_table},
@@ -568,7 +568,7 @@ static int gbdt_validate(struct train_config *cfg, struct error *err)
                                "params are for the trainers xgboost and lightgbm; add "
                                "--trainer xgboost, or trainer = \"xgboost\" in the "
                                "configuration file");
-    if (cfg->predict.output)
+    if (predict_config_predicts(&cfg->predict))
         return 0;
     return gbdt_config_validate(&cfg->gbdt, cfg->datasets, cfg->n_datasets, err);
 }
@@ -576,7 +576,8 @@ static int gbdt_validate(struct train_config *cfg, struct error *err)
 int train_config_validate(struct train_config *cfg, struct error *err)
 {
     /* A prediction decides by itself when to save. */
-    bool builtin_loop = gbdt_config_is_trainer(cfg->trainer) && !cfg->predict.output;
+    bool builtin_loop =
+        gbdt_config_is_trainer(cfg->trainer) && !predict_config_predicts(&cfg->predict);
     struct config_where where = {.source = "configuration", .err = err};
 
     if (!is_whole(cfg))

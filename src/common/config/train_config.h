@@ -42,7 +42,7 @@ struct train_config {
     size_t n_datasets;
     struct data_config data_config;
     struct preprocessors_config preprocessors; /* the key preprocessor; n is 0: none */
-    struct predict_config predict; /* without an output: this is no prediction */
+    struct predict_config predict;             /* predict_config_predicts() */
     uint64_t seed; /* of the random streams and of shuffling; default 0 */
     char *resume_from_checkpoint; /* absolute path of a checkpoint file; NULL: none */
 };

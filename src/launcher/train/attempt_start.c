@@ -99,7 +99,7 @@ static int environment_export(const struct attempt *a, struct error *err)
         .backend = run->cfg->backend,
         .marker = (char *)run->marker,
         .gpus = run->plan.gpus_per_worker,
-        .predicts = run->cfg->predict.output != NULL,
+        .predicts = predict_config_predicts(&run->cfg->predict),
     };
 
     return worker_env_export(&env, err);

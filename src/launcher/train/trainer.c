@@ -227,7 +227,7 @@ static bool nothing_to_continue(const struct trainer *trainer)
 {
     enum run_standing standing;
 
-    if (trainer->cfg->predict.output || trainer_has_saved(trainer))
+    if (predict_config_predicts(&trainer->cfg->predict) || trainer_has_saved(trainer))
         return false;
     standing = trainer_standing(trainer);
     return standing == RUN_HAS_FAILED || standing == RUN_HAS_STOPPED;

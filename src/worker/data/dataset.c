@@ -302,6 +302,57 @@ int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env
     return 0;
 }
 
+/* ---- Rows that the caller brings ---- */
+
+static int brought_start(raytrain_dataset *ds, const struct chain *chain,
+                         struct error *err)
+{
+    if (frame_keep_memory(&ds->batches[0], err) < 0)
+        return -1;
+    return chain ? transform_start(ds, chain, err) : 0;
+}
+
+int dataset_open_brought(const char *name, struct frame *columns,
+                         const struct chain *chain, raytrain_dataset **out,
+                         struct error *err)
+{
+    const struct dataset_config cfg = {.name = (char *)name};
+    const struct dataset_env env = {.rank = 0, .size = 1};
+    raytrain_dataset *ds = dataset_create(&cfg, &env, err);
+
+    if (!ds) {
+        frame_clear(columns);
+        return -1;
+    }
+    ds->columns = *columns;
+    *columns = (struct frame)FRAME_INIT;
+    if (brought_start(ds, chain, err) < 0) {
+        dataset_close(ds);
+        return error_prefix(err, "dataset \"%s\"", name);
+    }
+    *out = ds;
+    return 0;
+}
+
+struct frame *dataset_bring(raytrain_dataset *ds, struct error *err)
+{
+    struct frame *batch = &ds->batches[ds->current];
+
+    ds->delivered = false;
+    return frame_restore(batch, &ds->columns, err) == 0 ? batch : NULL;
+}
+
+int dataset_brought(raytrain_dataset *ds, struct error *err)
+{
+    if (ds->transform &&
+        transform_apply(ds->transform, &ds->batches[ds->current], err) < 0)
+        return error_prefix(err, "dataset \"%s\"", ds->name);
+    ds->delivered = true;
+    return 0;
+}
+
+/* ---- What there is in it ---- */
+
 int dataset_compare(const raytrain_dataset *ds, struct comm *all, struct error *err)
 {
     if (table_compare(&ds->table, all, err) < 0)
@@ -361,7 +412,7 @@ int dataset_workers(const raytrain_dataset *ds)
 
 double dataset_waited_s(const raytrain_dataset *ds)
 {
-    return prefetch_waited_s(ds->prefetch);
+    return ds->prefetch ? prefetch_waited_s(ds->prefetch) : 0;
 }
 
 /* Rows of a column as a tensor: numbers, or the codes of words. */
@@ -559,6 +610,11 @@ int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err)
 {
     struct batch_job job;
 
+    if (!ds->prefetch)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "dataset \"%s\": its rows come from the service, and are "
+                         "moved by raytrain_predictor_next() alone",
+                         ds->name);
     if (batch_size_check(ds, err) < 0)
         return -1;
     if (epoch_over(ds, ds->at.position)) {

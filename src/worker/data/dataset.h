@@ -66,6 +66,20 @@ struct dataset_state {
  * dataset, the file and the cause. A dataset without rows is refused. */
 int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env,
                  raytrain_dataset **out, struct error *err);
+/*
+ * A dataset without files: its batches are rows that the caller brings. `columns`, which
+ * has no rows, are those before the preprocessors of `chain` (dataset_env; NULL: none). It
+ * becomes the dataset's, also on failure; its dictionaries stay the caller's.
+ */
+int dataset_open_brought(const char *name, struct frame *columns,
+                         const struct chain *chain, raytrain_dataset **out,
+                         struct error *err);
+/* The frame of the next batch, with these columns and no rows, to be filled by the caller;
+ * NULL on failure. From here on there is no current batch. */
+struct frame *dataset_bring(raytrain_dataset *ds, struct error *err);
+/* It is filled: what the preprocessors make of it is the current batch. */
+int dataset_brought(raytrain_dataset *ds, struct error *err);
+
 /* COLLECTIVE over all: is it the same dataset on all nodes? RAYTRAIN_ESTORAGE on all
  * ranks if not. */
 int dataset_compare(const raytrain_dataset *ds, struct comm *all, struct error *err);
@@ -113,7 +127,8 @@ int dataset_ragged_bytes(const raytrain_dataset *ds, uint64_t batch, uint64_t *b
                          struct error *err);
 /* Takes effect with the next batch, even in the middle of an epoch. */
 int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *err);
-/* 0: a batch; 1: end of epoch; -1: error, and the position is unchanged. */
+/* 0: a batch; 1: end of epoch; -1: error, and the position is unchanged. RAYTRAIN_EINVAL
+ * if the caller brings the rows. */
 int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err);
 /* How many rows of the current batch, at its end, are there to fill it up. */
 uint64_t dataset_padding(const raytrain_dataset *ds);

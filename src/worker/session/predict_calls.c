@@ -66,8 +66,7 @@ static struct comm *predict_comm(raytrain_context *ctx, struct error *err)
     return ctx->predictions;
 }
 
-int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
-                          struct error *err)
+static int files_begin(raytrain_context *ctx, raytrain_predictor **p, struct error *err)
 {
     struct file_predictor_env env = {.comm = predict_comm(ctx, err),
                                      .run_dir = ctx->env.run_dir,
@@ -98,6 +97,14 @@ int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
         return -1;
     *p = ctx->predictor;
     return 0;
+}
+
+int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
+                          struct error *err)
+{
+    if (ctx->env.config->predict.service)
+        return session_serve_begin(ctx, input_find(ctx->env.config), p, err);
+    return files_begin(ctx, p, err);
 }
 
 int session_predict_end(raytrain_context *ctx, struct error *err)

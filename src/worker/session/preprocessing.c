@@ -135,7 +135,7 @@ static int restored_take(raytrain_context *ctx, struct error *err)
     if (ctx->chain.n > 0 && ctx->comm->rank == 0)
         event_add(ctx->env.log_dir, EVENT_NOTE,
                   wanted ? "the preprocessors are those of the checkpoint"
-                  : ctx->env.config->predict.output
+                  : predict_config_predicts(&ctx->env.config->predict)
                       ? "rows go through the preprocessors of the checkpoint"
                       : "the preprocessors of the checkpoint are used: the "
                         "configuration has none");

@@ -152,7 +152,7 @@ static int checkpoint_restore(raytrain_context *ctx, struct error *err)
         return 0;
     meta = checkpoint_meta(ctx->restored);
     verified = checkpoint_is_verified(ctx->restored);
-    if (ctx->env.config->predict.output)
+    if (predict_config_predicts(&ctx->env.config->predict))
         return 0; /* what it was trained with is no state of a prediction */
     ctx->iteration = meta->training_iteration;
     ctx->time_before = meta->time_total_s;

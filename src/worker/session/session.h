@@ -250,6 +250,11 @@ int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
                           struct error *err);
 int session_predict_end(raytrain_context *ctx, struct error *err);
 
+/* serve_calls.c: the same beginning for a worker of a service. `like` is a dataset with the
+ * columns of its rows; NULL: there is none. */
+int session_serve_begin(raytrain_context *ctx, const struct dataset_config *like,
+                        raytrain_predictor **p, struct error *err);
+
 /* open_calls.c: close what raytrain_checkpoint_open() has opened. */
 void session_opened_clear(raytrain_context *ctx);
 

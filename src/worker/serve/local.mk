@@ -1,0 +1,5 @@
+libworker_la_SOURCES += \
+	src/worker/serve/serve_inputs.c src/worker/serve/serve_inputs.h \
+	src/worker/serve/service_predictor.c src/worker/serve/service_predictor.h
+
+UNIT_TESTS += t/unit/test_service_predictor

@@ -1,0 +1,45 @@
+/*
+ * serve_inputs.h - the columns of the rows that a worker gets from its service, before the
+ * preprocessors: on the wire, and in a frame.
+ *
+ * Text is FRAME_TEXT, unless the first preprocessor that reads the column is one of
+ * categories: then it is FRAME_WORDS, as in a dataset, with the words that the preprocessors
+ * of the checkpoint know of this column, and one that stands for all others. So the
+ * dictionary stays the same, whatever clients send. An empty text is a missing value then.
+ */
+#ifndef RAYTRAIN_SERVE_SERVE_INPUTS_H
+#define RAYTRAIN_SERVE_SERVE_INPUTS_H
+
+#include "config/predict_inputs.h"
+#include "frame/frame.h"
+#include "preprocess/chain.h"
+#include "protocol/service_wire.h"
+
+struct serve_inputs {
+    struct frame schema; /* without rows; the caller may take it */
+    struct service_column *columns;
+    struct serve_words {
+        struct dictionary *words; /* NULL: the column is not one of words */
+        int32_t other;            /* the code of all others */
+    } * words; /* one for each column; the dictionaries are used by the schema */
+    size_t n;
+};
+
+/* Those of the configuration. `chain`: the preprocessors; NULL: none. On failure there is
+ * nothing to clear. */
+int serve_inputs_configured(const struct predict_inputs *config,
+                            const struct chain *chain, struct serve_inputs *inputs,
+                            struct error *err);
+/* The columns of a dataset without `label`, which may be NULL. RAYTRAIN_ENOTSUP if there is
+ * one that a service cannot have. */
+int serve_inputs_like(const struct frame *dataset, const char *label,
+                      const struct chain *chain, struct serve_inputs *inputs,
+                      struct error *err);
+void serve_inputs_clear(struct serve_inputs *inputs); /* zeroed is fine */
+
+/* Make the rows of a message those of a frame with the columns of the schema. */
+int serve_inputs_fill(const struct serve_inputs *inputs, uint64_t rows,
+                      const struct service_rows from[], struct frame *f,
+                      struct error *err);
+
+#endif

@@ -1,0 +1,379 @@
+/*
+ * service_predictor.c - in order: life, the connection and HELLO, answers, batches.
+ */
+#include "serve/service_predictor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct service_predictor {
+    struct raytrain_predictor base;
+    struct service_predictor_env env;
+    struct serve_inputs inputs;
+    struct service_rows *found; /* the inputs, in the message of the current batch */
+
+    /* From the first next on. */
+    int socket; /* -1: not yet, or not any more */
+    struct service_reader reader;
+    struct service_column *outputs; /* as base.predicted */
+    uint64_t *places;               /* of the outputs, in the answer */
+    bool *there;                    /* which of them have been put */
+    unsigned char *answer;          /* aligned to SERVICE_ALIGN */
+    uint64_t answer_room, answer_bytes;
+    uint64_t id; /* of the current batch */
+    bool ended;
+};
+
+static const struct predictor_ops service_ops;
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a service");
+}
+
+static struct service_predictor *service_predictor_of(raytrain_predictor *base)
+{
+    return (struct service_predictor *)(void *)base;
+}
+
+/* ---- Life ---- */
+
+static void disconnect(struct service_predictor *p)
+{
+    if (p->socket >= 0)
+        close(p->socket);
+    p->socket = -1;
+}
+
+static void service_destroy(raytrain_predictor *base)
+{
+    struct service_predictor *p = service_predictor_of(base);
+
+    disconnect(p);
+    service_reader_clear(&p->reader);
+    serve_inputs_clear(&p->inputs);
+    free(p->found);
+    free(p->outputs);
+    free(p->places);
+    free(p->there);
+    free(p->answer);
+    free(p);
+}
+
+int service_predictor_create(const struct service_predictor_env *env,
+                             struct serve_inputs *inputs, raytrain_predictor **out,
+                             struct error *err)
+{
+    struct service_predictor *p = calloc(1, sizeof *p);
+
+    if (!p) {
+        serve_inputs_clear(inputs);
+        return no_memory(err);
+    }
+    p->base.ops = &service_ops;
+    p->env = *env;
+    p->socket = -1;
+    service_reader_init(&p->reader, SERVICE_MAX);
+    p->inputs = *inputs;
+    *inputs = (struct serve_inputs){.schema = FRAME_INIT};
+    p->found = calloc(p->inputs.n, sizeof *p->found);
+    if (!p->found) {
+        predictor_destroy(&p->base);
+        return no_memory(err);
+    }
+    if (dataset_open_brought(PREDICT_DATASET, &p->inputs.schema, env->chain,
+                             &p->base.input, err) < 0) {
+        predictor_destroy(&p->base);
+        return -1;
+    }
+    *out = &p->base;
+    return 0;
+}
+
+/* ---- The connection ---- */
+
+static int wait_failed(struct error *err)
+{
+    return error_set(err, RAYTRAIN_EFAILED, "cannot wait for the service: %s",
+                     strerror(errno));
+}
+
+static int service_connect(struct service_predictor *p, struct error *err)
+{
+    const char *path = p->env.config->service;
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+
+    if (strlen(path) >= sizeof to.sun_path) /* the configuration refuses it */
+        return error_set(err, RAYTRAIN_EINVAL, "predict.service: the path is too long");
+    strcpy(to.sun_path, path);
+    p->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (p->socket < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "cannot make a socket: %s",
+                         strerror(errno));
+    if (connect(p->socket, (const struct sockaddr *)&to, sizeof to) == 0)
+        return 0;
+    error_set(err, RAYTRAIN_ECOMM,
+              "cannot connect to the service at %s: %s; is raytrain-serve still "
+              "running?",
+              path, strerror(errno));
+    disconnect(p);
+    return -1;
+}
+
+/* A message of this predictor's, whole: 0, 1 if the service is gone, or -1. */
+static int message_send(struct service_predictor *p, enum service_kind kind,
+                        uint64_t rows, const void *payload, uint64_t bytes,
+                        struct error *err)
+{
+    struct pollfd on = {.fd = p->socket, .events = POLLOUT};
+    struct service_writer w;
+    int rc;
+
+    service_writer_begin(&w, kind, p->id, rows, payload, bytes);
+    while ((rc = service_write(&w, p->socket, err)) == SERVICE_LATER)
+        if (poll(&on, 1, -1) < 0 && errno != EINTR)
+            return wait_failed(err);
+    if (rc == SERVICE_DONE)
+        return 0;
+    return err->code == RAYTRAIN_ECOMM ? 1 : -1;
+}
+
+static int hello_send(struct service_predictor *p, struct error *err)
+{
+    const struct predict_config *cfg = p->env.config;
+    const struct service_hello hello = {
+        .version = p->env.iteration,
+        .checkpoint = (char *)p->env.checkpoint,
+        .pid = getpid(),
+        .batch = cfg->batch_size > 0 ? (uint64_t)cfg->batch_size : p->base.batch,
+        .inputs = p->inputs.columns,
+        .outputs = p->outputs,
+        .n_inputs = p->inputs.n,
+        .n_outputs = p->base.predicted.n};
+    char *text;
+    size_t n;
+    int rc;
+
+    if (service_hello_write(&hello, &text, &n, err) < 0)
+        return -1;
+    rc = message_send(p, SERVICE_HELLO, 0, text, n, err);
+    free(text);
+    return rc;
+}
+
+static int outputs_make(struct service_predictor *p, struct error *err)
+{
+    const struct predicted *made = &p->base.predicted;
+
+    if (predictor_check(&p->base, err) < 0)
+        return -1;
+    p->outputs = calloc(made->n, sizeof *p->outputs);
+    p->places = calloc(made->n, sizeof *p->places);
+    p->there = calloc(made->n, sizeof *p->there);
+    if (!p->outputs || !p->places || !p->there)
+        return no_memory(err);
+    for (size_t i = 0; i < made->n; i++) {
+        strcpy(p->outputs[i].name, made->columns[i].name);
+        p->outputs[i].row = made->columns[i].row;
+    }
+    return 0;
+}
+
+/* 0, 1 if the service is gone, or -1. */
+static int begin(struct service_predictor *p, struct error *err)
+{
+    p->base.begun = true;
+    if (outputs_make(p, err) < 0 || service_connect(p, err) < 0)
+        return -1;
+    return hello_send(p, err);
+}
+
+/* ---- Answers ---- */
+
+static int answer_reserve(struct service_predictor *p, uint64_t bytes,
+                          struct error *err)
+{
+    if (bytes <= p->answer_room)
+        return 0;
+    free(p->answer);
+    p->answer_room = (bytes / SERVICE_ALIGN + 1) * SERVICE_ALIGN;
+    p->answer = aligned_alloc(SERVICE_ALIGN, p->answer_room);
+    if (p->answer)
+        return 0;
+    p->answer_room = 0;
+    return no_memory(err);
+}
+
+/* Room for the outputs of so many rows, with zeros between them. */
+static int answer_begin(struct service_predictor *p, uint64_t rows, struct error *err)
+{
+    size_t n = p->base.predicted.n;
+
+    if (service_layout(p->outputs, n, rows, NULL, p->places, &p->answer_bytes, err) <
+            0 ||
+        answer_reserve(p, p->answer_bytes, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t end = p->places[i] + rows * p->base.predicted.columns[i].row_bytes;
+        uint64_t next = i + 1 < n ? p->places[i + 1] : p->answer_bytes;
+
+        memset(p->answer + end, 0, next - end);
+        p->there[i] = false;
+    }
+    return 0;
+}
+
+static int service_put(raytrain_predictor *base, size_t column, const void *data,
+                       struct error *err)
+{
+    struct service_predictor *p = service_predictor_of(base);
+
+    (void)err;
+    memcpy(p->answer + p->places[column], data,
+           base->rows * base->predicted.columns[column].row_bytes);
+    p->there[column] = true;
+    return 0;
+}
+
+/* This batch has failed, for this reason. As message_send(). */
+static int failed_send(struct service_predictor *p, const struct error *why,
+                       struct error *err)
+{
+    return message_send(p, SERVICE_FAILED, (uint64_t)why->code, why->text,
+                        strlen(why->text), err);
+}
+
+/* The predict function is done with the current batch. */
+static int answer_send(struct service_predictor *p, struct error *err)
+{
+    uint64_t rows = p->base.rows;
+    struct error why;
+
+    p->base.rows = 0;
+    for (size_t i = 0; i < p->base.predicted.n; i++)
+        if (!p->there[i]) {
+            error_set(&why, RAYTRAIN_EFAILED,
+                      "output \"%s\" of this batch was not put: each batch needs "
+                      "raytrain_predictor_put() of all outputs before the next one",
+                      p->outputs[i].name);
+            return failed_send(p, &why, err);
+        }
+    return message_send(p, SERVICE_RESULT, rows, p->answer, p->answer_bytes, err);
+}
+
+/* ---- Batches ---- */
+
+/* Sleep until the socket or a stop has something to say, or it is time for a sign. */
+static int socket_await(const struct service_predictor *p, struct error *err)
+{
+    struct pollfd on[] = {{.fd = p->socket, .events = POLLIN},
+                          {.fd = p->env.stop, .events = POLLIN}};
+
+    if (poll(on, 2, p->env.sign_ms) >= 0 || errno == EINTR)
+        return on[0].revents != 0;
+    return wait_failed(err);
+}
+
+/* 0: a message is there, or 1: there will be none, or -1. */
+static int message_await(struct service_predictor *p, struct error *err)
+{
+    for (;;) {
+        int rc;
+
+        p->env.goes_on(p->env.arg);
+        if (p->env.stops(p->env.arg))
+            return 1;
+        rc = socket_await(p, err);
+        if (rc > 0)
+            rc = service_read(&p->reader, p->socket, err);
+        else if (rc == 0)
+            continue;
+        if (rc == SERVICE_DONE)
+            return 0;
+        if (rc == SERVICE_CLOSED || (rc < 0 && err->code == RAYTRAIN_ECOMM))
+            return 1;
+        if (rc < 0)
+            return -1;
+    }
+}
+
+/* Its rows become the current batch. */
+static int batch_take(struct service_predictor *p, struct error *err)
+{
+    const struct service_reader *r = &p->reader;
+    uint64_t rows = r->header.rows;
+    struct frame *f;
+
+    if (rows == 0)
+        return error_set(err, RAYTRAIN_ECORRUPT, "a batch of the service has no rows");
+    if (service_find(p->inputs.columns, p->inputs.n, rows, r->payload, r->header.bytes,
+                     p->found, err) < 0)
+        return -1;
+    f = dataset_bring(p->base.input, err);
+    if (!f || serve_inputs_fill(&p->inputs, rows, p->found, f, err) < 0 ||
+        dataset_brought(p->base.input, err) < 0)
+        return -1;
+    return answer_begin(p, rows, err);
+}
+
+/* A batch that can be used: 0, 1 if there is none any more, or -1. */
+static int batch_await(struct service_predictor *p, struct error *err)
+{
+    for (;;) {
+        struct error why;
+        int rc = message_await(p, err);
+
+        if (rc != 0)
+            return rc;
+        if (p->reader.header.kind != SERVICE_BATCH)
+            return error_set(err, RAYTRAIN_ECORRUPT,
+                             "the service has sent something else than a batch");
+        p->id = p->reader.header.id;
+        if (batch_take(p, &why) == 0) {
+            p->base.rows = p->reader.header.rows;
+            return 0;
+        }
+        rc = failed_send(p, &why, err);
+        if (rc != 0)
+            return rc;
+    }
+}
+
+/* An answer is sent before the next batch is awaited, and a stop is looked for. */
+static int service_next(raytrain_predictor *base, uint64_t *rows, struct error *err)
+{
+    struct service_predictor *p = service_predictor_of(base);
+    int rc = 0;
+
+    if (p->ended)
+        return 1;
+    if (!base->begun)
+        rc = begin(p, err);
+    else if (p->socket < 0)
+        rc = error_set(err, RAYTRAIN_EFAILED, "the prediction has failed before");
+    else if (base->rows > 0)
+        rc = answer_send(p, err);
+    if (rc == 0)
+        rc = batch_await(p, err);
+    *rows = base->rows;
+    if (rc > 0) {
+        p->ended = true;
+        disconnect(p);
+    }
+    return rc;
+}
+
+static int service_finish(raytrain_predictor *base, struct error *err)
+{
+    return service_predictor_of(base)->ended ? 0 : predictor_fail_early(err);
+}
+
+static const struct predictor_ops service_ops = {.next = service_next,
+                                                 .put = service_put,
+                                                 .finish = service_finish,
+                                                 .destroy = service_destroy};

@@ -1,0 +1,40 @@
+/*
+ * service_predictor.h - the predictor of a worker of a service: batches come over a socket
+ * from the service, and the predictions go back (protocol/service_wire.h).
+ *
+ * Rows that cannot be used, and a batch of which the predict function has not put all
+ * outputs, are answered with FAILED, and the next batch is awaited. The predict function
+ * hears of the end when the service closes the connection, or a stop is asked for; then the
+ * batches that are still in the socket stay unanswered.
+ *
+ * Each rank is a worker of the service of its own; no call is COLLECTIVE.
+ */
+#ifndef RAYTRAIN_SERVE_SERVICE_PREDICTOR_H
+#define RAYTRAIN_SERVE_SERVICE_PREDICTOR_H
+
+#include "config/predict_config.h"
+#include "predict/predictor.h"
+#include "serve/serve_inputs.h"
+
+/* All of it outlives the predictor. */
+struct service_predictor_env {
+    const struct predict_config *config;
+    const struct chain *chain; /* fitted preprocessors for the rows; NULL: none */
+    const char *checkpoint;    /* NULL: none */
+    int64_t iteration;         /* of it */
+    bool (*stops)(void *arg);  /* was a stop asked for? */
+    int stop;                  /* a descriptor that is readable then; -1: none */
+    /* This rank makes progress: before each batch, and while it waits for one, every
+     * sign_ms; -1: only before it. */
+    void (*goes_on)(void *arg);
+    int sign_ms;
+    void *arg;
+};
+
+/* Takes the inputs, which become empty, also on failure. The socket is connected at the first
+ * next, when the outputs are known. */
+int service_predictor_create(const struct service_predictor_env *env,
+                             struct serve_inputs *inputs, raytrain_predictor **out,
+                             struct error *err);
+
+#endif
