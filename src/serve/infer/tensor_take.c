@@ -1,0 +1,192 @@
+/* tensor_take.c - a tensor of a request is compared with the model's inputs, and becomes
+ * rows of one. */
+#include "infer/request_parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "infer/datatype.h"
+#include "infer/refusal.h"
+#include "util/quote.h"
+
+/* ---- Checks that all sources share ---- */
+
+int request_no_memory(struct request_parse *p)
+{
+    return refuse(p->why, 500, "the service has no memory left for this request");
+}
+
+int request_rows(struct request_parse *p, const char *input, uint64_t rows)
+{
+    char name[QUOTE_TEXT_MAX], first[QUOTE_TEXT_MAX];
+
+    if (rows == 0)
+        return refuse(p->why, 400, "input %s has no rows: send at least one",
+                      quote(input, name));
+    if (p->limits->rows > 0 && rows > p->limits->rows)
+        return refuse(p->why, 413,
+                      "input %s has %llu rows, and a request may have %llu: send "
+                      "them in several requests",
+                      quote(input, name), (unsigned long long)rows,
+                      (unsigned long long)p->limits->rows);
+    if (p->first && rows != p->q->rows)
+        return refuse(p->why, 400,
+                      "input %s has %llu rows, and input %s has %llu: the first "
+                      "dimension of all inputs is the same",
+                      quote(input, name), (unsigned long long)rows,
+                      quote(p->first, first), (unsigned long long)p->q->rows);
+    p->first = input;
+    p->q->rows = rows;
+    return 0;
+}
+
+int request_bytes(struct request_parse *p, const char *input, uint64_t bytes)
+{
+    char name[QUOTE_TEXT_MAX];
+
+    if (!__builtin_add_overflow(p->bytes, bytes, &p->bytes) &&
+        p->bytes <= SIZE_MAX / 2 &&
+        (p->limits->bytes == 0 || p->bytes <= p->limits->bytes))
+        return 0;
+    return refuse(
+        p->why, 413,
+        "with input %s the request has more bytes of tensors than the %llu "
+        "that it may have: send fewer rows at once",
+        quote(input, name),
+        (unsigned long long)(p->limits->bytes ? p->limits->bytes : SIZE_MAX / 2));
+}
+
+int request_complete(struct request_parse *p)
+{
+    const struct infer_model *m = p->model;
+    char name[QUOTE_TEXT_MAX], shape[SHAPE_TEXT_MAX];
+
+    for (size_t i = 0; i < m->n_inputs; i++)
+        if (!p->q->inputs[i].bytes)
+            return refuse(p->why, 400,
+                          "input %s is missing: the model takes %s with shape %s",
+                          quote(m->inputs[i].name, name), datatype_name(&m->inputs[i]),
+                          shape_text(-1, &m->inputs[i], shape));
+    return 0;
+}
+
+int text_room(struct request_parse *p, uint64_t rows, uint64_t n, struct infer_data *d,
+              uint64_t **offsets, char **bytes)
+{
+    size_t head = (size_t)(rows + 1) * sizeof **offsets;
+
+    d->owned = malloc(head + (size_t)n + 1);
+    if (!d->owned)
+        return request_no_memory(p);
+    *offsets = d->owned;
+    *bytes = (char *)d->owned + head;
+    (*offsets)[0] = 0;
+    d->offsets = *offsets;
+    d->bytes = *bytes;
+    d->n_bytes = (size_t)n;
+    return 0;
+}
+
+/* ---- One tensor ---- */
+
+static int refuse_shape(struct request_parse *p, const struct request_tensor *t,
+                        const struct infer_column *c)
+{
+    char name[QUOTE_TEXT_MAX], own[SHAPE_TEXT_MAX], given[SHAPE_TEXT_MAX];
+    struct infer_column as = {.row.ndim = t->ndim - 1};
+    const char *hint = ", where N is the number of rows";
+
+    for (int d = 1; d < t->ndim && d <= RAYTRAIN_MAX_DIMS; d++)
+        as.row.shape[d - 1] = (uint64_t)t->shape[d];
+    if (t->ndim == 0)
+        strcpy(given, "[]");
+    else
+        shape_text(t->shape[0], &as, given);
+    shape_text(-1, c, own);
+    if (c->kind == INFER_NUMBERS && t->ndim == c->row.ndim)
+        hint = ": the first dimension is the number of rows, also of one";
+    return refuse(p->why, 400, "input %s has shape %s, and the model takes %s%s",
+                  quote(t->name, name), given, own, hint);
+}
+
+/* The shape is that of rows of the column. */
+static int shape_check(struct request_parse *p, const struct request_tensor *t,
+                       const struct infer_column *c)
+{
+    int ndim = c->kind == INFER_NUMBERS ? c->row.ndim : 0;
+    char name[QUOTE_TEXT_MAX], own[SHAPE_TEXT_MAX];
+
+    if (t->ndim < 0)
+        return refuse(p->why, 400, "input %s has no \"shape\": the model takes %s",
+                      quote(t->name, name), shape_text(-1, c, own));
+    for (int d = 0; d < t->ndim; d++)
+        if (t->shape[d] < 0)
+            return refuse(
+                p->why, 400, "the shape of input %s has %lld: the model takes %s",
+                quote(t->name, name), (long long)t->shape[d], shape_text(-1, c, own));
+    if (t->ndim != ndim + 1)
+        return refuse_shape(p, t, c);
+    for (int d = 0; d < ndim; d++)
+        if ((uint64_t)t->shape[d + 1] != c->row.shape[d])
+            return refuse_shape(p, t, c);
+    return request_rows(p, c->name, (uint64_t)t->shape[0]);
+}
+
+static int datatype_check(struct request_parse *p, const struct request_tensor *t,
+                          const struct infer_column *c)
+{
+    char name[QUOTE_TEXT_MAX], given[QUOTE_TEXT_MAX];
+
+    if (!t->datatype[0])
+        return refuse(p->why, 400, "input %s has no \"datatype\": the model takes %s",
+                      quote(t->name, name), datatype_name(c));
+    if (!datatype_fits(c, t->datatype))
+        return refuse(p->why, 400, "input %s has datatype %s, and the model takes %s",
+                      quote(t->name, name), quote(t->datatype, given),
+                      datatype_name(c));
+    return 0;
+}
+
+static int column_find(struct request_parse *p, const struct request_tensor *t,
+                       size_t *column)
+{
+    const struct infer_model *m = p->model;
+    char name[QUOTE_TEXT_MAX];
+    size_t i = 0;
+
+    if (!t->name[0])
+        return refuse(p->why, 400, "input number %zu has no \"name\"", t->number + 1);
+    while (i < m->n_inputs && strcmp(m->inputs[i].name, t->name) != 0)
+        i++;
+    if (i == m->n_inputs)
+        return refuse_unknown(p->why, "input", t->name, m->inputs, m->n_inputs);
+    if (p->q->inputs[i].bytes)
+        return refuse(p->why, 400, "input %s is there twice", quote(t->name, name));
+    *column = i;
+    return 0;
+}
+
+int tensor_take(struct request_parse *p, const struct request_tensor *t)
+{
+    const struct infer_column *c;
+    char name[QUOTE_TEXT_MAX];
+    size_t i;
+
+    if (column_find(p, t, &i) < 0)
+        return -1;
+    c = &p->model->inputs[i];
+    if (datatype_check(p, t, c) < 0 || shape_check(p, t, c) < 0)
+        return -1;
+    if (t->data && t->binary_bytes >= 0)
+        return refuse(p->why, 400,
+                      "input %s has both \"data\" and binary data: send one of them",
+                      quote(t->name, name));
+    if (t->data)
+        return rows_from_json(p, c, t, &p->q->inputs[i]);
+    if (t->binary_bytes >= 0)
+        return rows_from_binary(p, c, t, &p->q->inputs[i]);
+    return refuse(p->why, 400,
+                  "input %s has no data: send \"data\", or \"binary_data_size\" among "
+                  "its \"parameters\" and the bytes after the JSON",
+                  quote(t->name, name));
+}
