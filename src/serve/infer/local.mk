@@ -17,3 +17,17 @@ libserve_la_SOURCES += \
 
 UNIT_TESTS += t/unit/test_infer_metadata t/unit/test_infer_request \
 	t/unit/test_infer_response
+
+# The fuzzer of requests; see t/fuzz/local.mk.
+fuzz: t/fuzz/fuzz_infer
+EXTRA_DIST += t/fuzz/fuzz_infer.c \
+	t/fuzz/corpus-infer/flat.json t/fuzz/corpus-infer/mixed.bin \
+	t/fuzz/corpus-infer/mixed.csv t/fuzz/corpus-infer/mixed.json \
+	t/fuzz/corpus-infer/nested.json t/fuzz/corpus-infer/numbers.bin \
+	t/fuzz/corpus-infer/numbers.csv t/fuzz/corpus-infer/numbers.json \
+	t/fuzz/corpus-infer/text.bin t/fuzz/corpus-infer/text.json
+CLEANFILES += t/fuzz/fuzz_infer
+t/fuzz/fuzz_infer: t/fuzz/fuzz_infer.c $(libserve_la_SOURCES)
+	$(AM_V_CCLD)$(MKDIR_P) t/fuzz && $(FUZZ_CC) $(FUZZ_CFLAGS) $(DEFS) -I. \
+		$(AM_CPPFLAGS) $(JANSSON_CFLAGS) -o $@ $(srcdir)/t/fuzz/fuzz_infer.c \
+		$(srcdir)/src/serve/infer/*.c $(srcdir)/src/common/util/*.c $(JANSSON_LIBS) -lm
