@@ -73,8 +73,10 @@ test_expect_success 'a run that had finished does not notify again when it is re
 test_expect_success 'wrong settings are refused, and a program that does not exist' '
 	expect_status 3 $run --name no --set "$(command_of missing.sh)" "$train" 2>err &&
 	grep "callbacks.command.argv: cannot start .*missing.sh: No such file" err &&
-	test_path_is_missing runs/no &&
-	expect_status 3 $run --name no --callback command "$train" 2>err && grep "argv =" err &&
+	test_path_is_missing runs/no && $run --name no "$train" 2>err &&
+	expect_status 3 $run --name no --fresh --set "$(command_of missing.sh)" "$train" 2>err &&
+	test -f runs/no/result.h5 && test_path_is_missing runs/no.1 &&
+	expect_status 3 $run --name none --callback command "$train" 2>err && grep "argv =" err &&
 	expect_status 3 $run --set "$(command_of keep.sh "events = [\"reports\"];")" "$train" 2>err &&
 	grep "did you mean \"report\"" err
 '

@@ -323,7 +323,7 @@ void run_dir_leave(struct run_dir *dir)
     dir->path = NULL;
 }
 
-void run_dir_abandon(struct run_dir *dir)
+void run_dir_abandon(struct run_dir *dir, const char *set_aside)
 {
     char *config = run_dir_file(dir->path, "run.cfg");
     char *logs = run_dir_file(dir->path, "logs");
@@ -332,7 +332,8 @@ void run_dir_abandon(struct run_dir *dir)
     if (!begun && logs && fs_remove_tree(logs, NULL) == 0) {
         run_lock_remove(dir->lock);
         dir->lock = NULL;
-        rmdir(dir->path); /* fails if there is anything else */
+        if (rmdir(dir->path) == 0 && set_aside) /* it fails if there is anything else */
+            fs_rename_new(set_aside, dir->path);
     }
     free(logs);
     free(config);

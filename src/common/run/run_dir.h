@@ -37,8 +37,9 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
                   char **set_aside, struct error *err);
 void run_dir_leave(struct run_dir *dir);
 /* Leave a directory that did not exist before, and remove it if it has no run.cfg: the
- * run has not begun, and its name is free. What others have put there stays. */
-void run_dir_abandon(struct run_dir *dir);
+ * run has not begun, and its name is free; a run that was set aside (NULL: none) gets it
+ * back. What others have put there stays. */
+void run_dir_abandon(struct run_dir *dir, const char *set_aside);
 
 /* The directory for files of the training function, which it makes if it asks for it. */
 #define RUN_DIR_ARTIFACTS "artifacts"

@@ -167,11 +167,11 @@ static int fit_planned(struct run *run, enum run_dir_mode mode,
     if (run_open(run, err) == 0)
         rc = fit_with_callbacks(run, &dir, existed, set_aside, outcome, result, again,
                                 err);
-    free(set_aside);
     if (rc < 0 && !existed)
-        run_dir_abandon(&dir);
+        run_dir_abandon(&dir, set_aside);
     else
         run_dir_leave(&dir);
+    free(set_aside);
     return rc;
 }
 
