@@ -3,3 +3,5 @@ libworker_la_SOURCES += \
 	src/worker/probe/rank_facts.c src/worker/probe/rank_facts.h \
 	src/worker/probe/shared_storage.c src/worker/probe/shared_storage.h \
 	src/worker/probe/probe.c src/worker/probe/probe.h
+
+UNIT_TESTS += t/unit/test_shared_storage

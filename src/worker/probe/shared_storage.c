@@ -87,8 +87,9 @@ static int act_lock(struct trial *t, struct error *err)
     t->lock = open(t->path[FILE_LOCK], FS_CREATE, 0666);
     if (t->lock < 0)
         return fs_error(err, "create", t->path[FILE_LOCK]);
-    if (fcntl(t->lock, F_SETLK, &whole) < 0 || flock(t->lock, LOCK_EX | LOCK_NB) < 0)
-        errno = 0; /* those that look find out, too */
+    /* Those that look find out, too, if one of them fails. */
+    (void)fcntl(t->lock, F_SETLK, &whole);
+    (void)flock(t->lock, LOCK_EX | LOCK_NB);
     return 0;
 }
 
@@ -111,12 +112,12 @@ static char byte_at(const char *path, uint64_t offset, uint64_t *size)
     return byte;
 }
 
+/* A node may remember for some time that there is no such file. */
 static void look_absent(struct trial *t)
 {
     struct stat st;
 
-    if (stat(t->path[FILE_LATE], &st) == 0)
-        errno = 0;
+    (void)stat(t->path[FILE_LATE], &st);
 }
 
 static void look_new(struct trial *t)
