@@ -157,9 +157,11 @@ EXTRA_DIST += .clang-format share/python/pyproject.toml
 EXTRA_DIST += scripts/bench scripts/bench.d
 EXTRA_DIST += scripts/package share/packaging
 # Programs for rows of scripts/bench, which compile them.
-EXTRA_PROGRAMS = scripts/bench.d/restore
+EXTRA_PROGRAMS = scripts/bench.d/restore scripts/bench.d/inner
 scripts_bench_d_restore_SOURCES = scripts/bench.d/restore.c
 scripts_bench_d_restore_LDADD = libworker.la
+scripts_bench_d_inner_SOURCES = scripts/bench.d/inner.c
+scripts_bench_d_inner_LDADD = libworker.la
 
 doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t t/9040-messages.t t/9140-examples-tested.t \
 	t/9200-sbatch.t

@@ -1,4 +1,4 @@
-/* comm_self, and comm_agree() over a pretended group: see struct puppet. */
+/* comm_self, rows for ranks, and comm_agree() over a pretended group: see struct puppet. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "comm/comm.h"
+#include "thread_comm.h"
 
 static void self_reduces_to_itself(void **state)
 {
@@ -271,6 +272,34 @@ static void a_single_rank_agrees_with_itself(void **state)
     comm_free(c);
 }
 
+static int row_get(struct comm *comm, void *arg)
+{
+    struct error err;
+    void *mine = NULL;
+    char want[8];
+    int rc = comm_scatter(comm, comm->rank == 0 ? arg : NULL, sizeof want, &mine, &err);
+
+    memset(want, 'a' + comm->rank, sizeof want);
+    rc |= !mine || memcmp(mine, want, sizeof want) != 0;
+    free(mine);
+    return rc;
+}
+
+static void each_rank_gets_its_own_row(void **state)
+{
+    char rows[THREAD_COMM_MAX][8];
+    int rc[THREAD_COMM_MAX];
+
+    (void)state;
+    for (int r = 0; r < THREAD_COMM_MAX; r++)
+        memset(rows[r], 'a' + r, sizeof rows[r]);
+    for (int n = 1; n <= THREAD_COMM_MAX; n++) {
+        thread_comm_run(n, row_get, rows, rc);
+        for (int r = 0; r < n; r++)
+            assert_int_equal(rc[r], 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +311,7 @@ int main(void)
         cmocka_unit_test(ranks_agree_on_a_failure_without_a_message),
         cmocka_unit_test(agreeing_fails_if_communication_fails),
         cmocka_unit_test(a_single_rank_agrees_with_itself),
+        cmocka_unit_test(each_rank_gets_its_own_row),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -26,6 +26,11 @@ const char *entry_dtype_name(uint32_t dtype)
                                  : raytrain_dtype_name((raytrain_dtype)dtype);
 }
 
+bool entry_has_slab(const struct tensor_entry *e)
+{
+    return e->sharded && e->writer < 0;
+}
+
 uint64_t chunks_of(uint64_t bytes, uint64_t chunk_bytes)
 {
     return bytes / chunk_bytes + (bytes % chunk_bytes != 0);

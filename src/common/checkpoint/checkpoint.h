@@ -3,8 +3,9 @@
  * atomically, restored by any number of ranks.
  *
  * Rank 0 lays the file out with serial HDF5 (contiguous datasets, early allocation, no
- * fill), so every dataset has a fixed file offset; all ranks pwrite their bytes at
- * those offsets (if two nodes have bytes of a page, one rank writes all of it);
+ * fill; by_parts.c says what becomes of columns), so every dataset has a fixed file
+ * offset; all ranks pwrite their bytes at those offsets (if two nodes have bytes of a
+ * page, one rank writes all of it);
  * checksums and the completeness mark have known offsets, too, and are pwritten last.
  * So HDF5 is called by one rank, in the caller's thread, and the file is what h5dump,
  * h5ls and h5py expect. The schema: raytrain-format(5).

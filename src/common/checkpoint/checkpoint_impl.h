@@ -27,10 +27,12 @@ struct tensor_entry {
     uint64_t element_bytes, bytes;
     uint64_t offset; /* in the file */
     uint64_t first_part, n_parts;
+    bool by_parts; /* its parts lie one after the other: by_parts.c */
     /* While it is written: */
     const void *data; /* of this rank */
     bool sharded;
     raytrain_slab slab;   /* of this rank; the whole tensor if it is not sharded */
+    uint64_t slab_at;     /* by parts: where this slab begins in the tensor's bytes */
     bool elsewhere;       /* another rank writes this slab */
     int writer;           /* the rank that alone has it, as an attachment; -1: none */
     struct memory memory; /* of the data, if it is the checkpoint's */
@@ -49,6 +51,7 @@ struct attachment {
 struct part {
     uint64_t tensor; /* its number */
     raytrain_slab slab;
+    uint64_t at; /* bytes of the tensor's parts before it */
     uint64_t first_hash, n_hashes;
 };
 
@@ -100,6 +103,8 @@ void memory_release(const struct memory *m);
 /* Bytes of an element; 0 for an unknown type. */
 uint64_t entry_dtype_size(uint32_t dtype);
 const char *entry_dtype_name(uint32_t dtype);
+/* Is it a tensor of which each rank puts a slab of its own? */
+bool entry_has_slab(const struct tensor_entry *e);
 /* Is it `group`, or in it? */
 bool name_is_below(const char *name, const char *group);
 /* Is it a valid name in a file? RAYTRAIN_EINVAL with the reason. */
@@ -114,6 +119,19 @@ struct tensor_entry *entry_find(raytrain_checkpoint *ck, const char *name,
 uint64_t chunks_of(uint64_t bytes, uint64_t chunk_bytes);
 /* Which of `size` ranks gets the piece of work that begins after `done` of `total`? */
 int share_of(uint64_t done, uint64_t total, int size);
+
+/* -- by_parts.c -- */
+/* Should a tensor with these parts be stored by parts? */
+bool by_parts_choose(const struct tensor_entry *e, const struct part *parts, size_t n);
+/* Where the bytes of a part lie among those of its tensor in the file. `at`: part.at */
+void part_stream_init(const struct tensor_entry *e, const raytrain_slab *slab,
+                      uint64_t at, struct slab_stream *stream);
+/* Read a slab, which is not empty, of a tensor that is stored by parts; -1 and errno. */
+int by_parts_get(const raytrain_checkpoint *ck, const struct tensor_entry *e,
+                 const raytrain_slab *slab, void *data);
+/* Read bytes [from, from + n) of its elements in row-major order; -1 and errno. */
+int by_parts_read(const raytrain_checkpoint *ck, const struct tensor_entry *e,
+                  uint64_t from, void *data, size_t n);
 
 /* -- plan.c -- */
 /* What rank 0 knows about all ranks: every part, in the order of the table. */

@@ -33,7 +33,7 @@ static void part_stream(const struct chunk_walk *walk, uint64_t part,
     const struct part *p = &walk->parts[part];
     const struct tensor_entry *e = &walk->tensors[p->tensor];
 
-    slab_stream_init(stream, e->ndim, e->shape, e->element_bytes, &p->slab);
+    part_stream_init(e, &p->slab, p->at, stream);
 }
 
 /* Replicated bytes are shared among the ranks in the order of the walk. */

@@ -3,8 +3,9 @@
  *
  *   0 ..4095   the user block (struct file_head): magic, length of the file, where the
  *              tables lie, checksums, completeness mark. Written last of all.
- *   4096 ..    an HDF5 file: the tensors as contiguous datasets; below /raytrain the
- *              tables, which are HDF5 datasets too:
+ *   4096 ..    an HDF5 file: the tensors as contiguous datasets, or by parts, as
+ *              by_parts.c explains; below /raytrain the tables, which are HDF5 datasets
+ *              too:
  *                report   one struct report_record
  *                metrics  struct metric_record each
  *                tensors  name (file_head.name_bytes, NUL-padded), struct tensor_record
@@ -36,7 +37,8 @@
 #endif
 
 #define FORMAT_NAME       "raytrain-checkpoint"
-#define FORMAT_VERSION    2
+#define FORMAT_VERSION    3
+#define FORMAT_OLDEST     2 /* it has no tensors that are stored by parts */
 #define HEAD_BYTES        4096u
 #define HEAD_MAGIC        "raytrain\r\n\x1a\nckpt" /* 16 bytes, no NUL */
 #define HEAD_COMPLETE     "complete"
@@ -49,6 +51,7 @@
 #define TABLE_TENSORS     "raytrain/tensors"
 #define TABLE_SHAPES      "raytrain/shapes"
 #define TABLE_HASHES      "raytrain/hashes"
+#define PARTS_GROUP       "raytrain/parts" /* below it: the bytes of tensors by parts */
 #define METRIC_NAME_BYTES (RAYTRAIN_NAME_MAX + 1)
 
 struct file_head {
@@ -86,7 +89,8 @@ static_assert(sizeof(struct metric_record) == 264, "no padding");
 
 struct tensor_record {
     uint16_t dtype; /* raytrain_dtype or DTYPE_STRING */
-    uint16_t ndim;
+    uint8_t ndim;
+    uint8_t by_parts; /* 1: its parts lie one after the other, in their order */
     uint32_t n_parts; /* 0: it was the same on every rank */
     uint64_t offset;  /* in the file; 0 for an empty tensor */
 };

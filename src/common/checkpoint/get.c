@@ -116,7 +116,8 @@ int checkpoint_get(raytrain_checkpoint *ck, const char *name,
         return error_set(err, RAYTRAIN_EINVAL, "'%s': tensor->data is NULL", e->name);
     if (ck->foreign && e->offset == 0)
         return ck->foreign->get(ck, e, slab, tensor->data, err);
-    if (slab_read_all(ck->fd, e->offset, &stream, tensor->data) < 0)
+    if (e->by_parts ? by_parts_get(ck, e, slab, tensor->data) < 0
+                    : slab_read_all(ck->fd, e->offset, &stream, tensor->data) < 0)
         return checkpoint_read_error(ck, err);
     return 0;
 }
@@ -214,10 +215,13 @@ int checkpoint_item_read(const raytrain_checkpoint *ck, size_t i, uint64_t from,
                          void *buf, size_t n, struct error *err)
 {
     const struct tensor_entry *e = &ck->tensors[i];
+    int rc = 0;
 
-    if (n > 0 && fs_pread_full(ck->fd, buf, n, e->offset + from) < 0)
-        return checkpoint_read_error(ck, err);
-    return 0;
+    if (e->by_parts)
+        rc = by_parts_read(ck, e, from, buf, n);
+    else if (n > 0)
+        rc = fs_pread_full(ck->fd, buf, n, e->offset + from);
+    return rc < 0 ? checkpoint_read_error(ck, err) : 0;
 }
 
 uint64_t checkpoint_file_bytes(const raytrain_checkpoint *ck)

@@ -115,7 +115,11 @@ static int tensor_fill(struct tensor_entry *e, const struct tensor_record *r,
     if (e->bytes > 0 && (r->offset < HEAD_BYTES || r->offset > head->file_bytes ||
                          e->bytes > head->file_bytes - r->offset))
         return tensor_fault(e, "it exceeds the file", err);
+    if (r->by_parts > 1 ||
+        (r->by_parts && (head->version == FORMAT_OLDEST || r->n_parts == 0)))
+        return tensor_fault(e, "impossible order of its parts", err);
     e->offset = r->offset;
+    e->by_parts = r->by_parts;
     return 0;
 }
 
@@ -138,8 +142,8 @@ static int parts_grow(raytrain_checkpoint *ck, size_t *room)
 
 /* Append a part of tensor e; its hashes are the next ones in the table. */
 static int part_add(raytrain_checkpoint *ck, const struct tensor_entry *e,
-                    const raytrain_slab *slab, uint64_t *next_hash, size_t *room,
-                    struct error *err)
+                    const raytrain_slab *slab, uint64_t *at, uint64_t *next_hash,
+                    size_t *room, struct error *err)
 {
     struct slab_stream stream;
     uint64_t n_hashes;
@@ -154,8 +158,10 @@ static int part_add(raytrain_checkpoint *ck, const struct tensor_entry *e,
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     ck->parts[ck->n_parts++] = (struct part){.tensor = (uint64_t)(e - ck->tensors),
                                              .slab = *slab,
+                                             .at = *at,
                                              .first_hash = *next_hash,
                                              .n_hashes = n_hashes};
+    *at += stream.bytes; /* if it wraps around, the parts overlap, and are refused */
     *next_hash += n_hashes;
     return 0;
 }
@@ -184,6 +190,7 @@ static int parts_fill(raytrain_checkpoint *ck, struct tensor_entry *e, uint32_t 
                       struct error *err)
 {
     raytrain_slab slab;
+    uint64_t at = 0;
 
     e->sharded = n_parts > 0;
     e->first_part = ck->n_parts;
@@ -192,13 +199,13 @@ static int parts_fill(raytrain_checkpoint *ck, struct tensor_entry *e, uint32_t 
     if (e->bytes == 0)
         return 0;
     slab_whole(e->ndim, e->shape, &slab);
-    if (n_parts == 0 && part_add(ck, e, &slab, next_hash, room, err) < 0)
+    if (n_parts == 0 && part_add(ck, e, &slab, &at, next_hash, room, err) < 0)
         return -1;
     for (uint32_t k = 0; k < n_parts; k++) {
         if (dims_take(shapes, e->ndim, slab.start) < 0 ||
             dims_take(shapes, e->ndim, slab.count) < 0)
             return tensor_fault(e, "its parts are missing", err);
-        if (part_add(ck, e, &slab, next_hash, room, err) < 0)
+        if (part_add(ck, e, &slab, &at, next_hash, room, err) < 0)
             return -1;
     }
     e->n_parts = ck->n_parts - e->first_part;

@@ -96,7 +96,8 @@ static hid_t tensor_type(size_t name_bytes)
     const struct field fields[] = {
         {"name", 0, h5_string_type(name_bytes), true},
         {"dtype", AT(dtype), dtype_enum(), true},
-        {"ndim", AT(ndim), H5T_STD_U16LE, false},
+        {"ndim", AT(ndim), H5T_STD_U8LE, false},
+        {"by_parts", AT(by_parts), H5T_STD_U8LE, false},
         {"n_parts", AT(n_parts), H5T_STD_U32LE, false},
         {"offset", AT(offset), H5T_STD_U64LE, false},
     };
@@ -170,7 +171,8 @@ static int tensors_write(struct h5_image *image, const struct file_head *head,
     for (size_t i = 0; i < ck->n_tensors; i++) {
         const struct tensor_entry *e = &ck->tensors[i];
         struct tensor_record r = {.dtype = (uint16_t)e->dtype,
-                                  .ndim = (uint16_t)e->ndim,
+                                  .ndim = (uint8_t)e->ndim,
+                                  .by_parts = e->by_parts,
                                   .n_parts = e->sharded ? (uint32_t)e->n_parts : 0,
                                   .offset = e->offset};
         char name[TENSOR_NAME_WIDTH] = "";
@@ -336,8 +338,50 @@ static int groups_make(hid_t file, const raytrain_checkpoint *ck)
 
 /* ---- Tensors and attributes ---- */
 
+/* Say of each part which elements of the tensor it has. */
+static int view_fill(struct h5_view *view, const struct tensor_entry *e,
+                     const struct part *parts)
+{
+    for (uint64_t k = 0; k < e->n_parts; k++) {
+        hsize_t start[RAYTRAIN_MAX_DIMS], count[RAYTRAIN_MAX_DIMS];
+
+        for (int d = 0; d < e->ndim; d++) {
+            start[d] = parts[k].slab.start[d];
+            count[d] = parts[k].slab.count[d];
+        }
+        if (h5_view_add(view, start, count, parts[k].at / e->element_bytes) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The bytes as a line of elements, and the tensor as a view of it. */
+static int by_parts_place(const struct h5_creation *how, hid_t file, hid_t type,
+                          const hsize_t *shape, struct tensor_entry *e,
+                          const struct part *parts)
+{
+    hsize_t length = e->bytes / e->element_bytes;
+    struct h5_view view;
+    char *line;
+    int rc;
+
+    if (asprintf(&line, "/" PARTS_GROUP "/%s", e->name) < 0)
+        return -1;
+    rc = h5_dataset_create(how, file, line, type, 1, &length, NULL, &e->offset);
+    if (rc == 0)
+        rc = h5_view_open(&view, e->ndim, shape, line, length);
+    if (rc == 0) {
+        rc = view_fill(&view, e, parts);
+        if (rc == 0)
+            rc = h5_view_create(&view, how, file, e->name, type);
+        h5_view_close(&view);
+    }
+    free(line);
+    return rc;
+}
+
 static int tensor_place(const struct h5_creation *how, hid_t file,
-                        struct tensor_entry *e)
+                        struct tensor_entry *e, const struct plan *plan)
 {
     hid_t type = e->dtype == DTYPE_STRING ? h5_string_type(e->bytes)
                                           : h5_dtype((raytrain_dtype)e->dtype);
@@ -348,9 +392,12 @@ static int tensor_place(const struct h5_creation *how, hid_t file,
         return -1;
     for (int d = 0; d < RAYTRAIN_MAX_DIMS; d++)
         shape[d] = e->shape[d];
-    rc = h5_dataset_create(how, file, e->name, type,
-                           e->dtype == DTYPE_STRING ? 0 : e->ndim, shape, NULL,
-                           &e->offset);
+    if (e->by_parts)
+        rc = by_parts_place(how, file, type, shape, e, plan->parts + e->first_part);
+    else
+        rc = h5_dataset_create(how, file, e->name, type,
+                               e->dtype == DTYPE_STRING ? 0 : e->ndim, shape, NULL,
+                               &e->offset);
     H5Tclose(type);
     return rc;
 }
@@ -419,7 +466,8 @@ static hsize_t meta_block(size_t n_tensors)
 }
 
 static int image_fill(struct h5_image *image, raytrain_checkpoint *ck,
-                      const struct checkpoint_meta *meta, struct file_head *head)
+                      const struct plan *plan, const struct checkpoint_meta *meta,
+                      struct file_head *head)
 {
     hid_t file = h5_image_file(image);
     struct h5_creation how;
@@ -429,7 +477,7 @@ static int image_fill(struct h5_image *image, raytrain_checkpoint *ck,
         groups_make(file, ck) < 0 || h5_creation_open(&how) < 0)
         return -1;
     for (size_t i = 0; rc == 0 && i < ck->n_tensors; i++)
-        rc = tensor_place(&how, file, &ck->tensors[i]);
+        rc = tensor_place(&how, file, &ck->tensors[i], plan);
     h5_creation_close(&how);
     return rc;
 }
@@ -450,7 +498,7 @@ int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
         return -1;
     head_init(head, ck, plan, meta);
     h5_quiet_begin(&quiet);
-    rc = image_fill(im, ck, meta, head);
+    rc = image_fill(im, ck, plan, meta, head);
     if (rc < 0)
         h5_error(err, "lay out the checkpoint");
     else if (ck->write_metadata)

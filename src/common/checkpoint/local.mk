@@ -1,5 +1,6 @@
 libcommon_la_SOURCES += \
 	src/common/checkpoint/attachments.c src/common/checkpoint/attachments.h \
+	src/common/checkpoint/by_parts.c \
 	src/common/checkpoint/checkpoint.c src/common/checkpoint/checkpoint.h \
 	src/common/checkpoint/checkpoint_hdf5.c src/common/checkpoint/checkpoint_hdf5.h \
 	src/common/checkpoint/checkpoint_impl.h \
@@ -23,7 +24,7 @@ libcommon_la_SOURCES += \
 
 UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_large \
 	t/unit/test_attachments t/unit/test_foreign t/unit/test_foreign_damage \
-	t/unit/test_shared_file
+	t/unit/test_by_parts t/unit/test_shared_file
 
 # Makes the files that the tests of raytrain-inspect look at.
 check_PROGRAMS += t/check/store_sample
@@ -41,7 +42,7 @@ fuzz: t/fuzz/fuzz_checkpoint
 EXTRA_DIST += t/fuzz/fuzz_checkpoint.c
 CLEANFILES += t/fuzz/fuzz_checkpoint
 fuzz_checkpoint_files = t/fuzz/fuzz_checkpoint.c src/common/checkpoint/checkpoint.c \
-	src/common/checkpoint/attachments.c \
+	src/common/checkpoint/attachments.c src/common/checkpoint/by_parts.c \
 	src/common/checkpoint/index.c src/common/checkpoint/open.c \
 	src/common/checkpoint/get.c src/common/checkpoint/slab.c \
 	src/common/checkpoint/slab_io.c src/common/checkpoint/name_map.c \

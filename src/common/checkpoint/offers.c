@@ -18,12 +18,6 @@ struct offer_head {
 
 /* ---- Lists ---- */
 
-/* Is it a tensor of which each rank has a slab of its own? */
-static bool has_slab(const struct tensor_entry *e)
-{
-    return e->sharded && e->writer < 0;
-}
-
 /* What all ranks must agree on about a tensor, in one line. */
 static char *entry_describe(const struct tensor_entry *e)
 {
@@ -84,7 +78,7 @@ static uint64_t strings_hash(const raytrain_checkpoint *ck, uint64_t hash)
 static int slabs_render(const raytrain_checkpoint *ck, FILE *out)
 {
     for (size_t i = 0; i < ck->n_tensors; i++)
-        if (has_slab(&ck->tensors[i]) &&
+        if (entry_has_slab(&ck->tensors[i]) &&
             fwrite(&ck->tensors[i].slab, sizeof(raytrain_slab), 1, out) != 1)
             return -1;
     return 0;
@@ -103,7 +97,7 @@ static int offer_render(const raytrain_checkpoint *ck, int rank, const char *lis
     if (!out)
         return -1;
     for (size_t i = 0; i < ck->n_tensors; i++)
-        head.n_slabs += has_slab(&ck->tensors[i]);
+        head.n_slabs += entry_has_slab(&ck->tensors[i]);
     if (fwrite(&head, sizeof head, 1, out) != 1 || slabs_render(ck, out) < 0 ||
         attachments_render(ck, rank, out) < 0)
         rc = -1;

@@ -72,11 +72,11 @@ static int head_check(const raytrain_checkpoint *ck, uint64_t bytes, struct erro
                       "writing");
     if (h->head_hash != XXH3_64bits(h, offsetof(struct file_head, head_hash)))
         return damage(ck, err, "the head of the file is damaged (checksum)");
-    if (h->version != FORMAT_VERSION)
+    if (h->version < FORMAT_OLDEST || h->version > FORMAT_VERSION)
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "%s: a checkpoint of format version %" PRIu32
-                         "; this raytrain reads version %d",
-                         ck->path, h->version, FORMAT_VERSION);
+                         "; this raytrain reads versions %d to %d",
+                         ck->path, h->version, FORMAT_OLDEST, FORMAT_VERSION);
     if (bytes != h->file_bytes)
         return error_set(err, RAYTRAIN_ECORRUPT,
                          "%s: the file is %s: it has %" PRIu64
@@ -245,7 +245,7 @@ static int part_verify(struct verifier *v, const struct part *p, struct error *e
     const struct tensor_entry *e = &ck->tensors[p->tensor];
     struct slab_stream stream;
 
-    slab_stream_init(&stream, e->ndim, e->shape, e->element_bytes, &p->slab);
+    part_stream_init(e, &p->slab, p->at, &stream);
     for (uint64_t k = 0; k < p->n_hashes; k++) {
         uint64_t from = k * ck->head.chunk_bytes, left = stream.bytes - from;
         uint64_t n = left < ck->head.chunk_bytes ? left : ck->head.chunk_bytes;

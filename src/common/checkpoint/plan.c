@@ -15,6 +15,12 @@
 
 /* ---- The parts ---- */
 
+/* What a rank does not know about one of its slabs. */
+struct slab_note {
+    uint64_t at; /* as tensor_entry.slab_at */
+    uint32_t elsewhere, by_parts;
+};
+
 /* Rank 0 at work on the parts. */
 struct parting {
     raytrain_checkpoint *ck;
@@ -23,19 +29,23 @@ struct parting {
     struct offers offers;
     struct rank_slab *slabs; /* of one tensor: room for one a rank */
     uint64_t *load;          /* bytes that each rank is to write of sharded tensors */
-    uint8_t *spared;         /* rows of bits, one a rank: see spared_row_bytes() */
-    size_t row_bytes;
-    uint64_t n_spared;
+    struct slab_note *notes; /* for each rank, one for each of its slabs */
+    size_t n_slabs;          /* of a rank */
+    uint64_t n_noted;        /* slabs of which there is something to say */
 };
 
-/* A rank's row has a bit for each sharded tensor: another rank writes its slab. */
-static size_t spared_row_bytes(const raytrain_checkpoint *ck)
+static size_t slabs_count(const raytrain_checkpoint *ck)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < ck->n_tensors; i++)
-        n += ck->tensors[i].sharded && ck->tensors[i].writer < 0;
-    return n / 8 + 1;
+        n += entry_has_slab(&ck->tensors[i]);
+    return n;
+}
+
+static struct slab_note *note_of(struct parting *p, int rank, size_t nth)
+{
+    return &p->notes[(size_t)rank * p->n_slabs + nth];
 }
 
 static int parts_grow(struct parting *p)
@@ -60,7 +70,7 @@ static int parts_grow(struct parting *p)
 
 /* rank -1: replicated. */
 static int part_add(struct parting *p, size_t tensor, int rank,
-                    const raytrain_slab *slab, struct error *err)
+                    const raytrain_slab *slab, uint64_t *at, struct error *err)
 {
     const struct tensor_entry *e = &p->ck->tensors[tensor];
     struct slab_stream stream;
@@ -73,10 +83,12 @@ static int part_add(struct parting *p, size_t tensor, int rank,
     part = &plan->parts[plan->n_parts];
     *part = (struct part){.tensor = tensor,
                           .slab = *slab,
+                          .at = *at,
                           .first_hash = plan->n_hashes,
                           .n_hashes = chunks_of(stream.bytes, CHUNK_BYTES)};
     plan->ranks[plan->n_parts++] = rank;
     plan->n_hashes += part->n_hashes;
+    *at += stream.bytes;
     return 0;
 }
 
@@ -104,13 +116,9 @@ static struct rank_slab slab_choose(struct parting *p, size_t nth,
     for (size_t i = 1; i < n; i++)
         if (p->load[slabs[i].rank] < p->load[best.rank])
             best = slabs[i];
-    for (size_t i = 0; i < n; i++) {
-        uint8_t *row = p->spared + (size_t)slabs[i].rank * p->row_bytes;
-
-        if (slabs[i].rank != best.rank)
-            row[nth / 8] |= (uint8_t)(1u << nth % 8);
-    }
-    p->n_spared += n - 1;
+    for (size_t i = 0; i < n; i++)
+        note_of(p, slabs[i].rank, nth)->elsewhere = slabs[i].rank != best.rank;
+    p->n_noted += n - 1;
     p->load[best.rank] += bytes;
     return best;
 }
@@ -143,18 +151,33 @@ static int slab_by_rank(const void *a, const void *b)
     return (p->rank > q->rank) - (p->rank < q->rank);
 }
 
+/* Every rank learns that the tensor is stored by parts, and those that write one, where.
+ */
+static void by_parts_note(struct parting *p, const struct tensor_entry *e, size_t nth)
+{
+    for (int r = 0; r < p->offers.size; r++)
+        note_of(p, r, nth)->by_parts = true;
+    for (size_t k = e->first_part; k < p->plan->n_parts; k++)
+        note_of(p, p->plan->ranks[k], nth)->at = p->plan->parts[k].at;
+    p->n_noted++;
+}
+
 static int sharded_plan(struct parting *p, size_t tensor, size_t nth, struct error *err)
 {
-    const struct tensor_entry *e = &p->ck->tensors[tensor];
+    struct tensor_entry *e = &p->ck->tensors[tensor];
     size_t n = slabs_choose(p, e, nth, slabs_collect(p, nth, e->ndim));
+    uint64_t at = 0;
 
     if (slab_cover(e->name, e->ndim, e->shape, p->slabs, n, err) < 0)
         return -1;
     if (n > 1)
         qsort(p->slabs, n, sizeof *p->slabs, slab_by_rank);
     for (size_t i = 0; i < n; i++)
-        if (part_add(p, tensor, p->slabs[i].rank, &p->slabs[i].slab, err) < 0)
+        if (part_add(p, tensor, p->slabs[i].rank, &p->slabs[i].slab, &at, err) < 0)
             return -1;
+    e->by_parts = by_parts_choose(e, p->plan->parts + e->first_part, n);
+    if (e->by_parts)
+        by_parts_note(p, e, nth);
     return 0;
 }
 
@@ -168,10 +191,10 @@ static int parts_add(struct parting *p, struct error *err)
         struct tensor_entry *e = &p->ck->tensors[i];
 
         e->first_part = p->plan->n_parts;
-        if (e->sharded && e->writer < 0)
+        if (entry_has_slab(e))
             rc = sharded_plan(p, i, nth++, err);
         else if (e->bytes > 0)
-            rc = part_add(p, i, e->writer, &e->slab, err);
+            rc = part_add(p, i, e->writer, &e->slab, &(uint64_t){0}, err);
         e->n_parts = p->plan->n_parts - e->first_part;
     }
     return rc;
@@ -184,35 +207,43 @@ static int parts_make(struct parting *p, struct error *err)
 
     p->slabs = calloc(size, sizeof *p->slabs);
     p->load = calloc(size, sizeof *p->load);
-    p->spared = calloc(size, p->row_bytes);
-    if (!p->slabs || !p->load || !p->spared)
+    p->notes = calloc(size * p->n_slabs + 1, sizeof *p->notes);
+    if (!p->slabs || !p->load || !p->notes)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     return parts_add(p, err);
 }
 
-/* COLLECTIVE: each rank learns which of its slabs another one writes. */
-static int spared_bcast(struct parting *p, struct comm *comm, struct error *err)
+static void notes_take(raytrain_checkpoint *ck, const struct slab_note *notes)
 {
     size_t nth = 0;
-    const uint8_t *row;
 
-    if (comm->ops->bcast(comm, &p->n_spared, sizeof p->n_spared, 0, err) < 0)
-        return -1;
-    if (p->n_spared == 0)
-        return 0;
-    if (comm_bcast_alloc(comm, (void **)&p->spared, (size_t)comm->size * p->row_bytes,
-                         0, err) < 0)
-        return -1;
-    row = p->spared + (size_t)comm->rank * p->row_bytes;
-    for (size_t i = 0; i < p->ck->n_tensors; i++) {
-        struct tensor_entry *e = &p->ck->tensors[i];
+    for (size_t i = 0; i < ck->n_tensors; i++) {
+        struct tensor_entry *e = &ck->tensors[i];
 
-        if (!e->sharded || e->writer >= 0)
+        if (!entry_has_slab(e))
             continue;
-        e->elsewhere = row[nth / 8] >> nth % 8 & 1;
+        e->elsewhere = notes[nth].elsewhere;
+        e->by_parts = notes[nth].by_parts;
+        e->slab_at = notes[nth].at;
         nth++;
     }
-    return 0;
+}
+
+/* COLLECTIVE: each rank gets the notes about its own slabs. */
+static int notes_scatter(struct parting *p, struct comm *comm, struct error *err)
+{
+    struct slab_note *mine = NULL;
+    int rc;
+
+    if (comm->ops->bcast(comm, &p->n_noted, sizeof p->n_noted, 0, err) < 0)
+        return -1;
+    if (p->n_noted == 0)
+        return 0;
+    rc = comm_scatter(comm, p->notes, p->n_slabs * sizeof *mine, (void **)&mine, err);
+    if (rc == 0)
+        notes_take(p->ck, mine);
+    free(mine);
+    return rc;
 }
 
 /* ---- All of it ---- */
@@ -225,15 +256,15 @@ int plan_make(raytrain_checkpoint *ck, struct comm *comm, struct plan *plan,
 
     memset(plan, 0, sizeof *plan);
     rc = offers_gather(ck, comm, &p.offers, err);
-    p.row_bytes = spared_row_bytes(ck);
+    p.n_slabs = slabs_count(ck);
     if (rc == 0)
         rc = comm_agree(comm, comm->rank == 0 ? parts_make(&p, err) : 0, err);
     if (rc == 0)
-        rc = spared_bcast(&p, comm, err);
+        rc = notes_scatter(&p, comm, err);
     offers_clear(&p.offers);
     free(p.slabs);
     free(p.load);
-    free(p.spared);
+    free(p.notes);
     return rc;
 }
 

@@ -140,7 +140,7 @@ static int share_write(struct checkpoint_save *s, const struct share *share)
     const struct tensor_entry *e = share->tensor;
     struct chunk c = {.tensor = e};
 
-    slab_stream_init(&c.stream, e->ndim, e->shape, e->element_bytes, &e->slab);
+    part_stream_init(e, &e->slab, e->slab_at, &c.stream);
     for (c.from = share->from; c.from < share->to; c.from = c.to) {
         const unsigned char *data = share->data + (c.from - share->from);
 

@@ -119,6 +119,37 @@ uint64_t slab_stream_find(const struct slab_stream *stream, uint64_t offset)
     return position + (offset < step ? offset : step);
 }
 
+void slab_stream_scatter(const struct slab_stream *stream, uint64_t from, uint64_t to,
+                         const void *bytes, void *tensor, uint64_t first)
+{
+    const unsigned char *next = bytes;
+
+    while (from < to) {
+        uint64_t left, offset = slab_stream_at(stream, from, &left);
+        uint64_t n = left < to - from ? left : to - from;
+
+        memcpy((unsigned char *)tensor + (offset - first), next, n);
+        next += n;
+        from += n;
+    }
+}
+
+bool slab_common(int ndim, const raytrain_slab *a, const raytrain_slab *b,
+                 raytrain_slab *both)
+{
+    for (int d = 0; d < ndim; d++) {
+        uint64_t end_a = a->start[d] + a->count[d], end_b = b->start[d] + b->count[d];
+        uint64_t start = a->start[d] > b->start[d] ? a->start[d] : b->start[d];
+        uint64_t end = end_a < end_b ? end_a : end_b;
+
+        if (start >= end)
+            return false;
+        both->start[d] = start;
+        both->count[d] = end - start;
+    }
+    return true;
+}
+
 /* ---- Equal slabs ---- */
 
 static int numbers_compare(int n, const uint64_t *a, const uint64_t *b)

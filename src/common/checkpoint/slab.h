@@ -43,6 +43,15 @@ uint64_t slab_stream_at(const struct slab_stream *stream, uint64_t position,
  * stream->bytes if there is none. */
 uint64_t slab_stream_find(const struct slab_stream *stream, uint64_t offset);
 
+/* Copy bytes [from, to) of a stream, dense at `bytes`, to their places in a tensor of which
+ * `tensor` is byte `first`. */
+void slab_stream_scatter(const struct slab_stream *stream, uint64_t from, uint64_t to,
+                         const void *bytes, void *tensor, uint64_t first);
+
+/* What two boxes have in common; false: nothing. */
+bool slab_common(int ndim, const raytrain_slab *a, const raytrain_slab *b,
+                 raytrain_slab *both);
+
 /* The same box? */
 bool slab_equal(int ndim, const raytrain_slab *a, const raytrain_slab *b);
 

@@ -99,3 +99,58 @@ int comm_bcast_alloc(struct comm *c, void **data, size_t n, int root, struct err
     rc = comm_agree(c, rc, err);
     return rc == 0 && n > 0 ? c->ops->bcast(c, *data, n, root, err) : rc;
 }
+
+/* The subtree of a rank is it and those that follow, up to so many. */
+static int subtree(int rank, int size)
+{
+    int n = 1;
+
+    while (rank == 0 ? n < size : (rank & n) == 0)
+        n *= 2;
+    return n;
+}
+
+/* Receive the rows of this rank's subtree, unless it is rank 0, and pass them on. */
+static int rows_pass(struct comm *c, char *rows, size_t row_bytes, struct error *err)
+{
+    int span = subtree(c->rank, c->size), left = c->size - c->rank, rc = 0;
+    size_t n = (size_t)(span < left ? span : left) * row_bytes;
+
+    if (c->rank != 0)
+        rc = c->ops->sendrecv(c, NULL, 0, -1, rows, n, c->rank - span, err);
+    for (span /= 2; rc == 0 && span > 0; span /= 2) {
+        int next = c->rank + span, rest = c->size - next;
+
+        if (rest > 0)
+            rc = c->ops->sendrecv(c, rows + (size_t)span * row_bytes,
+                                  (size_t)(span < rest ? span : rest) * row_bytes, next,
+                                  NULL, 0, -1, err);
+    }
+    return rc;
+}
+
+int comm_scatter(struct comm *c, const void *rows, size_t row_bytes, void **mine,
+                 struct error *err)
+{
+    char *own = malloc(row_bytes + 1),
+         *all = c->rank == 0 ? (char *)(uintptr_t)rows : NULL;
+    int rc = 0;
+
+    *mine = NULL;
+    if (c->rank != 0)
+        all = malloc((size_t)subtree(c->rank, c->size) * row_bytes + 1);
+    if (!own || !all)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = comm_agree(c, rc, err);
+    if (rc == 0 && row_bytes > 0)
+        rc = rows_pass(c, all, row_bytes, err);
+    if (rc == 0) {
+        memcpy(own, all, row_bytes);
+        *mine = own;
+        own = NULL;
+    }
+    free(own);
+    if (c->rank != 0)
+        free(all);
+    return rc;
+}

@@ -155,6 +155,12 @@ void comm_free(struct comm *c); /* NULL is fine */
 int comm_bcast_alloc(struct comm *c, void **data, size_t n, int root,
                      struct error *err);
 
+/* COLLECTIVE: *mine is this rank's row, malloc'ed, of `rows`, which rank 0 has: one of
+ * row_bytes for each rank. They travel down a tree: a rank receives once, and rank 0 sends
+ * log2(size) times. */
+int comm_scatter(struct comm *c, const void *rows, size_t row_bytes, void **mine,
+                 struct error *err);
+
 /* Agree over all ranks on an outcome, 0 or -1: 0 if every rank passed 0. Else -1 on
  * every rank, with the error of the lowest rank that failed, prefixed with its number
  * on the other ranks. */

@@ -352,3 +352,54 @@ int h5_dataset_create(const struct h5_creation *how, hid_t file, const char *nam
         H5Sclose(space);
     return rc;
 }
+
+/* ---- Views ---- */
+
+int h5_view_open(struct h5_view *view, int ndim, const hsize_t *shape, const char *line,
+                 hsize_t length)
+{
+    *view = (struct h5_view){.line = line,
+                             .whole = H5Screate_simple(ndim, shape, NULL),
+                             .from = H5Screate_simple(1, &length, NULL),
+                             .set = H5Pcreate(H5P_DATASET_CREATE)};
+    if (view->whole >= 0 && view->from >= 0 && view->set >= 0 &&
+        H5Pset_obj_track_times(view->set, 0) >= 0)
+        return 0;
+    h5_view_close(view);
+    return -1;
+}
+
+int h5_view_add(struct h5_view *view, const hsize_t *start, const hsize_t *count,
+                hsize_t at)
+{
+    int ndim = H5Sget_simple_extent_ndims(view->whole);
+    hsize_t n = 1;
+
+    for (int d = 0; d < ndim; d++)
+        n *= count[d];
+    if (H5Sselect_hyperslab(view->whole, H5S_SELECT_SET, start, NULL, count, NULL) <
+            0 ||
+        H5Sselect_hyperslab(view->from, H5S_SELECT_SET, &at, NULL, &n, NULL) < 0 ||
+        H5Pset_virtual(view->set, view->whole, ".", view->line, view->from) < 0)
+        return -1;
+    return 0;
+}
+
+int h5_view_create(const struct h5_view *view, const struct h5_creation *how,
+                   hid_t file, const char *name, hid_t type)
+{
+    hid_t set =
+        H5Dcreate2(file, name, type, view->whole, how->link, view->set, H5P_DEFAULT);
+
+    return set >= 0 && H5Dclose(set) >= 0 ? 0 : -1;
+}
+
+void h5_view_close(struct h5_view *view)
+{
+    if (view->whole >= 0)
+        H5Sclose(view->whole);
+    if (view->from >= 0)
+        H5Sclose(view->from);
+    if (view->set >= 0)
+        H5Pclose(view->set);
+}

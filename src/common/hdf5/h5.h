@@ -77,4 +77,23 @@ int h5_dataset_create(const struct h5_creation *how, hid_t file, const char *nam
                       hid_t type, int ndim, const hsize_t *shape, const void *data,
                       uint64_t *offset);
 
+/*
+ * A dataset without bytes of its own: a view of `line`, another dataset of the same file,
+ * which has one dimension and `length` elements (HDF5 calls it a virtual dataset). Open
+ * it, add its parts, create it under its name, close it. -1: HDF5 failed; after a failure
+ * of open there is nothing to close.
+ */
+struct h5_view {
+    const char *line; /* borrowed until the view is created */
+    hid_t whole, from, set;
+};
+int h5_view_open(struct h5_view *view, int ndim, const hsize_t *shape, const char *line,
+                 hsize_t length);
+/* These elements of the view, in row-major order, are those of the line from `at` on. */
+int h5_view_add(struct h5_view *view, const hsize_t *start, const hsize_t *count,
+                hsize_t at);
+int h5_view_create(const struct h5_view *view, const struct h5_creation *how,
+                   hid_t file, const char *name, hid_t type);
+void h5_view_close(struct h5_view *view);
+
 #endif

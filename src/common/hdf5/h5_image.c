@@ -258,7 +258,7 @@ static hid_t file_create(struct h5_image *image, const struct h5_image_options *
     hid_t file = -1;
 
     if (fapl >= 0 && fcpl >= 0 && H5Pset_driver(fapl, image->driver, &info) >= 0 &&
-        H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18) >= 0 &&
+        H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V110) >= 0 &&
         (opt->meta_block == 0 || H5Pset_meta_block_size(fapl, opt->meta_block) >= 0) &&
         H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) >= 0 &&
         (opt->alignment == 0 ||
