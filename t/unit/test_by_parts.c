@@ -210,6 +210,29 @@ static void n_ranks_write_and_m_read(void **state)
     }
 }
 
+/* What stays in memory once a file is verified: nothing for each rank that wrote it, except
+ * for the parts of tensors that are stored by parts. */
+static void what_is_kept_does_not_grow_with_the_ranks(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= THREAD_COMM_MAX; n *= 2) {
+        uint64_t parts = 0;
+        raytrain_checkpoint *ck;
+        struct error err;
+
+        all_run(n, save);
+        ck = open_alone(&err);
+        assert_non_null(ck);
+        assert_null(ck->hashes);
+        for (size_t i = 0; i < ck->n_tensors; i++) {
+            assert_int_equal(ck->tensors[i].n_parts > 0, ck->tensors[i].by_parts);
+            parts += ck->tensors[i].n_parts;
+        }
+        assert_int_equal(ck->n_parts, parts);
+        checkpoint_destroy(ck);
+    }
+}
+
 /* ---- Other readers ---- */
 
 static void hdf5_alone_reads_them(void **state)
@@ -413,6 +436,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(n_ranks_write_and_m_read),
+        SCRATCH(what_is_kept_does_not_grow_with_the_ranks),
         SCRATCH(hdf5_alone_reads_them),
         SCRATCH(any_range_of_bytes_is_read_in_row_major_order),
         SCRATCH(a_rank_reads_little_more_than_its_slab),

@@ -410,6 +410,33 @@ static int index_bcast(raytrain_checkpoint *ck, struct comm *comm, void **tables
     return comm_agree(comm, rc, err);
 }
 
+/* Forget what only the verification needed: kept for the whole run, it would grow with the
+ * number of ranks that wrote the file. Tensors by parts are read by means of their parts.
+ */
+static void index_trim(raytrain_checkpoint *ck)
+{
+    struct part *fewer;
+    size_t n = 0;
+
+    free(ck->hashes);
+    ck->hashes = NULL;
+    for (size_t i = 0; i < ck->n_tensors; i++) {
+        struct tensor_entry *e = &ck->tensors[i];
+
+        if (!e->by_parts)
+            e->n_parts = 0;
+        for (uint64_t k = 0; k < e->n_parts; k++) {
+            ck->parts[n + k] = ck->parts[e->first_part + k];
+            ck->parts[n + k].n_hashes = 0;
+        }
+        e->first_part = n;
+        n += e->n_parts;
+    }
+    fewer = realloc(ck->parts, (n + 1) * sizeof *fewer);
+    ck->parts = fewer ? fewer : ck->parts;
+    ck->n_parts = n;
+}
+
 int checkpoint_open(struct comm *comm, const char *path, raytrain_checkpoint **out,
                     struct error *err)
 {
@@ -427,11 +454,13 @@ int checkpoint_open(struct comm *comm, const char *path, raytrain_checkpoint **o
     if (rc == 0)
         rc = comm_agree(comm, checkpoint_verify_share(ck, comm->rank, comm->size, err),
                         err);
-    if (rc < 0)
+    if (rc < 0) {
         checkpoint_destroy(ck);
-    else
-        *out = ck;
-    return rc;
+        return -1;
+    }
+    index_trim(ck);
+    *out = ck;
+    return 0;
 }
 
 /* ---- Verifying in threads ---- */
