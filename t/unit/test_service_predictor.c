@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -543,6 +544,7 @@ static void a_stop_ends_a_worker_that_waits(void **state)
 }
 
 static atomic_int *stop_of_test;
+static sem_t both_are_sent;
 
 /* One batch, in which a stop is asked for. */
 static int predict_stopped(raytrain_predictor *p, struct error *e)
@@ -553,6 +555,7 @@ static int predict_stopped(raytrain_predictor *p, struct error *e)
     if (predictor_output(p, "y", RAYTRAIN_FLOAT32, 0, NULL, e) < 0 ||
         predictor_next(p, &rows, e) != 0 || predictor_put(p, "y", y, e) < 0)
         return -1;
+    sem_wait(&both_are_sent);
     atomic_store(stop_of_test, 1);
     return predictor_next(p, &rows, e) == 1 ? 0 : -1;
 }
@@ -564,14 +567,17 @@ static void a_batch_under_way_is_answered_before_a_stop(void **state)
     (void)state;
     front_open(&f, predict_stopped);
     stop_of_test = &f.worker.stop;
+    assert_int_equal(sem_init(&both_are_sent, 0, 0), 0);
     input(&f, "x:float32:2");
     worker_enter(&f);
     y_send(&f, 1, 1, 1);
     y_send(&f, 2, 1, 1);
+    sem_post(&both_are_sent);
     y_await(&f, 1, 1, 1);
     assert_true(service_read(&f.reader, f.line, &err) != SERVICE_DONE);
     worker_join(&f);
     assert_int_equal(f.worker.finished, 0);
+    sem_destroy(&both_are_sent);
     front_close(&f);
 }
 
