@@ -91,61 +91,55 @@ dist_man_MANS += share/man/raytrain.7 \
 # A function that is described on the page of another one has a page that includes that one.
 # The names are those in the NAME section of the pages.
 man_links = \
-	share/man/raytrain_run_name.3 share/man/raytrain_artifacts_dir.3 \
-	share/man/raytrain_version.3 \
-	share/man/raytrain_callback_library.3 share/man/raytrain_callback_iteration.3 \
-	share/man/raytrain_callback_number.3 share/man/raytrain_callback_text.3 \
-	share/man/raytrain_callback_json.3 \
-	share/man/raytrain_allreduce_mean.3 share/man/raytrain_broadcast.3 \
-	share/man/raytrain_allgather.3 share/man/raytrain_barrier.3 \
-	share/man/raytrain_batch_rows.3 share/man/raytrain_batch_words.3 \
-	share/man/raytrain_batch_word.3 share/man/raytrain_batch_ragged.3 \
-	share/man/raytrain_batch_output.3 share/man/raytrain_batch_output_words.3 \
-	share/man/raytrain_batch_put_ragged.3 share/man/raytrain_batch_remove.3 \
-	share/man/raytrain_batch_fail.3 \
-	share/man/raytrain_checkpoint_put.3 \
-	share/man/raytrain_checkpoint_close.3 share/man/raytrain_checkpoint_is_verified.3 \
-	share/man/raytrain_checkpoint_name.3 \
-	share/man/raytrain_checkpoint_put_shard.3 share/man/raytrain_checkpoint_put_string.3 \
-	share/man/raytrain_checkpoint_give.3 share/man/raytrain_checkpoint_put_bytes.3 \
-	share/man/raytrain_checkpoint_put_file.3 share/man/raytrain_checkpoint_get_bytes.3 \
-	share/man/raytrain_checkpoint_get_file.3 share/man/raytrain_report_rank0.3 \
-	share/man/raytrain_set_metric_int64.3 share/man/raytrain_set_metric_text.3 \
-	share/man/raytrain_set_metric_vector.3 \
-	share/man/raytrain_checkpoint_wait.3 share/man/raytrain_durable_iteration.3 \
-	share/man/raytrain_set_total.3 \
-	share/man/raytrain_last_status.3 \
-	share/man/raytrain_checkpoint_discard.3 share/man/raytrain_config_double.3 \
-	share/man/raytrain_config_bool.3 share/man/raytrain_config_string.3 \
-	share/man/raytrain_config_int_array.3 share/man/raytrain_config_double_array.3 \
-	share/man/raytrain_dtype_name.3 share/man/raytrain_checkpoint_info.3 \
-	share/man/raytrain_checkpoint_get.3 share/man/raytrain_checkpoint_get_shard.3 \
-	share/man/raytrain_checkpoint_get_string.3 share/man/raytrain_checkpoint_iteration.3 \
-	share/man/raytrain_checkpoint_metric.3 share/man/raytrain_dataset_rows.3 \
-	share/man/raytrain_dataset_epoch.3 share/man/raytrain_dataset_column_info.3 \
-	share/man/raytrain_dataset_set_batch_size.3 share/man/raytrain_dataset_next.3 \
-	share/man/raytrain_dataset_column.3 share/man/raytrain_dataset_words.3 \
-	share/man/raytrain_dataset_word.3 share/man/raytrain_dataset_ragged.3 share/man/raytrain_dataset_padding.3 \
-	share/man/raytrain_status_name.3 \
-	share/man/raytrain_random_uniform.3 share/man/raytrain_random_normal.3 \
-	share/man/raytrain_world_size.3 share/man/raytrain_local_rank.3 \
-	share/man/raytrain_local_world_size.3 share/man/raytrain_node_rank.3 \
-	share/man/raytrain_node_count.3 share/man/raytrain_args.3 \
-	share/man/raytrain_mpi_comm_f.3 share/man/raytrain_reducer_data.3 \
-	share/man/raytrain_reducer_create_sharded.3 \
-	share/man/raytrain_reducer_gather.3 share/man/raytrain_reducer_param.3 \
-	share/man/raytrain_reducer_shard.3 \
-	share/man/raytrain_reducer_ready.3 share/man/raytrain_reducer_wait.3 \
-	share/man/raytrain_reducer_destroy.3 share/man/raytrain_should_stop.3 \
-	share/man/raytrain_should_checkpoint.3 \
-	share/man/raytrain_training_iteration.3 \
-	share/man/raytrain_main_functions.3 share/man/raytrain_predictor_set_batch_size.3 \
-	share/man/raytrain_predictor_dataset.3 share/man/raytrain_predictor_next.3 \
-	share/man/raytrain_predictor_put.3
+	share/man/links/raytrain_run_name.3 share/man/links/raytrain_artifacts_dir.3 \
+	share/man/links/raytrain_version.3 share/man/links/raytrain_callback_library.3 \
+	share/man/links/raytrain_callback_iteration.3 share/man/links/raytrain_callback_number.3 \
+	share/man/links/raytrain_callback_text.3 share/man/links/raytrain_callback_json.3 \
+	share/man/links/raytrain_allreduce_mean.3 share/man/links/raytrain_broadcast.3 \
+	share/man/links/raytrain_allgather.3 share/man/links/raytrain_barrier.3 \
+	share/man/links/raytrain_batch_rows.3 share/man/links/raytrain_batch_words.3 \
+	share/man/links/raytrain_batch_word.3 share/man/links/raytrain_batch_ragged.3 \
+	share/man/links/raytrain_batch_output.3 share/man/links/raytrain_batch_output_words.3 \
+	share/man/links/raytrain_batch_put_ragged.3 share/man/links/raytrain_batch_remove.3 \
+	share/man/links/raytrain_batch_fail.3 share/man/links/raytrain_checkpoint_put.3 \
+	share/man/links/raytrain_checkpoint_close.3 share/man/links/raytrain_checkpoint_is_verified.3 \
+	share/man/links/raytrain_checkpoint_name.3 share/man/links/raytrain_checkpoint_put_shard.3 \
+	share/man/links/raytrain_checkpoint_put_string.3 share/man/links/raytrain_checkpoint_give.3 \
+	share/man/links/raytrain_checkpoint_put_bytes.3 share/man/links/raytrain_checkpoint_put_file.3 \
+	share/man/links/raytrain_checkpoint_get_bytes.3 share/man/links/raytrain_checkpoint_get_file.3 \
+	share/man/links/raytrain_report_rank0.3 share/man/links/raytrain_set_metric_int64.3 \
+	share/man/links/raytrain_set_metric_text.3 share/man/links/raytrain_set_metric_vector.3 \
+	share/man/links/raytrain_checkpoint_wait.3 share/man/links/raytrain_durable_iteration.3 \
+	share/man/links/raytrain_set_total.3 share/man/links/raytrain_last_status.3 \
+	share/man/links/raytrain_checkpoint_discard.3 share/man/links/raytrain_config_double.3 \
+	share/man/links/raytrain_config_bool.3 share/man/links/raytrain_config_string.3 \
+	share/man/links/raytrain_config_int_array.3 share/man/links/raytrain_config_double_array.3 \
+	share/man/links/raytrain_dtype_name.3 share/man/links/raytrain_checkpoint_info.3 \
+	share/man/links/raytrain_checkpoint_get.3 share/man/links/raytrain_checkpoint_get_shard.3 \
+	share/man/links/raytrain_checkpoint_get_string.3 share/man/links/raytrain_checkpoint_iteration.3 \
+	share/man/links/raytrain_checkpoint_metric.3 share/man/links/raytrain_dataset_rows.3 \
+	share/man/links/raytrain_dataset_epoch.3 share/man/links/raytrain_dataset_column_info.3 \
+	share/man/links/raytrain_dataset_set_batch_size.3 share/man/links/raytrain_dataset_next.3 \
+	share/man/links/raytrain_dataset_column.3 share/man/links/raytrain_dataset_words.3 \
+	share/man/links/raytrain_dataset_word.3 share/man/links/raytrain_dataset_ragged.3 \
+	share/man/links/raytrain_dataset_padding.3 share/man/links/raytrain_status_name.3 \
+	share/man/links/raytrain_random_uniform.3 share/man/links/raytrain_random_normal.3 \
+	share/man/links/raytrain_world_size.3 share/man/links/raytrain_local_rank.3 \
+	share/man/links/raytrain_local_world_size.3 share/man/links/raytrain_node_rank.3 \
+	share/man/links/raytrain_node_count.3 share/man/links/raytrain_args.3 \
+	share/man/links/raytrain_mpi_comm_f.3 share/man/links/raytrain_reducer_data.3 \
+	share/man/links/raytrain_reducer_create_sharded.3 share/man/links/raytrain_reducer_gather.3 \
+	share/man/links/raytrain_reducer_param.3 share/man/links/raytrain_reducer_shard.3 \
+	share/man/links/raytrain_reducer_ready.3 share/man/links/raytrain_reducer_wait.3 \
+	share/man/links/raytrain_reducer_destroy.3 share/man/links/raytrain_should_stop.3 \
+	share/man/links/raytrain_should_checkpoint.3 share/man/links/raytrain_training_iteration.3 \
+	share/man/links/raytrain_main_functions.3 share/man/links/raytrain_predictor_set_batch_size.3 \
+	share/man/links/raytrain_predictor_dataset.3 share/man/links/raytrain_predictor_next.3 \
+	share/man/links/raytrain_predictor_put.3
 nodist_man_MANS = $(man_links)
 CLEANFILES += $(man_links)
 $(man_links):
-	$(AM_V_GEN)$(MKDIR_P) share/man && cd $(srcdir)/share/man && \
+	$(AM_V_GEN)$(MKDIR_P) share/man/links && cd $(srcdir)/share/man && \
 	page=`grep -lE '^[a-z_0-9, ]*, $(@F:.3=)[, ]' raytrain_*.3` && \
 	echo ".so man3/$$page" >$(abs_builddir)/$@
 
