@@ -1,0 +1,108 @@
+/* service_loop.c - what the thread of a service waits for, and what is due. */
+#include "service/service_parts.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define EVENTS 64
+
+/* End the workers of versions that were replaced, and forget these versions, once nobody
+ * holds them, who could still submit a request. */
+static void editions_tidy(struct service *s)
+{
+    struct edition **at = &s->editions;
+
+    while (*at) {
+        struct edition *e = *at;
+
+        if (!e->is_retired || e->refs > 0 || !edition_is_idle(e)) {
+            at = &e->next;
+            continue;
+        }
+        *at = e->next;
+        service_close_links(&e->workers);
+        edition_destroy(e);
+        s->changed = true;
+    }
+}
+/* ---- A turn of the loop ---- */
+
+/* Wake the loop at `when`, unless it wakes earlier; < 0: not for that. */
+void service_arm(struct service *s, double when, double now)
+{
+    double left = when - now;
+    struct itimerspec spec = {0};
+
+    if (when < 0 || (s->armed >= 0 && s->armed <= when))
+        return;
+    if (left < 1e-9)
+        left = 1e-9;
+    spec.it_value.tv_sec = (time_t)left;
+    spec.it_value.tv_nsec = (long)((left - (double)spec.it_value.tv_sec) * 1e9) + 1;
+    if (spec.it_value.tv_nsec >= 1000000000)
+        spec.it_value.tv_nsec = 999999999;
+    if (timerfd_settime(s->timer, 0, &spec, NULL) == 0)
+        s->armed = when;
+}
+
+static void timer_take(struct service *s)
+{
+    uint64_t times;
+
+    if (read(s->timer, &times, sizeof times) == sizeof times)
+        s->armed = -1;
+}
+
+static void due_do(struct service *s, double now, struct rows_request_list *done)
+{
+    bool expire = now - s->expired >= EXPIRE_S;
+
+    for (struct edition *e = s->editions; e; e = e->next) {
+        if (expire)
+            edition_expire(e, now, done);
+        edition_dispatch(e, now, done);
+        service_arm(s, edition_next(e), now);
+        if (!edition_is_idle(e))
+            service_arm(s, now + EXPIRE_S, now);
+    }
+    if (expire) {
+        service_expire(s, now, done);
+        s->expired = now;
+    }
+    if (s->strangers)
+        service_arm(s, now + HELLO_S, now);
+    editions_tidy(s);
+}
+
+static void event_take(struct service *s, void *what, double now,
+                       struct rows_request_list *done)
+{
+    if (what == &s->timer)
+        timer_take(s);
+    else if (what == &s->listener)
+        service_accept(s);
+    else
+        service_link_event(s, what, now, done);
+}
+
+int service_turn(struct service *s, double seconds, struct error *err)
+{
+    struct epoll_event events[EVENTS];
+    int n =
+        epoll_wait(s->epoll, events, EVENTS, seconds < 0 ? -1 : (int)(seconds * 1000));
+    struct rows_request_list done;
+    double now;
+
+    if (n < 0 && errno != EINTR)
+        return service_error(err, "wait");
+    rows_request_list_init(&done);
+    pthread_mutex_lock(&s->lock);
+    now = service_now(s);
+    for (int i = 0; i < n; i++)
+        event_take(s, events[i].data.ptr, now, &done);
+    due_do(s, now, &done);
+    service_unlock(s, &done);
+    return 0;
+}

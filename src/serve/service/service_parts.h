@@ -1,0 +1,64 @@
+/*
+ * service_parts.h - what the files of a service share: service.c has its life, its versions
+ * and requests, service_workers.c the connections of workers, service_loop.c what the thread
+ * waits for. All are called with the lock, which service_unlock() gives back.
+ */
+#ifndef RAYTRAIN_SERVICE_SERVICE_PARTS_H
+#define RAYTRAIN_SERVICE_SERVICE_PARTS_H
+
+#include <pthread.h>
+
+#include "service/service.h"
+
+#define SAY_MAX 1024
+/* How often requests are looked at that wait for too long, while there are any. */
+#define EXPIRE_S 0.25
+/* A connection that has not said HELLO by then is closed. */
+#define HELLO_S 60
+
+struct sentence {
+    struct sentence *next;
+    char text[SAY_MAX];
+};
+
+struct service {
+    struct service_options o;
+    char *name, *socket;
+    pthread_mutex_t lock;
+    pthread_t thread;
+    bool has_thread, stopping, draining, changed;
+    int epoll, timer, listener;    /* listener -1: none */
+    struct worker_link *strangers; /* without HELLO */
+    struct edition *editions, *current;
+    struct service_counts counts;
+    struct sentence *said, **said_end; /* to be passed on without the lock */
+    double expired;                    /* when that was looked at last */
+    double armed;                      /* what the timer is set to; < 0: nothing */
+};
+
+double service_now(const struct service *s);
+int service_error(struct error *err, const char *what);
+/* Have the loop wait for a descriptor, which is known by an address. */
+int service_watch(struct service *s, int fd, void *what, uint32_t events,
+                  struct error *err);
+/* A sentence for the user, passed on at the next service_unlock(). */
+void service_say(struct service *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Unlock, and pass on what has happened: answers, sentences, changes. */
+void service_unlock(struct service *s, struct rows_request_list *done);
+/* A version that takes requests; NULL: there is none. */
+struct edition *service_edition(struct service *s, int64_t version);
+void service_close_links(struct worker_link **list);
+
+/* Take the workers that connect. */
+void service_accept(struct service *s);
+/* Something has arrived from a worker, or can be sent to it. */
+void service_link_event(struct service *s, struct worker_link *w, double now,
+                        struct rows_request_list *done);
+/* Connections that do not say what they are go. */
+void service_expire(struct service *s, double now, struct rows_request_list *done);
+
+/* Wake the loop at `when`, unless it wakes earlier; < 0: not for that. */
+void service_arm(struct service *s, double when, double now);
+
+#endif

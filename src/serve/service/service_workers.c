@@ -1,0 +1,184 @@
+/* service_workers.c - the connections of workers: they come, say what they are, answer, and
+ * go. */
+#include "service/service_parts.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+/* Bytes of an answer of a worker. */
+#define MESSAGE_MAX SERVICE_MAX
+
+/* ---- Workers that come ---- */
+
+/* Called with the lock. */
+static int stranger_add(struct service *s, int fd, struct error *err)
+{
+    struct worker_link *w;
+
+    if (worker_link_create(fd, MESSAGE_MAX, &w, err) < 0)
+        return -1;
+    w->since = service_now(s);
+    /* One event each time something arrives, or the socket takes more: then all is read,
+     * and all is sent that can be. */
+    if (service_watch(s, fd, w, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, err) < 0) {
+        worker_link_destroy(w);
+        return -1;
+    }
+    w->next = s->strangers;
+    s->strangers = w;
+    return 0;
+}
+
+int service_add_worker(struct service *s, int fd, struct error *err)
+{
+    int rc;
+
+    pthread_mutex_lock(&s->lock);
+    rc = stranger_add(s, fd, err);
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+void service_accept(struct service *s)
+{
+    struct error err;
+    int fd;
+
+    while ((fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+        if (stranger_add(s, fd, &err) < 0)
+            service_say(s, "a worker cannot connect: %s", err.text);
+}
+
+static void unlink_link(struct worker_link **at, const struct worker_link *w)
+{
+    while (*at && *at != w)
+        at = &(*at)->next;
+    if (*at)
+        *at = w->next;
+}
+
+static size_t editions_count(const struct service *s)
+{
+    size_t n = 0;
+
+    for (const struct edition *e = s->editions; e; e = e->next)
+        n++;
+    return n;
+}
+
+/* The version that a worker has, which may be new. */
+static int edition_of(struct service *s, struct service_hello *hello,
+                      struct edition **out, struct error *err)
+{
+    struct edition *e = service_edition(s, hello->version);
+
+    *out = e;
+    if (e)
+        return edition_check(e, hello, err);
+    if (editions_count(s) >= SERVICE_VERSIONS_MAX)
+        return error_set(err, RAYTRAIN_EFIT, "there are already %d versions",
+                         SERVICE_VERSIONS_MAX);
+    if (edition_create(hello, &s->o.limits, &s->counts, &e, err) < 0)
+        return -1;
+    if (s->o.attach) {
+        e->free_attached = s->o.detach;
+        e->attached = s->o.attach(s->name, &e->model);
+        if (!e->attached) {
+            edition_destroy(e);
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a model");
+        }
+    }
+    e->next = s->editions;
+    s->editions = e;
+    *out = e;
+    return 0;
+}
+
+static int hello_take(struct service *s, struct worker_link *w, struct error *err)
+{
+    struct service_hello hello = {0};
+    struct edition *e;
+    int rc;
+
+    if (w->in.header.kind != SERVICE_HELLO)
+        return error_set(err, RAYTRAIN_ECORRUPT, "it did not begin with a HELLO");
+    if (service_hello_read(w->in.payload, w->in.header.bytes, &hello, err) < 0)
+        return -1;
+    w->pid = hello.pid;
+    rc = edition_of(s, &hello, &e, err);
+    service_hello_clear(&hello);
+    if (rc < 0)
+        return -1;
+    unlink_link(&s->strangers, w);
+    edition_add_worker(e, w);
+    if (!s->current)
+        s->current = e;
+    s->changed = true;
+    return 0;
+}
+
+/* ---- Messages, and workers that go ---- */
+
+static void link_lose(struct service *s, struct worker_link *w, const char *why,
+                      double now, struct rows_request_list *done)
+{
+    struct edition *e = w->edition;
+
+    if (e) {
+        service_say(s, "worker %lld of %s, version %lld, is gone: %s",
+                    (long long)w->pid, s->name, (long long)e->model.version, why);
+        edition_lose_worker(e, w, now, done);
+        s->counts.workers_lost++;
+        s->changed = true;
+    } else {
+        service_say(s, "a worker that connected to %s was refused: %s", s->name, why);
+        unlink_link(&s->strangers, w);
+    }
+    worker_link_destroy(w);
+    if (e)
+        edition_dispatch(e, now, done);
+}
+
+/* All that has arrived: an enum service_progress, or -1. */
+static int link_read(struct service *s, struct worker_link *w, double now,
+                     struct rows_request_list *done, struct error *err)
+{
+    int rc;
+
+    while ((rc = service_read(&w->in, w->fd, err)) == SERVICE_DONE) {
+        int taken = w->edition ? edition_message(w->edition, w, now, done, err)
+                               : hello_take(s, w, err);
+
+        if (taken < 0)
+            return -1;
+        edition_dispatch(w->edition, now, done);
+    }
+    return rc;
+}
+
+void service_link_event(struct service *s, struct worker_link *w, double now,
+                        struct rows_request_list *done)
+{
+    struct error err = {0};
+    int rc = link_read(s, w, now, done, &err);
+
+    if (rc == SERVICE_LATER)
+        rc = worker_link_flush(w, &err) < 0 ? -1 : SERVICE_LATER;
+    if (rc == SERVICE_CLOSED)
+        link_lose(s, w, "it has closed its connection", now, done);
+    else if (rc < 0)
+        link_lose(s, w, err.text, now, done);
+}
+
+void service_expire(struct service *s, double now, struct rows_request_list *done)
+{
+    struct worker_link *w = s->strangers;
+
+    while (w) {
+        struct worker_link *next = w->next;
+
+        if (now - w->since > HELLO_S)
+            link_lose(s, w, "it did not say what it predicts", now, done);
+        w = next;
+    }
+}
