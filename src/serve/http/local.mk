@@ -23,3 +23,11 @@ src/serve/http/front_page.c: src/serve/http/front_page.html
 	echo '    ;'; } >$@.tmp && mv $@.tmp $@
 
 UNIT_TESTS += t/unit/test_clients t/unit/test_listening
+
+check_PROGRAMS += t/check/serve_front
+t_check_serve_front_SOURCES = t/check/serve_front.c
+t_check_serve_front_LDADD = libserve.la -lpthread
+
+dist_check_SCRIPTS += t/1500-serve-front.t
+TESTS += t/1500-serve-front.t
+EXTRA_DIST += t/check/serve_front.py
