@@ -44,8 +44,12 @@ struct listener {
 static int guard_start(struct listener *l, struct error *err)
 {
     char group[16];
-    char *argv[] = {"/bin/sh", "-c",  "read -r end; kill -s KILL -- \"-$1\"",
-                    "sh",      group, NULL};
+    char *argv[] = {(char *)"/bin/sh",
+                    (char *)"-c",
+                    (char *)"read -r end; kill -s KILL -- \"-$1\"",
+                    (char *)"sh",
+                    group,
+                    NULL};
     struct child_spec spec = {.argv = argv, .out = -1, .err = -1, .own_group = true};
     int ends[2], rc;
 
