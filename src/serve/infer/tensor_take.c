@@ -170,7 +170,7 @@ int tensor_take(struct request_parse *p, const struct request_tensor *t)
 {
     const struct infer_column *c;
     char name[QUOTE_TEXT_MAX];
-    size_t i;
+    size_t i = 0;
 
     if (column_find(p, t, &i) < 0)
         return -1;
