@@ -1,6 +1,6 @@
 /*
  * serve_front.c - the front of a service whose workers are threads of this process, for
- * t/1500-serve-front.t.
+ * t/1520-serve-front.t.
  *
  *   serve_front [--NAME VALUE]... ADDRESS
  *

@@ -1,4 +1,4 @@
-"""The front of a service, seen by clients: t/1500-serve-front.t runs each of these functions.
+"""The front of a service, seen by clients: t/1520-serve-front.t runs each of these functions.
 
     serve_front.py PROGRAM FUNCTION
 """
