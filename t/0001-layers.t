@@ -52,6 +52,9 @@ rooms () {
 	worker lightgbm gbdt comm config
 	worker xgboost gbdt backend wireup comm config
 	serve service protocol
+	serve place
+	serve crew event
+	serve life crew place http service event run config
 	serve http service infer protocol event
 	launcher check train local event launch protocol run site config
 	serve infer
@@ -61,6 +64,7 @@ rooms () {
 	cmd cmd/prediction.h config
 	cmd cmd/prediction.c run checkpoint
 	cmd cmd/raytrain-predict.c run
+	cmd cmd/raytrain-serve.c crew life place event
 	cmd cmd/raytrain-worker.c command rank loop probe protocol
 	cmd cmd/raytrain-pmix.c pmix
 	cmd cmd/raytrain-keeper.c local

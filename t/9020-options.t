@@ -17,12 +17,12 @@ paragraphs () {
 # everything PROGRAM: its help with all options.
 everything () {
 	case $1 in
-	raytrain-run | raytrain-predict) "$1" --help=all ;;
+	raytrain-run | raytrain-predict | raytrain-serve) "$1" --help=all ;;
 	*) "$1" --help ;;
 	esac
 }
 
-for program in raytrain-run raytrain-predict raytrain-inspect raytrain-report; do
+for program in raytrain-run raytrain-predict raytrain-serve raytrain-inspect raytrain-report; do
 	test_expect_success "--help of $program fits a screen of 80 x 40" "
 		$program --help >help && test -s help &&
 		test \"\$(wc -l <help)\" -le 40 && ! grep -E '.{81}' help
@@ -33,7 +33,7 @@ for program in raytrain-run raytrain-predict raytrain-inspect raytrain-report; d
 	"
 done
 test_expect_success '--help=all has more options than --help, which refers to it' '
-	for program in raytrain-run raytrain-predict; do
+	for program in raytrain-run raytrain-predict raytrain-serve; do
 		$program --help >help && $program --help=all >all &&
 		helped help >usual && helped all >every &&
 		test "$(wc -l <usual)" -gt 15 && test "$(wc -l <every)" -gt "$(wc -l <usual)" &&
@@ -78,7 +78,7 @@ bash_words () {
 }
 # offers SHELL: its completion offers exactly the options of --help, for each command.
 offers () {
-	for command in raytrain-run raytrain-predict raytrain-inspect raytrain-report; do
+	for command in raytrain-run raytrain-predict raytrain-serve raytrain-inspect raytrain-report; do
 		everything $command >help && helped help >expected &&
 		"$1_words" $command -- | sort -u >actual && test_cmp expected actual || return 1
 	done

@@ -69,6 +69,12 @@ src_cmd_raytrain_predict_SOURCES = src/cmd/raytrain-predict.c src/cmd/prediction
 src_cmd_raytrain_predict_CPPFLAGS = $(LAUNCHER_CPPFLAGS)
 src_cmd_raytrain_predict_LDADD = liblauncher.la
 
+bin_PROGRAMS += src/cmd/raytrain-serve
+src_cmd_raytrain_serve_SOURCES = src/cmd/raytrain-serve.c src/cmd/prediction.c src/cmd/prediction.h \
+	src/cmd/program.c src/cmd/program.h src/cmd/hangup.c src/cmd/hangup.h
+src_cmd_raytrain_serve_CPPFLAGS = $(LAUNCHER_CPPFLAGS) -I$(top_srcdir)/src/serve
+src_cmd_raytrain_serve_LDADD = liblauncher.la libserve.la
+
 # A script starts it for every report: it does not link with what it does not use.
 bin_PROGRAMS += src/cmd/report/raytrain-report
 src_cmd_report_raytrain_report_SOURCES = src/cmd/report/raytrain-report.c \

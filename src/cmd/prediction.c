@@ -113,3 +113,35 @@ int prediction_function(struct train_config *cfg, struct error *err)
     cfg->trainer = trainer;
     return 0;
 }
+
+/* ---- What is for trainings alone ---- */
+
+static void datasets_reduce(struct train_config *cfg)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < cfg->n_datasets; i++)
+        if (strcmp(cfg->datasets[i].name, PREDICT_DATASET) == 0) {
+            struct dataset_config found = cfg->datasets[i];
+
+            cfg->datasets[i] = cfg->datasets[n];
+            cfg->datasets[n++] = found;
+        }
+    if (n > 0 && cfg->n_datasets > n) {
+        struct dataset_config *rest = malloc((cfg->n_datasets - n) * sizeof *rest);
+        size_t n_rest = cfg->n_datasets - n;
+
+        if (!rest)
+            return; /* then they are only validated in vain */
+        memcpy(rest, cfg->datasets + n, n_rest * sizeof *rest);
+        cfg->n_datasets = n;
+        datasets_clear(&rest, &n_rest);
+    }
+}
+
+void prediction_reduce(struct train_config *cfg)
+{
+    run_config_stop_clear(&cfg->run_config);  /* it is for the metrics of a training */
+    preprocessors_clear(&cfg->preprocessors); /* the checkpoint has them, fitted */
+    datasets_reduce(cfg);
+}

@@ -14,5 +14,8 @@ int prediction_checkpoint(const struct options *opt, char **chosen, struct error
 /* The predict function of the user, or that of the trainer of the checkpoint, which is
  * cfg->resume_from_checkpoint: sets cfg->trainer. */
 int prediction_function(struct train_config *cfg, struct error *err);
+/* A configuration file may be that of the training, too: remove what is for trainings
+ * alone, such as their datasets. */
+void prediction_reduce(struct train_config *cfg);
 
 #endif

@@ -114,8 +114,9 @@ static void print_failure(const struct program *program, const struct options *o
         print_tail(&outcome->log);
     if (outcome->attempts > 1)
         say("  after %d attempts\n", outcome->attempts);
-    say("  %s, %s\n", saved ? program->go_on : "nothing was saved: to try again",
-        what_next(opt, saved));
+    if (program->go_on)
+        say("  %s, %s\n", saved ? program->go_on : "nothing was saved: to try again",
+            what_next(opt, saved));
 }
 
 /* A reader that has seen enough is no failure. */

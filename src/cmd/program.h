@@ -10,7 +10,8 @@
 struct program {
     const char *name;
     const char *noun;  /* what it does: "training" */
-    const char *go_on; /* after a failure that left something: "to go on from ..." */
+    const char *go_on; /* after a failure that left something: "to go on from ..."; NULL:
+                          another process goes on */
     bool
         always_saves; /* a run that ended early has left something, with a checkpoint or
                           without */

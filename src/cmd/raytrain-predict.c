@@ -40,30 +40,6 @@ static int need(bool there, const char *flag, struct error *err)
                              flag);
 }
 
-/* Datasets of a training, which may be in the same file, are none of a prediction. */
-static void datasets_reduce(struct train_config *cfg)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < cfg->n_datasets; i++)
-        if (strcmp(cfg->datasets[i].name, PREDICT_DATASET) == 0) {
-            struct dataset_config found = cfg->datasets[i];
-
-            cfg->datasets[i] = cfg->datasets[n];
-            cfg->datasets[n++] = found;
-        }
-    if (n > 0 && cfg->n_datasets > n) {
-        struct dataset_config *rest = malloc((cfg->n_datasets - n) * sizeof *rest);
-        size_t n_rest = cfg->n_datasets - n;
-
-        if (!rest)
-            return; /* then they are only validated in vain */
-        memcpy(rest, cfg->datasets + n, n_rest * sizeof *rest);
-        cfg->n_datasets = n;
-        datasets_clear(&rest, &n_rest);
-    }
-}
-
 /* The directory of the run: FILE.run. */
 static int run_name(struct train_config *cfg, struct error *err)
 {
@@ -103,9 +79,7 @@ static int settle(struct options *opt, struct train_config *cfg, struct error *e
     cfg->resume_from_checkpoint = checkpoint;
     if (prediction_function(cfg, err) < 0)
         return -1;
-    run_config_stop_clear(&cfg->run_config);  /* it is for the metrics of a training */
-    preprocessors_clear(&cfg->preprocessors); /* the checkpoint has them, fitted */
-    datasets_reduce(cfg);
+    prediction_reduce(cfg);
     if (setenv(LEFT_BY, "1", 1) < 0)
         return no_memory(err);
     return run_name(cfg, err);

@@ -13,6 +13,8 @@ struct heading {
 
 static const struct heading headings[] = {
     {"checkpoint", "The prediction"},
+    {"last", "The model"},
+    {"listen", "Requests"},
     {"workers", "Workers"},
     {"config", "Configuration"},
     {"name", "The run"},
@@ -31,10 +33,25 @@ static const char predict_head[] =
     "                        [PREDICT_FUNC.so|PROGRAM|-- COMMAND] [ARG]...\n"
     "Predict rows by the model of a checkpoint, on N workers.\n\n";
 
-static const char help_tail[] =
-    "\n%sA flag beats --set, --set beats the file, the file beats the default.\n"
-    "Exit status: 0 finished, 1 %s failed, 2 usage, 3 configuration or input,\n"
+static const char serve_head[] =
+    "Usage: raytrain-serve [OPTION]... RUN|CHECKPOINT [OPTION]...\n"
+    "                      [PREDICT_FUNC.so|PROGRAM|-- COMMAND] [ARG]...\n"
+    "Answer predictions by the model of a checkpoint, over HTTP.\n\n";
+
+static const char beats[] =
+    "A flag beats --set, --set beats the file, the file beats the default.\n";
+
+static const char run_tail[] =
+    "Exit status: 0 finished, 1 training failed, 2 usage, 3 configuration or input,\n"
     "4 does not fit, 5 storage, 75 stopped on request: run again with --resume.\n";
+
+static const char predict_tail[] =
+    "Exit status: 0 finished, 1 prediction failed, 2 usage, 3 configuration or input,\n"
+    "4 does not fit, 5 storage, 75 stopped on request: run again with --resume.\n";
+
+static const char serve_tail[] =
+    "Exit status: 0 ended on request, 1 no worker is left, 2 usage,\n"
+    "3 configuration or input, 4 does not fit, 5 storage.\n";
 
 #define HELP_MAX 8192
 
@@ -61,8 +78,8 @@ static void help_add_flag(char *help, const struct flag *f)
     snprintf(help + n, HELP_MAX - n, "%-31s %s\n", left, f->doc);
 }
 
-static const char *help_make(enum option_program program, const char *head,
-                             bool with_rare, char *help)
+static const char *help_make(enum option_program program, bool with_rare,
+                             const char *head, const char *tail, char *help)
 {
     const char *title = NULL, *next;
     size_t n;
@@ -79,9 +96,8 @@ static const char *help_make(enum option_program program, const char *head,
             help_add_flag(help, &option_flags[i]);
     }
     n = strlen(help);
-    snprintf(help + n, HELP_MAX - n, help_tail,
-             with_rare ? "" : "--help=all prints the other options.\n",
-             program == OF_PREDICT ? "prediction" : "training");
+    snprintf(help + n, HELP_MAX - n, "\n%s%s%s",
+             with_rare ? "" : "--help=all prints the other options.\n", beats, tail);
     return help;
 }
 
@@ -89,12 +105,19 @@ const char *options_help(bool with_rare)
 {
     static char help[HELP_MAX];
 
-    return help_make(OF_RUN, help_head, with_rare, help);
+    return help_make(OF_RUN, with_rare, help_head, run_tail, help);
 }
 
 const char *options_help_predict(bool with_rare)
 {
     static char help[HELP_MAX];
 
-    return help_make(OF_PREDICT, predict_head, with_rare, help);
+    return help_make(OF_PREDICT, with_rare, predict_head, predict_tail, help);
+}
+
+const char *options_help_serve(bool with_rare)
+{
+    static char help[HELP_MAX];
+
+    return help_make(OF_SERVE, with_rare, serve_head, serve_tail, help);
 }

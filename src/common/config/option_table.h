@@ -12,7 +12,7 @@
 enum option_stage { STAGE_FLAG, STAGE_SET, STAGE_FILE };
 
 /* Which program has a flag: a sum of these. */
-enum option_program { OF_RUN = 1, OF_PREDICT = 2 };
+enum option_program { OF_RUN = 1, OF_PREDICT = 2, OF_SERVE = 4, OF_RUNS = 3 };
 
 /* What a flag does: it sets a key of the configuration or a member of options, or a
  * function does more. */

@@ -102,6 +102,11 @@ static const struct flag *flag_of(int val)
     return NULL;
 }
 
+static const char *program_of(enum option_program program)
+{
+    return program == OF_RUN ? "run" : program == OF_PREDICT ? "predict" : "serve";
+}
+
 /* getopt_long returned '?' for argv[at]. */
 static int fail_unknown(enum option_program program, const char *typed,
                         struct error *err)
@@ -127,37 +132,55 @@ static int fail_unknown(enum option_program program, const char *typed,
     return error_set(err, RAYTRAIN_EUSAGE,
                      "unknown option %s%s%s%s (all of them: raytrain-%s --help=all)",
                      quote(typed, quoted), near ? "; did you mean --" : "",
-                     near ? near : "", near ? "?" : "",
-                     program == OF_PREDICT ? "predict" : "run");
+                     near ? near : "", near ? "?" : "", program_of(program));
 }
 
-/* Put all flags into typed[], in order; *operands is the index of the first argument
- * after them, *command says that it follows a "--". */
+/* What was typed: flags in order, and what follows them. */
+struct line {
+    struct typed *typed;
+    size_t n;
+    const char
+        *first;   /* raytrain-serve: its first operand, the checkpoint; else NULL */
+    int operands; /* the index of the first argument of the rest */
+    bool command; /* it follows a "--" */
+};
+
+/* The flags from argv[optind] on, up to an operand. */
 static int flags_read(enum option_program program, int argc, char *argv[],
-                      struct typed typed[], size_t *n, int *operands, bool *command,
-                      struct error *err)
+                      struct line *line, struct error *err)
 {
     struct option longs[FLAGS_MAX + 1];
     char shorts[3 * FLAGS_MAX + 3];
-    int val, at;
+    int val, at = optind > 0 ? optind : 1;
 
     getopt_tables(program, longs, shorts);
     opterr = 0;
-    optind = 0; /* GNU: restart */
-    for (at = 1; (val = getopt_long(argc, argv, shorts, longs, NULL)) != -1;
-         at = optind) {
+    for (; (val = getopt_long(argc, argv, shorts, longs, NULL)) != -1; at = optind) {
         if (val == '?')
             return fail_unknown(program, argv[at], err);
         if (val == ':')
             return error_set(err, RAYTRAIN_EUSAGE, "%s needs an argument (see --help)",
                              argv[at]);
-        typed[*n].flag = flag_of(val);
-        typed[*n].argument = optarg;
-        (*n)++;
+        line->typed[line->n].flag = flag_of(val);
+        line->typed[line->n].argument = optarg;
+        line->n++;
     }
-    *command = optind == at + 1;
-    *operands = optind;
+    line->command = optind == at + 1;
+    line->operands = optind;
     return 0;
+}
+
+/* raytrain-serve has flags before and after its first operand. */
+static int line_read(enum option_program program, int argc, char *argv[],
+                     struct line *line, struct error *err)
+{
+    optind = 0; /* GNU: restart */
+    if (flags_read(program, argc, argv, line, err) < 0)
+        return -1;
+    if (program != OF_SERVE || line->command || optind >= argc)
+        return 0;
+    line->first = argv[optind++];
+    return flags_read(program, argc, argv, line, err);
 }
 
 static int operands_take(enum option_program program, struct train_config *cfg,
@@ -169,10 +192,10 @@ static int operands_take(enum option_program program, struct train_config *cfg,
         return error_set(
             err, RAYTRAIN_EUSAGE,
             "there is no command after --; type: raytrain-%s ... -- COMMAND [ARG]...",
-            program == OF_PREDICT ? "predict" : "run");
+            program_of(program));
     if (argc == 0 && (cfg->train_func || strcmp(cfg->trainer, "data_parallel") != 0))
         return 0;
-    if (argc == 0 && program == OF_PREDICT)
+    if (argc == 0 && program != OF_RUN)
         return 0; /* the checkpoint may need none */
     if (argc == 0)
         return error_set(
@@ -294,39 +317,56 @@ static int site_arguments(struct options *opt, struct error *err)
     return site_args_prepend(opt->site.srun_args, &opt->srun_args, err);
 }
 
+/* The checkpoint of raytrain-serve; other programs have an option for it. */
+static int first_take(const char *first, struct options *opt, struct error *err)
+{
+    if (!first)
+        return 0;
+    opt->checkpoint = strdup(first);
+    return opt->checkpoint ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+static int line_apply(enum option_program program, int argc, char *argv[],
+                      const struct line *line, struct options *opt,
+                      struct train_config *cfg, struct error *err)
+{
+    char **rest = argv + line->operands;
+
+    if (site_take(line->typed, line->n, opt, cfg, err) ||
+        typed_apply(line->typed, line->n, opt, cfg, err) || site_arguments(opt, err) ||
+        first_take(line->first, opt, err))
+        return -1;
+    if (opt->submit.wanted &&
+        line_keep(line->typed, line->n, &opt->submit.line, err) < 0)
+        return -1;
+    opt->submit.operands = rest;
+    opt->submit.command = line->command;
+    cfg->train_func_later =
+        line->command && (opt->submit.prologue || opt->site.prologue);
+    if (opt->check)
+        return check_alone(opt, *rest, err);
+    return operands_take(program, cfg, argc - line->operands, rest, line->command, err);
+}
+
 static int parse(enum option_program program, int argc, char *argv[],
                  struct options *opt, struct train_config *cfg, struct error *err)
 {
-    struct typed *typed = calloc((size_t)argc + 1, sizeof *typed);
-    int operands = argc, rc;
-    bool command = false;
-    size_t n = 0;
+    struct line line = {.typed = calloc((size_t)argc + 1, sizeof *line.typed)};
+    int rc;
 
     memset(opt, 0, sizeof *opt);
     train_config_init(cfg);
     opt->launcher = strdup("auto");
-    if (!typed || !opt->launcher)
+    if (program ==
+        OF_SERVE) /* workers are started again, unless the user says how often */
+        cfg->run_config.failure_config.max_failures = -1;
+    if (!line.typed || !opt->launcher)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     else
-        rc = flags_read(program, argc, argv, typed, &n, &operands, &command, err);
-    if (!rc && !asks_for_words(typed, n, opt)) {
-        rc = site_take(typed, n, opt, cfg, err);
-        if (!rc)
-            rc = typed_apply(typed, n, opt, cfg, err);
-        if (!rc)
-            rc = site_arguments(opt, err);
-        if (!rc && opt->submit.wanted)
-            rc = line_keep(typed, n, &opt->submit.line, err);
-        opt->submit.operands = argv + operands;
-        opt->submit.command = command;
-        cfg->train_func_later = command && (opt->submit.prologue || opt->site.prologue);
-        if (!rc && opt->check)
-            rc = check_alone(opt, argv[operands], err);
-        else if (!rc)
-            rc = operands_take(program, cfg, argc - operands, argv + operands, command,
-                               err);
-    }
-    free(typed);
+        rc = line_read(program, argc, argv, &line, err);
+    if (!rc && !asks_for_words(line.typed, line.n, opt))
+        rc = line_apply(program, argc, argv, &line, opt, cfg, err);
+    free(line.typed);
     if (rc) {
         options_clear(opt);
         train_config_clear(cfg);
@@ -344,6 +384,12 @@ int options_parse_predict(int argc, char *argv[], struct options *opt,
                           struct train_config *cfg, struct error *err)
 {
     return parse(OF_PREDICT, argc, argv, opt, cfg, err);
+}
+
+int options_parse_serve(int argc, char *argv[], struct options *opt,
+                        struct train_config *cfg, struct error *err)
+{
+    return parse(OF_SERVE, argc, argv, opt, cfg, err);
 }
 
 void options_clear(struct options *opt)

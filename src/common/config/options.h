@@ -1,5 +1,5 @@
 /*
- * options.h - the command lines of raytrain-run and raytrain-predict: flags that are not
+ * options.h - the command lines of raytrain-run, raytrain-predict and raytrain-serve: flags that are not
  * configuration, and flags that are. The latter go straight into the train_config: flags override --set,
  * --set overrides the file, and the file overrides the defaults, in whatever order they
  * are typed.
@@ -29,9 +29,11 @@ struct options {
     struct site_config site; /* its arguments and its storage are in the others */
     char *site_wrong;        /* with --check: why the site's file cannot be used */
     bool json;
-    char *checkpoint; /* --checkpoint of raytrain-predict: a checkpoint, or a run */
-    bool last;        /* of a run, its newest checkpoint, not its best */
-    bool keep_run;    /* leave the run directory of a prediction */
+    char *
+        checkpoint; /* of raytrain-predict and raytrain-serve: a checkpoint, or a run */
+    bool where;     /* --where of raytrain-serve */
+    bool last;      /* of a run, its newest checkpoint, not its best */
+    bool keep_run;  /* leave the run directory of a prediction */
     bool quiet;
     enum progress_style progress;
     bool help;     /* --help: print options_help() to stdout, exit 0 */
@@ -48,10 +50,14 @@ int options_parse(int argc, char *argv[], struct options *opt, struct train_conf
 /* The same for raytrain-predict. */
 int options_parse_predict(int argc, char *argv[], struct options *opt,
                           struct train_config *cfg, struct error *err);
+/* The same for raytrain-serve, whose first operand is the checkpoint. */
+int options_parse_serve(int argc, char *argv[], struct options *opt,
+                        struct train_config *cfg, struct error *err);
 void options_clear(struct options *opt);
 /* The text of --help, which fits a screen, or of --help=all: one line for each option, 80
  * columns. The next call overwrites it. */
 const char *options_help(bool all);
 const char *options_help_predict(bool all);
+const char *options_help_serve(bool all);
 
 #endif

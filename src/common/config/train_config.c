@@ -183,6 +183,11 @@ static const struct config_key train_keys[] = {
      .type = CONFIG_GROUP,
      FIELD(predict),
      .table = &predict_config_table},
+    {.name = "serve",
+     .doc = "how raytrain-serve answers requests",
+     .type = CONFIG_GROUP,
+     FIELD(serve),
+     .table = &serve_config_table},
     {.name = "seed",
      .doc = "of random numbers and of shuffling",
      .type = CONFIG_U64,
@@ -590,7 +595,8 @@ int train_config_validate(struct train_config *cfg, struct error *err)
                                    err) ||
         data_config_validate(&cfg->data_config, cfg->datasets, cfg->n_datasets, err) ||
         preprocessor_validate(cfg, err) || gbdt_validate(cfg, err) ||
-        predict_config_validate(&cfg->predict, err))
+        predict_config_validate(&cfg->predict, err) ||
+        serve_config_validate(&cfg->serve, err))
         return -1;
     return resume_validate(cfg, err);
 }

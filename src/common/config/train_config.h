@@ -17,6 +17,7 @@
 #include "config/data_config.h"
 #include "config/gbdt_config.h"
 #include "config/predict_config.h"
+#include "config/serve_config.h"
 #include "config/preprocessor_config.h"
 #include "config/run_config.h"
 #include "config/scaling_config.h"
@@ -43,6 +44,7 @@ struct train_config {
     struct data_config data_config;
     struct preprocessors_config preprocessors; /* the key preprocessor; n is 0: none */
     struct predict_config predict;             /* predict_config_predicts() */
+    struct serve_config serve;
     uint64_t seed; /* of the random streams and of shuffling; default 0 */
     char *resume_from_checkpoint; /* absolute path of a checkpoint file; NULL: none */
 };

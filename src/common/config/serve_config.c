@@ -1,0 +1,121 @@
+#include "config/serve_config.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "config/config_key.h"
+#include "util/api_names.h"
+#include "util/fs.h"
+#include "util/quote.h"
+
+#define FIELD(member) .offset = offsetof(struct serve_config, member)
+
+static const struct config_key serve_keys[] = {
+    {.name = "name",
+     .doc = "the name of the model in the paths of requests",
+     .type = CONFIG_STRING,
+     FIELD(name)},
+    {.name = "listen",
+     .doc = "ADDRESS:PORT, or the path of a socket",
+     .type = CONFIG_STRING,
+     FIELD(listen)},
+    {.name = "token_file",
+     .doc = "the file of the token that clients must know",
+     .type = CONFIG_STRING,
+     FIELD(token_file)},
+    {.name = "tls_cert",
+     .doc = "the file of the certificate, for TLS",
+     .type = CONFIG_STRING,
+     FIELD(tls_cert)},
+    {.name = "tls_key",
+     .doc = "the file of the certificate's key",
+     .type = CONFIG_STRING,
+     FIELD(tls_key)},
+    {.name = "max_batch",
+     .doc = "rows of a batch; 0: as the predictor likes",
+     .type = CONFIG_INT,
+     FIELD(max_batch),
+     .min = 0,
+     .max = INT_MAX},
+    {.name = "max_wait_us",
+     .doc = "microseconds that a batch waits for more rows",
+     .type = CONFIG_INT,
+     FIELD(max_wait_us),
+     .min = 0,
+     .max = 60 * 1000 * 1000},
+    {.name = "queue",
+     .doc = "requests that may wait",
+     .type = CONFIG_INT,
+     FIELD(queue),
+     .min = 1,
+     .max = INT_MAX},
+    {.name = "max_body",
+     .doc = "bytes of a request, such as 64M",
+     .type = CONFIG_SIZE,
+     FIELD(max_body)},
+    {.name = "max_connections",
+     .doc = "clients at the same time",
+     .type = CONFIG_INT,
+     FIELD(max_connections),
+     .min = 1,
+     .max = 1000 * 1000},
+    {.name = "timeout_s",
+     .doc = "seconds for a request to arrive, and for its answer",
+     .type = CONFIG_INT,
+     FIELD(timeout_s),
+     .min = 1,
+     .max = 24 * 3600},
+    {.name = "access_log",
+     .doc = "a file with a line for each request, or - for standard error",
+     .type = CONFIG_STRING,
+     FIELD(access_log)},
+    {.name = "follow",
+     .doc = "change to newer checkpoints of the run",
+     .type = CONFIG_BOOL,
+     FIELD(follow)},
+};
+const struct config_table serve_config_table = CONFIG_TABLE(serve_keys);
+
+static void set_unless(int *value, int standard)
+{
+    if (*value == 0)
+        *value = standard;
+}
+
+void serve_config_complete(struct serve_config *cfg)
+{
+    set_unless(&cfg->queue, 1024);
+    set_unless(&cfg->max_connections, 1024);
+    set_unless(&cfg->timeout_s, 60);
+    if (cfg->max_body == 0)
+        cfg->max_body = (uint64_t)64 << 20;
+}
+
+static int files_settle(struct serve_config *cfg, struct error *err)
+{
+    char **files[] = {&cfg->token_file, &cfg->tls_cert, &cfg->tls_key};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (*files[i] && path_make_absolute(files[i], err) < 0)
+            return -1;
+    if (cfg->access_log && strcmp(cfg->access_log, "-") != 0)
+        return path_make_absolute(&cfg->access_log, err);
+    return 0;
+}
+
+int serve_config_validate(struct serve_config *cfg, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (!cfg->tls_cert != !cfg->tls_key)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "serve.%s is missing: TLS needs a certificate and its key",
+                         cfg->tls_cert ? "tls_key" : "tls_cert");
+    if (cfg->name && (!metric_name_is_valid(cfg->name) || strchr(cfg->name, '/')))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "serve.name: %s cannot be in the path of a request: a letter "
+                         "or _, then letters, digits, _ . @ - (at most %d bytes)",
+                         quote(cfg->name, quoted), RAYTRAIN_NAME_MAX);
+    return files_settle(cfg, err);
+}

@@ -1,0 +1,62 @@
+/*
+ * member.h - one worker of a service: a child, which is a run of one worker, and which is
+ * started again when it ends. It connects to the member's own socket, so that it is known
+ * whose connection that is, and says hello when its model is loaded.
+ *
+ * A child that ended before it connected is not started again as it is: the next one
+ * would do the same. One that served for a moment only is started after a pause, which
+ * doubles each time.
+ *
+ * A handler `ended` may destroy the member.
+ *
+ * All calls, and those of handlers, come from the thread that turns the event loop.
+ */
+#ifndef RAYTRAIN_CREW_MEMBER_H
+#define RAYTRAIN_CREW_MEMBER_H
+
+#include <stdbool.h>
+
+#include "event/event_loop.h"
+#include "util/error.h"
+
+/* The variables by which a child knows what it is. */
+#define MEMBER_SOCKET     "RAYTRAIN_SERVE_SOCKET"     /* where it connects */
+#define MEMBER_CHECKPOINT "RAYTRAIN_SERVE_CHECKPOINT" /* its model */
+#define MEMBER_RUN        "RAYTRAIN_SERVE_RUN" /* its run directory, to be made */
+
+struct member;
+
+/* All of it outlives the members. */
+struct member_env {
+    struct event_loop *loop;
+    char *const *argv;   /* of a child */
+    const char *sockets; /* a directory that only this user reads, with a short path */
+    const char *runs;    /* where the children have their run directories */
+    int max_failures;    /* restarts of a member; -1: no limit */
+    /* The worker has connected, and says hello. The descriptor is the callee's, non-blocking. */
+    void (*joined)(void *arg, struct member *m, int fd);
+    /* Its child has ended, and another one follows. why: a sentence */
+    void (*restarts)(void *arg, struct member *m, const char *why);
+    /* Its child has ended, and none follows. why: NULL if that was ordered. */
+    void (*ended)(void *arg, struct member *m, const char *why);
+    void *arg;
+};
+
+/* Starts the first child. `number` is part of the names of its files, and no other
+ * member of the directories has it. */
+int member_create(const struct member_env *env, int number, const char *checkpoint,
+                  void *group, struct member **out, struct error *err);
+/* Ends the child at once, if it is still there. NULL is fine. */
+void member_destroy(struct member *m);
+
+/* It is no longer needed. A child that has joined ends when its connection is closed;
+ * any other gets SIGTERM. What has not ended after so many seconds is killed. */
+void member_retire(struct member *m, double grace_s);
+
+/* What was given to member_create(). */
+void *member_group(const struct member *m);
+const char *member_checkpoint(const struct member *m);
+/* Has the present child joined? */
+bool member_has_joined(const struct member *m);
+
+#endif

@@ -1,0 +1,4 @@
+libserve_la_SOURCES += \
+	src/serve/place/place.c src/serve/place/place.h
+
+UNIT_TESTS += t/unit/test_place

@@ -1,0 +1,260 @@
+/* place.c - in order: names; make, write and remove; find; what to type. */
+#include "config.h"
+
+#include "place/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/argv.h"
+#include "util/fs.h"
+#include "util/process.h"
+#include "util/quote.h"
+
+#define FOLDER  "serve"
+#define ADDRESS "address.json"
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+/* ---- Names ---- */
+
+/* RUN/serve; NULL: no memory. */
+static char *folder_of(const char *run_or_checkpoint)
+{
+    const char *slash = strrchr(run_or_checkpoint, '/');
+    struct stat st;
+    char *folder;
+    int rc;
+
+    if (stat(run_or_checkpoint, &st) == 0 && S_ISDIR(st.st_mode))
+        rc = asprintf(&folder, "%s/" FOLDER, run_or_checkpoint);
+    else if (slash)
+        rc = asprintf(&folder, "%.*s/" FOLDER, (int)(slash - run_or_checkpoint),
+                      run_or_checkpoint);
+    else
+        rc = asprintf(&folder, FOLDER);
+    return rc < 0 ? NULL : folder;
+}
+
+static char *file_in(const char *dir, const char *name)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
+}
+
+static void host_name(char host[256])
+{
+    host[0] = '\0';
+    gethostname(host, 255);
+}
+
+/* ---- Make, write, remove ---- */
+
+/* HOST.PID of a process that has ended on this host. */
+static bool is_left(const char *name)
+{
+    char host[256];
+    size_t n;
+    long pid;
+    char *end;
+
+    host_name(host);
+    n = strlen(host);
+    if (strncmp(name, host, n) != 0 || name[n] != '.')
+        return false;
+    pid = strtol(name + n + 1, &end, 10);
+    return *end == '\0' && pid > 0 && process_birth((pid_t)pid) == 0;
+}
+
+static void left_remove(const char *folder)
+{
+    DIR *all = opendir(folder);
+    struct dirent *entry;
+
+    while (all && (entry = readdir(all))) {
+        char *path = is_left(entry->d_name) ? file_in(folder, entry->d_name) : NULL;
+
+        place_remove(path);
+        free(path);
+    }
+    if (all)
+        closedir(all);
+}
+
+int place_make(const char *run_or_checkpoint, char **dir, struct error *err)
+{
+    char *folder = folder_of(run_or_checkpoint), host[256];
+    int rc;
+
+    if (!folder)
+        return no_memory(err);
+    host_name(host);
+    *dir = NULL;
+    rc = fs_mkdirs(folder, 0777, err);
+    if (rc == 0) {
+        left_remove(folder);
+        if (asprintf(dir, "%s/%s.%d", folder, host, (int)getpid()) < 0) {
+            *dir = NULL;
+            rc = no_memory(err);
+        }
+    }
+    if (rc == 0 && mkdir(*dir, 0700) < 0)
+        rc = fs_error(err, "create", *dir);
+    if (rc < 0) {
+        free(*dir);
+        *dir = NULL;
+    }
+    free(folder);
+    return rc;
+}
+
+int place_write(const char *dir, const struct place_address *a, struct error *err)
+{
+    char host[256], *path = file_in(dir, ADDRESS), *text = NULL;
+    json_t *json;
+    int rc = -1;
+
+    host_name(host);
+    json = json_pack("{s:o, s:i, s:I, s:o, s:o, s:o, s:o}", "host", json_text(host),
+                     "pid", (int)getpid(), "born", (json_int_t)process_birth(getpid()),
+                     "model", json_text(a->model), "url", json_text(a->url), "socket",
+                     a->socket ? json_text(a->socket) : json_null(), "token_file",
+                     a->token_file ? json_text(a->token_file) : json_null());
+    if (json)
+        text = json_dumps(json, JSON_INDENT(2));
+    if (path && text)
+        rc = fs_write_atomic(path, text, strlen(text), 0600, err);
+    else
+        no_memory(err);
+    json_decref(json);
+    free(text);
+    free(path);
+    return rc;
+}
+
+void place_remove(const char *dir)
+{
+    struct error err;
+
+    if (dir)
+        fs_remove_tree(dir, &err);
+}
+
+/* ---- Find ---- */
+
+static const char *text_of(const json_t *json, const char *key)
+{
+    return json_string_value(json_object_get(json, key));
+}
+
+/* Is the process that wrote it there? That of another host may be. */
+static bool is_alive(const json_t *json, bool here)
+{
+    pid_t pid = (pid_t)json_integer_value(json_object_get(json, "pid"));
+    json_int_t born = json_integer_value(json_object_get(json, "born"));
+
+    return !here || (pid > 0 && process_birth(pid) == (unsigned long long)born);
+}
+
+static void found_deliver(const json_t *json,
+                          void (*found)(void *arg, const struct place_found *place),
+                          void *arg, size_t *n)
+{
+    struct place_found place = {.host = text_of(json, "host"),
+                                .address = {.model = text_of(json, "model"),
+                                            .url = text_of(json, "url"),
+                                            .socket = text_of(json, "socket"),
+                                            .token_file = text_of(json, "token_file")}};
+    char host[256];
+
+    if (!place.host || !place.address.model || !place.address.url)
+        return;
+    host_name(host);
+    place.here = strcmp(place.host, host) == 0;
+    if (!is_alive(json, place.here))
+        return;
+    ++*n;
+    found(arg, &place);
+}
+
+int place_each(const char *run_or_checkpoint,
+               void (*found)(void *arg, const struct place_found *place), void *arg,
+               size_t *n, struct error *err)
+{
+    char *folder = folder_of(run_or_checkpoint);
+    struct dirent **names;
+    int count;
+
+    *n = 0;
+    if (!folder)
+        return no_memory(err);
+    count = scandir(folder, &names, NULL, alphasort);
+    if (count < 0 && errno != ENOENT) {
+        fs_error(err, "read", folder);
+        free(folder);
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        char *dir = file_in(folder, names[i]->d_name);
+        char *path = dir ? file_in(dir, ADDRESS) : NULL;
+        json_t *json = path ? json_load_file(path, 0, NULL) : NULL;
+
+        if (json)
+            found_deliver(json, found, arg, n);
+        json_decref(json);
+        free(path);
+        free(dir);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    free(folder);
+    return 0;
+}
+
+/* ---- What to type ---- */
+
+static int curl_words(const struct place_address *a, char ***words, struct error *err)
+{
+    int rc = argv_append(words, "curl", err);
+
+    if (rc == 0 && a->socket)
+        rc = argv_append(words, "--unix-socket", err);
+    if (rc == 0 && a->socket)
+        rc = argv_append(words, a->socket, err);
+    if (rc == 0)
+        rc = argv_appendf(words, err, "%s/v2/models/%s", a->url, a->model);
+    return rc;
+}
+
+/* The token is not in the command line, where other users see it. */
+char *place_curl(const struct place_address *a)
+{
+    char **words = NULL, *line = NULL, *file = NULL, *all = NULL;
+    struct error err;
+
+    if (curl_words(a, &words, &err) == 0 && argv_join(words, &line, &err) == 0 &&
+        a->token_file) {
+        char *const one[] = {(char *)(uintptr_t)a->token_file, NULL};
+
+        if (argv_join(one, &file, &err) < 0 ||
+            asprintf(&all, "%s -H @<(printf 'Authorization: Bearer '; cat %s)", line,
+                     file) < 0)
+            all = NULL;
+        free(line);
+        line = all;
+        free(file);
+    }
+    argv_free(words);
+    return line;
+}

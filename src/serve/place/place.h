@@ -1,0 +1,46 @@
+/*
+ * place.h - where a run is served, for its clients: RUN/serve/HOST.PID, a directory that
+ * only this user reads, with address.json and, if there is one, the token. The directories
+ * of services that have ended on this host are removed by the next one.
+ *
+ *   {"host", "pid", "born", "model", "url", "socket": PATH or null,
+ *    "token_file": PATH or null}
+ */
+#ifndef RAYTRAIN_PLACE_PLACE_H
+#define RAYTRAIN_PLACE_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "util/error.h"
+
+struct place_address {
+    const char *model;
+    const char *url;        /* "http://127.0.0.1:8080" */
+    const char *socket;     /* NULL: it listens at a port */
+    const char *token_file; /* NULL: clients need none */
+};
+
+/* A new directory below that of the run, or of the checkpoint; malloc'ed. */
+int place_make(const char *run_or_checkpoint, char **dir, struct error *err);
+/* For clients: whole, or as it was before. */
+int place_write(const char *dir, const struct place_address *address,
+                struct error *err);
+/* With all that is in it. NULL is fine. */
+void place_remove(const char *dir);
+
+/* One that answers, or is on another host, which cannot be asked. */
+struct place_found {
+    const char *host;
+    bool here; /* on this host */
+    struct place_address address;
+};
+/* Calls `found` for each service of a run; *n is how many. */
+int place_each(const char *run_or_checkpoint,
+               void (*found)(void *arg, const struct place_found *place), void *arg,
+               size_t *n, struct error *err);
+/* What a person types in a shell to ask it for its model: malloc'ed, NULL without
+ * memory. */
+char *place_curl(const struct place_address *address);
+
+#endif

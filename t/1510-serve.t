@@ -1,0 +1,101 @@
+#!/bin/sh
+test_description='raytrain-serve: a checkpoint answers predictions, as raytrain-predict makes them'
+. "$(dirname "$0")/setup.sh"
+. "$srcdir/t/predict.sh"
+
+# serve NAME ARG...: start a service of runs/NAME, and wait until it answers.
+serve () {
+	served=$1 && shift &&
+	{ raytrain-serve "runs/$served" "$@" 2>err & } && front=$! &&
+	eventually is_served
+}
+is_served () {
+	raytrain-serve --where "runs/$served" >where 2>/dev/null
+}
+# ask PATH [CURL-OPTION...]
+ask () {
+	path=$1 && shift &&
+	socket=$(jq -r .socket "runs/$served"/serve/*/address.json) &&
+	curl -s -m 60 --unix-socket "$socket" "http://localhost$path" "$@"
+}
+# The answer to rows 0 to N - 1 of rows.npz, as the lines of raytrain-predict.
+predictions () {
+	"$PYTHON" - "$1" >request.json <<-\EOF &&
+	import json, sys
+	n = int(sys.argv[1])
+	print(json.dumps({"inputs": [
+	    {"name": "x", "datatype": "FP32", "shape": [n, 3],
+	     "data": [v for i in range(n) for v in (i, 0.25 * i, i % 7)]},
+	    {"name": "id", "datatype": "INT64", "shape": [n], "data": list(range(n))}]}))
+	EOF
+	ask "/v2/models/$served/infer" -d @request.json >answer.json &&
+	jq -r '[.outputs[] | {(.name): .data}] | add as $o | $o.score | keys[] as $i |
+		"\($o.score[$i]),\($o.parts[2 * $i])"' answer.json
+}
+version_is () {
+	predictions 1 >/dev/null && test "$(jq -r .model_version answer.json)" = "$1"
+}
+# end: it is asked to end, and has.
+end () {
+	kill "$front" && wait "$front" && test_path_is_missing "runs/$served/serve/"*
+}
+workers () {
+	pgrep -P "$(pgrep -P "$front" | paste -s -d , -)" | paste -s -d , -
+}
+
+inputs="--input x:float32:3 --input id:int64"
+
+test_expect_success 'a training leaves a run to serve' '
+	make_rows 100 && make_model &&
+	raytrain-predict --launcher local --checkpoint runs/model --data rows.npz -o rows.csv \
+		"$model" 2>err && sed 1d rows.csv | cut -d , -f 1,2 >expected
+'
+test_expect_success 'the best checkpoint answers what raytrain-predict predicts' '
+	serve model --workers 2 $inputs "$model" &&
+	predictions 100 >answered &&
+	"$PYTHON" -c "
+for a, b in zip(open(\"answered\"), open(\"expected\"), strict=True):
+    assert list(map(float, a.split(\",\"))) == list(map(float, b.split(\",\"))), (a, b)"
+'
+test_expect_success '--where prints a line that asks for the model' '
+	is_served && sh -c "$(cat where)" >model.json &&
+	jq -e ".versions == [\"2\"] and (.inputs | map(.name)) == [\"x\", \"id\"]" model.json
+'
+test_expect_success 'its directory and its socket are private' '
+	test "$(stat -c %a runs/model/serve/*)" = 700 &&
+	socket=$(jq -r .socket runs/model/serve/*/address.json) &&
+	test "$(stat -c %a "$socket" "$(dirname "$socket")" | paste -s -d " " -)" = "600 700"
+'
+test_expect_success 'a wrong request names the input' '
+	ask /v2/models/model/infer -d "{\"inputs\": []}" >out && grep "\"x" out
+'
+test_expect_success 'workers that are killed are started again, and requests are answered' '
+	for worker in $(pgrep -f "raytrain-worker .*predictions.so"); do
+		grep -qz "^RAYTRAIN_SERVE_SOCKET=" "/proc/$worker/environ" || continue
+		kill -KILL "$worker" && eventually predictions 1 >out && test -s out || return 1
+	done &&
+	grep "is started again\|killed\|ended with status" err
+'
+test_expect_success 'asked to end, it ends, and leaves nothing' '
+	end && grep "no new requests" err && test_path_is_missing "$(dirname "$socket")"
+'
+test_expect_success '--follow changes to a newer checkpoint' '
+	mkdir runs/growing && cp runs/model/run.cfg runs/growing/ &&
+	cp runs/model/checkpoint_000001.h5 runs/growing/ &&
+	serve growing --last --follow $inputs "$model" &&
+	version_is 1 && cp runs/model/checkpoint_000003.h5 runs/growing/.new &&
+	mv runs/growing/.new runs/growing/checkpoint_000003.h5 &&
+	eventually version_is 3 && grep "checkpoint_000003.h5 from now on" err && end
+'
+test_expect_success 'a model that cannot be loaded is an error, with the reason' '
+	expect_status 1 timeout 60 raytrain-serve runs/model --input x:float32:3 \
+		"$modules/train_model.so" 2>err &&
+	grep "no worker is left" err && grep "no predict function" err
+'
+test_expect_success 'what is no run is refused' '
+	expect_status 3 raytrain-serve absent "$model" 2>err &&
+	grep absent err &&
+	expect_status 2 raytrain-serve 2>err && grep "RUN|CHECKPOINT" err
+'
+
+test_done

@@ -1,0 +1,193 @@
+/* Where a run is served, as its clients find it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "place/place.h"
+#include "scratch.h"
+#include "util/fs.h"
+
+static int setup(void **state)
+{
+    return scratch_enter(state) || mkdir("run", 0777) || mkdir("elsewhere", 0777);
+}
+
+struct seen {
+    size_t calls;
+    bool here;
+    char text[4096];
+};
+
+static void on_found(void *arg, const struct place_found *place)
+{
+    struct seen *seen = arg;
+
+    seen->calls++;
+    seen->here = place->here;
+    snprintf(seen->text, sizeof seen->text, "%s %s %s %s", place->address.model,
+             place->address.url, place->address.socket ? place->address.socket : "-",
+             place->address.token_file ? place->address.token_file : "-");
+}
+
+static size_t services(const char *run, struct seen *seen)
+{
+    struct error err;
+    size_t n;
+
+    memset(seen, 0, sizeof *seen);
+    assert_int_equal(place_each(run, on_found, seen, &n, &err), 0);
+    assert_int_equal(n, seen->calls);
+    return n;
+}
+
+static char *made(const char *run)
+{
+    static const struct place_address address = {"m", "http://localhost", "/tmp/s",
+                                                 NULL};
+    struct error err;
+    char *dir;
+
+    if (place_make(run, &dir, &err) < 0 || place_write(dir, &address, &err) < 0)
+        fail_msg("%s", err.text);
+    return dir;
+}
+
+static void a_service_is_found_as_long_as_it_is_there(void **state)
+{
+    struct seen seen;
+    struct stat st;
+    char *dir;
+
+    (void)state;
+    assert_int_equal(services("run", &seen), 0);
+    dir = made("run");
+    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    assert_int_equal(services("run", &seen), 1);
+    assert_true(seen.here);
+    assert_string_equal(seen.text, "m http://localhost /tmp/s -");
+    place_remove(dir);
+    free(dir);
+    assert_int_equal(services("run", &seen), 0);
+}
+
+static void a_checkpoint_is_served_beside_it(void **state)
+{
+    struct seen seen;
+    char *dir;
+
+    (void)state;
+    assert_int_equal(fs_write_atomic("run/checkpoint_000001.h5", "", 0, 0600, NULL), 0);
+    dir = made("run/checkpoint_000001.h5");
+    assert_int_equal(services("run", &seen), 1);
+    assert_int_equal(services("run/checkpoint_000001.h5", &seen), 1);
+    place_remove(dir);
+    free(dir);
+}
+
+/* Killed: the next one removes what it has left, and nobody finds it. */
+static void what_a_dead_service_has_left_is_removed(void **state)
+{
+    struct seen seen;
+    char *dir;
+    int status;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        free(made("run"));
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(scratch_count("run/serve"), 1);
+    assert_int_equal(services("run", &seen), 0);
+    dir = made("run");
+    assert_int_equal(scratch_count("run/serve"), 1);
+    place_remove(dir);
+    free(dir);
+}
+
+/* It may be there; nobody here knows. */
+static void one_of_another_host_is_found_and_left_alone(void **state)
+{
+    static const char text[] = "{\"host\":\"far\",\"pid\":1,\"born\":2,\"model\":\"m\","
+                               "\"url\":\"http://far:80\",\"socket\":null,"
+                               "\"token_file\":\"/t\"}";
+    struct seen seen;
+    char *dir;
+
+    (void)state;
+    assert_int_equal(fs_mkdirs("run/serve/far.1", 0700, NULL), 0);
+    assert_int_equal(
+        fs_write_atomic("run/serve/far.1/address.json", text, strlen(text), 0600, NULL),
+        0);
+    dir = made("run");
+    place_remove(dir);
+    free(dir);
+    assert_int_equal(services("run", &seen), 1);
+    assert_false(seen.here);
+    assert_string_equal(seen.text, "m http://far:80 - /t");
+}
+
+static void rubbish_is_no_service(void **state)
+{
+    struct seen seen;
+
+    (void)state;
+    assert_int_equal(fs_mkdirs("run/serve/x.1", 0700, NULL), 0);
+    assert_int_equal(fs_mkdirs("run/serve/y.1", 0700, NULL), 0);
+    assert_int_equal(
+        fs_write_atomic("run/serve/x.1/address.json", "{\"host\":1}", 10, 0600, NULL),
+        0);
+    assert_int_equal(fs_write_atomic("run/serve/y.1/address.json", "{", 1, 0600, NULL),
+                     0);
+    assert_int_equal(services("run", &seen), 0);
+    assert_int_equal(services("absent", &seen), 0);
+}
+
+static void the_line_to_type_has_no_secret(void **state)
+{
+    const struct place_address plain = {"m", "http://127.0.0.1:80", NULL, NULL};
+    const struct place_address local = {"m", "http://localhost", "/a b/s", NULL};
+    const struct place_address secret = {"m", "https://h:80", NULL, "/a b/token"};
+    char *line;
+
+    (void)state;
+    line = place_curl(&plain);
+    assert_string_equal(line, "curl http://127.0.0.1:80/v2/models/m");
+    free(line);
+    line = place_curl(&local);
+    assert_string_equal(line,
+                        "curl --unix-socket '/a b/s' http://localhost/v2/models/m");
+    free(line);
+    line = place_curl(&secret);
+    assert_string_equal(line, "curl https://h:80/v2/models/m -H @<(printf "
+                              "'Authorization: Bearer '; cat '/a b/token')");
+    free(line);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, scratch_leave)
+        TEST(a_service_is_found_as_long_as_it_is_there),
+        TEST(a_checkpoint_is_served_beside_it),
+        TEST(what_a_dead_service_has_left_is_removed),
+        TEST(one_of_another_host_is_found_and_left_alone),
+        TEST(rubbish_is_no_service),
+        TEST(the_line_to_type_has_no_secret),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
