@@ -81,7 +81,7 @@ static int setup(void **state)
                                                                                 : 0;
 }
 
-static char *runs[] = {"a", "b", "c"};
+static char *runs[] = {(char *)"a", (char *)"b", (char *)"c"};
 
 static void runs_without_a_lock_are_known_at_once(void **state)
 {
