@@ -80,7 +80,7 @@ static int teardown(void **state)
 /* A program of these lines of shell. */
 static void begin(const char *script)
 {
-    static char *argv[] = {"/bin/sh", "-c", NULL, NULL};
+    static char *argv[] = {(char *)"/bin/sh", (char *)"-c", NULL, NULL};
     struct error err;
 
     argv[2] = (char *)(uintptr_t)script;
@@ -158,7 +158,8 @@ static void a_line_that_may_wait_is_written_by_the_timer(void **state)
 
 static void its_output_is_in_a_file_of_its_name(void **state)
 {
-    static char *argv[] = {"/bin/sh", "-c", "echo out; echo err >&2", NULL};
+    static char *argv[] = {(char *)"/bin/sh", (char *)"-c",
+                           (char *)"echo out; echo err >&2", NULL};
 
     (void)state;
     assert_int_equal(listener_start(argv, "x", "a b/../c-1.py", &context, &l, NULL), 0);
@@ -328,7 +329,7 @@ static void its_owner_may_leave_without_a_word(void **state)
 
 static void a_program_that_cannot_be_started_leaves_nothing_behind(void **state)
 {
-    static char *argv[] = {"./missing", NULL};
+    static char *argv[] = {(char *)"./missing", NULL};
     int before = scratch_count("/proc/self/fd");
     struct error err;
 
