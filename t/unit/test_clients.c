@@ -163,5 +163,6 @@ int main(void)
         cmocka_unit_test(a_new_one_is_refused_if_all_are_busy),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

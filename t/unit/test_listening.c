@@ -167,5 +167,6 @@ int main(void)
         cmocka_unit_test(only_the_whole_token_is_right),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

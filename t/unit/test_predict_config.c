@@ -224,5 +224,6 @@ int main(void)
         TEST(outputs_of_a_service_are_checked),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -639,5 +639,6 @@ int main(void)
         TEST(answers_are_counted),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

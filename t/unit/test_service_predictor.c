@@ -913,5 +913,6 @@ int main(void)
         SCRATCH(the_rows_are_moved_by_the_predictor_alone),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, table_make, table_free);
 }

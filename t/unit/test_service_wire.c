@@ -496,5 +496,6 @@ int main(void)
         cmocka_unit_test(a_hello_of_another_protocol_is_refused),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

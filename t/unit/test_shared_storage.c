@@ -68,5 +68,6 @@ int main(void)
         SCRATCH(each_kind_of_lock_is_tried),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
