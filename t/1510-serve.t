@@ -95,6 +95,8 @@ test_expect_success 'a model that cannot be loaded is an error, with the reason'
 test_expect_success 'what is no run is refused' '
 	expect_status 3 raytrain-serve absent "$model" 2>err &&
 	grep absent err &&
+	expect_status 3 raytrain-serve --follow runs/model/checkpoint_000001.h5 "$model" 2>err &&
+	grep "directory of a run" err &&
 	expect_status 2 raytrain-serve 2>err && grep "RUN|CHECKPOINT" err
 '
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "crew/member.h"
@@ -22,9 +23,11 @@
 #include "place/place.h"
 #include "prediction.h"
 #include "program.h"
+#include "run/checkpoint_manager.h"
 #include "util/argv.h"
 #include "util/fs.h"
 #include "util/process.h"
+#include "util/quote.h"
 
 #define NAME         "raytrain-serve"
 #define LAST_WORDS_S 5.0 /* for which the end waits for a terminal that is held */
@@ -116,17 +119,32 @@ static int fail(const struct error *err)
     return error_exit_status(err->code);
 }
 
+/* Which checkpoint is to be served. */
+struct choice {
+    const struct options *opt;
+    int64_t newest; /* when it was last looked at all of them */
+};
+
 static void on_sentence(void *arg, const char *text)
 {
-    const struct options *opt = arg;
+    const struct choice *choice = arg;
 
-    if (!opt->quiet)
+    if (!choice->opt->quiet)
         outlet_print(outlet_messages(), NAME ": %s\n", text);
 }
 
+/* All of them are opened only if there is a newer one. */
 static int on_choose(void *arg, char **checkpoint, struct error *err)
 {
-    return prediction_checkpoint(arg, checkpoint, err);
+    struct choice *choice = arg;
+    int64_t newest = checkpoint_manager_newest(choice->opt->checkpoint);
+
+    if (newest == choice->newest)
+        return error_set(err, RAYTRAIN_ENOTFOUND, "there is no newer checkpoint");
+    if (prediction_checkpoint(choice->opt, checkpoint, err) < 0)
+        return -1;
+    choice->newest = newest;
+    return 0;
 }
 
 /* The name of the run's directory, or of the checkpoint's file, as far as it can be in the
@@ -154,13 +172,17 @@ static char *model_name(const char *path)
 static int service_settle(struct options *opt, struct train_config *cfg,
                           char **checkpoint, struct error *err)
 {
+    char quoted[QUOTE_TEXT_MAX];
+    struct stat st;
+
     if (!opt->checkpoint)
         return error_set(err, RAYTRAIN_EUSAGE,
                          "no model: type: " NAME " RUN|CHECKPOINT (more: " NAME
                          " --help)");
-    if (cfg->serve.follow && opt->checkpoint[0] &&
-        access(opt->checkpoint, R_OK | X_OK) < 0)
-        return fs_error(err, "open", opt->checkpoint);
+    if (cfg->serve.follow && (stat(opt->checkpoint, &st) < 0 || !S_ISDIR(st.st_mode)))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "--follow: %s is not the directory of a run: name that",
+                         quote(opt->checkpoint, quoted));
     if (prediction_checkpoint(opt, checkpoint, err) < 0 ||
         text_set(&cfg->resume_from_checkpoint, *checkpoint, err) < 0 ||
         text_set(&cfg->predict.service, "/", err) < 0 ||
@@ -179,6 +201,8 @@ static int service_settle(struct options *opt, struct train_config *cfg,
 static int serve(struct options *opt, struct train_config *cfg, char *argv[],
                  const char *checkpoint, struct error *err)
 {
+    struct choice choice = {.opt = opt,
+                            .newest = checkpoint_manager_iteration(checkpoint)};
     const struct life_options life = {
         .config = &cfg->serve,
         .model = cfg->serve.name,
@@ -190,7 +214,7 @@ static int serve(struct options *opt, struct train_config *cfg, char *argv[],
         .max_failures = cfg->run_config.failure_config.max_failures,
         .choose = on_choose,
         .say = on_sentence,
-        .arg = opt,
+        .arg = &choice,
     };
 
     return life_run(&life, err);
@@ -204,8 +228,8 @@ static void place_print(void *arg, const struct place_found *place)
 
     (void)arg;
     if (curl)
-        printf("%s%s%s%s\n", curl, place->here ? "" : "  # on ",
-               place->here ? "" : place->host, "");
+        printf("%s%s%s\n", curl, place->here ? "" : "  # on ",
+               place->here ? "" : place->host);
     free(curl);
 }
 
