@@ -151,6 +151,8 @@ test_expect_success TMUX 'the block follows the window, narrower and wider' '
 	pane resize-window -x 60 -y 20 && eventually shows "^  loss        1.0348     ▁█$" &&
 	eventually once && pane resize-window -x 100 -y 30 &&
 	eventually shows "loss .*best 0.57336 (iteration 1)" && eventually once &&
+	pane resize-window -x 45 -y 30 && eventually shows "^  loss        1.0348     ▁█$" &&
+	eventually once &&
 	pane resize-window -x 20 -y 6 && eventually shows "^elapsed TIME$" &&
 	pane resize-window -x 120 -y 30 &&
 	eventually shows "loss .*best 0.57336 (iteration 1)" && ends 0
