@@ -23,6 +23,7 @@ struct route;
 struct front {
     struct front_options o;
     struct MHD_Daemon *daemon;
+    atomic_bool is_quiet; /* no more connections */
     struct clients *clients;
     struct outlet *log;
     atomic_uint_fast64_t bodies;              /* bytes */

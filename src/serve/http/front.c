@@ -4,6 +4,8 @@
  */
 #include "http/front.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,18 @@ static void client_change(void *front, struct MHD_Connection *connection, void *
         clients_remove(f->clients, *client);
         *client = NULL;
     }
+}
+
+/* MHD_quiesce_daemon() would do this, too, but races with its own threads, and ends the
+ * process if it loses (0.9.75). */
+static enum MHD_Result client_admit(void *front, const struct sockaddr *address,
+                                    socklen_t n)
+{
+    struct front *f = front;
+
+    (void)address;
+    (void)n;
+    return atomic_load(&f->is_quiet) ? MHD_NO : MHD_YES;
 }
 
 static void *expire_run(void *front)
@@ -107,6 +121,8 @@ static unsigned daemon_clients(const struct front *f)
 static int daemon_start(struct front *f, struct error *err)
 {
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    int listener =
+        fcntl(f->o.at->fd, F_DUPFD_CLOEXEC, 0); /* MHD_stop_daemon() closes it */
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)f->o.cert},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)f->o.key},
@@ -114,12 +130,15 @@ static int daemon_start(struct front *f, struct error *err)
          (void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
         {MHD_OPTION_END, 0, NULL}};
 
+    if (listener < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "cannot copy a descriptor: %s",
+                         strerror(errno));
     if (!f->o.cert)
         tls[0].option = MHD_OPTION_END;
     else
         flags |= MHD_USE_TLS;
     f->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, exchange_turn, f, MHD_OPTION_LISTEN_SOCKET, f->o.at->fd,
+        flags, 0, client_admit, f, exchange_turn, f, MHD_OPTION_LISTEN_SOCKET, listener,
         MHD_OPTION_THREAD_POOL_SIZE, f->o.limits.threads > 1 ? f->o.limits.threads : 0u,
         MHD_OPTION_CONNECTION_LIMIT, daemon_clients(f),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, f->o.limits.header,
@@ -203,17 +222,16 @@ int front_create(const struct front_options *options, struct front **out,
 /* The socket stays the caller's. */
 void front_quiesce(struct front *f)
 {
-    MHD_quiesce_daemon(f->daemon);
+    atomic_store(&f->is_quiet, true);
 }
 
-/* libmicrohttpd closes the socket that it listens on, unless it is quiesced. */
 void front_destroy(struct front *f)
 {
     if (!f)
         return;
     expire_end(f);
     if (f->daemon) {
-        MHD_quiesce_daemon(f->daemon);
+        front_quiesce(f);
         clients_settle(f->clients, SETTLE_S);
         MHD_stop_daemon(f->daemon);
     }

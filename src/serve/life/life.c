@@ -218,7 +218,9 @@ static void on_joined(void *arg, int group, int fd)
     struct error err;
 
     (void)group;
-    if (service_add_worker(l->service, fd, &err) < 0)
+    if (!l->service) /* it has ended */
+        close(fd);
+    else if (service_add_worker(l->service, fd, &err) < 0)
         say(l, "a worker cannot join: %s", err.text);
 }
 
@@ -264,6 +266,8 @@ static int on_changed(void *arg, struct error *err)
     eventfd_t n;
 
     eventfd_read(l->changed, &n);
+    if (!l->service) /* it has ended */
+        return 0;
     if (!l->front && !l->ending && service_is_ready(l->service))
         return answering_begin(l, err);
     version_switch(l);
