@@ -201,38 +201,33 @@ void json_writer_unsigned(struct json_writer *w, const char *key, uint64_t value
         w->n += digits_write(to, value);
 }
 
-void json_writer_real(struct json_writer *w, const char *key, double value)
+/* Room for a number; NULL: it is null, which has been written, or there is no memory. */
+static char *real_begin(struct json_writer *w, const char *key, bool is_finite)
 {
-    size_t n;
-    char *to;
-
-    if (!isfinite(value)) {
+    if (!is_finite) {
         json_writer_raw(w, key, "null");
-        return;
+        return NULL;
     }
     key_add(w, key);
-    to = room_for(w, NUMBER_MAX);
-    if (!to)
-        return;
-    n = short_write(to, value);
-    w->n += n > 0 ? n : digits_print(to, value, 17);
+    return room_for(w, NUMBER_MAX);
+}
+
+void json_writer_real(struct json_writer *w, const char *key, double value)
+{
+    char *to = real_begin(w, key, isfinite(value));
+    size_t n = to ? short_write(to, value) : 0;
+
+    if (to)
+        w->n += n > 0 ? n : digits_print(to, value, 17);
 }
 
 void json_writer_real32(struct json_writer *w, const char *key, float value)
 {
-    size_t n;
-    char *to;
+    char *to = real_begin(w, key, isfinite(value));
+    size_t n = to ? short32_write(to, value) : 0;
 
-    if (!isfinite(value)) {
-        json_writer_raw(w, key, "null");
-        return;
-    }
-    key_add(w, key);
-    to = room_for(w, NUMBER_MAX);
-    if (!to)
-        return;
-    n = short32_write(to, value);
-    w->n += n > 0 ? n : digits_print(to, (double)value, 9);
+    if (to)
+        w->n += n > 0 ? n : digits_print(to, (double)value, 9);
 }
 
 /* ---- Texts ---- */
