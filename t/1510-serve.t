@@ -79,6 +79,11 @@ test_expect_success 'workers that are killed are started again, and requests are
 test_expect_success 'asked to end, it ends, and leaves nothing' '
 	end && grep "no new requests" err && test_path_is_missing "$(dirname "$socket")"
 '
+test_expect_success 'it ends well, too, if its workers are signalled with it, as scancel does' '
+	serve model --workers 2 $inputs "$model" &&
+	kill "$front" $(pgrep -P "$front") && wait "$front" &&
+	test_path_is_missing "runs/model/serve/"* && ! grep "no worker is left" err
+'
 test_expect_success '--follow changes to a newer checkpoint' '
 	mkdir runs/growing && cp runs/model/run.cfg runs/growing/ &&
 	cp runs/model/checkpoint_000001.h5 runs/growing/ &&

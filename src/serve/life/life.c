@@ -241,6 +241,11 @@ static void on_gone(void *arg, int group, const char *why)
 
     if (!why)
         return;
+    if (l->ending) { /* it was signalled, too: requests that are left get 503 */
+        if (group == l->now.group)
+            l->end_by = clock_now();
+        return;
+    }
     if (group == l->next.group) {
         say(l, "%s cannot be served: %s; %s is, as before", l->next.checkpoint, why,
             l->now.checkpoint);
@@ -321,7 +326,7 @@ static bool is_over(const struct life *l)
            (l->ending && (service_is_idle(l->service) || clock_now() >= l->end_by));
 }
 
-/* Answers that there are are read; then the workers lose their connections, and end. */
+/* The front sends what has been answered; then the workers lose their connections, and end. */
 static void workers_end(struct life *l)
 {
     double until = clock_now() + GRACE_S;
@@ -355,7 +360,7 @@ static void life_clear(struct life *l)
         stop_request_close(&l->stop);
     }
     event_loop_destroy(l->loop);
-    if (!l->failed) /* else its logs are looked for */
+    if (!l->failed) /* its logs are needed then */
         place_remove(l->place);
     if (l->sockets_lock >= 0) {
         place_remove(l->sockets);
