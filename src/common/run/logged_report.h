@@ -1,6 +1,6 @@
 /*
- * logged_report.h - a report as those who follow a run get it: its line in the log, a
- * few numbers, and the whole as JSON once somebody asks. A training function may make
+ * logged_report.h - a report as it is passed to the launcher: its line in the log, a few
+ * numbers, and the whole as JSON, parsed on demand. A training function may make
  * 20,000 reports a second; to parse one takes as long as to make it.
  */
 #ifndef RAYTRAIN_RUN_LOGGED_REPORT_H
@@ -17,7 +17,7 @@ struct logged_report {
     int64_t iteration;
     double time_this_iter_s, checkpoint_write_s; /* 0: not in it */
     bool if_missing;                             /* METRICS_IF_MISSING */
-    json_t *json;                                /* NULL until somebody asks */
+    json_t *json;                                /* NULL until it is parsed */
 };
 
 /* False: the line is not a report. line[0..n) has a NUL after it, and outlives r. */

@@ -32,7 +32,7 @@ int run_lock_take(const char *path, void (*tell)(const char *text),
                   struct run_lock **lock, struct error *err);
 /* Release it. NULL is fine. */
 void run_lock_release(struct run_lock *lock);
-/* The same, but first remove its file: whoever waits for it begins anew. */
+/* The same, but first remove its file: a process that waits for it begins anew. */
 void run_lock_remove(struct run_lock *lock);
 /*
  * Touch the file from a thread, until the release. If the lock is lost, the process is

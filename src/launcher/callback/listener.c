@@ -182,7 +182,7 @@ static char *log_path(const char *run_dir, const char *name, struct error *err)
     return path;
 }
 
-/* A FIFO that nobody reads does not hold up the run. */
+/* A FIFO without a reader does not hold up the run. */
 static int file_open(const char *path, struct error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);

@@ -5,8 +5,8 @@
  * slots are taken, the one that has been idle longest makes room, or else the one that has
  * been sending a body longest.
  *
- * To disconnect is to shut its socket down; whoever serves it then sees its end, and
- * removes it. All functions may be called from any thread.
+ * To disconnect is to shut its socket down; the thread that serves it then reads end of
+ * file, and removes it. All functions may be called from any thread.
  */
 #ifndef RAYTRAIN_HTTP_CLIENTS_H
 #define RAYTRAIN_HTTP_CLIENTS_H
@@ -43,7 +43,7 @@ void clients_set(struct clients *clients, struct client *c, enum client_state st
 /* Disconnect those that are late. */
 void clients_expire(struct clients *clients, double now);
 
-/* Wait until nobody waits for an answer or reads one, at most so many seconds. */
+/* Wait until no client waits for an answer or reads one, at most so many seconds. */
 void clients_settle(struct clients *clients, double seconds);
 
 struct clients_state {

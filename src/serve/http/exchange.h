@@ -63,7 +63,7 @@ struct exchange {
     int64_t version;
 };
 
-/* ---- For those who answer ---- */
+/* ---- For the routes ---- */
 
 /* A header of the request; NULL: there is none. */
 const char *exchange_header(struct exchange *x, const char *name);

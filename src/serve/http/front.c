@@ -17,7 +17,7 @@
 #include "util/clock.h"
 #include "util/thread.h"
 
-/* How often it is looked at who is late. */
+/* How often late clients are looked for. */
 #define EXPIRE_S 0.5
 /* How long clients may take to read their last answers. */
 #define SETTLE_S 5
