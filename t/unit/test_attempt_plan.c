@@ -13,6 +13,19 @@
 #include "launch/attempt_plan.h"
 
 #define NODES 4
+#define MANY  10000
+
+static int nodes_fill(int n, struct resources *out)
+{
+    *out = (struct resources){.what = "the test", .n_nodes = (size_t)n};
+    out->nodes = calloc((size_t)n, sizeof *out->nodes);
+    assert_non_null(out->nodes);
+    for (int i = 0; i < n; i++) {
+        out->nodes[i].cpus = 2;
+        assert_true(asprintf(&out->nodes[i].name, "n%d", i + 1) > 0);
+    }
+    return 0;
+}
 
 /* An allocation of n1 .. n4 with two CPUs each. */
 static int four_nodes(const struct scaling_config *scaling, struct resources *out,
@@ -20,14 +33,15 @@ static int four_nodes(const struct scaling_config *scaling, struct resources *ou
 {
     (void)scaling;
     (void)err;
-    *out = (struct resources){.what = "the test", .n_nodes = NODES};
-    out->nodes = calloc(NODES, sizeof *out->nodes);
-    assert_non_null(out->nodes);
-    for (int i = 0; i < NODES; i++) {
-        out->nodes[i].cpus = 2;
-        assert_true(asprintf(&out->nodes[i].name, "n%d", i + 1) > 0);
-    }
-    return 0;
+    return nodes_fill(NODES, out);
+}
+
+static int many_nodes(const struct scaling_config *scaling, struct resources *out,
+                      struct error *err)
+{
+    (void)scaling;
+    (void)err;
+    return nodes_fill(MANY, out);
 }
 
 static const struct launcher_ops launcher = {.resources = four_nodes};
@@ -188,6 +202,41 @@ static void a_refresh_sees_changed_resources(void **state)
     attempt_planner_destroy(planner);
 }
 
+/* A switch fails: half of ten thousand nodes are lost, and come back. */
+static void thousands_of_nodes_are_lost_and_return(void **state)
+{
+    const struct scaling_config want = {.num_workers = MANY,
+                                        .max_workers = 2 * MANY,
+                                        .cpus_per_worker = 1,
+                                        .placement_strategy = PLACEMENT_SPREAD};
+    const struct launcher_ops ops = {.resources = many_nodes};
+    struct placement plan = {0};
+    struct error err;
+    char name[16], *lost;
+
+    (void)state;
+    assert_int_equal(attempt_planner_create(&ops, &want, &planner, NULL), 0);
+    for (int i = MANY / 2; i < MANY; i++) {
+        snprintf(name, sizeof name, "n%d", i + 1);
+        attempt_planner_lose(planner, name);
+        assert_true(attempt_planner_is_lost(planner, name));
+    }
+    assert_int_equal(attempt_planner_plan(planner, &plan, &err), 0);
+    assert_int_equal(plan.n_nodes, MANY / 2);
+    assert_int_equal(plan.workers, MANY);
+    assert_string_equal(plan.nodes[plan.n_nodes - 1].name, "n5000");
+    placement_clear(&plan);
+    lost = attempt_planner_lost_names(planner);
+    assert_string_equal(lost, "n[5001-9999,10000]");
+    free(lost);
+    for (int i = MANY / 2; i < MANY; i++) {
+        snprintf(name, sizeof name, "n%d", i + 1);
+        assert_true(attempt_planner_regain(planner, name));
+    }
+    assert_true(attempt_planner_can_grow(planner, MANY));
+    attempt_planner_destroy(planner);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +244,7 @@ int main(void)
         cmocka_unit_test(too_many_spare_nodes_are_refused),
         cmocka_unit_test(an_elastic_plan_takes_what_fits),
         cmocka_unit_test(a_refresh_sees_changed_resources),
+        cmocka_unit_test(thousands_of_nodes_are_lost_and_return),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,7 +1,10 @@
+#include "config.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,12 +121,69 @@ static void host_lists_are_compressed(void **state)
     }
 }
 
+/* Ten thousand nodes: with consecutive numbers, with numbers in each rack, every second
+ * one, and with names that cannot be joined. */
+#define MANY 10000
+
+static const struct {
+    const char *name; /* of rack and node */
+    int step, per_rack;
+    size_t bytes; /* of the list, at most */
+} many_rows[] = {
+    {"c%d-n%05d", 1, MANY, 17},
+    {"rack%03d-n%02d", 1, 50, MANY / 50 * 17},
+    {"c%d-n%05d", 2, 2 * MANY, 5 + 6 * MANY},
+    {"c%d-n%05d-ib", 1, MANY, 13 * MANY},
+};
+
+static void ten_thousand_names_make_a_short_list(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof many_rows / sizeof *many_rows; k++) {
+        char **names = calloc(MANY + 1, sizeof *names), **back = NULL, *text;
+        int rack = many_rows[k].per_rack;
+        struct error err;
+
+        assert_non_null(names);
+        for (int i = 0, n = 0; i < MANY; i++, n += many_rows[k].step)
+            assert_true(asprintf(&names[i], many_rows[k].name, n / rack, n % rack) > 0);
+        assert_int_equal(hostlist_compress(names, MANY, &text, &err), 0);
+        assert_in_range(strlen(text), 1, many_rows[k].bytes);
+        assert_int_equal(hostlist_expand(text, &back, &err), 0);
+        assert_int_equal(argv_count(back), MANY);
+        for (size_t i = 0; i < MANY; i++)
+            assert_string_equal(back[i], names[i]);
+        argv_free(back);
+        argv_free(names);
+        free(text);
+    }
+}
+
+/* No text of a few bytes makes a list without end. */
+static void a_list_has_a_greatest_length(void **state)
+{
+    char **v = NULL;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(hostlist_expand("n[1-65536]", &v, &err), 0);
+    assert_int_equal(argv_count(v), HOSTLIST_MAX);
+    argv_free(v);
+    v = NULL;
+    assert_int_equal(hostlist_expand("n[1-65537]", &v, &err), -1);
+    assert_int_equal(hostlist_expand("r[1-999]n[1-999]c[1-999]", &v, &err), -1);
+    assert_non_null(strstr(err.text, "too many nodes"));
+    assert_null(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_lists_are_expanded),
         cmocka_unit_test(long_names_are_refused),
         cmocka_unit_test(host_lists_are_compressed),
+        cmocka_unit_test(ten_thousand_names_make_a_short_list),
+        cmocka_unit_test(a_list_has_a_greatest_length),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

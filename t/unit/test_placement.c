@@ -227,6 +227,65 @@ static void many_shapes_are_placed_correctly(void **state)
     resources_clear(&have);
 }
 
+/* Ten thousand nodes, of which node i has room for 1 + i % 8; but the first has room for
+ * `first`. */
+#define MANY 10000
+
+static void many_place(struct scaling_config want, int first, struct placement *plan)
+{
+    struct resources have = {.what = "the test", .n_nodes = MANY};
+    struct error err;
+    int workers = 0;
+
+    have.nodes = calloc(MANY, sizeof *have.nodes);
+    assert_non_null(have.nodes);
+    for (int i = 0; i < MANY; i++) {
+        have.nodes[i].cpus = i == 0 ? first : 1 + i % 8;
+        assert_true(asprintf(&have.nodes[i].name, "%d", i) > 0);
+    }
+    assert_int_equal(placement_plan(&want, &have, plan, &err), 0);
+    assert_in_range(plan->workers, want.num_workers, want.max_workers);
+    for (size_t i = 0; i < plan->n_nodes; i++) {
+        assert_in_range(plan->nodes[i].tasks, 1,
+                        have.nodes[atoi(plan->nodes[i].name)].cpus);
+        workers += plan->nodes[i].tasks;
+    }
+    assert_int_equal(workers, plan->workers);
+    resources_clear(&have);
+}
+
+static void ten_thousand_nodes_are_placed(void **state)
+{
+    struct placement plan = {0};
+
+    (void)state;
+    /* as few nodes as possible: those of 8 */
+    many_place((struct scaling_config)WANT(MANY, 1, 0, 0, PACK), 1, &plan);
+    assert_int_equal(plan.n_nodes, MANY / 8);
+    assert_string_equal(plan.nodes[0].name, "7");
+    assert_string_equal(plan.nodes[1].name, "15");
+    placement_clear(&plan);
+    /* all that there is room for */
+    many_place((struct scaling_config)RANGE(1, 1000000, PACK), 1, &plan);
+    assert_int_equal(plan.n_nodes, MANY);
+    assert_int_equal(plan.workers, MANY / 8 * 36);
+    placement_clear(&plan);
+    /* evenly: two on each, but one on those that have no room for more */
+    many_place((struct scaling_config)WANT(MANY / 8 * 15, 1, 0, 0, SPREAD), 1, &plan);
+    assert_int_equal(plan.n_nodes, MANY);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(plan.nodes[i].tasks, i % 8 ? 2 : 1);
+    placement_clear(&plan);
+    /* the others are full, and what is left goes to one */
+    many_place((struct scaling_config)WANT(MANY / 8 * 36 + MANY, 1, 0, 0, SPREAD),
+               2 * MANY, &plan);
+    assert_int_equal(plan.nodes[0].tasks, MANY + 1);
+    placement_clear(&plan);
+    many_place((struct scaling_config)WANT(MANY, 1, 0, 0, STRICT_SPREAD), 1, &plan);
+    assert_int_equal(plan.n_nodes, MANY);
+    placement_clear(&plan);
+}
+
 /* ---- The same rows on a test cluster ---- */
 
 static const char *const strategy_names[] = {
@@ -271,6 +330,7 @@ int main(int argc, char *argv[])
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_of_the_table_is_placed),
         cmocka_unit_test(many_shapes_are_placed_correctly),
+        cmocka_unit_test(ten_thousand_nodes_are_placed),
     };
 
     if (argc == 2 && strcmp(argv[1], "--rows") == 0)

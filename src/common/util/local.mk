@@ -16,6 +16,7 @@ libcommon_la_SOURCES += \
 	src/common/util/json_writer.c src/common/util/json_writer.h \
 	src/common/util/memory.c src/common/util/memory.h \
 	src/common/util/memory_file.c src/common/util/memory_file.h \
+	src/common/util/name_index.c src/common/util/name_index.h \
 	src/common/util/number.c src/common/util/number.h \
 	src/common/util/private_dir.c src/common/util/private_dir.h \
 	src/common/util/process.c src/common/util/process.h \
@@ -32,5 +33,5 @@ libcommon_la_SOURCES += \
 UNIT_TESTS += t/unit/test_array t/unit/test_memory t/unit/test_error t/unit/test_clock \
 	t/unit/test_dtype t/unit/test_fs t/unit/test_json_text t/unit/test_json_writer \
 	t/unit/test_words t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_number t/unit/test_shm_tidy \
-	t/unit/test_child t/unit/test_process_mark \
+	t/unit/test_child t/unit/test_name_index t/unit/test_process_mark \
 	t/unit/test_sparkline

@@ -2,9 +2,9 @@
 #include "launch/attempt_plan.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "util/hostlist.h"
+#include "util/name_index.h"
 
 #define LOSSES_MAX 2 /* after so many losses a node is not used again */
 
@@ -15,8 +15,18 @@ struct attempt_planner {
     struct node_state {
         bool lost;
         int losses;
-    } * nodes; /* one for each node in have */
+    } * nodes;               /* one for each node in have */
+    struct name_index names; /* of have */
 };
+
+static int names_make(struct attempt_planner *p, struct error *err)
+{
+    name_index_clear(&p->names);
+    return name_index_make(&p->names, &p->have.nodes[0].name, sizeof *p->have.nodes,
+                           p->have.n_nodes) < 0
+               ? error_set(err, RAYTRAIN_ENOMEM, "out of memory")
+               : 0;
+}
 
 int attempt_planner_create(const struct launcher_ops *launcher,
                            const struct scaling_config *scaling,
@@ -33,7 +43,7 @@ int attempt_planner_create(const struct launcher_ops *launcher,
         return -1;
     }
     p->nodes = calloc(p->have.n_nodes + 1, sizeof *p->nodes);
-    if (!p->nodes) {
+    if (!p->nodes || names_make(p, err) < 0) {
         attempt_planner_destroy(p);
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
@@ -56,13 +66,14 @@ int attempt_planner_refresh(struct attempt_planner *p, struct error *err)
     }
     resources_clear(&p->have);
     p->have = now;
-    return 0;
+    return names_make(p, err);
 }
 
 void attempt_planner_destroy(struct attempt_planner *p)
 {
     if (!p)
         return;
+    name_index_clear(&p->names);
     resources_clear(&p->have);
     free(p->nodes);
     free(p);
@@ -141,10 +152,9 @@ bool attempt_planner_can_grow(const struct attempt_planner *p, int workers)
 
 static struct node_state *node_find(const struct attempt_planner *p, const char *name)
 {
-    for (size_t i = 0; i < p->have.n_nodes; i++)
-        if (strcmp(p->have.nodes[i].name, name) == 0)
-            return &p->nodes[i];
-    return NULL;
+    size_t i = name_index_find(&p->names, name);
+
+    return i == NAME_INDEX_NONE ? NULL : &p->nodes[i];
 }
 
 void attempt_planner_lose(struct attempt_planner *p, const char *node)

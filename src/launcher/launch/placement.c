@@ -125,44 +125,44 @@ static int node_room(const struct scaling_config *scaling,
 
 /* ---- Strategies ----
  * Each fills tasks[0..n) (zero before) from room[0..n) so that they add up to workers,
- * and returns how many workers it could place; less than workers is a refusal. */
+ * and returns how many workers it could place; less than workers is a refusal. order
+ * is scratch space for n numbers. */
 
-/* The unused node with the most room (the first of equals). */
-static size_t roomiest(const int *room, const int *tasks, size_t n)
+/* More room first; of equals the first node. */
+static int room_compare(const void *a, const void *b, void *room)
 {
-    size_t best = 0;
+    int x = *(const int *)a, y = *(const int *)b, more = ((const int *)room)[x],
+        less = ((const int *)room)[y];
 
-    for (size_t i = 1; i < n; i++)
-        if ((tasks[i] == 0 ? room[i] : 0) > (tasks[best] == 0 ? room[best] : 0))
-            best = i;
-    return best;
+    return more != less ? (more > less ? -1 : 1) : x < y ? -1 : x > y;
 }
 
 /* As few nodes as possible: those with the most room first; the last one is the first
  * node that has room for the remaining workers. */
-static int place_pack(int workers, const int *room, int *tasks, size_t n)
+static int place_pack(int workers, const int *room, int *tasks, int *order, size_t n)
 {
     int left = workers;
+    size_t k = 0, last = 0;
 
-    while (left > 0) {
-        size_t at = 0;
-
-        while (at < n && (tasks[at] > 0 || room[at] < left))
-            at++;
-        if (at == n)
-            at = roomiest(room, tasks, n);
-        if (tasks[at] > 0 || room[at] == 0)
-            break; /* no room is left */
-        tasks[at] = room[at] < left ? room[at] : left;
-        left -= tasks[at];
-    }
-    return workers - left;
+    for (size_t i = 0; i < n; i++)
+        order[i] = (int)i;
+    qsort_r(order, n, sizeof *order, room_compare, (void *)room);
+    for (; k < n && room[order[k]] < left; k++)
+        left -= tasks[order[k]] = room[order[k]];
+    if (k == n)
+        return workers - left;
+    while (tasks[last] > 0 || room[last] < left)
+        last++;
+    tasks[last] = left;
+    return workers;
 }
 
-static int place_strict_pack(int workers, const int *room, int *tasks, size_t n)
+static int place_strict_pack(int workers, const int *room, int *tasks, int *order,
+                             size_t n)
 {
     int most = 0;
 
+    (void)order;
     for (size_t i = 0; i < n; i++) {
         if (room[i] >= workers)
             return tasks[i] = workers;
@@ -171,26 +171,33 @@ static int place_strict_pack(int workers, const int *room, int *tasks, size_t n)
     return most;
 }
 
-/* One more for each node that has room, until all are placed. */
-static int place_spread(int workers, const int *room, int *tasks, size_t n)
+/* One more for each node that has room, until all are placed. order has the nodes that
+ * are not full. */
+static int place_spread(int workers, const int *room, int *tasks, int *order, size_t n)
 {
-    int left = workers, before;
+    int left = workers;
+    size_t open = 0;
 
-    do {
-        before = left;
-        for (size_t i = 0; i < n && left > 0; i++)
-            if (tasks[i] < room[i]) {
-                tasks[i]++;
-                left--;
-            }
-    } while (left > 0 && left < before);
+    for (size_t i = 0; i < n; i++)
+        if (room[i] > 0)
+            order[open++] = (int)i;
+    while (left > 0 && open > 0) {
+        size_t kept = 0;
+
+        for (size_t k = 0; k < open && left > 0; k++, left--)
+            if (++tasks[order[k]] < room[order[k]])
+                order[kept++] = order[k];
+        open = kept;
+    }
     return workers - left;
 }
 
-static int place_strict_spread(int workers, const int *room, int *tasks, size_t n)
+static int place_strict_spread(int workers, const int *room, int *tasks, int *order,
+                               size_t n)
 {
     int placed = 0;
 
+    (void)order;
     for (size_t i = 0; i < n && placed < workers; i++)
         if (room[i] > 0) {
             tasks[i] = 1;
@@ -199,7 +206,8 @@ static int place_strict_spread(int workers, const int *room, int *tasks, size_t 
     return placed;
 }
 
-typedef int place_function(int workers, const int *room, int *tasks, size_t n);
+typedef int place_function(int workers, const int *room, int *tasks, int *order,
+                           size_t n);
 
 static place_function *const strategies[] = {
     [PLACEMENT_PACK] = place_pack,
@@ -424,7 +432,8 @@ static void rooms_fill(const struct scaling_config *scaling,
 }
 
 /* As many as there are CPUs for, within the range: above its minimum none are shared.
- * room and tasks are scratch space; tasks is zero before and after. */
+ * room and tasks are scratch space, the latter for 2 n numbers; its first n are zero
+ * before and after. */
 static int workers_choose(const struct scaling_config *scaling,
                           const struct resources *have, int *room, int *tasks)
 {
@@ -434,8 +443,8 @@ static int workers_choose(const struct scaling_config *scaling,
     if (!scaling_config_is_elastic(scaling))
         return scaling->num_workers;
     rooms_fill(scaling, have, 1, room);
-    placed =
-        strategies[scaling->placement_strategy](scaling->max_workers, room, tasks, n);
+    placed = strategies[scaling->placement_strategy](scaling->max_workers, room, tasks,
+                                                     tasks + n, n);
     memset(tasks, 0, n * sizeof *tasks);
     if (placed > scaling->max_workers)
         placed = scaling->max_workers;
@@ -446,14 +455,15 @@ int placement_plan(const struct scaling_config *scaling, const struct resources 
                    struct placement *plan, struct error *err)
 {
     size_t n = have->n_nodes;
-    int *room = calloc(2 * n + 1, sizeof *room), *tasks = room + n;
+    int *room = calloc(3 * n + 1, sizeof *room), *tasks = room + n;
     int workers, placed, rc;
 
     if (!room)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a placement");
     workers = workers_choose(scaling, have, room, tasks);
     rooms_fill(scaling, have, have->cpu_share, room);
-    placed = strategies[scaling->placement_strategy](workers, room, tasks, n);
+    placed =
+        strategies[scaling->placement_strategy](workers, room, tasks, tasks + n, n);
     if (workers < 1)
         rc = error_set(err, RAYTRAIN_EINVAL, "%d workers: at least 1 is needed",
                        workers);

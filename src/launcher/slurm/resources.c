@@ -15,6 +15,7 @@
 #include "slurm/slurm_tool.h"
 #include "util/argv.h"
 #include "util/hostlist.h"
+#include "util/name_index.h"
 #include "util/quote.h"
 
 #define MIB (1024ull * 1024)
@@ -179,14 +180,6 @@ static void gres_parse(const char *text, size_t length, const char *type,
     }
 }
 
-static struct node_resources *node_find(struct resources *r, const char *name)
-{
-    for (size_t i = 0; i < r->n_nodes; i++)
-        if (strcmp(r->nodes[i].name, name) == 0)
-            return &r->nodes[i];
-    return NULL;
-}
-
 static int node_fill(struct node_resources *node, uint64_t memory, const struct gres *g,
                      struct error *err)
 {
@@ -201,7 +194,8 @@ static int node_fill(struct node_resources *node, uint64_t memory, const struct 
 
 /* One "Nodes=n[1-2] CPU_IDs=0-3 Mem=2000 GRES=gpu:fake:4(IDX:0-3)" in [text, end). */
 static int group_fill(const char *text, const char *end, const char *type,
-                      struct resources *r, struct error *err)
+                      const struct name_index *index, struct resources *r,
+                      struct error *err)
 {
     size_t length;
     const char *list = value_find(text, end, "Nodes=", &length);
@@ -219,10 +213,10 @@ static int group_fill(const char *text, const char *end, const char *type,
         gres_parse(value, length, type, &gres);
     if (hostlist_expand(copy, &names, NULL) == 0)
         for (size_t i = 0; names && names[i] && rc == 0; i++) {
-            struct node_resources *node = node_find(r, names[i]);
+            size_t at = name_index_find(index, names[i]);
 
-            if (node)
-                rc = node_fill(node, memory, &gres, err);
+            if (at != NAME_INDEX_NONE)
+                rc = node_fill(&r->nodes[at], memory, &gres, err);
         }
     argv_free(names);
     free(copy);
@@ -233,16 +227,21 @@ int slurm_resources_details(const char *text, const char *type, struct resources
                             struct error *err)
 {
     const char *group = strstr(text, " Nodes=");
+    struct name_index index;
+    int rc = 0;
 
-    while (group) {
+    if (name_index_make(&index, &out->nodes[0].name, sizeof *out->nodes, out->n_nodes) <
+        0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
+    while (group && rc == 0) {
         const char *next = strstr(group + 1, " Nodes=");
         const char *end = next ? next : group + strlen(group);
 
-        if (group_fill(group, end, type, out, err) < 0)
-            return -1;
+        rc = group_fill(group, end, type, &index, out, err);
         group = next;
     }
-    return 0;
+    name_index_clear(&index);
+    return rc;
 }
 
 /* ---- A partition ---- */

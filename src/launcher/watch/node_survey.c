@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/name_index.h"
+
 #define RETURNS_MAX 64   /* lost nodes that are asked at once */
 #define LOOK_S      0.05 /* how often a running probe is polled */
 
@@ -18,14 +20,6 @@ void node_lost_describe(const char *node, enum node_answer answer, size_t others
     snprintf(text, size, "lost node %.200s%s: it %s", node, more,
              answer == NODE_REFUSES ? "refuses connections to slurmd"
                                     : "does not answer");
-}
-
-static bool in_plan(const struct placement *plan, const char *node)
-{
-    for (size_t i = 0; i < plan->n_nodes; i++)
-        if (strcmp(plan->nodes[i].name, node) == 0)
-            return true;
-    return false;
 }
 
 static bool is_unusable(enum node_answer answer)
@@ -45,20 +39,26 @@ static bool answers_take(const struct watch_view *view, const struct node_probe 
                          struct failure *finding)
 {
     const char *first = NULL;
+    const struct placement *plan = view->plan;
     enum node_answer answer = NODE_UNKNOWN;
+    struct name_index planned;
     size_t n = 0;
 
+    if (name_index_make(&planned, &plan->nodes[0].name, sizeof *plan->nodes,
+                        plan->n_nodes) < 0)
+        return false; /* the nodes are asked again */
     for (size_t i = 0; i < node_probe_count(probe); i++) {
         const char *node = node_probe_node(probe, i);
 
         if (!is_unusable(node_probe_answer(probe, i)))
             continue;
         attempt_planner_lose(view->planner, node);
-        if (!in_plan(view->plan, node) || n++ > 0)
+        if (name_index_find(&planned, node) == NAME_INDEX_NONE || n++ > 0)
             continue;
         first = node;
         answer = node_probe_answer(probe, i);
     }
+    name_index_clear(&planned);
     if (n == 0)
         return false;
     *finding = (struct failure){.cause = CAUSE_NODE_LOST, .rank = -1};
