@@ -214,6 +214,20 @@ static void an_open_connection_is_undecided(void **state)
     close(listening);
 }
 
+/* A probe is killed after 15 s: the first connections, those to other ports, and two
+ * questions to Slurm have to end before that, even if no node answers. */
+static void ten_thousand_silent_nodes_have_an_end(void **state)
+{
+    (void)state;
+    for (size_t batch = 64; batch <= 10000; batch++)
+        assert_true(slurm_probe_batch_s(10000, batch) *
+                        (double)((10000 + batch - 1) / batch) <
+                    4.001);
+    assert_true(slurm_probe_batch_s(10000, 5000) == 2.0);
+    assert_true(slurm_probe_batch_s(1, 1) == 2.0);
+    assert_true(slurm_probe_batch_s(0, 0) == 2.0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, enter, scratch_leave)
@@ -222,6 +236,7 @@ int main(void)
         TEST(slurm_is_not_asked_for_nodes_that_respond),
         TEST(without_slurm_nothing_is_known),
         TEST(an_open_connection_is_undecided),
+        cmocka_unit_test(ten_thousand_silent_nodes_have_an_end),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,14 +32,17 @@
 #include "util/argv.h"
 #include "util/clock.h"
 #include "util/hostlist.h"
+#include "util/name_index.h"
 
-#define CONNECT_S     2.0 /* for all connections of a batch together */
-#define CONNECT_BATCH 256
-#define SCONTROL_S    3.0 /* for an answer of the controller */
-#define PORT_USUAL    "6818"
+#define CONNECT_S       2.0 /* for all connections of a batch together */
+#define CONNECT_ALL_S   4.0 /* for those of all batches, if there are many */
+#define DESCRIPTORS_OUR 64  /* which are not for connections */
+#define SCONTROL_S      3.0 /* for an answer of the controller */
+#define PORT_USUAL      "6818"
+#define NODE_LIST_MAX   65536 /* bytes; scontrol gets no longer list of names */
 
 struct target {
-    const char *node;
+    char *node;                 /* borrowed */
     struct sockaddr_storage at; /* where slurmd listens, as far as known */
     socklen_t at_size;          /* 0: unknown */
     bool confirmed;             /* by Slurm */
@@ -105,9 +109,9 @@ static void connect_end(struct pollfd *p, struct target *t)
 
 /* Nodes that have not answered when time runs out are silent. */
 static void connections_await(struct pollfd *fds, struct target *const *targets,
-                              size_t n)
+                              size_t n, double seconds)
 {
-    double until = clock_now() + CONNECT_S, left;
+    double until = clock_now() + seconds, left;
     size_t open = n;
 
     while (open > 0 && (left = until - clock_now()) > 0) {
@@ -127,25 +131,56 @@ static void connections_await(struct pollfd *fds, struct target *const *targets,
         }
 }
 
+/* How many connections this process may have at once, of so many. */
+static size_t batch_choose(size_t n)
+{
+    struct rlimit files;
+    size_t room;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return 256;
+    if (files.rlim_cur < n + DESCRIPTORS_OUR && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+        getrlimit(RLIMIT_NOFILE, &files);
+    }
+    room = files.rlim_cur > 2 * DESCRIPTORS_OUR ? files.rlim_cur - DESCRIPTORS_OUR
+                                                : DESCRIPTORS_OUR;
+    return n < room ? n : room;
+}
+
+/* The seconds for each batch, so that all of them have an end even if no node answers. */
+double slurm_probe_batch_s(size_t n, size_t batch)
+{
+    size_t batches = batch > 0 ? (n + batch - 1) / batch : 0;
+
+    return (double)batches * CONNECT_S <= CONNECT_ALL_S
+               ? CONNECT_S
+               : CONNECT_ALL_S / (double)batches;
+}
+
 /* Connect to nodes whose answer is unknown; in batches, since descriptors are
  * limited. */
 static void unknown_connect(struct target *targets, size_t n)
 {
-    struct target *batch[CONNECT_BATCH];
-    struct pollfd fds[CONNECT_BATCH];
+    size_t most = batch_choose(n);
+    struct target **batch = calloc(most + 1, sizeof *batch);
+    struct pollfd *fds = calloc(most + 1, sizeof *fds);
 
-    for (size_t i = 0; i < n;) {
+    for (size_t i = 0; batch && fds && i < n;) {
         size_t m = 0;
 
-        for (; i < n && m < CONNECT_BATCH; i++) {
+        for (; i < n && m < most; i++) {
             if (targets[i].answer != NODE_UNKNOWN)
                 continue;
             fds[m].fd = connect_start(&targets[i]);
             fds[m].events = POLLOUT;
             batch[m++] = &targets[i];
         }
-        connections_await(fds, batch, m);
+        connections_await(fds, batch, m, slurm_probe_batch_s(n, most));
     }
+    free(batch);
+    free(fds);
 }
 
 /* ---- What Slurm's controller knows ---- */
@@ -186,14 +221,6 @@ static void target_locate(struct target *t, const char *line, struct node_memo *
     target_place(t, address, port);
 }
 
-static struct target *target_find(struct target *targets, size_t n, const char *node)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(targets[i].node, node) == 0)
-            return &targets[i];
-    return NULL;
-}
-
 static char *unanswered_names(const struct target *targets, size_t n)
 {
     char **names = calloc(n + 1, sizeof *names), *list = NULL;
@@ -211,16 +238,23 @@ static char *unanswered_names(const struct target *targets, size_t n)
 static void unanswered_locate(struct target *targets, size_t n, struct node_memo *memo)
 {
     char *list = unanswered_names(targets, n), *line, name[256];
-    char *text = list ? scontrol_show("node", list) : NULL, *rest = text;
+    char *text = NULL, *rest;
+    struct name_index index = {0};
 
+    if (list) /* without a name, it shows all nodes */
+        text = scontrol_show("node", strlen(list) <= NODE_LIST_MAX ? list : NULL);
+    rest = text;
+    if (text)
+        (void)name_index_make(&index, &targets[0].node, sizeof *targets, n);
     while ((line = strsep(&rest, "\n"))) {
-        struct target *t = slurm_job_field(line, "NodeName", name, sizeof name)
-                               ? target_find(targets, n, name)
-                               : NULL;
+        size_t at = slurm_job_field(line, "NodeName", name, sizeof name)
+                        ? name_index_find(&index, name)
+                        : NAME_INDEX_NONE;
 
-        if (t && t->answer != NODE_ANSWERS)
-            target_locate(t, line, memo);
+        if (at != NAME_INDEX_NONE && targets[at].answer != NODE_ANSWERS)
+            target_locate(&targets[at], line, memo);
     }
+    name_index_clear(&index);
     free(text);
     free(list);
 }
@@ -241,15 +275,19 @@ static void guesses_judge(struct target *targets, size_t n)
 static void strangers_find(struct target *targets, size_t n)
 {
     char **ours = slurm_job_nodes();
+    struct name_index index = {0};
+    bool known =
+        ours && name_index_make(&index, ours, sizeof *ours, argv_count(ours)) == 0;
 
     for (size_t i = 0; i < n; i++) {
         if (targets[i].answer != NODE_ANSWERS)
             continue;
-        if (!ours)
+        if (!known)
             targets[i].answer = NODE_UNKNOWN;
-        else if (!argv_has(ours, targets[i].node))
+        else if (name_index_find(&index, targets[i].node) == NAME_INDEX_NONE)
             targets[i].answer = NODE_SILENT;
     }
+    name_index_clear(&index);
     argv_free(ours);
 }
 
