@@ -1,10 +1,11 @@
 /*
  * raytrain-pmix.c - the PMIx server of a group of local workers, or of the MPI programs
  * that the workers of a node run. Its standard input is a socket to its owner
- * (launcher/local/pmix_server.h, worker/wireup/child_server.h). BEFORE is how many of
- * them the owner has started before.
+ * (launcher/local/pmix_server.h, worker/wireup/child_server.h). The nodes and ranks of the
+ * group are in a file of DIRECTORY (pmix/group_file.h). BEFORE is how many servers the
+ * owner has started before.
  *
- *     raytrain-pmix NAMESPACE DIRECTORY NODE HOSTS RANKS BEFORE
+ *     raytrain-pmix NAMESPACE DIRECTORY NODE BEFORE
  */
 #include <errno.h>
 #include <limits.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "pmix/group_file.h"
 #include "pmix/namespace.h"
 #include "pmix/server_process.h"
 #include "util/fault.h"
@@ -36,19 +38,33 @@ static int number(const char *text)
     return errno || end == text || *end || n < 0 || n > INT_MAX ? -1 : (int)n;
 }
 
+static int group_read(const char *dir, int node, struct pmix_group *group,
+                      struct error *err)
+{
+    const char *hosts, *ranks;
+    char *text;
+    int rc = group_file_read(dir, &text, &hosts, &ranks, err);
+
+    if (rc < 0)
+        return -1;
+    rc = pmix_group_make(hosts, ranks, node, group, err);
+    free(text);
+    return rc;
+}
+
 int main(int argc, char *argv[])
 {
     struct pmix_group group;
     struct error err;
     int node, before;
 
-    if (argc != 7)
-        return usage("it takes six arguments");
+    if (argc != 5)
+        return usage("it takes four arguments");
     node = number(argv[3]);
-    before = number(argv[6]);
+    before = number(argv[4]);
     if (node < 0 || before < 0)
         return usage("it takes a number of a node, and of servers");
-    if (pmix_group_make(argv[4], argv[5], node, &group, &err) < 0)
+    if (group_read(argv[2], node, &group, &err) < 0)
         return usage(err.text);
     fault_point("pmix.server", before);
     pmix_server_run(pmix_server_detach(STDIN_FILENO), &group, argv[1], argv[2]);

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,8 +10,11 @@
 
 #include <cmocka.h>
 
+#include "pmix/group_file.h"
 #include "pmix/message.h"
 #include "pmix/namespace.h"
+#include "t/unit/scratch.h"
+#include "util/fs.h"
 
 static void each_rank_has_a_node_and_a_local_rank(void **state)
 {
@@ -57,6 +61,54 @@ static void lists_that_do_not_agree_are_refused(void **state)
     }
 }
 
+/* The names of ten thousand nodes are longer than an argument of a program may be. */
+#define MANY 10000
+
+static void ten_thousand_nodes_are_in_a_file(void **state)
+{
+    char *hosts = malloc(MANY * 64), *ranks = malloc(MANY * 8), *text, *h, *r;
+    const char *got_hosts, *got_ranks;
+    struct pmix_group g;
+    struct error err;
+
+    (void)state;
+    assert_true(hosts && ranks);
+    h = hosts;
+    r = ranks;
+    for (int i = 0; i < MANY; i++) {
+        h += sprintf(h, i ? ",%s%d" : "%s%d", "a-node-of-a-large-cluster-", i);
+        r += sprintf(r, i ? ";%d" : "%d", MANY - 1 - i);
+    }
+    assert_true(strlen(hosts) > 128 * 1024);
+    assert_int_equal(group_file_write(".", hosts, ranks, &err), 0);
+    assert_int_equal(group_file_read(".", &text, &got_hosts, &got_ranks, &err), 0);
+    assert_string_equal(got_hosts, hosts);
+    assert_string_equal(got_ranks, ranks);
+    assert_int_equal(pmix_group_make(got_hosts, got_ranks, 7, &g, &err), 0);
+    assert_int_equal(g.n_nodes, MANY);
+    assert_int_equal(g.size, MANY);
+    assert_string_equal(g.hosts[7], "a-node-of-a-large-cluster-7");
+    assert_int_equal(g.node_of[7], MANY - 8);
+    pmix_group_clear(&g);
+    free(text);
+    free(hosts);
+    free(ranks);
+}
+
+static void half_a_file_is_refused(void **state)
+{
+    const char *hosts, *ranks;
+    struct error err;
+    char *text;
+
+    (void)state;
+    assert_int_equal(group_file_read(".", &text, &hosts, &ranks, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
+    assert_int_equal(fs_replace("group", "a,b\n0;", 6, 0600, &err), 0);
+    assert_int_equal(group_file_read(".", &text, &hosts, &ranks, &err), -1);
+    assert_non_null(strstr(err.text, "is not complete"));
+}
+
 /* In pieces, of which no socket has to hold more than a few. */
 static void data_of_a_fence_arrive_whole(void **state)
 {
@@ -95,6 +147,8 @@ static void data_of_a_fence_arrive_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        SCRATCH(ten_thousand_nodes_are_in_a_file),
+        SCRATCH(half_a_file_is_refused),
         cmocka_unit_test(each_rank_has_a_node_and_a_local_rank),
         cmocka_unit_test(lists_that_do_not_agree_are_refused),
         cmocka_unit_test(data_of_a_fence_arrive_whole),

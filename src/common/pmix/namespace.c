@@ -21,12 +21,18 @@ static int wrong(struct error *err, const char *what, const char *list)
 
 static int hosts_read(const char *list, struct pmix_group *g, struct error *err)
 {
-    for (const char *at = list; *at;) {
-        int n = (int)strcspn(at, ",");
+    size_t room = 2;
 
-        if (argv_appendf(&g->hosts, err, "%.*s", n, at) < 0)
-            return -1;
-        g->n_nodes++;
+    for (const char *at = list; *at; at++)
+        room += *at == ',';
+    g->hosts = calloc(room, sizeof *g->hosts);
+    if (!g->hosts)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (const char *at = list; *at;) {
+        size_t n = strcspn(at, ",");
+
+        if (!(g->hosts[g->n_nodes++] = strndup(at, n)))
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
         at += n + (at[n] == ',');
     }
     return g->n_nodes > 0 ? 0 : wrong(err, "no nodes", list);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "local/child_env.h"
+#include "pmix/group_file.h"
 #include "pmix/message.h"
 #include "util/argv.h"
 #include "util/child.h"
@@ -38,35 +39,33 @@ struct pmix_server {
     struct pmix_message in;
 };
 
-/* "0,1,2": the ranks, all on this node. */
-static int ranks_append(int n, char ***argv, struct error *err)
+/* The ranks, "0,1,2", are all on this node. */
+static int group_write(int n_workers, const char *private_dir, struct error *err)
 {
-    char *list = malloc((size_t)n * 12 + 1), *end = list;
+    char *ranks = malloc((size_t)n_workers * 12 + 1), *end = ranks, host[256] = "";
     int rc;
 
-    if (!list)
+    if (!ranks)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    for (int r = 0; r < n; r++)
+    for (int r = 0; r < n_workers; r++)
         end += sprintf(end, r ? ",%d" : "%d", r);
-    rc = argv_append(argv, list, err);
-    free(list);
+    if (gethostname(host, sizeof host - 1) < 0)
+        strcpy(host, "localhost");
+    rc = group_file_write(private_dir, host, ranks, err);
+    free(ranks);
     return rc;
 }
 
 /* n_before: how many servers this process has started before. */
-static int arguments_make(int n_workers, const char *private_dir, int n_before,
-                          char ***argv, struct error *err)
+static int arguments_make(const char *private_dir, int n_before, char ***argv,
+                          struct error *err)
 {
-    char program[PATH_MAX], host[256] = "";
+    char program[PATH_MAX];
 
-    *argv = NULL;
-    if (gethostname(host, sizeof host - 1) < 0)
-        strcpy(host, "localhost");
     if (installed_program("raytrain-pmix", program, sizeof program, err) < 0 ||
         argv_append(argv, program, err) < 0 ||
         argv_appendf(argv, err, "raytrain-%d-%d", (int)getpid(), n_before) < 0 ||
-        argv_append(argv, private_dir, err) < 0 || argv_append(argv, "0", err) < 0 ||
-        argv_append(argv, host, err) < 0 || ranks_append(n_workers, argv, err) < 0)
+        argv_append(argv, private_dir, err) < 0 || argv_append(argv, "0", err) < 0)
         return -1;
     return argv_appendf(argv, err, "%d", n_before);
 }
@@ -101,7 +100,7 @@ int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server
 {
     static int n_started;
     struct pmix_server *s;
-    char **argv;
+    char **argv = NULL;
     int rc;
 
     if (n_workers < 1)
@@ -114,7 +113,9 @@ int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server
     s->n_workers = n_workers;
     s->process = (struct child)CHILD_INIT;
     s->socket = -1;
-    rc = arguments_make(n_workers, private_dir, n_started++, &argv, err);
+    rc = group_write(n_workers, private_dir, err);
+    if (rc == 0)
+        rc = arguments_make(private_dir, n_started++, &argv, err);
     if (rc == 0)
         rc = process_start(s, argv, err);
     argv_free(argv);

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "pmix/group_file.h"
 #include "pmix/message.h"
 #include "util/argv.h"
 #include "util/child.h"
@@ -74,8 +75,7 @@ static int arguments_make(const struct child_server *s, char ***argv, struct err
     program_path(path);
     if (argv_append(argv, path, err) < 0 || argv_append(argv, c->nspace, err) < 0 ||
         argv_append(argv, s->dir.path, err) < 0 ||
-        argv_appendf(argv, err, "%d", c->node) < 0 ||
-        argv_append(argv, c->hosts, err) < 0 || argv_append(argv, c->ranks, err) < 0)
+        argv_appendf(argv, err, "%d", c->node) < 0)
         return -1;
     return argv_append(argv, "0", err);
 }
@@ -91,7 +91,9 @@ static int process_start(struct child_server *s, struct error *err)
                          strerror(errno));
     s->socket = ends[0];
     spec.in = ends[1];
-    rc = arguments_make(s, &argv, err);
+    rc = group_file_write(s->dir.path, s->config.hosts, s->config.ranks, err);
+    if (rc == 0)
+        rc = arguments_make(s, &argv, err);
     if (rc == 0)
         rc = environment_make(&env, err);
     if (rc == 0) {

@@ -525,38 +525,52 @@ static void server_failed(void *arg, const char *why)
     snprintf(w->child_killed, sizeof w->child_killed, "%s", why);
 }
 
-static int leader_of(const struct wireup *w, int node)
+/* The lowest rank on each node; malloc'ed. */
+static int *leaders_find(const struct wireup *w)
 {
-    int r = 0;
+    int *leaders = malloc((size_t)w->world.n_nodes * sizeof *leaders);
 
-    while (w->node_of[r] != node)
-        r++;
-    return r;
+    for (int r = w->world.size; leaders && r-- > 0;)
+        leaders[w->node_of[r]] = r;
+    return leaders;
+}
+
+static int hosts_print(const struct wireup *w, FILE *out, struct error *err)
+{
+    int *leaders = leaders_find(w), rc = 0;
+
+    if (!leaders)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (int node = 0; rc == 0 && node < w->world.n_nodes; node++) {
+        char *host = node == w->world.node_rank
+                         ? strdup(w->world.host)
+                         : host_of(w, (pmix_rank_t)leaders[node]);
+
+        if (host)
+            fprintf(out, node > 0 ? ",%s" : "%s", host);
+        else
+            rc = error_set(err, RAYTRAIN_ECOMM,
+                           "PMIx does not know the name of node %d", node);
+        free(host);
+    }
+    free(leaders);
+    return rc;
 }
 
 /* "a,b": the names of all nodes; malloc'ed. */
 static char *hosts_list(const struct wireup *w, struct error *err)
 {
-    char *list = NULL, *longer;
+    char *list = NULL;
+    size_t n;
+    FILE *out = open_memstream(&list, &n);
+    int rc = out ? hosts_print(w, out, err) : -1;
 
-    for (int node = 0; node < w->world.n_nodes; node++) {
-        char *host = node == w->world.node_rank
-                         ? strdup(w->world.host)
-                         : host_of(w, (pmix_rank_t)leader_of(w, node));
-        int n = -1;
-
-        if (host)
-            n = asprintf(&longer, "%s%s%s", list ? list : "", list ? "," : "", host);
-        free(host);
-        free(list);
-        if (n < 0) {
-            error_set(err, RAYTRAIN_ECOMM, "PMIx does not know the name of node %d",
-                      node);
-            return NULL;
-        }
-        list = longer;
-    }
-    return list;
+    if (out && fclose(out) == 0 && rc == 0)
+        return list;
+    if (rc == 0 || !out)
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    free(list);
+    return NULL;
 }
 
 int wireup_server_start_child(struct wireup *w, wireup_exchange_nodes *exchange,
