@@ -352,9 +352,31 @@ static void requests_of_other_programs_are_refused(void **state)
     http_store_stop(store);
 }
 
+/* Linux allows no variable of more than 128 KiB, which TF_CONFIG is for 10,000 workers. */
+static void too_many_workers_for_tensorflow_are_refused(void **state)
+{
+    enum { MANY = 10000 };
+    struct seat *many = calloc(MANY, sizeof *seats);
+    char **variables = NULL;
+
+    (void)state;
+    assert_non_null(many);
+    for (int r = 0; r < MANY; r++)
+        many[r] = (struct seat){.address = "10.0.0.1", .port = 40000};
+    assert_int_equal(tensorflow_variables(many, MANY, 0, &variables, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOTSUP);
+    assert_non_null(strstr(err.text, "start fewer workers"));
+    assert_null(variables);
+    assert_int_equal(tensorflow_variables(many, MANY / 2, 0, &variables, &err), 0);
+    assert_in_range(strlen(variables[0]), MANY / 2 * 17, 128 * 1024 - 1);
+    argv_free(variables);
+    free(many);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(too_many_workers_for_tensorflow_are_refused),
         cmocka_unit_test(torch_gets_what_torchrun_sets),
         cmocka_unit_test(settings_for_tuning_are_the_users),
         cmocka_unit_test(tensorflow_gets_all_addresses_and_its_index),

@@ -7,9 +7,13 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/framework.h"
 #include "util/argv.h"
+
+/* Linux allows no longer string in an environment, with its NUL. */
+#define VARIABLE_MAX ((size_t)128 * 1024)
 
 /* NULL without memory. */
 static json_t *workers_array(const struct seat *seats, int size)
@@ -34,9 +38,19 @@ int tensorflow_variables(const struct seat *seats, int size, int rank,
         json_pack("{s:{s:o}, s:{s:s, s:i}}", "cluster", "worker",
                   workers_array(seats, size), "task", "type", "worker", "index", rank);
     char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
-    int rc = text ? argv_appendf(variables, err, "TF_CONFIG=%s", text)
-                  : error_set(err, RAYTRAIN_ENOMEM, "no memory for TF_CONFIG");
+    int rc;
 
+    if (!text)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "no memory for TF_CONFIG");
+    else if (strlen("TF_CONFIG=") + strlen(text) >= VARIABLE_MAX)
+        rc =
+            error_set(err, RAYTRAIN_ENOTSUP,
+                      "TF_CONFIG, with the addresses of all %d workers, is longer than "
+                      "the %zu KiB that Linux allows for a variable; start fewer "
+                      "workers, with more GPUs each",
+                      size, VARIABLE_MAX / 1024);
+    else
+        rc = argv_appendf(variables, err, "TF_CONFIG=%s", text);
     free(text);
     json_decref(all);
     return rc;
