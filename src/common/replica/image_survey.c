@@ -171,11 +171,6 @@ int metadata_place(int fd, const struct extent *extents, size_t n, const char *m
 
 /* ---- An image on every node ---- */
 
-struct candidate {
-    int64_t is_there;
-    uint64_t head_hash;
-};
-
 /* Open this node's image, and read its list. */
 static int image_look(const struct image_tier *tier, int64_t iteration,
                       raytrain_checkpoint **index, struct held *held, struct error *err)
@@ -191,30 +186,29 @@ static int image_look(const struct image_tier *tier, int64_t iteration,
     return rc;
 }
 
-/* COLLECTIVE: *root is the rank whose image counts; *others: some rank lacks it. */
+/* COLLECTIVE: *root is the rank whose image counts, the lowest that has one; -1: none has.
+ * *mine: this rank has that image; *others: some rank lacks it. Of the other ranks each
+ * learns the root and its hash, however many there are. */
 static int candidates_compare(struct comm *comm, const raytrain_checkpoint *index,
-                              struct candidate *mine, int *root, bool *others,
-                              struct error *err)
+                              bool *mine, int *root, bool *others, struct error *err)
 {
-    struct candidate *all = calloc((size_t)comm->size, sizeof *all);
-    int rc = all ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int64_t lowest = index ? comm->rank : comm->size, lacking;
+    uint64_t hash = index ? index->head.head_hash : 0;
 
-    *mine = (struct candidate){index != NULL, index ? index->head.head_hash : 0};
-    *root = -1;
-    *others = false;
-    rc = comm_agree(comm, rc, err);
-    if (rc == 0)
-        rc = comm->ops->allgather(comm, mine, sizeof *mine, all, err);
-    for (int r = 0; rc == 0 && r < comm->size; r++)
-        if (all[r].is_there && *root < 0)
-            *root = r;
-    for (int r = 0; rc == 0 && *root >= 0 && r < comm->size; r++)
-        if (!all[r].is_there || all[r].head_hash != all[*root].head_hash)
-            *others = true;
-    if (rc == 0 && *root >= 0 && mine->is_there)
-        mine->is_there = mine->head_hash == all[*root].head_hash;
-    free(all);
-    return rc;
+    if (comm->ops->allreduce(comm, &lowest, 1, COMM_INT64, COMM_MIN, err) < 0)
+        return -1;
+    *root = lowest < comm->size ? (int)lowest : -1;
+    *mine = *others = false;
+    if (*root < 0)
+        return 0;
+    if (comm->ops->bcast(comm, &hash, sizeof hash, *root, err) < 0)
+        return -1;
+    *mine = index && index->head.head_hash == hash;
+    lacking = !*mine;
+    if (comm->ops->allreduce(comm, &lacking, 1, COMM_INT64, COMM_MAX, err) < 0)
+        return -1;
+    *others = lacking > 0;
+    return 0;
 }
 
 /* What a node needs to make an image without chunks. */
@@ -289,8 +283,7 @@ static int images_agree(struct comm *comm, const struct image_tier *tier,
                         int64_t iteration, raytrain_checkpoint **index,
                         struct held *held, struct error *err)
 {
-    struct candidate mine;
-    bool others;
+    bool mine, others;
     int root, rc = candidates_compare(comm, *index, &mine, &root, &others, err);
 
     if (rc < 0)
@@ -301,9 +294,9 @@ static int images_agree(struct comm *comm, const struct image_tier *tier,
                          iteration);
     if (!others)
         return 0;
-    if (skeleton_bcast(comm, tier, iteration, *index, root, !mine.is_there, err) < 0)
+    if (skeleton_bcast(comm, tier, iteration, *index, root, !mine, err) < 0)
         return -1;
-    if (!mine.is_there) {
+    if (!mine) {
         checkpoint_destroy(*index);
         *index = NULL;
         free(held->bits);
