@@ -173,6 +173,36 @@ static void a_directory_without_a_run_has_no_attempts(void **state)
     json_decref(all);
 }
 
+/* Attempts that are killed again and again after a few reports. */
+static void hundreds_of_attempts_are_read(void **state)
+{
+    enum { MANY = 300 };
+    json_t *all;
+
+    (void)state;
+    for (int k = 0; k < MANY; k++) {
+        record(k, FROM(0, FAILED, "null"));
+        if (k % 2)
+            report(k, 1, 2);
+        if (k % 3 == 0)
+            report(k, 2, 4);
+    }
+    report(MANY, 1, 1); /* of none of them */
+    all = load(false);
+    assert_int_equal(json_array_size(all), MANY);
+    for (size_t k = 0; k < MANY; k++) {
+        const json_t *a = json_array_get(all, k);
+        int last = k % 3 == 0 ? 2 : k % 2 ? 1 : 0;
+
+        assert_int_equal(json_integer_value(json_object_get(a, "reports")),
+                         (k % 2) + (k % 3 == 0));
+        assert_int_equal(json_integer_value(json_object_get(a, "iteration")), last);
+        assert_int_equal(json_integer_value(json_object_get(a, "lost_iterations")),
+                         last);
+    }
+    json_decref(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +210,7 @@ int main(void)
         SCRATCH(losses_of_the_last_attempt_depend_on_what_is_left),
         SCRATCH(an_attempt_without_a_checkpoint_loses_everything),
         SCRATCH(missing_records_are_accepted),
+        SCRATCH(hundreds_of_attempts_are_read),
         SCRATCH(a_directory_without_a_run_has_no_attempts),
     };
 

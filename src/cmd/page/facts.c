@@ -31,6 +31,22 @@ static int config_load(struct facts *f, struct error *err)
     return 0;
 }
 
+/* One pass over the reports, since there may be hundreds of attempts. */
+static int reported_fill(struct facts *f, struct error *err)
+{
+    f->n_reported = json_array_size(f->attempts);
+    f->reported = calloc(f->n_reported + 1, sizeof *f->reported);
+    if (!f->reported)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < f->table.n; i++) {
+        int64_t attempt = facts_integer(f, i, "attempt");
+
+        if (attempt >= 0 && (uint64_t)attempt < f->n_reported)
+            f->reported[attempt] = (double)facts_integer(f, i, "timestamp");
+    }
+    return 0;
+}
+
 int facts_load(const char *run, struct facts *f, struct error *err)
 {
     const char *slash;
@@ -53,7 +69,7 @@ int facts_load(const char *run, struct facts *f, struct error *err)
         return -1;
     if (f->superseded.no_memory)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    return config_load(f, err);
+    return reported_fill(f, err) < 0 ? -1 : config_load(f, err);
 }
 
 void facts_clear(struct facts *f)
@@ -62,6 +78,7 @@ void facts_clear(struct facts *f)
     superseded_clear(&f->superseded);
     train_config_clear(&f->settings);
     json_decref(f->run);
+    free(f->reported);
     free(f->config);
 }
 
@@ -87,10 +104,7 @@ int64_t facts_iteration(const json_t *checkpoint)
 /* The time of the last report of an attempt that counts; 0: it made none. */
 static double last_report(const struct facts *f, int64_t attempt)
 {
-    for (size_t i = f->table.n; i-- > 0;)
-        if (facts_integer(f, i, "attempt") == attempt)
-            return (double)facts_integer(f, i, "timestamp");
-    return 0;
+    return attempt >= 0 && (uint64_t)attempt < f->n_reported ? f->reported[attempt] : 0;
 }
 
 bool facts_times(const struct facts *f, const json_t *attempt, double *start,

@@ -20,6 +20,8 @@ struct facts {
     char *config;                 /* run.cfg; NULL: there is none */
     struct train_config settings; /* what this version reads of it, else defaults */
     double now;                   /* of the page */
+    double *reported; /* the time of each attempt's last report that counts; 0: none */
+    size_t n_reported;
 };
 
 /* RAYTRAIN_EINVAL if it is no run. */

@@ -69,19 +69,26 @@ static int reports_read(const char *run_dir, struct reported_list *list,
     return rc;
 }
 
-/* Attempt k's last report, NULL: none; and the number of its reports. */
-static const struct reported *last_of(const struct reported_list *list, int k,
-                                      size_t *count)
-{
-    const struct reported *last = NULL;
+/* What an attempt has reported. */
+struct tally {
+    size_t count;
+    const struct reported *last; /* NULL: nothing */
+};
 
-    *count = 0;
-    for (size_t i = 0; i < list->n; i++)
-        if (list->reports[i].attempt == k) {
-            last = &list->reports[i];
-            ++*count;
-        }
-    return last;
+/* Of attempts 0 to `last`, in one pass; malloc'ed. */
+static struct tally *tallies_make(const struct reported_list *list, int last)
+{
+    struct tally *tallies = calloc((size_t)last + 2, sizeof *tallies);
+
+    for (size_t i = 0; tallies && i < list->n; i++) {
+        int attempt = list->reports[i].attempt;
+
+        if (attempt < 0 || attempt > last)
+            continue;
+        tallies[attempt].count++;
+        tallies[attempt].last = &list->reports[i];
+    }
+    return tallies;
 }
 
 /* The record of attempt k. */
@@ -108,18 +115,17 @@ static int64_t start_of(const json_t *attempt)
 }
 
 /* The iteration that the run continued from after attempt k, or would continue from. */
-static int64_t next_start(const json_t *all, size_t k, const struct reported_list *list,
+static int64_t next_start(const json_t *all, size_t k, const struct tally *tallies,
                           int64_t newest)
 {
     int64_t own = start_of(json_array_get(all, k));
 
     for (size_t j = k + 1; j < json_array_size(all); j++) {
         int64_t start = start_of(json_array_get(all, j));
-        size_t n;
 
         if (start >= 0)
             return start;
-        if (last_of(list, (int)j, &n)) /* it started from scratch */
+        if (tallies[j].last) /* it started from scratch */
             return 0;
     }
     if (newest < own)
@@ -141,11 +147,10 @@ static json_t *seconds_since(const struct reported_list *list, int64_t from,
 }
 
 static int attempt_complete(json_t *all, size_t k, const struct reported_list *list,
-                            bool running, int64_t newest)
+                            const struct tally *tallies, bool running, int64_t newest)
 {
     json_t *attempt = json_array_get(all, k);
-    size_t count;
-    const struct reported *last = last_of(list, (int)k, &count);
+    const struct reported *last = tallies[k].last;
     const char *outcome = json_string_value(json_object_get(attempt, "outcome"));
     json_t *lost = json_null(), *seconds = json_null();
     int rc = 0;
@@ -155,13 +160,14 @@ static int attempt_complete(json_t *all, size_t k, const struct reported_list *l
         rc |= json_object_set_new(attempt, "outcome", json_string(outcome));
     }
     if (strcmp(outcome, "running") != 0 && strcmp(outcome, "finished") != 0) {
-        int64_t from = next_start(all, k, list, newest);
+        int64_t from = next_start(all, k, tallies, newest);
         bool some = last && last->iteration > from;
 
         lost = json_integer(some ? last->iteration - from : 0);
         seconds = some ? seconds_since(list, from, last, attempt) : json_real(0);
     }
-    rc |= json_object_set_new(attempt, "reports", json_integer((json_int_t)count));
+    rc |= json_object_set_new(attempt, "reports",
+                              json_integer((json_int_t)tallies[k].count));
     rc |= json_object_set_new(attempt, "iteration",
                               last ? json_integer(last->iteration) : json_null());
     rc |= json_object_set_new(attempt, "lost_iterations", lost);
@@ -174,6 +180,7 @@ int attempts_load(const char *run_dir, bool held, json_t **attempts, struct erro
     int last = run_dir_last_attempt(run_dir), rc = 0;
     int64_t newest = checkpoint_manager_newest(run_dir);
     struct reported_list list = {NULL, 0, 0, false};
+    struct tally *tallies;
     json_t *all = json_array();
 
     if (reports_read(run_dir, &list, err) < 0) {
@@ -181,11 +188,15 @@ int attempts_load(const char *run_dir, bool held, json_t **attempts, struct erro
         json_decref(all);
         return -1;
     }
+    tallies = tallies_make(&list, last);
     for (int k = 0; rc == 0 && k <= last; k++)
         rc = json_array_append_new(all, record_load(run_dir, k));
-    for (int k = 0; rc == 0 && k <= last; k++)
-        rc = attempt_complete(all, (size_t)k, &list, held && k == last, newest);
+    for (int k = 0; tallies && rc == 0 && k <= last; k++)
+        rc =
+            attempt_complete(all, (size_t)k, &list, tallies, held && k == last, newest);
     free(list.reports);
+    rc = tallies ? rc : -1;
+    free(tallies);
     if (!all || rc) {
         json_decref(all);
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
