@@ -112,6 +112,8 @@ static void space_of_a_node_is_judged(void **state)
               "\"memory_available\":1073741823",
               "/dev/shm", VERDICT_OK, "which is the limit then");
     expect_of("\"x\":0", "temporary files", VERDICT_WRONG, "is missing");
+    expect_of("\"tmp\":{\"path\":\"/t\",\"silent\":true}", "temporary files",
+              VERDICT_WRONG, "/t does not answer");
     expect_of("\"tmp\":{\"path\":\"/t\",\"free\":1048575}", "temporary files",
               VERDICT_WRONG, "/t has only");
     expect_of("\"tmp\":{\"path\":\"/t\",\"free\":1048576}", "temporary files",

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -9,12 +10,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "util/command_output.h"
 #include "util/memory.h"
 #include "util/process.h"
 #include "util/quote.h"
 #include "util/thread.h"
 
-#define CPUS_MAX (1 << 20)
+#define CPUS_MAX  (1 << 20)
+#define TMP_MAX_S 5.0
 
 static json_t *limits(void)
 {
@@ -42,18 +45,42 @@ static json_t *limits(void)
 }
 
 /* null: there is no such file system. */
-static json_t *space(const char *path, bool with_path)
+static json_t *shm_space(void)
 {
     struct statvfs fs;
-    json_t *out;
 
-    if (statvfs(path, &fs) < 0)
+    if (statvfs("/dev/shm", &fs) < 0)
         return json_null();
-    out = json_pack("{s:I, s:I}", "size",
-                    (json_int_t)fs.f_blocks * (json_int_t)fs.f_frsize, "free",
-                    (json_int_t)fs.f_bavail * (json_int_t)fs.f_frsize);
-    if (with_path)
-        json_object_set_new(out, "path", json_text(path));
+    return json_pack("{s:I, s:I}", "size",
+                     (json_int_t)fs.f_blocks * (json_int_t)fs.f_frsize, "free",
+                     (json_int_t)fs.f_bavail * (json_int_t)fs.f_frsize);
+}
+
+/* The directory of TMPDIR may be on storage that does not answer, where this process
+ * would wait for ever; so stat(1) asks. null: there is no such directory. */
+static json_t *tmp_space(const char *path)
+{
+    char *argv[] = {(char *)"stat",
+                    (char *)"--file-system",
+                    (char *)"--format=%S %b %a",
+                    (char *)"--",
+                    (char *)path,
+                    NULL};
+    long long unit, size, available;
+    struct error err = {0};
+    char *text = NULL;
+    json_t *out = NULL;
+
+    if (command_output(argv, TMP_MAX_S, &text, &err) == 0 &&
+        sscanf(text, "%lld %lld %lld", &unit, &size, &available) == 3)
+        out = json_pack("{s:I, s:I}", "size", (json_int_t)(size * unit), "free",
+                        (json_int_t)(available * unit));
+    else if (err.code == RAYTRAIN_ESTOPPED)
+        out = json_pack("{s:b}", "silent", 1);
+    free(text);
+    if (!out)
+        return json_null();
+    json_object_set_new(out, "path", json_text(path));
     return out;
 }
 
@@ -117,8 +144,8 @@ json_t *node_facts(void)
     json_object_set_new(facts, "cpus", json_integer(thread_cores(CPUS_MAX)));
     json_object_set_new(facts, "memory_available",
                         json_integer((json_int_t)memory_available()));
-    json_object_set_new(facts, "shm", space("/dev/shm", false));
-    json_object_set_new(facts, "tmp", space(tmp && *tmp ? tmp : "/tmp", true));
+    json_object_set_new(facts, "shm", shm_space());
+    json_object_set_new(facts, "tmp", tmp_space(tmp && *tmp ? tmp : "/tmp"));
     json_object_set_new(facts, "limits", limits());
     json_object_set_new(facts, "pidfd", json_boolean(has_pidfd()));
     json_object_set_new(facts, "gpu_devices", json_integer(gpu_devices()));

@@ -9,7 +9,8 @@
 
 /*
  *   {"host", "node": Slurm's name or the host's, "kernel", "cpus": usable ones,
- *    "memory_available": bytes, "shm": {"size", "free"} or null, "tmp": {"path", "free"},
+ *    "memory_available": bytes, "shm": {"size", "free"} or null,
+ *    "tmp": {"path", "size", "free"}, {"path", "silent": true} or null,
  *    "limits": {"memlock", "nofile", "nproc", "core", "stack"}: soft limits, -1: none,
  *    "pidfd": bool, "gpu_devices": number of /dev/nvidiaN, "rdma_devices": number}
  *

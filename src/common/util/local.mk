@@ -5,6 +5,7 @@ libcommon_la_SOURCES += \
 	src/common/util/async_text.c src/common/util/async_text.h \
 	src/common/util/child.c src/common/util/child.h \
 	src/common/util/clock.c src/common/util/clock.h \
+	src/common/util/command_output.c src/common/util/command_output.h \
 	src/common/util/csv_field.c src/common/util/csv_field.h \
 	src/common/util/descriptors.c src/common/util/descriptors.h \
 	src/common/util/error.c src/common/util/error.h \

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/command_output.h"
+#include "util/command_output.h"
 #include "check/node_judge.h"
 
 #define TOPIC   "GPUs"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "check/check.h"
-#include "check/command_output.h"
+#include "util/command_output.h"
 #include "train/attempt.h"
 
 #define TOPIC   "installation"

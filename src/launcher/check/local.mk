@@ -2,7 +2,6 @@ liblauncher_la_SOURCES += \
 	src/launcher/check/batch_check.c \
 	src/launcher/check/bounded.c src/launcher/check/bounded.h \
 	src/launcher/check/check.c src/launcher/check/check.h \
-	src/launcher/check/command_output.c src/launcher/check/command_output.h \
 	src/launcher/check/gpu_check.c \
 	src/launcher/check/hdf5_check.c \
 	src/launcher/check/installation_check.c \

@@ -88,6 +88,10 @@ static enum verdict tmp_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     double bytes = fact_number(tmp, "free", -1);
     char size[SIZE_TEXT_MAX];
 
+    if (json_is_true(json_object_get(tmp, "silent"))) {
+        snprintf(text, JUDGED_TEXT_MAX, "%s does not answer", fact_text(tmp, "path"));
+        return VERDICT_WRONG;
+    }
     if (bytes < 0) {
         snprintf(text, JUDGED_TEXT_MAX, "the directory of TMPDIR, or /tmp, is missing");
         return VERDICT_WRONG;

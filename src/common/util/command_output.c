@@ -1,4 +1,4 @@
-#include "check/command_output.h"
+#include "util/command_output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static int end_judge(const char *name, bool in_time, int status, const char *tex
     char quoted[QUOTE_TEXT_MAX];
 
     if (!in_time)
-        return error_set(err, RAYTRAIN_EFAILED, "%s has not ended after %.0f s", name,
+        return error_set(err, RAYTRAIN_ESTOPPED, "%s has not ended after %.0f s", name,
                          limit_s);
     if (status != 0)
         return error_set(err, RAYTRAIN_EFAILED, "%s failed: %s", name,
