@@ -249,6 +249,7 @@ static void draw_run(struct run_config *r)
     r->checkpoint_config.checkpoint_frequency = (int)draw(5);
     r->checkpoint_config.checkpoint_interval_s = (int)draw(5);
     r->checkpoint_config.replicas = (int)draw(2);
+    r->checkpoint_config.stripe_count = (int)draw(5);
     r->checkpoint_config.checkpoint_at_end = draw(2);
     r->sync_config.staging_path = maybe_string();
     if (draw(2))
@@ -343,7 +344,8 @@ static bool same_run(const struct run_config *a, const struct run_config *b)
            x->checkpoint_score_min == y->checkpoint_score_min &&
            x->checkpoint_frequency == y->checkpoint_frequency &&
            x->checkpoint_interval_s == y->checkpoint_interval_s &&
-           x->replicas == y->replicas && x->checkpoint_at_end == y->checkpoint_at_end &&
+           x->replicas == y->replicas && x->stripe_count == y->stripe_count &&
+           x->checkpoint_at_end == y->checkpoint_at_end &&
            same_text(a->sync_config.staging_path, b->sync_config.staging_path) &&
            same_callbacks(&a->callbacks, &b->callbacks);
 }

@@ -174,14 +174,15 @@ class CheckpointConfig(_Config):
 
     _settings = ("num_to_keep", "checkpoint_score_attribute", "checkpoint_score_order",
                  "checkpoint_frequency", "checkpoint_at_end", "mode",
-                 "checkpoint_interval_s", "replicas")
+                 "checkpoint_interval_s", "replicas", "stripe_count")
 
     def __init__(self, num_to_keep: int | None = None,
                  checkpoint_score_attribute: str | None = None,
                  checkpoint_score_order: str = "max", checkpoint_frequency: int = 0,
                  checkpoint_at_end: bool | None = None, mode: str | None = None,
                  checkpoint_interval_s: float | None = None,
-                 replicas: int | None = None) -> None:
+                 replicas: int | None = None,
+                 stripe_count: int | None = None) -> None:
         if num_to_keep is not None:
             _integer("CheckpointConfig: num_to_keep", num_to_keep, 1)
         if checkpoint_score_order not in ("max", "min"):

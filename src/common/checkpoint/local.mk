@@ -20,11 +20,12 @@ libcommon_la_SOURCES += \
 	src/common/checkpoint/save.c \
 	src/common/checkpoint/shared_file.c src/common/checkpoint/shared_file.h \
 	src/common/checkpoint/slab.c src/common/checkpoint/slab.h \
-	src/common/checkpoint/slab_io.c
+	src/common/checkpoint/slab_io.c \
+	src/common/checkpoint/stripes.c src/common/checkpoint/stripes.h
 
 UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_large \
 	t/unit/test_attachments t/unit/test_foreign t/unit/test_foreign_damage \
-	t/unit/test_by_parts t/unit/test_shared_file
+	t/unit/test_by_parts t/unit/test_shared_file t/unit/test_stripes
 
 # Makes the files that the tests of raytrain-inspect look at.
 check_PROGRAMS += t/check/store_sample

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "checkpoint/stripes.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fs.h"
@@ -38,12 +39,14 @@ static int room_reserve(int fd, uint64_t bytes)
 /* Some FUSE file systems with write-back refuse to write part of a page through a
  * descriptor that created the file write-only, since they must read the page first. So
  * the file is opened once more, as on all other ranks. */
-static int temp_create(struct new_file *f, struct error *err)
+static int temp_create(struct new_file *f, uint64_t bytes, struct error *err)
 {
+    const int how = O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
     int fd = -1;
 
     if (fault_point("file.create", 0) == 0)
-        fd = open(f->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        fd = open(f->temp,
+                  stripes_create(f->temp, bytes) ? how : how | O_CREAT | O_EXCL, 0666);
     if (fd < 0)
         return fs_error(err, "create", f->temp);
     close(fd); /* nothing was written */
@@ -55,7 +58,7 @@ int new_file_create(struct new_file *f, uint64_t bytes, struct error *err)
 {
     char size[SIZE_TEXT_MAX];
 
-    if (temp_create(f, err) < 0)
+    if (temp_create(f, bytes, err) < 0)
         return -1;
     if (room_reserve(f->fd, bytes) == 0)
         return 0;

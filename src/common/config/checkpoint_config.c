@@ -8,6 +8,9 @@
 #include "util/api_names.h"
 #include "util/quote.h"
 
+#define STRIPES_DEFAULT 32
+#define STRIPES_MAX     2000 /* Lustre's own limit */
+
 #define FIELD(member) .offset = offsetof(struct checkpoint_config, member)
 
 static const struct config_choice orders[] = {
@@ -61,6 +64,12 @@ static const struct config_key checkpoint_keys[] = {
      FIELD(replicas),
      .min = 0,
      .max = 1},
+    {.name = "stripe_count",
+     .doc = "the most stripes of a checkpoint on Lustre, 0: those of its directory",
+     .type = CONFIG_INT,
+     FIELD(stripe_count),
+     .min = 0,
+     .max = STRIPES_MAX},
     {.name = "checkpoint_at_end",
      .doc = "one more at the end, by a built-in loop",
      .type = CONFIG_BOOL,
@@ -71,6 +80,7 @@ const struct config_table checkpoint_config_table = CONFIG_TABLE(checkpoint_keys
 void checkpoint_config_init(struct checkpoint_config *cfg)
 {
     memset(cfg, 0, sizeof *cfg);
+    cfg->stripe_count = STRIPES_DEFAULT;
 }
 
 /* Rounds may be short: a checkpoint of each would be too many by default. */

@@ -17,6 +17,7 @@ struct checkpoint_config {
     int checkpoint_frequency;  /* iterations; default 0: off */
     int checkpoint_interval_s; /* seconds; default 0: off */
     int replicas; /* 1: also in the memory of this node and of another one; default 0 */
+    int stripe_count; /* at most so many on Lustre; 0: as the directory; default 32 */
     bool checkpoint_at_end; /* default false; a built-in loop always does */
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint/stripes.h"
 #include "rank/event.h"
 #include "run/checkpoint_manager.h"
 
@@ -11,6 +12,7 @@ int save_target_copy(struct save_target *t, const char *run_dir, const char *log
 {
     const char *score = config->checkpoint_score_attribute;
 
+    stripes_set(config->stripe_count);
     t->config = *config;
     t->config.checkpoint_score_attribute = score ? strdup(score) : NULL;
     t->run_dir = strdup(run_dir);
@@ -42,5 +44,7 @@ void save_target_prune(struct save_target *t, const struct comm *comm)
 
     if (comm->rank == 0 &&
         checkpoint_manager_prune(t->run_dir, &t->config, note_warning, t, &why) < 0)
+        note_warning(t, why.text);
+    if (comm->rank == 0 && stripes_failed(&why))
         note_warning(t, why.text);
 }
