@@ -171,7 +171,7 @@ static int scene_save(struct comm *comm, const struct image_tier *tier,
     int rc = model_put(ck, m, err);
 
     if (rc == 0)
-        rc = checkpoint_save_begin(ck, comm, &META, "nowhere", &save, err);
+        rc = checkpoint_save_begin(ck, comm, &META, "nowhere", NULL, &save, err);
     if (rc == 0 && (snapshot = malloc(checkpoint_save_snapshot_bytes(save) + 1)))
         checkpoint_save_snapshot(save, snapshot);
     if (rc == 0)

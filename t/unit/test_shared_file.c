@@ -239,7 +239,7 @@ static int rank_write(struct comm *comm, void *arg)
     if (rc == 0)
         rc = scene_put(s, ck, comm->rank, data, &err);
     if (rc == 0)
-        rc = checkpoint_save_begin(ck, comm, &META, FILE_NAME, &save, &err);
+        rc = checkpoint_save_begin(ck, comm, &META, FILE_NAME, NULL, &save, &err);
     if (rc == 0)
         rc = save_publish(s, save, comm, &nodes, &err);
     writing_node = -1;

@@ -67,7 +67,7 @@ int checkpoint_attach(raytrain_checkpoint *ck, const char *name, const void *dat
  * What the library itself adds to the HDF5 file below CHECKPOINT_RESERVED: groups with
  * small datasets, which belong to the file's metadata. write(arg, file) is called during
  * checkpoint_save_begin(), on rank 0 alone, which alone needs to set it; `arg` stays until
- * then. At most one.
+ * then. At most one. If a layout is kept, the same function and `arg` add the same.
  */
 struct h5_image;
 void checkpoint_add_metadata(raytrain_checkpoint *ck,
@@ -84,10 +84,16 @@ int checkpoint_check_name(const char *name, struct error *err);
  * storage yet.
  */
 struct checkpoint_save;
-/* COLLECTIVE over comm; all ranks return the same. */
+/* Where the tensors of a save lie, kept for the next one (save_layout.h). One save at a
+ * time uses it, on all ranks or on none, from its beginning until it is destroyed. */
+struct save_layout;
+struct save_layout *save_layout_create(struct error *err);
+void save_layout_destroy(struct save_layout *l); /* NULL is fine */
+/* COLLECTIVE over comm; all ranks return the same. kept NULL: nothing is kept. */
 int checkpoint_save_begin(raytrain_checkpoint *ck, struct comm *comm,
                           const struct checkpoint_meta *meta, const char *path,
-                          struct checkpoint_save **out, struct error *err);
+                          struct save_layout *kept, struct checkpoint_save **out,
+                          struct error *err);
 /* The length of the file. */
 uint64_t checkpoint_save_file_bytes(const struct checkpoint_save *s);
 /* The size of a snapshot of what this rank writes. */

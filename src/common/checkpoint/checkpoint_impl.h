@@ -145,14 +145,31 @@ struct plan {
  * of these; of equal slabs one is kept. Fills *plan on rank 0. */
 int plan_make(raytrain_checkpoint *ck, struct comm *comm, struct plan *plan,
               struct error *err);
-/* COLLECTIVE: every rank gets rank 0's plan. */
-int plan_bcast(struct plan *plan, struct comm *comm, struct error *err);
 /* COLLECTIVE: the hashes of all ranks in the order of the table, on rank 0: *table is
  * malloc'ed there. Each rank sends those of its chunks, in the order of the parts. */
 int plan_gather_hashes(const struct plan *plan, const raytrain_checkpoint *ck,
                        struct comm *comm, const uint64_t *hashes, size_t n_hashes,
                        uint64_t **table, struct error *err);
 void plan_clear(struct plan *plan);
+
+/* -- plan_share.c -- */
+/* Ranks that need a part of another rank, in the order of the parts. */
+struct part_need {
+    uint64_t part;
+    int rank;
+};
+struct part_needs {
+    struct part_need *list;
+    size_t n, room;
+};
+/* -1 without memory. */
+int part_needs_add(struct part_needs *needs, uint64_t part, int rank);
+void part_needs_clear(struct part_needs *needs);
+/* COLLECTIVE: of rank 0's plan, those parts that this rank needs, in their order: its
+ * own, all replicated ones, and those that `needs` of rank 0 says. *mine counts all
+ * hashes, as the plan does; plan_clear() frees it. */
+int plan_share(const struct plan *all, const struct part_needs *needs,
+               struct comm *comm, struct plan *mine, struct error *err);
 
 /* -- chunks.c -- */
 /* Which rank writes which chunk? The owner of a part all of its chunks; of replicated
@@ -191,9 +208,14 @@ uint64_t chunk_end(uint64_t from, uint64_t bytes);
 int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
                 const struct checkpoint_meta *meta, struct file_head *head,
                 struct h5_image **image, struct error *err);
+/* The values of `meta`, with as many metrics and a run name of the same length, into an
+ * image that was laid out for another one. */
+int layout_renew(struct h5_image *image, const struct file_head *head,
+                 const struct checkpoint_meta *meta, struct error *err);
 
 /* -- save.c -- */
 struct shared_file;
+struct save_layout;
 /* A save between its stages. */
 struct checkpoint_save {
     raytrain_checkpoint *ck;
@@ -204,10 +226,10 @@ struct checkpoint_save {
     struct shares shares;
     uint64_t *hashes; /* of the chunks that this rank has written, in that order */
     size_t n_hashes;
-    struct plan plan; /* on rank 0; on every rank after plan_bcast() */
-    /* Rank 0: */
-    struct file_head head;
-    struct h5_image *image;
+    struct save_layout *layout;     /* with the plan and the image */
+    struct save_layout *own_layout; /* NULL: the caller keeps it */
+    struct plan mine;               /* of several nodes: what this rank needs of it */
+    struct file_head head;          /* on rank 0 */
 };
 
 /* -- index.c -- */

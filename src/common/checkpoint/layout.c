@@ -120,8 +120,23 @@ static int table_place(hid_t file, const char *name, hid_t type, int ndim,
     return rc;
 }
 
+/* The group of the tables, without the time of its creation. */
+static int tables_group(hid_t file)
+{
+    hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE), group = -1;
+
+    if (gcpl >= 0 && H5Pset_obj_track_times(gcpl, 0) >= 0)
+        group =
+            H5Gcreate2(file, "/" CHECKPOINT_RESERVED, H5P_DEFAULT, gcpl, H5P_DEFAULT);
+    if (gcpl >= 0)
+        H5Pclose(gcpl);
+    return group >= 0 && H5Gclose(group) >= 0 ? 0 : -1;
+}
+
 static int tables_place(hid_t file, struct file_head *head)
 {
+    if (tables_group(file) < 0)
+        return -1;
     if (table_place(file, TABLE_REPORT, report_type(), 0, 1, &head->report_at) < 0 ||
         table_place(file, TABLE_METRICS, metric_type(), 1, head->n_metrics,
                     &head->metrics_at) < 0 ||
@@ -261,7 +276,7 @@ static hid_t group_properties(size_t n_links, size_t name_bytes)
 {
     hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
 
-    if (gcpl < 0 || n_links > LINKS_IN_HEADER)
+    if (gcpl < 0 || H5Pset_obj_track_times(gcpl, 0) < 0 || n_links > LINKS_IN_HEADER)
         return gcpl;
     if (H5Pset_link_phase_change(gcpl, (unsigned)n_links, 0) < 0 ||
         H5Pset_est_link_info(gcpl, (unsigned)n_links, (unsigned)name_bytes + 1) < 0) {
@@ -489,6 +504,7 @@ int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
     const struct h5_image_options opt = {.user_block = HEAD_BYTES,
                                          .align_threshold = ALIGN_THRESHOLD,
                                          .alignment = ALIGNMENT,
+                                         .timeless = true, /* for layout_renew() */
                                          .meta_block = meta_block(ck->n_tensors)};
     struct h5_image *im = h5_image_create(&opt, err);
     struct h5_quiet quiet;
@@ -514,5 +530,34 @@ int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
     }
     head->file_bytes = h5_image_length(im);
     *image = im;
+    return 0;
+}
+
+static int attributes_renew(struct h5_image *image, const struct checkpoint_meta *meta,
+                            struct error *err)
+{
+    struct h5_quiet quiet;
+    int rc;
+
+    if (h5_image_reopen(image, err) < 0)
+        return -1;
+    h5_quiet_begin(&quiet);
+    rc = attributes_write(h5_image_file(image), meta);
+    if (rc < 0)
+        h5_error(err, "change the attributes of the checkpoint");
+    h5_quiet_end(&quiet);
+    return rc < 0 ? -1 : h5_image_close(image, err);
+}
+
+int layout_renew(struct h5_image *image, const struct file_head *head,
+                 const struct checkpoint_meta *meta, struct error *err)
+{
+    if (attributes_renew(image, meta, err) < 0)
+        return -1;
+    if (h5_image_length(image) != head->file_bytes)
+        return error_set(err, RAYTRAIN_EFAILED,
+                         "HDF5 has moved parts of the checkpoint's layout");
+    if (report_write(image, head, meta) < 0 || metrics_write(image, head, meta) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     return 0;
 }

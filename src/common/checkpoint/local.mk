@@ -17,7 +17,9 @@ libcommon_la_SOURCES += \
 	src/common/checkpoint/offers.c src/common/checkpoint/offers.h \
 	src/common/checkpoint/open.c \
 	src/common/checkpoint/plan.c \
+	src/common/checkpoint/plan_share.c \
 	src/common/checkpoint/save.c \
+	src/common/checkpoint/save_layout.c src/common/checkpoint/save_layout.h \
 	src/common/checkpoint/shared_file.c src/common/checkpoint/shared_file.h \
 	src/common/checkpoint/slab.c src/common/checkpoint/slab.h \
 	src/common/checkpoint/slab_io.c \
@@ -25,7 +27,8 @@ libcommon_la_SOURCES += \
 
 UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_large \
 	t/unit/test_attachments t/unit/test_foreign t/unit/test_foreign_damage \
-	t/unit/test_by_parts t/unit/test_shared_file t/unit/test_stripes
+	t/unit/test_by_parts t/unit/test_shared_file t/unit/test_stripes t/unit/test_save_layout \
+	t/unit/test_plan_share
 
 # Makes the files that the tests of raytrain-inspect look at.
 check_PROGRAMS += t/check/store_sample

@@ -63,9 +63,10 @@ static int list_render(const raytrain_checkpoint *ck, char **list, size_t *n)
     return rc;
 }
 
-/* The contents of strings are replicated data: they must be equal, too. */
-static uint64_t strings_hash(const raytrain_checkpoint *ck, uint64_t hash)
+uint64_t offers_strings_hash(const raytrain_checkpoint *ck)
 {
+    uint64_t hash = 0;
+
     for (size_t i = 0; i < ck->n_tensors; i++)
         if (ck->tensors[i].dtype == DTYPE_STRING)
             hash =
@@ -89,7 +90,7 @@ static int offer_render(const raytrain_checkpoint *ck, int rank, const char *lis
                         size_t n_list, char **data, size_t *n)
 {
     struct offer_head head = {.list_hash = XXH3_64bits(list, n_list),
-                              .strings_hash = strings_hash(ck, 0),
+                              .strings_hash = offers_strings_hash(ck),
                               .attached_bytes = attachments_bytes(ck)};
     FILE *out = open_memstream(data, n);
     int rc = 0;

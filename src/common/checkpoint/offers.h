@@ -25,5 +25,8 @@ int offers_gather(raytrain_checkpoint *ck, struct comm *comm, struct offers *off
 void offers_slab(const struct offers *offers, int rank, size_t nth,
                  raytrain_slab *slab);
 void offers_clear(struct offers *offers);
+/* A checksum of the contents of all strings. They are replicated: it must be the same on
+ * all ranks. */
+uint64_t offers_strings_hash(const raytrain_checkpoint *ck);
 
 #endif

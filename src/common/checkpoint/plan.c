@@ -268,23 +268,6 @@ int plan_make(raytrain_checkpoint *ck, struct comm *comm, struct plan *plan,
     return rc;
 }
 
-/* ---- The plan on every rank ---- */
-
-int plan_bcast(struct plan *plan, struct comm *comm, struct error *err)
-{
-    uint64_t n[] = {plan->n_parts, plan->n_hashes};
-
-    if (comm->ops->bcast(comm, n, sizeof n, 0, err) < 0)
-        return -1;
-    plan->n_parts = (size_t)n[0];
-    plan->n_hashes = n[1];
-    if (comm_bcast_alloc(comm, (void **)&plan->parts, n[0] * sizeof *plan->parts, 0,
-                         err) < 0)
-        return -1;
-    return comm_bcast_alloc(comm, (void **)&plan->ranks, n[0] * sizeof *plan->ranks, 0,
-                            err);
-}
-
 /* ---- The hashes of all ranks ---- */
 
 /* Rank 0: put what the ranks sent into the table. A rank's hashes come in the order of
@@ -338,12 +321,13 @@ int plan_gather_hashes(const struct plan *plan, const raytrain_checkpoint *ck,
                        uint64_t **table, struct error *err)
 {
     size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
-    uint64_t *sorted = calloc(plan->n_hashes + 1, sizeof *sorted);
+    uint64_t *sorted =
+        comm->rank == 0 ? calloc(plan->n_hashes + 1, sizeof *sorted) : NULL;
     void *sent = NULL;
     int rc = 0;
 
     *table = NULL;
-    if (!sizes || !sorted)
+    if (!sizes || (comm->rank == 0 && !sorted))
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     rc = comm_agree(comm, rc, err);
     if (rc == 0)

@@ -5,6 +5,7 @@
  *   1. the ranks agree on what it holds, and what each writes     offers.c, plan.c
  *   2. rank 0 lays the file out in memory, with HDF5, and
  *      broadcasts where the tensors lie                           layout.c
+ *   (both again as last time, if names and shapes are the same   save_layout.c)
  *   (a snapshot, if training is to go on meanwhile)               chunks.c: shares
  * PUBLISH, in any thread (checkpoint_save_publish)
  *   3. rank 0 creates the temporary file and reserves its space   new_file.c
@@ -31,6 +32,7 @@
 
 #include "checkpoint/checkpoint_impl.h"
 #include "checkpoint/checksum.h"
+#include "checkpoint/save_layout.h"
 #include "checkpoint/shared_file.h"
 #include "hdf5/h5_image.h"
 #include "util/fault.h"
@@ -47,40 +49,32 @@ static int save_point(const struct checkpoint_save *s, const char *name,
 
 /* ---- Step 2: the layout ---- */
 
-static int file_lay_out(struct checkpoint_save *s, const struct checkpoint_meta *meta,
-                        struct error *err)
-{
-    if (layout_make(s->ck, &s->plan, meta, &s->head, &s->image, err) < 0)
-        return -1;
-    return new_file_name(&s->file, err);
-}
-
-/* COLLECTIVE: the temporary name and the tensors' offsets, from rank 0. */
-static int layout_bcast(struct checkpoint_save *s, struct error *err)
+/* COLLECTIVE: the tensors' offsets, from rank 0. */
+static int offsets_bcast(struct checkpoint_save *s, struct error *err)
 {
     size_t n_tensors = s->ck->n_tensors;
-    uint64_t name_bytes = s->file.temp ? strlen(s->file.temp) + 1 : 0;
-    uint64_t *offsets = NULL;
-    int rc = s->comm->ops->bcast(s->comm, &name_bytes, sizeof name_bytes, 0, err);
+    uint64_t *offsets = calloc(n_tensors + 1, sizeof *offsets);
+    int rc = offsets ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
-    if (rc < 0)
-        return -1;
-    offsets = calloc(n_tensors + 1, sizeof *offsets);
-    if (!s->file.temp)
-        s->file.temp = calloc(1, name_bytes);
-    if (!offsets || !s->file.temp)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     for (size_t i = 0; rc == 0 && i < n_tensors; i++)
         offsets[i] = s->ck->tensors[i].offset;
     rc = comm_agree(s->comm, rc, err);
-    if (rc == 0)
-        rc = s->comm->ops->bcast(s->comm, s->file.temp, name_bytes, 0, err);
     if (rc == 0)
         rc = s->comm->ops->bcast(s->comm, offsets, n_tensors * sizeof *offsets, 0, err);
     for (size_t i = 0; rc == 0 && i < n_tensors; i++)
         s->ck->tensors[i].offset = offsets[i];
     free(offsets);
     return rc;
+}
+
+/* COLLECTIVE */
+static int name_bcast(struct checkpoint_save *s, struct error *err)
+{
+    uint64_t n = s->file.temp ? strlen(s->file.temp) + 1 : 0;
+
+    if (s->comm->ops->bcast(s->comm, &n, sizeof n, 0, err) < 0)
+        return -1;
+    return comm_bcast_alloc(s->comm, (void **)&s->file.temp, (size_t)n, 0, err);
 }
 
 /* ---- Step 3: the temporary file ---- */
@@ -98,6 +92,24 @@ static int file_create(struct checkpoint_save *s, struct error *err)
 
 /* ---- Step 4: the chunks ---- */
 
+/* COLLECTIVE: the chunks that this rank writes, or some bytes of which it writes. */
+static int chunks_share(struct checkpoint_save *s, struct error *err)
+{
+    struct shared_file *f = s->shared_file;
+    struct part_needs needs = {0};
+    int rc = 0;
+
+    if (s->comm->rank == 0 && shared_file_needs(f, &needs) < 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = comm_agree(s->comm, rc, err);
+    if (rc == 0)
+        rc = plan_share(&s->layout->plan, &needs, s->comm, &s->mine, err);
+    part_needs_clear(&needs);
+    if (rc == 0)
+        chunk_walk_plan(&f->chunks, s->ck, &s->mine, s->comm->size);
+    return rc;
+}
+
 /* COLLECTIVE: decide which rank writes what. On one node each writes its own chunks. */
 static int writers_find(struct checkpoint_save *s, struct error *err)
 {
@@ -106,12 +118,13 @@ static int writers_find(struct checkpoint_save *s, struct error *err)
 
     if (!f->nodes || f->nodes->n_nodes == 1)
         return 0;
-    if (plan_bcast(&s->plan, s->comm, err) < 0)
-        return -1;
     if (s->comm->rank == 0 && fstat(s->file.fd, &st) < 0)
         st.st_blksize = 0;
-    chunk_walk_plan(&f->chunks, s->ck, &s->plan, s->comm->size);
-    return shared_file_begin(f, s->head.file_bytes, (uint64_t)st.st_blksize, err);
+    if (s->comm->rank == 0)
+        chunk_walk_plan(&f->chunks, s->ck, &s->layout->plan, s->comm->size);
+    if (shared_file_begin(f, s->head.file_bytes, (uint64_t)st.st_blksize, err) < 0)
+        return -1;
+    return chunks_share(s, err);
 }
 
 /* What the shared file asks. */
@@ -195,13 +208,14 @@ static int data_write(struct checkpoint_save *s, struct error *err)
 /* COLLECTIVE: the hashes of all ranks into the table of rank 0's image. */
 static int hashes_gather(struct checkpoint_save *s, struct error *err)
 {
-    size_t bytes = s->plan.n_hashes * sizeof(uint64_t);
+    const struct plan *plan = &s->layout->plan;
+    size_t bytes = plan->n_hashes * sizeof(uint64_t);
     uint64_t *table = NULL;
-    int rc = plan_gather_hashes(&s->plan, s->ck, s->comm, s->hashes, s->n_hashes,
-                                &table, err);
+    int rc =
+        plan_gather_hashes(plan, s->ck, s->comm, s->hashes, s->n_hashes, &table, err);
 
     if (rc == 0 && s->comm->rank == 0 &&
-        h5_image_write(s->image, s->head.hashes_at, table, bytes) < 0)
+        h5_image_write(s->layout->image, s->head.hashes_at, table, bytes) < 0)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     free(table);
     return rc;
@@ -223,7 +237,7 @@ static int metadata_write(struct checkpoint_save *s, const struct extent *extent
             uint64_t left = extents[i].end - at;
             size_t k = left < room ? (size_t)left : room;
 
-            h5_image_read(s->image, at, buf, k);
+            h5_image_read(s->layout->image, at, buf, k);
             XXH3_64bits_update(hash, buf, k);
             rc = fs_pwrite_full(s->file.fd, buf, k, at);
             at += k;
@@ -277,14 +291,16 @@ static int save_check(const raytrain_checkpoint *ck, const struct comm *comm,
 }
 
 static struct checkpoint_save *save_alloc(raytrain_checkpoint *ck, const char *path,
-                                          struct error *err)
+                                          struct save_layout *kept, struct error *err)
 {
     struct checkpoint_save *s = calloc(1, sizeof *s);
 
-    if (s)
+    if (s) {
         s->path = strdup(path);
-    if (!s || !s->path) {
-        free(s);
+        s->layout = kept ? kept : (s->own_layout = save_layout_create(NULL));
+    }
+    if (!s || !s->path || !s->layout) {
+        checkpoint_save_destroy(s);
         error_set(err, RAYTRAIN_ENOMEM, "out of memory");
         return NULL;
     }
@@ -301,27 +317,54 @@ static int shares_prepare(struct checkpoint_save *s, struct error *err)
     return s->hashes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
+/* COLLECTIVE: steps 1 and 2, unless the layout fits. */
+static int layout_begin(struct checkpoint_save *s, const struct checkpoint_meta *meta,
+                        struct error *err)
+{
+    struct save_layout *l = s->layout;
+    int rc = 0;
+
+    save_layout_clear(l);
+    if (plan_make(s->ck, s->comm, &l->plan, err) < 0)
+        return -1;
+    if (s->comm->rank == 0)
+        rc = layout_make(s->ck, &l->plan, meta, &l->head, &l->image, err);
+    if (comm_agree(s->comm, rc, err) < 0 || offsets_bcast(s, err) < 0)
+        return -1;
+    if (!s->own_layout)
+        save_layout_keep(l, s->ck, meta, s->comm);
+    return 0;
+}
+
 static int begin_steps(struct checkpoint_save *s, struct comm *comm,
                        const struct checkpoint_meta *meta, struct error *err)
 {
+    bool fits = false;
     int rc;
 
     s->comm = comm;
-    if (plan_make(s->ck, comm, &s->plan, err) < 0)
+    if (!s->own_layout &&
+        save_layout_agree(s->layout, s->ck, meta, comm, &fits, err) < 0)
         return -1;
-    rc = save_point(s, "save.begin", err);
+    if (!fits && layout_begin(s, meta, err) < 0)
+        return -1;
+    rc = fits ? save_layout_use(s->layout, s->ck, meta, comm, err) : 0;
+    if (rc == 0)
+        rc = save_point(s, "save.begin", err);
     if (rc == 0)
         rc = shares_prepare(s, err);
     if (rc == 0 && comm->rank == 0)
-        rc = file_lay_out(s, meta, err);
+        rc = new_file_name(&s->file, err);
+    s->head = s->layout->head;
     if (comm_agree(comm, rc, err) < 0)
         return -1;
-    return layout_bcast(s, err);
+    return name_bcast(s, err);
 }
 
 int checkpoint_save_begin(raytrain_checkpoint *ck, struct comm *comm,
                           const struct checkpoint_meta *meta, const char *path,
-                          struct checkpoint_save **out, struct error *err)
+                          struct save_layout *kept, struct checkpoint_save **out,
+                          struct error *err)
 {
     struct checkpoint_save *s = NULL;
     int rc = save_check(ck, comm, meta, path, err);
@@ -329,12 +372,14 @@ int checkpoint_save_begin(raytrain_checkpoint *ck, struct comm *comm,
     *out = NULL;
     if (!comm)
         return -1;
-    if (rc == 0 && !(s = save_alloc(ck, path, err)))
+    if (rc == 0 && !(s = save_alloc(ck, path, kept, err)))
         rc = -1;
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = begin_steps(s, comm, meta, err);
     if (rc < 0) {
+        if (kept)
+            save_layout_clear(kept);
         checkpoint_save_destroy(s);
         return -1;
     }
@@ -411,8 +456,8 @@ void checkpoint_save_destroy(struct checkpoint_save *s)
 {
     if (!s)
         return;
-    h5_image_destroy(s->image);
-    plan_clear(&s->plan);
+    save_layout_destroy(s->own_layout);
+    plan_clear(&s->mine);
     shares_clear(&s->shares);
     new_file_clear(&s->file);
     free(s->path);
@@ -427,7 +472,7 @@ int checkpoint_save(raytrain_checkpoint *ck, struct comm *comm,
     struct checkpoint_save *s;
     int rc;
 
-    if (checkpoint_save_begin(ck, comm, meta, path, &s, err) < 0)
+    if (checkpoint_save_begin(ck, comm, meta, path, NULL, &s, err) < 0)
         return -1;
     rc = checkpoint_save_publish(s, comm, NULL, err);
     checkpoint_save_destroy(s);

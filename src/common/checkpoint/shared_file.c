@@ -142,7 +142,7 @@ bool chunk_next_page(const struct chunk *chunk, uint64_t page_bytes, struct chun
 
 /* ---- Which rank writes which page ---- */
 
-/* The tensors' chunks, then what rank 0 writes: the head and the metadata. */
+/* Rank 0: the tensors' chunks, then what it writes: the head and the metadata. */
 static int pages_fill(struct shared_file *f, uint64_t file_bytes, struct error *err)
 {
     struct chunk_walk walk = f->chunks;
@@ -173,9 +173,46 @@ int shared_file_begin(struct shared_file *f, uint64_t file_bytes, uint64_t block
         return -1;
     page = page_bytes_choose(sizes[0], f->comm->size, sizes[1]);
     rc = page_writers_init(&f->pages, sizes[0], page, f->nodes);
-    rc = rc < 0 ? error_set(err, RAYTRAIN_ENOMEM, "out of memory")
-                : pages_fill(f, sizes[0], err);
-    return comm_agree(f->comm, rc, err);
+    if (rc < 0)
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else if (f->comm->rank == 0)
+        rc = pages_fill(f, sizes[0], err);
+    if (comm_agree(f->comm, rc, err) < 0)
+        return -1;
+    return f->comm->ops->bcast(f->comm, f->pages.state,
+                               f->pages.n_pages * sizeof *f->pages.state, 0, err);
+}
+
+/* One rank may write many pages of a chunk: it is noted when it is another one. */
+static int chunk_needs(const struct shared_file *f, const struct chunk *chunk,
+                       int owner, struct part_needs *needs)
+{
+    struct chunk some = *chunk;
+    int last = owner;
+    uint64_t page;
+
+    some.to = some.from;
+    while (chunk_next_page(chunk, f->pages.page_bytes, &some, &page)) {
+        int writer = page_writers_of(&f->pages, page);
+
+        if (writer < 0 || writer == owner || writer == last)
+            continue;
+        if (part_needs_add(needs, chunk->part, writer) < 0)
+            return -1;
+        last = writer;
+    }
+    return 0;
+}
+
+int shared_file_needs(const struct shared_file *f, struct part_needs *needs)
+{
+    struct chunk_walk walk = f->chunks;
+    struct chunk c;
+    int rc = 0;
+
+    while (rc == 0 && chunk_walk_next(&walk, &c))
+        rc = chunk_needs(f, &c, f->owner(f->arg, &c), needs);
+    return rc;
 }
 
 /* ---- What a rank writes itself ---- */

@@ -7,6 +7,7 @@
  * cache, so nothing is sent between them.
  *
  *   shared_file_begin()    COLLECTIVE, once rank 0 has created the file
+ *   shared_file_needs()    on rank 0, if the other ranks do not know all chunks
  *   shared_file_write()    for each of this rank's chunks
  *   shared_file_finish()   COLLECTIVE: send and write the rest
  *
@@ -25,8 +26,8 @@
  * two nodes write to one page, the bytes of one of them are lost. So each page of the
  * map, which is no smaller than a page of any cache, is written by ranks of one node
  * alone. If all of its bytes come from one node, each rank writes its own; if they come
- * from several, one of the ranks that have some is chosen to write them all. All ranks
- * make the same map. Pure.
+ * from several, one of the ranks that have some is chosen to write them all. Rank 0
+ * makes the map, and all ranks get it. Pure.
  */
 
 #define PAGE_BYTES_MIN 65536u      /* the largest page of a machine's memory */
@@ -73,7 +74,9 @@ struct shared_file {
     const struct node_map *nodes;  /* NULL: all ranks are on one node */
     const raytrain_checkpoint *ck; /* with the tensors' offsets */
     const char *path;              /* for messages */
-    struct chunk_walk chunks;      /* of all ranks, at the start */
+    /* At the start, of all ranks; after shared_file_begin(), on a rank other than 0: of
+     * those at least that it has or needs. */
+    struct chunk_walk chunks;
     int (*owner)(void *arg, const struct chunk *chunk); /* the rank that has it */
     /* Read some bytes, [from, to) of the stream, of a chunk that this rank has. */
     int (*read)(void *arg, const struct chunk *some, void *to, struct error *err);
@@ -87,6 +90,9 @@ struct shared_file {
  * blocks. The metadata, which rank 0 writes, count, too. */
 int shared_file_begin(struct shared_file *f, uint64_t file_bytes, uint64_t block_bytes,
                       struct error *err);
+/* Which ranks write bytes of parts that others have? On rank 0, after begin; -1 without
+ * memory. */
+int shared_file_needs(const struct shared_file *f, struct part_needs *needs);
 /* `fd` is for writing. A chunk's bytes must stay until the next flush. -1 and errno. */
 int shared_file_open(struct shared_file *f, int fd);
 int shared_file_write(struct shared_file *f, const struct chunk *chunk,

@@ -25,6 +25,9 @@ static int places_check(struct node_map *map, struct error *err)
                              n, map->n_nodes);
         map->first[n] = n > 0 ? map->first[n - 1] + map->ranks[n - 1] : 0;
     }
+    if (map->of[0].local != 0)
+        return error_set(err, RAYTRAIN_ECOMM,
+                         "rank 0 says it is not the first one on its node");
     for (int r = 0; r < map->size; r++)
         map->on[r] = -1;
     for (int r = 0; r < map->size; r++) {

@@ -239,7 +239,9 @@ static int attr_write(hid_t object, const char *name, hid_t file_type, hid_t typ
     hid_t space = H5Screate(H5S_SCALAR), attr = -1;
     int rc = -1;
 
-    if (space >= 0)
+    if (space >= 0 && H5Aexists(object, name) > 0)
+        attr = H5Aopen(object, name, H5P_DEFAULT);
+    else if (space >= 0)
         attr = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
     if (attr >= 0) {
         rc = H5Awrite(attr, type, value) < 0 ? -1 : 0;

@@ -53,7 +53,8 @@ hid_t h5_open_fd(int fd, struct error *err);
 /* The same for the n bytes of a file in memory, which HDF5 copies. */
 hid_t h5_open_bytes(const void *bytes, size_t n, struct error *err);
 
-/* Attributes of an object; all return -1 on failure. */
+/* Attributes of an object; all return -1 on failure. One that exists gets this value in
+ * place: its type and length stay. */
 int h5_attr_string(hid_t object, const char *name, const char *value);
 int h5_attr_int(hid_t object, const char *name, int64_t value);
 int h5_attr_double(hid_t object, const char *name, double value);

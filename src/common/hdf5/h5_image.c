@@ -250,17 +250,32 @@ static const H5FD_class_t DRIVER = {
 
 /* ---- Create, close, destroy ---- */
 
-static hid_t file_create(struct h5_image *image, const struct h5_image_options *opt)
+/* How a file in this image is opened; registers the driver. */
+static hid_t file_access(struct h5_image *image)
 {
     struct open_info info = {image};
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+
+    image->driver = H5FDregister(&DRIVER);
+    if (fapl < 0 || image->driver < 0 ||
+        H5Pset_driver(fapl, image->driver, &info) < 0 ||
+        H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V110) < 0 ||
+        H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) < 0) {
+        if (fapl >= 0)
+            H5Pclose(fapl);
+        return -1;
+    }
+    return fapl;
+}
+
+static hid_t file_create(struct h5_image *image, const struct h5_image_options *opt)
+{
+    hid_t fapl = file_access(image);
     hid_t fcpl = H5Pcreate(H5P_FILE_CREATE);
     hid_t file = -1;
 
-    if (fapl >= 0 && fcpl >= 0 && H5Pset_driver(fapl, image->driver, &info) >= 0 &&
-        H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V110) >= 0 &&
+    if (fapl >= 0 && fcpl >= 0 &&
         (opt->meta_block == 0 || H5Pset_meta_block_size(fapl, opt->meta_block) >= 0) &&
-        H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) >= 0 &&
         (opt->alignment == 0 ||
          H5Pset_alignment(fapl, opt->align_threshold, opt->alignment) >= 0) &&
         H5Pset_userblock(fcpl, opt->user_block) >= 0 &&
@@ -285,9 +300,7 @@ struct h5_image *h5_image_create(const struct h5_image_options *opt, struct erro
     }
     image->file = -1;
     h5_quiet_begin(&quiet);
-    image->driver = H5FDregister(&DRIVER);
-    if (image->driver >= 0)
-        image->file = file_create(image, opt);
+    image->file = file_create(image, opt);
     if (image->file < 0) {
         h5_error(err, "start an HDF5 file");
         h5_quiet_end(&quiet);
@@ -301,6 +314,23 @@ struct h5_image *h5_image_create(const struct h5_image_options *opt, struct erro
 hid_t h5_image_file(const struct h5_image *image)
 {
     return image->file;
+}
+
+int h5_image_reopen(struct h5_image *image, struct error *err)
+{
+    struct h5_quiet quiet;
+    hid_t fapl;
+
+    h5_quiet_begin(&quiet);
+    fapl = file_access(image);
+    if (fapl >= 0)
+        image->file = H5Fopen("image", H5F_ACC_RDWR, fapl);
+    if (image->file < 0)
+        h5_error(err, "open an HDF5 file again");
+    if (fapl >= 0)
+        H5Pclose(fapl);
+    h5_quiet_end(&quiet);
+    return image->file < 0 ? -1 : 0;
 }
 
 int h5_image_close(struct h5_image *image, struct error *err)

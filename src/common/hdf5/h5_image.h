@@ -34,6 +34,8 @@ struct h5_image *h5_image_create(const struct h5_image_options *opt, struct erro
 hid_t h5_image_file(const struct h5_image *image);
 /* Close the HDF5 file; the bytes are complete from now on. */
 int h5_image_close(struct h5_image *image, struct error *err);
+/* Open it again, to change values in place. */
+int h5_image_reopen(struct h5_image *image, struct error *err);
 void h5_image_destroy(struct h5_image *image); /* NULL and half-built are fine */
 
 /* The length of the file. */

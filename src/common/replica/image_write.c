@@ -1,11 +1,11 @@
 /*
  * image_write.c - write a checkpoint into the images of the nodes.
  *
- *   1. rank 0 broadcasts the plan
+ *   1. rank 0 sends each rank the part of the plan that it needs
  *   2. every rank hashes its chunks, and writes them into its node's image
  *   3. every rank sends its chunks to its keeper on the next node, which writes them, too
- *   4. with the hashes of all ranks, rank 0 completes the metadata and the head, and
- *      broadcasts them into every image
+ *   4. with the hashes of all ranks, rank 0 completes the metadata and the head; they
+ *      go to one rank of each node, which writes them into its image
  *   5. once all nodes have done so, each writes its list of chunks: the image is complete
  */
 #include "config.h"
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "checkpoint/checksum.h"
+#include "checkpoint/save_layout.h"
 #include "hdf5/h5_image.h"
 #include "replica/image_tier.h"
 #include "util/fault.h"
@@ -29,9 +30,10 @@ struct image_write {
     struct comm *comm;
     const struct image_tier *tier;
     int64_t iteration;
-    struct plan plan; /* on every rank */
+    struct plan plan; /* what this rank needs of it */
     struct file_head head;
-    uint64_t *hashes; /* of all chunks; 0 for those of other ranks */
+    uint64_t *hashes; /* of the chunks that this rank has written, in that order */
+    size_t n_hashes;
     int fd;
     bool started; /* there is something to remove */
 };
@@ -45,37 +47,59 @@ static int image_point(const struct image_write *s, const char *name, struct err
 
 /* ---- Step 1: the plan ---- */
 
-/* Rank 0 borrows the plan of the save; the others get one of their own. */
-static void plan_borrow(struct image_write *s)
-{
-    if (s->comm->rank != 0)
-        return;
-    s->plan = s->save->plan;
-    s->head = s->save->head;
-}
-
 static void image_write_clear(struct image_write *s)
 {
     if (s->fd >= 0)
         close(s->fd);
-    if (s->comm->rank != 0)
-        plan_clear(&s->plan);
+    plan_clear(&s->plan);
     free(s->hashes);
 }
 
-/* COLLECTIVE: all ranks get the head and the plan. */
+/* Rank 0: a part's bytes go to its owner's keeper, and the first rank of each node that
+ * has them lists them. */
+static int needs_find(const struct image_write *s, struct part_needs *needs)
+{
+    const struct node_map *nodes = s->tier->nodes;
+    const struct plan *plan = &s->save->layout->plan;
+    int rc = 0;
+
+    for (uint64_t p = 0; rc == 0 && p < plan->n_parts; p++) {
+        int owner = plan->ranks[p], keeper = -1;
+
+        if (owner < 0)
+            continue;
+        rc = part_needs_add(needs, p, node_map_rank(nodes, nodes->of[owner].node, 0));
+        if (s->tier->copies)
+            keeper = node_map_keeper(nodes, owner);
+        if (rc == 0 && keeper >= 0)
+            rc = part_needs_add(needs, p, keeper);
+        if (rc == 0 && keeper >= 0)
+            rc = part_needs_add(needs, p,
+                                node_map_rank(nodes, nodes->of[keeper].node, 0));
+    }
+    return rc;
+}
+
+/* COLLECTIVE: all ranks get the head, and of the plan what they need. */
 static int layout_take(struct image_write *s, struct error *err)
 {
     struct comm *comm = s->comm;
-    int rc;
+    struct part_needs needs = {0};
+    int rc = 0;
 
-    plan_borrow(s);
-    if (comm->ops->bcast(comm, &s->head, sizeof s->head, 0, err) < 0 ||
-        plan_bcast(&s->plan, comm, err) < 0)
-        return -1;
-    s->hashes = calloc(s->plan.n_hashes + 1, sizeof *s->hashes);
-    rc = s->hashes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    return comm_agree(comm, rc, err);
+    s->head = s->save->head;
+    if (comm->rank == 0 && needs_find(s, &needs) < 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    s->hashes = calloc(s->save->shares.n_chunks + 1, sizeof *s->hashes);
+    if (!s->hashes)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = comm->ops->bcast(comm, &s->head, sizeof s->head, 0, err);
+    if (rc == 0)
+        rc = plan_share(&s->save->layout->plan, &needs, comm, &s->plan, err);
+    part_needs_clear(&needs);
+    return rc;
 }
 
 /* This rank's data of a chunk. Call it in the order of the chunks: *share advances with
@@ -92,20 +116,21 @@ static const unsigned char *chunk_data(const struct image_write *s,
 
 /* ---- Room ---- */
 
-/* Bytes of this node's image. */
+/* Bytes of this node's image, on its first rank. */
 static uint64_t image_need(const struct image_write *s)
 {
     const struct node_map *nodes = s->tier->nodes;
+    const raytrain_checkpoint *ck = s->save->ck;
     uint64_t tensors = 0, need = 0;
     struct chunk_walk walk;
     struct chunk c;
 
-    chunk_walk_plan(&walk, s->save->ck, &s->plan, s->comm->size);
-    while (chunk_walk_next(&walk, &c)) {
-        tensors += c.to - c.from;
+    for (size_t i = 0; i < ck->n_tensors; i++)
+        tensors += ck->tensors[i].bytes;
+    chunk_walk_plan(&walk, ck, &s->plan, s->comm->size);
+    while (chunk_walk_next(&walk, &c))
         if (node_map_has(nodes, tier_place(s->tier)->node, c.owner, s->tier->copies))
             need += c.to - c.from;
-    }
     return need + (s->head.file_bytes - tensors); /* every image has the metadata */
 }
 
@@ -185,7 +210,7 @@ static int own_write(struct image_write *s)
         if (c.owner != s->comm->rank)
             continue;
         data = chunk_data(s, &c, &share);
-        s->hashes[c.index] = XXH3_64bits(data, c.to - c.from);
+        s->hashes[s->n_hashes++] = XXH3_64bits(data, c.to - c.from);
         rc = chunk_place(w, &c, data);
     }
     if (rc == 0)
@@ -334,17 +359,18 @@ static int copies_exchange(struct image_write *s, struct error *err)
 /* ---- Step 4: the metadata ---- */
 
 /* Rank 0: the hashes complete the metadata. */
-static int metadata_make(struct image_write *s, const struct extent *extents, size_t n,
-                         char *metadata, struct error *err)
+static int metadata_make(struct image_write *s, const uint64_t *hashes,
+                         const struct extent *extents, size_t n, char *metadata,
+                         struct error *err)
 {
+    struct h5_image *image = s->save->layout->image;
     char *to = metadata;
 
-    if (h5_image_write(s->save->image, s->head.hashes_at, s->hashes,
-                       s->plan.n_hashes * sizeof *s->hashes) < 0)
+    if (h5_image_write(image, s->head.hashes_at, hashes,
+                       s->plan.n_hashes * sizeof *hashes) < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     for (size_t i = 0; i < n; i++) {
-        h5_image_read(s->save->image, extents[i].start, to,
-                      extents[i].end - extents[i].start);
+        h5_image_read(image, extents[i].start, to, extents[i].end - extents[i].start);
         to += extents[i].end - extents[i].start;
     }
     s->head.metadata_hash = XXH3_64bits(metadata, (size_t)(to - metadata));
@@ -353,44 +379,73 @@ static int metadata_make(struct image_write *s, const struct extent *extents, si
     return 0;
 }
 
-/* COLLECTIVE: `bytes` of metadata from rank 0 into every image. */
-static int metadata_bcast(struct image_write *s, const struct extent *extents, size_t n,
-                          size_t bytes, struct error *err)
+/* COLLECTIVE: n bytes of rank 0 to the first rank of each node, along a tree of nodes
+ * in which that of rank 0 is the root. */
+static int leaders_bcast(const struct image_write *s, void *data, size_t n,
+                         struct error *err)
 {
-    struct comm *comm = s->comm;
-    char *metadata = malloc(bytes + 1);
-    int rc = metadata ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    const struct node_map *nodes = s->tier->nodes;
+    int n_nodes = nodes->n_nodes, root = nodes->of[0].node;
+    int at = (tier_place(s->tier)->node - root + n_nodes) % n_nodes, span = 1, rc = 0;
 
-    if (rc == 0 && comm->rank == 0)
-        rc = metadata_make(s, extents, n, metadata, err);
-    rc = comm_agree(comm, rc, err);
-    if (rc == 0)
-        rc = comm->ops->bcast(comm, &s->head, sizeof s->head, 0, err);
-    if (rc == 0 && bytes > 0)
-        rc = comm->ops->bcast(comm, metadata, bytes, 0, err);
-    if (rc == 0)
-        rc = image_point(s, "image.metadata", err);
-    if (rc == 0 && tier_leader(s->tier) &&
-        metadata_place(s->fd, extents, n, metadata, &s->head) < 0)
-        rc = image_write_error(s, err);
-    free(metadata);
-    return comm_agree(comm, rc, err);
+    if (!tier_leader(s->tier))
+        return 0;
+    while (at == 0 ? span < n_nodes : (at & span) == 0)
+        span *= 2;
+    if (at > 0)
+        rc = s->comm->ops->sendrecv(
+            s->comm, NULL, 0, -1, data, n,
+            node_map_rank(nodes, (at - span + root) % n_nodes, 0), err);
+    for (span /= 2; rc == 0 && span > 0; span /= 2)
+        if (at + span < n_nodes)
+            rc = s->comm->ops->sendrecv(
+                s->comm, data, n, node_map_rank(nodes, (at + span + root) % n_nodes, 0),
+                NULL, 0, -1, err);
+    return rc;
 }
 
-/* COLLECTIVE: sum up the hashes: one rank has that of a chunk, all others have 0. */
+/* COLLECTIVE: `bytes` of metadata from rank 0 into every image. */
+static int metadata_spread(struct image_write *s, const uint64_t *hashes,
+                           const struct extent *extents, size_t n, size_t bytes,
+                           struct error *err)
+{
+    bool leads = tier_leader(s->tier);
+    char *metadata = leads ? malloc(bytes + 1) : NULL;
+    int rc = 0;
+
+    if (leads && !metadata)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (rc == 0 && s->comm->rank == 0)
+        rc = metadata_make(s, hashes, extents, n, metadata, err);
+    rc = comm_agree(s->comm, rc, err);
+    if (rc == 0)
+        rc = s->comm->ops->bcast(s->comm, &s->head, sizeof s->head, 0, err);
+    if (rc == 0 && bytes > 0)
+        rc = leaders_bcast(s, metadata, bytes, err);
+    if (rc == 0)
+        rc = image_point(s, "image.metadata", err);
+    if (rc == 0 && leads && metadata_place(s->fd, extents, n, metadata, &s->head) < 0)
+        rc = image_write_error(s, err);
+    free(metadata);
+    return comm_agree(s->comm, rc, err);
+}
+
+/* COLLECTIVE */
 static int metadata_finish(struct image_write *s, struct error *err)
 {
     struct extent *extents = NULL;
+    uint64_t *hashes = NULL;
     size_t n = 0, bytes = 0;
-    int rc = s->comm->ops->allreduce(s->comm, s->hashes, s->plan.n_hashes, COMM_INT64,
-                                     COMM_SUM, err);
+    int rc = plan_gather_hashes(&s->save->layout->plan, s->save->ck, s->comm, s->hashes,
+                                s->n_hashes, &hashes, err);
 
     if (rc == 0)
         rc = metadata_find(s->save->ck, s->head.file_bytes, &extents, &n, &bytes, err);
     rc = comm_agree(s->comm, rc, err);
     if (rc == 0)
-        rc = metadata_bcast(s, extents, n, bytes, err);
+        rc = metadata_spread(s, hashes, extents, n, bytes, err);
     free(extents);
+    free(hashes);
     return rc;
 }
 

@@ -31,6 +31,8 @@ struct saving {
     struct snapshot snapshot;
     size_t expected; /* bytes for the snapshot */
 
+    struct save_layout *layout; /* of the last save, for the next */
+
     /* The save that has begun; NULL: none. This and all that follows, and the snapshot,
      * belong to the thread while it writes. */
     struct checkpoint_save *save;
@@ -204,7 +206,7 @@ int saving_begin(struct saving *s, struct comm *comm, raytrain_checkpoint *ck,
     if (rc == 0)
         rc = nodes_learn(s, comm, err);
     if (rc == 0)
-        rc = checkpoint_save_begin(ck, comm, meta, path, &s->save, err);
+        rc = checkpoint_save_begin(ck, comm, meta, path, s->layout, &s->save, err);
     if (rc == 0)
         s->figures.bytes = checkpoint_save_file_bytes(s->save);
     else
@@ -290,8 +292,10 @@ int saving_create(const struct saving_env *env, struct saving **out, struct erro
 
     if (!s)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (save_target_copy(&s->target, env->run_dir, env->log_dir, env->config, err) <
-        0) {
+    s->layout = save_layout_create(err);
+    if (!s->layout || save_target_copy(&s->target, env->run_dir, env->log_dir,
+                                       env->config, err) < 0) {
+        save_layout_destroy(s->layout);
         free(s);
         return -1;
     }
@@ -317,6 +321,7 @@ void saving_destroy(struct saving *s, bool clean)
         return;
     background_destroy(s->thread);
     save_clear(s);
+    save_layout_destroy(s->layout);
     snapshot_clear(&s->snapshot);
     node_map_clear(&s->nodes);
     if (clean)
