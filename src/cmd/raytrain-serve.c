@@ -81,6 +81,8 @@ static int worker_settle(struct options *opt, struct train_config *cfg,
         text_set(&opt->launcher, "local", err) < 0 || prediction_function(cfg, err) < 0)
         return -1;
     prediction_reduce(cfg);
+    if (cfg->serve.max_batch > 0)
+        cfg->predict.batch_size = cfg->serve.max_batch;
     cfg->scaling_config.num_workers = 1;
     cfg->run_config.failure_config.max_failures =
         0; /* the first process sees to that */

@@ -113,11 +113,11 @@ static int predict_y(raytrain_predictor *p, struct error *e)
         predictor_set_batch_size(p, 32, e) < 0)
         return -1;
     while ((rc = predictor_next(p, &rows, e)) == 0) {
-        float y[64];
+        float y[2048];
         raytrain_tensor x;
         bool negative = false;
 
-        if (dataset_column(predictor_dataset(p), "x", &x, e) < 0 || rows > 64)
+        if (dataset_column(predictor_dataset(p), "x", &x, e) < 0 || rows > 2048)
             return -1;
         for (uint64_t i = 0; i < rows; i++) {
             const float *at = (const float *)x.data + 2 * i;
@@ -141,11 +141,11 @@ static int predict_length(raytrain_predictor *p, struct error *e)
         predictor_output(p, "last", RAYTRAIN_UINT8, 0, NULL, e) < 0)
         return -1;
     while ((rc = predictor_next(p, &rows, e)) == 0) {
-        int64_t length[64];
-        uint8_t last[64];
+        int64_t length[2048];
+        uint8_t last[2048];
         raytrain_ragged t;
 
-        if (dataset_ragged(predictor_dataset(p), "t", &t, e) < 0 || rows > 64 ||
+        if (dataset_ragged(predictor_dataset(p), "t", &t, e) < 0 || rows > 2048 ||
             t.rows != rows)
             return -1;
         for (uint64_t i = 0; i < rows; i++) {
@@ -430,6 +430,70 @@ static void a_batch_may_arrive_in_pieces(void **state)
     front_leave(&f);
 }
 
+/* y of x, into memory for the first batch; the texts t have their bytes. */
+static int predict_within_the_first(raytrain_predictor *p, struct error *e)
+{
+    uint64_t rows, first = 0;
+    float *y = NULL;
+    int rc;
+
+    if (predictor_output(p, "pad", RAYTRAIN_UINT8, 0, NULL, e) < 0 ||
+        predictor_output(p, "y", RAYTRAIN_FLOAT32, 0, NULL, e) < 0 ||
+        predictor_set_batch_size(p, 7, e) < 0)
+        return -1;
+    while ((rc = predictor_next(p, &rows, e)) == 0) {
+        raytrain_ragged t;
+        raytrain_tensor x;
+
+        if (!y)
+            y = malloc((first = rows) * sizeof *y);
+        if (!y || rows > first ||
+            dataset_column(predictor_dataset(p), "x", &x, e) < 0 ||
+            dataset_ragged(predictor_dataset(p), "t", &t, e) < 0)
+            break;
+        for (uint64_t i = 0; i < rows; i++)
+            y[i] = ((const float *)x.data)[i] +
+                   (float)(t.offsets[i + 1] - t.offsets[i]) +
+                   ((const uint8_t *)t.values)[t.offsets[i]];
+        if (predictor_put(p, "y", y, e) < 0 || predictor_put(p, "pad", y, e) < 0)
+            break;
+    }
+    free(y);
+    return rc > 0 && first == 7 ? 0 : -1;
+}
+
+static void no_batch_is_larger_than_the_first_one(void **state)
+{
+    static const uint64_t offsets[] = {0, 1, 3, 4, 5, 6, 7, 8};
+    static const float x[] = {0.5, 1.5, 2.5, 3, 4, 5, 6};
+    struct front f;
+
+    (void)state;
+    front_open(&f, predict_within_the_first);
+    input(&f, "x:float32");
+    input(&f, "t:text");
+    worker_enter(&f);
+    for (uint64_t id = 1; id <= 4; id++) {
+        uint64_t rows = id == 1 ? 3 : 2 * id - 1, texts[] = {0, offsets[rows]}, n;
+        struct service_rows found[MAX_COLUMNS];
+        unsigned char payload[256] = {0};
+
+        assert_int_equal(
+            service_layout(f.hello.inputs, 2, rows, texts, f.places, &n, &err), 0);
+        memcpy(payload, x, rows * sizeof *x);
+        memcpy(payload + f.places[1], offsets, (rows + 1) * sizeof *offsets);
+        memcpy(payload + f.places[1] + (rows + 1) * sizeof *offsets, "abbcdefg",
+               offsets[rows]);
+        batch_send(&f, id, rows, payload, n);
+        answer_await(&f, SERVICE_RESULT, id, rows);
+        answer_find(&f, found);
+        for (uint64_t i = 0; i < rows; i++)
+            assert_float_equal(((const float *)(const void *)found[1].data)[i],
+                               x[i] + (i == 1 ? 2 : 1) + (float)('a' + i), 0);
+    }
+    front_leave(&f);
+}
+
 /* ---- Batches that fail ---- */
 
 static void a_batch_of_wrong_sizes_fails_and_the_next_one_is_answered(void **state)
@@ -553,7 +617,8 @@ static int predict_stopped(raytrain_predictor *p, struct error *e)
     uint64_t rows;
 
     if (predictor_output(p, "y", RAYTRAIN_FLOAT32, 0, NULL, e) < 0 ||
-        predictor_next(p, &rows, e) != 0 || predictor_put(p, "y", y, e) < 0)
+        predictor_set_batch_size(p, 1, e) < 0 || predictor_next(p, &rows, e) != 0 ||
+        predictor_put(p, "y", y, e) < 0)
         return -1;
     sem_wait(&both_are_sent);
     atomic_store(stop_of_test, 1);
@@ -889,6 +954,7 @@ int main(void)
         SCRATCH(hello_says_what_the_worker_predicts),
         SCRATCH(the_batch_size_of_the_configuration_comes_first),
         SCRATCH(each_batch_is_answered_with_its_predictions),
+        SCRATCH(no_batch_is_larger_than_the_first_one),
         SCRATCH(batches_may_wait_in_the_socket),
         SCRATCH(a_batch_may_arrive_in_pieces),
         SCRATCH(a_batch_of_wrong_sizes_fails_and_the_next_one_is_answered),

@@ -11,8 +11,6 @@
 #include "util/fault.h"
 #include "util/fs.h"
 
-#define DEFAULT_BATCH 1024
-
 struct file_predictor {
     struct raytrain_predictor base;
     struct file_predictor_env env;
@@ -216,7 +214,7 @@ static void plan_make(struct file_predictor *p)
     uint64_t batch = (uint64_t)p->env.config->batch_size, row_bytes = 0;
 
     if (batch == 0)
-        batch = p->base.batch > 0 ? p->base.batch : DEFAULT_BATCH;
+        batch = p->base.batch > 0 ? p->base.batch : PREDICTOR_BATCH;
     for (size_t i = 0; i < p->base.predicted.n; i++)
         row_bytes += p->base.predicted.columns[i].row_bytes;
     predict_plan_make(&p->plan, dataset_rows(p->base.input), batch, row_bytes,

@@ -13,6 +13,9 @@
 #include "data/dataset.h"
 #include "predict/predicted.h"
 
+/* Rows of a batch, if neither the predict function nor the user wish another number. */
+#define PREDICTOR_BATCH 1024
+
 struct predictor_ops {
     /*
      * The predict function is done with the current batch, if there is one: base->rows

@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "serve/repeat_rows.h"
+
 struct service_predictor {
     struct raytrain_predictor base;
     struct service_predictor_env env;
@@ -21,11 +23,14 @@ struct service_predictor {
     int socket; /* -1: not yet, or not any more */
     struct service_reader reader;
     struct service_column *outputs; /* as base.predicted */
-    uint64_t *places;               /* of the outputs, in the answer */
-    bool *there;                    /* which of them have been put */
-    unsigned char *answer;          /* aligned to SERVICE_ALIGN */
+    uint64_t *places; /* of the outputs in the answer; then those of a shorter one */
+    bool *there;      /* which of them have been put */
+    unsigned char *answer; /* aligned to SERVICE_ALIGN */
     uint64_t answer_room, answer_bytes;
     uint64_t id; /* of the current batch */
+    uint64_t
+        asked; /* its rows, as they came; base.rows: as the predict function has them */
+    bool has_largest; /* the predict function has had a batch of the largest size */
     bool ended;
 };
 
@@ -143,18 +148,25 @@ static int message_send(struct service_predictor *p, enum service_kind kind,
     return err->code == RAYTRAIN_ECOMM ? 1 : -1;
 }
 
-static int hello_send(struct service_predictor *p, struct error *err)
+static uint64_t largest_batch(const struct service_predictor *p)
 {
     const struct predict_config *cfg = p->env.config;
-    const struct service_hello hello = {
-        .version = p->env.iteration,
-        .checkpoint = (char *)p->env.checkpoint,
-        .pid = getpid(),
-        .batch = cfg->batch_size > 0 ? (uint64_t)cfg->batch_size : p->base.batch,
-        .inputs = p->inputs.columns,
-        .outputs = p->outputs,
-        .n_inputs = p->inputs.n,
-        .n_outputs = p->base.predicted.n};
+
+    if (cfg->batch_size > 0)
+        return (uint64_t)cfg->batch_size;
+    return p->base.batch > 0 ? p->base.batch : PREDICTOR_BATCH;
+}
+
+static int hello_send(struct service_predictor *p, struct error *err)
+{
+    const struct service_hello hello = {.version = p->env.iteration,
+                                        .checkpoint = (char *)p->env.checkpoint,
+                                        .pid = getpid(),
+                                        .batch = largest_batch(p),
+                                        .inputs = p->inputs.columns,
+                                        .outputs = p->outputs,
+                                        .n_inputs = p->inputs.n,
+                                        .n_outputs = p->base.predicted.n};
     char *text;
     size_t n;
     int rc;
@@ -173,7 +185,7 @@ static int outputs_make(struct service_predictor *p, struct error *err)
     if (predictor_check(&p->base, err) < 0)
         return -1;
     p->outputs = calloc(made->n, sizeof *p->outputs);
-    p->places = calloc(made->n, sizeof *p->places);
+    p->places = calloc(2 * made->n, sizeof *p->places);
     p->there = calloc(made->n, sizeof *p->there);
     if (!p->outputs || !p->places || !p->there)
         return no_memory(err);
@@ -248,13 +260,37 @@ static int failed_send(struct service_predictor *p, const struct error *why,
                         strlen(why->text), err);
 }
 
+/* Only the rows that were asked for: those of each output move to their place in a shorter
+ * answer. */
+static int answer_shorten(struct service_predictor *p, struct error *err)
+{
+    size_t n = p->base.predicted.n;
+    uint64_t *places = p->places + n, bytes;
+
+    if (p->asked == p->base.rows)
+        return 0;
+    if (service_layout(p->outputs, n, p->asked, NULL, places, &bytes, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t end = places[i] + p->asked * p->base.predicted.columns[i].row_bytes;
+        uint64_t next = i + 1 < n ? places[i + 1] : bytes;
+
+        memmove(p->answer + places[i], p->answer + p->places[i], end - places[i]);
+        memset(p->answer + end, 0, next - end);
+    }
+    p->answer_bytes = bytes;
+    return 0;
+}
+
 /* The predict function is done with the current batch. */
 static int answer_send(struct service_predictor *p, struct error *err)
 {
-    uint64_t rows = p->base.rows;
     struct error why;
+    int rc = answer_shorten(p, err);
 
     p->base.rows = 0;
+    if (rc < 0)
+        return -1;
     for (size_t i = 0; i < p->base.predicted.n; i++)
         if (!p->there[i]) {
             error_set(&why, RAYTRAIN_EFAILED,
@@ -263,7 +299,7 @@ static int answer_send(struct service_predictor *p, struct error *err)
                       p->outputs[i].name);
             return failed_send(p, &why, err);
         }
-    return message_send(p, SERVICE_RESULT, rows, p->answer, p->answer_bytes, err);
+    return message_send(p, SERVICE_RESULT, p->asked, p->answer, p->answer_bytes, err);
 }
 
 /* ---- Batches ---- */
@@ -302,23 +338,44 @@ static int message_await(struct service_predictor *p, struct error *err)
     }
 }
 
-/* Its rows become the current batch. */
+/* The rows, in the dataset of the predict function. */
+static int rows_bring(struct service_predictor *p, uint64_t rows, struct error *err)
+{
+    struct frame *f = dataset_bring(p->base.input, err);
+
+    if (!f || serve_inputs_fill(&p->inputs, rows, p->found, f, err) < 0)
+        return -1;
+    return dataset_brought(p->base.input, err);
+}
+
+/* Its rows become the current batch. A predict function may rely on it that no batch is larger
+ * than its first one: that has its rows several times. */
 static int batch_take(struct service_predictor *p, struct error *err)
 {
     const struct service_reader *r = &p->reader;
-    uint64_t rows = r->header.rows;
-    struct frame *f;
+    uint64_t rows = r->header.rows, largest = largest_batch(p);
+    void *repeated = NULL;
+    int rc = 0;
 
     if (rows == 0)
         return error_set(err, RAYTRAIN_ECORRUPT, "a batch of the service has no rows");
     if (service_find(p->inputs.columns, p->inputs.n, rows, r->payload, r->header.bytes,
                      p->found, err) < 0)
         return -1;
-    f = dataset_bring(p->base.input, err);
-    if (!f || serve_inputs_fill(&p->inputs, rows, p->found, f, err) < 0 ||
-        dataset_brought(p->base.input, err) < 0)
+    p->asked = rows;
+    if (!p->has_largest && rows < largest) {
+        rc = repeat_rows(p->inputs.columns, p->inputs.n, rows, largest, p->found,
+                         &repeated, err);
+        rows = largest;
+    }
+    if (rc == 0)
+        rc = rows_bring(p, rows, err);
+    free(repeated);
+    if (rc < 0 || answer_begin(p, rows, err) < 0)
         return -1;
-    return answer_begin(p, rows, err);
+    p->has_largest = true;
+    p->base.rows = rows;
+    return 0;
 }
 
 /* A batch that can be used: 0, 1 if there is none any more, or -1. */
@@ -334,10 +391,8 @@ static int batch_await(struct service_predictor *p, struct error *err)
             return error_set(err, RAYTRAIN_ECORRUPT,
                              "the service has sent something else than a batch");
         p->id = p->reader.header.id;
-        if (batch_take(p, &why) == 0) {
-            p->base.rows = p->reader.header.rows;
+        if (batch_take(p, &why) == 0)
             return 0;
-        }
         rc = failed_send(p, &why, err);
         if (rc != 0)
             return rc;

@@ -7,6 +7,10 @@
  * hears of the end when the service closes the connection, or a stop is asked for; then the
  * batches that are still in the socket stay unanswered.
  *
+ * The first batch is filled up to the size that HELLO has, by repeating its rows, since the
+ * first batch of a predict function is never smaller than another one. The service sends no
+ * batches that are larger.
+ *
  * Each rank is a worker of the service of its own; no call is COLLECTIVE.
  */
 #ifndef RAYTRAIN_SERVE_SERVICE_PREDICTOR_H
