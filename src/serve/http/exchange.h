@@ -27,6 +27,7 @@ struct front {
     struct clients *clients;
     struct outlet *log;
     atomic_uint_fast64_t bodies;              /* bytes */
+    atomic_uint asking;                       /* requests that services have */
     atomic_uint_fast64_t answers[STATUS_MAX]; /* by status */
     /* The thread that disconnects clients that are late. */
     pthread_t thread;
@@ -59,6 +60,7 @@ struct exchange {
     struct service_rows *inputs;
     struct service_request q;
     bool waits;
+    atomic_int phase; /* of the request; see infer_route.c */
     uint64_t rows;
     int64_t version;
 };

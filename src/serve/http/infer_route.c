@@ -1,18 +1,37 @@
 /*
  * infer_route.c - predictions: the rows of a request go to the service, while the
- * connection is suspended; when the answer is there, libmicrohttpd calls again.
+ * connection is suspended; when the answer is there, libmicrohttpd calls again. If it is the
+ * only request, this thread waits for the answer itself for a moment, since another thread
+ * would have to be woken to take it, and to wake this one.
  */
 #include <stdlib.h>
 
 #include "http/route.h"
 #include "http/served_model.h"
 
+/* How long that is: other clients of this thread wait, too. */
+#define HELP_MS 1
+
+enum phase { PHASE_ASKED, PHASE_SUSPENDED, PHASE_ANSWERED };
+
 /* By any thread. The exchange is not ours any more after this. */
-static void resume(struct service_request *q)
+static void on_answer(struct service_request *q)
 {
     struct exchange *x = q->arg;
 
-    MHD_resume_connection(x->connection);
+    atomic_fetch_sub(&x->front->asking, 1);
+    if (atomic_exchange(&x->phase, PHASE_ANSWERED) == PHASE_SUSPENDED)
+        MHD_resume_connection(x->connection);
+}
+
+/* The answer may come at any time; then libmicrohttpd calls again after this. */
+static void suspend(struct exchange *x)
+{
+    int phase = PHASE_ASKED;
+
+    MHD_suspend_connection(x->connection);
+    if (!atomic_compare_exchange_strong(&x->phase, &phase, PHASE_SUSPENDED))
+        MHD_resume_connection(x->connection);
 }
 
 /* The rows as the service takes them; they stay where they are. */
@@ -25,7 +44,7 @@ static bool rows_pass(struct exchange *x)
     if (!x->inputs)
         exchange_refuse(x, 503, "out of memory");
     x->q = (struct service_request){
-        .rows = x->asked.rows, .inputs = x->inputs, .done = resume, .arg = x};
+        .rows = x->asked.rows, .inputs = x->inputs, .done = on_answer, .arg = x};
     return x->inputs != NULL;
 }
 
@@ -50,20 +69,25 @@ static bool body_parse(struct exchange *x)
     return x->rows > 0;
 }
 
-/* The answer may come before service_submit() returns; then MHD calls again after this. */
 void answer_infer(struct exchange *x)
 {
-    int status;
+    bool alone;
 
     if (!route_edition(x) || !body_parse(x) || !rows_pass(x))
         return;
     x->version = x->edition->model.version;
     x->waits = true;
     clients_set(x->front->clients, x->client, CLIENT_WAITS, x->since);
-    MHD_suspend_connection(x->connection);
-    status = service_submit(x->service, x->edition, &x->q);
-    if (status != 0)
-        MHD_resume_connection(x->connection);
+    atomic_store(&x->phase, PHASE_ASKED);
+    alone = atomic_fetch_add(&x->front->asking, 1) == 0;
+    if (service_submit(x->service, x->edition, &x->q) != 0)
+        on_answer(&x->q);
+    else if (alone)
+        service_help(x->service, x->edition, HELP_MS);
+    if (atomic_load(&x->phase) == PHASE_ANSWERED)
+        answer_infer_done(x);
+    else
+        suspend(x);
 }
 
 void answer_infer_done(struct exchange *x)

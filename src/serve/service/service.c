@@ -326,6 +326,7 @@ int service_submit(struct service *s, struct edition *e, struct service_request 
     }
     if (status == 0) {
         edition_dispatch(e, now, &done);
+        service_watch_links(s, e);
         service_arm(s, edition_next(e), now);
         service_arm(s, now + EXPIRE_S, now);
     }

@@ -81,6 +81,14 @@ void service_release(struct service *s, struct edition *e); /* NULL is fine */
 /* 0: q->done() is called. Or 429 or 503 or 413, and q->text says why: it is not. */
 int service_submit(struct service *s, struct edition *e, struct service_request *q);
 
+/*
+ * The caller has submitted a request, and has nothing else to do: it takes the answer itself,
+ * if a worker sends one within so many milliseconds, which saves waking another thread.
+ * Requests that are answered have their done() called, by this thread or another one. The
+ * caller holds e.
+ */
+void service_help(struct service *s, struct edition *e, int ms);
+
 void service_drain(struct service *s);
 bool service_is_idle(struct service *s);
 bool service_is_ready(struct service *s);

@@ -63,6 +63,7 @@ static void due_do(struct service *s, double now, struct rows_request_list *done
         if (expire)
             edition_expire(e, now, done);
         edition_dispatch(e, now, done);
+        service_watch_links(s, e);
         service_arm(s, edition_next(e), now);
         if (!edition_is_idle(e))
             service_arm(s, now + EXPIRE_S, now);

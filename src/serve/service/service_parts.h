@@ -55,6 +55,8 @@ void service_accept(struct service *s);
 /* Something has arrived from a worker, or can be sent to it. */
 void service_link_event(struct service *s, struct worker_link *w, double now,
                         struct rows_request_list *done);
+/* Have the loop wait until links that are full take more. */
+void service_watch_links(struct service *s, const struct edition *e);
 /* Connections that do not say what they are go. */
 void service_expire(struct service *s, double now, struct rows_request_list *done);
 

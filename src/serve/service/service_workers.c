@@ -2,11 +2,41 @@
  * go. */
 #include "service/service_parts.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 /* Bytes of an answer of a worker. */
 #define MESSAGE_MAX SERVICE_MAX
+
+/* One event each time something arrives: then all is read. */
+#define ARRIVALS (EPOLLIN | EPOLLRDHUP | EPOLLET)
+
+/* ---- What the loop waits for ---- */
+
+static void link_watch(struct service *s, struct worker_link *w, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = w};
+
+    if (events == w->watched)
+        return;
+    if (epoll_ctl(s->epoll, EPOLL_CTL_MOD, w->fd, &event) == 0)
+        w->watched = events;
+    else
+        shutdown(w->fd, SHUT_RDWR);
+}
+
+/* A socket that did not take all that was to be sent: when it takes more. Otherwise it would
+ * wake the loop each time that a worker reads. */
+void service_watch_links(struct service *s, const struct edition *e)
+{
+    for (struct worker_link *w = e->workers; w; w = w->next) {
+        uint32_t room = !w->is_lost && worker_link_is_full(w) ? EPOLLOUT : 0;
+
+        if (w->watched != 0)
+            link_watch(s, w, ARRIVALS | room);
+    }
+}
 
 /* ---- Workers that come ---- */
 
@@ -18,9 +48,8 @@ static int stranger_add(struct service *s, int fd, struct error *err)
     if (worker_link_create(fd, MESSAGE_MAX, &w, err) < 0)
         return -1;
     w->since = service_now(s);
-    /* One event each time something arrives, or the socket takes more: then all is read,
-     * and all is sent that can be. */
-    if (service_watch(s, fd, w, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, err) < 0) {
+    w->watched = ARRIVALS;
+    if (service_watch(s, fd, w, w->watched, err) < 0) {
         worker_link_destroy(w);
         return -1;
     }
@@ -168,6 +197,70 @@ void service_link_event(struct service *s, struct worker_link *w, double now,
         link_lose(s, w, "it has closed its connection", now, done);
     else if (rc < 0)
         link_lose(s, w, err.text, now, done);
+}
+
+/* ---- Help by the thread of a request ---- */
+
+/* The only worker that is at something; NULL: there are several, or none. */
+static struct worker_link *busy_link(const struct edition *e)
+{
+    struct worker_link *busy = NULL;
+
+    for (struct worker_link *w = e->workers; w; w = w->next) {
+        if (w->n == 0)
+            continue;
+        if (busy || w->is_lost || w->watched != ARRIVALS)
+            return NULL;
+        busy = w;
+    }
+    return busy;
+}
+
+static bool has_link(const struct edition *e, const struct worker_link *link)
+{
+    const struct worker_link *w = e->workers;
+
+    while (w && w != link)
+        w = w->next;
+    return w != NULL;
+}
+
+/* What has arrived. The thread of the service may be about to look at this link, too, so that
+ * it alone ends one. */
+static void link_help(struct service *s, struct worker_link *w, double now,
+                      struct rows_request_list *done)
+{
+    struct error err;
+
+    if (link_read(s, w, now, done, &err) < 0)
+        shutdown(w->fd, SHUT_RDWR);
+}
+
+/* While the link is not watched, its answers wake the caller alone. */
+void service_help(struct service *s, struct edition *e, int ms)
+{
+    struct pollfd on = {.events = POLLIN};
+    struct rows_request_list done;
+    struct worker_link *w;
+
+    rows_request_list_init(&done);
+    pthread_mutex_lock(&s->lock);
+    w = busy_link(e);
+    if (w) {
+        link_watch(s, w, 0);
+        on.fd = w->fd;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!w)
+        return;
+    poll(&on, 1, ms);
+    pthread_mutex_lock(&s->lock);
+    if (has_link(e, w)) {
+        link_help(s, w, service_now(s), &done);
+        link_watch(s, w, ARRIVALS);
+        service_watch_links(s, e);
+    }
+    service_unlock(s, &done);
 }
 
 void service_expire(struct service *s, double now, struct rows_request_list *done)

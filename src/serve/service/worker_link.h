@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "protocol/service_wire.h"
 #include "service/rows_batch.h"
@@ -25,7 +26,8 @@ struct worker_link {
     struct rows_batch *batches[LINK_DEPTH]; /* without an answer, the oldest first */
     size_t n, sent;                         /* of these; sent: completely */
     bool is_lost;
-    double since; /* it has been connected */
+    uint32_t watched; /* events of epoll that the service waits for */
+    double since;     /* it has been connected */
     struct worker_link *next;
 };
 
