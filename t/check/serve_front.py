@@ -277,6 +277,11 @@ def too_large():
         answer = f.raw(b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000000\r\n"
                        b"Expect: 100-continue\r\n\r\n" % INFER.encode())
         assert answer.startswith(b"HTTP/1.1 413"), answer
+        # 24000 texts of no bytes have 24001 offsets of eight bytes.
+        short = b'{"inputs": [{"name": "t", "datatype": "BYTES", "shape": [24000], "data": [%s]}]}' % \
+            b",".join([b'""'] * 24000)
+        status, _, answer = f.ask("POST", INFER, short)
+        assert len(short) < 100000 and status == 413 and "bytes of tensors" in answer["error"], answer
         for length in b"-1", b"x", b"99999999999999999999999", b"1, 2":
             answer = f.raw(b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: %s\r\n\r\n" %
                            (INFER.encode(), length), end=True)

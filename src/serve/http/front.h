@@ -18,7 +18,7 @@
 struct front;
 
 struct front_limits {
-    uint64_t body;   /* bytes of one request */
+    uint64_t body;   /* bytes of one request, and of its tensors, converted */
     uint64_t bodies; /* bytes of all requests that are being received or answered */
     uint64_t rows;   /* of one request; 0: any number */
     size_t header;   /* bytes of a header, and of what a connection needs besides */

@@ -55,7 +55,8 @@ static bool body_parse(struct exchange *x)
         .n_bytes = x->n,
         .content_type = exchange_header(x, "Content-Type"),
         .header_length = exchange_header(x, "Inference-Header-Content-Length")};
-    const struct infer_limits limits = {.rows = x->front->o.limits.rows};
+    const struct front_limits *most = &x->front->o.limits;
+    const struct infer_limits limits = {.rows = most->rows, .bytes = most->body};
     struct infer_refusal why;
 
     if (infer_request_parse(served_model_of(x->edition), &body, &limits, &x->asked,
