@@ -39,6 +39,7 @@ test_expect_success 'no trick with a path finds anything' 'clients path_tricks'
 test_expect_success 'bad bodies, bad UTF-8 and compressed ones are refused' 'clients bodies'
 test_expect_success 'binary tensors go in and come out' 'clients binary'
 test_expect_success 'a body that is too large gets 413' 'clients too_large'
+test_expect_success 'a gigabyte is refused, and not kept' 'clients gigabyte'
 test_expect_success 'many large bodies at once get 503, and no more memory' '
 	clients many_large
 '
@@ -48,7 +49,7 @@ test_expect_success 'half requests do no harm' 'clients half_requests'
 test_expect_success 'silent and slow clients are disconnected, waiting ones are not' '
 	clients silent_clients
 '
-test_expect_success '3000 silent clients with 1500 slots do not keep others out' '
+test_expect_success '10000 silent clients with 1500 slots do not keep others out' '
 	clients many_idle
 '
 test_expect_success 'a full queue gets 429 and Retry-After' 'clients full_queue'
@@ -57,6 +58,9 @@ test_expect_success 'rows that end workers get 503, all others their answer' '
 	clients workers_die
 '
 test_expect_success 'versions switch under load without a failed request' 'clients switch'
+test_expect_success 'requests of a replaced version that ends are answered by the new one' '
+	clients version_dies
+'
 test_expect_success 'accepted requests are answered at the end, new ones get 503' '
 	clients drain
 '

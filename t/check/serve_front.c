@@ -227,7 +227,8 @@ static void worker_kill(void)
     size_t n = service_workers(service, version);
 
     shutdown(workers[next++].fd, SHUT_RDWR);
-    workers_await(version, n - 1);
+    if (n > 0) /* else its version was replaced, and is not counted */
+        workers_await(version, n - 1);
 }
 
 static void command_do(const char *line)

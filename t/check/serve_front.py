@@ -289,6 +289,29 @@ def too_large():
         assert f.status("POST", INFER, ROW) == 200
 
 
+def gigabyte():
+    """It is read, dropped and refused."""
+    with Front("--body", "100000", "--client-s", "60") as f:
+        assert f.status("POST", INFER, ROW) == 200
+        before = memory_peak(f)
+        part = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
+        with f.socket() as s:
+            s.sendall(b"POST %s HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" %
+                      INFER.encode())
+            for _ in range(1024):
+                s.sendall(part)
+            s.sendall(b"0\r\n\r\n")
+            assert s.recv(12) == b"HTTP/1.1 413"
+        assert memory_peak(f) - before < 64 << 10, (before, memory_peak(f))
+        assert f.status("POST", INFER, ROW) == 200
+
+
+def memory_peak(front):
+    """KiB."""
+    with open(f"/proc/{front.process.pid}/status") as status:
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1])
+
+
 def many_large():
     """Requests together take no more memory than they may."""
     with Front("--bodies", "150000", "--client-s", "20") as f:
@@ -382,11 +405,13 @@ def many_idle():
     """More clients than slots say nothing; a real one is answered at once."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    many = min(10000, hard - 300)
     with Front("--clients", "1500") as f:
         idle = [f.socket() for _ in range(1400)]
         assert f.metric("connections") >= 1000
         assert f.status("POST", INFER, ROW) == 200
-        idle += [f.socket() for _ in range(1600)]
+        idle += [f.socket() for _ in range(many - 1400)]
+        assert f.metric("connections") <= 1500
         for _ in range(5):
             assert f.status("POST", INFER, ROW) == 200
         assert f.metric("connections_pushed_total") > 1000
@@ -470,6 +495,25 @@ def switch():
         assert {version for *_, version in answers} == {str(v) for v in range(1, 8)}
         assert f.metric('model_version{model="m"}') == 7
         assert f.status("GET", "/v2/models/m/versions/1") == 404
+
+
+def version_dies():
+    """Its requests are answered by the version that has replaced it, except those that name it."""
+    with Front() as f:
+        f.do("hold")
+        asking = [Asking(f, rows(i)) for i in range(3)]
+        f.do("taken 1")
+        until(lambda: f.metric('queue_requests{model="m"}') == 2)
+        named = Asking(f, ROW, "/v2/models/m/versions/1/infer")
+        until(lambda: f.metric('queue_requests{model="m"}') == 3)
+        f.do("worker 2")
+        f.do("switch 2")
+        f.do("kill")
+        f.do("go")
+        for i, a in enumerate(asking):
+            status, _, answer = a.get()
+            assert status == 200 and answer["model_version"] == "2" and y_of(answer) == [i + 1]
+        assert named.get()[0] == 503
 
 
 def drain():

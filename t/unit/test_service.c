@@ -559,6 +559,28 @@ static void a_switch_fails_no_request(void **state)
     worker_end(&new);
 }
 
+static void a_version_that_was_replaced_and_ends_says_so(void **state)
+{
+    struct worker old = worker_start(1), new = worker_start(2);
+    struct client c[2];
+
+    (void)state;
+    assert_int_equal(send_rows(&c[0], 0, 1), 0);
+    assert_int_equal(send_rows(&c[1], 1, 1), 0);
+    assert_int_equal(service_switch(service, 2, &err), 0);
+    worker_end(&old);
+    for (int i = 0; i < 2; i++) {
+        assert_true(c[i].q.version_ended);
+        check_status(&c[i], 503);
+    }
+    assert_int_equal(send_rows(&c[0], 0, 1), 0);
+    worker_end(&new);
+    assert_int_equal(c[0].answers, 0); /* the current one gets other workers */
+    service_stop(service);
+    assert_false(c[0].q.version_ended);
+    check_status(&c[0], 503);
+}
+
 static void a_service_that_drains_answers_what_it_has_accepted(void **state)
 {
     struct worker w = worker_start(1);
@@ -634,6 +656,7 @@ int main(void)
         TEST(a_worker_that_lies_is_dropped),
         TEST(a_worker_must_say_hello_and_have_the_same_model),
         TEST(a_switch_fails_no_request),
+        TEST(a_version_that_was_replaced_and_ends_says_so),
         TEST(a_service_that_drains_answers_what_it_has_accepted),
         TEST(requests_that_are_left_at_the_end_get_503),
         TEST(answers_are_counted),

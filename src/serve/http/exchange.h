@@ -60,6 +60,7 @@ struct exchange {
     struct service_rows *inputs;
     struct service_request q;
     bool waits;
+    bool is_again;    /* it was submitted before, to a version that has ended */
     atomic_int phase; /* of the request; see infer_route.c */
     uint64_t rows;
     int64_t version;

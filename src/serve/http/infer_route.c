@@ -91,6 +91,19 @@ void answer_infer(struct exchange *x)
         suspend(x);
 }
 
+/* To the version that is current now, which may be another one: from the body on. */
+static void ask_again(struct exchange *x)
+{
+    x->is_again = true;
+    service_request_clear(&x->q);
+    infer_request_clear(&x->asked);
+    service_release(x->service, x->edition);
+    x->edition = NULL;
+    free(x->inputs);
+    x->inputs = NULL;
+    answer_infer(x);
+}
+
 void answer_infer_done(struct exchange *x)
 {
     size_t n = x->edition->model.n_outputs;
@@ -99,6 +112,11 @@ void answer_infer_done(struct exchange *x)
     int rc;
 
     x->waits = false;
+    if (x->q.version_ended && !x->is_again && !route_names_version(x)) {
+        free(outputs);
+        ask_again(x);
+        return;
+    }
     if (x->q.status != 200 || !outputs) {
         exchange_refuse(x, x->q.status != 200 ? x->q.status : 503, "%s",
                         x->q.status != 200 ? x->q.text : "out of memory");

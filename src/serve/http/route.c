@@ -148,6 +148,11 @@ static int64_t version_of(const char *text)
     return *text < '0' || *text > '9' || *end || errno ? -1 : version;
 }
 
+bool route_names_version(const struct exchange *x)
+{
+    return x->args[1] != NULL;
+}
+
 bool route_edition(struct exchange *x)
 {
     if (!route_service(x))

@@ -150,8 +150,10 @@ int edition_submit(struct edition *e, struct service_request *q, double now)
     struct piece *p;
 
     q->since = now;
-    if (edition_workers(e) == 0)
+    if (edition_workers(e) == 0) {
+        q->version_ended = e->is_retired;
         return refuse(e, q, 503, "no worker is ready; try again in a moment");
+    }
     if (e->queue_pieces >= e->limits.queue)
         return refuse(e, q, 429,
                       "too many requests are waiting; try again in a moment");
@@ -502,6 +504,7 @@ void edition_give_up(struct edition *e, const char *why, double now,
     struct service_request *q;
 
     while ((q = request_older(e, HUGE_VAL))) {
+        q->version_ended = e->is_retired;
         rows_request_fail(q, 503, "%s", why);
         abandon(e, q, now, done);
     }

@@ -28,8 +28,10 @@ struct service_request {
     int status;
     char text[REQUEST_TEXT_MAX];
     struct service_rows *outputs; /* in the order of the model; NULL unless it is 200 */
-    uint64_t batch_rows;          /* of the last batch that had rows of it */
-    double seconds;               /* from service_submit() to the answer */
+    bool
+        version_ended; /* a newer version may answer it: submit it again, to that one */
+    uint64_t batch_rows; /* of the last batch that had rows of it */
+    double seconds;      /* from service_submit() to the answer */
 
     /* The service's. */
     const struct service_column *columns; /* of the outputs */
