@@ -43,6 +43,37 @@ workers () {
 	pgrep -P "$(pgrep -P "$front" | paste -s -d , -)" | paste -s -d , -
 }
 
+# load: clients that ask until end_load; their answers are in the file answers.
+load () {
+	rm -f more && mkfifo more && >answers &&
+	socket=$(jq -r .socket "runs/$served"/serve/*/address.json) &&
+	{ "$PYTHON" "$srcdir/t/check/serve_clients.py" "$socket" "$served" expected \
+		<more >answers 9>&- & } && clients=$! && exec 9>more
+}
+end_load () {
+	exec 9>&- && wait "$clients"
+}
+# answered N: N more right answers than there were.
+answered () {
+	more=$(($(grep -c ok answers) + $1))
+	eventually has_answers "$more"
+}
+has_answers () {
+	test "$(grep -c ok answers)" -ge "$1"
+}
+# The processes of the workers of this service.
+worker_pids () {
+	for worker in $(pgrep -f "raytrain-worker .*predictions.so"); do
+		! grep -qz "^RAYTRAIN_SERVE_SOCKET=" "/proc/$worker/environ" || echo "$worker"
+	done
+}
+two_workers () {
+	test "$(ask /raytrain/state | jq ".models[0].workers")" = 2
+}
+no_workers () {
+	test -z "$(worker_pids)"
+}
+
 inputs="--input x:float32:3 --input id:int64"
 
 test_expect_success 'a training leaves a run to serve' '
@@ -76,6 +107,14 @@ test_expect_success 'workers that are killed are started again, and requests are
 	done &&
 	grep "is started again\|killed\|ended with status" err
 '
+test_expect_success 'under load, no answer is wrong or missing when one worker after the other is killed' '
+	load && answered 50 &&
+	for turn in 1 2 3; do
+		kill -KILL $(worker_pids | head -n 1) && answered 50 &&
+		eventually two_workers || return 1
+	done &&
+	end_load && sort answers | uniq -c && ! grep -v ok answers
+'
 test_expect_success 'asked to end, it ends, and leaves nothing' '
 	end && grep "no new requests" err && test_path_is_missing "$(dirname "$socket")"
 '
@@ -83,6 +122,14 @@ test_expect_success 'it ends well, too, if its workers are signalled with it, as
 	serve model --workers 2 $inputs "$model" &&
 	kill "$front" $(pgrep -P "$front") && wait "$front" &&
 	test_path_is_missing "runs/model/serve/"* && ! grep "no worker is left" err
+'
+test_expect_success 'killed under load, it has given no wrong answer, leaves no process, and can be started again' '
+	serve model --workers 2 $inputs "$model" && load && answered 50 &&
+	kill -KILL "$front" && test_expect_code 137 wait "$front" &&
+	eventually grep gone answers && end_load &&
+	sort answers | uniq -c && ! grep -v "ok\|gone" answers &&
+	eventually no_workers && rm -rf runs/model/serve &&
+	serve model --workers 2 $inputs "$model" && predictions 3 >out && test -s out && end
 '
 test_expect_success '--follow changes to a newer checkpoint' '
 	mkdir runs/growing && cp runs/model/run.cfg runs/growing/ &&

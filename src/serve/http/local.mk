@@ -30,4 +30,4 @@ t_check_serve_front_LDADD = libserve.la -lpthread
 
 dist_check_SCRIPTS += t/1520-serve-front.t
 TESTS += t/1520-serve-front.t
-EXTRA_DIST += t/check/serve_front.py
+EXTRA_DIST += t/check/serve_clients.py t/check/serve_front.py
