@@ -194,7 +194,9 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_tree.py \
 	share/python/raytrain/_wire.py \
 	share/python/raytrain/_worker.py \
+	share/python/raytrain/_serve_client.py \
 	share/python/raytrain/batch_predictor.py \
+	share/python/raytrain/serve.py \
 	share/python/raytrain/callback.py \
 	share/python/raytrain/checkpoint.py \
 	share/python/raytrain/collective.py \

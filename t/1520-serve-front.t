@@ -65,6 +65,7 @@ test_expect_success 'accepted requests are answered at the end, new ones get 503
 	clients drain
 '
 test_expect_success 'without the token there is 401, whatever the path' 'clients tokens'
+test_expect_success 'without a token, only names of this machine are answered' 'clients names'
 test_expect_success 'a Unix socket is private, and removed at the end' 'clients unix_socket'
 test_expect_success 'metrics count requests, and the access log has a line for each' '
 	clients metrics

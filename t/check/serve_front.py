@@ -563,6 +563,30 @@ def tokens():
         assert f.ask("GET", "/")[0] == 200  # the page asks for the token itself
 
 
+def names():
+    with Front() as f:
+        port = f.address.rsplit(":", 1)[1]
+        for host in ("localhost", "LOCALHOST:" + port, "127.0.0.1:" + port, "127.1.2.3",
+                     "[::1]:" + port):
+            assert f.status("GET", "/v2", headers={"Host": host}) == 200, host
+        for host in ("evil.example", "evil.example:" + port, "localhost.evil.example",
+                     "127.0.0.1.evil.example:" + port, "10.0.0.1", "[::2]", "[::1", "", ":80",
+                     "x" * 400):
+            for method, path in (("GET", "/"), ("GET", "/v2"), ("POST", INFER)):
+                status, _, answer = f.ask(method, path, headers={"Host": host})
+                assert status == 421 and "Host header" in answer["error"], (host, status)
+        for origin, status in (("http://localhost:" + port, 200), ("null", 403),
+                               ("https://evil.example", 403), ("http://localhost:1", 403)):
+            headers = {"Host": "localhost:" + port, "Origin": origin}
+            assert f.status("POST", INFER, ROW, headers) == status, origin
+    with Front("--token-file", "token") as f:
+        headers = {"Authorization": "Bearer " + open("token").read().strip(),
+                   "Host": "any.example", "Origin": "https://other.example"}
+        assert f.status("GET", "/v2", headers=headers) == 200
+    with Front(address="./named") as f:
+        assert f.status("GET", "/v2", headers={"Host": "h"}) == 200
+
+
 def unix_socket():
     with Front(address="./front") as f:
         assert os.stat("front").st_mode & 0o777 == 0o600

@@ -102,9 +102,41 @@ class _Predictions:
             place[:] = array.reshape(-1)
 
 
+def _one_row(predict: object, batch: dict, rows: int, error: Exception) -> tuple:
+    """Which row makes the prediction fail, and with what error: halves of the batch are
+    predicted, again and again. (None, error) if no row does it alone."""
+    first = 0
+    while rows > 1:
+        half = rows // 2
+        for start, n in ((first, half), (first + half, rows - half)):
+            try:
+                predict({name: array[start:start + n] for name, array in batch.items()}, n)
+            except Exception as reason:
+                first, rows, error = start, n, reason
+                break
+        else:
+            return None, error
+    return first, error
+
+
+def _fail(worker: object, predict: object, batch: dict, rows: int,
+          error: Exception) -> None:
+    """The clients of these rows get the reason: a ValueError is the fault of the rows."""
+    sys.excepthook(type(error), error, error.__traceback__)
+    row, error = _one_row(predict, batch, rows, error)
+    text = str(error) or type(error).__name__
+    worker.call("predict_fail", {
+        "text": (text if row is None else f"row {row}: {text}")[:500],
+        "of_rows": isinstance(error, ValueError)})
+
+
 def _loop(predictor: object, columns: dict, outputs: dict, settings: dict,
-          rest: object) -> None:
+          rest: object, goes_on: bool) -> None:
     worker = _session.session()
+
+    def predict(batch: dict, n: int) -> dict:
+        return _predicted(predictor, rest(dict(batch)), n, settings)
+
     slots, predictions = _slots.Slots(), _Predictions(outputs)
     put = False
 
@@ -119,9 +151,14 @@ def _loop(predictor: object, columns: dict, outputs: dict, settings: dict,
             slots.map(slot, fds.pop(0))
         if reply["new"][1]:
             predictions.map(fds.pop(0))
-        batch = rest(_frame.decode(columns, slots.lend(slot), rows, reply["places"]))
-        predictions.put(_predicted(predictor, batch, rows, settings), rows,
-                        reply["outputs"])
+        batch = _frame.decode(columns, slots.lend(slot), rows, reply["places"])
+        try:
+            predictions.put(predict(batch, rows), rows, reply["outputs"])
+        except Exception as error:
+            if not goes_on:
+                raise
+            _fail(worker, predict, batch, rows, error)
+            put = False
         del batch
 
 
@@ -140,7 +177,7 @@ def run(predictor_cls: type, options: dict) -> None:
         "batch_size": options["batch_size"],
         "outputs": [{"name": name, "dtype": dtype, "shape": list(shape)}
                     for name, (dtype, shape) in outputs.items()]})
-    _loop(predictor, columns, outputs, settings, rest)
+    _loop(predictor, columns, outputs, settings, rest, reply["goes_on"])
 
 
 def main() -> int:

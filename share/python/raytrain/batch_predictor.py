@@ -86,6 +86,16 @@ class BatchPredictor:
                       *(["--launcher", launcher] if launcher else []), *options])
 
 
+def payload(predictor_cls: type, options: dict) -> dict:
+    """What raytrain._predict reads: the class, and its options."""
+    from . import _shipping, trainer
+
+    cwd = os.getcwd()
+    return {"function": _shipping.pack(predictor_cls, options),
+            "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
+            "argv": list(sys.argv), "earlier": list(trainer._finished)}
+
+
 class _Prediction:
     """From a BatchPredictor to the files and the command line of raytrain-predict."""
 
@@ -123,15 +133,6 @@ class _Prediction:
             data = _memory.keep(data, os.path.join(scratch, "data"))
         return _dataset_keys("predict", data)
 
-    def _payload(self, options: dict) -> dict:
-        from . import _shipping, trainer
-
-        cwd = os.getcwd()
-        options = {**options, "predictor": self.predictor.predictor_kwargs}
-        return {"function": _shipping.pack(self.predictor.predictor_cls, options),
-                "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
-                "argv": list(sys.argv), "earlier": list(trainer._finished)}
-
     def _workers(self, options: dict | None, scratch: str) -> tuple:
         """What raytrain-predict runs on the workers, and its environment. options: None if
         that is what raytrain-predict itself has for the model."""
@@ -141,7 +142,9 @@ class _Prediction:
         if options is None:
             return [], dict(os.environ)
         shipped = os.path.join(scratch, "predictor.pkl")
-        _shipping.write(shipped, self._payload(options))
+        _shipping.write(shipped, payload(
+            self.predictor.predictor_cls,
+            {**options, "predictor": self.predictor.predictor_kwargs}))
         return (["--", *_interpreter(), "-m", "raytrain._predict"],
                 {**os.environ, "RAYTRAIN_PREDICTION": shipped})
 

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "http/access_log.h"
+#include "http/host.h"
 #include "http/route.h"
 #include "http/token.h"
 #include "util/clock.h"
@@ -159,13 +160,34 @@ static bool has_token(struct exchange *x)
            token_is_in(exchange_header(x, "Authorization"), token);
 }
 
+/* Without a token the names in the request are all that tells a person's from those of a
+ * page of another site. */
+static bool is_of_another_site(struct exchange *x)
+{
+    const char *host = exchange_header(x, "Host");
+
+    if (x->front->o.token)
+        return false;
+    if (!host_is_ours(host, x->front->o.at))
+        exchange_refuse(x, 421,
+                        "this service has not the name of the Host header; ask for "
+                        "localhost or 127.0.0.1, or start it with --token-file");
+    else if (!host_is_origin(exchange_header(x, "Origin"), host))
+        exchange_refuse(x, 403,
+                        "a page of another site sends this request; start the service "
+                        "with --token-file to let it");
+    return x->status != 0;
+}
+
 /* What is refused without its body: x->status. A stranger does not learn which paths there
  * are. */
 static void header_check(struct exchange *x, const char *method)
 {
     int status = route_find(x, method, x->path);
 
-    if (!has_token(x)) {
+    if (is_of_another_site(x)) {
+        x->allow[0] = '\0';
+    } else if (!has_token(x)) {
         x->allow[0] = '\0';
         exchange_refuse(x, 401,
                         "send the token of the service: Authorization: Bearer TOKEN");

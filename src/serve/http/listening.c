@@ -203,6 +203,7 @@ int listening_open(const char *text, bool has_token, struct listening *a,
 
     memset(a, 0, sizeof *a);
     a->fd = -1;
+    snprintf(a->asked, sizeof a->asked, "%s", text);
     if (named || strchr(text, '/'))
         rc = unix_open(named ? text + 5 : text, a, err);
     else

@@ -13,7 +13,8 @@ struct listening {
     int fd;                  /* it listens; -1: closed */
     bool is_unix, is_local;  /* is_local: only this machine reaches it */
     char path[PATH_MAX];     /* of a Unix socket */
-    char text[PATH_MAX + 8]; /* for a client: "unix:PATH", "127.0.0.1:8000" */
+    char asked[PATH_MAX + 8]; /* as the user has written it */
+    char text[PATH_MAX + 8];  /* for a client: "unix:PATH", "127.0.0.1:8000" */
 };
 
 /*

@@ -4,6 +4,7 @@
  */
 #include "service/edition.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -393,12 +394,17 @@ static void batch_failed(struct edition *e, struct rows_batch *b,
     bool of_rows =
         in->header.rows == RAYTRAIN_EINVAL || in->header.rows == RAYTRAIN_ETYPE;
     bool one = b->pieces && !b->pieces->next;
-    char why[REQUEST_TEXT_MAX];
-    size_t n = in->header.bytes < sizeof why - 1 ? in->header.bytes : sizeof why - 1;
+    char why[REQUEST_TEXT_MAX] = "";
+    size_t at = one && b->pieces->first > 0
+                    ? (size_t)snprintf(why, sizeof why, "in its rows from %" PRIu64 " on, ",
+                                       b->pieces->first)
+                    : 0;
+    size_t n = in->header.bytes < sizeof why - 1 - at ? in->header.bytes
+                                                      : sizeof why - 1 - at;
 
     if (n > 0)
-        memcpy(why, in->payload, n);
-    why[n] = '\0';
+        memcpy(why + at, in->payload, n);
+    why[at + n] = '\0';
     if (one)
         pieces_fail(e, b, of_rows ? 400 : 500, why, now, done);
     else

@@ -3,11 +3,14 @@
  * client, with one request a batch. Rows and predictions go through memory that both
  * sides map.
  *
- *   predict_open  {} -> {"rows": N, "columns": [...]} and the words of some columns as
- *                 data (frame_wire.h): the input (client_maps.h)
+ *   predict_open  {} -> {"rows": N, "columns": [...], "goes_on": BOOL} and the words of
+ *                 some columns as data (frame_wire.h): the input (client_maps.h). Goes
+ *                 on: a batch may fail
  *   predict_begin {"outputs": [{"name": NAME, "dtype": DTYPE, "shape": [...]}, ...],
  *                 "batch_size": N}: what the client is going to put, of one row. Once, on
  *                 all ranks the same. The batch size, which may be missing, is a wish
+ *   predict_fail  {"text": TEXT, "of_rows": BOOL}: the current batch cannot be predicted.
+ *                 Of rows: they are at fault, and not the model. Then comes predict_next
  *   predict_next  {"slot": NUMBER, "put": BOOL} -> {"rows": N, "places": [...], "outputs":
  *                 [OFFSET, ...], "new": [BOOL, BOOL]}. Put: the outputs of the batch
  *                 before are where the reply to it said. Rows 0: there are no more
@@ -101,6 +104,9 @@ static int predict_open(struct companion *c, const struct request *q,
     if (rc == 0)
         rc = reply_set(reply, "rows", json_integer((json_int_t)dataset_rows(input)),
                        err);
+    if (rc == 0)
+        rc = reply_set(reply, "goes_on",
+                       json_boolean(predictor_goes_on(c->ctx->predictor)), err);
     if (rc < 0) {
         free(words.data);
         return -1;
@@ -279,9 +285,26 @@ static int predict_next(struct companion *c, const struct request *q,
     return reply_set(reply, "rows", json_integer((json_int_t)p->rows), err);
 }
 
+static int predict_fail(struct companion *c, const struct request *q,
+                        struct reply *reply, struct error *err)
+{
+    const char *text = json_string_value(json_object_get(q->args, "text"));
+    struct prediction *p = prediction_of(c, err);
+    struct error why;
+
+    (void)reply;
+    if (!p)
+        return -1;
+    error_set(&why, request_flag(q, "of_rows") ? RAYTRAIN_EINVAL : RAYTRAIN_EFAILED, "%s",
+              text ? text : "the predictor failed");
+    p->rows = 0;
+    return predictor_fail(c->ctx->predictor, &why, err);
+}
+
 static const struct request_row rows[] = {
     {"predict_open", predict_open},
     {"predict_begin", predict_begin},
+    {"predict_fail", predict_fail},
     {"predict_next", predict_next},
     {NULL, NULL},
 };

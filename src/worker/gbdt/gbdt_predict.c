@@ -295,10 +295,12 @@ static int batches_predict(struct prediction *g, struct error *err)
 {
     raytrain_dataset *input = raytrain_predictor_dataset(g->predictor);
     uint64_t rows;
+    struct error why;
     int rc;
 
     while ((rc = raytrain_predictor_next(g->predictor, &rows)) == RAYTRAIN_OK)
-        if (batch_predict(g, dataset_batch(input), err) < 0)
+        if (batch_predict(g, dataset_batch(input), &why) < 0 &&
+            predictor_fail(g->predictor, &why, err) < 0)
             return -1;
     return rc == RAYTRAIN_END ? 0 : call_failed(g, err);
 }

@@ -102,6 +102,20 @@ int predictor_put(raytrain_predictor *p, const char *name, const void *data,
     return p->ops->put(p, (size_t)(c - p->predicted.columns), data, err);
 }
 
+bool predictor_goes_on(const raytrain_predictor *p)
+{
+    return p->ops->fail != NULL;
+}
+
+int predictor_fail(raytrain_predictor *p, const struct error *why, struct error *err)
+{
+    if (p->ops->fail && p->rows > 0)
+        return p->ops->fail(p, why, err);
+    if (err != why)
+        *err = *why;
+    return -1;
+}
+
 int predictor_fail_early(struct error *err)
 {
     return error_set(err, RAYTRAIN_EFAILED,

@@ -28,6 +28,9 @@ struct predictor_ops {
     /* Copy the rows of this column of base->predicted, of the current batch. */
     int (*put)(raytrain_predictor *base, size_t column, const void *data,
                struct error *err);
+    /* The current batch cannot be predicted, for this reason; there is no current batch
+     * then. NULL: that ends the prediction. */
+    int (*fail)(raytrain_predictor *base, const struct error *why, struct error *err);
     /* The predict function has returned 0. May be COLLECTIVE. */
     int (*finish)(raytrain_predictor *base, struct error *err);
     /* Free all but what is in the base, and the object itself; it may be half-built. */
@@ -58,6 +61,11 @@ int predictor_next(raytrain_predictor *p, uint64_t *rows, struct error *err);
 /* Copies the rows of one output of the current batch. */
 int predictor_put(raytrain_predictor *p, const char *name, const void *data,
                   struct error *err);
+/* The current batch cannot be predicted, for this reason. 0: it is told where it came from,
+ * and the next one can be had; -1: the prediction cannot go on, and *err has the reason. */
+int predictor_fail(raytrain_predictor *p, const struct error *why, struct error *err);
+/* Does it go on after a batch that failed? */
+bool predictor_goes_on(const raytrain_predictor *p);
 /* Was next called? */
 bool predictor_has_begun(const raytrain_predictor *p);
 /* The outputs that the predictor puts, in the order in which they were declared: dtype and

@@ -282,6 +282,16 @@ static int answer_shorten(struct service_predictor *p, struct error *err)
     return 0;
 }
 
+/* If the service is gone, the next call of next sees it. */
+static int service_fail(raytrain_predictor *base, const struct error *why,
+                        struct error *err)
+{
+    struct error text = *why;
+
+    base->rows = 0;
+    return failed_send(service_predictor_of(base), &text, err) < 0 ? -1 : 0;
+}
+
 /* The predict function is done with the current batch. */
 static int answer_send(struct service_predictor *p, struct error *err)
 {
@@ -430,5 +440,6 @@ static int service_finish(raytrain_predictor *base, struct error *err)
 
 static const struct predictor_ops service_ops = {.next = service_next,
                                                  .put = service_put,
+                                                 .fail = service_fail,
                                                  .finish = service_finish,
                                                  .destroy = service_destroy};

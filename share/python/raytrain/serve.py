@@ -1,0 +1,313 @@
+"""A checkpoint as a service, with names as in ``ray.serve``.
+
+    from raytrain import serve
+
+    with serve.run(result, TorchPredictor, predictor_kwargs={"model": net},
+                   inputs={"x": ("float32", (28, 28))}, num_replicas=2) as service:
+        service.predict({"x": images})["predictions"]
+
+raytrain-serve(1) does the work; any client of the Open Inference Protocol can ask it.
+Client is one for Python.
+"""
+from __future__ import annotations
+
+import atexit
+import collections
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from . import _config as configs
+from ._serve_client import BadRequest, Client, ServeError, addresses
+from .errors import InvalidArgument, RaytrainError
+
+__all__ = ["BadRequest", "Client", "ServeError", "ServiceHandle", "run", "shutdown"]
+
+_services: list = []
+
+
+def run(checkpoint: object, predictor: object = None, *, name: str | None = None,
+        num_replicas: int = 1, inputs: object = None, outputs: object = None,
+        listen: str | None = None, token_file: str | None = None, follow: bool = False,
+        max_batch_size: int | None = None, batch_wait_timeout_s: float = 0,
+        max_queued_requests: int | None = None,
+        scaling_config: configs.ScalingConfig | None = None,
+        predictor_kwargs: dict | None = None, settings: dict | None = None,
+        startup_timeout_s: float = 300, options: list = (),
+        blocking: bool = False) -> ServiceHandle:
+    """Serve the model of a checkpoint, and return when it is ready.
+
+    checkpoint: a Result or the directory of a run, whose best checkpoint it is; a
+        Checkpoint, or the path of one.
+    predictor: a subclass of Predictor; the path of a predict function, ".so" or a program;
+        or a command, a list. None: the model is one of the trainers of trees.
+    name: of the model. None: that of the run.
+    num_replicas: workers, each with the model. scaling_config: their resources.
+    inputs: the columns of requests: {column: (dtype, shape of a row)}, or "text" in place of
+        the pair; or rows like those of requests, {column: array} or a DataFrame; or the
+        path of a file with such rows. None: of trees, the columns of the run's dataset.
+    outputs: {name: (dtype, shape of a row)} of what a Predictor returns. None: it is tried
+        with two rows of zeros. Of trees, as in BatchPredictor.predict().
+    listen: "HOST:PORT" or the path of a socket. None: a socket that only this user can use.
+    token_file: of the token that clients must send; it is made if it is not there.
+    follow: of a run, change to better checkpoints when there are some.
+    max_batch_size, batch_wait_timeout_s: rows of a batch, and how long it waits for more.
+    max_queued_requests: more are refused.
+    predictor_kwargs, settings: more arguments for from_checkpoint() and predict() of the
+        Predictor.
+    startup_timeout_s: raise RaytrainError if it is not ready then.
+    options: more options of raytrain-serve(1).
+    blocking: return when it has ended; Ctrl-C ends it.
+
+    The service ends with stop(), with the handle's ``with`` block, or with this process.
+
+    Raises RaytrainError, whose text is what raytrain-serve said.
+    """
+    from . import _shipping, _worker
+
+    if _worker._shipped is not None:
+        raise _shipping.ScriptImported
+    scaling = scaling_config or configs.ScalingConfig(num_workers=num_replicas)
+    flags = [*_requests(name, listen, token_file, follow, max_batch_size,
+                        batch_wait_timeout_s, max_queued_requests),
+             *_inputs(inputs), *options]
+    service = _start(checkpoint, predictor, scaling, flags, {
+        "outputs": outputs, "predictor": predictor_kwargs or {}, "settings": settings or {},
+        "batch_size": max_batch_size or 4096})
+    try:
+        service._await(startup_timeout_s)
+        if blocking:
+            service.wait()
+    except BaseException:
+        service.stop()
+        raise
+    return service
+
+
+def shutdown() -> None:
+    """End all services that this process has started."""
+    for service in list(_services):
+        service.stop()
+
+
+# ---- The command line ----
+
+def _requests(name, listen, token_file, follow, batch, wait_s, queue) -> list:
+    flags = []
+    for option, value in (("--model", name), ("--listen", listen),
+                          ("--token-file", token_file), ("--max-batch", batch),
+                          ("--max-wait-us", round(wait_s * 1e6) or None),
+                          ("--queue", queue)):
+        if value is not None:
+            flags += [option, os.fspath(value) if hasattr(value, "__fspath__") else str(value)]
+    return flags + (["--follow"] if follow else [])
+
+
+def _inputs(inputs: object) -> list:
+    if inputs is None:
+        return []
+    if isinstance(inputs, (str, os.PathLike)):
+        return ["--like", os.fspath(inputs)]
+    if hasattr(inputs, "iloc") and hasattr(inputs, "columns"):
+        inputs = {str(name): inputs[name].to_numpy() for name in inputs.columns}
+    flags = []
+    for name, like in inputs.items():
+        dtype, shape = _column(name, like)
+        flags += ["--input", ":".join([name, dtype] + (["x".join(map(str, shape))]
+                                                       if shape else []))]
+    return flags
+
+
+def _column(name: str, like: object) -> tuple:
+    """dtype and shape of a row."""
+    if isinstance(like, str):
+        return like, ()
+    if isinstance(like, (tuple, list)) and len(like) == 2 and isinstance(like[1], (tuple, list)):
+        return str(like[0]), tuple(like[1])
+    if not hasattr(like, "dtype") or not hasattr(like, "shape"):
+        raise TypeError(f"inputs[{name!r}] is (dtype, shape of a row), \"text\" or an array, "
+                        f"not {like!r}")
+    if like.dtype.kind in "OUS":
+        return "text", ()
+    return ("uint8" if like.dtype == bool else str(like.dtype)), like.shape[1:]
+
+
+def _start(checkpoint: object, predictor: object, scaling: configs.ScalingConfig,
+           flags: list, options: dict) -> ServiceHandle:
+    import shutil
+    import tempfile
+
+    scratch = tempfile.mkdtemp(prefix="raytrain-serve-")
+    try:
+        path = _path(checkpoint, scratch)
+        file = os.path.join(scratch, "raytrain.cfg")
+        with open(file, "w", encoding="utf-8", errors="surrogateescape") as out:
+            out.write(configs.render({"scaling_config": scaling._keys()}))
+        what, environment = _workers(predictor, options, flags, scratch)
+        return ServiceHandle(path, ["--config", file, *flags, path, *what], environment,
+                             scratch)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def _path(checkpoint: object, scratch: str) -> str:
+    from . import _helper
+
+    if hasattr(checkpoint, "metrics") and hasattr(checkpoint, "checkpoint"):  # a Result
+        return os.path.abspath(checkpoint.path)
+    if getattr(checkpoint, "_stored", scratch) is None:  # it was made in this process
+        path = os.path.join(scratch, "checkpoint.h5")
+        _helper.save(checkpoint, path)
+        return path
+    path = getattr(checkpoint, "path", checkpoint)
+    if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
+        raise ValueError("checkpoint is a Result, a Checkpoint, or the path of a run or a "
+                         f"checkpoint, not {checkpoint!r}")
+    return os.path.abspath(path)
+
+
+def _workers(predictor: object, options: dict, flags: list, scratch: str) -> tuple:
+    """What the workers run, and its environment."""
+    from . import _shipping
+    from .batch_predictor import payload
+    from .trainer import _interpreter
+
+    environment = dict(os.environ)
+    if predictor is None or hasattr(predictor, "_asked"):
+        if options["predictor"]:
+            raise TypeError("a model of trees takes no predictor_kwargs")
+        asked = predictor._asked(options["outputs"], options["settings"]) if predictor else \
+            list(options["outputs"] or ())
+        if asked:
+            flags += ["--outputs", ",".join(asked)]
+        return [], environment
+    if isinstance(predictor, (str, os.PathLike)):
+        return [os.path.abspath(predictor)], environment
+    if isinstance(predictor, (list, tuple)):
+        return ["--", *map(os.fspath, predictor)], environment
+    if not callable(getattr(predictor, "from_checkpoint", None)):
+        raise TypeError("predictor is a subclass of Predictor, the path of a predict "
+                        f"function or a command, not {predictor!r}")
+    shipped = os.path.join(scratch, "predictor.pkl")
+    _shipping.write(shipped, payload(predictor, options))
+    environment["RAYTRAIN_PREDICTION"] = shipped
+    return ["--", *_interpreter(), "-m", "raytrain._predict"], environment
+
+
+# ---- A service ----
+
+class ServiceHandle:
+    """A service that this process has started.
+
+    url: where it is, for any client; socket: the path of its Unix socket, or None.
+    token: what clients must send, or None. name: of the model. client: a Client.
+    """
+
+    def __init__(self, path: str, arguments: list, environment: dict, scratch: str) -> None:
+        from . import _launch
+
+        self._path, self._scratch = path, scratch
+        self._said: collections.deque = collections.deque(maxlen=50)
+        self.client: Client = None
+        self.name = self.url = self.socket = self.token = None
+        command = [_launch.program("raytrain-serve"), *arguments]
+        if threading.current_thread() is threading.main_thread():
+            command = _launch._with_parent(command)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment,
+            start_new_session=True, text=True, errors="replace")
+        self._reader = threading.Thread(target=self._show, daemon=True)
+        self._reader.start()
+        _services.append(self)
+
+    def _show(self) -> None:
+        for line in self._process.stderr:
+            self._said.append(line)
+            sys.stderr.write(line)
+            sys.stderr.flush()
+
+    def _await(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        found: list = []
+        while not found:
+            if self._process.poll() is not None:
+                self._fail()
+            if time.monotonic() > until:
+                raise RaytrainError(f"raytrain-serve was not ready in {seconds} s; its "
+                                    "messages say how far it is")
+            found = addresses(self._path, self._process.pid)
+            if not found:
+                time.sleep(0.02)
+        address = found[0]
+        where = f"unix:{address['socket']}" if address.get("socket") else address["url"]
+        token = None
+        if address.get("token_file"):
+            with open(address["token_file"], encoding="ascii") as file:
+                token = file.read().strip()
+        self.name, self.url, self.token = address["model"], address["url"], token
+        self.socket = address.get("socket")
+        context = None
+        if self.url.startswith("https:"):
+            import ssl
+
+            context = ssl.create_default_context()
+        self.client = Client(where, token, name=self.name, context=context)
+
+    def _fail(self) -> None:
+        status = self._process.returncode
+        self._reader.join(5)
+        said = "".join(self._said).strip()
+        kind = InvalidArgument if status in (2, 3) else RaytrainError
+        raise kind(said or f"raytrain-serve ended with status {status}")
+
+    def predict(self, data: object, **options: object) -> dict:
+        """As Client.predict()."""
+        return self.client.predict(data, **options)
+
+    def is_running(self) -> bool:
+        """Has it not ended?"""
+        return self._process.poll() is None
+
+    def wait(self) -> None:
+        """Wait until it has ended. Raises RaytrainError if it failed."""
+        try:
+            self._process.wait()
+        finally:
+            status = self._process.poll()
+            self.stop()
+        if status:
+            self._fail()
+
+    def stop(self, timeout_s: float = 90) -> None:
+        """Accept no more requests, answer those that there are, and end. After so many
+        seconds it is killed."""
+        import shutil
+
+        if self.client is not None:
+            self.client.close()
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(timeout_s)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+        self._reader.join(5)
+        if not self._reader.is_alive():
+            self._process.stderr.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        if self in _services:
+            _services.remove(self)
+
+    def __enter__(self) -> ServiceHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+atexit.register(shutdown)
