@@ -21,6 +21,8 @@ examplestutorialdir = $(examplesdir)/tutorial
 dist_examplestutorial_DATA = share/examples/tutorial/line.c share/examples/tutorial/line.cfg \
 	share/examples/tutorial/line.py share/examples/tutorial/line.sbatch \
 	share/examples/tutorial/points.csv
+examplesservedir = $(examplesdir)/serve
+dist_examplesserve_SCRIPTS = share/examples/serve/image.sh
 examplescallbacksdir = $(examplesdir)/callbacks
 dist_examplescallbacks_SCRIPTS = share/examples/callbacks/notify.py \
 	share/examples/callbacks/track.py

@@ -63,6 +63,24 @@ test_expect_success 'fashion_mlp predicts the test images as well as it has lear
 	sed 1d predictions.csv | awk -F, "{ right += \$1 == \$2 } END { print right / NR }" >right &&
 	jq -e ". > 0.83" right
 '
+serving () {
+	curl -s -f --unix-socket socket -o out http://localhost/v2/health/ready
+}
+test_expect_success 'fashion_mlp as a service says of images what raytrain-predict says' '
+	{ raytrain-serve runs/calm --listen ./socket --input x:uint8:28x28 \
+		"$examples/fashion_mlp.so" 2>err & } && service=$! && eventually serving &&
+	for i in 0 17 9999; do
+		sh "$srcdir/share/examples/serve/image.sh" $i --unix-socket socket \
+			http://localhost/v2/models/calm/infer >answer.json &&
+		jq -e ".outputs[] | select(.name == \"class\") | .data[0]" answer.json || return 1
+	done >actual &&
+	kill "$service" && wait "$service" &&
+	raytrain-predict --launcher local --checkpoint runs/calm --data \
+		/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz -o classes.csv \
+		"$examples/fashion_mlp.so" 2>err &&
+	sed 1d classes.csv | sed -n "1p; 18p; 10000p" | cut -d , -f 1 >expected &&
+	test_cmp expected actual
+'
 test_expect_success 'fashion_mlp learns with three workers and short last batches' '
 	$fashion -n 3 --name three --set train_loop_config.batch_size=89 \
 		"$examples/fashion_mlp.so" 2>err &&
