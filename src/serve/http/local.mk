@@ -29,6 +29,6 @@ check_PROGRAMS += t/check/serve_front
 t_check_serve_front_SOURCES = t/check/serve_front.c
 t_check_serve_front_LDADD = libserve.la -lpthread
 
-dist_check_SCRIPTS += t/1520-serve-front.t
-TESTS += t/1520-serve-front.t
-EXTRA_DIST += t/check/serve_clients.py t/check/serve_front.py
+dist_check_SCRIPTS += t/1520-serve-front.t t/1525-serve-page.t
+TESTS += t/1520-serve-front.t t/1525-serve-page.t
+EXTRA_DIST += t/check/serve_clients.py t/check/serve_front.py t/check/serve_browser.py
