@@ -34,7 +34,8 @@ dist_examplessweep_DATA = share/examples/sweep/compare.py share/examples/sweep/s
 sbatchdir = $(docdir)/sbatch
 dist_sbatch_DATA = \
 	share/sbatch/array.sbatch share/sbatch/cpu.sbatch share/sbatch/elastic.sbatch \
-	share/sbatch/gpu.sbatch share/sbatch/python.sbatch share/sbatch/requeue.sbatch
+	share/sbatch/gpu.sbatch share/sbatch/python.sbatch share/sbatch/requeue.sbatch \
+	share/sbatch/serve.sbatch share/sbatch/serve-nodes.sbatch
 
 # The examples are built as a user would build them. Training functions find the raytrain_*
 # functions in the worker that loads them.

@@ -64,7 +64,9 @@ rooms () {
 	cmd cmd/prediction.h config
 	cmd cmd/prediction.c run checkpoint
 	cmd cmd/raytrain-predict.c run
-	cmd cmd/raytrain-serve.c crew life place run event
+	cmd cmd/serve_workers.h config
+	cmd cmd/serve_workers.c crew launch local config
+	cmd cmd/raytrain-serve.c crew life place run event config
 	cmd cmd/raytrain-worker.c command rank loop probe protocol
 	cmd cmd/raytrain-pmix.c pmix
 	cmd cmd/raytrain-keeper.c local

@@ -20,9 +20,11 @@
 #include "event/outlet.h"
 #include "hangup.h"
 #include "life/life.h"
+#include "place/haproxy.h"
 #include "place/place.h"
 #include "prediction.h"
 #include "program.h"
+#include "serve_workers.h"
 #include "run/checkpoint_manager.h"
 #include "util/argv.h"
 #include "util/fs.h"
@@ -30,6 +32,7 @@
 #include "util/quote.h"
 
 #define NAME         "raytrain-serve"
+#define HAPROXY_BIND "127.0.0.1:8080" /* unless --listen names another address */
 #define LAST_WORDS_S 5.0 /* for which the end waits for a terminal that is held */
 
 static int no_memory(struct error *err)
@@ -78,16 +81,27 @@ static int worker_settle(struct options *opt, struct train_config *cfg,
     free(run);
     if (rc < 0 || text_set(&cfg->resume_from_checkpoint, checkpoint, err) < 0 ||
         text_set(&cfg->predict.service, socket, err) < 0 ||
-        text_set(&opt->launcher, "local", err) < 0 || prediction_function(cfg, err) < 0)
+        prediction_function(cfg, err) < 0)
         return -1;
     prediction_reduce(cfg);
     if (cfg->serve.max_batch > 0)
         cfg->predict.batch_size = cfg->serve.max_batch;
-    cfg->scaling_config.num_workers = 1;
-    cfg->run_config.failure_config.max_failures =
-        0; /* the first process sees to that */
+    /* The first process sees to ends and failures. */
+    cfg->run_config.failure_config.max_failures = 0;
+    cfg->run_config.stop_before_end_s = cfg->run_config.grace_s = 0;
     opt->fresh = opt->quiet = true;
-    return 0;
+    return serve_worker_settle(opt->launcher, &cfg->scaling_config, err);
+}
+
+/* Its launcher was chosen by the first process. */
+static int worker_parse(int argc, char *argv[], struct options *opt,
+                        struct train_config *cfg, struct error *err)
+{
+    const char *launcher = getenv(SERVE_LAUNCHER);
+
+    if (options_parse_serve(argc, argv, opt, cfg, err) < 0)
+        return -1;
+    return text_set(&opt->launcher, launcher ? launcher : "local", err);
 }
 
 static int worker_finish(const struct options *opt, const struct train_config *cfg,
@@ -107,7 +121,7 @@ static int worker_finish(const struct options *opt, const struct train_config *c
 static const struct program worker_program = {
     .name = NAME,
     .noun = "worker",
-    .parse = options_parse_serve,
+    .parse = worker_parse,
     .help = options_help_serve,
     .settle = worker_settle,
     .finish = worker_finish,
@@ -191,7 +205,8 @@ static int service_settle(struct options *opt, struct train_config *cfg,
         prediction_function(cfg, err) < 0)
         return -1;
     prediction_reduce(cfg);
-    if (train_config_validate(cfg, err) < 0)
+    if (train_config_validate(cfg, err) < 0 ||
+        serve_workers_plan(opt->launcher, cfg, err) < 0)
         return -1;
     serve_config_complete(&cfg->serve);
     if (cfg->serve.name)
@@ -235,12 +250,17 @@ static void place_print(void *arg, const struct place_found *place)
     free(curl);
 }
 
-static int where(const struct options *opt, struct error *err)
+static int where(const struct options *opt, const struct train_config *cfg,
+                 struct error *err)
 {
+    const char *listen = cfg->serve.listen;
     size_t n;
 
     if (!opt->checkpoint)
         return error_set(err, RAYTRAIN_EUSAGE, "type: " NAME " --where RUN|CHECKPOINT");
+    if (opt->haproxy)
+        return haproxy_write(opt->checkpoint, listen ? listen : HAPROXY_BIND, stdout,
+                             err);
     if (place_each(opt->checkpoint, place_print, NULL, &n, err) < 0)
         return -1;
     if (n == 0)
@@ -263,8 +283,13 @@ static int run(int argc, char *argv[], struct options *opt, struct train_config 
                fflush(stdout) != 0;
     if (opt->version)
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
+    if (opt->haproxy && !opt->where) {
+        error_set(&err, RAYTRAIN_EUSAGE, "--haproxy is for --where: type: " NAME
+                                         " --where --haproxy RUN");
+        return fail(&err);
+    }
     if (opt->where)
-        return where(opt, &err) < 0 ? fail(&err) : 0;
+        return where(opt, cfg, &err) < 0 ? fail(&err) : 0;
     rc = service_settle(opt, cfg, &checkpoint, &err);
     if (rc == 0)
         rc = serve(opt, cfg, argv, checkpoint, &err);

@@ -1,5 +1,5 @@
 """
-Look at the page of a service in headless Chromium, as a person would: t/1530-serve-page.t.
+Look at the page of a service in headless Chromium, as a person would: t/1525-serve-page.t.
 
     serve_browser.py SERVE_FRONT
 

@@ -560,6 +560,8 @@ def tokens():
         assert f.status("GET", "/v2", headers=right) == 200
         assert f.status("POST", INFER, ROW, right) == 200
         assert f.status("GET", "/nothing", headers=right) == 404
+        for path in "/v2/health/live", "/v2/health/ready":  # for load balancers
+            assert f.status("GET", path) == 200
         assert f.ask("GET", "/")[0] == 200  # the page asks for the token itself
 
 

@@ -52,7 +52,7 @@ static size_t services(const char *run, struct seen *seen)
 static char *made(const char *run)
 {
     static const struct place_address address = {"m", "http://localhost", "/tmp/s",
-                                                 NULL};
+                                                 NULL, NULL};
     struct error err;
     char *dir;
 
@@ -157,9 +157,11 @@ static void rubbish_is_no_service(void **state)
 
 static void the_line_to_type_has_no_secret(void **state)
 {
-    const struct place_address plain = {"m", "http://127.0.0.1:80", NULL, NULL};
-    const struct place_address local = {"m", "http://localhost", "/a b/s", NULL};
-    const struct place_address secret = {"m", "https://h:80", NULL, "/a b/token"};
+    const struct place_address plain = {"m", "http://127.0.0.1:80", NULL, NULL, NULL};
+    const struct place_address local = {"m", "http://localhost", "/a b/s", NULL, NULL};
+    const struct place_address secret = {"m", "https://h:80", NULL, "/a b/token", NULL};
+    const struct place_address unknown = {"m", "https://n1.invalid:80", NULL, NULL,
+                                          "10.0.0.1"};
     char *line;
 
     (void)state;
@@ -174,6 +176,28 @@ static void the_line_to_type_has_no_secret(void **state)
     assert_string_equal(line, "curl https://h:80/v2/models/m -H @<(printf "
                               "'Authorization: Bearer '; cat '/a b/token')");
     free(line);
+    line = place_curl(&unknown);
+    assert_string_equal(line, "curl --resolve n1.invalid:80:10.0.0.1 "
+                              "https://n1.invalid:80/v2/models/m");
+    free(line);
+}
+
+static void a_name_is_that_of_the_host(void **state)
+{
+    struct error err;
+    char host[256] = "", expected[300], *name, *address;
+
+    (void)state;
+    gethostname(host, sizeof host - 1);
+    snprintf(expected, sizeof expected, "%s:80", host);
+    assert_int_equal(place_name("0.0.0.0:80", &name, &address, &err), 0);
+    assert_string_equal(name, expected);
+    free(name);
+    free(address);
+    assert_int_equal(place_name("10.0.0.1:80", &name, &address, &err), 0);
+    assert_string_equal(name, "10.0.0.1:80");
+    assert_null(address);
+    free(name);
 }
 
 int main(void)
@@ -186,6 +210,7 @@ int main(void)
         TEST(one_of_another_host_is_found_and_left_alone),
         TEST(rubbish_is_no_service),
         TEST(the_line_to_type_has_no_secret),
+        TEST(a_name_is_that_of_the_host),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -38,7 +38,6 @@ struct worker {
     int sign_ms;
 
     atomic_int stop, signs;
-    int stop_fd;
     pthread_t thread;
     int created, predicted, finished; /* what these have returned */
     struct error error;
@@ -81,7 +80,6 @@ static void *worker_run(void *arg)
                                               .checkpoint = "/runs/a/checkpoint_7.h5",
                                               .iteration = 7,
                                               .stops = worker_stops,
-                                              .stop = w->stop_fd,
                                               .goes_on = worker_goes_on,
                                               .sign_ms = w->sign_ms,
                                               .arg = w};
@@ -211,7 +209,6 @@ static void front_open(struct front *f, predict_func predict)
     f->worker.config.predict.service = strdup("socket");
     f->worker.predict = predict;
     f->worker.sign_ms = -1;
-    f->worker.stop_fd = eventfd(0, EFD_CLOEXEC);
     f->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(f->listener, (const struct sockaddr *)&at, sizeof at), 0);
     assert_int_equal(listen(f->listener, 4), 0);
@@ -259,7 +256,6 @@ static void front_close(struct front *f)
 {
     line_close(f);
     close(f->listener);
-    close(f->worker.stop_fd);
     unlink("socket");
     service_reader_clear(&f->reader);
     service_hello_clear(&f->hello);
@@ -589,9 +585,9 @@ static void a_service_that_takes_no_answer_is_the_end(void **state)
     front_leave(&f); /* with what was sent and is not read */
 }
 
-static void a_stop_ends_a_worker_that_waits(void **state)
+/* Batch systems signal workers together with their service. */
+static void a_stop_does_not_end_a_worker_that_is_connected(void **state)
 {
-    const uint64_t one = 1;
     struct front f;
 
     (void)state;
@@ -599,50 +595,22 @@ static void a_stop_ends_a_worker_that_waits(void **state)
     y_send(&f, 1, 2, 1);
     y_await(&f, 1, 2, 1);
     atomic_store(&f.worker.stop, 1);
-    assert_int_equal(write(f.worker.stop_fd, &one, sizeof one), sizeof one);
-    assert_int_equal(service_read(&f.reader, f.line, &err), SERVICE_CLOSED);
-    worker_join(&f);
-    assert_int_equal(f.worker.predicted, 0);
-    assert_int_equal(f.worker.finished, 0);
-    front_close(&f);
+    y_send(&f, 2, 2, 1);
+    y_await(&f, 2, 2, 1);
+    front_leave(&f);
 }
 
-static atomic_int *stop_of_test;
-static sem_t both_are_sent;
-
-/* One batch, in which a stop is asked for. */
-static int predict_stopped(raytrain_predictor *p, struct error *e)
-{
-    const float y[] = {3};
-    uint64_t rows;
-
-    if (predictor_output(p, "y", RAYTRAIN_FLOAT32, 0, NULL, e) < 0 ||
-        predictor_set_batch_size(p, 1, e) < 0 || predictor_next(p, &rows, e) != 0 ||
-        predictor_put(p, "y", y, e) < 0)
-        return -1;
-    sem_wait(&both_are_sent);
-    atomic_store(stop_of_test, 1);
-    return predictor_next(p, &rows, e) == 1 ? 0 : -1;
-}
-
-static void a_batch_under_way_is_answered_before_a_stop(void **state)
+static void a_stop_ends_a_worker_that_has_not_connected(void **state)
 {
     struct front f;
 
     (void)state;
-    front_open(&f, predict_stopped);
-    stop_of_test = &f.worker.stop;
-    assert_int_equal(sem_init(&both_are_sent, 0, 0), 0);
+    front_open(&f, predict_nothing);
     input(&f, "x:float32:2");
-    worker_enter(&f);
-    y_send(&f, 1, 1, 1);
-    y_send(&f, 2, 1, 1);
-    sem_post(&both_are_sent);
-    y_await(&f, 1, 1, 1);
-    assert_true(service_read(&f.reader, f.line, &err) != SERVICE_DONE);
+    atomic_store(&f.worker.stop, 1);
+    worker_start(&f);
     worker_join(&f);
     assert_int_equal(f.worker.finished, 0);
-    sem_destroy(&both_are_sent);
     front_close(&f);
 }
 
@@ -963,8 +931,8 @@ int main(void)
         SCRATCH(a_message_that_is_no_batch_ends_the_prediction),
         SCRATCH(a_service_that_closes_in_the_middle_of_a_batch_is_the_end),
         SCRATCH(a_service_that_takes_no_answer_is_the_end),
-        SCRATCH(a_stop_ends_a_worker_that_waits),
-        SCRATCH(a_batch_under_way_is_answered_before_a_stop),
+        SCRATCH(a_stop_does_not_end_a_worker_that_is_connected),
+        SCRATCH(a_stop_ends_a_worker_that_has_not_connected),
         SCRATCH(a_predict_function_that_returns_early_has_failed),
         SCRATCH(a_predict_function_without_outputs_has_failed),
         SCRATCH(a_service_that_is_not_there_is_an_error),

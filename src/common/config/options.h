@@ -32,6 +32,7 @@ struct options {
     char *
         checkpoint; /* of raytrain-predict and raytrain-serve: a checkpoint, or a run */
     bool where;     /* --where of raytrain-serve */
+    bool haproxy;   /* with it: a configuration of HAProxy */
     bool last;      /* of a run, its newest checkpoint, not its best */
     bool keep_run;  /* leave the run directory of a prediction */
     bool quiet;

@@ -25,6 +25,7 @@ struct scaling_config {
     enum placement_strategy placement_strategy; /* default PACK */
     char *accelerator_type;                     /* NULL: any */
     int spare_nodes;                            /* left free at first; default 0 */
+    bool on_this_node; /* only on that of this process; no key: a program sets it */
     int elastic_resize_monitor_interval_s; /* default 60; 0: an elastic group does not
                                               grow */
 };

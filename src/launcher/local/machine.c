@@ -1,4 +1,6 @@
 /* machine.c - see machine.h. No CUDA library is used: none need be installed. */
+#include "config.h"
+
 #include "local/machine.h"
 
 #include <ctype.h>
@@ -194,6 +196,33 @@ int machine_gpus(const char *visible, const char *dev_dir, char ***names, size_t
     *n = argv_count(found);
     *names = found;
     return 0;
+}
+
+int machine_gpus_share(int index, int each, struct error *err)
+{
+    char **gpus = NULL, *list = NULL;
+    size_t n, first = (size_t)index * (size_t)each, last = first + (size_t)each;
+    int rc = machine_gpus(getenv("CUDA_VISIBLE_DEVICES"), "/dev", &gpus, &n, err);
+
+    if (rc == 0 && last > n)
+        rc = error_set(err, RAYTRAIN_EFIT,
+                       "worker %d needs GPUs %zu to %zu, and this machine has %zu",
+                       index, first, last - 1, n);
+    for (size_t i = first; rc == 0 && i < last; i++) {
+        char *longer;
+
+        if (asprintf(&longer, "%s%s%s", list ? list : "", list ? "," : "", gpus[i]) < 0)
+            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        else {
+            free(list);
+            list = longer;
+        }
+    }
+    if (rc == 0 && setenv("CUDA_VISIBLE_DEVICES", list ? list : "", 1) < 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    free(list);
+    argv_free(gpus);
+    return rc;
 }
 
 /* ---- All together ---- */

@@ -25,4 +25,9 @@ uint64_t machine_memory(const char *root);
 /* The CPUs that this process may run on. At least 1. */
 int machine_cpus(void);
 
+/* This process is number `index`, from 0 on, of several that get so many GPUs each: of
+ * those that it may use, it uses only its share from now on, by CUDA_VISIBLE_DEVICES.
+ * RAYTRAIN_EFIT: there are too few. Not while other threads read the environment. */
+int machine_gpus_share(int index, int each, struct error *err);
+
 #endif

@@ -323,6 +323,31 @@ int slurm_resources_partition(const char *partition, const char *type,
 
 /* ---- This allocation ---- */
 
+/* The other nodes are removed. */
+static int node_keep(const char *name, struct resources *r, struct error *err)
+{
+    struct node_resources *node = NULL, kept;
+
+    for (size_t i = 0; name && i < r->n_nodes; i++)
+        if (strcmp(r->nodes[i].name, name) == 0)
+            node = &r->nodes[i];
+    if (!node)
+        return error_set(err, RAYTRAIN_EFIT,
+                         "this process is not on a node of %s, and its workers have to "
+                         "be on its node: start it in an sbatch script or by srun, or "
+                         "give --launcher local",
+                         r->what);
+    kept = *node;
+    *node = r->nodes[0];
+    r->nodes[0] = kept;
+    while (r->n_nodes > 1) {
+        node = &r->nodes[--r->n_nodes];
+        free(node->name);
+        free(node->gpu_type);
+    }
+    return 0;
+}
+
 int slurm_resources(const struct scaling_config *scaling, struct resources *out,
                     struct error *err)
 {
@@ -338,6 +363,10 @@ int slurm_resources(const struct scaling_config *scaling, struct resources *out,
 
     if (slurm_resources_nodes(getenv, out, err) < 0)
         return -1;
+    if (scaling->on_this_node && node_keep(getenv("SLURMD_NODENAME"), out, err) < 0) {
+        resources_clear(out);
+        return -1;
+    }
     if (scaling->gpus_per_worker <= 0 && scaling->memory_per_worker == 0 &&
         !scaling->accelerator_type)
         return 0;

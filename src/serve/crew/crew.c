@@ -138,7 +138,7 @@ static int members_add(struct group *g, const char *checkpoint, struct error *er
     if (!g->members)
         return no_memory(err);
     for (int i = 0; i < crew->config.workers; i++) {
-        if (member_create(&crew->env, crew->next_member++, checkpoint, g,
+        if (member_create(&crew->env, crew->next_member++, i, checkpoint, g,
                           &g->members[i], err) < 0)
             return -1;
         g->left++;

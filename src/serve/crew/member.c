@@ -27,7 +27,7 @@
 struct member {
     const struct member_env *env;
     void *group;
-    int number;
+    int number, index;
     char *checkpoint, *socket_path;
     char *run; /* of the present child, or the last one */
     int listener;
@@ -119,7 +119,7 @@ static int on_connection(void *arg, struct error *err)
 
     if (fd < 0)
         return 0;
-    if (m->joined || m->fd >= 0 || m->child.pid <= 0 || !is_ours(fd)) {
+    if (m->joined || m->retired || m->fd >= 0 || m->child.pid <= 0 || !is_ours(fd)) {
         close(fd);
         return 0;
     }
@@ -143,6 +143,8 @@ static int variables_make(const struct member *m, char ***out, struct error *err
 
     for (size_t i = 0; i < sizeof ours / sizeof *ours && rc == 0; i++)
         rc = argv_appendf(out, err, "%s=%s", ours[i], values[i]);
+    if (rc == 0)
+        rc = argv_appendf(out, err, MEMBER_INDEX "=%d", m->index);
     return rc;
 }
 
@@ -278,8 +280,8 @@ static int child_start(struct member *m, struct error *err)
 
 /* ---- Life ---- */
 
-int member_create(const struct member_env *env, int number, const char *checkpoint,
-                  void *group, struct member **out, struct error *err)
+int member_create(const struct member_env *env, int number, int index,
+                  const char *checkpoint, void *group, struct member **out, struct error *err)
 {
     struct member *m = calloc(1, sizeof *m);
 
@@ -290,6 +292,7 @@ int member_create(const struct member_env *env, int number, const char *checkpoi
     m->env = env;
     m->group = group;
     m->number = number;
+    m->index = index;
     m->listener = m->fd = m->timer = -1;
     m->child = (struct child)CHILD_INIT;
     if (socket_listen(m, err) < 0 || child_start(m, err) < 0) {
@@ -337,6 +340,7 @@ void member_retire(struct member *m, double grace_s)
     if (m->ended)
         return;
     m->retired = true;
+    connection_drop(m); /* a worker that has just connected ends by that */
     if (m->child.pid <= 0) { /* in a pause */
         member_end(m, NULL);
         return;

@@ -23,6 +23,7 @@
 #define MEMBER_SOCKET     "RAYTRAIN_SERVE_SOCKET"     /* where it connects */
 #define MEMBER_CHECKPOINT "RAYTRAIN_SERVE_CHECKPOINT" /* its model */
 #define MEMBER_RUN        "RAYTRAIN_SERVE_RUN" /* its run directory, to be made */
+#define MEMBER_INDEX      "RAYTRAIN_SERVE_INDEX" /* in its group, from 0 on */
 
 struct member;
 
@@ -43,9 +44,9 @@ struct member_env {
 };
 
 /* Starts the first child. `number` is part of the names of its files, and no other
- * member of the directories has it. */
-int member_create(const struct member_env *env, int number, const char *checkpoint,
-                  void *group, struct member **out, struct error *err);
+ * member of the directories has it; `index` is its place in the group. */
+int member_create(const struct member_env *env, int number, int index,
+                  const char *checkpoint, void *group, struct member **out, struct error *err);
 /* Ends the child at once, if it is still there. NULL is fine. */
 void member_destroy(struct member *m);
 

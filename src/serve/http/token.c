@@ -81,7 +81,7 @@ int token_open(const char *path, char **token, struct error *err)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), rc;
 
     if (fd < 0 && errno == ENOENT) {
-        if (token_make(path, err) < 0)
+        if (token_make(path, err) < 0 && errno != EEXIST) /* another service has */
             return -1;
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     }

@@ -162,20 +162,25 @@ static int address_write(struct life *l, struct error *err)
 {
     const struct serve_config *config = l->o->config;
     const char *scheme = config->tls_cert ? "https" : "http";
-    char *url;
+    char *url, *name, *address;
     int rc;
 
-    if ((l->at.is_unix ? asprintf(&url, "%s://localhost", scheme)
-                       : asprintf(&url, "%s://%s", scheme, l->at.text)) < 0)
-        return no_memory(err);
-    rc =
-        place_write(l->place,
-                    &(struct place_address){.model = l->o->model,
-                                            .url = url,
-                                            .socket = l->at.is_unix ? l->at.path : NULL,
-                                            .token_file = l->token_path},
-                    err);
-    free(url);
+    if (place_name(l->at.is_unix ? "localhost" : l->at.text, &name, &address, err) < 0)
+        return -1;
+    rc = asprintf(&url, "%s://%s", scheme, name) < 0 ? no_memory(err) : 0;
+    if (rc == 0) {
+        rc = place_write(
+            l->place,
+            &(struct place_address){.model = l->o->model,
+                                    .url = url,
+                                    .socket = l->at.is_unix ? l->at.path : NULL,
+                                    .address = address,
+                                    .token_file = l->token_path},
+            err);
+        free(url);
+    }
+    free(name);
+    free(address);
     return rc;
 }
 

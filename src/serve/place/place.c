@@ -6,9 +6,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -125,10 +127,11 @@ int place_write(const char *dir, const struct place_address *a, struct error *er
     int rc = -1;
 
     host_name(host);
-    json = json_pack("{s:o, s:i, s:I, s:o, s:o, s:o, s:o}", "host", json_text(host),
+    json = json_pack("{s:o, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "host", json_text(host),
                      "pid", (int)getpid(), "born", (json_int_t)process_birth(getpid()),
                      "model", json_text(a->model), "url", json_text(a->url), "socket",
-                     a->socket ? json_text(a->socket) : json_null(), "token_file",
+                     a->socket ? json_text(a->socket) : json_null(), "address",
+                     a->address ? json_text(a->address) : json_null(), "token_file",
                      a->token_file ? json_text(a->token_file) : json_null());
     if (json)
         text = json_dumps(json, JSON_INDENT(2));
@@ -148,6 +151,47 @@ void place_remove(const char *dir)
 
     if (dir)
         fs_remove_tree(dir, &err);
+}
+
+/* ---- The name of this host ---- */
+
+/* Its first address that is not of the loopback; NULL: it has none. */
+static char *address_of_host(const char *host)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found, *at;
+    char text[NI_MAXHOST], *address = NULL;
+
+    if (getaddrinfo(host, NULL, &hints, &found) != 0)
+        return NULL;
+    for (at = found; at && !address; at = at->ai_next)
+        if (getnameinfo(at->ai_addr, at->ai_addrlen, text, sizeof text, NULL, 0,
+                        NI_NUMERICHOST) == 0 &&
+            strncmp(text, "127.", 4) != 0 && strcmp(text, "::1") != 0)
+            address = strdup(text);
+    freeaddrinfo(found);
+    return address;
+}
+
+int place_name(const char *text, char **name, char **address, struct error *err)
+{
+    const char *port = strrchr(text, ':');
+    char host[256];
+
+    *address = NULL;
+    host_name(host);
+    if (!port || (strncmp(text, "0.0.0.0:", 8) != 0 && strncmp(text, "[::]:", 5) != 0)) {
+        *name = strdup(text);
+    } else {
+        *address = address_of_host(host);
+        if (asprintf(name, "%s%s", host, port) < 0)
+            *name = NULL;
+    }
+    if (*name)
+        return 0;
+    free(*address);
+    *address = NULL;
+    return no_memory(err);
 }
 
 /* ---- Find ---- */
@@ -174,6 +218,7 @@ static void found_deliver(const json_t *json,
                                 .address = {.model = text_of(json, "model"),
                                             .url = text_of(json, "url"),
                                             .socket = text_of(json, "socket"),
+                                            .address = text_of(json, "address"),
                                             .token_file = text_of(json, "token_file")}};
     char host[256];
 
@@ -224,6 +269,41 @@ int place_each(const char *run_or_checkpoint,
 
 /* ---- What to type ---- */
 
+/* HOST:PORT of a URL; NULL without memory. */
+static char *authority_of(const char *url)
+{
+    const char *at = strstr(url, "://");
+
+    at = at ? at + 3 : url;
+    return strndup(at, strcspn(at, "/"));
+}
+
+static bool is_known(const char *authority)
+{
+    char *host = strndup(authority, strcspn(authority, ":"));
+    struct addrinfo *found;
+    bool known = host && getaddrinfo(host, NULL, NULL, &found) == 0;
+
+    if (known)
+        freeaddrinfo(found);
+    free(host);
+    return known;
+}
+
+static int resolve_words(const struct place_address *a, char ***words,
+                         struct error *err)
+{
+    char *authority = authority_of(a->url);
+    int rc = authority ? 0 : no_memory(err);
+
+    if (rc == 0 && !is_known(authority))
+        rc = argv_append(words, "--resolve", err) < 0
+                 ? -1
+                 : argv_appendf(words, err, "%s:%s", authority, a->address);
+    free(authority);
+    return rc;
+}
+
 static int curl_words(const struct place_address *a, char ***words, struct error *err)
 {
     int rc = argv_append(words, "curl", err);
@@ -232,6 +312,8 @@ static int curl_words(const struct place_address *a, char ***words, struct error
         rc = argv_append(words, "--unix-socket", err);
     if (rc == 0 && a->socket)
         rc = argv_append(words, a->socket, err);
+    if (rc == 0 && a->address)
+        rc = resolve_words(a, words, err);
     if (rc == 0)
         rc = argv_appendf(words, err, "%s/v2/models/%s", a->url, a->model);
     return rc;

@@ -4,7 +4,7 @@
  * of services that have ended on this host are removed by the next one.
  *
  *   {"host", "pid", "born", "model", "url", "socket": PATH or null,
- *    "token_file": PATH or null}
+ *    "address": IP or null, "token_file": PATH or null}
  */
 #ifndef RAYTRAIN_PLACE_PLACE_H
 #define RAYTRAIN_PLACE_PLACE_H
@@ -19,7 +19,15 @@ struct place_address {
     const char *url;        /* "http://127.0.0.1:8080" */
     const char *socket;     /* NULL: it listens at a port */
     const char *token_file; /* NULL: clients need none */
+    const char *address; /* of the host in the URL, as numbers, for clients that do not know
+                            its name; NULL: none */
 };
+
+/* Other machines reach it at this host, by the name that it has for itself. `text` is where
+ * it listens, "0.0.0.0:8080" or "[::]:8080": *name becomes HOST:PORT, and *address the
+ * numbers of that host, NULL if there are none; malloc'ed. An address of one interface,
+ * "10.0.0.1:8080", remains as it is. */
+int place_name(const char *text, char **name, char **address, struct error *err);
 
 /* A new directory below that of the run, or of the checkpoint; malloc'ed. */
 int place_make(const char *run_or_checkpoint, char **dir, struct error *err);
@@ -40,7 +48,7 @@ int place_each(const char *run_or_checkpoint,
                void (*found)(void *arg, const struct place_found *place), void *arg,
                size_t *n, struct error *err);
 /* What a person types in a shell to ask it for its model: malloc'ed, NULL without
- * memory. */
+ * memory. If this host does not know the name in the URL, the address is added. */
 char *place_curl(const struct place_address *address);
 
 #endif

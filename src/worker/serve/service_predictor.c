@@ -200,6 +200,8 @@ static int outputs_make(struct service_predictor *p, struct error *err)
 static int begin(struct service_predictor *p, struct error *err)
 {
     p->base.begun = true;
+    if (p->env.stops(p->env.arg))
+        return 1;
     if (outputs_make(p, err) < 0 || service_connect(p, err) < 0)
         return -1;
     return hello_send(p, err);
@@ -314,14 +316,13 @@ static int answer_send(struct service_predictor *p, struct error *err)
 
 /* ---- Batches ---- */
 
-/* Sleep until the socket or a stop has something to say, or it is time for a sign. */
+/* Sleep until the socket has something to say, or it is time for a sign. */
 static int socket_await(const struct service_predictor *p, struct error *err)
 {
-    struct pollfd on[] = {{.fd = p->socket, .events = POLLIN},
-                          {.fd = p->env.stop, .events = POLLIN}};
+    struct pollfd on = {.fd = p->socket, .events = POLLIN};
 
-    if (poll(on, 2, p->env.sign_ms) >= 0 || errno == EINTR)
-        return on[0].revents != 0;
+    if (poll(&on, 1, p->env.sign_ms) >= 0 || errno == EINTR)
+        return on.revents != 0;
     return wait_failed(err);
 }
 
@@ -332,8 +333,6 @@ static int message_await(struct service_predictor *p, struct error *err)
         int rc;
 
         p->env.goes_on(p->env.arg);
-        if (p->env.stops(p->env.arg))
-            return 1;
         rc = socket_await(p, err);
         if (rc > 0)
             rc = service_read(&p->reader, p->socket, err);
@@ -409,7 +408,7 @@ static int batch_await(struct service_predictor *p, struct error *err)
     }
 }
 
-/* An answer is sent before the next batch is awaited, and a stop is looked for. */
+/* An answer is sent before the next batch is awaited. */
 static int service_next(raytrain_predictor *base, uint64_t *rows, struct error *err)
 {
     struct service_predictor *p = service_predictor_of(base);

@@ -4,8 +4,9 @@
  *
  * Rows that cannot be used, and a batch of which the predict function has not put all
  * outputs, are answered with FAILED, and the next batch is awaited. The predict function
- * hears of the end when the service closes the connection, or a stop is asked for; then the
- * batches that are still in the socket stay unanswered.
+ * hears of the end when the service closes the connection. A request to stop ends it only
+ * until it has connected: batch systems signal workers together with their service, which
+ * has requests to answer first.
  *
  * The first batch is filled up to the size that HELLO has, by repeating its rows, since the
  * first batch of a predict function is never smaller than another one. The service sends no
@@ -27,7 +28,6 @@ struct service_predictor_env {
     const char *checkpoint;    /* NULL: none */
     int64_t iteration;         /* of it */
     bool (*stops)(void *arg);  /* was a stop asked for? */
-    int stop;                  /* a descriptor that is readable then; -1: none */
     /* This rank makes progress: before each batch, and while it waits for one, every
      * sign_ms; -1: only before it. */
     void (*goes_on)(void *arg);

@@ -89,7 +89,6 @@ int session_serve_begin(raytrain_context *ctx, const struct dataset_config *like
 {
     struct service_predictor_env env = {.config = &ctx->env.config->predict,
                                         .stops = stops,
-                                        .stop = stop_descriptor(),
                                         .goes_on = goes_on,
                                         .sign_ms = sign_ms(ctx),
                                         .arg = ctx};

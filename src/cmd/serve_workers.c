@@ -1,0 +1,91 @@
+/* serve_workers.c - in order: the first process; the process of a worker. */
+#include "serve_workers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "crew/member.h"
+#include "launch/launcher.h"
+#include "local/machine.h"
+
+/* ---- The first process ---- */
+
+/* A step that contains this process holds what its workers would wait for. */
+static int choose(const char *typed, const struct launcher_ops **out, struct error *err)
+{
+    int copy;
+
+    if (launcher_find(typed, out, err) < 0)
+        return -1;
+    if (strcmp(typed, "auto") == 0 && launcher_in_step(*out))
+        return launcher_find("local", out, err);
+    return launcher_check_start(launcher_name(*out), &copy, err);
+}
+
+/*
+ * Workers of the next version start beside those of the present one. Local workers share
+ * CPUs and GPUs with those; steps do not.
+ */
+static struct scaling_config needs(const struct launcher_ops *launcher,
+                                   const struct train_config *cfg)
+{
+    struct scaling_config all = cfg->scaling_config;
+
+    if (cfg->serve.follow && launcher->in_step)
+        all.num_workers *= 2;
+    all.max_workers = all.num_workers;
+    all.spare_nodes = 0;
+    all.placement_strategy = PLACEMENT_STRICT_PACK;
+    all.on_this_node = true;
+    return all;
+}
+
+static int fit(const struct launcher_ops *launcher, const struct train_config *cfg,
+               struct error *err)
+{
+    const struct scaling_config all = needs(launcher, cfg);
+    struct resources have = {0};
+    struct placement plan = {0};
+    int rc;
+
+    if (launcher->resources(&all, &have, err) < 0)
+        return -1;
+    rc = placement_plan(&all, &have, &plan, err);
+    placement_clear(&plan);
+    resources_clear(&have);
+    if (rc < 0 && all.num_workers > cfg->scaling_config.num_workers)
+        error_prefix(err, "--follow starts the workers of the next version beside those "
+                          "of the present one; give the job more, or --launcher local, "
+                          "whose workers share it");
+    return rc;
+}
+
+int serve_workers_plan(const char *launcher, const struct train_config *cfg,
+                       struct error *err)
+{
+    const struct launcher_ops *chosen;
+
+    if (choose(launcher, &chosen, err) < 0 || fit(chosen, cfg, err) < 0)
+        return -1;
+    if (setenv(SERVE_LAUNCHER, launcher_name(chosen), 1) < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return 0;
+}
+
+/* ---- The process of a worker ---- */
+
+int serve_worker_settle(const char *launcher, struct scaling_config *scaling,
+                        struct error *err)
+{
+    const char *index = getenv(MEMBER_INDEX);
+
+    scaling->num_workers = scaling->max_workers = 1;
+    scaling->spare_nodes = 0;
+    scaling->placement_strategy = PLACEMENT_PACK;
+    scaling->on_this_node = true;
+    if (!scaling->use_gpu || strcmp(launcher, "local") != 0)
+        return 0;
+    return machine_gpus_share(index ? atoi(index) : 0,
+                              scaling->gpus_per_worker > 0 ? scaling->gpus_per_worker : 1,
+                              err);
+}

@@ -1,0 +1,26 @@
+/*
+ * serve_workers.h - how raytrain-serve starts its workers: as steps of the batch job that
+ * it is in, or as its own processes.
+ */
+#ifndef RAYTRAIN_CMD_SERVE_WORKERS_H
+#define RAYTRAIN_CMD_SERVE_WORKERS_H
+
+#include "config/train_config.h"
+
+/* The variable by which a worker's process knows its launcher. */
+#define SERVE_LAUNCHER "RAYTRAIN_SERVE_LAUNCHER"
+
+/*
+ * In the first process: choose the launcher, for which the user has typed `launcher`, and
+ * set SERVE_LAUNCHER. "auto" is slurm in a batch job, whose workers are steps of their own
+ * on this node, and local anywhere else: within a step, the workers share what that has.
+ * RAYTRAIN_EFIT: this node has no room for all workers.
+ */
+int serve_workers_plan(const char *launcher, const struct train_config *cfg,
+                       struct error *err);
+
+/* In the process of a worker: `scaling` becomes that of one worker on this node. */
+int serve_worker_settle(const char *launcher, struct scaling_config *scaling,
+                        struct error *err);
+
+#endif

@@ -1,0 +1,163 @@
+#include "config.h"
+
+#include "place/haproxy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/fs.h"
+
+struct writing {
+    FILE *servers;
+    char *token; /* of the first service; NULL: none */
+    size_t n;
+    int rc;
+    struct error *err;
+};
+
+/*
+ * A request is idempotent, so it is tried again on another server, whatever became of the
+ * first one. HAProxy can do so as long as it has all of the request, hence the size of its
+ * buffers.
+ */
+static const char head[] =
+    "global\n"
+    "    maxconn 4096\n"
+    "    # larger requests are not tried on another server\n"
+    "    tune.bufsize 262144\n"
+    "\n"
+    "defaults\n"
+    "    mode http\n"
+    "    timeout connect 2s\n"
+    "    timeout client 70s\n"
+    "    timeout server 70s\n"
+    "    timeout queue 30s\n"
+    "    timeout check 2s\n"
+    "    retries 3\n"
+    "    option redispatch 1\n"
+    "    retry-on conn-failure empty-response junk-response response-timeout 503\n"
+    "\n"
+    "frontend raytrain\n"
+    "    bind %s\n"
+    "    # all of a request is there before it is sent to a server\n"
+    "    option http-buffer-request\n"
+    "    default_backend services\n"
+    "\n"
+    "backend services\n"
+    "    balance leastconn\n"
+    "    option httpchk\n"
+    "    http-check send meth GET uri /v2/health/ready ver HTTP/1.1 hdr Host raytrain\n"
+    "    http-check expect status 200\n"
+    "    default-server check inter 1s fall 2 rise 1 observe layer4 error-limit 1 "
+    "on-error mark-down\n";
+
+static int refuse(struct writing *w, const struct place_found *place, const char *why)
+{
+    w->rc = error_set(w->err, RAYTRAIN_EINVAL, "the service on %s %s", place->host, why);
+    return -1;
+}
+
+/* HAProxy passes on the token of a client: it is the same for all. */
+static int token_check(struct writing *w, const struct place_found *place)
+{
+    const char *path = place->address.token_file;
+    char *token = NULL;
+    int rc = 0;
+
+    if (path && fs_read(path, &token, NULL, w->err) < 0) {
+        w->rc = -1;
+        return -1;
+    }
+    if (w->n == 0) {
+        w->token = token;
+        return 0;
+    }
+    if (!token != !w->token || (token && strcmp(token, w->token) != 0))
+        rc = refuse(w, place,
+                    "has another token than the others: start all of them with the "
+                    "same --token-file");
+    free(token);
+    return rc;
+}
+
+/* Without spaces, which would be words of the configuration of their own. */
+static bool is_word(const char *text)
+{
+    return text[strcspn(text, " \t\r\n\"'\\#$")] == '\0';
+}
+
+static void server_write(struct writing *w, const struct place_found *place)
+{
+    const struct place_address *a = &place->address;
+    bool tls = strncmp(a->url, "https://", 8) == 0;
+    const char *at = strstr(a->url, "://");
+    const char *port;
+
+    at = at ? at + 3 : a->url;
+    port = strrchr(at, ':');
+    fprintf(w->servers, "    server service%zu ", w->n);
+    if (a->socket)
+        fprintf(w->servers, "unix@%s", a->socket);
+    else if (a->address && port)
+        fprintf(w->servers, strchr(a->address, ':') ? "[%s]%s" : "%s%s", a->address,
+                port);
+    else
+        fputs(at, w->servers);
+    if (tls)
+        fprintf(w->servers,
+                " ssl verify required ca-file @system-ca verifyhost %.*s "
+                "check-sni %.*s sni str(%.*s)",
+                (int)strcspn(at, ":"), at, (int)strcspn(at, ":"), at,
+                (int)strcspn(at, ":"), at);
+    fprintf(w->servers, " # %s on %s\n", a->model, place->host);
+}
+
+static void on_place(void *arg, const struct place_found *place)
+{
+    const struct place_address *a = &place->address;
+    struct writing *w = arg;
+
+    if (w->rc < 0)
+        return;
+    if (!place->here && (a->socket || strstr(a->url, "://127.") ||
+                         strstr(a->url, "://[::1]"))) {
+        refuse(w, place,
+               "can only be reached from there: start it with --listen 0.0.0.0:0");
+        return;
+    }
+    if (!is_word(a->url) || (a->socket && !is_word(a->socket)) ||
+        (a->address && !is_word(a->address)) || !is_word(place->host)) {
+        refuse(w, place, "has an address that HAProxy cannot have");
+        return;
+    }
+    if (token_check(w, place) < 0)
+        return;
+    w->n++;
+    server_write(w, place);
+}
+
+int haproxy_write(const char *run_or_checkpoint, const char *bind, FILE *out,
+                  struct error *err)
+{
+    char *servers = NULL;
+    size_t n, size;
+    struct writing w = {.servers = open_memstream(&servers, &size), .err = err};
+    int rc;
+
+    if (!w.servers)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = place_each(run_or_checkpoint, on_place, &w, &n, err);
+    if (fclose(w.servers) != 0 && rc == 0)
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = w.rc;
+    if (rc == 0 && w.n == 0)
+        rc = error_set(err, RAYTRAIN_ENOTFOUND, "%s is not served now",
+                       run_or_checkpoint);
+    if (rc == 0 && (fprintf(out, head, bind) < 0 || fputs(servers, out) == EOF ||
+                    fflush(out) != 0))
+        rc = fs_error(err, "write to", "standard output");
+    free(servers);
+    free(w.token);
+    return rc;
+}
