@@ -239,6 +239,8 @@ test_expect_success PANDAS,NUMPY 'rows of pandas, for a predict function in C' '
 	    made = service.predict(frame)
 	    by_run = serve.Client("runs/model").predict(frame)
 	batch = read_hdf5("rows.h5").materialize()
+	for each in made, by_run, batch: # the other part is the number of rows in a batch
+	    each["parts"] = numpy.asarray(each["parts"])[:, 0]
 	for name, values in batch.items():
 	    assert made[name].tobytes() == numpy.asarray(values).tobytes() == by_run[name].tobytes()
 	EOT

@@ -211,7 +211,7 @@ def path_tricks():
         for line in (b"GET v2 HTTP/1.1", b"GET", b"GET  /v2 HTTP/1.1 x", b"\xff\xfe /v2 HTTP/1.1",
                      b"GET /v2/\xff\xfe HTTP/1.1", b"GET * HTTP/1.1",
                      b"GET http://other/v2 HTTP/1.1"):
-            answer = f.raw(line + b"\r\nHost: h\r\nConnection: close\r\n\r\n", end=True)
+            answer = f.raw(line + b"\r\nHost: localhost\r\nConnection: close\r\n\r\n", end=True)
             assert b" 200 " not in answer.split(b"\r\n")[0], (line, answer)
         assert f.status("GET", "/v2") == 200
 
@@ -274,7 +274,7 @@ def too_large():
         assert c.getresponse().status == 413
         c.close()
         # A client that asks first need not send it at all.
-        answer = f.raw(b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000000\r\n"
+        answer = f.raw(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000000\r\n"
                        b"Expect: 100-continue\r\n\r\n" % INFER.encode())
         assert answer.startswith(b"HTTP/1.1 413"), answer
         # 24000 texts of no bytes have 24001 offsets of eight bytes.
@@ -283,7 +283,7 @@ def too_large():
         status, _, answer = f.ask("POST", INFER, short)
         assert len(short) < 100000 and status == 413 and "bytes of tensors" in answer["error"], answer
         for length in b"-1", b"x", b"99999999999999999999999", b"1, 2":
-            answer = f.raw(b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: %s\r\n\r\n" %
+            answer = f.raw(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %s\r\n\r\n" %
                            (INFER.encode(), length), end=True)
             assert b" 200 " not in answer.split(b"\r\n")[0], (length, answer)
         assert f.status("POST", INFER, ROW) == 200
@@ -296,7 +296,7 @@ def gigabyte():
         before = memory_peak(f)
         part = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
         with f.socket() as s:
-            s.sendall(b"POST %s HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" %
+            s.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" %
                       INFER.encode())
             for _ in range(1024):
                 s.sendall(part)
@@ -318,7 +318,7 @@ def many_large():
         for _ in range(20):  # each gives back what it took
             assert f.status("POST", INFER, b" " * 100000) == 400
         with f.socket() as s:
-            s.sendall(b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: 99999\r\n\r\n" %
+            s.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999\r\n\r\n" %
                       INFER.encode() + b" " * 90000)
             until(lambda: f.ask("POST", INFER, b" " * 60000)[0] == 503)
             assert f.status("POST", INFER, ROW) == 200
@@ -330,9 +330,9 @@ def many_large():
 def long_header():
     with Front() as f:
         for header in b"X: " + b"a" * 100000, b"a" * 100000 + b": 1", b"X: 1\r\n" * 20000:
-            answer = f.raw(b"GET /v2 HTTP/1.1\r\nHost: h\r\n" + header + b"\r\n\r\n")
+            answer = f.raw(b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n" + header + b"\r\n\r\n")
             assert answer[:12] in (b"HTTP/1.1 431", b"HTTP/1.1 413", b"HTTP/1.1 400", b""), answer
-        answer = f.raw(b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\nHost: h\r\n\r\n")
+        answer = f.raw(b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert answer[:12] in (b"HTTP/1.1 414", b"HTTP/1.1 431", b"HTTP/1.1 413", b""), answer
         assert f.status("GET", "/v2", headers={"X": "a" * 4000}) == 200
 
@@ -349,15 +349,15 @@ def keep_alive():
             assert c.sock is first  # http.client drops one that was closed
         c.close()
         body = json.dumps(ROW).encode()
-        one = b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % (INFER.encode(), len(body))
+        one = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (INFER.encode(), len(body))
         last = one.replace(b"Host", b"Connection: close\r\nHost")
-        answer = f.raw(b"".join([one + body] * 20 + [b"GET /v2 HTTP/1.1\r\nHost: h\r\n\r\n"] +
+        answer = f.raw(b"".join([one + body] * 20 + [b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\n"] +
                                 [last + body]))
         assert answer.count(b"HTTP/1.1 200") == 22 and answer.count(b"[3.5]") == 21, answer
 
 
 def half_requests():
-    request = b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n" % INFER.encode()
+    request = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n" % INFER.encode()
     with Front("--client-s", "1") as f:
         before = f.metric("connections_total")
         for n in range(0, len(request) + 1, 7):
@@ -374,8 +374,8 @@ def silent_clients():
     with Front("--client-s", "0.2") as f:
         sockets = [f.socket() for _ in range(4)]
         sockets[1].sendall(b"POST ")
-        sockets[2].sendall(b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nx" % INFER.encode())
-        sockets[3].sendall(b"GET /v2 HTTP/1.1\r\nHost: h\r\n\r\n")
+        sockets[2].sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nx" % INFER.encode())
+        sockets[3].sendall(b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for s in sockets:
             everything(s)
             s.close()
@@ -634,7 +634,7 @@ def mixed_load():
         def bad():
             while not stop.is_set():
                 f.raw(b"\xff" * 100 + b"\r\n\r\n", end=True)
-                f.raw(b"POST %s HTTP/1.1\r\nHost: h\r\nContent-Length: 50\r\n\r\n{" % INFER.encode(),
+                f.raw(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{" % INFER.encode(),
                       end=True)
                 f.status("POST", INFER, b"[" * 1000)
                 f.status("POST", INFER, rows(400))
