@@ -17,7 +17,7 @@ test_expect_success 'a training leaves a run to serve' '
 	make_rows 100 && make_model && mv runs/model raytrain_results/fashion &&
 	raytrain-predict --launcher local --checkpoint raytrain_results/fashion \
 		--data rows.npz -o rows.csv "$model" 2>err &&
-	sed 1d rows.csv | cut -d , -f 1 >expected && test_cmp expected expected
+	sed 1d rows.csv | cut -d , -f 1 >expected && test "$(wc -l <expected)" = 100
 '
 test_expect_success 'serve.sbatch answers the login node, by the line of --where' '
 	template serve && submit && predictions 100 >answered && same_numbers answered expected &&

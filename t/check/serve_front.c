@@ -336,7 +336,6 @@ int main(int argc, char *argv[])
     puts(at.text);
     while (fgets(line, sizeof line, stdin))
         command_do(line);
-    front_quiesce(front);
     service_stop(service);
     front_destroy(front);
     service_destroy(service);

@@ -411,7 +411,7 @@ def many_idle():
         assert f.metric("connections") >= 1000
         assert f.status("POST", INFER, ROW) == 200
         idle += [f.socket() for _ in range(many - 1400)]
-        assert f.metric("connections") <= 1500
+        until(lambda: f.metric("connections") <= 1500)  # those that were pushed out are gone
         for _ in range(5):
             assert f.status("POST", INFER, ROW) == 200
         assert f.metric("connections_pushed_total") > 1000

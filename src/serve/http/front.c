@@ -220,18 +220,13 @@ int front_create(const struct front_options *options, struct front **out,
 }
 
 /* The socket stays the caller's. */
-void front_quiesce(struct front *f)
-{
-    atomic_store(&f->is_quiet, true);
-}
-
 void front_destroy(struct front *f)
 {
     if (!f)
         return;
     expire_end(f);
     if (f->daemon) {
-        front_quiesce(f);
+        atomic_store(&f->is_quiet, true);
         clients_settle(f->clients, SETTLE_S);
         MHD_stop_daemon(f->daemon);
     }

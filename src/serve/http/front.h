@@ -50,9 +50,7 @@ struct front_options {
  * RAYTRAIN_EFAILED, RAYTRAIN_ENOMEM. */
 int front_create(const struct front_options *options, struct front **out,
                  struct error *err);
-/* Accept no more connections. */
-void front_quiesce(struct front *f);
-/* Ends all connections, once the answers have been read that there are, or after some
+/* Accepts no more connections, and ends all there are, once the answers have been read that there are, or after some
  * seconds. The services have been stopped (service_stop()), so that nothing
  * waits for an answer. NULL is fine. */
 void front_destroy(struct front *f);

@@ -317,9 +317,8 @@ static int on_stop(void *arg, struct error *err)
     l->end_by = clock_now() + l->o->config->timeout_s;
     say(l, "%s: no new requests; a second one stops at once",
         strsignal(l->stop.signal));
-    if (l->front)
-        front_quiesce(l->front);
-    service_drain(l->service);
+    service_drain(
+        l->service); /* clients that ask now get 503, and may ask another one */
     return event_loop_every(l->loop, LOOK_S, on_look, l, &l->timer, err);
 }
 
