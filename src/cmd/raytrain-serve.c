@@ -284,8 +284,8 @@ static int run(int argc, char *argv[], struct options *opt, struct train_config 
     if (opt->version)
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
     if (opt->haproxy && !opt->where) {
-        error_set(&err, RAYTRAIN_EUSAGE, "--haproxy is for --where: type: " NAME
-                                         " --where --haproxy RUN");
+        error_set(&err, RAYTRAIN_EUSAGE,
+                  "--haproxy is for --where: type: " NAME " --where --haproxy RUN");
         return fail(&err);
     }
     if (opt->where)

@@ -54,9 +54,10 @@ static int fit(const struct launcher_ops *launcher, const struct train_config *c
     placement_clear(&plan);
     resources_clear(&have);
     if (rc < 0 && all.num_workers > cfg->scaling_config.num_workers)
-        error_prefix(err, "--follow starts the workers of the next version beside those "
-                          "of the present one; give the job more, or --launcher local, "
-                          "whose workers share it");
+        error_prefix(err,
+                     "--follow starts the workers of the next version beside those "
+                     "of the present one; give the job more, or --launcher local, "
+                     "whose workers share it");
     return rc;
 }
 
@@ -85,7 +86,7 @@ int serve_worker_settle(const char *launcher, struct scaling_config *scaling,
     scaling->on_this_node = true;
     if (!scaling->use_gpu || strcmp(launcher, "local") != 0)
         return 0;
-    return machine_gpus_share(index ? atoi(index) : 0,
-                              scaling->gpus_per_worker > 0 ? scaling->gpus_per_worker : 1,
-                              err);
+    return machine_gpus_share(
+        index ? atoi(index) : 0,
+        scaling->gpus_per_worker > 0 ? scaling->gpus_per_worker : 1, err);
 }

@@ -281,7 +281,8 @@ static int child_start(struct member *m, struct error *err)
 /* ---- Life ---- */
 
 int member_create(const struct member_env *env, int number, int index,
-                  const char *checkpoint, void *group, struct member **out, struct error *err)
+                  const char *checkpoint, void *group, struct member **out,
+                  struct error *err)
 {
     struct member *m = calloc(1, sizeof *m);
 
@@ -340,7 +341,7 @@ void member_retire(struct member *m, double grace_s)
     if (m->ended)
         return;
     m->retired = true;
-    connection_drop(m); /* a worker that has just connected ends by that */
+    connection_drop(m);      /* a worker that has just connected ends by that */
     if (m->child.pid <= 0) { /* in a pause */
         member_end(m, NULL);
         return;

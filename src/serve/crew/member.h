@@ -22,7 +22,7 @@
 /* The variables by which a child knows what it is. */
 #define MEMBER_SOCKET     "RAYTRAIN_SERVE_SOCKET"     /* where it connects */
 #define MEMBER_CHECKPOINT "RAYTRAIN_SERVE_CHECKPOINT" /* its model */
-#define MEMBER_RUN        "RAYTRAIN_SERVE_RUN" /* its run directory, to be made */
+#define MEMBER_RUN        "RAYTRAIN_SERVE_RUN"   /* its run directory, to be made */
 #define MEMBER_INDEX      "RAYTRAIN_SERVE_INDEX" /* in its group, from 0 on */
 
 struct member;
@@ -46,7 +46,8 @@ struct member_env {
 /* Starts the first child. `number` is part of the names of its files, and no other
  * member of the directories has it; `index` is its place in the group. */
 int member_create(const struct member_env *env, int number, int index,
-                  const char *checkpoint, void *group, struct member **out, struct error *err);
+                  const char *checkpoint, void *group, struct member **out,
+                  struct error *err);
 /* Ends the child at once, if it is still there. NULL is fine. */
 void member_destroy(struct member *m);
 

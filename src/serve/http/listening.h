@@ -10,9 +10,9 @@
 #include "util/error.h"
 
 struct listening {
-    int fd;                  /* it listens; -1: closed */
-    bool is_unix, is_local;  /* is_local: only this machine reaches it */
-    char path[PATH_MAX];     /* of a Unix socket */
+    int fd;                   /* it listens; -1: closed */
+    bool is_unix, is_local;   /* is_local: only this machine reaches it */
+    char path[PATH_MAX];      /* of a Unix socket */
     char asked[PATH_MAX + 8]; /* as the user has written it */
     char text[PATH_MAX + 8];  /* for a client: "unix:PATH", "127.0.0.1:8000" */
 };

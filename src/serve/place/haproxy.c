@@ -53,7 +53,8 @@ static const char head[] =
 
 static int refuse(struct writing *w, const struct place_found *place, const char *why)
 {
-    w->rc = error_set(w->err, RAYTRAIN_EINVAL, "the service on %s %s", place->host, why);
+    w->rc =
+        error_set(w->err, RAYTRAIN_EINVAL, "the service on %s %s", place->host, why);
     return -1;
 }
 
@@ -119,8 +120,8 @@ static void on_place(void *arg, const struct place_found *place)
 
     if (w->rc < 0)
         return;
-    if (!place->here && (a->socket || strstr(a->url, "://127.") ||
-                         strstr(a->url, "://[::1]"))) {
+    if (!place->here &&
+        (a->socket || strstr(a->url, "://127.") || strstr(a->url, "://[::1]"))) {
         refuse(w, place,
                "can only be reached from there: start it with --listen 0.0.0.0:0");
         return;

@@ -127,12 +127,13 @@ int place_write(const char *dir, const struct place_address *a, struct error *er
     int rc = -1;
 
     host_name(host);
-    json = json_pack("{s:o, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "host", json_text(host),
-                     "pid", (int)getpid(), "born", (json_int_t)process_birth(getpid()),
-                     "model", json_text(a->model), "url", json_text(a->url), "socket",
-                     a->socket ? json_text(a->socket) : json_null(), "address",
-                     a->address ? json_text(a->address) : json_null(), "token_file",
-                     a->token_file ? json_text(a->token_file) : json_null());
+    json =
+        json_pack("{s:o, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "host", json_text(host),
+                  "pid", (int)getpid(), "born", (json_int_t)process_birth(getpid()),
+                  "model", json_text(a->model), "url", json_text(a->url), "socket",
+                  a->socket ? json_text(a->socket) : json_null(), "address",
+                  a->address ? json_text(a->address) : json_null(), "token_file",
+                  a->token_file ? json_text(a->token_file) : json_null());
     if (json)
         text = json_dumps(json, JSON_INDENT(2));
     if (path && text)
@@ -180,7 +181,8 @@ int place_name(const char *text, char **name, char **address, struct error *err)
 
     *address = NULL;
     host_name(host);
-    if (!port || (strncmp(text, "0.0.0.0:", 8) != 0 && strncmp(text, "[::]:", 5) != 0)) {
+    if (!port ||
+        (strncmp(text, "0.0.0.0:", 8) != 0 && strncmp(text, "[::]:", 5) != 0)) {
         *name = strdup(text);
     } else {
         *address = address_of_host(host);

@@ -19,7 +19,8 @@ struct place_address {
     const char *url;        /* "http://127.0.0.1:8080" */
     const char *socket;     /* NULL: it listens at a port */
     const char *token_file; /* NULL: clients need none */
-    const char *address; /* of the host in the URL, as numbers, for clients that do not know
+    const char
+        *address; /* of the host in the URL, as numbers, for clients that do not know
                             its name; NULL: none */
 };
 

@@ -395,12 +395,13 @@ static void batch_failed(struct edition *e, struct rows_batch *b,
         in->header.rows == RAYTRAIN_EINVAL || in->header.rows == RAYTRAIN_ETYPE;
     bool one = b->pieces && !b->pieces->next;
     char why[REQUEST_TEXT_MAX] = "";
-    size_t at = one && b->pieces->first > 0
-                    ? (size_t)snprintf(why, sizeof why, "in its rows from %" PRIu64 " on, ",
-                                       b->pieces->first)
-                    : 0;
-    size_t n = in->header.bytes < sizeof why - 1 - at ? in->header.bytes
-                                                      : sizeof why - 1 - at;
+    size_t at =
+        one && b->pieces->first > 0
+            ? (size_t)snprintf(why, sizeof why, "in its rows from %" PRIu64 " on, ",
+                               b->pieces->first)
+            : 0;
+    size_t n =
+        in->header.bytes < sizeof why - 1 - at ? in->header.bytes : sizeof why - 1 - at;
 
     if (n > 0)
         memcpy(why + at, in->payload, n);

@@ -295,8 +295,8 @@ static int predict_fail(struct companion *c, const struct request *q,
     (void)reply;
     if (!p)
         return -1;
-    error_set(&why, request_flag(q, "of_rows") ? RAYTRAIN_EINVAL : RAYTRAIN_EFAILED, "%s",
-              text ? text : "the predictor failed");
+    error_set(&why, request_flag(q, "of_rows") ? RAYTRAIN_EINVAL : RAYTRAIN_EFAILED,
+              "%s", text ? text : "the predictor failed");
     p->rows = 0;
     return predictor_fail(c->ctx->predictor, &why, err);
 }
