@@ -5,7 +5,7 @@ Look at the page of a service in headless Chromium, as a person would: t/1525-se
 
 At phone and desktop widths, light and dark: nothing is wider than the window, the page says what
 the model takes and gives, a row that is typed is predicted, a bad one is explained, and the page
-asks nobody else. Prints a line for each problem; exit status 1 if there is one.
+sends requests to its own service alone. Prints a line for each problem; exit status 1 if there is one.
 """
 import json
 import subprocess

@@ -57,7 +57,7 @@ def note(kind):
 
 
 def client(number, times, begun):
-    """times: None until nobody listens, or so many requests."""
+    """times: the number of requests; None: until connections are refused."""
     end = time.monotonic() + 60
     sent = 0
     while (times is None and time.monotonic() < end) or (times and sent < times):

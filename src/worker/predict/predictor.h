@@ -61,8 +61,9 @@ int predictor_next(raytrain_predictor *p, uint64_t *rows, struct error *err);
 /* Copies the rows of one output of the current batch. */
 int predictor_put(raytrain_predictor *p, const char *name, const void *data,
                   struct error *err);
-/* The current batch cannot be predicted, for this reason. 0: it is told where it came from,
- * and the next one can be had; -1: the prediction cannot go on, and *err has the reason. */
+/* The current batch cannot be predicted, for this reason. 0: the reason was sent to the
+ * source of the batch, and predictor_next() may be called; -1: the prediction cannot go on,
+ * and *err has the reason. */
 int predictor_fail(raytrain_predictor *p, const struct error *why, struct error *err);
 /* Does it go on after a batch that failed? */
 bool predictor_goes_on(const raytrain_predictor *p);
