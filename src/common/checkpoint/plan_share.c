@@ -9,20 +9,14 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint_impl.h"
+#include "util/array.h"
 
 /* ---- What ranks need ---- */
 
 int part_needs_add(struct part_needs *needs, uint64_t part, int rank)
 {
-    if (needs->n == needs->room) {
-        size_t room = needs->room ? 2 * needs->room : 256;
-        struct part_need *list = realloc(needs->list, room * sizeof *list);
-
-        if (!list)
-            return -1;
-        needs->list = list;
-        needs->room = room;
-    }
+    if (array_grow(&needs->list, &needs->room, needs->n, sizeof *needs->list) < 0)
+        return -1;
     needs->list[needs->n++] = (struct part_need){part, rank};
     return 0;
 }

@@ -80,8 +80,7 @@ static void headers_add(struct exchange *x, struct MHD_Response *r)
     MHD_add_response_header(r, "Cache-Control", "no-store");
 }
 
-/* What the request took is given back before the client reads the answer. */
-static void request_free(struct exchange *x)
+void exchange_forget(struct exchange *x)
 {
     service_request_clear(&x->q);
     infer_request_clear(&x->asked);
@@ -89,6 +88,12 @@ static void request_free(struct exchange *x)
     x->edition = NULL;
     free(x->inputs);
     x->inputs = NULL;
+}
+
+/* What the request took is given back before the client reads the answer. */
+static void request_free(struct exchange *x)
+{
+    exchange_forget(x);
     free(x->body);
     x->body = NULL;
     atomic_fetch_sub(&x->front->bodies, x->room);

@@ -68,6 +68,8 @@ struct exchange {
 
 /* ---- For the routes ---- */
 
+/* Give back what its rows and their prediction took. */
+void exchange_forget(struct exchange *x);
 /* A header of the request; NULL: there is none. */
 const char *exchange_header(struct exchange *x, const char *name);
 /* Answer with a sentence as the protocol has errors. */

@@ -95,12 +95,7 @@ void answer_infer(struct exchange *x)
 static void ask_again(struct exchange *x)
 {
     x->is_again = true;
-    service_request_clear(&x->q);
-    infer_request_clear(&x->asked);
-    service_release(x->service, x->edition);
-    x->edition = NULL;
-    free(x->inputs);
-    x->inputs = NULL;
+    exchange_forget(x);
     answer_infer(x);
 }
 
