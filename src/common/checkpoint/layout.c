@@ -556,7 +556,8 @@ int layout_renew(struct h5_image *image, const struct file_head *head,
         return -1;
     if (h5_image_length(image) != head->file_bytes)
         return error_set(err, RAYTRAIN_EFAILED,
-                         "HDF5 has moved parts of the checkpoint's layout");
+                         "HDF5 has moved parts of the checkpoint's layout: report this "
+                         "with the version of HDF5, and resume the run");
     if (report_write(image, head, meta) < 0 || metrics_write(image, head, meta) < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     return 0;

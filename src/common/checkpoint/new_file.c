@@ -44,9 +44,10 @@ static int temp_create(struct new_file *f, uint64_t bytes, struct error *err)
     const int how = O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
     int fd = -1;
 
-    if (fault_point("file.create", 0) == 0)
-        fd = open(f->temp,
-                  stripes_create(f->temp, bytes) ? how : how | O_CREAT | O_EXCL, 0666);
+    if (fault_point("file.create", 0) == 0) {
+        f->created = stripes_create(f->temp, bytes);
+        fd = open(f->temp, f->created ? how : how | O_CREAT | O_EXCL, 0666);
+    }
     if (fd < 0)
         return fs_error(err, "create", f->temp);
     close(fd); /* nothing was written */
