@@ -52,7 +52,7 @@ run_start()
 
 run_lives()
 {
-    kill -0 "$pid" 2>/dev/null
+    process_lives "$pid"
 }
 
 run_wait()
