@@ -122,9 +122,9 @@ void checkpoint_destroy(raytrain_checkpoint *ck); /* either kind; NULL is fine *
 
 /* -- read -- */
 /*
- * COLLECTIVE. Rank 0 reads the index and broadcasts it; each rank verifies a share of
- * the checksums, which are not kept. RAYTRAIN_ECORRUPT (incomplete, truncated, which dataset is damaged),
- * RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE. All ranks return the same.
+ * COLLECTIVE. Rank 0 reads the index; each rank gets the tensors, and verifies a share of
+ * the checksums, which are not kept. RAYTRAIN_ECORRUPT (incomplete, truncated, which
+ * dataset is damaged), RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE. All ranks return the same.
  */
 int checkpoint_open(struct comm *comm, const char *path, raytrain_checkpoint **out,
                     struct error *err);

@@ -261,6 +261,44 @@ int public_names_make(raytrain_checkpoint *ck, struct error *err);
 /* A failed read of the file: errno as a sentence. Returns -1. */
 int checkpoint_read_error(const raytrain_checkpoint *ck, struct error *err);
 
+/* -- verify.c -- */
+/* Chunks [first, first + n) of a part, to be verified. */
+struct verify_piece {
+    struct part part;
+    uint64_t first, n;
+};
+/* One share of the work. */
+struct verify_work {
+    struct verify_piece *pieces;
+    uint64_t *hashes; /* of their chunks, one piece after the other */
+    size_t n, n_hashes;
+};
+/* Where the work of a checkpoint is being cut into shares. */
+struct verify_cut {
+    const raytrain_checkpoint *ck;
+    int of;               /* shares */
+    uint64_t done, total; /* bytes, and a constant for each chunk */
+    uint64_t part, chunk; /* the next one */
+};
+void verify_cut_start(struct verify_cut *cut, const raytrain_checkpoint *ck, int of);
+/* The next share: call it for 0, 1, 2 ... in turn. *work has room for it; without memory
+ * (pieces is NULL) it is only counted. */
+void verify_cut_next(struct verify_cut *cut, int share, struct verify_work *work);
+int verify_work_room(struct verify_work *work, size_t n, size_t n_hashes,
+                     struct error *err);
+/* RAYTRAIN_ECORRUPT names the first damaged dataset. Only the tensors of ck are needed. */
+int verify_work_do(const raytrain_checkpoint *ck, const struct verify_work *work,
+                   struct error *err);
+void verify_work_clear(struct verify_work *work);
+
+/* -- index_share.c -- */
+/* COLLECTIVE: rank 0 cuts the work; each rank gets its share, to be cleared in any case.
+ */
+int verify_work_scatter(const raytrain_checkpoint *ck, struct comm *comm,
+                        struct verify_work *work, struct error *err);
+/* COLLECTIVE: the other ranks get head, report, tensors and parts of rank 0's. */
+int index_bcast(raytrain_checkpoint *ck, struct comm *comm, struct error *err);
+
 /* -- slab_io.c -- */
 /* Read bytes [from, to) of a slab's stream; the tensor begins at `base` of the file. */
 int slab_read(int fd, uint64_t base, const struct slab_stream *stream, uint64_t from,

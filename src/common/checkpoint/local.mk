@@ -10,7 +10,7 @@ libcommon_la_SOURCES += \
 	src/common/checkpoint/foreign.c \
 	src/common/checkpoint/foreign_list.c src/common/checkpoint/foreign_list.h \
 	src/common/checkpoint/get.c \
-	src/common/checkpoint/index.c \
+	src/common/checkpoint/index.c src/common/checkpoint/index_share.c \
 	src/common/checkpoint/layout.c \
 	src/common/checkpoint/name_map.c src/common/checkpoint/name_map.h \
 	src/common/checkpoint/new_file.c src/common/checkpoint/new_file.h \
@@ -23,12 +23,13 @@ libcommon_la_SOURCES += \
 	src/common/checkpoint/shared_file.c src/common/checkpoint/shared_file.h \
 	src/common/checkpoint/slab.c src/common/checkpoint/slab.h \
 	src/common/checkpoint/slab_io.c \
-	src/common/checkpoint/stripes.c src/common/checkpoint/stripes.h
+	src/common/checkpoint/stripes.c src/common/checkpoint/stripes.h \
+	src/common/checkpoint/verify.c
 
 UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_large \
 	t/unit/test_attachments t/unit/test_foreign t/unit/test_foreign_damage \
 	t/unit/test_by_parts t/unit/test_shared_file t/unit/test_stripes t/unit/test_save_layout \
-	t/unit/test_plan_share
+	t/unit/test_plan_share t/unit/test_index_share
 
 # Makes the files that the tests of raytrain-inspect look at.
 check_PROGRAMS += t/check/store_sample
@@ -47,7 +48,8 @@ EXTRA_DIST += t/fuzz/fuzz_checkpoint.c
 CLEANFILES += t/fuzz/fuzz_checkpoint
 fuzz_checkpoint_files = t/fuzz/fuzz_checkpoint.c src/common/checkpoint/checkpoint.c \
 	src/common/checkpoint/attachments.c src/common/checkpoint/by_parts.c \
-	src/common/checkpoint/index.c src/common/checkpoint/open.c \
+	src/common/checkpoint/index.c src/common/checkpoint/index_share.c \
+	src/common/checkpoint/open.c src/common/checkpoint/verify.c \
 	src/common/checkpoint/get.c src/common/checkpoint/slab.c \
 	src/common/checkpoint/slab_io.c src/common/checkpoint/name_map.c \
 	src/common/comm/comm.c src/common/comm/comm_self.c

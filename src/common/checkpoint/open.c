@@ -2,16 +2,16 @@
  * open.c - open a checkpoint, and verify all of it.
  *
  * Rank 0 reads head and tables, and checks every number in them and the checksum of the
- * metadata; the others get head and tables from it. Then each rank verifies a share of
- * the chunks. HDF5 takes no part: a damaged or hostile file is parsed by the code here
- * and in index.c alone.
+ * metadata. Each rank gets from it the tensors, and verifies a share of the chunks; the
+ * list of all parts and their checksums, which grows with the number of ranks that wrote
+ * the file, stays on rank 0. HDF5 takes no part: a damaged or hostile file is parsed by
+ * the code here and in index.c alone.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,6 @@
 #include "checkpoint/checkpoint_impl.h"
 #include "checkpoint/checksum.h"
 #include "util/fs.h"
-#include "util/thread.h"
 
 static int damage(const raytrain_checkpoint *ck, struct error *err, const char *what)
 {
@@ -183,102 +182,6 @@ static int metadata_verify(const raytrain_checkpoint *ck, struct error *err)
     return rc;
 }
 
-/* ---- The tensors' bytes ---- */
-
-/*
- * They are read into a small buffer that stays in the processor's cache, so that memory
- * is read once and never written: about a third of the cost of a read() into the user's
- * memory. Each rank or thread has an even share of the chunks. There is only pread()
- * and arithmetic here, so any thread may do it.
- */
-
-#define BUFFER_BYTES (256u << 10) /* fits the second-level cache of any core */
-#define THREADS_MAX  16           /* more do not help: memory is the limit */
-
-/* The state of one thread. */
-struct verifier {
-    const raytrain_checkpoint *ck;
-    int share, of;
-    uint64_t done, total; /* bytes of all parts, and a constant for each chunk */
-    XXH3_state_t *hash;
-    unsigned char *buffer;
-};
-
-static int chunk_hash(struct verifier *v, const struct tensor_entry *e,
-                      const struct slab_stream *stream, uint64_t from, uint64_t to,
-                      uint64_t *hash)
-{
-    XXH3_64bits_reset(v->hash);
-    while (from < to) {
-        uint64_t n = to - from < BUFFER_BYTES ? to - from : BUFFER_BYTES;
-
-        if (slab_read(v->ck->fd, e->offset, stream, from, from + n, v->buffer) < 0)
-            return -1;
-        XXH3_64bits_update(v->hash, v->buffer, n);
-        from += n;
-    }
-    *hash = XXH3_64bits_digest(v->hash);
-    return 0;
-}
-
-static int chunk_verify(struct verifier *v, const struct tensor_entry *e,
-                        const struct slab_stream *stream, uint64_t from, uint64_t to,
-                        uint64_t want, struct error *err)
-{
-    uint64_t hash, left;
-
-    if (chunk_hash(v, e, stream, from, to, &hash) < 0)
-        return checkpoint_read_error(v->ck, err);
-    if (hash == want)
-        return 0;
-    return error_set(err, RAYTRAIN_ECORRUPT,
-                     "%s: dataset '%s' is damaged (checksum of %" PRIu64
-                     " bytes from byte %" PRIu64 " of the file on)",
-                     v->ck->path, e->name, to - from,
-                     e->offset + slab_stream_at(stream, from, &left));
-}
-
-/* This share's chunks of one part. */
-static int part_verify(struct verifier *v, const struct part *p, struct error *err)
-{
-    const raytrain_checkpoint *ck = v->ck;
-    const struct tensor_entry *e = &ck->tensors[p->tensor];
-    struct slab_stream stream;
-
-    part_stream_init(e, &p->slab, p->at, &stream);
-    for (uint64_t k = 0; k < p->n_hashes; k++) {
-        uint64_t from = k * ck->head.chunk_bytes, left = stream.bytes - from;
-        uint64_t n = left < ck->head.chunk_bytes ? left : ck->head.chunk_bytes;
-        bool mine = share_of(v->done, v->total, v->of) == v->share;
-
-        v->done += n + CHUNK_BYTES_MIN;
-        if (mine && chunk_verify(v, e, &stream, from, from + n,
-                                 ck->hashes[p->first_hash + k], err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-int checkpoint_verify_share(const raytrain_checkpoint *ck, int share, int of,
-                            struct error *err)
-{
-    struct verifier v = {.ck = ck,
-                         .share = share,
-                         .of = of,
-                         .total = ck->head.n_hashes * CHUNK_BYTES_MIN,
-                         .hash = XXH3_createState(),
-                         .buffer = malloc(BUFFER_BYTES)};
-    int rc = v.hash && v.buffer ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-
-    for (size_t i = 0; i < ck->n_tensors; i++)
-        v.total += ck->tensors[i].bytes;
-    for (size_t i = 0; rc == 0 && i < ck->n_parts; i++)
-        rc = part_verify(&v, &ck->parts[i], err);
-    XXH3_freeState(v.hash);
-    free(v.buffer);
-    return rc;
-}
-
 /* ---- Opening ---- */
 
 raytrain_checkpoint *checkpoint_for_reading(const char *path, struct error *err)
@@ -384,32 +287,6 @@ static int file_join(raytrain_checkpoint *ck, struct error *err)
     return 0;
 }
 
-/* COLLECTIVE: the other ranks get head and tables from rank 0. */
-static int index_bcast(raytrain_checkpoint *ck, struct comm *comm, void **tables,
-                       uint64_t n, struct error *err)
-{
-    bool first = comm->rank == 0;
-    int rc = 0;
-
-    if (comm->size == 1)
-        return 0;
-    if (comm->ops->bcast(comm, &n, sizeof n, 0, err) < 0)
-        return -1;
-    if (!first && !(*tables = malloc(n)))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (comm_agree(comm, rc, err) < 0 ||
-        comm->ops->bcast(comm, &ck->head, sizeof ck->head, 0, err) < 0 ||
-        comm->ops->bcast(comm, *tables, n, 0, err) < 0)
-        return -1;
-    if (!first)
-        rc = index_parse(ck, *tables, n, err);
-    if (!first && rc == 0)
-        rc = public_names_make(ck, err);
-    if (!first && rc == 0)
-        rc = file_join(ck, err);
-    return comm_agree(comm, rc, err);
-}
-
 /* Forget what only the verification needed: kept for the whole run, it would grow with the
  * number of ranks that wrote the file. Tensors by parts are read by means of their parts.
  */
@@ -437,71 +314,48 @@ static void index_trim(raytrain_checkpoint *ck)
     ck->n_parts = n;
 }
 
+/* COLLECTIVE: rank 0 has read the index. Each rank gets its share of the work, and then
+ * what is left of the index. */
+static int index_share(raytrain_checkpoint *ck, struct comm *comm,
+                       struct verify_work *work, struct error *err)
+{
+    int rc = 0;
+
+    if (verify_work_scatter(ck, comm, work, err) < 0)
+        return -1;
+    if (comm->rank == 0)
+        index_trim(ck);
+    if (comm->size == 1)
+        return 0;
+    if (index_bcast(ck, comm, err) < 0)
+        return -1;
+    if (comm->rank > 0)
+        rc = file_join(ck, err);
+    return comm_agree(comm, rc, err);
+}
+
 int checkpoint_open(struct comm *comm, const char *path, raytrain_checkpoint **out,
                     struct error *err)
 {
     raytrain_checkpoint *ck = checkpoint_for_reading(path, err);
+    struct verify_work work = {0};
     void *tables = NULL;
     uint64_t n = 0;
     int rc = ck ? 0 : -1;
 
     if (rc == 0 && comm->rank == 0)
         rc = index_read(ck, &tables, &n, err);
+    free(tables);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = index_bcast(ck, comm, &tables, n, err);
-    free(tables);
+        rc = index_share(ck, comm, &work, err);
     if (rc == 0)
-        rc = comm_agree(comm, checkpoint_verify_share(ck, comm->rank, comm->size, err),
-                        err);
+        rc = comm_agree(comm, verify_work_do(ck, &work, err), err);
+    verify_work_clear(&work);
     if (rc < 0) {
         checkpoint_destroy(ck);
         return -1;
     }
-    index_trim(ck);
     *out = ck;
     return 0;
-}
-
-/* ---- Verifying in threads ---- */
-
-struct verify_thread {
-    const raytrain_checkpoint *ck;
-    int share, of, rc;
-    struct error err;
-    pthread_t thread;
-};
-
-static void *verify_thread_run(void *arg)
-{
-    struct verify_thread *s = arg;
-
-    s->rc = checkpoint_verify_share(s->ck, s->share, s->of, &s->err);
-    return NULL;
-}
-
-int checkpoint_verify(const raytrain_checkpoint *ck, struct error *err)
-{
-    struct verify_thread threads[THREADS_MAX];
-    bool started[THREADS_MAX] = {false};
-    int n = thread_cores(THREADS_MAX), rc = 0;
-
-    for (int i = 0; i < n; i++)
-        threads[i] = (struct verify_thread){.ck = ck, .share = i, .of = n};
-    for (int i = 1; i < n; i++)
-        started[i] =
-            thread_start(&threads[i].thread, verify_thread_run, &threads[i], NULL) == 0;
-    /* This thread takes the shares that got no thread. */
-    for (int i = 0; i < n; i++)
-        if (!started[i])
-            verify_thread_run(&threads[i]);
-    for (int i = 1; i < n; i++)
-        if (started[i])
-            pthread_join(threads[i].thread, NULL);
-    for (int i = 0; i < n && rc == 0; i++) {
-        rc = threads[i].rc;
-        if (rc < 0 && err)
-            *err = threads[i].err;
-    }
-    return rc;
 }
