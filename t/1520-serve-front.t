@@ -32,6 +32,9 @@ row='{"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1.5
 	{"name": "t", "datatype": "BYTES", "shape": [1], "data": ["a"]}]}'
 
 test_expect_success 'all routes answer, for a model and for its versions' 'clients routes'
+test_expect_success 'one of several models answers while the other does not, and the index has both' '
+	clients several_models
+'
 test_expect_success 'a wrong method gets 405 and the right ones; OPTIONS and HEAD work' '
 	clients wrong_methods
 '

@@ -26,7 +26,7 @@ const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).slice(0, 3).map(v => 
   return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
 const behind = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
   if (c !== "rgba(0, 0, 0, 0)") return c; } return "rgb(255, 255, 255)"; };
-return [...document.querySelectorAll("h1, h2, h3, th, td, label, small, input, button, pre")]
+return [...document.querySelectorAll("h1, h2, h3, th, td, label, small, input, button, pre, a")]
   .filter(e => e.offsetParent).map(e => { const a = light(getComputedStyle(e).color),
     b = light(behind(e)); return [e.tagName, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)]; })
   .filter(([, ratio]) => ratio < 4.5).map(([tag, ratio]) => tag + ": contrast " + ratio);
@@ -53,8 +53,12 @@ def look(browser, url, size, dark):
     until(lambda: browser.run("return !!%s && !!%s.querySelector('button');" % (FORM, FORM)))
     until(lambda: "ready" in browser.run("return document.body.innerText;"))
     text = browser.run("return document.body.innerText;")
-    problems = [f"no {word!r}" for word in ("FP32 [rows, 2]", "text [rows]", "version")
+    problems = [f"no {word!r}" for word in ("FP32 [rows, 2]", "text [rows]", "version", "m: ready",
+                                               "later: not ready")
                 if word not in text]
+    if not browser.run("return document.querySelector('#index a[href=\"#model-m\"]') && "
+                       "!!document.getElementById('model-m');"):
+        problems.append("no link to the model")
     made = answer(browser, "1.5, 2", "<b>words</b>")
     if 'y = [3.5]' not in made or '<b>words</b>' not in made:
         problems.append("the answer is " + made)
@@ -74,7 +78,7 @@ def strangers(browser, url):
 
 
 def main():
-    front = subprocess.Popen([sys.argv[1], "127.0.0.1:0"], stdin=subprocess.PIPE,
+    front = subprocess.Popen([sys.argv[1], "--idle", "later", "127.0.0.1:0"], stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     url = "http://%s/" % front.stdout.readline().strip()
     front.stdin.write("worker 1\n")

@@ -5,7 +5,8 @@
  *   serve_front [--NAME VALUE]... ADDRESS
  *
  * The model "m" has the inputs x (two float32) and t (text), and the outputs y, the sum of x,
- * and u, which is t. A worker refuses rows with x[0] = 400, and ends when it sees 666.
+ * and u, which is t. A worker refuses rows with x[0] = 400, and ends when it sees 666. With
+ * --idle NAME there is a second model, which has no worker.
  *
  * It prints the address that it listens on, and then reads commands, a line each, and
  * prints "ok" when it has done one: `worker VERSION` starts one, `kill` ends one, `hold` lets
@@ -266,6 +267,7 @@ static void command_do(const char *line)
 struct settings {
     struct front_options front;
     struct service_options service;
+    const char *idle; /* a second model, which gets no worker; NULL: none */
     char *token, *cert, *key;
 };
 
@@ -297,6 +299,8 @@ static void option_take(struct settings *s, const char *name, const char *value)
         s->service.limits.queue = strtoul(value, NULL, 10);
     } else if (strcmp(name, "--batch") == 0) {
         s->service.limits.batch = strtoul(value, NULL, 10);
+    } else if (strcmp(name, "--idle") == 0) {
+        s->idle = value;
     } else if (strcmp(name, "--workers-socket") == 0) {
         workers_socket = value;
     } else {
@@ -305,10 +309,25 @@ static void option_take(struct settings *s, const char *name, const char *value)
     }
 }
 
+/* The second model: NULL if there is none. */
+static struct service *idle_start(const char *name)
+{
+    struct service_options options = {
+        .name = name, .attach = served_model_make, .detach = served_model_free};
+    struct service *idle = NULL;
+    struct error err;
+
+    if (name &&
+        (service_create(&options, &idle, &err) < 0 || service_start(idle, &err) < 0))
+        die(&err);
+    return idle;
+}
+
 int main(int argc, char *argv[])
 {
+    struct service *services[2];
     struct settings s = {
-        .front = {.version = "0", .limits = FRONT_LIMITS, .log = 2, .n_services = 1},
+        .front = {.version = "0", .limits = FRONT_LIMITS, .log = 2},
         .service = {.name = "m",
                     .limits = {.batch = 8, .queue = 64, .answer_s = 60},
                     .changed = changed,
@@ -329,7 +348,10 @@ int main(int argc, char *argv[])
         service_start(service, &err) < 0)
         die(&err);
     s.front.at = &at;
-    s.front.services = &service;
+    services[0] = service;
+    services[1] = idle_start(s.idle);
+    s.front.services = services;
+    s.front.n_services = s.idle ? 2 : 1;
     if (front_create(&s.front, &front, &err) < 0)
         die(&err);
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -339,6 +361,7 @@ int main(int argc, char *argv[])
     service_stop(service);
     front_destroy(front);
     service_destroy(service);
+    service_destroy(services[1]);
     hold(false);
     workers_end();
     listening_close(&at);

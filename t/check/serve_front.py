@@ -176,9 +176,35 @@ def routes():
         assert f.status("POST", "/v2/models/m/versions/9/infer", ROW) == 404
 
 
+def several_models():
+    """Each has its own state; the index has those that are ready, if that is asked for."""
+    with Front("--idle", "later") as f:
+        def index(body):
+            status, _, answer = f.ask("POST", "/v2/repository/index", body)
+            return [(m["name"], m.get("version"), m["state"]) for m in answer] \
+                if status == 200 else status
+        ready, later = ("m", "1", "READY"), ("later", None, "UNAVAILABLE")
+        for body in None, {}, {"ready": False}:
+            assert index(body) == [ready, later], body
+        assert index({"ready": True}) == [ready]
+        for body in {"ready": 1}, b"[]", b"x", b"[" * 100000:
+            assert index(body) == 400, body
+        f.do("worker 2")
+        assert index(None) == [ready, ("m", "2", "READY"), later]
+        assert f.status("GET", "/v2/health/ready") == 503
+        assert f.status("GET", "/v2/models/m/ready") == 200
+        assert f.status("GET", "/v2/models/later/ready") == 503
+        assert f.status("POST", INFER, ROW) == 200
+        assert f.status("POST", "/v2/models/later/infer", ROW) == 503
+        status, _, answer = f.ask("GET", "/v2/models/none")
+        assert status == 404 and answer["error"].endswith("m, later"), answer
+        assert f.metric('ready{model="m"}') == 1 and f.metric('ready{model="later"}') == 0
+
+
 def wrong_methods():
     with Front() as f:
         for method, path, allow in (("POST", "/v2", "GET, HEAD, OPTIONS"),
+                                    ("GET", "/v2/repository/index", "POST, OPTIONS"),
                                     ("DELETE", "/v2/models/m", "GET, HEAD, OPTIONS"),
                                     ("GET", INFER, "POST, OPTIONS"),
                                     ("HEAD", INFER, "POST, OPTIONS"),

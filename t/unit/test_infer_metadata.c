@@ -67,6 +67,53 @@ static void a_model_has_shapes_with_rows_first(void **state)
          "\"outputs\":[{\"name\":\"p\",\"datatype\":\"FP32\",\"shape\":[-1,10]}]}");
 }
 
+static void the_index_has_each_version_of_each_model(void **state)
+{
+    static const struct infer_index_entry entries[] = {{"a", "2", true},
+                                                       {"b", NULL, false}};
+
+    (void)state;
+    says(infer_index_write(entries, 2, &a),
+         "[{\"name\":\"a\",\"version\":\"2\",\"state\":\"READY\",\"reason\":\"\"},"
+         "{\"name\":\"b\",\"state\":\"UNAVAILABLE\","
+         "\"reason\":\"no worker is ready\"}]");
+    says(infer_index_write(NULL, 0, &a), "[]");
+}
+
+static bool asks_for_ready(const char *body)
+{
+    struct infer_refusal why;
+    bool ready = true;
+
+    if (!infer_index_parse(body, strlen(body), &ready, &why))
+        fail_msg("%s: %s", body, why.text);
+    return ready;
+}
+
+static void an_index_may_be_asked_for_models_that_are_ready(void **state)
+{
+    static const char *const wrong[] = {"x",
+                                        "[]",
+                                        "{\"ready\": 1}",
+                                        "{} 1",
+                                        "{\"ready\"",
+                                        "{\"ready\": true",
+                                        "{\"ready\": true, \"ready\": false}"};
+    struct infer_refusal why = {0};
+    bool ready;
+
+    (void)state;
+    assert_false(asks_for_ready(""));
+    assert_false(asks_for_ready("{}"));
+    assert_false(asks_for_ready("{\"ready\": false}"));
+    assert_true(asks_for_ready(" {\"other\": [1], \"ready\": true} "));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_false(infer_index_parse(wrong[i], strlen(wrong[i]), &ready, &why));
+        assert_int_equal(why.status, 400);
+        assert_non_null(strstr(why.text, "byte"));
+    }
+}
+
 static void every_element_type_has_a_datatype(void **state)
 {
     static const char *const names[] = {
@@ -98,6 +145,8 @@ int main(void)
         TEST(the_server_says_what_it_is_and_whether_it_is_ready),
         TEST(an_error_is_a_sentence_whatever_its_bytes_are),
         TEST(a_model_has_shapes_with_rows_first),
+        TEST(the_index_has_each_version_of_each_model),
+        TEST(an_index_may_be_asked_for_models_that_are_ready),
         TEST(every_element_type_has_a_datatype),
     };
 

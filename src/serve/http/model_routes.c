@@ -1,6 +1,7 @@
 /* model_routes.c - what there is: the server, its models, and whether they are ready. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "http/route.h"
 #include "http/served_model.h"
@@ -58,4 +59,54 @@ void answer_model_ready(struct exchange *x)
     }
     exchange_answer(x, ready ? 200 : 503,
                     infer_model_ready_write(x->args[0], ready, &x->answer));
+}
+
+/* ---- The index ---- */
+
+/* The versions of a model; or the model, without one. */
+static size_t index_add(struct service *s, bool only_ready,
+                        struct infer_index_entry entries[],
+                        char texts[SERVICE_VERSIONS_MAX][24])
+{
+    const char *name = service_name(s);
+    struct service_state state;
+    size_t n = 0;
+
+    service_look(s, &state);
+    for (size_t i = 0; i < state.n_versions; i++) {
+        bool ready =
+            state.ready && (i == 0 || service_workers(s, state.versions[i]) > 0);
+
+        if (only_ready && !ready)
+            continue;
+        snprintf(texts[n], sizeof texts[n], "%" PRId64, state.versions[i]);
+        entries[n] = (struct infer_index_entry){name, texts[n], ready};
+        n++;
+    }
+    if (state.n_versions == 0 && !only_ready)
+        entries[n++] = (struct infer_index_entry){name, NULL, false};
+    return n;
+}
+
+void answer_index(struct exchange *x)
+{
+    const struct front_options *o = &x->front->o;
+    size_t most = o->n_services * SERVICE_VERSIONS_MAX, n = 0;
+    struct infer_index_entry *entries;
+    struct infer_refusal why;
+    char(*texts)[24];
+    bool only_ready;
+
+    if (!infer_index_parse(x->body, x->n, &only_ready, &why)) {
+        exchange_refuse(x, why.status, "%s", why.text);
+        return;
+    }
+    entries = calloc(most + 1, sizeof *entries);
+    texts = calloc(most + 1, sizeof *texts);
+    for (size_t i = 0; entries && texts && i < o->n_services; i++)
+        n += index_add(o->services[i], only_ready, entries + n, texts + n);
+    exchange_answer(x, 200,
+                    entries && texts ? infer_index_write(entries, n, &x->answer) : -1);
+    free(entries);
+    free(texts);
 }

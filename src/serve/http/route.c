@@ -16,11 +16,13 @@ static const struct route routes[] = {
     {"GET", "/v2/models/*/ready", false, answer_model_ready},
     {"GET", "/v2/models/*/versions/*", false, answer_model},
     {"GET", "/v2/models/*/versions/*/ready", false, answer_model_ready},
+    {"POST", "/v2/repository/index", false, answer_index},
     {"POST", "/v2/models/*/infer", false, answer_infer},
     {"POST", "/v2/models/*/versions/*/infer", false, answer_infer},
 };
 
-#define N (sizeof routes / sizeof *routes)
+#define N         (sizeof routes / sizeof *routes)
+#define NAMES_MAX 300 /* bytes of the names of models in a sentence */
 
 /* ---- Paths ---- */
 
@@ -123,17 +125,30 @@ int route_find(struct exchange *x, const char *method, const char *path)
     return 404;
 }
 
+/* "a, b, c": as many of the names as there is room for. */
+static const char *names_join(const struct front_options *o, char *text, size_t room)
+{
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < o->n_services && n < room; i++)
+        n += (size_t)snprintf(text + n, room - n, "%s%s", i > 0 ? ", " : "",
+                              service_name(o->services[i]));
+    if (n >= room)
+        strcpy(text + room - sizeof "...", "...");
+    return text;
+}
+
 struct service *route_service(struct exchange *x)
 {
     const struct front_options *o = &x->front->o;
+    char names[NAMES_MAX];
 
     for (size_t i = 0; i < o->n_services; i++)
         if (strcmp(service_name(o->services[i]), x->args[0]) == 0)
             return x->service = o->services[i];
-    exchange_refuse(x, 404,
-                    "there is no model \"%s\"; GET /raytrain/state lists those "
-                    "that there are",
-                    x->args[0]);
+    exchange_refuse(x, 404, "there is no model \"%s\"; this service has: %s",
+                    x->args[0], names_join(o, names, sizeof names));
     return NULL;
 }
 

@@ -27,6 +27,7 @@ void answer_ready(struct exchange *x);
 void answer_server(struct exchange *x);
 void answer_model(struct exchange *x);
 void answer_model_ready(struct exchange *x);
+void answer_index(struct exchange *x);
 void answer_infer(struct exchange *x);
 /* The answer of the service has come. */
 void answer_infer_done(struct exchange *x);

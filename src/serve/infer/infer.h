@@ -142,4 +142,16 @@ int infer_model_write(const struct infer_model *m, const char *const versions[],
                       size_t n, struct infer_answer *a);
 int infer_model_ready_write(const char *name, bool ready, struct infer_answer *a);
 
+/* A version of a model in the index of the model repository extension. */
+struct infer_index_entry {
+    const char *name, *version; /* version NULL: there is none yet */
+    bool ready;
+};
+int infer_index_write(const struct infer_index_entry entries[], size_t n,
+                      struct infer_answer *a);
+/* Does the request for an index, a JSON object or nothing, ask for models that are ready,
+ * and no others? false and `why`: it is no such request. */
+bool infer_index_parse(const char *body, size_t n, bool *ready,
+                       struct infer_refusal *why);
+
 #endif

@@ -6,6 +6,7 @@ libserve_la_SOURCES += \
 	src/serve/infer/json_scan.c src/serve/infer/json_scan.h \
 	src/serve/infer/metadata.c \
 	src/serve/infer/refusal.c src/serve/infer/refusal.h \
+	src/serve/infer/repository.c \
 	src/serve/infer/request.c \
 	src/serve/infer/request_csv.c \
 	src/serve/infer/request_json.c \
