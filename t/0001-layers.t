@@ -64,6 +64,8 @@ rooms () {
 	cmd cmd/prediction.h config
 	cmd cmd/prediction.c run checkpoint
 	cmd cmd/raytrain-predict.c run
+	cmd cmd/serve_choice.h config
+	cmd cmd/serve_choice.c run config
 	cmd cmd/serve_workers.h config
 	cmd cmd/serve_workers.c crew launch local config
 	cmd cmd/raytrain-serve.c crew life place run event config

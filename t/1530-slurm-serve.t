@@ -13,6 +13,10 @@ export CLUSTER_KILL_WAIT CLUSTER_CPUS
 cd "$CLUSTER_SHARED" || exit 1
 cp "$model" fashion_mlp.so && mkdir raytrain_results || exit 1
 
+models_served () {
+	raytrain-serve --where models >where 2>/dev/null
+}
+
 test_expect_success 'a training leaves a run to serve' '
 	make_rows 100 && make_model && mv runs/model raytrain_results/fashion &&
 	raytrain-predict --launcher local --checkpoint raytrain_results/fashion \
@@ -79,5 +83,19 @@ test_expect_success '--follow needs steps for two versions' '
 	grep -e "--launcher local" "serve-$job.log" &&
 	submit --exclusive && predictions 10 >answered && same_numbers answered ten &&
 	scancel "$job" && cluster clean
+'
+test_expect_success 'each of several models has its workers, and all of them must fit' '
+	mkdir models && ln -s ../raytrain_results/fashion models/best &&
+	ln -s ../raytrain_results/fashion/checkpoint_000001.h5 models/first &&
+	template serve && sed -i "s|raytrain-serve raytrain_results/fashion|raytrain-serve --models models|
+		s/--workers 4/--workers 2/" job.sbatch &&
+	job=$(sbatch --parsable job.sbatch) && eventually models_served && has_steps 4 &&
+	bash -c "$(cat where)" >index.json &&
+	test "$(jq -c "[.[] | [.name, .version]]" index.json)" = \
+		"[[\"best\",\"2\"],[\"first\",\"1\"]]" &&
+	scancel "$job" && cluster clean &&
+	sed -i "s/--workers 2/--workers 3/" job.sbatch &&
+	job=$(sbatch --parsable job.sbatch) && job_ended &&
+	grep "each of the 2 models has 3 workers" "serve-$job.log"
 '
 test_done

@@ -71,6 +71,7 @@ src_cmd_raytrain_predict_LDADD = liblauncher.la
 
 bin_PROGRAMS += src/cmd/raytrain-serve
 src_cmd_raytrain_serve_SOURCES = src/cmd/raytrain-serve.c src/cmd/prediction.c src/cmd/prediction.h \
+	src/cmd/serve_choice.c src/cmd/serve_choice.h \
 	src/cmd/serve_workers.c src/cmd/serve_workers.h \
 	src/cmd/program.c src/cmd/program.h src/cmd/hangup.c src/cmd/hangup.h
 src_cmd_raytrain_serve_CPPFLAGS = $(LAUNCHER_CPPFLAGS) -I$(top_srcdir)/src/serve

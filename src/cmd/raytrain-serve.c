@@ -1,5 +1,6 @@
 /*
- * raytrain-serve.c - answer predictions by the model of a checkpoint, over HTTP.
+ * raytrain-serve.c - answer predictions by the model of a checkpoint, or by several models,
+ * over HTTP.
  *
  * It is two processes. The first one talks to clients (serve/life). It starts itself for
  * each worker, with variables that say so (serve/crew/member.h): that one is a run of one
@@ -7,25 +8,23 @@
  */
 #include "config.h"
 
-#include <ctype.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "crew/member.h"
 #include "event/outlet.h"
 #include "hangup.h"
 #include "life/life.h"
+#include "life/models_dir.h"
 #include "place/haproxy.h"
 #include "place/place.h"
 #include "prediction.h"
 #include "program.h"
+#include "serve_choice.h"
 #include "serve_workers.h"
-#include "run/checkpoint_manager.h"
 #include "util/argv.h"
 #include "util/fs.h"
 #include "util/process.h"
@@ -38,17 +37,6 @@
 static int no_memory(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
-static int text_set(char **text, const char *value, struct error *err)
-{
-    char *copy = strdup(value);
-
-    if (!copy)
-        return no_memory(err);
-    free(*text);
-    *text = copy;
-    return 0;
 }
 
 /* ---- The launcher of a worker ---- */
@@ -97,9 +85,11 @@ static int worker_settle(struct options *opt, struct train_config *cfg,
 static int worker_parse(int argc, char *argv[], struct options *opt,
                         struct train_config *cfg, struct error *err)
 {
-    const char *launcher = getenv(SERVE_LAUNCHER);
+    const char *launcher = getenv(SERVE_LAUNCHER), *config = getenv(MEMBER_CONFIG);
 
     if (options_parse_serve(argc, argv, opt, cfg, err) < 0)
+        return -1;
+    if (config && *config && choice_configure(cfg, config, err) < 0)
         return -1;
     return text_set(&opt->launcher, launcher ? launcher : "local", err);
 }
@@ -135,106 +125,129 @@ static int fail(const struct error *err)
     return error_exit_status(err->code);
 }
 
-/* Which checkpoint is to be served. */
-struct choice {
-    const struct options *opt;
-    int64_t newest; /* when it was last looked at all of them */
-};
-
 static void on_sentence(void *arg, const char *text)
 {
-    const struct choice *choice = arg;
+    const struct options *opt = arg;
 
-    if (!choice->opt->quiet)
+    if (!opt->quiet)
         outlet_print(outlet_messages(), NAME ": %s\n", text);
 }
 
-/* All of them are opened only if there is a newer one. */
 static int on_choose(void *arg, char **checkpoint, struct error *err)
 {
-    struct choice *choice = arg;
-    int64_t newest = checkpoint_manager_newest(choice->opt->checkpoint);
-
-    if (newest == choice->newest)
-        return error_set(err, RAYTRAIN_ENOTFOUND, "there is no newer checkpoint");
-    if (prediction_checkpoint(choice->opt, checkpoint, err) < 0)
-        return -1;
-    choice->newest = newest;
-    return 0;
+    return choice_newer(arg, checkpoint, err);
 }
 
-/* The name of the run's directory, or of the checkpoint's file, as far as it can be in the
- * path of a request. */
-static char *model_name(const char *path)
+/* What all of them have in common is as in the first one. */
+static int serve(struct choice choices[], const struct models_dir *entries, size_t n,
+                 const char *place, char *argv[], struct error *err)
 {
-    size_t n = strlen(path);
-    char *name;
+    struct life_model *models = calloc(n, sizeof *models);
+    const struct life_options life = {
+        .config = &choices[0].cfg.serve,
+        .place = place,
+        .version = PACKAGE_VERSION,
+        .argv = argv,
+        .workers = choices[0].cfg.scaling_config.num_workers,
+        .models = models,
+        .n_models = n,
+        .choose = on_choose,
+        .say = on_sentence,
+        .arg = &choices[0].opt,
+    };
+    int rc;
 
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    name = strndup(path, n);
-    if (name && strrchr(name, '/'))
-        memmove(name, strrchr(name, '/') + 1, strlen(strrchr(name, '/')));
-    if (name && strlen(name) > 3 && strcmp(name + strlen(name) - 3, ".h5") == 0)
-        name[strlen(name) - 3] = '\0';
-    for (char *c = name; c && *c; c++)
-        if (!isalnum((unsigned char)*c) && (c == name || !strchr("_.-@", *c)))
-            *c = '_';
-    if (name && isdigit((unsigned char)*name))
-        *name = '_';
-    return name;
+    if (!models)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        models[i] = (struct life_model){
+            .name = choices[i].name,
+            .checkpoint = choices[i].checkpoint,
+            .config = entries ? entries->entries[i].config : NULL,
+            .limits = &choices[i].cfg.serve,
+            .max_failures = choices[i].cfg.run_config.failure_config.max_failures,
+            .arg = &choices[i],
+        };
+    rc = life_run(&life, err);
+    free(models);
+    return rc;
 }
 
-static int service_settle(struct options *opt, struct train_config *cfg,
-                          char **checkpoint, struct error *err)
+/* ---- One model ---- */
+
+static int one_serve(struct choice *c, char *argv[], struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
-    struct stat st;
 
-    if (!opt->checkpoint)
+    if (!c->opt.checkpoint)
         return error_set(err, RAYTRAIN_EUSAGE,
                          "no model: type: " NAME " RUN|CHECKPOINT (more: " NAME
                          " --help)");
-    if (cfg->serve.follow && (stat(opt->checkpoint, &st) < 0 || !S_ISDIR(st.st_mode)))
+    if (c->cfg.serve.follow && !choice_is_run(c))
         return error_set(err, RAYTRAIN_EINVAL,
                          "--follow: %s is not the directory of a run: name that",
-                         quote(opt->checkpoint, quoted));
-    if (prediction_checkpoint(opt, checkpoint, err) < 0 ||
-        text_set(&cfg->resume_from_checkpoint, *checkpoint, err) < 0 ||
-        text_set(&cfg->predict.service, "/", err) < 0 ||
-        prediction_function(cfg, err) < 0)
+                         quote(c->opt.checkpoint, quoted));
+    if (choice_settle(c, err) < 0 ||
+        serve_workers_plan(c->opt.launcher, &c->cfg, 1, c->cfg.serve.follow, err) < 0)
         return -1;
-    prediction_reduce(cfg);
-    if (train_config_validate(cfg, err) < 0 ||
-        serve_workers_plan(opt->launcher, cfg, err) < 0)
-        return -1;
-    serve_config_complete(&cfg->serve);
-    if (cfg->serve.name)
-        return 0;
-    cfg->serve.name = model_name(opt->checkpoint);
-    return cfg->serve.name ? 0 : no_memory(err);
+    return serve(c, NULL, 1, c->opt.checkpoint, argv, err);
 }
 
-static int serve(struct options *opt, struct train_config *cfg, char *argv[],
-                 const char *checkpoint, struct error *err)
-{
-    struct choice choice = {.opt = opt,
-                            .newest = checkpoint_manager_iteration(checkpoint)};
-    const struct life_options life = {
-        .config = &cfg->serve,
-        .model = cfg->serve.name,
-        .run = opt->checkpoint,
-        .checkpoint = checkpoint,
-        .version = PACKAGE_VERSION,
-        .argv = argv,
-        .workers = cfg->scaling_config.num_workers,
-        .max_failures = cfg->run_config.failure_config.max_failures,
-        .choose = on_choose,
-        .say = on_sentence,
-        .arg = &choice,
-    };
+/* ---- Several models ---- */
 
-    return life_run(&life, err);
+/* What was typed, for one of them. Of those, runs can be followed. */
+static int entry_settle(const struct models_entry *entry, const struct choice *typed,
+                        int argc, char *argv[], struct choice *c, struct error *err)
+{
+    if (options_parse_serve(argc, argv, &c->opt, &c->cfg, err) < 0 ||
+        text_set(&c->opt.checkpoint, entry->path, err) < 0 ||
+        text_set(&c->name, entry->name, err) < 0)
+        return -1;
+    if (entry->config && (choice_configure(&c->cfg, entry->config, err) < 0 ||
+                          choice_compare(c, &typed->cfg, err) < 0))
+        return -1;
+    c->cfg.serve.follow = c->cfg.serve.follow && choice_is_run(c);
+    return choice_settle(c, err);
+}
+
+static int choices_serve(struct choice choices[], const struct models_dir *entries,
+                         const struct choice *typed, int argc, char *argv[],
+                         struct error *err)
+{
+    size_t follows = 0;
+
+    for (size_t i = 0; i < entries->n; i++) {
+        if (entry_settle(&entries->entries[i], typed, argc, argv, &choices[i], err) < 0)
+            return error_prefix(err, "%s", entries->entries[i].name);
+        follows += choices[i].cfg.serve.follow;
+    }
+    if (serve_workers_plan(typed->opt.launcher, &choices[0].cfg, entries->n, follows,
+                           err) < 0)
+        return -1;
+    return serve(choices, entries, entries->n, typed->opt.models, argv, err);
+}
+
+static int several_serve(struct choice *typed, int argc, char *argv[],
+                         struct error *err)
+{
+    struct models_dir entries;
+    struct choice *choices;
+    int rc;
+
+    if (typed->cfg.serve.name)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--model: each of --models has the name of its entry; leave "
+                         "out --model");
+    if (models_dir_read(typed->opt.models, &entries, on_sentence, &typed->opt, err) < 0)
+        return -1;
+    choices = calloc(entries.n, sizeof *choices);
+    rc = choices ? choices_serve(choices, &entries, typed, argc, argv, err)
+                 : no_memory(err);
+    for (size_t i = 0; choices && i < entries.n; i++)
+        choice_clear(&choices[i]);
+    free(choices);
+    models_dir_clear(&entries);
+    return rc;
 }
 
 /* ---- Where ---- */
@@ -254,29 +267,30 @@ static int where(const struct options *opt, const struct train_config *cfg,
                  struct error *err)
 {
     const char *listen = cfg->serve.listen;
+    const char *of = opt->models ? opt->models : opt->checkpoint;
     size_t n;
 
-    if (!opt->checkpoint)
-        return error_set(err, RAYTRAIN_EUSAGE, "type: " NAME " --where RUN|CHECKPOINT");
+    if (!of)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "type: " NAME " --where RUN|CHECKPOINT|DIR");
     if (opt->haproxy)
-        return haproxy_write(opt->checkpoint, listen ? listen : HAPROXY_BIND, stdout,
-                             err);
-    if (place_each(opt->checkpoint, place_print, NULL, &n, err) < 0)
+        return haproxy_write(of, listen ? listen : HAPROXY_BIND, stdout, err);
+    if (place_each(of, place_print, NULL, &n, err) < 0)
         return -1;
     if (n == 0)
         return error_set(err, RAYTRAIN_ENOTFOUND,
-                         "%s is not served now; type: " NAME " %s", opt->checkpoint,
-                         opt->checkpoint);
+                         "%s is not served now; type: " NAME " %s%s", of,
+                         opt->models ? "--models " : "", of);
     return fflush(stdout) == 0 ? 0 : fs_error(err, "write to", "standard output");
 }
 
-static int run(int argc, char *argv[], struct options *opt, struct train_config *cfg)
+static int run(int argc, char *argv[], struct choice *typed)
 {
-    char *checkpoint = NULL;
+    const struct options *opt = &typed->opt;
     struct error err;
     int rc;
 
-    if (options_parse_serve(argc, argv, opt, cfg, &err) < 0)
+    if (options_parse_serve(argc, argv, &typed->opt, &typed->cfg, &err) < 0)
         return fail(&err);
     if (opt->help)
         return fputs(options_help_serve(opt->help_all), stdout) < 0 ||
@@ -289,18 +303,17 @@ static int run(int argc, char *argv[], struct options *opt, struct train_config 
         return fail(&err);
     }
     if (opt->where)
-        return where(opt, cfg, &err) < 0 ? fail(&err) : 0;
-    rc = service_settle(opt, cfg, &checkpoint, &err);
-    if (rc == 0)
-        rc = serve(opt, cfg, argv, checkpoint, &err);
-    free(checkpoint);
+        rc = where(opt, &typed->cfg, &err);
+    else if (opt->models)
+        rc = several_serve(typed, argc, argv, &err);
+    else
+        rc = one_serve(typed, argv, &err);
     return rc < 0 ? fail(&err) : 0;
 }
 
 int main(int argc, char *argv[])
 {
-    struct train_config cfg;
-    struct options opt;
+    struct choice typed = {.name = NULL};
     int status;
 
     if (getenv(MEMBER_SOCKET))
@@ -312,9 +325,8 @@ int main(int argc, char *argv[])
     hangup_restore();
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    status = run(argc, argv, &opt, &cfg);
+    status = run(argc, argv, &typed);
     outlet_flush(outlet_messages(), LAST_WORDS_S);
-    options_clear(&opt);
-    train_config_clear(&cfg);
+    choice_clear(&typed);
     return status;
 }

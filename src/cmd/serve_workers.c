@@ -1,6 +1,7 @@
 /* serve_workers.c - in order: the first process; the process of a worker. */
 #include "serve_workers.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,12 +28,14 @@ static int choose(const char *typed, const struct launcher_ops **out, struct err
  * CPUs and GPUs with those; steps do not.
  */
 static struct scaling_config needs(const struct launcher_ops *launcher,
-                                   const struct train_config *cfg)
+                                   const struct train_config *cfg, size_t models,
+                                   size_t follows)
 {
     struct scaling_config all = cfg->scaling_config;
+    size_t groups = models + (launcher->in_step ? follows : 0);
 
-    if (cfg->serve.follow && launcher->in_step)
-        all.num_workers *= 2;
+    if (__builtin_mul_overflow(all.num_workers, groups, &all.num_workers))
+        all.num_workers = INT_MAX;
     all.max_workers = all.num_workers;
     all.spare_nodes = 0;
     all.placement_strategy = PLACEMENT_STRICT_PACK;
@@ -41,9 +44,9 @@ static struct scaling_config needs(const struct launcher_ops *launcher,
 }
 
 static int fit(const struct launcher_ops *launcher, const struct train_config *cfg,
-               struct error *err)
+               size_t models, size_t follows, struct error *err)
 {
-    const struct scaling_config all = needs(launcher, cfg);
+    const struct scaling_config all = needs(launcher, cfg, models, follows);
     struct resources have = {0};
     struct placement plan = {0};
     int rc;
@@ -53,20 +56,25 @@ static int fit(const struct launcher_ops *launcher, const struct train_config *c
     rc = placement_plan(&all, &have, &plan, err);
     placement_clear(&plan);
     resources_clear(&have);
-    if (rc < 0 && all.num_workers > cfg->scaling_config.num_workers)
+    if (rc < 0 && launcher->in_step && follows > 0)
         error_prefix(err,
                      "--follow starts the workers of the next version beside those "
                      "of the present one; give the job more, or --launcher local, "
                      "whose workers share it");
+    if (rc < 0 && models > 1)
+        error_prefix(err, "each of the %zu models has %d worker%s", models,
+                     cfg->scaling_config.num_workers,
+                     cfg->scaling_config.num_workers == 1 ? "" : "s");
     return rc;
 }
 
 int serve_workers_plan(const char *launcher, const struct train_config *cfg,
-                       struct error *err)
+                       size_t models, size_t follows, struct error *err)
 {
     const struct launcher_ops *chosen;
 
-    if (choose(launcher, &chosen, err) < 0 || fit(chosen, cfg, err) < 0)
+    if (choose(launcher, &chosen, err) < 0 ||
+        fit(chosen, cfg, models, follows, err) < 0)
         return -1;
     if (setenv(SERVE_LAUNCHER, launcher_name(chosen), 1) < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");

@@ -14,10 +14,11 @@
  * In the first process: choose the launcher, for which the user has typed `launcher`, and
  * set SERVE_LAUNCHER. "auto" is slurm in a batch job, whose workers are steps of their own
  * on this node, and local anywhere else: within a step, the workers share what that has.
+ * Each of `models` has the workers of `cfg`, and `follows` of them change their version.
  * RAYTRAIN_EFIT: this node has no room for all workers.
  */
 int serve_workers_plan(const char *launcher, const struct train_config *cfg,
-                       struct error *err);
+                       size_t models, size_t follows, struct error *err);
 
 /* In the process of a worker: `scaling` becomes that of one worker on this node. */
 int serve_worker_settle(const char *launcher, struct scaling_config *scaling,

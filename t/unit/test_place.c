@@ -33,8 +33,9 @@ static void on_found(void *arg, const struct place_found *place)
 
     seen->calls++;
     seen->here = place->here;
-    snprintf(seen->text, sizeof seen->text, "%s %s %s %s", place->address.model,
-             place->address.url, place->address.socket ? place->address.socket : "-",
+    snprintf(seen->text, sizeof seen->text, "%s %s %s %s",
+             place->address.model ? place->address.model : "-", place->address.url,
+             place->address.socket ? place->address.socket : "-",
              place->address.token_file ? place->address.token_file : "-");
 }
 
@@ -200,6 +201,24 @@ static void a_name_is_that_of_the_host(void **state)
     free(name);
 }
 
+static void a_service_of_several_models_is_asked_for_their_names(void **state)
+{
+    const struct place_address several = {NULL, "http://localhost", "/s", NULL, NULL};
+    struct seen seen;
+    struct error err;
+    char *dir, *line = place_curl(&several);
+
+    (void)state;
+    assert_string_equal(
+        line, "curl --unix-socket /s -X POST http://localhost/v2/repository/index");
+    free(line);
+    assert_int_equal(place_make("run", &dir, &err), 0);
+    assert_int_equal(place_write(dir, &several, &err), 0);
+    assert_int_equal(services("run", &seen), 1);
+    place_remove(dir);
+    free(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +229,7 @@ int main(void)
         TEST(one_of_another_host_is_found_and_left_alone),
         TEST(rubbish_is_no_service),
         TEST(the_line_to_type_has_no_secret),
+        TEST(a_service_of_several_models_is_asked_for_their_names),
         TEST(a_name_is_that_of_the_host),
     };
 

@@ -138,8 +138,8 @@ class Client:
         client = Client("raytrain_results/fashion")
         client.predict({"x": images})["probability"]
 
-    where: the directory of a run that is served, or its checkpoint; "http://HOST:PORT"; or
-        "unix:PATH".
+    where: the directory of a run that is served, or its checkpoint, or the directory of
+        several models; "http://HOST:PORT"; or "unix:PATH".
     token: what the service asks for. None: of a run, that of its file.
     name: of the model, if the service has several.
     timeout: seconds for each answer, and for how long a request is repeated while the

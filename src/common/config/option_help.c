@@ -35,8 +35,9 @@ static const char predict_head[] =
 
 static const char serve_head[] =
     "Usage: raytrain-serve [OPTION]... RUN|CHECKPOINT [OPTION]...\n"
+    "       raytrain-serve [OPTION]... --models DIR [OPTION]...\n"
     "                      [PREDICT_FUNC.so|PROGRAM|-- COMMAND] [ARG]...\n"
-    "Answer predictions by the model of a checkpoint, over HTTP.\n\n";
+    "Answer predictions by the model of a checkpoint, or by several, over HTTP.\n\n";
 
 static const char beats[] =
     "A flag beats --set, --set beats the file, the file beats the default.\n";

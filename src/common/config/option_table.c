@@ -187,6 +187,8 @@ const struct flag option_flags[] = {
      .key = "predict.batch_size", .of = OF_PREDICT},
     {"follow", 0, NULL, "change to newer checkpoints of the run", .key = "serve.follow",
      .of = OF_SERVE},
+    {"models", 0, "DIR", "several models: each entry of DIR is one", TEXT(models),
+     .of = OF_SERVE},
     {"input", 0, "NAME:DTYPE[:SHAPE]", "a column of requests; may be repeated",
      .act = act_input, .of = OF_SERVE},
     {"like", 0, "FILE", "a file with the columns of requests", .key = INPUT "path",

@@ -170,14 +170,23 @@ static int flags_read(enum option_program program, int argc, char *argv[],
     return 0;
 }
 
-/* raytrain-serve has flags before and after its first operand. */
+static bool is_typed(const struct line *line, const char *name)
+{
+    for (size_t i = 0; i < line->n; i++)
+        if (!strcmp(line->typed[i].flag->name, name))
+            return true;
+    return false;
+}
+
+/* raytrain-serve has flags before and after its first operand, if that is the checkpoint. */
 static int line_read(enum option_program program, int argc, char *argv[],
                      struct line *line, struct error *err)
 {
     optind = 0; /* GNU: restart */
     if (flags_read(program, argc, argv, line, err) < 0)
         return -1;
-    if (program != OF_SERVE || line->command || optind >= argc)
+    if (program != OF_SERVE || line->command || optind >= argc ||
+        is_typed(line, "models"))
         return 0;
     line->first = argv[optind++];
     return flags_read(program, argc, argv, line, err);
@@ -320,8 +329,15 @@ static int site_arguments(struct options *opt, struct error *err)
 /* The checkpoint of raytrain-serve; other programs have an option for it. */
 static int first_take(const char *first, struct options *opt, struct error *err)
 {
+    char quoted[QUOTE_TEXT_MAX];
+
     if (!first)
         return 0;
+    if (opt->models)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "--models names the models: leave out %s, or, if it is a "
+                         "predict function, write it after --models DIR",
+                         quote(first, quoted));
     opt->checkpoint = strdup(first);
     return opt->checkpoint ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
@@ -395,6 +411,7 @@ int options_parse_serve(int argc, char *argv[], struct options *opt,
 void options_clear(struct options *opt)
 {
     free(opt->checkpoint);
+    free(opt->models);
     free(opt->launcher);
     free(opt->srun_args);
     submit_options_clear(&opt->submit);

@@ -31,6 +31,7 @@ struct options {
     bool json;
     char *
         checkpoint; /* of raytrain-predict and raytrain-serve: a checkpoint, or a run */
+    char *models;   /* --models of raytrain-serve: a directory of these */
     bool where;     /* --where of raytrain-serve */
     bool haproxy;   /* with it: a configuration of HAProxy */
     bool last;      /* of a run, its newest checkpoint, not its best */
@@ -51,7 +52,8 @@ int options_parse(int argc, char *argv[], struct options *opt, struct train_conf
 /* The same for raytrain-predict. */
 int options_parse_predict(int argc, char *argv[], struct options *opt,
                           struct train_config *cfg, struct error *err);
-/* The same for raytrain-serve, whose first operand is the checkpoint. */
+/* The same for raytrain-serve, whose first operand is the checkpoint, unless there is
+ * --models. */
 int options_parse_serve(int argc, char *argv[], struct options *opt,
                         struct train_config *cfg, struct error *err);
 void options_clear(struct options *opt);

@@ -104,18 +104,54 @@ static int files_settle(struct serve_config *cfg, struct error *err)
     return 0;
 }
 
-int serve_config_validate(struct serve_config *cfg, struct error *err)
+int serve_name_check(const char *name, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
 
+    if (metric_name_is_valid(name) && !strchr(name, '/'))
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "%s cannot be in the path of a request: a letter or _, then "
+                     "letters, digits, _ . @ - (at most %d bytes)",
+                     quote(name, quoted), RAYTRAIN_NAME_MAX);
+}
+
+int serve_config_validate(struct serve_config *cfg, struct error *err)
+{
     if (!cfg->tls_cert != !cfg->tls_key)
         return error_set(err, RAYTRAIN_EINVAL,
                          "serve.%s is missing: TLS needs a certificate and its key",
                          cfg->tls_cert ? "tls_key" : "tls_cert");
-    if (cfg->name && (!metric_name_is_valid(cfg->name) || strchr(cfg->name, '/')))
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "serve.name: %s cannot be in the path of a request: a letter "
-                         "or _, then letters, digits, _ . @ - (at most %d bytes)",
-                         quote(cfg->name, quoted), RAYTRAIN_NAME_MAX);
+    if (cfg->name && serve_name_check(cfg->name, err) < 0)
+        return error_prefix(err, "serve.name");
     return files_settle(cfg, err);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+const char *serve_config_conflict(const struct serve_config *a,
+                                  const struct serve_config *b)
+{
+    const struct {
+        const char *key;
+        bool same;
+    } shared[] = {
+        {"name", same_text(a->name, b->name)},
+        {"listen", same_text(a->listen, b->listen)},
+        {"token_file", same_text(a->token_file, b->token_file)},
+        {"tls_cert", same_text(a->tls_cert, b->tls_cert)},
+        {"tls_key", same_text(a->tls_key, b->tls_key)},
+        {"access_log", same_text(a->access_log, b->access_log)},
+        {"max_body", a->max_body == b->max_body},
+        {"max_connections", a->max_connections == b->max_connections},
+        {"timeout_s", a->timeout_s == b->timeout_s},
+    };
+
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        if (!shared[i].same)
+            return shared[i].key;
+    return NULL;
 }

@@ -34,5 +34,11 @@ extern const struct config_table serve_config_table;
 void serve_config_complete(struct serve_config *cfg);
 /* Paths become absolute. */
 int serve_config_validate(struct serve_config *cfg, struct error *err);
+/* Can this model's name be in the path of a request? RAYTRAIN_EINVAL says what can. */
+int serve_name_check(const char *name, struct error *err);
+/* A key that holds for all models of a service, and in which two of them differ: "listen".
+ * NULL: there is none. Both are as they were read. */
+const char *serve_config_conflict(const struct serve_config *a,
+                                  const struct serve_config *b);
 
 #endif

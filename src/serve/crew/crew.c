@@ -121,6 +121,7 @@ int crew_create(const struct crew_config *config, struct crew **out, struct erro
                                     .argv = config->argv,
                                     .sockets = config->sockets,
                                     .runs = config->runs,
+                                    .config = config->config,
                                     .max_failures = config->max_failures,
                                     .joined = on_joined,
                                     .restarts = on_restarts,
@@ -138,8 +139,8 @@ static int members_add(struct group *g, const char *checkpoint, struct error *er
     if (!g->members)
         return no_memory(err);
     for (int i = 0; i < crew->config.workers; i++) {
-        if (member_create(&crew->env, crew->next_member++, i, checkpoint, g,
-                          &g->members[i], err) < 0)
+        if (member_create(&crew->env, crew->next_member++, crew->config.first + i,
+                          checkpoint, g, &g->members[i], err) < 0)
             return -1;
         g->left++;
     }

@@ -14,7 +14,10 @@ struct crew_config {
     char *const *argv;   /* of a child */
     const char *sockets; /* as in member_env */
     const char *runs;
-    int workers;      /* of a group */
+    const char *config; /* as in member_env */
+    int workers;        /* of a group */
+    int first; /* the index of the first of them among all workers of the service, as GPUs
+                  are given to them */
     int max_failures; /* of each worker; -1: no limit */
     double grace_s;   /* for workers of a group that is retired */
     /* A worker of this group has connected. The descriptor is the callee's, non-blocking. */

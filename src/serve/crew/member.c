@@ -137,8 +137,10 @@ static int child_start(struct member *m, struct error *err);
 
 static int variables_make(const struct member *m, char ***out, struct error *err)
 {
-    static const char *const ours[] = {MEMBER_SOCKET, MEMBER_CHECKPOINT, MEMBER_RUN};
-    const char *values[] = {m->socket_path, m->checkpoint, m->run};
+    static const char *const ours[] = {MEMBER_SOCKET, MEMBER_CHECKPOINT, MEMBER_RUN,
+                                       MEMBER_CONFIG};
+    const char *values[] = {m->socket_path, m->checkpoint, m->run,
+                            m->env->config ? m->env->config : ""};
     int rc = argv_append_all(out, environ, err);
 
     for (size_t i = 0; i < sizeof ours / sizeof *ours && rc == 0; i++)

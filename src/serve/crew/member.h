@@ -22,8 +22,10 @@
 /* The variables by which a child knows what it is. */
 #define MEMBER_SOCKET     "RAYTRAIN_SERVE_SOCKET"     /* where it connects */
 #define MEMBER_CHECKPOINT "RAYTRAIN_SERVE_CHECKPOINT" /* its model */
-#define MEMBER_RUN        "RAYTRAIN_SERVE_RUN"   /* its run directory, to be made */
-#define MEMBER_INDEX      "RAYTRAIN_SERVE_INDEX" /* in its group, from 0 on */
+#define MEMBER_RUN        "RAYTRAIN_SERVE_RUN"    /* its run directory, to be made */
+#define MEMBER_CONFIG     "RAYTRAIN_SERVE_CONFIG" /* of its model alone; "": none */
+#define MEMBER_INDEX                                                                   \
+    "RAYTRAIN_SERVE_INDEX" /* among those that serve together, from 0 on */
 
 struct member;
 
@@ -33,6 +35,7 @@ struct member_env {
     char *const *argv;   /* of a child */
     const char *sockets; /* a directory that only this user reads, with a short path */
     const char *runs;    /* where the children have their run directories */
+    const char *config;  /* a file; NULL: none */
     int max_failures;    /* restarts of a member; -1: no limit */
     /* The worker has connected, and says hello. The descriptor is the callee's, non-blocking. */
     void (*joined)(void *arg, struct member *m, int fd);
@@ -44,7 +47,8 @@ struct member_env {
 };
 
 /* Starts the first child. `number` is part of the names of its files, and no other
- * member of the directories has it; `index` is its place in the group. */
+ * member of the directories has it; `index` is its place among those that
+ * serve together. */
 int member_create(const struct member_env *env, int number, int index,
                   const char *checkpoint, void *group, struct member **out,
                   struct error *err);

@@ -2,9 +2,8 @@
  * life.c - in order:
  *
  *   Messages
- *   Versions       the one that is served, and the next one
- *   Answering      from the first worker that is ready
- *   What happens   workers, the service, checkpoints, signals
+ *   Answering      from the first worker of each model that is ready
+ *   What happens   to models (live_model.h), and signals
  *   The end
  *   The life       what is made, and in which order it goes
  */
@@ -23,33 +22,25 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "crew/crew.h"
 #include "event/event_loop.h"
 #include "event/stop_request.h"
 #include "http/front.h"
-#include "http/served_model.h"
 #include "http/token.h"
-#include "life/follower.h"
+#include "life/live_model.h"
 #include "place/place.h"
-#include "run/checkpoint_manager.h"
 #include "util/clock.h"
 #include "util/fs.h"
 #include "util/private_dir.h"
 
 #define SOCKET_MOST 64  /* bytes of the path of the directory of sockets */
 #define LOOK_S      0.1 /* how often it is looked whether all is answered, at the end */
-#define GRACE_S     10.0 /* for workers to end, beyond the time for an answer */
-
-/* A group of workers, and their version. */
-struct version {
-    int group; /* -1: there is none */
-    int64_t number;
-    char *checkpoint;
-    bool all_joined;
-};
 
 struct life {
     const struct life_options *o;
+    struct live_env env;
+    struct live_model *models;
+    size_t n_models;           /* that have begun */
+    struct service **services; /* theirs, for the front */
     struct event_loop *loop;
     struct stop_request stop;
     char sockets[PATH_MAX];
@@ -59,15 +50,8 @@ struct life {
     char *cert, *key;
     int log; /* -1: none */
     struct listening at;
-    struct service *service; /* the front has its address */
-    struct crew *crew;
     struct front *front;
-    struct follower *follower;
-    int changed; /* eventfds, written by other threads */
-    int newer;
-    struct version now, next;
-    char *pending; /* the checkpoint after the next one; NULL: none */
-    bool ending, failed;
+    bool failed;
     double end_by; /* clock_now() */
     int timer;     /* -1: none */
     struct error why;
@@ -76,6 +60,11 @@ struct life {
 static int no_memory(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
+static struct live_model *models_end(const struct life *l)
+{
+    return l->models + l->n_models;
 }
 
 /* ---- Messages ---- */
@@ -94,68 +83,6 @@ static void say(struct life *l, const char *fmt, ...)
     l->o->say(l->o->arg, text);
 }
 
-static void on_sentence(void *arg, const char *text)
-{
-    struct life *l = arg;
-
-    l->o->say(l->o->arg, text);
-}
-
-/* ---- Versions ---- */
-
-static void version_clear(struct version *v)
-{
-    free(v->checkpoint);
-    *v = (struct version){.group = -1};
-}
-
-static int version_start(struct life *l, struct version *v, const char *checkpoint,
-                         struct error *err)
-{
-    v->checkpoint = strdup(checkpoint);
-    v->number = checkpoint_manager_iteration(checkpoint);
-    v->all_joined = false;
-    if (!v->checkpoint)
-        return no_memory(err);
-    return crew_start(l->crew, checkpoint, &v->group, err);
-}
-
-/* One change at a time. */
-static void pending_begin(struct life *l)
-{
-    char *checkpoint = l->pending;
-    struct error err;
-
-    if (!checkpoint || l->next.group >= 0 || l->ending)
-        return;
-    l->pending = NULL;
-    if (checkpoint_manager_iteration(checkpoint) != l->now.number &&
-        version_start(l, &l->next, checkpoint, &err) < 0) {
-        say(l, "cannot change to %s: %s", checkpoint, err.text);
-        version_clear(&l->next);
-    }
-    free(checkpoint);
-}
-
-/* Once all workers of the next version are ready: their service knows all of them. */
-static void version_switch(struct life *l)
-{
-    struct version old = l->now;
-    struct error err;
-
-    if (l->next.group < 0 || !l->next.all_joined ||
-        service_workers(l->service, l->next.number) < (size_t)l->o->workers)
-        return;
-    if (service_switch(l->service, l->next.number, &err) < 0)
-        return; /* one of them has just ended */
-    l->now = l->next;
-    l->next = (struct version){.group = -1};
-    say(l, "serving %s from now on", l->now.checkpoint);
-    crew_retire(l->crew, old.group);
-    version_clear(&old);
-    pending_begin(l);
-}
-
 /* ---- Answering ---- */
 
 static int address_write(struct life *l, struct error *err)
@@ -169,14 +96,14 @@ static int address_write(struct life *l, struct error *err)
         return -1;
     rc = asprintf(&url, "%s://%s", scheme, name) < 0 ? no_memory(err) : 0;
     if (rc == 0) {
-        rc = place_write(
-            l->place,
-            &(struct place_address){.model = l->o->model,
-                                    .url = url,
-                                    .socket = l->at.is_unix ? l->at.path : NULL,
-                                    .address = address,
-                                    .token_file = l->token_path},
-            err);
+        rc = place_write(l->place,
+                         &(struct place_address){
+                             .model = l->o->n_models == 1 ? l->models->o->name : NULL,
+                             .url = url,
+                             .socket = l->at.is_unix ? l->at.path : NULL,
+                             .address = address,
+                             .token_file = l->token_path},
+                         err);
         free(url);
     }
     free(name);
@@ -194,8 +121,8 @@ static int answering_begin(struct life *l, struct error *err)
                                     .version = l->o->version,
                                     .limits = FRONT_LIMITS,
                                     .log = l->log,
-                                    .services = &l->service,
-                                    .n_services = 1};
+                                    .services = l->services,
+                                    .n_services = l->o->n_models};
 
     options.limits.body = config->max_body;
     if (options.limits.bodies < 2 * config->max_body)
@@ -204,7 +131,8 @@ static int answering_begin(struct life *l, struct error *err)
     options.limits.client_s = config->timeout_s;
     if (front_create(&options, &l->front, err) < 0 || address_write(l, err) < 0)
         return -1;
-    say(l, "serving %s as %s at %s", l->now.checkpoint, l->o->model, l->at.text);
+    for (struct live_model *m = l->models; m < models_end(l); m++)
+        say(l, "serving %s as %s at %s", m->now.checkpoint, m->o->name, l->at.text);
     return 0;
 }
 
@@ -217,71 +145,46 @@ static void fail(struct life *l, const struct error *err)
     l->failed = true;
 }
 
-static void on_joined(void *arg, int group, int fd)
+static bool all_dead(const struct life *l)
+{
+    for (const struct live_model *m = l->models; m < models_end(l); m++)
+        if (!m->is_dead)
+            return false;
+    return true;
+}
+
+/* Requests that it has got wait for a version that follows, and get 503 in the end. */
+static void on_lost(void *arg, struct live_model *m, const char *why)
 {
     struct life *l = arg;
     struct error err;
 
-    (void)group;
-    if (!l->service) /* it has ended */
-        close(fd);
-    else if (service_add_worker(l->service, fd, &err) < 0)
-        say(l, "a worker cannot join: %s", err.text);
-}
-
-static void on_ready(void *arg, int group)
-{
-    struct life *l = arg;
-
-    if (group != l->next.group)
+    if (l->env.ending) /* it was signalled, too */
         return;
-    l->next.all_joined = true;
-    version_switch(l);
-}
-
-static void on_gone(void *arg, int group, const char *why)
-{
-    struct life *l = arg;
-    struct error err;
-
-    if (!why)
-        return;
-    if (l->ending) { /* it was signalled, too: requests that are left get 503 */
-        if (group == l->now.group)
-            l->end_by = clock_now();
+    if (l->front && !all_dead(l)) {
+        live_model_say(m, "no worker is left: %s; the other models go on", why);
         return;
     }
-    if (group == l->next.group) {
-        say(l, "%s cannot be served: %s; %s is, as before", l->next.checkpoint, why,
-            l->now.checkpoint);
-        version_clear(&l->next);
-        pending_begin(l);
-    } else if (group == l->now.group) {
-        error_set(&err, RAYTRAIN_EFAILED, "no worker is left: %s", why);
-        fail(l, &err);
-    }
-}
-
-/* By the service's thread. */
-static void on_service(void *arg)
-{
-    struct life *l = arg;
-
-    eventfd_write(l->changed, 1);
+    error_set(&err, RAYTRAIN_EFAILED, "no worker is left: %s", why);
+    if (l->o->n_models > 1)
+        error_prefix(&err, "%s", m->o->name);
+    fail(l, &err);
 }
 
 static int on_changed(void *arg, struct error *err)
 {
     struct life *l = arg;
+    bool all_ready = true;
     eventfd_t n;
 
-    eventfd_read(l->changed, &n);
-    if (!l->service) /* it has ended */
+    eventfd_read(l->env.changed, &n);
+    for (struct live_model *m = l->models; m < models_end(l); m++) {
+        live_model_changed(m);
+        all_ready = all_ready && m->was_ready;
+    }
+    if (l->front || l->env.ending || l->failed || !all_ready)
         return 0;
-    if (!l->front && !l->ending && service_is_ready(l->service))
-        return answering_begin(l, err);
-    version_switch(l);
-    return 0;
+    return answering_begin(l, err);
 }
 
 static int on_newer(void *arg, struct error *err)
@@ -290,10 +193,9 @@ static int on_newer(void *arg, struct error *err)
     eventfd_t n;
 
     (void)err;
-    eventfd_read(l->newer, &n);
-    free(l->pending);
-    l->pending = follower_take(l->follower);
-    pending_begin(l);
+    eventfd_read(l->env.newer, &n);
+    for (struct live_model *m = l->models; m < models_end(l); m++)
+        live_model_newer(m);
     return 0;
 }
 
@@ -309,53 +211,70 @@ static int on_stop(void *arg, struct error *err)
     struct life *l = arg;
 
     stop_request_read(&l->stop);
-    if (l->ending) {
+    if (l->env.ending) {
         l->end_by = clock_now(); /* the second one means now */
         return 0;
     }
-    l->ending = true;
+    l->env.ending = true;
     l->end_by = clock_now() + l->o->config->timeout_s;
     say(l, "%s: no new requests; a second one stops at once",
         strsignal(l->stop.signal));
-    service_drain(
-        l->service); /* clients that ask now get 503, and may ask another one */
+    /* Clients that ask now get 503, and may ask another one. */
+    for (struct live_model *m = l->models; m < models_end(l); m++)
+        service_drain(m->service);
     return event_loop_every(l->loop, LOOK_S, on_look, l, &l->timer, err);
 }
 
 /* ---- The end ---- */
 
+static bool all_answered(const struct life *l)
+{
+    for (const struct live_model *m = l->models; m < models_end(l); m++)
+        if (!live_model_is_answered(m))
+            return false;
+    return true;
+}
+
 static bool is_over(const struct life *l)
 {
     return l->failed ||
-           (l->ending && (service_is_idle(l->service) || clock_now() >= l->end_by));
+           (l->env.ending && (all_answered(l) || clock_now() >= l->end_by));
+}
+
+static size_t groups_left(const struct life *l)
+{
+    size_t n = 0;
+
+    for (const struct live_model *m = l->models; m < models_end(l); m++)
+        n += live_model_groups(m);
+    return n;
 }
 
 /* The front sends what has been answered; then the workers lose their connections, and end. */
 static void workers_end(struct life *l)
 {
-    double until = clock_now() + GRACE_S;
+    double until = clock_now() + WORKER_GRACE_S;
     struct error err;
 
-    if (l->service)
-        service_stop(l->service);
+    for (struct live_model *m = l->models; m < models_end(l); m++)
+        if (m->service)
+            service_stop(m->service);
     front_destroy(l->front);
     l->front = NULL;
-    service_destroy(l->service);
-    l->service = NULL;
-    if (!l->crew)
-        return;
-    crew_retire(l->crew, l->next.group);
-    crew_retire(l->crew, l->now.group);
-    while (crew_groups(l->crew) > 0 && clock_now() < until && l->stop.count < 2)
+    for (struct live_model *m = l->models; m < models_end(l); m++)
+        live_model_end(m);
+    while (groups_left(l) > 0 && clock_now() < until && l->stop.count < 2)
         if (event_loop_turn(l->loop, LOOK_S, &err) < 0)
             break;
 }
 
 static void life_clear(struct life *l)
 {
-    follower_stop(l->follower);
+    for (struct live_model *m = l->models; m < models_end(l); m++)
+        follower_stop(m->follower);
     workers_end(l);
-    crew_destroy(l->crew);
+    for (struct live_model *m = l->models; m < models_end(l); m++)
+        live_model_clear(m);
     listening_close(&l->at);
     if (l->timer >= 0)
         event_loop_remove(l->loop, l->timer);
@@ -372,15 +291,14 @@ static void life_clear(struct life *l)
     }
     if (l->log > STDERR_FILENO)
         close(l->log);
-    close(l->changed);
-    close(l->newer);
-    version_clear(&l->now);
-    version_clear(&l->next);
+    close(l->env.changed);
+    close(l->env.newer);
+    free(l->models);
+    free(l->services);
     free(l->place);
     free(l->runs);
     free(l->token);
     free(l->token_path);
-    free(l->pending);
     free(l->cert);
     free(l->key);
 }
@@ -389,16 +307,16 @@ static void life_clear(struct life *l)
 
 static int events_make(struct life *l, struct error *err)
 {
-    l->changed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    l->newer = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (l->changed < 0 || l->newer < 0)
+    l->env.changed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    l->env.newer = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (l->env.changed < 0 || l->env.newer < 0)
         return error_set(err, RAYTRAIN_EFAILED, "cannot make an eventfd: %s",
                          strerror(errno));
     if (event_loop_create(&l->loop, err) < 0 || stop_request_open(&l->stop, err) < 0)
         return -1;
     return event_loop_add(l->loop, l->stop.fd, on_stop, l, err) < 0 ||
-                   event_loop_add(l->loop, l->changed, on_changed, l, err) < 0 ||
-                   event_loop_add(l->loop, l->newer, on_newer, l, err) < 0
+                   event_loop_add(l->loop, l->env.changed, on_changed, l, err) < 0 ||
+                   event_loop_add(l->loop, l->env.newer, on_newer, l, err) < 0
                ? -1
                : 0;
 }
@@ -408,7 +326,7 @@ static int places_make(struct life *l, struct error *err)
     l->sockets_lock = private_dir_make(l->sockets, SOCKET_MOST);
     if (l->sockets_lock < 0)
         return fs_error(err, "create", l->sockets);
-    if (place_make(l->o->run, &l->place, err) < 0)
+    if (place_make(l->o->place, &l->place, err) < 0)
         return -1;
     if (asprintf(&l->runs, "%s/workers", l->place) < 0) {
         l->runs = NULL;
@@ -454,58 +372,38 @@ static int address_open(struct life *l, struct error *err)
     return l->token_path ? token_open(l->token_path, &l->token, err) : no_memory(err);
 }
 
-static int service_make(struct life *l, struct error *err)
+static int models_make(struct life *l, struct error *err)
 {
-    const struct serve_config *config = l->o->config;
-    struct service_options options = {
-        .name = l->o->model,
-        .limits = {.batch = (uint64_t)config->max_batch,
-                   .wait_s = config->max_wait_us / 1e6,
-                   .queue = (size_t)config->queue,
-                   .answer_s = config->timeout_s},
-        .say = on_sentence,
-        .changed = on_service,
-        .attach = served_model_make,
-        .detach = served_model_free,
-        .arg = l,
-    };
+    l->env.o = l->o;
+    l->env.loop = l->loop;
+    l->env.sockets = l->sockets;
+    l->env.runs = l->runs;
+    l->models = calloc(l->o->n_models, sizeof *l->models);
+    l->services = calloc(l->o->n_models, sizeof(struct service *));
+    if (!l->models || !l->services)
+        return no_memory(err);
+    for (; l->n_models < l->o->n_models; l->n_models++) {
+        struct live_model *m = &l->models[l->n_models];
 
-    if (service_create(&options, &l->service, err) < 0)
-        return -1;
-    return service_start(l->service, err);
-}
-
-static int crew_make(struct life *l, struct error *err)
-{
-    struct crew_config config = {.loop = l->loop,
-                                 .argv = l->o->argv,
-                                 .sockets = l->sockets,
-                                 .runs = l->runs,
-                                 .workers = l->o->workers,
-                                 .max_failures = l->o->max_failures,
-                                 .grace_s = l->o->config->timeout_s + GRACE_S,
-                                 .joined = on_joined,
-                                 .ready = on_ready,
-                                 .gone = on_gone,
-                                 .note = on_sentence,
-                                 .arg = l};
-
-    return crew_create(&config, &l->crew, err);
+        if (live_model_begin(m, &l->env, (int)l->n_models, err) < 0) {
+            l->n_models++;
+            return l->o->n_models > 1 ? error_prefix(err, "%s", m->o->name) : -1;
+        }
+        l->services[l->n_models] = m->service;
+    }
+    return 0;
 }
 
 static int life_begin(struct life *l, struct error *err)
 {
     const struct serve_config *config = l->o->config;
 
-    if (events_make(l, err) < 0 || places_make(l, err) < 0 ||
-        file_read(config->tls_cert, &l->cert, err) < 0 ||
-        file_read(config->tls_key, &l->key, err) < 0 || log_open(l, err) < 0 ||
-        address_open(l, err) < 0 || service_make(l, err) < 0 || crew_make(l, err) < 0 ||
-        version_start(l, &l->now, l->o->checkpoint, err) < 0)
-        return -1;
-    return config->follow ? follower_start(l->o->checkpoint, l->o->choose, l->o->arg,
-                                           l->newer, &l->follower, err)
-                          : 0;
+    return events_make(l, err) < 0 || places_make(l, err) < 0 ||
+                   file_read(config->tls_cert, &l->cert, err) < 0 ||
+                   file_read(config->tls_key, &l->key, err) < 0 ||
+                   log_open(l, err) < 0 || address_open(l, err) < 0
+               ? -1
+               : models_make(l, err);
 }
 
 int life_run(const struct life_options *options, struct error *err)
@@ -515,10 +413,7 @@ int life_run(const struct life_options *options, struct error *err)
                      .sockets_lock = -1,
                      .log = -1,
                      .at = {.fd = -1},
-                     .changed = -1,
-                     .newer = -1,
-                     .now = {.group = -1},
-                     .next = {.group = -1},
+                     .env = {.changed = -1, .newer = -1, .lost = on_lost, .arg = &l},
                      .timer = -1};
     struct error why;
     int rc = life_begin(&l, &why);

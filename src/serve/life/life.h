@@ -1,7 +1,10 @@
 /*
- * life.h - the life of a service: its workers start; when the first one is ready, it
+ * life.h - the life of a service: its workers start; when one of each model is ready, it
  * answers; it changes to newer checkpoints; it is asked to end, answers what it has
  * accepted, and ends its workers.
+ *
+ * Models have nothing in common but the front. Once it answers, one whose workers cannot be
+ * started again gets 503, and the others go on.
  */
 #ifndef RAYTRAIN_LIFE_LIFE_H
 #define RAYTRAIN_LIFE_LIFE_H
@@ -10,17 +13,26 @@
 #include "util/error.h"
 
 /* All of it outlives life_run(). */
+struct life_model {
+    const char *name;
+    const char *checkpoint; /* the first one */
+    const char *config;     /* for its workers, as in crew.h; NULL: none */
+    const struct serve_config
+        *limits;      /* its queue, its batches, and whether it follows */
+    int max_failures; /* restarts of each worker; -1: no limit */
+    void *arg;        /* for choose() */
+};
+
 struct life_options {
     const struct serve_config *config; /* completed, and validated */
-    const char *model;                 /* its name */
-    const char *run;                   /* or checkpoint, as the user has named it */
-    const char *checkpoint;            /* the first one */
-    const char *version;               /* of this software */
-    char *const *argv;                 /* of a worker's launcher (crew/member.h) */
-    int workers;
-    int max_failures; /* restarts of each worker; -1: no limit */
-    /* By a thread of its own, from time to time, if config->follow: the checkpoint that is
-     * to be served, malloc'ed. */
+    const char *place;   /* the run, the checkpoint, or the directory of models */
+    const char *version; /* of this software */
+    char *const *argv;   /* of a worker's launcher (crew/member.h) */
+    int workers;         /* of each model */
+    const struct life_model *models;
+    size_t n_models; /* at least 1 */
+    /* By a thread of its own, from time to time, for each model that follows: the
+     * checkpoint that is to be served, malloc'ed. */
     int (*choose)(void *arg, char **checkpoint, struct error *err);
     /* A sentence for the user; from any thread. */
     void (*say)(void *arg, const char *text);
@@ -28,7 +40,7 @@ struct life_options {
 };
 
 /* 0: it was asked to end, by SIGTERM, SIGINT or SIGUSR1, and has. -1: it could not begin,
- * or no worker is left. */
+ * or no worker is left. Before it has answered, that of one model is enough. */
 int life_run(const struct life_options *options, struct error *err);
 
 #endif

@@ -110,7 +110,8 @@ static void server_write(struct writing *w, const struct place_found *place)
                 "check-sni %.*s sni str(%.*s)",
                 (int)strcspn(at, ":"), at, (int)strcspn(at, ":"), at,
                 (int)strcspn(at, ":"), at);
-    fprintf(w->servers, " # %s on %s\n", a->model, place->host);
+    fprintf(w->servers, " # %s on %s\n", a->model ? a->model : "several models",
+            place->host);
 }
 
 static void on_place(void *arg, const struct place_found *place)

@@ -127,13 +127,13 @@ int place_write(const char *dir, const struct place_address *a, struct error *er
     int rc = -1;
 
     host_name(host);
-    json =
-        json_pack("{s:o, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "host", json_text(host),
-                  "pid", (int)getpid(), "born", (json_int_t)process_birth(getpid()),
-                  "model", json_text(a->model), "url", json_text(a->url), "socket",
-                  a->socket ? json_text(a->socket) : json_null(), "address",
-                  a->address ? json_text(a->address) : json_null(), "token_file",
-                  a->token_file ? json_text(a->token_file) : json_null());
+    json = json_pack(
+        "{s:o, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "host", json_text(host), "pid",
+        (int)getpid(), "born", (json_int_t)process_birth(getpid()), "model",
+        a->model ? json_text(a->model) : json_null(), "url", json_text(a->url),
+        "socket", a->socket ? json_text(a->socket) : json_null(), "address",
+        a->address ? json_text(a->address) : json_null(), "token_file",
+        a->token_file ? json_text(a->token_file) : json_null());
     if (json)
         text = json_dumps(json, JSON_INDENT(2));
     if (path && text)
@@ -224,7 +224,7 @@ static void found_deliver(const json_t *json,
                                             .token_file = text_of(json, "token_file")}};
     char host[256];
 
-    if (!place.host || !place.address.model || !place.address.url)
+    if (!place.host || !place.address.url)
         return;
     host_name(host);
     place.here = strcmp(place.host, host) == 0;
@@ -316,8 +316,14 @@ static int curl_words(const struct place_address *a, char ***words, struct error
         rc = argv_append(words, a->socket, err);
     if (rc == 0 && a->address)
         rc = resolve_words(a, words, err);
+    if (rc == 0 && a->model)
+        return argv_appendf(words, err, "%s/v2/models/%s", a->url, a->model);
     if (rc == 0)
-        rc = argv_appendf(words, err, "%s/v2/models/%s", a->url, a->model);
+        rc = argv_append(words, "-X", err);
+    if (rc == 0)
+        rc = argv_append(words, "POST", err);
+    if (rc == 0)
+        rc = argv_appendf(words, err, "%s/v2/repository/index", a->url);
     return rc;
 }
 

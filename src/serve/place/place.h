@@ -3,7 +3,7 @@
  * only this user reads, with address.json and, if there is one, the token. The directories
  * of services that have ended on this host are removed by the next one.
  *
- *   {"host", "pid", "born", "model", "url", "socket": PATH or null,
+ *   {"host", "pid", "born", "model": NAME or null for several, "url", "socket": PATH or null,
  *    "address": IP or null, "token_file": PATH or null}
  */
 #ifndef RAYTRAIN_PLACE_PLACE_H
@@ -15,7 +15,7 @@
 #include "util/error.h"
 
 struct place_address {
-    const char *model;
+    const char *model;      /* NULL: there are several */
     const char *url;        /* "http://127.0.0.1:8080" */
     const char *socket;     /* NULL: it listens at a port */
     const char *token_file; /* NULL: clients need none */
@@ -30,7 +30,8 @@ struct place_address {
  * "10.0.0.1:8080", remains as it is. */
 int place_name(const char *text, char **name, char **address, struct error *err);
 
-/* A new directory below that of the run, or of the checkpoint; malloc'ed. */
+/* A new directory below that of the run, of the checkpoint, or of the models;
+ * malloc'ed. */
 int place_make(const char *run_or_checkpoint, char **dir, struct error *err);
 /* For clients: whole, or as it was before. */
 int place_write(const char *dir, const struct place_address *address,
@@ -48,8 +49,8 @@ struct place_found {
 int place_each(const char *run_or_checkpoint,
                void (*found)(void *arg, const struct place_found *place), void *arg,
                size_t *n, struct error *err);
-/* What a person types in a shell to ask it for its model: malloc'ed, NULL without
- * memory. If this host does not know the name in the URL, the address is added. */
+/* What a person types in a shell to ask it for its model, or for the names of its models:
+ * malloc'ed, NULL without memory. If this host does not know the name in the URL, the address is added. */
 char *place_curl(const struct place_address *address);
 
 #endif

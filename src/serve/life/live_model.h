@@ -1,0 +1,73 @@
+/*
+ * live_model.h - one model of a service while it is served: its queue, its workers, and the
+ * changes of its version. All functions but live_model_say() are called by the thread that
+ * turns the event loop.
+ */
+#ifndef RAYTRAIN_LIFE_LIVE_MODEL_H
+#define RAYTRAIN_LIFE_LIVE_MODEL_H
+
+#include "crew/crew.h"
+#include "life/follower.h"
+#include "life/life.h"
+#include "service/service.h"
+
+/* Seconds for workers to end, beyond the time for an answer. */
+#define WORKER_GRACE_S 10.0
+
+struct live_model;
+
+/* What all models of a service have. */
+struct live_env {
+    const struct life_options *o;
+    struct event_loop *loop;
+    const char *sockets, *runs; /* directories */
+    int changed, newer;         /* eventfds that are written, by other threads, when
+                           live_model_changed(), or live_model_newer(), has something to do */
+    bool ending;                /* no version is changed any more */
+    /* No worker of the present version is left, and none will be started. */
+    void (*lost)(void *arg, struct live_model *m, const char *why);
+    void *arg;
+};
+
+/* A group of workers, and their version. */
+struct version {
+    int group; /* -1: there is none */
+    int64_t number;
+    char *checkpoint;
+    bool all_joined;
+};
+
+struct live_model {
+    const struct live_env *env;
+    const struct life_model *o;
+    int index;               /* among the models */
+    char *sockets, *runs;    /* directories */
+    struct service *service; /* NULL: it has not begun, or has ended */
+    struct crew *crew;
+    struct follower *follower; /* NULL: it does not follow */
+    struct version now, next;
+    char *pending;  /* the checkpoint after the next one; NULL: none */
+    bool was_ready; /* once, at least */
+    bool is_dead;   /* no worker of the present version is left, or starts again */
+};
+
+/* Starts its workers. On failure, too, it is for live_model_clear(). */
+int live_model_begin(struct live_model *m, const struct live_env *env, int index,
+                     struct error *err);
+/* Its workers have come or gone. */
+void live_model_changed(struct live_model *m);
+/* There may be another checkpoint to serve. */
+void live_model_newer(struct live_model *m);
+/* For the user: its name comes first, if there are others. */
+void live_model_say(struct live_model *m, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* All that it has accepted is answered, or will not be. */
+bool live_model_is_answered(const struct live_model *m);
+/* Its service goes, which nobody uses any more, and its workers lose their connections. */
+void live_model_end(struct live_model *m);
+/* Groups of workers that have not ended. */
+size_t live_model_groups(const struct live_model *m);
+void live_model_clear(struct live_model *m);
+
+#endif
