@@ -25,8 +25,11 @@ static struct train_config cfg;
 static struct error err;
 static char dir[] = "/tmp/test_options.XXXXXX";
 
+typedef int parser(int argc, char *argv[], struct options *opt,
+                   struct train_config *cfg, struct error *err);
+
 /* Parse words up to NULL; opt and cfg are cleared by the next call. */
-static int parse(const char *const words[])
+static int parse_as(parser *of_program, const char *const words[])
 {
     char *argv[ARGS_MAX + 2] = {(char *)"raytrain-run"};
     int argc = 1;
@@ -36,9 +39,16 @@ static int parse(const char *const words[])
     memset(&err, 0, sizeof err);
     for (; argc <= ARGS_MAX && words[argc - 1]; argc++)
         argv[argc] = (char *)words[argc - 1];
-    return options_parse(argc, argv, &opt, &cfg, &err);
+    return of_program(argc, argv, &opt, &cfg, &err);
+}
+
+static int parse(const char *const words[])
+{
+    return parse_as(options_parse, words);
 }
 #define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
+#define PARSE_SERVE(...)                                                               \
+    parse_as(options_parse_serve, (const char *const[]){__VA_ARGS__, NULL})
 
 static void expect_failure(int rc, raytrain_status code, const char *holds)
 {
@@ -567,6 +577,67 @@ static void invalid_worker_variables_are_refused(void **state)
     expect_failure(worker_env_export(&env, &err), RAYTRAIN_EINVAL, "RAYTRAIN_MARKER");
 }
 
+/* ---- raytrain-serve ---- */
+
+static void a_service_has_a_run_before_its_function(void **state)
+{
+    (void)state;
+    expect_success(PARSE_SERVE("-q", "run", "--last", "f.so", "--last"));
+    assert_string_equal(opt.checkpoint, "run");
+    assert_null(opt.models);
+    assert_string_equal(cfg.train_func, "f.so");
+    assert_int_equal(cfg.n_args, 1);
+}
+
+static void models_take_the_place_of_the_run(void **state)
+{
+    (void)state;
+    expect_success(PARSE_SERVE("--models", "dir", "-q", "f.so", "a", "--last"));
+    assert_null(opt.checkpoint);
+    assert_string_equal(opt.models, "dir");
+    assert_string_equal(cfg.train_func, "f.so");
+    assert_int_equal(cfg.n_args, 2);
+    expect_success(PARSE_SERVE("--models", "dir", "--", "python3", "p.py"));
+    assert_int_equal(cfg.train_func_kind, TRAIN_FUNC_COMMAND);
+    expect_success(PARSE_SERVE("--models", "dir"));
+    assert_null(cfg.train_func);
+    expect_failure(PARSE_SERVE("run", "--models", "dir", "f.so"), RAYTRAIN_EUSAGE,
+                   "leave out \"run\"");
+}
+
+static const char *conflict(const char *assignment)
+{
+    static struct train_config other;
+
+    train_config_clear(&other);
+    train_config_init(&other);
+    expect_success(PARSE_SERVE("--models", "dir"));
+    expect_success(train_config_set(&other, assignment, &err));
+    return serve_config_conflict(&cfg.serve, &other.serve);
+}
+
+static void what_holds_for_all_models_cannot_differ(void **state)
+{
+    static const char *const shared[][2] = {
+        {"serve.name=m", "name"},
+        {"serve.listen=./s", "listen"},
+        {"serve.token_file=t", "token_file"},
+        {"serve.tls_cert=c", "tls_cert"},
+        {"serve.tls_key=k", "tls_key"},
+        {"serve.access_log=-", "access_log"},
+        {"serve.max_body=1M", "max_body"},
+        {"serve.max_connections=7", "max_connections"},
+        {"serve.timeout_s=7", "timeout_s"}};
+
+    (void)state;
+    for (size_t i = 0; i < N(shared); i++)
+        assert_string_equal(conflict(shared[i][0]), shared[i][1]);
+    assert_null(conflict("serve.queue=7"));
+    assert_null(conflict("serve.max_batch=7"));
+    assert_null(conflict("serve.max_wait_us=7"));
+    assert_null(conflict("serve.follow=true"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -585,6 +656,9 @@ int main(void)
         cmocka_unit_test(paths_become_absolute),
         cmocka_unit_test(worker_env_round_trip),
         cmocka_unit_test(invalid_worker_variables_are_refused),
+        cmocka_unit_test(a_service_has_a_run_before_its_function),
+        cmocka_unit_test(models_take_the_place_of_the_run),
+        cmocka_unit_test(what_holds_for_all_models_cannot_differ),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
