@@ -34,8 +34,7 @@ static const char predict_head[] =
     "Predict rows by the model of a checkpoint, on N workers.\n\n";
 
 static const char serve_head[] =
-    "Usage: raytrain-serve [OPTION]... RUN|CHECKPOINT [OPTION]...\n"
-    "       raytrain-serve [OPTION]... --models DIR [OPTION]...\n"
+    "Usage: raytrain-serve [OPTION]... RUN|CHECKPOINT|--models DIR [OPTION]...\n"
     "                      [PREDICT_FUNC.so|PROGRAM|-- COMMAND] [ARG]...\n"
     "Answer predictions by the model of a checkpoint, or by several, over HTTP.\n\n";
 
