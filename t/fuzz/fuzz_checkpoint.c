@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/chunks.h"
 #include "util/fs.h"
 
 #define READ_MAX                                                                       \
@@ -66,12 +66,30 @@ static void head_mend(struct file_head *head, size_t n)
     head->head_hash = XXH3_64bits(head, offsetof(struct file_head, head_hash));
 }
 
+static void chunks_read(const raytrain_checkpoint *ck)
+{
+    char *data = malloc(ck->head.chunk_bytes);
+    struct chunk_walk walk;
+    struct chunk c;
+
+    chunk_walk_restored(&walk, ck);
+    while (chunk_walk_next(&walk, &c))
+        if (c.index >= ck->head.n_hashes || c.to - c.from > ck->head.chunk_bytes)
+            abort();
+        else
+            chunk_read(ck->fd, &c, data);
+    if (chunk_walk_end(&walk, NULL) < 0)
+        abort();
+    free(data);
+}
+
 /* The tables follow the head immediately; tensors are anywhere in the file. */
 static void parse_past_checksums(int fd, const struct file_head *head,
                                  const uint8_t *tables, size_t n)
 {
     raytrain_checkpoint *ck = checkpoint_create(NULL);
     struct error err;
+    bool parsed = false;
     uint64_t want;
 
     if (!ck)
@@ -81,10 +99,16 @@ static void parse_past_checksums(int fd, const struct file_head *head,
     ck->head = *head;
     if (ck->head.chunk_bytes < 4096 || ck->head.chunk_bytes > READ_MAX)
         ck->head.chunk_bytes = 4096;
+    ck->fd = dup(fd);
     if (index_bytes(&ck->head, &want) == 0 && want <= n &&
-        index_parse(ck, tables, want, &err) == 0) {
-        ck->fd = dup(fd);
+        ck->head.n_shapes + ck->head.n_hashes <= (n - want) / sizeof(uint64_t)) {
+        ck->head.shapes_at = HEAD_BYTES + want;
+        ck->head.hashes_at = ck->head.shapes_at + ck->head.n_shapes * sizeof(uint64_t);
+        parsed = index_parse(ck, tables, want, &err) == 0;
+    }
+    if (parsed) {
         items_read(ck);
+        chunks_read(ck);
         checkpoint_verify_share(ck, 0, 1, &err);
     }
     checkpoint_destroy(ck);

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -125,6 +127,22 @@ static int model_check(raytrain_checkpoint *ck, const struct model *m)
     return rc;
 }
 
+/* ---- A table that cannot be read ---- */
+
+/* On this rank: which read of the table of shapes fails, from 1 on; 0: none. */
+static _Thread_local int read_fails;
+static uint64_t shapes_at;
+
+/* In place of libc's. */
+ssize_t pread(int fd, void *to, size_t n, off_t offset)
+{
+    if (read_fails > 0 && (uint64_t)offset == shapes_at && --read_fails == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_pread64, fd, to, n, offset);
+}
+
 /* ---- Ranks on nodes ---- */
 
 struct scene {
@@ -134,7 +152,9 @@ struct scene {
     uint64_t (*available)(void);
     /* What to do: */
     bool save, assemble, publish, move;
-    bool believing; /* a survey without verification */
+    bool believing;           /* a survey without verification */
+    bool spoil;               /* after it, the last rank's image gets other tables */
+    int fails_on, read_fails; /* on this rank */
     /* The result, on rank 0: */
     int rc;
     struct error err;
@@ -200,6 +220,23 @@ static int scene_assemble(struct comm *comm, const struct image_tier *tier,
     return rc;
 }
 
+/* Flip a bit of the table of shapes. */
+static int tables_spoil(const struct survey *survey, const struct image_tier *tier,
+                        struct error *err)
+{
+    uint64_t at = survey->head.shapes_at + 16;
+    int fd = image_open(&tier->dir, ITERATION, err), rc = -1;
+    unsigned char byte;
+
+    if (fd >= 0 && fs_pread_full(fd, &byte, 1, at) == 0) {
+        byte ^= 1;
+        rc = fs_pwrite_full(fd, &byte, 1, at);
+    }
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 static int scene_rank(struct comm *comm, void *arg)
 {
     struct scene *scene = arg;
@@ -213,6 +250,7 @@ static int scene_rank(struct comm *comm, void *arg)
     if (comm_agree(comm, rc, &err) < 0)
         goto out;
     model_make(&m, comm->rank, comm->size);
+    read_fails = comm->rank == scene->fails_on ? scene->read_fails : 0;
     if (scene->save)
         rc = scene_save(comm, &tier, &m, &err);
     if (rc == 0 && (scene->assemble || scene->publish))
@@ -220,12 +258,16 @@ static int scene_rank(struct comm *comm, void *arg)
                          &survey, &err);
     if (rc == 0 && survey.missing)
         rc = error_set(&err, RAYTRAIN_ENOTFOUND, "chunks are missing");
+    if (rc == 0 && scene->spoil && comm->rank == comm->size - 1)
+        rc = tables_spoil(&survey, &tier, &err);
+    rc = comm_agree(comm, rc, &err);
     if (rc == 0 && scene->publish)
         rc = image_publish(comm, &tier, &survey, "published.h5", &err);
     if (rc == 0 && scene->move)
         rc = image_flush(comm, &tier, ITERATION, "published.h5", &err);
     if (rc == 0 && scene->assemble)
         rc = scene_assemble(comm, &tier, &survey, &m, &err);
+    read_fails = 0;
     model_free(&m);
 out:
     if (comm->rank == 0) {
@@ -527,6 +569,79 @@ static void a_reader_that_fails_spoils_no_image(void **state)
     free(now);
 }
 
+/* The walk through the chunks fails on one rank: all end, and nothing is published. */
+static void tables_that_change_after_the_survey_are_noticed(void **state)
+{
+    static const char *const layouts[] = {"0", "01", "10", "0122"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        struct scene after = {.layout = layouts[i], .copies = true, .spoil = true};
+
+        for (int publish = 0; publish <= 1; publish++) {
+            expect((struct scene){.layout = "0122", .copies = true, .save = true}, 0);
+            after.publish = publish;
+            after.assemble = !publish;
+            if (strlen(layouts[i]) == 1)
+                expect(
+                    (struct scene){.layout = "0122", .copies = true, .assemble = true},
+                    0);
+            assert_int_equal(scene_run(&after), -1);
+            assert_int_equal(after.err.code, RAYTRAIN_ECORRUPT);
+            assert_non_null(
+                strstr(after.err.text, "its tables are not what they were"));
+            assert_int_equal(access("published.h5", F_OK), -1);
+        }
+    }
+}
+
+static void shapes_find(void)
+{
+    struct file_head head;
+    char path[256];
+    int fd;
+
+    node_path(path, sizeof path, '0', "checkpoint_000007.h5");
+    fd = open(path, O_RDONLY);
+    assert_int_equal(fs_pread_full(fd, &head, sizeof head, 0), 0);
+    close(fd);
+    shapes_at = head.shapes_at;
+}
+
+/* Whichever read of it fails, on whichever rank: all ranks get the error. At least so many
+ * reads there are: to open it, and for each walk. */
+static void expect_failures(struct scene scene, int reads)
+{
+    int n = 1;
+
+    for (;; n++) {
+        expect((struct scene){.layout = "0122", .copies = true, .save = true}, 0);
+        shapes_find();
+        scene.read_fails = n;
+        if (scene_run(&scene) == 0)
+            break;
+        assert_int_equal(scene.err.code, RAYTRAIN_ESTORAGE);
+        assert_int_equal(access("published.h5", F_OK), -1);
+    }
+    assert_true(n > reads);
+}
+
+static void all_ranks_fail_if_one_cannot_read_a_table(void **state)
+{
+    (void)state;
+    for (int rank = 0; rank < 4; rank++) {
+        struct scene scene = {.layout = "0122", .copies = true, .fails_on = rank};
+
+        scene.assemble =
+            true; /* survey; the room, by the leader of a node; the batches */
+        expect_failures(scene, rank < 3 ? 4 : 3);
+        scene.assemble = false;
+        scene.publish = true; /* survey; the pages, by rank 0; copies; what is sent */
+        expect_failures(scene, rank == 0 ? 5 : 4);
+        assert_int_equal(unlink("published.h5"), 0);
+    }
+}
+
 static int rank_node_gap(struct comm *comm, void *arg)
 {
     struct node_map map;
@@ -755,6 +870,8 @@ int main(void)
         SCRATCH(an_unreadable_image_is_an_error_and_stays),
         SCRATCH(later_images_survive_a_clean_up),
         SCRATCH(a_reader_that_fails_spoils_no_image),
+        SCRATCH(tables_that_change_after_the_survey_are_noticed),
+        SCRATCH(all_ranks_fail_if_one_cannot_read_a_table),
         SCRATCH(a_node_without_ranks_does_not_count),
         SCRATCH(damage_is_not_published),
         SCRATCH(a_damaged_head_or_list_counts_as_missing),

@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "checkpoint/checkpoint_impl.h"
 #include "thread_comm.h"
+#include "util/fs.h"
 
 #define RANKS       8
 #define TENSORS     30 /* of each three: in slabs of rows, by parts, replicated */
@@ -20,23 +23,56 @@
 #define PART_CHUNKS 3
 #define PART_BYTES  (PART_CHUNKS * CHUNK - 100) /* the last chunk is shorter */
 
-/* The index of a file that 40 ranks wrote. */
-static void parts_fill(raytrain_checkpoint *ck, struct tensor_entry *e)
+/* The tables of a file that 40 ranks wrote, without the bytes of its tensors. */
+static void number_write(raytrain_checkpoint *ck, uint64_t number)
 {
-    e->first_part = ck->n_parts;
-    e->n_parts = e->sharded ? PARTS : 1;
-    for (uint64_t k = 0; k < e->n_parts; k++) {
-        struct part *p = &ck->parts[ck->n_parts++];
+    uint64_t at = HEAD_BYTES + ck->head.n_shapes++ * sizeof number;
 
-        *p = (struct part){.tensor = (uint64_t)(e - ck->tensors),
-                           .at = k * PART_BYTES,
-                           .first_hash = ck->head.n_hashes};
-        slab_whole(e->ndim, e->shape, &p->slab);
-        p->slab.start[0] = k * PART_BYTES;
-        p->slab.count[0] = e->sharded ? PART_BYTES : e->bytes;
-        p->n_hashes = chunks_of(p->slab.count[0], CHUNK);
-        ck->head.n_hashes += p->n_hashes;
+    if (fs_pwrite_full(ck->fd, &number, sizeof number, at) < 0)
+        abort();
+}
+
+static void parts_write(raytrain_checkpoint *ck, struct tensor_entry *e)
+{
+    e->n_parts = e->sharded ? PARTS : 1;
+    number_write(ck, e->shape[0]);
+    for (uint64_t k = 0; k < e->n_parts; k++) {
+        if (e->sharded) {
+            number_write(ck, k * PART_BYTES);
+            number_write(ck, PART_BYTES);
+        }
+        ck->head.n_hashes += PART_CHUNKS;
     }
+}
+
+static void hashes_write(raytrain_checkpoint *ck)
+{
+    ck->head.shapes_at = HEAD_BYTES;
+    ck->head.hashes_at = HEAD_BYTES + ck->head.n_shapes * sizeof(uint64_t);
+    for (uint64_t h = 0; h < ck->head.n_hashes; h++) {
+        uint64_t hash = 1000 + h;
+
+        if (fs_pwrite_full(ck->fd, &hash, sizeof hash,
+                           ck->head.hashes_at + h * sizeof hash) < 0)
+            abort();
+    }
+}
+
+/* What opening the file does. */
+static int parts_check(raytrain_checkpoint *ck)
+{
+    struct part_reader reader;
+    struct part part;
+    int more;
+
+    ck->shape_sums = calloc(table_blocks(ck->head.n_shapes), sizeof *ck->shape_sums);
+    if (!ck->shape_sums)
+        abort();
+    part_reader_start(&reader, ck);
+    reader.opening = true;
+    while ((more = part_reader_next(&reader, &part, NULL)) > 0)
+        ;
+    return more;
 }
 
 static raytrain_checkpoint *index_create(void)
@@ -46,6 +82,7 @@ static raytrain_checkpoint *index_create(void)
 
     if (!ck || !metrics)
         abort();
+    ck->fd = memfd_create("file", MFD_CLOEXEC);
     ck->head.chunk_bytes = CHUNK;
     strcpy(ck->run_name, "a run");
     strcpy(metrics->name, "loss");
@@ -54,14 +91,13 @@ static raytrain_checkpoint *index_create(void)
                                         .training_iteration = 7,
                                         .metrics = metrics,
                                         .n_metrics = 1};
-    ck->parts = calloc(TENSORS * PARTS, sizeof *ck->parts);
     for (int i = 0; i < TENSORS; i++) {
         char name[32];
         struct tensor_entry *e;
 
         snprintf(name, sizeof name, "model/layer%d", i);
         e = entry_add(ck, strdup(name), NULL);
-        if (!e || !ck->parts)
+        if (!e)
             abort();
         e->ndim = 1;
         e->element_bytes = 1;
@@ -69,12 +105,10 @@ static raytrain_checkpoint *index_create(void)
         e->by_parts = i % 3 == 1;
         e->shape[0] = e->bytes = (e->sharded ? PARTS : 1) * PART_BYTES;
         e->offset = HEAD_BYTES + (uint64_t)i * PARTS * PART_BYTES;
-        parts_fill(ck, e);
+        parts_write(ck, e);
     }
-    ck->hashes = calloc(ck->head.n_hashes, sizeof *ck->hashes);
-    for (uint64_t h = 0; ck->hashes && h < ck->head.n_hashes; h++)
-        ck->hashes[h] = 1000 + h;
-    return ck->hashes && public_names_make(ck, NULL) == 0 ? ck : NULL;
+    hashes_write(ck);
+    return parts_check(ck) == 0 && public_names_make(ck, NULL) == 0 ? ck : NULL;
 }
 
 /* ---- Shares ---- */
@@ -92,13 +126,13 @@ static void shares_hold_each_chunk_once(void **state)
         struct verify_cut cut;
         uint64_t next = 0;
 
-        assert_int_equal(verify_work_room(&work, ck->n_parts, ck->head.n_hashes, NULL),
-                         0);
+        assert_int_equal(
+            verify_work_room(&work, ck->head.n_hashes, ck->head.n_hashes, NULL), 0);
         verify_cut_start(&cut, ck, OF[k]);
         for (int share = 0; share < OF[k]; share++) {
             size_t h = 0;
 
-            verify_cut_next(&cut, share, &work);
+            assert_int_equal(verify_cut_next(&cut, share, &work, NULL), 0);
             assert_true(work.n_hashes <= 2 * ck->head.n_hashes / (size_t)OF[k] + 2);
             for (size_t i = 0; i < work.n; i++)
                 for (uint64_t c = 0; c < work.pieces[i].n; c++, h++, next++) {
@@ -123,11 +157,12 @@ static int work_check(const raytrain_checkpoint *whole, const struct comm *comm,
 {
     struct verify_work work = {0};
     struct verify_cut cut;
-    int rc = verify_work_room(&work, whole->n_parts, whole->head.n_hashes, NULL);
+    size_t n = whole->head.n_hashes;
+    int rc = verify_work_room(&work, n, n, NULL);
 
     verify_cut_start(&cut, whole, comm->size);
     for (int share = 0; rc == 0 && share <= comm->rank; share++)
-        verify_cut_next(&cut, share, &work);
+        rc = verify_cut_next(&cut, share, &work, NULL);
     if (rc == 0 &&
         (work.n == 0 || work.n != got->n || work.n_hashes != got->n_hashes ||
          memcmp(work.pieces, got->pieces, work.n * sizeof *work.pieces) != 0 ||
@@ -196,6 +231,37 @@ static void a_rank_gets_the_tensors_and_its_share(void **state)
     }
 }
 
+/* Rank 0 has counted the work, and then cannot read the hashes. */
+static int rank_open_truncated(struct comm *comm, void *arg)
+{
+    raytrain_checkpoint *ck =
+        comm->rank == 0 ? index_create() : checkpoint_for_reading("/x", NULL);
+    struct verify_work work = {0};
+    struct error err = {0};
+    int rc = ck ? 0 : -1;
+
+    (void)arg;
+    if (rc == 0 && comm->rank == 0)
+        rc = ftruncate(ck->fd, (off_t)ck->head.hashes_at + 4096);
+    if (rc == 0)
+        rc = verify_work_scatter(ck, comm, &work, &err);
+    rc = rc < 0 && err.code == RAYTRAIN_ECORRUPT && strstr(err.text, "truncated") ? 0
+                                                                                  : -1;
+    verify_work_clear(&work);
+    checkpoint_destroy(ck);
+    return rc;
+}
+
+static void all_ranks_fail_if_the_hashes_cannot_be_read(void **state)
+{
+    int rc[RANKS];
+
+    (void)state;
+    thread_comm_run(RANKS, rank_open_truncated, NULL, rc);
+    for (int r = 0; r < RANKS; r++)
+        assert_int_equal(rc[r], 0);
+}
+
 /* A file without a byte to verify. */
 static int rank_open_empty(struct comm *comm, void *arg)
 {
@@ -228,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_hold_each_chunk_once),
         cmocka_unit_test(a_rank_gets_the_tensors_and_its_share),
+        cmocka_unit_test(all_ranks_fail_if_the_hashes_cannot_be_read),
         cmocka_unit_test(an_index_may_be_empty),
     };
 

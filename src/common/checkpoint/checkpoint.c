@@ -235,7 +235,7 @@ void checkpoint_destroy(raytrain_checkpoint *ck)
     free(ck->path);
     free((void *)ck->meta.metrics);
     free(ck->parts);
-    free(ck->hashes);
+    free(ck->shape_sums);
     free(ck->public_names);
     if (ck->foreign)
         ck->foreign->destroy(ck->foreign);

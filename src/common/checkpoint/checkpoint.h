@@ -158,6 +158,10 @@ const struct checkpoint_meta *checkpoint_meta(const raytrain_checkpoint *ck);
 /* Serial: verifies everything except the tensors' bytes, which are not read. */
 int checkpoint_open_index(const char *path, raytrain_checkpoint **out,
                           struct error *err);
+/* The same, in memory that does not grow with the number of ranks that wrote the file.
+ * The chunks can be visited (chunks.h), but nothing can be read by its name or number. */
+int checkpoint_open_layout(const char *path, raytrain_checkpoint **out,
+                           struct error *err);
 /* Verify the tensors' bytes (checkpoint_open() has done so) in this process alone, with
  * a thread for each core that it may use. RAYTRAIN_ECORRUPT names the first damaged
  * dataset. */

@@ -25,9 +25,9 @@ struct tensor_entry {
     int ndim;
     uint64_t shape[RAYTRAIN_MAX_DIMS];
     uint64_t element_bytes, bytes;
-    uint64_t offset; /* in the file */
-    uint64_t first_part, n_parts;
-    bool by_parts; /* its parts lie one after the other: by_parts.c */
+    uint64_t offset;              /* in the file */
+    uint64_t first_part, n_parts; /* restored: first_part only by parts */
+    bool by_parts;                /* its parts lie one after the other: by_parts.c */
     /* While it is written: */
     const void *data; /* of this rank */
     bool sharded;
@@ -90,9 +90,10 @@ struct raytrain_checkpoint {
     struct file_head head;
     char run_name[256];
     struct checkpoint_meta meta;
-    struct part *parts;
+    struct part *parts; /* of tensors by parts; all others are in the file alone */
     size_t n_parts;
-    uint64_t *hashes;
+    bool without_parts;        /* these are, too */
+    uint64_t *shape_sums;      /* to read them there; none after checkpoint_open() */
     const char **public_names; /* all but the library's own, and a NULL */
     size_t n_public_names;
     struct foreign *foreign; /* NULL: a checkpoint of raytrain */
@@ -232,11 +233,52 @@ struct checkpoint_save {
     struct file_head head;          /* on rank 0 */
 };
 
+/* -- part_reader.c -- */
+#define TABLE_BLOCK 512u
+
+/* A table of numbers in the file, one block of which is in memory. */
+struct table {
+    uint64_t at, n;      /* where it is in the file; how many numbers */
+    uint64_t first, end; /* those in memory */
+    uint64_t numbers[TABLE_BLOCK];
+};
+/* The table of hashes. */
+void hashes_start(struct table *hashes, const raytrain_checkpoint *ck);
+/* Number i < n. */
+int table_get(const raytrain_checkpoint *ck, struct table *t, uint64_t i, uint64_t *to,
+              struct error *err);
+/* Blocks of a table of so many numbers, at most. */
+uint64_t table_blocks(uint64_t n);
+
+/* Reads the parts in the order of the file. It owns no memory. */
+struct part_reader {
+    const raytrain_checkpoint *ck;
+    struct table shapes;
+    bool opening;          /* shape_sums are filled, not compared */
+    uint64_t next;         /* number of the table of shapes */
+    uint64_t at, hash;     /* of the next part */
+    uint64_t tensor, part; /* of part_reader_next() */
+};
+void part_reader_start(struct part_reader *r, const raytrain_checkpoint *ck);
+/* 1: *part is the next one; 0: there are no more; -1. RAYTRAIN_ECORRUPT if the table has
+ * changed since the file was opened. */
+int part_reader_next(struct part_reader *r, struct part *part, struct error *err);
+/* The steps of this, for index.c: the shape of a tensor, of which ndim is known, and then
+ * each of its parts. They trust no number in the file. */
+int part_reader_shape(struct part_reader *r, const struct tensor_entry *e,
+                      uint64_t shape[RAYTRAIN_MAX_DIMS], struct error *err);
+int part_reader_part(struct part_reader *r, const struct tensor_entry *e,
+                     struct part *part, struct error *err);
+/* RAYTRAIN_ECORRUPT, with the path and the name of the tensor. Returns -1. */
+int tensor_fault(const raytrain_checkpoint *ck, const struct tensor_entry *e,
+                 const char *what, struct error *err);
+
 /* -- index.c -- */
-/* Bytes of all tables after the head; -1 if the head's numbers make no sense. */
+/* Bytes of those tables that are read as a whole: report, metrics, tensors. -1 if the
+ * head's numbers make no sense. */
 int index_bytes(const struct file_head *head, uint64_t *bytes);
-/* Fill ck from its head and the tables, which lie in memory one after the other
- * (report, metrics, tensors, shapes, hashes). Trusts no number in them. */
+/* Fill ck from its head, these tables, which lie in memory one after the other, and the
+ * table of shapes in its file. Trusts no number in them. */
 int index_parse(raytrain_checkpoint *ck, const void *tables, uint64_t n,
                 struct error *err);
 
@@ -272,18 +314,23 @@ struct verify_work {
     struct verify_piece *pieces;
     uint64_t *hashes; /* of their chunks, one piece after the other */
     size_t n, n_hashes;
+    size_t room, hashes_room;
 };
-/* Where the work of a checkpoint is being cut into shares. */
+/* Where the work of a checkpoint is being cut into shares. It owns no memory. */
 struct verify_cut {
     const raytrain_checkpoint *ck;
     int of;               /* shares */
     uint64_t done, total; /* bytes, and a constant for each chunk */
-    uint64_t part, chunk; /* the next one */
+    struct part_reader parts;
+    struct table hashes;
+    struct part part; /* the last one that was read */
+    uint64_t chunk;   /* of it: the next one */
 };
 void verify_cut_start(struct verify_cut *cut, const raytrain_checkpoint *ck, int of);
 /* The next share: call it for 0, 1, 2 ... in turn. *work has room for it; without memory
  * (pieces is NULL) it is only counted. */
-void verify_cut_next(struct verify_cut *cut, int share, struct verify_work *work);
+int verify_cut_next(struct verify_cut *cut, int share, struct verify_work *work,
+                    struct error *err);
 int verify_work_room(struct verify_work *work, size_t n, size_t n_hashes,
                      struct error *err);
 /* RAYTRAIN_ECORRUPT names the first damaged dataset. Only the tensors of ck are needed. */

@@ -22,18 +22,34 @@ void chunk_walk_plan(struct chunk_walk *walk, const raytrain_checkpoint *ck,
 void chunk_walk_restored(struct chunk_walk *walk, const raytrain_checkpoint *ck)
 {
     *walk = (struct chunk_walk){.tensors = ck->tensors,
-                                .parts = ck->parts,
-                                .n_parts = ck->n_parts,
                                 .chunk_bytes = ck->head.chunk_bytes};
+    part_reader_start(&walk->reader, ck);
+    hashes_start(&walk->hashes, ck);
 }
 
-static void part_stream(const struct chunk_walk *walk, uint64_t part,
-                        struct slab_stream *stream)
+/* 1: walk->part is the next one; 0: there are no more; -1. */
+static int part_take(struct chunk_walk *walk)
 {
-    const struct part *p = &walk->parts[part];
-    const struct tensor_entry *e = &walk->tensors[p->tensor];
+    if (walk->reader.ck)
+        return part_reader_next(&walk->reader, &walk->part, &walk->err);
+    if (walk->next == walk->n_parts)
+        return 0;
+    walk->part = walk->parts[walk->next];
+    return 1;
+}
 
-    part_stream_init(e, &p->slab, p->at, stream);
+static bool part_next(struct chunk_walk *walk)
+{
+    int more = part_take(walk);
+    const struct part *p = &walk->part;
+
+    walk->rc = more < 0 ? -1 : 0;
+    if (more <= 0)
+        return false;
+    part_stream_init(&walk->tensors[p->tensor], &p->slab, p->at, &walk->stream);
+    walk->from = 0;
+    walk->next++;
+    return true;
 }
 
 /* Replicated bytes are shared among the ranks in the order of the walk. */
@@ -43,7 +59,7 @@ static int chunk_owner(struct chunk_walk *walk, uint64_t bytes)
 
     if (!walk->owners)
         return -1;
-    owner = walk->owners[walk->part];
+    owner = walk->owners[walk->next - 1];
     if (owner >= 0)
         return owner;
     owner = share_of(walk->done, walk->total, walk->size);
@@ -51,46 +67,38 @@ static int chunk_owner(struct chunk_walk *walk, uint64_t bytes)
     return owner;
 }
 
-static void chunk_fill(const struct chunk_walk *walk, uint64_t part, uint64_t from,
-                       const struct slab_stream *stream, struct chunk *chunk)
-{
-    const struct part *p = &walk->parts[part];
-    uint64_t left = stream->bytes - from;
-
-    if (left > walk->chunk_bytes)
-        left = walk->chunk_bytes;
-    *chunk = (struct chunk){.index = p->first_hash + from / walk->chunk_bytes,
-                            .part = part,
-                            .tensor = &walk->tensors[p->tensor],
-                            .stream = *stream,
-                            .from = from,
-                            .to = from + left,
-                            .owner = -1};
-}
-
-void chunk_walk_at(const struct chunk_walk *walk, uint64_t part, uint64_t from,
-                   struct chunk *chunk)
-{
-    struct slab_stream stream;
-
-    part_stream(walk, part, &stream);
-    chunk_fill(walk, part, from, &stream, chunk);
-}
-
 bool chunk_walk_next(struct chunk_walk *walk, struct chunk *chunk)
 {
-    for (;; walk->part++, walk->from = 0) {
-        if (walk->part == walk->n_parts)
+    uint64_t n;
+
+    while (walk->rc == 0 && walk->from == walk->stream.bytes)
+        if (!part_next(walk))
             return false;
-        if (walk->from == 0)
-            part_stream(walk, walk->part, &walk->stream);
-        if (walk->from < walk->stream.bytes)
-            break;
-    }
-    chunk_fill(walk, walk->part, walk->from, &walk->stream, chunk);
-    chunk->owner = chunk_owner(walk, chunk->to - chunk->from);
+    if (walk->rc < 0)
+        return false;
+    n = walk->stream.bytes - walk->from;
+    if (n > walk->chunk_bytes)
+        n = walk->chunk_bytes;
+    *chunk =
+        (struct chunk){.index = walk->part.first_hash + walk->from / walk->chunk_bytes,
+                       .part = walk->next - 1,
+                       .tensor = &walk->tensors[walk->part.tensor],
+                       .stream = walk->stream,
+                       .from = walk->from,
+                       .to = walk->from + n,
+                       .owner = chunk_owner(walk, n)};
     walk->from = chunk->to;
-    return true;
+    if (walk->reader.ck)
+        walk->rc = table_get(walk->reader.ck, &walk->hashes, chunk->index, &chunk->hash,
+                             &walk->err);
+    return walk->rc == 0;
+}
+
+int chunk_walk_end(const struct chunk_walk *walk, struct error *err)
+{
+    if (walk->rc < 0 && err)
+        *err = walk->err;
+    return walk->rc;
 }
 
 int chunk_place(struct slab_writer *writer, const struct chunk *chunk, const void *data)

@@ -10,36 +10,47 @@
 
 struct chunk {
     uint64_t index; /* its row in the table of hashes */
-    uint64_t part;
+    uint64_t part;  /* its number in the walk */
     const struct tensor_entry *tensor;
     struct slab_stream stream; /* of its part */
     uint64_t from, to;         /* bytes of the part's stream */
+    uint64_t hash;             /* in a walk of a restored checkpoint */
     int owner; /* the rank that writes it; -1 in a walk without owners */
 };
 
+/* It owns no memory: before its first step it may be copied, to walk several times. */
 struct chunk_walk {
     const struct tensor_entry *tensors;
+    uint64_t chunk_bytes;
+    /* Of a plan: */
     const struct part *parts;
-    uint64_t n_parts, chunk_bytes;
+    uint64_t n_parts;
     const int *owners; /* of each part; -1: replicated, shared evenly */
     int size;          /* ranks that write */
+    /* Of a restored checkpoint, whose parts and hashes stay in its file: */
+    struct part_reader reader;
+    struct table hashes;
     /* Where the walk is: */
-    uint64_t part, from;
-    uint64_t done, total; /* replicated bytes */
+    uint64_t next; /* part */
+    struct part part;
     struct slab_stream stream;
+    uint64_t from;
+    uint64_t done, total; /* replicated bytes */
+    int rc;
+    struct error err;
 };
 
 /* The chunks of a plan for `size` ranks, with owners. */
 void chunk_walk_plan(struct chunk_walk *walk, const raytrain_checkpoint *ck,
                      const struct plan *plan, int size);
-/* The chunks of a restored checkpoint. */
+/* The chunks of a restored checkpoint. On each rank that opened the same file they are the
+ * same, or the walk fails. Not after checkpoint_open(). */
 void chunk_walk_restored(struct chunk_walk *walk, const raytrain_checkpoint *ck);
-/* False after the last one. */
+/* False after the last one, and if the walk fails. */
 bool chunk_walk_next(struct chunk_walk *walk, struct chunk *chunk);
-/* The chunk of a part that begins at `from`, wherever the walk is; without its owner.
- */
-void chunk_walk_at(const struct chunk_walk *walk, uint64_t part, uint64_t from,
-                   struct chunk *chunk);
+/* Has it failed? That of a plan does not. RAYTRAIN_ECORRUPT if the file has changed since
+ * it was opened, RAYTRAIN_ESTORAGE. */
+int chunk_walk_end(const struct chunk_walk *walk, struct error *err);
 
 /* Write a chunk, dense in memory, to its places in the file. */
 int chunk_place(struct slab_writer *writer, const struct chunk *chunk,
@@ -69,7 +80,7 @@ struct batch_walk {
     bool has_ahead;
 };
 
-/* The next batch; false after the last. */
+/* The next batch; false after the last, and if the walk fails. */
 bool batch_next(struct batch_walk *walk, struct batch *batch);
 /* Memory that holds any batch of this walk. */
 uint64_t batch_room(const struct batch_walk *walk);

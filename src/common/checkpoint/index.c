@@ -23,13 +23,15 @@ static int size_add(uint64_t *sum, uint64_t rows, uint64_t width)
 
 int index_bytes(const struct file_head *head, uint64_t *bytes)
 {
+    uint64_t others = 0;
+
     *bytes = sizeof(struct report_record);
     if (head->name_bytes == 0 || head->name_bytes > TENSOR_NAME_WIDTH ||
         size_add(bytes, head->n_metrics, sizeof(struct metric_record)) < 0 ||
         size_add(bytes, head->n_tensors,
                  head->name_bytes + sizeof(struct tensor_record)) < 0 ||
-        size_add(bytes, head->n_shapes, sizeof(uint64_t)) < 0 ||
-        size_add(bytes, head->n_hashes, sizeof(uint64_t)) < 0)
+        size_add(&others, head->n_shapes, sizeof(uint64_t)) < 0 ||
+        size_add(&others, head->n_hashes, sizeof(uint64_t)) < 0)
         return -1;
     return 0;
 }
@@ -72,52 +74,31 @@ static int metrics_parse(raytrain_checkpoint *ck, const unsigned char *from)
 
 /* ---- Tensors ---- */
 
-static int tensor_fault(const struct tensor_entry *e, const char *what,
-                        struct error *err)
-{
-    return error_set(err, RAYTRAIN_ECORRUPT, "dataset '%s': %s", e->name, what);
-}
-
-/* The table of shapes is read from front to back. */
-struct shapes {
-    const unsigned char *at;
-    uint64_t left; /* numbers */
-};
-
-static int dims_take(struct shapes *from, int ndim, uint64_t extents[RAYTRAIN_MAX_DIMS])
-{
-    if (from->left < (uint64_t)ndim)
-        return -1;
-    memcpy(extents, from->at, (size_t)ndim * sizeof *extents);
-    from->at += (size_t)ndim * sizeof *extents;
-    from->left -= (uint64_t)ndim;
-    return 0;
-}
-
 /* One row. Refuses numbers that contradict each other or the head. */
 static int tensor_fill(struct tensor_entry *e, const struct tensor_record *r,
-                       struct shapes *shapes, const struct file_head *head,
-                       struct error *err)
+                       struct part_reader *reader, struct error *err)
 {
+    const struct file_head *head = &reader->ck->head;
+
     e->dtype = r->dtype;
     e->element_bytes = entry_dtype_size(r->dtype);
     if (e->element_bytes == 0)
-        return tensor_fault(e, "unknown element type", err);
+        return tensor_fault(reader->ck, e, "unknown element type", err);
     if (r->ndim > RAYTRAIN_MAX_DIMS || (r->dtype == DTYPE_STRING && r->ndim != 1))
-        return tensor_fault(e, "impossible number of dimensions", err);
+        return tensor_fault(reader->ck, e, "impossible number of dimensions", err);
     e->ndim = (int)r->ndim;
-    if (dims_take(shapes, e->ndim, e->shape) < 0)
-        return tensor_fault(e, "its shape is missing", err);
+    if (part_reader_shape(reader, e, e->shape, err) < 0)
+        return -1;
     if (slab_tensor_bytes(e->ndim, e->shape, e->element_bytes, &e->bytes) < 0)
-        return tensor_fault(e, "its size does not fit 63 bits", err);
+        return tensor_fault(reader->ck, e, "its size does not fit 63 bits", err);
     if (e->bytes == 0 && r->dtype == DTYPE_STRING)
-        return tensor_fault(e, "a string without a terminating NUL", err);
+        return tensor_fault(reader->ck, e, "a string without a terminating NUL", err);
     if (e->bytes > 0 && (r->offset < HEAD_BYTES || r->offset > head->file_bytes ||
                          e->bytes > head->file_bytes - r->offset))
-        return tensor_fault(e, "it exceeds the file", err);
+        return tensor_fault(reader->ck, e, "it exceeds the file", err);
     if (r->by_parts > 1 ||
         (r->by_parts && (head->version == FORMAT_OLDEST || r->n_parts == 0)))
-        return tensor_fault(e, "impossible order of its parts", err);
+        return tensor_fault(reader->ck, e, "impossible order of its parts", err);
     e->offset = r->offset;
     e->by_parts = r->by_parts;
     return 0;
@@ -125,91 +106,70 @@ static int tensor_fill(struct tensor_entry *e, const struct tensor_record *r,
 
 /* ---- Parts ---- */
 
-static int parts_grow(raytrain_checkpoint *ck, size_t *room)
+/* Room for one more; -1 without memory. */
+static int list_grow(void **list, size_t n, size_t *room, size_t width)
 {
-    size_t want = *room ? 2 * *room : ck->head.n_tensors + 1;
-    struct part *parts;
+    size_t want = *room ? 2 * *room : 64;
+    void *more;
 
-    if (ck->n_parts < *room)
+    if (n < *room)
         return 0;
-    parts = realloc(ck->parts, want * sizeof *parts);
-    if (!parts)
+    more = realloc(*list, want * width);
+    if (!more)
         return -1;
-    ck->parts = parts;
+    *list = more;
     *room = want;
     return 0;
 }
 
-/* Append a part of tensor e; its hashes are the next ones in the table. */
-static int part_add(raytrain_checkpoint *ck, const struct tensor_entry *e,
-                    const raytrain_slab *slab, uint64_t *at, uint64_t *next_hash,
-                    size_t *room, struct error *err)
-{
-    struct slab_stream stream;
-    uint64_t n_hashes;
+/* What is kept of the parts while the tables are parsed: for a while the slabs of one
+ * tensor, and the parts of those tensors that are read by means of them. */
+struct parts {
+    struct rank_slab *slabs;
+    size_t n, room, kept_room;
+};
 
-    if (slab_check(e->ndim, e->shape, slab, NULL) < 0 || slab_is_empty(e->ndim, slab))
-        return tensor_fault(e, "a part of it exceeds its shape", err);
-    slab_stream_init(&stream, e->ndim, e->shape, e->element_bytes, slab);
-    n_hashes = chunks_of(stream.bytes, ck->head.chunk_bytes);
-    if (n_hashes > ck->head.n_hashes - *next_hash)
-        return tensor_fault(e, "it has no checksums", err);
-    if (parts_grow(ck, room) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    ck->parts[ck->n_parts++] = (struct part){.tensor = (uint64_t)(e - ck->tensors),
-                                             .slab = *slab,
-                                             .at = *at,
-                                             .first_hash = *next_hash,
-                                             .n_hashes = n_hashes};
-    *at += stream.bytes; /* if it wraps around, the parts overlap, and are refused */
-    *next_hash += n_hashes;
+static int part_keep(raytrain_checkpoint *ck, const struct tensor_entry *e,
+                     const struct part *part, struct parts *parts)
+{
+    if (list_grow((void **)&parts->slabs, parts->n, &parts->room,
+                  sizeof *parts->slabs) < 0)
+        return -1;
+    parts->slabs[parts->n++] = (struct rank_slab){.slab = part->slab};
+    if (!e->by_parts || ck->without_parts)
+        return 0;
+    if (list_grow((void **)&ck->parts, ck->n_parts, &parts->kept_room,
+                  sizeof *ck->parts) < 0)
+        return -1;
+    ck->parts[ck->n_parts++] = *part;
     return 0;
 }
 
-/* The parts must cover the tensor exactly once. */
-static int parts_cover(const raytrain_checkpoint *ck, const struct tensor_entry *e,
-                       struct error *err)
-{
-    struct rank_slab *slabs = calloc(e->n_parts + 1, sizeof *slabs);
-    int rc = 0;
-
-    if (!slabs)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    for (uint64_t k = 0; k < e->n_parts; k++)
-        slabs[k].slab = ck->parts[e->first_part + k].slab;
-    if (slab_cover(e->name, e->ndim, e->shape, slabs, e->n_parts, NULL) < 0)
-        rc = tensor_fault(e, "its parts do not cover its shape", err);
-    free(slabs);
-    return rc;
-}
-
-/* Each part has at least one checksum, so their number is bounded by the length of the
- * file, whatever a row says. */
+/* The parts must cover the tensor exactly once. Each part has at least one checksum, so
+ * their number is bounded by the length of the file, whatever a row says. */
 static int parts_fill(raytrain_checkpoint *ck, struct tensor_entry *e, uint32_t n_parts,
-                      struct shapes *shapes, uint64_t *next_hash, size_t *room,
+                      struct part_reader *reader, struct parts *parts,
                       struct error *err)
 {
-    raytrain_slab slab;
-    uint64_t at = 0;
-
     e->sharded = n_parts > 0;
     e->first_part = ck->n_parts;
     if (e->bytes == 0 && n_parts > 0)
-        return tensor_fault(e, "it is empty and has parts", err);
+        return tensor_fault(ck, e, "it is empty and has parts", err);
     if (e->bytes == 0)
         return 0;
-    slab_whole(e->ndim, e->shape, &slab);
-    if (n_parts == 0 && part_add(ck, e, &slab, &at, next_hash, room, err) < 0)
-        return -1;
-    for (uint32_t k = 0; k < n_parts; k++) {
-        if (dims_take(shapes, e->ndim, slab.start) < 0 ||
-            dims_take(shapes, e->ndim, slab.count) < 0)
-            return tensor_fault(e, "its parts are missing", err);
-        if (part_add(ck, e, &slab, &at, next_hash, room, err) < 0)
+    e->n_parts = n_parts > 0 ? n_parts : 1;
+    parts->n = 0;
+    for (uint64_t k = 0; k < e->n_parts; k++) {
+        struct part part;
+
+        if (part_reader_part(reader, e, &part, err) < 0)
             return -1;
+        if (part_keep(ck, e, &part, parts) < 0)
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
-    e->n_parts = ck->n_parts - e->first_part;
-    return parts_cover(ck, e, err);
+    if (slab_cover(e->name, e->ndim, e->shape, parts->slabs, parts->n, NULL) < 0)
+        return tensor_fault(ck, e, "its parts do not cover its shape", err);
+    return 0;
 }
 
 /* ---- All tensors ---- */
@@ -221,38 +181,55 @@ static struct tensor_entry *tensor_name(raytrain_checkpoint *ck, const char *nam
 
     if (strnlen(name, ck->head.name_bytes) == ck->head.name_bytes) {
         error_set(err, RAYTRAIN_ECORRUPT,
-                  "the name of a dataset has no terminating NUL");
+                  "%s: the name of a dataset has no terminating NUL", ck->path);
         return NULL;
     }
     e = entry_add(ck, strdup(name), err);
-    if (!e && err && err->code != RAYTRAIN_ENOMEM)
+    if (!e && err && err->code != RAYTRAIN_ENOMEM) {
+        error_prefix(err, "%s", ck->path);
         err->code = RAYTRAIN_ECORRUPT;
+    }
     return e;
 }
 
 /* All rows, shapes and hashes must be used: then exactly one hash covers each byte of
  * each tensor. */
-static int tensors_parse(raytrain_checkpoint *ck, const unsigned char *rows,
-                         const unsigned char *shapes_from, struct error *err)
+static int rows_parse(raytrain_checkpoint *ck, const unsigned char *row,
+                      struct part_reader *reader, struct parts *parts,
+                      struct error *err)
 {
-    size_t width = ck->head.name_bytes, room = 0;
-    struct shapes shapes = {shapes_from, ck->head.n_shapes};
-    uint64_t next_hash = 0;
+    size_t width = ck->head.name_bytes;
+    struct tensor_record r;
 
-    for (uint64_t i = 0; i < ck->head.n_tensors; i++) {
-        const unsigned char *row = rows + i * (width + sizeof(struct tensor_record));
+    for (uint64_t i = 0; i < ck->head.n_tensors; i++, row += width + sizeof r) {
         struct tensor_entry *e = tensor_name(ck, (const char *)row, err);
-        struct tensor_record r;
 
         memcpy(&r, row + width, sizeof r);
-        if (!e || tensor_fill(e, &r, &shapes, &ck->head, err) < 0 ||
-            parts_fill(ck, e, r.n_parts, &shapes, &next_hash, &room, err) < 0)
+        if (!e || tensor_fill(e, &r, reader, err) < 0 ||
+            parts_fill(ck, e, r.n_parts, reader, parts, err) < 0)
             return -1;
     }
-    if (shapes.left > 0 || next_hash != ck->head.n_hashes)
+    if (reader->next != ck->head.n_shapes || reader->hash != ck->head.n_hashes)
         return error_set(err, RAYTRAIN_ECORRUPT,
-                         "some shapes or checksums belong to no dataset");
+                         "%s: some shapes or checksums belong to no dataset", ck->path);
     return 0;
+}
+
+static int tensors_parse(raytrain_checkpoint *ck, const unsigned char *rows,
+                         struct error *err)
+{
+    struct parts parts = {0};
+    struct part_reader reader;
+    int rc;
+
+    ck->shape_sums = calloc(table_blocks(ck->head.n_shapes), sizeof *ck->shape_sums);
+    if (!ck->shape_sums)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    part_reader_start(&reader, ck);
+    reader.opening = true;
+    rc = rows_parse(ck, rows, &reader, &parts, err);
+    free(parts.slabs);
+    return rc;
 }
 
 /* ---- Metadata ---- */
@@ -311,24 +288,16 @@ int metadata_extents(const raytrain_checkpoint *ck, uint64_t file_bytes,
 int index_parse(raytrain_checkpoint *ck, const void *tables, uint64_t n,
                 struct error *err)
 {
-    const unsigned char *at = tables, *shapes;
+    const unsigned char *at = tables;
     uint64_t want;
 
     if (index_bytes(&ck->head, &want) < 0 || want != n || ck->head.chunk_bytes == 0)
-        return error_set(err, RAYTRAIN_ECORRUPT, "the sizes of its tables are invalid");
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "%s: the sizes of its tables are invalid", ck->path);
     report_parse(ck, at);
     at += sizeof(struct report_record);
     if (metrics_parse(ck, at) < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     at += ck->head.n_metrics * sizeof(struct metric_record);
-    shapes =
-        at + ck->head.n_tensors * (ck->head.name_bytes + sizeof(struct tensor_record));
-    if (tensors_parse(ck, at, shapes, err) < 0)
-        return -1;
-    at = shapes + ck->head.n_shapes * sizeof(uint64_t);
-    ck->hashes = calloc(ck->head.n_hashes + 1, sizeof *ck->hashes);
-    if (!ck->hashes)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    memcpy(ck->hashes, at, ck->head.n_hashes * sizeof *ck->hashes);
-    return 0;
+    return tensors_parse(ck, at, err);
 }

@@ -17,8 +17,8 @@ struct amount {
 };
 
 /* Rank 0: of each rank; *most is enough for any of them. */
-static void amounts_count(const raytrain_checkpoint *ck, int size,
-                          struct amount *amounts, struct amount *most)
+static int amounts_count(const raytrain_checkpoint *ck, int size,
+                         struct amount *amounts, struct amount *most, struct error *err)
 {
     struct verify_work counted = {0};
     struct verify_cut cut;
@@ -26,12 +26,14 @@ static void amounts_count(const raytrain_checkpoint *ck, int size,
     *most = (struct amount){0};
     verify_cut_start(&cut, ck, size);
     for (int r = 0; r < size; r++) {
-        verify_cut_next(&cut, r, &counted);
+        if (verify_cut_next(&cut, r, &counted, err) < 0)
+            return -1;
         amounts[r] = (struct amount){counted.n, counted.n_hashes};
         most->n = counted.n > most->n ? counted.n : most->n;
         if (counted.n_hashes > most->n_hashes)
             most->n_hashes = counted.n_hashes;
     }
+    return 0;
 }
 
 static int work_send(const struct verify_work *work, int rank, struct comm *comm,
@@ -62,21 +64,27 @@ static int work_receive(struct verify_work *work, const struct amount *mine,
 }
 
 /* Rank 0: the work of one rank after the other goes through the memory of its own, which
- * is cut anew at the end. */
+ * is cut anew at the end. If a table cannot be read, the ranks get as many arbitrary bytes
+ * as they wait for. */
 static int works_send(const raytrain_checkpoint *ck, struct comm *comm,
-                      struct verify_work *work, struct error *err)
+                      const struct amount *amounts, struct verify_work *work,
+                      struct error *err)
 {
     struct verify_cut cut;
+    struct error lost;
+    int rc = 0;
 
     verify_cut_start(&cut, ck, comm->size);
     for (int r = 0; r < comm->size; r++) {
-        verify_cut_next(&cut, r, work);
-        if (r > 0 && work_send(work, r, comm, err) < 0)
-            return -1;
+        if (rc == 0)
+            rc = verify_cut_next(&cut, r, work, err);
+        work->n = amounts[r].n;
+        work->n_hashes = amounts[r].n_hashes;
+        if (r > 0 && work_send(work, r, comm, &lost) < 0)
+            return error_set(err, lost.code, "%s", lost.text);
     }
     verify_cut_start(&cut, ck, comm->size);
-    verify_cut_next(&cut, 0, work);
-    return 0;
+    return rc == 0 ? verify_cut_next(&cut, 0, work, err) : -1;
 }
 
 int verify_work_scatter(const raytrain_checkpoint *ck, struct comm *comm,
@@ -87,10 +95,8 @@ int verify_work_scatter(const raytrain_checkpoint *ck, struct comm *comm,
 
     if (comm->rank == 0) {
         amounts = calloc((size_t)comm->size, sizeof *amounts);
-        if (amounts)
-            amounts_count(ck, comm->size, amounts, &room);
-        else
-            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = amounts ? amounts_count(ck, comm->size, amounts, &room, err)
+                     : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
@@ -100,8 +106,10 @@ int verify_work_scatter(const raytrain_checkpoint *ck, struct comm *comm,
         rc = comm_agree(comm, verify_work_room(work, room.n, room.n_hashes, err), err);
     }
     if (rc == 0)
-        rc = comm->rank == 0 ? works_send(ck, comm, work, err)
-                             : work_receive(work, mine, comm, err);
+        rc = comm_agree(comm,
+                        comm->rank == 0 ? works_send(ck, comm, amounts, work, err)
+                                        : work_receive(work, mine, comm, err),
+                        err);
     free(amounts);
     free(mine);
     return rc;

@@ -16,6 +16,7 @@ libcommon_la_SOURCES += \
 	src/common/checkpoint/new_file.c src/common/checkpoint/new_file.h \
 	src/common/checkpoint/offers.c src/common/checkpoint/offers.h \
 	src/common/checkpoint/open.c \
+	src/common/checkpoint/part_reader.c \
 	src/common/checkpoint/plan.c \
 	src/common/checkpoint/plan_share.c \
 	src/common/checkpoint/save.c \
@@ -29,7 +30,7 @@ libcommon_la_SOURCES += \
 UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_large \
 	t/unit/test_attachments t/unit/test_foreign t/unit/test_foreign_damage \
 	t/unit/test_by_parts t/unit/test_shared_file t/unit/test_stripes t/unit/test_save_layout \
-	t/unit/test_plan_share t/unit/test_index_share
+	t/unit/test_plan_share t/unit/test_index_share t/unit/test_part_reader
 
 # Makes the files that the tests of raytrain-inspect look at.
 check_PROGRAMS += t/check/store_sample
@@ -52,6 +53,7 @@ fuzz_checkpoint_files = t/fuzz/fuzz_checkpoint.c src/common/checkpoint/checkpoin
 	src/common/checkpoint/open.c src/common/checkpoint/verify.c \
 	src/common/checkpoint/get.c src/common/checkpoint/slab.c \
 	src/common/checkpoint/slab_io.c src/common/checkpoint/name_map.c \
+	src/common/checkpoint/chunks.c src/common/checkpoint/part_reader.c \
 	src/common/comm/comm.c src/common/comm/comm_self.c
 t/fuzz/fuzz_checkpoint: $(fuzz_checkpoint_files)
 	$(AM_V_CCLD)$(MKDIR_P) t/fuzz && $(FUZZ_CC) $(FUZZ_CFLAGS) $(DEFS) -I. \

@@ -4,7 +4,7 @@
  * Rank 0 reads head and tables, and checks every number in them and the checksum of the
  * metadata. Each rank gets from it the tensors, and verifies a share of the chunks; the
  * list of all parts and their checksums, which grows with the number of ranks that wrote
- * the file, stays on rank 0. HDF5 takes no part: a damaged or hostile file is parsed by
+ * the file, stays in the file. HDF5 takes no part: a damaged or hostile file is parsed by
  * the code here and in index.c alone.
  */
 #include "config.h"
@@ -108,21 +108,29 @@ static int head_read(raytrain_checkpoint *ck, struct error *err)
 
 /* ---- The tables ---- */
 
-/* Read a table to *to, and advance it. It must lie in the file, after the head. */
+/* It must lie in the file, after the head. */
+static int table_check(const raytrain_checkpoint *ck, uint64_t at, uint64_t bytes,
+                       struct error *err)
+{
+    if (bytes > 0 && (at < HEAD_BYTES || at > ck->head.file_bytes ||
+                      bytes > ck->head.file_bytes - at))
+        return damage(ck, err, "a table exceeds the file");
+    return 0;
+}
+
+/* Read a table to *to, and advance it. */
 static int table_read(const raytrain_checkpoint *ck, uint64_t at, uint64_t bytes,
                       unsigned char **to, struct error *err)
 {
-    if (bytes == 0)
-        return 0;
-    if (at < HEAD_BYTES || at > ck->head.file_bytes || bytes > ck->head.file_bytes - at)
-        return damage(ck, err, "a table exceeds the file");
-    if (fs_pread_full(ck->fd, *to, bytes, at) < 0)
+    if (table_check(ck, at, bytes, err) < 0)
+        return -1;
+    if (bytes > 0 && fs_pread_full(ck->fd, *to, bytes, at) < 0)
         return checkpoint_read_error(ck, err);
     *to += bytes;
     return 0;
 }
 
-/* Read all tables, one after the other. */
+/* Read those that index_parse() needs, one after the other. The others stay in the file. */
 static int tables_read(const raytrain_checkpoint *ck, void **tables, uint64_t *n,
                        struct error *err)
 {
@@ -140,8 +148,8 @@ static int tables_read(const raytrain_checkpoint *ck, void **tables, uint64_t *n
         table_read(ck, h->tensors_at,
                    h->n_tensors * (h->name_bytes + sizeof(struct tensor_record)), &at,
                    err) < 0 ||
-        table_read(ck, h->shapes_at, h->n_shapes * sizeof(uint64_t), &at, err) < 0 ||
-        table_read(ck, h->hashes_at, h->n_hashes * sizeof(uint64_t), &at, err) < 0)
+        table_check(ck, h->shapes_at, h->n_shapes * sizeof(uint64_t), err) < 0 ||
+        table_check(ck, h->hashes_at, h->n_hashes * sizeof(uint64_t), err) < 0)
         return -1;
     return 0;
 }
@@ -208,37 +216,47 @@ int checkpoint_file_open(raytrain_checkpoint *ck, struct error *err)
     return 0;
 }
 
-/* Read and verify head, tables and metadata; *tables is malloc'ed. */
-static int index_read(raytrain_checkpoint *ck, void **tables, uint64_t *n,
-                      struct error *err)
+/* Read and verify head, tables and metadata. */
+static int index_read(raytrain_checkpoint *ck, struct error *err)
 {
+    void *tables = NULL;
+    uint64_t n = 0;
+    int rc = 0;
+
     if (checkpoint_file_open(ck, err) < 0 || head_read(ck, err) < 0 ||
-        tables_read(ck, tables, n, err) < 0)
+        tables_read(ck, &tables, &n, err) < 0 || index_parse(ck, tables, n, err) < 0 ||
+        public_names_make(ck, err) < 0 || metadata_verify(ck, err) < 0)
+        rc = -1;
+    free(tables);
+    return rc;
+}
+
+static int open_here(const char *path, bool without_parts, raytrain_checkpoint **out,
+                     struct error *err)
+{
+    raytrain_checkpoint *ck = checkpoint_for_reading(path, err);
+
+    if (!ck)
         return -1;
-    if (index_parse(ck, *tables, *n, err) < 0)
-        return error_prefix(err, "%s", ck->path);
-    if (public_names_make(ck, err) < 0)
+    ck->without_parts = without_parts;
+    if (index_read(ck, err) < 0) {
+        checkpoint_destroy(ck);
         return -1;
-    return metadata_verify(ck, err);
+    }
+    *out = ck;
+    return 0;
 }
 
 int checkpoint_open_index(const char *path, raytrain_checkpoint **out,
                           struct error *err)
 {
-    raytrain_checkpoint *ck = checkpoint_for_reading(path, err);
-    void *tables = NULL;
-    uint64_t n = 0;
-    int rc;
+    return open_here(path, false, out, err);
+}
 
-    if (!ck)
-        return -1;
-    rc = index_read(ck, &tables, &n, err);
-    free(tables);
-    if (rc < 0)
-        checkpoint_destroy(ck);
-    else
-        *out = ck;
-    return rc;
+int checkpoint_open_layout(const char *path, raytrain_checkpoint **out,
+                           struct error *err)
+{
+    return open_here(path, true, out, err);
 }
 
 static bool has_magic(int fd)
@@ -287,33 +305,6 @@ static int file_join(raytrain_checkpoint *ck, struct error *err)
     return 0;
 }
 
-/* Forget what only the verification needed: kept for the whole run, it would grow with the
- * number of ranks that wrote the file. Tensors by parts are read by means of their parts.
- */
-static void index_trim(raytrain_checkpoint *ck)
-{
-    struct part *fewer;
-    size_t n = 0;
-
-    free(ck->hashes);
-    ck->hashes = NULL;
-    for (size_t i = 0; i < ck->n_tensors; i++) {
-        struct tensor_entry *e = &ck->tensors[i];
-
-        if (!e->by_parts)
-            e->n_parts = 0;
-        for (uint64_t k = 0; k < e->n_parts; k++) {
-            ck->parts[n + k] = ck->parts[e->first_part + k];
-            ck->parts[n + k].n_hashes = 0;
-        }
-        e->first_part = n;
-        n += e->n_parts;
-    }
-    fewer = realloc(ck->parts, (n + 1) * sizeof *fewer);
-    ck->parts = fewer ? fewer : ck->parts;
-    ck->n_parts = n;
-}
-
 /* COLLECTIVE: rank 0 has read the index. Each rank gets its share of the work, and then
  * what is left of the index. */
 static int index_share(raytrain_checkpoint *ck, struct comm *comm,
@@ -323,8 +314,8 @@ static int index_share(raytrain_checkpoint *ck, struct comm *comm,
 
     if (verify_work_scatter(ck, comm, work, err) < 0)
         return -1;
-    if (comm->rank == 0)
-        index_trim(ck);
+    free(ck->shape_sums); /* they grow with the number of ranks that wrote the file */
+    ck->shape_sums = NULL;
     if (comm->size == 1)
         return 0;
     if (index_bcast(ck, comm, err) < 0)
@@ -339,13 +330,10 @@ int checkpoint_open(struct comm *comm, const char *path, raytrain_checkpoint **o
 {
     raytrain_checkpoint *ck = checkpoint_for_reading(path, err);
     struct verify_work work = {0};
-    void *tables = NULL;
-    uint64_t n = 0;
     int rc = ck ? 0 : -1;
 
     if (rc == 0 && comm->rank == 0)
-        rc = index_read(ck, &tables, &n, err);
-    free(tables);
+        rc = index_read(ck, err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = index_share(ck, comm, &work, err);

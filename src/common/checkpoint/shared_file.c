@@ -158,7 +158,7 @@ static int pages_fill(struct shared_file *f, uint64_t file_bytes, struct error *
     for (size_t i = 0; i < n; i++)
         page_writers_claim(&f->pages, extents[i].start, extents[i].end, 0);
     free(extents);
-    return 0;
+    return chunk_walk_end(&walk, err);
 }
 
 int shared_file_begin(struct shared_file *f, uint64_t file_bytes, uint64_t block_bytes,
@@ -252,7 +252,7 @@ int shared_file_flush(struct shared_file *f)
 
 /* The bytes of one chunk that its owner sends to one other rank. Both compute it. */
 struct transfer {
-    uint64_t part, from; /* the chunk */
+    struct chunk chunk;
     uint64_t bytes;
     int shift; /* receiver minus sender, modulo the number of ranks */
 };
@@ -283,9 +283,9 @@ static int transfer_compare(const void *a, const void *b)
 
     if (p->shift != q->shift)
         return p->shift < q->shift ? -1 : 1;
-    if (p->part != q->part)
-        return p->part < q->part ? -1 : 1;
-    return (p->from > q->from) - (p->from < q->from);
+    if (p->chunk.part != q->chunk.part)
+        return p->chunk.part < q->chunk.part ? -1 : 1;
+    return (p->chunk.from > q->chunk.from) - (p->chunk.from < q->chunk.from);
 }
 
 /* One rank's side of the exchange. */
@@ -326,8 +326,7 @@ static int chunk_transfers(struct exchange *x, const struct chunk *chunk, int ow
             bytes[to] += some.to - some.from;
     }
     for (int to = own ? 0 : rank; rc == 0 && to <= (own ? size - 1 : rank); to++) {
-        struct transfer transfer = {chunk->part, chunk->from, bytes[to],
-                                    (to - owner + size) % size};
+        struct transfer transfer = {*chunk, bytes[to], (to - owner + size) % size};
 
         if (bytes[to] > 0)
             rc = transfer_add(own ? &x->out : &x->in, &transfer);
@@ -336,7 +335,7 @@ static int chunk_transfers(struct exchange *x, const struct chunk *chunk, int ow
     return rc;
 }
 
-static int transfers_find(struct exchange *x)
+static int transfers_find(struct exchange *x, struct error *err)
 {
     struct chunk_walk walk = x->f->chunks;
     uint64_t *bytes = calloc((size_t)x->f->comm->size, sizeof *bytes);
@@ -346,11 +345,13 @@ static int transfers_find(struct exchange *x)
     while (rc == 0 && chunk_walk_next(&walk, &c))
         rc = chunk_transfers(x, &c, x->f->owner(x->f->arg, &c), bytes);
     free(bytes);
+    if (rc < 0)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (x->out.n > 1)
         qsort(x->out.list, x->out.n, sizeof *x->out.list, transfer_compare);
     if (x->in.n > 1)
         qsort(x->in.list, x->in.n, sizeof *x->in.list, transfer_compare);
-    return rc;
+    return chunk_walk_end(&walk, err);
 }
 
 /* A message holds transfers of one shift: up to so many bytes, or one chunk. */
@@ -376,12 +377,11 @@ static void message_pack(struct exchange *x, size_t i, size_t end, int to,
     unsigned char *at = x->sent;
 
     for (; i < end; i++) {
-        struct chunk c, some;
+        const struct chunk *c = &x->out.list[i].chunk;
+        struct chunk some = *c;
 
-        chunk_walk_at(&f->chunks, x->out.list[i].part, x->out.list[i].from, &c);
-        some = c;
         some.to = some.from;
-        while (chunk_page_of(f, &c, to, &some)) {
+        while (chunk_page_of(f, c, to, &some)) {
             if (x->rc == 0)
                 x->rc = f->read(f->arg, &some, at, err);
             at += some.to - some.from;
@@ -396,12 +396,11 @@ static void message_write(struct exchange *x, size_t i, size_t end, struct error
     int rc = 0;
 
     for (; rc == 0 && i < end; i++) {
-        struct chunk c, some;
+        const struct chunk *c = &x->in.list[i].chunk;
+        struct chunk some = *c;
 
-        chunk_walk_at(&f->chunks, x->in.list[i].part, x->in.list[i].from, &c);
-        some = c;
         some.to = some.from;
-        while (rc == 0 && chunk_page_of(f, &c, f->comm->rank, &some)) {
+        while (rc == 0 && chunk_page_of(f, c, f->comm->rank, &some)) {
             rc = chunk_place(f->writer, &some, at);
             at += some.to - some.from;
         }
@@ -459,8 +458,10 @@ int shared_file_finish(struct shared_file *f, struct error *err)
         return 0;
     x.sent = malloc(room);
     x.got = malloc(room);
-    if (!x.sent || !x.got || transfers_find(&x) < 0)
+    if (!x.sent || !x.got)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (rc == 0)
+        rc = transfers_find(&x, err);
     rc = comm_agree(f->comm, rc, err);
     if (rc == 0)
         rc = messages_exchange(&x, err);

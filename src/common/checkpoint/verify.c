@@ -28,6 +28,8 @@ void verify_cut_start(struct verify_cut *cut, const raytrain_checkpoint *ck, int
     /* Besides its bytes, each chunk costs a little. */
     *cut = (struct verify_cut){
         .ck = ck, .of = of, .total = ck->head.n_hashes * CHUNK_BYTES_MIN};
+    part_reader_start(&cut->parts, ck);
+    hashes_start(&cut->hashes, ck);
     for (size_t i = 0; i < ck->n_tensors; i++)
         cut->total += ck->tensors[i].bytes;
 }
@@ -41,12 +43,12 @@ static uint64_t part_bytes(const raytrain_checkpoint *ck, const struct part *p)
 }
 
 /* The chunks of the part at which the cut is that belong to this share: how many. */
-static uint64_t cut_chunks(struct verify_cut *cut, const struct part *p, int share)
+static uint64_t cut_chunks(struct verify_cut *cut, int share)
 {
-    uint64_t chunk_bytes = cut->ck->head.chunk_bytes, bytes = part_bytes(cut->ck, p);
-    uint64_t n = 0;
+    uint64_t chunk_bytes = cut->ck->head.chunk_bytes;
+    uint64_t bytes = part_bytes(cut->ck, &cut->part), n = 0;
 
-    while (cut->chunk < p->n_hashes &&
+    while (cut->chunk < cut->part.n_hashes &&
            share_of(cut->done, cut->total, cut->of) == share) {
         uint64_t left = bytes - cut->chunk * chunk_bytes;
 
@@ -57,43 +59,60 @@ static uint64_t cut_chunks(struct verify_cut *cut, const struct part *p, int sha
     return n;
 }
 
-/* The share's chunks are adjacent in the table of hashes. */
-static void work_add(struct verify_work *work, const raytrain_checkpoint *ck,
-                     const struct part *p, uint64_t first, uint64_t n)
+/* Chunks [first, first + n) of the part at which the cut is. */
+static int work_add(struct verify_work *work, struct verify_cut *cut, uint64_t first,
+                    uint64_t n, struct error *err)
 {
-    if (work->pieces) {
+    const struct part *p = &cut->part;
+
+    if (work->pieces &&
+        (work->n == work->room || n > work->hashes_room - work->n_hashes))
+        return error_set(err, RAYTRAIN_ECORRUPT, "%s: the file is changing",
+                         cut->ck->path);
+    if (work->pieces)
         work->pieces[work->n] = (struct verify_piece){*p, first, n};
-        memcpy(work->hashes + work->n_hashes, ck->hashes + p->first_hash + first,
-               n * sizeof *work->hashes);
-    }
+    for (uint64_t k = 0; work->pieces && k < n; k++)
+        if (table_get(cut->ck, &cut->hashes, p->first_hash + first + k,
+                      &work->hashes[work->n_hashes + k], err) < 0)
+            return -1;
     work->n++;
     work->n_hashes += n;
+    return 0;
 }
 
-void verify_cut_next(struct verify_cut *cut, int share, struct verify_work *work)
+int verify_cut_next(struct verify_cut *cut, int share, struct verify_work *work,
+                    struct error *err)
 {
-    const raytrain_checkpoint *ck = cut->ck;
-
     work->n = work->n_hashes = 0;
-    for (; cut->part < ck->n_parts; cut->part++, cut->chunk = 0) {
-        const struct part *p = &ck->parts[cut->part];
-        uint64_t first = cut->chunk, n = cut_chunks(cut, p, share);
+    for (;;) {
+        uint64_t first, n;
 
-        if (n > 0)
-            work_add(work, ck, p, first, n);
-        if (cut->chunk < p->n_hashes)
-            return; /* the next share's */
+        if (cut->chunk == cut->part.n_hashes) {
+            int more = part_reader_next(&cut->parts, &cut->part, err);
+
+            if (more <= 0)
+                return more;
+            cut->chunk = 0;
+        }
+        first = cut->chunk;
+        n = cut_chunks(cut, share);
+        if (n > 0 && work_add(work, cut, first, n, err) < 0)
+            return -1;
+        if (cut->chunk < cut->part.n_hashes)
+            return 0; /* the next share's */
     }
 }
 
 int verify_work_room(struct verify_work *work, size_t n, size_t n_hashes,
                      struct error *err)
 {
-    work->pieces = malloc((n + 1) * sizeof *work->pieces);
-    work->hashes = malloc((n_hashes + 1) * sizeof *work->hashes);
-    if (work->pieces && work->hashes)
-        return 0;
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    work->pieces = calloc(n + 1, sizeof *work->pieces);
+    work->hashes = calloc(n_hashes + 1, sizeof *work->hashes);
+    if (!work->pieces || !work->hashes)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    work->room = n;
+    work->hashes_room = n_hashes;
+    return 0;
 }
 
 void verify_work_clear(struct verify_work *work)
@@ -186,18 +205,20 @@ int checkpoint_verify_share(const raytrain_checkpoint *ck, int share, int of,
 {
     struct verify_work work = {0};
     struct verify_cut cut, before;
-    int rc;
+    int rc = 0;
 
     verify_cut_start(&cut, ck, of);
-    for (int s = 0; s < share; s++)
-        verify_cut_next(&cut, s, &work);
+    for (int s = 0; rc == 0 && s < share; s++)
+        rc = verify_cut_next(&cut, s, &work, err);
     before = cut;
-    verify_cut_next(&cut, share, &work); /* how much is it? */
-    rc = verify_work_room(&work, work.n, work.n_hashes, err);
-    if (rc == 0) {
-        verify_cut_next(&before, share, &work);
+    if (rc == 0)
+        rc = verify_cut_next(&cut, share, &work, err); /* how much is it? */
+    if (rc == 0)
+        rc = verify_work_room(&work, work.n, work.n_hashes, err);
+    if (rc == 0)
+        rc = verify_cut_next(&before, share, &work, err);
+    if (rc == 0)
         rc = verify_work_do(ck, &work, err);
-    }
     verify_work_clear(&work);
     return rc;
 }

@@ -36,24 +36,27 @@ static int metadata_copy(const struct publication *p, struct error *err)
 {
     const raytrain_checkpoint *index = p->survey->index;
     struct extent *extents = NULL;
-    size_t n, bytes;
-    char *metadata;
-    int rc = -1;
+    struct metadata_walk walk = {0};
+    char *data = malloc(METADATA_BLOCK);
+    int rc = data ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
-    if (metadata_find(index, index->head.file_bytes, &extents, &n, &bytes, err) < 0)
-        return -1;
-    metadata = malloc(bytes + 1);
-    if (!metadata)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    else if (metadata_read(index->fd, extents, n, metadata) < 0)
-        fs_error(err, "read", index->path);
-    else if (fault_point("move.metadata", 0) < 0 ||
-             metadata_place(p->file.fd, extents, n, metadata, &index->head) < 0)
-        fs_error(err, "write", p->file.path);
-    else
-        rc = 0;
-    free(metadata);
+    if (rc == 0)
+        rc = metadata_extents(index, index->head.file_bytes, &extents, &walk.n, err);
+    walk.extents = extents;
+    if (rc == 0 && fault_point("move.metadata", 0) < 0)
+        rc = fs_error(err, "write", p->file.path);
+    while (rc == 0 && metadata_next(&walk)) {
+        size_t n = walk.block.end - walk.block.start;
+
+        if (fs_pread_full(index->fd, data, n, walk.block.start) < 0)
+            rc = checkpoint_read_error(index, err);
+        else if (fs_pwrite_full(p->file.fd, data, n, walk.block.start) < 0)
+            rc = fs_error(err, "write", p->file.path);
+    }
+    if (rc == 0 && fs_pwrite_full(p->file.fd, &index->head, sizeof index->head, 0) < 0)
+        rc = fs_error(err, "write", p->file.path);
     free(extents);
+    free(data);
     return rc;
 }
 
@@ -116,6 +119,8 @@ static int chunks_copy(struct publication *p, struct error *err)
                         shared_file_flush(&p->shared) < 0))
             rc = fs_error(err, "write", p->file.path);
     }
+    if (rc == 0)
+        rc = chunk_walk_end(&walk, err);
     free(data);
     return rc;
 }
@@ -270,22 +275,29 @@ static int batch_keep(const struct assembly *a, const struct batch *batch,
     return rc < 0 ? fs_error(err, "write", a->tier->dir.path) : 0;
 }
 
-/* COLLECTIVE: after a failure all stay in step; the codes are combined at the end. */
+/* COLLECTIVE: before each batch all learn whether a rank has failed. They have the same
+ * batches, unless one of them cannot read on. */
 static int batches_exchange(struct assembly *a, struct batch_walk *walk,
                             struct batch *batch, struct error *err)
 {
-    struct error lost;
     int rc = 0;
 
-    while (batch_next(walk, batch)) {
-        if (rc == 0 && a->comm->rank == batch->key)
+    for (;;) {
+        bool more = batch_next(walk, batch);
+
+        if (rc == 0)
+            rc = chunk_walk_end(&walk->chunks, err);
+        if (comm_agree(a->comm, rc, err) < 0)
+            return -1;
+        if (!more)
+            return 0;
+        if (a->comm->rank == batch->key)
             rc = batch_read(a, batch, err);
-        if (a->comm->ops->bcast(a->comm, a->data, batch->bytes, batch->key, &lost) < 0)
-            return error_set(err, lost.code, "%s", lost.text);
+        if (a->comm->ops->bcast(a->comm, a->data, batch->bytes, batch->key, err) < 0)
+            return -1;
         if (rc == 0 && tier_leader(a->tier))
             rc = batch_keep(a, batch, err);
     }
-    return rc;
 }
 
 /* Does this node have room for what it lacks? */
@@ -301,6 +313,8 @@ static int room_check(const struct image_tier *tier, const struct survey *survey
     while (chunk_walk_next(&walk, &c))
         if (!survey_is_here(survey, c.index))
             need += c.to - c.from;
+    if (chunk_walk_end(&walk, err) < 0)
+        return -1;
     if (fault_point("assemble.room", tier->nodes->rank) == 0 && need <= room)
         return 0;
     return error_set(err, RAYTRAIN_EFIT, "%s lacks %s of a checkpoint, and has %s left",

@@ -144,18 +144,6 @@ int metadata_find(const raytrain_checkpoint *ck, uint64_t file_bytes,
     return 0;
 }
 
-int metadata_read(int fd, const struct extent *extents, size_t n, char *metadata)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t bytes = extents[i].end - extents[i].start;
-
-        if (fs_pread_full(fd, metadata, bytes, extents[i].start) < 0)
-            return -1;
-        metadata += bytes;
-    }
-    return 0;
-}
-
 int metadata_place(int fd, const struct extent *extents, size_t n, const char *metadata,
                    const struct file_head *head)
 {
@@ -169,6 +157,24 @@ int metadata_place(int fd, const struct extent *extents, size_t n, const char *m
     return fs_pwrite_full(fd, head, sizeof *head, 0);
 }
 
+bool metadata_next(struct metadata_walk *walk)
+{
+    struct extent *block = &walk->block;
+
+    while (walk->n > 0 && block->end >= walk->extents->end) {
+        walk->extents++;
+        walk->n--;
+    }
+    if (walk->n == 0)
+        return false;
+    block->start =
+        block->end > walk->extents->start ? block->end : walk->extents->start;
+    block->end = walk->extents->end;
+    if (block->end - block->start > METADATA_BLOCK)
+        block->end = block->start + METADATA_BLOCK;
+    return true;
+}
+
 /* ---- An image on every node ---- */
 
 /* Open this node's image, and read its list. */
@@ -179,7 +185,7 @@ static int image_look(const struct image_tier *tier, int64_t iteration,
     int rc = path ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
     if (rc == 0)
-        rc = checkpoint_open_index(path, index, err);
+        rc = checkpoint_open_layout(path, index, err);
     if (rc == 0 && held)
         rc = held_read(&tier->dir, iteration, &(*index)->head, held, err);
     free(path);
@@ -211,70 +217,85 @@ static int candidates_compare(struct comm *comm, const raytrain_checkpoint *inde
     return 0;
 }
 
-/* What a node needs to make an image without chunks. */
+/* What a node needs to make an image without chunks: the metadata come in blocks. */
 struct skeleton {
     struct file_head head;
-    uint64_t n_extents, n_bytes;
+    uint64_t n_extents;
     struct extent *extents;
-    char *metadata;
 };
 
-static int skeleton_read(struct skeleton *sk, const raytrain_checkpoint *index,
-                         struct error *err)
+/* COLLECTIVE: all ranks get that of the root. */
+static int skeleton_bcast(struct comm *comm, const raytrain_checkpoint *index, int root,
+                          struct skeleton *sk, struct error *err)
 {
-    size_t n, bytes;
+    size_t n = 0;
+    int rc = 0;
 
-    if (metadata_find(index, index->head.file_bytes, &sk->extents, &n, &bytes, err) < 0)
-        return -1;
-    sk->metadata = malloc(bytes + 1);
-    if (!sk->metadata)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    sk->head = index->head;
-    sk->n_extents = n;
-    sk->n_bytes = bytes;
-    if (metadata_read(index->fd, sk->extents, n, sk->metadata) < 0)
-        return fs_error(err, "read", index->path);
-    return 0;
+    if (comm->rank == root) {
+        sk->head = index->head;
+        rc = metadata_extents(index, sk->head.file_bytes, &sk->extents, &n, err);
+        sk->n_extents = n;
+    }
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = comm->ops->bcast(comm, &sk->head, sizeof sk->head, root, err);
+    if (rc == 0)
+        rc = comm->ops->bcast(comm, &sk->n_extents, sizeof sk->n_extents, root, err);
+    if (rc == 0)
+        rc = comm_bcast_alloc(comm, (void **)&sk->extents,
+                              sk->n_extents * sizeof *sk->extents, root, err);
+    return rc;
 }
 
-static int skeleton_write(const struct skeleton *sk, const struct image_tier *tier,
-                          int64_t iteration, struct error *err)
+/* COLLECTIVE: the metadata of the root's image into the file `fd`, or nowhere if it is -1.
+ * If a rank fails, all stay in step; the codes are combined by the caller. */
+static int skeleton_fill(struct comm *comm, const struct skeleton *sk,
+                         const raytrain_checkpoint *index, int root, char *data, int fd,
+                         const char *dir, struct error *err)
 {
-    int fd = image_create(&tier->dir, iteration, sk->head.file_bytes, err), rc;
+    struct metadata_walk walk = {.extents = sk->extents, .n = sk->n_extents};
+    struct error lost;
+    int rc = 0;
 
-    if (fd < 0)
-        return -1;
-    rc = metadata_place(fd, sk->extents, sk->n_extents, sk->metadata, &sk->head);
-    if (rc < 0)
-        fs_error(err, "write", tier->dir.path);
-    close(fd);
+    while (metadata_next(&walk)) {
+        size_t n = walk.block.end - walk.block.start;
+
+        if (rc == 0 && comm->rank == root &&
+            fs_pread_full(index->fd, data, n, walk.block.start) < 0)
+            rc = checkpoint_read_error(index, err);
+        if (comm->ops->bcast(comm, data, n, root, &lost) < 0)
+            return error_set(err, lost.code, "%s", lost.text);
+        if (rc == 0 && fd >= 0 && fs_pwrite_full(fd, data, n, walk.block.start) < 0)
+            rc = fs_error(err, "write", dir);
+    }
+    if (rc == 0 && fd >= 0 && fs_pwrite_full(fd, &sk->head, sizeof sk->head, 0) < 0)
+        rc = fs_error(err, "write", dir);
     return rc;
 }
 
 /* COLLECTIVE: nodes that lack the image get that of the root, without its chunks. */
-static int skeleton_bcast(struct comm *comm, const struct image_tier *tier,
-                          int64_t iteration, const raytrain_checkpoint *index, int root,
-                          bool lacking, struct error *err)
+static int skeleton_spread(struct comm *comm, const struct image_tier *tier,
+                           int64_t iteration, const raytrain_checkpoint *index,
+                           int root, bool lacking, struct error *err)
 {
-    struct skeleton sk = {0};
-    int rc = comm->rank == root ? skeleton_read(&sk, index, err) : 0;
+    struct skeleton sk = {.extents = NULL};
+    char *data = calloc(1, METADATA_BLOCK);
+    int fd = -1, rc = data ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = comm->ops->bcast(comm, &sk.head, sizeof sk.head, root, err);
+        rc = skeleton_bcast(comm, index, root, &sk, err);
+    if (rc == 0 && lacking && tier_leader(tier)) {
+        fd = image_create(&tier->dir, iteration, sk.head.file_bytes, err);
+        rc = fd < 0 ? -1 : 0;
+    }
+    rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = comm->ops->bcast(comm, &sk.n_extents, sizeof sk.n_extents, root, err);
-    if (rc == 0)
-        rc = comm->ops->bcast(comm, &sk.n_bytes, sizeof sk.n_bytes, root, err);
-    if (rc == 0)
-        rc = comm_bcast_alloc(comm, (void **)&sk.extents,
-                              sk.n_extents * sizeof *sk.extents, root, err);
-    if (rc == 0)
-        rc = comm_bcast_alloc(comm, (void **)&sk.metadata, sk.n_bytes, root, err);
-    if (rc == 0 && lacking && tier_leader(tier))
-        rc = skeleton_write(&sk, tier, iteration, err);
+        rc = skeleton_fill(comm, &sk, index, root, data, fd, tier->dir.path, err);
+    if (fd >= 0)
+        close(fd);
     free(sk.extents);
-    free(sk.metadata);
+    free(data);
     return comm_agree(comm, rc, err);
 }
 
@@ -294,7 +315,7 @@ static int images_agree(struct comm *comm, const struct image_tier *tier,
                          iteration);
     if (!others)
         return 0;
-    if (skeleton_bcast(comm, tier, iteration, *index, root, !mine, err) < 0)
+    if (skeleton_spread(comm, tier, iteration, *index, root, !mine, err) < 0)
         return -1;
     if (!mine) {
         checkpoint_destroy(*index);
@@ -330,7 +351,7 @@ int survey_read(const struct survey *survey, const struct chunk *chunk, void *da
 
     if (chunk_read(index->fd, chunk, data) < 0)
         return checkpoint_read_error(index, err);
-    if (XXH3_64bits(data, chunk->to - chunk->from) == index->hashes[chunk->index])
+    if (XXH3_64bits(data, chunk->to - chunk->from) == chunk->hash)
         return 0;
     return error_set(err, RAYTRAIN_ECORRUPT, "%s: dataset '%s' is damaged (checksum)",
                      index->path, chunk->tensor->name);
@@ -357,7 +378,7 @@ static int row_fill(const struct survey *survey, const struct image_tier *tier,
             held_set(row, c.index);
     }
     free(data);
-    return 0;
+    return held->bits ? chunk_walk_end(&walk, err) : 0;
 }
 
 /* The leader of a node merges the rows of its ranks. */

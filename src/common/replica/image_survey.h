@@ -29,7 +29,7 @@ int image_inventory(struct comm *comm, const struct image_tier *tier,
 /* ---- A survey ---- */
 
 struct survey {
-    raytrain_checkpoint *index; /* of this node's image: the layout of the file */
+    raytrain_checkpoint *index; /* this node's image, by checkpoint_open_layout() */
     struct file_head head;
     uint64_t n_chunks;
     int32_t *sources; /* of each chunk, the rank that reads it for all; -1: none */
@@ -41,9 +41,11 @@ struct survey {
     unsigned char *received;   /* room for a row of another rank */
 };
 /*
- * Find out which chunks of this iteration the nodes have. What a rank keeps of that does
- * not grow with the number of ranks. A node without an image
- * gets one without chunks. With `verify`, only chunks that match their checksums count.
+ * Find out which chunks of this iteration the nodes have. A rank keeps four bytes and a few
+ * bits for each chunk of the checkpoint. Parts and hashes stay in the image, except, while
+ * it is opened, the slabs of one tensor at a time; in their place there are eight bytes for
+ * 4 KiB of the table of shapes. A node without an image gets one without chunks. With
+ * `verify`, only chunks that match their checksums count.
  * RAYTRAIN_ENOTFOUND if no node has a complete image; all have looked.
  */
 int survey_make(struct comm *comm, const struct image_tier *tier, int64_t iteration,
@@ -71,11 +73,19 @@ uint64_t tier_room(const struct image_tier *tier);
 int metadata_find(const raytrain_checkpoint *ck, uint64_t file_bytes,
                   struct extent **extents, size_t *n, size_t *bytes, struct error *err);
 
-/* Read the metadata, one extent after the other; write them, and then the head. -1 and
- * errno. */
-int metadata_read(int fd, const struct extent *extents, size_t n, char *metadata);
+/* Write the metadata, one extent after the other, and then the head. -1 and errno. */
 int metadata_place(int fd, const struct extent *extents, size_t n, const char *metadata,
                    const struct file_head *head);
+
+/* Visits the metadata in blocks: they are too long to be kept in memory. */
+#define METADATA_BLOCK (1u << 20)
+struct metadata_walk {
+    const struct extent *extents;
+    size_t n;
+    struct extent block; /* the present one: METADATA_BLOCK bytes at most */
+};
+/* Go on to the next block; false after the last. */
+bool metadata_next(struct metadata_walk *walk);
 
 /* The rank that reads a chunk for all: the nodes that have it take turns, and so do the
  * ranks of a node, a few chunks at a time. -1: no node has it. */
