@@ -54,13 +54,15 @@ struct model {
     float *rows;    /* this rank's rows of the same */
     float *columns; /* its columns */
     raytrain_slab row_slab, column_slab;
+    int smalls;
 };
 
 static void model_make(struct model *m, int rank, int size)
 {
     uint64_t i = 0;
 
-    *m = (struct model){.row_slab.count = {0, COLS}, .column_slab.count = {ROWS, 0}};
+    *m = (struct model){
+        .row_slab.count = {0, COLS}, .column_slab.count = {ROWS, 0}, .smalls = SMALLS};
     share_fill(rank, size, ROWS, &m->row_slab.start[0], &m->row_slab.count[0]);
     share_fill(rank, size, COLS, &m->column_slab.start[1], &m->column_slab.count[1]);
     m->whole = calloc(ROWS * COLS, sizeof(float));
@@ -95,7 +97,7 @@ static int model_put(raytrain_checkpoint *ck, const struct model *m, struct erro
     rc |= checkpoint_put(ck, "model/rows", &t, &m->row_slab, err);
     t.data = m->columns;
     rc |= checkpoint_put(ck, "model/columns", &t, &m->column_slab, err);
-    for (int i = 0; i < SMALLS; i++) {
+    for (int i = 0; i < m->smalls; i++) {
         char name[32];
 
         snprintf(name, sizeof name, "small/%d", i);
@@ -155,6 +157,7 @@ struct scene {
     bool believing;           /* a survey without verification */
     bool spoil;               /* after it, the last rank's image gets other tables */
     int fails_on, read_fails; /* on this rank */
+    int smalls;               /* tensors; 0: SMALLS */
     /* The result, on rank 0: */
     int rc;
     struct error err;
@@ -250,6 +253,7 @@ static int scene_rank(struct comm *comm, void *arg)
     if (comm_agree(comm, rc, &err) < 0)
         goto out;
     model_make(&m, comm->rank, comm->size);
+    m.smalls = scene->smalls ? scene->smalls : SMALLS;
     read_fails = comm->rank == scene->fails_on ? scene->read_fails : 0;
     if (scene->save)
         rc = scene_save(comm, &tier, &m, &err);
@@ -569,6 +573,37 @@ static void a_reader_that_fails_spoils_no_image(void **state)
     free(now);
 }
 
+static void metadata_of_several_blocks_reach_every_image(void **state)
+{
+    struct extent *extents = NULL;
+    raytrain_checkpoint *ck = NULL;
+    struct error err;
+    uint64_t bytes;
+    size_t n = 0;
+
+    (void)state;
+    expect(
+        (struct scene){.layout = "0122", .copies = true, .save = true, .smalls = 6000},
+        0);
+    for (char k = '0'; k <= '2'; k++) {
+        char path[256];
+
+        bytes = 0;
+        node_path(path, sizeof path, k, "checkpoint_000007.h5");
+        if (checkpoint_open_index(path, &ck, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(metadata_extents(ck, ck->head.file_bytes, &extents, &n, &err),
+                         0);
+        for (size_t i = 0; i < n; i++)
+            bytes += extents[i].end - extents[i].start;
+        assert_true(bytes > METADATA_BLOCK);
+        free(extents);
+        checkpoint_destroy(ck);
+    }
+    expect((struct scene){.layout = "0122", .copies = true, .publish = true}, 0);
+    expect_published();
+}
+
 /* The walk through the chunks fails on one rank: all end, and nothing is published. */
 static void tables_that_change_after_the_survey_are_noticed(void **state)
 {
@@ -870,6 +905,7 @@ int main(void)
         SCRATCH(an_unreadable_image_is_an_error_and_stays),
         SCRATCH(later_images_survive_a_clean_up),
         SCRATCH(a_reader_that_fails_spoils_no_image),
+        SCRATCH(metadata_of_several_blocks_reach_every_image),
         SCRATCH(tables_that_change_after_the_survey_are_noticed),
         SCRATCH(all_ranks_fail_if_one_cannot_read_a_table),
         SCRATCH(a_node_without_ranks_does_not_count),

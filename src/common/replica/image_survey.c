@@ -131,32 +131,6 @@ int image_dirs_check(struct comm *comm, const struct image_tier *tier,
 
 /* ---- Metadata ---- */
 
-int metadata_find(const raytrain_checkpoint *ck, uint64_t file_bytes,
-                  struct extent **extents, size_t *n, size_t *bytes, struct error *err)
-{
-    *bytes = 0;
-    *extents = NULL;
-    *n = 0;
-    if (metadata_extents(ck, file_bytes, extents, n, err) < 0)
-        return -1;
-    for (size_t i = 0; i < *n; i++)
-        *bytes += (*extents)[i].end - (*extents)[i].start;
-    return 0;
-}
-
-int metadata_place(int fd, const struct extent *extents, size_t n, const char *metadata,
-                   const struct file_head *head)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t bytes = extents[i].end - extents[i].start;
-
-        if (fs_pwrite_full(fd, metadata, bytes, extents[i].start) < 0)
-            return -1;
-        metadata += bytes;
-    }
-    return fs_pwrite_full(fd, head, sizeof *head, 0);
-}
-
 bool metadata_next(struct metadata_walk *walk)
 {
     struct extent *block = &walk->block;

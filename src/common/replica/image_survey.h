@@ -69,18 +69,10 @@ static inline bool tier_leader(const struct image_tier *tier)
 /* Bytes that this node has left for images. */
 uint64_t tier_room(const struct image_tier *tier);
 
-/* metadata_extents(), and how many bytes these are. */
-int metadata_find(const raytrain_checkpoint *ck, uint64_t file_bytes,
-                  struct extent **extents, size_t *n, size_t *bytes, struct error *err);
-
-/* Write the metadata, one extent after the other, and then the head. -1 and errno. */
-int metadata_place(int fd, const struct extent *extents, size_t n, const char *metadata,
-                   const struct file_head *head);
-
-/* Visits the metadata in blocks: they are too long to be kept in memory. */
+/* Visits the metadata in blocks: they grow with the number of ranks that write them. */
 #define METADATA_BLOCK (1u << 20)
 struct metadata_walk {
-    const struct extent *extents;
+    const struct extent *extents; /* of metadata_extents() */
     size_t n;
     struct extent block; /* the present one: METADATA_BLOCK bytes at most */
 };

@@ -358,22 +358,28 @@ static int copies_exchange(struct image_write *s, struct error *err)
 
 /* ---- Step 4: the metadata ---- */
 
-/* Rank 0: the hashes complete the metadata. */
+/* Rank 0: the hashes complete the metadata, and the head with their checksum. `block` is
+ * room for a block. */
 static int metadata_make(struct image_write *s, const uint64_t *hashes,
-                         const struct extent *extents, size_t n, char *metadata,
-                         struct error *err)
+                         struct metadata_walk walk, void *block, struct error *err)
 {
     struct h5_image *image = s->save->layout->image;
-    char *to = metadata;
+    XXH3_state_t *hash = XXH3_createState();
 
-    if (h5_image_write(image, s->head.hashes_at, hashes,
-                       s->plan.n_hashes * sizeof *hashes) < 0)
+    if (!hash || h5_image_write(image, s->head.hashes_at, hashes,
+                                s->plan.n_hashes * sizeof *hashes) < 0) {
+        XXH3_freeState(hash);
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    for (size_t i = 0; i < n; i++) {
-        h5_image_read(image, extents[i].start, to, extents[i].end - extents[i].start);
-        to += extents[i].end - extents[i].start;
     }
-    s->head.metadata_hash = XXH3_64bits(metadata, (size_t)(to - metadata));
+    XXH3_64bits_reset(hash);
+    while (metadata_next(&walk)) {
+        size_t n = walk.block.end - walk.block.start;
+
+        h5_image_read(image, walk.block.start, block, n);
+        XXH3_64bits_update(hash, block, n);
+    }
+    s->head.metadata_hash = XXH3_64bits_digest(hash);
+    XXH3_freeState(hash);
     memcpy(s->head.mark, HEAD_COMPLETE, sizeof s->head.mark);
     s->head.head_hash = XXH3_64bits(&s->head, offsetof(struct file_head, head_hash));
     return 0;
@@ -404,29 +410,49 @@ static int leaders_bcast(const struct image_write *s, void *data, size_t n,
     return rc;
 }
 
-/* COLLECTIVE: `bytes` of metadata from rank 0 into every image. */
-static int metadata_spread(struct image_write *s, const uint64_t *hashes,
-                           const struct extent *extents, size_t n, size_t bytes,
-                           struct error *err)
+/* COLLECTIVE among the leaders of nodes: the metadata of rank 0 into every image, a block
+ * after the other, and then the head. After a failed write the exchange goes on. */
+static int metadata_spread(const struct image_write *s, struct metadata_walk walk,
+                           void *block, struct error *err)
 {
-    bool leads = tier_leader(s->tier);
-    char *metadata = leads ? malloc(bytes + 1) : NULL;
+    struct error lost;
     int rc = 0;
 
-    if (leads && !metadata)
+    while (metadata_next(&walk)) {
+        size_t n = walk.block.end - walk.block.start;
+
+        if (s->comm->rank == 0)
+            h5_image_read(s->save->layout->image, walk.block.start, block, n);
+        if (leaders_bcast(s, block, n, &lost) < 0)
+            return error_set(err, lost.code, "%s", lost.text);
+        if (rc == 0 && fs_pwrite_full(s->fd, block, n, walk.block.start) < 0)
+            rc = image_write_error(s, err);
+    }
+    if (rc == 0 && fs_pwrite_full(s->fd, &s->head, sizeof s->head, 0) < 0)
+        rc = image_write_error(s, err);
+    return rc;
+}
+
+/* COLLECTIVE */
+static int metadata_steps(struct image_write *s, const uint64_t *hashes,
+                          const struct metadata_walk *walk, struct error *err)
+{
+    bool leads = tier_leader(s->tier);
+    void *block = leads ? malloc(METADATA_BLOCK) : NULL;
+    int rc = 0;
+
+    if (leads && !block)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (rc == 0 && s->comm->rank == 0)
-        rc = metadata_make(s, hashes, extents, n, metadata, err);
+        rc = metadata_make(s, hashes, *walk, block, err);
+    if (rc == 0)
+        rc = image_point(s, "image.metadata", err);
     rc = comm_agree(s->comm, rc, err);
     if (rc == 0)
         rc = s->comm->ops->bcast(s->comm, &s->head, sizeof s->head, 0, err);
-    if (rc == 0 && bytes > 0)
-        rc = leaders_bcast(s, metadata, bytes, err);
-    if (rc == 0)
-        rc = image_point(s, "image.metadata", err);
-    if (rc == 0 && leads && metadata_place(s->fd, extents, n, metadata, &s->head) < 0)
-        rc = image_write_error(s, err);
-    free(metadata);
+    if (rc == 0 && leads)
+        rc = metadata_spread(s, *walk, block, err);
+    free(block);
     return comm_agree(s->comm, rc, err);
 }
 
@@ -434,16 +460,17 @@ static int metadata_spread(struct image_write *s, const uint64_t *hashes,
 static int metadata_finish(struct image_write *s, struct error *err)
 {
     struct extent *extents = NULL;
+    struct metadata_walk walk = {0};
     uint64_t *hashes = NULL;
-    size_t n = 0, bytes = 0;
     int rc = plan_gather_hashes(&s->save->layout->plan, s->save->ck, s->comm, s->hashes,
                                 s->n_hashes, &hashes, err);
 
     if (rc == 0)
-        rc = metadata_find(s->save->ck, s->head.file_bytes, &extents, &n, &bytes, err);
+        rc = metadata_extents(s->save->ck, s->head.file_bytes, &extents, &walk.n, err);
+    walk.extents = extents;
     rc = comm_agree(s->comm, rc, err);
     if (rc == 0)
-        rc = metadata_spread(s, hashes, extents, n, bytes, err);
+        rc = metadata_steps(s, hashes, &walk, err);
     free(extents);
     free(hashes);
     return rc;
