@@ -8,15 +8,7 @@ result.json, and the page asks for nothing and complains about nothing.'
 
 SETUP_WITHOUT_STAGE=1 # only raytrain-inspect is needed
 . "$(dirname "$0")/setup.sh"
-
-if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
-	skip_all='needs the packages chromium and chromium-driver'
-	test_done
-fi
-
-# The paths of Chromium's sockets must be short.
-TMPDIR=$(mktemp -d /tmp/raytrain-page.XXXXXX)
-export TMPDIR
+. "$srcdir/t/browser.sh"
 
 # look KIND...: make a run and a page of each kind, and look at the pages in a browser.
 look () {
@@ -26,14 +18,7 @@ look () {
 		raytrain-inspect -o "$1.html" "runs/$1" &&
 		set -- "$@" "$1.html" "runs/$1" && shift || return 1
 	done
-	shift &&
-	timeout --kill-after=5 200 "$PYTHON" "$srcdir/t/check/page_browser.py" "$@" &&
-	no_browser_left
-}
-
-# Nothing of a browser is left: no directory, and no process that uses one.
-no_browser_left () {
-	is_empty "$TMPDIR" && ! grep -lsF "$TMPDIR/" /proc/[0-9]*/cmdline
+	shift && look_at page_browser.py "$@"
 }
 
 test_expect_success 'a run with failures, holes and texts that are no texts is shown' '
