@@ -44,4 +44,32 @@ test_expect_success 'a node that is killed under load costs no answer, and none 
 test_expect_success 'scancel ends the service of the other node' '
 	scancel "$job" && job_ended && kill "$proxy" && cluster revive n2 && cluster clean
 '
+# certificate NAME: for this host name.
+certificate () {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 \
+		-subj "/CN=$1" -addext "subjectAltName=DNS:$1" -keyout key.pem -out cert.pem 2>/dev/null
+}
+test_expect_success 'with TLS, HAProxy asks services whose certificate has their name, and no others' '
+	rm -r raytrain_results/fashion/serve && # the lost node has left its address
+	certificate n1 && template serve-nodes &&
+	sed -i "$small; s/--workers/--tls-cert cert.pem --tls-key key.pem --workers/" job.sbatch &&
+	job=$(sbatch --parsable job.sbatch) && eventually served 2 &&
+	raytrain-serve --where --haproxy --listen 127.0.0.1:8081 raytrain_results/fashion \
+		>proxy.cfg && haproxy -c -f proxy.cfg &&
+	{ haproxy -db -f proxy.cfg >proxy.log 2>&1 & } && proxy=$! &&
+	eventually grep "service2 is DOWN" proxy.log &&
+	"$PYTHON" "$srcdir/t/cluster/serve_client.py" http://127.0.0.1:8081 "$token" count 2 10 \
+		going >load.txt && cat load.txt && jq -e ".right == 20" load.txt &&
+	! grep "service1 is DOWN" proxy.log &&
+	bash -c "$(head -n 1 where)" >model.json && jq -e .name model.json &&
+	test_must_fail bash -c "$(sed -n 2p where)" &&
+	kill "$proxy" && scancel "$job" && job_ended && cluster clean
+'
+test_expect_success 'a service with TLS at an address without a name is refused' '
+	{ raytrain-serve raytrain_results/fashion --launcher local --listen 127.0.0.1:0 -q \
+		--tls-cert cert.pem --tls-key key.pem --input x:float32:3 --input id:int64 \
+		./fashion_mlp.so & } && service=$! && eventually served &&
+	expect_status 3 raytrain-serve --where --haproxy raytrain_results/fashion 2>err &&
+	grep "by a name" err && kill "$service" && wait "$service"
+'
 test_done

@@ -100,6 +100,23 @@ static void header_of(char out[512], const char *scheme, const char *token)
     snprintf(out, 512, "%s%s", scheme, token);
 }
 
+static void a_name_stays_one(void **state)
+{
+    char text[PATH_MAX + 8];
+    struct listening a;
+
+    (void)state;
+    assert_int_equal(listening_open("localhost:0", false, &a, &err), 0);
+    listening_name(&a, text);
+    assert_memory_equal(text, "localhost:", 10);
+    assert_string_equal(strrchr(text, ':'), strrchr(a.text, ':'));
+    listening_close(&a);
+    assert_int_equal(listening_open("127.0.0.1:0", false, &a, &err), 0);
+    listening_name(&a, text);
+    assert_string_equal(text, a.text);
+    listening_close(&a);
+}
+
 static void a_token_is_made_once_in_a_private_file(void **state)
 {
     char *token, *again, header[512];
@@ -159,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loopback_needs_no_token),
         cmocka_unit_test(other_addresses_are_refused_without_a_token),
+        cmocka_unit_test(a_name_stays_one),
         cmocka_unit_test(what_is_no_address_is_refused),
         SCRATCH(a_socket_is_private_and_replaces_one_that_is_dead),
         SCRATCH(a_socket_needs_a_directory_that_others_cannot_change),

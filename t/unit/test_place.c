@@ -1,4 +1,5 @@
 /* Where a run is served, as its clients find it. */
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,8 +53,8 @@ static size_t services(const char *run, struct seen *seen)
 
 static char *made(const char *run)
 {
-    static const struct place_address address = {"m", "http://localhost", "/tmp/s",
-                                                 NULL, NULL};
+    static const struct place_address address = {
+        "m", "http://localhost", "/tmp/s", NULL, NULL, NULL};
     struct error err;
     char *dir;
 
@@ -93,6 +94,28 @@ static void a_checkpoint_is_served_beside_it(void **state)
     assert_int_equal(services("run/checkpoint_000001.h5", &seen), 1);
     place_remove(dir);
     free(dir);
+}
+
+/* Whatever the directory of its clients is. */
+static void its_paths_are_absolute(void **state)
+{
+    static const struct place_address address = {"m",     "https://h:1", "socket",
+                                                 "token", NULL,          "absent"};
+    char *dir, *cwd = realpath(".", NULL), expected[2 * PATH_MAX];
+    struct seen seen;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(fs_write_atomic("socket", "", 0, 0600, NULL), 0);
+    assert_int_equal(fs_write_atomic("token", "", 0, 0600, NULL), 0);
+    assert_int_equal(place_make("run", &dir, &err), 0);
+    assert_int_equal(place_write(dir, &address, &err), 0);
+    assert_int_equal(services("run", &seen), 1);
+    snprintf(expected, sizeof expected, "m https://h:1 %s/socket %s/token", cwd, cwd);
+    assert_string_equal(seen.text, expected);
+    place_remove(dir);
+    free(dir);
+    free(cwd);
 }
 
 /* Killed: the next one removes what it has left, and nobody finds it. */
@@ -158,11 +181,14 @@ static void rubbish_is_no_service(void **state)
 
 static void the_line_to_type_has_no_secret(void **state)
 {
-    const struct place_address plain = {"m", "http://127.0.0.1:80", NULL, NULL, NULL};
-    const struct place_address local = {"m", "http://localhost", "/a b/s", NULL, NULL};
-    const struct place_address secret = {"m", "https://h:80", NULL, "/a b/token", NULL};
-    const struct place_address unknown = {"m", "https://n1.invalid:80", NULL, NULL,
-                                          "10.0.0.1"};
+    const struct place_address plain = {"m", "http://127.0.0.1:80", NULL, NULL, NULL,
+                                        NULL};
+    const struct place_address local = {"m", "http://localhost", "/a b/s", NULL, NULL,
+                                        NULL};
+    const struct place_address secret = {"m",          "https://h:80", NULL,
+                                         "/a b/token", NULL,           "cert"};
+    const struct place_address unknown = {
+        "m", "https://n1.invalid:80", NULL, NULL, "10.0.0.1", NULL};
     char *line;
 
     (void)state;
@@ -174,8 +200,9 @@ static void the_line_to_type_has_no_secret(void **state)
                         "curl --unix-socket '/a b/s' http://localhost/v2/models/m");
     free(line);
     line = place_curl(&secret);
-    assert_string_equal(line, "curl https://h:80/v2/models/m -H @<(printf "
-                              "'Authorization: Bearer '; cat '/a b/token')");
+    assert_string_equal(line,
+                        "curl --cacert cert https://h:80/v2/models/m -H @<(printf "
+                        "'Authorization: Bearer '; cat '/a b/token')");
     free(line);
     line = place_curl(&unknown);
     assert_string_equal(line, "curl --resolve n1.invalid:80:10.0.0.1 "
@@ -225,6 +252,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, scratch_leave)
         TEST(a_service_is_found_as_long_as_it_is_there),
         TEST(a_checkpoint_is_served_beside_it),
+        TEST(its_paths_are_absolute),
         TEST(what_a_dead_service_has_left_is_removed),
         TEST(one_of_another_host_is_found_and_left_alone),
         TEST(rubbish_is_no_service),

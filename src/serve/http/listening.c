@@ -216,6 +216,21 @@ int listening_open(const char *text, bool has_token, struct listening *a,
     return rc;
 }
 
+void listening_name(const struct listening *a, char *buf)
+{
+    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST};
+    char host[NI_MAXHOST], port[NI_MAXSERV];
+    struct addrinfo *found;
+
+    strcpy(buf, a->text);
+    if (a->is_unix || text_split(a->asked, host, port) < 0)
+        return;
+    if (getaddrinfo(host, NULL, &hints, &found) == 0)
+        freeaddrinfo(found);
+    else
+        snprintf(buf, PATH_MAX + 8, "%s%s", host, strrchr(a->text, ':'));
+}
+
 void listening_close(struct listening *a)
 {
     if (a->fd >= 0)

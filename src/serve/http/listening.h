@@ -27,6 +27,9 @@ struct listening {
  */
 int listening_open(const char *text, bool has_token, struct listening *a,
                    struct error *err);
+/* As a->text, but by the name that the user has written, if it is one: a certificate has
+ * names. To buf, of PATH_MAX + 8 bytes. */
+void listening_name(const struct listening *a, char *buf);
 /* Closes it, and removes a Unix socket. */
 void listening_close(struct listening *a);
 

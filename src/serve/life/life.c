@@ -89,10 +89,13 @@ static int address_write(struct life *l, struct error *err)
 {
     const struct serve_config *config = l->o->config;
     const char *scheme = config->tls_cert ? "https" : "http";
-    char *url, *name, *address;
+    char *url, *name, *address, text[PATH_MAX + 8];
     int rc;
 
-    if (place_name(l->at.is_unix ? "localhost" : l->at.text, &name, &address, err) < 0)
+    strcpy(text, l->at.text);
+    if (config->tls_cert)
+        listening_name(&l->at, text);
+    if (place_name(l->at.is_unix ? "localhost" : text, &name, &address, err) < 0)
         return -1;
     rc = asprintf(&url, "%s://%s", scheme, name) < 0 ? no_memory(err) : 0;
     if (rc == 0) {
@@ -102,7 +105,8 @@ static int address_write(struct life *l, struct error *err)
                              .url = url,
                              .socket = l->at.is_unix ? l->at.path : NULL,
                              .address = address,
-                             .token_file = l->token_path},
+                             .token_file = l->token_path,
+                             .tls_cert = config->tls_cert},
                          err);
         free(url);
     }

@@ -2,6 +2,7 @@
 
 #include "place/haproxy.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 struct writing {
     FILE *servers;
     char *token; /* of the first service; NULL: none */
-    size_t n;
+    size_t n, n_tls;
     int rc;
     struct error *err;
 };
@@ -87,6 +88,42 @@ static bool is_word(const char *text)
     return text[strcspn(text, " \t\r\n\"'\\#$")] == '\0';
 }
 
+/* HOST of a URL; "[::1]" with its brackets. */
+static int host_length(const char *at)
+{
+    return (int)(*at == '[' ? strcspn(at, "]") + 1 : strcspn(at, ":/"));
+}
+
+/* HAProxy compares a certificate with names only. */
+static int tls_check(struct writing *w, const struct place_found *place, const char *at)
+{
+    struct in6_addr ignored;
+    char host[256];
+
+    snprintf(host, sizeof host, "%.*s", host_length(at), at);
+    if (*at != '[' && inet_pton(AF_INET, host, &ignored) != 1)
+        return 0;
+    return refuse(w, place,
+                  "has TLS and no name, and HAProxy verifies a certificate by a name: "
+                  "start it with --listen NAME:PORT or 0.0.0.0:PORT");
+}
+
+/* Before the first of them. */
+static const char signed_by[] =
+    "    # ca-file: for a certificate that a CA has signed, name that of the CA,\n"
+    "    # or @system-ca\n";
+
+/* The services of a run may have a certificate each, of their own host. */
+static void tls_write(struct writing *w, const char *at, const char *cert)
+{
+    int n = host_length(at);
+
+    fprintf(w->servers,
+            " ssl verify required ca-file %s verifyhost %.*s check-sni %.*s "
+            "sni str(%.*s)",
+            cert ? cert : "@system-ca", n, at, n, at, n, at);
+}
+
 static void server_write(struct writing *w, const struct place_found *place)
 {
     const struct place_address *a = &place->address;
@@ -95,23 +132,30 @@ static void server_write(struct writing *w, const struct place_found *place)
     const char *port;
 
     at = at ? at + 3 : a->url;
-    port = strrchr(at, ':');
+    if (tls && tls_check(w, place, at) < 0)
+        return;
+    port = at + host_length(at);
+    if (tls && w->n_tls++ == 0)
+        fputs(signed_by, w->servers);
     fprintf(w->servers, "    server service%zu ", w->n);
     if (a->socket)
         fprintf(w->servers, "unix@%s", a->socket);
-    else if (a->address && port)
+    else if (a->address)
         fprintf(w->servers, strchr(a->address, ':') ? "[%s]%s" : "%s%s", a->address,
                 port);
     else
         fputs(at, w->servers);
     if (tls)
-        fprintf(w->servers,
-                " ssl verify required ca-file @system-ca verifyhost %.*s "
-                "check-sni %.*s sni str(%.*s)",
-                (int)strcspn(at, ":"), at, (int)strcspn(at, ":"), at,
-                (int)strcspn(at, ":"), at);
+        tls_write(w, at, a->tls_cert);
     fprintf(w->servers, " # %s on %s\n", a->model ? a->model : "several models",
             place->host);
+}
+
+/* Only its own host reaches it. */
+static bool is_local(const struct place_address *a)
+{
+    return a->socket || strstr(a->url, "://127.") || strstr(a->url, "://[::1]") ||
+           strstr(a->url, "://localhost:");
 }
 
 static void on_place(void *arg, const struct place_found *place)
@@ -121,14 +165,14 @@ static void on_place(void *arg, const struct place_found *place)
 
     if (w->rc < 0)
         return;
-    if (!place->here &&
-        (a->socket || strstr(a->url, "://127.") || strstr(a->url, "://[::1]"))) {
+    if (!place->here && is_local(a)) {
         refuse(w, place,
                "can only be reached from there: start it with --listen 0.0.0.0:0");
         return;
     }
     if (!is_word(a->url) || (a->socket && !is_word(a->socket)) ||
-        (a->address && !is_word(a->address)) || !is_word(place->host)) {
+        (a->address && !is_word(a->address)) ||
+        (a->tls_cert && !is_word(a->tls_cert)) || !is_word(place->host)) {
         refuse(w, place, "has an address that HAProxy cannot have");
         return;
     }

@@ -6,12 +6,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "util/argv.h"
@@ -21,6 +23,8 @@
 
 #define FOLDER  "serve"
 #define ADDRESS "address.json"
+
+#define SOCKET_MOST (sizeof((struct sockaddr_un *)0)->sun_path - 1)
 
 static int no_memory(struct error *err)
 {
@@ -120,6 +124,18 @@ int place_make(const char *run_or_checkpoint, char **dir, struct error *err)
     return rc;
 }
 
+/* For clients that are in another directory. */
+static json_t *path_json(const char *path, size_t most)
+{
+    char *whole = path ? realpath(path, NULL) : NULL;
+    json_t *json = json_null();
+
+    if (path)
+        json = json_text(whole && strlen(whole) <= most ? whole : path);
+    free(whole);
+    return json;
+}
+
 int place_write(const char *dir, const struct place_address *a, struct error *err)
 {
     char host[256], *path = file_in(dir, ADDRESS), *text = NULL;
@@ -127,13 +143,14 @@ int place_write(const char *dir, const struct place_address *a, struct error *er
     int rc = -1;
 
     host_name(host);
-    json = json_pack(
-        "{s:o, s:i, s:I, s:o, s:o, s:o, s:o, s:o}", "host", json_text(host), "pid",
-        (int)getpid(), "born", (json_int_t)process_birth(getpid()), "model",
-        a->model ? json_text(a->model) : json_null(), "url", json_text(a->url),
-        "socket", a->socket ? json_text(a->socket) : json_null(), "address",
-        a->address ? json_text(a->address) : json_null(), "token_file",
-        a->token_file ? json_text(a->token_file) : json_null());
+    json = json_pack("{s:o, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "host",
+                     json_text(host), "pid", (int)getpid(), "born",
+                     (json_int_t)process_birth(getpid()), "model",
+                     a->model ? json_text(a->model) : json_null(), "url",
+                     json_text(a->url), "socket", path_json(a->socket, SOCKET_MOST),
+                     "address", a->address ? json_text(a->address) : json_null(),
+                     "token_file", path_json(a->token_file, PATH_MAX), "tls_cert",
+                     path_json(a->tls_cert, PATH_MAX));
     if (json)
         text = json_dumps(json, JSON_INDENT(2));
     if (path && text)
@@ -221,7 +238,8 @@ static void found_deliver(const json_t *json,
                                             .url = text_of(json, "url"),
                                             .socket = text_of(json, "socket"),
                                             .address = text_of(json, "address"),
-                                            .token_file = text_of(json, "token_file")}};
+                                            .token_file = text_of(json, "token_file"),
+                                            .tls_cert = text_of(json, "tls_cert")}};
     char host[256];
 
     if (!place.host || !place.address.url)
@@ -316,6 +334,10 @@ static int curl_words(const struct place_address *a, char ***words, struct error
         rc = argv_append(words, a->socket, err);
     if (rc == 0 && a->address)
         rc = resolve_words(a, words, err);
+    if (rc == 0 && a->tls_cert)
+        rc = argv_append(words, "--cacert", err) < 0
+                 ? -1
+                 : argv_append(words, a->tls_cert, err);
     if (rc == 0 && a->model)
         return argv_appendf(words, err, "%s/v2/models/%s", a->url, a->model);
     if (rc == 0)

@@ -4,7 +4,9 @@
  * of services that have ended on this host are removed by the next one.
  *
  *   {"host", "pid", "born", "model": NAME or null for several, "url", "socket": PATH or null,
- *    "address": IP or null, "token_file": PATH or null}
+ *    "address": IP or null, "token_file": PATH or null, "tls_cert": PATH or null}
+ *
+ * Its paths are absolute if they exist, and that of a socket if it is not too long for one.
  */
 #ifndef RAYTRAIN_PLACE_PLACE_H
 #define RAYTRAIN_PLACE_PLACE_H
@@ -19,9 +21,9 @@ struct place_address {
     const char *url;        /* "http://127.0.0.1:8080" */
     const char *socket;     /* NULL: it listens at a port */
     const char *token_file; /* NULL: clients need none */
-    const char
-        *address; /* of the host in the URL, as numbers, for clients that do not know
-                            its name; NULL: none */
+    const char *address;  /* of the host in the URL, as numbers, for clients that do not
+                               know its name; NULL: none */
+    const char *tls_cert; /* by which clients verify it; NULL: without TLS */
 };
 
 /* Other machines reach it at this host, by the name that it has for itself. `text` is where
