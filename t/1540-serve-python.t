@@ -84,8 +84,13 @@ with serve.run(checkpoint, Scaled, name="scaled", inputs=inputs, settings={"time
     refused(serve.BadRequest, 400, "row 7: x is 400", service.predict, bad)
     bad["x"][7, 0] = 500
     refused(serve.ServeError, 500, "row 7: no luck", service.predict, bad)
-    refused(serve.BadRequest, 400, "'x'", service.predict, {"x": [[1, 2, 3]], "t": ["a"]})
-    refused(serve.BadRequest, 400, "inputs t are missing", service.predict, {"x": [[1, 2]]})
+    refused(serve.BadRequest, 400, '"x" has shape', service.predict,
+            {"x": [[1, 2, 3]], "t": ["a"]})
+    refused(serve.BadRequest, 400, '"t" is missing', service.predict, {"x": [[1, 2]]})
+    refused(serve.BadRequest, 400, "'x': float64 does not fit", raytrain._serve_client._input,
+            {"name": "x", "datatype": "INT8"}, [1.5])
+    refused(serve.BadRequest, 400, "'x': int64 does not fit", raytrain._serve_client._input,
+            {"name": "x", "datatype": "INT8"}, [300])
     refused(serve.BadRequest, 400, "several inputs", service.predict, [[1, 2]])
 
     # threads share a client
@@ -135,6 +140,18 @@ with serve.Client(service.url, service.token) as client:
                              2 * rows(100)["x"] + numpy.float32(0.5))
 serve.shutdown()
 assert not service.is_running()
+
+# by TLS; the certificate is that of a CA which nobody knows, in the file of the service
+with serve.run(checkpoint, Scaled, inputs=rows(2), listen="localhost:0", name="m",
+               options=["--tls-cert", "cert.pem", "--tls-key", "key.pem"]) as service:
+    assert service.url.startswith("https://localhost:")
+    assert service.predict(rows(3))["n"].tolist() == [0, 1, 2]
+    try:
+        serve.Client(service.url).metadata()
+    except OSError as error:
+        assert "certificate" in str(error), error
+    else:
+        raise AssertionError("a certificate that nobody knows is accepted")
 EOT
 cat >failing.py <<\EOT
 from common import *
@@ -192,8 +209,18 @@ EOT
 test_expect_success NUMPY 'a predictor is served: NumPy in, NumPy out, and a bad row is named' '
 	python serving && nothing_left
 '
-test_expect_success NUMPY 'at a port, with a token and several workers' '
-	python listening && nothing_left
+# certificate: for localhost, of a CA that is made for it.
+certificate () {
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 \
+		-subj /CN=ca -keyout ca.key -out ca.pem 2>/dev/null &&
+	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost \
+		-keyout key.pem -out request.pem 2>/dev/null &&
+	echo "subjectAltName=DNS:localhost" >names &&
+	openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 1 \
+		-extfile names -out cert.pem 2>/dev/null
+}
+test_expect_success NUMPY 'at a port, with a token and several workers, and by TLS' '
+	certificate && python listening && nothing_left
 '
 test_expect_success NUMPY 'what cannot be served is an exception with the reason' '
 	python failing && nothing_left
@@ -233,11 +260,17 @@ test_expect_success PANDAS,NUMPY 'rows of pandas, for a predict function in C' '
 	from common import *
 	from raytrain.data import read_hdf5
 	frame = pandas.DataFrame({"id": range(20)})
+	frame["id"] = frame["id"].astype("Int64") # the numbers of pandas that may be missing
 	frame["x"] = [numpy.array([i, 0.25 * i, i % 7], "f4") for i in range(20)]
 	with serve.run(raytrain.Result.from_path("runs/model"), os.environ["MODEL"],
 	               inputs={"x": ("float32", (3,)), "id": "int64"}) as service:
 	    made = service.predict(frame)
 	    by_run = serve.Client("runs/model").predict(frame)
+	missing = pandas.DataFrame({"a": pandas.array(["b", None], "string"), "n": [1.5, None]})
+	given = raytrain._serve_client._columns(missing, [])
+	assert raytrain._serve_client._input({"name": "a", "datatype": "BYTES"}, given["a"])[1] == \
+	    b"\1\0\0\0b\0\0\0\0"
+	assert numpy.isnan(given["n"][1])
 	batch = read_hdf5("rows.h5").materialize()
 	for each in made, by_run, batch: # the other part is the number of rows in a batch
 	    each["parts"] = numpy.asarray(each["parts"])[:, 0]

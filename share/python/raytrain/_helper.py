@@ -73,6 +73,23 @@ def save(checkpoint: object, path: str) -> None:
         _offer.forget_buffers()
 
 
+def stored(given: object, scratch: str) -> str:
+    """The path of a checkpoint or a run, for a program. given: a Checkpoint, a Result or a
+    path; of a Checkpoint that was never saved, a file is made in the directory scratch.
+
+    Raises ValueError if it is none of them.
+    """
+    if getattr(given, "_stored", scratch) is None:
+        path = os.path.join(scratch, "checkpoint.h5")
+        save(given, path)
+        return path
+    path = getattr(given, "path", given)
+    if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
+        raise ValueError("checkpoint is a Result, a Checkpoint, such as result.checkpoint, or "
+                         f"the path of a run or a checkpoint, not {given!r}")
+    return os.path.abspath(path)
+
+
 def _environment() -> dict:
     """Without what belongs to a job step: the helper is no rank of anything."""
     return {name: value for name, value in os.environ.items()

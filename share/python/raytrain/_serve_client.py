@@ -30,15 +30,118 @@ class BadRequest(ServeError, ValueError):
     """The request is at fault: its text names the input."""
 
 
-class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: str, timeout: float) -> None:
-        super().__init__("localhost", timeout=timeout)
-        self.path = path
+class Client:
+    """Asks a service for predictions.
 
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
+        client = Client("raytrain_results/fashion")
+        client.predict({"x": images})["probability"]
+
+    where: the directory of a run that is served, or its checkpoint, or the directory of
+        several models; "http://HOST:PORT"; or "unix:PATH".
+    token: what the service asks for. None: of a run, that of its file.
+    name: of the model, if the service has several.
+    timeout: seconds for each answer, and for how long a request is repeated while the
+        queue of the service is full.
+    context: an ssl.SSLContext for https. None: of a run, one that trusts its certificate.
+
+    Several threads may use it: each has a connection of its own, which is kept.
+    """
+
+    def __init__(self, where: object, token: str | None = None, *, name: str | None = None,
+                 timeout: float = 60, context: object = None) -> None:
+        address = where if isinstance(where, dict) else _address_of(os.fspath(where))
+        self.url, self.socket = address["url"], address.get("socket")
+        if token is None and address.get("token_file"):
+            with open(address["token_file"], encoding="ascii") as file:
+                token = file.read().strip()
+        self.token, self.timeout = token, timeout
+        self.context = context or _trusting(address.get("tls_cert"))
+        self._name, self._meta = name or address.get("model"), None
+        self._thread = threading.local()
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        if self._name is None:
+            models = [m["name"] for m in self.request("GET", "/raytrain/state")["models"]]
+            if len(models) != 1:
+                raise ValueError("name= is one of " + ", ".join(models))
+            self._name = models[0]
+        return self._name
+
+    def metadata(self) -> dict:
+        """What the model takes and gives, as the protocol has it."""
+        self._meta = self.request("GET", self._path())
+        return self._meta
+
+    def is_ready(self) -> bool:
+        """Are predictions answered now?"""
+        try:
+            self.request("GET", "/v2/health/ready")
+        except (ServeError, OSError):
+            return False
+        return True
+
+    def predict(self, data: object, *, version: int | None = None) -> dict:
+        """{output: array} for rows: {input: array}, a DataFrame of pandas, or an array if
+        the model has one input. Columns that are no inputs are left out; a missing text
+        is an empty one. version: that of the model, if several are served.
+
+        Raises BadRequest if the rows are at fault, ServeError otherwise.
+        """
+        inputs = (self._meta or self.metadata())["inputs"]
+        columns = _columns(data, inputs)
+        parts = [_input(t, columns[t["name"]]) for t in inputs if t["name"] in columns]
+        head = json.dumps({"inputs": [said for said, _ in parts],
+                           "parameters": {"binary_data_output": True}}).encode()
+        return self.request("POST", self._path(version) + "/infer",
+                            head + b"".join(data for _, data in parts),
+                            {"Content-Type": "application/octet-stream",
+                             "Inference-Header-Content-Length": str(len(head))})
+
+    def request(self, method: str, path: str, body: bytes | None = None,
+                headers: dict = {}) -> object:
+        """What the service says at this path: JSON, or {output: array}."""
+        until = time.monotonic() + self.timeout
+        while True:
+            answer, data = self._send(method, path, body, headers)
+            wait = float(answer.getheader("Retry-After") or 1)
+            if answer.status != 429 or time.monotonic() + wait > until:
+                return _read(answer, data)
+            time.sleep(wait)
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        if hasattr(self._thread, "connection"):
+            self._thread.connection.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _path(self, version: int | None = None) -> str:
+        path = "/v2/models/" + urllib.parse.quote(self.name, safe="")
+        return path if version is None else f"{path}/versions/{version}"
+
+    def _send(self, method: str, path: str, body: bytes | None, headers: dict) -> tuple:
+        """The answer, and its bytes. The service may have closed a connection that was kept."""
+        if not hasattr(self._thread, "connection"):
+            self._thread.connection = _connection(self)
+        connection = self._thread.connection
+        kept = connection.sock is not None  # else request() connects
+        if self.token:
+            headers = {**headers, "Authorization": "Bearer " + self.token}
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer, answer.read()
+        except BaseException as error:
+            connection.close()
+            if kept and isinstance(error, (ConnectionError, http.client.BadStatusLine)):
+                return self._send(method, path, body, headers)
+            raise
 
 
 # ---- Where it is ----
@@ -69,227 +172,129 @@ def _address_of(where: str) -> dict:
     raise NotFound(f"{where} is not served now: type: raytrain-serve {where}")
 
 
-# ---- Tensors ----
+def _trusting(cert: str | None) -> object:
+    """An ssl.SSLContext that trusts this certificate, whether a CA has signed it or not."""
+    if cert is None:
+        return None
+    import ssl
 
-def _texts(values: object) -> list:
-    return [v if isinstance(v, bytes) else "" if v is None or v != v else str(v)
-            for v in values]
+    context = ssl.create_default_context(cafile=cert)
+    context.verify_flags |= 0x80000  # ssl.VERIFY_X509_PARTIAL_CHAIN of Python 3.10
+    return context
 
 
-def _packed(texts: list) -> bytes:
-    raw = [t if isinstance(t, bytes) else t.encode() for t in texts]
-    return b"".join(len(t).to_bytes(4, "little") + t for t in raw)
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
 
 
-def _unpacked(data: bytes) -> list:
-    texts, at = [], 0
-    while at < len(data):
-        end = at + 4 + int.from_bytes(data[at:at + 4], "little")
-        texts.append(data[at + 4:end].decode("utf-8", "surrogateescape"))
-        at = end
-    return texts
+def _connection(client: Client) -> http.client.HTTPConnection:
+    if client.socket:
+        return _UnixConnection(client.socket, client.timeout)
+    at = urllib.parse.urlsplit(client.url)
+    if at.scheme == "https":
+        return http.client.HTTPSConnection(at.netloc, timeout=client.timeout,
+                                           context=client.context)
+    return http.client.HTTPConnection(at.netloc, timeout=client.timeout)
+
+
+# ---- Rows ----
+
+def _columns(data: object, inputs: list) -> dict:
+    if hasattr(data, "iloc") and hasattr(data, "columns"):
+        return {str(name): _series(data[name]) for name in data.columns}
+    if isinstance(data, dict):
+        return data
+    if len(inputs) != 1:
+        raise BadRequest(400, "the model has several inputs: give {input: array}")
+    return {inputs[0]["name"]: data}
+
+
+def _series(column: object) -> object:
+    """An array of a column of pandas: of objects, None for one that is missing, unless it
+    is one of NumPy's numbers."""
+    array = column.to_numpy()
+    return array if array.dtype != object else \
+        column.astype(object).where(column.notna(), None).to_numpy()
 
 
 def _input(meta: dict, values: object) -> tuple:
     """The JSON of an input, and its bytes."""
     import numpy
 
-    name, kind = meta["name"], meta["datatype"]
-    if kind == "BYTES":
-        data = _texts(numpy.asarray(values, dtype=object).reshape(-1).tolist())
-        data, shape = _packed(data), [len(data)]
+    if meta["datatype"] == "BYTES":
+        texts = [v if isinstance(v, bytes) else b"" if v is None or v != v else str(v).encode()
+                 for v in numpy.asarray(values, object).reshape(-1).tolist()]
+        data = b"".join(len(t).to_bytes(4, "little") + t for t in texts)
+        shape = [len(texts)]
     else:
-        array = numpy.asarray(values)
-        if array.dtype == object:
-            array = numpy.array([numpy.asarray(v) if v is not None else numpy.nan
-                                 for v in array.tolist()])
-        wanted = numpy.dtype(_DTYPES[kind])
-        if not numpy.can_cast(array.dtype, wanted, "same_kind"):
-            cast = array.astype(wanted)
-            if not numpy.array_equal(cast, array):
-                raise BadRequest(400, f"input {name!r}: {array.dtype} does not fit in {kind}")
-            array = cast
-        row = meta["shape"][1:]
-        if array.ndim and array.shape[1:] != tuple(row) and not any(n < 0 for n in row):
-            raise BadRequest(400, f"input {name!r} has rows of shape "
-                                  f"{list(array.shape[1:])}, and the model takes {row}")
-        array = numpy.ascontiguousarray(array, wanted)
-        data, shape = array.tobytes(), list(array.shape)
-    return {"name": name, "datatype": kind, "shape": shape,
+        data = _numbers(meta, numpy.asarray(values))
+        data, shape = data.tobytes(), list(data.shape)
+    return {"name": meta["name"], "datatype": meta["datatype"], "shape": shape,
             "parameters": {"binary_data_size": len(data)}}, data
+
+
+def _numbers(meta: dict, array: object) -> object:
+    """As numbers of the input's type, which may round fractions and nothing else."""
+    import numpy
+
+    if array.dtype == object:  # a column of arrays, or one with None
+        array = numpy.array([numpy.nan if v is None else v for v in array.tolist()])
+    with numpy.errstate(invalid="ignore"):
+        cast = numpy.asarray(array, order="C").astype(_DTYPES[meta["datatype"]])
+    rounds = cast.dtype.kind == "f" and array.dtype.kind in "biuf"
+    if not rounds and not numpy.array_equal(cast, array):
+        raise BadRequest(400, f"input {meta['name']!r}: {array.dtype} does not fit in "
+                              f"{meta['datatype']}")
+    return cast
+
+
+# ---- Answers ----
+
+def _read(answer: http.client.HTTPResponse, data: bytes) -> object:
+    length = answer.getheader("Inference-Header-Content-Length")
+    head = data[:int(length)] if length else data
+    if answer.status >= 400:
+        try:
+            text = json.loads(head)["error"]
+        except (ValueError, KeyError, TypeError):
+            text = head.decode("utf-8", "replace") or answer.reason
+        bad = answer.status in (400, 413, 415)
+        raise (BadRequest if bad else ServeError)(answer.status, text)
+    said = json.loads(head) if head else None
+    if not isinstance(said, dict) or "outputs" not in said or "model_version" not in said:
+        return said
+    made, at = {}, len(head)
+    for meta in said["outputs"]:
+        n = meta.get("parameters", {}).get("binary_data_size", 0)
+        made[meta["name"]] = _output(meta, data[at:at + n])
+        at += n
+    return made
 
 
 def _output(meta: dict, data: bytes) -> object:
     import numpy
 
+    kind = _DTYPES.get(meta["datatype"], object)
     if "data" in meta:
-        return numpy.array(meta["data"], _DTYPES.get(meta["datatype"], object)).reshape(
-            meta["shape"])
-    if meta["datatype"] == "BYTES":
-        return numpy.array(_unpacked(data), object).reshape(meta["shape"])
-    return numpy.frombuffer(data, _DTYPES[meta["datatype"]]).reshape(meta["shape"]).copy()
+        values = numpy.array(meta["data"], kind)
+    elif kind is object:
+        values = numpy.array(_texts(data), object)
+    else:
+        values = numpy.frombuffer(data, kind).copy()
+    return values.reshape(meta["shape"])
 
 
-# ---- The client ----
-
-class Client:
-    """Asks a service for predictions.
-
-        client = Client("raytrain_results/fashion")
-        client.predict({"x": images})["probability"]
-
-    where: the directory of a run that is served, or its checkpoint, or the directory of
-        several models; "http://HOST:PORT"; or "unix:PATH".
-    token: what the service asks for. None: of a run, that of its file.
-    name: of the model, if the service has several.
-    timeout: seconds for each answer, and for how long a request is repeated while the
-        queue of the service is full.
-    context: an ssl.SSLContext for https.
-
-    Several threads may use it: each has a connection of its own, which is kept.
-    """
-
-    def __init__(self, where: object, token: str | None = None, *, name: str | None = None,
-                 timeout: float = 60, context: object = None) -> None:
-        address = _address_of(os.fspath(where))
-        self.url, self._socket = address["url"], address.get("socket")
-        if token is None and address.get("token_file"):
-            with open(address["token_file"], encoding="ascii") as file:
-                token = file.read().strip()
-        self.token, self.timeout, self.context = token, timeout, context
-        self._name = name or address.get("model")
-        self._local = threading.local()
-        self._meta: dict | None = None
-
-    # ---- What it knows ----
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        if self._name is None:
-            models = self.request("GET", "/raytrain/state")["models"]
-            if len(models) != 1:
-                raise ValueError("name= is one of " + ", ".join(m["name"] for m in models))
-            self._name = models[0]["name"]
-        return self._name
-
-    def metadata(self) -> dict:
-        """What the model takes and gives, as the protocol has it."""
-        self._meta = self.request("GET", self._path())
-        return self._meta
-
-    def is_ready(self) -> bool:
-        """Are predictions answered now?"""
-        try:
-            self.request("GET", "/v2/health/ready")
-        except (ServeError, OSError):
-            return False
-        return True
-
-    # ---- Predictions ----
-
-    def predict(self, data: object, *, version: int | None = None) -> dict:
-        """{output: array} for rows: {input: array}, a DataFrame of pandas, or an array if
-        the model has one input. Columns that are no inputs are left out; a missing text
-        is an empty one. version: that of the model, if several are served.
-
-        Raises BadRequest if the rows are at fault, ServeError otherwise.
-        """
-        meta = self._meta or self.metadata()
-        if hasattr(data, "iloc") and hasattr(data, "columns"):
-            data = {str(name): data[name].to_numpy() for name in data.columns}
-        elif not isinstance(data, dict):
-            if len(meta["inputs"]) != 1:
-                raise BadRequest(400, "the model has several inputs: give {input: array}")
-            data = {meta["inputs"][0]["name"]: data}
-        missing = [t["name"] for t in meta["inputs"] if t["name"] not in data]
-        if missing:
-            raise BadRequest(400, f"the inputs {', '.join(missing)} are missing")
-        parts = [_input(t, data[t["name"]]) for t in meta["inputs"]]
-        head = json.dumps({"inputs": [p[0] for p in parts],
-                           "parameters": {"binary_data_output": True}}).encode()
-        return self.request("POST", self._path(version) + "/infer",
-                            b"".join([head, *(p[1] for p in parts)]),
-                            {"Content-Type": "application/octet-stream",
-                             "Inference-Header-Content-Length": str(len(head))})
-
-    # ---- Requests ----
-
-    def close(self) -> None:
-        """Close this thread's connection."""
-        connection = getattr(self._local, "connection", None)
-        if connection:
-            connection.close()
-        self._local.connection = None
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def request(self, method: str, path: str, body: bytes | None = None,
-                headers: dict | None = None) -> object:
-        """What the service says at this path: JSON, or {output: array}."""
-        until = time.monotonic() + self.timeout
-        while True:
-            answer, data = self._send(method, path, body, dict(headers or {}))
-            wait = float(answer.getheader("Retry-After") or 1)
-            if answer.status != 429 or time.monotonic() + wait > until:
-                return self._read(answer, data)
-            time.sleep(wait)
-
-    def _path(self, version: int | None = None) -> str:
-        path = "/v2/models/" + urllib.parse.quote(self.name, safe="")
-        return path if version is None else f"{path}/versions/{version}"
-
-    def _connection(self) -> http.client.HTTPConnection:
-        if self._socket:
-            return _UnixConnection(self._socket, self.timeout)
-        parts = urllib.parse.urlsplit(self.url)
-        if parts.scheme == "https":
-            return http.client.HTTPSConnection(parts.netloc, timeout=self.timeout,
-                                               context=self.context)
-        return http.client.HTTPConnection(parts.netloc, timeout=self.timeout)
-
-    def _send(self, method: str, path: str, body: bytes | None, headers: dict) -> tuple:
-        if self.token:
-            headers["Authorization"] = "Bearer " + self.token
-        kept = getattr(self._local, "connection", None)
-        connection = kept or self._connection()
-        try:
-            connection.request(method, path, body, headers)
-            answer = connection.getresponse()
-            data = answer.read()
-        except (ConnectionError, http.client.BadStatusLine):
-            connection.close()
-            self._local.connection = None
-            if kept is None:
-                raise
-            return self._send(method, path, body, headers)  # it had been closed meanwhile
-        except BaseException:
-            connection.close()
-            self._local.connection = None
-            raise
-        self._local.connection = connection
-        return answer, data
-
-    def _read(self, answer: http.client.HTTPResponse, data: bytes) -> object:
-        length = answer.getheader("Inference-Header-Content-Length")
-        head = data[:int(length)] if length else data
-        if answer.status >= 400:
-            try:
-                text = json.loads(head)["error"]
-            except (ValueError, KeyError, TypeError):
-                text = head.decode("utf-8", "replace") or answer.reason
-            bad = answer.status in (400, 413, 415)
-            raise (BadRequest if bad else ServeError)(answer.status, text)
-        said = json.loads(head) if head else None
-        if not isinstance(said, dict) or "outputs" not in said or "model_version" not in said:
-            return said
-        made, at = {}, len(head)
-        for meta in said["outputs"]:
-            n = meta.get("parameters", {}).get("binary_data_size", 0)
-            made[meta["name"]] = _output(meta, data[at:at + n])
-            at += n
-        return made
+def _texts(data: bytes) -> list:
+    texts, at = [], 0
+    while at < len(data):
+        end = at + 4 + int.from_bytes(data[at:at + 4], "little")
+        texts.append(data[at + 4:end].decode("utf-8", "surrogateescape"))
+        at = end
+    return texts

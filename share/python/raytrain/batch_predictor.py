@@ -21,8 +21,8 @@ class BatchPredictor:
     XGBoostPredictor and LightGBMPredictor stand for the prediction that raytrain-predict has
     for their models: no Python runs on the workers.
 
-    checkpoint: a Checkpoint, or the path of a checkpoint file or of a run, whose best
-        checkpoint it is.
+    checkpoint: a Checkpoint, or the path of its file; or a Result or the path of a run,
+        whose best checkpoint it is.
     predictor_cls: a subclass of Predictor.
     predictor_kwargs: more arguments for its from_checkpoint().
     """
@@ -86,14 +86,18 @@ class BatchPredictor:
                       *(["--launcher", launcher] if launcher else []), *options])
 
 
-def payload(predictor_cls: type, options: dict) -> dict:
-    """What raytrain._predict reads: the class, and its options."""
+def python_workers(predictor_cls: type, options: dict, scratch: str) -> tuple:
+    """The command of workers that predict with a class, and its environment. options: what
+    raytrain._predict gives to the class."""
     from . import _shipping, trainer
 
-    cwd = os.getcwd()
-    return {"function": _shipping.pack(predictor_cls, options),
-            "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
-            "argv": list(sys.argv), "earlier": list(trainer._finished)}
+    cwd, shipped = os.getcwd(), os.path.join(scratch, "predictor.pkl")
+    _shipping.write(shipped, {
+        "function": _shipping.pack(predictor_cls, options),
+        "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
+        "argv": list(sys.argv), "earlier": list(trainer._finished)})
+    return (["--", *trainer._interpreter(), "-m", "raytrain._predict"],
+            {**os.environ, "RAYTRAIN_PREDICTION": shipped})
 
 
 class _Prediction:
@@ -111,20 +115,6 @@ class _Prediction:
             os.makedirs(STORAGE, exist_ok=True)
         self.output = os.path.abspath(os.fspath(output))
 
-    def _checkpoint(self, scratch: str) -> str:
-        from . import _helper
-
-        given = self.predictor.checkpoint
-        if getattr(given, "_stored", self) is None:  # it was made in this process
-            path = os.path.join(scratch, "checkpoint.h5")
-            _helper.save(given, path)
-            return path
-        path = getattr(given, "path", given)
-        if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
-            raise ValueError("checkpoint is a Checkpoint, such as result.checkpoint, or the "
-                             f"path of a checkpoint or a run, not {given!r}")
-        return os.path.abspath(path)
-
     def _dataset(self, data: object, scratch: str) -> dict:
         from . import _memory
         from .trainer import _dataset_keys
@@ -133,27 +123,12 @@ class _Prediction:
             data = _memory.keep(data, os.path.join(scratch, "data"))
         return _dataset_keys("predict", data)
 
-    def _workers(self, options: dict | None, scratch: str) -> tuple:
-        """What raytrain-predict runs on the workers, and its environment. options: None if
-        that is what raytrain-predict itself has for the model."""
-        from . import _shipping
-        from .trainer import _interpreter
-
-        if options is None:
-            return [], dict(os.environ)
-        shipped = os.path.join(scratch, "predictor.pkl")
-        _shipping.write(shipped, payload(
-            self.predictor.predictor_cls,
-            {**options, "predictor": self.predictor.predictor_kwargs}))
-        return (["--", *_interpreter(), "-m", "raytrain._predict"],
-                {**os.environ, "RAYTRAIN_PREDICTION": shipped})
-
     def run(self, data: object, keys: dict, scaling: configs.ScalingConfig,
             options: dict | None, flags: list):
         import shutil
         import tempfile
 
-        from . import _launch
+        from . import _helper, _launch
 
         scratch = tempfile.mkdtemp(prefix=".predict-", dir=os.path.dirname(self.output))
         try:
@@ -163,9 +138,13 @@ class _Prediction:
                     "scaling_config": scaling._keys()}
             with open(file, "w", encoding="utf-8", errors="surrogateescape") as out:
                 out.write(configs.render(keys))
-            workers, environment = self._workers(options, scratch)
+            workers, environment = ([], dict(os.environ)) if options is None else \
+                python_workers(self.predictor.predictor_cls,
+                               {**options, "predictor": self.predictor.predictor_kwargs},
+                               scratch)
             command = [_launch.program("raytrain-predict"), "--config", file, "--checkpoint",
-                       self._checkpoint(scratch), "--output", self.output, *flags, *workers]
+                       _helper.stored(self.predictor.checkpoint, scratch),
+                       "--output", self.output, *flags, *workers]
             status, _, signals = _launch.run(command, environment, scratch)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)

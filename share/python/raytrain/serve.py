@@ -140,9 +140,11 @@ def _start(checkpoint: object, predictor: object, scaling: configs.ScalingConfig
     import shutil
     import tempfile
 
+    from . import _helper
+
     scratch = tempfile.mkdtemp(prefix="raytrain-serve-")
     try:
-        path = _path(checkpoint, scratch)
+        path = _helper.stored(checkpoint, scratch)
         file = os.path.join(scratch, "raytrain.cfg")
         with open(file, "w", encoding="utf-8", errors="surrogateescape") as out:
             out.write(configs.render({"scaling_config": scaling._keys()}))
@@ -154,27 +156,9 @@ def _start(checkpoint: object, predictor: object, scaling: configs.ScalingConfig
         raise
 
 
-def _path(checkpoint: object, scratch: str) -> str:
-    from . import _helper
-
-    if hasattr(checkpoint, "metrics") and hasattr(checkpoint, "checkpoint"):  # a Result
-        return os.path.abspath(checkpoint.path)
-    if getattr(checkpoint, "_stored", scratch) is None:  # it was made in this process
-        path = os.path.join(scratch, "checkpoint.h5")
-        _helper.save(checkpoint, path)
-        return path
-    path = getattr(checkpoint, "path", checkpoint)
-    if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
-        raise ValueError("checkpoint is a Result, a Checkpoint, or the path of a run or a "
-                         f"checkpoint, not {checkpoint!r}")
-    return os.path.abspath(path)
-
-
 def _workers(predictor: object, options: dict, flags: list, scratch: str) -> tuple:
     """What the workers run, and its environment."""
-    from . import _shipping
-    from .batch_predictor import payload
-    from .trainer import _interpreter
+    from .batch_predictor import python_workers
 
     environment = dict(os.environ)
     if predictor is None or hasattr(predictor, "_asked"):
@@ -192,10 +176,7 @@ def _workers(predictor: object, options: dict, flags: list, scratch: str) -> tup
     if not callable(getattr(predictor, "from_checkpoint", None)):
         raise TypeError("predictor is a subclass of Predictor, the path of a predict "
                         f"function or a command, not {predictor!r}")
-    shipped = os.path.join(scratch, "predictor.pkl")
-    _shipping.write(shipped, payload(predictor, options))
-    environment["RAYTRAIN_PREDICTION"] = shipped
-    return ["--", *_interpreter(), "-m", "raytrain._predict"], environment
+    return python_workers(predictor, options, scratch)
 
 
 # ---- A service ----
@@ -242,20 +223,9 @@ class ServiceHandle:
             found = addresses(self._path, self._process.pid)
             if not found:
                 time.sleep(0.02)
-        address = found[0]
-        where = f"unix:{address['socket']}" if address.get("socket") else address["url"]
-        token = None
-        if address.get("token_file"):
-            with open(address["token_file"], encoding="ascii") as file:
-                token = file.read().strip()
-        self.name, self.url, self.token = address["model"], address["url"], token
-        self.socket = address.get("socket")
-        context = None
-        if self.url.startswith("https:"):
-            import ssl
-
-            context = ssl.create_default_context()
-        self.client = Client(where, token, name=self.name, context=context)
+        self.client = client = Client(found[0])
+        self.name, self.url, self.token = client.name, client.url, client.token
+        self.socket = client.socket
 
     def _fail(self) -> None:
         status = self._process.returncode
