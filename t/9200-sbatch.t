@@ -5,6 +5,7 @@ export CLUSTER_CPUS
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/cluster/requeue.sh"
+. "$srcdir/t/predict.sh"
 
 templates=$srcdir/share/sbatch
 results=raytrain_results
@@ -63,6 +64,38 @@ test_expect_success 'each task of array.sbatch has a run with a size of its own'
 		h5dump -H -d /model/weight "$results/array-$job-$task/checkpoint_000002.h5" |
 		grep "SIMPLE { ( $((100 << task)) )" || return 1
 	done
+'
+# serving TEMPLATE: print the script with a model of t/check/predictions.c in place of images.
+serving () {
+	sed -e 's|^ *--input .*|    --input x:float32:3 --input id:int64 ./predictions.so|' "$1"
+}
+# served N: N services of the run answer by the lines of --where.
+served () {
+	raytrain-serve --where "$results/fashion" >where 2>/dev/null &&
+	test "$(wc -l <where)" = "$1" && while read -r line; do
+		bash -c "$line" >model.json && jq -e ".versions == [\"2\"]" model.json || return 1
+	done <where
+}
+# ends_well: it is cancelled, answers what it has accepted, and leaves no address.
+ends_well () {
+	scancel "$job" && eventually job_state "$job" "" &&
+	test_path_is_missing "$results"/fashion/serve/*/address.json && cluster clean
+}
+test_expect_success 'serve.sbatch answers the login node, until scancel' '
+	make_rows 10 && make_model && mv runs/model "$results/fashion" && cp "$model" predictions.so &&
+	serving "$templates/serve.sbatch" >serve.sbatch &&
+	job=$(sbatch --parsable serve.sbatch) && eventually served 1 &&
+	test "$(squeue -h -s -j "$job" -o %i | grep -vc "batch\|extern")" = 4 && ends_well
+'
+# Its workers are processes of srun's tasks, which have the CPUs that this machine really has.
+test_expect_success 'serve-nodes.sbatch answers on each node, until scancel' '
+	serving "$templates/serve-nodes.sbatch" |
+	sed -e "s/--workers 4 --cpus-per-worker 2/--workers 1 --cpus-per-worker 1/" \
+		>serve-nodes.sbatch && grep -e "--workers 1" serve-nodes.sbatch &&
+	job=$(sbatch --parsable serve-nodes.sbatch) && eventually served 2 &&
+	test "$(jq -r .host "$results"/fashion/serve/*/address.json | sort -u | wc -l)" = 2 &&
+	raytrain-serve --where --haproxy "$results/fashion" >proxy.cfg &&
+	test "$(grep -c "^    server " proxy.cfg)" = 2 && ends_well
 '
 test_expect_success 'requeue.sbatch requeues its job when the run is stopped' '
 	cat >train.cfg <<-EOF &&
