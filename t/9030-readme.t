@@ -72,6 +72,40 @@ test_expect_success 'the commands of README.md build and run the examples, below
 	(unset LD_LIBRARY_PATH && cd work && "$prefix/bin/raytrain-run" -q --name so ./train.so) &&
 	rm -r "$prefix"
 '
+# The commands that ask a service for an image need the images of Fashion-MNIST.
+images=/usr/share/datasets/fashion-mnist
+serve_lines () {
+	sed -n "/^\`\`\`sh\$/,/^\`\`\`\$/p" "$readme" |
+	grep -E "^(raytrain-serve|curl --unix-socket|share/examples/serve/image.sh) "
+}
+# The first of them begins to serve: those after it are typed when it has said so.
+served () {
+	grep -q "^raytrain-serve: serving" err
+}
+python_lines () {
+	sed -n "/^from raytrain import serve\$/,/^\`\`\`\$/p" "$readme" | sed "\$d"
+}
+test ! -d "$images" || ! command -v curl >/dev/null || test_set_prereq IMAGES
+! "$PYTHON" -c "import numpy" 2>/dev/null || test_set_prereq NUMPY
+test_expect_success IMAGES 'the commands of README.md serve the model of the quickstart' '
+	raytrain-run --launcher local -n 1 -c "$srcdir/share/examples/fashion_mlp.cfg" -q \
+		--set train_loop_config.hidden=[16] --set train_loop_config.epochs=1 \
+		"$builddir/share/examples/fashion_mlp.so" &&
+	cp "$builddir/share/examples/fashion_mlp.so" . && ln -s "$srcdir/share" share &&
+	serve_lines >lines && test "$(wc -l <lines)" = 4 &&
+	sed -n 1p lines >first && grep "&\$" first && sed 1d lines >rest &&
+	{ . ./first; } 2>err && service=$! && eventually served &&
+	sh -ex ./rest >out && grep "^curl --unix-socket" out && grep "\"name\":\"fashion\"" out &&
+	grep "\"class\"" out
+'
+test_expect_success IMAGES,NUMPY 'the Python of README.md asks that service' '
+	{ echo "import numpy; images = numpy.zeros((3, 28, 28), \"u1\")" && python_lines &&
+	echo "assert classes.shape[0] == 3"; } >ask.py &&
+	PYTHONPATH=$stage/share/raytrain/python "$PYTHON" ask.py
+'
+test_expect_success IMAGES 'the service of README.md ends with kill' '
+	kill "$service" && wait "$service" && test_path_is_missing socket
+'
 test_expect_success 'bash accepts the batch script of README.md' '
 	sed -n "/^#!\/bin\/bash/,/^\`\`\`/p" "$readme" | sed "\$d" >script &&
 	grep -q "^#SBATCH" script && bash -n script
