@@ -67,8 +67,11 @@ serving () {
 	curl -s -f --unix-socket socket -o out http://localhost/v2/health/ready
 }
 test_expect_success 'fashion_mlp as a service says of images what raytrain-predict says' '
-	{ raytrain-serve runs/calm --listen ./socket --input x:uint8:28x28 \
-		"$examples/fashion_mlp.so" 2>err & } && service=$! && eventually serving &&
+	{ raytrain-serve runs/calm --listen ./socket "$examples/fashion_mlp.so" 2>err & } &&
+	service=$! && eventually serving &&
+	curl -s --unix-socket socket http://localhost/v2/models/calm >model.json &&
+	jq -e ".inputs | map([.name, .datatype, .shape]) == [[\"x\", \"UINT8\", [-1, 28, 28]]]" \
+		model.json &&
 	for i in 0 17 9999; do
 		sh "$srcdir/share/examples/serve/image.sh" $i --unix-socket socket \
 			http://localhost/v2/models/calm/infer >answer.json &&

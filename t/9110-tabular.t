@@ -33,6 +33,35 @@ test_expect_success 'its checkpoint predicts other customers, whose table has no
 		END { print n, hits; exit n != 400 || hits < 0.8 * n }" both.csv
 '
 
+# served OPTION...: a service of the run answers the rows of new.csv, in the file answer.
+served () {
+	rm -f socket && { raytrain-serve runs/tabular --listen ./socket -q "$@" ./tabular.so & } &&
+	service=$! && eventually curl -sf --unix-socket socket http://localhost/v2/health/ready &&
+	curl -sf --unix-socket socket http://localhost/v2/models/tabular >model.json &&
+	curl -sf --unix-socket socket -H "Content-Type: text/csv" --data-binary @new.csv \
+		http://localhost/v2/models/tabular/infer >answer.json &&
+	kill "$service" && wait "$service" &&
+	jq ".outputs[0].data[]" answer.json >answer
+}
+same_probabilities () {
+	sed 1d bought.csv >expected && test "$(wc -l <answer)" = 400 &&
+	paste -d " " answer expected |
+	awk "{ d = \$1 - \$2; if (d * d > 1e-12) wrong = 1 } END { exit wrong }"
+}
+test_expect_success 'a service of the run takes the columns of the training, without the label' '
+	served && jq -e "[.inputs[].name] == [\"age\", \"income\", \"city\"]" model.json &&
+	same_probabilities
+'
+test_expect_success 'it takes those of a file with a label, too' '
+	mv customers-train.csv away.csv &&
+	served --like customers-test.csv &&
+	jq -e "[.inputs[].name] == [\"age\", \"income\", \"city\"]" model.json && same_probabilities
+'
+test_expect_success 'without either, the sentence says what to add' '
+	expect_status 1 timeout 60 raytrain-serve runs/tabular ./tabular.so 2>err &&
+	grep -e "customers-train.csv: No such file.*--input.*--like" err && mv away.csv customers-train.csv
+'
+
 # raytrain.torch needs torch 1.10.
 if "$PYTHON" -c "import numpy, torch; torch.frombuffer" 2>/dev/null; then
 	test_set_prereq TORCH

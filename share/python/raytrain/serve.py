@@ -48,7 +48,8 @@ def run(checkpoint: object, predictor: object = None, *, name: str | None = None
     num_replicas: workers, each with the model. scaling_config: their resources.
     inputs: the columns of requests: {column: (dtype, shape of a row)}, or "text" in place of
         the pair; or rows like those of requests, {column: array} or a DataFrame; or the
-        path of a file with such rows. None: of trees, the columns of the run's dataset.
+        path of a file with such rows. None: of a run, the columns of the dataset with which
+        it has trained, without the label.
     outputs: {name: (dtype, shape of a row)} of what a Predictor returns. None: it is tried
         with two rows of zeros. Of trees, as in BatchPredictor.predict().
     listen: "HOST:PORT" or the path of a socket. None: a socket that only this user can use.

@@ -19,6 +19,16 @@ static bool names_column(const struct preprocessor_config *config, const char *n
     return false;
 }
 
+/* What a prediction knows nothing of. */
+static bool is_label(const struct chain *chain, const char *label, const char *name)
+{
+    for (size_t i = 0; chain && i < chain->n; i++)
+        if (chain->list[i].config->kind == PREPROCESSOR_label_encoder &&
+            names_column(chain->list[i].config, name))
+            return true;
+    return label && strcmp(label, name) == 0;
+}
+
 /* Does the first preprocessor that reads this text take it for a category? */
 static bool is_category(const struct chain *chain, const char *name)
 {
@@ -177,7 +187,7 @@ int serve_inputs_like(const struct frame *dataset, const char *label,
     if (rc < 0)
         return -1;
     for (size_t i = 0; rc == 0 && i < dataset->n_columns; i++)
-        if (!label || strcmp(dataset->columns[i].name, label) != 0)
+        if (!is_label(chain, label, dataset->columns[i].name))
             rc = column_like(inputs, &dataset->columns[i], chain, err);
     if (rc == 0 && inputs->n == 0)
         rc = error_set(err, RAYTRAIN_EINVAL,

@@ -30,8 +30,8 @@ struct serve_inputs {
 int serve_inputs_configured(const struct predict_inputs *config,
                             const struct chain *chain, struct serve_inputs *inputs,
                             struct error *err);
-/* The columns of a dataset without `label`, which may be NULL. RAYTRAIN_ENOTSUP if there is
- * one that a service cannot have. */
+/* The columns of a dataset without `label`, which may be NULL, and without those that a
+ * label_encoder encodes. RAYTRAIN_ENOTSUP if there is one that a service cannot have. */
 int serve_inputs_like(const struct frame *dataset, const char *label,
                       const struct chain *chain, struct serve_inputs *inputs,
                       struct error *err);

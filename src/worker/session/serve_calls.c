@@ -3,19 +3,27 @@
  * predict.service, and its model is the checkpoint that the attempt starts from. There are
  * no reports: the service counts.
  */
+#include "config.h"
+
 #include "session/session.h"
 
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
 #include "config/gbdt_config.h"
+#include "config/train_config.h"
 #include "rank/stop.h"
 #include "serve/service_predictor.h"
+#include "session/dataset_watch.h"
 #include "session/signs.h"
 
 /* In hang_timeout_s, while it waits for a batch. */
 #define SIGNS 4
+/* The column of the labels, unless another one is named. */
+#define LABEL "y"
 
 static void goes_on(void *arg)
 {
@@ -39,30 +47,79 @@ static int sign_ms(const raytrain_context *ctx)
 
 /* ---- The inputs ---- */
 
-/* The column of the labels, of which a prediction knows nothing. */
-static const char *label_of(const struct train_config *cfg)
+/* The configuration of the run that has made the checkpoint, which is beside it; without
+ * one, `run` has the defaults. */
+static void run_of_checkpoint(const raytrain_context *ctx, struct train_config *run)
 {
-    if (cfg->gbdt.label)
-        return cfg->gbdt.label;
-    return gbdt_config_is_trainer(cfg->trainer) ? GBDT_LABEL : NULL;
+    const char *path = ctx->restored ? checkpoint_path(ctx->restored) : NULL;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    char *file;
+
+    train_config_init(run);
+    if (!slash || asprintf(&file, "%.*s/run.cfg", (int)(slash - path), path) < 0)
+        return;
+    if (train_config_merge_file(run, file, NULL) < 0) {
+        train_config_clear(run);
+        train_config_init(run);
+    }
+    free(file);
+}
+
+/* The column of the labels, of which a prediction knows nothing. In a file of their own,
+ * labels are "y". */
+static const char *label_of(const struct train_config *cfg,
+                            const struct train_config *run,
+                            const struct dataset_config *like)
+{
+    if (cfg->gbdt.label || run->gbdt.label)
+        return cfg->gbdt.label ? cfg->gbdt.label : run->gbdt.label;
+    if (gbdt_config_is_trainer(cfg->trainer))
+        return GBDT_LABEL;
+    return like->label && !dataset_label_is_path(like) ? like->label : LABEL;
 }
 
 /* COLLECTIVE. The columns of a dataset, of which no rows are used. */
 static int inputs_of_dataset(raytrain_context *ctx, const struct dataset_config *like,
-                             const struct chain *chain, struct serve_inputs *inputs,
-                             struct error *err)
+                             const char *label, const struct chain *chain,
+                             struct serve_inputs *inputs, struct error *err)
 {
-    struct dataset_env env = {.rank = 0, .size = 1};
+    struct dataset_watch watch;
+    struct dataset_env env = {.rank = 0, .size = 1, .warn = dataset_watch_warn};
     raytrain_dataset *ds;
     int rc;
 
+    env.watch = dataset_watch_begin(&watch, ctx, like->name);
     env.node = session_node_comm(ctx, err);
-    if (!env.node || session_dataset_open(ctx, like, &env, &ds, err) < 0)
+    if (!env.node || dataset_open(like, &env, &ds, err) < 0)
         return -1;
-    rc = serve_inputs_like(dataset_schema(ds), label_of(ctx->env.config), chain, inputs,
-                           err);
+    rc = serve_inputs_like(dataset_schema(ds), label, chain, inputs, err);
     dataset_close(ds);
     return rc < 0 ? error_prefix(err, "dataset \"%s\"", like->name) : 0;
+}
+
+static int inputs_of_run(raytrain_context *ctx, const struct train_config *run,
+                         const struct chain *chain, struct serve_inputs *inputs,
+                         struct error *err)
+{
+    const struct dataset_config *like = NULL;
+    struct error why;
+
+    if (data_config_training_set(run->datasets, run->n_datasets, &like, &why) < 0 &&
+        !like)
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "a service needs to know the columns of its rows, and there is "
+            "no run with a dataset for training beside the checkpoint: "
+            "add --input NAME:DTYPE[:SHAPE] for each column, or --like "
+            "FILE with such rows");
+    if (inputs_of_dataset(ctx, like, label_of(ctx->env.config, run, like), chain,
+                          inputs, &why) == 0)
+        return 0;
+    return error_set(err, why.code,
+                     "a service needs to know the columns of its rows, and cannot read "
+                     "those of the training: %s; add --input NAME:DTYPE[:SHAPE] for "
+                     "each column, or --like FILE with such rows",
+                     why.text);
 }
 
 /* COLLECTIVE */
@@ -70,16 +127,20 @@ static int inputs_find(raytrain_context *ctx, const struct dataset_config *like,
                        const struct chain *chain, struct serve_inputs *inputs,
                        struct error *err)
 {
-    const struct predict_inputs *config = &ctx->env.config->predict.inputs;
+    const struct train_config *cfg = ctx->env.config;
+    struct train_config run;
+    int rc;
 
-    if (config->n > 0)
-        return serve_inputs_configured(config, chain, inputs, err);
+    if (cfg->predict.inputs.n > 0)
+        return serve_inputs_configured(&cfg->predict.inputs, chain, inputs, err);
+    run_of_checkpoint(ctx, &run);
     if (like)
-        return inputs_of_dataset(ctx, like, chain, inputs, err);
-    return error_set(err, RAYTRAIN_EINVAL,
-                     "a service needs to know the columns of its rows: set "
-                     "predict.inputs, or datasets." PREDICT_DATASET
-                     " to a file with such rows");
+        rc =
+            inputs_of_dataset(ctx, like, label_of(cfg, &run, like), chain, inputs, err);
+    else
+        rc = inputs_of_run(ctx, &run, chain, inputs, err);
+    train_config_clear(&run);
+    return rc;
 }
 
 /* ---- Its beginning ---- */
