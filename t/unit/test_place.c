@@ -230,7 +230,7 @@ static void a_name_is_that_of_the_host(void **state)
 
 static void a_service_of_several_models_is_asked_for_their_names(void **state)
 {
-    const struct place_address several = {NULL, "http://localhost", "/s", NULL, NULL};
+    const struct place_address several = {.url = "http://localhost", .socket = "/s"};
     struct seen seen;
     struct error err;
     char *dir, *line = place_curl(&several);
