@@ -44,8 +44,11 @@ wide_score () {
 worker_pids () {
 	for worker in $(pgrep -f "raytrain-worker .*predictions.so"); do
 		! grep -qz "^RAYTRAIN_SERVE_RUN=.*/workers/$1/" "/proc/$worker/environ" ||
-			echo "$worker"
+			[ "$(readlink "/proc/$worker/cwd")" != "$PWD" ] || echo "$worker"
 	done
+}
+has_one_worker () {
+	test "$(worker_pids "$1" | wc -l)" = 1
 }
 no_workers () {
 	test -z "$(worker_pids ".*")"
@@ -137,7 +140,8 @@ except ValueError as e:
 '
 test_expect_success 'a run that grows changes its version, and the others stay' '
 	grow 2 && eventually score_is growing "[\"2\",14]" && score_is fixed "[\"2\",14]" &&
-	grep "growing: serving .*checkpoint_000002.h5 from now on" err
+	grep "growing: serving .*checkpoint_000002.h5 from now on" err &&
+	eventually has_one_worker growing
 '
 test_expect_success 'a worker that is killed is started again, and the other models keep theirs' '
 	other=$(worker_pids growing) && test -n "$other" &&
