@@ -106,7 +106,7 @@ int prediction_function(struct train_config *cfg, struct error *err)
                 err, RAYTRAIN_EUSAGE,
                 "no predict function: name a .so or a program, or a command "
                 "after --, since the checkpoint is none of xgboost or "
-                "lightgbm (more: raytrain-predict --help)");
+                "lightgbm (more: --help)");
         }
     }
     free(cfg->trainer);
