@@ -23,9 +23,13 @@ test_expect_success 'a training leaves a run to serve' '
 		--data rows.npz -o rows.csv "$model" 2>err &&
 	sed 1d rows.csv | cut -d , -f 1 >expected && test "$(wc -l <expected)" = 100
 '
+# slow: batches of job.sbatch wait for more rows, so that requests are under way at any time.
+slow () {
+	sed -i "s/--workers 4/--workers 4 --max-wait-us 200000/" job.sbatch
+}
 test_expect_success 'serve.sbatch answers the login node, by the line of --where' '
-	template serve && submit && predictions 100 >answered && same_numbers answered expected &&
-	bash -c "$(cat where)" >model.json && jq -e ".versions == [\"2\"]" model.json
+	template serve && slow && submit && predictions 100 >answered &&
+	same_numbers answered expected && bash -c "$(cat where)" >model.json && jq -e ".versions == [\"2\"]" model.json
 '
 test_expect_success 'each worker is a step of the job on its node' '
 	squeue -h -s -j "$job" -o "%i %N" | grep -v "batch\|extern" >steps &&

@@ -65,11 +65,22 @@ test_expect_success 'with TLS, HAProxy asks services whose certificate has their
 	test_must_fail bash -c "$(sed -n 2p where)" &&
 	kill "$proxy" && scancel "$job" && job_ended && cluster clean
 '
+# serve_here OPTION...: a service on the login node, $service.
+serve_here () {
+	raytrain-serve raytrain_results/fashion --launcher local -q "$@" \
+		--input x:float32:3 --input id:int64 ./fashion_mlp.so &
+	service=$!
+}
 test_expect_success 'a service with TLS at an address without a name is refused' '
-	{ raytrain-serve raytrain_results/fashion --launcher local --listen 127.0.0.1:0 -q \
-		--tls-cert cert.pem --tls-key key.pem --input x:float32:3 --input id:int64 \
-		./fashion_mlp.so & } && service=$! && eventually served &&
+	serve_here --listen 127.0.0.1:0 --tls-cert cert.pem --tls-key key.pem &&
+	eventually served &&
 	expect_status 3 raytrain-serve --where --haproxy raytrain_results/fashion 2>err &&
 	grep "by a name" err && kill "$service" && wait "$service"
+'
+test_expect_success 'services with a token each are refused: clients could not know which to send' '
+	serve_here --listen 0.0.0.0:0 && first=$service && serve_here --listen 0.0.0.0:0 &&
+	eventually served 2 &&
+	expect_status 3 raytrain-serve --where --haproxy raytrain_results/fashion 2>err &&
+	grep -e --token-file err && kill "$first" "$service" && wait "$first" && wait "$service"
 '
 test_done

@@ -59,6 +59,6 @@ test_expect_success 'when the storage is back, the newer version takes over' '
 	grep "checkpoint_000003.h5 from now on" err
 '
 test_expect_success 'it ends when asked to, and leaves nothing' '
-	kill "$service" && wait "$service" && is_empty "$run/serve" && umount "$run"
+	storage CONT && kill "$service" && wait "$service" && is_empty "$run/serve" && umount "$run"
 '
 test_done

@@ -191,6 +191,7 @@ class Busy(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
+        self.close_connection = True
 
 Busy.protocol_version = "HTTP/1.1"
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy)

@@ -10,8 +10,8 @@
 #   same_numbers A B      succeeds if two files have the same numbers
 #   under_load COMMAND... run a command while clients ask; then $sent is set, and answers.N
 #                         has "STATUS PREDICTION" of the requests of client N
-#   none_wrong            succeeds if each answer of that was right or a refusal, and some were
-#                         right
+#   none_wrong            succeeds if each answer of that was right or a refusal, some were
+#                         right, and all that was accepted was answered
 #   job_ended             waits until the job has ended
 #   ended_well            succeeds if it ended with status 0
 #   has_steps N           succeeds if the job has so many steps besides the batch script
@@ -51,7 +51,7 @@ under_load () {
 	client=$! && eventually test -s going && "$@" && wait "$client"
 }
 none_wrong () {
-	cat load.txt && jq -e '.right > 0 and .wrong == 0' load.txt
+	cat load.txt && jq -e '.right > 0 and .wrong == 0 and .dropped == 0' load.txt
 }
 job_ended () {
 	eventually job_state "$job" ""

@@ -6,7 +6,8 @@
                                              when each of them has had an answer
     serve_client.py URL TOKEN count N M FILE N clients ask M times each, whatever happens
 
-The latter print how many answers were right, wrong, and refused or lost, as JSON."""
+The latter print how many answers were right, wrong, and refused or lost, as JSON; and how many
+requests were dropped: accepted, and then not answered because the service ended."""
 
 import http.client
 import json
@@ -19,7 +20,7 @@ url, token, what, count = sys.argv[1:4] + [int(sys.argv[4])]
 where = urllib.parse.urlsplit(url)
 expected = []
 lock = threading.Lock()
-counts = {"right": 0, "wrong": 0, "refused": 0, "lost": 0}
+counts = {"right": 0, "wrong": 0, "refused": 0, "lost": 0, "dropped": 0}
 
 
 def ask(connection, rows):
@@ -76,6 +77,8 @@ def client(number, times, begun):
         if status == 200:
             note("right" if scores == [expected[row]] else "wrong")
             begun.add(number)
+        elif b"the service ends" in scores:
+            note("dropped")
         else:
             note("refused")
 
