@@ -199,9 +199,56 @@ static void slabs_must_cover_the_shape_once(void **state)
     }
 }
 
+/* The boxes are runs of the stream, one after the other, as large as they may be. */
+static void a_slab_is_cut_into_runs_of_its_stream(void **state)
+{
+    static const struct {
+        int ndim;
+        uint64_t shape[3];
+        raytrain_slab slab;
+        uint64_t most;
+        size_t boxes;
+    } rows[] = {
+        {0, {0}, {{0}, {0}}, 4, 1},
+        {0, {0}, {{0}, {0}}, 1, 1},
+        {1, {10}, {{0}, {10}}, 40, 1},
+        {1, {10}, {{2}, {7}}, 8, 4},
+        {1, {10}, {{2}, {7}}, 1, 7},
+        {2, {4, 6}, {{0, 0}, {4, 6}}, 95, 2},
+        {2, {4, 6}, {{1, 2}, {3, 3}}, 24, 2},
+        {2, {4, 6}, {{1, 2}, {3, 3}}, 12, 3},
+        {2, {4, 6}, {{1, 2}, {3, 3}}, 8, 6},
+        {3, {3, 4, 5}, {{1, 1, 1}, {2, 3, 4}}, 32, 4},
+        {3, {3, 4, 5}, {{1, 1, 1}, {2, 3, 4}}, 12, 12},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct slab_stream all, some;
+        struct slab_cut cut;
+        raytrain_slab box;
+        uint64_t at = 0, n, left;
+        size_t boxes = 0;
+
+        slab_stream_init(&all, rows[i].ndim, rows[i].shape, 4, &rows[i].slab);
+        slab_cut_init(&cut, rows[i].ndim, 4, &rows[i].slab, rows[i].most);
+        for (; slab_cut_next(&cut, &box, &n); at += n, boxes++) {
+            assert_true(n <= rows[i].most || n == 4);
+            slab_stream_init(&some, rows[i].ndim, rows[i].shape, 4, &box);
+            assert_int_equal(some.bytes, n);
+            for (uint64_t k = 0; k < n; k += 4)
+                assert_int_equal(slab_stream_at(&some, k, &left),
+                                 slab_stream_at(&all, at + k, &left));
+        }
+        assert_int_equal(at, all.bytes);
+        assert_int_equal(boxes, rows[i].boxes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slab_is_cut_into_runs_of_its_stream),
         cmocka_unit_test(bytes_do_not_overflow),
         cmocka_unit_test(a_slab_must_lie_within_its_shape),
         cmocka_unit_test(runs_find_every_byte),

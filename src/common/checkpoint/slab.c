@@ -134,6 +134,58 @@ void slab_stream_scatter(const struct slab_stream *stream, uint64_t from, uint64
     }
 }
 
+void slab_cut_init(struct slab_cut *cut, int ndim, uint64_t element_bytes,
+                   const raytrain_slab *slab, uint64_t most)
+{
+    uint64_t inner = element_bytes; /* of one step along the axis before d */
+    int d = ndim;
+
+    while (d > 0 && inner <= most / slab->count[d - 1])
+        inner *= slab->count[--d];
+    *cut =
+        (struct slab_cut){.slab = slab, .ndim = ndim, .element_bytes = element_bytes};
+    if (d > 0) {
+        cut->axis = d - 1;
+        cut->step = inner < most ? most / inner : 1;
+    } else if (ndim > 0) {
+        cut->step = slab->count[0];
+    }
+}
+
+/* Go on along the axis, and then along the outer ones, like an odometer. */
+static void cut_advance(struct slab_cut *cut)
+{
+    uint64_t by = cut->step;
+
+    cut->over = true;
+    for (int d = cut->axis; d >= 0 && cut->over && cut->ndim > 0; d--, by = 1) {
+        cut->at[d] += by;
+        cut->over = cut->at[d] >= cut->slab->count[d];
+        if (cut->over)
+            cut->at[d] = 0;
+    }
+}
+
+bool slab_cut_next(struct slab_cut *cut, raytrain_slab *box, uint64_t *bytes)
+{
+    if (cut->over)
+        return false;
+    *box = *cut->slab;
+    *bytes = cut->element_bytes;
+    for (int d = 0; d < cut->ndim; d++) {
+        uint64_t left = cut->slab->count[d] - cut->at[d];
+
+        box->start[d] += cut->at[d];
+        if (d < cut->axis)
+            box->count[d] = 1;
+        else if (d == cut->axis)
+            box->count[d] = left < cut->step ? left : cut->step;
+        *bytes *= box->count[d];
+    }
+    cut_advance(cut);
+    return true;
+}
+
 bool slab_common(int ndim, const raytrain_slab *a, const raytrain_slab *b,
                  raytrain_slab *both)
 {

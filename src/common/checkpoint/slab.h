@@ -48,6 +48,25 @@ uint64_t slab_stream_find(const struct slab_stream *stream, uint64_t offset);
 void slab_stream_scatter(const struct slab_stream *stream, uint64_t from, uint64_t to,
                          const void *bytes, void *tensor, uint64_t first);
 
+/*
+ * Cut a slab, which is not empty, into boxes of at most `most` bytes, or of one element, in
+ * the order of its stream: each is a run of the stream.
+ */
+struct slab_cut {
+    const raytrain_slab *slab;
+    int ndim;
+    uint64_t element_bytes;
+    int axis;      /* along which it is cut: inner axes are whole, outer ones single */
+    uint64_t step; /* elements along it */
+    uint64_t at[RAYTRAIN_MAX_DIMS]; /* the next box, from slab->start on */
+    bool over;
+};
+/* The slab must have passed slab_check(), and stay until the end. */
+void slab_cut_init(struct slab_cut *cut, int ndim, uint64_t element_bytes,
+                   const raytrain_slab *slab, uint64_t most);
+/* The next box and its bytes; false: there is none. */
+bool slab_cut_next(struct slab_cut *cut, raytrain_slab *box, uint64_t *bytes);
+
 /* What two boxes have in common; false: nothing. */
 bool slab_common(int ndim, const raytrain_slab *a, const raytrain_slab *b,
                  raytrain_slab *both);
