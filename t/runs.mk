@@ -47,7 +47,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1012-settings.t t/1015-forks.t t/1
 	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t t/1500-scale.t t/1510-serve.t t/1540-serve-python.t t/1550-serve-models.t \
 	t/1530-slurm-serve.t \
 	t/1531-slurm-haproxy.t t/1532-serve-storage.t \
-	t/1505-slurm-scale.t
+	t/1505-slurm-scale.t t/1600-device.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 
@@ -147,3 +147,19 @@ TORCH_TESTS = t/1330-torch.t t/1331-torch-nodes.t t/1332-torch-resume.t \
 dist_check_SCRIPTS += $(TORCH_TESTS)
 TESTS += $(TORCH_TESTS)
 EXTRA_DIST += t/check/ddp_cases.py
+
+# A stand-in for the library of NVIDIA's driver. Not with libtool, which gives each library its
+# own soname.
+EXTRA_DIST += t/device/standin_cuda.c t/device/standin_cuda.h
+check_DATA += t/device/libcuda.so.1
+CLEANFILES += t/device/libcuda.so.1
+t/device/libcuda.so.1: t/device/standin_cuda.c t/device/standin_cuda.h
+	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared \
+		$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS) -Wl,-soname,libcuda.so.1 -o $@ \
+		$(srcdir)/t/device/standin_cuda.c -lpthread
+
+check_LTLIBRARIES += t/check/device_model.la
+t_check_device_model_la_SOURCES = t/check/device_model.c
+t_check_device_model_la_CFLAGS = $(AM_CFLAGS) -I$(srcdir)/t/device -fvisibility=default
+t_check_device_model_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+t_check_device_model_la_LIBADD = libraytrain.la -ldl

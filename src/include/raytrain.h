@@ -116,9 +116,13 @@ RAYTRAIN_API size_t raytrain_dtype_size(raytrain_dtype dtype);
 /* "float32", "int64", ...; "unknown" for an unknown type. */
 RAYTRAIN_API const char *raytrain_dtype_name(raytrain_dtype dtype);
 
-/* Where the data of a tensor are. A call refuses a device that it does not know
- * (RAYTRAIN_ENOTSUP) and does not touch the data. */
-typedef enum raytrain_device { RAYTRAIN_HOST = 0 } raytrain_device;
+/* Where the data of a tensor are. A call refuses a device that it does not take
+ * (RAYTRAIN_ENOTSUP) and does not touch the data. "Memory of devices" below says which
+ * calls take RAYTRAIN_CUDA. */
+typedef enum raytrain_device {
+    RAYTRAIN_HOST = 0,
+    RAYTRAIN_CUDA /* memory of an NVIDIA card, as cudaMalloc() returns it */
+} raytrain_device;
 
 /*
  * A view of dense row-major memory, which it does not own. ndim 0 is a scalar; a
@@ -136,7 +140,7 @@ typedef struct raytrain_tensor {
     int ndim;
     uint64_t shape[RAYTRAIN_MAX_DIMS];
     int device;    /* a raytrain_device */
-    int device_id; /* which one of that kind; 0 for the host */
+    int device_id; /* which one of that kind, as in cudaSetDevice(); 0 for the host */
     uint64_t reserved[2];
 } raytrain_tensor;
 
@@ -365,6 +369,24 @@ RAYTRAIN_API int raytrain_checkpoint_put_file(raytrain_checkpoint *ck, const cha
                                               const char *path);
 /* Destroy a checkpoint that is not reported after all. */
 RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
+
+/*
+ * Memory of devices. put, put_shard, give, get and get_shard take tensors on NVIDIA cards,
+ * with device = RAYTRAIN_CUDA; no other call does. The library of the driver,
+ * libcuda.so.1 of CUDA 11.0 or later, is opened by the first such call; RAYTRAIN_ENOTSUP if
+ * it is missing or too old, RAYTRAIN_EFAILED if it reports an error. data is memory of the
+ * primary context of card device_id, which is what the runtime API allocates; other memory
+ * is RAYTRAIN_EINVAL: of another card, of the host, or freed. raytrain_report() checks
+ * that again.
+ *
+ * raytrain_report() copies what was put before it returns, through host memory; so does
+ * get, before it returns. Both wait for the work that this process has queued on the
+ * legacy default stream of the card. They do not wait for work in other streams: let the
+ * default stream wait for it, by cudaStreamWaitEvent(), or synchronise. A tensor that was
+ * given is copied, too, and released as others are. The card that was current for the
+ * thread is current again afterwards. (Tested with a stand-in for the library, not yet with
+ * a card.)
+ */
 
 /*
  * The checkpoint that this attempt starts from, already verified unless it is a plain

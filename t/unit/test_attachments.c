@@ -230,8 +230,8 @@ static void memory_that_is_handed_over_is_not_copied_and_given_back_once(void **
     assert_int_equal(released, 0);
     assert_int_equal(
         checkpoint_save_begin(ck, self, &META, FILE_NAME, NULL, &save, &err), 0);
-    assert_int_equal(checkpoint_save_snapshot_bytes(save), 0);
-    checkpoint_save_snapshot(save, NULL);
+    assert_int_equal(checkpoint_save_snapshot_bytes(save, SNAPSHOT_ALL), 0);
+    assert_int_equal(checkpoint_save_snapshot(save, SNAPSHOT_ALL, NULL, NULL, &err), 0);
     model[3] = 5; /* it is still this memory that is written */
     assert_int_equal(checkpoint_save_publish(save, self, NULL, &err), 0);
     assert_int_equal(released, 0);

@@ -195,8 +195,9 @@ static int scene_save(struct comm *comm, const struct image_tier *tier,
 
     if (rc == 0)
         rc = checkpoint_save_begin(ck, comm, &META, "nowhere", NULL, &save, err);
-    if (rc == 0 && (snapshot = malloc(checkpoint_save_snapshot_bytes(save) + 1)))
-        checkpoint_save_snapshot(save, snapshot);
+    if (rc == 0 &&
+        (snapshot = malloc(checkpoint_save_snapshot_bytes(save, SNAPSHOT_ALL) + 1)))
+        rc = checkpoint_save_snapshot(save, SNAPSHOT_ALL, snapshot, NULL, err);
     if (rc == 0)
         rc = image_write(save, comm, tier, ITERATION, err);
     checkpoint_save_destroy(save);

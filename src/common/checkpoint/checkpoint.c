@@ -244,13 +244,13 @@ void checkpoint_destroy(raytrain_checkpoint *ck)
 
 /* Check a tensor that is put, whose data this rank has unless `elsewhere`. *bytes is the
  * size of the whole. */
-static int tensor_check(const raytrain_tensor *t, const raytrain_slab *slab,
-                        bool elsewhere, uint64_t *bytes, struct error *err)
+static int put_check(const raytrain_tensor *t, const raytrain_slab *slab,
+                     bool elsewhere, uint64_t *bytes, struct error *err)
 {
     size_t element = raytrain_dtype_size(t->dtype);
     uint64_t mine;
 
-    if (tensor_check_host(t, err) < 0)
+    if (tensor_check(t, err) < 0)
         return -1;
     if (element == 0)
         return error_set(err, RAYTRAIN_EINVAL, "unknown element type %d",
@@ -267,6 +267,20 @@ static int tensor_check(const raytrain_tensor *t, const raytrain_slab *slab,
         mine = 0;
     if (mine > 0 && !t->data)
         return error_set(err, RAYTRAIN_EINVAL, "its data is NULL");
+    return 0;
+}
+
+int checkpoint_check_tensor(const char *name, const raytrain_tensor *tensor,
+                            const raytrain_slab *slab, uint64_t *bytes,
+                            struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (put_check(tensor, slab, false, bytes, err) < 0)
+        return error_prefix(err, "tensor %s", quote(name, quoted));
+    if (slab) /* its size is less than that of the whole, which fits */
+        slab_tensor_bytes(tensor->ndim, slab->count, raytrain_dtype_size(tensor->dtype),
+                          bytes);
     return 0;
 }
 
@@ -289,7 +303,7 @@ static struct tensor_entry *tensor_add(raytrain_checkpoint *ck, const char *name
                   "a restored checkpoint cannot be changed; create a new one");
         return NULL;
     }
-    if (tensor_check(tensor, slab, elsewhere, &bytes, err) < 0) {
+    if (put_check(tensor, slab, elsewhere, &bytes, err) < 0) {
         error_prefix(err, "tensor %s", quote(name, quoted));
         return NULL;
     }
@@ -302,6 +316,8 @@ static struct tensor_entry *tensor_add(raytrain_checkpoint *ck, const char *name
         memcpy(e->shape, tensor->shape, (size_t)e->ndim * sizeof *e->shape);
     e->element_bytes = entry_dtype_size(e->dtype);
     e->bytes = bytes;
+    e->device = tensor->device;
+    e->device_id = tensor->device_id;
     slab_whole(e->ndim, e->shape, &e->slab);
     return e;
 }

@@ -39,7 +39,8 @@ struct checkpoint_meta {
 
 /* -- write: create, put ..., save (collective), destroy -- */
 raytrain_checkpoint *checkpoint_create(struct error *err);
-/* slab NULL: replicated. Keeps a pointer to the data, not a copy. The name must be
+/* slab NULL: replicated. Keeps a pointer to the data, not a copy; they may be on a device,
+ * of which only a snapshot can be written. The name must be
  * valid; it may be below CHECKPOINT_RESERVED, unlike in checkpoint_check_name(). */
 int checkpoint_put(raytrain_checkpoint *ck, const char *name,
                    const raytrain_tensor *tensor, const raytrain_slab *slab,
@@ -76,6 +77,11 @@ void checkpoint_add_metadata(raytrain_checkpoint *ck,
                              const void *arg);
 /* A name that a user may use. RAYTRAIN_EINVAL with the reason. */
 int checkpoint_check_name(const char *name, struct error *err);
+/* Could it be put, with this slab (NULL: the whole of it)? *bytes is the size of its data
+ * on this rank. They are not touched. */
+int checkpoint_check_tensor(const char *name, const raytrain_tensor *tensor,
+                            const raytrain_slab *slab, uint64_t *bytes,
+                            struct error *err);
 /*
  * A save has two stages (save.c tells the whole story); ck must stay until its end.
  *
@@ -96,11 +102,21 @@ int checkpoint_save_begin(raytrain_checkpoint *ck, struct comm *comm,
                           struct error *err);
 /* The length of the file. */
 uint64_t checkpoint_save_file_bytes(const struct checkpoint_save *s);
-/* The size of a snapshot of what this rank writes. */
-size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s);
-/* Take the snapshot: copy it to `to`, which must stay until the end of the save. The
- * tensors' data are not read again. */
-void checkpoint_save_snapshot(struct checkpoint_save *s, unsigned char *to);
+/* What is copied of what this rank writes: all, except what was handed over and is in host
+ * memory, so that it may change from then on; or only what is on devices. */
+enum checkpoint_snapshot { SNAPSHOT_ALL, SNAPSHOT_DEVICES };
+/* Copy n bytes of a device's memory to `to`, in host memory. */
+typedef int (*checkpoint_fetch)(int device, int device_id, const void *from, void *to,
+                                size_t n, struct error *err);
+/* The size of the snapshot. */
+size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s,
+                                      enum checkpoint_snapshot which);
+/* Take the snapshot: copy it to `to`, which must stay until the end of the save. The data
+ * that were copied are not read again. What is on devices must be copied before PUBLISH;
+ * fetch may be NULL if nothing is. If this fails, the save can only be destroyed. */
+int checkpoint_save_snapshot(struct checkpoint_save *s, enum checkpoint_snapshot which,
+                             unsigned char *to, checkpoint_fetch fetch,
+                             struct error *err);
 /*
  * PUBLISH writes the file and gives it its name, in any thread: HDF5 is not called.
  * COLLECTIVE over comm, which has the ranks that began, in the same order; all return
@@ -114,7 +130,8 @@ int checkpoint_save_publish(struct checkpoint_save *s, struct comm *comm,
                             const struct node_map *nodes, struct error *err);
 /* At any time except during a stage, in the caller's thread; NULL is fine. */
 void checkpoint_save_destroy(struct checkpoint_save *s);
-/* COLLECTIVE: both stages, straight from the tensors' data, by ranks of one node. */
+/* COLLECTIVE: both stages, straight from the tensors' data in host memory, by ranks of one
+ * node. */
 int checkpoint_save(raytrain_checkpoint *ck, struct comm *comm,
                     const struct checkpoint_meta *meta, const char *path,
                     struct error *err);

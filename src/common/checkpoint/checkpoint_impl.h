@@ -29,7 +29,8 @@ struct tensor_entry {
     uint64_t first_part, n_parts; /* restored: first_part only by parts */
     bool by_parts;                /* its parts lie one after the other: by_parts.c */
     /* While it is written: */
-    const void *data; /* of this rank */
+    const void *data;      /* of this rank */
+    int device, device_id; /* where that is, as in a raytrain_tensor */
     bool sharded;
     raytrain_slab slab;   /* of this rank; the whole tensor if it is not sharded */
     uint64_t slab_at;     /* by parts: where this slab begins in the tensor's bytes */
@@ -191,10 +192,11 @@ struct shares {
 };
 int shares_make(const raytrain_checkpoint *ck, int rank, int size,
                 struct shares *shares, struct error *err);
-size_t shares_snapshot_bytes(const struct shares *shares);
-/* Copy the shares to `to`, except those in the checkpoint's own memory; from now on they
- * are written from there. */
-void shares_snapshot(struct shares *shares, unsigned char *to);
+size_t shares_snapshot_bytes(const struct shares *shares,
+                             enum checkpoint_snapshot which);
+/* Copy these shares to `to`; from now on they are written from there. */
+int shares_snapshot(struct shares *shares, enum checkpoint_snapshot which,
+                    unsigned char *to, checkpoint_fetch fetch, struct error *err);
 /* The share that has these bytes of the tensor; NULL: none. */
 const struct share *shares_find(const struct shares *shares,
                                 const struct tensor_entry *tensor, uint64_t from,

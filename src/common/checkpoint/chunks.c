@@ -270,36 +270,61 @@ const struct share *shares_find(const struct shares *shares,
     return found;
 }
 
-/* Memory of the checkpoint stays as it is until the end: it needs no copy. */
-static size_t share_room(const struct share *share)
+/* Host memory of the checkpoint stays as it is until the end: it needs no copy. */
+static bool share_is_copied(const struct share *share, enum checkpoint_snapshot which)
+{
+    if (share->tensor->device != RAYTRAIN_HOST)
+        return true;
+    return which == SNAPSHOT_ALL && !share->tensor->memory.release;
+}
+
+static size_t share_room(const struct share *share, enum checkpoint_snapshot which)
 {
     size_t n = (size_t)(share->to - share->from);
 
-    if (share->tensor->memory.release)
+    if (!share_is_copied(share, which))
         return 0;
     return (n + SHARE_ALIGN - 1) / SHARE_ALIGN * SHARE_ALIGN;
 }
 
-size_t shares_snapshot_bytes(const struct shares *shares)
+size_t shares_snapshot_bytes(const struct shares *shares,
+                             enum checkpoint_snapshot which)
 {
     size_t sum = 0;
 
     for (size_t i = 0; i < shares->n; i++)
-        sum += share_room(&shares->list[i]);
+        sum += share_room(&shares->list[i], which);
     return sum;
 }
 
-void shares_snapshot(struct shares *shares, unsigned char *to)
+static int share_copy(const struct share *share, unsigned char *to,
+                      checkpoint_fetch fetch, struct error *err)
+{
+    const struct tensor_entry *e = share->tensor;
+    size_t n = (size_t)(share->to - share->from);
+
+    if (e->device == RAYTRAIN_HOST)
+        memcpy(to, share->data, n);
+    else if (fetch(e->device, e->device_id, share->data, to, n, err) < 0)
+        return error_prefix(err, "tensor '%s'", e->name);
+    return 0;
+}
+
+int shares_snapshot(struct shares *shares, enum checkpoint_snapshot which,
+                    unsigned char *to, checkpoint_fetch fetch, struct error *err)
 {
     for (size_t i = 0; i < shares->n; i++) {
         struct share *share = &shares->list[i];
+        size_t room = share_room(share, which);
 
-        if (share_room(share) == 0)
+        if (room == 0)
             continue;
-        memcpy(to, share->data, (size_t)(share->to - share->from));
+        if (share_copy(share, to, fetch, err) < 0)
+            return -1;
         share->data = to;
-        to += share_room(share);
+        to += room;
     }
+    return 0;
 }
 
 void shares_clear(struct shares *shares)

@@ -394,15 +394,21 @@ uint64_t checkpoint_save_file_bytes(const struct checkpoint_save *s)
     return s->head.file_bytes;
 }
 
-size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s)
+size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s,
+                                      enum checkpoint_snapshot which)
 {
-    return shares_snapshot_bytes(&s->shares);
+    return shares_snapshot_bytes(&s->shares, which);
 }
 
-void checkpoint_save_snapshot(struct checkpoint_save *s, unsigned char *to)
+int checkpoint_save_snapshot(struct checkpoint_save *s, enum checkpoint_snapshot which,
+                             unsigned char *to, checkpoint_fetch fetch,
+                             struct error *err)
 {
-    shares_snapshot(&s->shares, to);
-    fault_point("save.snapshot", s->comm->rank); /* a test may crash it here */
+    int rc = shares_snapshot(&s->shares, which, to, fetch, err);
+
+    if (which == SNAPSHOT_ALL)
+        fault_point("save.snapshot", s->comm->rank); /* a test may crash it here */
+    return rc;
 }
 
 /* ---- PUBLISH ---- */

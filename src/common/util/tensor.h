@@ -1,5 +1,5 @@
 /*
- * tensor.h - is the memory of a caller's tensor one that the library reaches?
+ * tensor.h - is the memory of a caller's tensor one that a call reaches?
  */
 #ifndef RAYTRAIN_UTIL_TENSOR_H
 #define RAYTRAIN_UTIL_TENSOR_H
@@ -7,8 +7,11 @@
 #include "raytrain.h"
 #include "util/error.h"
 
-/* RAYTRAIN_ENOTSUP for memory of a device, RAYTRAIN_EINVAL for a tensor that was not
+/* For calls that take memory of the host, and of devices that the library knows.
+ * RAYTRAIN_ENOTSUP for another device, RAYTRAIN_EINVAL for a tensor that was not
  * initialised. Its data are not touched. */
+int tensor_check(const raytrain_tensor *t, struct error *err);
+/* The same for calls that take memory of the host alone. */
 int tensor_check_host(const raytrain_tensor *t, struct error *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "comm/node_map.h"
+#include "device/device.h"
 #include "rank/event.h"
 #include "run/journal.h"
 #include "run/metrics.h"
@@ -40,6 +41,7 @@ struct saving {
     int64_t iteration;
     struct comm *comm; /* for writing it */
     bool going;        /* it was handed to the thread */
+    int taken;         /* -1: this rank could not take its data, as err says */
     int rc;
     struct error err;
     double took_s;
@@ -82,8 +84,10 @@ static int storage_write(struct saving *s, struct error *err)
 static int save_write(struct saving *s, struct error *err)
 {
     bool in_tiers = false;
-    int rc = s->comm->rank == 0 ? reports_sync(s, err) : 0;
+    int rc = s->taken;
 
+    if (rc == 0 && s->comm->rank == 0)
+        rc = reports_sync(s, err);
     if (comm_agree(s->comm, rc, err) < 0)
         return -1;
     if (s->tiers &&
@@ -126,7 +130,8 @@ static int background_prepare(struct saving *s, struct error *err)
 {
     if (!s->thread && background_create(&s->thread, err) < 0)
         return -1;
-    return snapshot_reserve(&s->snapshot, checkpoint_save_snapshot_bytes(s->save),
+    return snapshot_reserve(&s->snapshot,
+                            checkpoint_save_snapshot_bytes(s->save, SNAPSHOT_ALL),
                             s->n_sharing, err);
 }
 
@@ -215,6 +220,21 @@ int saving_begin(struct saving *s, struct comm *comm, raytrain_checkpoint *ck,
     return rc;
 }
 
+/* What is on devices is not written from there. */
+static int devices_take(struct saving *s, struct error *err)
+{
+    size_t n = checkpoint_save_snapshot_bytes(s->save, SNAPSHOT_DEVICES);
+
+    if (n == 0)
+        return 0;
+    if (snapshot_reserve(&s->snapshot, n, s->n_sharing, err) < 0)
+        return -1;
+    return checkpoint_save_snapshot(s->save, SNAPSHOT_DEVICES, s->snapshot.data,
+                                    device_fetch, err);
+}
+
+/* If this rank cannot take its data, save_write() says so to all: writing begins with an
+ * agreement. */
 int saving_take(struct saving *s, struct error *err)
 {
     double start = clock_now();
@@ -222,8 +242,10 @@ int saving_take(struct saving *s, struct error *err)
 
     if (background_agree(s, s->comm)) {
         s->comm = s->background_comm;
-        checkpoint_save_snapshot(s->save, s->snapshot.data);
+        s->taken = checkpoint_save_snapshot(s->save, SNAPSHOT_ALL, s->snapshot.data,
+                                            device_fetch, &s->err);
     } else {
+        s->taken = devices_take(s, &s->err);
         save_run(s, s->iteration);
         rc = save_end(s, err);
     }

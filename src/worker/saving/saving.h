@@ -7,7 +7,7 @@
  *   saving_take()    take the tensors' data, so that training may change them:
  *                    mode "async" copies them into a snapshot; mode "sync", or a node
  *                    without memory for a copy, writes the checkpoint while training
- *                    waits
+ *                    waits, and copies only what is on devices
  *   (the session writes the report's line: with "async" it comes before the checkpoint
  *   that it names, with "sync" after it)
  *   saving_go()      "async": write it in the background

@@ -63,6 +63,9 @@ static int put(raytrain_checkpoint *ck, const char *call, const char *name,
         return session_null(NULL, call, "tensor");
     if (checkpoint_check_name(name, err) < 0)
         return session_status(NULL, -1);
+    if (tensor->device != RAYTRAIN_HOST &&
+        session_device_put_check(name, tensor, slab, err) < 0)
+        return session_status(NULL, -1);
     return session_status(NULL,
                           checkpoint_give(ck, name, tensor, slab, release, arg, err));
 }
@@ -170,6 +173,9 @@ static int get(raytrain_checkpoint *ck, const char *call, const char *name,
         return bad;
     if (!name || !tensor)
         return session_null(NULL, call, name ? "tensor" : "name");
+    if (tensor->device != RAYTRAIN_HOST)
+        return session_status(
+            NULL, session_device_get(ck, name, tensor, slab, session_error(NULL)));
     return session_status(NULL,
                           checkpoint_get(ck, name, tensor, slab, session_error(NULL)));
 }

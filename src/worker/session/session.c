@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "rank/event.h"
 #include "run/checkpoint_manager.h"
 #include "run/journal.h"
@@ -351,6 +352,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
     free(ctx->artifacts);
     session_random_clear(&ctx->random);
     if (clean) {
+        device_end();
         comm_free(ctx->user);
         comm_free(ctx->store);
         comm_free(ctx->node);

@@ -147,6 +147,15 @@ int session_status(raytrain_context *ctx, int rc);
 /* RAYTRAIN_EINVAL, and "CALL: the WHAT is NULL". */
 int session_null(raytrain_context *ctx, const char *call, const char *what);
 
+/* device_tensors.c: tensors of checkpoints on a device; `device` is not RAYTRAIN_HOST. */
+/* Could it be put, and are its data memory of its device? */
+int session_device_put_check(const char *name, const raytrain_tensor *tensor,
+                             const raytrain_slab *slab, struct error *err);
+/* As checkpoint_get(). */
+int session_device_get(raytrain_checkpoint *ck, const char *name,
+                       const raytrain_tensor *tensor, const raytrain_slab *slab,
+                       struct error *err);
+
 /*
  * call_match.c: each collective call of the user begins with a check that all ranks
  * make the same call. If they do not: -1 and RAYTRAIN_ECOMM on every rank, with what

@@ -1,0 +1,322 @@
+/*
+ * cuda.c - NVIDIA's cards, by the driver API of CUDA: libcuda.so.1, which is a part of the
+ * driver, opened at run time.
+ *
+ * No header of CUDA is needed: the types and the numbers that are used are written here. Each
+ * function is called by the name that the library gives to this version of it; with _v2 it is
+ * what cuda.h makes of the name without. The version of CUDA that brought each one is said
+ * below. The latest is 11.0, which is required as a whole.
+ *
+ * The user's calls may be those of the runtime API, whose context is the primary one of a
+ * card: this is the one that is used here. The default stream is the legacy one (that of
+ * functions whose names have no _ptsz or _ptds).
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "device/vendor.h"
+#include "raytrain.h"
+
+#define FILE_NAME "libcuda.so.1"
+#define OLDEST    11000 /* 1000 x major + 10 x minor */
+
+/* ---- The driver API ---- */
+
+typedef int result;       /* CUresult */
+typedef int ordinal;      /* CUdevice: the number of a card */
+typedef uint64_t address; /* CUdeviceptr */
+typedef void *handle;     /* CUcontext, CUstream, CUevent */
+
+enum {
+    SUCCESS = 0,
+    ERROR_INVALID_VALUE = 1,
+    ERROR_OUT_OF_MEMORY = 2,
+    ERROR_NO_DEVICE = 100,
+
+    POINTER_CONTEXT = 1,     /* CU_POINTER_ATTRIBUTE_CONTEXT */
+    POINTER_MEMORY_TYPE = 2, /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, an unsigned int */
+    POINTER_ORDINAL = 9,     /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, an int */
+    MEMORY_OF_DEVICE = 2,    /* CU_MEMORYTYPE_DEVICE */
+
+    HOST_PORTABLE = 1,       /* CU_MEMHOSTALLOC_PORTABLE */
+    STREAM_NON_BLOCKING = 1, /* CU_STREAM_NON_BLOCKING */
+    EVENT_BLOCKING_SYNC = 1, /* CU_EVENT_BLOCKING_SYNC: a thread that waits sleeps */
+    EVENT_DISABLE_TIMING = 2 /* CU_EVENT_DISABLE_TIMING */
+};
+
+#define CUDA_FUNCTIONS(F)                                                              \
+    /* CUDA 2.0 or earlier */                                                          \
+    F(cuInit, (unsigned int flags))                                                    \
+    F(cuDeviceGetCount, (int *count))                                                  \
+    F(cuStreamCreate, (handle * stream, unsigned int flags))                           \
+    F(cuEventCreate, (handle * event, unsigned int flags))                             \
+    F(cuEventRecord, (handle event, handle stream))                                    \
+    F(cuEventSynchronize, (handle event))                                              \
+    F(cuMemFreeHost, (void *p))                                                        \
+    /* 2.2 */                                                                          \
+    F(cuDriverGetVersion, (int *version))                                              \
+    F(cuMemHostAlloc, (void **p, size_t n, unsigned int flags))                        \
+    /* 3.2 */                                                                          \
+    F(cuMemcpyDtoHAsync_v2, (void *to, address from, size_t n, handle stream))         \
+    F(cuMemcpyHtoDAsync_v2, (address to, const void *from, size_t n, handle stream))   \
+    F(cuStreamWaitEvent, (handle stream, handle event, unsigned int flags))            \
+    /* 4.0; the number of the card of a pointer, 10.2 or earlier */                    \
+    F(cuCtxPushCurrent_v2, (handle context))                                           \
+    F(cuCtxPopCurrent_v2, (handle * context))                                          \
+    F(cuStreamDestroy_v2, (handle stream))                                             \
+    F(cuEventDestroy_v2, (handle event))                                               \
+    F(cuPointerGetAttribute, (void *value, int attribute, address p))                  \
+    /* 6.0 */                                                                          \
+    F(cuGetErrorName, (result r, const char **name))                                   \
+    F(cuGetErrorString, (result r, const char **text))                                 \
+    /* 7.0 */                                                                          \
+    F(cuDevicePrimaryCtxRetain, (handle * context, ordinal id))                        \
+    /* 11.0 */                                                                         \
+    F(cuDevicePrimaryCtxRelease_v2, (ordinal id))
+
+#define MEMBER(name, arguments) result(*name) arguments;
+static struct {
+    CUDA_FUNCTIONS(MEMBER)
+} cuda;
+static int n_cards;
+
+/* What a call has returned: 0, or -1 with a sentence. */
+static int outcome(result r, const char *function, struct error *err)
+{
+    const char *name = NULL, *text = NULL;
+    raytrain_status code =
+        r == ERROR_OUT_OF_MEMORY ? RAYTRAIN_ENOMEM : RAYTRAIN_EFAILED;
+
+    if (r == SUCCESS)
+        return 0;
+    if (cuda.cuGetErrorName(r, &name) != SUCCESS)
+        name = NULL;
+    if (cuda.cuGetErrorString(r, &text) != SUCCESS)
+        text = NULL;
+    return error_set(err, code, "CUDA's %s() returned %d, %s: %s", function, r,
+                     name ? name : "an unknown error", text ? text : "no text");
+}
+
+/* Call a function of the library. */
+#define CALL(name, arguments, err) outcome(cuda.name arguments, #name, err)
+
+/* ---- The library ---- */
+
+static int symbols_find(void *object, struct error *err)
+{
+    static const char *const names[] = {
+#define NAME(name, arguments) #name,
+        CUDA_FUNCTIONS(NAME)};
+    void *const places[] = {
+#define PLACE(name, arguments) &cuda.name,
+        CUDA_FUNCTIONS(PLACE)};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        void *symbol = dlsym(object, names[i]);
+
+        if (!symbol)
+            return error_set(err, RAYTRAIN_ENOTSUP,
+                             "the CUDA driver " FILE_NAME " has no %s(): update it to "
+                             "one for CUDA 11.0 or later",
+                             names[i]);
+        memcpy(places[i], &symbol, sizeof symbol);
+    }
+    return 0;
+}
+
+static int version_check(struct error *err)
+{
+    int version;
+
+    if (CALL(cuDriverGetVersion, (&version), err) < 0)
+        return -1;
+    if (version >= OLDEST)
+        return 0;
+    return error_set(err, RAYTRAIN_ENOTSUP,
+                     "the CUDA driver " FILE_NAME
+                     " is for CUDA %d.%d: update it to one "
+                     "for CUDA 11.0 or later",
+                     version / 1000, version % 1000 / 10);
+}
+
+static int library_init(struct error *err)
+{
+    result r;
+
+    if (version_check(err) < 0)
+        return -1;
+    r = cuda.cuInit(0);
+    if (r == ERROR_NO_DEVICE)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "there is no CUDA card that this process may use: ask for one "
+                         "with --gpu, and look at CUDA_VISIBLE_DEVICES");
+    if (outcome(r, "cuInit", err) < 0)
+        return -1;
+    return CALL(cuDeviceGetCount, (&n_cards), err);
+}
+
+static int library_load(struct error *err)
+{
+    void *object = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
+
+    if (!object)
+        return error_set(
+            err, RAYTRAIN_ENOTSUP,
+            "tensors on CUDA cards need the library of NVIDIA's driver: %s; "
+            "install the driver, or run on a node with a card",
+            dlerror());
+    if (symbols_find(object, err) == 0 && library_init(err) == 0)
+        return 0;
+    dlclose(object);
+    return -1;
+}
+
+static int cuda_open(struct error *err)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool loaded;
+    int rc = 0;
+
+    pthread_mutex_lock(&lock);
+    if (!loaded)
+        rc = library_load(err);
+    loaded = rc == 0;
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+/* ---- Cards and memory ---- */
+
+static int cuda_card_open(int id, void **context, struct error *err)
+{
+    if (id < 0 || id >= n_cards)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "there is no CUDA card %d: this process may use %d, which "
+                         "are counted from 0 on (CUDA_VISIBLE_DEVICES)",
+                         id, n_cards);
+    return CALL(cuDevicePrimaryCtxRetain, (context, id), err);
+}
+
+static void cuda_card_close(int id)
+{
+    cuda.cuDevicePrimaryCtxRelease_v2(id);
+}
+
+static int cuda_enter(void *context, struct error *err)
+{
+    return CALL(cuCtxPushCurrent_v2, (context), err);
+}
+
+static void cuda_leave(void)
+{
+    handle context;
+
+    cuda.cuCtxPopCurrent_v2(&context);
+}
+
+/* CUDA knows the memory that it has allocated; other addresses are an invalid value. */
+static int cuda_locate(const void *p, int *card, void **context, struct error *err)
+{
+    address at = (address)(uintptr_t)p;
+    unsigned int type = 0;
+    result r = cuda.cuPointerGetAttribute(&type, POINTER_MEMORY_TYPE, at);
+
+    *card = VENDOR_NO_CARD;
+    *context = NULL;
+    if (r == ERROR_INVALID_VALUE || (r == SUCCESS && type != MEMORY_OF_DEVICE))
+        return 0;
+    if (outcome(r, "cuPointerGetAttribute", err) < 0)
+        return -1;
+    /* Memory of a pool belongs to no context. */
+    if (cuda.cuPointerGetAttribute(context, POINTER_CONTEXT, at) != SUCCESS)
+        *context = NULL;
+    return CALL(cuPointerGetAttribute, (card, POINTER_ORDINAL, at), err);
+}
+
+static int cuda_pinned_alloc(size_t n, void **p, struct error *err)
+{
+    return CALL(cuMemHostAlloc, (p, n, HOST_PORTABLE), err);
+}
+
+static void cuda_pinned_free(void *p)
+{
+    cuda.cuMemFreeHost(p);
+}
+
+/* ---- Streams, copies, events ---- */
+
+static int cuda_stream_create(void **stream, struct error *err)
+{
+    return CALL(cuStreamCreate, (stream, STREAM_NON_BLOCKING), err);
+}
+
+static void cuda_stream_destroy(void *stream)
+{
+    cuda.cuStreamDestroy_v2(stream);
+}
+
+static int cuda_copy_out(void *host, const void *device, size_t n, void *stream,
+                         struct error *err)
+{
+    return CALL(cuMemcpyDtoHAsync_v2, (host, (uintptr_t)device, n, stream), err);
+}
+
+static int cuda_copy_in(void *device, const void *host, size_t n, void *stream,
+                        struct error *err)
+{
+    return CALL(cuMemcpyHtoDAsync_v2, ((uintptr_t)device, host, n, stream), err);
+}
+
+static int cuda_event_create(void **event, struct error *err)
+{
+    return CALL(cuEventCreate, (event, EVENT_BLOCKING_SYNC | EVENT_DISABLE_TIMING),
+                err);
+}
+
+static void cuda_event_destroy(void *event)
+{
+    cuda.cuEventDestroy_v2(event);
+}
+
+static int cuda_event_record(void *event, void *stream, struct error *err)
+{
+    return CALL(cuEventRecord, (event, stream), err);
+}
+
+static int cuda_stream_wait(void *stream, void *event, struct error *err)
+{
+    return CALL(cuStreamWaitEvent, (stream, event, 0), err);
+}
+
+static int cuda_event_wait(void *event, struct error *err)
+{
+    return CALL(cuEventSynchronize, (event), err);
+}
+
+const struct device_vendor cuda_vendor = {
+    .device = RAYTRAIN_CUDA,
+    .name = "CUDA",
+    .open = cuda_open,
+    .card_open = cuda_card_open,
+    .card_close = cuda_card_close,
+    .enter = cuda_enter,
+    .leave = cuda_leave,
+    .locate = cuda_locate,
+    .pinned_alloc = cuda_pinned_alloc,
+    .pinned_free = cuda_pinned_free,
+    .stream_create = cuda_stream_create,
+    .stream_destroy = cuda_stream_destroy,
+    .copy_out = cuda_copy_out,
+    .copy_in = cuda_copy_in,
+    .event_create = cuda_event_create,
+    .event_destroy = cuda_event_destroy,
+    .event_record = cuda_event_record,
+    .stream_wait = cuda_stream_wait,
+    .event_wait = cuda_event_wait,
+};

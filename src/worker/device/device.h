@@ -1,0 +1,56 @@
+/*
+ * device.h - memory of devices, as the other rooms use it: is it what the caller says, and
+ * copies between it and host memory.
+ *
+ * `device` and `id` are those of a raytrain_tensor; the device is one that tensor_check()
+ * admits, and not RAYTRAIN_HOST. The vendor's library is opened by the first call. Copies go
+ * through pinned memory, piece by piece, on a stream of their own, which waits for what the
+ * caller has queued on the default stream before; they are complete when a call returns. The
+ * caller's current card is current again then.
+ *
+ * RAYTRAIN_EINVAL: the memory is not that of the device. RAYTRAIN_ENOTSUP: there is no
+ * library of this vendor, or it is too old. RAYTRAIN_EFAILED: the library reported an error.
+ *
+ * Only the thread of the training function calls these.
+ */
+#ifndef RAYTRAIN_DEVICE_DEVICE_H
+#define RAYTRAIN_DEVICE_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/error.h"
+
+/* What is copied at once. */
+#define DEVICE_PIECE_BYTES ((size_t)8 << 20)
+
+/* Are these n > 0 bytes memory of this device? */
+int device_check(int device, int id, const void *data, uint64_t n, struct error *err);
+
+/* Copy n > 0 bytes from a device to host memory. */
+int device_fetch(int device, int id, const void *from, void *to, size_t n,
+                 struct error *err);
+
+/*
+ * Copy n > 0 bytes to a device, which come in pieces: device_store_room() is memory for the
+ * next one, of at most DEVICE_PIECE_BYTES, and device_store_send() starts its copy, while the
+ * caller fills the next one. All pieces together are n bytes. device_store_end() waits for
+ * the copies; it must follow each device_store_begin() that has succeeded, also after a
+ * failure.
+ */
+struct device_store {
+    struct card *card;
+    unsigned char *to;
+    size_t n_pieces; /* sent */
+};
+int device_store_begin(int device, int id, void *to, uint64_t n, struct device_store *s,
+                       struct error *err);
+/* NULL on failure. */
+void *device_store_room(struct device_store *s, struct error *err);
+int device_store_send(struct device_store *s, size_t n, struct error *err);
+int device_store_end(struct device_store *s, struct error *err);
+
+/* Give back all memory, streams and events. The library remains loaded. */
+void device_end(void);
+
+#endif

@@ -1,0 +1,8 @@
+libworker_la_SOURCES += \
+	src/worker/device/cards.c src/worker/device/cards.h \
+	src/worker/device/cuda.c \
+	src/worker/device/device.c src/worker/device/device.h \
+	src/worker/device/vendor.h
+
+UNIT_TESTS += t/unit/test_device
+EXTRA_t_unit_test_device_DEPENDENCIES = t/device/libcuda.so.1

@@ -1,0 +1,70 @@
+/*
+ * vendor.h - the interface to the cards of one vendor: whose memory is this, copies between
+ * it and the host, streams and events.
+ *
+ * An implementation opens the vendor's library at run time, when the first call needs it:
+ * nothing is linked with it, and a process without memory on a device never opens it. All
+ * functions return 0, or -1 with a sentence: RAYTRAIN_ENOTSUP if the library is missing or
+ * too old, RAYTRAIN_EINVAL for a card that is not there, RAYTRAIN_ENOMEM, and
+ * RAYTRAIN_EFAILED for everything else. Handles are the vendor's own.
+ */
+#ifndef RAYTRAIN_DEVICE_VENDOR_H
+#define RAYTRAIN_DEVICE_VENDOR_H
+
+#include <stddef.h>
+
+#include "util/error.h"
+
+#define VENDOR_NO_CARD (-1)
+
+struct device_vendor {
+    int device;       /* a raytrain_device */
+    const char *name; /* "CUDA" */
+
+    /* Open the library and initialise it, unless it is; safe in any thread. After a failure
+     * the next call tries again. */
+    int (*open)(struct error *err);
+
+    /* *context becomes what the user's own calls use on card `id`, and stays until
+     * card_close(). */
+    int (*card_open)(int id, void **context, struct error *err);
+    void (*card_close)(int id);
+
+    /* Make a context current for this thread, and make the one before it current again. All
+     * functions below need a current one. */
+    int (*enter)(void *context, struct error *err);
+    void (*leave)(void);
+
+    /* *card becomes the card that has the byte at p: VENDOR_NO_CARD if none has, as for
+     * host memory and for what was freed. *context: that of the allocation, NULL if it
+     * belongs to none. */
+    int (*locate)(const void *p, int *card, void **context, struct error *err);
+
+    /* Host memory from which, and to which, a card copies while the host goes on. */
+    int (*pinned_alloc)(size_t n, void **p, struct error *err);
+    void (*pinned_free)(void *p);
+
+    /* A stream is a queue of work. It does not wait for any other, in particular not for the
+     * default stream, which is NULL here. */
+    int (*stream_create)(void **stream, struct error *err);
+    void (*stream_destroy)(void *stream);
+
+    /* Queue a copy: out, to pinned memory, or in, from there. */
+    int (*copy_out)(void *host, const void *device, size_t n, void *stream,
+                    struct error *err);
+    int (*copy_in)(void *device, const void *host, size_t n, void *stream,
+                   struct error *err);
+
+    /* An event is a place in a stream: it has happened once all that was queued there before
+     * event_record() is done. stream_wait() lets what is queued from now on wait for it,
+     * event_wait() this thread. */
+    int (*event_create)(void **event, struct error *err);
+    void (*event_destroy)(void *event);
+    int (*event_record)(void *event, void *stream, struct error *err);
+    int (*stream_wait)(void *stream, void *event, struct error *err);
+    int (*event_wait)(void *event, struct error *err);
+};
+
+extern const struct device_vendor cuda_vendor;
+
+#endif

@@ -1,0 +1,387 @@
+/*
+ * device_model.c - a training function for tests whose model is in memory of a CUDA card,
+ * that of the stand-in (t/device), or of the host: the numbers are the same. An iteration
+ * moves a vector by random numbers, which are the same on any number of workers. Each rank
+ * has a copy of the vector, and its rows of another one, which has the same numbers.
+ *
+ * Work on a card is queued on the default stream, and never waited for before a report.
+ *
+ * train_loop_config:
+ *   iterations (5), size (1000)
+ *   card (true): the model is on card local_rank % 2; false: on the host
+ *   give (false): the checkpoint gets copies of the vectors, by raytrain_checkpoint_give()
+ *   fail_at (0): at this iteration, rank fail_rank (0; -1: each one) ...
+ *   fail = "kill" | "host": puts host memory as a card's | "other": the wrong card's |
+ *          "id": that of a card that is not there | "freed": freed memory | "late": memory
+ *          that the last rank frees before the report | "reduce": gives it to a reducer | a value of
+ *          STANDIN_CUDA_FAIL
+ *   fail_once = PATH: fail only if PATH can be created
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <raytrain.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "standin_cuda.h"
+
+/* ---- The library ---- */
+
+#define FUNCTIONS(F)                                                                   \
+    F(cuInit, (unsigned int))                                                          \
+    F(cuDevicePrimaryCtxRetain, (void **, int))                                        \
+    F(cuDevicePrimaryCtxRelease_v2, (int))                                             \
+    F(cuCtxSetCurrent, (void *))                                                       \
+    F(cuCtxGetCurrent, (void **))                                                      \
+    F(cuMemAlloc_v2, (uint64_t *, size_t))                                             \
+    F(cuMemFree_v2, (uint64_t))                                                        \
+    F(cuMemHostAlloc, (void **, size_t, unsigned int))                                 \
+    F(cuMemFreeHost, (void *))                                                         \
+    F(cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, void *))                  \
+    F(cuStreamSynchronize, (void *))                                                   \
+    F(standin_launch, (void *, void (*)(void *), void *))
+
+#define MEMBER(name, arguments) int(*name) arguments;
+static struct {
+    FUNCTIONS(MEMBER)
+    void *(*standin_inside)(uint64_t);
+} cuda;
+
+static void *symbol(void *object, const char *name)
+{
+    void *found = dlsym(object, name);
+
+    if (!found)
+        abort();
+    return found;
+}
+
+static void library_open(void)
+{
+    void *object = dlopen("libcuda.so.1", RTLD_NOW);
+
+    if (!object)
+        abort();
+#define FIND(name, arguments) *(void **)&cuda.name = symbol(object, #name);
+    FUNCTIONS(FIND)
+    FIND(standin_inside, )
+}
+
+/* What a call of the library has returned is 0. */
+static void must(int rc)
+{
+    if (rc != 0)
+        abort();
+}
+
+/* ---- The model ---- */
+
+struct model {
+    raytrain_context *ctx;
+    bool card;
+    int id;
+    void *context;
+    uint64_t n, first, rows; /* this rank's rows */
+    double *weight, *shard;  /* on the card, or the host */
+    double *delta;           /* host memory; on a card, pinned */
+    double *moved;           /* delta on the card */
+};
+
+static double *numbers_new(const struct model *m, uint64_t n)
+{
+    uint64_t p;
+
+    if (!m->card)
+        return calloc(n + 1, sizeof(double));
+    must(cuda.cuMemAlloc_v2(&p, (n + 1) * sizeof(double)));
+    return (double *)(uintptr_t)p;
+}
+
+static void numbers_free(void *p, void *arg)
+{
+    const struct model *m = arg;
+
+    if (m->card)
+        must(cuda.cuMemFree_v2((uintptr_t)p));
+    else
+        free(p);
+}
+
+/* Kernels. */
+
+struct kernel {
+    double *to;
+    const double *by; /* NULL: zeros */
+    uint64_t n;
+    double keep;
+};
+
+static void kernel_step(const struct kernel *k)
+{
+    for (uint64_t i = 0; i < k->n; i++)
+        k->to[i] = k->keep * k->to[i] + (k->by ? k->by[i] : 0);
+}
+
+static void kernel_run(void *arg)
+{
+    struct kernel *k = arg, inside = *k;
+
+    inside.to = cuda.standin_inside((uintptr_t)k->to);
+    if (k->by)
+        inside.by = cuda.standin_inside((uintptr_t)k->by);
+    if (k->keep == 0)
+        memset(inside.to, 0, k->n * sizeof *k->to);
+    kernel_step(&inside);
+    free(k);
+}
+
+static void launch(const struct model *m, struct kernel k)
+{
+    struct kernel *copy = malloc(sizeof k);
+
+    if (!m->card) {
+        kernel_step(&k);
+        free(copy);
+        return;
+    }
+    *copy = k;
+    must(cuda.standin_launch(NULL, kernel_run, copy));
+}
+
+static void model_create(struct model *m, raytrain_context *ctx, bool card, uint64_t n)
+{
+    uint64_t rank = (uint64_t)raytrain_rank(ctx);
+    uint64_t size = (uint64_t)raytrain_world_size(ctx);
+
+    *m = (struct model){.ctx = ctx, .card = card, .n = n, .first = n * rank / size};
+    m->rows = n * (rank + 1) / size - m->first;
+    m->id = card ? raytrain_local_rank(ctx) % 2 : 0;
+    if (card) {
+        library_open();
+        must(cuda.cuInit(0));
+        must(cuda.cuDevicePrimaryCtxRetain(&m->context, m->id));
+        must(cuda.cuCtxSetCurrent(m->context));
+        must(cuda.cuMemHostAlloc((void **)&m->delta, n * sizeof(double), 0));
+    } else {
+        m->delta = calloc(n, sizeof(double));
+    }
+    m->weight = numbers_new(m, n);
+    m->shard = numbers_new(m, m->rows);
+    m->moved = numbers_new(m, n);
+    launch(m, (struct kernel){m->weight, NULL, n, 0});
+    launch(m, (struct kernel){m->shard, NULL, m->rows, 0});
+}
+
+static void model_destroy(struct model *m)
+{
+    numbers_free(m->weight, m);
+    numbers_free(m->shard, m);
+    numbers_free(m->moved, m);
+    if (!m->card) {
+        free(m->delta);
+        return;
+    }
+    must(cuda.cuMemFreeHost(m->delta));
+    must(cuda.cuDevicePrimaryCtxRelease_v2(m->id));
+}
+
+static void model_step(struct model *m)
+{
+    if (m->card)
+        must(cuda.cuStreamSynchronize(NULL)); /* delta is in use until then */
+    for (uint64_t i = 0; i < m->n; i++)
+        m->delta[i] = raytrain_random_normal(m->ctx, RAYTRAIN_STREAM_SHARED);
+    if (m->card)
+        must(cuda.cuMemcpyHtoDAsync_v2((uintptr_t)m->moved, m->delta,
+                                       m->n * sizeof(double), NULL));
+    else
+        memcpy(m->moved, m->delta, m->n * sizeof(double));
+    launch(m, (struct kernel){m->weight, m->moved, m->n, 0.9});
+    launch(m, (struct kernel){m->shard, m->moved + m->first, m->rows, 0.9});
+}
+
+/* ---- Checkpoints ---- */
+
+static raytrain_tensor tensor_of(const struct model *m, double *data)
+{
+    return (raytrain_tensor){.data = data,
+                             .dtype = RAYTRAIN_FLOAT64,
+                             .ndim = 1,
+                             .shape = {m->n},
+                             .device = m->card ? RAYTRAIN_CUDA : RAYTRAIN_HOST,
+                             .device_id = m->id};
+}
+
+static raytrain_slab rows_of(const struct model *m)
+{
+    return (raytrain_slab){{m->first}, {m->rows}};
+}
+
+static int model_restore(struct model *m)
+{
+    raytrain_checkpoint *from = raytrain_get_checkpoint(m->ctx);
+    raytrain_tensor weight = tensor_of(m, m->weight), shard = tensor_of(m, m->shard);
+    raytrain_slab rows = rows_of(m);
+    int rc;
+
+    if (!from)
+        return 0;
+    rc = raytrain_checkpoint_get(from, "model/weight", &weight);
+    return rc ? rc : raytrain_checkpoint_get_shard(from, "model/rows", &shard, &rows);
+}
+
+/* A copy, which takes the kernel's way: 1 x 0 + the numbers. */
+static double *copy_of(const struct model *m, const double *data, uint64_t n)
+{
+    double *copy = numbers_new(m, n);
+
+    launch(m, (struct kernel){copy, NULL, n, 0});
+    launch(m, (struct kernel){copy, data, n, 1});
+    return copy;
+}
+
+static int model_give(struct model *m, raytrain_checkpoint *ck)
+{
+    raytrain_tensor weight = tensor_of(m, copy_of(m, m->weight, m->n));
+    raytrain_tensor shard = tensor_of(m, copy_of(m, m->shard, m->rows));
+    raytrain_slab rows = rows_of(m);
+    int rc =
+        raytrain_checkpoint_give(ck, "model/weight", &weight, NULL, numbers_free, m);
+
+    return rc ? rc
+              : raytrain_checkpoint_give(ck, "model/rows", &shard, &rows, numbers_free,
+                                         m);
+}
+
+static int model_put(struct model *m, raytrain_checkpoint *ck)
+{
+    raytrain_tensor weight = tensor_of(m, m->weight), shard = tensor_of(m, m->shard);
+    raytrain_slab rows = rows_of(m);
+    int rc = raytrain_checkpoint_put(ck, "model/weight", &weight);
+
+    return rc ? rc : raytrain_checkpoint_put_shard(ck, "model/rows", &shard, &rows);
+}
+
+/* ---- Failures ---- */
+
+static double elsewhere[4]; /* on the host */
+
+/* Put something that is wrong. The raytrain_status of that. */
+static int wrong_put(struct model *m, raytrain_checkpoint *ck, const char *how)
+{
+    raytrain_tensor t = tensor_of(m, strcmp(how, "host") == 0 ? elsewhere : m->moved);
+    raytrain_reducer *reducer;
+    double *lost;
+    int rc;
+
+    t.shape[0] = 4;
+    t.device = RAYTRAIN_CUDA;
+    if (strcmp(how, "other") == 0)
+        t.device_id = 1 - m->id;
+    if (strcmp(how, "id") == 0)
+        t.device_id = 5;
+    if (strcmp(how, "reduce") == 0)
+        return raytrain_reducer_create(m->ctx, &t, 1, 0, &reducer);
+    if (strcmp(how, "freed") != 0 &&
+        (strcmp(how, "late") != 0 ||
+         raytrain_rank(m->ctx) != raytrain_world_size(m->ctx) - 1))
+        return raytrain_checkpoint_put(ck, "wrong", &t);
+    t.data = lost = numbers_new(m, 4);
+    if (strcmp(how, "freed") == 0)
+        numbers_free(lost, m);
+    rc = raytrain_checkpoint_put(ck, "wrong", &t);
+    if (strcmp(how, "late") == 0)
+        numbers_free(lost, m);
+    return rc;
+}
+
+static bool is_failing(const struct model *m, int64_t iteration)
+{
+    const char *once;
+    int64_t at, rank;
+    int fd;
+
+    if (raytrain_config_int(m->ctx, "fail_at", 0, &at) ||
+        raytrain_config_int(m->ctx, "fail_rank", 0, &rank) ||
+        raytrain_config_string(m->ctx, "fail_once", "", &once))
+        abort();
+    if (iteration != at || (rank >= 0 && raytrain_rank(m->ctx) != rank))
+        return false;
+    if (!*once)
+        return true;
+    fd = open(once, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static int fail(struct model *m, raytrain_checkpoint *ck)
+{
+    const char *how;
+
+    if (raytrain_config_string(m->ctx, "fail", "", &how))
+        abort();
+    if (strcmp(how, "kill") == 0)
+        kill(getpid(), SIGKILL);
+    if (strchr(how, ':'))
+        return setenv("STANDIN_CUDA_FAIL", how, 1) != 0;
+    return wrong_put(m, ck, how);
+}
+
+/* ---- Training ---- */
+
+static int report(struct model *m, int64_t iteration, bool give)
+{
+    const raytrain_metric metrics[] = {{"loss", 1.0 / (double)iteration}};
+    raytrain_checkpoint *ck = raytrain_checkpoint_create(m->ctx);
+    int rc = give ? model_give(m, ck) : model_put(m, ck);
+
+    if (rc == 0 && is_failing(m, iteration))
+        rc = fail(m, ck);
+    if (rc != 0) {
+        raytrain_checkpoint_discard(ck);
+        return rc;
+    }
+    return raytrain_report(m->ctx, metrics, 1, ck);
+}
+
+static int train(struct model *m, int64_t iterations, bool give)
+{
+    int rc = model_restore(m);
+
+    while (rc == 0 && raytrain_training_iteration(m->ctx) < iterations) {
+        model_step(m);
+        rc = report(m, raytrain_training_iteration(m->ctx) + 1, give);
+    }
+    return rc != 0 ? rc : raytrain_checkpoint_wait(m->ctx);
+}
+
+int train_func(raytrain_context *ctx);
+
+int train_func(raytrain_context *ctx)
+{
+    void *context = NULL;
+    int64_t iterations, n;
+    struct model m;
+    bool card, give;
+    int rc;
+
+    if (raytrain_config_int(ctx, "iterations", 5, &iterations) ||
+        raytrain_config_int(ctx, "size", 1000, &n) ||
+        raytrain_config_bool(ctx, "card", true, &card) ||
+        raytrain_config_bool(ctx, "give", false, &give))
+        return RAYTRAIN_EINVAL;
+    model_create(&m, ctx, card, (uint64_t)n);
+    rc = train(&m, iterations, give);
+    if (rc != 0)
+        return rc;
+    if (card)
+        must(cuda.cuCtxGetCurrent(&context));
+    if (context != m.context) /* it is as it was */
+        abort();
+    model_destroy(&m);
+    return 0;
+}

@@ -1,0 +1,617 @@
+/*
+ * standin_cuda.c - a stand-in for libcuda.so.1, for tests on machines without a card: the
+ * functions that raytrain and its tests use, over host memory.
+ *
+ * It is no CUDA: it computes nothing, and shows nothing about the real library, but that
+ * calls follow its rules. To show mistakes, it is as unhelpful as CUDA may be:
+ *
+ *   - memory of a "device" has two mappings: that of the pointer cannot be accessed, so that
+ *     a host that touches it crashes; copies use the other one. An address is never used
+ *     again, and memory of the host is not known.
+ *   - a stream does nothing until something waits for it, and then only what it must. So what
+ *     does not wait sees old bytes, every time, and no thread or delay is needed. The default
+ *     stream is one of them, per card: streams are created with CU_STREAM_NON_BLOCKING only.
+ *   - pinned memory is full of 0xa5 at first, and only such memory is copied from and to.
+ *   - most calls need a current context; handles of another card are refused.
+ *
+ * Environment, read at each call:
+ *   STANDIN_CUDA_LOG=FILE      append "open PID" when it is loaded, and "left PID N" with what
+ *                              standin_count() says when the process exits
+ *   STANDIN_CUDA_VERSION=N     12040 by default
+ *   STANDIN_CUDA_CARDS=N       2 by default, at most 8
+ *   STANDIN_CUDA_FAIL=NAME:K   the K-th call of this function since this was set returns 700
+ */
+#include "standin_cuda.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define API __attribute__((visibility("default")))
+/* The library has no header here. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+enum {
+    SUCCESS = 0,
+    INVALID_VALUE = 1,
+    OUT_OF_MEMORY = 2,
+    NO_DEVICE = 100,
+    INVALID_DEVICE = 101,
+    INVALID_CONTEXT = 201,
+    INVALID_HANDLE = 400,
+    ILLEGAL_ADDRESS = 700
+};
+
+#define CARDS_MAX 8
+
+/* ---- Its state: one lock for all of it ---- */
+
+struct memory {
+    struct memory *next;
+    uintptr_t address;     /* what the user has */
+    unsigned char *inside; /* where it can be accessed; pinned memory: the same */
+    size_t n;
+    int card; /* -1: pinned */
+};
+
+struct stream {
+    struct stream *next;
+    int card;
+    struct work *first, **last;
+    long queued, done; /* works */
+};
+
+struct event {
+    struct stream *stream; /* NULL: not recorded */
+    long after;            /* so many works of the stream are done */
+};
+
+struct work {
+    struct work *next;
+    void (*kernel)(void *arg); /* NULL: a copy, or a wait */
+    void *arg;
+    unsigned char *to, *from; /* a copy */
+    size_t n;
+    struct event wait;
+};
+
+struct context {
+    int card, retained;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct memory *memories;
+static struct stream *streams;
+static struct stream defaults[CARDS_MAX];
+static struct context primaries[CARDS_MAX];
+static int n_events, n_calls;
+static bool in_kernel, is_ready;
+static __thread struct context *stack[16];
+static __thread int depth;
+
+static int number(const char *name, int fallback)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? atoi(text) : fallback;
+}
+
+static int cards(void)
+{
+    int n = number("STANDIN_CUDA_CARDS", 2);
+
+    return n < CARDS_MAX ? n : CARDS_MAX;
+}
+
+/* Is this the call that is to fail? */
+static bool fails(const char *function)
+{
+    const char *fail = getenv("STANDIN_CUDA_FAIL"),
+               *colon = fail ? strchr(fail, ':') : NULL;
+
+    if (!fail)
+        n_calls = 0;
+    if (!colon || strncmp(fail, function, (size_t)(colon - fail)) != 0 ||
+        function[colon - fail] != '\0')
+        return false;
+    return ++n_calls == atoi(colon + 1);
+}
+
+static struct context *current(void)
+{
+    return depth > 0 ? stack[depth - 1] : NULL;
+}
+
+/* What most functions begin with. */
+#define ENTER(needs_context)                                                           \
+    if (fails(__func__))                                                               \
+        return ILLEGAL_ADDRESS;                                                        \
+    if ((needs_context) && !current())                                                 \
+        return INVALID_CONTEXT;
+
+static void log_line(const char *word, int n)
+{
+    const char *path = getenv("STANDIN_CUDA_LOG");
+    FILE *f = path ? fopen(path, "a") : NULL;
+
+    if (f && n < 0)
+        fprintf(f, "%s %d\n", word, (int)getpid());
+    else if (f)
+        fprintf(f, "%s %d %d\n", word, (int)getpid(), n);
+    if (f)
+        fclose(f);
+}
+
+static __attribute__((constructor)) void opened(void)
+{
+    for (int i = 0; i < CARDS_MAX; i++) {
+        defaults[i].card = primaries[i].card = i;
+        defaults[i].last = &defaults[i].first;
+    }
+    log_line("open", -1);
+}
+
+static __attribute__((destructor)) void closed(void)
+{
+    if (is_ready)
+        log_line("left", standin_count());
+}
+
+/* ---- Memory ---- */
+
+static struct memory *memory_find(uintptr_t p, size_t n)
+{
+    struct memory *m = memories;
+
+    while (m &&
+           (p < m->address || p - m->address >= m->n || n > m->n - (p - m->address)))
+        m = m->next;
+    return m;
+}
+
+static int memory_add(size_t n, int card, uintptr_t *address)
+{
+    struct memory *m = calloc(1, sizeof *m);
+    int fd = memfd_create("standin", MFD_CLOEXEC);
+    void *in = MAP_FAILED, *out = MAP_FAILED;
+
+    if (m && fd >= 0 && n > 0 && ftruncate(fd, (off_t)n) == 0) {
+        in = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        out = card < 0 ? in : mmap(NULL, n, PROT_NONE, MAP_SHARED, fd, 0);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (in == MAP_FAILED || out == MAP_FAILED) {
+        free(m);
+        return OUT_OF_MEMORY;
+    }
+    memset(in, 0xa5, n);
+    *m = (struct memory){memories, (uintptr_t)out, in, n, card};
+    memories = m;
+    *address = m->address;
+    return SUCCESS;
+}
+
+/* The address of a device stays taken, so that it is not used again. */
+static int memory_remove(uintptr_t address, bool pinned)
+{
+    struct memory **at = &memories, *m;
+
+    while (*at && ((*at)->address != address || ((*at)->card < 0) != pinned))
+        at = &(*at)->next;
+    m = *at;
+    if (!m)
+        return INVALID_VALUE;
+    *at = m->next;
+    munmap(m->inside, m->n);
+    free(m);
+    return SUCCESS;
+}
+
+/* ---- Streams: nothing runs before something waits for it ---- */
+
+static void work_run(struct work *w);
+
+static void stream_run(struct stream *s, long until)
+{
+    while (s->done < until) {
+        struct work *w = s->first;
+
+        s->first = w->next;
+        if (!s->first)
+            s->last = &s->first;
+        work_run(w);
+        s->done++;
+        free(w);
+    }
+}
+
+static void work_run(struct work *w)
+{
+    if (w->wait.stream)
+        stream_run(w->wait.stream, w->wait.after);
+    if (w->n > 0)
+        memcpy(w->to, w->from, w->n);
+    in_kernel = true;
+    if (w->kernel)
+        w->kernel(w->arg);
+    in_kernel = false;
+}
+
+static void all_run(void)
+{
+    for (struct stream *s = streams; s; s = s->next)
+        stream_run(s, s->queued);
+    for (int i = 0; i < CARDS_MAX; i++)
+        stream_run(&defaults[i], defaults[i].queued);
+}
+
+/* NULL: it is none of the current card's. */
+static struct stream *stream_of(void *handle)
+{
+    struct stream *s = streams;
+
+    if (!handle)
+        return &defaults[current()->card];
+    while (s && s != handle)
+        s = s->next;
+    return s && s->card == current()->card ? s : NULL;
+}
+
+static int work_add(void *stream, struct work work)
+{
+    struct stream *s = stream_of(stream);
+    struct work *w = s ? malloc(sizeof *w) : NULL;
+
+    if (!s)
+        return INVALID_HANDLE;
+    if (!w)
+        return OUT_OF_MEMORY;
+    *w = work;
+    *s->last = w;
+    s->last = &w->next;
+    s->queued++;
+    return SUCCESS;
+}
+
+static int copy_add(void *stream, uintptr_t to, bool to_pinned, uintptr_t from,
+                    size_t n)
+{
+    struct memory *t = memory_find(to, n), *f = memory_find(from, n);
+
+    if (!t || !f || (t->card < 0) != to_pinned || (f->card < 0) == to_pinned ||
+        (t->card >= 0 ? t : f)->card != current()->card)
+        return INVALID_VALUE;
+    return work_add(stream, (struct work){.to = t->inside + (to - t->address),
+                                          .from = f->inside + (from - f->address),
+                                          .n = n});
+}
+
+/* ---- What tests have beyond CUDA ---- */
+
+API int standin_launch(void *stream, void (*kernel)(void *arg), void *arg)
+{
+    int rc;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    rc = work_add(stream, (struct work){.kernel = kernel, .arg = arg});
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+API void *standin_inside(uint64_t device)
+{
+    struct memory *m = in_kernel ? memory_find((uintptr_t)device, 1) : NULL;
+
+    if (!m)
+        abort();
+    return m->inside + (device - m->address);
+}
+
+API int standin_count(void)
+{
+    int n = n_events;
+
+    for (const struct memory *m = memories; m; m = m->next)
+        n++;
+    for (const struct stream *s = streams; s; s = s->next)
+        n++;
+    for (int i = 0; i < CARDS_MAX; i++)
+        n += primaries[i].retained;
+    return n;
+}
+
+/* ---- The library, cards, contexts ---- */
+
+API int cuInit(unsigned int flags)
+{
+    ENTER(false)
+    is_ready = true;
+    return flags != 0 ? INVALID_VALUE : cards() > 0 ? SUCCESS : NO_DEVICE;
+}
+
+API int cuDriverGetVersion(int *version)
+{
+    ENTER(false)
+    *version = number("STANDIN_CUDA_VERSION", 12040);
+    return SUCCESS;
+}
+
+API int cuDeviceGetCount(int *n)
+{
+    ENTER(false)
+    *n = cards();
+    return SUCCESS;
+}
+
+API int cuGetErrorName(int error, const char **name)
+{
+    *name =
+        error == ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OTHER";
+    return SUCCESS;
+}
+
+API int cuGetErrorString(int error, const char **text)
+{
+    *text =
+        error == ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : "other";
+    return SUCCESS;
+}
+
+API int cuDevicePrimaryCtxRetain(void **context, int card)
+{
+    ENTER(false)
+    if (card < 0 || card >= cards())
+        return INVALID_DEVICE;
+    primaries[card].retained++;
+    *context = &primaries[card];
+    return SUCCESS;
+}
+
+API int cuDevicePrimaryCtxRelease_v2(int card)
+{
+    ENTER(false)
+    primaries[card].retained--;
+    return SUCCESS;
+}
+
+API int cuCtxPushCurrent_v2(void *context)
+{
+    ENTER(false)
+    if (depth == sizeof stack / sizeof stack[0])
+        abort();
+    stack[depth++] = context;
+    return SUCCESS;
+}
+
+API int cuCtxPopCurrent_v2(void **context)
+{
+    ENTER(true)
+    *context = stack[--depth];
+    return SUCCESS;
+}
+
+API int cuCtxGetCurrent(void **context)
+{
+    *context = current();
+    return SUCCESS;
+}
+
+API int cuCtxSetCurrent(void *context)
+{
+    if (depth == 0)
+        depth = 1;
+    stack[depth - 1] = context;
+    return SUCCESS;
+}
+
+/* ---- Memory ---- */
+
+API int cuMemAlloc_v2(uint64_t *p, size_t n)
+{
+    uintptr_t address;
+    int rc;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    rc = memory_add(n, current()->card, &address);
+    pthread_mutex_unlock(&lock);
+    if (rc == SUCCESS)
+        *p = address;
+    return rc;
+}
+
+API int cuMemFree_v2(uint64_t p)
+{
+    int rc;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    all_run();
+    rc = memory_remove((uintptr_t)p, false);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+API int cuMemHostAlloc(void **p, size_t n, unsigned int flags)
+{
+    uintptr_t address;
+    int rc;
+
+    (void)flags;
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    rc = memory_add(n, -1, &address);
+    pthread_mutex_unlock(&lock);
+    if (rc == SUCCESS)
+        *p = (void *)address;
+    return rc;
+}
+
+API int cuMemFreeHost(void *p)
+{
+    int rc;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    all_run();
+    rc = memory_remove((uintptr_t)p, true);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+API int cuPointerGetAttribute(void *value, int attribute, uint64_t p)
+{
+    struct memory *m;
+    int rc = SUCCESS;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    m = memory_find((uintptr_t)p, 1);
+    if (!m)
+        rc = INVALID_VALUE;
+    else if (attribute == 1) /* the context */
+        *(void **)value = m->card < 0 ? NULL : &primaries[m->card];
+    else if (attribute == 2) /* the type of memory: 1, host, or 2, device */
+        *(unsigned int *)value = m->card < 0 ? 1 : 2;
+    else if (attribute == 9) /* the number of the card */
+        *(int *)value = m->card;
+    else
+        rc = INVALID_VALUE;
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+/* ---- Streams, copies, events ---- */
+
+API int cuStreamCreate(void **stream, unsigned int flags)
+{
+    struct stream *s;
+
+    ENTER(true)
+    if (flags != 1)
+        return INVALID_VALUE;
+    s = calloc(1, sizeof *s);
+    if (!s)
+        return OUT_OF_MEMORY;
+    pthread_mutex_lock(&lock);
+    s->card = current()->card;
+    s->last = &s->first;
+    s->next = streams;
+    streams = s;
+    pthread_mutex_unlock(&lock);
+    *stream = s;
+    return SUCCESS;
+}
+
+API int cuStreamDestroy_v2(void *stream)
+{
+    struct stream **at = &streams, *s;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    all_run();
+    while (*at && *at != stream)
+        at = &(*at)->next;
+    s = *at;
+    if (s)
+        *at = s->next;
+    free(s);
+    pthread_mutex_unlock(&lock);
+    return s ? SUCCESS : INVALID_HANDLE;
+}
+
+API int cuStreamSynchronize(void *stream)
+{
+    struct stream *s;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    s = stream_of(stream);
+    if (s)
+        stream_run(s, s->queued);
+    pthread_mutex_unlock(&lock);
+    return s ? SUCCESS : INVALID_HANDLE;
+}
+
+API int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t n, void *stream)
+{
+    int rc;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    rc = copy_add(stream, (uintptr_t)to, true, (uintptr_t)from, n);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, void *stream)
+{
+    int rc;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    rc = copy_add(stream, (uintptr_t)to, false, (uintptr_t)from, n);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+API int cuEventCreate(void **event, unsigned int flags)
+{
+    (void)flags;
+    ENTER(true)
+    *event = calloc(1, sizeof(struct event));
+    n_events += *event != NULL;
+    return *event ? SUCCESS : OUT_OF_MEMORY;
+}
+
+API int cuEventDestroy_v2(void *event)
+{
+    ENTER(true)
+    free(event);
+    n_events--;
+    return SUCCESS;
+}
+
+API int cuEventRecord(void *event, void *stream)
+{
+    struct stream *s;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    s = stream_of(stream);
+    if (s)
+        *(struct event *)event = (struct event){s, s->queued};
+    pthread_mutex_unlock(&lock);
+    return s ? SUCCESS : INVALID_HANDLE;
+}
+
+API int cuStreamWaitEvent(void *stream, void *event, unsigned int flags)
+{
+    int rc;
+
+    ENTER(true)
+    if (flags != 0)
+        return INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    rc = work_add(stream, (struct work){.wait = *(struct event *)event});
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+API int cuEventSynchronize(void *event)
+{
+    struct event *e = event;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    if (e->stream)
+        stream_run(e->stream, e->after);
+    pthread_mutex_unlock(&lock);
+    return SUCCESS;
+}

@@ -1,0 +1,347 @@
+/*
+ * test_device.c - memory of cards, with the stand-in for NVIDIA's library (t/device): copies
+ * of any length, in the right order with the caller's work; pointers that are not what they
+ * are said to be; libraries that are missing, old or fail; nothing is left.
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "device/device.h"
+#include "raytrain.h"
+
+#define STANDIN "t/device/libcuda.so.1"
+
+/* ---- The stand-in, as the user's own calls see it ---- */
+
+static int (*primary_retain)(void **, int), (*primary_release)(int);
+static int (*set_current)(void *), (*get_current)(void **);
+static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
+static int (*launch)(void *, void (*)(void *), void *), (*count)(void);
+static void *(*inside)(uint64_t);
+static int (*synchronize)(void *);
+
+static void find(void *object, const char *name, void *place)
+{
+    void *symbol = dlsym(object, name);
+
+    assert_non_null(symbol);
+    memcpy(place, &symbol, sizeof symbol);
+}
+
+/* A library that is loaded is found by its name, wherever it is. */
+static void standin_load(void)
+{
+    const char *build = getenv("top_builddir");
+    char path[4096];
+    void *object;
+
+    snprintf(path, sizeof path, "%s/" STANDIN, build ? build : ".");
+    object = dlopen(path, RTLD_NOW);
+    if (!object)
+        fail_msg("%s", dlerror());
+    find(object, "cuDevicePrimaryCtxRetain", &primary_retain);
+    find(object, "cuDevicePrimaryCtxRelease_v2", &primary_release);
+    find(object, "cuCtxSetCurrent", &set_current);
+    find(object, "cuCtxGetCurrent", &get_current);
+    find(object, "cuMemAlloc_v2", &mem_alloc);
+    find(object, "cuMemFree_v2", &mem_free);
+    find(object, "cuStreamSynchronize", &synchronize);
+    find(object, "standin_launch", &launch);
+    find(object, "standin_count", &count);
+    find(object, "standin_inside", &inside);
+}
+
+/* Memory of a card, whose primary context is current then. */
+static void *card_alloc(int card, size_t n)
+{
+    void *context;
+    uint64_t p;
+
+    assert_int_equal(primary_retain(&context, card), 0);
+    assert_int_equal(set_current(context), 0);
+    assert_int_equal(mem_alloc(&p, n), 0);
+    return (void *)(uintptr_t)p;
+}
+
+/* Everything is given back, what raytrain has as well. */
+static void card_free(int card, void *p)
+{
+    void *context;
+
+    assert_int_equal(primary_retain(&context, card), 0);
+    assert_int_equal(set_current(context), 0);
+    assert_int_equal(mem_free((uintptr_t)p), 0);
+    assert_int_equal(primary_release(card), 0);
+    assert_int_equal(primary_release(card), 0);
+    device_end();
+    assert_int_equal(count(), 0);
+}
+
+struct fill {
+    void *p;
+    size_t n;
+    unsigned char first;
+};
+
+static unsigned char byte_of(unsigned char first, size_t i)
+{
+    return (unsigned char)(first + i * 7 + (i >> 20));
+}
+
+static void fill_run(void *arg)
+{
+    const struct fill *f = arg;
+    unsigned char *to = inside((uintptr_t)f->p);
+
+    for (size_t i = 0; i < f->n; i++)
+        to[i] = byte_of(f->first, i);
+}
+
+struct sight {
+    const void *p;
+    unsigned char *seen;
+    size_t n;
+};
+
+static void sight_run(void *arg)
+{
+    const struct sight *s = arg;
+
+    memcpy(s->seen, inside((uintptr_t)s->p), s->n);
+}
+
+/* ---- Tests ---- */
+
+static const size_t lengths[] = {1, 1000, DEVICE_PIECE_BYTES, DEVICE_PIECE_BYTES + 1,
+                                 5 * DEVICE_PIECE_BYTES + 12345};
+
+static void a_copy_to_the_host_has_what_was_queued_before(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+        size_t n = lengths[k];
+        unsigned char *got = malloc(n);
+        void *p = card_alloc(0, n);
+        struct fill fill = {p, n, (unsigned char)k};
+        struct error err;
+
+        assert_int_equal(launch(NULL, fill_run, &fill), 0);
+        assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, n, &err), 0);
+        for (size_t i = 0; i < n; i++)
+            if (got[i] != byte_of((unsigned char)k, i))
+                fail_msg("byte %zu of %zu", i, n);
+        card_free(0, p);
+        free(got);
+    }
+}
+
+static void store(void *p, size_t n, const unsigned char *from, size_t piece)
+{
+    struct device_store s;
+    struct error err;
+
+    assert_int_equal(device_store_begin(RAYTRAIN_CUDA, 1, p, n, &s, &err), 0);
+    for (size_t at = 0; at < n;) {
+        size_t some = n - at < piece ? n - at : piece;
+        void *room = device_store_room(&s, &err);
+
+        assert_non_null(room);
+        memcpy(room, from + at, some);
+        assert_int_equal(device_store_send(&s, some, &err), 0);
+        at += some;
+    }
+    assert_int_equal(device_store_end(&s, &err), 0);
+}
+
+/* One kernel writes all of it before, another one looks at it afterwards. */
+static void a_copy_to_a_card_is_between_what_is_queued_before_and_after(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
+        size_t n = lengths[k];
+        unsigned char *sent = malloc(n), *got = malloc(n);
+        void *p = card_alloc(1, n);
+        struct fill fill = {p, n, 99};
+        struct sight sight = {p, got, n};
+
+        for (size_t i = 0; i < n; i++)
+            sent[i] = byte_of((unsigned char)k, i);
+        assert_int_equal(launch(NULL, fill_run, &fill), 0);
+        store(p, n, sent, k == 4 ? 3000001 : DEVICE_PIECE_BYTES);
+        assert_int_equal(launch(NULL, sight_run, &sight), 0);
+        assert_int_equal(synchronize(NULL), 0);
+        assert_memory_equal(got, sent, n);
+        card_free(1, p);
+        free(sent);
+        free(got);
+    }
+}
+
+static void refused(int id, const void *p, uint64_t n, const char *says)
+{
+    struct error err = {0};
+    char to[64];
+
+    assert_int_equal(device_check(RAYTRAIN_CUDA, id, p, n, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    if (!strstr(err.text, says))
+        fail_msg("%s", err.text);
+    if (n <= sizeof to)
+        assert_int_equal(device_fetch(RAYTRAIN_CUDA, id, p, to, n, &err), -1);
+}
+
+static void pointers_that_are_not_what_they_are_said_to_be_are_refused(void **state)
+{
+    void *p = card_alloc(0, 64);
+    struct device_store s;
+    struct error err;
+    char host[64];
+
+    (void)state;
+    assert_int_equal(device_check(RAYTRAIN_CUDA, 0, p, 64, &err), 0);
+    refused(0, host, 1, "is no memory of a CUDA card");
+    refused(1, p, 64, "is memory of CUDA card 0, and device_id says 1");
+    refused(2, p, 64, "there is no CUDA card 2: this process may use 2");
+    refused(-1, p, 64, "there is no CUDA card -1");
+    refused(0, (char *)p + 63, 2, "its last byte");
+    assert_int_equal(device_store_begin(RAYTRAIN_CUDA, 0, host, 1, &s, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_int_equal(mem_free((uintptr_t)p), 0);
+    refused(0, p, 64, "or was freed");
+    p = card_alloc(0, 64);
+    primary_release(0);
+    card_free(0, p);
+}
+
+static void the_callers_card_is_current_again(void **state)
+{
+    void *p = card_alloc(0, 64), *q = card_alloc(1, 8), *before, *after;
+    struct error err;
+    char host[64];
+
+    (void)state;
+    assert_int_equal(get_current(&before), 0);
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, host, 64, &err), 0);
+    assert_int_equal(get_current(&after), 0);
+    assert_ptr_equal(before, after);
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, host, host, 64, &err), -1);
+    assert_int_equal(get_current(&after), 0);
+    assert_ptr_equal(before, after);
+    store(q, 8, (const unsigned char *)"12345678", 8);
+    device_end();
+    assert_int_equal(get_current(&after), 0);
+    assert_ptr_equal(before, after);
+    assert_int_equal(mem_free((uintptr_t)q), 0);
+    assert_int_equal(primary_release(1), 0);
+    card_free(0, p);
+}
+
+/* The function that fails, and at which call. */
+static const char *const failing[] = {
+    "cuMemHostAlloc:1",       "cuMemHostAlloc:2",       "cuStreamCreate:1",
+    "cuEventCreate:1",        "cuEventCreate:3",        "cuEventRecord:1",
+    "cuEventRecord:2",        "cuStreamWaitEvent:1",    "cuMemcpyDtoHAsync_v2:1",
+    "cuMemcpyDtoHAsync_v2:2", "cuEventSynchronize:1",   "cuEventSynchronize:2",
+    "cuCtxPushCurrent_v2:1",  "cuPointerGetAttribute:1"};
+
+static void a_failure_of_the_library_is_reported_and_leaves_nothing(void **state)
+{
+    size_t n = 4 * DEVICE_PIECE_BYTES;
+    unsigned char *got = malloc(n);
+    void *p = card_alloc(0, n);
+    struct fill fill = {p, n, 5};
+
+    (void)state;
+    assert_int_equal(launch(NULL, fill_run, &fill), 0);
+    for (size_t k = 0; k < sizeof failing / sizeof failing[0]; k++) {
+        size_t name = strcspn(failing[k], ":");
+        struct error err = {0};
+
+        setenv("STANDIN_CUDA_FAIL", failing[k], 1);
+        assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, n, &err), -1);
+        unsetenv("STANDIN_CUDA_FAIL");
+        assert_int_equal(err.code, RAYTRAIN_EFAILED);
+        if (!strstr(err.text, "CUDA_ERROR_ILLEGAL_ADDRESS") ||
+            strncmp(strstr(err.text, "cu"), failing[k], name) != 0)
+            fail_msg("%s: %s", failing[k], err.text);
+        /* It was one failure: the next copy is right. */
+        memset(got, 0, n);
+        assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, n, &err), 0);
+        for (size_t i = 0; i < n; i += 997)
+            assert_int_equal(got[i], byte_of(5, i));
+        device_end();
+    }
+    free(got);
+    card_free(0, p);
+}
+
+/* ---- Libraries ---- */
+
+/* In a process of its own: no later test finds the library open. */
+static void library_case(const char *variable, const char *value, const char *says)
+{
+    pid_t pid = fork();
+    int status;
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct error err = {0};
+        char x = 0;
+        int rc;
+
+        setenv(variable, value, 1);
+        rc = device_check(RAYTRAIN_CUDA, 0, &x, 1, &err);
+        if (rc < 0 && err.code == RAYTRAIN_ENOTSUP && strstr(err.text, says))
+            _exit(0);
+        if (!count && dlopen("libcuda.so.1", RTLD_NOW)) /* a machine with a card */
+            _exit(0);
+        fprintf(stderr, "# %s\n", err.text);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static void a_library_that_is_too_old_or_has_no_card_is_refused(void **state)
+{
+    (void)state;
+    standin_load();
+    library_case("STANDIN_CUDA_VERSION", "10020", "is for CUDA 10.2");
+    library_case("STANDIN_CUDA_CARDS", "0", "there is no CUDA card");
+}
+
+static void without_a_library_a_sentence_says_what_to_do(void **state)
+{
+    (void)state;
+    library_case("STANDIN_CUDA_CARDS", "2", "libcuda.so.1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_library_a_sentence_says_what_to_do),
+        /* It loads the stand-in, for all that follow. */
+        cmocka_unit_test(a_library_that_is_too_old_or_has_no_card_is_refused),
+        cmocka_unit_test(a_copy_to_the_host_has_what_was_queued_before),
+        cmocka_unit_test(a_copy_to_a_card_is_between_what_is_queued_before_and_after),
+        cmocka_unit_test(pointers_that_are_not_what_they_are_said_to_be_are_refused),
+        cmocka_unit_test(a_failure_of_the_library_is_reported_and_leaves_nothing),
+        cmocka_unit_test(the_callers_card_is_current_again),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
