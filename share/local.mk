@@ -100,6 +100,8 @@ man_links = \
 	share/man/links/raytrain_callback_text.3 share/man/links/raytrain_callback_json.3 \
 	share/man/links/raytrain_allreduce_mean.3 share/man/links/raytrain_broadcast.3 \
 	share/man/links/raytrain_allgather.3 share/man/links/raytrain_barrier.3 \
+	share/man/links/raytrain_allreduce_tensor.3 share/man/links/raytrain_broadcast_tensor.3 \
+	share/man/links/raytrain_allgather_tensor.3 \
 	share/man/links/raytrain_batch_rows.3 share/man/links/raytrain_batch_words.3 \
 	share/man/links/raytrain_batch_word.3 share/man/links/raytrain_batch_ragged.3 \
 	share/man/links/raytrain_batch_output.3 share/man/links/raytrain_batch_output_words.3 \

@@ -90,6 +90,27 @@ test_expect_success 'a killed run is resumed by another number of workers, on th
 	with_card back 3 --resume &&
 	same_numbers runs/calm/checkpoint_000005.h5 runs/back/checkpoint_000005.h5
 '
+test_expect_success 'a run that is killed at each iteration, with another number of workers each time' '
+	resume= n=3 &&
+	for at in 2 3 4 5; do
+		expect_status 1 with_card storm $n $resume fail=kill fail_at=$at \
+			fail_rank=$((n - 1)) || return 1
+		resume=--resume n=$((n % 3 + 1))
+	done &&
+	with_card storm $n --resume &&
+	same_numbers runs/calm/checkpoint_000005.h5 runs/storm/checkpoint_000005.h5 &&
+	no_process_left
+'
+test_expect_success 'collectives of tensors on cards, and on the host, have the same bits' '
+	with_card collect-host 3 card=false collect=true && rm log &&
+	with_card collect 3 collect=true && none_left 3 &&
+	same_model runs/collect-host/checkpoint_000005.h5 runs/collect/checkpoint_000005.h5 &&
+	with_card collect-mixed 3 collect=true mixed=true && none_left 5 &&
+	same_model runs/collect-host/checkpoint_000005.h5 runs/collect-mixed/checkpoint_000005.h5 &&
+	test_must_fail same_model runs/calm/checkpoint_000005.h5 runs/collect/checkpoint_000005.h5 &&
+	with_card collect-host-1 1 card=false collect=true && with_card collect-1 1 collect=true &&
+	same_model runs/collect-host-1/checkpoint_000005.h5 runs/collect-1/checkpoint_000005.h5
+'
 # refused HOW STATUS PATTERN [FAIL-RANK [REPORTED]]: what FAIL-RANK puts (1; -1: all ranks put
 # something) is refused with this exit status and message, of the rank REPORTED (1).
 refused () {
@@ -98,11 +119,15 @@ refused () {
 	test -f "runs/bad-$1/checkpoint_000002.h5" &&
 	test_path_is_missing "runs/bad-$1/checkpoint_000003.h5"
 }
-test_expect_success 'host memory, other cards and freed memory are refused when they are put' '
+test_expect_success 'host memory, other cards and freed memory are refused at once' '
 	refused host 3 "tensor .wrong.*is no memory of a CUDA card" &&
 	refused other 3 "is memory of CUDA card 1, and device_id says 0" &&
 	refused id 3 "there is no CUDA card 5: this process may use 2" &&
-	refused freed 3 "tensor .wrong.*or was freed"
+	refused freed 3 "tensor .wrong.*or was freed" &&
+	cp -R runs/first runs/read &&
+	expect_status 3 with_card read 2 --resume iterations=6 fail=read fail_at=6 &&
+	grep ".model/weight.: .*is no memory of a CUDA card" err &&
+	refused mean 3 "raytrain_allreduce_tensor: .*is no memory of a CUDA card"
 '
 test_expect_success 'memory that is freed before the report fails the save, on every rank' '
 	more="--set run_config.checkpoint_config.mode=sync" &&

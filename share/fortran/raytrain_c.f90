@@ -86,6 +86,17 @@ module raytrain_c
       import; type(c_ptr), value :: ctx; real(c_float), intent(inout) :: data(*)
       integer(c_size_t), value :: n
     end function
+    integer(c_int) function raytrain_allreduce_tensor(ctx, tensor, op) bind(c)
+      import; type(c_ptr), value :: ctx; type(raytrain_tensor) :: tensor
+      integer(c_int), value :: op
+    end function
+    integer(c_int) function raytrain_broadcast_tensor(ctx, tensor, root) bind(c)
+      import; type(c_ptr), value :: ctx; type(raytrain_tensor) :: tensor
+      integer(c_int), value :: root
+    end function
+    integer(c_int) function raytrain_allgather_tensor(ctx, send, recv) bind(c)
+      import; type(c_ptr), value :: ctx; type(raytrain_tensor) :: send, recv
+    end function
     integer(c_int) function raytrain_allgather(ctx, send, n_bytes, recv) bind(c)
       import; type(c_ptr), value :: ctx, send; integer(c_size_t), value :: n_bytes
       type(c_ptr), value :: recv

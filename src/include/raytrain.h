@@ -246,6 +246,22 @@ RAYTRAIN_API int raytrain_allgather(raytrain_context *ctx, const void *send,
 RAYTRAIN_API int raytrain_barrier(raytrain_context *ctx);
 
 /*
+ * The same with tensors, which may be in memory of devices ("Memory of devices" below):
+ * all elements of a tensor, in place, and with the same result, bit by bit. That of
+ * allgather receives world_size times as many elements as it sends, in any shape (else
+ * RAYTRAIN_ETYPE). They match the calls above, so that the memory of the ranks may be of
+ * different kinds. What is on a device is copied to host memory and back, for which the
+ * call needs as much host memory as the tensors have.
+ */
+RAYTRAIN_API int raytrain_allreduce_tensor(raytrain_context *ctx,
+                                           const raytrain_tensor *tensor, raytrain_op op);
+RAYTRAIN_API int raytrain_broadcast_tensor(raytrain_context *ctx,
+                                           const raytrain_tensor *tensor, int root);
+RAYTRAIN_API int raytrain_allgather_tensor(raytrain_context *ctx,
+                                           const raytrain_tensor *send,
+                                           const raytrain_tensor *recv);
+
+/*
  * Gradient averaging that overlaps with the backward pass (the design of PyTorch DDP,
  * Li et al., VLDB 2020). Pass all gradient tensors once, in the order in which the
  * backward pass completes them: FLOAT32, FLOAT64, FLOAT16 or BFLOAT16, which may be
@@ -371,16 +387,16 @@ RAYTRAIN_API int raytrain_checkpoint_put_file(raytrain_checkpoint *ck, const cha
 RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
 
 /*
- * Memory of devices. put, put_shard, give, get and get_shard take tensors on NVIDIA cards,
- * with device = RAYTRAIN_CUDA; no other call does. The library of the driver,
+ * Memory of devices. put, put_shard, give, get, get_shard and the collectives of tensors
+ * take tensors on NVIDIA cards, with device = RAYTRAIN_CUDA; no other call does. The library of the driver,
  * libcuda.so.1 of CUDA 11.0 or later, is opened by the first such call; RAYTRAIN_ENOTSUP if
  * it is missing or too old, RAYTRAIN_EFAILED if it reports an error. data is memory of the
  * primary context of card device_id, which is what the runtime API allocates; other memory
  * is RAYTRAIN_EINVAL: of another card, of the host, or freed. raytrain_report() checks
  * that again.
  *
- * raytrain_report() copies what was put before it returns, through host memory; so does
- * get, before it returns. Both wait for the work that this process has queued on the
+ * raytrain_report() copies what was put before it returns, through host memory; get and
+ * the collectives copy before they return. All wait for the work that this process has queued on the
  * legacy default stream of the card. They do not wait for work in other streams: let the
  * default stream wait for it, by cudaStreamWaitEvent(), or synchronise. A tensor that was
  * given is copied, too, and released as others are. The card that was current for the

@@ -42,6 +42,44 @@ static int check_allreduce(raytrain_context *ctx)
     return 0;
 }
 
+/* Those of tensors, in host memory. */
+static int check_tensors(raytrain_context *ctx)
+{
+    int rank = raytrain_rank(ctx), size = raytrain_world_size(ctx);
+    float f[2] = {(float)rank, 1}, all[64] = {0};
+    raytrain_tensor t = {.data = f, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {2}};
+    raytrain_tensor to = {.data = all,
+                          .dtype = RAYTRAIN_FLOAT32,
+                          .ndim = 2,
+                          .shape = {(uint64_t)size, 2}};
+    raytrain_tensor none = {.dtype = RAYTRAIN_FLOAT32, .ndim = 1}, far = t;
+
+    CHECK(raytrain_allgather_tensor(ctx, &t, &to) == 0);
+    for (int i = 0; i < size; i++)
+        CHECK(all[2 * i] == (float)i && all[2 * i + 1] == 1);
+    to.shape[1] = 1;
+    CHECK(raytrain_allgather_tensor(ctx, &t, &to) == RAYTRAIN_ETYPE);
+    to.shape[1] = 2;
+    to.dtype = RAYTRAIN_INT32;
+    CHECK(raytrain_allgather_tensor(ctx, &t, &to) == RAYTRAIN_ETYPE);
+    CHECK(raytrain_allreduce_tensor(ctx, &t, RAYTRAIN_SUM) == 0);
+    CHECK(f[0] == (float)(size * (size - 1) / 2) && f[1] == (float)size);
+    f[0] = (float)rank;
+    CHECK(raytrain_broadcast_tensor(ctx, &t, size - 1) == 0);
+    CHECK(f[0] == (float)(size - 1));
+    CHECK(raytrain_broadcast_tensor(ctx, &t, size) == RAYTRAIN_EINVAL);
+    CHECK(raytrain_allreduce_tensor(ctx, &none, RAYTRAIN_SUM) == 0);
+    CHECK(raytrain_allreduce_tensor(ctx, NULL, RAYTRAIN_SUM) == RAYTRAIN_EINVAL);
+    CHECK(raytrain_allgather_tensor(ctx, &t, NULL) == RAYTRAIN_EINVAL);
+    CHECK(raytrain_broadcast_tensor(NULL, &t, 0) == RAYTRAIN_EINVAL);
+    far.device = 7;
+    CHECK(raytrain_allreduce_tensor(ctx, &far, RAYTRAIN_SUM) == RAYTRAIN_ENOTSUP);
+    far = t;
+    far.data = NULL;
+    CHECK(raytrain_allreduce_tensor(ctx, &far, RAYTRAIN_SUM) == RAYTRAIN_EINVAL);
+    return 0;
+}
+
 /* 16-bit numbers are summed as float32: 1 + 2^-8 + 2^-8 is 1 + 2^-7 in bfloat16, though
  * 1 + 2^-8 is 1. More of them than are widened at a time. */
 static int check_halves(raytrain_context *ctx)
@@ -324,13 +362,13 @@ int train_func(raytrain_context *ctx)
     raytrain_metric metric = {"rank", raytrain_rank(ctx)};
 
     if (check_allreduce(ctx) || check_halves(ctx) || check_allgather(ctx) ||
-        check_broadcast(ctx) || check_reducer(ctx, END_TO_END, 0) ||
-        check_reducer(ctx, END_TO_END, 4096) || check_reducer(ctx, APART, 0) ||
-        check_reducer(ctx, APART, 4096) || check_reducer(ctx, REDUCERS_OWN, 0) ||
-        check_reducer(ctx, REDUCERS_OWN, 4096) || check_reducer(ctx, TURNED, 1 << 30) ||
-        check_types(ctx, 0) || check_types(ctx, 1) || check_sharded(ctx, 0, 0) ||
-        check_sharded(ctx, 1, 0) || check_sharded(ctx, 1, 1000) || check_random(ctx) ||
-        check_mpi(ctx))
+        check_tensors(ctx) || check_broadcast(ctx) ||
+        check_reducer(ctx, END_TO_END, 0) || check_reducer(ctx, END_TO_END, 4096) ||
+        check_reducer(ctx, APART, 0) || check_reducer(ctx, APART, 4096) ||
+        check_reducer(ctx, REDUCERS_OWN, 0) || check_reducer(ctx, REDUCERS_OWN, 4096) ||
+        check_reducer(ctx, TURNED, 1 << 30) || check_types(ctx, 0) ||
+        check_types(ctx, 1) || check_sharded(ctx, 0, 0) || check_sharded(ctx, 1, 0) ||
+        check_sharded(ctx, 1, 1000) || check_random(ctx) || check_mpi(ctx))
         return 1;
     return raytrain_report(ctx, &metric, 1, NULL);
 }

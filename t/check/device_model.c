@@ -9,12 +9,17 @@
  * train_loop_config:
  *   iterations (5), size (1000)
  *   card (true): the model is on card local_rank % 2; false: on the host
+ *   mixed (false): that of odd ranks is on the host
+ *   collect (false): the vector is moved by the mean of random numbers of the ranks' own, and
+ *          begins with the one of the last rank; its first numbers are moved by those of each
+ *          rank, too. The rows are not like it then
  *   give (false): the checkpoint gets copies of the vectors, by raytrain_checkpoint_give()
  *   fail_at (0): at this iteration, rank fail_rank (0; -1: each one) ...
  *   fail = "kill" | "host": puts host memory as a card's | "other": the wrong card's |
  *          "id": that of a card that is not there | "freed": freed memory | "late": memory
- *          that the last rank frees before the report | "reduce": gives it to a reducer | a value of
- *          STANDIN_CUDA_FAIL
+ *          that the last rank frees before the report | "mean": combines host memory as a
+ *          card's | "read": reads the restored model into host memory as a card's |
+ *          "reduce": gives a tensor on a card to a reducer | a value of STANDIN_CUDA_FAIL
  *   fail_once = PATH: fail only if PATH can be created
  */
 #include <dlfcn.h>
@@ -188,31 +193,73 @@ static void model_destroy(struct model *m)
     must(cuda.cuDevicePrimaryCtxRelease_v2(m->id));
 }
 
-static void model_step(struct model *m)
+static raytrain_tensor numbers_of(const struct model *m, double *data, uint64_t n)
 {
+    return (raytrain_tensor){.data = data,
+                             .dtype = RAYTRAIN_FLOAT64,
+                             .ndim = 1,
+                             .shape = {n},
+                             .device = m->card ? RAYTRAIN_CUDA : RAYTRAIN_HOST,
+                             .device_id = m->id};
+}
+
+/* The model of the last rank, of different ones. */
+static int model_share(struct model *m)
+{
+    raytrain_tensor t = numbers_of(m, m->weight, m->n);
+
+    for (int i = 0; i <= raytrain_rank(m->ctx); i++) {
+        launch(m, (struct kernel){m->moved, m->weight, m->n, 0});
+        launch(m, (struct kernel){m->weight, m->moved, m->n, 1.5});
+    }
+    return raytrain_broadcast_tensor(m->ctx, &t, raytrain_world_size(m->ctx) - 1);
+}
+
+#define FEW 4 /* numbers that are gathered */
+
+static int moves_collect(struct model *m)
+{
+    uint64_t size = (uint64_t)raytrain_world_size(m->ctx);
+    double *all = numbers_new(m, size * FEW);
+    raytrain_tensor move = numbers_of(m, m->moved, m->n);
+    raytrain_tensor few = numbers_of(m, m->moved, FEW);
+    raytrain_tensor gathered = numbers_of(m, all, size * FEW);
+    int rc = raytrain_allgather_tensor(m->ctx, &few, &gathered);
+
+    for (uint64_t r = 0; rc == 0 && r < size; r++)
+        launch(m, (struct kernel){m->weight, all + r * FEW, FEW, 1});
+    if (rc == 0)
+        rc = raytrain_allreduce_tensor(m->ctx, &move, RAYTRAIN_MEAN);
+    numbers_free(all, m);
+    return rc;
+}
+
+static int model_step(struct model *m, bool collect)
+{
+    raytrain_stream stream = collect ? RAYTRAIN_STREAM_RANK : RAYTRAIN_STREAM_SHARED;
+    int rc = 0;
+
     if (m->card)
         must(cuda.cuStreamSynchronize(NULL)); /* delta is in use until then */
     for (uint64_t i = 0; i < m->n; i++)
-        m->delta[i] = raytrain_random_normal(m->ctx, RAYTRAIN_STREAM_SHARED);
+        m->delta[i] = raytrain_random_normal(m->ctx, stream);
     if (m->card)
         must(cuda.cuMemcpyHtoDAsync_v2((uintptr_t)m->moved, m->delta,
                                        m->n * sizeof(double), NULL));
     else
         memcpy(m->moved, m->delta, m->n * sizeof(double));
+    if (collect)
+        rc = moves_collect(m);
     launch(m, (struct kernel){m->weight, m->moved, m->n, 0.9});
     launch(m, (struct kernel){m->shard, m->moved + m->first, m->rows, 0.9});
+    return rc;
 }
 
 /* ---- Checkpoints ---- */
 
 static raytrain_tensor tensor_of(const struct model *m, double *data)
 {
-    return (raytrain_tensor){.data = data,
-                             .dtype = RAYTRAIN_FLOAT64,
-                             .ndim = 1,
-                             .shape = {m->n},
-                             .device = m->card ? RAYTRAIN_CUDA : RAYTRAIN_HOST,
-                             .device_id = m->id};
+    return numbers_of(m, data, m->n);
 }
 
 static raytrain_slab rows_of(const struct model *m)
@@ -283,6 +330,16 @@ static int wrong_put(struct model *m, raytrain_checkpoint *ck, const char *how)
         t.device_id = 1 - m->id;
     if (strcmp(how, "id") == 0)
         t.device_id = 5;
+    if (strcmp(how, "read") == 0) {
+        t.data = elsewhere;
+        t.shape[0] = m->n;
+        return raytrain_checkpoint_get(raytrain_get_checkpoint(m->ctx), "model/weight",
+                                       &t);
+    }
+    if (strcmp(how, "mean") == 0) {
+        t.data = elsewhere;
+        return raytrain_allreduce_tensor(m->ctx, &t, RAYTRAIN_MEAN);
+    }
     if (strcmp(how, "reduce") == 0)
         return raytrain_reducer_create(m->ctx, &t, 1, 0, &reducer);
     if (strcmp(how, "freed") != 0 &&
@@ -348,13 +405,16 @@ static int report(struct model *m, int64_t iteration, bool give)
     return raytrain_report(m->ctx, metrics, 1, ck);
 }
 
-static int train(struct model *m, int64_t iterations, bool give)
+static int train(struct model *m, int64_t iterations, bool collect, bool give)
 {
     int rc = model_restore(m);
 
     while (rc == 0 && raytrain_training_iteration(m->ctx) < iterations) {
-        model_step(m);
-        rc = report(m, raytrain_training_iteration(m->ctx) + 1, give);
+        rc = model_step(m, collect);
+        if (rc == 0 && collect && raytrain_training_iteration(m->ctx) == 0)
+            rc = model_share(m);
+        if (rc == 0)
+            rc = report(m, raytrain_training_iteration(m->ctx) + 1, give);
     }
     return rc != 0 ? rc : raytrain_checkpoint_wait(m->ctx);
 }
@@ -366,16 +426,19 @@ int train_func(raytrain_context *ctx)
     void *context = NULL;
     int64_t iterations, n;
     struct model m;
-    bool card, give;
+    bool card, mixed, collect, give;
     int rc;
 
     if (raytrain_config_int(ctx, "iterations", 5, &iterations) ||
         raytrain_config_int(ctx, "size", 1000, &n) ||
         raytrain_config_bool(ctx, "card", true, &card) ||
+        raytrain_config_bool(ctx, "mixed", false, &mixed) ||
+        raytrain_config_bool(ctx, "collect", false, &collect) ||
         raytrain_config_bool(ctx, "give", false, &give))
         return RAYTRAIN_EINVAL;
+    card = card && (!mixed || raytrain_rank(ctx) % 2 == 0);
     model_create(&m, ctx, card, (uint64_t)n);
-    rc = train(&m, iterations, give);
+    rc = train(&m, iterations, collect, give);
     if (rc != 0)
         return rc;
     if (card)

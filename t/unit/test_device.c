@@ -176,11 +176,15 @@ static void a_copy_to_a_card_is_between_what_is_queued_before_and_after(void **s
         void *p = card_alloc(1, n);
         struct fill fill = {p, n, 99};
         struct sight sight = {p, got, n};
+        struct error err;
 
         for (size_t i = 0; i < n; i++)
             sent[i] = byte_of((unsigned char)k, i);
         assert_int_equal(launch(NULL, fill_run, &fill), 0);
-        store(p, n, sent, k == 4 ? 3000001 : DEVICE_PIECE_BYTES);
+        if (k % 2 == 1)
+            assert_int_equal(device_copy_in(RAYTRAIN_CUDA, 1, p, sent, n, &err), 0);
+        else
+            store(p, n, sent, k == 4 ? 3000001 : DEVICE_PIECE_BYTES);
         assert_int_equal(launch(NULL, sight_run, &sight), 0);
         assert_int_equal(synchronize(NULL), 0);
         assert_memory_equal(got, sent, n);

@@ -270,14 +270,11 @@ static int put_check(const raytrain_tensor *t, const raytrain_slab *slab,
     return 0;
 }
 
-int checkpoint_check_tensor(const char *name, const raytrain_tensor *tensor,
-                            const raytrain_slab *slab, uint64_t *bytes,
-                            struct error *err)
+int checkpoint_check_tensor(const raytrain_tensor *tensor, const raytrain_slab *slab,
+                            uint64_t *bytes, struct error *err)
 {
-    char quoted[QUOTE_TEXT_MAX];
-
     if (put_check(tensor, slab, false, bytes, err) < 0)
-        return error_prefix(err, "tensor %s", quote(name, quoted));
+        return -1;
     if (slab) /* its size is less than that of the whole, which fits */
         slab_tensor_bytes(tensor->ndim, slab->count, raytrain_dtype_size(tensor->dtype),
                           bytes);

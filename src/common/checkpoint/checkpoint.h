@@ -79,9 +79,8 @@ void checkpoint_add_metadata(raytrain_checkpoint *ck,
 int checkpoint_check_name(const char *name, struct error *err);
 /* Could it be put, with this slab (NULL: the whole of it)? *bytes is the size of its data
  * on this rank. They are not touched. */
-int checkpoint_check_tensor(const char *name, const raytrain_tensor *tensor,
-                            const raytrain_slab *slab, uint64_t *bytes,
-                            struct error *err);
+int checkpoint_check_tensor(const raytrain_tensor *tensor, const raytrain_slab *slab,
+                            uint64_t *bytes, struct error *err);
 /*
  * A save has two stages (save.c tells the whole story); ck must stay until its end.
  *

@@ -178,6 +178,37 @@ int device_store_end(struct device_store *s, struct error *err)
     return rc;
 }
 
+static int pieces_store(struct device_store *s, const unsigned char *from, size_t n,
+                        struct error *err)
+{
+    for (size_t at = 0; at < n;) {
+        size_t some = piece_bytes(n - at);
+        void *room = device_store_room(s, err);
+
+        if (!room)
+            return -1;
+        memcpy(room, from + at, some);
+        if (device_store_send(s, some, err) < 0)
+            return -1;
+        at += some;
+    }
+    return 0;
+}
+
+int device_copy_in(int device, int id, void *to, const void *from, size_t n,
+                   struct error *err)
+{
+    struct device_store s;
+    int rc;
+
+    if (device_store_begin(device, id, to, n, &s, err) < 0)
+        return -1;
+    rc = pieces_store(&s, from, n, err);
+    if (device_store_end(&s, rc == 0 ? err : NULL) < 0)
+        rc = -1;
+    return rc;
+}
+
 void device_end(void)
 {
     cards_clear();

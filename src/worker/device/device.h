@@ -50,6 +50,10 @@ void *device_store_room(struct device_store *s, struct error *err);
 int device_store_send(struct device_store *s, size_t n, struct error *err);
 int device_store_end(struct device_store *s, struct error *err);
 
+/* Copy n > 0 bytes from host memory to a device. */
+int device_copy_in(int device, int id, void *to, const void *from, size_t n,
+                   struct error *err);
+
 /* Give back all memory, streams and events. The library remains loaded. */
 void device_end(void);
 

@@ -16,13 +16,11 @@ int session_device_put_check(const char *name, const raytrain_tensor *tensor,
 {
     char quoted[QUOTE_TEXT_MAX];
     uint64_t bytes;
+    int rc = checkpoint_check_tensor(tensor, slab, &bytes, err);
 
-    if (checkpoint_check_tensor(name, tensor, slab, &bytes, err) < 0)
-        return -1;
-    if (bytes > 0 &&
-        device_check(tensor->device, tensor->device_id, tensor->data, bytes, err) < 0)
-        return error_prefix(err, "tensor %s", quote(name, quoted));
-    return 0;
+    if (rc == 0 && bytes > 0)
+        rc = device_check(tensor->device, tensor->device_id, tensor->data, bytes, err);
+    return rc < 0 ? error_prefix(err, "tensor %s", quote(name, quoted)) : 0;
 }
 
 /* Does the checkpoint have this tensor, with this slab? *host is the tensor without data.
@@ -71,12 +69,12 @@ int session_device_get(raytrain_checkpoint *ck, const char *name,
     uint64_t bytes;
     int rc;
 
-    if (tensor_check(tensor, err) < 0)
-        return error_prefix(err, "'%s'", name);
     host.device = RAYTRAIN_HOST;
     host.device_id = 0;
     if (get_check(ck, name, &host, slab, err) < 0)
         return -1;
+    if (tensor_check(tensor, err) < 0)
+        return error_prefix(err, "'%s'", name);
     slab_whole(host.ndim, host.shape, &whole);
     slab = slab ? slab : &whole;
     if (slab_is_empty(host.ndim, slab))

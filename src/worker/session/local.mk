@@ -5,6 +5,7 @@ libworker_la_SOURCES += \
 	src/worker/session/checkpoint_calls.c \
 	src/worker/session/checkpoint_schedule.c \
 	src/worker/session/collective_calls.c \
+	src/worker/session/collective_tensors.c \
 	src/worker/session/config_calls.c \
 	src/worker/session/dataset_calls.c \
 	src/worker/session/dataset_watch.c src/worker/session/dataset_watch.h \
