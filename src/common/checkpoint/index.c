@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint_impl.h"
+#include "util/array.h"
 
 /* Add rows x width to *sum; -1 if that exceeds 63 bits. */
 static int size_add(uint64_t *sum, uint64_t rows, uint64_t width)
@@ -106,22 +107,6 @@ static int tensor_fill(struct tensor_entry *e, const struct tensor_record *r,
 
 /* ---- Parts ---- */
 
-/* Room for one more; -1 without memory. */
-static int list_grow(void **list, size_t n, size_t *room, size_t width)
-{
-    size_t want = *room ? 2 * *room : 64;
-    void *more;
-
-    if (n < *room)
-        return 0;
-    more = realloc(*list, want * width);
-    if (!more)
-        return -1;
-    *list = more;
-    *room = want;
-    return 0;
-}
-
 /* What is kept of the parts while the tables are parsed: for a while the slabs of one
  * tensor, and the parts of those tensors that are read by means of them. */
 struct parts {
@@ -132,14 +117,12 @@ struct parts {
 static int part_keep(raytrain_checkpoint *ck, const struct tensor_entry *e,
                      const struct part *part, struct parts *parts)
 {
-    if (list_grow((void **)&parts->slabs, parts->n, &parts->room,
-                  sizeof *parts->slabs) < 0)
+    if (array_grow(&parts->slabs, &parts->room, parts->n, sizeof *parts->slabs) < 0)
         return -1;
     parts->slabs[parts->n++] = (struct rank_slab){.slab = part->slab};
     if (!e->by_parts || ck->without_parts)
         return 0;
-    if (list_grow((void **)&ck->parts, ck->n_parts, &parts->kept_room,
-                  sizeof *ck->parts) < 0)
+    if (array_grow(&ck->parts, &parts->kept_room, ck->n_parts, sizeof *ck->parts) < 0)
         return -1;
     ck->parts[ck->n_parts++] = *part;
     return 0;
