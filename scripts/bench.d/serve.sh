@@ -53,8 +53,9 @@ begin()
     shift
     "$@" >"$work/server.log" 2>&1 </dev/null &
     server=$!
+    trap end EXIT
     for ((i = 0; i < 600; i++)); do
-        curl -s "http://127.0.0.1:$port/" -o "$work/ignored" && return
+        listens "$port" && return
         kill -0 "$server" || break
         sleep 0.1
     done
@@ -62,10 +63,19 @@ begin()
     return 1
 }
 
+listens()
+{
+    (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
 end()
 {
+    local status
+    trap - EXIT
     kill "$server" && wait "$server"
-    [ $? -le 143 ]
+    status=$?
+    [ $status -le 143 ] || echo >&2 "bench: the server ended with status $status"
+    return $((status > 143))
 }
 
 # service WORKERS [OPTION...]
@@ -73,7 +83,7 @@ service()
 {
     local workers=$1
     shift
-    begin 8801 "$bin/raytrain-serve" "$work/served" --listen 127.0.0.1:8801 --name fashion \
+    begin 8801 "$bin/raytrain-serve" "$work/served" --listen 127.0.0.1:8801 --model fashion \
         --workers "$workers" --input x:uint8:28x28 "$@" "$work/mlp.so"
 }
 
