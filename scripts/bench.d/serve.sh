@@ -39,11 +39,12 @@ prepare()
         image_request >"$work/request.json" &&
         "$bin/raytrain-run" --launcher local --workers 2 --progress none --storage "$work" \
             --name fashion --config "$examples/fashion_mlp.cfg" \
-            --set train_loop_config.epochs=3 "$work/mlp.so" >&2 || return
+            --set train_loop_config.epochs=3 \
+            --set run_config.checkpoint_config.num_to_keep=0 "$work/mlp.so" >&2 || return
     export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
-    # The service begins with a first version; the others are copies.
-    mkdir "$work/served" && cp "$work/fashion/run.cfg" "$work/served/" &&
-        cp "$work/fashion/checkpoint_000003.h5" "$work/served/checkpoint_000001.h5"
+    # The service begins with the first version; the others follow.
+    mkdir "$work/served" &&
+        cp "$work/fashion/run.cfg" "$work/fashion/checkpoint_000001.h5" "$work/served/"
 }
 
 # begin PORT COMMAND...: a server in the background, its process in $server, until it listens.
@@ -121,7 +122,7 @@ under_load()
     "$work/load" 127.0.0.1:8801 $infer "$work/request.json" 32 8 "$rate" >"$work/switch" &
     for version in 2 3; do
         sleep 2
-        cp "$work/served/checkpoint_000001.h5" "$work/served/.new" &&
+        cp "$work/fashion/checkpoint_00000$version.h5" "$work/served/.new" &&
             mv "$work/served/.new" "$work/served/checkpoint_00000$version.h5" || return
     done
     wait $! && read -r -a load <"$work/switch" && [ "${load[4]}" -eq 0 ] ||

@@ -28,6 +28,7 @@ struct front {
     struct outlet *log;
     atomic_uint_fast64_t bodies;              /* bytes */
     atomic_uint asking;                       /* requests that services have */
+    _Atomic(struct client *) asked;           /* by whom, the last time */
     atomic_uint_fast64_t answers[STATUS_MAX]; /* by status */
     /* The thread that disconnects clients that are late. */
     pthread_t thread;

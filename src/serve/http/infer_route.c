@@ -1,7 +1,7 @@
 /*
  * infer_route.c - predictions: the rows of a request go to the service, while the
- * connection is suspended; when the answer is there, libmicrohttpd calls again. If it is the
- * only request, this thread waits for the answer itself for a moment, since another thread
+ * connection is suspended; when the answer is there, libmicrohttpd calls again. If only one
+ * client asks, this thread waits for the answer itself for a moment, since another thread
  * would have to be woken to take it, and to wake this one.
  */
 #include <stdlib.h>
@@ -70,6 +70,16 @@ static bool body_parse(struct exchange *x)
     return x->rows > 0;
 }
 
+/* No other request is under way, nor was the last one another client's: while a thread waits
+ * for one answer it does not read the requests of its other clients, which would then be
+ * answered one by one, and not in batches. */
+static bool is_alone(struct exchange *x)
+{
+    bool again = atomic_exchange(&x->front->asked, x->client) == x->client;
+
+    return atomic_fetch_add(&x->front->asking, 1) == 0 && again;
+}
+
 void answer_infer(struct exchange *x)
 {
     bool alone;
@@ -80,7 +90,7 @@ void answer_infer(struct exchange *x)
     x->waits = true;
     clients_set(x->front->clients, x->client, CLIENT_WAITS, x->since);
     atomic_store(&x->phase, PHASE_ASKED);
-    alone = atomic_fetch_add(&x->front->asking, 1) == 0;
+    alone = is_alone(x);
     if (service_submit(x->service, x->edition, &x->q) != 0)
         on_answer(&x->q);
     else if (alone)
