@@ -33,8 +33,10 @@ static void check(int rc, const char *what)
 
 static raytrain_tensor tensor(void *data)
 {
-    return (raytrain_tensor){
-        data, RAYTRAIN_FLOAT32, 2, {ROWS, COLUMNS * (uint64_t)comm->size}};
+    return (raytrain_tensor){.data = data,
+                             .dtype = RAYTRAIN_FLOAT32,
+                             .ndim = 2,
+                             .shape = {ROWS, COLUMNS * (uint64_t)comm->size}};
 }
 
 static raytrain_slab columns(void)

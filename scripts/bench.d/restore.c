@@ -70,8 +70,10 @@ static const char *piece_name(int i, char name[64])
 
 static raytrain_tensor piece(char *data, uint64_t bytes, int i)
 {
-    return (raytrain_tensor){
-        data + (uint64_t)i * bytes, RAYTRAIN_FLOAT32, 1, {bytes / 4}};
+    return (raytrain_tensor){.data = data + (uint64_t)i * bytes,
+                             .dtype = RAYTRAIN_FLOAT32,
+                             .ndim = 1,
+                             .shape = {bytes / 4}};
 }
 
 /* ---- What is measured -------------------------------------------------------------
