@@ -66,7 +66,7 @@ rooms () {
 	cmd cmd/prediction.c run checkpoint
 	cmd cmd/raytrain-predict.c run
 	cmd cmd/serve_choice.h config
-	cmd cmd/serve_choice.c run config
+	cmd cmd/serve_choice.c run checkpoint event config
 	cmd cmd/serve_workers.h config
 	cmd cmd/serve_workers.c crew launch local config
 	cmd cmd/raytrain-serve.c crew life place run event config

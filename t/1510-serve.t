@@ -139,6 +139,14 @@ test_expect_success '--follow changes to a newer checkpoint' '
 	mv runs/growing/.new runs/growing/checkpoint_000003.h5 &&
 	eventually version_is 3 && grep "checkpoint_000003.h5 from now on" err && end
 '
+test_expect_success 'one with the name of another iteration is left out, and does not stop --follow' '
+	rm runs/growing/checkpoint_* && cp runs/model/checkpoint_000001.h5 runs/growing/ &&
+	serve growing --last --follow $inputs "$model" && version_is 1 &&
+	cp runs/model/checkpoint_000001.h5 runs/growing/checkpoint_000002.h5 &&
+	eventually grep "left out: it is of iteration 1; rename it to checkpoint_000001.h5" err &&
+	cp runs/model/checkpoint_000003.h5 runs/growing/.new &&
+	mv runs/growing/.new runs/growing/checkpoint_000003.h5 && eventually version_is 3 && end
+'
 test_expect_success 'a model that cannot be loaded is an error, with the reason' '
 	expect_status 1 timeout 60 raytrain-serve runs/model --input x:float32:3 \
 		"$modules/train_model.so" 2>err &&

@@ -3,10 +3,13 @@
 #include "serve_choice.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "checkpoint/checkpoint.h"
+#include "event/outlet.h"
 #include "prediction.h"
 #include "run/checkpoint_manager.h"
 #include "util/quote.h"
@@ -120,6 +123,26 @@ bool choice_is_run(const struct choice *c)
     return stat(c->opt.checkpoint, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Workers say the iteration that is in the file, and are awaited by that of its name. What
+ * cannot be opened is theirs to refuse. */
+static int iteration_check(const char *checkpoint, struct error *err)
+{
+    int64_t named = checkpoint_manager_iteration(checkpoint), found;
+    char quoted[QUOTE_TEXT_MAX];
+    raytrain_checkpoint *ck;
+
+    if (checkpoint_open_layout(checkpoint, &ck, NULL) < 0)
+        return 0;
+    found = checkpoint_meta(ck)->training_iteration;
+    checkpoint_destroy(ck);
+    if (found == named)
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "%s is left out: it is of iteration %" PRId64
+                     "; rename it to checkpoint_%06" PRId64 ".h5",
+                     quote(checkpoint, quoted), found, found);
+}
+
 int choice_newer(struct choice *c, char **checkpoint, struct error *err)
 {
     int64_t newest = checkpoint_manager_newest(c->opt.checkpoint);
@@ -129,7 +152,13 @@ int choice_newer(struct choice *c, char **checkpoint, struct error *err)
     if (prediction_checkpoint(&c->opt, checkpoint, err) < 0)
         return -1;
     c->newest = newest;
-    return 0;
+    if (iteration_check(*checkpoint, err) == 0)
+        return 0;
+    if (!c->opt.quiet)
+        outlet_print(outlet_messages(), "raytrain-serve: %s\n", err->text);
+    free(*checkpoint);
+    *checkpoint = NULL;
+    return -1;
 }
 
 /* ---- Its name ---- */

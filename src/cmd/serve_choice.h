@@ -26,7 +26,8 @@ int choice_compare(const struct choice *c, const struct train_config *typed,
  * that of the run or the checkpoint, unless there is one. */
 int choice_settle(struct choice *c, struct error *err);
 /* The checkpoint that is to be served now, malloc'ed. RAYTRAIN_ENOTFOUND: there is no newer
- * one. All of the run are opened only if there is. */
+ * one. All of the run are opened only if there is. RAYTRAIN_EINVAL, which is also printed: its
+ * name is that of another iteration. */
 int choice_newer(struct choice *c, char **checkpoint, struct error *err);
 bool choice_is_run(const struct choice *c);
 void choice_clear(struct choice *c);
