@@ -141,7 +141,7 @@ with serve.Client(service.url, service.token) as client:
 serve.shutdown()
 assert not service.is_running()
 
-# by TLS; the certificate is that of a CA which nobody knows, in the file of the service
+# by TLS; only the service's file says that its certificate can be trusted
 with serve.run(checkpoint, Scaled, inputs=rows(2), listen="localhost:0", name="m",
                options=["--tls-cert", "cert.pem", "--tls-key", "key.pem"]) as service:
     assert service.url.startswith("https://localhost:")
@@ -151,7 +151,7 @@ with serve.run(checkpoint, Scaled, inputs=rows(2), listen="localhost:0", name="m
     except OSError as error:
         assert "certificate" in str(error), error
     else:
-        raise AssertionError("a certificate that nobody knows is accepted")
+        raise AssertionError("an unknown certificate is accepted")
 EOT
 cat >failing.py <<\EOT
 from common import *

@@ -3,8 +3,8 @@
  * wrote it, shapes and hashes, from its file: a block at a time, and never all of them.
  *
  * Opening a file checks every number in the table of shapes, and keeps a hash of each of
- * its blocks. A reader compares these with what it reads later. So whoever reads the
- * parts of one checkpoint gets the same ones, on every rank, or an error.
+ * its blocks. A reader compares these with what it reads later: every rank gets the
+ * same parts of a checkpoint, or an error.
  */
 #include "config.h"
 

@@ -64,7 +64,7 @@ void live_model_say(struct live_model *m, const char *fmt, ...)
 
 /* All that it has accepted is answered, or will not be. */
 bool live_model_is_answered(const struct live_model *m);
-/* Its service goes, which nobody uses any more, and its workers lose their connections. */
+/* End its service, which must not be in use; its workers lose their connections. */
 void live_model_end(struct live_model *m);
 /* Groups of workers that have not ended. */
 size_t live_model_groups(const struct live_model *m);
