@@ -17,6 +17,7 @@ struct card {
     const struct device_vendor *vendor;
     int id;
     void *context;
+    void *caller; /* the stream on which the user works; NULL: the default stream */
     /* At the first copy: */
     void *stream;
     void *ready; /* an event */

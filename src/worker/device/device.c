@@ -67,14 +67,25 @@ int device_check(int device, int id, const void *data, uint64_t n, struct error 
 
 /* ---- Copies ---- */
 
-/* Be ready to copy: what the caller has queued on the default stream comes first. */
+int device_set_stream(int device, int id, void *stream, struct error *err)
+{
+    struct card *card = card_enter(device, id, err);
+
+    if (!card)
+        return -1;
+    card->caller = stream;
+    card_leave(card);
+    return 0;
+}
+
+/* Be ready to copy: what the caller has queued before comes first. */
 static int copies_begin(struct card *card, const void *data, uint64_t n,
                         struct error *err)
 {
     const struct device_vendor *v = card->vendor;
 
     if (memory_check(card, data, n, err) < 0 || card_prepare(card, err) < 0 ||
-        v->event_record(card->ready, NULL, err) < 0)
+        v->event_record(card->ready, card->caller, err) < 0)
         return -1;
     return v->stream_wait(card->stream, card->ready, err);
 }

@@ -5,8 +5,8 @@
  * `device` and `id` are those of a raytrain_tensor; the device is one that tensor_check()
  * admits, and not RAYTRAIN_HOST. The vendor's library is opened by the first call. Copies go
  * through pinned memory, piece by piece, on a stream of their own, which waits for what the
- * caller has queued on the default stream before; they are complete when a call returns. The
- * caller's current card is current again then.
+ * caller has queued on its stream before; they are complete when a call returns. The caller's
+ * current card is current again then.
  *
  * RAYTRAIN_EINVAL: the memory is not that of the device. RAYTRAIN_ENOTSUP: there is no
  * library of this vendor, or it is too old. RAYTRAIN_EFAILED: the library reported an error.
@@ -23,6 +23,10 @@
 
 /* What is copied at once. */
 #define DEVICE_PIECE_BYTES ((size_t)8 << 20)
+
+/* The caller queues its work for this card on `stream` from now on. Before the first call,
+ * that is the default stream, which is NULL. */
+int device_set_stream(int device, int id, void *stream, struct error *err);
 
 /* Are these n > 0 bytes memory of this device? */
 int device_check(int device, int id, const void *data, uint64_t n, struct error *err);
