@@ -1,0 +1,113 @@
+/*
+ * group.h - the cards of all ranks, one card a rank: collectives of their memory by the
+ * vendor's library (NCCL), without a copy in host memory.
+ *
+ * A subsystem that communicates has a group of its own, as it has a communicator. A group has
+ * a stream of its own, on which the collectives are queued; they return at once. What a
+ * collective reads or writes is ordered by device_group_begin() and device_group_end(), which
+ * may enclose several. All of them are collective: every rank makes the same calls in the same
+ * order, with the same sizes; nothing checks that here, so that callers let ranks agree on it
+ * first.
+ *
+ * The library is opened by the first device_group_create(), at run time; a process that makes
+ * no group never opens it. Its environment variables are the user's.
+ *
+ * Memory is that of the group's card, as device_check() admits it. It must stay allocated
+ * until what was queued is done, or the group is aborted.
+ *
+ * Failures: -1. RAYTRAIN_ECOMM: the library has reported an error, here or on another rank, or
+ * the group was aborted. From then on every call on this group fails in the same way, and what
+ * it was writing is undefined. Other codes are those of device.h.
+ *
+ * Only the thread of the training function calls these; device_groups_abort() may be called by
+ * any.
+ */
+#ifndef RAYTRAIN_DEVICE_GROUP_H
+#define RAYTRAIN_DEVICE_GROUP_H
+
+#include <stddef.h>
+
+#include "comm/comm.h"
+#include "raytrain.h"
+#include "util/error.h"
+
+struct device_group;
+
+/* What a group is created with; it is borrowed until device_group_create() returns, and comm
+ * until device_group_destroy(). */
+struct device_group_env {
+    struct comm *comm; /* of the subsystem, for agreements */
+    /* This rank's card, as in a raytrain_tensor. device is RAYTRAIN_HOST if this rank has
+     * none: then there is no group, on any rank. */
+    int device, id;
+    /* COLLECTIVE: give rank 0's n bytes (at most 1024) at `id` to the other ranks, there.
+     * -1 on every rank, or on none. NULL: by comm. */
+    int (*share)(void *arg, void *id, size_t n, struct error *err);
+    void *share_arg;
+};
+
+/*
+ * COLLECTIVE. Returns 0 on all ranks, or -1 on all ranks. *out is the group; or NULL on all
+ * ranks, if tensors must go through host memory. Then *why has a sentence, the same on all
+ * ranks but for "rank N: " in front: ranks share a card, a rank has no library or too old a
+ * one, or not all ranks are on cards of one vendor. -1, with *err: the group could not be
+ * made (RAYTRAIN_ECOMM), or a rank is short of memory.
+ */
+int device_group_create(const struct device_group_env *env, struct device_group **out,
+                        struct error *why, struct error *err);
+/* COLLECTIVE, or after an abort on this rank. Waits until what was queued is done, unless the
+ * group is aborted or has failed. NULL is fine. */
+void device_group_destroy(struct device_group *g);
+
+/*
+ * What the caller has queued on its stream (device_set_stream()) comes before what is queued
+ * in the group from now on. After end, what the caller queues on its stream from now on comes
+ * after all that was queued in the group. Neither waits on the host.
+ */
+int device_group_begin(struct device_group *g, struct error *err);
+int device_group_end(struct device_group *g, struct error *err);
+
+/* n elements at `data`; data may be NULL if n is 0. */
+struct device_span {
+    void *data;
+    size_t n;
+};
+
+/*
+ * Combine the elements of all spans over the ranks, in place: all spans in one call of the
+ * library. Every rank gets the same bits, which depend on the library and on the network, not
+ * on the host's ways of combining. 16-bit floats are combined as the library does it (NCCL
+ * rounds after each addition). RAYTRAIN_EINVAL for a type that the library cannot combine:
+ * there are float32, float64, float16, bfloat16 and int64, which has no mean.
+ */
+int device_group_allreduce(struct device_group *g, const struct device_span spans[],
+                           size_t n, raytrain_dtype dtype, raytrain_op op,
+                           struct error *err);
+/* As comm_ops.ireduce_parts: rank r gets the elements from cuts[r] up to cuts[r + 1] combined,
+ * in place; the other elements keep their value, or are undefined. cuts has size + 1 numbers,
+ * which may be freed when this returns. */
+int device_group_reduce_parts(struct device_group *g, void *data, const size_t cuts[],
+                              raytrain_dtype dtype, raytrain_op op, struct error *err);
+/* Copy every rank's part to all ranks, in place: the bytes from cuts[r] up to cuts[r + 1]. */
+int device_group_allgather_parts(struct device_group *g, void *data,
+                                 const size_t cuts[], struct error *err);
+int device_group_broadcast(struct device_group *g, void *data, size_t bytes, int root,
+                           struct error *err);
+/* recv has room for `bytes` of each rank. send may be this rank's place in recv. */
+int device_group_allgather(struct device_group *g, const void *send, size_t bytes,
+                           void *recv, struct error *err);
+
+/* Wait on the host until all that was queued in the group so far is done. comm->waiting is
+ * called as by a collective of comm. */
+int device_group_wait(struct device_group *g, struct error *err);
+/* Has the library reported an error since, or was the group aborted? */
+int device_group_check(struct device_group *g, struct error *err);
+
+/* Give up what is queued and under way, here: kernels that wait for other ranks end. Other
+ * ranks are not informed. NULL is fine. */
+void device_group_abort(struct device_group *g);
+/* The same for all groups of this process, without waiting for a thread that is inside of the
+ * library; in any thread. For a process that is about to end. */
+void device_groups_abort(void);
+
+#endif
