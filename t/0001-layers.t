@@ -44,7 +44,7 @@ rooms () {
 	worker loop
 	worker rank protocol run
 	worker rank/worker.c session loop backend wireup config
-	worker device
+	worker device comm
 	worker saving device rank wireup replica run checkpoint comm config
 	worker command loop session saving rank predict data preprocess frame backend wireup mpi run checkpoint comm protocol config
 	worker session saving device rank serve predict data preprocess frame backend mpi wireup run checkpoint hdf5 comm config

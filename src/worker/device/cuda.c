@@ -38,6 +38,7 @@ enum {
     ERROR_INVALID_VALUE = 1,
     ERROR_OUT_OF_MEMORY = 2,
     ERROR_NO_DEVICE = 100,
+    ERROR_NOT_READY = 600,
 
     POINTER_CONTEXT = 1,     /* CU_POINTER_ATTRIBUTE_CONTEXT */
     POINTER_MEMORY_TYPE = 2, /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, an unsigned int */
@@ -58,6 +59,7 @@ enum {
     F(cuEventCreate, (handle * event, unsigned int flags))                             \
     F(cuEventRecord, (handle event, handle stream))                                    \
     F(cuEventSynchronize, (handle event))                                              \
+    F(cuEventQuery, (handle event))                                                    \
     F(cuMemFreeHost, (void *p))                                                        \
     /* 2.2 */                                                                          \
     F(cuDriverGetVersion, (int *version))                                              \
@@ -72,6 +74,8 @@ enum {
     F(cuStreamDestroy_v2, (handle stream))                                             \
     F(cuEventDestroy_v2, (handle event))                                               \
     F(cuPointerGetAttribute, (void *value, int attribute, address p))                  \
+    /* 4.1 */                                                                          \
+    F(cuDeviceGetPCIBusId, (char *place, int size, ordinal id))                        \
     /* 6.0 */                                                                          \
     F(cuGetErrorName, (result r, const char **name))                                   \
     F(cuGetErrorString, (result r, const char **text))                                 \
@@ -208,6 +212,11 @@ static void cuda_card_close(int id)
     cuda.cuDevicePrimaryCtxRelease_v2(id);
 }
 
+static int cuda_card_place(int id, char place[VENDOR_PLACE_MAX], struct error *err)
+{
+    return CALL(cuDeviceGetPCIBusId, (place, VENDOR_PLACE_MAX, id), err);
+}
+
 static int cuda_enter(void *context, struct error *err)
 {
     return CALL(cuCtxPushCurrent_v2, (context), err);
@@ -299,12 +308,22 @@ static int cuda_event_wait(void *event, struct error *err)
     return CALL(cuEventSynchronize, (event), err);
 }
 
+static int cuda_event_done(void *event, bool *done, struct error *err)
+{
+    result r = cuda.cuEventQuery(event);
+
+    *done = r == SUCCESS;
+    return r == ERROR_NOT_READY ? 0 : outcome(r, "cuEventQuery", err);
+}
+
 const struct device_vendor cuda_vendor = {
     .device = RAYTRAIN_CUDA,
     .name = "CUDA",
+    .collectives = "libnccl.so.2",
     .open = cuda_open,
     .card_open = cuda_card_open,
     .card_close = cuda_card_close,
+    .card_place = cuda_card_place,
     .enter = cuda_enter,
     .leave = cuda_leave,
     .locate = cuda_locate,
@@ -319,4 +338,5 @@ const struct device_vendor cuda_vendor = {
     .event_record = cuda_event_record,
     .stream_wait = cuda_stream_wait,
     .event_wait = cuda_event_wait,
+    .event_done = cuda_event_done,
 };

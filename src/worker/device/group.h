@@ -106,8 +106,9 @@ int device_group_check(struct device_group *g, struct error *err);
 /* Give up what is queued and under way, here: kernels that wait for other ranks end. Other
  * ranks are not informed. NULL is fine. */
 void device_group_abort(struct device_group *g);
-/* The same for all groups of this process, without waiting for a thread that is inside of the
- * library; in any thread. For a process that is about to end. */
+/* The same for all groups of this process, in any thread, for a process that is about to end:
+ * takes at most about a second, and leaves out a group for which a thread is inside of the
+ * library. */
 void device_groups_abort(void);
 
 #endif

@@ -2,6 +2,10 @@ libworker_la_SOURCES += \
 	src/worker/device/cards.c src/worker/device/cards.h \
 	src/worker/device/cuda.c \
 	src/worker/device/device.c src/worker/device/device.h \
+	src/worker/device/group.c src/worker/device/group.h \
+	src/worker/device/group_create.c src/worker/device/group_impl.h \
+	src/worker/device/group_watch.c \
+	src/worker/device/nccl.c src/worker/device/nccl.h \
 	src/worker/device/vendor.h
 
 UNIT_TESTS += t/unit/test_device

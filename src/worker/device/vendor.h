@@ -11,15 +11,20 @@
 #ifndef RAYTRAIN_DEVICE_VENDOR_H
 #define RAYTRAIN_DEVICE_VENDOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "util/error.h"
 
-#define VENDOR_NO_CARD (-1)
+#define VENDOR_NO_CARD   (-1)
+#define VENDOR_PLACE_MAX 32
 
 struct device_vendor {
     int device;       /* a raytrain_device */
     const char *name; /* "CUDA" */
+    /* The library for collectives, which has the functions of NCCL (nccl.h): "libnccl.so.2".
+     * NULL: there is none. */
+    const char *collectives;
 
     /* Open the library and initialise it, unless it is; safe in any thread. After a failure
      * the next call tries again. */
@@ -29,6 +34,9 @@ struct device_vendor {
      * card_close(). */
     int (*card_open)(int id, void **context, struct error *err);
     void (*card_close)(int id);
+    /* Which card of its node is it? The same words in all processes, such as
+     * "0000:01:00.0", also for a part of a card (MIG). */
+    int (*card_place)(int id, char place[VENDOR_PLACE_MAX], struct error *err);
 
     /* Make a context current for this thread, and make the one before it current again. All
      * functions below need a current one. */
@@ -63,6 +71,8 @@ struct device_vendor {
     int (*event_record)(void *event, void *stream, struct error *err);
     int (*stream_wait)(void *stream, void *event, struct error *err);
     int (*event_wait)(void *event, struct error *err);
+    /* Has it happened? Does not wait. */
+    int (*event_done)(void *event, bool *done, struct error *err);
 };
 
 extern const struct device_vendor cuda_vendor;

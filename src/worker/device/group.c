@@ -1,0 +1,254 @@
+/*
+ * group.c - see group.h: collectives are queued on the group's stream, and waited for.
+ *
+ * The library's calls block the host only while connections are set up, at the first
+ * collective of a kind. (Communicators that do not block, by ncclConfig_t, would start a
+ * thread for each call.)
+ */
+#include "config.h"
+
+#include "device/group_impl.h"
+
+/* ---- Calls of the library ---- */
+
+/* Be able to call: the lock is held and the card's context is current until group_leave().
+ * -1: neither is. */
+static int group_enter(struct device_group *g, struct error *err)
+{
+    pthread_mutex_lock(&g->lock);
+    if (group_check_locked(g, err) == 0 &&
+        g->card->vendor->enter(g->card->context, err) == 0)
+        return 0;
+    pthread_mutex_unlock(&g->lock);
+    return -1;
+}
+
+static void group_leave(struct device_group *g)
+{
+    g->card->vendor->leave();
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* With NCCL_COMM_BLOCKING=0 in the user's environment, what was called goes on in a thread of
+ * the library. Nothing may be queued on the stream before it is done. */
+static int progress_wait(struct device_group *g)
+{
+    struct group_nap nap = {0};
+    int error = NCCL_IN_PROGRESS, rc = NCCL_SUCCESS;
+
+    while (rc == NCCL_SUCCESS && error == NCCL_IN_PROGRESS) {
+        group_nap(&nap, g->comm);
+        rc = g->nccl->ncclCommGetAsyncError(g->handle, &error);
+    }
+    return rc != NCCL_SUCCESS ? rc : error;
+}
+
+/* What a call of the library has returned: 0, or -1, and the group has failed. */
+static int outcome(struct device_group *g, int result, const char *function,
+                   struct error *err)
+{
+    if (result == NCCL_IN_PROGRESS)
+        result = progress_wait(g);
+    if (result == NCCL_SUCCESS)
+        return 0;
+    nccl_fail(g->nccl, result, function, &g->failure);
+    group_fail_locked(g);
+    return error_set(err, g->failure.code, "%s", g->failure.text);
+}
+
+/* Between NCCL's GroupStart and GroupEnd, calls only take note of what to do. */
+struct calls {
+    struct device_group *g;
+    int result; /* the first that is no success */
+};
+
+static int calls_begin(struct calls *c, struct device_group *g, struct error *err)
+{
+    *c = (struct calls){g, NCCL_SUCCESS};
+    if (group_enter(g, err) < 0)
+        return -1;
+    if (outcome(g, g->nccl->ncclGroupStart(), "ncclGroupStart", err) == 0)
+        return 0;
+    group_leave(g);
+    return -1;
+}
+
+static void calls_add(struct calls *c, int result)
+{
+    if (c->result == NCCL_SUCCESS && result != NCCL_IN_PROGRESS)
+        c->result = result;
+}
+
+static int calls_end(struct calls *c, const char *function, struct error *err)
+{
+    int result = c->g->nccl->ncclGroupEnd(), rc;
+
+    rc = outcome(c->g, c->result != NCCL_SUCCESS ? c->result : result, function, err);
+    group_leave(c->g);
+    return rc;
+}
+
+/* ---- Order with the caller's stream ---- */
+
+/* What is queued on stream `after` from now on waits for what `before` has by now. */
+static int streams_order(struct device_group *g, void *before, void *after,
+                         struct error *err)
+{
+    const struct device_vendor *v = g->card->vendor;
+
+    return v->event_record(g->event, before, err) < 0
+               ? -1
+               : v->stream_wait(after, g->event, err);
+}
+
+int device_group_begin(struct device_group *g, struct error *err)
+{
+    int rc;
+
+    if (group_enter(g, err) < 0)
+        return -1;
+    rc = streams_order(g, g->card->caller, g->stream, err);
+    group_leave(g);
+    return rc;
+}
+
+int device_group_end(struct device_group *g, struct error *err)
+{
+    int rc;
+
+    if (group_enter(g, err) < 0)
+        return -1;
+    rc = streams_order(g, g->stream, g->card->caller, err);
+    group_leave(g);
+    return rc;
+}
+
+/* ---- Collectives ---- */
+
+int device_group_allreduce(struct device_group *g, const struct device_span spans[],
+                           size_t n, raytrain_dtype dtype, raytrain_op op,
+                           struct error *err)
+{
+    struct calls c;
+    int type, combine;
+
+    if (nccl_reduction(dtype, op, &type, &combine, err) < 0 ||
+        calls_begin(&c, g, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (spans[i].n > 0)
+            calls_add(&c,
+                      g->nccl->ncclAllReduce(spans[i].data, spans[i].data, spans[i].n,
+                                             type, combine, g->handle, g->stream));
+    return calls_end(&c, "ncclAllReduce", err);
+}
+
+int device_group_reduce_parts(struct device_group *g, void *data, const size_t cuts[],
+                              raytrain_dtype dtype, raytrain_op op, struct error *err)
+{
+    const size_t width = raytrain_dtype_size(dtype);
+    struct calls c;
+    int type, combine;
+
+    if (nccl_reduction(dtype, op, &type, &combine, err) < 0 ||
+        calls_begin(&c, g, err) < 0)
+        return -1;
+    for (int r = 0; r < g->comm->size; r++) {
+        char *part = (char *)data + cuts[r] * width;
+
+        if (cuts[r + 1] > cuts[r])
+            calls_add(&c, g->nccl->ncclReduce(part, part, cuts[r + 1] - cuts[r], type,
+                                              combine, r, g->handle, g->stream));
+    }
+    return calls_end(&c, "ncclReduce", err);
+}
+
+int device_group_allgather_parts(struct device_group *g, void *data,
+                                 const size_t cuts[], struct error *err)
+{
+    struct calls c;
+
+    if (calls_begin(&c, g, err) < 0)
+        return -1;
+    for (int r = 0; r < g->comm->size; r++) {
+        char *part = (char *)data + cuts[r];
+
+        if (cuts[r + 1] > cuts[r])
+            calls_add(&c, g->nccl->ncclBroadcast(part, part, cuts[r + 1] - cuts[r],
+                                                 NCCL_INT8, r, g->handle, g->stream));
+    }
+    return calls_end(&c, "ncclBroadcast", err);
+}
+
+int device_group_broadcast(struct device_group *g, void *data, size_t bytes, int root,
+                           struct error *err)
+{
+    int rc = 0;
+
+    if (group_enter(g, err) < 0)
+        return -1;
+    if (bytes > 0)
+        rc = outcome(g,
+                     g->nccl->ncclBroadcast(data, data, bytes, NCCL_INT8, root,
+                                            g->handle, g->stream),
+                     "ncclBroadcast", err);
+    group_leave(g);
+    return rc;
+}
+
+int device_group_allgather(struct device_group *g, const void *send, size_t bytes,
+                           void *recv, struct error *err)
+{
+    int rc = 0;
+
+    if (group_enter(g, err) < 0)
+        return -1;
+    if (bytes > 0)
+        rc = outcome(
+            g,
+            g->nccl->ncclAllGather(send, recv, bytes, NCCL_INT8, g->handle, g->stream),
+            "ncclAllGather", err);
+    group_leave(g);
+    return rc;
+}
+
+/* ---- Waiting ---- */
+
+static int queue_mark(struct device_group *g, struct error *err)
+{
+    int rc;
+
+    if (group_enter(g, err) < 0)
+        return -1;
+    rc = g->card->vendor->event_record(g->event, g->stream, err);
+    group_leave(g);
+    return rc;
+}
+
+static int mark_look(struct device_group *g, bool *done, struct error *err)
+{
+    int rc;
+
+    if (group_enter(g, err) < 0)
+        return -1;
+    rc = g->card->vendor->event_done(g->event, done, err);
+    group_leave(g);
+    return rc;
+}
+
+/* A kernel that waits for a rank that is gone ends only when the group is aborted: so it is
+ * asked again and again, and not waited for in the driver. */
+int device_group_wait(struct device_group *g, struct error *err)
+{
+    struct group_nap nap = {0};
+    bool done = false;
+
+    if (queue_mark(g, err) < 0 || mark_look(g, &done, err) < 0)
+        return -1;
+    while (!done) {
+        group_nap(&nap, g->comm);
+        if (mark_look(g, &done, err) < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,349 @@
+/*
+ * group_create.c - the ranks agree on a group of cards, and make it; its end.
+ *
+ *   Seats          which card does each rank have? Are they fit for a group?
+ *   The library    all ranks have it, in one version
+ *   The group      a stream, and the library's communicator, whose id travels through PMIx
+ */
+#include "config.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "device/group_impl.h"
+#include "util/thread.h"
+
+/* ---- Seats ---- */
+
+struct seat {
+    int32_t device, rank;
+    char node[64];
+    char place[VENDOR_PLACE_MAX];
+};
+
+/* The running kernel has a random name, which containers of the node share. */
+static void node_name(char *name, size_t max)
+{
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    bool read = f && fgets(name, (int)max, f);
+
+    if (f)
+        fclose(f);
+    if (!read && gethostname(name, max - 1) < 0)
+        name[0] = '\0';
+}
+
+static int seat_find(const struct device_group_env *env, struct seat *seat,
+                     struct error *err)
+{
+    struct card *card;
+    int rc;
+
+    memset(seat, 0, sizeof *seat);
+    seat->device = env->device;
+    seat->rank = env->comm->rank;
+    if (env->device == RAYTRAIN_HOST)
+        return 0;
+    node_name(seat->node, sizeof seat->node);
+    card = card_enter(env->device, env->id, err);
+    if (!card)
+        return -1;
+    rc = card->vendor->card_place(env->id, seat->place, err);
+    card_leave(card);
+    return rc;
+}
+
+static int seat_compare(const void *a, const void *b)
+{
+    const struct seat *x = a, *y = b;
+    int node = strcmp(x->node, y->node), place = strcmp(x->place, y->place);
+
+    return node ? node : place ? place : x->rank - y->rank;
+}
+
+/* Sorts the seats. -1, with a sentence that is the same on all ranks. */
+static int seats_fit(struct seat *seats, int n, struct error *why)
+{
+    for (int r = 0; r < n; r++) {
+        if (seats[r].device == RAYTRAIN_HOST)
+            return error_set(why, RAYTRAIN_ENOTSUP, "rank %d has no card", r);
+        if (seats[r].device != seats[0].device)
+            return error_set(why, RAYTRAIN_ENOTSUP,
+                             "ranks 0 and %d have cards of different vendors", r);
+    }
+    qsort(seats, (size_t)n, sizeof *seats, seat_compare);
+    for (int i = 1; i < n; i++)
+        if (strcmp(seats[i].node, seats[i - 1].node) == 0 &&
+            strcmp(seats[i].place, seats[i - 1].place) == 0)
+            return error_set(why, RAYTRAIN_ENOTSUP, "ranks %d and %d share card %s",
+                             seats[i - 1].rank, seats[i].rank, seats[i].place);
+    return 0;
+}
+
+/* COLLECTIVE. *fit: there can be a group, as far as the cards go; else *why says why not. */
+static int seats_agree(const struct device_group_env *env, bool *fit, struct error *why,
+                       struct error *err)
+{
+    struct comm *comm = env->comm;
+    struct seat *seats = calloc((size_t)comm->size, sizeof *seats), mine;
+    int rc = seats ? seat_find(env, &mine, err)
+                   : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = comm->ops->allgather(comm, &mine, sizeof mine, seats, err);
+    *fit = rc == 0 && seats_fit(seats, comm->size, why) == 0;
+    free(seats);
+    return rc;
+}
+
+/* ---- The library ---- */
+
+static int library_open(const struct device_group_env *env, const struct nccl **nccl,
+                        struct error *why)
+{
+    struct card *card = card_enter(env->device, env->id, why);
+    const struct device_vendor *v;
+
+    if (!card)
+        return -1;
+    v = card->vendor;
+    card_leave(card);
+    if (!v->collectives)
+        return error_set(why, RAYTRAIN_ENOTSUP,
+                         "no library for collectives of %s cards is known", v->name);
+    return nccl_open(v->collectives, nccl, why);
+}
+
+/* COLLECTIVE. *fit: all ranks have it. */
+static int library_agree(const struct device_group_env *env, const struct nccl **nccl,
+                         bool *fit, struct error *why, struct error *err)
+{
+    struct comm *comm = env->comm;
+    int64_t lanes[2];
+
+    *fit = false;
+    if (comm_agree(comm, library_open(env, nccl, why), why) < 0)
+        return why->code == RAYTRAIN_ENOTSUP
+                   ? 0
+                   : error_set(err, why->code, "%s", why->text);
+    lanes[0] = (*nccl)->version;
+    lanes[1] = -lanes[0];
+    if (comm->ops->allreduce(comm, lanes, 2, COMM_INT64, COMM_MIN, err) < 0)
+        return -1;
+    *fit = lanes[0] == -lanes[1];
+    if (!*fit)
+        error_set(why, RAYTRAIN_ENOTSUP,
+                  "the ranks have different versions of %s: %d, up to %d",
+                  (*nccl)->file, (int)lanes[0], (int)-lanes[1]);
+    return 0;
+}
+
+/* ---- The library's communicator ---- */
+
+/* COLLECTIVE */
+static int id_share(const struct device_group_env *env, const struct nccl *nccl,
+                    struct nccl_id *id, struct error *err)
+{
+    struct comm *comm = env->comm;
+    int rc = 0, result;
+
+    memset(id, 0, sizeof *id);
+    if (comm->rank == 0) {
+        result = nccl->ncclGetUniqueId(id);
+        if (result != NCCL_SUCCESS)
+            rc = nccl_fail(nccl, result, "ncclGetUniqueId", err);
+    }
+    if (comm_agree(comm, rc, err) < 0)
+        return -1;
+    return env->share ? env->share(env->share_arg, id, sizeof *id, err)
+                      : comm->ops->bcast(comm, id, sizeof *id, 0, err);
+}
+
+/* ncclCommInitRank() waits for all ranks: it has a thread, so that this one says for whom. */
+struct init {
+    struct device_group *g;
+    struct nccl_id id;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool has_ended;
+    int rc;
+    struct error err;
+};
+
+static int init_call(struct init *init)
+{
+    struct device_group *g = init->g;
+    const struct device_vendor *v = g->card->vendor;
+    struct group_nap nap = {0};
+    struct comm quiet = {.size = g->comm->size};
+    int result, error = NCCL_IN_PROGRESS;
+
+    if (v->enter(g->card->context, &init->err) < 0)
+        return -1;
+    result =
+        g->nccl->ncclCommInitRank(&g->handle, g->comm->size, init->id, g->comm->rank);
+    while (result == NCCL_IN_PROGRESS && error == NCCL_IN_PROGRESS) {
+        group_nap(&nap, &quiet);
+        if (g->nccl->ncclCommGetAsyncError(g->handle, &error) != NCCL_SUCCESS ||
+            error != NCCL_IN_PROGRESS)
+            result = error;
+    }
+    v->leave();
+    return result == NCCL_SUCCESS
+               ? 0
+               : nccl_fail(g->nccl, result, "ncclCommInitRank", &init->err);
+}
+
+static void *init_run(void *arg)
+{
+    struct init *init = arg;
+    int rc = init_call(init);
+
+    pthread_mutex_lock(&init->lock);
+    init->rc = rc;
+    init->has_ended = true;
+    pthread_cond_signal(&init->ended);
+    pthread_mutex_unlock(&init->lock);
+    return NULL;
+}
+
+static void init_wait(struct init *init, struct comm *comm)
+{
+    struct timespec until;
+    double waited = 0;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    pthread_mutex_lock(&init->lock);
+    while (!init->has_ended) {
+        until.tv_sec++;
+        pthread_cond_timedwait(&init->ended, &init->lock, &until);
+        if (!init->has_ended && comm->waiting)
+            comm->waiting(comm->waiting_arg, ++waited);
+    }
+    pthread_mutex_unlock(&init->lock);
+}
+
+static int handle_create(struct device_group *g, const struct nccl_id *id,
+                         struct error *err)
+{
+    struct init init = {.g = g,
+                        .id = *id,
+                        .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .ended = PTHREAD_COND_INITIALIZER};
+    pthread_t thread;
+
+    if (thread_start(&thread, init_run, &init, err) < 0)
+        return -1;
+    init_wait(&init, g->comm);
+    pthread_join(thread, NULL);
+    if (init.rc == 0)
+        return 0;
+    g->handle = NULL; /* the library has freed it */
+    return error_set(err, init.err.code, "%s", init.err.text);
+}
+
+/* ---- The group ---- */
+
+static void group_free(struct device_group *g)
+{
+    const struct device_vendor *v = g->card ? g->card->vendor : NULL;
+
+    if (v && v->enter(g->card->context, NULL) == 0) {
+        if (g->event)
+            v->event_destroy(g->event);
+        if (g->stream)
+            v->stream_destroy(g->stream);
+        v->leave();
+    }
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+static struct device_group *group_new(const struct device_group_env *env,
+                                      const struct nccl *nccl, struct error *err)
+{
+    struct device_group *g = calloc(1, sizeof *g);
+    const struct device_vendor *v;
+    int rc;
+
+    if (!g) {
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return NULL;
+    }
+    g->comm = env->comm;
+    g->nccl = nccl;
+    pthread_mutex_init(&g->lock, NULL);
+    g->card = card_enter(env->device, env->id, err);
+    if (g->card) {
+        v = g->card->vendor;
+        rc = v->stream_create(&g->stream, err);
+        if (rc == 0)
+            rc = v->event_create(&g->event, err);
+        card_leave(g->card);
+        if (rc == 0)
+            return g;
+    }
+    group_free(g);
+    return NULL;
+}
+
+/* COLLECTIVE. After the agreement a rank that fails leaves alone, as the others may wait in
+ * the library for it. */
+static int group_make(const struct device_group_env *env, const struct nccl *nccl,
+                      struct device_group **out, struct error *err)
+{
+    struct device_group *g = group_new(env, nccl, err);
+    struct nccl_id id;
+
+    if (comm_agree(env->comm, g ? 0 : -1, err) < 0 ||
+        id_share(env, nccl, &id, err) < 0 || handle_create(g, &id, err) < 0)
+        goto failed;
+    if (group_watch(g, err) < 0) {
+        device_group_abort(g);
+        goto failed;
+    }
+    *out = g;
+    return 0;
+failed:
+    if (g)
+        group_free(g);
+    return -1;
+}
+
+int device_group_create(const struct device_group_env *env, struct device_group **out,
+                        struct error *why, struct error *err)
+{
+    const struct nccl *nccl = NULL;
+    bool fit;
+
+    *out = NULL;
+    if (seats_agree(env, &fit, why, err) < 0)
+        return -1;
+    if (fit && library_agree(env, &nccl, &fit, why, err) < 0)
+        return -1;
+    return fit ? group_make(env, nccl, out, err) : 0;
+}
+
+void device_group_destroy(struct device_group *g)
+{
+    const struct device_vendor *v;
+    void *handle;
+
+    if (!g)
+        return;
+    if (device_group_wait(g, NULL) < 0)
+        device_group_abort(g);
+    group_unwatch(g);
+    v = g->card->vendor;
+    handle = g->handle; /* no other thread uses it any more */
+    if (handle && v->enter(g->card->context, NULL) == 0) {
+        g->nccl->ncclCommDestroy(handle);
+        v->leave();
+    }
+    group_free(g);
+}

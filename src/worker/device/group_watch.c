@@ -1,0 +1,202 @@
+/*
+ * group_watch.c - groups of cards that fail: asynchronous errors of the library, and the end
+ * of what is under way.
+ *
+ * A thread looks for errors several times a second, while there are groups. So a kernel that
+ * waits for another rank ends when the library has noticed that the rank, or the way to it, is
+ * gone, even if the training function waits for the kernel and does not call raytrain. A rank
+ * that is gone without a trace is noticed by the launcher, which kills the others.
+ */
+#include "config.h"
+
+#include "device/group_impl.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "util/clock.h"
+#include "util/thread.h"
+
+#define LOOK_NS    100000000L /* between looks */
+#define NAP_NS     50000L
+#define NAP_NS_MAX 1000000L
+#define ABORT_S    1 /* that an end of the process waits */
+
+/* ---- One group ---- */
+
+void group_fail_locked(struct device_group *g)
+{
+    const struct device_vendor *v = g->card->vendor;
+    void *handle = g->handle;
+
+    g->failed = true;
+    g->handle = NULL;
+    if (!handle || v->enter(g->card->context, NULL) < 0)
+        return;
+    g->nccl->ncclCommAbort(handle); /* whatever it returns, the handle is gone */
+    v->leave();
+}
+
+int group_check_locked(struct device_group *g, struct error *err)
+{
+    int error = NCCL_SUCCESS, rc;
+
+    if (!g->failed) {
+        rc = g->nccl->ncclCommGetAsyncError(g->handle, &error);
+        if (rc == NCCL_SUCCESS)
+            rc = error;
+        if (rc == NCCL_SUCCESS || rc == NCCL_IN_PROGRESS)
+            return 0;
+        nccl_fail(g->nccl, rc, "the communication of cards", &g->failure);
+        group_fail_locked(g);
+    }
+    return error_set(err, g->failure.code, "%s", g->failure.text);
+}
+
+static void group_abort_locked(struct device_group *g)
+{
+    if (!g->failed)
+        error_set(&g->failure, RAYTRAIN_ECOMM,
+                  "the collectives of cards were aborted on this rank");
+    group_fail_locked(g);
+}
+
+void device_group_abort(struct device_group *g)
+{
+    if (!g)
+        return;
+    pthread_mutex_lock(&g->lock);
+    group_abort_locked(g);
+    pthread_mutex_unlock(&g->lock);
+}
+
+int device_group_check(struct device_group *g, struct error *err)
+{
+    int rc;
+
+    pthread_mutex_lock(&g->lock);
+    rc = group_check_locked(g, err);
+    pthread_mutex_unlock(&g->lock);
+    return rc;
+}
+
+void group_nap(struct group_nap *nap, struct comm *comm)
+{
+    double now = clock_now();
+
+    if (nap->ns == 0) {
+        nap->ns = NAP_NS;
+        nap->since = nap->hooked = now;
+    }
+    nanosleep(&(struct timespec){.tv_nsec = nap->ns}, NULL);
+    if (nap->ns < NAP_NS_MAX)
+        nap->ns += nap->ns / 2;
+    if (!comm->waiting || now - nap->hooked < 1)
+        return;
+    nap->hooked = now;
+    comm->waiting(comm->waiting_arg, now - nap->since);
+}
+
+/* ---- All groups ---- */
+
+/* The lock is taken before that of a group. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct device_group *first;
+    atomic_int n;
+    pthread_t thread;
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* What a thread is inside of the library for is not disturbed: it sees an error itself. */
+static void each_free(void (*what)(struct device_group *g))
+{
+    for (struct device_group *g = watch.first; g; g = g->next)
+        if (pthread_mutex_trylock(&g->lock) == 0) {
+            what(g);
+            pthread_mutex_unlock(&g->lock);
+        }
+}
+
+static void look(struct device_group *g)
+{
+    group_check_locked(g, NULL); /* the next call on the group reports it */
+}
+
+static void *watch_run(void *arg)
+{
+    struct timespec until;
+
+    pthread_mutex_lock(&watch.lock);
+    while (watch.first) {
+        each_free(look);
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += LOOK_NS;
+        if (until.tv_nsec >= 1000000000L) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000L;
+        }
+        pthread_cond_timedwait(&watch.changed, &watch.lock, &until);
+    }
+    pthread_mutex_unlock(&watch.lock);
+    return arg;
+}
+
+int group_watch(struct device_group *g, struct error *err)
+{
+    bool first;
+    int rc = 0;
+
+    pthread_mutex_lock(&watch.lock);
+    first = !watch.first;
+    g->next = watch.first;
+    watch.first = g;
+    if (first)
+        rc = thread_start(&watch.thread, watch_run, NULL, err);
+    if (rc < 0)
+        watch.first = NULL;
+    else
+        atomic_fetch_add(&watch.n, 1);
+    pthread_mutex_unlock(&watch.lock);
+    return rc;
+}
+
+void group_unwatch(struct device_group *g)
+{
+    struct device_group **at = &watch.first;
+    bool last = false;
+
+    pthread_mutex_lock(&watch.lock);
+    while (*at && *at != g)
+        at = &(*at)->next;
+    if (*at) {
+        *at = g->next;
+        last = atomic_fetch_sub(&watch.n, 1) == 1;
+    }
+    pthread_cond_signal(&watch.changed);
+    pthread_mutex_unlock(&watch.lock);
+    if (last)
+        pthread_join(watch.thread, NULL);
+}
+
+static void *abort_run(void *arg)
+{
+    pthread_mutex_lock(&watch.lock);
+    each_free(group_abort_locked);
+    pthread_mutex_unlock(&watch.lock);
+    return arg;
+}
+
+/* In a thread: a driver that hangs must not keep the process from its end. */
+void device_groups_abort(void)
+{
+    struct timespec until;
+    pthread_t thread;
+
+    if (!atomic_load(&watch.n) || thread_start(&thread, abort_run, NULL, NULL) < 0)
+        return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += ABORT_S;
+    if (pthread_timedjoin_np(thread, NULL, &until) != 0)
+        pthread_detach(thread);
+}
