@@ -148,15 +148,20 @@ dist_check_SCRIPTS += $(TORCH_TESTS)
 TESTS += $(TORCH_TESTS)
 EXTRA_DIST += t/check/ddp_cases.py
 
-# A stand-in for the library of NVIDIA's driver. Not with libtool, which gives each library its
-# own soname.
-EXTRA_DIST += t/device/standin_cuda.c t/device/standin_cuda.h
-check_DATA += t/device/libcuda.so.1
-CLEANFILES += t/device/libcuda.so.1
+# Stand-ins for the library of NVIDIA's driver, and for NCCL. Not with libtool, which gives each
+# library its own soname.
+EXTRA_DIST += t/device/standin_cuda.c t/device/standin_cuda.h t/device/standin_nccl.c
+check_DATA += t/device/libcuda.so.1 t/device/libnccl.so.2
+CLEANFILES += t/device/libcuda.so.1 t/device/libnccl.so.2
+STANDIN_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden \
+	$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS)
 t/device/libcuda.so.1: t/device/standin_cuda.c t/device/standin_cuda.h
-	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared \
-		$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS) -Wl,-soname,libcuda.so.1 -o $@ \
+	$(AM_V_CCLD)$(MKDIR_P) t/device && $(STANDIN_CC) -Wl,-soname,libcuda.so.1 -o $@ \
 		$(srcdir)/t/device/standin_cuda.c -lpthread
+t/device/libnccl.so.2: t/device/standin_nccl.c t/device/standin_cuda.h src/common/util/half.c
+	$(AM_V_CCLD)$(MKDIR_P) t/device && $(STANDIN_CC) -Wl,-soname,libnccl.so.2 -o $@ \
+		-I$(srcdir)/src/common $(srcdir)/t/device/standin_nccl.c \
+		$(srcdir)/src/common/util/half.c -ldl -lpthread
 
 check_LTLIBRARIES += t/check/device_model.la
 t_check_device_model_la_SOURCES = t/check/device_model.c

@@ -11,6 +11,7 @@
  *   - a stream does nothing until something waits for it, and then only what it must. So what
  *     does not wait sees old bytes, every time, and no thread or delay is needed. The default
  *     stream is one of them, per card: streams are created with CU_STREAM_NON_BLOCKING only.
+ *     cuEventQuery() is a wait that goes on in a thread.
  *   - pinned memory is full of 0xa5 at first, and only such memory is copied from and to.
  *   - most calls need a current context; handles of another card are refused.
  *
@@ -19,6 +20,7 @@
  *                              standin_count() says when the process exits
  *   STANDIN_CUDA_VERSION=N     12040 by default
  *   STANDIN_CUDA_CARDS=N       2 by default, at most 8
+ *   STANDIN_CUDA_FIRST=N       card 0 of this process is card N of the machine; 0 by default
  *   STANDIN_CUDA_FAIL=NAME:K   the K-th call of this function since this was set returns 700
  */
 #include "standin_cuda.h"
@@ -43,6 +45,7 @@ enum {
     INVALID_DEVICE = 101,
     INVALID_CONTEXT = 201,
     INVALID_HANDLE = 400,
+    NOT_READY = 600,
     ILLEGAL_ADDRESS = 700
 };
 
@@ -63,6 +66,9 @@ struct stream {
     int card;
     struct work *first, **last;
     long queued, done; /* works */
+    bool running;      /* a thread is in its first work */
+    bool background;   /* a thread of ours runs what it has, up to `wanted` */
+    long wanted;
 };
 
 struct event {
@@ -74,6 +80,7 @@ struct work {
     struct work *next;
     void (*kernel)(void *arg); /* NULL: a copy, or a wait */
     void *arg;
+    bool is_long;             /* the lock is not held while the kernel runs */
     unsigned char *to, *from; /* a copy */
     size_t n;
     struct event wait;
@@ -84,12 +91,14 @@ struct context {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; /* a work is done */
 static struct memory *memories;
 static struct stream *streams;
 static struct stream defaults[CARDS_MAX];
 static struct context primaries[CARDS_MAX];
 static int n_events, n_calls;
-static bool in_kernel, is_ready;
+static bool is_ready;
+static __thread bool in_kernel;
 static __thread struct context *stack[16];
 static __thread int depth;
 
@@ -221,13 +230,32 @@ static void stream_run(struct stream *s, long until)
     while (s->done < until) {
         struct work *w = s->first;
 
+        if (s->running) {
+            pthread_cond_wait(&changed, &lock);
+            continue;
+        }
         s->first = w->next;
         if (!s->first)
             s->last = &s->first;
+        s->running = true;
         work_run(w);
+        s->running = false;
         s->done++;
+        pthread_cond_broadcast(&changed);
         free(w);
     }
+}
+
+static void kernel_run(const struct work *w)
+{
+    if (w->is_long)
+        pthread_mutex_unlock(&lock);
+    else
+        in_kernel = true;
+    w->kernel(w->arg);
+    in_kernel = false;
+    if (w->is_long)
+        pthread_mutex_lock(&lock);
 }
 
 static void work_run(struct work *w)
@@ -236,18 +264,55 @@ static void work_run(struct work *w)
         stream_run(w->wait.stream, w->wait.after);
     if (w->n > 0)
         memcpy(w->to, w->from, w->n);
-    in_kernel = true;
     if (w->kernel)
-        w->kernel(w->arg);
-    in_kernel = false;
+        kernel_run(w);
+}
+
+static struct stream *stream_busy(void)
+{
+    for (struct stream *s = streams; s; s = s->next)
+        if (s->done < s->queued)
+            return s;
+    for (int i = 0; i < CARDS_MAX; i++)
+        if (defaults[i].done < defaults[i].queued)
+            return &defaults[i];
+    return NULL;
 }
 
 static void all_run(void)
 {
-    for (struct stream *s = streams; s; s = s->next)
+    struct stream *s;
+
+    while ((s = stream_busy()))
         stream_run(s, s->queued);
-    for (int i = 0; i < CARDS_MAX; i++)
-        stream_run(&defaults[i], defaults[i].queued);
+}
+
+static void *background_run(void *stream)
+{
+    struct stream *s = stream;
+
+    pthread_mutex_lock(&lock);
+    while (s->done < s->wanted)
+        stream_run(s, s->wanted);
+    s->background = false;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+/* Let it run, up to there, while this thread goes on. */
+static void stream_start(struct stream *s, long until)
+{
+    pthread_t thread;
+
+    if (until > s->wanted)
+        s->wanted = until;
+    if (s->background || s->done >= s->wanted)
+        return;
+    s->background = true;
+    if (pthread_create(&thread, NULL, background_run, s) != 0)
+        abort();
+    pthread_detach(thread);
 }
 
 /* NULL: it is none of the current card's. */
@@ -302,6 +367,47 @@ API int standin_launch(void *stream, void (*kernel)(void *arg), void *arg)
     rc = work_add(stream, (struct work){.kernel = kernel, .arg = arg});
     pthread_mutex_unlock(&lock);
     return rc;
+}
+
+API int standin_launch_long(void *stream, void (*kernel)(void *arg), void *arg)
+{
+    int rc;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    rc = work_add(stream, (struct work){.kernel = kernel, .arg = arg, .is_long = true});
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+API void standin_start(void *stream)
+{
+    struct stream *s = streams;
+
+    pthread_mutex_lock(&lock);
+    while (s && s != stream)
+        s = s->next;
+    if (s)
+        stream_start(s, s->queued);
+    pthread_mutex_unlock(&lock);
+}
+
+API int standin_card(void)
+{
+    return current() ? current()->card : -1;
+}
+
+API void *standin_memory(uint64_t device, size_t n, int card)
+{
+    struct memory *m;
+    void *inside = NULL;
+
+    pthread_mutex_lock(&lock);
+    m = memory_find((uintptr_t)device, n);
+    if (m && m->card == card)
+        inside = m->inside + (device - m->address);
+    pthread_mutex_unlock(&lock);
+    return inside;
 }
 
 API void *standin_inside(uint64_t device)
@@ -377,6 +483,16 @@ API int cuDevicePrimaryCtxRelease_v2(int card)
 {
     ENTER(false)
     primaries[card].retained--;
+    return SUCCESS;
+}
+
+API int cuDeviceGetPCIBusId(char *place, int size, int card)
+{
+    ENTER(false)
+    if (card < 0 || card >= cards())
+        return INVALID_DEVICE;
+    snprintf(place, (size_t)size, "0000:%02x:00.0",
+             (unsigned)(card + number("STANDIN_CUDA_FIRST", 0)));
     return SUCCESS;
 }
 
@@ -511,15 +627,17 @@ API int cuStreamCreate(void **stream, unsigned int flags)
 
 API int cuStreamDestroy_v2(void *stream)
 {
-    struct stream **at = &streams, *s;
+    struct stream **at, *s;
 
     ENTER(true)
     pthread_mutex_lock(&lock);
     all_run();
-    while (*at && *at != stream)
+    while ((s = stream_of(stream)) && s->background)
+        pthread_cond_wait(&changed, &lock);
+    at = &streams;
+    while (*at && *at != s)
         at = &(*at)->next;
-    s = *at;
-    if (s)
+    if (*at)
         *at = s->next;
     free(s);
     pthread_mutex_unlock(&lock);
@@ -614,4 +732,19 @@ API int cuEventSynchronize(void *event)
         stream_run(e->stream, e->after);
     pthread_mutex_unlock(&lock);
     return SUCCESS;
+}
+
+API int cuEventQuery(void *event)
+{
+    struct event *e = event;
+    int rc = SUCCESS;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    if (e->stream && e->stream->done < e->after) {
+        stream_start(e->stream, e->after);
+        rc = NOT_READY;
+    }
+    pthread_mutex_unlock(&lock);
+    return rc;
 }

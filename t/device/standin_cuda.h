@@ -4,10 +4,19 @@
 #ifndef RAYTRAIN_TEST_STANDIN_CUDA_H
 #define RAYTRAIN_TEST_STANDIN_CUDA_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Queue a "kernel", kernel(arg), on a stream; NULL is the default stream. */
 int standin_launch(void *stream, void (*kernel)(void *arg), void *arg);
+/* One that may wait for other processes, and takes memory by standin_memory(). */
+int standin_launch_long(void *stream, void (*kernel)(void *arg), void *arg);
+/* All that is queued on it may run now, in another thread. */
+void standin_start(void *stream);
+/* That of the current context; -1: there is none. */
+int standin_card(void);
+/* Where the stand-in for NCCL reaches memory; NULL if this is not n bytes of the card. */
+void *standin_memory(uint64_t device, size_t n, int card);
 /* Where a kernel reaches memory of the device. */
 void *standin_inside(uint64_t device);
 /* All that was allocated or created and is still there. */

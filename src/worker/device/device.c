@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "device/cards.h"
+#include "device/group.h"
 
 /* ---- Whose memory is it? ---- */
 
@@ -144,7 +145,7 @@ int device_fetch(int device, int id, const void *from, void *to, size_t n,
         rc = -1;
     }
     card_leave(card);
-    return rc;
+    return rc < 0 ? rc : device_groups_check(err);
 }
 
 int device_store_begin(int device, int id, void *to, uint64_t n, struct device_store *s,

@@ -19,8 +19,8 @@
  * the group was aborted. From then on every call on this group fails in the same way, and what
  * it was writing is undefined. Other codes are those of device.h.
  *
- * Only the thread of the training function calls these; device_groups_abort() may be called by
- * any.
+ * Only the thread of the training function calls these; device_groups_check() and
+ * device_groups_abort() may be called by any.
  */
 #ifndef RAYTRAIN_DEVICE_GROUP_H
 #define RAYTRAIN_DEVICE_GROUP_H
@@ -102,6 +102,10 @@ int device_group_allgather(struct device_group *g, const void *send, size_t byte
 int device_group_wait(struct device_group *g, struct error *err);
 /* Has the library reported an error since, or was the group aborted? */
 int device_group_check(struct device_group *g, struct error *err);
+/* The same for all groups of this process. What a copy from a card has read is right only if
+ * this is 0 after it is complete: a group fails before its kernels end. Costs nothing if there
+ * are none. Any thread. */
+int device_groups_check(struct error *err);
 
 /* Give up what is queued and under way, here: kernels that wait for other ranks end. Other
  * ranks are not informed. NULL is fine. */

@@ -179,6 +179,19 @@ void group_unwatch(struct device_group *g)
         pthread_join(watch.thread, NULL);
 }
 
+int device_groups_check(struct error *err)
+{
+    int rc = 0;
+
+    if (!atomic_load(&watch.n))
+        return 0;
+    pthread_mutex_lock(&watch.lock);
+    for (struct device_group *g = watch.first; g && rc == 0; g = g->next)
+        rc = device_group_check(g, err);
+    pthread_mutex_unlock(&watch.lock);
+    return rc;
+}
+
 static void *abort_run(void *arg)
 {
     pthread_mutex_lock(&watch.lock);

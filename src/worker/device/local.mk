@@ -8,5 +8,6 @@ libworker_la_SOURCES += \
 	src/worker/device/nccl.c src/worker/device/nccl.h \
 	src/worker/device/vendor.h
 
-UNIT_TESTS += t/unit/test_device
+UNIT_TESTS += t/unit/test_device t/unit/test_group
 EXTRA_t_unit_test_device_DEPENDENCIES = t/device/libcuda.so.1
+EXTRA_t_unit_test_group_DEPENDENCIES = t/device/libcuda.so.1 t/device/libnccl.so.2

@@ -201,6 +201,7 @@ static int worker_beat(struct worker *w, struct error *err)
 static int worker_open_session(struct worker *w, struct error *err)
 {
     struct session_env env = {.world = wireup_world(w->wireup),
+                              .wireup = w->wireup,
                               .config = &w->config,
                               .backend = &w->backend,
                               .invocation = w->env.marker,

@@ -6,6 +6,9 @@
  * same order, or not with the same arguments, all of them learn of it in that exchange,
  * and report what each of them did: the result is an error that says so, never a wrong
  * number or a hang.
+ *
+ * A call whose memory is on a card is one of another kind than that with host memory. If ranks
+ * disagree in that alone, all of them make the call again with host memory.
  */
 #include "session/session.h"
 
@@ -18,6 +21,7 @@
 /* What a rank did, in words. */
 struct call_text {
     char text[CALL_TEXT_MAX];
+    int kind;
 };
 
 /* The ranks whose text is that of rank `as`. */
@@ -55,11 +59,36 @@ static int disagreement_explain(const struct call_text *all, int size,
     return -1;
 }
 
-/* COLLECTIVE: all ranks come here, or none. */
+/* Is it a call that ranks may make with memory in different places? Its text tells all of
+ * the arguments. */
+static bool has_any_place(int kind)
+{
+    return kind == CALL_ALLREDUCE || kind == CALL_ALLREDUCE_LARGE ||
+           kind == CALL_ALLREDUCE_CARDS || kind == CALL_BROADCAST ||
+           kind == CALL_BROADCAST_CARDS || kind == CALL_ALLGATHER ||
+           kind == CALL_ALLGATHER_CARDS;
+}
+
+/* Do the ranks make the same call, with memory in different places? */
+static bool places_differ(const struct call_text *all, int size)
+{
+    bool differ = false;
+
+    for (int r = 1; r < size; r++) {
+        if (strcmp(all[r].text, all[0].text) != 0)
+            return false;
+        differ = differ || all[r].kind != all[0].kind;
+    }
+    return differ && has_any_place(all[0].kind);
+}
+
+/* COLLECTIVE: all ranks come here, or none. 1 on every rank, instead of -1: they are to make
+ * the call again, with host memory. */
 static int disagreement(struct comm *comm, const struct session_call *call,
                         struct error *err)
 {
-    struct call_text mine = {0}, *all = calloc((size_t)comm->size, sizeof *all);
+    struct call_text mine = {.kind = (int)call->kind},
+                     *all = calloc((size_t)comm->size, sizeof *all);
     int rc = all ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
     call->say(call->arg, mine.text);
@@ -67,13 +96,16 @@ static int disagreement(struct comm *comm, const struct session_call *call,
     if (rc == 0)
         rc = comm->ops->allgather(comm, &mine, sizeof mine, all, err);
     if (rc == 0)
-        rc = disagreement_explain(all, comm->size, err);
+        rc = places_differ(all, comm->size)
+                 ? 1
+                 : disagreement_explain(all, comm->size, err);
     free(all);
     return rc;
 }
 
-int session_match(raytrain_context *ctx, const struct session_call *call, void *buf,
-                  size_t n, enum comm_type type, enum comm_op op, struct error *err)
+/* 1: as disagreement(); the contents of buf are undefined then. */
+static int match(raytrain_context *ctx, const struct session_call *call, void *buf,
+                 size_t n, enum comm_type type, enum comm_op op, struct error *err)
 {
     const struct backend *backend = ctx->env.backend;
     struct comm *comm = session_user_comm(ctx, err);
@@ -81,18 +113,62 @@ int session_match(raytrain_context *ctx, const struct session_call *call, void *
 
     if (backend->ops->on_call && backend->ops->on_call(backend, err) < 0)
         return -1;
+    if (device_groups_check(err) < 0)
+        return -1;
     if (!comm || comm->ops->allreduce_matched(comm, call->kind, buf, n, type, op, &same,
                                               err) < 0)
         return -1;
     return same ? 0 : disagreement(comm, call, err);
 }
 
+int session_match(raytrain_context *ctx, const struct session_call *call, void *buf,
+                  size_t n, enum comm_type type, enum comm_op op, struct error *err)
+{
+    unsigned char kept[COMM_MATCHED_BYTES];
+    size_t bytes = n * comm_type_size(type);
+    int rc;
+
+    if (has_any_place((int)call->kind))
+        memcpy(kept, buf, bytes);
+    rc = match(ctx, call, buf, n, type, op, err);
+    if (rc <= 0)
+        return rc;
+    memcpy(buf, kept, bytes);
+    collective_wait_begin(&ctx->waiting, ctx->waiting.call);
+    rc = match(ctx, call, buf, n, type, op, err);
+    return rc <= 0 ? rc
+                   : error_set(err, RAYTRAIN_ECOMM,
+                               "the workers do not agree on where their memory is");
+}
+
+/* A number as two, of which the minima tell whether all ranks have the same. */
+static void lanes_fill(int64_t lanes[2], uint64_t number)
+{
+    lanes[0] = (int64_t)(number >> 1);
+    lanes[1] = -lanes[0];
+}
+
 int session_match_arguments(raytrain_context *ctx, const struct session_call *call,
                             uint64_t arguments, struct error *err)
 {
-    int64_t half = (int64_t)(arguments >> 1), lanes[2] = {half, -half};
+    int64_t lanes[2];
 
+    lanes_fill(lanes, arguments);
     if (session_match(ctx, call, lanes, 2, COMM_INT64, COMM_MIN, err) < 0)
         return -1;
     return lanes[0] == -lanes[1] ? 0 : disagreement(ctx->user, call, err);
+}
+
+int session_match_cards(raytrain_context *ctx, const struct session_call *call,
+                        uint64_t arguments, bool *cards, struct error *err)
+{
+    int64_t lanes[2];
+    int rc;
+
+    lanes_fill(lanes, arguments);
+    rc = match(ctx, call, lanes, 2, COMM_INT64, COMM_MIN, err);
+    *cards = rc == 0;
+    if (rc < 0)
+        return -1;
+    return rc > 0 || lanes[0] == -lanes[1] ? 0 : disagreement(ctx->user, call, err);
 }

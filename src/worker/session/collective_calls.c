@@ -1,8 +1,8 @@
 /*
  * collective_calls.c - the collectives of raytrain.h: allreduce, also of 16-bit floats;
- * broadcast; allgather; barrier.
+ * broadcast; allgather; barrier. And how ranks agree on such a call with memory of cards.
  */
-#include "session/session.h"
+#include "session/collective_calls.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -122,6 +122,21 @@ static int allreduce(raytrain_context *ctx, void *data, size_t n, raytrain_dtype
     return ctx->user->ops->allreduce(ctx->user, data, n, type->type, combine, err);
 }
 
+int session_allreduce_match(raytrain_context *ctx, size_t n, raytrain_dtype dtype,
+                            raytrain_op op, bool *cards)
+{
+    struct reduction r = {n, dtype, op};
+    const struct session_call call = {CALL_ALLREDUCE_CARDS, reduction_say, &r};
+    const struct reducible *type;
+    enum comm_op combine;
+
+    if (reduction_find(dtype, op, &type, &combine, &ctx->error) < 0)
+        return -1;
+    collective_wait_begin(&ctx->waiting, "allreduce");
+    return session_match_cards(ctx, &call, XXH3_64bits(&r, sizeof r), cards,
+                               &ctx->error);
+}
+
 int raytrain_allreduce(raytrain_context *ctx, void *data, size_t n,
                        raytrain_dtype dtype, raytrain_op op)
 {
@@ -153,21 +168,41 @@ static void broadcast_say(const void *arg, char text[CALL_TEXT_MAX])
              b->n_bytes, b->root);
 }
 
+static int root_check(raytrain_context *ctx, int root)
+{
+    if (root >= 0 && root < ctx->comm->size)
+        return 0;
+    return error_set(&ctx->error, RAYTRAIN_EINVAL,
+                     "raytrain_broadcast: there is no rank %d among %d workers", root,
+                     ctx->comm->size);
+}
+
 static int broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int root)
 {
     struct broadcast b = {n_bytes, root};
     struct session_call call = {CALL_BROADCAST, broadcast_say, &b};
 
-    if (root < 0 || root >= ctx->comm->size)
-        return error_set(&ctx->error, RAYTRAIN_EINVAL,
-                         "raytrain_broadcast: there is no rank %d among %d workers",
-                         root, ctx->comm->size);
+    if (root_check(ctx, root) < 0)
+        return -1;
     if (ctx->comm->size == 1)
         return 0;
     collective_wait_begin(&ctx->waiting, "broadcast");
     if (session_match_arguments(ctx, &call, XXH3_64bits(&b, sizeof b), &ctx->error) < 0)
         return -1;
     return ctx->user->ops->bcast(ctx->user, data, n_bytes, root, &ctx->error);
+}
+
+int session_broadcast_match(raytrain_context *ctx, size_t n_bytes, int root,
+                            bool *cards)
+{
+    struct broadcast b = {n_bytes, root};
+    const struct session_call call = {CALL_BROADCAST_CARDS, broadcast_say, &b};
+
+    if (root_check(ctx, root) < 0)
+        return -1;
+    collective_wait_begin(&ctx->waiting, "broadcast");
+    return session_match_cards(ctx, &call, XXH3_64bits(&b, sizeof b), cards,
+                               &ctx->error);
 }
 
 int raytrain_broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int root)
@@ -209,6 +244,15 @@ static int allgather(raytrain_context *ctx, const void *send, size_t n_bytes,
     if (n_bytes == 0)
         return 0;
     return ctx->user->ops->allgather(ctx->user, send, n_bytes, recv, &ctx->error);
+}
+
+int session_allgather_match(raytrain_context *ctx, size_t n_bytes, bool *cards)
+{
+    const struct session_call call = {CALL_ALLGATHER_CARDS, allgather_say, &n_bytes};
+
+    collective_wait_begin(&ctx->waiting, "allgather");
+    return session_match_cards(ctx, &call, XXH3_64bits(&n_bytes, sizeof n_bytes), cards,
+                               &ctx->error);
 }
 
 int raytrain_allgather(raytrain_context *ctx, const void *send, size_t n_bytes,

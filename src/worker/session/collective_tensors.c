@@ -1,7 +1,11 @@
 /*
  * collective_tensors.c - the collectives of raytrain.h for tensors, whose data may be on a
- * device: they are copied to host memory, and the result back. So ranks need not all have
- * them on the same kind of device, and get the bits of a call in host memory.
+ * device.
+ *
+ * If those of all ranks are on cards that can form a group (card_group.c), they are queued there.
+ * Else what is on a card is copied to host memory, through pinned pieces, and the result back.
+ * So ranks need not all have them on the same kind of device, and then get the bits of a call
+ * in host memory.
  */
 #include "session/session.h"
 
@@ -9,28 +13,51 @@
 
 #include "checkpoint/slab.h"
 #include "device/device.h"
+#include "session/collective_calls.h"
 #include "util/tensor.h"
 
 /* A tensor of a call, and its data in host memory: its own, or room for a copy. */
 struct staged {
-    const raytrain_tensor *tensor;
-    void *data;
+    const raytrain_tensor *tensor; /* NULL: there is none */
     uint64_t bytes;
+    void *data;
 };
 
-/* `touched`: the call reads or writes the data. */
-static int staged_init(struct staged *s, const raytrain_tensor *t, bool touched,
-                       struct error *err)
+/* A call, and how it is made. */
+struct call {
+    const char *name;
+    raytrain_context *ctx;
+    struct staged send, recv; /* a call in place has no `send` */
+    raytrain_op op;
+    int root;
+    bool reads, writes; /* this rank's `recv` */
+
+    /* As in collective_calls.h. */
+    int (*match)(const struct call *c, bool *cards);
+    int (*queue)(const struct call *c, struct device_group *g, struct error *err);
+    /* The call of raytrain.h, in host memory: a raytrain_status. */
+    int (*host)(const struct call *c);
+};
+
+/* ---- Tensors ---- */
+
+static int tensor_init(struct staged *s, struct error *err)
 {
-    s->tensor = t;
+    const raytrain_tensor *t = s->tensor;
+
+    if (!t)
+        return 0;
     if (checkpoint_check_tensor(t, NULL, &s->bytes, err) < 0)
         return -1;
     s->data = t->data;
     if (t->device == RAYTRAIN_HOST || s->bytes == 0)
         return 0;
-    if (device_check(t->device, t->device_id, t->data, s->bytes, err) < 0)
-        return -1;
-    if (!touched)
+    return device_check(t->device, t->device_id, t->data, s->bytes, err);
+}
+
+static int staged_room(struct staged *s, struct error *err)
+{
+    if (!s->tensor || s->tensor->device == RAYTRAIN_HOST || s->bytes == 0)
         return 0;
     s->data = malloc(s->bytes);
     if (!s->data)
@@ -42,7 +69,7 @@ static int staged_init(struct staged *s, const raytrain_tensor *t, bool touched,
 
 static bool is_copy(const struct staged *s)
 {
-    return s->data && s->data != s->tensor->data;
+    return s->tensor && s->data && s->data != s->tensor->data;
 }
 
 static int staged_fetch(const struct staged *s, struct error *err)
@@ -69,90 +96,218 @@ static void staged_clear(struct staged *s)
         free(s->data);
 }
 
-/* The status of a call: `status` is that of the collective, rc what came before or after. */
-static int outcome(raytrain_context *ctx, const char *call, int rc, int status)
+static size_t elements(const struct staged *s)
 {
-    if (rc < 0)
-        error_prefix(&ctx->error, "%s", call);
-    return rc < 0 ? session_status(ctx, rc) : status;
+    return s->bytes / raytrain_dtype_size(s->tensor->dtype);
+}
+
+/* ---- A call ---- */
+
+static int failed(const struct call *c)
+{
+    error_prefix(&c->ctx->error, "%s", c->name);
+    return session_status(c->ctx, -1);
+}
+
+static int staged_begin(struct call *c, struct error *err)
+{
+    if (staged_room(&c->send, err) < 0 || staged_room(&c->recv, err) < 0 ||
+        staged_fetch(&c->send, err) < 0)
+        return -1;
+    return c->reads ? staged_fetch(&c->recv, err) : 0;
+}
+
+static int host_run(struct call *c)
+{
+    int rc = staged_begin(c, &c->ctx->error), status = RAYTRAIN_OK;
+
+    if (rc == 0)
+        status = c->host(c);
+    if (rc == 0 && status == RAYTRAIN_OK && c->writes)
+        rc = staged_store(&c->recv, &c->ctx->error);
+    staged_clear(&c->recv);
+    staged_clear(&c->send);
+    return rc < 0 ? failed(c) : status;
+}
+
+static bool cards_may(const struct call *c)
+{
+    const raytrain_tensor *recv = c->recv.tensor, *send = c->send.tensor;
+
+    return session_cards_may(c->ctx, recv) &&
+           (!send ||
+            (send->device == recv->device && send->device_id == recv->device_id));
+}
+
+static int cards_queue(const struct call *c, struct device_group *g, struct error *err)
+{
+    return device_group_begin(g, err) < 0 || c->queue(c, g, err) < 0
+               ? -1
+               : device_group_end(g, err);
+}
+
+/* *made: it was, on cards, with this status or without success. */
+static int cards_run(const struct call *c, bool *made)
+{
+    struct error *err = &c->ctx->error;
+    struct device_group *g = NULL;
+    bool cards = false;
+
+    *made = true;
+    if (c->match(c, &cards) < 0)
+        return session_status(c->ctx, -1);
+    if (cards && session_cards(c->ctx, c->recv.tensor, &g, err) < 0)
+        return failed(c);
+    *made = g != NULL;
+    return g && cards_queue(c, g, err) < 0 ? failed(c) : RAYTRAIN_OK;
+}
+
+/* The tensors are checked. */
+static int call_run(struct call *c)
+{
+    bool made = false;
+    int status = RAYTRAIN_OK;
+
+    if (c->ctx->comm->size > 1 && cards_may(c))
+        status = cards_run(c, &made);
+    return made ? status : host_run(c);
+}
+
+/* ---- Allreduce ---- */
+
+static int allreduce_match(const struct call *c, bool *cards)
+{
+    return session_allreduce_match(c->ctx, elements(&c->recv), c->recv.tensor->dtype,
+                                   c->op, cards);
+}
+
+static int allreduce_queue(const struct call *c, struct device_group *g,
+                           struct error *err)
+{
+    const struct device_span span = {c->recv.data, elements(&c->recv)};
+
+    return device_group_allreduce(g, &span, 1, c->recv.tensor->dtype, c->op, err);
+}
+
+static int allreduce_host(const struct call *c)
+{
+    return raytrain_allreduce(c->ctx, c->recv.data, elements(&c->recv),
+                              c->recv.tensor->dtype, c->op);
 }
 
 int raytrain_allreduce_tensor(raytrain_context *ctx, const raytrain_tensor *tensor,
                               raytrain_op op)
 {
-    struct staged s = {0};
-    int rc, status = RAYTRAIN_OK;
+    struct call c = {.name = __func__,
+                     .ctx = ctx,
+                     .recv = {.tensor = tensor},
+                     .op = op,
+                     .match = allreduce_match,
+                     .queue = allreduce_queue,
+                     .host = allreduce_host};
 
     if (!ctx || !tensor)
         return session_null(ctx, __func__, ctx ? "tensor" : "context");
-    rc = staged_init(&s, tensor, ctx->comm->size > 1, &ctx->error);
-    if (rc == 0)
-        rc = staged_fetch(&s, &ctx->error);
-    if (rc == 0)
-        status = raytrain_allreduce(ctx, s.data,
-                                    s.bytes / raytrain_dtype_size(tensor->dtype),
-                                    tensor->dtype, op);
-    if (rc == 0 && status == RAYTRAIN_OK)
-        rc = staged_store(&s, &ctx->error);
-    staged_clear(&s);
-    return outcome(ctx, __func__, rc, status);
+    if (tensor_init(&c.recv, &ctx->error) < 0)
+        return failed(&c);
+    if (ctx->comm->size == 1)
+        return allreduce_host(&c); /* checks the arguments */
+    c.reads = c.writes = true;
+    return call_run(&c);
+}
+
+/* ---- Broadcast ---- */
+
+static int broadcast_match(const struct call *c, bool *cards)
+{
+    return session_broadcast_match(c->ctx, c->recv.bytes, c->root, cards);
+}
+
+static int broadcast_queue(const struct call *c, struct device_group *g,
+                           struct error *err)
+{
+    return device_group_broadcast(g, c->recv.data, c->recv.bytes, c->root, err);
+}
+
+static int broadcast_host(const struct call *c)
+{
+    return raytrain_broadcast(c->ctx, c->recv.data, c->recv.bytes, c->root);
 }
 
 int raytrain_broadcast_tensor(raytrain_context *ctx, const raytrain_tensor *tensor,
                               int root)
 {
-    struct staged s = {0};
-    int rc, status = RAYTRAIN_OK;
+    struct call c = {.name = __func__,
+                     .ctx = ctx,
+                     .recv = {.tensor = tensor},
+                     .root = root,
+                     .match = broadcast_match,
+                     .queue = broadcast_queue,
+                     .host = broadcast_host};
 
     if (!ctx || !tensor)
         return session_null(ctx, __func__, ctx ? "tensor" : "context");
-    rc = staged_init(&s, tensor, ctx->comm->size > 1, &ctx->error);
-    if (rc == 0 && ctx->comm->rank == root)
-        rc = staged_fetch(&s, &ctx->error);
-    if (rc == 0)
-        status = raytrain_broadcast(ctx, s.data, s.bytes, root);
-    if (rc == 0 && status == RAYTRAIN_OK && ctx->comm->rank != root)
-        rc = staged_store(&s, &ctx->error);
-    staged_clear(&s);
-    return outcome(ctx, __func__, rc, status);
+    if (tensor_init(&c.recv, &ctx->error) < 0)
+        return failed(&c);
+    if (ctx->comm->size == 1)
+        return broadcast_host(&c); /* checks the arguments */
+    c.reads = ctx->comm->rank == root;
+    c.writes = !c.reads;
+    return call_run(&c);
 }
 
-static int gathered_check(const raytrain_context *ctx, const struct staged *send,
-                          const struct staged *recv, struct error *err)
+/* ---- Allgather ---- */
+
+static int gathered_check(const struct call *c, struct error *err)
 {
+    const struct staged *send = &c->send, *recv = &c->recv;
+    const int size = c->ctx->comm->size;
+
     if (send->tensor->dtype == recv->tensor->dtype &&
-        send->bytes <= UINT64_MAX / (uint64_t)ctx->comm->size &&
-        recv->bytes == send->bytes * (uint64_t)ctx->comm->size)
+        send->bytes <= UINT64_MAX / (uint64_t)size &&
+        recv->bytes == send->bytes * (uint64_t)size)
         return 0;
     return error_set(
         err, RAYTRAIN_ETYPE,
         "the tensor to receive has %llu bytes of %s; of %d workers it needs "
         "%d times %llu bytes of %s",
-        (unsigned long long)recv->bytes, raytrain_dtype_name(recv->tensor->dtype),
-        ctx->comm->size, ctx->comm->size, (unsigned long long)send->bytes,
+        (unsigned long long)recv->bytes, raytrain_dtype_name(recv->tensor->dtype), size,
+        size, (unsigned long long)send->bytes,
         raytrain_dtype_name(send->tensor->dtype));
+}
+
+static int allgather_match(const struct call *c, bool *cards)
+{
+    return session_allgather_match(c->ctx, c->send.bytes, cards);
+}
+
+static int allgather_queue(const struct call *c, struct device_group *g,
+                           struct error *err)
+{
+    return device_group_allgather(g, c->send.data, c->send.bytes, c->recv.data, err);
+}
+
+static int allgather_host(const struct call *c)
+{
+    return raytrain_allgather(c->ctx, c->send.data, c->send.bytes, c->recv.data);
 }
 
 int raytrain_allgather_tensor(raytrain_context *ctx, const raytrain_tensor *send,
                               const raytrain_tensor *recv)
 {
-    struct staged from = {0}, to = {0};
-    int rc, status = RAYTRAIN_OK;
+    struct call c = {.name = __func__,
+                     .ctx = ctx,
+                     .send = {.tensor = send},
+                     .recv = {.tensor = recv},
+                     .writes = true,
+                     .match = allgather_match,
+                     .queue = allgather_queue,
+                     .host = allgather_host};
 
     if (!ctx || !send || !recv)
         return session_null(ctx, __func__, ctx ? "tensor" : "context");
-    rc = staged_init(&from, send, true, &ctx->error);
-    if (rc == 0)
-        rc = staged_init(&to, recv, true, &ctx->error);
-    if (rc == 0)
-        rc = gathered_check(ctx, &from, &to, &ctx->error);
-    if (rc == 0)
-        rc = staged_fetch(&from, &ctx->error);
-    if (rc == 0)
-        status = raytrain_allgather(ctx, from.data, from.bytes, to.data);
-    if (rc == 0 && status == RAYTRAIN_OK)
-        rc = staged_store(&to, &ctx->error);
-    staged_clear(&to);
-    staged_clear(&from);
-    return outcome(ctx, __func__, rc, status);
+    if (tensor_init(&c.send, &ctx->error) < 0 ||
+        tensor_init(&c.recv, &ctx->error) < 0 || gathered_check(&c, &ctx->error) < 0)
+        return failed(&c);
+    return call_run(&c);
 }

@@ -2,9 +2,10 @@ libworker_la_SOURCES += \
 	src/worker/session/attachment_calls.c \
 	src/worker/session/batch_calls.c \
 	src/worker/session/call_match.c \
+	src/worker/session/card_group.c \
 	src/worker/session/checkpoint_calls.c \
 	src/worker/session/checkpoint_schedule.c \
-	src/worker/session/collective_calls.c \
+	src/worker/session/collective_calls.c src/worker/session/collective_calls.h \
 	src/worker/session/collective_tensors.c \
 	src/worker/session/config_calls.c \
 	src/worker/session/dataset_calls.c \

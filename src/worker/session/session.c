@@ -318,10 +318,16 @@ int session_finish(raytrain_context *ctx, struct error *err)
     return 0;
 }
 
+static bool saves_linger(raytrain_context *ctx)
+{
+    return saving_linger(ctx->saving, LINGER_S) && tiers_linger(ctx->tiers, LINGER_S);
+}
+
+/* A save may be copying what waits for a collective of cards, which no rank completes. */
 bool session_linger(raytrain_context *ctx)
 {
-    return !ctx ||
-           (saving_linger(ctx->saving, LINGER_S) && tiers_linger(ctx->tiers, LINGER_S));
+    device_groups_abort();
+    return !ctx || saves_linger(ctx);
 }
 
 void session_destroy(raytrain_context *ctx, bool clean)
@@ -330,7 +336,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
         return;
     if (current == ctx)
         current = NULL;
-    if (session_linger(ctx)) {
+    if (clean ? saves_linger(ctx) : session_linger(ctx)) {
         saving_destroy(ctx->saving, clean);
         tiers_destroy(ctx->tiers, clean);
     }
@@ -352,6 +358,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
     free(ctx->artifacts);
     session_random_clear(&ctx->random);
     if (clean) {
+        device_group_destroy(ctx->cards.group);
         device_end();
         comm_free(ctx->user);
         comm_free(ctx->store);

@@ -14,6 +14,7 @@
 #include "checkpoint/checkpoint.h"
 #include "config/train_config.h"
 #include "data/dataset.h"
+#include "device/group.h"
 #include "predict/predictor.h"
 #include "preprocess/chain.h"
 #include "rank/collective_wait.h"
@@ -26,6 +27,7 @@
 /* What a session is created with; all of it is borrowed and outlives the session. */
 struct session_env {
     const struct world *world;
+    struct wireup *wireup; /* NULL: what ranks share goes through the backend */
     const struct train_config *config;
     const struct backend *backend;
     const char *run_dir, *log_dir;
@@ -71,6 +73,14 @@ struct session_schedule {
     double saved; /* time_total_s of the latest checkpoint */
 };
 
+/* The cards on which the user's collectives are (card_group.c). */
+struct session_cards {
+    struct device_group *group;
+    bool asked;     /* for the group; NULL then: there is none */
+    bool said;      /* that there is none */
+    int device, id; /* this rank's card in it */
+};
+
 struct raytrain_context {
     struct error error; /* of the latest call that failed */
     struct session_env env;
@@ -80,6 +90,7 @@ struct raytrain_context {
     struct comm *comm;
     struct comm *user, *store, *node;
     struct collective_wait waiting;
+    struct session_cards cards;
 
     int64_t iteration, iterations_since_restore;
     double time_before; /* time_total_s when this attempt began */
@@ -173,7 +184,10 @@ enum session_call_kind {
     CALL_DATASET,
     CALL_CHECKPOINT_WAIT,
     CALL_OPEN,
-    CALL_GRADIENTS
+    CALL_GRADIENTS,
+    CALL_ALLREDUCE_CARDS, /* on the cards of session_cards() */
+    CALL_BROADCAST_CARDS,
+    CALL_ALLGATHER_CARDS
 };
 #define CALL_TEXT_MAX 160
 
@@ -191,11 +205,30 @@ int session_match(raytrain_context *ctx, const struct session_call *call, void *
 /* With a number that stands for the arguments; its lowest bit does not count. */
 int session_match_arguments(raytrain_context *ctx, const struct session_call *call,
                             uint64_t arguments, struct error *err);
+/* The same for a call whose memory is on a card. *cards: so it is on all ranks. Else they
+ * make the call again, with host memory. */
+int session_match_cards(raytrain_context *ctx, const struct session_call *call,
+                        uint64_t arguments, bool *cards, struct error *err);
 
 /* COLLECTIVE at the first call of each. NULL on failure. */
 struct comm *session_user_comm(raytrain_context *ctx, struct error *err);
 struct comm *session_store_comm(raytrain_context *ctx, struct error *err);
 struct comm *session_node_comm(raytrain_context *ctx, struct error *err);
+
+/*
+ * card_group.c: the group of cards for the user's collectives. Is this memory of a card that may be
+ * in it? Not after the ranks have found that there is none.
+ */
+bool session_cards_may(const raytrain_context *ctx, const raytrain_tensor *tensor);
+/* COLLECTIVE, with a tensor that may: *out is the group, made by the first call. NULL on all
+ * ranks if there is none, which is reported once. */
+int session_cards(raytrain_context *ctx, const raytrain_tensor *tensor,
+                  struct device_group **out, struct error *err);
+/* COLLECTIVE. For a group of another subsystem: device_group_env.share, with the context as
+ * share_arg. */
+int session_cards_share(void *ctx, void *id, size_t n, struct error *err);
+/* Report, once in this session, that collectives of cards go through host memory. */
+void session_cards_staged(raytrain_context *ctx, const struct error *why);
 
 /* dataset_calls.c: COLLECTIVE. dataset_open() with the communicator of all ranks, and the
  * directory of this run for rows that are converted; env->node is session_node_comm(). */

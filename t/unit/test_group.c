@@ -1,0 +1,760 @@
+/*
+ * test_group.c - collectives of memory on cards, with the stand-ins for CUDA and for NCCL
+ * (t/device): each rank is a process with a card of its own, unless it says otherwise. The
+ * numbers, and their order with the caller's work; when there is no group; failures, and ranks
+ * that are gone.
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "device/device.h"
+#include "device/group.h"
+#include "process_comm.h"
+#include "raytrain.h"
+#include "scratch.h"
+#include "util/half.h"
+
+#define RANKS 3
+
+/* What a rank finds wrong ends it. */
+#define CHECK(x)                                                                       \
+    do {                                                                               \
+        if (!(x)) {                                                                    \
+            fprintf(stderr, "# line %d: %s\n", __LINE__, #x);                          \
+            _exit(1);                                                                  \
+        }                                                                              \
+    } while (0)
+#define CHECK_OK(x, err)                                                               \
+    do {                                                                               \
+        if ((x) != 0) {                                                                \
+            fprintf(stderr, "# line %d: %s: %s\n", __LINE__, #x, (err).text);          \
+            _exit(1);                                                                  \
+        }                                                                              \
+    } while (0)
+
+/* ---- The stand-ins, as the user's own calls see them ---- */
+
+static int (*primary_retain)(void **, int), (*primary_release)(int);
+static int (*set_current)(void *), (*synchronize)(void *);
+static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
+static int (*launch)(void *, void (*)(void *), void *), (*count)(void);
+static void *(*inside)(uint64_t);
+
+static void *library(const char *name)
+{
+    const char *build = getenv("top_builddir");
+    char path[4096];
+    void *object;
+
+    snprintf(path, sizeof path, "%s/t/device/%s", build ? build : ".", name);
+    object = dlopen(path, RTLD_NOW);
+    if (!object)
+        fprintf(stderr, "# %s\n", dlerror());
+    CHECK(object);
+    return object;
+}
+
+static void find(void *object, const char *name, void *place)
+{
+    void *symbol = dlsym(object, name);
+
+    CHECK(symbol);
+    memcpy(place, &symbol, sizeof symbol);
+}
+
+/* Card 0 of a process is card `first` of the machine. A library that is loaded is found by its
+ * name, wherever it is. */
+static void standins_load(int first, bool nccl)
+{
+    char number[16];
+    void *object, *context;
+
+    snprintf(number, sizeof number, "%d", first);
+    setenv("STANDIN_CUDA_FIRST", number, 1);
+    object = library("libcuda.so.1");
+    find(object, "cuDevicePrimaryCtxRetain", &primary_retain);
+    find(object, "cuDevicePrimaryCtxRelease_v2", &primary_release);
+    find(object, "cuCtxSetCurrent", &set_current);
+    find(object, "cuMemAlloc_v2", &mem_alloc);
+    find(object, "cuMemFree_v2", &mem_free);
+    find(object, "cuStreamSynchronize", &synchronize);
+    find(object, "standin_launch", &launch);
+    find(object, "standin_count", &count);
+    find(object, "standin_inside", &inside);
+    if (nccl)
+        library("libnccl.so.2");
+    CHECK(primary_retain(&context, 0) == 0 && set_current(context) == 0);
+}
+
+static void nothing_left(void)
+{
+    device_end();
+    CHECK(primary_release(0) == 0);
+    CHECK(count() == 0);
+}
+
+static void *card_alloc(size_t n)
+{
+    uint64_t p;
+
+    CHECK(mem_alloc(&p, n) == 0);
+    return (void *)(uintptr_t)p;
+}
+
+static void card_free(void *p)
+{
+    CHECK(mem_free((uintptr_t)p) == 0);
+}
+
+/* A kernel of the caller: copy bytes to the card, or from there. */
+struct move {
+    void *card, *host;
+    size_t n;
+    bool out;
+};
+
+static void move_run(void *arg)
+{
+    struct move *m = arg;
+    void *p = inside((uintptr_t)m->card);
+
+    memcpy(m->out ? m->host : p, m->out ? p : m->host, m->n);
+    free(m->out ? NULL : m->host);
+    free(m);
+}
+
+static void move_queue(void *card, void *host, size_t n, bool out)
+{
+    struct move *m = malloc(sizeof *m);
+
+    *m = (struct move){card, host, n, out};
+    if (!out) {
+        m->host = malloc(n + 1);
+        memcpy(m->host, host, n);
+    }
+    CHECK(launch(NULL, move_run, m) == 0);
+}
+
+/* Queued on the default stream, which is not waited for. */
+static void put(void *card, void *host, size_t n)
+{
+    move_queue(card, host, n, false);
+}
+
+/* The bytes as a kernel after all that is queued sees them. */
+static void look(void *card, void *host, size_t n)
+{
+    move_queue(card, host, n, true);
+    CHECK(synchronize(NULL) == 0);
+}
+
+/* ---- A group ---- */
+
+static struct device_group_env env_of(struct comm *comm)
+{
+    return (struct device_group_env){.comm = comm, .device = RAYTRAIN_CUDA};
+}
+
+static struct device_group *group_new(struct comm *comm)
+{
+    struct device_group_env env = env_of(comm);
+    struct device_group *g;
+    struct error why = {0}, err = {0};
+
+    CHECK_OK(device_group_create(&env, &g, &why, &err), err);
+    if (!g)
+        fprintf(stderr, "# %s\n", why.text);
+    CHECK(g);
+    return g;
+}
+
+/* All ranks have the same bytes. */
+static void same_on_all(struct comm *comm, const void *bytes, size_t n)
+{
+    char *all = malloc(n * (size_t)comm->size);
+    struct error err;
+
+    CHECK_OK(comm->ops->allgather(comm, bytes, n, all, &err), err);
+    for (int r = 0; r < comm->size; r++)
+        CHECK(memcmp(all + n * (size_t)r, bytes, n) == 0);
+    free(all);
+}
+
+/* ---- Numbers ---- */
+
+static const raytrain_dtype dtypes[] = {RAYTRAIN_FLOAT32, RAYTRAIN_FLOAT64,
+                                        RAYTRAIN_FLOAT16, RAYTRAIN_BFLOAT16,
+                                        RAYTRAIN_INT64};
+static const raytrain_op ops[] = {RAYTRAIN_SUM, RAYTRAIN_MEAN, RAYTRAIN_MAX,
+                                  RAYTRAIN_MIN};
+
+/* Small integers, which all types have, and of which the largest is not the same rank's. */
+static double number_of(int rank, size_t i)
+{
+    return (double)((i * 7 + (size_t)rank * (i % 5 + 1) * 11) % 40) - 10;
+}
+
+static double expected(int size, size_t i, raytrain_op op)
+{
+    double all = number_of(0, i);
+
+    for (int r = 1; r < size; r++) {
+        double x = number_of(r, i);
+
+        all = op == RAYTRAIN_MAX   ? fmax(all, x)
+              : op == RAYTRAIN_MIN ? fmin(all, x)
+                                   : all + x;
+    }
+    return op == RAYTRAIN_MEAN ? all / size : all;
+}
+
+static void number_set(void *data, size_t i, raytrain_dtype dtype, double x)
+{
+    float f = (float)x;
+
+    if (dtype == RAYTRAIN_FLOAT64)
+        ((double *)data)[i] = x;
+    else if (dtype == RAYTRAIN_INT64)
+        ((int64_t *)data)[i] = (int64_t)x;
+    else if (dtype == RAYTRAIN_FLOAT32)
+        ((float *)data)[i] = f;
+    else if (dtype == RAYTRAIN_FLOAT16)
+        float16_narrow((uint16_t *)data + i, &f, 1);
+    else
+        bfloat16_narrow((uint16_t *)data + i, &f, 1);
+}
+
+static double number_get(const void *data, size_t i, raytrain_dtype dtype)
+{
+    float f;
+
+    if (dtype == RAYTRAIN_FLOAT64)
+        return ((const double *)data)[i];
+    if (dtype == RAYTRAIN_INT64)
+        return (double)((const int64_t *)data)[i];
+    if (dtype == RAYTRAIN_FLOAT32)
+        return (double)((const float *)data)[i];
+    if (dtype == RAYTRAIN_FLOAT16)
+        float16_widen(&f, (const uint16_t *)data + i, 1);
+    else
+        bfloat16_widen(&f, (const uint16_t *)data + i, 1);
+    return (double)f;
+}
+
+static double tolerance(raytrain_dtype dtype)
+{
+    return dtype == RAYTRAIN_BFLOAT16 ? 0.6 : dtype == RAYTRAIN_FLOAT16 ? 0.08 : 1e-4;
+}
+
+static void numbers_check(const void *got, size_t from, size_t to, int size,
+                          raytrain_dtype dtype, raytrain_op op)
+{
+    for (size_t i = from; i < to; i++)
+        if (fabs(number_get(got, i, dtype) - expected(size, i, op)) >
+            tolerance(dtype)) {
+            fprintf(stderr, "# element %zu of type %s, op %d: %f\n", i,
+                    raytrain_dtype_name(dtype), op, number_get(got, i, dtype));
+            _exit(1);
+        }
+}
+
+static void *numbers_new(int rank, size_t n, raytrain_dtype dtype)
+{
+    void *data = malloc(n * raytrain_dtype_size(dtype) + 1);
+
+    for (size_t i = 0; i < n; i++)
+        number_set(data, i, dtype, number_of(rank, i));
+    return data;
+}
+
+/* In two spans, with an empty one between. */
+static void allreduce_case(struct device_group *g, struct comm *comm,
+                           raytrain_dtype dtype, raytrain_op op, size_t n)
+{
+    size_t width = raytrain_dtype_size(dtype), half = n / 2;
+    char *card = card_alloc(n * width);
+    void *data = numbers_new(comm->rank, n, dtype);
+    const struct device_span spans[] = {
+        {card, half}, {NULL, 0}, {card + half * width, n - half}};
+    struct error err = {0};
+
+    put(card, data, n * width);
+    CHECK_OK(device_group_begin(g, &err), err);
+    CHECK_OK(device_group_allreduce(g, spans, 3, dtype, op, &err), err);
+    CHECK_OK(device_group_end(g, &err), err);
+    look(card, data, n * width);
+    numbers_check(data, 0, n, comm->size, dtype, op);
+    same_on_all(comm, data, n * width);
+    free(data);
+    card_free(card);
+}
+
+static int allreduces(struct comm *comm, struct comm *node, void *arg)
+{
+    struct device_group *g;
+    struct error err = {0};
+
+    (void)node;
+    (void)arg;
+    standins_load(comm->rank, true);
+    g = group_new(comm);
+    for (size_t t = 0; t < sizeof dtypes / sizeof dtypes[0]; t++)
+        for (size_t o = 0; o < sizeof ops / sizeof ops[0]; o++)
+            if (dtypes[t] != RAYTRAIN_INT64 || ops[o] != RAYTRAIN_MEAN)
+                allreduce_case(g, comm, dtypes[t], ops[o], 20001);
+    CHECK(device_group_allreduce(g, NULL, 0, RAYTRAIN_INT64, RAYTRAIN_MEAN, &err) < 0 &&
+          err.code == RAYTRAIN_EINVAL);
+    CHECK(device_group_allreduce(g, NULL, 0, RAYTRAIN_INT32, RAYTRAIN_SUM, &err) < 0 &&
+          err.code == RAYTRAIN_EINVAL);
+    CHECK_OK(device_group_check(g, &err), err);
+    device_group_destroy(g);
+    nothing_left();
+    return 0;
+}
+
+static void ranks_run(int n, process_body body, void *arg)
+{
+    char here[4096];
+
+    assert_non_null(getcwd(here, sizeof here));
+    setenv("STANDIN_NCCL_DIR", here, 1);
+    assert_int_equal(process_comm_run(n, n, body, arg), 0);
+    assert_int_equal(scratch_count("."), 0);
+}
+
+static void all_ranks_get_the_numbers_of_all_in_the_callers_order(void **state)
+{
+    (void)state;
+    ranks_run(RANKS, allreduces, NULL);
+    ranks_run(1, allreduces, NULL);
+}
+
+static void so_it_is_with_calls_that_do_not_block(void **state)
+{
+    (void)state;
+    setenv("NCCL_COMM_BLOCKING", "0", 1);
+    ranks_run(2, allreduces, NULL);
+    unsetenv("NCCL_COMM_BLOCKING");
+}
+
+/* ---- Parts, copies ---- */
+
+#define N 50000
+
+static void parts_case(struct device_group *g, struct comm *comm)
+{
+    const size_t cuts[] = {0, 17, 17, N}; /* rank 1 has none */
+    const size_t bytes[] = {0, 17 * sizeof(float), 17 * sizeof(float),
+                            N * sizeof(float)};
+    float *data = numbers_new(comm->rank, N, RAYTRAIN_FLOAT32);
+    float *card = card_alloc(N * sizeof(float));
+    struct error err = {0};
+
+    put(card, data, N * sizeof(float));
+    CHECK_OK(device_group_begin(g, &err), err);
+    CHECK_OK(
+        device_group_reduce_parts(g, card, cuts, RAYTRAIN_FLOAT32, RAYTRAIN_MEAN, &err),
+        err);
+    CHECK_OK(device_group_end(g, &err), err);
+    look(card, data, N * sizeof(float));
+    numbers_check(data, cuts[comm->rank], cuts[comm->rank + 1], comm->size,
+                  RAYTRAIN_FLOAT32, RAYTRAIN_MEAN);
+    CHECK_OK(device_group_begin(g, &err), err);
+    CHECK_OK(device_group_allgather_parts(g, card, bytes, &err), err);
+    CHECK_OK(device_group_end(g, &err), err);
+    look(card, data, N * sizeof(float));
+    numbers_check(data, 0, N, comm->size, RAYTRAIN_FLOAT32, RAYTRAIN_MEAN);
+    same_on_all(comm, data, N * sizeof(float));
+    free(data);
+    card_free(card);
+}
+
+static void copies_case(struct device_group *g, struct comm *comm)
+{
+    const size_t each = 70001, all = each * (size_t)comm->size;
+    unsigned char *card = card_alloc(all), *mine = card_alloc(each);
+    unsigned char *data = malloc(all);
+    struct error err = {0};
+
+    memset(data, comm->rank + 1, all);
+    put(card, data, all);
+    put(mine, data, each);
+    CHECK_OK(device_group_begin(g, &err), err);
+    CHECK_OK(device_group_broadcast(g, card, all, 1, &err), err);
+    CHECK_OK(device_group_broadcast(g, NULL, 0, 1, &err), err);
+    CHECK_OK(device_group_end(g, &err), err);
+    look(card, data, all);
+    for (size_t i = 0; i < all; i++)
+        CHECK(data[i] == 2);
+    CHECK_OK(device_group_begin(g, &err), err);
+    CHECK_OK(device_group_allgather(g, mine, each, card, &err), err);
+    CHECK_OK(device_group_end(g, &err), err);
+    look(card, data, all);
+    for (size_t i = 0; i < all; i++)
+        CHECK(data[i] == i / each + 1);
+    free(data);
+    card_free(mine);
+    card_free(card);
+}
+
+static int parts_and_copies(struct comm *comm, struct comm *node, void *arg)
+{
+    struct device_group *g, *other;
+    struct error err = {0};
+
+    (void)node;
+    (void)arg;
+    standins_load(comm->rank, true);
+    g = group_new(comm);
+    other = group_new(comm);
+    parts_case(g, comm);
+    copies_case(other, comm);
+    CHECK_OK(device_group_wait(g, &err), err);
+    device_group_destroy(g);
+    parts_case(other, comm);
+    device_group_destroy(other);
+    nothing_left();
+    return 0;
+}
+
+static void each_rank_gets_its_part_and_then_those_of_all(void **state)
+{
+    (void)state;
+    ranks_run(RANKS, parts_and_copies, NULL);
+}
+
+/* The host is not waited for: a wait sees that the ranks come late. */
+static int late(struct comm *comm, struct comm *node, void *arg)
+{
+    struct device_group *g;
+    float *card, data[4] = {1, 2, 3, 4};
+    struct device_span span = {NULL, 4};
+    struct error err = {0};
+
+    (void)node;
+    (void)arg;
+    standins_load(comm->rank, true);
+    g = group_new(comm);
+    span.data = card = card_alloc(sizeof data);
+    put(card, data, sizeof data);
+    CHECK_OK(comm->ops->barrier(comm, &err), err);
+    if (comm->rank > 0)
+        CHECK_OK(comm->ops->barrier(comm, &err), err); /* rank 0 has queued its part */
+    CHECK_OK(device_group_begin(g, &err), err);
+    CHECK_OK(device_group_allreduce(g, &span, 1, RAYTRAIN_FLOAT32, RAYTRAIN_SUM, &err),
+             err);
+    CHECK_OK(device_group_end(g, &err), err);
+    if (comm->rank == 0)
+        CHECK_OK(comm->ops->barrier(comm, &err), err);
+    CHECK_OK(device_group_wait(g, &err), err);
+    look(card, data, sizeof data);
+    CHECK(data[3] > 4.0f * (float)comm->size - 0.5f);
+    card_free(card);
+    device_group_destroy(g);
+    nothing_left();
+    return 0;
+}
+
+static void the_host_does_not_wait_for_other_ranks(void **state)
+{
+    (void)state;
+    ranks_run(RANKS, late, NULL);
+}
+
+/* ---- No group ---- */
+
+struct refusal {
+    const char *says; /* on every rank */
+    int shared;       /* the number of cards; 0: enough */
+    int host;         /* a rank without a card, or -1 */
+    int without;      /* a rank without NCCL, or -1 */
+    int version[RANKS];
+    bool opens; /* the library is opened */
+};
+
+static int refused(struct comm *comm, struct comm *node, void *arg)
+{
+    const struct refusal *f = arg;
+    struct device_group_env env = env_of(comm);
+    struct device_group *g = (struct device_group *)arg;
+    struct error why = {0}, err = {0};
+    char number[16];
+
+    (void)node;
+    snprintf(number, sizeof number, "%d", f->version[comm->rank]);
+    if (f->version[comm->rank])
+        setenv("STANDIN_NCCL_VERSION", number, 1);
+    setenv("STANDIN_NCCL_LOG", "log", 1);
+    standins_load(f->shared ? comm->rank % f->shared : comm->rank,
+                  f->opens && comm->rank != f->without);
+    if (comm->rank == f->host)
+        env.device = RAYTRAIN_HOST;
+    CHECK_OK(device_group_create(&env, &g, &why, &err), err);
+    CHECK(!g && why.code == RAYTRAIN_ENOTSUP);
+    if (!strstr(why.text, f->says))
+        fprintf(stderr, "# %s\n", why.text);
+    CHECK(strstr(why.text, f->says));
+    CHECK_OK(device_groups_check(&err), err);
+    nothing_left();
+    return 0;
+}
+
+static void refusal_case(struct refusal f)
+{
+    int opened = 0, c;
+    FILE *log;
+
+    assert_int_equal(process_comm_run(RANKS, RANKS, refused, &f), 0);
+    log = fopen("log", "r");
+    while (log && (c = getc(log)) != EOF)
+        opened += c == 'p'; /* "open" */
+    if (log)
+        fclose(log);
+    unlink("log");
+    assert_int_equal(opened, f.opens ? RANKS - (f.without >= 0) : 0);
+}
+
+static void ranks_that_share_a_card_or_have_none_get_no_group(void **state)
+{
+    (void)state;
+    refusal_case((struct refusal){
+        "ranks 0 and 2 share card 0000:00:00.0", 2, -1, -1, {0}, false});
+    refusal_case((struct refusal){"rank 1 has no card", 0, 1, -1, {0}, false});
+}
+
+static bool has_nccl(void)
+{
+    pid_t pid = fork();
+    int status = 0;
+
+    if (pid == 0)
+        _exit(dlopen("libnccl.so.2", RTLD_NOW) != NULL);
+    return waitpid(pid, &status, 0) == pid && status != 0;
+}
+
+static void without_the_library_on_a_rank_there_is_no_group(void **state)
+{
+    (void)state;
+    if (has_nccl())
+        skip();
+    refusal_case((struct refusal){"libnccl.so.2", 0, -1, 1, {0}, true});
+}
+
+static void old_and_different_libraries_get_no_group(void **state)
+{
+    (void)state;
+    refusal_case((struct refusal){"libnccl.so.2 is of NCCL 2.8: update it to 2.10",
+                                  0,
+                                  -1,
+                                  -1,
+                                  {0, 0, 2804},
+                                  true});
+    refusal_case((struct refusal){"libnccl.so.2 is of NCCL 2.9: update it to 2.10",
+                                  0,
+                                  -1,
+                                  -1,
+                                  {20908, 0, 0},
+                                  true});
+    refusal_case(
+        (struct refusal){"different versions of libnccl.so.2: 21003, up to 22809",
+                         0,
+                         -1,
+                         -1,
+                         {0, 21003, 0},
+                         true});
+}
+
+/* ---- Failures ---- */
+
+static void broken_check(struct device_group *g, struct error *err)
+{
+    const struct device_span none = {NULL, 0};
+
+    CHECK(device_group_check(g, err) < 0 && err->code == RAYTRAIN_ECOMM);
+    CHECK(device_groups_check(err) < 0 && err->code == RAYTRAIN_ECOMM);
+    CHECK(device_group_begin(g, err) < 0 && err->code == RAYTRAIN_ECOMM);
+    CHECK(device_group_allreduce(g, &none, 1, RAYTRAIN_INT64, RAYTRAIN_SUM, err) < 0 &&
+          err->code == RAYTRAIN_ECOMM);
+    CHECK(device_group_wait(g, err) < 0 && err->code == RAYTRAIN_ECOMM);
+}
+
+static int sum_queue(struct device_group *g, float *card, struct error *err)
+{
+    struct device_span span = {card, 4};
+    float data[4] = {1, 2, 3, 4};
+
+    put(card, data, sizeof data);
+    return device_group_begin(g, err) < 0 ||
+                   device_group_allreduce(g, &span, 1, RAYTRAIN_FLOAT32, RAYTRAIN_SUM,
+                                          err) < 0
+               ? -1
+               : device_group_end(g, err);
+}
+
+/* How the second of three collectives ends. */
+enum fate { BREAKS, LEAVES, ABORTS };
+
+static int failing(struct comm *comm, struct comm *node, void *arg)
+{
+    const enum fate fate = *(const enum fate *)arg;
+    const bool wait_inside = comm->rank == 0; /* the others: in the driver */
+    struct device_group *g;
+    float *card, data[4];
+    struct error err = {0};
+
+    (void)node;
+    if (fate == BREAKS && comm->rank == 1)
+        setenv("STANDIN_NCCL_BREAK", "2", 1);
+    if (fate == LEAVES)
+        setenv("STANDIN_NCCL_NOTICE", "1", 1);
+    standins_load(comm->rank, true);
+    g = group_new(comm);
+    card = card_alloc(4 * sizeof(float));
+    CHECK_OK(sum_queue(g, card, &err), err);
+    look(card, data, sizeof data);
+    CHECK(data[0] > (float)comm->size - 0.5f);
+    CHECK_OK(comm->ops->barrier(comm, &err), err);
+    if (fate == LEAVES && comm->rank == 1)
+        _exit(0);
+    if ((fate != ABORTS || comm->rank != 1) && sum_queue(g, card, &err) < 0)
+        CHECK(err.code == RAYTRAIN_ECOMM); /* another rank was quicker */
+    if (fate == ABORTS)
+        device_groups_abort();
+    if (wait_inside)
+        CHECK(device_group_wait(g, &err) < 0 && err.code == RAYTRAIN_ECOMM);
+    look(card, data, sizeof data); /* returns */
+    CHECK(device_fetch(RAYTRAIN_CUDA, 0, card, data, sizeof data, &err) < 0 &&
+          err.code == RAYTRAIN_ECOMM);
+    broken_check(g, &err);
+    if (fate == LEAVES && !strstr(err.text, "remote process exited"))
+        CHECK(!err.text[0]);
+    if (fate == ABORTS && !strstr(err.text, "aborted on this rank"))
+        CHECK(!err.text[0]);
+    card_free(card);
+    device_group_destroy(g);
+    nothing_left();
+    return 0;
+}
+
+static void an_asynchronous_error_ends_waits_on_all_ranks(void **state)
+{
+    enum fate fate = BREAKS;
+
+    (void)state;
+    ranks_run(RANKS, failing, &fate);
+}
+
+static void so_does_a_rank_that_is_gone_if_the_library_notices(void **state)
+{
+    enum fate fate = LEAVES;
+
+    (void)state;
+    ranks_run(RANKS, failing, &fate);
+}
+
+static void an_abort_ends_waits_on_this_rank(void **state)
+{
+    enum fate fate = ABORTS;
+
+    (void)state;
+    ranks_run(RANKS, failing, &fate);
+}
+
+/* All functions of NCCL that raytrain calls, but those that cannot fail. */
+static const char *const functions[] = {
+    "ncclCommInitRank:1", "ncclGetUniqueId:1", "ncclAllReduce:1",
+    "ncclReduce:1",       "ncclBroadcast:1",   "ncclAllGather:1",
+    "ncclGroupStart:1",   "ncclGroupEnd:1",    "ncclCommGetAsyncError:1"};
+
+static int all_calls(struct device_group *g, void *card, struct error *err)
+{
+    const struct device_span span = {card, 4};
+    const size_t cuts[] = {0, 1, 2, 4}, bytes[] = {0, 4, 8, 16};
+
+    return device_group_begin(g, err) < 0 ||
+                   device_group_allreduce(g, &span, 1, RAYTRAIN_FLOAT32, RAYTRAIN_SUM,
+                                          err) < 0 ||
+                   device_group_reduce_parts(g, card, cuts, RAYTRAIN_FLOAT32,
+                                             RAYTRAIN_SUM, err) < 0 ||
+                   device_group_allgather_parts(g, card, bytes, err) < 0 ||
+                   device_group_broadcast(g, card, 16, 0, err) < 0 ||
+                   device_group_allgather(g, card, 4, card, err) < 0 ||
+                   device_group_end(g, err) < 0 || device_group_wait(g, err) < 0
+               ? -1
+               : 0;
+}
+
+static int each_fails(struct comm *comm, struct comm *node, void *arg)
+{
+    struct device_group_env env = env_of(comm);
+    const char *function = arg;
+    struct device_group *g;
+    struct error why = {0}, err = {0};
+    void *card;
+    int rc;
+
+    (void)node;
+    standins_load(comm->rank, true);
+    card = card_alloc(64);
+    setenv("STANDIN_NCCL_FAIL", function, 1);
+    rc = device_group_create(&env, &g, &why, &err);
+    if (rc == 0) {
+        CHECK(g);
+        rc = all_calls(g, card, &err);
+        CHECK(device_group_check(g, NULL) < 0);
+    }
+    CHECK(rc < 0 && err.code == RAYTRAIN_ECOMM);
+    if (!strstr(err.text, "returned 2: unhandled system error"))
+        fprintf(stderr, "# %s: %s\n", function, err.text);
+    CHECK(strstr(err.text, "returned 2: unhandled system error"));
+    device_group_destroy(g);
+    card_free(card);
+    nothing_left();
+    return 0;
+}
+
+static void a_failure_of_the_library_is_reported_and_leaves_nothing(void **state)
+{
+    char here[4096], name[64];
+
+    (void)state;
+    assert_non_null(getcwd(here, sizeof here));
+    setenv("STANDIN_NCCL_DIR", here, 1);
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        snprintf(name, sizeof name, "%s", functions[i]);
+        assert_int_equal(process_comm_run(RANKS, RANKS, each_fails, name), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SCRATCH(all_ranks_get_the_numbers_of_all_in_the_callers_order),
+        SCRATCH(so_it_is_with_calls_that_do_not_block),
+        SCRATCH(each_rank_gets_its_part_and_then_those_of_all),
+        SCRATCH(the_host_does_not_wait_for_other_ranks),
+        SCRATCH(ranks_that_share_a_card_or_have_none_get_no_group),
+        SCRATCH(without_the_library_on_a_rank_there_is_no_group),
+        SCRATCH(old_and_different_libraries_get_no_group),
+        SCRATCH(an_asynchronous_error_ends_waits_on_all_ranks),
+        SCRATCH(so_does_a_rank_that_is_gone_if_the_library_notices),
+        SCRATCH(an_abort_ends_waits_on_this_rank),
+        SCRATCH(a_failure_of_the_library_is_reported_and_leaves_nothing),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
