@@ -89,7 +89,7 @@ dist_man_MANS += share/man/raytrain.7 \
 	share/man/raytrain_predictor_output.3 \
 	share/man/raytrain_random_u64.3 share/man/raytrain_rank.3 \
 	share/man/raytrain_reducer_create.3 share/man/raytrain_report.3 \
-	share/man/raytrain_run_dir.3
+	share/man/raytrain_run_dir.3 share/man/raytrain_set_stream.3
 
 # A function that is described on the page of another one has a page that includes that one.
 # The names are those in the NAME section of the pages.

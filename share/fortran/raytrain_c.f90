@@ -104,6 +104,9 @@ module raytrain_c
     integer(c_int) function raytrain_barrier(ctx) bind(c)
       import; type(c_ptr), value :: ctx
     end function
+    integer(c_int) function raytrain_set_stream(ctx, device, device_id, stream) bind(c)
+      import; type(c_ptr), value :: ctx, stream; integer(c_int), value :: device, device_id
+    end function
     integer(c_int) function raytrain_mpi_comm(ctx, comm) bind(c, name="raytrain_mpi_comm_f")
       import; type(c_ptr), value :: ctx; integer(c_int), intent(inout) :: comm
     end function

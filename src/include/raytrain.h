@@ -388,21 +388,28 @@ RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
 
 /*
  * Memory of devices. put, put_shard, give, get, get_shard and the collectives of tensors
- * take tensors on NVIDIA cards, with device = RAYTRAIN_CUDA; no other call does. The library of the driver,
- * libcuda.so.1 of CUDA 11.0 or later, is opened by the first such call; RAYTRAIN_ENOTSUP if
- * it is missing or too old, RAYTRAIN_EFAILED if it reports an error. data is memory of the
- * primary context of card device_id, which is what the runtime API allocates; other memory
- * is RAYTRAIN_EINVAL: of another card, of the host, or freed. raytrain_report() checks
- * that again.
+ * take tensors on NVIDIA cards, with device = RAYTRAIN_CUDA; no other call does.
+ * The library of the driver, libcuda.so.1 of CUDA 11.0 or later, is opened by the first such
+ * call; RAYTRAIN_ENOTSUP if it is missing or too old, RAYTRAIN_EFAILED if it reports an
+ * error. data is memory of the primary context of card device_id, which is what the runtime
+ * API allocates; other memory is RAYTRAIN_EINVAL: of another card, of the host, or freed.
+ * raytrain_report() checks that again.
  *
  * raytrain_report() copies what was put before it returns, through host memory; get and
- * the collectives copy before they return. All wait for the work that this process has queued on the
- * legacy default stream of the card. They do not wait for work in other streams: let the
- * default stream wait for it, by cudaStreamWaitEvent(), or synchronise. A tensor that was
- * given is copied, too, and released as others are. The card that was current for the
- * thread is current again afterwards. (Tested with a stand-in for the library, not yet with
- * a card.)
+ * the collectives copy before they return. All wait for the work
+ * that this process has queued on one stream of the card: that of the latest
+ * raytrain_set_stream() for this card, or the legacy default stream. They do not wait for
+ * work in other streams: let that stream wait for it, by cudaStreamWaitEvent(), or
+ * synchronise. A tensor that was given is copied, too, and released as others are. The card
+ * that was current for the thread is current again afterwards. (Tested with a stand-in for
+ * the library, not yet with a card.)
+ *
+ * raytrain_set_stream takes a cudaStream_t or CUstream, which must exist until another one
+ * is set; NULL is the default stream. It is not collective, and does not wait.
+ * RAYTRAIN_EINVAL for RAYTRAIN_HOST and for a card that is not there; other errors as above.
  */
+RAYTRAIN_API int raytrain_set_stream(raytrain_context *ctx, raytrain_device device,
+                                     int device_id, void *stream);
 
 /*
  * The checkpoint that this attempt starts from, already verified unless it is a plain

@@ -183,6 +183,8 @@ public:
     void report_rank0(metrics m, checkpoint ck = checkpoint()) const
     { check(raytrain_report_rank0(c_, m.begin(), m.size(), ck.release())); }
     void wait() const { check(raytrain_checkpoint_wait(c_)); }
+    void set_stream(raytrain_device d, int id, void *stream) const
+    { check(raytrain_set_stream(c_, d, id, stream)); }
 };
 
 class reducer {

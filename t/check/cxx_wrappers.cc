@@ -117,6 +117,8 @@ static void save(raytrain::context ctx, std::vector<double> &matrix)
     REQUIRE(raytrain_durable_iteration(ctx) == 1);
     REQUIRE(raytrain_set_total(ctx, 1) == RAYTRAIN_OK);
     REQUIRE(raytrain_set_total(ctx, -1) == RAYTRAIN_EINVAL);
+    REQUIRE(fails(RAYTRAIN_EINVAL, "no streams",
+                  [&] { ctx.set_stream(RAYTRAIN_HOST, 0, nullptr); }));
     raytrain::checkpoint best = ctx.open_checkpoint(raytrain_run_dir(ctx));
     REQUIRE(best.is_verified() && best.get_string("note") == "written in C++");
     REQUIRE(fails(RAYTRAIN_ENOTFOUND, "nowhere",

@@ -180,6 +180,8 @@ contains
     status = raytrain_last_status(ctx)
     call require(.not. c_associated(ck) .and. status == RAYTRAIN_ENOTFOUND, 'no file', rc)
     call require(raytrain_durable_iteration(ctx) == 1, 'durable_iteration', rc)
+    call require(raytrain_set_stream(ctx, RAYTRAIN_HOST, 0_c_int, c_null_ptr) /= RAYTRAIN_OK, &
+        'set_stream', rc)
     call require(raytrain_set_total(ctx, 1_c_int64_t) == RAYTRAIN_OK, 'set_total', rc)
     status = raytrain_report(ctx, ['rank'], [1d0, 2d0])
     call require(status == RAYTRAIN_EINVAL, 'names', rc)
