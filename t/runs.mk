@@ -47,7 +47,7 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1012-settings.t t/1015-forks.t t/1
 	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t t/1500-scale.t t/1510-serve.t t/1540-serve-python.t t/1550-serve-models.t \
 	t/1530-slurm-serve.t \
 	t/1531-slurm-haproxy.t t/1532-serve-storage.t t/1533-serve-followed.t \
-	t/1505-slurm-scale.t t/1600-device.t
+	t/1505-slurm-scale.t t/1600-device.t t/1620-reducer-device.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 
@@ -162,6 +162,12 @@ t/device/libnccl.so.2: t/device/standin_nccl.c t/device/standin_cuda.h src/commo
 	$(AM_V_CCLD)$(MKDIR_P) t/device && $(STANDIN_CC) -Wl,-soname,libnccl.so.2 -o $@ \
 		-I$(srcdir)/src/common $(srcdir)/t/device/standin_nccl.c \
 		$(srcdir)/src/common/util/half.c -ldl -lpthread
+
+check_LTLIBRARIES += t/check/device_reducer.la
+t_check_device_reducer_la_SOURCES = t/check/device_reducer.c
+t_check_device_reducer_la_CFLAGS = $(AM_CFLAGS) -I$(srcdir)/t/device -fvisibility=default
+t_check_device_reducer_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
+t_check_device_reducer_la_LIBADD = libraytrain.la -ldl -lm
 
 check_LTLIBRARIES += t/check/device_model.la
 t_check_device_model_la_SOURCES = t/check/device_model.c

@@ -265,8 +265,7 @@ RAYTRAIN_API int raytrain_allgather_tensor(raytrain_context *ctx,
  * Gradient averaging that overlaps with the backward pass (the design of PyTorch DDP,
  * Li et al., VLDB 2020). Pass all gradient tensors once, in the order in which the
  * backward pass completes them: FLOAT32, FLOAT64, FLOAT16 or BFLOAT16, which may be
- * mixed (any other type is RAYTRAIN_EINVAL, other memory than RAYTRAIN_HOST
- * RAYTRAIN_ENOTSUP). They are grouped into buckets of about bucket_bytes (0: a good
+ * mixed (any other type is RAYTRAIN_EINVAL). They are grouped into buckets of about bucket_bytes (0: a good
  * default) and of one type; a bucket is reduced as soon as all its tensors are ready.
  * Tensors that are adjacent in memory, in the same order on every rank, are reduced in
  * place, others are copied to the bucket and back. 16-bit floats are copied to a bucket
@@ -286,6 +285,15 @@ RAYTRAIN_API int raytrain_allgather_tensor(raytrain_context *ctx,
  *
  * In each step, call ready(i) once for each i, in any order that is the same on every
  * rank; wait() before that is RAYTRAIN_EINVAL. Buckets always start in index order.
+ *
+ * Gradients may be on a card ("Memory of devices" below), all of them on the same one, and
+ * on all ranks or on none; memory of the reducer is there, too, and zero. ready(i) says that
+ * what the caller has queued on its stream so far completes gradient i, and does not wait
+ * for it. wait() lets what the caller queues on its stream from then on come after the
+ * means. Buckets are copied to host memory and back, which overlaps with the work of the
+ * caller's stream; the means have the bits that they would have on the host. The host waits
+ * in wait() until the other ranks' numbers have been combined with its own. destroy waits
+ * for the work that was queued on the card.
  */
 RAYTRAIN_API int raytrain_reducer_create(raytrain_context *ctx,
                                          const raytrain_tensor grads[], size_t n,
@@ -302,8 +310,9 @@ RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
  * shard alone.
  *
  * create_sharded (COLLECTIVE) is create with the parameters of the first n_params
- * gradients: the same shapes, any type, memory as above (NULL: the reducer's). Other
- * gradients, such as a number of rows, are averaged on every rank. The rest follows:
+ * gradients: the same shapes, any type, memory as above (NULL: the reducer's), on the card
+ * of the gradients if they are on one. Other gradients, such as a number of rows, are
+ * averaged on every rank. The rest follows:
  *
  *     every step:  ... raytrain_reducer_ready(reducer, i) for all gradients;
  *                  raytrain_reducer_wait(reducer);     this rank's shards are means now
@@ -319,6 +328,8 @@ RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
  * state. After wait, elements of gradients outside of the shard are undefined. gather
  * (COLLECTIVE) is called when no gradient is being averaged (else RAYTRAIN_EINVAL), as
  * often as the ranks like. Every rank then has the bits of the rank that updated them.
+ * On a card, gather comes between what the caller has queued on its stream and what it
+ * queues from then on; the host waits for the other ranks.
  *
  * param returns the address of parameter i, which the reducer owns until destroy if it
  * provided it; NULL for a bad argument. shard, param and gather of a reducer that is not
@@ -387,8 +398,8 @@ RAYTRAIN_API int raytrain_checkpoint_put_file(raytrain_checkpoint *ck, const cha
 RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
 
 /*
- * Memory of devices. put, put_shard, give, get, get_shard and the collectives of tensors
- * take tensors on NVIDIA cards, with device = RAYTRAIN_CUDA; no other call does.
+ * Memory of devices. put, put_shard, give, get, get_shard, the collectives of tensors and
+ * reducers take tensors on NVIDIA cards, with device = RAYTRAIN_CUDA; no other call does.
  * The library of the driver, libcuda.so.1 of CUDA 11.0 or later, is opened by the first such
  * call; RAYTRAIN_ENOTSUP if it is missing or too old, RAYTRAIN_EFAILED if it reports an
  * error. data is memory of the primary context of card device_id, which is what the runtime
@@ -396,7 +407,7 @@ RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
  * raytrain_report() checks that again.
  *
  * raytrain_report() copies what was put before it returns, through host memory; get and
- * the collectives copy before they return. All wait for the work
+ * the collectives copy before they return; reducers copy meanwhile. All wait for the work
  * that this process has queued on one stream of the card: that of the latest
  * raytrain_set_stream() for this card, or the legacy default stream. They do not wait for
  * work in other streams: let that stream wait for it, by cudaStreamWaitEvent(), or

@@ -19,7 +19,7 @@
  *          "id": that of a card that is not there | "freed": freed memory | "late": memory
  *          that the last rank frees before the report | "mean": combines host memory as a
  *          card's | "read": reads the restored model into host memory as a card's |
- *          "reduce": gives a tensor on a card to a reducer | a value of STANDIN_CUDA_FAIL
+ *          a value of STANDIN_CUDA_FAIL
  *   fail_once = PATH: fail only if PATH can be created
  */
 #include <dlfcn.h>
@@ -320,7 +320,6 @@ static double elsewhere[4]; /* on the host */
 static int wrong_put(struct model *m, raytrain_checkpoint *ck, const char *how)
 {
     raytrain_tensor t = tensor_of(m, strcmp(how, "host") == 0 ? elsewhere : m->moved);
-    raytrain_reducer *reducer;
     double *lost;
     int rc;
 
@@ -340,8 +339,6 @@ static int wrong_put(struct model *m, raytrain_checkpoint *ck, const char *how)
         t.data = elsewhere;
         return raytrain_allreduce_tensor(m->ctx, &t, RAYTRAIN_MEAN);
     }
-    if (strcmp(how, "reduce") == 0)
-        return raytrain_reducer_create(m->ctx, &t, 1, 0, &reducer);
     if (strcmp(how, "freed") != 0 &&
         (strcmp(how, "late") != 0 ||
          raytrain_rank(m->ctx) != raytrain_world_size(m->ctx) - 1))

@@ -12,7 +12,8 @@
  *     does not wait sees old bytes, every time, and no thread or delay is needed. The default
  *     stream is one of them, per card: streams are created with CU_STREAM_NON_BLOCKING only.
  *     cuEventQuery() is a wait that goes on in a thread.
- *   - pinned memory is full of 0xa5 at first, and only such memory is copied from and to.
+ *   - pinned memory is full of 0xa5 at first, and only such memory, or memory that is
+ *     registered, is copied from and to.
  *   - most calls need a current context; handles of another card are refused.
  *
  * Environment, read at each call:
@@ -21,7 +22,8 @@
  *   STANDIN_CUDA_VERSION=N     12040 by default
  *   STANDIN_CUDA_CARDS=N       2 by default, at most 8
  *   STANDIN_CUDA_FIRST=N       card 0 of this process is card N of the machine; 0 by default
- *   STANDIN_CUDA_FAIL=NAME:K   the K-th call of this function since this was set returns 700
+ *   STANDIN_CUDA_FAIL=NAME:K   the K-th call of this function since this was set returns 700;
+ *                              0: each call
  */
 #include "standin_cuda.h"
 
@@ -46,7 +48,9 @@ enum {
     INVALID_CONTEXT = 201,
     INVALID_HANDLE = 400,
     NOT_READY = 600,
-    ILLEGAL_ADDRESS = 700
+    ILLEGAL_ADDRESS = 700,
+    ALREADY_REGISTERED = 712,
+    NOT_REGISTERED = 713
 };
 
 #define CARDS_MAX 8
@@ -58,7 +62,8 @@ struct memory {
     uintptr_t address;     /* what the user has */
     unsigned char *inside; /* where it can be accessed; pinned memory: the same */
     size_t n;
-    int card; /* -1: pinned */
+    int card;        /* -1: pinned */
+    bool registered; /* pinned, and the user's */
 };
 
 struct stream {
@@ -81,7 +86,7 @@ struct work {
     void (*kernel)(void *arg); /* NULL: a copy, or a wait */
     void *arg;
     bool is_long;             /* the lock is not held while the kernel runs */
-    unsigned char *to, *from; /* a copy */
+    unsigned char *to, *from; /* a copy; without from: zeros */
     size_t n;
     struct event wait;
 };
@@ -127,7 +132,7 @@ static bool fails(const char *function)
     if (!colon || strncmp(fail, function, (size_t)(colon - fail)) != 0 ||
         function[colon - fail] != '\0')
         return false;
-    return ++n_calls == atoi(colon + 1);
+    return ++n_calls == atoi(colon + 1) || atoi(colon + 1) == 0;
 }
 
 static struct context *current(void)
@@ -199,7 +204,7 @@ static int memory_add(size_t n, int card, uintptr_t *address)
         return OUT_OF_MEMORY;
     }
     memset(in, 0xa5, n);
-    *m = (struct memory){memories, (uintptr_t)out, in, n, card};
+    *m = (struct memory){memories, (uintptr_t)out, in, n, card, false};
     memories = m;
     *address = m->address;
     return SUCCESS;
@@ -210,13 +215,46 @@ static int memory_remove(uintptr_t address, bool pinned)
 {
     struct memory **at = &memories, *m;
 
-    while (*at && ((*at)->address != address || ((*at)->card < 0) != pinned))
+    while (*at && ((*at)->address != address || ((*at)->card < 0) != pinned ||
+                   (*at)->registered))
         at = &(*at)->next;
     m = *at;
     if (!m)
         return INVALID_VALUE;
     *at = m->next;
     munmap(m->inside, m->n);
+    free(m);
+    return SUCCESS;
+}
+
+/* Memory that the user has already. */
+static int memory_register(void *p, size_t n)
+{
+    struct memory *m = calloc(1, sizeof *m);
+    uintptr_t begin = (uintptr_t)p;
+
+    for (const struct memory *o = memories; o; o = o->next)
+        if (begin < o->address + o->n && o->address < begin + n) {
+            free(m);
+            return ALREADY_REGISTERED;
+        }
+    if (!m)
+        return OUT_OF_MEMORY;
+    *m = (struct memory){memories, begin, p, n, -1, true};
+    memories = m;
+    return SUCCESS;
+}
+
+static int memory_unregister(const void *p)
+{
+    struct memory **at = &memories, *m;
+
+    while (*at && (!(*at)->registered || (*at)->inside != p))
+        at = &(*at)->next;
+    m = *at;
+    if (!m)
+        return NOT_REGISTERED;
+    *at = m->next;
     free(m);
     return SUCCESS;
 }
@@ -262,8 +300,10 @@ static void work_run(struct work *w)
 {
     if (w->wait.stream)
         stream_run(w->wait.stream, w->wait.after);
-    if (w->n > 0)
+    if (w->n > 0 && w->from)
         memcpy(w->to, w->from, w->n);
+    else if (w->n > 0)
+        memset(w->to, 0, w->n);
     if (w->kernel)
         kernel_run(w);
 }
@@ -581,6 +621,30 @@ API int cuMemFreeHost(void *p)
     return rc;
 }
 
+API int cuMemHostRegister_v2(void *p, size_t n, unsigned int flags)
+{
+    int rc;
+
+    ENTER(true)
+    if (flags != 1 || !p || n == 0)
+        return INVALID_VALUE;
+    pthread_mutex_lock(&lock);
+    rc = memory_register(p, n);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+API int cuMemHostUnregister(void *p)
+{
+    int rc;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    rc = memory_unregister(p);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
 API int cuPointerGetAttribute(void *value, int attribute, uint64_t p)
 {
     struct memory *m;
@@ -675,6 +739,21 @@ API int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, void *stre
     ENTER(true)
     pthread_mutex_lock(&lock);
     rc = copy_add(stream, (uintptr_t)to, false, (uintptr_t)from, n);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+API int cuMemsetD8Async(uint64_t to, unsigned char value, size_t n, void *stream)
+{
+    struct memory *m;
+    int rc = INVALID_VALUE;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    m = memory_find((uintptr_t)to, n);
+    if (m && m->card == current()->card && value == 0)
+        rc = work_add(stream,
+                      (struct work){.to = m->inside + (to - m->address), .n = n});
     pthread_mutex_unlock(&lock);
     return rc;
 }

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "device/device.h"
+#include "device/stream.h"
 #include "raytrain.h"
 
 #define STANDIN "t/device/libcuda.so.1"
@@ -32,6 +33,7 @@ static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
 static int (*launch)(void *, void (*)(void *), void *), (*count)(void);
 static void *(*inside)(uint64_t);
 static int (*synchronize)(void *);
+static int (*stream_create)(void **, unsigned int), (*stream_destroy)(void *);
 
 static void find(void *object, const char *name, void *place)
 {
@@ -59,6 +61,8 @@ static void standin_load(void)
     find(object, "cuMemAlloc_v2", &mem_alloc);
     find(object, "cuMemFree_v2", &mem_free);
     find(object, "cuStreamSynchronize", &synchronize);
+    find(object, "cuStreamCreate", &stream_create);
+    find(object, "cuStreamDestroy_v2", &stream_destroy);
     find(object, "standin_launch", &launch);
     find(object, "standin_count", &count);
     find(object, "standin_inside", &inside);
@@ -253,6 +257,137 @@ static void the_callers_card_is_current_again(void **state)
     card_free(0, p);
 }
 
+/* Copies wait for the stream that was set, and for no other. */
+static void copies_follow_the_stream_of_the_caller(void **state)
+{
+    unsigned char got[16], *p = card_alloc(0, 16);
+    struct fill early = {p, 16, 7}, late = {p, 16, 77};
+    struct error err = {0};
+    void *stream;
+
+    (void)state;
+    assert_int_equal(stream_create(&stream, 1), 0);
+    assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 0, stream, &err), 0);
+    assert_int_equal(launch(stream, fill_run, &early), 0);
+    assert_int_equal(launch(NULL, fill_run, &late), 0);
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
+    assert_int_equal(got[0], byte_of(7, 0));
+    assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 0, NULL, &err), 0);
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
+    assert_int_equal(got[0], byte_of(77, 0));
+    assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 2, NULL, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_int_equal(stream_destroy(stream), 0);
+    card_free(0, p);
+}
+
+/* ---- Streams of the library's own ---- */
+
+static void mark_reach(struct device_stream *s, struct device_mark *mark)
+{
+    struct error err;
+    bool reached = false;
+
+    while (!reached)
+        assert_int_equal(device_mark_test(s, mark, &reached, &err), 0);
+}
+
+/* The caller fills the memory; it is copied out and, as other bytes, in; the caller sees
+ * these. */
+static void a_stream_is_ordered_with_that_of_the_caller(void **state)
+{
+    unsigned char seen[16] = {0}, *p = card_alloc(1, 16), *pinned;
+    struct fill fill = {p, 16, 3};
+    struct sight sight = {p, seen, 16};
+    struct device_stream *out, *in;
+    struct device_mark mark = {0};
+    struct error err;
+    bool reached;
+
+    (void)state;
+    assert_int_equal(device_stream_create(RAYTRAIN_CUDA, 1, &out, &err), 0);
+    assert_int_equal(device_stream_create(RAYTRAIN_CUDA, 1, &in, &err), 0);
+    assert_int_equal(device_mark_init(out, &mark, &err), 0);
+    assert_int_equal(device_pinned_alloc(out, 16, (void **)&pinned, &err), 0);
+    assert_int_equal(launch(NULL, fill_run, &fill), 0);
+    assert_int_equal(device_stream_after_caller(out, &err), 0);
+    assert_int_equal(device_stream_copy_out(out, pinned, p, 16, &err), 0);
+    assert_int_equal(device_mark_set(out, &mark, &err), 0);
+    assert_int_equal(device_mark_test(out, &mark, &reached, &err), 0);
+    assert_false(reached);
+    mark_reach(out, &mark);
+    assert_int_equal(pinned[5], byte_of(3, 5));
+    memset(pinned, 99, 16);
+    assert_int_equal(device_stream_copy_in(in, p, pinned, 16, &err), 0);
+    assert_int_equal(device_stream_before_caller(in, &err), 0);
+    assert_int_equal(launch(NULL, sight_run, &sight), 0);
+    assert_int_equal(synchronize(NULL), 0);
+    assert_memory_equal(seen, pinned, 16);
+    device_pinned_free(out, pinned);
+    device_mark_clear(out, &mark);
+    device_stream_destroy(in);
+    device_stream_destroy(out);
+    device_stream_destroy(NULL);
+    card_free(1, p);
+}
+
+static void memory_of_a_card_is_zero_and_host_memory_can_be_pinned(void **state)
+{
+    unsigned char *p = card_alloc(0, 1), *mine, host[64], other[64];
+    struct device_stream *s;
+    struct device_mark mark = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(device_stream_create(RAYTRAIN_CUDA, 0, &s, &err), 0);
+    assert_int_equal(device_mark_init(s, &mark, &err), 0);
+    assert_int_equal(device_memory_alloc(s, 64, (void **)&mine, &err), 0);
+    assert_int_equal(device_check(RAYTRAIN_CUDA, 0, mine, 64, &err), 0);
+    assert_int_equal(device_pin(s, host, 64, &err), 0);
+    assert_int_equal(device_stream_copy_out(s, other, mine, 64, &err), -1);
+    assert_int_equal(device_stream_copy_out(s, host, mine, 64, &err), 0);
+    assert_int_equal(device_mark_set(s, &mark, &err), 0);
+    mark_reach(s, &mark);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(host[i], 0);
+    device_unpin(s, host);
+    assert_int_equal(device_stream_copy_out(s, host, mine, 64, &err), -1);
+    device_memory_free(s, mine);
+    assert_int_equal(device_check(RAYTRAIN_CUDA, 0, mine, 64, &err), -1);
+    device_mark_clear(s, &mark);
+    device_stream_destroy(s);
+    card_free(0, p);
+}
+
+static const char *const failing_streams[] = {
+    "cuStreamCreate:1",  "cuEventCreate:1",      "cuMemAlloc_v2:1",
+    "cuMemsetD8Async:1", "cuEventSynchronize:1", "cuCtxPushCurrent_v2:2",
+};
+
+static void a_failure_of_a_stream_is_reported_and_leaves_nothing(void **state)
+{
+    void *p = card_alloc(0, 1), *mine = NULL;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof failing_streams / sizeof failing_streams[0]; k++) {
+        struct device_stream *s = NULL;
+        struct error err = {0};
+        int rc;
+
+        setenv("STANDIN_CUDA_FAIL", failing_streams[k], 1);
+        rc = device_stream_create(RAYTRAIN_CUDA, 0, &s, &err);
+        if (rc == 0)
+            rc = device_memory_alloc(s, 64, &mine, &err);
+        unsetenv("STANDIN_CUDA_FAIL");
+        assert_int_equal(rc, -1);
+        assert_int_equal(err.code, RAYTRAIN_EFAILED);
+        assert_null(mine);
+        device_stream_destroy(s);
+        assert_int_equal(device_check(RAYTRAIN_CUDA, 0, p, 1, &err), 0);
+    }
+    card_free(0, p);
+}
+
 /* The function that fails, and at which call. */
 static const char *const failing[] = {
     "cuMemHostAlloc:1",       "cuMemHostAlloc:2",       "cuStreamCreate:1",
@@ -344,6 +479,10 @@ int main(void)
         cmocka_unit_test(pointers_that_are_not_what_they_are_said_to_be_are_refused),
         cmocka_unit_test(a_failure_of_the_library_is_reported_and_leaves_nothing),
         cmocka_unit_test(the_callers_card_is_current_again),
+        cmocka_unit_test(copies_follow_the_stream_of_the_caller),
+        cmocka_unit_test(a_stream_is_ordered_with_that_of_the_caller),
+        cmocka_unit_test(memory_of_a_card_is_zero_and_host_memory_can_be_pinned),
+        cmocka_unit_test(a_failure_of_a_stream_is_reported_and_leaves_nothing),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

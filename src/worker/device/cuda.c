@@ -45,7 +45,7 @@ enum {
     POINTER_ORDINAL = 9,     /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, an int */
     MEMORY_OF_DEVICE = 2,    /* CU_MEMORYTYPE_DEVICE */
 
-    HOST_PORTABLE = 1,       /* CU_MEMHOSTALLOC_PORTABLE */
+    HOST_PORTABLE = 1,       /* CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE */
     STREAM_NON_BLOCKING = 1, /* CU_STREAM_NON_BLOCKING */
     EVENT_BLOCKING_SYNC = 1, /* CU_EVENT_BLOCKING_SYNC: a thread that waits sleeps */
     EVENT_DISABLE_TIMING = 2 /* CU_EVENT_DISABLE_TIMING */
@@ -67,18 +67,24 @@ enum {
     /* 3.2 */                                                                          \
     F(cuMemcpyDtoHAsync_v2, (void *to, address from, size_t n, handle stream))         \
     F(cuMemcpyHtoDAsync_v2, (address to, const void *from, size_t n, handle stream))   \
+    F(cuMemAlloc_v2, (address * p, size_t n))                                          \
+    F(cuMemFree_v2, (address p))                                                       \
+    F(cuMemsetD8Async, (address to, unsigned char value, size_t n, handle stream))     \
     F(cuStreamWaitEvent, (handle stream, handle event, unsigned int flags))            \
     /* 4.0; the number of the card of a pointer, 10.2 or earlier */                    \
     F(cuCtxPushCurrent_v2, (handle context))                                           \
     F(cuCtxPopCurrent_v2, (handle * context))                                          \
     F(cuStreamDestroy_v2, (handle stream))                                             \
     F(cuEventDestroy_v2, (handle event))                                               \
+    F(cuMemHostUnregister, (void *p))                                                  \
     F(cuPointerGetAttribute, (void *value, int attribute, address p))                  \
     /* 4.1 */                                                                          \
     F(cuDeviceGetPCIBusId, (char *place, int size, ordinal id))                        \
     /* 6.0 */                                                                          \
     F(cuGetErrorName, (result r, const char **name))                                   \
     F(cuGetErrorString, (result r, const char **text))                                 \
+    /* 6.5 */                                                                          \
+    F(cuMemHostRegister_v2, (void *p, size_t n, unsigned int flags))                   \
     /* 7.0 */                                                                          \
     F(cuDevicePrimaryCtxRetain, (handle * context, ordinal id))                        \
     /* 11.0 */                                                                         \
@@ -248,6 +254,20 @@ static int cuda_locate(const void *p, int *card, void **context, struct error *e
     return CALL(cuPointerGetAttribute, (card, POINTER_ORDINAL, at), err);
 }
 
+static int cuda_memory_alloc(size_t n, void **p, struct error *err)
+{
+    address at = 0;
+    int rc = CALL(cuMemAlloc_v2, (&at, n), err);
+
+    *p = (void *)(uintptr_t)at;
+    return rc;
+}
+
+static void cuda_memory_free(void *p)
+{
+    cuda.cuMemFree_v2((uintptr_t)p);
+}
+
 static int cuda_pinned_alloc(size_t n, void **p, struct error *err)
 {
     return CALL(cuMemHostAlloc, (p, n, HOST_PORTABLE), err);
@@ -256,6 +276,16 @@ static int cuda_pinned_alloc(size_t n, void **p, struct error *err)
 static void cuda_pinned_free(void *p)
 {
     cuda.cuMemFreeHost(p);
+}
+
+static int cuda_pin(void *p, size_t n, struct error *err)
+{
+    return CALL(cuMemHostRegister_v2, (p, n, HOST_PORTABLE), err);
+}
+
+static void cuda_unpin(void *p)
+{
+    cuda.cuMemHostUnregister(p);
 }
 
 /* ---- Streams, copies, events ---- */
@@ -280,6 +310,11 @@ static int cuda_copy_in(void *device, const void *host, size_t n, void *stream,
                         struct error *err)
 {
     return CALL(cuMemcpyHtoDAsync_v2, ((uintptr_t)device, host, n, stream), err);
+}
+
+static int cuda_clear(void *device, size_t n, void *stream, struct error *err)
+{
+    return CALL(cuMemsetD8Async, ((uintptr_t)device, 0, n, stream), err);
 }
 
 static int cuda_event_create(void **event, struct error *err)
@@ -327,12 +362,17 @@ const struct device_vendor cuda_vendor = {
     .enter = cuda_enter,
     .leave = cuda_leave,
     .locate = cuda_locate,
+    .memory_alloc = cuda_memory_alloc,
+    .memory_free = cuda_memory_free,
     .pinned_alloc = cuda_pinned_alloc,
     .pinned_free = cuda_pinned_free,
+    .pin = cuda_pin,
+    .unpin = cuda_unpin,
     .stream_create = cuda_stream_create,
     .stream_destroy = cuda_stream_destroy,
     .copy_out = cuda_copy_out,
     .copy_in = cuda_copy_in,
+    .clear = cuda_clear,
     .event_create = cuda_event_create,
     .event_destroy = cuda_event_destroy,
     .event_record = cuda_event_record,

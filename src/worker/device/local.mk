@@ -6,6 +6,7 @@ libworker_la_SOURCES += \
 	src/worker/device/group_create.c src/worker/device/group_impl.h \
 	src/worker/device/group_watch.c \
 	src/worker/device/nccl.c src/worker/device/nccl.h \
+	src/worker/device/stream.c src/worker/device/stream.h \
 	src/worker/device/vendor.h
 
 UNIT_TESTS += t/unit/test_device t/unit/test_group

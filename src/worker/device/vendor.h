@@ -48,9 +48,17 @@ struct device_vendor {
      * belongs to none. */
     int (*locate)(const void *p, int *card, void **context, struct error *err);
 
-    /* Host memory from which, and to which, a card copies while the host goes on. */
+    /* n > 0 bytes of memory of the current card, with any contents. memory_free() may wait for
+     * all that is queued. */
+    int (*memory_alloc)(size_t n, void **p, struct error *err);
+    void (*memory_free)(void *p);
+
+    /* Host memory from which, and to which, a card copies while the host goes on: "pinned".
+     * pin() makes memory that exists such memory, until unpin(). */
     int (*pinned_alloc)(size_t n, void **p, struct error *err);
     void (*pinned_free)(void *p);
+    int (*pin)(void *p, size_t n, struct error *err);
+    void (*unpin)(void *p);
 
     /* A stream is a queue of work. It does not wait for any other, in particular not for the
      * default stream, which is NULL here. */
@@ -62,6 +70,8 @@ struct device_vendor {
                     struct error *err);
     int (*copy_in)(void *device, const void *host, size_t n, void *stream,
                    struct error *err);
+    /* Queue zeros for n bytes of memory of the card. */
+    int (*clear)(void *device, size_t n, void *stream, struct error *err);
 
     /* An event is a place in a stream: it has happened once all that was queued there before
      * event_record() is done. stream_wait() lets what is queued from now on wait for it,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <xxhash.h>
 
+#include "device/device.h"
 #include "session/reducible.h"
 #include "util/tensor.h"
 
@@ -29,6 +30,46 @@ size_t gradient_bytes(const raytrain_tensor *t)
 
 /* ---- Is the list valid? ---- */
 
+/* "in host memory", "on CUDA card 1" */
+static void place_say(const raytrain_tensor *t, char text[48])
+{
+    if (t->device == RAYTRAIN_HOST)
+        snprintf(text, 48, "in host memory");
+    else
+        snprintf(text, 48, "on CUDA card %d", t->device_id);
+}
+
+/* `what` is "gradient" or "parameter". */
+static int place_check(const struct gradients *g, const raytrain_tensor *t,
+                       const char *what, size_t i, struct error *err)
+{
+    const raytrain_tensor *first = &g->list[0];
+    char here[48], there[48];
+
+    if (tensor_check(t, err) < 0)
+        return error_prefix(err, "%s: %s %zu", g->call, what, i);
+    if (t->device == first->device && t->device_id == first->device_id)
+        return 0;
+    place_say(t, here);
+    place_say(first, there);
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "%s: %s %zu is %s, and gradient 0 %s: a reducer needs all tensors "
+                     "in host memory, or all on one card",
+                     g->call, what, i, here, there);
+}
+
+/* Is it memory of its card? Of a tensor that is otherwise correct. */
+static int memory_check(const struct gradients *g, const raytrain_tensor *t,
+                        const char *what, size_t i, struct error *err)
+{
+    uint64_t bytes = gradient_bytes(t);
+
+    if (t->device == RAYTRAIN_HOST || !t->data || bytes == 0 ||
+        device_check(t->device, t->device_id, t->data, bytes, err) == 0)
+        return 0;
+    return error_prefix(err, "%s: %s %zu", g->call, what, i);
+}
+
 /* *total: the bytes of the gradients so far, as they are reduced. */
 static int gradient_check(const struct gradients *g, size_t i, uint64_t *total,
                           struct error *err)
@@ -37,8 +78,8 @@ static int gradient_check(const struct gradients *g, size_t i, uint64_t *total,
     const struct reducible *type = reducible_find(t->dtype);
     uint64_t bytes;
 
-    if (tensor_check_host(t, err) < 0)
-        return error_prefix(err, "%s: gradient %zu", g->call, i);
+    if (place_check(g, t, "gradient", i, err) < 0)
+        return -1;
     if (!type || !type->has_mean)
         return error_set(err, RAYTRAIN_EINVAL,
                          "%s: gradient %zu is %s; only float32, "
@@ -56,7 +97,7 @@ static int gradient_check(const struct gradients *g, size_t i, uint64_t *total,
                          "%s: gradient %zu, with those before it, "
                          "is larger than any memory",
                          g->call, i);
-    return 0;
+    return memory_check(g, t, "gradient", i, err);
 }
 
 static int param_check(const struct gradients *g, size_t i, uint64_t *total,
@@ -67,8 +108,8 @@ static int param_check(const struct gradients *g, size_t i, uint64_t *total,
     uint64_t bytes = (uint64_t)gradient_elements(gradient);
     bool same = t->ndim == gradient->ndim;
 
-    if (tensor_check_host(t, err) < 0)
-        return error_prefix(err, "%s: parameter %zu", g->call, i);
+    if (place_check(g, t, "parameter", i, err) < 0)
+        return -1;
     for (int d = 0; same && d < t->ndim; d++)
         same = t->shape[d] == gradient->shape[d];
     if (!same || width == 0)
@@ -81,7 +122,7 @@ static int param_check(const struct gradients *g, size_t i, uint64_t *total,
                          "%s: parameter %zu, with those before it, is larger than any "
                          "memory",
                          g->call, i);
-    return 0;
+    return memory_check(g, t, "parameter", i, err);
 }
 
 int gradients_check(const struct gradients *g, struct error *err)
@@ -120,10 +161,12 @@ static size_t shape_say(const raytrain_tensor *t, char *text, size_t room)
 static void gradients_say(const void *arg, char text[CALL_TEXT_MAX])
 {
     const struct gradients *g = arg;
+    bool on_card = g->n > 0 && g->list[0].device == RAYTRAIN_CUDA;
     size_t used = (size_t)snprintf(text, CALL_TEXT_MAX,
                                    "called %s() of %zu gradients in buckets of %zu "
-                                   "bytes:",
-                                   g->call, g->n, g->bucket_bytes);
+                                   "bytes%s:",
+                                   g->call, g->n, g->bucket_bytes,
+                                   on_card ? ", on a CUDA card" : "");
 
     for (size_t i = 0; i < g->n && used < CALL_TEXT_MAX; i++) {
         const raytrain_tensor *t = &g->list[i];
@@ -139,15 +182,17 @@ static void gradients_say(const void *arg, char text[CALL_TEXT_MAX])
 static uint64_t tensor_hash(const raytrain_tensor *t, uint64_t seed)
 {
     int ndim = t->ndim < RAYTRAIN_MAX_DIMS ? t->ndim : RAYTRAIN_MAX_DIMS;
-    int64_t face[RAYTRAIN_MAX_DIMS + 3] = {t->ndim, t->dtype, t->data == NULL};
+    int64_t face[RAYTRAIN_MAX_DIMS + 4] = {t->ndim, t->dtype, t->data == NULL,
+                                           t->device};
 
     for (int d = 0; d < ndim; d++)
-        face[d + 3] = (int64_t)t->shape[d];
+        face[d + 4] = (int64_t)t->shape[d];
     return XXH3_64bits_withSeed(face, sizeof face, seed);
 }
 
-/* A hash of everything that must be the same: types and shapes in their order, which
- * tensors get the reducer's memory, how many have parameters, and the size of buckets. */
+/* A hash of everything that must be the same: types, shapes and kinds of memory in their
+ * order, which tensors get the reducer's memory, how many have parameters, and the size of
+ * buckets. */
 static uint64_t gradients_hash(const struct gradients *g)
 {
     uint64_t numbers[] = {g->bucket_bytes, g->n_params, g->params != NULL};

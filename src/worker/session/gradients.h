@@ -20,11 +20,12 @@ size_t gradient_elements(const raytrain_tensor *t);
 size_t gradient_bytes(const raytrain_tensor *t);
 
 /* Their types have means, and their sizes can be counted in memory, also as float32;
- * parameters have the shapes of their gradients. */
+ * parameters have the shapes of their gradients; all of them are in host memory, or in memory
+ * of one card, as they say. */
 int gradients_check(const struct gradients *g, struct error *err);
 
 /* COLLECTIVE. Do all ranks create a reducer of the same types, shapes and size of
- * buckets, with memory of the reducer for the same tensors? Nothing needs to be
+ * buckets, in the same kind of memory, with memory of the reducer for the same tensors? Nothing needs to be
  * valid yet. */
 int gradients_match(raytrain_context *ctx, const struct gradients *g,
                     struct error *err);

@@ -20,8 +20,10 @@ libworker_la_SOURCES += \
 	src/worker/session/preprocessing.c src/worker/session/preprocessing.h \
 	src/worker/session/random_streams.c src/worker/session/random_streams.h \
 	src/worker/session/reducer.c src/worker/session/reducer_impl.h \
+	src/worker/session/reducer_host.c \
 	src/worker/session/reducer_plan.c \
 	src/worker/session/reducer_shard.c \
+	src/worker/session/reducer_staged.c \
 	src/worker/session/reducible.c src/worker/session/reducible.h \
 	src/worker/session/report.c \
 	src/worker/session/report_block.c src/worker/session/report_block.h \

@@ -1,10 +1,12 @@
 /*
  * reducer.c - gradient averaging that overlaps with the backward pass.
  *
- * Invariants: buckets start in index order, the same on every rank; started <=
- * n_buckets; all buckets below `done` are finished and contain means. A bucket starts
- * once all of its tensors and all buckets before it are ready. Between steps nothing is
- * started.
+ * How a bucket gets from rank to rank is the matter of a way (reducer_impl.h).
+ *
+ * Invariants: buckets start in index order, the same on every rank; done <= started <= due
+ * <= n_buckets. A bucket is due once all of its tensors and all buckets before it are ready;
+ * all buckets below `done` are finished. Which are due depends on the caller alone, which are
+ * started on time as well. Between steps nothing is due.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -14,42 +16,7 @@
 #include "session/reducer_impl.h"
 #include "util/clock.h"
 
-/* How long destroy waits for buckets in progress: other ranks may be dead. */
-#define ABANDON_S 2.0
-
-/* ---- A bucket's way ---- */
-
-static void bucket_gather(const struct bucket *b, const raytrain_tensor *tensors)
-{
-    char *to = b->data;
-
-    for (size_t i = 0; b->copied && i < b->n; i++) {
-        const raytrain_tensor *t = &tensors[b->first + i];
-        size_t n = gradient_elements(t);
-
-        if (n > 0 && b->type->widen)
-            b->type->widen((float *)(void *)to, t->data, n);
-        else if (n > 0)
-            memcpy(to, t->data, gradient_bytes(t));
-        to += n * comm_type_size(b->type->type);
-    }
-}
-
-static void bucket_scatter(const struct bucket *b, const raytrain_tensor *tensors)
-{
-    const char *from = b->data;
-
-    for (size_t i = 0; b->copied && i < b->n; i++) {
-        const raytrain_tensor *t = &tensors[b->first + i];
-        size_t n = gradient_elements(t);
-
-        if (n > 0 && b->type->narrow)
-            b->type->narrow(t->data, (const float *)(const void *)from, n);
-        else if (n > 0)
-            memcpy(t->data, from, gradient_bytes(t));
-        from += n * comm_type_size(b->type->type);
-    }
-}
+/* ---- The buckets of a step ---- */
 
 static int reducer_broken(raytrain_reducer *r)
 {
@@ -57,53 +24,39 @@ static int reducer_broken(raytrain_reducer *r)
     return -1;
 }
 
-static int bucket_start(raytrain_reducer *r, struct bucket *b, struct error *err)
-{
-    const struct comm_ops *ops = r->comm->ops;
-
-    if (b->cuts)
-        return ops->ireduce_parts(r->comm, COMM_HOST, b->data, b->cuts, b->type->type,
-                                  COMM_MEAN, &b->request, err);
-    return ops->iallreduce(r->comm, COMM_HOST, b->data, b->elements, b->type->type,
-                           COMM_MEAN, &b->request, err);
-}
-
 static int buckets_start(raytrain_reducer *r, struct error *err)
 {
-    while (r->started < r->n_buckets &&
-           r->buckets[r->started].ready == r->buckets[r->started].n) {
+    bool started = true;
+
+    while (started && r->started < r->due) {
         struct bucket *b = &r->buckets[r->started];
 
-        bucket_gather(b, r->tensors);
         if (b->elements == 0)
             b->finished = true;
-        else if (bucket_start(r, b, err) < 0)
+        else if (r->way->start(r, b, &started, err) < 0)
             return reducer_broken(r);
-        r->started++;
+        r->started += started;
     }
     return 0;
 }
 
-/* Test the buckets in progress: it is these calls that let the MPI library make
- * progress. */
+/* Start what can be started, and let what is in progress get on. */
 static int buckets_poll(raytrain_reducer *r, struct error *err)
 {
+    if (buckets_start(r, err) < 0)
+        return -1;
     for (size_t i = r->done; i < r->started; i++) {
         struct bucket *b = &r->buckets[i];
 
-        if (b->finished)
-            continue;
-        if (r->comm->ops->test(r->comm, &b->request, &b->finished, err) < 0)
+        if (!b->finished && r->way->test(r, b, err) < 0)
             return reducer_broken(r);
-        if (b->finished)
-            bucket_scatter(b, r->tensors);
     }
     while (r->done < r->started && r->buckets[r->done].finished)
         r->done++;
     return 0;
 }
 
-/* Wait until all started buckets have finished. A waiting rank soon yields its core;
+/* Wait until all buckets that are due have finished. A waiting rank soon yields its core;
  * once a second it checks whether it has waited for too long. */
 static int buckets_drain(raytrain_reducer *r, double at_most_s, struct error *err)
 {
@@ -114,7 +67,7 @@ static int buckets_drain(raytrain_reducer *r, double at_most_s, struct error *er
 
         if (buckets_poll(r, err) < 0)
             return -1;
-        if (r->done == r->started)
+        if (r->done == r->due)
             return 0;
         if (spins < r->comm->polls)
             continue;
@@ -141,7 +94,30 @@ static void step_reset(raytrain_reducer *r)
         r->buckets[i].ready = 0;
         r->buckets[i].finished = false;
     }
-    r->started = r->done = 0;
+    r->due = r->started = r->done = 0;
+}
+
+/* Gradient i is complete. */
+static int gradient_take(raytrain_reducer *r, size_t i, struct error *err)
+{
+    struct bucket *b = &r->buckets[r->bucket_of[i]];
+
+    if (r->way->ready && r->way->ready(r, err) < 0)
+        return reducer_broken(r);
+    if (b->ready == b->n && b->elements > 0 && r->way->complete &&
+        r->way->complete(r, b, err) < 0)
+        return reducer_broken(r);
+    while (r->due < r->n_buckets && r->buckets[r->due].ready == r->buckets[r->due].n)
+        r->due++;
+    return buckets_poll(r, err);
+}
+
+static int step_end(raytrain_reducer *r, struct error *err)
+{
+    collective_wait_begin(&r->ctx->waiting, "reducer wait");
+    if (buckets_drain(r, 0, err) < 0)
+        return -1;
+    return r->way->settle && r->way->settle(r, err) < 0 ? reducer_broken(r) : 0;
 }
 
 /* ---- The calls ---- */
@@ -167,8 +143,11 @@ static int reducer_make(raytrain_context *ctx, const struct gradients *mine,
         r->comm = NULL;
         goto fail;
     }
-    if (reducer_place(r, err) < 0)
+    r->way = r->device == RAYTRAIN_HOST ? &reducer_host : &reducer_staged;
+    if (reducer_place(r, err) < 0) {
+        error_prefix(err, "%s", mine->call);
         goto fail;
+    }
     *out = r;
     return 0;
 fail:
@@ -260,11 +239,9 @@ int raytrain_reducer_ready(raytrain_reducer *r, size_t i)
         return usage_error(r, "raytrain_reducer_ready", i, "is already ready");
     r->is_ready[i] = true;
     r->buckets[r->bucket_of[i]].ready++;
-    if (r->comm->size == 1)
-        return RAYTRAIN_OK;
-    if (buckets_start(r, &r->ctx->error) < 0)
-        return session_status(r->ctx, -1);
-    return session_status(r->ctx, buckets_poll(r, &r->ctx->error));
+    return r->comm->size == 1
+               ? RAYTRAIN_OK
+               : session_status(r->ctx, gradient_take(r, i, &r->ctx->error));
 }
 
 int raytrain_reducer_wait(raytrain_reducer *r)
@@ -277,11 +254,8 @@ int raytrain_reducer_wait(raytrain_reducer *r)
         if (!r->is_ready[i])
             return usage_error(r, "raytrain_reducer_wait", i, "is not ready yet");
     }
-    if (r->comm->size > 1) {
-        collective_wait_begin(&r->ctx->waiting, "reducer wait");
-        if (buckets_drain(r, 0, &r->ctx->error) < 0)
-            return session_status(r->ctx, -1);
-    }
+    if (r->comm->size > 1 && step_end(r, &r->ctx->error) < 0)
+        return session_status(r->ctx, -1);
     step_reset(r);
     return RAYTRAIN_OK;
 }
@@ -296,16 +270,19 @@ void raytrain_reducer_destroy(raytrain_reducer *r)
 
     if (!r)
         return;
-    if (r->comm && r->done < r->started)
-        idle = !r->broken && buckets_drain(r, ABANDON_S, &ignored) == 0;
-    for (size_t i = 0; r->buckets && idle && i < r->n_buckets; i++)
-        free(r->buckets[i].owned);
+    if (r->broken)
+        idle = r->done == r->started;
+    else if (r->comm && r->done < r->due)
+        idle = buckets_drain(r, ABANDON_S, &ignored) == 0;
+    if (r->way)
+        idle = r->way->close(r, idle);
     if (idle)
         comm_free(r->comm);
     free(r->buckets);
     free(r->tensors);
     free(r->bucket_of);
     free(r->is_ready);
+    free(r->is_ours);
     free(r->offsets);
     free(r->cuts);
     free(r->parts);

@@ -1,11 +1,13 @@
 /*
- * reducer_impl.h - inside a reducer: its buckets, and the steps of its creation.
+ * reducer_impl.h - inside a reducer: its buckets, the steps of its creation, and the ways of
+ * its buckets from rank to rank.
  *
  * Tensors are grouped, in index order, into buckets of one element type. If the tensors
- * of a bucket are adjacent in memory, in the same order on every rank, it is reduced in
- * place; otherwise it is copied to a buffer and back. 16-bit floats are always copied,
- * to a buffer of float32. Tensors without memory of their own get adjacent memory of
- * the communicator, which is reduced without messages if the ranks share a node.
+ * of a bucket are adjacent in memory, in the same order on every rank, the bucket is that
+ * memory; otherwise it is what results if they are copied one after the other, in index
+ * order. 16-bit floats are copied to buckets of float32, unless the library of the cards
+ * combines them. So the elements of a bucket are the same, in the same order, wherever the
+ * tensors are, and so are the bits of the means.
  *
  * In a sharded reducer the gradients that have parameters are in buckets of their own,
  * of which each rank gets the means of its part alone (shards.h); the parts of the
@@ -19,40 +21,97 @@
 #include "session/session.h"
 #include "session/shards.h"
 
+/* How long destroy waits for what is in progress: other ranks may be dead. */
+#define ABANDON_S 2.0
+
 struct bucket {
     size_t first, n;              /* tensors */
     size_t ready;                 /* how many of them are complete */
     const struct reducible *type; /* of all of them */
-    char *data;                   /* what is reduced */
-    bool copied;                  /* data is not the tensors' own memory */
-    char *owned;                  /* data, if it is ours to free */
+    char *span; /* where they begin, if they are adjacent; else NULL */
     size_t elements;
     const size_t *cuts; /* between the parts of the ranks; NULL: not sharded */
+    bool finished;      /* it has its means, or the card will have them */
+    /* In host memory: */
+    char *data;  /* what is reduced; NULL: nothing, or it is not in host memory */
+    char *owned; /* data, if it is to be freed */
     struct comm_request *request;
-    bool finished;
 };
+
+/*
+ * A way of buckets from rank to rank. Every call is made in the same order on every rank,
+ * except for that of start() and test(), which depends on time. Return codes are 0 and -1.
+ * The reducer has more than one rank, except for place_tensors() and close().
+ */
+struct reducer_way {
+    bool widens; /* 16-bit floats are in buckets of float32 */
+    /* COLLECTIVE, when the buckets are planned: memory for tensors without any, by
+     * tensors_place(). */
+    int (*place_tensors)(raytrain_reducer *r, struct error *err);
+    /* COLLECTIVE, when the spans are known: what buckets need. */
+    int (*place_buckets)(raytrain_reducer *r, struct error *err);
+    /* COLLECTIVE, when the parts of parameters are known. NULL: nothing. */
+    int (*place_params)(raytrain_reducer *r, struct error *err);
+    /* The caller has queued what makes a gradient complete. NULL: nothing. */
+    int (*ready)(raytrain_reducer *r, struct error *err);
+    /* All gradients of a bucket are complete. Buckets come in any order. NULL: nothing. */
+    int (*complete)(raytrain_reducer *r, struct bucket *b, struct error *err);
+    /* Start to reduce a complete bucket, which has elements. Buckets come in index order.
+     * *started is false if it is to be called again later. */
+    int (*start)(raytrain_reducer *r, struct bucket *b, bool *started,
+                 struct error *err);
+    /* Let a bucket that was started get on; set b->finished. */
+    int (*test)(raytrain_reducer *r, struct bucket *b, struct error *err);
+    /* All buckets are finished: the means come before what the caller does next. NULL:
+     * nothing. */
+    int (*settle)(raytrain_reducer *r, struct error *err);
+    /* COLLECTIVE: all ranks get all parts of the parameters. */
+    int (*gather)(raytrain_reducer *r, struct error *err);
+    /* Of a half-built reducer, too. `idle` is false if the MPI library may still use the
+     * memory of buckets, since other ranks do not respond. Returns false if that holds
+     * afterwards, for any reason: then the memory of the communicator is left alone, too. */
+    bool (*close)(raytrain_reducer *r, bool idle);
+};
+
+extern const struct reducer_way reducer_host, reducer_staged;
 
 struct raytrain_reducer {
     raytrain_context *ctx;
+    const struct reducer_way *way; /* NULL: not chosen yet */
     struct comm *comm;
+    int device, device_id;    /* of all tensors */
     raytrain_tensor *tensors; /* n gradients, then n_params parameters */
     size_t *bucket_of;
-    size_t *offsets; /* in their buckets, in elements; of the first n_params */
-    bool *is_ready;
+    size_t *offsets;          /* in their buckets, in elements; of the first n_params */
+    bool *is_ready, *is_ours; /* is_ours: it has memory of the reducer */
     size_t n, n_params;
     bool sharded;
     size_t *cuts;             /* of all buckets, then of all parameters */
     struct comm_parts *parts; /* of the parameters */
     struct bucket *buckets;
-    size_t n_buckets, started, done;
-    bool broken; /* communication has failed: nothing more is started */
+    size_t n_buckets, due, started, done;
+    bool broken;           /* communication has failed: nothing more is started */
+    struct staged *staged; /* reducer_staged.c */
 };
 
 /* -- reducer_plan.c -- */
 /* Group the checked gradients into buckets. */
 int reducer_plan(raytrain_reducer *r, const struct gradients *g, struct error *err);
+/* Give tensors without memory their places from base on (NULL: only count). Returns the
+ * bytes from base up to the end. */
+size_t tensors_place(raytrain_reducer *r, char *base);
+/* The same address, or the next one, at which another type may begin. */
+size_t reducer_aligned(size_t at);
 /* COLLECTIVE: give tensors and buckets their memory, and ranks their parts. */
 int reducer_place(raytrain_reducer *r, struct error *err);
+
+/* -- reducer_host.c; the staged way makes use of them -- */
+/* Start to reduce b->data, and test. */
+int bucket_reduce(raytrain_reducer *r, struct bucket *b, struct error *err);
+int bucket_test(raytrain_reducer *r, struct bucket *b, struct error *err);
+/* COLLECTIVE: copy the parts in host memory. */
+int parts_gather(raytrain_reducer *r, const struct comm_parts parts[],
+                 struct error *err);
 
 /* -- reducer.c -- */
 /* RAYTRAIN_ECOMM: this reducer cannot be used any longer. */

@@ -50,27 +50,32 @@ int reducer_plan(raytrain_reducer *r, const struct gradients *g, struct error *e
     r->n = g->n;
     r->n_params = g->n_params;
     r->sharded = g->params != NULL;
+    r->device = g->list[0].device;
+    r->device_id = g->list[0].device_id;
     r->tensors = calloc(r->n + r->n_params, sizeof *r->tensors);
     r->bucket_of = calloc(r->n, sizeof *r->bucket_of);
     r->is_ready = calloc(r->n, sizeof *r->is_ready);
-    if (!r->tensors || !r->bucket_of || !r->is_ready)
+    r->is_ours = calloc(r->n + r->n_params, sizeof *r->is_ours);
+    if (!r->tensors || !r->bucket_of || !r->is_ready || !r->is_ours)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     memcpy(r->tensors, g->list, r->n * sizeof *r->tensors);
     if (r->n_params > 0)
         memcpy(r->tensors + r->n, g->params, r->n_params * sizeof *r->tensors);
+    for (size_t i = 0; i < r->n + r->n_params; i++)
+        r->is_ours[i] = !r->tensors[i].data;
     return buckets_plan(r, g->bucket_bytes > 0 ? g->bucket_bytes : BUCKET_BYTES_DEFAULT,
                         err);
 }
 
-static size_t aligned(size_t at)
+/* ---- The memory of tensors that have none ---- */
+
+size_t reducer_aligned(size_t at)
 {
     return (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Lay out what the communicator provides, from base on (NULL: only count the bytes):
- * tensors without memory, adjacent and in index order, parameters last; then the buckets of widened
- * numbers, which ranks that share a node reduce there without messages. */
-static size_t memory_lay(raytrain_reducer *r, char *base)
+/* The parameters begin at an aligned address, and so does another type. */
+size_t tensors_place(raytrain_reducer *r, char *base)
 {
     const raytrain_tensor *before = NULL;
     size_t at = 0;
@@ -79,40 +84,19 @@ static size_t memory_lay(raytrain_reducer *r, char *base)
         raytrain_tensor *t = &r->tensors[i];
 
         if (i == r->n)
-            at = aligned(at);
-        if (t->data)
+            at = reducer_aligned(at);
+        if (!r->is_ours[i])
             continue;
         if (before && t->dtype != before->dtype)
-            at = aligned(at);
+            at = reducer_aligned(at);
         t->data = base ? base + at : NULL;
         at += gradient_bytes(t);
         before = t;
     }
-    for (size_t i = 0; r->comm->size > 1 && i < r->n_buckets; i++) {
-        struct bucket *b = &r->buckets[i];
-
-        if (!b->type->widen)
-            continue;
-        at = aligned(at);
-        b->data = base ? base + at : NULL;
-        b->copied = true;
-        at += b->elements * comm_type_size(b->type->type);
-    }
     return at;
 }
 
-/* COLLECTIVE */
-static int memory_place(raytrain_reducer *r, struct error *err)
-{
-    void *memory;
-
-    if (r->comm->ops->alloc(r->comm, COMM_HOST, memory_lay(r, NULL), &memory, err) < 0)
-        return -1;
-    memory_lay(r, memory);
-    return 0;
-}
-
-/* ---- In place, or copied? ---- */
+/* ---- Which buckets are memory of their tensors ---- */
 
 static int tensor_order(const void *a, const void *b)
 {
@@ -151,23 +135,23 @@ static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
     return 0;
 }
 
-/* What must be the same on every rank if the bucket is reduced in place: where each
- * tensor lies in it. */
+/* What must be the same on every rank if the bucket is a span: where each tensor lies in
+ * it. */
 static int64_t layout_hash(const raytrain_reducer *r, const struct bucket *b)
 {
     uint64_t hash = b->first;
 
     for (size_t i = 0; i < b->n; i++) {
         const raytrain_tensor *t = &r->tensors[b->first + i];
-        int64_t at = gradient_elements(t) > 0 ? (char *)t->data - b->data : 0;
+        int64_t at = gradient_elements(t) > 0 ? (char *)t->data - b->span : 0;
 
         hash = XXH3_64bits_withSeed(&at, sizeof at, hash);
     }
     return (int64_t)(hash >> 1);
 }
 
-/* COLLECTIVE: reduce buckets in place only if they lie in memory in the same way on all
- * ranks: others get data NULL. */
+/* COLLECTIVE: buckets remain spans only if they lie in memory in the same way on all
+ * ranks. */
 static int layouts_agree(raytrain_reducer *r, struct error *err)
 {
     int64_t *lanes = calloc(2 * r->n_buckets, sizeof *lanes);
@@ -176,7 +160,7 @@ static int layouts_agree(raytrain_reducer *r, struct error *err)
     for (size_t i = 0; rc == 0 && i < r->n_buckets; i++) {
         const struct bucket *b = &r->buckets[i];
 
-        lanes[2 * i] = b->data && !b->copied ? layout_hash(r, b) : -1;
+        lanes[2 * i] = b->span ? layout_hash(r, b) : -1;
         lanes[2 * i + 1] = -lanes[2 * i];
     }
     rc = comm_agree(r->comm, rc, err);
@@ -184,33 +168,24 @@ static int layouts_agree(raytrain_reducer *r, struct error *err)
         rc = r->comm->ops->allreduce(r->comm, lanes, 2 * r->n_buckets, COMM_INT64,
                                      COMM_MIN, err);
     for (size_t i = 0; rc == 0 && i < r->n_buckets; i++)
-        if (lanes[2 * i] != -lanes[2 * i + 1] && !r->buckets[i].copied)
-            r->buckets[i].data = NULL;
+        if (lanes[2 * i] != -lanes[2 * i + 1])
+            r->buckets[i].span = NULL;
     free(lanes);
     return rc;
 }
 
-static int bucket_copy(struct bucket *b, struct error *err)
-{
-    b->data = b->owned = calloc(b->elements, comm_type_size(b->type->type));
-    b->copied = true;
-    return b->owned ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* COLLECTIVE */
-static int buckets_place(raytrain_reducer *r, struct error *err)
+static int spans_find(raytrain_reducer *r, struct error *err)
 {
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < r->n_buckets; i++)
-        if (r->buckets[i].elements > 0 && !r->buckets[i].data)
-            rc = bucket_adjacent(r, &r->buckets[i], &r->buckets[i].data, err);
-    if (comm_agree(r->comm, rc, err) < 0 || layouts_agree(r, err) < 0)
-        return -1;
-    for (size_t i = 0; rc == 0 && i < r->n_buckets; i++)
-        if (r->buckets[i].elements > 0 && !r->buckets[i].data)
-            rc = bucket_copy(&r->buckets[i], err);
-    return comm_agree(r->comm, rc, err);
+    for (size_t i = 0; rc == 0 && i < r->n_buckets; i++) {
+        struct bucket *b = &r->buckets[i];
+
+        if (b->elements > 0 && !(b->type->widen && r->way->widens))
+            rc = bucket_adjacent(r, b, &b->span, err);
+    }
+    return comm_agree(r->comm, rc, err) < 0 ? -1 : layouts_agree(r, err);
 }
 
 /* ---- Parts ---- */
@@ -232,9 +207,9 @@ static void bucket_offsets(raytrain_reducer *r, const struct bucket *b)
 
         r->offsets[i] = at;
         at += gradient_elements(t);
-        if (gradient_elements(t) > 0 && b->data && !b->copied)
+        if (gradient_elements(t) > 0 && b->span)
             r->offsets[i] =
-                (size_t)((char *)t->data - b->data) / comm_type_size(b->type->type);
+                (size_t)((char *)t->data - b->span) / raytrain_dtype_size(t->dtype);
     }
 }
 
@@ -279,11 +254,17 @@ static int parts_plan(raytrain_reducer *r, struct error *err)
 
 int reducer_place(raytrain_reducer *r, struct error *err)
 {
+    const struct reducer_way *way = r->way;
+    bool alone = r->comm->size == 1;
     int rc = 0;
 
-    if (memory_place(r, err) < 0 || (r->comm->size > 1 && buckets_place(r, err) < 0))
+    if (way->place_tensors(r, err) < 0 ||
+        (!alone && (spans_find(r, err) < 0 || way->place_buckets(r, err) < 0)))
         return -1;
     if (r->sharded)
         rc = parts_plan(r, err);
-    return comm_agree(r->comm, rc, err);
+    if (comm_agree(r->comm, rc, err) < 0)
+        return -1;
+    return !alone && r->n_params > 0 && way->place_params ? way->place_params(r, err)
+                                                          : 0;
 }

@@ -69,9 +69,7 @@ static int reducer_gather(raytrain_reducer *r)
     collective_wait_begin(&r->ctx->waiting, "reducer gather");
     if (session_match_arguments(r->ctx, &call, 0, err) < 0)
         return -1;
-    r->comm->waiting = collective_wait_hook;
-    r->comm->waiting_arg = &r->ctx->waiting;
-    if (r->comm->ops->allgather_parts(r->comm, r->parts, r->n_params, err) < 0) {
+    if (r->way->gather(r, err) < 0) {
         r->broken = true;
         return -1;
     }
@@ -88,7 +86,7 @@ int raytrain_reducer_gather(raytrain_reducer *r)
         return param_usage(r, call, 0);
     if (r->broken)
         return reducer_broken_error(r);
-    if (r->started > 0) {
+    if (r->due > 0) {
         error_set(
             &r->ctx->error, RAYTRAIN_EINVAL,
             "%s: gradients are being averaged: call raytrain_reducer_wait() first",
