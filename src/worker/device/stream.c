@@ -153,7 +153,7 @@ int device_mark_test(struct device_stream *s, struct device_mark *mark, bool *re
                      struct error *err)
 {
     *reached = false;
-    IN_CONTEXT(s, v->event_test(mark->event, reached, err), err);
+    IN_CONTEXT(s, v->event_done(mark->event, reached, err), err);
 }
 
 /* ---- Memory ---- */
