@@ -6,7 +6,8 @@
  *
  * train_loop_config:
  *   iterations (5)
- *   card (true): the model is on card local_rank % 2; false: on the host
+ *   card (true): the model is on card local_rank % cards; false: on the host
+ *   cards (2): how many there are
  *   stream (false): the work is queued on a stream of its own, not on the default one
  *   types = "float32" | "float64" | "float16" | "bfloat16" | "all" (by turns)
  *   layout = "block": gradients are adjacent, in index order | "reverse": in reverse order |
@@ -16,7 +17,8 @@
  *   same (false): all ranks have the same gradients, whose means are exact: so the numbers do
  *          not depend on the number of workers
  *   fail_at (0): at this iteration, rank fail_rank (0; -1: each one) ...
- *   fail = "kill": dies when half of the gradients are ready | a value of STANDIN_CUDA_FAIL |
+ *   fail = "kill": dies when half of the gradients are ready | a value of STANDIN_CUDA_FAIL, or
+ *          VARIABLE=VALUE, from then on |
  *          something that is wrong with the reducer it creates: "host", "other", "id",
  *          "freed", "mixture", "elsewhere", "parameter"
  *   fail_once = PATH: fail only if PATH can be created
@@ -144,7 +146,7 @@ static const uint64_t shapes[TENSORS][2] = {{3, 40}, {7, 1},  {0, 5},  {50, 3}, 
 struct model {
     raytrain_context *ctx;
     bool card, sharded, same, back;
-    int id;
+    int id, cards;
     void *context, *stream;
     const char *layout;
     raytrain_tensor gradients[TENSORS], parameters[TENSORS];
@@ -298,7 +300,7 @@ static void card_open(struct model *m, bool stream)
 {
     library_open();
     must(cuda.cuInit(0));
-    m->id = raytrain_local_rank(m->ctx) % 2;
+    m->id = raytrain_local_rank(m->ctx) % m->cards;
     must(cuda.cuDevicePrimaryCtxRetain(&m->context, m->id));
     must(cuda.cuCtxSetCurrent(m->context));
     if (!stream)
@@ -415,7 +417,7 @@ static void gradients_spoil(struct model *m, const char *how)
         t->data = host;
     if (strcmp(how, "other") == 0)
         for (int i = 0; i < TENSORS; i++)
-            m->gradients[i].device_id = 1 - m->id;
+            m->gradients[i].device_id = !m->id;
     if (strcmp(how, "id") == 0)
         for (int i = 0; i < TENSORS; i++)
             m->gradients[i].device_id = 5;
@@ -441,8 +443,10 @@ static void fail_midway(const char *how)
 {
     if (strcmp(how, "kill") == 0)
         kill(getpid(), SIGKILL);
-    if (strchr(how, ':') && setenv("STANDIN_CUDA_FAIL", how, 1) != 0)
-        abort();
+    if (strchr(how, '='))
+        must(putenv(strdup(how)));
+    else if (strchr(how, ':'))
+        must(setenv("STANDIN_CUDA_FAIL", how, 1));
 }
 
 /* ---- Training ---- */
@@ -524,13 +528,14 @@ int train_func(raytrain_context *ctx);
 int train_func(raytrain_context *ctx)
 {
     struct model m = {.ctx = ctx};
-    int64_t iterations, bucket_bytes;
+    int64_t iterations, bucket_bytes, cards;
     const char *types, *how;
     bool stream;
     int rc;
 
     if (raytrain_config_int(ctx, "iterations", 5, &iterations) ||
         raytrain_config_int(ctx, "bucket_bytes", 1000, &bucket_bytes) ||
+        raytrain_config_int(ctx, "cards", 2, &cards) ||
         raytrain_config_bool(ctx, "card", true, &m.card) ||
         raytrain_config_bool(ctx, "stream", false, &stream) ||
         raytrain_config_bool(ctx, "sharded", false, &m.sharded) ||
@@ -540,6 +545,7 @@ int train_func(raytrain_context *ctx)
         raytrain_config_string(ctx, "layout", "block", &m.layout) ||
         raytrain_config_string(ctx, "fail", "", &how))
         return RAYTRAIN_EINVAL;
+    m.cards = (int)cards;
     if (m.card)
         card_open(&m, stream);
     model_place(&m, types);

@@ -20,6 +20,7 @@ libworker_la_SOURCES += \
 	src/worker/session/preprocessing.c src/worker/session/preprocessing.h \
 	src/worker/session/random_streams.c src/worker/session/random_streams.h \
 	src/worker/session/reducer.c src/worker/session/reducer_impl.h \
+	src/worker/session/reducer_group.c \
 	src/worker/session/reducer_host.c \
 	src/worker/session/reducer_plan.c \
 	src/worker/session/reducer_shard.c \

@@ -122,6 +122,29 @@ static int step_end(raytrain_reducer *r, struct error *err)
 
 /* ---- The calls ---- */
 
+/* COLLECTIVE. Memory on cards goes through host memory if the cards cannot form a group,
+ * which is reported. */
+static int way_choose(raytrain_reducer *r, struct error *err)
+{
+    struct device_group_env env = {.comm = r->comm,
+                                   .device = r->device,
+                                   .id = r->device_id,
+                                   .share = session_cards_share,
+                                   .share_arg = r->ctx};
+    struct error why = {0};
+
+    r->way = r->device == RAYTRAIN_HOST ? &reducer_host : &reducer_staged;
+    if (r->device == RAYTRAIN_HOST || r->comm->size == 1)
+        return 0;
+    if (device_group_create(&env, &r->group, &why, err) < 0)
+        return -1;
+    if (r->group)
+        r->way = &reducer_group;
+    else
+        session_cards_staged(r->ctx, &why);
+    return 0;
+}
+
 static int reducer_make(raytrain_context *ctx, const struct gradients *mine,
                         raytrain_reducer **out)
 {
@@ -143,8 +166,7 @@ static int reducer_make(raytrain_context *ctx, const struct gradients *mine,
         r->comm = NULL;
         goto fail;
     }
-    r->way = r->device == RAYTRAIN_HOST ? &reducer_host : &reducer_staged;
-    if (reducer_place(r, err) < 0) {
+    if (way_choose(r, err) < 0 || reducer_place(r, err) < 0) {
         error_prefix(err, "%s", mine->call);
         goto fail;
     }

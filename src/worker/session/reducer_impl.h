@@ -48,7 +48,7 @@ struct reducer_way {
     /* COLLECTIVE, when the buckets are planned: memory for tensors without any, by
      * tensors_place(). */
     int (*place_tensors)(raytrain_reducer *r, struct error *err);
-    /* COLLECTIVE, when the spans are known: what buckets need. */
+    /* COLLECTIVE, when the spans are known: what buckets need. NULL: nothing. */
     int (*place_buckets)(raytrain_reducer *r, struct error *err);
     /* COLLECTIVE, when the parts of parameters are known. NULL: nothing. */
     int (*place_params)(raytrain_reducer *r, struct error *err);
@@ -60,7 +60,7 @@ struct reducer_way {
      * *started is false if it is to be called again later. */
     int (*start)(raytrain_reducer *r, struct bucket *b, bool *started,
                  struct error *err);
-    /* Let a bucket that was started get on; set b->finished. */
+    /* Let a bucket that was started get on; set b->finished. NULL: start() has set it. */
     int (*test)(raytrain_reducer *r, struct bucket *b, struct error *err);
     /* All buckets are finished: the means come before what the caller does next. NULL:
      * nothing. */
@@ -73,7 +73,7 @@ struct reducer_way {
     bool (*close)(raytrain_reducer *r, bool idle);
 };
 
-extern const struct reducer_way reducer_host, reducer_staged;
+extern const struct reducer_way reducer_host, reducer_staged, reducer_group;
 
 struct raytrain_reducer {
     raytrain_context *ctx;
@@ -92,6 +92,8 @@ struct raytrain_reducer {
     size_t n_buckets, due, started, done;
     bool broken;           /* communication has failed: nothing more is started */
     struct staged *staged; /* reducer_staged.c */
+    struct device_group *group;
+    struct grouped *grouped; /* reducer_group.c */
 };
 
 /* -- reducer_plan.c -- */

@@ -258,8 +258,8 @@ int reducer_place(raytrain_reducer *r, struct error *err)
     bool alone = r->comm->size == 1;
     int rc = 0;
 
-    if (way->place_tensors(r, err) < 0 ||
-        (!alone && (spans_find(r, err) < 0 || way->place_buckets(r, err) < 0)))
+    if (way->place_tensors(r, err) < 0 || (!alone && spans_find(r, err) < 0) ||
+        (!alone && way->place_buckets && way->place_buckets(r, err) < 0))
         return -1;
     if (r->sharded)
         rc = parts_plan(r, err);

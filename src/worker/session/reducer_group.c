@@ -1,0 +1,159 @@
+/*
+ * reducer_group.c - the way of gradients on cards that form a group (device/group.h): buckets
+ * are reduced by the library of the cards, in place and without host memory.
+ *
+ * The host queues a bucket once all of its gradients are complete, and goes on. The group's
+ * stream comes after the caller's at each ready(), and the caller's after the group's at the
+ * end of a step. So this process waits neither for the card nor for other ranks.
+ *
+ * Tensors that are not adjacent are combined one by one, in one call of the library, except
+ * in a sharded bucket.
+ */
+#include <stdlib.h>
+
+#include "device/stream.h"
+#include "session/reducer_impl.h"
+
+struct grouped {
+    struct device_stream *stream; /* for memory alone */
+    void *card_memory;            /* for tensors without memory of their own */
+    struct device_span *spans;    /* of the tensors of one bucket */
+    size_t *cuts;                 /* of one tensor */
+};
+
+static int grouped_open(raytrain_reducer *r, struct error *err)
+{
+    struct grouped *g = r->grouped = calloc(1, sizeof *g);
+
+    if (g) {
+        g->spans = calloc(r->n, sizeof *g->spans);
+        g->cuts = calloc((size_t)r->comm->size + 1, sizeof *g->cuts);
+    }
+    if (!g || !g->spans || !g->cuts)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return device_stream_create(r->device, r->device_id, &g->stream, err);
+}
+
+static int group_place_tensors(raytrain_reducer *r, struct error *err)
+{
+    size_t bytes = tensors_place(r, NULL);
+    int rc = grouped_open(r, err);
+
+    if (rc == 0 && bytes > 0)
+        rc = device_memory_alloc(r->grouped->stream, bytes, &r->grouped->card_memory,
+                                 err);
+    if (rc == 0)
+        tensors_place(r, r->grouped->card_memory);
+    return comm_agree(r->comm, rc, err);
+}
+
+/* ---- A bucket's way ---- */
+
+static int group_ready(raytrain_reducer *r, struct error *err)
+{
+    return device_group_begin(r->group, err);
+}
+
+static raytrain_dtype dtype_of(const raytrain_reducer *r, const struct bucket *b)
+{
+    return r->tensors[b->first].dtype;
+}
+
+static int bucket_allreduce(raytrain_reducer *r, const struct bucket *b,
+                            struct error *err)
+{
+    struct device_span *spans = r->grouped->spans;
+    size_t n = 0;
+
+    if (b->span)
+        spans[n++] = (struct device_span){b->span, b->elements};
+    for (size_t i = b->first; !b->span && i < b->first + b->n; i++)
+        spans[n++] =
+            (struct device_span){r->tensors[i].data, gradient_elements(&r->tensors[i])};
+    return device_group_allreduce(r->group, spans, n, dtype_of(r, b), RAYTRAIN_MEAN,
+                                  err);
+}
+
+/* The parts of a gradient are those of its parameter, which are in bytes. */
+static int tensor_reduce_parts(raytrain_reducer *r, size_t i, struct error *err)
+{
+    size_t width = raytrain_dtype_size(r->tensors[r->n + i].dtype);
+
+    for (int k = 0; k <= r->comm->size; k++)
+        r->grouped->cuts[k] = r->parts[i].cuts[k] / width;
+    return device_group_reduce_parts(r->group, r->tensors[i].data, r->grouped->cuts,
+                                     r->tensors[i].dtype, RAYTRAIN_MEAN, err);
+}
+
+static int bucket_reduce_parts(raytrain_reducer *r, const struct bucket *b,
+                               struct error *err)
+{
+    if (b->span)
+        return device_group_reduce_parts(r->group, b->span, b->cuts, dtype_of(r, b),
+                                         RAYTRAIN_MEAN, err);
+    for (size_t i = b->first; i < b->first + b->n; i++)
+        if (gradient_elements(&r->tensors[i]) > 0 && tensor_reduce_parts(r, i, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int group_start(raytrain_reducer *r, struct bucket *b, bool *started,
+                       struct error *err)
+{
+    *started = b->finished = true;
+    return b->cuts ? bucket_reduce_parts(r, b, err) : bucket_allreduce(r, b, err);
+}
+
+/* What has failed, on any rank, is seen in one of the next steps: nothing waits for it
+ * here. */
+static int group_settle(raytrain_reducer *r, struct error *err)
+{
+    return device_group_check(r->group, err) < 0 ? -1 : device_group_end(r->group, err);
+}
+
+/* ---- Parameters ---- */
+
+static int group_gather(raytrain_reducer *r, struct error *err)
+{
+    if (device_group_begin(r->group, err) < 0)
+        return -1;
+    for (size_t i = 0; i < r->n_params; i++)
+        if (r->parts[i].cuts[r->comm->size] > 0 &&
+            device_group_allgather_parts(r->group, r->parts[i].data, r->parts[i].cuts,
+                                         err) < 0)
+            return -1;
+    return group_settle(r, err);
+}
+
+/* ---- The end ---- */
+
+/* In the middle of a step, other ranks may never queue what this one has: nothing is waited
+ * for. */
+static bool group_close(raytrain_reducer *r, bool idle)
+{
+    struct grouped *g = r->grouped;
+
+    if (r->broken || r->due > 0)
+        device_group_abort(r->group);
+    device_group_destroy(r->group);
+    r->group = NULL;
+    if (!g)
+        return idle;
+    if (g->card_memory)
+        device_memory_free(g->stream, g->card_memory);
+    device_stream_destroy(g->stream);
+    free(g->spans);
+    free(g->cuts);
+    free(g);
+    r->grouped = NULL;
+    return idle;
+}
+
+const struct reducer_way reducer_group = {
+    .place_tensors = group_place_tensors,
+    .ready = group_ready,
+    .start = group_start,
+    .settle = group_settle,
+    .gather = group_gather,
+    .close = group_close,
+};

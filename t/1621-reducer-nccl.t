@@ -1,0 +1,98 @@
+#!/bin/sh
+test_description='gradients on cards are averaged by NCCL, with stand-ins for it and for the library of the driver'
+. "$(dirname "$0")/setup.sh"
+
+# The stand-ins are no CUDA and no NCCL (t/device): nothing happens before something waits for it.
+# Each worker has a card.
+mkdir standin &&
+ln -s "$builddir/t/device/libcuda.so.1" "$builddir/t/device/libnccl.so.2" standin/ || exit 1
+STANDIN_CUDA_LOG=$PWD/log STANDIN_NCCL_LOG=$PWD/nccl STANDIN_CUDA_CARDS=4
+export STANDIN_CUDA_LOG STANDIN_NCCL_LOG STANDIN_CUDA_CARDS
+
+run="raytrain-run --launcher local --storage runs"
+train=$modules/device_reducer.so
+
+# with_cards NAME N [KEY=VALUE | OPTION]...: a run of this name with so many workers, these
+# settings, and the stand-ins.
+with_cards () {
+	name=$1 n=$2
+	shift 2
+	for setting; do
+		case $setting in
+		--*) set -- "$@" "$setting" ;;
+		*) set -- "$@" --set "train_loop_config.$setting" ;;
+		esac
+		shift
+	done
+	LD_LIBRARY_PATH=$PWD/standin:$LD_LIBRARY_PATH $run --name "$name" -n "$n" \
+		--set train_loop_config.cards=4 "$@" "$train" 2>err
+}
+# none_left N: N processes have used both stand-ins, and each has given back all it had.
+none_left () {
+	for file in log nccl; do
+		test "$(grep -c ^open $file)" = "$1" &&
+		test "$(grep -c "^left [0-9]* 0$" $file)" = "$1" || {
+			tail >&2 -n 20 $file
+			return 1
+		}
+	done
+}
+same_end () {
+	same_model "runs/$1/checkpoint_000005.h5" "runs/$2/checkpoint_000005.h5" &&
+	same_model "runs/$1/checkpoint_000003.h5" "runs/$2/checkpoint_000003.h5"
+}
+# same_bits KEY=VALUE...: two workers train the same model, bit by bit, as on the host: a mean of
+# two numbers is the same if each is divided first.
+same_bits () {
+	rm -rf runs log nccl &&
+	with_cards host 2 "$@" card=false && test_path_is_missing log &&
+	with_cards nccl 2 "$@" && none_left 2 && same_end host nccl
+}
+
+for layout in block reverse scattered own mixed; do
+	test_expect_success "gradients in layout $layout" '
+		same_bits layout=$layout && same_bits layout=$layout types=all bucket_bytes=200 &&
+		same_bits layout=$layout sharded=true types=all &&
+		same_bits layout=$layout sharded=true bucket_bytes=200 back=true
+	'
+done
+test_expect_success 'work is queued on a stream of the training function' '
+	same_bits stream=true types=all && same_bits stream=true layout=own sharded=true back=true
+'
+test_expect_success 'the numbers of three workers do not depend on where the gradients are' '
+	rm -rf runs log nccl && with_cards block 3 types=all &&
+	for layout in reverse scattered own mixed; do
+		with_cards $layout 3 types=all layout=$layout && same_end block $layout || return 1
+	done &&
+	with_cards shards 3 types=all layout=reverse sharded=true bucket_bytes=300 &&
+	same_end block shards && none_left 18
+'
+test_expect_success 'workers that share a card average through host memory, which is reported' '
+	rm -rf runs log nccl &&
+	with_cards host 3 card=false && with_cards share 3 cards=2 && same_end host share &&
+	test "$(grep -c "through host memory: .*share" err)" = 1 &&
+	with_cards share-all 3 cards=2 layout=own sharded=true types=all bucket_bytes=1 &&
+	test "$(grep -c "through host memory: .*share" err)" = 1
+'
+test_expect_success 'a worker dies while gradients are averaged: the next attempt has the same bits' '
+	rm -rf runs && with_cards whole 3 &&
+	with_cards killed 3 --max-failures=1 fail=kill fail_at=4 fail_rank=1 "fail_once=$PWD/once" &&
+	grep "attempt 1: 3 workers" err && same_end whole killed && no_process_left
+'
+# broken VARIABLE VALUE [SETTING...]: if this makes a call fail on rank 1 in iteration 3, the run fails,
+# and another one can go on.
+broken () {
+	variable=$1 value=$2
+	shift 2
+	rm -rf runs &&
+	with_cards whole 3 "$@" &&
+	expect_status 1 with_cards broken 3 "fail=$variable=$value" fail_at=3 fail_rank=1 "$@" &&
+	grep -i "nccl" err && test_path_is_missing runs/broken/checkpoint_000003.h5 &&
+	with_cards broken 3 --resume "$@" && same_end whole broken
+}
+test_expect_success 'a call of NCCL that fails, or a collective that breaks, ends the run' '
+	broken STANDIN_NCCL_FAIL ncclGroupEnd:1 && broken STANDIN_NCCL_FAIL ncclAllReduce:1 &&
+	broken STANDIN_NCCL_BREAK 1 && broken STANDIN_NCCL_BREAK 1 layout=own sharded=true &&
+	no_process_left
+'
+test_done
