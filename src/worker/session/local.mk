@@ -38,4 +38,5 @@ libworker_la_SOURCES += \
 	src/worker/session/signs.c src/worker/session/signs.h
 
 UNIT_TESTS += t/unit/test_preprocessing t/unit/test_random t/unit/test_report_block t/unit/test_session \
-	t/unit/test_reducer t/unit/test_shards
+	t/unit/test_reducer t/unit/test_reducer_device t/unit/test_shards
+EXTRA_t_unit_test_reducer_device_DEPENDENCIES = t/device/libcuda.so.1

@@ -282,20 +282,28 @@ int raytrain_reducer_wait(raytrain_reducer *r)
     return RAYTRAIN_OK;
 }
 
+/* Is no bucket under way between ranks? */
+static bool is_idle(const raytrain_reducer *r)
+{
+    for (size_t i = r->done; i < r->started; i++)
+        if (!r->buckets[i].finished)
+            return false;
+    return true;
+}
+
 /* The memory of buckets in progress belongs to the MPI library. If they do not finish
  * in time, because another worker is gone, the memory is left to it: this process is
  * about to end. */
 void raytrain_reducer_destroy(raytrain_reducer *r)
 {
     struct error ignored;
-    bool idle = true;
+    bool idle;
 
     if (!r)
         return;
-    if (r->broken)
-        idle = r->done == r->started;
-    else if (r->comm && r->done < r->due)
-        idle = buckets_drain(r, ABANDON_S, &ignored) == 0;
+    if (!r->broken && r->done < r->due)
+        (void)buckets_drain(r, ABANDON_S, &ignored); /* is_idle() tells */
+    idle = is_idle(r);
     if (r->way)
         idle = r->way->close(r, idle);
     if (idle)
