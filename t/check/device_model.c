@@ -8,7 +8,7 @@
  *
  * train_loop_config:
  *   iterations (5), size (1000)
- *   card (true): the model is on card local_rank % 2; false: on the host
+ *   card (true): the model is on card local_rank % cards (2); false: on the host
  *   mixed (false): that of odd ranks is on the host
  *   collect (false): the vector is moved by the mean of random numbers of the ranks' own, and
  *          begins with the one of the last rank; its first numbers are moved by those of each
@@ -19,7 +19,10 @@
  *          "id": that of a card that is not there | "freed": freed memory | "late": memory
  *          that the last rank frees before the report | "mean": combines host memory as a
  *          card's | "read": reads the restored model into host memory as a card's |
- *          a value of STANDIN_CUDA_FAIL
+ *          a value of STANDIN_CUDA_FAIL;
+ *          with `collect` before it is: "inside": is killed when its card comes to the
+ *          collectives, and writes the time to the file "died" | "break": its next collective
+ *          breaks | "apart": combines fewer numbers
  *   fail_once = PATH: fail only if PATH can be created
  */
 #include <dlfcn.h>
@@ -29,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "standin_cuda.h"
@@ -156,14 +160,15 @@ static void launch(const struct model *m, struct kernel k)
     must(cuda.standin_launch(NULL, kernel_run, copy));
 }
 
-static void model_create(struct model *m, raytrain_context *ctx, bool card, uint64_t n)
+static void model_create(struct model *m, raytrain_context *ctx, bool card, int n_cards,
+                         uint64_t n)
 {
     uint64_t rank = (uint64_t)raytrain_rank(ctx);
     uint64_t size = (uint64_t)raytrain_world_size(ctx);
 
     *m = (struct model){.ctx = ctx, .card = card, .n = n, .first = n * rank / size};
     m->rows = n * (rank + 1) / size - m->first;
-    m->id = card ? raytrain_local_rank(ctx) % 2 : 0;
+    m->id = card ? raytrain_local_rank(ctx) % n_cards : 0;
     if (card) {
         library_open();
         must(cuda.cuInit(0));
@@ -215,6 +220,55 @@ static int model_share(struct model *m)
     return raytrain_broadcast_tensor(m->ctx, &t, raytrain_world_size(m->ctx) - 1);
 }
 
+/* ---- Failing ---- */
+
+static bool is_failing(const struct model *m, int64_t iteration)
+{
+    const char *once;
+    int64_t at, rank;
+    int fd;
+
+    if (raytrain_config_int(m->ctx, "fail_at", 0, &at) ||
+        raytrain_config_int(m->ctx, "fail_rank", 0, &rank) ||
+        raytrain_config_string(m->ctx, "fail_once", "", &once))
+        abort();
+    if (iteration != at || (rank >= 0 && raytrain_rank(m->ctx) != rank))
+        return false;
+    if (!*once)
+        return true;
+    fd = open(once, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* What fails before the collectives, or "". */
+static const char *step_failure(const struct model *m)
+{
+    const char *how;
+
+    if (raytrain_config_string(m->ctx, "fail", "", &how))
+        abort();
+    if (strcmp(how, "inside") != 0 && strcmp(how, "break") != 0 &&
+        strcmp(how, "apart") != 0)
+        return "";
+    return is_failing(m, raytrain_training_iteration(m->ctx) + 1) ? how : "";
+}
+
+static void die_run(void *arg)
+{
+    FILE *f = fopen("died", "w");
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    fprintf(f, "%.3f\n", (double)now.tv_sec + (double)now.tv_nsec * 1e-9);
+    fclose(f);
+    kill(getpid(), SIGKILL);
+    free(arg);
+}
+
+/* ---- Collectives ---- */
+
 #define FEW 4 /* numbers that are gathered */
 
 static int moves_collect(struct model *m)
@@ -224,7 +278,16 @@ static int moves_collect(struct model *m)
     raytrain_tensor move = numbers_of(m, m->moved, m->n);
     raytrain_tensor few = numbers_of(m, m->moved, FEW);
     raytrain_tensor gathered = numbers_of(m, all, size * FEW);
-    int rc = raytrain_allgather_tensor(m->ctx, &few, &gathered);
+    const char *how = step_failure(m);
+    int rc;
+
+    if (strcmp(how, "inside") == 0)
+        must(cuda.standin_launch(NULL, die_run, NULL));
+    if (strcmp(how, "break") == 0)
+        setenv("STANDIN_NCCL_BREAK", "1", 1);
+    if (strcmp(how, "apart") == 0)
+        move.shape[0]--;
+    rc = raytrain_allgather_tensor(m->ctx, &few, &gathered);
 
     for (uint64_t r = 0; rc == 0 && r < size; r++)
         launch(m, (struct kernel){m->weight, all + r * FEW, FEW, 1});
@@ -352,32 +415,15 @@ static int wrong_put(struct model *m, raytrain_checkpoint *ck, const char *how)
     return rc;
 }
 
-static bool is_failing(const struct model *m, int64_t iteration)
-{
-    const char *once;
-    int64_t at, rank;
-    int fd;
-
-    if (raytrain_config_int(m->ctx, "fail_at", 0, &at) ||
-        raytrain_config_int(m->ctx, "fail_rank", 0, &rank) ||
-        raytrain_config_string(m->ctx, "fail_once", "", &once))
-        abort();
-    if (iteration != at || (rank >= 0 && raytrain_rank(m->ctx) != rank))
-        return false;
-    if (!*once)
-        return true;
-    fd = open(once, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
-}
-
-static int fail(struct model *m, raytrain_checkpoint *ck)
+static int fail(struct model *m, raytrain_checkpoint *ck, int64_t iteration)
 {
     const char *how;
 
     if (raytrain_config_string(m->ctx, "fail", "", &how))
         abort();
+    if (strcmp(how, "inside") == 0 || strcmp(how, "break") == 0 ||
+        strcmp(how, "apart") == 0 || !is_failing(m, iteration))
+        return 0;
     if (strcmp(how, "kill") == 0)
         kill(getpid(), SIGKILL);
     if (strchr(how, ':'))
@@ -393,8 +439,8 @@ static int report(struct model *m, int64_t iteration, bool give)
     raytrain_checkpoint *ck = raytrain_checkpoint_create(m->ctx);
     int rc = give ? model_give(m, ck) : model_put(m, ck);
 
-    if (rc == 0 && is_failing(m, iteration))
-        rc = fail(m, ck);
+    if (rc == 0)
+        rc = fail(m, ck, iteration);
     if (rc != 0) {
         raytrain_checkpoint_discard(ck);
         return rc;
@@ -421,20 +467,21 @@ int train_func(raytrain_context *ctx);
 int train_func(raytrain_context *ctx)
 {
     void *context = NULL;
-    int64_t iterations, n;
+    int64_t iterations, n, n_cards;
     struct model m;
     bool card, mixed, collect, give;
     int rc;
 
     if (raytrain_config_int(ctx, "iterations", 5, &iterations) ||
         raytrain_config_int(ctx, "size", 1000, &n) ||
+        raytrain_config_int(ctx, "cards", 2, &n_cards) ||
         raytrain_config_bool(ctx, "card", true, &card) ||
         raytrain_config_bool(ctx, "mixed", false, &mixed) ||
         raytrain_config_bool(ctx, "collect", false, &collect) ||
         raytrain_config_bool(ctx, "give", false, &give))
         return RAYTRAIN_EINVAL;
     card = card && (!mixed || raytrain_rank(ctx) % 2 == 0);
-    model_create(&m, ctx, card, (uint64_t)n);
+    model_create(&m, ctx, card, (int)n_cards, (uint64_t)n);
     rc = train(&m, iterations, collect, give);
     if (rc != 0)
         return rc;

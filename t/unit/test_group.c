@@ -717,9 +717,9 @@ static int each_fails(struct comm *comm, struct comm *node, void *arg)
         CHECK(device_group_check(g, NULL) < 0);
     }
     CHECK(rc < 0 && err.code == RAYTRAIN_ECOMM);
-    if (!strstr(err.text, "returned 2: unhandled system error"))
+    if (!strstr(err.text, "returned 2, unhandled system error"))
         fprintf(stderr, "# %s: %s\n", function, err.text);
-    CHECK(strstr(err.text, "returned 2: unhandled system error"));
+    CHECK(strstr(err.text, "returned 2, unhandled system error"));
     device_group_destroy(g);
     card_free(card);
     nothing_left();

@@ -43,11 +43,12 @@ int group_check_locked(struct device_group *g, struct error *err)
 
     if (!g->failed) {
         rc = g->nccl->ncclCommGetAsyncError(g->handle, &error);
-        if (rc == NCCL_SUCCESS)
-            rc = error;
-        if (rc == NCCL_SUCCESS || rc == NCCL_IN_PROGRESS)
+        if (rc == NCCL_SUCCESS && (error == NCCL_SUCCESS || error == NCCL_IN_PROGRESS))
             return 0;
-        nccl_fail(g->nccl, rc, "the communication of cards", &g->failure);
+        if (rc == NCCL_SUCCESS)
+            nccl_fail(g->nccl, error, NULL, &g->failure);
+        else
+            nccl_fail(g->nccl, rc, "ncclCommGetAsyncError", &g->failure);
         group_fail_locked(g);
     }
     return error_set(err, g->failure.code, "%s", g->failure.text);

@@ -90,9 +90,15 @@ int nccl_fail(const struct nccl *nccl, int result, const char *function,
     const char *text = nccl->ncclGetErrorString(result);
     const char *last = nccl->ncclGetLastError ? nccl->ncclGetLastError(NULL) : NULL;
 
-    return error_set(err, RAYTRAIN_ECOMM, "%s of %s returned %d: %s%s%s", function,
-                     nccl->file, result, text ? text : "no text",
-                     last && *last ? "; its last error: " : "", last ? last : "");
+    if (function)
+        error_set(err, RAYTRAIN_ECOMM, "%s of %s returned %d, %s", function, nccl->file,
+                  result, text ? text : "no text");
+    else
+        error_set(err, RAYTRAIN_ECOMM, "an asynchronous error of %s: %d, %s",
+                  nccl->file, result, text ? text : "no text");
+    if (err && last && *last)
+        error_set(err, RAYTRAIN_ECOMM, "%s; its last message: %s", err->text, last);
+    return -1;
 }
 
 /* ---- Numbers ---- */

@@ -75,8 +75,8 @@ struct nccl {
  * old. Only the thread of the training function calls this. */
 int nccl_open(const char *file, const struct nccl **out, struct error *err);
 
-/* What a call of `function` has returned, which is neither success nor in progress:
- * RAYTRAIN_ECOMM. Always returns -1. */
+/* What a call of `function` has returned, which is neither success nor in progress; NULL: an
+ * asynchronous error. RAYTRAIN_ECOMM. Always returns -1. */
 int nccl_fail(const struct nccl *nccl, int result, const char *function,
               struct error *err);
 

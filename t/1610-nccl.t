@@ -1,0 +1,115 @@
+#!/bin/sh
+test_description='collectives of tensors on cards, with stand-ins for the driver and for NCCL'
+. "$(dirname "$0")/setup.sh"
+
+# The stand-ins are no CUDA and no NCCL (t/device): these tests show that raytrain follows the
+# rules of the libraries, not that it works with cards.
+mkdir standin files &&
+ln -s "$builddir/t/device/libcuda.so.1" "$builddir/t/device/libnccl.so.2" standin/ || exit 1
+STANDIN_CUDA_LOG=$PWD/log.cuda STANDIN_CUDA_CARDS=4
+STANDIN_NCCL_LOG=$PWD/log.nccl STANDIN_NCCL_DIR=$PWD/files
+export STANDIN_CUDA_LOG STANDIN_CUDA_CARDS STANDIN_NCCL_LOG STANDIN_NCCL_DIR
+
+train=$modules/device_model.so
+libraries=$PWD/standin
+
+# with_cards NAME N [KEY=VALUE | OPTION]...: a run of this name with so many workers, each with a
+# card of its own unless a setting says otherwise, which makes collectives.
+with_cards () {
+	name=$1 n=$2
+	shift 2
+	for setting; do
+		case $setting in
+		--*) set -- "$@" "$setting" ;;
+		*) set -- "$@" --set "train_loop_config.$setting" ;;
+		esac
+		shift
+	done
+	rm -f log.cuda log.nccl
+	LD_LIBRARY_PATH=$libraries:$LD_LIBRARY_PATH raytrain-run --launcher local --storage runs \
+		--name "$name" -n "$n" --set train_loop_config.collect=true \
+		--set train_loop_config.cards=4 "$@" "$train" 2>err
+}
+# near RUN RUN: the models differ by rounding at most. same RUN RUN: not at all.
+near () {
+	h5diff -d 1e-9 "runs/$1/checkpoint_000005.h5" "runs/$2/checkpoint_000005.h5" /model
+}
+same () {
+	same_model "runs/$1/checkpoint_000005.h5" "runs/$2/checkpoint_000005.h5"
+}
+# none_left LIBRARY N: N processes have opened it, and each has given back all it had.
+none_left () {
+	test "$(grep -c ^open "log.$1")" = "$2" && test "$(grep -c "^left [0-9]* 0$" "log.$1")" = "$2" || {
+		cat >&2 "log.$1"
+		return 1
+	}
+}
+# staged PATTERN: collectives went through host memory, for this reason, which was said once.
+staged () {
+	test "$(grep -c "through host memory" err)" = 1 && grep "through host memory: .*$1" err
+}
+not_staged () {
+	test_must_fail grep "through host memory" err
+}
+
+test_expect_success 'collectives on cards have the numbers of those on the host' '
+	with_cards host 3 card=false && test_path_is_missing log.cuda && test_path_is_missing log.nccl &&
+	with_cards cards 3 && not_staged && none_left cuda 3 && none_left nccl 3 &&
+	near host cards && test -z "$(ls files)"
+'
+test_expect_success 'and the same bits again, also while training waits for saves' '
+	with_cards again 3 --set=run_config.checkpoint_config.mode=sync && not_staged &&
+	same cards again
+'
+test_expect_success 'one worker needs no other library' '
+	with_cards one 1 && not_staged && none_left cuda 1 && test_path_is_missing log.nccl
+'
+test_expect_success 'calls of NCCL that do not block' '
+	NCCL_COMM_BLOCKING=0 with_cards slow 3 && not_staged && none_left nccl 3 && same cards slow
+'
+test_expect_success 'workers that share a card: the bits of the host, said once' '
+	with_cards shared 3 cards=2 && staged "ranks 0 and 2 share card 0000:00:00.0" &&
+	test_path_is_missing log.nccl && none_left cuda 3 && same host shared
+'
+test_expect_success 'memory of cards and of the host: the bits of the host' '
+	with_cards mixed 3 mixed=true && not_staged && test_path_is_missing log.nccl &&
+	none_left cuda 2 && same host mixed
+'
+test_expect_success 'without NCCL: the bits of the host, said once' '
+	mkdir without && ln -s "$builddir/t/device/libcuda.so.1" without/ && echo >without/libnccl.so.2 &&
+	libraries=$PWD/without && test_when_finished "libraries=\$PWD/standin" &&
+	with_cards without 3 && staged "libnccl.so.2" && none_left cuda 3 && same host without
+'
+test_expect_success 'with an NCCL that is too old: the bits of the host, said once' '
+	STANDIN_NCCL_VERSION=2708 with_cards old 3 &&
+	staged "libnccl.so.2 is of NCCL 2.7: update it to 2.10 or later" && same host old
+'
+test_expect_success 'an error of NCCL fails the attempt, and the next one goes on' '
+	with_cards broken 3 fail=break fail_at=4 fail_rank=1 "fail_once=$PWD/broken" --max-failures=1 &&
+	grep "attempt 0 failed: .*an asynchronous error of libnccl.so.2: 2, unhandled system error" err &&
+	test comm = "$(jq -r .kind runs/broken/logs/attempt-0/error.json)" && near host broken
+'
+test_expect_success 'so does an error at the first collective' '
+	STANDIN_NCCL_FAIL=ncclCommInitRank:1 expect_status 1 with_cards init 2 &&
+	grep "raytrain_broadcast_tensor\|raytrain_allgather_tensor" err &&
+	grep "ncclCommInitRank of libnccl.so.2 returned 2" err
+'
+# died_inside NAME: a worker is killed while the cards of the others wait for its card. They end,
+# and the failure is that of the worker.
+died_inside () {
+	rm -f died &&
+	with_cards "$1" 3 fail=inside fail_at=4 fail_rank=1 "fail_once=$PWD/$1.once" --max-failures=1 &&
+	date +%s.%N | awk '{ getline death <"died"; printf "# from the death to the end of the next attempt: %.2f s\n", $1 - death }' &&
+	grep "attempt 0 failed: rank 1 on .*: killed by signal 9" err && near host "$1"
+}
+test_expect_success 'a worker that is killed inside of a collective' '
+	died_inside unnoticed && test_path_is_missing runs/unnoticed/logs/attempt-0/error.json
+'
+test_expect_success 'so if NCCL notices it' '
+	STANDIN_NCCL_NOTICE=1 died_inside noticed
+'
+test_expect_success 'ranks whose calls differ get an error that says so' '
+	expect_status 1 with_cards apart 3 fail=apart fail_at=3 fail_rank=2 &&
+	grep "ranks 0-1 called raytrain_allreduce() of 1000 float64 (mean), but rank 2 called raytrain_allreduce() of 999" err
+'
+test_done
