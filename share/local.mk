@@ -116,6 +116,7 @@ man_links = \
 	share/man/links/raytrain_set_metric_text.3 share/man/links/raytrain_set_metric_vector.3 \
 	share/man/links/raytrain_checkpoint_wait.3 share/man/links/raytrain_durable_iteration.3 \
 	share/man/links/raytrain_set_total.3 share/man/links/raytrain_last_status.3 \
+	share/man/links/raytrain_checkpoint_overlap.3 share/man/links/raytrain_checkpoint_fence.3 \
 	share/man/links/raytrain_checkpoint_discard.3 share/man/links/raytrain_config_double.3 \
 	share/man/links/raytrain_config_bool.3 share/man/links/raytrain_config_string.3 \
 	share/man/links/raytrain_config_int_array.3 share/man/links/raytrain_config_double_array.3 \

@@ -144,6 +144,12 @@ module raytrain_c
     integer(c_int) function raytrain_last_status(ctx) bind(c)
       import; type(c_ptr), value :: ctx
     end function
+    integer(c_int) function raytrain_checkpoint_overlap(ck) bind(c)
+      import; type(c_ptr), value :: ck
+    end function
+    integer(c_int) function raytrain_checkpoint_fence(ctx) bind(c)
+      import; type(c_ptr), value :: ctx
+    end function
     subroutine raytrain_checkpoint_discard(ck) bind(c)
       import; type(c_ptr), value :: ck
     end subroutine

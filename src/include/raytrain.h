@@ -358,7 +358,7 @@ RAYTRAIN_API int raytrain_reducer_gather(raytrain_reducer *reducer);
  * Names are paths such as "model/fc1/weight". Each component is 1..RAYTRAIN_NAME_MAX
  * bytes of printable UTF-8, and not "." or ".."; "raytrain" is reserved as the first
  * one. The data are not copied: they must stay unchanged until raytrain_report()
- * returns. All ranks put the same names, types and shapes in the same order.
+ * returns (and longer after raytrain_checkpoint_overlap()). All ranks put the same names, types and shapes in the same order.
  */
 RAYTRAIN_API raytrain_checkpoint *raytrain_checkpoint_create(raytrain_context *ctx);
 RAYTRAIN_API int raytrain_checkpoint_put(raytrain_checkpoint *ck, const char *name,
@@ -372,7 +372,8 @@ RAYTRAIN_API int raytrain_checkpoint_put_string(raytrain_checkpoint *ck, const c
 /*
  * Put a tensor (slab NULL) or a slab of one, and hand its memory over: it is not copied,
  * and must not change until release(tensor->data, arg) gives it back. The thread of the
- * training function makes that call once the data are written, within a later
+ * training function makes that call once the data are written (memory of a device: once
+ * they are copied), within a later
  * raytrain_report(), raytrain_checkpoint_wait(), raytrain_checkpoint_discard() or the
  * end of the run. release may be free(), by way of a function of this type. If this
  * fails, the memory remains the caller's.
@@ -421,6 +422,30 @@ RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
  */
 RAYTRAIN_API int raytrain_set_stream(raytrain_context *ctx, raytrain_device device,
                                      int device_id, void *stream);
+
+/*
+ * Copies from cards that overlap with training. raytrain_report() only starts the copies of tensors on
+ * cards that were given, since these do not change until they are released, and of all
+ * tensors on cards in a checkpoint of which raytrain_checkpoint_overlap() says: they stay
+ * as they are, and allocated, until raytrain_checkpoint_fence(). The fence makes the stream
+ * of each card on which this process works (see above) wait for the copies, and returns at
+ * once: what is queued there from then on may change the tensors. So the copies take place during the forward and
+ * backward pass of the next step, which read the parameters:
+ *
+ *     raytrain_checkpoint_overlap(ck);    before raytrain_report(ctx, ..., ck)
+ *     every step:  ... forward and backward pass;
+ *                  raytrain_checkpoint_fence(ctx);
+ *                  the optimizer's update
+ *
+ * Whatever changes or frees the tensors otherwise, from the host or in other streams, must
+ * come after that: synchronise the stream after the fence, or let the other one wait for
+ * it. After a later report with a checkpoint, or raytrain_checkpoint_wait(), no copy is
+ * under way. If the memory on the host cannot be pinned, raytrain_report() copies before
+ * it returns. A copy that fails is a failure of the save, as any other. fence does nothing
+ * if there is nothing to wait for; both have no effect on tensors in host memory.
+ */
+RAYTRAIN_API int raytrain_checkpoint_overlap(raytrain_checkpoint *ck);
+RAYTRAIN_API int raytrain_checkpoint_fence(raytrain_context *ctx);
 
 /*
  * The checkpoint that this attempt starts from, already verified unless it is a plain

@@ -100,6 +100,7 @@ public:
     { call(raytrain_checkpoint_put_bytes, name, data, n); }
     void put_file(str name, str path)
     { call(raytrain_checkpoint_put_file, name, path.c_str()); }
+    void overlap() { check(ctx_, raytrain_checkpoint_overlap(ck_.get())); }
     /* The vector is moved here, and deleted when it has been written. */
     template <class T> void give(str name, std::vector<T> &&v, const tensor::dims &dims)
     {
@@ -178,6 +179,7 @@ public:
     }
     checkpoint create_checkpoint() const
     { return own(raytrain_checkpoint_create(c_), raytrain_checkpoint_discard); }
+    void fence() const { check(raytrain_checkpoint_fence(c_)); }
     void report(metrics m, checkpoint ck = checkpoint()) const
     { check(raytrain_report(c_, m.begin(), m.size(), ck.release())); }
     void report_rank0(metrics m, checkpoint ck = checkpoint()) const

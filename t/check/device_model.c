@@ -14,6 +14,12 @@
  *          begins with the one of the last rank; its first numbers are moved by those of each
  *          rank, too. The rows are not like it then
  *   give (false): the checkpoint gets copies of the vectors, by raytrain_checkpoint_give()
+ *   scribble (false): given memory is written to as soon as it is given back
+ *   overlap = "none" (the default) | "fence": reports only start to copy, and each step begins
+ *          with a fence | "unfenced": it does not, which is wrong
+ *   early = FIFO: after the first checkpoint, make reports without one until its given memory
+ *          is back, then open and close the FIFO
+ *   late (false): what other threads wait for on a card runs after the next step
  *   fail_at (0): at this iteration, rank fail_rank (0; -1: each one) ...
  *   fail = "kill" | "host": puts host memory as a card's | "other": the wrong card's |
  *          "id": that of a card that is not there | "freed": freed memory | "late": memory
@@ -51,6 +57,7 @@
     F(cuMemFreeHost, (void *))                                                         \
     F(cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, void *))                  \
     F(cuStreamSynchronize, (void *))                                                   \
+    F(standin_hold, (int))                                                             \
     F(standin_launch, (void *, void (*)(void *), void *))
 
 #define MEMBER(name, arguments) int(*name) arguments;
@@ -90,13 +97,14 @@ static void must(int rc)
 
 struct model {
     raytrain_context *ctx;
-    bool card;
+    bool card, scribble, late, overlap, fence;
     int id;
     void *context;
     uint64_t n, first, rows; /* this rank's rows */
     double *weight, *shard;  /* on the card, or the host */
     double *delta;           /* host memory; on a card, pinned */
     double *moved;           /* delta on the card */
+    int n_released;          /* of given memory */
 };
 
 static double *numbers_new(const struct model *m, uint64_t n)
@@ -117,6 +125,12 @@ static void numbers_free(void *p, void *arg)
         must(cuda.cuMemFree_v2((uintptr_t)p));
     else
         free(p);
+}
+
+static void hold(const struct model *m, bool held)
+{
+    if (m->card && m->late)
+        must(cuda.standin_hold(held));
 }
 
 /* Kernels. */
@@ -160,6 +174,18 @@ static void launch(const struct model *m, struct kernel k)
     must(cuda.standin_launch(NULL, kernel_run, copy));
 }
 
+static void settings_get(struct model *m)
+{
+    const char *overlap;
+
+    if (raytrain_config_bool(m->ctx, "scribble", false, &m->scribble) ||
+        raytrain_config_bool(m->ctx, "late", false, &m->late) ||
+        raytrain_config_string(m->ctx, "overlap", "none", &overlap))
+        abort();
+    m->overlap = strcmp(overlap, "none") != 0;
+    m->fence = strcmp(overlap, "fence") == 0;
+}
+
 static void model_create(struct model *m, raytrain_context *ctx, bool card, int n_cards,
                          uint64_t n)
 {
@@ -167,6 +193,7 @@ static void model_create(struct model *m, raytrain_context *ctx, bool card, int 
     uint64_t size = (uint64_t)raytrain_world_size(ctx);
 
     *m = (struct model){.ctx = ctx, .card = card, .n = n, .first = n * rank / size};
+    settings_get(m);
     m->rows = n * (rank + 1) / size - m->first;
     m->id = card ? raytrain_local_rank(ctx) % n_cards : 0;
     if (card) {
@@ -313,8 +340,13 @@ static int model_step(struct model *m, bool collect)
         memcpy(m->moved, m->delta, m->n * sizeof(double));
     if (collect)
         rc = moves_collect(m);
+    if (rc == 0 && m->fence)
+        rc = raytrain_checkpoint_fence(m->ctx);
     launch(m, (struct kernel){m->weight, m->moved, m->n, 0.9});
     launch(m, (struct kernel){m->shard, m->moved + m->first, m->rows, 0.9});
+    if (m->card && m->late)
+        must(cuda.cuStreamSynchronize(NULL));
+    hold(m, false);
     return rc;
 }
 
@@ -353,17 +385,30 @@ static double *copy_of(const struct model *m, const double *data, uint64_t n)
     return copy;
 }
 
+/* The memory is used again at once. */
+static void numbers_release(void *p, void *arg)
+{
+    struct model *m = arg;
+
+    m->n_released++;
+    if (m->scribble)
+        launch(m, (struct kernel){p, NULL, 1, 0});
+    if (m->scribble && m->card)
+        must(cuda.cuStreamSynchronize(NULL));
+    numbers_free(p, m);
+}
+
 static int model_give(struct model *m, raytrain_checkpoint *ck)
 {
     raytrain_tensor weight = tensor_of(m, copy_of(m, m->weight, m->n));
     raytrain_tensor shard = tensor_of(m, copy_of(m, m->shard, m->rows));
     raytrain_slab rows = rows_of(m);
     int rc =
-        raytrain_checkpoint_give(ck, "model/weight", &weight, NULL, numbers_free, m);
+        raytrain_checkpoint_give(ck, "model/weight", &weight, NULL, numbers_release, m);
 
     return rc ? rc
-              : raytrain_checkpoint_give(ck, "model/rows", &shard, &rows, numbers_free,
-                                         m);
+              : raytrain_checkpoint_give(ck, "model/rows", &shard, &rows,
+                                         numbers_release, m);
 }
 
 static int model_put(struct model *m, raytrain_checkpoint *ck)
@@ -439,13 +484,39 @@ static int report(struct model *m, int64_t iteration, bool give)
     raytrain_checkpoint *ck = raytrain_checkpoint_create(m->ctx);
     int rc = give ? model_give(m, ck) : model_put(m, ck);
 
+    if (rc == 0 && m->overlap)
+        rc = raytrain_checkpoint_overlap(ck);
     if (rc == 0)
         rc = fail(m, ck, iteration);
     if (rc != 0) {
         raytrain_checkpoint_discard(ck);
         return rc;
     }
+    hold(m, true);
     return raytrain_report(m->ctx, metrics, 1, ck);
+}
+
+#define REPORTS_MAX  100000
+#define REPORTS_LATE 3
+
+static int early_await(struct model *m)
+{
+    const raytrain_metric metrics[] = {{"loss", 1}};
+    const char *fifo;
+    int fd, rc = raytrain_config_string(m->ctx, "early", "", &fifo);
+
+    if (!*fifo)
+        return rc;
+    for (int i = 0; rc == 0 && m->n_released < 2; i++) {
+        rc = i < REPORTS_MAX ? raytrain_report(m->ctx, metrics, 1, NULL)
+                             : RAYTRAIN_EFAILED;
+        if (i == REPORTS_LATE)
+            hold(m, false);
+    }
+    fd = open(fifo, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return rc;
 }
 
 static int train(struct model *m, int64_t iterations, bool collect, bool give)
@@ -458,7 +529,10 @@ static int train(struct model *m, int64_t iterations, bool collect, bool give)
             rc = model_share(m);
         if (rc == 0)
             rc = report(m, raytrain_training_iteration(m->ctx) + 1, give);
+        if (rc == 0 && raytrain_training_iteration(m->ctx) == 1)
+            rc = early_await(m);
     }
+    hold(m, false);
     return rc != 0 ? rc : raytrain_checkpoint_wait(m->ctx);
 }
 

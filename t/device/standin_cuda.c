@@ -79,6 +79,7 @@ struct stream {
 struct event {
     struct stream *stream; /* NULL: not recorded */
     long after;            /* so many works of the stream are done */
+    int hold;              /* how many there had been before it was recorded */
 };
 
 struct work {
@@ -101,9 +102,10 @@ static struct memory *memories;
 static struct stream *streams;
 static struct stream defaults[CARDS_MAX];
 static struct context primaries[CARDS_MAX];
-static int n_events, n_calls;
-static bool is_ready;
+static int n_events, n_calls, n_holds;
+static bool is_ready, held;
 static __thread bool in_kernel;
+static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
 static __thread struct context *stack[16];
 static __thread int depth;
 
@@ -459,6 +461,16 @@ API void *standin_inside(uint64_t device)
     return m->inside + (device - m->address);
 }
 
+API int standin_hold(int hold)
+{
+    pthread_mutex_lock(&lock);
+    held = hold != 0;
+    n_holds += held;
+    pthread_cond_broadcast(&released);
+    pthread_mutex_unlock(&lock);
+    return SUCCESS;
+}
+
 API int standin_count(void)
 {
     int n = n_events;
@@ -783,7 +795,7 @@ API int cuEventRecord(void *event, void *stream)
     pthread_mutex_lock(&lock);
     s = stream_of(stream);
     if (s)
-        *(struct event *)event = (struct event){s, s->queued};
+        *(struct event *)event = (struct event){s, s->queued, n_holds};
     pthread_mutex_unlock(&lock);
     return s ? SUCCESS : INVALID_HANDLE;
 }
@@ -807,6 +819,8 @@ API int cuEventSynchronize(void *event)
 
     ENTER(true)
     pthread_mutex_lock(&lock);
+    while (held && e->hold == n_holds && gettid() != getpid())
+        pthread_cond_wait(&released, &lock);
     if (e->stream)
         stream_run(e->stream, e->after);
     pthread_mutex_unlock(&lock);

@@ -19,6 +19,9 @@ int standin_card(void);
 void *standin_memory(uint64_t device, size_t n, int card);
 /* Where a kernel reaches memory of the device. */
 void *standin_inside(uint64_t device);
+/* Threads other than the main one that wait for an event which is recorded from now on wait
+ * until standin_hold(0): what they would have waited for runs late. */
+int standin_hold(int hold);
 /* All that was allocated or created and is still there. */
 int standin_count(void);
 

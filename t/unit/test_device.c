@@ -155,18 +155,20 @@ static void a_copy_to_the_host_has_what_was_queued_before(void **state)
 static void store(void *p, size_t n, const unsigned char *from, size_t piece)
 {
     struct device_store s;
+    struct device_lane lane;
     struct error err;
 
-    assert_int_equal(device_store_begin(RAYTRAIN_CUDA, 1, p, n, &s, &err), 0);
-    for (size_t at = 0; at < n;) {
-        size_t some = n - at < piece ? n - at : piece;
-        void *room = device_store_room(&s, &err);
+    assert_int_equal(device_store_begin(RAYTRAIN_CUDA, 1, p, n, 1, &s, &err), 0);
+    assert_int_equal(device_lane_enter(&s, 0, &lane, &err), 0);
+    for (size_t at = 0, some; at < n; at += some) {
+        void *room = device_lane_room(&lane, &err);
 
+        some = n - at < piece ? n - at : piece;
         assert_non_null(room);
         memcpy(room, from + at, some);
-        assert_int_equal(device_store_send(&s, some, &err), 0);
-        at += some;
+        assert_int_equal(device_lane_send(&lane, at, some, &err), 0);
     }
+    device_lane_leave(&lane);
     assert_int_equal(device_store_end(&s, &err), 0);
 }
 
@@ -225,7 +227,7 @@ static void pointers_that_are_not_what_they_are_said_to_be_are_refused(void **st
     refused(2, p, 64, "there is no CUDA card 2: this process may use 2");
     refused(-1, p, 64, "there is no CUDA card -1");
     refused(0, (char *)p + 63, 2, "its last byte");
-    assert_int_equal(device_store_begin(RAYTRAIN_CUDA, 0, host, 1, &s, &err), -1);
+    assert_int_equal(device_store_begin(RAYTRAIN_CUDA, 0, host, 1, 1, &s, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
     assert_int_equal(mem_free((uintptr_t)p), 0);
     refused(0, p, 64, "or was freed");

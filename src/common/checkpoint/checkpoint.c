@@ -219,6 +219,23 @@ void memory_release(const struct memory *m)
         m->release(m->data, m->arg);
 }
 
+void checkpoint_stays(raytrain_checkpoint *ck)
+{
+    ck->stays = true;
+}
+
+void checkpoint_release_devices(raytrain_checkpoint *ck)
+{
+    for (size_t i = 0; i < ck->n_tensors; i++) {
+        struct tensor_entry *e = &ck->tensors[i];
+
+        if (e->device == RAYTRAIN_HOST)
+            continue;
+        memory_release(&e->memory);
+        e->memory.release = NULL;
+    }
+}
+
 void checkpoint_destroy(raytrain_checkpoint *ck)
 {
     if (!ck)

@@ -104,18 +104,30 @@ uint64_t checkpoint_save_file_bytes(const struct checkpoint_save *s);
 /* What is copied of what this rank writes: all, except what was handed over and is in host
  * memory, so that it may change from then on; or only what is on devices. */
 enum checkpoint_snapshot { SNAPSHOT_ALL, SNAPSHOT_DEVICES };
-/* Copy n bytes of a device's memory to `to`, in host memory. */
-typedef int (*checkpoint_fetch)(int device, int device_id, const void *from, void *to,
-                                size_t n, struct error *err);
-/* The size of the snapshot. */
+/* What is on devices stays as it is until it is copied (see checkpoint_fetch), also what
+ * was not handed over. */
+void checkpoint_stays(raytrain_checkpoint *ck);
+/* Copy n bytes of a device's memory to `to`, in host memory. `stays`: they do not change
+ * until PUBLISH begins; the others, which come first, until the snapshot is taken. The
+ * copies must be complete by then. */
+struct checkpoint_fetch {
+    int (*start)(void *arg, int device, int device_id, const void *from, void *to,
+                 size_t n, bool stays, struct error *err);
+    void *arg;
+};
+/* The size of the snapshot. What is on devices comes first in it. */
 size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s,
                                       enum checkpoint_snapshot which);
 /* Take the snapshot: copy it to `to`, which must stay until the end of the save. The data
  * that were copied are not read again. What is on devices must be copied before PUBLISH;
- * fetch may be NULL if nothing is. If this fails, the save can only be destroyed. */
+ * fetch may be NULL if nothing is. If this fails, the save can only be destroyed, once the
+ * copies that were started are complete. */
 int checkpoint_save_snapshot(struct checkpoint_save *s, enum checkpoint_snapshot which,
-                             unsigned char *to, checkpoint_fetch fetch,
+                             unsigned char *to, const struct checkpoint_fetch *fetch,
                              struct error *err);
+/* Give back what was handed over and is on devices: it has been copied. Not in another
+ * thread than checkpoint_destroy(); also during PUBLISH. */
+void checkpoint_release_devices(raytrain_checkpoint *ck);
 /*
  * PUBLISH writes the file and gives it its name, in any thread: HDF5 is not called.
  * COLLECTIVE over comm, which has the ranks that began, in the same order; all return

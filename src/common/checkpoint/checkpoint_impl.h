@@ -84,6 +84,7 @@ struct raytrain_checkpoint {
     /* checkpoint_add_metadata() */
     int (*write_metadata)(const void *arg, struct h5_image *file, struct error *err);
     const void *write_metadata_arg;
+    bool stays; /* checkpoint_stays() */
     /* Restored: */
     bool restored;
     char *path;
@@ -194,9 +195,11 @@ int shares_make(const raytrain_checkpoint *ck, int rank, int size,
                 struct shares *shares, struct error *err);
 size_t shares_snapshot_bytes(const struct shares *shares,
                              enum checkpoint_snapshot which);
-/* Copy these shares to `to`; from now on they are written from there. */
+/* Copy these shares to `to`; from now on they are written from there. all_stay: as
+ * checkpoint_stays() says. */
 int shares_snapshot(struct shares *shares, enum checkpoint_snapshot which,
-                    unsigned char *to, checkpoint_fetch fetch, struct error *err);
+                    unsigned char *to, bool all_stay,
+                    const struct checkpoint_fetch *fetch, struct error *err);
 /* The share that has these bytes of the tensor; NULL: none. */
 const struct share *shares_find(const struct shares *shares,
                                 const struct tensor_entry *tensor, uint64_t from,

@@ -297,32 +297,51 @@ size_t shares_snapshot_bytes(const struct shares *shares,
     return sum;
 }
 
-static int share_copy(const struct share *share, unsigned char *to,
-                      checkpoint_fetch fetch, struct error *err)
+/*
+ * A snapshot is taken in three rounds. The copies from devices are started first, so that
+ * they go on during those of host memory, and of these the ones for which training waits.
+ */
+enum round { ROUND_CHANGES, ROUND_STAYS, ROUND_HOST, N_ROUNDS };
+
+static enum round share_round(const struct share *share, bool all_stay)
+{
+    const struct tensor_entry *e = share->tensor;
+
+    if (e->device == RAYTRAIN_HOST)
+        return ROUND_HOST;
+    return all_stay || e->memory.release ? ROUND_STAYS : ROUND_CHANGES;
+}
+
+static int share_copy(const struct share *share, enum round round, unsigned char *to,
+                      const struct checkpoint_fetch *fetch, struct error *err)
 {
     const struct tensor_entry *e = share->tensor;
     size_t n = (size_t)(share->to - share->from);
 
-    if (e->device == RAYTRAIN_HOST)
+    if (round == ROUND_HOST)
         memcpy(to, share->data, n);
-    else if (fetch(e->device, e->device_id, share->data, to, n, err) < 0)
+    else if (fetch->start(fetch->arg, e->device, e->device_id, share->data, to, n,
+                          round == ROUND_STAYS, err) < 0)
         return error_prefix(err, "tensor '%s'", e->name);
     return 0;
 }
 
 int shares_snapshot(struct shares *shares, enum checkpoint_snapshot which,
-                    unsigned char *to, checkpoint_fetch fetch, struct error *err)
+                    unsigned char *to, bool all_stay,
+                    const struct checkpoint_fetch *fetch, struct error *err)
 {
-    for (size_t i = 0; i < shares->n; i++) {
-        struct share *share = &shares->list[i];
-        size_t room = share_room(share, which);
+    for (enum round round = 0; round < N_ROUNDS; round++) {
+        for (size_t i = 0; i < shares->n; i++) {
+            struct share *share = &shares->list[i];
+            size_t room = share_room(share, which);
 
-        if (room == 0)
-            continue;
-        if (share_copy(share, to, fetch, err) < 0)
-            return -1;
-        share->data = to;
-        to += room;
+            if (room == 0 || share_round(share, all_stay) != round)
+                continue;
+            if (share_copy(share, round, to, fetch, err) < 0)
+                return -1;
+            share->data = to;
+            to += room;
+        }
     }
     return 0;
 }

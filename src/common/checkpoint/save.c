@@ -401,10 +401,10 @@ size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s,
 }
 
 int checkpoint_save_snapshot(struct checkpoint_save *s, enum checkpoint_snapshot which,
-                             unsigned char *to, checkpoint_fetch fetch,
+                             unsigned char *to, const struct checkpoint_fetch *fetch,
                              struct error *err)
 {
-    int rc = shares_snapshot(&s->shares, which, to, fetch, err);
+    int rc = shares_snapshot(&s->shares, which, to, s->ck->stays, fetch, err);
 
     if (which == SNAPSHOT_ALL)
         fault_point("save.snapshot", s->comm->rank); /* a test may crash it here */

@@ -104,14 +104,21 @@ static void *reader_run(void *arg)
     return NULL;
 }
 
+int slab_readers(uint64_t bytes)
+{
+    uint64_t most = bytes / READER_BYTES;
+    int n = thread_cores(most < READERS_MAX ? (int)most : READERS_MAX);
+
+    return n > 1 ? n : 1;
+}
+
 int slab_read_all(int fd, uint64_t base, const struct slab_stream *stream, void *data)
 {
     struct reader readers[READERS_MAX];
     bool started[READERS_MAX] = {false};
-    uint64_t most = stream->bytes / READER_BYTES, share;
-    int n = thread_cores(most < READERS_MAX ? (int)most : READERS_MAX), error = 0;
+    int n = slab_readers(stream->bytes), error = 0;
+    uint64_t share;
 
-    n = n > 1 ? n : 1;
     share = stream->bytes / (uint64_t)n;
     share -= share % 4096; /* threads do not share pages */
     for (int i = 0; i < n; i++)

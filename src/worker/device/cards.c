@@ -2,13 +2,13 @@
 
 #include "device/cards.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
-
-#include "device/device.h"
 
 static const struct device_vendor *const vendors[] = {&cuda_vendor};
 
 static struct card *cards;
+static atomic_bool abandoned;
 
 static const struct device_vendor *vendor_find(int device, struct error *err)
 {
@@ -68,7 +68,7 @@ static int piece_prepare(const struct device_vendor *v, struct piece *piece,
     return piece->copied ? 0 : v->event_create(&piece->copied, err);
 }
 
-int card_prepare(struct card *card, struct error *err)
+int card_prepare(struct card *card, int n_lanes, struct error *err)
 {
     const struct device_vendor *v = card->vendor;
 
@@ -76,9 +76,10 @@ int card_prepare(struct card *card, struct error *err)
         return -1;
     if (!card->ready && v->event_create(&card->ready, err) < 0)
         return -1;
-    if (piece_prepare(v, &card->pieces[0], err) < 0)
-        return -1;
-    return piece_prepare(v, &card->pieces[1], err);
+    for (int i = 0; i < 2 * n_lanes; i++)
+        if (piece_prepare(v, &card->pieces[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 static void card_destroy(struct card *card)
@@ -86,7 +87,7 @@ static void card_destroy(struct card *card)
     const struct device_vendor *v = card->vendor;
     bool entered = v->enter(card->context, NULL) == 0;
 
-    for (int i = 0; entered && i < 2; i++) {
+    for (int i = 0; entered && i < 2 * DEVICE_LANES_MAX; i++) {
         if (card->pieces[i].copied)
             v->event_destroy(card->pieces[i].copied);
         if (card->pieces[i].memory)
@@ -104,10 +105,20 @@ static void card_destroy(struct card *card)
 
 void cards_clear(void)
 {
-    while (cards) {
+    while (cards && !abandoned) {
         struct card *card = cards;
 
         cards = card->next;
         card_destroy(card);
     }
+}
+
+void cards_abandon(void)
+{
+    abandoned = true;
+}
+
+bool cards_abandoned(void)
+{
+    return abandoned;
 }

@@ -1,10 +1,14 @@
 /*
- * cards.h - the cards that this process copies from and to, each with what copies need: a
- * stream, and two pieces of pinned memory.
+ * cards.h - the cards that this process uses, each with what copies need: a stream, and
+ * pieces of pinned memory.
  */
 #ifndef RAYTRAIN_DEVICE_CARDS_H
 #define RAYTRAIN_DEVICE_CARDS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/device.h"
 #include "device/vendor.h"
 
 struct piece {
@@ -20,16 +24,24 @@ struct card {
     void *caller; /* the stream on which the user works; NULL: the default stream */
     /* At the first copy: */
     void *stream;
-    void *ready; /* an event */
-    struct piece pieces[2];
+    void *ready;                               /* an event */
+    struct piece pieces[DEVICE_LANES_MAX * 2]; /* two of each lane that has been used */
 };
 
-/* The card, whose context is current from now on until card_leave(); NULL on failure. */
+/* The card, whose context is current from now on until card_leave(); NULL on failure. A
+ * card stays where it is until cards_clear(). */
 struct card *card_enter(int device, int id, struct error *err);
 void card_leave(const struct card *card);
-/* Have all that copies need. */
-int card_prepare(struct card *card, struct error *err);
+/* Have all that copies by so many lanes need. */
+int card_prepare(struct card *card, int n_lanes, struct error *err);
+/* Are these n > 0 bytes memory of the card? Its context is current. */
+int card_check_memory(const struct card *card, const void *data, uint64_t n,
+                      struct error *err);
 /* Forget all cards. */
 void cards_clear(void);
+
+/* device_abandon() was called: nothing is given back, and nothing waits. */
+bool cards_abandoned(void);
+void cards_abandon(void);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * device.c - see device.h: is it memory of the device, copies out, copies in.
  *
- * A copy has two pieces of pinned memory: while the card copies one, the host reads or fills
- * the other.
+ * A copy, and each lane of a copy to a card, has two pieces of pinned memory: while the card
+ * copies one, the host reads or fills the other.
  */
 #include "config.h"
 
@@ -44,8 +44,8 @@ static int byte_check(const struct card *card, const void *p, struct error *err)
 
 /* An allocation may consist of several that were mapped side by side, so that only its ends
  * are known to belong to it. */
-static int memory_check(const struct card *card, const void *data, uint64_t n,
-                        struct error *err)
+int card_check_memory(const struct card *card, const void *data, uint64_t n,
+                      struct error *err)
 {
     if (byte_check(card, data, err) < 0)
         return -1;
@@ -61,7 +61,7 @@ int device_check(int device, int id, const void *data, uint64_t n, struct error 
 
     if (!card)
         return -1;
-    rc = memory_check(card, data, n, err);
+    rc = card_check_memory(card, data, n, err);
     card_leave(card);
     return rc;
 }
@@ -80,12 +80,13 @@ int device_set_stream(int device, int id, void *stream, struct error *err)
 }
 
 /* Be ready to copy: what the caller has queued before comes first. */
-static int copies_begin(struct card *card, const void *data, uint64_t n,
+static int copies_begin(struct card *card, const void *data, uint64_t n, int n_lanes,
                         struct error *err)
 {
     const struct device_vendor *v = card->vendor;
 
-    if (memory_check(card, data, n, err) < 0 || card_prepare(card, err) < 0 ||
+    if (card_check_memory(card, data, n, err) < 0 ||
+        card_prepare(card, n_lanes, err) < 0 ||
         v->event_record(card->ready, card->caller, err) < 0)
         return -1;
     return v->stream_wait(card->stream, card->ready, err);
@@ -139,7 +140,7 @@ int device_fetch(int device, int id, const void *from, void *to, size_t n,
 
     if (!card)
         return -1;
-    rc = copies_begin(card, from, n, err);
+    rc = copies_begin(card, from, n, 1, err);
     if (rc == 0 && copies_out(card, from, to, n, err) < 0) {
         copies_wait(card, NULL); /* the error is known */
         rc = -1;
@@ -148,38 +149,50 @@ int device_fetch(int device, int id, const void *from, void *to, size_t n,
     return rc < 0 ? rc : device_groups_check(err);
 }
 
-int device_store_begin(int device, int id, void *to, uint64_t n, struct device_store *s,
-                       struct error *err)
+int device_store_begin(int device, int id, void *to, uint64_t n, int n_lanes,
+                       struct device_store *s, struct error *err)
 {
-    *s = (struct device_store){card_enter(device, id, err), to, 0};
+    *s = (struct device_store){card_enter(device, id, err), to};
     if (!s->card)
         return -1;
-    if (copies_begin(s->card, to, n, err) == 0)
+    if (copies_begin(s->card, to, n, n_lanes, err) == 0)
         return 0;
     card_leave(s->card);
     return -1;
 }
 
-void *device_store_room(struct device_store *s, struct error *err)
+int device_lane_enter(const struct device_store *s, int lane, struct device_lane *l,
+                      struct error *err)
 {
-    struct piece *piece = &s->card->pieces[s->n_pieces % 2];
+    *l = (struct device_lane){s, &s->card->pieces[2 * lane], 0};
+    return s->card->vendor->enter(s->card->context, err);
+}
 
-    if (s->n_pieces >= 2 && s->card->vendor->event_wait(piece->copied, err) < 0)
+void *device_lane_room(struct device_lane *l, struct error *err)
+{
+    struct piece *piece = &l->pieces[l->n_pieces % 2];
+
+    if (l->n_pieces >= 2 && l->store->card->vendor->event_wait(piece->copied, err) < 0)
         return NULL;
     return piece->memory;
 }
 
-int device_store_send(struct device_store *s, size_t n, struct error *err)
+int device_lane_send(struct device_lane *l, uint64_t at, size_t n, struct error *err)
 {
-    const struct device_vendor *v = s->card->vendor;
-    struct piece *piece = &s->card->pieces[s->n_pieces % 2];
+    const struct card *card = l->store->card;
+    const struct device_vendor *v = card->vendor;
+    struct piece *piece = &l->pieces[l->n_pieces % 2];
 
-    if (v->copy_in(s->to, piece->memory, n, s->card->stream, err) < 0 ||
-        v->event_record(piece->copied, s->card->stream, err) < 0)
+    if (v->copy_in(l->store->to + at, piece->memory, n, card->stream, err) < 0 ||
+        v->event_record(piece->copied, card->stream, err) < 0)
         return -1;
-    s->to += n;
-    s->n_pieces++;
+    l->n_pieces++;
     return 0;
+}
+
+void device_lane_leave(struct device_lane *l)
+{
+    card_leave(l->store->card);
 }
 
 int device_store_end(struct device_store *s, struct error *err)
@@ -190,19 +203,18 @@ int device_store_end(struct device_store *s, struct error *err)
     return rc;
 }
 
-static int pieces_store(struct device_store *s, const unsigned char *from, size_t n,
+static int pieces_store(struct device_lane *l, const unsigned char *from, size_t n,
                         struct error *err)
 {
-    for (size_t at = 0; at < n;) {
-        size_t some = piece_bytes(n - at);
-        void *room = device_store_room(s, err);
+    for (size_t at = 0, some; at < n; at += some) {
+        void *room = device_lane_room(l, err);
 
+        some = piece_bytes(n - at);
         if (!room)
             return -1;
         memcpy(room, from + at, some);
-        if (device_store_send(s, some, err) < 0)
+        if (device_lane_send(l, at, some, err) < 0)
             return -1;
-        at += some;
     }
     return 0;
 }
@@ -211,11 +223,16 @@ int device_copy_in(int device, int id, void *to, const void *from, size_t n,
                    struct error *err)
 {
     struct device_store s;
+    struct device_lane lane;
     int rc;
 
-    if (device_store_begin(device, id, to, n, &s, err) < 0)
+    if (device_store_begin(device, id, to, n, 1, &s, err) < 0)
         return -1;
-    rc = pieces_store(&s, from, n, err);
+    rc = device_lane_enter(&s, 0, &lane, err);
+    if (rc == 0) {
+        rc = pieces_store(&lane, from, n, err);
+        device_lane_leave(&lane);
+    }
     if (device_store_end(&s, rc == 0 ? err : NULL) < 0)
         rc = -1;
     return rc;
@@ -224,4 +241,9 @@ int device_copy_in(int device, int id, void *to, const void *from, size_t n,
 void device_end(void)
 {
     cards_clear();
+}
+
+void device_abandon(void)
+{
+    cards_abandon();
 }

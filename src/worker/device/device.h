@@ -11,7 +11,7 @@
  * RAYTRAIN_EINVAL: the memory is not that of the device. RAYTRAIN_ENOTSUP: there is no
  * library of this vendor, or it is too old. RAYTRAIN_EFAILED: the library reported an error.
  *
- * Only the thread of the training function calls these.
+ * Only the thread of the training function calls these, except where a function says so.
  */
 #ifndef RAYTRAIN_DEVICE_DEVICE_H
 #define RAYTRAIN_DEVICE_DEVICE_H
@@ -23,6 +23,8 @@
 
 /* What is copied at once. */
 #define DEVICE_PIECE_BYTES ((size_t)8 << 20)
+/* How many threads may bring what is copied to a card. */
+#define DEVICE_LANES_MAX 4
 
 /* The caller queues its work for this card on `stream` from now on. Before the first call,
  * that is the default stream, which is NULL. */
@@ -36,22 +38,32 @@ int device_fetch(int device, int id, const void *from, void *to, size_t n,
                  struct error *err);
 
 /*
- * Copy n > 0 bytes to a device, which come in pieces: device_store_room() is memory for the
- * next one, of at most DEVICE_PIECE_BYTES, and device_store_send() starts its copy, while the
- * caller fills the next one. All pieces together are n bytes. device_store_end() waits for
- * the copies; it must follow each device_store_begin() that has succeeded, also after a
- * failure.
+ * Copy n > 0 bytes to a device, which come in pieces, by 1 to DEVICE_LANES_MAX lanes. A lane
+ * is for one thread, any one: device_lane_room() is memory for its next piece, of at most
+ * DEVICE_PIECE_BYTES, and device_lane_send() starts the copy of that to byte `at` of the
+ * memory on the device, while the thread fills the next one.
+ *
+ * device_store_end() waits for the copies; it must follow each device_store_begin() that has
+ * succeeded, also after a failure, when all lanes have been left.
  */
 struct device_store {
     struct card *card;
     unsigned char *to;
-    size_t n_pieces; /* sent */
 };
-int device_store_begin(int device, int id, void *to, uint64_t n, struct device_store *s,
-                       struct error *err);
+struct device_lane {
+    const struct device_store *store;
+    struct piece *pieces; /* two, which take turns */
+    size_t n_pieces;      /* sent */
+};
+int device_store_begin(int device, int id, void *to, uint64_t n, int n_lanes,
+                       struct device_store *s, struct error *err);
+/* The card is current for this thread until it leaves; only after a success. */
+int device_lane_enter(const struct device_store *s, int lane, struct device_lane *l,
+                      struct error *err);
 /* NULL on failure. */
-void *device_store_room(struct device_store *s, struct error *err);
-int device_store_send(struct device_store *s, size_t n, struct error *err);
+void *device_lane_room(struct device_lane *l, struct error *err);
+int device_lane_send(struct device_lane *l, uint64_t at, size_t n, struct error *err);
+void device_lane_leave(struct device_lane *l);
 int device_store_end(struct device_store *s, struct error *err);
 
 /* Copy n > 0 bytes from host memory to a device. */
@@ -60,5 +72,8 @@ int device_copy_in(int device, int id, void *to, const void *from, size_t n,
 
 /* Give back all memory, streams and events. The library remains loaded. */
 void device_end(void);
+/* The process is about to end, and a card may never finish its work: from now on nothing is
+ * given back, and a wait for copies of copies.h fails at once. */
+void device_abandon(void);
 
 #endif

@@ -1,5 +1,6 @@
 libworker_la_SOURCES += \
 	src/worker/device/cards.c src/worker/device/cards.h \
+	src/worker/device/copies.c src/worker/device/copies.h \
 	src/worker/device/cuda.c \
 	src/worker/device/device.c src/worker/device/device.h \
 	src/worker/device/group.c src/worker/device/group.h \

@@ -6,7 +6,8 @@
  * nothing is linked with it, and a process without memory on a device never opens it. All
  * functions return 0, or -1 with a sentence: RAYTRAIN_ENOTSUP if the library is missing or
  * too old, RAYTRAIN_EINVAL for a card that is not there, RAYTRAIN_ENOMEM, and
- * RAYTRAIN_EFAILED for everything else. Handles are the vendor's own.
+ * RAYTRAIN_EFAILED for everything else. Handles are the vendor's own. Any thread may call
+ * all but open() and card_close(), also several at a time.
  */
 #ifndef RAYTRAIN_DEVICE_VENDOR_H
 #define RAYTRAIN_DEVICE_VENDOR_H

@@ -6,11 +6,12 @@
 #include "saving/saving.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "comm/node_map.h"
-#include "device/device.h"
+#include "device/copies.h"
 #include "rank/event.h"
 #include "run/journal.h"
 #include "run/metrics.h"
@@ -26,6 +27,7 @@ struct saving {
     struct collective_wait *waiting;
     struct tiers *tiers;
     bool refusal_noted;
+    struct device_copies *copies; /* created for the first tensor on a device */
 
     struct background *thread;    /* created at its first use */
     struct comm *background_comm; /* likewise */
@@ -42,16 +44,29 @@ struct saving {
     struct comm *comm; /* for writing it */
     bool going;        /* it was handed to the thread */
     int taken;         /* -1: this rank could not take its data, as err says */
+    bool copying;      /* copies from devices may be under way */
     int rc;
     struct error err;
     double took_s;
     int64_t durable; /* the newest on storage; only if there are no tiers */
 
+    atomic_bool copied; /* the thread has seen that those copies are complete */
     struct saving_figures figures;
 };
 
+/* Wait for the copies from devices, in any thread. */
+static int copies_end(struct saving *s, struct error *err)
+{
+    int rc = s->copying ? device_copies_wait(s->copies, err) : 0;
+
+    atomic_store(&s->copied, s->copying && rc == 0);
+    s->copying = false;
+    return rc;
+}
+
 static void save_clear(struct saving *s)
 {
+    copies_end(s, NULL); /* of a save that was never written */
     checkpoint_save_destroy(s->save);
     checkpoint_destroy(s->ck);
     s->save = NULL;
@@ -86,6 +101,8 @@ static int save_write(struct saving *s, struct error *err)
     bool in_tiers = false;
     int rc = s->taken;
 
+    if (rc == 0)
+        rc = copies_end(s, err);
     if (rc == 0 && s->comm->rank == 0)
         rc = reports_sync(s, err);
     if (comm_agree(s->comm, rc, err) < 0)
@@ -125,14 +142,34 @@ static bool save_is_over(const struct saving *s)
 
 /* ---- Memory and thread for the background ---- */
 
+/* Memory for a snapshot. Of the bytes of devices, which come first, cards write whole
+ * units: the room is a multiple of it. */
+#define UNIT ((size_t)2 << 20)
+
+static int memory_prepare(struct saving *s, enum checkpoint_snapshot which,
+                          struct error *err)
+{
+    size_t n = checkpoint_save_snapshot_bytes(s->save, which);
+    size_t of_devices = checkpoint_save_snapshot_bytes(s->save, SNAPSHOT_DEVICES);
+
+    if (of_devices > 0 && !s->copies && device_copies_create(&s->copies, err) < 0)
+        return -1;
+    if (s->copies && n > s->snapshot.room)
+        device_copies_forget(s->copies);
+    if (snapshot_reserve(&s->snapshot, n, s->n_sharing, err) < 0)
+        return -1;
+    if (of_devices > 0)
+        device_copies_begin(s->copies, s->snapshot.data,
+                            (of_devices + UNIT - 1) / UNIT * UNIT);
+    return 0;
+}
+
 /* What this rank needs to save in the background. */
 static int background_prepare(struct saving *s, struct error *err)
 {
     if (!s->thread && background_create(&s->thread, err) < 0)
         return -1;
-    return snapshot_reserve(&s->snapshot,
-                            checkpoint_save_snapshot_bytes(s->save, SNAPSHOT_ALL),
-                            s->n_sharing, err);
+    return memory_prepare(s, SNAPSHOT_ALL, err);
 }
 
 static void refusal_note(struct saving *s, const struct comm *comm,
@@ -220,17 +257,50 @@ int saving_begin(struct saving *s, struct comm *comm, raytrain_checkpoint *ck,
     return rc;
 }
 
+static int copy_start(void *arg, int device, int device_id, const void *from, void *to,
+                      size_t n, bool stays, struct error *err)
+{
+    return device_copies_start(arg, device, device_id, from, to, n, stays, err);
+}
+
+static void slow_copies_note(struct saving *s)
+{
+    struct error why;
+
+    if (device_copies_refused(s->copies, &why) && s->comm->rank == 0)
+        event_add(s->target.log_dir, EVENT_WARNING,
+                  "training waits while tensors on cards are copied for checkpoints, "
+                  "since the memory for the copy cannot be pinned: %s",
+                  why.text);
+}
+
+/* Take the snapshot. Copies of what stays as it is may be under way on return. */
+static int snapshot_take(struct saving *s, enum checkpoint_snapshot which,
+                         struct error *err)
+{
+    bool has_devices = checkpoint_save_snapshot_bytes(s->save, SNAPSHOT_DEVICES) > 0;
+    const struct checkpoint_fetch fetch = {copy_start, s->copies};
+    int rc;
+
+    s->copying = has_devices;
+    rc = checkpoint_save_snapshot(s->save, which, s->snapshot.data, &fetch, err);
+    if (rc == 0 && has_devices)
+        rc = device_copies_settle(s->copies, err);
+    if (rc < 0)
+        copies_end(s, NULL);
+    if (has_devices)
+        slow_copies_note(s);
+    return rc;
+}
+
 /* What is on devices is not written from there. */
 static int devices_take(struct saving *s, struct error *err)
 {
-    size_t n = checkpoint_save_snapshot_bytes(s->save, SNAPSHOT_DEVICES);
-
-    if (n == 0)
+    if (checkpoint_save_snapshot_bytes(s->save, SNAPSHOT_DEVICES) == 0)
         return 0;
-    if (snapshot_reserve(&s->snapshot, n, s->n_sharing, err) < 0)
+    if (memory_prepare(s, SNAPSHOT_DEVICES, err) < 0)
         return -1;
-    return checkpoint_save_snapshot(s->save, SNAPSHOT_DEVICES, s->snapshot.data,
-                                    device_fetch, err);
+    return snapshot_take(s, SNAPSHOT_DEVICES, err);
 }
 
 /* If this rank cannot take its data, save_write() says so to all: writing begins with an
@@ -242,8 +312,7 @@ int saving_take(struct saving *s, struct error *err)
 
     if (background_agree(s, s->comm)) {
         s->comm = s->background_comm;
-        s->taken = checkpoint_save_snapshot(s->save, SNAPSHOT_ALL, s->snapshot.data,
-                                            device_fetch, &s->err);
+        s->taken = snapshot_take(s, SNAPSHOT_ALL, &s->err);
     } else {
         s->taken = devices_take(s, &s->err);
         save_run(s, s->iteration);
@@ -291,7 +360,14 @@ void saving_release(struct saving *s)
     if (save_is_over(s) && s->rc == 0) {
         save_end(s, NULL);
         s->going = false;
+    } else if (s->going && atomic_load(&s->copied)) {
+        checkpoint_release_devices(s->ck); /* the thread does not look at these */
     }
+}
+
+int saving_fence(struct saving *s, struct error *err)
+{
+    return s->copies ? device_copies_fence(s->copies, err) : 0;
 }
 
 int64_t saving_durable(const struct saving *s)
@@ -327,6 +403,7 @@ int saving_create(const struct saving_env *env, struct saving **out, struct erro
     s->waiting = env->waiting;
     s->tiers = env->tiers;
     s->durable = -1;
+    atomic_init(&s->copied, false);
     s->figures.write_s = NAN;
     *out = s;
     return 0;
@@ -344,6 +421,7 @@ void saving_destroy(struct saving *s, bool clean)
     background_destroy(s->thread);
     save_clear(s);
     save_layout_destroy(s->layout);
+    device_copies_destroy(s->copies);
     snapshot_clear(&s->snapshot);
     node_map_clear(&s->nodes);
     if (clean)

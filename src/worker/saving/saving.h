@@ -7,7 +7,9 @@
  *   saving_take()    take the tensors' data, so that training may change them:
  *                    mode "async" copies them into a snapshot; mode "sync", or a node
  *                    without memory for a copy, writes the checkpoint while training
- *                    waits, and copies only what is on devices
+ *                    waits, and copies only what is on devices. What is there and stays
+ *                    as it is (checkpoint_fetch) may still be copied on return
+ *   saving_fence()   what is queued on cards from now on comes after these copies
  *   (the session writes the report's line: with "async" it comes before the checkpoint
  *   that it names, with "sync" after it)
  *   saving_go()      "async": write it in the background
@@ -67,9 +69,11 @@ int saving_settle(struct saving *s, struct error *err);
 /* The same, and all is on storage. */
 int saving_drain(struct saving *s, struct error *err);
 
-/* If the background has written the save, give back the memory of its checkpoint.
- * A failure remains for saving_settle(). */
+/* If the background has written the save, give back the memory of its checkpoint; if it
+ * has copied what is on devices, that memory. A failure remains for saving_settle(). */
 void saving_release(struct saving *s);
+/* See above; nothing if no copy is under way. */
+int saving_fence(struct saving *s, struct error *err);
 /* The newest iteration that is on storage, as far as this rank knows; -1: none of this
  * attempt. */
 int64_t saving_durable(const struct saving *s);

@@ -110,6 +110,23 @@ int raytrain_checkpoint_put_string(raytrain_checkpoint *ck, const char *name,
     return session_status(NULL, checkpoint_put_string(ck, name, value, err));
 }
 
+int raytrain_checkpoint_overlap(raytrain_checkpoint *ck)
+{
+    int bad = session_writable(ck, "raytrain_checkpoint_overlap");
+
+    if (bad)
+        return bad;
+    checkpoint_stays(ck);
+    return RAYTRAIN_OK;
+}
+
+int raytrain_checkpoint_fence(raytrain_context *ctx)
+{
+    if (!ctx)
+        return session_null(ctx, "raytrain_checkpoint_fence", "context");
+    return session_status(ctx, saving_fence(ctx->saving, &ctx->error));
+}
+
 void raytrain_checkpoint_discard(raytrain_checkpoint *ck)
 {
     if (!is_restored(ck))

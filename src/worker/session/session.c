@@ -332,11 +332,16 @@ bool session_linger(raytrain_context *ctx)
 
 void session_destroy(raytrain_context *ctx, bool clean)
 {
+    bool lingered;
+
     if (!ctx)
         return;
     if (current == ctx)
         current = NULL;
-    if (clean ? saves_linger(ctx) : session_linger(ctx)) {
+    lingered = clean ? saves_linger(ctx) : session_linger(ctx);
+    if (!clean)
+        device_abandon();
+    if (lingered) {
         saving_destroy(ctx->saving, clean);
         tiers_destroy(ctx->tiers, clean);
     }
