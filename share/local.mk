@@ -128,7 +128,7 @@ man_links = \
 	share/man/links/raytrain_dataset_set_batch_size.3 share/man/links/raytrain_dataset_next.3 \
 	share/man/links/raytrain_dataset_column.3 share/man/links/raytrain_dataset_words.3 \
 	share/man/links/raytrain_dataset_word.3 share/man/links/raytrain_dataset_ragged.3 \
-	share/man/links/raytrain_dataset_padding.3 share/man/links/raytrain_status_name.3 \
+	share/man/links/raytrain_dataset_to_device.3 share/man/links/raytrain_dataset_padding.3 share/man/links/raytrain_status_name.3 \
 	share/man/links/raytrain_random_uniform.3 share/man/links/raytrain_random_normal.3 \
 	share/man/links/raytrain_world_size.3 share/man/links/raytrain_local_rank.3 \
 	share/man/links/raytrain_local_world_size.3 share/man/links/raytrain_node_rank.3 \

@@ -192,6 +192,9 @@ module raytrain_c
     integer(c_int64_t) function raytrain_dataset_epoch(ds) bind(c)
       import; type(c_ptr), value :: ds
     end function
+    integer(c_int) function raytrain_dataset_to_device(ds, device, device_id) bind(c)
+      import; type(c_ptr), value :: ds; integer(c_int), value :: device, device_id
+    end function
     integer(c_int64_t) function raytrain_dataset_padding(ds) bind(c)
       import; type(c_ptr), value :: ds
     end function

@@ -676,6 +676,26 @@ RAYTRAIN_API int raytrain_dataset_set_batch_size(raytrain_dataset *ds, uint64_t 
  * of each worker up with rows from the epoch's start, which come last.
  */
 RAYTRAIN_API int raytrain_dataset_next(raytrain_dataset *ds, uint64_t *rows);
+/*
+ * From the next batch on, and until this is called again, columns are in memory of a card
+ * (RAYTRAIN_CUDA), or of the host; there is no current batch until then. Not collective.
+ * Batches are still read and preprocessed on the host. What raytrain_dataset_column() returns is
+ * on the card, as its tensor says: numbers, and the codes of words. raytrain_dataset_ragged()
+ * returns host memory as before; RAYTRAIN_ETYPE if all columns are for it.
+ *
+ * A batch is copied ahead, by way of pinned memory, while the card works on the one before;
+ * next does not wait for the copy, but orders the caller's stream ("Memory of devices"
+ * above) after it. Work on a batch that is in this stream when next is called may go on:
+ * its memory is used again only after that. Work in other streams must be ordered with this
+ * one: after next, and before the next call. The process has twice the bytes of a batch on
+ * the card, and as much pinned memory on the host.
+ *
+ * Errors as of "Memory of devices": RAYTRAIN_EINVAL if the card is not there,
+ * RAYTRAIN_ENOTSUP without its library, RAYTRAIN_ENOMEM if there is not enough memory on it,
+ * then of next.
+ */
+RAYTRAIN_API int raytrain_dataset_to_device(raytrain_dataset *ds, raytrain_device device,
+                                            int device_id);
 /* How many rows at the end of the current batch are there only to fill it up. */
 RAYTRAIN_API uint64_t raytrain_dataset_padding(const raytrain_dataset *ds);
 /*

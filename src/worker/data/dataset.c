@@ -39,6 +39,8 @@ struct raytrain_dataset {
     bool pending;     /* a job was started and has not been waited for */
     struct dataset_state ahead;
     uint64_t ahead_rows; /* the batch size that it was started with */
+    struct batch_place place;
+    bool has_place;
 };
 
 static bool state_equal(const struct dataset_state *a, const struct dataset_state *b)
@@ -124,6 +126,45 @@ static void ahead_continue(raytrain_dataset *ds)
         next = epoch_begin(ds, next.epoch + 1);
     if (!epoch_over(ds, next.position))
         ahead_start(ds, &next);
+}
+
+/* ---- A second place ---- */
+
+static void place_clear(raytrain_dataset *ds)
+{
+    if (ds->has_place)
+        ds->place.destroy(ds->place.arg);
+    ds->has_place = false;
+}
+
+static int place_fill(void *arg, const struct frame *batch, struct error *err)
+{
+    const raytrain_dataset *ds = arg;
+
+    return ds->place.fill(ds->place.arg, (int)(batch - ds->batches), batch, err);
+}
+
+int dataset_set_place(raytrain_dataset *ds, const struct batch_place *place,
+                      struct error *err)
+{
+    if (!ds->prefetch)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "dataset \"%s\": its rows come from the service, and stay in "
+                         "host memory",
+                         ds->name);
+    ahead_discard(ds); /* it is not there */
+    ds->delivered = false;
+    place_clear(ds);
+    ds->has_place = place != NULL;
+    if (place)
+        ds->place = *place;
+    prefetch_set_after(ds->prefetch, place ? place_fill : NULL, ds);
+    return 0;
+}
+
+bool dataset_has_place(const raytrain_dataset *ds)
+{
+    return ds->has_place;
 }
 
 /* ---- The interface ---- */
@@ -365,6 +406,7 @@ void dataset_close(raytrain_dataset *ds)
     if (!ds)
         return;
     prefetch_destroy(ds->prefetch);
+    place_clear(ds);
     batch_source_destroy(ds->source);
     transform_destroy(ds->transform);
     frame_clear(&ds->columns);
@@ -623,7 +665,8 @@ int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err)
         *rows = 0;
         return 1;
     }
-    if (ahead_obtain(ds, err) < 0)
+    if (ahead_obtain(ds, err) < 0 ||
+        (ds->has_place && ds->place.turn(ds->place.arg, !ds->current, err) < 0))
         return error_prefix(err, "dataset \"%s\"", ds->name);
     job = job_at(ds, &ds->at);
     ds->padding = batch_padding(&job, ds->table.rows, ds->rank, ds->size);
@@ -664,11 +707,16 @@ int dataset_column(raytrain_dataset *ds, const char *column, raytrain_tensor *te
                    struct error *err)
 {
     const struct frame_column *c = dataset_frame_column(ds, column, err);
+    const struct frame *schema = dataset_schema(ds);
     raytrain_tensor row;
 
     if (!c || column_row(ds, c, &row, err) < 0)
         return -1;
-    return column_view_tensor(c, ds->batches[ds->current].rows, tensor);
+    column_view_tensor(c, ds->batches[ds->current].rows, tensor);
+    if (ds->has_place)
+        ds->place.show(ds->place.arg, ds->current,
+                       (size_t)(frame_find(schema, column) - schema->columns), tensor);
+    return 0;
 }
 
 int dataset_ragged(raytrain_dataset *ds, const char *column, raytrain_ragged *out,

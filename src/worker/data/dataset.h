@@ -130,6 +130,28 @@ int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *er
 /* 0: a batch; 1: end of epoch; -1: error, and the position is unchanged. RAYTRAIN_EINVAL
  * if the caller brings the rows. */
 int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err);
+/*
+ * A second place for batches, such as the memory of a card: what is read ahead is put there,
+ * too, and dataset_column() shows the columns that are there. There are two batches, number 0
+ * and 1, which take turns: one is current while the other is read.
+ */
+struct batch_place {
+    void *arg;
+    /* Bring a batch there. In the thread that reads ahead. */
+    int (*fill)(void *arg, int number, const struct frame *batch, struct error *err);
+    /* From now on this one is current, and the caller no longer uses the other one. */
+    int (*turn)(void *arg, int number, struct error *err);
+    /* Make the tensor, which is that of column i of dataset_schema(), one in this place, if
+     * it is there. */
+    void (*show)(void *arg, int number, size_t i, raytrain_tensor *tensor);
+    void (*destroy)(void *arg);
+};
+/* From the next batch on; there is no current one until then. The place becomes the
+ * dataset's, unless this fails, in which case nothing has changed. NULL: there is none any
+ * more. RAYTRAIN_EINVAL if the caller brings the rows. */
+int dataset_set_place(raytrain_dataset *ds, const struct batch_place *place,
+                      struct error *err);
+bool dataset_has_place(const raytrain_dataset *ds);
 /* How many rows of the current batch, at its end, are there to fill it up. */
 uint64_t dataset_padding(const raytrain_dataset *ds);
 /* Are all batches full? */

@@ -15,6 +15,8 @@ struct prefetch {
     struct batch_source *source;
     const struct frame *schema;
     const struct transform *transform; /* NULL: none */
+    int (*after)(void *arg, const struct frame *batch, struct error *err);
+    void *after_arg;
     pthread_t thread;
     sem_t wanted, done;
     bool pending, quit; /* the caller's, and the next */
@@ -36,7 +38,9 @@ static int job_do(struct prefetch *p)
     if (frame_restore(p->batch, p->schema, &p->err) < 0 ||
         batch_source_read(p->source, &p->job, p->batch, &p->err) < 0)
         return -1;
-    return p->transform ? transform_apply(p->transform, p->batch, &p->err) : 0;
+    if (p->transform && transform_apply(p->transform, p->batch, &p->err) < 0)
+        return -1;
+    return p->after ? p->after(p->after_arg, p->batch, &p->err) : 0;
 }
 
 static void *prefetch_run(void *arg)
@@ -78,6 +82,15 @@ int prefetch_create(struct batch_source *source, const struct frame *schema,
     }
     *out = p;
     return 0;
+}
+
+void prefetch_set_after(struct prefetch *p,
+                        int (*after)(void *arg, const struct frame *batch,
+                                     struct error *err),
+                        void *arg)
+{
+    p->after = after;
+    p->after_arg = arg;
 }
 
 void prefetch_start(struct prefetch *p, const struct batch_job *job,

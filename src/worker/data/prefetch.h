@@ -16,6 +16,12 @@ struct prefetch;
 int prefetch_create(struct batch_source *source, const struct frame *schema,
                     const struct transform *transform, struct prefetch **out,
                     struct error *err);
+/* From now on called in the thread for each batch that has been read, after the transform;
+ * its failure is that of the job. NULL: nothing is. No job may be pending. */
+void prefetch_set_after(struct prefetch *p,
+                        int (*after)(void *arg, const struct frame *batch,
+                                     struct error *err),
+                        void *arg);
 /* No job may be pending. The batch is the thread's until wait returns; it may have any
  * columns. */
 void prefetch_start(struct prefetch *p, const struct batch_job *job,

@@ -3,6 +3,7 @@ libworker_la_SOURCES += \
 	src/worker/device/copies.c src/worker/device/copies.h \
 	src/worker/device/cuda.c \
 	src/worker/device/device.c src/worker/device/device.h \
+	src/worker/device/feed.c src/worker/device/feed.h \
 	src/worker/device/group.c src/worker/device/group.h \
 	src/worker/device/group_create.c src/worker/device/group_impl.h \
 	src/worker/device/group_watch.c \

@@ -8,6 +8,7 @@
 #include "rank/event.h"
 #include "session/dataset_watch.h"
 #include "util/quote.h"
+#include "util/tensor.h"
 
 static int dataset_index(raytrain_context *ctx, const char *name)
 {
@@ -181,6 +182,32 @@ int raytrain_dataset_next(raytrain_dataset *ds, uint64_t *rows)
     if (rc > 0)
         *rows = 0;
     return rc > 0 ? RAYTRAIN_END : session_status(NULL, rc);
+}
+
+static int place_set(raytrain_dataset *ds, raytrain_device device, int device_id,
+                     struct error *err)
+{
+    const raytrain_tensor like = {.device = (int)device};
+
+    if (tensor_check(&like, NULL) < 0)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "dataset \"%s\": this version knows no device %d",
+                         dataset_name(ds), (int)device);
+    if (device == RAYTRAIN_HOST && device_id != 0)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "dataset \"%s\": the device_id of host memory is 0, not %d",
+                         dataset_name(ds), device_id);
+    if (device == RAYTRAIN_HOST)
+        return dataset_set_place(ds, NULL, err);
+    return session_dataset_to_device(ds, (int)device, device_id, err);
+}
+
+int raytrain_dataset_to_device(raytrain_dataset *ds, raytrain_device device,
+                               int device_id)
+{
+    if (!ds)
+        return session_null(NULL, "raytrain_dataset_to_device", "dataset");
+    return session_status(NULL, place_set(ds, device, device_id, session_error(NULL)));
 }
 
 uint64_t raytrain_dataset_padding(const raytrain_dataset *ds)

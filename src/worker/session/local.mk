@@ -10,6 +10,7 @@ libworker_la_SOURCES += \
 	src/worker/session/config_calls.c \
 	src/worker/session/dataset_calls.c \
 	src/worker/session/dataset_watch.c src/worker/session/dataset_watch.h \
+	src/worker/session/device_batches.c \
 	src/worker/session/device_calls.c \
 	src/worker/session/device_tensors.c \
 	src/worker/session/gradients.c src/worker/session/gradients.h \

@@ -330,6 +330,18 @@ bool session_linger(raytrain_context *ctx)
     return !ctx || saves_linger(ctx);
 }
 
+/* Not clean: what is copied to a card may never be complete, and a dataset waits for that. */
+static void datasets_close(raytrain_context *ctx, bool clean)
+{
+    for (size_t i = 0; ctx->datasets && i < ctx->env.config->n_datasets; i++) {
+        raytrain_dataset *ds = ctx->datasets[i].shard;
+
+        if (clean || (ds && !dataset_has_place(ds)))
+            dataset_close(ds);
+    }
+    free(ctx->datasets);
+}
+
 void session_destroy(raytrain_context *ctx, bool clean)
 {
     bool lingered;
@@ -348,9 +360,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
     if (ctx->comm)
         ctx->comm->waiting = NULL;
     collective_wait_begin(&ctx->waiting, "the shutdown");
-    for (size_t i = 0; ctx->datasets && i < ctx->env.config->n_datasets; i++)
-        dataset_close(ctx->datasets[i].shard);
-    free(ctx->datasets);
+    datasets_close(ctx, clean);
     predictor_destroy(ctx->predictor);
     chain_clear(&ctx->chain);
     checkpoint_destroy(ctx->restored);

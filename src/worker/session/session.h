@@ -167,6 +167,11 @@ int session_device_get(raytrain_checkpoint *ck, const char *name,
                        const raytrain_tensor *tensor, const raytrain_slab *slab,
                        struct error *err);
 
+/* device_batches.c: batches of the dataset are on this device from the next one on; it is
+ * not RAYTRAIN_HOST. */
+int session_dataset_to_device(raytrain_dataset *ds, int device, int device_id,
+                              struct error *err);
+
 /*
  * call_match.c: each collective call of the user begins with a check that all ranks
  * make the same call. If they do not: -1 and RAYTRAIN_ECOMM on every rank, with what

@@ -1,0 +1,199 @@
+#include "config.h"
+
+#include "device/feed.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "device/cards.h"
+
+struct slot {
+    void *memory; /* of the card */
+    void *pinned;
+    size_t room;  /* of each */
+    void *copied; /* the event after the latest copy, */
+    void *used;   /* and the one after the caller's work on the batch before */
+    bool has_copied, has_used;
+};
+
+struct device_feed {
+    struct card *card;
+    void *stream;
+    struct slot slots[2];
+};
+
+/* ---- Creation ---- */
+
+static int slot_prepare(const struct device_vendor *v, struct slot *s,
+                        struct error *err)
+{
+    return v->event_create(&s->copied, err) < 0 ? -1 : v->event_create(&s->used, err);
+}
+
+static int feed_prepare(struct device_feed *f, struct error *err)
+{
+    const struct device_vendor *v = f->card->vendor;
+
+    if (v->stream_create(&f->stream, err) < 0 || slot_prepare(v, &f->slots[0], err) < 0)
+        return -1;
+    return slot_prepare(v, &f->slots[1], err);
+}
+
+int device_feed_create(int device, int id, struct device_feed **out, struct error *err)
+{
+    struct device_feed *f = calloc(1, sizeof *f);
+    int rc;
+
+    if (!f)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    f->card = card_enter(device, id, err);
+    if (!f->card) {
+        free(f);
+        return -1;
+    }
+    rc = feed_prepare(f, err);
+    card_leave(f->card);
+    if (rc < 0) {
+        device_feed_destroy(f);
+        return -1;
+    }
+    *out = f;
+    return 0;
+}
+
+/* ---- A slot ---- */
+
+static void slot_free(const struct device_vendor *v, struct slot *s)
+{
+    if (s->memory)
+        v->memory_free(s->memory);
+    if (s->pinned)
+        v->pinned_free(s->pinned);
+    s->memory = s->pinned = NULL;
+    s->room = 0;
+}
+
+/* The pinned memory has been copied, and the memory of the card is not used. */
+static int slot_await(const struct device_vendor *v, const struct slot *s,
+                      bool is_growing, struct error *err)
+{
+    if (s->has_copied && v->event_wait(s->copied, err) < 0)
+        return -1;
+    return is_growing && s->has_used ? v->event_wait(s->used, err) : 0;
+}
+
+static int slot_reserve(const struct device_vendor *v, struct slot *s, size_t n,
+                        struct error *err)
+{
+    if (slot_await(v, s, n > s->room, err) < 0)
+        return -1;
+    if (n <= s->room)
+        return 0;
+    slot_free(v, s);
+    if (v->memory_alloc(n, &s->memory, err) < 0) {
+        s->memory = NULL;
+        return -1;
+    }
+    if (v->pinned_alloc(n, &s->pinned, err) < 0) {
+        s->pinned = NULL;
+        slot_free(v, s);
+        return -1;
+    }
+    s->room = n;
+    return 0;
+}
+
+static int slot_send(const struct device_feed *f, struct slot *s, size_t n,
+                     struct error *err)
+{
+    const struct device_vendor *v = f->card->vendor;
+
+    if ((s->has_used && v->stream_wait(f->stream, s->used, err) < 0) ||
+        v->copy_in(s->memory, s->pinned, n, f->stream, err) < 0 ||
+        v->event_record(s->copied, f->stream, err) < 0)
+        return -1;
+    s->has_copied = true;
+    return 0;
+}
+
+static int slot_turn(const struct device_feed *f, struct slot *s, struct slot *before,
+                     struct error *err)
+{
+    const struct device_vendor *v = f->card->vendor;
+
+    if (v->event_record(before->used, f->card->caller, err) < 0)
+        return -1;
+    before->has_used = true;
+    return v->stream_wait(f->card->caller, s->copied, err);
+}
+
+/* ---- The steps ---- */
+
+void *device_feed_room(struct device_feed *f, int slot, size_t n, struct error *err)
+{
+    const struct device_vendor *v = f->card->vendor;
+    struct slot *s = &f->slots[slot];
+    int rc;
+
+    if (v->enter(f->card->context, err) < 0)
+        return NULL;
+    rc = slot_reserve(v, s, n, err);
+    v->leave();
+    return rc == 0 ? s->pinned : NULL;
+}
+
+int device_feed_send(struct device_feed *f, int slot, size_t n, struct error *err)
+{
+    const struct device_vendor *v = f->card->vendor;
+    int rc;
+
+    if (v->enter(f->card->context, err) < 0)
+        return -1;
+    rc = slot_send(f, &f->slots[slot], n, err);
+    v->leave();
+    return rc;
+}
+
+int device_feed_turn(struct device_feed *f, int slot, struct error *err)
+{
+    const struct device_vendor *v = f->card->vendor;
+    int rc;
+
+    if (v->enter(f->card->context, err) < 0)
+        return -1;
+    rc = slot_turn(f, &f->slots[slot], &f->slots[!slot], err);
+    v->leave();
+    return rc;
+}
+
+void *device_feed_memory(const struct device_feed *f, int slot)
+{
+    return f->slots[slot].memory;
+}
+
+static void slot_clear(const struct device_vendor *v, struct slot *s)
+{
+    slot_await(v, s, true, NULL); /* an error was reported, or nobody needs the batch */
+    slot_free(v, s);
+    if (s->copied)
+        v->event_destroy(s->copied);
+    if (s->used)
+        v->event_destroy(s->used);
+}
+
+void device_feed_destroy(struct device_feed *f)
+{
+    const struct device_vendor *v;
+
+    if (!f)
+        return;
+    v = f->card->vendor;
+    if (!cards_abandoned() && v->enter(f->card->context, NULL) == 0) {
+        slot_clear(v, &f->slots[0]);
+        slot_clear(v, &f->slots[1]);
+        if (f->stream)
+            v->stream_destroy(f->stream);
+        v->leave();
+    }
+    free(f);
+}
