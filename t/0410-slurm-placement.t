@@ -37,6 +37,23 @@ gpus_apart () {
 		END { exit bad }'
 }
 
+# parts_apart K: K workers share a GPU: of each node, the first K local ranks have one, and so on.
+parts_apart () {
+	awk -v k="$1" '
+		{
+			node[NR] = $2; gpu[NR] = $3; n = local[$2]++; place[NR] = int(n / k)
+			if (NF != 3 || $3 ~ /,/)
+				bad = 1
+		}
+		END {
+			for (i = 1; i <= NR; i++)
+				for (j = 1; j < i; j++)
+					if (node[i] == node[j] && (gpu[i] == gpu[j]) != (place[i] == place[j]))
+						bad = 1
+			exit bad
+		}'
+}
+
 cat >worker.sh <<'EOF'
 echo "$SLURM_PROCID $(hostname) $CUDA_VISIBLE_DEVICES"
 EOF
@@ -50,14 +67,17 @@ test_expect_success 'the table of placements has rows' '
 while IFS='|' read -r nodes options plan; do
 	test_expect_success "$nodes, $options: $plan" '
 		rm -rf logs &&
-		gpus=${options#*--gpus } &&
+		gpus=${options#*--gpus } && gpus=${gpus%% *} && parts= &&
+		case $gpus in
+		0.*) parts=$(awk "BEGIN { print int(1 / $gpus) }") ;;
+		esac &&
 		in_job "$check/launch_run" --have "$nodes" $options \
-			"$check/own_gpus" "${gpus%% *}" sh worker.sh >said </dev/null &&
+			"$check/own_gpus" "${parts:+1/}${parts:-$gpus}" sh worker.sh >said </dev/null &&
 		echo "plan $plan" >expected && head -n1 said >actual && test_cmp expected actual &&
 		plan_expand "$plan" >expected &&
 		sort -n logs/rank-*.out >all && cut -d" " -f1,2 all >actual &&
 		test_cmp expected actual &&
-		gpus_apart "${gpus%% *}" <all
+		if test "$parts"; then parts_apart "$parts" <all; else gpus_apart "$gpus" <all; fi
 	'
 done <rows
 

@@ -365,6 +365,8 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"CPU": 0.5})))
 	refused("--srun-args",
 	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"TPU": 1})))
+	refused("a fraction of a GPU", lambda: fit(scaling_config=ScalingConfig(
+	    use_gpu=True, resources_per_worker={"GPU": 1.5})))
 	refused("mount that storage", lambda: RunConfig(storage_path="s3://bucket/x"))
 	refused("is no callback of raytrain", lambda: RunConfig(callbacks=[object()]))
 	refused("is \"max\" or \"min\"".replace(chr(34), chr(39)),

@@ -47,8 +47,8 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1012-settings.t t/1015-forks.t t/1
 	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t t/1500-scale.t t/1510-serve.t t/1540-serve-python.t t/1550-serve-models.t \
 	t/1530-slurm-serve.t \
 	t/1531-slurm-haproxy.t t/1532-serve-storage.t t/1533-serve-followed.t \
-	t/1505-slurm-scale.t t/1600-device.t t/1610-nccl.t t/1620-reducer-device.t t/1621-reducer-nccl.t \
-	t/1630-device-overlap.t t/1635-device-batches.t
+	t/1505-slurm-scale.t t/1600-device.t t/1610-nccl.t t/1620-reducer-device.t \
+	t/1621-reducer-nccl.t t/1630-device-overlap.t t/1635-device-batches.t t/1641-slurm-gpus.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 

@@ -81,7 +81,7 @@ static bool same_workers(const struct scaling_config *a, const struct scaling_co
 {
     return a->num_workers == b->num_workers && a->max_workers == b->max_workers &&
            a->use_gpu == b->use_gpu && a->cpus_per_worker == b->cpus_per_worker &&
-           a->gpus_per_worker == b->gpus_per_worker &&
+           a->gpus_per_worker == b->gpus_per_worker && a->gpu_parts == b->gpu_parts &&
            a->memory_per_worker == b->memory_per_worker &&
            (a->accelerator_type && b->accelerator_type
                 ? strcmp(a->accelerator_type, b->accelerator_type) == 0

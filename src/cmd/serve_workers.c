@@ -95,6 +95,6 @@ int serve_worker_settle(const char *launcher, struct scaling_config *scaling,
     if (!scaling->use_gpu || strcmp(launcher, "local") != 0)
         return 0;
     return machine_gpus_share(
-        index ? atoi(index) : 0,
+        index ? atoi(index) / scaling_config_workers_per_gpu(scaling) : 0,
         scaling->gpus_per_worker > 0 ? scaling->gpus_per_worker : 1, err);
 }

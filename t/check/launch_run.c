@@ -3,7 +3,7 @@
  *
  *   launch_run [OPTION...] COMMAND [ARG...]
  *
- *   --launcher NAME   --workers N   --cpus N   --gpus N   --type T   --memory SIZE
+ *   --launcher NAME   --workers N   --cpus N   --gpus N|0.N   --type T   --memory SIZE
  *   --placement PACK|SPREAD|STRICT_PACK|STRICT_SPREAD
  *   --logs DIR        where logs go ("logs")
  *   --srun-args ARGS
@@ -99,7 +99,9 @@ static void request_parse(int argc, char *argv[], struct request *r)
             s->cpus_per_worker = atoi(optarg);
             break;
         case 'g':
-            s->gpus_per_worker = atoi(optarg);
+            s->gpus_per_worker = strchr(optarg, '.') ? 1 : atoi(optarg);
+            s->gpu_parts =
+                strchr(optarg, '.') ? (int)(atof(optarg) * GPU_PARTS + .5) : 0;
             break;
         case 't':
             s->accelerator_type = optarg;

@@ -1,6 +1,8 @@
-/* own_gpus N COMMAND...: run the command with the GPUs that a worker of N GPUs sees. */
+/* own_gpus N[/K] COMMAND...: run the command with the GPUs that a worker of N GPUs sees, or
+ * one of K workers that share one. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "rank/gpu_share.h"
@@ -9,9 +11,12 @@ int main(int argc, char *argv[])
 {
     struct error err;
 
+    const char *slash;
+
     if (argc < 3)
         return 2;
-    if (gpu_share_take(atoi(argv[1]), &err) < 0) {
+    slash = strchr(argv[1], '/');
+    if (gpu_share_take(atoi(argv[1]), slash ? atoi(slash + 1) : 1, &err) < 0) {
         fprintf(stderr, "own_gpus: %s\n", err.text);
         return 1;
     }

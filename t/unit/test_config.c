@@ -298,6 +298,15 @@ static const struct bad_row bad_texts[] = {
      RAYTRAIN_EINVAL, "resources_per_worker.memory: ", "\"4G\"", "\"4X\""},
     {"scaling_config = { resources_per_worker = { cpu = 0; }; };", RAYTRAIN_EINVAL,
      "resources_per_worker.cpu: ", "from 1", ""},
+/* GPUs: a fraction below 1, or a whole number */
+#define GPU(value) "scaling_config = { resources_per_worker = { gpu = " value "; }; };"
+    {GPU("1.5"), RAYTRAIN_EINVAL, "t.cfg:1: scaling_config.resources_per_worker.gpu: ",
+     "a fraction of a GPU from 0.0001 on, such as 0.5, found the number 1.5", ""},
+    {GPU("0.00001"), RAYTRAIN_EINVAL, "resources_per_worker.gpu: ", "1e-05", ""},
+    {GPU("-0.5"), RAYTRAIN_EINVAL, "resources_per_worker.gpu: ", "-0.5", ""},
+    {GPU("-1"), RAYTRAIN_EINVAL, "resources_per_worker.gpu: ", "the integer -1", ""},
+    {GPU("\"0.5\""), RAYTRAIN_EINVAL, "resources_per_worker.gpu: ", "the string", ""},
+    {GPU("1e300"), RAYTRAIN_EINVAL, "resources_per_worker.gpu: ", "1e+300", ""},
     {"run_config = { failure_config = { max_failures = -2; }; };", RAYTRAIN_EINVAL,
      "max_failures: ", "from -1", "no limit"},
     {"scaling_config = { placement_strategy = \"STRICT_SPRED\"; };", RAYTRAIN_EINVAL,
@@ -383,6 +392,33 @@ static void bad_assignments_are_refused(void **state)
     assert_null(cfg.backend);
 }
 
+static void parts_of_a_gpu_are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        int gpus, parts, sharing;
+    } rows[] = {
+        {"0.5", 1, 5000, 2},     {"0.25", 1, 2500, 4},   {"0.3", 1, 3000, 3},
+        {"0.33333", 1, 3333, 3}, {"0.6", 1, 6000, 1},    {"0.0001", 1, 1, 10000},
+        {"0.0003", 1, 3, 3333},  {"0.9999", 1, 9999, 1}, {"1", 1, 0, 1},
+        {"1.0", 1, 0, 1},        {"2.0", 2, 0, 1},       {"0", 0, 0, 1},
+        {"0.0", 0, 0, 1},        {"8", 8, 0, 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N(rows); i++) {
+        const struct scaling_config *s = &cfg.scaling_config;
+        char text[96];
+
+        snprintf(text, sizeof text, "scaling_config.resources_per_worker.gpu=%s",
+                 rows[i].text);
+        assert_int_equal(train_config_set(&cfg, text, &err), 0);
+        assert_int_equal(s->gpus_per_worker, rows[i].gpus);
+        assert_int_equal(s->gpu_parts, rows[i].parts);
+        assert_int_equal(scaling_config_workers_per_gpu(s), rows[i].sharing);
+    }
+}
+
 static void unreadable_files_are_refused(void **state)
 {
     char path[] = "/tmp/test_config.XXXXXX";
@@ -418,6 +454,7 @@ int main(void)
         TEST(set_parses_keys),
         TEST(bad_input_is_reported_with_file_and_line),
         TEST(bad_assignments_are_refused),
+        TEST(parts_of_a_gpu_are_read),
         TEST(unreadable_files_are_refused),
     };
 

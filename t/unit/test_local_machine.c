@@ -172,6 +172,20 @@ static void a_worker_gets_its_gpus_and_threads(void **state)
     argv_free(env);
     free(line);
 
+    /* workers that share GPUs */
+    plan.gpus_per_worker = 1;
+    plan.workers_per_gpu = 2;
+    for (int rank = 0; rank < 6; rank++) {
+        char mine[64];
+
+        assert_int_equal(local_env_make(base, &plan, rank, gpus, 3, &env, &err), 0);
+        snprintf(mine, sizeof mine, "CUDA_VISIBLE_DEVICES=%d", rank / 2);
+        assert_true(argv_has(env, mine));
+        argv_free(env);
+    }
+    assert_int_equal(local_env_make(base, &plan, 6, gpus, 3, &env, &err), -1);
+    plan.workers_per_gpu = 1;
+
     plan.gpus_per_worker = 2;
     assert_int_equal(local_env_make(base, &plan, 1, gpus, 3, &env, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EFIT);

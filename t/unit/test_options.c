@@ -372,6 +372,13 @@ static void gpu_settings_must_agree(void **state)
     expect_success(PARSE("--gpu", "--gpus-per-worker", "2", "./prog"));
     expect_success(train_config_validate(&cfg, &err));
     assert_int_equal(cfg.scaling_config.gpus_per_worker, 2);
+    expect_success(PARSE("--gpu", "--gpus-per-worker", "0.25", "./prog"));
+    expect_success(train_config_validate(&cfg, &err));
+    assert_int_equal(cfg.scaling_config.gpus_per_worker, 1);
+    assert_int_equal(cfg.scaling_config.gpu_parts, 2500);
+    expect_success(PARSE("--gpus-per-worker", "0.5", "./prog"));
+    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
+                   "each worker is to get 0.5 of a GPU, but use_gpu is false");
     expect_success(PARSE("--gpus-per-worker", "2", "./prog"));
     expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL, "--gpu");
     expect_success(PARSE("--gpu", "--gpus-per-worker", "0", "./prog"));
@@ -531,7 +538,7 @@ static void paths_become_absolute(void **state)
 static void worker_env_round_trip(void **state)
 {
     char run[] = "/run dir", backend[] = "mpi", marker[] = "token";
-    struct worker_env env = {run, 3, 8, backend, marker, 2, 1}, back;
+    struct worker_env env = {run, 3, 8, backend, marker, 2, 4, 1}, back;
 
     (void)state;
     unsetenv("RAYTRAIN_RUN_DIR");
@@ -546,6 +553,7 @@ static void worker_env_round_trip(void **state)
     assert_string_equal(back.backend, "mpi");
     assert_string_equal(back.marker, "token");
     assert_int_equal(back.gpus, 2);
+    assert_int_equal(back.sharing, 4);
     assert_int_equal(back.predicts, 1);
     worker_env_clear(&back);
 }
@@ -562,10 +570,11 @@ static void invalid_worker_variables_are_refused(void **state)
         {"RAYTRAIN_RUN_DIR", ""},
         {"RAYTRAIN_MARKER", ""},
         {"RAYTRAIN_GPUS_PER_WORKER", "-1"},
+        {"RAYTRAIN_WORKERS_PER_GPU", "0"},
         {"RAYTRAIN_PREDICTS", "yes"},
     };
     char run[] = "/r", backend[] = "mpi", marker[] = "t";
-    struct worker_env env = {run, 0, 1, backend, marker, 0, 0}, back;
+    struct worker_env env = {run, 0, 1, backend, marker, 0, 1, 0}, back;
 
     (void)state;
     for (size_t i = 0; i < N(rows); i++) {

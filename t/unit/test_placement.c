@@ -32,6 +32,12 @@ static const struct row {
         .gpus_per_worker = (gpus), .use_gpu = (gpus) > 0, .memory_per_worker = (mem),  \
         .placement_strategy = PLACEMENT_##how                                          \
     }
+#define PART(n, parts, how)                                                            \
+    {                                                                                  \
+        .num_workers = (n), .max_workers = (n), .cpus_per_worker = 1,                  \
+        .gpus_per_worker = 1, .gpu_parts = (parts), .use_gpu = true,                   \
+        .placement_strategy = PLACEMENT_##how                                          \
+    }
 #define RANGE(least, most, how)                                                        \
     {                                                                                  \
         .num_workers = (least), .max_workers = (most), .cpus_per_worker = 1,           \
@@ -122,6 +128,25 @@ static const struct row {
     {__LINE__, "", 0, WANT(1, 1, 0, 0, PACK), NULL, "there are no nodes"},
     {__LINE__, "a:4", 0, WANT(0, 1, 0, 0, PACK), NULL, "at least 1 is needed"},
     {__LINE__, "a:4", 0, WANT(2147483647, 1, 0, 0, SPREAD), NULL, "room for 4"},
+    /* parts of GPUs: of each as many as fit, also if CPUs or nodes are what is short */
+    {__LINE__, "a:8:4", 0, PART(2, 5000, PACK), "a*2", NULL},
+    {__LINE__, "a:8:4 b:8:4", 0, PART(8, 5000, PACK), "a*8", NULL},
+    {__LINE__, "a:8:2 b:8:2", 0, PART(8, 5000, PACK), "a*4 b*4", NULL},
+    {__LINE__, "a:8:2 b:8:2", 0, PART(5, 5000, PACK), "a*4 b*1", NULL},
+    {__LINE__, "a:8:2 b:8:2", 0, PART(7, 3333, PACK), "a*6 b*1", NULL},
+    {__LINE__, "a:8:1 b:8:1", 0, PART(6, 3000, PACK), "a*3 b*3", NULL},
+    {__LINE__, "a:8:4 b:8:4", 0, PART(6, 6000, PACK), "a*4 b*2", NULL},
+    {__LINE__, "a:8:1 b:8:1 c:8:1", 0, PART(8, 2500, SPREAD), "a*3 b*3 c*2", NULL},
+    {__LINE__, "a:8:4 b:8:4", 0, PART(2, 5000, STRICT_SPREAD), "a*1 b*1", NULL},
+    {__LINE__, "a:8:4 b:8:4", 0, PART(5, 2500, STRICT_PACK), "a*5", NULL},
+    {__LINE__, "a:8:1 b:8:4", 0, PART(7, 2500, STRICT_PACK), "b*7", NULL},
+    {__LINE__, "a:2:1", 16, PART(16, 625, PACK), "a*16", NULL},
+    {__LINE__, "a:8:1", 0, PART(3, 5000, PACK), NULL,
+     "each worker asks for 1 CPU, 0.5 of a GPU\n"
+     "  a: 8 CPUs, 1 GPU: room for 2 per node, limited by the GPUs\n"
+     "Try --workers 2, a smaller --gpus-per-worker, or run it where more is "
+     "available."},
+    {__LINE__, "a:8", 0, PART(1, 1, PACK), NULL, "limited by the GPUs"},
     /* accelerator_type */
     {__LINE__, "a:4:4:v100 b:4:4:a100", 0, WANT_TYPE(2, 1, (char *)"A100"), "b*2",
      NULL},
@@ -187,6 +212,11 @@ static void row_check(const struct row *row)
             assert_int_equal(plan.workers, row->want.num_workers);
         assert_int_equal(plan.cpus_per_worker, row->want.cpus_per_worker);
         assert_int_equal(plan.gpus_per_worker, row->want.gpus_per_worker);
+        assert_int_equal(plan.workers_per_gpu,
+                         row->want.gpu_parts ? GPU_PARTS / row->want.gpu_parts : 1);
+        for (size_t i = 0; i < plan.n_nodes && row->want.gpu_parts; i++)
+            assert_true(placement_gpus(&plan, plan.nodes[i].tasks) <=
+                        plan.nodes[i].gpus);
     } else {
         if (rc == 0 || plan.nodes)
             fail_msg("line %d: not refused", row->line);
@@ -207,6 +237,46 @@ static void every_row_of_the_table_is_placed(void **state)
 }
 
 /* With very many kinds of node the message is cut, and says so. */
+/* A job with shards has a part of a GPU on each node. */
+static void slices_of_gpus_are_counted(void **state)
+{
+    static const struct {
+        int slices, each, parts, room, needs;
+    } table[] = {
+        {2, 4, 5000, 1, 2},     {4, 4, 5000, 2, 2}, {3, 4, 5000, 1, 2},
+        {8, 4, 5000, 2, 2},     {1, 4, 2500, 1, 1}, {1, 4, 1000, 2, 1},
+        {0, 4, 5000, 0, 2},     {1, 4, 6000, 0, 3}, {3, 4, 6000, 1, 3},
+        {50, 100, 3333, 1, 34},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct node_resources node = {
+            .name = strdup("a"), .cpus = 99, .gpus = 1, .gpu_slices = table[i].slices};
+        struct resources have = {.what = "the test",
+                                 .nodes = &node,
+                                 .n_nodes = 1,
+                                 .slices = {"shard", table[i].each, true}};
+        struct scaling_config want = PART(table[i].room, table[i].parts, PACK);
+        struct placement plan = {0};
+
+        if (table[i].room > 0) {
+            assert_int_equal(placement_plan(&want, &have, &plan, NULL), 0);
+            assert_int_equal(placement_slices(&plan, 1), table[i].needs);
+            assert_true(placement_slices(&plan, table[i].room) <= table[i].slices);
+        }
+        placement_clear(&plan);
+        want.num_workers = want.max_workers = table[i].room + 1;
+        if (placement_plan(&want, &have, &plan, NULL) == 0)
+            fail_msg("row %zu: there is room for more", i);
+        /* no whole GPU is there for anyone */
+        want.num_workers = want.max_workers = 1;
+        want.gpu_parts = 0;
+        assert_int_equal(placement_plan(&want, &have, &plan, NULL), -1);
+        free(node.name);
+    }
+}
+
 static void many_shapes_are_placed_correctly(void **state)
 {
     enum { n = 3000 };
@@ -315,8 +385,12 @@ static int rows_print(void)
             scaling_config_is_elastic(w))
             continue;
         names_print(rows[i].nodes);
-        printf("|--workers %d --cpus %d --gpus %d --memory %llu --placement %s|",
-               w->num_workers, w->cpus_per_worker, w->gpus_per_worker,
+        printf("|--workers %d --cpus %d --gpus ", w->num_workers, w->cpus_per_worker);
+        if (w->gpu_parts > 0)
+            printf("0.%04d", w->gpu_parts);
+        else
+            printf("%d", w->gpus_per_worker);
+        printf(" --memory %llu --placement %s|",
                (unsigned long long)w->memory_per_worker,
                strategy_names[w->placement_strategy]);
         names_print(rows[i].plan);
@@ -329,6 +403,7 @@ int main(int argc, char *argv[])
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_of_the_table_is_placed),
+        cmocka_unit_test(slices_of_gpus_are_counted),
         cmocka_unit_test(many_shapes_are_placed_correctly),
         cmocka_unit_test(ten_thousand_nodes_are_placed),
     };

@@ -160,6 +160,8 @@ static void draw_scaling(struct scaling_config *s)
     s->use_gpu = draw(2);
     s->cpus_per_worker = 1 + (int)draw(64);
     s->gpus_per_worker = (int)draw(9) - 1;
+    if (s->gpus_per_worker == 1 && draw(2))
+        s->gpu_parts = 1 + (int)draw(GPU_PARTS - 1);
     s->memory_per_worker = draw((uint64_t)INT64_MAX);
     s->placement_strategy = (enum placement_strategy)draw(4);
     s->accelerator_type = maybe_string();
@@ -356,7 +358,7 @@ static bool same_config(const struct train_config *a, const struct train_config 
 
     return x->num_workers == y->num_workers && x->max_workers == y->max_workers &&
            x->use_gpu == y->use_gpu && x->cpus_per_worker == y->cpus_per_worker &&
-           x->gpus_per_worker == y->gpus_per_worker &&
+           x->gpus_per_worker == y->gpus_per_worker && x->gpu_parts == y->gpu_parts &&
            x->memory_per_worker == y->memory_per_worker &&
            x->placement_strategy == y->placement_strategy &&
            same_text(x->accelerator_type, y->accelerator_type) &&

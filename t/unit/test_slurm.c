@@ -36,9 +36,9 @@ static const struct command_row {
     struct placed_node nodes[4];
     const char *dir, *srun_args, *expected; /* NULL: refused */
 } command_rows[] = {
-#define N(name, tasks)                                                                 \
+#define N(called, count)                                                                 \
     {                                                                                  \
-        (char *)(name), (tasks)                                                        \
+        .name = (char *)(called), .tasks = (count)                                       \
     }
     {__LINE__,
      1,
@@ -209,6 +209,62 @@ static void gpus_in_common_are_those_of_nodes(void **state)
     argv_free(argv);
 }
 
+/* Workers that share GPUs: n1 and n2 have `gpus` each. */
+static void shared_gpus_are_those_of_nodes(void **state)
+{
+    static const struct {
+        int tasks[2], gpus[2], sharing;
+        const char *option;
+    } rows[] = {
+        {{4, 4}, {4, 4}, 2, "--gpus-per-node=2"},
+        {{2, 2}, {4, 4}, 2, "--gpus-per-node=1"},
+        {{3, 3}, {4, 4}, 2, "--gpus-per-node=2"},
+        {{4, 1}, {4, 4}, 2, "--gpus-per-node=2"},
+        {{4, 1}, {4, 1}, 2, NULL},
+        {{1, 4}, {1, 4}, 4, "--gpus-per-node=1"},
+        {{9, 9}, {4, 4}, 3, "--gpus-per-node=3"},
+    };
+    char *worker[] = {(char *)"/w", NULL};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct placed_node nodes[] = {
+            {(char *)"n1", rows[i].tasks[0], rows[i].gpus[0]},
+            {(char *)"n2", rows[i].tasks[1], rows[i].gpus[1]}};
+        struct scaling_config scaling = {0};
+        struct placement plan = {.nodes = nodes,
+                                 .n_nodes = 2,
+                                 .workers = rows[i].tasks[0] + rows[i].tasks[1],
+                                 .cpus_per_worker = 1,
+                                 .gpus_per_worker = 1,
+                                 .gpu_parts = GPU_PARTS / rows[i].sharing,
+                                 .workers_per_gpu = rows[i].sharing};
+        struct launch_spec spec = {.plan = &plan,
+                                   .argv = worker,
+                                   .log_dir = "/l",
+                                   .job_name = "run",
+                                   .scaling = &scaling};
+        char **argv = NULL, *text = NULL;
+
+        assert_int_equal(slurm_step_argv(&spec, &argv, NULL), 0);
+        assert_int_equal(argv_join(argv, &text, NULL), 0);
+        if (rows[i].option ? !argv_has(argv, rows[i].option) : !!strstr(text, "--g"))
+            fail_msg("row %zu: %s", i, text);
+        assert_null(strstr(text, "--gpus-per-task"));
+        free(text);
+        argv_free(argv);
+        /* of a job with shards alone, these */
+        argv = NULL;
+        plan.slices = (struct gpu_slices){"shard", 4, true};
+        assert_int_equal(slurm_step_argv(&spec, &argv, NULL), 0);
+        assert_int_equal(argv_join(argv, &text, NULL), 0);
+        assert_non_null(strstr(text, "--gres=shard:"));
+        assert_null(strstr(text, "--gpus"));
+        free(text);
+        argv_free(argv);
+    }
+}
+
 static void the_command_of_a_step_is_built(void **state)
 {
     (void)state;
@@ -304,7 +360,8 @@ static const struct {
      "--ntasks-per-node=4 --cpus-per-task=1 raytrain-run x",
      {.n_nodes = 2,
       .workers = 5,
-      .nodes = (struct placed_node[]){{(char *)"a", 4}, {(char *)"b", 1}},
+      .nodes = (struct placed_node[]){{.name = (char *)"a", .tasks = 4},
+                                      {.name = (char *)"b", .tasks = 1}},
       .cpus_per_worker = 1}},
     {{.num_workers = 4, .cpus_per_worker = 1},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=4 --use-min-nodes "
@@ -326,6 +383,56 @@ static const struct {
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=2 --nodes=1 "
      "--cpus-per-task=1 raytrain-run x",
      {0}},
+/* parts of GPUs */
+#define PART(n, part, how)                                                             \
+    {                                                                                  \
+        .num_workers = (n), .max_workers = (n), .cpus_per_worker = 1,                  \
+        .gpus_per_worker = 1, .gpu_parts = (part),                                     \
+        .placement_strategy = PLACEMENT_##how                                          \
+    }
+#define FITS(k, part, ...)                                                             \
+    .workers_per_gpu = (k), .gpu_parts = (part), .gpus_per_worker = 1,                 \
+    .nodes = (struct placed_node[])                                                    \
+    {                                                                                  \
+        __VA_ARGS__                                                                    \
+    }
+#define SALLOC "salloc --no-kill --kill-command=TERM --job-name=run "
+    {PART(8, 5000, PACK),
+     SALLOC "--ntasks=8 --nodes=2 --ntasks-per-node=4 --cpus-per-task=1 "
+            "--gpus-per-node=2 raytrain-run x",
+     {.n_nodes = 2, .workers = 8, FITS(2, 5000, N("a", 4), N("b", 4))}},
+    {PART(5, 5000, PACK),
+     SALLOC "--ntasks=5 --nodes=2 --cpus-per-task=1 --gpus-per-node=2 raytrain-run x",
+     {.n_nodes = 2, .workers = 5, FITS(2, 5000, N("a", 4), N("b", 1))}},
+    {PART(8, 3333, PACK),
+     SALLOC "--ntasks=8 --use-min-nodes --cpus-per-task=1 --gpus=3 raytrain-run x",
+     {0}},
+    {PART(8, 3333, SPREAD),
+     SALLOC
+     "--ntasks=8 --spread-job --cpus-per-task=1 --gpus-per-task=1 raytrain-run x",
+     {0}},
+    /* a site with shards: if one GPU of a node is enough */
+    {PART(4, 5000, SPREAD),
+     SALLOC "--ntasks=4 --nodes=2 --ntasks-per-node=2 --cpus-per-task=1 "
+            "--gres=shard:8 raytrain-run x",
+     {.n_nodes = 2,
+      .workers = 4,
+      .slices = {"shard", 8, false},
+      FITS(2, 5000, N("a", 2), N("b", 2))}},
+    {PART(1, 6000, PACK),
+     SALLOC "--ntasks=1 --nodes=1 --ntasks-per-node=1 --cpus-per-task=1 "
+            "--gres=mps:60 raytrain-run x",
+     {.n_nodes = 1,
+      .workers = 1,
+      .slices = {"mps", 100, false},
+      FITS(1, 6000, N("a", 1))}},
+    {PART(6, 5000, SPREAD),
+     SALLOC "--ntasks=6 --nodes=2 --ntasks-per-node=3 --cpus-per-task=1 "
+            "--gpus-per-node=2 raytrain-run x",
+     {.n_nodes = 2,
+      .workers = 6,
+      .slices = {"shard", 8, false},
+      FITS(2, 5000, N("a", 3), N("b", 3))}},
     {{.num_workers = 2, .cpus_per_worker = 1, .placement_strategy = PLACEMENT_SPREAD},
      "salloc --no-kill --kill-command=TERM --job-name=run --ntasks=2 --spread-job "
      "--cpus-per-task=1 raytrain-run x",
@@ -470,12 +577,20 @@ static void resources_print(const struct resources *r, char *text, size_t size)
     size_t used = 0;
 
     *text = '\0';
-    for (size_t i = 0; i < r->n_nodes; i++)
+    for (size_t i = 0; i < r->n_nodes; i++) {
         used += (size_t)snprintf(text + used, size - used, "%s%s:%d:%d:%s:%llu",
                                  i ? " " : "", r->nodes[i].name, r->nodes[i].cpus,
                                  r->nodes[i].gpus,
                                  r->nodes[i].gpu_type ? r->nodes[i].gpu_type : "",
                                  (unsigned long long)(r->nodes[i].memory / MIB));
+        if (r->nodes[i].gpu_slices > 0)
+            used += (size_t)snprintf(text + used, size - used, "/%d",
+                                     r->nodes[i].gpu_slices);
+    }
+    if (r->slices.only)
+        snprintf(text + used, size - used, " %s", r->slices.name);
+    else if (r->slices.each > 0)
+        snprintf(text + used, size - used, " %s=%d", r->slices.name, r->slices.each);
 }
 
 static const struct {
@@ -541,6 +656,20 @@ static const struct {
     /* two types on a node */
     {"J=7   Nodes=n1 Mem=1 GRES=gpu:a100:2(IDX:0,3),gpu:v100:1(IDX:1),shard:8", NULL,
      "n1:4:3::1 n2:4:0::0"},
+    /* instances of a GPU (MIG) are GPUs of a type */
+    {"J=7   Nodes=n[1-2] Mem=1 GRES=gpu:1g.10gb:2(IDX:0,2),gpu:a100_3g.40gb:1(IDX:1)",
+     "1g.10gb", "n1:4:2:1g.10gb:1 n2:4:2:1g.10gb:1"},
+    {"J=7   Nodes=n[1-2] Mem=1 GRES=gpu:1g.10gb:2(IDX:0,2),gpu:a100_3g.40gb:1(IDX:1)",
+     "a100_3g.40gb", "n1:4:1:a100_3g.40gb:1 n2:4:1:a100_3g.40gb:1"},
+    /* shards alone: a GPU of each node, of which the run has a part */
+    {"J=7   Nodes=n[1-2] Mem=1 GRES=shard:4(IDX:0) X=1", NULL,
+     "n1:4:1::1/4 n2:4:1::1/4 shard"},
+    {"J=7   Nodes=n1 Mem=1 GRES=mps:150(IDX:0-1,3)", NULL,
+     "n1:4:3::1/150 n2:4:0::0 mps"},
+    {"J=7   Nodes=n1 Mem=1 GRES=shard:4(IDX:0)   Nodes=n2 Mem=1 GRES=gpu:1(IDX:0)",
+     NULL, "n1:4:0::1 n2:4:1::1"},
+    {"J=7   Nodes=n1 Mem=1 GRES=shard:2(IDX:99999999999999999-,(:-", NULL,
+     "n1:4:1::1/2 n2:4:0::0 shard"},
     {"J=7   Nodes=n1 Mem=1 GRES=gpu:a100:2(IDX:0,3),gpu:v100:1(IDX:1)", "v100",
      "n1:4:1:v100:1 n2:4:0::0"},
     {"J=7   Nodes=n1 Mem=1 GRES=gpu:a100:2(IDX:0,3),gpu:v100:1(IDX:1)", "A100",
@@ -586,6 +715,10 @@ static const struct {
      NULL, NULL, "the default partition", "n1:4:4:fake:2000 n2:8:0::4000"},
     {"main*|n1|4|2000|gpu:fake:4\nbig|n3|64|1|gpu:a:1(S:0-1),gpu:b:2(S:1)\n", "big",
      "b", "partition big", "n3:64:2:b:1"},
+    {"main*|n1|4|2000|gpu:fake:4(S:0),shard:fake:16(S:0)\nmain*|n2|4|1|(null)\n", NULL,
+     NULL, "the default partition", "n1:4:4:fake:2000 n2:4:0::1 shard=4"},
+    {"main*|n1|4|2000|gpu:2,mps:200\n", NULL, NULL, "the default partition",
+     "n1:4:2::2000 mps=100"},
     {"main*|n1|4|2000|gpu:fake:4\n", "main", NULL, "partition main",
      "n1:4:4:fake:2000"},
     {"main*|n1|4|2000|gpu:fake:4\n", "other", NULL, "partition other", ""},
@@ -1139,6 +1272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_command_of_a_step_is_built),
         cmocka_unit_test(gpus_in_common_are_those_of_nodes),
+        cmocka_unit_test(shared_gpus_are_those_of_nodes),
         cmocka_unit_test(the_command_for_ten_thousand_nodes_is_short),
         cmocka_unit_test(a_short_list_needs_no_file),
         cmocka_unit_test(the_command_of_an_allocation_is_built),

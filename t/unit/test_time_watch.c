@@ -410,7 +410,8 @@ static void log_make(const char *path)
     assert_int_equal(fclose(f), 0);
 }
 
-static const struct placed_node two[] = {{(char *)"n1", 2}, {(char *)"n2", 1}};
+static const struct placed_node two[] = {{.name = (char *)"n1", .tasks = 2},
+                                         {.name = (char *)"n2", .tasks = 1}};
 static const struct placement plan_of_two = {
     .workers = 3, .nodes = (struct placed_node *)two, .n_nodes = 2};
 

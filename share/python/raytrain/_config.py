@@ -60,13 +60,25 @@ def _integer(what: str, value: object, least: int) -> int:
     return value
 
 
+def _gpus(what: str, value: object) -> int | float:
+    """A whole number, or a fraction of a GPU: Ray's rules."""
+    if isinstance(value, float) and 0.0001 <= value < 1:
+        return value
+    try:
+        return _integer(what, value, 0)
+    except ValueError:
+        raise ValueError(f"{what} is a whole number, or a fraction of a GPU from 0.0001 "
+                         f"on, not {value!r}") from None
+
+
 class ScalingConfig(_Config):
     """How many workers there are, what each of them has, and where they run.
 
     num_workers: their number, or (MIN, MAX): as many as fit.
     use_gpu: each worker has a GPU.
     resources_per_worker: {"CPU": cores, "GPU": number, "memory": bytes, or "4G"}; whole
-        numbers, for a core or a GPU belongs to one worker.
+        numbers, but for GPU also a fraction below 1: {"GPU": 0.5} lets two workers
+        share one.
     placement_strategy: "PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"; see
         raytrain.cfg(5).
     accelerator_type: the type of GPU, named as in Slurm.
@@ -105,8 +117,9 @@ class ScalingConfig(_Config):
             if key == "memory" and isinstance(value, str):
                 found[key] = value
             else:
-                found[key] = _integer(f"ScalingConfig: resources_per_worker[{name!r}]",
-                                      value, 0 if key == "gpu" else 1)
+                what = f"ScalingConfig: resources_per_worker[{name!r}]"
+                found[key] = _gpus(what, value) if key == "gpu" else _integer(what, value,
+                                                                             1)
         return found
 
     def _keys(self) -> dict:

@@ -224,7 +224,7 @@ const struct flag option_flags[] = {
     {"workers", 'n', "N|MIN:MAX", "how many workers (default 1)",
      .key = "scaling_config.num_workers"},
     {"gpu", 0, NULL, "give each worker a GPU", .key = "scaling_config.use_gpu"},
-    {"gpus-per-worker", 0, "N", "with --gpu: more than one", .key = RESOURCE "gpu",
+    {"gpus-per-worker", 0, "N", "with --gpu: how many, or a fraction: 0.5", .key = RESOURCE "gpu",
      .rare = true},
     {"cpus-per-worker", 0, "N", "CPUs of each worker (default 1)",
      .key = RESOURCE "cpu"},

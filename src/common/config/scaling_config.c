@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/config_key.h"
@@ -64,6 +65,76 @@ static const struct config_ops workers_ops = {
     .render = workers_render,
 };
 
+/* ---- GPUs ----
+ * Ray's rules: a fraction below 1, of which a GPU has as many workers as fit, or a whole
+ * number. */
+
+/* 0: it is not a fraction that a worker can have. Digits after the fourth are cut off, so
+ * that 0.33333 is a third. */
+static int parts_of(double gpus)
+{
+    return gpus > 0 && gpus < 1 ? (int)(gpus * GPU_PARTS + 1e-6) : 0;
+}
+
+/* A number that is no integer: from a file, or as a flag has it. */
+static bool real_get(const struct config_node *node, double *real)
+{
+    char *end;
+
+    *real = -1;
+    if (node->type == NODE_REAL)
+        *real = node->real;
+    else if (node->type == NODE_STRING && node->raw &&
+             node->raw[strspn(node->raw, "0123456789.")] == '\0') {
+        *real = strtod(node->raw, &end);
+        *real = *end || end == node->raw ? -1 : *real;
+    }
+    return *real >= 0 && *real <= UNITS_MAX;
+}
+
+static int gpu_set(void *object, const struct config_node *node,
+                   const struct config_where *where)
+{
+    struct scaling_config *cfg = object;
+    int64_t whole = -1;
+    double real = -1;
+
+    if (node->type == NODE_INT)
+        whole = node->integer;
+    else if (real_get(node, &real) && real == (double)(int64_t)real)
+        whole = (int64_t)real;
+    if (whole >= 0 && whole <= UNITS_MAX) {
+        cfg->gpus_per_worker = (int)whole;
+        cfg->gpu_parts = 0;
+        return 0;
+    }
+    if (parts_of(real) > 0) {
+        cfg->gpus_per_worker = 1;
+        cfg->gpu_parts = parts_of(real);
+        return 0;
+    }
+    return config_expected(where, node,
+                           "a whole number from 0 to 1000000, or a fraction of a GPU "
+                           "from 0.0001 on, such as 0.5",
+                           "GPUs of each worker");
+}
+
+static void gpu_render(const void *object, const char *name, FILE *out, int depth)
+{
+    const struct scaling_config *cfg = object;
+
+    if (cfg->gpus_per_worker < 0)
+        return;
+    config_render_name(out, depth, name);
+    if (cfg->gpu_parts > 0)
+        config_render_real(out, (double)cfg->gpu_parts / GPU_PARTS);
+    else
+        config_render_integer(out, cfg->gpus_per_worker);
+    fputs(";\n", out);
+}
+
+static const struct config_ops gpu_ops = {.set = gpu_set, .render = gpu_render};
+
 static const struct config_choice strategies[] = {
     [PLACEMENT_PACK] = {"PACK", NULL},
     [PLACEMENT_SPREAD] = {"SPREAD", NULL},
@@ -83,10 +154,8 @@ static const struct config_key resource_keys[] = {
      .max = UNITS_MAX},
     {.name = "gpu",
      .doc = "GPUs of each worker",
-     .type = CONFIG_INT,
-     FIELD(gpus_per_worker),
-     .min = 0,
-     .max = UNITS_MAX},
+     .type = CONFIG_CUSTOM,
+     .ops = &gpu_ops},
     {.name = "memory",
      .doc = "memory of each worker, 0: not limited",
      .type = CONFIG_SIZE,
@@ -148,14 +217,32 @@ bool scaling_config_is_elastic(const struct scaling_config *cfg)
     return cfg->max_workers > cfg->num_workers;
 }
 
+int scaling_config_workers_per_gpu(const struct scaling_config *cfg)
+{
+    return cfg->gpu_parts > 0 ? GPU_PARTS / cfg->gpu_parts : 1;
+}
+
+const char *scaling_config_gpu_text(const struct scaling_config *cfg,
+                                    char text[GPU_TEXT_MAX])
+{
+    int n = cfg->gpus_per_worker;
+
+    if (cfg->gpu_parts > 0)
+        snprintf(text, GPU_TEXT_MAX, "%g of a GPU", (double)cfg->gpu_parts / GPU_PARTS);
+    else
+        snprintf(text, GPU_TEXT_MAX, "%d GPU%s", n, n == 1 ? "" : "s");
+    return text;
+}
+
 int scaling_config_validate(struct scaling_config *cfg, struct error *err)
 {
+    char text[GPU_TEXT_MAX];
+
     if (!cfg->use_gpu && cfg->gpus_per_worker > 0)
-        return error_set(
-            err, RAYTRAIN_EINVAL,
-            "scaling_config: each worker is to get %d GPUs, but use_gpu is "
-            "false; add --gpu (use_gpu = true)",
-            cfg->gpus_per_worker);
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "scaling_config: each worker is to get %s, but use_gpu is "
+                         "false; add --gpu (use_gpu = true)",
+                         scaling_config_gpu_text(cfg, text));
     if (cfg->use_gpu && cfg->gpus_per_worker == 0)
         return error_set(err, RAYTRAIN_EINVAL,
                          "scaling_config: use_gpu is true but each worker gets 0 GPUs; "

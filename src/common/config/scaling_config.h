@@ -20,7 +20,9 @@ struct scaling_config {
     bool use_gpu;        /* default false */
     int cpus_per_worker; /* resources_per_worker.cpu, default 1 */
     int gpus_per_worker; /* resources_per_worker.gpu, -1: not set; after validation 0
-                            without use_gpu, else 1 if it was not set */
+                            without use_gpu, else 1 if it was not set, or is less than 1 */
+    int gpu_parts; /* resources_per_worker.gpu below 1, in GPU_PARTS of a GPU; 0: workers
+                      share no GPU */
     uint64_t memory_per_worker; /* resources_per_worker.memory, bytes; 0: no limit */
     enum placement_strategy placement_strategy; /* default PACK */
     char *accelerator_type;                     /* NULL: any */
@@ -30,12 +32,20 @@ struct scaling_config {
                                               grow */
 };
 
+#define GPU_TEXT_MAX 32
+#define GPU_PARTS    10000 /* Ray's precision: 0.0001 of a GPU */
+
 struct config_table;
 extern const struct config_table scaling_config_table;
 
 void scaling_config_init(struct scaling_config *cfg);
 /* May the number of workers change from one attempt to the next? */
 bool scaling_config_is_elastic(const struct scaling_config *cfg);
+/* How many workers share a GPU: 1 if they do not. */
+int scaling_config_workers_per_gpu(const struct scaling_config *cfg);
+/* "2 GPUs", "0.5 of a GPU". Returns text. */
+const char *scaling_config_gpu_text(const struct scaling_config *cfg,
+                                    char text[GPU_TEXT_MAX]);
 /* Determine the GPUs of a worker by Ray's rules. */
 int scaling_config_validate(struct scaling_config *cfg, struct error *err);
 

@@ -21,6 +21,7 @@ static const struct {
     {"RAYTRAIN_BACKEND", offsetof(struct worker_env, backend), 0, 0},
     {"RAYTRAIN_MARKER", offsetof(struct worker_env, marker), 0, 0},
     {"RAYTRAIN_GPUS_PER_WORKER", 0, offsetof(struct worker_env, gpus), 0},
+    {"RAYTRAIN_WORKERS_PER_GPU", 0, offsetof(struct worker_env, sharing), 1},
     {"RAYTRAIN_PREDICTS", 0, offsetof(struct worker_env, predicts), 0},
 };
 #define N_VARIABLES (sizeof variables / sizeof variables[0])

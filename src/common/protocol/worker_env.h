@@ -23,8 +23,9 @@ struct worker_env {
     int workers;   /* RAYTRAIN_WORKERS: the size that the wireup must find */
     char *backend; /* RAYTRAIN_BACKEND */
     char *marker;  /* RAYTRAIN_MARKER: the token that RUN_DIR/.marker must contain */
-    int gpus;      /* RAYTRAIN_GPUS_PER_WORKER */
-    int predicts;  /* RAYTRAIN_PREDICTS: 1: it is a prediction, not a training */
+    int gpus;      /* RAYTRAIN_GPUS_PER_WORKER: that it sees */
+    int sharing;  /* RAYTRAIN_WORKERS_PER_GPU: how many have the same one; 1: none do */
+    int predicts; /* RAYTRAIN_PREDICTS: 1: it is a prediction, not a training */
 };
 
 /* Decode this process's environment. RAYTRAIN_EUSAGE if RAYTRAIN_RUN_DIR is not set

@@ -39,6 +39,7 @@ int placement_copy(const struct placement *from, struct placement *to,
         struct placed_node *node = &to->nodes[to->n_nodes];
 
         node->tasks = from->nodes[to->n_nodes].tasks;
+        node->gpus = from->nodes[to->n_nodes].gpus;
         if (!(node->name = strdup(from->nodes[to->n_nodes].name)))
             return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a placement");
     }
@@ -51,6 +52,20 @@ void placement_clear(struct placement *plan)
         free(plan->nodes[i].name);
     free(plan->nodes);
     *plan = (struct placement){0};
+}
+
+int placement_gpus(const struct placement *plan, int tasks)
+{
+    int k = plan->workers_per_gpu;
+
+    return k > 1 ? (tasks + k - 1) / k : tasks * plan->gpus_per_worker;
+}
+
+int placement_slices(const struct placement *plan, int tasks)
+{
+    int64_t parts = (int64_t)tasks * plan->gpu_parts * plan->slices.each;
+
+    return (int)((parts + GPU_PARTS - 1) / GPU_PARTS);
 }
 
 /* ---- How many workers a node has room for ---- */
@@ -74,12 +89,28 @@ static int cpu_room(const struct scaling_config *scaling,
     return count_clamp(cpus / (uint64_t)scaling->cpus_per_worker);
 }
 
+/* Workers that share GPUs share none with two different fractions, so that each GPU has
+ * as many as fit into it. Of slices, which the node may have only a few of, so many as
+ * their parts are. */
 static int gpu_room(const struct scaling_config *scaling,
-                    const struct node_resources *node)
+                    const struct node_resources *node, const struct gpu_slices *slices)
 {
+    uint64_t parts = (uint64_t)scaling->gpu_parts, room;
+
     if (scaling->gpus_per_worker <= 0)
         return INT_MAX;
-    return node->gpus > 0 ? node->gpus / scaling->gpus_per_worker : 0;
+    if (node->gpus <= 0)
+        return 0;
+    if (parts == 0)
+        return slices->only ? 0 : node->gpus / scaling->gpus_per_worker;
+    room = (uint64_t)node->gpus * (uint64_t)scaling_config_workers_per_gpu(scaling);
+    if (slices->only && slices->each > 0) {
+        uint64_t fit =
+            (uint64_t)node->gpu_slices * GPU_PARTS / (parts * (uint64_t)slices->each);
+
+        room = fit < room ? fit : room;
+    }
+    return count_clamp(room);
 }
 
 static int memory_room(const struct scaling_config *scaling,
@@ -101,14 +132,14 @@ static bool type_fits(const struct scaling_config *scaling,
 /* How many workers the node has room for, and which resource bounds that. */
 static int node_room(const struct scaling_config *scaling,
                      const struct node_resources *node, int cpu_share,
-                     enum node_limit *limit)
+                     const struct gpu_slices *slices, enum node_limit *limit)
 {
     const struct {
         enum node_limit limit;
         int room;
     } rooms[] = {
         {LIMIT_TYPE, type_fits(scaling, node) ? INT_MAX : 0},
-        {LIMIT_GPUS, gpu_room(scaling, node)},
+        {LIMIT_GPUS, gpu_room(scaling, node, slices)},
         {LIMIT_CPUS, cpu_room(scaling, node, cpu_share)},
         {LIMIT_MEMORY, memory_room(scaling, node)},
     };
@@ -226,11 +257,11 @@ static const char *plural(int n)
 /* "2 CPUs, 1 GPU of type a100, 4G of memory" */
 static void request_print(FILE *out, const struct scaling_config *s)
 {
-    char size[SIZE_TEXT_MAX];
+    char size[SIZE_TEXT_MAX], gpus[GPU_TEXT_MAX];
 
     fprintf(out, "%d CPU%s", s->cpus_per_worker, plural(s->cpus_per_worker));
     if (s->gpus_per_worker > 0)
-        fprintf(out, ", %d GPU%s", s->gpus_per_worker, plural(s->gpus_per_worker));
+        fprintf(out, ", %s", scaling_config_gpu_text(s, gpus));
     if (s->accelerator_type)
         fprintf(out, "%s type %s", s->gpus_per_worker > 0 ? " of" : ", GPUs of",
                 s->accelerator_type);
@@ -270,8 +301,8 @@ static bool same_text(const char *a, const char *b)
 
 static bool shapes_equal(const struct node_resources *a, const struct node_resources *b)
 {
-    return a->cpus == b->cpus && a->gpus == b->gpus && a->memory == b->memory &&
-           same_text(a->gpu_type, b->gpu_type);
+    return a->cpus == b->cpus && a->gpus == b->gpus && a->gpu_slices == b->gpu_slices &&
+           a->memory == b->memory && same_text(a->gpu_type, b->gpu_type);
 }
 
 /* The names of all nodes of this shape, from node `first` on. */
@@ -300,11 +331,14 @@ static void shape_print(FILE *out, const struct scaling_config *scaling,
 {
     const struct node_resources *node = &have->nodes[at];
     enum node_limit limit;
-    int room = node_room(scaling, node, have->cpu_share, &limit);
+    int room = node_room(scaling, node, have->cpu_share, &have->slices, &limit);
     char *names = shape_names(have, at), size[SIZE_TEXT_MAX];
 
     fprintf(out, "  %.120s: %d CPU%s, %d GPU%s", names ? names : node->name, node->cpus,
             plural(node->cpus), node->gpus, plural(node->gpus));
+    if (have->slices.only)
+        fprintf(out, " (%d %ss of %d)", node->gpu_slices, have->slices.name,
+                have->slices.each);
     if (node->gpu_type)
         fprintf(out, " of type %s", node->gpu_type);
     if (node->memory > 0)
@@ -328,7 +362,7 @@ static unsigned shapes_print(FILE *out, const struct scaling_config *scaling,
             first++;
         if (first < i)
             continue;
-        node_room(scaling, &have->nodes[i], have->cpu_share, &limit);
+        node_room(scaling, &have->nodes[i], have->cpu_share, &have->slices, &limit);
         limits |= 1u << limit;
         if (++shapes <= SHAPES_MAX)
             shape_print(out, scaling, have, i);
@@ -353,7 +387,7 @@ static void advice_print(FILE *out, const struct scaling_config *s, int placed,
         {s->placement_strategy == PLACEMENT_STRICT_SPREAD,
          "--placement SPREAD (several workers on a node)"},
         {limits & 1u << LIMIT_TYPE, "another --accelerator-type"},
-        {limits & 1u << LIMIT_GPUS && s->gpus_per_worker > 1,
+        {limits & 1u << LIMIT_GPUS && (s->gpus_per_worker > 1 || s->gpu_parts > 0),
          "a smaller --gpus-per-worker"},
         {limits & 1u << LIMIT_CPUS && s->cpus_per_worker > 1,
          "a smaller --cpus-per-worker"},
@@ -401,6 +435,9 @@ static int plan_fill(const struct scaling_config *scaling, const struct resource
         .workers = workers,
         .cpus_per_worker = scaling->cpus_per_worker,
         .gpus_per_worker = scaling->gpus_per_worker,
+        .gpu_parts = scaling->gpu_parts,
+        .workers_per_gpu = scaling_config_workers_per_gpu(scaling),
+        .slices = have->slices,
         .memory_per_worker = scaling->memory_per_worker,
     };
 
@@ -409,6 +446,7 @@ static int plan_fill(const struct scaling_config *scaling, const struct resource
         if (tasks[i] == 0)
             continue;
         p.nodes[p.n_nodes].tasks = tasks[i];
+        p.nodes[p.n_nodes].gpus = have->nodes[i].gpus;
         if (!(p.nodes[p.n_nodes].name = strdup(have->nodes[i].name)))
             break;
         p.n_nodes++;
@@ -427,7 +465,7 @@ static void rooms_fill(const struct scaling_config *scaling,
     for (size_t i = 0; i < have->n_nodes; i++) {
         enum node_limit limit;
 
-        room[i] = node_room(scaling, &have->nodes[i], cpu_share, &limit);
+        room[i] = node_room(scaling, &have->nodes[i], cpu_share, &have->slices, &limit);
     }
 }
 

@@ -5,6 +5,7 @@
 #ifndef RAYTRAIN_LAUNCH_PLACEMENT_H
 #define RAYTRAIN_LAUNCH_PLACEMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,17 @@ struct node_resources {
     char *name;
     int cpus; /* usable by this run */
     int gpus;
+    int gpu_slices;  /* of all its GPUs together, as Slurm's shards; 0: not divided */
     char *gpu_type;  /* NULL: unknown */
     uint64_t memory; /* bytes; 0: unknown, not checked */
+};
+
+/* GPUs that the batch system gives away in slices (Slurm's shards, or percentages of
+ * MPS). each: slices of a GPU; 0: whole GPUs only. */
+struct gpu_slices {
+    char name[8]; /* "shard", "mps" */
+    int each;
+    bool only; /* the run has no whole GPU, but slices */
 };
 
 struct resources {
@@ -31,6 +41,7 @@ struct resources {
      * 8 workers but refuses 1000.
      */
     int cpu_share;
+    struct gpu_slices slices;
 };
 #define RESOURCES_CPU_SHARE_LOCAL 16
 void resources_clear(struct resources *r);
@@ -38,13 +49,19 @@ void resources_clear(struct resources *r);
 struct placed_node {
     char *name;
     int tasks; /* >= 1 */
+    int gpus;  /* that this run may use there; 0: unknown */
 };
 
 struct placement {
     int workers;
     struct placed_node *nodes; /* in rank order: ranks are grouped by node */
     size_t n_nodes;
-    int cpus_per_worker, gpus_per_worker;
+    int cpus_per_worker;
+    int gpus_per_worker; /* that a worker sees: 1 if it has only a part of one */
+    int gpu_parts;       /* as in scaling_config; 0: workers share no GPU */
+    int workers_per_gpu; /* of a node, local ranks 0 to this - 1 have its first GPU, and so
+                            on; 0 and 1: each has its own */
+    struct gpu_slices slices;
     uint64_t memory_per_worker;
 };
 
@@ -56,6 +73,10 @@ int placement_plan(const struct scaling_config *scaling, const struct resources 
 /* *to has to be cleared even after a failure. */
 int placement_copy(const struct placement *from, struct placement *to,
                    struct error *err);
+/* How many GPUs so many workers of one node need. */
+int placement_gpus(const struct placement *plan, int tasks);
+/* How many slices of GPUs so many workers of one node need, each of them a part. */
+int placement_slices(const struct placement *plan, int tasks);
 void placement_clear(struct placement *plan);
 /* The node of this rank; "" if the plan has no such rank. */
 const char *placement_host(const struct placement *plan, int rank);

@@ -72,15 +72,16 @@ static char *names_join(char *const *names, size_t n)
 static int gpus_append(const struct placement *plan, int rank, char *const *gpus,
                        size_t n_gpus, char ***env, struct error *err)
 {
-    size_t each = (size_t)plan->gpus_per_worker, first = (size_t)rank * each;
+    int sharing = plan->workers_per_gpu > 1 ? plan->workers_per_gpu : 1;
+    size_t each = (size_t)plan->gpus_per_worker,
+           first = (size_t)(rank / sharing) * each;
     char *list;
     int rc;
 
     if (first + each > n_gpus)
-        return error_set(
-            err, RAYTRAIN_EFIT,
-            "%d workers with %zu GPUs each do not fit: this machine has %zu",
-            plan->workers, each, n_gpus);
+        return error_set(err, RAYTRAIN_EFIT,
+                         "%d workers need %d GPUs, and this machine has %zu",
+                         plan->workers, placement_gpus(plan, plan->workers), n_gpus);
     list = names_join(gpus + first, each);
     if (!list)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");

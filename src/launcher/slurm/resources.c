@@ -132,10 +132,60 @@ static const char *value_find(const char *text, const char *end, const char *key
 
 struct gres {
     int gpus;
-    char type[64]; /* "": unknown, or several */
+    char type[64];        /* "": unknown, or several */
+    char sliced[8];       /* "shard" or "mps", if there are slices of GPUs */
+    int slices, slice_of; /* their number, and of how many GPUs */
 };
 
-/* One of "gpu:fake:4(IDX:0-3)", "gpu:4", "shard:8". */
+/* How many numbers "(IDX:0-1,3)" has; 1: it has none. */
+static int index_count(const char *item, size_t length)
+{
+    const char *end = item + length, *p = memchr(item, '(', length);
+    int n = 0;
+
+    while (p && p < end && (p = memchr(p, ':', (size_t)(end - p)))) {
+        for (p++; p < end && (*p == ',' || (*p >= '0' && *p <= '9'));) {
+            char *rest;
+            long first, last;
+
+            p += *p == ',';
+            first = last = strtol(p, &rest, 10);
+            if (rest == p)
+                break;
+            if (rest < end && *rest == '-')
+                last = strtol(rest + 1, &rest, 10);
+            n += last >= first && last - first < HOSTLIST_MAX ? (int)(last - first) + 1
+                                                              : 1;
+            p = rest;
+        }
+        break;
+    }
+    return n > 0 ? n : 1;
+}
+
+/* "shard:8", "shard:fake:16", "mps:400(IDX:0-3)". Those of one name count. */
+static void slices_add(const char *item, size_t length, struct gres *g)
+{
+    char copy[128], *fields = copy, *name, *second, *third;
+    long count;
+
+    snprintf(copy, sizeof copy, "%.*s", (int)length, item);
+    copy[strcspn(copy, "(")] = '\0';
+    name = strsep(&fields, ":");
+    second = strsep(&fields, ":");
+    third = strsep(&fields, ":");
+    if ((strcmp(name, "shard") != 0 && strcmp(name, "mps") != 0) || !second ||
+        (g->sliced[0] && strcmp(name, g->sliced) != 0))
+        return;
+    count = strtol(third ? third : second, NULL, 10);
+    if (count <= 0 || count > INT_MAX - g->slices)
+        return;
+    snprintf(g->sliced, sizeof g->sliced, "%s", name);
+    g->slices += (int)count;
+    g->slice_of += index_count(item, length);
+}
+
+/* One of "gpu:fake:4(IDX:0-3)", "gpu:4". */
 static void gres_add(const char *item, size_t length, const char *type, struct gres *g)
 {
     char copy[128], *fields = copy, *name, *second, *third, *own_type;
@@ -173,6 +223,7 @@ static void gres_parse(const char *text, size_t length, const char *type,
     for (size_t i = 0; i <= length; i++) {
         if (i == length || (text[i] == ',' && depth == 0)) {
             gres_add(text + first, i - first, type, g);
+            slices_add(text + first, i - first, g);
             first = i + 1;
         } else {
             depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
@@ -185,6 +236,7 @@ static int node_fill(struct node_resources *node, uint64_t memory, const struct 
 {
     node->memory = memory;
     node->gpus = g->gpus;
+    node->gpu_slices = g->gpus > 0 ? 0 : g->slices;
     free(node->gpu_type);
     node->gpu_type = g->type[0] ? strdup(g->type) : NULL;
     if (g->type[0] && !node->gpu_type)
@@ -217,10 +269,28 @@ static int group_fill(const char *text, const char *end, const char *type,
 
             if (at != NAME_INDEX_NONE)
                 rc = node_fill(&r->nodes[at], memory, &gres, err);
+            if (at != NAME_INDEX_NONE && gres.gpus == 0 && gres.slices > 0) {
+                r->nodes[at].gpus = gres.slice_of;
+                snprintf(r->slices.name, sizeof r->slices.name, "%s", gres.sliced);
+            }
         }
     argv_free(names);
     free(copy);
     return rc;
+}
+
+/* Nodes of a job with slices alone are of use only if no node has a whole GPU. Those have
+ * GPUs here so far, which are the ones that the slices are of. */
+static void slices_settle(struct resources *r)
+{
+    bool whole = false;
+
+    for (size_t i = 0; i < r->n_nodes; i++)
+        whole = whole || (r->nodes[i].gpus > 0 && r->nodes[i].gpu_slices == 0);
+    r->slices.only = r->slices.name[0] && !whole;
+    for (size_t i = 0; i < r->n_nodes && whole; i++)
+        if (r->nodes[i].gpu_slices > 0)
+            r->nodes[i].gpus = r->nodes[i].gpu_slices = 0;
 }
 
 int slurm_resources_details(const char *text, const char *type, struct resources *out,
@@ -241,6 +311,7 @@ int slurm_resources_details(const char *text, const char *type, struct resources
         group = next;
     }
     name_index_clear(&index);
+    slices_settle(out);
     return rc;
 }
 
@@ -286,6 +357,10 @@ static int sinfo_line(char *line, const char *partition, const char *type,
     if (node_append(r, fields[1], err) < 0)
         return -1;
     r->nodes[r->n_nodes - 1].cpus = atoi(fields[2]);
+    if (gres.slices > 0 && gres.gpus > 0 && r->slices.each == 0) {
+        snprintf(r->slices.name, sizeof r->slices.name, "%s", gres.sliced);
+        r->slices.each = gres.slices / gres.gpus;
+    }
     return node_fill(&r->nodes[r->n_nodes - 1], strtoull(fields[3], NULL, 10) * MIB,
                      &gres, err);
 }
@@ -348,6 +423,23 @@ static int node_keep(const char *name, struct resources *r, struct error *err)
     return 0;
 }
 
+/* The job has slices of GPUs: of how many slices is a GPU? Only nodes as a whole say. */
+static int slices_ask(struct resources *r, struct error *err)
+{
+    struct resources all = {0};
+    const char *what = r->what;
+    char kept[sizeof what_text];
+
+    snprintf(kept, sizeof kept, "%s", what);
+    if (slurm_resources_partition(getenv("SLURM_JOB_PARTITION"), NULL, &all, err) < 0)
+        return -1;
+    snprintf(what_text, sizeof what_text, "%s", kept);
+    if (strcmp(all.slices.name, r->slices.name) == 0)
+        r->slices.each = all.slices.each;
+    resources_clear(&all);
+    return 0;
+}
+
 int slurm_resources(const struct scaling_config *scaling, struct resources *out,
                     struct error *err)
 {
@@ -377,6 +469,8 @@ int slurm_resources(const struct scaling_config *scaling, struct resources *out,
         rc = error_set(err, RAYTRAIN_ENOTSUP, "scontrol does not know job %s",
                        getenv("SLURM_JOB_ID"));
     free(text);
+    if (rc == 0 && out->slices.only && scaling->gpu_parts > 0)
+        rc = slices_ask(out, err);
     if (rc < 0)
         resources_clear(out);
     return rc;

@@ -256,6 +256,34 @@ static int tasks_of_each_node(const struct placement *plan)
     return plan->n_nodes > 0 ? plan->nodes[0].tasks : 0;
 }
 
+static int most_tasks(const struct placement *plan)
+{
+    int most = 0;
+
+    for (size_t i = 0; i < plan->n_nodes; i++)
+        if (plan->nodes[i].tasks > most)
+            most = plan->nodes[i].tasks;
+    return most;
+}
+
+/* Workers that share GPUs: those of a node are asked for, and each worker takes its own
+ * among them (rank/gpu_share.h). Slurm gives every node of a step equally many. If some
+ * node of an uneven plan has not so many, the step takes all that the job has. */
+static int append_shared_gpus(const struct launch_spec *spec, char ***argv,
+                              struct error *err)
+{
+    const struct placement *plan = spec->plan;
+    int most = most_tasks(plan), gpus = placement_gpus(plan, most);
+
+    if (plan->slices.only)
+        return argv_appendf(argv, err, "--gres=%s:%d", plan->slices.name,
+                            placement_slices(plan, most));
+    for (size_t i = 0; i < plan->n_nodes; i++)
+        if (plan->nodes[i].tasks < most && plan->nodes[i].gpus < gpus)
+            return 0;
+    return append_gpus(spec->scaling, gpus, "--gpus-per-node", argv, err);
+}
+
 /* What each worker gets. Without --exact a step takes whole nodes; without --mem=0 or
  * --gres=none it takes all memory or GPUs of the job, and a second step would wait.
  * GPUs of a task are bound to it, and other tasks of its node may not even be able to
@@ -278,6 +306,8 @@ static int append_resources(const struct launch_spec *spec, char ***argv,
         return -1;
     if (plan->gpus_per_worker <= 0)
         return argv_append(argv, "--gres=none", err);
+    if (plan->slices.only || plan->workers_per_gpu > 1)
+        return append_shared_gpus(spec, argv, err);
     tasks = spec->gpus_in_common ? tasks_of_each_node(plan) : 0;
     if (tasks > 0)
         return append_gpus(spec->scaling, plan->gpus_per_worker * tasks,
@@ -371,14 +401,15 @@ static const char *const strategy_words[] = {
     [PLACEMENT_STRICT_SPREAD] = "--ntasks-per-node=1",
 };
 
-static int most_tasks(const struct placement *plan)
+/* The nodes of a plan, with as many workers on each if they are equally many. */
+static int append_nodes_of(const struct placement *fits, char ***argv,
+                           struct error *err)
 {
-    int most = 0;
-
-    for (size_t i = 0; i < plan->n_nodes; i++)
-        if (plan->nodes[i].tasks > most)
-            most = plan->nodes[i].tasks;
-    return most;
+    if (argv_appendf(argv, err, "--nodes=%zu", fits->n_nodes) < 0)
+        return -1;
+    return plan_is_even(fits)
+               ? argv_appendf(argv, err, "--ntasks-per-node=%d", fits->nodes[0].tasks)
+               : 0;
 }
 
 /* A spare node needs room for as many workers as any other node. */
@@ -394,7 +425,30 @@ static int append_size(const struct scaling_config *s, const struct placement *f
                    : argv_appendf(argv, err, "--ntasks-per-node=%d", most_tasks(fits));
     if (argv_appendf(argv, err, "--ntasks=%d", fits ? fits->workers : most) < 0)
         return -1;
+    if (fits && s->gpu_parts > 0)
+        return append_nodes_of(fits, argv, err);
     return argv_append(argv, strategy_words[s->placement_strategy], err);
+}
+
+/* Parts of GPUs. Slices are asked for if one GPU of each node is enough, since by default
+ * Slurm gives a job those of no more than one; else whole GPUs, which the workers share.
+ * If the nodes are not known, neither is how many workers will meet on one. */
+static int append_parts(const struct scaling_config *s, const struct placement *fits,
+                        char ***argv, struct error *err)
+{
+    int k = scaling_config_workers_per_gpu(s);
+    int most = scaling_config_is_elastic(s) ? s->max_workers : s->num_workers;
+
+    if (fits && fits->slices.each > 0 && !s->accelerator_type && most_tasks(fits) <= k)
+        return argv_appendf(argv, err, "--gres=%s:%d", fits->slices.name,
+                            placement_slices(fits, most_tasks(fits)));
+    if (fits)
+        return append_gpus(s, placement_gpus(fits, most_tasks(fits)), "--gpus-per-node",
+                           argv, err);
+    if (s->placement_strategy == PLACEMENT_PACK ||
+        s->placement_strategy == PLACEMENT_STRICT_PACK)
+        return append_gpus(s, (most + k - 1) / k, "--gpus", argv, err);
+    return append_gpus(s, 1, "--gpus-per-task", argv, err);
 }
 
 int slurm_needs_argv(const struct scaling_config *s, const struct placement *fits,
@@ -408,6 +462,8 @@ int slurm_needs_argv(const struct scaling_config *s, const struct placement *fit
         (s->memory_per_worker > 0 && argv_appendf(argv, err, "--mem-per-cpu=%lluM",
                                                   (unsigned long long)per_cpu) < 0))
         return -1;
+    if (s->gpu_parts > 0)
+        return append_parts(s, fits, argv, err);
     return s->gpus_per_worker > 0
                ? append_gpus(s, s->gpus_per_worker, "--gpus-per-task", argv, err)
                : 0;

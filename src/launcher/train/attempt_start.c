@@ -99,6 +99,7 @@ static int environment_export(const struct attempt *a, struct error *err)
         .backend = run->cfg->backend,
         .marker = (char *)run->marker,
         .gpus = run->plan.gpus_per_worker,
+        .sharing = run->plan.workers_per_gpu > 1 ? run->plan.workers_per_gpu : 1,
         .predicts = predict_config_predicts(&run->cfg->predict),
     };
 

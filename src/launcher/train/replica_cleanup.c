@@ -19,7 +19,7 @@ static int plan_make(const struct placement *of, struct placement *plan)
         .workers = (int)of->n_nodes, .n_nodes = of->n_nodes, .cpus_per_worker = 1};
     plan->nodes = calloc(of->n_nodes, sizeof *plan->nodes);
     for (size_t i = 0; plan->nodes && i < of->n_nodes; i++)
-        plan->nodes[i] = (struct placed_node){of->nodes[i].name, 1};
+        plan->nodes[i] = (struct placed_node){.name = of->nodes[i].name, .tasks = 1};
     return plan->nodes ? 0 : -1;
 }
 

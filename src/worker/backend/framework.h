@@ -46,7 +46,8 @@ struct torch_place {
     int attempt, max_failures;
     const struct world *world;
     const struct backend_config *config;
-    int cpus; /* of this worker; 0: unknown */
+    int cpus;         /* of this worker; 0: unknown */
+    bool shared_gpus; /* several workers have the same one */
 };
 int torch_variables(const struct torch_place *p, char ***variables, struct error *err);
 

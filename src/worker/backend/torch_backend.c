@@ -32,11 +32,13 @@ static int torchrun_variables(const struct torch_place *p, char ***v, struct err
     return argv_appendf(v, err, "TORCHELASTIC_MAX_RESTARTS=%d", p->max_failures);
 }
 
-/* For raytrain.torch. */
-static int config_variables(const struct backend_config *c, char ***v,
-                            struct error *err)
+/* For raytrain.torch. NCCL refuses ranks that share a GPU. */
+static int config_variables(const struct torch_place *p, char ***v, struct error *err)
 {
-    if (c->backend && argv_appendf(v, err, "RAYTRAIN_TORCH_BACKEND=%s", c->backend) < 0)
+    const struct backend_config *c = p->config;
+    const char *backend = c->backend ? c->backend : p->shared_gpus ? "gloo" : NULL;
+
+    if (backend && argv_appendf(v, err, "RAYTRAIN_TORCH_BACKEND=%s", backend) < 0)
         return -1;
     if (c->init_method &&
         argv_appendf(v, err, "RAYTRAIN_TORCH_INIT_METHOD=%s", c->init_method) < 0)
@@ -65,7 +67,7 @@ static int default_variables(const struct torch_place *p, char ***v, struct erro
 int torch_variables(const struct torch_place *p, char ***variables, struct error *err)
 {
     if (torchrun_variables(p, variables, err) < 0 ||
-        config_variables(p->config, variables, err) < 0)
+        config_variables(p, variables, err) < 0)
         return -1;
     return default_variables(p, variables, err);
 }
@@ -84,12 +86,14 @@ static int torch_fill(struct framework *f, const struct backend *b, struct error
         .world = b->world,
         .config = &cfg->backend_config,
         .cpus = cfg->scaling_config.cpus_per_worker,
+        .shared_gpus = scaling_config_workers_per_gpu(&cfg->scaling_config) > 1,
     };
 
     return torch_variables(&place, &f->variables, err);
 }
 
-/* COLLECTIVE: the child sees the GPUs of all ranks on its node. First the variable is
+/* COLLECTIVE: the child sees the GPUs of all ranks on its node, unless these share some: a
+ * GPU may not be in the variable twice, so that each sees its own as number 0. First the variable is
  * removed: its value is this worker's own, not one of the user's that is replaced. */
 static int gpus_show(struct backend *b, struct error *err)
 {
@@ -98,7 +102,7 @@ static int gpus_show(struct backend *b, struct error *err)
     char *all = NULL;
     int rc = 0;
 
-    if (each <= 0)
+    if (each <= 0 || b->config->scaling_config.gpu_parts > 0)
         return 0;
     rc = gpu_lists_share(b->comm, b->world, each, &all, err);
     if (rc == 0 && all)

@@ -24,7 +24,7 @@ static const char *const hidden[] = {
     "SLURM_DISTRIBUTION", "SLURM_UMASK",
     /* protocol/worker_env.h */
     "RAYTRAIN_RUN_DIR", "RAYTRAIN_ATTEMPT", "RAYTRAIN_WORKERS", "RAYTRAIN_BACKEND",
-    "RAYTRAIN_MARKER", "RAYTRAIN_GPUS_PER_WORKER"};
+    "RAYTRAIN_MARKER", "RAYTRAIN_GPUS_PER_WORKER", "RAYTRAIN_WORKERS_PER_GPU"};
 
 static bool matches(const char *name, const char *pattern)
 {

@@ -35,7 +35,7 @@ static const char *names_skip(const char *list, long n)
 }
 
 /* A list that is too short for this worker is not that of all tasks: it stays. */
-static int list_take(const char *variable, long id, int each, struct error *err)
+static int list_take(const char *variable, long place, int each, struct error *err)
 {
     const char *list = getenv(variable), *start, *end;
     char *mine;
@@ -43,7 +43,7 @@ static int list_take(const char *variable, long id, int each, struct error *err)
 
     if (!list || !names_skip(list, each + 1L))
         return 0;
-    start = names_skip(list, id * each);
+    start = names_skip(list, place * each);
     if (!start)
         return 0;
     start += *start == ',';
@@ -58,15 +58,18 @@ static int list_take(const char *variable, long id, int each, struct error *err)
                                strerror(errno));
 }
 
-int gpu_share_take(int each, struct error *err)
+int gpu_share_take(int each, int sharing, struct error *err)
 {
-    static const char *const lists[] = {"CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
+    /* what Slurm sets for GPUs of NVIDIA, AMD and Intel */
+    static const char *const lists[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+                                        "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+                                        "ZE_AFFINITY_MASK"};
     long id = local_id();
 
     if (each < 1 || id < 0 || !getenv("SLURM_STEP_GPUS") || getenv("SLURMD_TRES_BIND"))
         return 0;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (list_take(lists[i], id, each, err) < 0)
+        if (list_take(lists[i], sharing > 1 ? id / sharing : id, each, err) < 0)
             return -1;
     return 0;
 }

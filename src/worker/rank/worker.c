@@ -87,7 +87,8 @@ static void step_record(const char *log_dir)
 
 static int worker_prepare(struct worker *w, struct error *err)
 {
-    if (worker_env_decode(&w->env, err) < 0 || gpu_share_take(w->env.gpus, err) < 0)
+    if (worker_env_decode(&w->env, err) < 0 ||
+        gpu_share_take(w->env.gpus, w->env.sharing, err) < 0)
         return -1;
     w->loop.source.predicts = w->env.predicts;
     w->log_dir = run_dir_log_dir(w->env.run_dir, w->env.attempt);
