@@ -42,7 +42,7 @@ rooms () {
 	worker predict data frame hdf5 comm config
 	worker serve predict data preprocess frame protocol config
 	worker loop
-	worker rank protocol run
+	worker rank site protocol run
 	worker rank/worker.c session loop backend wireup config
 	worker device comm
 	worker saving device rank wireup replica run checkpoint comm config

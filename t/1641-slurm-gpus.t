@@ -92,6 +92,33 @@ test_expect_success 'a binding that the user asks for is kept' '
 		--srun-args=--gpu-bind=map_gpu:3,2,1,0 "$train" &&
 	gpus_are bound "0 3" "0 2" "0 1" "0 0"
 '
+# The stand-in for NVML is none (t/device/standin_nvml.c). The GPU of the first node fails.
+test_expect_success 'a node whose GPU has failed is left out of the next attempt' '
+	mkdir standin && ln -s "$builddir/t/device/libnvidia-ml.so.1" standin/ &&
+	for node in n1 n2; do
+		echo "card GPU-$node-0 00000000:41:00.0 1000 100 50" >cards.$node || return 1
+	done &&
+	cat >fail.sh <<-\EOF &&
+	test $(hostname) = n2 && exec raytrain-report n=1
+	echo "xid 0 79" >>cards.n1
+	exit 1
+	EOF
+	export STANDIN_NVML="$PWD/cards.%h" LD_LIBRARY_PATH="$PWD/standin:$LD_LIBRARY_PATH" &&
+	in_job -N2 --exclusive --gpus-per-node=4 -- --name falls -n 1 --gpu --max-failures 1 \
+		-- sh fail.sh &&
+	grep "GPU 0 (PCI 00000000:41:00.0) of node n1 reported Xid 79 (the GPU has fallen off the bus)" err &&
+	grep "node n1 is left out from now on" err &&
+	json_is runs/falls/logs/attempt-0/attempt.json .cause gpu &&
+	json_is runs/falls/logs/attempt-1/attempt.json .outcome finished &&
+	jq -e ".nodes == [\"n2\"] or (.nodes | tostring | test(\"n2\"))" \
+		runs/falls/logs/attempt-1/attempt.json
+'
+test_expect_success 'the only node with room stays in use' '
+	printf "%s\n" "echo xid 0 79 >>cards.\$(hostname)" "exit 1" >all.sh &&
+	expect_status 1 in_job -N1 -n4 --gpus-per-node=4 -- --name stays -n 4 --gpu \
+		--max-failures 1 -- sh all.sh &&
+	grep "stays in use, since the others have no room" err && test -d runs/stays/logs/attempt-1
+'
 test_expect_success 'no job or process is left' '
 	cluster clean
 '

@@ -48,7 +48,8 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1012-settings.t t/1015-forks.t t/1
 	t/1530-slurm-serve.t \
 	t/1531-slurm-haproxy.t t/1532-serve-storage.t t/1533-serve-followed.t \
 	t/1505-slurm-scale.t t/1600-device.t t/1610-nccl.t t/1620-reducer-device.t \
-	t/1621-reducer-nccl.t t/1630-device-overlap.t t/1635-device-batches.t t/1641-slurm-gpus.t
+	t/1621-reducer-nccl.t t/1630-device-overlap.t t/1635-device-batches.t t/1640-gpus.t \
+	t/1641-slurm-gpus.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 
@@ -175,6 +176,16 @@ t_check_device_batches_la_SOURCES = t/check/device_batches.c
 t_check_device_batches_la_CFLAGS = $(AM_CFLAGS) -I$(srcdir)/t/device -fvisibility=default
 t_check_device_batches_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
 t_check_device_batches_la_LIBADD = libraytrain.la -ldl
+
+# A stand-in for NVML, likewise.
+EXTRA_DIST += t/device/standin_nvml.c
+check_DATA += t/device/libnvidia-ml.so.1
+CLEANFILES += t/device/libnvidia-ml.so.1
+t/device/libnvidia-ml.so.1: t/device/standin_nvml.c
+	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared \
+		$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS) -Wl,-soname,libnvidia-ml.so.1 -o $@ \
+		$(srcdir)/t/device/standin_nvml.c
+
 check_LTLIBRARIES += t/check/device_model.la
 t_check_device_model_la_SOURCES = t/check/device_model.c
 t_check_device_model_la_CFLAGS = $(AM_CFLAGS) -I$(srcdir)/t/device -fvisibility=default

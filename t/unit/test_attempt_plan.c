@@ -147,6 +147,27 @@ static void an_elastic_plan_takes_what_fits(void **state)
     attempt_planner_destroy(planner);
 }
 
+/* It answers, so that it would be taken back if it were only lost. */
+static void a_node_is_left_out_if_there_is_room_without(void **state)
+{
+    const struct scaling_config want = {
+        .num_workers = 6, .max_workers = 6, .cpus_per_worker = 1};
+    char *names[NODES];
+
+    (void)state;
+    begin(&want);
+    assert_true(attempt_planner_leave_out(planner, "n2"));
+    expect_plan("n1*2 n3*2 n4*2", NULL);
+    assert_true(attempt_planner_is_lost(planner, "n2"));
+    assert_int_equal(attempt_planner_awaited(planner, names, NODES), 0);
+    assert_false(attempt_planner_regain(planner, "n2"));
+    assert_false(attempt_planner_leave_out(planner, "n3"));
+    assert_false(attempt_planner_is_lost(planner, "n3"));
+    expect_plan("n1*2 n3*2 n4*2", NULL);
+    assert_false(attempt_planner_leave_out(planner, "n9"));
+    attempt_planner_destroy(planner);
+}
+
 /* A machine whose CPUs come and go. */
 static int machine_cpus = 4;
 
@@ -241,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_spare_node_replaces_a_lost_one),
+        cmocka_unit_test(a_node_is_left_out_if_there_is_room_without),
         cmocka_unit_test(too_many_spare_nodes_are_refused),
         cmocka_unit_test(an_elastic_plan_takes_what_fits),
         cmocka_unit_test(a_refresh_sees_changed_resources),

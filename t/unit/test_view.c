@@ -99,6 +99,37 @@ static void assert_fits(int columns, int rows)
 
 /* ---- The block ---- */
 
+static void gpus_are_shown_where_there_is_room(void **state)
+{
+    static const double gib = 1024.0 * 1024 * 1024;
+    json_t *report =
+        report_of(9, json_pack("{s:f, s:f, s:f}", "loss", 1.0, "gpu_utilization", 82.6,
+                               "gpu_memory_used_bytes", 61.3 * gib));
+
+    (void)state;
+    json_object_set_new(report, "gpu_memory_total_bytes", json_real(80 * gib));
+    give(report, run_state_report, 180);
+    draw(80, 24, true);
+    assert_non_null(strstr(page.text, "  GPU 83 % 61/80 GiB\n"));
+    assert_null(strstr(page.text, "gpu_"));
+    assert_fits(80, 24);
+    draw(40, 24, true);
+    assert_null(strstr(page.text, "GPU"));
+    assert_fits(40, 24);
+    /* an instance of a GPU has no utilisation */
+    report = report_of(10, json_pack("{s:f}", "gpu_memory_used_bytes", 2 * gib));
+    json_object_set_new(report, "gpu_memory_total_bytes", json_real(10 * gib));
+    give(report, run_state_report, 181);
+    draw(80, 24, true);
+    assert_non_null(strstr(page.text, "  GPU 2/10 GiB\n"));
+    /* a metric of the user's is one like others */
+    give(report_of(11, json_pack("{s:f}", "gpu_utilization", 5.0)), run_state_report,
+         182);
+    draw(80, 24, true);
+    assert_null(strstr(page.text, "GPU "));
+    assert_non_null(strstr(page.text, "gpu_utilization"));
+}
+
 static void a_block_of_80_columns_in_utf8(void **state)
 {
     (void)state;
@@ -362,6 +393,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_block_of_80_columns_in_utf8),
+        TEST(gpus_are_shown_where_there_is_room),
         TEST(a_block_of_40_columns_in_ascii),
         TEST(a_block_of_200_columns_is_not_stretched),
         TEST(every_size_of_terminal_is_obeyed),

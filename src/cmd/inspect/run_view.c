@@ -263,10 +263,11 @@ static void number_print(FILE *out, const json_t *value)
 static const char *cause_text(const json_t *a)
 {
     static const char *const texts[][2] = {
-        {"oom", " (out of memory)"},     {"hang", " (hang)"},
-        {"start", " (start)"},           {"node_lost", " (node lost)"},
-        {"time_limit", " (time limit)"}, {"preempted", " (preempted)"},
-        {"resize", " (resize)"},         {"signal", " (signal)"},
+        {"oom", " (out of memory)"},   {"hang", " (hang)"},
+        {"start", " (start)"},         {"node_lost", " (node lost)"},
+        {"gpu", " (GPU error)"},       {"time_limit", " (time limit)"},
+        {"preempted", " (preempted)"}, {"resize", " (resize)"},
+        {"signal", " (signal)"},
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

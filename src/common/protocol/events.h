@@ -25,6 +25,9 @@
 #define EVENT_JOINED   "joined"   /* all workers have found each other */
 #define EVENT_TOTAL                                                                    \
     "total" /* the training function is going to make "iterations" iterations */
+/* A GPU has failed: "node" is where, and "hardware" (a truth value) says whether it is the
+ * GPU's fault rather than a program's. */
+#define EVENT_GPU_ERROR "gpu_error"
 #define EVENT_STARTED                                                                  \
     "started" /* training begins; every rank handles requests to stop */
 

@@ -12,9 +12,9 @@
 
 const char *attempt_cause_name(enum attempt_cause cause)
 {
-    static const char *const names[] = {"worker",    "oom",       "hang",
-                                        "start",     "node_lost", "time_limit",
-                                        "preempted", "resize",    "signal"};
+    static const char *const names[] = {"worker",    "oom",   "hang",       "start",
+                                        "node_lost", "gpu",   "time_limit", "preempted",
+                                        "resize",    "signal"};
 
     return names[cause];
 }

@@ -22,14 +22,15 @@ enum attempt_cause {
     CAUSE_HANG,
     CAUSE_START, /* the workers did not come together */
     CAUSE_NODE_LOST,
+    CAUSE_GPU, /* a GPU failed, and so did its worker */
     CAUSE_TIME_LIMIT,
     CAUSE_PREEMPTED,
     CAUSE_RESIZE,
     CAUSE_SIGNAL /* a stop was requested */
 };
 
-/* The word for records: "worker", "oom", "hang", "start", "node_lost", "time_limit",
- * "preempted", "resize", "signal". */
+/* The word for records: "worker", "oom", "hang", "start", "node_lost", "gpu",
+ * "time_limit", "preempted", "resize", "signal". */
 const char *attempt_cause_name(enum attempt_cause cause);
 
 #define FAILURE_HOST_MAX 256

@@ -167,6 +167,24 @@ void attempt_planner_lose(struct attempt_planner *p, const char *node)
     state->losses++;
 }
 
+bool attempt_planner_leave_out(struct attempt_planner *p, const char *node)
+{
+    struct node_state *state = node_find(p, node), before;
+    struct placement without = {0};
+    struct error why;
+    bool fits;
+
+    if (!state)
+        return false;
+    before = *state;
+    *state = (struct node_state){.lost = true, .losses = LOSSES_MAX};
+    fits = attempt_planner_plan(p, &without, &why) == 0;
+    placement_clear(&without);
+    if (!fits)
+        *state = before;
+    return fits;
+}
+
 bool attempt_planner_regain(struct attempt_planner *p, const char *node)
 {
     struct node_state *state = node_find(p, node);

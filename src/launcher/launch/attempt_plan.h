@@ -37,6 +37,9 @@ bool attempt_planner_can_grow(const struct attempt_planner *p, int workers);
 
 /* A node is lost. Unknown names are ignored. */
 void attempt_planner_lose(struct attempt_planner *p, const char *node);
+/* A node that answers, but on which no worker should run again: as if it had been lost too
+ * often. false: the others have no room for the workers, so that it stays in use. */
+bool attempt_planner_leave_out(struct attempt_planner *p, const char *node);
 /* A lost node answers again: true if it is used again from now on. */
 bool attempt_planner_regain(struct attempt_planner *p, const char *node);
 bool attempt_planner_is_lost(const struct attempt_planner *p, const char *node);

@@ -52,6 +52,8 @@ static void on_event(void *arg, const json_t *event)
         a->listening = true;
         return;
     }
+    if (kind && strcmp(kind, EVENT_GPU_ERROR) == 0)
+        gpu_error_take(&a->gpu_error, event);
     if (kind && strcmp(kind, EVENT_TOTAL) == 0)
         callback_total(a->run->callbacks,
                        json_integer_value(json_object_get(event, "iterations")));

@@ -15,6 +15,7 @@
 #include "run/metrics_collector.h"
 #include "train/attempt_verdict.h"
 #include "train/failure_diagnosis.h"
+#include "train/gpu_error.h"
 #include "train/run.h"
 #include "train/worker_group.h"
 #include "watch/watch.h"
@@ -36,10 +37,11 @@ struct attempt {
     bool stop_sent;
     bool ended;             /* a watch has ended it */
     struct failure failure; /* why it was stopped or ended */
-    int stops;              /* requests to stop that it has answered */
-    int64_t iteration;      /* of the last report, or where it goes on from */
-    enum worker_end end;    /* as the workers have recorded it */
-    double gone;            /* when they were gone; 0: not yet */
+    struct gpu_error gpu_error;
+    int stops;           /* requests to stop that it has answered */
+    int64_t iteration;   /* of the last report, or where it goes on from */
+    enum worker_end end; /* as the workers have recorded it */
+    double gone;         /* when they were gone; 0: not yet */
 };
 
 /* How it has ended. */

@@ -173,10 +173,13 @@ int attempt_conclude(struct attempt *a, struct attempt_end *end, struct error *e
     if (judge(a, &verdict, err) < 0)
         return -1;
     obstacles_clear(a, &verdict);
-    if (verdict.status == RUN_FAILED)
+    if (verdict.status == RUN_FAILED) {
         failure_complete(a, &verdict, end);
-    else
+        gpu_error_blame(&a->gpu_error, a->run->launcher->ask ? a->run->planner : NULL,
+                        &a->failure);
+    } else {
         a->failure.signal = a->run->stop.signal;
+    }
     end->status = verdict.status;
     end->goes_on = verdict.goes_on;
     end->failure = a->failure;

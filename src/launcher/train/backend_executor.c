@@ -143,13 +143,14 @@ static bool is_over(const struct backend_executor *ex)
            (end->status == RUN_STOPPED && !is_resize(ex) && !end->goes_on);
 }
 
-/* A lost node does not count as a failure if the run is prepared for it, or if it is
- * back. */
+/* A lost node, or one that is left out for a failed GPU, does not count as a failure if the
+ * run is prepared for it, or if it is back. */
 static bool is_excused(const struct backend_executor *ex)
 {
     const struct scaling_config *scaling = &ex->run->cfg->scaling_config;
 
-    return is_resize(ex) || (ex->end.failure.cause == CAUSE_NODE_LOST &&
+    return is_resize(ex) || ((ex->end.failure.cause == CAUSE_NODE_LOST ||
+                              ex->end.failure.cause == CAUSE_GPU) &&
                              (scaling->spare_nodes > 0 ||
                               scaling_config_is_elastic(scaling) || ex->regained));
 }

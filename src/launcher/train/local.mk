@@ -9,6 +9,7 @@ liblauncher_la_SOURCES += \
 	src/launcher/train/external_sigterm.c src/launcher/train/external_sigterm.h \
 	src/launcher/train/failure_diagnosis.c \
 	src/launcher/train/failure_diagnosis.h \
+	src/launcher/train/gpu_error.c src/launcher/train/gpu_error.h \
 	src/launcher/train/reconfigure.c src/launcher/train/reconfigure.h \
 	src/launcher/train/replica_cleanup.c src/launcher/train/replica_cleanup.h \
 	src/launcher/train/requeue.c src/launcher/train/requeue.h \
@@ -21,5 +22,5 @@ liblauncher_la_SOURCES += \
 	src/launcher/train/trainer.c src/launcher/train/trainer.h \
 	src/launcher/train/worker_group.c src/launcher/train/worker_group.h
 
-UNIT_TESTS += t/unit/test_failure_diagnosis t/unit/test_restart_policy \
+UNIT_TESTS += t/unit/test_gpu_error t/unit/test_failure_diagnosis t/unit/test_restart_policy \
 	t/unit/test_allocation t/unit/test_attempt_verdict t/unit/test_attempt_record

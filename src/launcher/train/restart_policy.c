@@ -28,6 +28,7 @@ static bool is_own_doing(const struct failure *f)
                f->rank >= 0;
     case CAUSE_START:
     case CAUSE_NODE_LOST:
+    case CAUSE_GPU:
     case CAUSE_TIME_LIMIT:
     case CAUSE_PREEMPTED:
     case CAUSE_RESIZE:

@@ -1,7 +1,7 @@
 /*
  * block.c - see block.h. Its lines, from top to bottom:
  *
- *   Head        name, attempt, workers, nodes
+ *   Head        name, attempt, workers, nodes, GPUs
  *   Progress    iteration of total, a bar
  *   Time        elapsed, remaining, pace, samples/s
  *   Metrics     the last value and its recent course
@@ -27,6 +27,7 @@
 #define BAR_MAX       40
 #define BEST_FROM     76 /* columns of a line that has room for the best value, too */
 #define BEST_COLUMNS  32
+#define GIB           (1024.0 * 1024 * 1024)
 #define EVENT_MIN     20 /* columns of an event beside its age */
 
 /* ---- Head ---- */
@@ -44,6 +45,19 @@ static void restarts_write(struct page *page, const struct run_state *v)
                   v->restarts == 1 ? "" : "s");
 }
 
+/* "GPU 83 % 61/80 GiB" */
+static void gpus_write(struct page *page, const struct run_state *v)
+{
+    char busy[24] = "";
+
+    if (v->gpu_memory_total <= 0)
+        return;
+    if (!isnan(v->gpu_utilization))
+        snprintf(busy, sizeof busy, " %.0f %%", v->gpu_utilization);
+    page_part(page, INK_PLAIN, "GPU%s %.0f/%.0f GiB", busy, v->gpu_memory_used / GIB,
+              v->gpu_memory_total / GIB);
+}
+
 static void head_write(struct page *page, const struct run_state *v)
 {
     const char *name = v->cfg->run_config.name;
@@ -59,6 +73,7 @@ static void head_write(struct page *page, const struct run_state *v)
                   v->workers == 1 ? "" : "s");
         page_part(page, INK_PLAIN, "%zu node%s", v->nodes, v->nodes == 1 ? "" : "s");
         page_part(page, INK_PLAIN, "%s", v->launcher);
+        gpus_write(page, v);
     }
     page_newline(page);
 }
@@ -146,7 +161,7 @@ static int label_columns(const struct page *page, const struct run_state *v)
     for (size_t i = 0; i < v->n_metrics; i++) {
         int width = (int)strlen(v->metrics[i]->name);
 
-        if (!run_state_is_rate(v->metrics[i]) && width > columns)
+        if (run_state_has_line(v, v->metrics[i]) && width > columns)
             columns = width;
     }
     if (most < LABEL_MIN)
@@ -213,11 +228,11 @@ static void metrics_write(struct page *page, const struct run_state *v, int labe
     int shown = 0, n = 0;
 
     for (size_t i = 0; i < v->n_metrics; i++)
-        n += !run_state_is_rate(v->metrics[i]);
+        n += run_state_has_line(v, v->metrics[i]);
     if (n > rows)
         rows--; /* for the line that says so */
     for (size_t i = 0; i < v->n_metrics && shown < rows; i++) {
-        if (run_state_is_rate(v->metrics[i]))
+        if (!run_state_has_line(v, v->metrics[i]))
             continue;
         metric_write(page, v->metrics[i], label);
         shown++;

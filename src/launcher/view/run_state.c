@@ -160,6 +160,17 @@ static void metrics_take(struct run_state *v, const json_t *report, int64_t iter
     }
 }
 
+static void gpus_take(struct run_state *v, const json_t *report)
+{
+    const json_t *busy = json_object_get(report, "gpu_utilization");
+
+    v->gpu_utilization = json_is_number(busy) ? json_number_value(busy) : NAN;
+    v->gpu_memory_used =
+        json_number_value(json_object_get(report, "gpu_memory_used_bytes"));
+    v->gpu_memory_total =
+        json_number_value(json_object_get(report, "gpu_memory_total_bytes"));
+}
+
 void run_state_report(struct run_state *v, const json_t *report, double now)
 {
     int64_t iteration =
@@ -170,6 +181,7 @@ void run_state_report(struct run_state *v, const json_t *report, double now)
     v->iteration = iteration;
     v->total_s = json_number_value(json_object_get(report, "time_total_s"));
     metrics_take(v, report, iteration);
+    gpus_take(v, report);
     if (now == 0)
         return;
     v->reported = now;
@@ -270,6 +282,14 @@ static size_t rate_stem(const char *name)
 bool run_state_is_rate(const struct metric_view *m)
 {
     return m->is_number && rate_stem(m->name) > 0;
+}
+
+bool run_state_has_line(const struct run_state *v, const struct metric_view *m)
+{
+    bool of_gpus = strcmp(m->name, "gpu_utilization") == 0 ||
+                   strcmp(m->name, "gpu_memory_used_bytes") == 0;
+
+    return !run_state_is_rate(m) && !(of_gpus && v->gpu_memory_total > 0);
 }
 
 const struct metric_view *run_state_rate(const struct run_state *v,

@@ -49,6 +49,10 @@ struct run_state {
     struct metric_view **metrics;
     size_t n_metrics;
 
+    /* GPUs, the means of all ranks as the last report has them; utilisation in percent, NaN:
+     * not known; memory in bytes; total 0: nothing is known */
+    double gpu_utilization, gpu_memory_used, gpu_memory_total;
+
     int64_t newest, saving; /* iterations of checkpoints; 0: none */
     double newest_at, saving_at;
     uint64_t newest_bytes; /* 0: not known */
@@ -85,6 +89,8 @@ double run_state_fraction(const struct run_state *v);
  * The unit is the metric's. */
 const struct metric_view *run_state_rate(const struct run_state *v,
                                          char unit[METRIC_TEXT]);
+/* Does this metric have a line of its own? Rates and what is known of GPUs do not. */
+bool run_state_has_line(const struct run_state *v, const struct metric_view *m);
 /* Is this metric such a rate? */
 bool run_state_is_rate(const struct metric_view *m);
 

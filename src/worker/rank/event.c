@@ -57,6 +57,18 @@ void event_add_total(const char *log_dir, int64_t iterations)
     json_decref(event);
 }
 
+void event_add_gpu_error(const char *log_dir, const char *node, bool hardware,
+                         const char *text)
+{
+    json_t *event =
+        json_pack("{s:f, s:s, s:s, s:s, s:b}", "time", clock_unix_double(), "kind",
+                  EVENT_GPU_ERROR, "text", text, "node", node, "hardware", hardware);
+
+    if (event)
+        events_put(log_dir, event, NULL);
+    json_decref(event);
+}
+
 void event_add_restored(const char *log_dir, const char *path, long iteration)
 {
     char text[ERROR_TEXT_MAX];

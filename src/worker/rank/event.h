@@ -9,6 +9,7 @@
 #ifndef RAYTRAIN_RANK_EVENT_H
 #define RAYTRAIN_RANK_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "protocol/events.h"
@@ -22,6 +23,10 @@ void event_add_sign(const char *log_dir);
 
 /* EVENT_TOTAL: for the display of progress. */
 void event_add_total(const char *log_dir, int64_t iterations);
+
+/* EVENT_GPU_ERROR. */
+void event_add_gpu_error(const char *log_dir, const char *node, bool hardware,
+                         const char *text);
 
 /* EVENT_RESTORED: this attempt starts from the checkpoint at `path`, which the event
  * also names as "checkpoint": the launcher keeps it in the attempt's record. */

@@ -3,6 +3,7 @@ libworker_la_SOURCES += \
 	src/worker/rank/event.c src/worker/rank/event.h \
 	src/worker/rank/failure_record.c src/worker/rank/failure_record.h \
 	src/worker/rank/gpu_share.c src/worker/rank/gpu_share.h \
+	src/worker/rank/gpu_watch.c src/worker/rank/gpu_watch.h \
 	src/worker/rank/heartbeat.c src/worker/rank/heartbeat.h \
 	src/worker/rank/own_signals.c src/worker/rank/own_signals.h \
 	src/worker/rank/process_guard.c src/worker/rank/process_guard.h \

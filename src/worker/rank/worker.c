@@ -23,6 +23,7 @@
 #include "protocol/worker_record.h"
 #include "rank/failure_record.h"
 #include "rank/gpu_share.h"
+#include "rank/gpu_watch.h"
 #include "rank/heartbeat.h"
 #include "rank/event.h"
 #include "rank/own_signals.h"
@@ -45,6 +46,7 @@ struct worker {
     struct rank_status_place place;
     struct heartbeat *heartbeat; /* of local rank 0, if the launcher watches its
                                     nodes */
+    struct gpu_watch *gpus;      /* of a worker with GPUs */
     char *log_dir;
     bool exit_now;
 };
@@ -181,17 +183,35 @@ static int worker_configure(struct worker *w, struct error *err)
     return rc;
 }
 
-/* One worker of each node reports that it is alive, by Slurm's name of the node, which
- * is the one that the launcher knows. */
+/* Slurm's name of the node, which is the one that the launcher knows. */
+static const char *node_name(const struct worker *w)
+{
+    const char *node = getenv("SLURMD_NODENAME");
+
+    return node && *node ? node : wireup_world(w->wireup)->host;
+}
+
+/* Of what else is on the node, only its GPUs can be in a state that ends a training. */
+static void worker_watch_gpus(struct worker *w)
+{
+    const struct gpu_watch_spec spec = {.log_dir = w->log_dir,
+                                        .node = node_name(w),
+                                        .run_dir = w->env.run_dir,
+                                        .visible = getenv("CUDA_VISIBLE_DEVICES")};
+
+    if (w->env.gpus > 0)
+        w->gpus = gpu_watch_start(&spec);
+}
+
+/* One worker of each node reports that it is alive. */
 static int worker_beat(struct worker *w, struct error *err)
 {
     const struct world *world = wireup_world(w->wireup);
-    const char *node = getenv("SLURMD_NODENAME");
     const struct heartbeat_spec spec = {
         .run_dir = w->env.run_dir,
         .log_dir = w->log_dir,
         .attempt = w->env.attempt,
-        .node = node && *node ? node : world->host,
+        .node = node_name(w),
         .place = world->node_rank,
         .n_nodes = world->n_nodes,
         .every_s = failure_config_heartbeat_s(&w->config.run_config.failure_config)};
@@ -313,6 +333,7 @@ static int worker_live(struct worker *w, struct error *err)
         return -1;
     if (worker_beat(w, err) < 0)
         return -1;
+    worker_watch_gpus(w);
     if (worker_open_session(w, err) < 0)
         return -1;
     if (worker_train(w, err) < 0)
@@ -345,6 +366,7 @@ static int worker_end(struct worker *w, enum worker_end end, struct error *err)
     loop_close(&w->loop, clean);
     session_destroy(w->ctx, clean);
     heartbeat_stop(w->heartbeat);
+    gpu_watch_stop(w->gpus);
     if (w->backend.comm)
         w->backend.ops->on_shutdown(&w->backend, clean, &w->exit_now);
     if (clean) {
@@ -374,6 +396,8 @@ int raytrain_worker_run(const struct loop_source *source,
         status = error_exit_status(err->code);
         end = err->code == RAYTRAIN_ESTOPPED ? WORKER_END_STOPPED : WORKER_END_NONE;
     }
+    if (end == WORKER_END_NONE)
+        gpu_watch_settle(w.gpus);
     if (end == WORKER_END_NONE)
         worker_record(&w, failure_kind(err->code), status, err->text);
     if (worker_end(&w, end, err) < 0)

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "rank/event.h"
+#include "rank/gpu_watch.h"
 #include "rank/heartbeat.h"
 #include "rank/stop.h"
 #include "run/journal.h"
@@ -219,6 +220,17 @@ static double data_waited_s(const raytrain_context *ctx)
     return total;
 }
 
+/* As the thread that watches them saw them last: a report does not wait for a driver. */
+static void gpus_fill(double gpus[REPORT_GPU_FIGURES])
+{
+    struct gpu_sample sample;
+    bool known = gpu_watch_sample(&sample);
+
+    gpus[GPU_UTILIZATION] = known ? sample.utilization : -1;
+    gpus[GPU_MEMORY_USED] = known ? sample.memory_used : -1;
+    gpus[GPU_MEMORY_TOTAL] = known ? sample.memory_total : -1;
+}
+
 static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
 {
     const struct session_call call = {CALL_REPORT, report_say, &c->report};
@@ -235,6 +247,7 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
     c->report.save_failed = saving_has_failed(ctx->saving);
     c->report.time_total_s = ctx->time_before + clock_now() - ctx->started;
     c->report.data_wait_s = data_waited_s(ctx) - ctx->data_waited_s;
+    gpus_fill(c->report.gpus);
     report_block_fill(c->block, &c->report, comm->rank, comm->size);
     collective_wait_begin(&ctx->waiting,
                           c->report.kind == REPORT_FINISH ? "the end" : "report");
@@ -356,6 +369,8 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
         .time_total_s = c->block[LANE_TIME].max,
         .time_this_iter_s = now - ctx->last_report,
         .data_wait_s = c->block[LANE_DATA_WAIT].max,
+        .gpus = c->block + LANE_GPUS,
+        .rank0_gpus = c->report.gpus,
         .time_since_restore = now - ctx->started,
         .timestamp = clock_unix(),
         .iterations_since_restore = ctx->iterations_since_restore + 1,

@@ -55,6 +55,8 @@ void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
     block[LANE_NAN_RANK] = stat_of(nan ? rank : size);
     block[LANE_TIME] = stat_of(report->time_total_s);
     block[LANE_DATA_WAIT] = stat_of(report->data_wait_s);
+    for (int i = 0; i < REPORT_GPU_FIGURES; i++)
+        block[LANE_GPUS + i] = stat_of(report->gpus[i]);
     for (size_t i = 0; i < n && i < REPORT_INLINE_METRICS; i++)
         block[REPORT_LANES + i] = stat_of(report->metrics[i].value);
 }

@@ -22,6 +22,14 @@
  * REPORT_LOOSE: they do if the names differ, and any rank may have a checkpoint. */
 enum report_kind { REPORT_METRICS, REPORT_RANK0, REPORT_LOOSE, REPORT_FINISH };
 
+/* What is known of the GPUs of all ranks. */
+enum report_gpu_figure {
+    GPU_UTILIZATION,  /* percent */
+    GPU_MEMORY_USED,  /* bytes of a rank's GPUs */
+    GPU_MEMORY_TOTAL, /* likewise */
+    REPORT_GPU_FIGURES
+};
+
 enum report_lane {
     LANE_KIND,
     LANE_METRICS,    /* how many */
@@ -38,7 +46,9 @@ enum report_lane {
     LANE_NAN_RANK,              /* min: the lowest rank with a NaN; size: none */
     LANE_TIME,                  /* max: time_total_s, so that all ranks have the same */
     LANE_DATA_WAIT,             /* max: data_wait_s */
-    REPORT_LANES
+    LANE_GPUS,                  /* min -1: some rank does not know */
+    LANE_GPUS_END = LANE_GPUS + REPORT_GPU_FIGURES,
+    REPORT_LANES = LANE_GPUS_END
 };
 
 #define REPORT_BLOCK_MAX (REPORT_LANES + REPORT_INLINE_METRICS)
@@ -57,6 +67,7 @@ struct report {
     bool save_failed;
     double time_total_s;
     double data_wait_s; /* since the report before; -1: no dataset is open */
+    double gpus[REPORT_GPU_FIGURES]; /* -1: not known */
 };
 
 /* The whole block is combined, whatever the number of metrics: the ranks may disagree

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "run/metrics.h"
+#include "session/report_block.h"
 #include "util/clock.h"
 
 static const char *const reserved[] = {
@@ -120,6 +121,58 @@ static void typed_write(const json_t *typed, struct json_writer *w)
     }
 }
 
+/* ---- GPUs ---- */
+
+static const char *const gpu_names[] = {
+    [GPU_UTILIZATION] = "gpu_utilization",
+    [GPU_MEMORY_USED] = "gpu_memory_used_bytes",
+    [GPU_MEMORY_TOTAL] = "gpu_memory_total_bytes",
+};
+
+/* All ranks know it, and the training function reports nothing of this name. */
+static bool gpu_is_known(const struct report_line *line, int i)
+{
+    bool free = json_object_get(line->typed, gpu_names[i]) == NULL;
+
+    for (size_t k = 0; k < line->n_metrics; k++)
+        free = free && strcmp(line->means[k].name, gpu_names[i]) != 0;
+    return free && line->gpus && line->gpus[i].min >= 0;
+}
+
+static void gpu_write(const struct report_line *line, int i, struct json_writer *w)
+{
+    double mean = line->gpus[i].sum / line->world_size;
+
+    if (i == GPU_UTILIZATION)
+        json_writer_real(w, gpu_names[i], mean);
+    else
+        json_writer_integer(w, gpu_names[i], (int64_t)mean);
+}
+
+/* The mean of the ranks. */
+static void gpus_write(const struct report_line *line, struct json_writer *w)
+{
+    for (int i = 0; i < REPORT_GPU_FIGURES; i++)
+        if (gpu_is_known(line, i))
+            gpu_write(line, i, w);
+}
+
+/* What varies is a metric like those of the training function. */
+static void gpus_by_rank_write(const struct report_line *line, struct json_writer *w)
+{
+    for (int i = 0; i < GPU_MEMORY_TOTAL; i++) {
+        if (!gpu_is_known(line, i))
+            continue;
+        json_writer_begin(w, gpu_names[i]);
+        json_writer_real(w, "rank0", line->rank0_gpus[i]);
+        json_writer_real(w, "min", line->gpus[i].min);
+        json_writer_real(w, "max", line->gpus[i].max);
+        json_writer_end(w);
+    }
+}
+
+/* ---- Ranks ---- */
+
 /* What is not combined over the ranks has an empty object. */
 static void by_rank_write(const struct report_line *line, struct json_writer *w)
 {
@@ -134,6 +187,7 @@ static void by_rank_write(const struct report_line *line, struct json_writer *w)
         json_writer_real(w, "max", line->stats[i].max);
         json_writer_end(w);
     }
+    gpus_by_rank_write(line, w);
     json_object_foreach((json_t *)(uintptr_t)line->typed, name, ignored)
     {
         json_writer_begin(w, name);
@@ -151,6 +205,7 @@ void report_line_write(const struct report_line *line, struct json_writer *w)
         saved_write(line->saved, w);
     if (line->data_wait_s >= 0)
         json_writer_real(w, "data_wait_s", line->data_wait_s);
+    gpus_write(line, w);
     for (size_t i = 0; i < line->n_metrics; i++)
         json_writer_real(w, line->means[i].name, line->means[i].value);
     typed_write(line->typed, w);

@@ -18,6 +18,9 @@ struct report_line {
     int64_t training_iteration;
     double time_total_s, time_this_iter_s, time_since_restore;
     double data_wait_s; /* -1: not known, or there were no data */
+    /* REPORT_GPU_FIGURES, over all ranks and of rank 0; NULL: not known */
+    const struct comm_stat *gpus;
+    const double *rank0_gpus;
     int64_t timestamp;
     int64_t iterations_since_restore;
     const char *hostname;

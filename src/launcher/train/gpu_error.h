@@ -1,0 +1,28 @@
+/*
+ * gpu_error.h - errors of GPUs that workers have reported in an attempt (EVENT_GPU_ERROR), as
+ * the cause of its end.
+ */
+#ifndef RAYTRAIN_TRAIN_GPU_ERROR_H
+#define RAYTRAIN_TRAIN_GPU_ERROR_H
+
+#include <jansson.h>
+
+#include "launch/attempt_plan.h"
+#include "protocol/failure.h"
+
+/* The error to blame: the first of the hardware, or else the first one. */
+struct gpu_error {
+    char node[FAILURE_HOST_MAX];
+    char text[512]; /* "": there was none */
+    bool hardware;
+};
+
+void gpu_error_take(struct gpu_error *e, const json_t *event);
+
+/* The attempt has failed. If a worker failed or hung, the error becomes a part of the
+ * message; one of the hardware is the cause, and its node is left out of later attempts if
+ * these have room without it. planner: NULL if the launcher has no nodes to choose from. */
+void gpu_error_blame(const struct gpu_error *e, struct attempt_planner *planner,
+                     struct failure *failure);
+
+#endif
