@@ -103,6 +103,8 @@ static void child_become(struct child_plan *p)
         if (getppid() != p->parent) /* the parent died before the prctl */
             _exit(127);
     }
+    if (spec->cpus)
+        (void)sched_setaffinity(0, sizeof *spec->cpus, spec->cpus);
     if (spec->announce > 0 && pid_announce(spec->announce) < 0)
         goto fail;
     for (int fd = 0; fd < N_STDIO; fd++)

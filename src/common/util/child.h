@@ -10,16 +10,18 @@
 #ifndef RAYTRAIN_UTIL_CHILD_H
 #define RAYTRAIN_UTIL_CHILD_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "util/error.h"
 
 struct child_spec {
-    char *const *argv; /* argv[0] without a '/' is searched in PATH */
-    char *const *env;  /* NULL: this process's */
-    const char *dir;   /* its working directory; NULL: this process's */
-    int in, out, err;  /* our descriptors, which stay open here; -1: /dev/null */
+    char *const *argv;     /* argv[0] without a '/' is searched in PATH */
+    char *const *env;      /* NULL: this process's */
+    const char *dir;       /* its working directory; NULL: this process's */
+    const cpu_set_t *cpus; /* those that it may run on, if it can; NULL: ours */
+    int in, out, err;      /* our descriptors, which stay open here; -1: /dev/null */
     /* A process group of its own, without a terminal and its Ctrl-C; the group is
      * killed when it ends. */
     bool own_group;

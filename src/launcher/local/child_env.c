@@ -28,9 +28,10 @@ static bool is_variable(const char *entry, const char *name)
     return starts_with(entry, name) && entry[strlen(name)] == '=';
 }
 
-static bool entry_stays(const char *entry, const struct placement *plan)
+static bool entry_stays(const char *entry, const struct placement *plan,
+                        const struct gpus *gpus)
 {
-    if (plan->gpus_per_worker > 0 && is_variable(entry, "CUDA_VISIBLE_DEVICES"))
+    if (plan->gpus_per_worker > 0 && is_variable(entry, gpus->variable))
         return false;
     if (starts_with(entry, user_setting))
         return true;
@@ -40,14 +41,14 @@ static bool entry_stays(const char *entry, const struct placement *plan)
     return true;
 }
 
-static int base_append(char *const *base, const struct placement *plan, char ***env,
-                       struct error *err)
+static int base_append(char *const *base, const struct placement *plan,
+                       const struct gpus *gpus, char ***env, struct error *err)
 {
     bool threads_set = false;
 
     for (; base && *base; base++) {
         threads_set = threads_set || is_variable(*base, "OMP_NUM_THREADS");
-        if (entry_stays(*base, plan) && argv_append(env, *base, err) < 0)
+        if (entry_stays(*base, plan, gpus) && argv_append(env, *base, err) < 0)
             return -1;
     }
     if (threads_set)
@@ -55,8 +56,7 @@ static int base_append(char *const *base, const struct placement *plan, char ***
     return argv_appendf(env, err, "OMP_NUM_THREADS=%d", plan->cpus_per_worker);
 }
 
-/* "a,b,c" of n names: malloc'ed, NULL if out of memory. */
-static char *names_join(char *const *names, size_t n)
+char *local_names_join(char *const *names, size_t n)
 {
     size_t room = 1;
     char *list, *end;
@@ -69,35 +69,39 @@ static char *names_join(char *const *names, size_t n)
     return list;
 }
 
-static int gpus_append(const struct placement *plan, int rank, char *const *gpus,
-                       size_t n_gpus, char ***env, struct error *err)
+size_t local_first_gpu(const struct placement *plan, int rank)
 {
     int sharing = plan->workers_per_gpu > 1 ? plan->workers_per_gpu : 1;
-    size_t each = (size_t)plan->gpus_per_worker,
-           first = (size_t)(rank / sharing) * each;
+
+    return (size_t)(rank / sharing) * (size_t)plan->gpus_per_worker;
+}
+
+static int gpus_append(const struct placement *plan, int rank, const struct gpus *gpus,
+                       char ***env, struct error *err)
+{
+    size_t each = (size_t)plan->gpus_per_worker, first = local_first_gpu(plan, rank);
     char *list;
     int rc;
 
-    if (first + each > n_gpus)
+    if (first + each > gpus->n)
         return error_set(err, RAYTRAIN_EFIT,
                          "%d workers need %d GPUs, and this machine has %zu",
-                         plan->workers, placement_gpus(plan, plan->workers), n_gpus);
-    list = names_join(gpus + first, each);
+                         plan->workers, placement_gpus(plan, plan->workers), gpus->n);
+    list = local_names_join(gpus->names + first, each);
     if (!list)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = argv_appendf(env, err, "CUDA_VISIBLE_DEVICES=%s", list);
+    rc = argv_appendf(env, err, "%s=%s", gpus->variable, list);
     free(list);
     return rc;
 }
 
 int local_env_make(char *const *base, const struct placement *plan, int rank,
-                   char *const *gpus, size_t n_gpus, char ***env, struct error *err)
+                   const struct gpus *gpus, char ***env, struct error *err)
 {
     char **made = NULL;
 
-    if (base_append(base, plan, &made, err) < 0 ||
-        (plan->gpus_per_worker > 0 &&
-         gpus_append(plan, rank, gpus, n_gpus, &made, err) < 0)) {
+    if (base_append(base, plan, gpus, &made, err) < 0 ||
+        (plan->gpus_per_worker > 0 && gpus_append(plan, rank, gpus, &made, err) < 0)) {
         argv_free(made);
         return -1;
     }

@@ -1,6 +1,7 @@
 liblauncher_la_SOURCES += \
 	src/launcher/local/blame.c src/launcher/local/blame.h \
 	src/launcher/local/child_env.c src/launcher/local/child_env.h \
+	src/launcher/local/gpus.c src/launcher/local/gpus.h \
 	src/launcher/local/keeper.c src/launcher/local/keeper.h \
 	src/launcher/local/keeper_process.c src/launcher/local/keeper_process.h \
 	src/launcher/local/local_launcher.c \

@@ -33,6 +33,7 @@
 #include "local/blame.h"
 #include "local/child_env.h"
 #include "local/keeper.h"
+#include "local/gpus.h"
 #include "local/machine.h"
 #include "local/oom.h"
 #include "local/pmix_server.h"
@@ -279,10 +280,24 @@ static int logs_open(const struct group *g, int rank, struct child_spec *child,
     return -1;
 }
 
-static int worker_start(struct group *g, int rank, char *const *env, struct error *err)
+/* The CPUs near the GPUs of this rank; NULL: any. */
+static const cpu_set_t *near_choose(const struct group *g, int rank,
+                                    const struct gpus *gpus, cpu_set_t *near)
+{
+    size_t first = local_first_gpu(&g->plan, rank);
+
+    return gpus->n > 0 && gpus_near_cpus("", gpus, first,
+                                         (size_t)g->plan.gpus_per_worker, near)
+               ? near
+               : NULL;
+}
+
+static int worker_start(struct group *g, int rank, char *const *env,
+                        const cpu_set_t *cpus, struct error *err)
 {
     struct child_spec child = {.argv = g->argv,
                                .env = env,
+                               .cpus = cpus,
                                .in = -1,
                                .own_group = true,
                                .die_with_parent = true,
@@ -303,25 +318,25 @@ static int worker_start(struct group *g, int rank, char *const *env, struct erro
 
 static int workers_start(struct group *g, struct error *err)
 {
-    char **gpus = NULL;
-    size_t n_gpus = 0;
+    struct gpus gpus = {0};
     int rc = 0;
 
     if (g->plan.gpus_per_worker > 0)
-        rc = machine_gpus(getenv("CUDA_VISIBLE_DEVICES"), "/dev", &gpus, &n_gpus, err);
+        rc = gpus_find("", getenv, &gpus, err);
     for (int rank = 0; rc == 0 && rank < g->n; rank++) {
         char **env = NULL;
+        cpu_set_t near;
 
-        rc = local_env_make(environ, &g->plan, rank, gpus, n_gpus, &env, err);
+        rc = local_env_make(environ, &g->plan, rank, &gpus, &env, err);
         if (rc == 0)
             rc = argv_append_all(&env, g->wireup[rank], err);
         if (rc == 0)
             rc = argv_append(&env, keeper_mark(g->keeper), err);
         if (rc == 0)
-            rc = worker_start(g, rank, env, err);
+            rc = worker_start(g, rank, env, near_choose(g, rank, &gpus, &near), err);
         argv_free(env);
     }
-    argv_free(gpus);
+    gpus_clear(&gpus);
     return rc;
 }
 

@@ -1,10 +1,8 @@
-/* machine.c - see machine.h. No CUDA library is used: none need be installed. */
+/* machine.c - see machine.h. */
 #include "config.h"
 
 #include "local/machine.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -13,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "util/argv.h"
+#include "local/child_env.h"
+#include "local/gpus.h"
 
 /* ---- CPUs ---- */
 
@@ -136,92 +135,22 @@ uint64_t machine_memory(const char *root)
 
 /* ---- GPUs ---- */
 
-/* CUDA uses the names up to the first that is not a device: "-1" and "NoDevFiles" mean
- * none. */
-static int gpus_from_list(const char *visible, char ***names, struct error *err)
-{
-    char *copy = strdup(visible), *rest = copy, *name;
-    int rc = 0;
-
-    if (!copy)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    while (rc == 0 && (name = strsep(&rest, ","))) {
-        while (isspace((unsigned char)*name))
-            name++;
-        name[strcspn(name, " \t\n")] = '\0';
-        if (!isdigit((unsigned char)*name) && strncmp(name, "GPU-", 4) != 0 &&
-            strncmp(name, "MIG-", 4) != 0)
-            break;
-        rc = argv_append(names, name, err);
-    }
-    free(copy);
-    return rc;
-}
-
-static int is_gpu_device(const struct dirent *entry)
-{
-    const char *digits = entry->d_name + strlen("nvidia");
-
-    return strncmp(entry->d_name, "nvidia", strlen("nvidia")) == 0 && *digits &&
-           strspn(digits, "0123456789") == strlen(digits);
-}
-
-/* CUDA numbers devices from 0 without gaps, whatever the names of the files are. */
-static int gpus_from_devices(const char *dev_dir, char ***names, struct error *err)
-{
-    DIR *dir = opendir(dev_dir);
-    struct dirent *entry;
-    int n = 0, rc = 0;
-
-    if (!dir)
-        return 0;
-    while (rc == 0 && (entry = readdir(dir)))
-        if (is_gpu_device(entry))
-            rc = argv_appendf(names, err, "%d", n++);
-    closedir(dir);
-    return rc;
-}
-
-int machine_gpus(const char *visible, const char *dev_dir, char ***names, size_t *n,
-                 struct error *err)
-{
-    char **found = NULL;
-    int rc = visible ? gpus_from_list(visible, &found, err)
-                     : gpus_from_devices(dev_dir, &found, err);
-
-    if (rc < 0) {
-        argv_free(found);
-        return -1;
-    }
-    *n = argv_count(found);
-    *names = found;
-    return 0;
-}
-
 int machine_gpus_share(int index, int each, struct error *err)
 {
-    char **gpus = NULL, *list = NULL;
-    size_t n, first = (size_t)index * (size_t)each, last = first + (size_t)each;
-    int rc = machine_gpus(getenv("CUDA_VISIBLE_DEVICES"), "/dev", &gpus, &n, err);
+    struct gpus gpus = {0};
+    char *list = NULL;
+    size_t first = (size_t)index * (size_t)each, last = first + (size_t)each;
+    int rc = gpus_find("", getenv, &gpus, err);
 
-    if (rc == 0 && last > n)
+    if (rc == 0 && last > gpus.n)
         rc = error_set(err, RAYTRAIN_EFIT,
                        "worker %d needs GPUs %zu to %zu, and this machine has %zu",
-                       index, first, last - 1, n);
-    for (size_t i = first; rc == 0 && i < last; i++) {
-        char *longer;
-
-        if (asprintf(&longer, "%s%s%s", list ? list : "", list ? "," : "", gpus[i]) < 0)
-            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-        else {
-            free(list);
-            list = longer;
-        }
-    }
-    if (rc == 0 && setenv("CUDA_VISIBLE_DEVICES", list ? list : "", 1) < 0)
+                       index, first, last - 1, gpus.n);
+    if (rc == 0 && (!(list = local_names_join(gpus.names + first, (size_t)each)) ||
+                    setenv(gpus.variable, list, 1) < 0))
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     free(list);
-    argv_free(gpus);
+    gpus_clear(&gpus);
     return rc;
 }
 
@@ -231,12 +160,13 @@ int machine_resources(struct resources *out, struct error *err)
 {
     struct node_resources *node;
     char host[256] = "localhost";
-    char **gpus;
+    struct gpus gpus;
     size_t n_gpus;
 
-    if (machine_gpus(getenv("CUDA_VISIBLE_DEVICES"), "/dev", &gpus, &n_gpus, err) < 0)
+    if (gpus_find("", getenv, &gpus, err) < 0)
         return -1;
-    argv_free(gpus);
+    n_gpus = gpus.n;
+    gpus_clear(&gpus);
     node = calloc(1, sizeof *node);
     gethostname(host, sizeof host - 1);
     if (!node || !(node->name = strdup(host))) {

@@ -12,12 +12,6 @@
 /* This host as the one node of *out. RAYTRAIN_ENOMEM. */
 int machine_resources(struct resources *out, struct error *err);
 
-/* The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them: those in
- * `visible`, the value of that variable, or, if NULL, the devices nvidia0, nvidia1...
- * in dev_dir. *names is malloc'ed and NULL-terminated, its strings too. */
-int machine_gpus(const char *visible, const char *dev_dir, char ***names, size_t *n,
-                 struct error *err);
-
 /* The memory that this process can use, in bytes: MemTotal, or the lowest limit of its
  * cgroups. root is a prefix of /proc and /sys ("" except in tests). 0: unknown. */
 uint64_t machine_memory(const char *root);
@@ -26,7 +20,7 @@ uint64_t machine_memory(const char *root);
 int machine_cpus(void);
 
 /* This process is number `index`, from 0 on, of several that get so many GPUs each: of
- * those that it may use, it uses only its share from now on, by CUDA_VISIBLE_DEVICES.
+ * those that it may use (gpus.h), it uses only its share from now on.
  * RAYTRAIN_EFIT: there are too few. Not while other threads read the environment. */
 int machine_gpus_share(int index, int each, struct error *err);
 
