@@ -123,6 +123,16 @@ test_expect_success 'a library that is too old, or a driver that is not loaded, 
 	LD_LIBRARY_PATH=$PWD/old:$LD_LIBRARY_PATH $run --name old -n 2 --gpu "$modules/toy.so" 2>err &&
 	! grep gpu_ runs/old/result.json
 '
+test_expect_success '--check says how workers share GPUs, and that a mode forbids it' '
+	cards 2 78 && check="raytrain-run --check --json --launcher local --storage runs --gpu -n 4" &&
+	$check --gpus-per-worker 0.5 >json
+	jq -e ".findings | any(.topic == \"GPUs\" and .name == \"sharing\" and .verdict == \"ok\")" json &&
+	jq -e ".findings | any(.name == \"driver of workers\" and .detail == \"550.54.14\")" json &&
+	jq -e ".findings | any(.name == \"memory\" and (.detail | test(\"has 2.0 of 80.0 GiB free\")))" json &&
+	echo "mode 1 3" >>cards &&
+	expect_status 4 $check --gpus-per-worker 0.5 >json &&
+	jq -e ".findings | any(.name == \"compute mode\" and .verdict == \"wrong\")" json
+'
 test_expect_success 'each process that opened the library has closed it' '
 	test "$(grep -c ^open log)" = "$(grep -c ^close log)"
 '

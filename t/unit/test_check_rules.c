@@ -226,6 +226,48 @@ static void each_worker_has_its_own_gpus(void **state)
     expect("devices", VERDICT_OK, "4 of NVIDIA");
 }
 
+/* Two ranks of a node that have half of GPU 0 each. */
+static void sharing(const char *gpus, const char *name, enum verdict verdict,
+                    const char *detail)
+{
+    char report[1024];
+
+    snprintf(report, sizeof report,
+             "{\"nodes\":[{\"node\":\"n1\",\"gpu_devices\":4}],\"ranks\":["
+             "{\"node\":\"n1\",\"cuda_visible\":\"0\",\"gpus\":%s},"
+             "{\"node\":\"n1\",\"cuda_visible\":\"0\",\"gpus\":%s}]}",
+             gpus, gpus);
+    judge(&check_gpu, report);
+    expect(name, verdict, detail);
+}
+
+static void shared_gpus_are_judged(void **state)
+{
+#define CARD(mode, free)                                                               \
+    "\"cards\":[{\"number\":0,\"pci\":\"41\",\"mode\":" mode                           \
+    ",\"total\":8589934592,\"free\":" free "}]}"
+#define PLAIN "{\"driver\":\"550\",\"mps\":false,"
+#define MPS   "{\"driver\":\"550\",\"mps\":true,"
+    (void)state;
+    cfg.scaling_config.gpus_per_worker = 1;
+    cfg.scaling_config.gpu_parts = 5000;
+    sharing("null", "binding", VERDICT_OK, "at most 2 workers see the same GPU");
+    sharing(PLAIN CARD("0", "8589934592"), "driver of workers", VERDICT_OK, "550");
+    sharing(PLAIN CARD("0", "8589934592"), "sharing", VERDICT_OK, "in turns");
+    sharing(MPS CARD("3", "8589934592"), "sharing", VERDICT_OK, "MPS");
+    sharing(PLAIN CARD("3", "8589934592"), "compute mode", VERDICT_WRONG,
+            "GPU 0 (PCI 41) of n1 is for one process at a time");
+    sharing(MPS CARD("2", "8589934592"), "compute mode", VERDICT_WRONG, "no process");
+    sharing(PLAIN CARD("0", "1073741824"), "memory", VERDICT_WARNING,
+            "GPU 0 (PCI 41) of n1 has 1.0 of 8.0 GiB free");
+    sharing("\"silent\"", "driver", VERDICT_WRONG, "that of n1 does not answer rank 0");
+    cfg.scaling_config.gpu_parts = 4000;
+    sharing("null", "binding", VERDICT_OK, "at most 2");
+    cfg.scaling_config.gpu_parts = 6000;
+    sharing("null", "binding", VERDICT_WRONG, "ranks 0 and 1 on n1 share GPU 0");
+    cfg.scaling_config.gpu_parts = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +279,7 @@ int main(void)
         TEST(a_finding_names_the_nodes_that_differ),
         TEST(what_a_node_sees_late_is_named),
         TEST(each_worker_has_its_own_gpus),
+        TEST(shared_gpus_are_judged),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

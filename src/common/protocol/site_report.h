@@ -2,7 +2,8 @@
  * site_report.h - what the workers of raytrain-run --check report: rank 0 writes one JSON
  * object to this file in the log directory, the more complete the further they came.
  *
- *   {"ranks": [{"rank", "local_rank", "node", "cpus", "cuda_visible": text or null}],
+ *   {"ranks": [{"rank", "local_rank", "node", "cpus", "cuda_visible": text or null,
+ *              "gpus": gpu_facts()}],
  *    "nodes": [node_facts() of one rank per node, with "storage": storage_facts(),
  *              "mpi", "pmix", "hdf5": *_facts(), "version": of raytrain,
  *              "unresolved": hosts of other nodes that it cannot resolve,

@@ -1,4 +1,5 @@
 libcommon_la_SOURCES += \
+	src/common/site/gpu_facts.c src/common/site/gpu_facts.h \
 	src/common/site/nvml.c src/common/site/nvml.h \
 	src/common/site/node_facts.c src/common/site/node_facts.h \
 	src/common/site/storage_facts.c src/common/site/storage_facts.h

@@ -14,6 +14,7 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,8 @@ static struct {
     NVML_OPTIONAL(MEMBER)
 } nvml;
 static void *library;
+static int users; /* calls of nvml_open() without their nvml_close() */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 static int symbols_find(void *object, struct error *err)
 {
@@ -113,7 +116,7 @@ static int symbols_find(void *object, struct error *err)
     return 0;
 }
 
-int nvml_open(struct error *err)
+static int library_open(struct error *err)
 {
     void *object = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
     result r;
@@ -135,13 +138,25 @@ int nvml_open(struct error *err)
     return 0;
 }
 
+int nvml_open(struct error *err)
+{
+    int rc;
+
+    pthread_mutex_lock(&opening);
+    rc = users > 0 ? 0 : library_open(err);
+    users += rc == 0;
+    pthread_mutex_unlock(&opening);
+    return rc;
+}
+
 void nvml_close(void)
 {
-    if (!library)
-        return;
-    nvml.nvmlShutdown();
-    dlclose(library);
-    library = NULL;
+    pthread_mutex_lock(&opening);
+    if (--users == 0) {
+        nvml.nvmlShutdown();
+        dlclose(library);
+    }
+    pthread_mutex_unlock(&opening);
 }
 
 void nvml_driver_version(char version[NVML_VERSION_MAX])

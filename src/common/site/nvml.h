@@ -4,7 +4,7 @@
  * which is a part of the driver and is opened at run time.
  *
  * Any of these calls may take seconds, or not return, if the driver is in trouble: use them
- * in a thread or a process for which nobody waits. One thread at a time.
+ * in a thread for which nobody waits for long.
  */
 #ifndef RAYTRAIN_SITE_NVML_H
 #define RAYTRAIN_SITE_NVML_H
@@ -32,7 +32,7 @@ struct nvml_card {
 /* Open the library. RAYTRAIN_ENOTFOUND: there is none; RAYTRAIN_ENOTSUP: no driver, or one
  * that is too old. */
 int nvml_open(struct error *err);
-void nvml_close(void);
+void nvml_close(void); /* as often as it was opened */
 /* "550.54.14"; "": not known. */
 void nvml_driver_version(char version[NVML_VERSION_MAX]);
 

@@ -5,9 +5,11 @@
 
 #include "util/command_output.h"
 #include "check/node_judge.h"
+#include "site/nvml.h"
 
 #define TOPIC   "GPUs"
 #define LIMIT_S 20.0 /* the driver may have to start */
+#define GIB     (1024.0 * 1024 * 1024)
 
 static enum verdict devices_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
 {
@@ -56,8 +58,19 @@ static bool sees_same(const json_t *a, const json_t *b)
            strcmp(fact_text(a, "cuda_visible"), fact_text(b, "cuda_visible")) == 0;
 }
 
-/* Each worker has the GPUs that were asked for, and none that another one has. */
-static void binding_judge(const json_t *ranks, int asked, struct findings *findings)
+/* How many of the ranks before this one see the same. */
+static int sharers_before(const json_t *ranks, size_t i)
+{
+    int n = 0;
+
+    for (size_t k = 0; k < i; k++)
+        n += sees_same(json_array_get(ranks, k), json_array_get(ranks, i));
+    return n;
+}
+
+/* Each worker has the GPUs that were asked for, and none that more than `sharing` have. */
+static void binding_judge(const json_t *ranks, int asked, int sharing,
+                          struct findings *findings)
 {
     static const char remedy[] =
         "see what gres.conf and TaskPlugin (task/cgroup, ConstrainDevices) say about "
@@ -75,15 +88,127 @@ static void binding_judge(const json_t *ranks, int asked, struct findings *findi
                         fact_text(rank, "cuda_visible"));
             return;
         }
-        if (i > 0 && sees_same(rank, json_array_get(ranks, i - 1))) {
+        if (sharers_before(ranks, i) >= sharing) {
             finding_add(findings, TOPIC, "binding", VERDICT_WRONG, remedy,
                         "ranks %zu and %zu on %s share GPU %s", i - 1, i,
                         fact_text(rank, "node"), fact_text(rank, "cuda_visible"));
             return;
         }
     }
-    finding_add(findings, TOPIC, "binding", VERDICT_OK, NULL,
-                "each worker sees %d of its own", asked);
+    if (sharing > 1)
+        finding_add(findings, TOPIC, "binding", VERDICT_OK, NULL,
+                    "at most %d workers see the same GPU", sharing);
+    else
+        finding_add(findings, TOPIC, "binding", VERDICT_OK, NULL,
+                    "each worker sees %d of its own", asked);
+}
+
+/* ---- What the driver says of each rank's GPUs ---- */
+
+static const json_t *gpus_of(const json_t *rank)
+{
+    return json_object_get(rank, "gpus");
+}
+
+static void driver_judge(const json_t *ranks, struct findings *findings)
+{
+    const char *first = "";
+
+    for (size_t i = 0; i < json_array_size(ranks); i++) {
+        const json_t *rank = json_array_get(ranks, i);
+        const char *version = fact_text(gpus_of(rank), "driver");
+
+        if (json_is_string(gpus_of(rank))) {
+            finding_add(findings, TOPIC, "driver", VERDICT_WRONG,
+                        "load it again, or drain the node",
+                        "that of %s does not answer rank %zu", fact_text(rank, "node"),
+                        i);
+            return;
+        }
+        if (*first && *version && strcmp(first, version) != 0) {
+            finding_add(findings, TOPIC, "driver", VERDICT_WARNING,
+                        "install the same version on all nodes", "%s, but %s on %s",
+                        first, version, fact_text(rank, "node"));
+            return;
+        }
+        first = *first ? first : version;
+    }
+    if (*first)
+        finding_add(findings, TOPIC, "driver of workers", VERDICT_OK, NULL, "%s",
+                    first);
+}
+
+typedef bool card_rule(const json_t *rank, const json_t *card, int sharing,
+                       struct findings *findings);
+
+/* With MPS several processes are one client of the GPU. */
+static bool mode_judge(const json_t *rank, const json_t *card, int sharing,
+                       struct findings *findings)
+{
+    double mode = fact_number(card, "mode", NVML_SHARED);
+    bool mps = json_is_true(json_object_get(gpus_of(rank), "mps"));
+    bool alone = mode == NVML_EXCLUSIVE && sharing > 1 && !mps;
+
+    if (mode != NVML_PROHIBITED && !alone)
+        return true;
+    finding_add(
+        findings, TOPIC, "compute mode", VERDICT_WRONG,
+        mode == NVML_PROHIBITED
+            ? "an administrator has to allow it: nvidia-smi -c DEFAULT"
+            : "start a daemon of MPS on the node (nvidia-cuda-mps-control -d), or "
+              "let an administrator run nvidia-smi -c DEFAULT",
+        "GPU %.0f (PCI %s) of %s %s", fact_number(card, "number", 0),
+        fact_text(card, "pci"), fact_text(rank, "node"),
+        alone ? "is for one process at a time, and workers are to share it"
+              : "is for no process");
+    return false;
+}
+
+static bool free_judge(const json_t *rank, const json_t *card, int sharing,
+                       struct findings *findings)
+{
+    double total = fact_number(card, "total", 0), left = fact_number(card, "free", 0);
+
+    (void)sharing;
+    if (left >= total / 2)
+        return true;
+    finding_add(findings, TOPIC, "memory", VERDICT_WARNING,
+                "see with nvidia-smi whose processes are on it, and end them",
+                "GPU %.0f (PCI %s) of %s has %.1f of %.1f GiB free",
+                fact_number(card, "number", 0), fact_text(card, "pci"),
+                fact_text(rank, "node"), left / GIB, total / GIB);
+    return false;
+}
+
+/* The first card that breaks the rule is enough. */
+static bool cards_judge(const json_t *ranks, card_rule *rule, int sharing,
+                        struct findings *findings)
+{
+    size_t k;
+    json_t *card;
+
+    for (size_t i = 0; i < json_array_size(ranks); i++) {
+        const json_t *rank = json_array_get(ranks, i);
+
+        json_array_foreach(json_object_get(gpus_of(rank), "cards"), k, card)
+        {
+            if (!rule(rank, card, sharing, findings))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void sharing_tell(const json_t *ranks, struct findings *findings)
+{
+    const json_t *gpus = gpus_of(json_array_get(ranks, 0));
+
+    if (json_is_object(gpus))
+        finding_add(findings, TOPIC, "sharing", VERDICT_OK, NULL, "%s",
+                    json_is_true(json_object_get(gpus, "mps"))
+                        ? "by the daemon of MPS that runs here"
+                        : "in turns: without a daemon of MPS, kernels of different "
+                          "workers do not run at the same time");
 }
 
 static void gpu_run(struct check_context *context, struct findings *findings)
@@ -91,12 +216,18 @@ static void gpu_run(struct check_context *context, struct findings *findings)
     const json_t *nodes = check_nodes(context);
     const json_t *ranks = json_object_get(context->report, "ranks");
     int asked = context->cfg->scaling_config.gpus_per_worker;
+    int sharing = scaling_config_workers_per_gpu(&context->cfg->scaling_config);
 
     node_judge(nodes, TOPIC, &devices, findings);
     if (fact_number(json_array_get(context->own, 0), "gpu_devices", 0) > 0)
         driver_ask(findings);
-    if (asked > 0 && json_array_size(ranks) > 0)
-        binding_judge(ranks, asked, findings);
+    if (asked <= 0 || json_array_size(ranks) == 0)
+        return;
+    binding_judge(ranks, asked, sharing, findings);
+    driver_judge(ranks, findings);
+    if (cards_judge(ranks, mode_judge, sharing, findings) && sharing > 1)
+        sharing_tell(ranks, findings);
+    cards_judge(ranks, free_judge, sharing, findings);
 }
 
 const struct check_ops check_gpu = {.topic = TOPIC, .run = gpu_run};

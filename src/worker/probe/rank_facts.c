@@ -8,6 +8,7 @@
 
 #include "hdf5/h5_facts.h"
 #include "mpi/mpi_facts.h"
+#include "site/gpu_facts.h"
 #include "site/node_facts.h"
 #include "site/storage_facts.h"
 #include "util/quote.h"
@@ -16,6 +17,8 @@
 #define WRITTEN ((size_t)4 << 20) /* by each node, to see how fast that is */
 
 /* COLLECTIVE: one JSON value of each rank; on rank 0 a list of them in `all`. */
+#define GPU_LIMIT_S 20.0 /* the driver may have to start */
+
 static int values_gather(struct comm *comm, json_t *value, json_t **all,
                          struct error *err)
 {
@@ -54,6 +57,28 @@ static json_t *variable(const char *name)
     return value ? json_text(value) : json_null();
 }
 
+/* What it sees of GPUs: the variable of the vendor whose GPUs these are. */
+static json_t *visible_gpus(void)
+{
+    static const char *const names[] = {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+                                        "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]))
+            return variable(names[i]);
+    return json_null();
+}
+
+/* The driver's library is not opened if no GPUs were asked for. */
+static json_t *own_gpus(void)
+{
+    const char *each = getenv("RAYTRAIN_GPUS_PER_WORKER");
+
+    return each && atoi(each) > 0
+               ? gpu_facts(getenv("CUDA_VISIBLE_DEVICES"), GPU_LIMIT_S)
+               : json_null();
+}
+
 static json_t *rank_describe(const struct world *world, const json_t *node)
 {
     json_t *one = json_pack("{s:i, s:i, s:s}", "rank", world->rank, "local_rank",
@@ -61,7 +86,8 @@ static json_t *rank_describe(const struct world *world, const json_t *node)
 
     json_object_set_new(one, "node", json_incref(json_object_get(node, "node")));
     json_object_set_new(one, "cpus", json_incref(json_object_get(node, "cpus")));
-    json_object_set_new(one, "cuda_visible", variable("CUDA_VISIBLE_DEVICES"));
+    json_object_set_new(one, "cuda_visible", visible_gpus());
+    json_object_set_new(one, "gpus", own_gpus());
     return one;
 }
 

@@ -1,0 +1,130 @@
+#include "config.h"
+
+#include "site/gpu_facts.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "site/nvml.h"
+#include "util/thread.h"
+
+/* The daemon's control pipe. A killed one leaves it behind, so that this is a hint. */
+static bool mps_runs(void)
+{
+    const char *dir = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/control", dir && *dir ? dir : "/tmp/nvidia-mps");
+    return access(path, F_OK) == 0;
+}
+
+static json_t *card_facts(const struct nvml_card *card)
+{
+    json_t *facts = json_pack("{s:i, s:s}", "number", card->number, "pci", card->pci);
+    struct nvml_memory memory;
+    enum nvml_mode mode;
+
+    if (nvml_compute_mode(card, &mode) == NVML_OK)
+        json_object_set_new(facts, "mode", json_integer(mode));
+    if (nvml_memory(card, &memory) == NVML_OK) {
+        json_object_set_new(facts, "total", json_integer((json_int_t)memory.total));
+        json_object_set_new(facts, "free", json_integer((json_int_t)memory.free));
+    }
+    return facts;
+}
+
+static json_t *ask(const char *visible)
+{
+    struct nvml_card cards[NVML_CARDS_MAX];
+    char version[NVML_VERSION_MAX];
+    json_t *list = json_array();
+    int n;
+
+    if (nvml_open(NULL) < 0) {
+        json_decref(list);
+        return json_null();
+    }
+    nvml_driver_version(version);
+    n = nvml_cards(visible, cards);
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, card_facts(&cards[i]));
+    nvml_close();
+    return json_pack("{s:s, s:b, s:o}", "driver", version, "mps", mps_runs(), "cards",
+                     list);
+}
+
+/* Freed by the last of the two that use it. */
+struct question {
+    pthread_mutex_t lock;
+    pthread_cond_t answered;
+    int users;
+    char *visible;
+    json_t *answer;
+};
+
+static void question_leave(struct question *q)
+{
+    bool last = --q->users == 0;
+
+    pthread_mutex_unlock(&q->lock);
+    if (!last)
+        return;
+    json_decref(q->answer);
+    free(q->visible);
+    free(q);
+}
+
+static void *answer(void *arg)
+{
+    struct question *q = arg;
+    json_t *found = ask(q->visible);
+
+    pthread_mutex_lock(&q->lock);
+    q->answer = found;
+    pthread_cond_signal(&q->answered);
+    question_leave(q);
+    return NULL;
+}
+
+static json_t *await(struct question *q, double limit_s)
+{
+    struct timespec until;
+    json_t *found;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)limit_s + 1;
+    pthread_mutex_lock(&q->lock);
+    while (!q->answer &&
+           pthread_cond_timedwait(&q->answered, &q->lock, &until) != ETIMEDOUT)
+        ;
+    found = q->answer ? json_incref(q->answer) : json_string("silent");
+    question_leave(q);
+    return found;
+}
+
+json_t *gpu_facts(const char *visible, double limit_s)
+{
+    struct question *q = calloc(1, sizeof *q);
+    pthread_t thread;
+
+    if (!q)
+        return json_null();
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->answered, NULL);
+    q->users = 2;
+    q->visible = visible ? strdup(visible) : NULL;
+    if (thread_start(&thread, answer, q, NULL) < 0) {
+        free(q->visible);
+        free(q);
+        return json_null();
+    }
+    pthread_detach(thread);
+    return await(q, limit_s);
+}
