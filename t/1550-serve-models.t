@@ -231,7 +231,12 @@ test_expect_success 'each worker has a GPU that no worker of another model has' 
 	done >gpus && end && test "$(sort -u gpus | wc -l)" = 3 &&
 	CUDA_VISIBLE_DEVICES=7,8 &&
 	expect_status 4 raytrain-serve --models models --gpu $inputs "$model" 2>err &&
-	grep "each of the 3 models has 1 worker" err && unset CUDA_VISIBLE_DEVICES
+	grep "each of the 3 models has 1 worker" err &&
+	serve --gpu --gpus-per-worker 0.5 $inputs "$model" &&
+	for worker in $(worker_pids ".*"); do
+		tr "\0" "\n" <"/proc/$worker/environ" | grep "^CUDA_VISIBLE_DEVICES=" || return 1
+	done >gpus && end && test "$(sort gpus | uniq -c | awk "{ print \$1 }" | sort | tr "\n" " ")" = "1 2 " &&
+	unset CUDA_VISIBLE_DEVICES
 '
 test_expect_success 'a directory that has no model, or is a run, is refused' '
 	mv models other && mkdir models && refused 3 "no model in" && rmdir models &&

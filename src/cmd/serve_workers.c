@@ -51,6 +51,11 @@ static int fit(const struct launcher_ops *launcher, const struct train_config *c
     struct placement plan = {0};
     int rc;
 
+    if (launcher->in_step && all.gpu_parts > 0)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "workers of a service cannot share GPUs as steps of Slurm, "
+                         "each of which has its own; give --launcher local, or a whole "
+                         "number of --gpus-per-worker");
     if (launcher->resources(&all, &have, err) < 0)
         return -1;
     rc = placement_plan(&all, &have, &plan, err);
