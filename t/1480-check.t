@@ -28,6 +28,8 @@ case $(ldd "$stage/bin/raytrain-run") in
 *) test_set_prereq PRELOAD ;;
 esac
 
+command -v sinfo >/dev/null && command -v salloc >/dev/null && test_set_prereq SLURM
+
 # verdict FILE TOPIC NAME: the verdict of this finding in the output of --json.
 verdict () {
 	jq -r --arg topic "$2" --arg name "$3" \
@@ -138,6 +140,11 @@ test_expect_success FAULTS 'a check that is stopped exits with 75 and leaves not
 	kill -TERM $pid && eventually grep "a second one" err && kill -TERM $pid &&
 	expect_status 75 wait $pid && grep "warning  run  *stopped on request" out &&
 	test_path_is_missing runs && no_process_left
+'
+test_expect_success SLURM 'a Slurm that is not configured is a finding at once' '
+	SLURM_CONF=$PWD/no.conf expect_status 4 timeout 120 raytrain-run --check --json \
+		--launcher slurm --storage runs >json 2>err &&
+	found json wrong slurm allocation && ! grep retrying err
 '
 test_expect_success 'what a check has no use for is refused' '
 	expect_status 2 $check train.so 2>err && grep "takes no training function" err &&

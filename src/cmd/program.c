@@ -334,12 +334,14 @@ static int login_check(const struct options *opt, struct train_config *cfg,
     return site_config_admit(&opt->site, host, &cfg->scaling_config, err);
 }
 
-/* What is wrong with the site, also if that keeps runs from being started. */
+/* What is wrong with the site, also if that keeps runs from being started. A batch system
+ * that does not answer is a finding: there is nothing to wait for. */
 static int check(const struct options *opt, struct train_config *cfg, char *argv[])
 {
     struct error err;
     int status;
 
+    batch_patience_set(0, NULL);
     return site_check(opt, cfg, argv, stdout, &status, &err) < 0 ? fail(&err) : status;
 }
 
