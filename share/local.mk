@@ -9,7 +9,8 @@ dist_examples_DATA = \
 	share/examples/hello.c share/examples/hello_main.c share/examples/hello.cc \
 	share/examples/hello.f90 share/examples/fashion_mlp.c \
 	share/examples/fashion_mlp_main.c share/examples/fashion_mlp.cfg \
-	share/examples/mlp.c share/examples/mlp.h
+	share/examples/mlp.c share/examples/mlp.h share/examples/mlp_kernels.h \
+	share/examples/mlp_cpu.c share/examples/mlp_cuda.cu
 examplestabulardir = $(examplesdir)/tabular
 dist_examplestabular_DATA = share/examples/tabular/customers.py \
 	share/examples/tabular/tabular.c share/examples/tabular/tabular.cfg \
@@ -62,13 +63,16 @@ share/examples/hello_cxx.so: share/examples/hello.cc src/include/raytrain.h \
 if HAVE_OPENBLAS
 noinst_DATA += share/examples/fashion_mlp.so
 share/examples/fashion_mlp.so: share/examples/fashion_mlp.c share/examples/mlp.c \
-		share/examples/mlp.h src/include/raytrain.h
+		share/examples/mlp.h share/examples/mlp_kernels.h share/examples/mlp_cpu.c \
+		src/include/raytrain.h
 	$(EXAMPLE_COMPILE) $(OPENBLAS_CFLAGS) $(srcdir)/share/examples/fashion_mlp.c \
-		$(srcdir)/share/examples/mlp.c $(OPENBLAS_LIBS) -lm
+		$(srcdir)/share/examples/mlp.c $(srcdir)/share/examples/mlp_cpu.c \
+		$(OPENBLAS_LIBS) -lm
 
 noinst_PROGRAMS += share/examples/fashion_mlp
 share_examples_fashion_mlp_SOURCES = share/examples/fashion_mlp_main.c \
-	share/examples/fashion_mlp.c share/examples/mlp.c share/examples/mlp.h
+	share/examples/fashion_mlp.c share/examples/mlp.c share/examples/mlp.h \
+	share/examples/mlp_kernels.h share/examples/mlp_cpu.c
 share_examples_fashion_mlp_CFLAGS = $(EXAMPLE_CFLAGS) $(OPENBLAS_CFLAGS)
 share_examples_fashion_mlp_LDADD = libraytrain.la $(OPENBLAS_LIBS) -lm
 endif

@@ -12,7 +12,7 @@ tested () {
 # part_of NAME: the example that it is a part of.
 part_of () {
 	case $1 in
-	mlp.[ch] | fashion_mlp_main.c) echo fashion_mlp.c ;;
+	mlp.[ch] | mlp_kernels.h | mlp_cpu.c | fashion_mlp_main.c) echo fashion_mlp.c ;;
 	hello_main.c) echo hello.c ;;
 	*) echo "$1" ;;
 	esac

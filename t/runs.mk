@@ -47,9 +47,9 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1012-settings.t t/1015-forks.t t/1
 	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t t/1500-scale.t t/1510-serve.t t/1540-serve-python.t t/1550-serve-models.t \
 	t/1530-slurm-serve.t \
 	t/1531-slurm-haproxy.t t/1532-serve-storage.t t/1533-serve-followed.t \
-	t/1505-slurm-scale.t t/1600-device.t t/1610-nccl.t t/1620-reducer-device.t \
-	t/1621-reducer-nccl.t t/1630-device-overlap.t t/1635-device-batches.t t/1640-gpus.t \
-	t/1641-slurm-gpus.t
+	t/1505-slurm-scale.t t/1600-device.t t/1610-device-mlp.t t/1610-nccl.t \
+	t/1620-reducer-device.t t/1621-reducer-nccl.t t/1630-device-overlap.t \
+	t/1635-device-batches.t t/1640-gpus.t t/1641-slurm-gpus.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 
@@ -185,6 +185,41 @@ t/device/libnvidia-ml.so.1: t/device/standin_nvml.c
 	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared \
 		$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS) -Wl,-soname,libnvidia-ml.so.1 -o $@ \
 		$(srcdir)/t/device/standin_nvml.c
+
+# The example's kernels for a card, compiled for the stand-in.
+EXTRA_DIST += t/device/runtime/cuda_runtime.h t/device/runtime/cublas_v2.h t/device/mlp_numbers.c
+if HAVE_OPENBLAS
+CARD_SOURCES = share/examples/mlp_cuda.cu share/examples/mlp_kernels.h \
+	t/device/runtime/cuda_runtime.h t/device/runtime/cublas_v2.h t/device/libcuda.so.1
+CARD_INCLUDES = -I$(srcdir)/t/device/runtime -I$(srcdir)/t/device -I$(srcdir)/share/examples
+check_DATA += t/device/mlp_cuda.o t/device/fashion_mlp.so t/device/mlp_numbers_card \
+	t/device/mlp_numbers
+CLEANFILES += t/device/mlp_cuda.o t/device/fashion_mlp.so t/device/mlp_numbers_card \
+	t/device/mlp_numbers
+t/device/mlp_cuda.o: $(CARD_SOURCES)
+	$(AM_V_CXX)$(MKDIR_P) t/device && $(CXX) -std=gnu++17 $(CARD_INCLUDES) -Wall -Wextra \
+		$(OPENBLAS_CFLAGS) $(SANITIZE_CFLAGS) $(CXXFLAGS) -fPIC -c -o $@ \
+		-x c++ $(srcdir)/share/examples/mlp_cuda.cu
+t/device/fashion_mlp.so: t/device/mlp_cuda.o share/examples/fashion_mlp.c share/examples/mlp.c \
+		share/examples/mlp.h
+	$(AM_V_CXXLD)$(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) -fPIC -c -o t/device/fashion_mlp.o \
+		$(srcdir)/share/examples/fashion_mlp.c && \
+	$(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) -fPIC -c -o t/device/mlp.o \
+		$(srcdir)/share/examples/mlp.c && \
+	$(CXX) $(SANITIZE_CFLAGS) -shared -o $@ t/device/fashion_mlp.o t/device/mlp.o \
+		t/device/mlp_cuda.o t/device/libcuda.so.1 $(OPENBLAS_LIBS) -lpthread -lm && \
+	rm -f t/device/fashion_mlp.o t/device/mlp.o
+t/device/mlp_numbers_card: t/device/mlp_numbers.c t/device/mlp_cuda.o
+	$(AM_V_CXXLD)$(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) $(CARD_INCLUDES) -c -o $@.o \
+		$(srcdir)/t/device/mlp_numbers.c && \
+	$(CXX) $(SANITIZE_CFLAGS) -o $@ $@.o t/device/mlp_cuda.o t/device/libcuda.so.1 \
+		$(OPENBLAS_LIBS) -lpthread -lm && rm -f $@.o
+t/device/mlp_numbers: t/device/mlp_numbers.c share/examples/mlp_cpu.c \
+		share/examples/mlp_kernels.h
+	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) $(CARD_INCLUDES) \
+		$(OPENBLAS_CFLAGS) -o $@ $(srcdir)/t/device/mlp_numbers.c \
+		$(srcdir)/share/examples/mlp_cpu.c $(OPENBLAS_LIBS) -lm
+endif
 
 check_LTLIBRARIES += t/check/device_model.la
 t_check_device_model_la_SOURCES = t/check/device_model.c

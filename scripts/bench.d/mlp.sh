@@ -15,10 +15,10 @@ rows()
 prepare()
 {
     examples=$top/share/examples
-    compile "$work/plain" "$top/scripts/bench.d/mlp_plain.c" "$examples/mlp.c" \
+    compile "$work/plain" "$top/scripts/bench.d/mlp_plain.c" "$examples"/mlp{,_cpu}.c \
         -I"$examples" $(pkg-config --cflags --libs openblas zlib) -lm &&
         compile "$work/mlp.so" -shared -fPIC "$examples/fashion_mlp.c" \
-            "$examples/mlp.c" $(pkg-config --cflags --libs openblas) -lm
+            "$examples"/mlp{,_cpu}.c $(pkg-config --cflags --libs openblas) -lm
 }
 
 # Print samples/s of one process in its second epoch; the first one is for warming up.

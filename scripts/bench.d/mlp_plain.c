@@ -54,10 +54,11 @@ static void epoch(struct mlp *m, const uint8_t *x, const uint8_t *y,
                   const uint32_t *order)
 {
     static uint8_t images[BATCH * PIXELS], labels[BATCH];
-    struct mlp_tally sum = {0};
+    struct mlp_tally sum;
 
     for (int at = 0; at < ROWS; at += BATCH) {
         int rows = ROWS - at < BATCH ? ROWS - at : BATCH;
+        float n = rows;
 
         for (int r = 0; r < rows; r++) {
             memcpy(images + r * PIXELS, x + (size_t)order[at + r] * PIXELS, PIXELS);
@@ -65,10 +66,11 @@ static void epoch(struct mlp *m, const uint8_t *x, const uint8_t *y,
         }
         mlp_load_pixels(m, images, rows);
         mlp_forward(m, rows);
-        mlp_loss(m, labels, rows, &sum);
+        mlp_loss(m, labels, rows);
         mlp_backward(m, rows, ready, NULL);
-        mlp_sgd_step(m, 0, m->n_params, 0.05f, 0.9f, 1.0f / rows);
+        mlp_sgd_step(m, 0, m->n_params, 0.05f, 0.9f, &n);
     }
+    sum = mlp_pass_end(m);
     if (!(sum.loss / sum.rows < 2.3))
         fprintf(stderr, "mlp_plain: it does not learn: loss %g\n", sum.loss / sum.rows);
 }

@@ -19,10 +19,10 @@ prepare()
     for k in 1 2 3; do
         ln -sf images0.idx "$work/images$k.idx"
     done
-    compile "$work/plain" "$top/scripts/bench.d/predict_plain.c" "$examples/mlp.c" \
+    compile "$work/plain" "$top/scripts/bench.d/predict_plain.c" "$examples"/mlp{,_cpu}.c \
         -I"$examples" $(pkg-config --cflags --libs openblas) -lm &&
         compile "$work/mlp.so" -shared -fPIC "$examples/fashion_mlp.c" \
-            "$examples/mlp.c" $(pkg-config --cflags --libs openblas) -lm &&
+            "$examples"/mlp{,_cpu}.c $(pkg-config --cflags --libs openblas) -lm &&
         "$bin/raytrain-run" --launcher local --workers 2 --progress none --storage "$work" \
             --name run --config "$examples/fashion_mlp.cfg" \
             --set train_loop_config.epochs=1 "$work/mlp.so" >&2

@@ -17,6 +17,7 @@
 #define HEAD   16 /* bytes of the file before the images */
 
 static float probability[BATCH][10];
+static uint8_t best[BATCH];
 
 static void pass(struct mlp *m, FILE *file)
 {
@@ -28,8 +29,7 @@ static void pass(struct mlp *m, FILE *file)
     while ((rows = fread(images, PIXELS, BATCH, file)) > 0) {
         mlp_load_pixels(m, images, (int)rows);
         mlp_forward(m, (int)rows);
-        for (size_t r = 0; r < rows; r++)
-            mlp_softmax(m->layers[2].output + r * 10, 10, probability[r]);
+        mlp_classify(m, (int)rows, probability[0], best);
     }
 }
 

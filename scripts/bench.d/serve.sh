@@ -32,10 +32,10 @@ prepare()
     local examples=$top/share/examples
     /usr/bin/python3 -c 'import fastapi, torch, uvicorn' >&2 &&
         compile "$work/load" -D_GNU_SOURCE "$top/scripts/bench.d/serve_load.c" &&
-        compile "$work/plain" "$top/scripts/bench.d/serve_plain.c" "$examples/mlp.c" \
+        compile "$work/plain" "$top/scripts/bench.d/serve_plain.c" "$examples"/mlp{,_cpu}.c \
             -I"$examples" $(pkg-config --cflags --libs openblas libmicrohttpd) -lm &&
         compile "$work/mlp.so" -shared -fPIC "$examples/fashion_mlp.c" \
-            "$examples/mlp.c" $(pkg-config --cflags --libs openblas) -lm &&
+            "$examples"/mlp{,_cpu}.c $(pkg-config --cflags --libs openblas) -lm &&
         image_request >"$work/request.json" &&
         "$bin/raytrain-run" --launcher local --workers 2 --progress none --storage "$work" \
             --name fashion --config "$examples/fashion_mlp.cfg" \

@@ -45,13 +45,14 @@ static char *predict(const uint8_t pixels[PIXELS])
 {
     char *text = malloc(1024);
     float probability[CLASSES];
-    int class, n;
+    uint8_t class;
+    int n;
 
     if (!text)
         return NULL;
     mlp_load_pixels(&network, pixels, 1);
     mlp_forward(&network, 1);
-    class = mlp_softmax(network.layers[2].output, CLASSES, probability);
+    mlp_classify(&network, 1, probability, &class);
     n = sprintf(text, "{\"class\": %d, \"probability\": [", class);
     for (int i = 0; i < CLASSES; i++)
         n += sprintf(text + n, "%s%.9g", i ? "," : "", probability[i]);

@@ -21,7 +21,6 @@ int train_func(raytrain_context *ctx);
 struct training {
     raytrain_dataset *data;
     struct mlp mlp;
-    struct mlp_tally sum;
     size_t n;        /* rows of the dataset */
     uint8_t *x, *y;  /* all of them, by their number */
     uint8_t *images; /* of a batch from memory */
@@ -53,12 +52,13 @@ static int ready(void *arg, int layer)
 static void step(struct training *t, const uint8_t *x, const uint8_t *y, int rows)
 {
     struct mlp *m = &t->mlp;
+    float n = rows;
 
     mlp_load_pixels(m, x, rows);
     mlp_forward(m, rows);
-    mlp_loss(m, y, rows, &t->sum);
+    mlp_loss(m, y, rows);
     mlp_backward(m, rows, ready, NULL);
-    mlp_sgd_step(m, 0, m->n_params, 0.01f, 0.9f, 1.0f / rows);
+    mlp_sgd_step(m, 0, m->n_params, 0.01f, 0.9f, &n);
 }
 
 static int batch_next(struct training *t, uint64_t *n, const uint8_t **x,
@@ -131,9 +131,9 @@ static int epoch(struct training *t)
 {
     static struct stretch s;
     double ours = 0, theirs = 0;
+    struct mlp_tally sum;
     int rc;
 
-    t->sum = (struct mlp_tally){0};
     do {
         double begin = now(), middle;
 
@@ -145,9 +145,9 @@ static int epoch(struct training *t)
     } while (rc == RAYTRAIN_OK);
     if (rc != RAYTRAIN_END)
         return rc;
-    if (!(t->sum.rows == 2.0 * t->n && t->sum.loss / t->sum.rows < 2.3)) {
-        fprintf(stderr, "training: %g rows, loss %g\n", t->sum.rows,
-                t->sum.loss / t->sum.rows);
+    sum = mlp_pass_end(&t->mlp);
+    if (!(sum.rows == 2.0 * t->n && sum.loss / sum.rows < 2.3)) {
+        fprintf(stderr, "training: %g rows, loss %g\n", sum.rows, sum.loss / sum.rows);
         return RAYTRAIN_EFAILED;
     }
     printf("%.1f %.1f\n", t->n / ours, t->n / theirs);

@@ -15,7 +15,7 @@ prepare()
     local examples=$top/share/examples
     /usr/bin/python3 "$top/scripts/bench.d/training.py" "$work/images.h5" >&2 &&
         compile "$work/training.so" -shared -fPIC "$top/scripts/bench.d/training.c" \
-            "$examples/mlp.c" -I"$examples" $(pkg-config --cflags --libs openblas) -lm && sync
+            "$examples"/mlp{,_cpu}.c -I"$examples" $(pkg-config --cflags --libs openblas) -lm && sync
 }
 
 sample()

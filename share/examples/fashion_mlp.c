@@ -3,9 +3,11 @@
  * Fashion-MNIST, whose gradients are averaged during the backward pass. Each worker
  * updates a part of the parameters (weight-update sharding).
  *
- *     cc -O2 -fopenmp-simd -shared -fPIC -o fashion_mlp.so fashion_mlp.c mlp.c \
+ *     cc -O2 -fopenmp-simd -shared -fPIC -o fashion_mlp.so fashion_mlp.c mlp.c mlp_cpu.c \
  *         $(pkg-config --cflags --libs raytrain openblas) -lm
  *     raytrain-run --workers 2 -c fashion_mlp.cfg
+ *
+ * The head of mlp_cuda.cu, which takes the place of mlp_cpu.c, has the lines for cards.
  *
  * train_loop_config: hidden = [512, 512], lr, momentum, epochs, batch_size (per worker).
  * datasets: "train" and "test", columns x (uint8, any shape) and y (uint8, 0..9).
@@ -31,6 +33,7 @@
 #include <time.h>
 
 #include "mlp.h"
+#include "mlp_kernels.h"
 
 #define CLASSES   10
 #define MAX_WIDTH 65536
@@ -46,20 +49,29 @@ struct trainer {
 
 /* ---- Tensors -------------------------------------------------------------------- */
 
+/* Numbers of the network, on the host or on its card: [rows], or [rows][columns]. */
+static raytrain_tensor tensor_of(const struct mlp *m, float *data, int rows,
+                                 int columns)
+{
+    raytrain_tensor t = {.data = data,
+                         .dtype = RAYTRAIN_FLOAT32,
+                         .ndim = columns ? 2 : 1,
+                         .shape = {rows, columns}};
+
+    if (m->card >= 0) {
+        t.device = RAYTRAIN_CUDA;
+        t.device_id = m->card;
+    }
+    return t;
+}
+
 /* Tensor i of a block: weight and bias of the last layer first. */
 static raytrain_tensor tensor_view(const struct mlp *m, float *block, int i)
 {
     const struct mlp_layer *l = &m->layers[m->n_layers - 1 - i / 2];
 
-    if (i % 2)
-        return (raytrain_tensor){.data = block + l->bias,
-                                 .dtype = RAYTRAIN_FLOAT32,
-                                 .ndim = 1,
-                                 .shape = {l->out}};
-    return (raytrain_tensor){.data = block + l->weight,
-                             .dtype = RAYTRAIN_FLOAT32,
-                             .ndim = 2,
-                             .shape = {l->out, l->in}};
+    return i % 2 ? tensor_of(m, block + l->bias, l->out, 0)
+                 : tensor_of(m, block + l->weight, l->out, l->in);
 }
 
 typedef int whole_op(raytrain_checkpoint *, const char *, const raytrain_tensor *);
@@ -107,8 +119,7 @@ static int create_reducer(struct trainer *t)
         tensors[i] = tensor_view(m, m->velocity, i);
         tensors[i].data = NULL;
     }
-    tensors[n] = (raytrain_tensor){
-        .data = NULL, .dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {1}};
+    tensors[n] = tensor_of(m, NULL, 1, 0);
     rc = raytrain_reducer_create_sharded(t->ctx, tensors, n + 1, tensors, n, 0,
                                          &t->reducer);
     if (rc == RAYTRAIN_OK) {
@@ -131,7 +142,7 @@ static int layer_ready(void *arg, int layer)
 }
 
 /* Update this worker's shard of each tensor, then get those of the others. */
-static int update(struct trainer *t, float lr, float scale)
+static int update(struct trainer *t, float lr, const float *mean_rows)
 {
     struct mlp *m = &t->mlp;
     int rc;
@@ -141,7 +152,7 @@ static int update(struct trainer *t, float lr, float scale)
 
         if ((rc = raytrain_reducer_shard(t->reducer, i, NULL, &first, &n)))
             return rc;
-        mlp_sgd_step(m, at + first, n, lr, t->momentum, scale);
+        mlp_sgd_step(m, at + first, n, lr, t->momentum, mean_rows);
     }
     return raytrain_reducer_gather(t->reducer);
 }
@@ -150,14 +161,15 @@ static int step(struct trainer *t, int rows, float lr)
 {
     struct mlp *m = &t->mlp;
     float *mean_rows = raytrain_reducer_data(t->reducer, 2 * m->n_layers);
+    float own_rows = rows;
     int rc;
 
-    *mean_rows = rows;
+    kernels_write(mean_rows, &own_rows, sizeof own_rows);
     if ((rc = mlp_backward(m, rows, layer_ready, t)) ||
         (rc = raytrain_reducer_ready(t->reducer, 2 * m->n_layers)) ||
         (rc = raytrain_reducer_wait(t->reducer)))
         return rc;
-    return update(t, lr, 1 / *mean_rows);
+    return update(t, lr, mean_rows);
 }
 
 /* One epoch of a dataset; with the training data, one step per batch. */
@@ -174,13 +186,14 @@ static int run_pass(struct trainer *t, raytrain_dataset *ds, float lr,
             return rc;
         mlp_load_pixels(&t->mlp, x.data, rows);
         mlp_forward(&t->mlp, rows);
-        if (mlp_loss(&t->mlp, y.data, rows, sum) < 0) {
+        if (mlp_loss(&t->mlp, y.data, rows) < 0) {
             fprintf(stderr, "fashion_mlp: a label is not below %d\n", CLASSES);
             return RAYTRAIN_EINVAL;
         }
         if (ds == t->train && (rc = step(t, rows, lr)))
             return rc;
     }
+    *sum = mlp_pass_end(&t->mlp);
     return rc == RAYTRAIN_END ? RAYTRAIN_OK : rc;
 }
 
@@ -293,18 +306,23 @@ static int open_dataset(struct trainer *t, const char *name, raytrain_dataset **
 }
 
 /* He initialisation: the same numbers on every worker, so no broadcast is needed. */
-static void draw_weights(struct trainer *t)
+static int draw_weights(struct trainer *t)
 {
     struct mlp *m = &t->mlp;
+    float *drawn = malloc(m->n_params * sizeof *drawn);
 
-    for (int i = 0; i < m->n_layers; i++) {
+    for (int i = 0; drawn && i < m->n_layers; i++) {
         const struct mlp_layer *l = &m->layers[i];
         double deviation = sqrt(2.0 / l->in);
 
         for (size_t k = l->weight; k < l->bias; k++)
-            m->params[k] =
+            drawn[k] =
                 deviation * raytrain_random_normal(t->ctx, RAYTRAIN_STREAM_SHARED);
+        kernels_write(m->params + l->weight, drawn + l->weight,
+                      (l->bias - l->weight) * sizeof *drawn);
     }
+    free(drawn);
+    return drawn ? RAYTRAIN_OK : RAYTRAIN_ENOMEM;
 }
 
 static int set_up(struct trainer *t)
@@ -325,8 +343,7 @@ static int set_up(struct trainer *t)
     if (from)
         return visit_state(t, from, raytrain_checkpoint_get,
                            raytrain_checkpoint_get_shard);
-    draw_weights(t);
-    return RAYTRAIN_OK;
+    return draw_weights(t);
 }
 
 int train_func(raytrain_context *ctx)
@@ -376,7 +393,7 @@ static int restore_network(struct predictor *f, raytrain_checkpoint *ck, int bat
         return RAYTRAIN_ENOTFOUND;
     }
     if (mlp_create(&f->mlp, widths, n, batch) < 0 ||
-        !(f->mlp.params = calloc(f->mlp.n_params, sizeof(float))))
+        !(f->mlp.params = kernels_alloc(f->mlp.n_params * sizeof(float))))
         return RAYTRAIN_ENOMEM;
     for (int i = 0; i < 2 * n && rc == RAYTRAIN_OK; i++) {
         t = tensor_view(&f->mlp, f->mlp.params, i);
@@ -389,7 +406,6 @@ static int restore_network(struct predictor *f, raytrain_checkpoint *ck, int bat
 
 static int predict_batch(struct predictor *f, uint64_t rows)
 {
-    const struct mlp_layer *last = &f->mlp.layers[f->mlp.n_layers - 1];
     raytrain_tensor x;
     int rc;
 
@@ -397,9 +413,7 @@ static int predict_batch(struct predictor *f, uint64_t rows)
         return rc;
     mlp_load_pixels(&f->mlp, x.data, rows);
     mlp_forward(&f->mlp, rows);
-    for (uint64_t row = 0; row < rows; row++)
-        f->best[row] = mlp_softmax(last->output + row * CLASSES, CLASSES,
-                                   f->probability + row * CLASSES);
+    mlp_classify(&f->mlp, rows, f->probability, f->best);
     if ((rc = raytrain_predictor_put(f->p, "probability", f->probability)))
         return rc;
     return raytrain_predictor_put(f->p, "class", f->best);
@@ -453,7 +467,7 @@ int predict_func(raytrain_context *ctx, raytrain_predictor *p)
     struct predictor f = {.p = p};
     int rc = predict_all(&f, raytrain_get_checkpoint(ctx));
 
-    free(f.mlp.params);
+    kernels_free(f.mlp.params);
     mlp_destroy(&f.mlp);
     free(f.probability);
     free(f.best);

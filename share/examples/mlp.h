@@ -1,7 +1,7 @@
 /*
- * mlp.h - a multi-layer perceptron in plain C and OpenBLAS: ReLU, softmax cross
- * entropy, SGD with momentum. It is independent of raytrain; fashion_mlp.c makes it
- * parallel.
+ * mlp.h - a multi-layer perceptron: ReLU, softmax cross entropy, SGD with momentum. It
+ * computes with the kernels of mlp_kernels.h, on the CPU or on a card, where all its
+ * memory is then. It is independent of raytrain; fashion_mlp.c makes it parallel.
  */
 #ifndef MLP_H
 #define MLP_H
@@ -21,6 +21,7 @@ struct mlp_layer {
 
 struct mlp {
     int batch; /* capacity of the buffers, in rows */
+    int card;  /* where its memory is; -1: on the host */
     int n_layers;
     struct mlp_layer layers[MLP_MAX_LAYERS];
     float *input; /* [batch][layers[0].in] */
@@ -29,6 +30,8 @@ struct mlp {
     size_t n_params;
     float *velocity;
     float *params, *grads; /* the caller's memory, before the first mlp_forward() */
+    double *tally;         /* loss and correct of the pass */
+    double rows;           /* of the pass */
 };
 
 /* Totals of a pass over the data. */
@@ -41,13 +44,15 @@ struct mlp_tally {
 int mlp_create(struct mlp *m, const int widths[], int n_layers, int batch);
 void mlp_destroy(struct mlp *m);
 
-/* Scale pixels to inputs with about mean 0 and deviation 1. */
+/* Scale pixels, which are host memory, to inputs. */
 void mlp_load_pixels(struct mlp *m, const uint8_t *pixels, int rows);
 void mlp_forward(struct mlp *m, int rows);
-/* The probabilities of classes by the logits z of a row; returns the best class. */
-int mlp_softmax(const float *z, int classes, float *probability);
-/* Add the batch to the tally and prepare backward. -1 if a label is not a class. */
-int mlp_loss(struct mlp *m, const uint8_t *labels, int rows, struct mlp_tally *sum);
+/* The probabilities of the classes of each row, and the best class, to host memory. */
+void mlp_classify(const struct mlp *m, int rows, float *probability, uint8_t *best);
+/* Add the batch to the pass and prepare backward. -1 if a label is not a class. */
+int mlp_loss(struct mlp *m, const uint8_t *labels, int rows);
+/* The totals of the pass; another one begins. */
+struct mlp_tally mlp_pass_end(struct mlp *m);
 /*
  * Gradients of the batch's summed loss. ready(arg, layer) is called as soon as a
  * layer's gradients are complete, the last layer first; a return value other than 0 ends
@@ -55,9 +60,9 @@ int mlp_loss(struct mlp *m, const uint8_t *labels, int rows, struct mlp_tally *s
  */
 int mlp_backward(struct mlp *m, int rows, int (*ready)(void *arg, int layer),
                  void *arg);
-/* velocity = momentum * velocity + scale * grads; params -= lr * velocity; for n
- * parameters, from number `first` on */
+/* velocity = momentum * velocity + grads / *rows; params -= lr * velocity; for n
+ * parameters, from number `first` on. rows is where the network is. */
 void mlp_sgd_step(struct mlp *m, size_t first, size_t n, float lr, float momentum,
-                  float scale);
+                  const float *rows);
 
 #endif
