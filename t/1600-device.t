@@ -142,6 +142,27 @@ test_expect_success 'if a copy fails, earlier checkpoints stay, and the run can 
 	with_card copy 2 --resume &&
 	same_numbers runs/calm/checkpoint_000005.h5 runs/copy/checkpoint_000005.h5
 '
+# The functions of the stand-in are those of CUDA by other names, so these show what is AMD's own.
+test_expect_success 'cards of AMD are the same: saves, restarts, collectives' '
+	ln -s "$builddir/t/device/libamdhip64.so.6" standin/ && rm log &&
+	with_card hip 3 hip=true && none_left 3 &&
+	same_numbers runs/calm/checkpoint_000005.h5 runs/hip/checkpoint_000005.h5 &&
+	with_card hip-give 2 hip=true give=true && none_left 5 &&
+	same_numbers runs/calm/checkpoint_000005.h5 runs/hip-give/checkpoint_000005.h5 &&
+	expect_status 1 with_card hip-moved 3 hip=true fail=kill fail_at=4 fail_rank=2 &&
+	with_card hip-moved 2 hip=true --resume &&
+	same_numbers runs/calm/checkpoint_000005.h5 runs/hip-moved/checkpoint_000005.h5 &&
+	with_card hip-collect 3 hip=true collect=true &&
+	same_model runs/collect-host/checkpoint_000005.h5 runs/hip-collect/checkpoint_000005.h5
+'
+test_expect_success 'what is wrong with memory of cards of AMD is refused at once' '
+	more="--set train_loop_config.hip=true" &&
+	rm -rf runs/bad-* && refused host 3 "tensor .wrong.*is no memory of a HIP card" &&
+	refused other 3 "is memory of HIP card 1, and device_id says 0" &&
+	refused reduce 3 "RAYTRAIN_HIP.*this call takes host memory" -1 "[01]" &&
+	expect_status 1 with_card hip-copy 2 fail=hipMemcpyAsync:1 fail_at=3 fail_rank=1 &&
+	grep "hipMemcpyAsync.*hipErrorIllegalAddress" err && more=
+'
 test_expect_success 'a driver that is too old is refused' '
 	test_when_finished "unset STANDIN_CUDA_VERSION" &&
 	STANDIN_CUDA_VERSION=10020 && export STANDIN_CUDA_VERSION &&

@@ -23,7 +23,7 @@ module raytrain_c
     enumerator :: RAYTRAIN_BYTES
   end enum
   enum, bind(c) ! raytrain_device
-    enumerator :: RAYTRAIN_HOST = 0, RAYTRAIN_CUDA
+    enumerator :: RAYTRAIN_HOST = 0, RAYTRAIN_CUDA, RAYTRAIN_HIP
   end enum
   enum, bind(c) ! raytrain_op
     enumerator :: RAYTRAIN_SUM = 1, RAYTRAIN_MEAN, RAYTRAIN_MAX, RAYTRAIN_MIN

@@ -118,10 +118,11 @@ RAYTRAIN_API const char *raytrain_dtype_name(raytrain_dtype dtype);
 
 /* Where the data of a tensor are. A call refuses a device that it does not take
  * (RAYTRAIN_ENOTSUP) and does not touch the data. "Memory of devices" below says which
- * calls take RAYTRAIN_CUDA. */
+ * calls take cards. */
 typedef enum raytrain_device {
     RAYTRAIN_HOST = 0,
-    RAYTRAIN_CUDA /* memory of an NVIDIA card, as cudaMalloc() returns it */
+    RAYTRAIN_CUDA, /* memory of an NVIDIA card, as cudaMalloc() returns it */
+    RAYTRAIN_HIP   /* memory of an AMD card, as hipMalloc() returns it */
 } raytrain_device;
 
 /*
@@ -406,6 +407,9 @@ RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
  * error. data is memory of the primary context of card device_id, which is what the runtime
  * API allocates; other memory is RAYTRAIN_EINVAL: of another card, of the host, or freed.
  * raytrain_report() checks that again.
+ *
+ * RAYTRAIN_HIP is the same for AMD cards, with libamdhip64.so of ROCm 5.0 or later, and HIP's
+ * functions in place of CUDA's.
  *
  * raytrain_report() copies what was put before it returns, through host memory; get and
  * the collectives copy before they return; reducers copy meanwhile. All wait for the work

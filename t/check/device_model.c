@@ -10,6 +10,8 @@
  *   iterations (5), size (1000)
  *   card (true): the model is on card local_rank % cards (2); false: on the host
  *   mixed (false): that of odd ranks is on the host
+ *   hip (false): cards are those of AMD; the stand-in for its library has the functions of
+ *     the other one, too
  *   collect (false): the vector is moved by the mean of random numbers of the ranks' own, and
  *          begins with the one of the last rank; its first numbers are moved by those of each
  *          rank, too. The rows are not like it then
@@ -75,9 +77,12 @@ static void *symbol(void *object, const char *name)
     return found;
 }
 
+static int device = RAYTRAIN_CUDA; /* of the cards */
+
 static void library_open(void)
 {
-    void *object = dlopen("libcuda.so.1", RTLD_NOW);
+    void *object =
+        dlopen(device == RAYTRAIN_HIP ? "libamdhip64.so.6" : "libcuda.so.1", RTLD_NOW);
 
     if (!object)
         abort();
@@ -231,7 +236,7 @@ static raytrain_tensor numbers_of(const struct model *m, double *data, uint64_t 
                              .dtype = RAYTRAIN_FLOAT64,
                              .ndim = 1,
                              .shape = {n},
-                             .device = m->card ? RAYTRAIN_CUDA : RAYTRAIN_HOST,
+                             .device = m->card ? device : RAYTRAIN_HOST,
                              .device_id = m->id};
 }
 
@@ -432,7 +437,7 @@ static int wrong_put(struct model *m, raytrain_checkpoint *ck, const char *how)
     int rc;
 
     t.shape[0] = 4;
-    t.device = RAYTRAIN_CUDA;
+    t.device = device;
     if (strcmp(how, "other") == 0)
         t.device_id = 1 - m->id;
     if (strcmp(how, "id") == 0)
@@ -543,7 +548,7 @@ int train_func(raytrain_context *ctx)
     void *context = NULL;
     int64_t iterations, n, n_cards;
     struct model m;
-    bool card, mixed, collect, give;
+    bool card, mixed, collect, give, hip;
     int rc;
 
     if (raytrain_config_int(ctx, "iterations", 5, &iterations) ||
@@ -552,8 +557,10 @@ int train_func(raytrain_context *ctx)
         raytrain_config_bool(ctx, "card", true, &card) ||
         raytrain_config_bool(ctx, "mixed", false, &mixed) ||
         raytrain_config_bool(ctx, "collect", false, &collect) ||
-        raytrain_config_bool(ctx, "give", false, &give))
+        raytrain_config_bool(ctx, "give", false, &give) ||
+        raytrain_config_bool(ctx, "hip", false, &hip))
         return RAYTRAIN_EINVAL;
+    device = hip ? RAYTRAIN_HIP : RAYTRAIN_CUDA;
     card = card && (!mixed || raytrain_rank(ctx) % 2 == 0);
     model_create(&m, ctx, card, (int)n_cards, (uint64_t)n);
     rc = train(&m, iterations, collect, give);

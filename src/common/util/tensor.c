@@ -1,5 +1,17 @@
 #include "util/tensor.h"
 
+#include <stdbool.h>
+
+static bool is_on_card(const raytrain_tensor *t)
+{
+    return t->device == RAYTRAIN_CUDA || t->device == RAYTRAIN_HIP;
+}
+
+static const char *name_of_card(const raytrain_tensor *t)
+{
+    return t->device == RAYTRAIN_HIP ? "HIP" : "CUDA";
+}
+
 static int reserved_check(const raytrain_tensor *t, struct error *err)
 {
     if ((t->device == RAYTRAIN_HOST && t->device_id != 0) || t->reserved[0] != 0 ||
@@ -12,7 +24,7 @@ static int reserved_check(const raytrain_tensor *t, struct error *err)
 
 int tensor_check(const raytrain_tensor *t, struct error *err)
 {
-    if (t->device != RAYTRAIN_HOST && t->device != RAYTRAIN_CUDA)
+    if (t->device != RAYTRAIN_HOST && !is_on_card(t))
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "its data are on device %d, which this version cannot reach: "
                          "copy them to host memory; if they are there, initialise the "
@@ -23,9 +35,10 @@ int tensor_check(const raytrain_tensor *t, struct error *err)
 
 int tensor_check_host(const raytrain_tensor *t, struct error *err)
 {
-    if (t->device == RAYTRAIN_CUDA)
+    if (is_on_card(t))
         return error_set(err, RAYTRAIN_ENOTSUP,
-                         "its data are on a CUDA card (RAYTRAIN_CUDA), and this call "
-                         "takes host memory alone: copy them there");
+                         "its data are on a %s card (RAYTRAIN_%s), and this call takes "
+                         "host memory alone: copy them there",
+                         name_of_card(t), name_of_card(t));
     return tensor_check(t, err);
 }

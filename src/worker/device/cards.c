@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static const struct device_vendor *const vendors[] = {&cuda_vendor};
+static const struct device_vendor *const vendors[] = {&cuda_vendor, &hip_vendor};
 
 static struct card *cards;
 static atomic_bool abandoned;

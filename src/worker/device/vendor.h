@@ -87,5 +87,6 @@ struct device_vendor {
 };
 
 extern const struct device_vendor cuda_vendor;
+extern const struct device_vendor hip_vendor;
 
 #endif

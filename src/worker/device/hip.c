@@ -1,0 +1,402 @@
+/*
+ * hip.c - AMD's cards, by the runtime API of HIP: libamdhip64.so of ROCm 5.0 or later, opened
+ * at run time. As in cuda.c, the types and the numbers that are used are written here.
+ *
+ * HIP has no contexts: each thread has a current card. So a "context" is the number of a card
+ * here, and enter() keeps the number of the card that was current before.
+ *
+ * The library that this process has opened already is used, whatever its version: memory of
+ * another copy of it would not be known. Once opened, it stays, because it does not always
+ * survive being closed.
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "device/vendor.h"
+#include "raytrain.h"
+
+static const char *const file_names[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+                                         "libamdhip64.so.5", "libamdhip64.so"};
+#define N_NAMES (sizeof file_names / sizeof file_names[0])
+
+/* 10,000,000 x major + 100,000 x minor + patch, as hipRuntimeGetVersion() says it. */
+#define OLDEST       50000000
+#define VERSION_SIX  60000000
+#define MAJOR_WEIGHT 10000000
+#define MINOR_WEIGHT 100000
+
+/* ---- The runtime API ---- */
+
+typedef int result;   /* hipError_t */
+typedef void *handle; /* hipStream_t, hipEvent_t */
+
+/* hipPointerAttribute_t. In ROCm 5 the first member is called memoryType. */
+struct attributes {
+    int type; /* hipMemoryType */
+    int device;
+    void *device_pointer, *host_pointer;
+    int is_managed;
+    unsigned int flags;
+    uint64_t more[8]; /* in case that it grows */
+};
+
+enum {
+    SUCCESS = 0,
+    ERROR_INVALID_VALUE = 1,
+    ERROR_OUT_OF_MEMORY = 2,
+    ERROR_NO_DEVICE = 100,
+    ERROR_NOT_READY = 600,
+
+    DEVICE_MEMORY_OF_5 = 1, /* hipMemoryTypeDevice until ROCm 5 */
+    DEVICE_MEMORY_OF_6 = 2, /* and from ROCm 6 on */
+
+    HOST_PORTABLE = 1,        /* hipHostMallocPortable, hipHostRegisterPortable */
+    COPY_HOST_TO_DEVICE = 1,  /* hipMemcpyHostToDevice */
+    COPY_DEVICE_TO_HOST = 2,  /* hipMemcpyDeviceToHost */
+    STREAM_NON_BLOCKING = 1,  /* hipStreamNonBlocking */
+    EVENT_BLOCKING_SYNC = 1,  /* hipEventBlockingSync: a thread that waits sleeps */
+    EVENT_DISABLE_TIMING = 2, /* hipEventDisableTiming */
+
+    DEPTH_MAX = 8 /* of enter() within enter() */
+};
+
+#define HIP_FUNCTIONS(F)                                                               \
+    F(result, hipRuntimeGetVersion, (int *version))                                    \
+    F(result, hipGetDeviceCount, (int *count))                                         \
+    F(result, hipGetDevice, (int *id))                                                 \
+    F(result, hipSetDevice, (int id))                                                  \
+    F(result, hipDeviceGetPCIBusId, (char *place, int room, int id))                   \
+    F(result, hipGetLastError, (void))                                                 \
+    F(const char *, hipGetErrorName, (result r))                                       \
+    F(const char *, hipGetErrorString, (result r))                                     \
+    F(result, hipPointerGetAttributes, (struct attributes * a, const void *p))         \
+    F(result, hipMalloc, (void **p, size_t n))                                         \
+    F(result, hipFree, (void *p))                                                      \
+    F(result, hipHostMalloc, (void **p, size_t n, unsigned int flags))                 \
+    F(result, hipHostFree, (void *p))                                                  \
+    F(result, hipHostRegister, (void *p, size_t n, unsigned int flags))                \
+    F(result, hipHostUnregister, (void *p))                                            \
+    F(result, hipMemcpyAsync,                                                          \
+      (void *to, const void *from, size_t n, int kind, handle stream))                 \
+    F(result, hipMemsetAsync, (void *to, int value, size_t n, handle stream))          \
+    F(result, hipStreamCreateWithFlags, (handle * stream, unsigned int flags))         \
+    F(result, hipStreamDestroy, (handle stream))                                       \
+    F(result, hipStreamWaitEvent, (handle stream, handle event, unsigned int flags))   \
+    F(result, hipEventCreateWithFlags, (handle * event, unsigned int flags))           \
+    F(result, hipEventDestroy, (handle event))                                         \
+    F(result, hipEventRecord, (handle event, handle stream))                           \
+    F(result, hipEventSynchronize, (handle event))                                     \
+    F(result, hipEventQuery, (handle event))
+
+#define MEMBER(type, name, arguments) type(*name) arguments;
+static struct {
+    HIP_FUNCTIONS(MEMBER)
+} hip;
+static int n_cards;
+static int device_memory; /* its number in this version */
+
+/* What a call has returned: 0, or -1 with a sentence. */
+static int outcome(result r, const char *function, struct error *err)
+{
+    const char *name, *text;
+    raytrain_status code =
+        r == ERROR_OUT_OF_MEMORY ? RAYTRAIN_ENOMEM : RAYTRAIN_EFAILED;
+
+    if (r == SUCCESS)
+        return 0;
+    name = hip.hipGetErrorName(r);
+    text = hip.hipGetErrorString(r);
+    return error_set(err, code, "HIP's %s() returned %d, %s: %s", function, r,
+                     name ? name : "an unknown error", text ? text : "no text");
+}
+
+/* Call a function of the library. */
+#define CALL(name, arguments, err) outcome(hip.name arguments, #name, err)
+
+/* ---- The library ---- */
+
+static int symbols_find(void *object, struct error *err)
+{
+    static const char *const names[] = {
+#define NAME(type, name, arguments) #name,
+        HIP_FUNCTIONS(NAME)};
+    void *const places[] = {
+#define PLACE(type, name, arguments) &hip.name,
+        HIP_FUNCTIONS(PLACE)};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        void *symbol = dlsym(object, names[i]);
+
+        if (!symbol)
+            return error_set(err, RAYTRAIN_ENOTSUP,
+                             "the library libamdhip64.so has no %s(): update it to one "
+                             "of ROCm 5.0 or later",
+                             names[i]);
+        memcpy(places[i], &symbol, sizeof symbol);
+    }
+    return 0;
+}
+
+static int version_check(struct error *err)
+{
+    int version;
+
+    if (CALL(hipRuntimeGetVersion, (&version), err) < 0)
+        return -1;
+    device_memory = version < VERSION_SIX ? DEVICE_MEMORY_OF_5 : DEVICE_MEMORY_OF_6;
+    if (version >= OLDEST)
+        return 0;
+    return error_set(err, RAYTRAIN_ENOTSUP,
+                     "the library libamdhip64.so is of ROCm %d.%d: update it to one of "
+                     "ROCm 5.0 or later",
+                     version / MAJOR_WEIGHT, version % MAJOR_WEIGHT / MINOR_WEIGHT);
+}
+
+static int library_init(struct error *err)
+{
+    result r;
+
+    if (version_check(err) < 0)
+        return -1;
+    r = hip.hipGetDeviceCount(&n_cards);
+    if (r == ERROR_NO_DEVICE || (r == SUCCESS && n_cards == 0))
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "there is no HIP card that this process may use: ask for one "
+                         "with --gpu, and look at ROCR_VISIBLE_DEVICES and "
+                         "HIP_VISIBLE_DEVICES");
+    return outcome(r, "hipGetDeviceCount", err);
+}
+
+/* The one that is there, or the first that can be opened. */
+static void *object_open(void)
+{
+    void *object = NULL;
+
+    for (size_t i = 0; !object && i < N_NAMES; i++)
+        object = dlopen(file_names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    for (size_t i = 0; !object && i < N_NAMES; i++)
+        object = dlopen(file_names[i], RTLD_NOW | RTLD_LOCAL);
+    return object;
+}
+
+static int library_load(struct error *err)
+{
+    void *object = object_open();
+
+    if (!object)
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "tensors on HIP cards need libamdhip64.so.7, .6 or .5: %s; "
+                         "install AMD's ROCm, or run on a node with a card",
+                         dlerror());
+    if (symbols_find(object, err) < 0)
+        return -1;
+    return library_init(err);
+}
+
+static int hip_open(struct error *err)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool loaded;
+    int rc = 0;
+
+    pthread_mutex_lock(&lock);
+    if (!loaded)
+        rc = library_load(err);
+    loaded = rc == 0;
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+/* ---- Cards and memory ---- */
+
+static _Thread_local int before[DEPTH_MAX], depth;
+
+/* A context is the number of the card, from 1 on. */
+static int hip_card_open(int id, void **context, struct error *err)
+{
+    if (id < 0 || id >= n_cards)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "there is no HIP card %d: this process may use %d, which are "
+                         "counted from 0 on (HIP_VISIBLE_DEVICES)",
+                         id, n_cards);
+    *context = (void *)((uintptr_t)id + 1);
+    return 0;
+}
+
+static void hip_card_close(int id)
+{
+    (void)id;
+}
+
+static int hip_card_place(int id, char place[VENDOR_PLACE_MAX], struct error *err)
+{
+    return CALL(hipDeviceGetPCIBusId, (place, VENDOR_PLACE_MAX, id), err);
+}
+
+static int hip_enter(void *context, struct error *err)
+{
+    if (depth == DEPTH_MAX)
+        return error_set(err, RAYTRAIN_EFAILED, "cards are entered within each other");
+    if (CALL(hipGetDevice, (&before[depth]), err) < 0 ||
+        CALL(hipSetDevice, ((int)((uintptr_t)context - 1)), err) < 0)
+        return -1;
+    depth++;
+    return 0;
+}
+
+static void hip_leave(void)
+{
+    hip.hipSetDevice(before[--depth]);
+}
+
+/* Memory that HIP does not know is an invalid value. The user is not to find that error in
+ * hipGetLastError(). */
+static int hip_locate(const void *p, int *card, void **context, struct error *err)
+{
+    struct attributes a = {0};
+    result r = hip.hipPointerGetAttributes(&a, p);
+
+    *card = VENDOR_NO_CARD;
+    *context = NULL;
+    if (r == ERROR_INVALID_VALUE) {
+        hip.hipGetLastError();
+        return 0;
+    }
+    if (outcome(r, "hipPointerGetAttributes", err) < 0)
+        return -1;
+    if (a.type == device_memory && !a.is_managed)
+        *card = a.device;
+    return 0;
+}
+
+static int hip_memory_alloc(size_t n, void **p, struct error *err)
+{
+    return CALL(hipMalloc, (p, n), err);
+}
+
+static void hip_memory_free(void *p)
+{
+    hip.hipFree(p);
+}
+
+static int hip_pinned_alloc(size_t n, void **p, struct error *err)
+{
+    return CALL(hipHostMalloc, (p, n, HOST_PORTABLE), err);
+}
+
+static void hip_pinned_free(void *p)
+{
+    hip.hipHostFree(p);
+}
+
+static int hip_pin(void *p, size_t n, struct error *err)
+{
+    return CALL(hipHostRegister, (p, n, HOST_PORTABLE), err);
+}
+
+static void hip_unpin(void *p)
+{
+    hip.hipHostUnregister(p);
+}
+
+/* ---- Streams, copies, events ---- */
+
+static int hip_stream_create(void **stream, struct error *err)
+{
+    return CALL(hipStreamCreateWithFlags, (stream, STREAM_NON_BLOCKING), err);
+}
+
+static void hip_stream_destroy(void *stream)
+{
+    hip.hipStreamDestroy(stream);
+}
+
+static int hip_copy_out(void *host, const void *device, size_t n, void *stream,
+                        struct error *err)
+{
+    return CALL(hipMemcpyAsync, (host, device, n, COPY_DEVICE_TO_HOST, stream), err);
+}
+
+static int hip_copy_in(void *device, const void *host, size_t n, void *stream,
+                       struct error *err)
+{
+    return CALL(hipMemcpyAsync, (device, host, n, COPY_HOST_TO_DEVICE, stream), err);
+}
+
+static int hip_clear(void *device, size_t n, void *stream, struct error *err)
+{
+    return CALL(hipMemsetAsync, (device, 0, n, stream), err);
+}
+
+static int hip_event_create(void **event, struct error *err)
+{
+    return CALL(hipEventCreateWithFlags,
+                (event, EVENT_BLOCKING_SYNC | EVENT_DISABLE_TIMING), err);
+}
+
+static void hip_event_destroy(void *event)
+{
+    hip.hipEventDestroy(event);
+}
+
+static int hip_event_record(void *event, void *stream, struct error *err)
+{
+    return CALL(hipEventRecord, (event, stream), err);
+}
+
+static int hip_stream_wait(void *stream, void *event, struct error *err)
+{
+    return CALL(hipStreamWaitEvent, (stream, event, 0), err);
+}
+
+static int hip_event_wait(void *event, struct error *err)
+{
+    return CALL(hipEventSynchronize, (event), err);
+}
+
+/* "Not ready" is no error, so the user is not to find it in hipGetLastError() either. */
+static int hip_event_done(void *event, bool *done, struct error *err)
+{
+    result r = hip.hipEventQuery(event);
+
+    *done = r == SUCCESS;
+    if (r != ERROR_NOT_READY)
+        return outcome(r, "hipEventQuery", err);
+    hip.hipGetLastError();
+    return 0;
+}
+
+const struct device_vendor hip_vendor = {
+    .device = RAYTRAIN_HIP,
+    .name = "HIP",
+    .collectives = "librccl.so.1",
+    .open = hip_open,
+    .card_open = hip_card_open,
+    .card_close = hip_card_close,
+    .card_place = hip_card_place,
+    .enter = hip_enter,
+    .leave = hip_leave,
+    .locate = hip_locate,
+    .memory_alloc = hip_memory_alloc,
+    .memory_free = hip_memory_free,
+    .pinned_alloc = hip_pinned_alloc,
+    .pinned_free = hip_pinned_free,
+    .pin = hip_pin,
+    .unpin = hip_unpin,
+    .stream_create = hip_stream_create,
+    .stream_destroy = hip_stream_destroy,
+    .copy_out = hip_copy_out,
+    .copy_in = hip_copy_in,
+    .clear = hip_clear,
+    .event_create = hip_event_create,
+    .event_destroy = hip_event_destroy,
+    .event_record = hip_event_record,
+    .stream_wait = hip_stream_wait,
+    .event_wait = hip_event_wait,
+    .event_done = hip_event_done,
+};
