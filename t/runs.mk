@@ -47,9 +47,9 @@ RUN_TESTS = t/1000-run.t t/1010-bad-input.t t/1012-settings.t t/1015-forks.t t/1
 	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t t/1500-scale.t t/1510-serve.t t/1540-serve-python.t t/1550-serve-models.t \
 	t/1530-slurm-serve.t \
 	t/1531-slurm-haproxy.t t/1532-serve-storage.t t/1533-serve-followed.t \
-	t/1505-slurm-scale.t t/1600-device.t t/1610-nccl.t \
-	t/1620-reducer-device.t t/1621-reducer-nccl.t t/1630-device-overlap.t \
-	t/1635-device-batches.t t/1640-gpus.t t/1641-slurm-gpus.t t/1650-device-mlp.t
+	t/1505-slurm-scale.t t/1600-device.t t/1610-nccl.t t/1620-reducer-device.t \
+	t/1621-reducer-nccl.t t/1630-device-overlap.t t/1635-device-batches.t t/1640-gpus.t \
+	t/1641-slurm-gpus.t t/1650-device-mlp.t t/1660-no-gpu-library.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 
@@ -185,6 +185,13 @@ t/device/libnvidia-ml.so.1: t/device/standin_nvml.c
 	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared \
 		$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS) -Wl,-soname,libnvidia-ml.so.1 -o $@ \
 		$(srcdir)/t/device/standin_nvml.c
+
+EXTRA_DIST += t/device/opened.c
+check_DATA += t/device/opened.so
+CLEANFILES += t/device/opened.so
+t/device/opened.so: t/device/opened.c
+	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared \
+		$(WARN_CFLAGS) $(CFLAGS) -o $@ $(srcdir)/t/device/opened.c -ldl
 
 EXTRA_DIST += t/device/standin_hip.c
 check_DATA += t/device/libamdhip64.so.6
