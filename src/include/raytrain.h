@@ -248,11 +248,29 @@ RAYTRAIN_API int raytrain_barrier(raytrain_context *ctx);
 
 /*
  * The same with tensors, which may be in memory of devices ("Memory of devices" below):
- * all elements of a tensor, in place, and with the same result, bit by bit. That of
- * allgather receives world_size times as many elements as it sends, in any shape (else
- * RAYTRAIN_ETYPE). They match the calls above, so that the memory of the ranks may be of
- * different kinds. What is on a device is copied to host memory and back, for which the
- * call needs as much host memory as the tensors have.
+ * all elements of a tensor, in place. That of allgather receives world_size times as many
+ * elements as it sends, in any shape (else RAYTRAIN_ETYPE). They match the calls above, so
+ * that the memory of the ranks may be of different kinds.
+ *
+ * If all ranks have their tensors on cards, each on one of its own, NCCL combines and copies
+ * them there: libnccl.so.2 of NCCL 2.10 or later, which the first such call opens. The call
+ * comes after what was queued on the default stream of the card, and returns once it is queued
+ * itself: what is queued on the default stream from then on sees the result, and the host
+ * does after it has waited for that stream. Until then the memory must stay allocated. The
+ * result has the same bits on every rank, but not those of the host: 16-bit floats are
+ * rounded after each addition, a mean is a sum of parts that were divided, and NaNs are
+ * treated as NCCL does. The card of the first call is that of all others on cards; a call
+ * with one of another card goes through host memory.
+ *
+ * Else what is on a card is copied to host memory and back, for which the call needs as much
+ * host memory as the tensors have: the result has the bits of a call in host memory, and is
+ * there when the call returns. If NCCL is missing or too old, or ranks share a card, this
+ * is said once.
+ *
+ * If NCCL reports an error, also one that another rank has caused, or that comes after the
+ * call, what it was writing is undefined, kernels that wait for it end, and the next call of
+ * raytrain that is COLLECTIVE or copies from a card is RAYTRAIN_ECOMM, so that no checkpoint
+ * has it; the training function should return that.
  */
 RAYTRAIN_API int raytrain_allreduce_tensor(raytrain_context *ctx,
                                            const raytrain_tensor *tensor, raytrain_op op);
@@ -411,14 +429,14 @@ RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
  * RAYTRAIN_HIP is the same for AMD cards, with libamdhip64.so of ROCm 5.0 or later, and HIP's
  * functions in place of CUDA's.
  *
- * raytrain_report() copies what was put before it returns, through host memory; get and
- * the collectives copy before they return; reducers copy meanwhile. All wait for the work
- * that this process has queued on one stream of the card: that of the latest
- * raytrain_set_stream() for this card, or the legacy default stream. They do not wait for
- * work in other streams: let that stream wait for it, by cudaStreamWaitEvent(), or
+ * raytrain_report() copies what was put before it returns, through host memory; get copies
+ * before it returns, and so do collectives that are not NCCL's; reducers copy meanwhile. All
+ * wait for the work that this process has queued on one stream of the card: that of the
+ * latest raytrain_set_stream() for this card, or the legacy default stream. They do not wait
+ * for work in other streams: let that stream wait for it, by cudaStreamWaitEvent(), or
  * synchronise. A tensor that was given is copied, too, and released as others are. The card
- * that was current for the thread is current again afterwards. (Tested with a stand-in for
- * the library, not yet with a card.)
+ * that was current for the thread is current again afterwards. (Tested with stand-ins for
+ * the libraries, not yet with cards.)
  *
  * raytrain_set_stream takes a cudaStream_t or CUstream, which must exist until another one
  * is set; NULL is the default stream. It is not collective, and does not wait.
