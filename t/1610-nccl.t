@@ -65,7 +65,7 @@ test_expect_success 'one worker needs no other library' '
 	with_cards one 1 && not_staged && none_left cuda 1 && test_path_is_missing log.nccl
 '
 test_expect_success 'calls of NCCL that do not block' '
-	NCCL_COMM_BLOCKING=0 with_cards slow 3 && not_staged && none_left nccl 3 && same cards slow
+	(export NCCL_COMM_BLOCKING=0 && with_cards slow 3) && not_staged && none_left nccl 3 && same cards slow
 '
 test_expect_success 'workers that share a card: the bits of the host, said once' '
 	with_cards shared 3 cards=2 && staged "ranks 0 and 2 share card 0000:00:00.0" &&
@@ -81,7 +81,7 @@ test_expect_success 'without NCCL: the bits of the host, said once' '
 	with_cards without 3 && staged "libnccl.so.2" && none_left cuda 3 && same host without
 '
 test_expect_success 'with an NCCL that is too old: the bits of the host, said once' '
-	STANDIN_NCCL_VERSION=2708 with_cards old 3 &&
+	(export STANDIN_NCCL_VERSION=2708 && with_cards old 3) &&
 	staged "libnccl.so.2 is of NCCL 2.7: update it to 2.10 or later" && same host old
 '
 test_expect_success 'an error of NCCL fails the attempt, and the next one goes on' '
@@ -90,7 +90,7 @@ test_expect_success 'an error of NCCL fails the attempt, and the next one goes o
 	test comm = "$(jq -r .kind runs/broken/logs/attempt-0/error.json)" && near host broken
 '
 test_expect_success 'so does an error at the first collective' '
-	STANDIN_NCCL_FAIL=ncclCommInitRank:1 expect_status 1 with_cards init 2 &&
+	(export STANDIN_NCCL_FAIL=ncclCommInitRank:1 && expect_status 1 with_cards init 2) &&
 	grep "raytrain_broadcast_tensor\|raytrain_allgather_tensor" err &&
 	grep "ncclCommInitRank of libnccl.so.2 returned 2" err
 '
@@ -106,10 +106,15 @@ test_expect_success 'a worker that is killed inside of a collective' '
 	died_inside unnoticed && test_path_is_missing runs/unnoticed/logs/attempt-0/error.json
 '
 test_expect_success 'so if NCCL notices it' '
-	STANDIN_NCCL_NOTICE=1 died_inside noticed
+	(export STANDIN_NCCL_NOTICE=1 && died_inside noticed)
+'
+test_expect_success 'a worker that is killed while the communicator is made' '
+	(export STANDIN_NCCL_DIE=1 && expect_status 1 with_cards start 3) &&
+	grep "rank 1 on .*: killed by signal 9" err && rm -f files/*
 '
 test_expect_success 'ranks whose calls differ get an error that says so' '
 	expect_status 1 with_cards apart 3 fail=apart fail_at=3 fail_rank=2 &&
-	grep "ranks 0-1 called raytrain_allreduce() of 1000 float64 (mean), but rank 2 called raytrain_allreduce() of 999" err
+	grep "ranks 0-1 called raytrain_allreduce() of 1000 float64 (mean), but rank 2 called raytrain_allreduce() of 999" err &&
+	no_process_left && test -z "$(ls files)"
 '
 test_done

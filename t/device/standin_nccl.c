@@ -22,6 +22,7 @@
  *   STANDIN_NCCL_FAIL=NAME:K   the K-th call of this function since this was set returns 2
  *   STANDIN_NCCL_BREAK=K       the K-th collective since this was set breaks the communicator:
  *                              it is not done, and the asynchronous error of all ranks is 2
+ *   STANDIN_NCCL_DIE=RANK      this rank kills itself when it makes a communicator
  *   STANDIN_NCCL_NOTICE=1      a rank that is gone becomes the asynchronous error 6; read when
  *                              a communicator is made, as for ncclCommGetAsyncError
  *   NCCL_COMM_BLOCKING=0       as for NCCL: calls go on after they have returned
@@ -29,6 +30,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -554,6 +556,8 @@ API int ncclCommInitRank(void **comm, int size, struct id id, int rank)
         misuse("a communicator without a context, or of a wrong size");
     *c =
         (struct comm){.is_live = true, .rank = rank, .size = size, .card = cuda.card()};
+    if (number("STANDIN_NCCL_DIE", -1) == rank)
+        kill(getpid(), SIGKILL);
     c->notices = number("STANDIN_NCCL_NOTICE", 0);
     c->look_fails = fails("ncclCommGetAsyncError");
     comm_join(c, id.internal);
