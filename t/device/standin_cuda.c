@@ -28,6 +28,7 @@
 #include "standin_cuda.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +103,8 @@ static struct memory *memories;
 static struct stream *streams;
 static struct stream defaults[CARDS_MAX];
 static struct context primaries[CARDS_MAX];
-static int n_events, n_calls, n_holds;
+static int n_events, n_holds;
+static atomic_int n_calls;
 static bool is_ready, held;
 static __thread bool in_kernel;
 static pthread_cond_t released = PTHREAD_COND_INITIALIZER;

@@ -116,7 +116,7 @@ struct kernel {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct comm *comms; /* also those that are gone: so that their use shows */
-static int n_calls, n_collectives;
+static atomic_int n_calls, n_collectives;
 static __thread int depth;
 static __thread bool group_failed;
 static __thread struct kernel *group;
