@@ -2,10 +2,10 @@
  * collective_tensors.c - the collectives of raytrain.h for tensors, whose data may be on a
  * device.
  *
- * If those of all ranks are on cards that can form a group (card_group.c), they are queued there.
- * Else what is on a card is copied to host memory, through pinned pieces, and the result back.
- * So ranks need not all have them on the same kind of device, and then get the bits of a call
- * in host memory.
+ * If those of all ranks are on cards that can form a group (card_group.c), they are queued
+ * there. Else what is on a card is copied to host memory, through pinned pieces, and the result
+ * back. So ranks need not all have them on the same kind of device, and then get the bits of a
+ * call in host memory.
  */
 #include "session/session.h"
 

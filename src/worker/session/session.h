@@ -221,8 +221,8 @@ struct comm *session_store_comm(raytrain_context *ctx, struct error *err);
 struct comm *session_node_comm(raytrain_context *ctx, struct error *err);
 
 /*
- * card_group.c: the group of cards for the user's collectives. Is this memory of a card that may be
- * in it? Not after the ranks have found that there is none.
+ * card_group.c: the group of cards for the user's collectives. Is this memory of a card that
+ * may be in it? Not after the ranks have found that there is none.
  */
 bool session_cards_may(const raytrain_context *ctx, const raytrain_tensor *tensor);
 /* COLLECTIVE, with a tensor that may: *out is the group, made by the first call. NULL on all
