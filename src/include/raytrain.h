@@ -309,10 +309,14 @@ RAYTRAIN_API int raytrain_allgather_tensor(raytrain_context *ctx,
  * on all ranks or on none; memory of the reducer is there, too, and zero. ready(i) says that
  * what the caller has queued on its stream so far completes gradient i, and does not wait
  * for it. wait() lets what the caller queues on its stream from then on come after the
- * means. Buckets are copied to host memory and back, which overlaps with the work of the
- * caller's stream; the means have the bits that they would have on the host. The host waits
- * in wait() until the other ranks' numbers have been combined with its own. destroy waits
- * for the work that was queued on the card.
+ * means. If each rank has a card of its own, and NCCL (libnccl.so.2), buckets are averaged
+ * by NCCL, in place, and the host waits for nothing. 16-bit floats are then combined as NCCL
+ * does it, and the bits of the means are NCCL's, the same on every rank. A failure of NCCL
+ * is RAYTRAIN_ECOMM of a later wait. Else, which is reported once, buckets are copied to
+ * host memory and back, which overlaps with the work of the caller's stream; the means have
+ * the bits that they would have on the host, and wait() returns when the other ranks'
+ * numbers have been combined with this one's. destroy waits for the work that was queued on
+ * the card.
  */
 RAYTRAIN_API int raytrain_reducer_create(raytrain_context *ctx,
                                          const raytrain_tensor grads[], size_t n,
@@ -348,7 +352,7 @@ RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
  * (COLLECTIVE) is called when no gradient is being averaged (else RAYTRAIN_EINVAL), as
  * often as the ranks like. Every rank then has the bits of the rank that updated them.
  * On a card, gather comes between what the caller has queued on its stream and what it
- * queues from then on; the host waits for the other ranks.
+ * queues from then on; the host waits for the other ranks, unless there is NCCL.
  *
  * param returns the address of parameter i, which the reducer owns until destroy if it
  * provided it; NULL for a bad argument. shard, param and gather of a reducer that is not
