@@ -517,7 +517,10 @@ static int early_await(struct model *m)
                              : RAYTRAIN_EFAILED;
         if (i == REPORTS_LATE)
             hold(m, false);
+        else if (i < REPORTS_LATE && m->late && m->n_released > 0)
+            rc = RAYTRAIN_EFAILED; /* it has not been copied yet */
     }
+    hold(m, false);
     fd = open(fifo, O_WRONLY | O_CLOEXEC);
     if (fd >= 0)
         close(fd);

@@ -12,7 +12,8 @@ libworker_la_SOURCES += \
 	src/worker/device/stream.c src/worker/device/stream.h \
 	src/worker/device/vendor.h
 
-UNIT_TESTS += t/unit/test_device t/unit/test_device_hip t/unit/test_group
+UNIT_TESTS += t/unit/test_device t/unit/test_device_copies t/unit/test_device_hip t/unit/test_group
 EXTRA_t_unit_test_device_DEPENDENCIES = t/device/libcuda.so.1
+EXTRA_t_unit_test_device_copies_DEPENDENCIES = t/device/libcuda.so.1
 EXTRA_t_unit_test_device_hip_DEPENDENCIES = t/device/libamdhip64.so.6
 EXTRA_t_unit_test_group_DEPENDENCIES = t/device/libcuda.so.1 t/device/libnccl.so.2
