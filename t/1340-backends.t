@@ -62,6 +62,12 @@ test_expect_success 'with torch a rank sees the GPUs of all ranks, its own at LO
 	grep -x 4,6,5,7 runs/gpus-torch/logs/attempt-0/rank-*1.out &&
 	grep -x 6,7 runs/gpus-command/logs/attempt-0/rank-*1.out
 '
+test_expect_success 'ranks that share a GPU see it alone, and meet by gloo' '
+	CUDA_VISIBLE_DEVICES=4,5 $run --name shared -n 4 --gpu --gpus-per-worker 0.5 --backend torch -- \
+		sh -c "echo \$RANK \$CUDA_VISIBLE_DEVICES \$RAYTRAIN_TORCH_BACKEND" 2>err &&
+	printf "%s gloo\n" "0 4" "1 4" "2 5" "3 5" >expected &&
+	cat runs/shared/logs/attempt-0/rank-*.out >actual && test_cmp expected actual
+'
 test_expect_success 'a backend of a framework is refused for a training function in C' '
 	expect_status 3 $run --name refused --backend torch "$modules/train_model.so" 2>err &&
 	grep "is for a command" err && test_path_is_missing runs/refused

@@ -98,11 +98,11 @@ static json_t *await(struct question *q, double limit_s)
     struct timespec until;
     json_t *found;
 
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += (time_t)limit_s + 1;
     pthread_mutex_lock(&q->lock);
-    while (!q->answer &&
-           pthread_cond_timedwait(&q->answered, &q->lock, &until) != ETIMEDOUT)
+    while (!q->answer && pthread_cond_clockwait(&q->answered, &q->lock, CLOCK_MONOTONIC,
+                                                &until) != ETIMEDOUT)
         ;
     found = q->answer ? json_incref(q->answer) : json_string("silent");
     question_leave(q);

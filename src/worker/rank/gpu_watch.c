@@ -258,7 +258,7 @@ static struct timespec from_now(double seconds)
 {
     struct timespec until;
 
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += (long)(seconds * 1e9);
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
@@ -273,7 +273,8 @@ static bool rest(bool *now)
 
     pthread_mutex_lock(&shared.lock);
     while (!shared.stop && !shared.look &&
-           pthread_cond_timedwait(&shared.wake, &shared.lock, &until) != ETIMEDOUT)
+           pthread_cond_clockwait(&shared.wake, &shared.lock, CLOCK_MONOTONIC,
+                                  &until) != ETIMEDOUT)
         ;
     stop = shared.stop;
     *now = shared.look;
@@ -362,7 +363,8 @@ struct gpu_watch *gpu_watch_start(const struct gpu_watch_spec *spec)
 /* Wait for a change, for so long in all. With the lock. */
 static bool wait_until(const struct timespec *until)
 {
-    return pthread_cond_timedwait(&shared.wake, &shared.lock, until) != ETIMEDOUT;
+    return pthread_cond_clockwait(&shared.wake, &shared.lock, CLOCK_MONOTONIC, until) !=
+           ETIMEDOUT;
 }
 
 void gpu_watch_settle(struct gpu_watch *w)
