@@ -60,6 +60,8 @@ static void only_a_failed_worker_is_explained(void **state)
         {CAUSE_SIGNAL, 0, 1, "said", CAUSE_SIGNAL},
     };
 
+    char decided[GPU_ERROR_DECIDED_MAX];
+
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct gpu_error e = {
@@ -69,13 +71,14 @@ static void only_a_failed_worker_is_explained(void **state)
                             .final = true,
                             .message = "said"};
 
-        gpu_error_blame(&e, NULL, &f);
+        gpu_error_blame(&e, NULL, &f, decided);
+        assert_string_equal(decided, "");
         assert_string_equal(f.message, rows[i].message);
         assert_int_equal(f.cause, rows[i].after);
         assert_int_equal(f.final, rows[i].after != CAUSE_GPU);
         e.text[0] = '\0';
         strcpy(f.message, "said");
-        gpu_error_blame(&e, NULL, &f);
+        gpu_error_blame(&e, NULL, &f, decided);
         assert_string_equal(f.message, "said");
     }
 }

@@ -156,6 +156,17 @@ static void failure_complete(struct attempt *a, const struct attempt_verdict *ve
     a->failure.cause = verdict->cause;
 }
 
+/* An error of a GPU that a worker has reported may be the cause. */
+static void gpu_error_use(struct attempt *a)
+{
+    char decided[GPU_ERROR_DECIDED_MAX];
+
+    gpu_error_blame(&a->gpu_error, a->run->launcher->ask ? a->run->planner : NULL,
+                    &a->failure, decided);
+    if (decided[0])
+        callback_note(a->run->callbacks, "%s", decided);
+}
+
 int attempt_conclude(struct attempt *a, struct attempt_end *end, struct error *err)
 {
     struct attempt_verdict verdict;
@@ -175,8 +186,7 @@ int attempt_conclude(struct attempt *a, struct attempt_end *end, struct error *e
     obstacles_clear(a, &verdict);
     if (verdict.status == RUN_FAILED) {
         failure_complete(a, &verdict, end);
-        gpu_error_blame(&a->gpu_error, a->run->launcher->ask ? a->run->planner : NULL,
-                        &a->failure);
+        gpu_error_use(a);
     } else {
         a->failure.signal = a->run->stop.signal;
     }

@@ -143,16 +143,23 @@ static bool is_over(const struct backend_executor *ex)
            (end->status == RUN_STOPPED && !is_resize(ex) && !end->goes_on);
 }
 
+/* Does the next attempt do without the node whose GPU has failed? */
+static bool is_left_out(const struct backend_executor *ex)
+{
+    const struct failure *f = &ex->end.failure;
+
+    return f->cause == CAUSE_GPU && attempt_planner_is_lost(ex->run->planner, f->host);
+}
+
 /* A lost node, or one that is left out for a failed GPU, does not count as a failure if the
  * run is prepared for it, or if it is back. */
 static bool is_excused(const struct backend_executor *ex)
 {
     const struct scaling_config *scaling = &ex->run->cfg->scaling_config;
+    bool prepared = scaling->spare_nodes > 0 || scaling_config_is_elastic(scaling);
 
-    return is_resize(ex) || ((ex->end.failure.cause == CAUSE_NODE_LOST ||
-                              ex->end.failure.cause == CAUSE_GPU) &&
-                             (scaling->spare_nodes > 0 ||
-                              scaling_config_is_elastic(scaling) || ex->regained));
+    return is_resize(ex) || (is_left_out(ex) && prepared) ||
+           (ex->end.failure.cause == CAUSE_NODE_LOST && (prepared || ex->regained));
 }
 
 /* Ask FailureConfig what to do about the attempt that has just failed. */

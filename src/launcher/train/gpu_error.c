@@ -17,33 +17,35 @@ void gpu_error_take(struct gpu_error *e, const json_t *event)
     e->hardware = hardware;
 }
 
-/* "; n3 is left out from now on": what becomes of the node. */
 static void node_decide(const struct gpu_error *e, struct attempt_planner *planner,
-                        char *text, size_t size)
+                        char decided[GPU_ERROR_DECIDED_MAX])
 {
-    if (!e->hardware || !planner)
-        text[0] = '\0';
-    else if (attempt_planner_leave_out(planner, e->node))
-        snprintf(text, size, "; node %s is left out from now on", e->node);
+    if (attempt_planner_leave_out(planner, e->node))
+        snprintf(decided, GPU_ERROR_DECIDED_MAX,
+                 "node %s is left out from now on, because of its GPU", e->node);
     else
-        snprintf(text, size, "; node %s stays in use, since the others have no room",
+        snprintf(decided, GPU_ERROR_DECIDED_MAX,
+                 "node %s stays in use in spite of its GPU, since the others have no "
+                 "room for the workers",
                  e->node);
 }
 
 void gpu_error_blame(const struct gpu_error *e, struct attempt_planner *planner,
-                     struct failure *failure)
+                     struct failure *failure, char decided[GPU_ERROR_DECIDED_MAX])
 {
-    char said[ERROR_TEXT_MAX], decided[FAILURE_HOST_MAX + 64];
+    char said[ERROR_TEXT_MAX];
 
+    decided[0] = '\0';
     if (!e->text[0] || failure->never_started ||
         (failure->cause != CAUSE_WORKER && failure->cause != CAUSE_HANG))
         return;
-    node_decide(e, planner, decided, sizeof decided);
     strcpy(said, failure->message);
-    snprintf(failure->message, sizeof failure->message, "%s%s: %.3000s", e->text,
-             decided, said[0] ? said : "the worker failed");
-    if (e->hardware) {
-        failure->cause = CAUSE_GPU;
-        failure->final = false;
-    }
+    snprintf(failure->message, sizeof failure->message, "%s: %.3000s", e->text,
+             said[0] ? said : "the worker failed");
+    if (!e->hardware)
+        return;
+    failure->cause = CAUSE_GPU;
+    failure->final = false;
+    if (planner)
+        node_decide(e, planner, decided);
 }

@@ -10,6 +10,8 @@
 #include "launch/attempt_plan.h"
 #include "protocol/failure.h"
 
+#define GPU_ERROR_DECIDED_MAX (FAILURE_HOST_MAX + 96)
+
 /* The error to blame: the first of the hardware, or else the first one. */
 struct gpu_error {
     char node[FAILURE_HOST_MAX];
@@ -21,8 +23,9 @@ void gpu_error_take(struct gpu_error *e, const json_t *event);
 
 /* The attempt has failed. If a worker failed or hung, the error becomes a part of the
  * message; one of the hardware is the cause, and its node is left out of later attempts if
- * these have room without it. planner: NULL if the launcher has no nodes to choose from. */
+ * these have room without it. planner: NULL if the launcher has no nodes to choose from. decided:
+ * what becomes of the node, for the user; "": nothing. */
 void gpu_error_blame(const struct gpu_error *e, struct attempt_planner *planner,
-                     struct failure *failure);
+                     struct failure *failure, char decided[GPU_ERROR_DECIDED_MAX]);
 
 #endif
