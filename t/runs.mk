@@ -186,6 +186,8 @@ t/device/libnvidia-ml.so.1: t/device/standin_nvml.c
 		$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS) -Wl,-soname,libnvidia-ml.so.1 -o $@ \
 		$(srcdir)/t/device/standin_nvml.c
 
+# For scripts/test gpu, on a machine with a card.
+EXTRA_DIST += t/gpu/gpu.sh t/gpu/tensors.c t/gpu/tensors.t t/gpu/mlp.t
 EXTRA_DIST += t/device/opened.c
 check_DATA += t/device/opened.so
 CLEANFILES += t/device/opened.so

@@ -1,0 +1,30 @@
+#!/bin/sh
+test_description='memory of real cards: checkpoints, collectives, gradients, wrong pointers'
+. "$(dirname "$0")/../setup.sh"
+. "$srcdir/t/gpu/gpu.sh"
+
+test_expect_success 'a training function for cards is compiled' '
+	compile_c tensors.so "$srcdir/t/gpu/tensors.c"
+'
+test_expect_success 'tensors are saved, and restored by another number of workers' '
+	$run --gpu -n "$cards" --name state ./tensors.so state 2>err &&
+	raytrain-inspect --verify runs/state/checkpoint_000001.h5 &&
+	$run -n 3 --name state --resume ./tensors.so state 2>err &&
+	$run -n 1 --name state --resume ./tensors.so state 2>err
+'
+for n in $cards 1 2 3; do
+	test_expect_success "collectives of $n workers have the right results" '
+		$run -n $n --name collect-$n --fresh ./tensors.so collect 2>err
+	'
+	test_expect_success "gradients of $n workers are averaged" '
+		$run -n $n --name reduce-$n --fresh ./tensors.so reduce 2>err
+	'
+done
+test_expect_success 'workers with a card each, by --gpu' '
+	$run --gpu -n "$cards" --name own ./tensors.so collect 2>err &&
+	$run --gpu -n "$cards" --name own-reduce ./tensors.so reduce 2>err
+'
+test_expect_success 'wrong pointers are refused' '
+	$run --name wrong ./tensors.so wrong 2>err
+'
+test_done
