@@ -83,6 +83,7 @@ dist_man_MANS += share/man/raytrain.7 \
 	share/man/raytrain-run.1 share/man/raytrain-predict.1 share/man/raytrain-serve.1 share/man/raytrain-worker.8 share/man/raytrain.cfg.5 \
 	share/man/raytrain-site.cfg.5 \
 	share/man/raytrain-mpi.7 share/man/raytrain-checkpoint.7 share/man/raytrain-python.7 share/man/raytrain-trees.7 \
+	share/man/raytrain-gpu.7 \
 	share/man/raytrain.3 share/man/raytrain_allreduce.3 share/man/raytrain_batch_column.3 \
 	share/man/raytrain_callback.3 \
 	share/man/raytrain_checkpoint_create.3 share/man/raytrain_config_int.3 \

@@ -4,7 +4,8 @@
  *
  *     nvcc -O2 -Xcompiler -fPIC -c mlp_cuda.cu
  *     cc -O2 -shared -fPIC -o fashion_mlp.so fashion_mlp.c mlp.c mlp_cuda.o \
- *         $(pkg-config --cflags --libs raytrain) -L/usr/local/cuda/lib64 -lcublas -lcudart -lm
+ *         $(pkg-config --cflags --libs raytrain) -L/usr/local/cuda/lib64 \
+ *         -lcublas -lcudart -lstdc++ -lm
  *     raytrain-run --gpu --workers 2 -c fashion_mlp.cfg
  *
  * With --gpu each worker sees its own card only, which is card 0. All work is queued on the
