@@ -10,8 +10,8 @@
  *   {"driver": version, "mps": is a daemon of MPS running?,
  *    "cards": [{"number", "pci", "mode": enum nvml_mode, "total", "free": bytes}]}
  *
- * null: the driver's library is not here, or does not start; "silent": it has not answered
- * within limit_s seconds. A thread may be left behind then.
+ * null: the driver's library is not here, or does not start; "silent": it has not
+ * answered within limit_s seconds. A thread may be left behind then.
  */
 json_t *gpu_facts(const char *visible, double limit_s);
 

@@ -1,7 +1,7 @@
 /*
- * nvml.c - see nvml.h. No header of NVML is needed: the types and numbers that are used are
- * written here, and functions are called by the name that the library gives to this version
- * of them.
+ * nvml.c - see nvml.h. No header of NVML is needed: the types and numbers that are used
+ * are written here, and functions are called by the name that the library gives to this
+ * version of them.
  *
  *   The library   its functions, opening it
  *   Cards         by names
@@ -377,9 +377,9 @@ void nvml_errors_free(struct nvml_errors *errors)
     free(errors);
 }
 
-/* NVIDIA's catalogue of Xids says what to do about each: restart the program, or reset the
- * GPU, or have the machine repaired. The last two are hardware here. So is 94, after which
- * a program may be restarted, but on memory that has failed. */
+/* NVIDIA's catalogue of Xids says what to do about each: restart the program, or reset
+ * the GPU, or have the machine repaired. The last two are hardware here. So is 94,
+ * after which a program may be restarted, but on memory that has failed. */
 static const struct {
     int xid;
     bool hardware;

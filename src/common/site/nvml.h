@@ -3,8 +3,8 @@
  * processes are on them, and what has gone wrong with them. By NVML, libnvidia-ml.so.1,
  * which is a part of the driver and is opened at run time.
  *
- * Any of these calls may take seconds, or not return, if the driver is in trouble: use them
- * in a thread for which nobody waits for long.
+ * Any of these calls may take seconds, or not return, if the driver is in trouble: use
+ * them in a thread for which nobody waits for long.
  */
 #ifndef RAYTRAIN_SITE_NVML_H
 #define RAYTRAIN_SITE_NVML_H
@@ -20,8 +20,8 @@
 
 /* A GPU, or an instance of one (MIG). */
 struct nvml_card {
-    int number; /* of the GPU among those that this process may use, by their places on the
-                   PCI bus */
+    int number; /* of the GPU among those that this process may use, by their places on
+                   the PCI bus */
     char uuid[NVML_UUID_MAX];
     char pci[32]; /* "00000000:41:00.0", of the GPU */
     void *handle; /* NVML's */
@@ -29,17 +29,17 @@ struct nvml_card {
     bool is_instance;
 };
 
-/* Open the library. RAYTRAIN_ENOTFOUND: there is none; RAYTRAIN_ENOTSUP: no driver, or one
- * that is too old. */
+/* Open the library. RAYTRAIN_ENOTFOUND: there is none; RAYTRAIN_ENOTSUP: no driver, or
+ * one that is too old. */
 int nvml_open(struct error *err);
 void nvml_close(void); /* as often as it was opened */
 /* "550.54.14"; "": not known. */
 void nvml_driver_version(char version[NVML_VERSION_MAX]);
 
-/* The cards with these names, as CUDA_VISIBLE_DEVICES has them: numbers, GPU-..., MIG-...;
- * NULL: all GPUs. Returns how many there are; what NVML does not know is left out. Numbers
- * are those of CUDA_DEVICE_ORDER=PCI_BUS_ID, and mostly also of CUDA's own order, which
- * differs if the GPUs of a machine are of several kinds. */
+/* The cards with these names, as CUDA_VISIBLE_DEVICES has them: numbers, GPU-...,
+ * MIG-...; NULL: all GPUs. Returns how many there are; what NVML does not know is left
+ * out. Numbers are those of CUDA_DEVICE_ORDER=PCI_BUS_ID, and mostly also of CUDA's own
+ * order, which differs if the GPUs of a machine are of several kinds. */
 int nvml_cards(const char *visible, struct nvml_card cards[NVML_CARDS_MAX]);
 
 /* What a card answers; NVML_UNKNOWN: it does not say. NVML_LOST: it does not answer any

@@ -28,8 +28,8 @@
 
 /* ---- Small files ---- */
 
-/* The rest of the line that begins with key, without blanks before it; key "": the first
- * line. */
+/* The rest of the line that begins with key, without blanks before it; key "": the
+ * first line. */
 static bool line_read(const char *path, const char *key, char *value, size_t size)
 {
     char line[1024];
@@ -51,8 +51,8 @@ static bool line_read(const char *path, const char *key, char *value, size_t siz
     return found;
 }
 
-/* Entries of a directory, sorted: numbers by value, other names as text; none if it is not
- * there. The caller frees them and the list. */
+/* Entries of a directory, sorted: numbers by value, other names as text; none if it is
+ * not there. The caller frees them and the list. */
 static int entries(const char *root, const char *dir, const char *prefix,
                    struct dirent ***list)
 {
@@ -89,8 +89,8 @@ static bool is_numbered(const char *name, const char *prefix)
 
 /* ---- The user's ---- */
 
-/* CUDA uses the names up to the first that is not a device: "-1" and "NoDevFiles" mean none.
- * So do the others. */
+/* CUDA uses the names up to the first that is not a device: "-1" and "NoDevFiles" mean
+ * none. So do the others. */
 static int names_read(const char *visible, char ***names, struct error *err)
 {
     char *copy = strdup(visible), *rest = copy, *name;
@@ -141,7 +141,8 @@ static bool nvidia_read(const char *root, const char *pci, struct nvidia_gpu *gp
            line_read(path, "Device Minor:", gpu->minor, sizeof gpu->minor);
 }
 
-/* The instances of a GPU, "MIG-GPU-uuid/1/0": the form of its name that needs no library. */
+/* The instances of a GPU, "MIG-GPU-uuid/1/0": the form of its name that needs no
+ * library. */
 static int instances_append(const char *root, const struct nvidia_gpu *gpu,
                             char ***names, struct error *err)
 {
@@ -244,8 +245,9 @@ static int intel_find(const char *root, char ***names, struct error *err)
 
 /* ---- All ---- */
 
-/* Of several that are set, the first one decides. AMD's libraries take HIP's numbers as those
- * of what ROCR's variable leaves, so that HIP's is the one to be divided if both are set. */
+/* Of several that are set, the first one decides. AMD's libraries take HIP's numbers as
+ * those of what ROCR's variable leaves, so that HIP's is the one to be divided if both
+ * are set. */
 static const char *const variables[] = {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
                                         "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"};
 

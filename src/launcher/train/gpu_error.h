@@ -1,6 +1,6 @@
 /*
- * gpu_error.h - errors of GPUs that workers have reported in an attempt (EVENT_GPU_ERROR), as
- * the cause of its end.
+ * gpu_error.h - errors of GPUs that workers have reported in an attempt
+ * (EVENT_GPU_ERROR), as the cause of its end.
  */
 #ifndef RAYTRAIN_TRAIN_GPU_ERROR_H
 #define RAYTRAIN_TRAIN_GPU_ERROR_H
@@ -22,9 +22,9 @@ struct gpu_error {
 void gpu_error_take(struct gpu_error *e, const json_t *event);
 
 /* The attempt has failed. If a worker failed or hung, the error becomes a part of the
- * message; one of the hardware is the cause, and its node is left out of later attempts if
- * these have room without it. planner: NULL if the launcher has no nodes to choose from. decided:
- * what becomes of the node, for the user; "": nothing. */
+ * message; one of the hardware is the cause, and its node is left out of later attempts
+ * if these have room without it. planner: NULL if the launcher has no nodes to choose
+ * from. decided: what becomes of the node, for the user; "": nothing. */
 void gpu_error_blame(const struct gpu_error *e, struct attempt_planner *planner,
                      struct failure *failure, char decided[GPU_ERROR_DECIDED_MAX]);
 

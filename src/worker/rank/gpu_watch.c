@@ -44,8 +44,8 @@ struct gpu_watch {
     int seen[NVML_CARDS_MAX]; /* the last Xid of each */
 };
 
-/* What several threads use. It outlives the watch: the thread may be left behind in a call
- * that does not return. */
+/* What several threads use. It outlives the watch: the thread may be left behind in a
+ * call that does not return. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t wake;

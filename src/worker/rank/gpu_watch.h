@@ -1,6 +1,6 @@
 /*
- * gpu_watch.h - the GPUs of this worker while it trains, seen through the driver's library
- * (site/nvml.h), by a thread of its own: nobody waits for a driver. It
+ * gpu_watch.h - the GPUs of this worker while it trains, seen through the driver's
+ * library (site/nvml.h), by a thread of its own: nobody waits for a driver. It
  *
  *   - warns at the start if a GPU is filled by processes that are not of this run,
  *   - samples how full and how busy the GPUs are, once a second, for the reports,
@@ -28,10 +28,11 @@ struct gpu_watch_spec {
 /* Starts a thread with all signals blocked; there is one watch in a process. NULL if it
  * cannot be started. */
 struct gpu_watch *gpu_watch_start(const struct gpu_watch_spec *spec);
-/* This worker has failed: wait, a moment only, until the driver had time to report an error
- * of a GPU. The launcher has it then. */
+/* This worker has failed: wait, a moment only, until the driver had time to report an
+ * error of a GPU. The launcher has it then. */
 void gpu_watch_settle(struct gpu_watch *w);
-/* Ends the thread, unless it is in a call of the driver that does not return. NULL is fine. */
+/* Ends the thread, unless it is in a call of the driver that does not return. NULL is
+ * fine. */
 void gpu_watch_stop(struct gpu_watch *w);
 
 /* The last sample. */
