@@ -5,7 +5,7 @@ test_description='a model in memory of a card is saved and restored, with a stan
 # The stand-in is no CUDA (t/device/standin_cuda.c): these tests show that raytrain follows the
 # rules of the library, not that it works with a card.
 mkdir standin &&
-ln -s "$builddir/t/device/libcuda.so.1" standin/ || exit 1
+ln -s "$builddir/t/device/libcuda.so.1" "$builddir/t/device/empty/libnccl.so.2" standin/ || exit 1
 STANDIN_CUDA_LOG=$PWD/log
 export STANDIN_CUDA_LOG
 

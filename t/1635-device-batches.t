@@ -4,9 +4,10 @@ test_description='batches of a dataset are copied ahead to a card, with a stand-
 
 # The stand-in is no CUDA (t/device/standin_cuda.c). Its streams run as late as they may: a
 # kernel that is not ordered after the copy of its batch, or before the copy of another one to
-# the same memory, sees wrong bytes.
+# the same memory, sees wrong bytes. A library in place of NCCL has no functions, so that
+# collectives have the bits of the host.
 mkdir standin &&
-ln -s "$builddir/t/device/libcuda.so.1" standin/ || exit 1
+ln -s "$builddir/t/device/libcuda.so.1" "$builddir/t/device/empty/libnccl.so.2" standin/ || exit 1
 STANDIN_CUDA_LOG=$PWD/log
 export STANDIN_CUDA_LOG
 

@@ -153,8 +153,9 @@ EXTRA_DIST += t/check/ddp_cases.py
 # Stand-ins for the library of NVIDIA's driver, and for NCCL. Not with libtool, which gives each
 # library its own soname.
 EXTRA_DIST += t/device/standin_cuda.c t/device/standin_cuda.h t/device/standin_nccl.c
-check_DATA += t/device/libcuda.so.1 t/device/libnccl.so.2
-CLEANFILES += t/device/libcuda.so.1 t/device/libnccl.so.2
+STANDINS = t/device/libcuda.so.1 t/device/libnccl.so.2 t/device/empty/libnccl.so.2
+check_DATA += $(STANDINS)
+CLEANFILES += $(STANDINS)
 STANDIN_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden \
 	$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS)
 t/device/libcuda.so.1: t/device/standin_cuda.c t/device/standin_cuda.h
@@ -164,6 +165,9 @@ t/device/libnccl.so.2: t/device/standin_nccl.c t/device/standin_cuda.h src/commo
 	$(AM_V_CCLD)$(MKDIR_P) t/device && $(STANDIN_CC) -Wl,-soname,libnccl.so.2 -o $@ \
 		-I$(srcdir)/src/common $(srcdir)/t/device/standin_nccl.c \
 		$(srcdir)/src/common/util/half.c -ldl -lpthread
+t/device/empty/libnccl.so.2:
+	$(AM_V_CCLD)$(MKDIR_P) t/device/empty && $(CC) $(SANITIZE_CFLAGS) -shared -fPIC \
+		-Wl,-soname,libnccl.so.2 -o $@ -x c /dev/null
 
 check_LTLIBRARIES += t/check/device_reducer.la
 t_check_device_reducer_la_SOURCES = t/check/device_reducer.c

@@ -423,40 +423,42 @@ RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
 
 /*
  * Memory of devices. put, put_shard, give, get, get_shard, the collectives of tensors and
- * reducers take tensors on NVIDIA cards, with device = RAYTRAIN_CUDA; no other call does.
- * The library of the driver, libcuda.so.1 of CUDA 11.0 or later, is opened by the first such
- * call; RAYTRAIN_ENOTSUP if it is missing or too old, RAYTRAIN_EFAILED if it reports an
- * error. data is memory of the primary context of card device_id, which is what the runtime
- * API allocates; other memory is RAYTRAIN_EINVAL: of another card, of the host, or freed.
- * raytrain_report() checks that again.
+ * reducers take tensors on NVIDIA cards, with device = RAYTRAIN_CUDA, and datasets bring
+ * their batches there; no other call does. The library of the driver, libcuda.so.1 of
+ * CUDA 11.0 or later, is opened by the first such call; RAYTRAIN_ENOTSUP if it is missing
+ * or too old, RAYTRAIN_EFAILED if it reports an error. data is memory of the primary context
+ * of card device_id, which is what the runtime API allocates; other memory is
+ * RAYTRAIN_EINVAL: of another card, of the host, or freed. raytrain_report() checks that
+ * again.
  *
  * RAYTRAIN_HIP is the same for AMD cards, with libamdhip64.so of ROCm 5.0 or later, and HIP's
  * functions in place of CUDA's.
  *
- * raytrain_report() copies what was put before it returns, through host memory; get copies
- * before it returns, and so do collectives that are not NCCL's; reducers copy meanwhile. All
- * wait for the work that this process has queued on one stream of the card: that of the
- * latest raytrain_set_stream() for this card, or the legacy default stream. They do not wait
- * for work in other streams: let that stream wait for it, by cudaStreamWaitEvent(), or
- * synchronise. A tensor that was given is copied, too, and released as others are. The card
- * that was current for the thread is current again afterwards. (Tested with stand-ins for
- * the libraries, not yet with cards.)
+ * raytrain_report() copies what was put before it returns, unless told otherwise (below);
+ * get copies before it returns, and so do collectives that are not NCCL's; reducers copy
+ * meanwhile. All wait for the work that this process has queued on one stream of the card:
+ * that of the latest raytrain_set_stream() for this card, or the legacy default stream.
+ * They do not wait for work in other streams: let that stream wait for it, by
+ * cudaStreamWaitEvent(), or synchronise. A tensor that was given is copied, too, and
+ * released as others are. The card that was current for the thread is current again
+ * afterwards. (Tested with stand-ins for the libraries, not yet with cards.)
  *
- * raytrain_set_stream takes a cudaStream_t or CUstream, which must exist until another one
- * is set; NULL is the default stream. It is not collective, and does not wait.
+ * raytrain_set_stream takes a cudaStream_t, CUstream or hipStream_t, which must exist until
+ * another one is set; NULL is the default stream. It is not collective, and does not wait.
  * RAYTRAIN_EINVAL for RAYTRAIN_HOST and for a card that is not there; other errors as above.
  */
 RAYTRAIN_API int raytrain_set_stream(raytrain_context *ctx, raytrain_device device,
                                      int device_id, void *stream);
 
 /*
- * Copies from cards that overlap with training. raytrain_report() only starts the copies of tensors on
- * cards that were given, since these do not change until they are released, and of all
- * tensors on cards in a checkpoint of which raytrain_checkpoint_overlap() says: they stay
- * as they are, and allocated, until raytrain_checkpoint_fence(). The fence makes the stream
- * of each card on which this process works (see above) wait for the copies, and returns at
- * once: what is queued there from then on may change the tensors. So the copies take place during the forward and
- * backward pass of the next step, which read the parameters:
+ * Copies from cards that overlap with training. raytrain_report() only starts the copies
+ * of tensors on cards that were given, since these do not change until they are released,
+ * and of all tensors on cards in a checkpoint of which raytrain_checkpoint_overlap() says:
+ * they stay as they are, and allocated, until raytrain_checkpoint_fence(). The fence makes
+ * the stream of each card on which this process works (see above) wait for the copies, and
+ * returns at once: what is queued there from then on may change the tensors. So the copies
+ * take place during the forward and backward pass of the next step, which read the
+ * parameters:
  *
  *     raytrain_checkpoint_overlap(ck);    before raytrain_report(ctx, ..., ck)
  *     every step:  ... forward and backward pass;

@@ -219,6 +219,8 @@ public:
                       : raytrain_last_status(ctx));
     }
     operator raytrain_dataset *() const { return ds_; }
+    void to_device(raytrain_device d, int id) const
+    { ctx_.check(raytrain_dataset_to_device(ds_, d, id)); }
     bool next() /* false: the epoch has ended, and another call starts the next one */
     {
         int rc = raytrain_dataset_next(ds_, &rows_);

@@ -1,6 +1,7 @@
 #include "util/tensor.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 static bool is_on_card(const raytrain_tensor *t)
 {
@@ -10,6 +11,16 @@ static bool is_on_card(const raytrain_tensor *t)
 static const char *name_of_card(const raytrain_tensor *t)
 {
     return t->device == RAYTRAIN_HIP ? "HIP" : "CUDA";
+}
+
+const char *tensor_place(const raytrain_tensor *t, char text[TENSOR_PLACE_MAX])
+{
+    if (is_on_card(t))
+        snprintf(text, TENSOR_PLACE_MAX, "on %s card %d", name_of_card(t),
+                 t->device_id);
+    else
+        snprintf(text, TENSOR_PLACE_MAX, "in host memory");
+    return text;
 }
 
 static int reserved_check(const raytrain_tensor *t, struct error *err)

@@ -14,4 +14,9 @@ int tensor_check(const raytrain_tensor *t, struct error *err);
 /* The same for calls that take memory of the host alone. */
 int tensor_check_host(const raytrain_tensor *t, struct error *err);
 
+#define TENSOR_PLACE_MAX 32
+/* Where the data of a checked tensor are: "in host memory", "on CUDA card 1". Returns
+ * text. */
+const char *tensor_place(const raytrain_tensor *t, char text[TENSOR_PLACE_MAX]);
+
 #endif

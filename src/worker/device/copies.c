@@ -9,6 +9,7 @@
 
 #include "device/cards.h"
 #include "device/device.h"
+#include "device/group.h"
 
 /* A card that is copied from. Its copies are queued on a stream of their own, so that others
  * need not wait for them. */
@@ -209,7 +210,8 @@ int device_copies_start(struct device_copies *c, int device, int id, const void 
     return rc;
 }
 
-/* Wait, in the card's context. */
+/* Wait, in the card's context. What was copied may be the result of a collective: if that was
+ * aborted, it is not what it seems. */
 static int event_await(const struct source *s, void *event, struct error *err)
 {
     const struct device_vendor *v = s->card->vendor;
@@ -221,7 +223,7 @@ static int event_await(const struct source *s, void *event, struct error *err)
         return -1;
     rc = v->event_wait(event, err);
     v->leave();
-    return rc;
+    return rc < 0 ? rc : device_groups_check(err);
 }
 
 int device_copies_settle(struct device_copies *c, struct error *err)

@@ -16,4 +16,5 @@ UNIT_TESTS += t/unit/test_device t/unit/test_device_copies t/unit/test_device_hi
 EXTRA_t_unit_test_device_DEPENDENCIES = t/device/libcuda.so.1
 EXTRA_t_unit_test_device_copies_DEPENDENCIES = t/device/libcuda.so.1
 EXTRA_t_unit_test_device_hip_DEPENDENCIES = t/device/libamdhip64.so.6
-EXTRA_t_unit_test_group_DEPENDENCIES = t/device/libcuda.so.1 t/device/libnccl.so.2
+EXTRA_t_unit_test_group_DEPENDENCIES = t/device/libcuda.so.1 t/device/libnccl.so.2 \
+	t/device/empty/libnccl.so.2

@@ -11,7 +11,9 @@ int raytrain_set_stream(raytrain_context *ctx, raytrain_device device, int devic
         return session_null(ctx, __func__, "context");
     if (device == RAYTRAIN_HOST) {
         error_set(err, RAYTRAIN_EINVAL,
-                  "%s: the host has no streams: use RAYTRAIN_CUDA", __func__);
+                  "%s: the host has no streams: the device is RAYTRAIN_CUDA or "
+                  "RAYTRAIN_HIP",
+                  __func__);
         return RAYTRAIN_EINVAL;
     }
     if (device_set_stream((int)device, device_id, stream, err) < 0)

@@ -30,32 +30,22 @@ size_t gradient_bytes(const raytrain_tensor *t)
 
 /* ---- Is the list valid? ---- */
 
-/* "in host memory", "on CUDA card 1" */
-static void place_say(const raytrain_tensor *t, char text[48])
-{
-    if (t->device == RAYTRAIN_HOST)
-        snprintf(text, 48, "in host memory");
-    else
-        snprintf(text, 48, "on CUDA card %d", t->device_id);
-}
-
 /* `what` is "gradient" or "parameter". */
 static int place_check(const struct gradients *g, const raytrain_tensor *t,
                        const char *what, size_t i, struct error *err)
 {
     const raytrain_tensor *first = &g->list[0];
-    char here[48], there[48];
+    char here[TENSOR_PLACE_MAX], there[TENSOR_PLACE_MAX];
 
     if (tensor_check(t, err) < 0)
         return error_prefix(err, "%s: %s %zu", g->call, what, i);
     if (t->device == first->device && t->device_id == first->device_id)
         return 0;
-    place_say(t, here);
-    place_say(first, there);
     return error_set(err, RAYTRAIN_EINVAL,
                      "%s: %s %zu is %s, and gradient 0 %s: a reducer needs all tensors "
                      "in host memory, or all on one card",
-                     g->call, what, i, here, there);
+                     g->call, what, i, tensor_place(t, here),
+                     tensor_place(first, there));
 }
 
 /* Is it memory of its card? Of a tensor that is otherwise correct. */
@@ -161,12 +151,12 @@ static size_t shape_say(const raytrain_tensor *t, char *text, size_t room)
 static void gradients_say(const void *arg, char text[CALL_TEXT_MAX])
 {
     const struct gradients *g = arg;
-    bool on_card = g->n > 0 && g->list[0].device == RAYTRAIN_CUDA;
-    size_t used = (size_t)snprintf(text, CALL_TEXT_MAX,
-                                   "called %s() of %zu gradients in buckets of %zu "
-                                   "bytes%s:",
-                                   g->call, g->n, g->bucket_bytes,
-                                   on_card ? ", on a CUDA card" : "");
+    bool on_card = g->n > 0 && g->list[0].device != RAYTRAIN_HOST;
+    size_t used =
+        (size_t)snprintf(text, CALL_TEXT_MAX,
+                         "called %s() of %zu gradients in buckets of %zu "
+                         "bytes%s:",
+                         g->call, g->n, g->bucket_bytes, on_card ? ", on a card" : "");
 
     for (size_t i = 0; i < g->n && used < CALL_TEXT_MAX; i++) {
         const raytrain_tensor *t = &g->list[i];
