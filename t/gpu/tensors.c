@@ -5,6 +5,9 @@
  *
  *   state    put tensors, whole and in shards, and report; if there is a checkpoint, get them,
  *            and compare
+ *   overlap  put a tensor that changes after each report, while it is copied; if there is a
+ *            checkpoint, it has the tensor as it was
+ *   batches  get the batches of a dataset with one column, x: 0, 1, 2, ... 9,999
  *   collect  sums and means of four types, broadcast, allgather
  *   reduce   means of gradients, and shards of parameters
  *   wrong    memory that is not what it is said to be: an error each
@@ -116,6 +119,68 @@ static int state(void)
     CUDA(cudaMemset(whole, 0, N * sizeof *whole));
     IS(raytrain_checkpoint_wait(ctx) == 0);
     CUDA(cudaFree(whole));
+    return 0;
+}
+
+#define REPORTS 3
+
+static int overlap(void)
+{
+    raytrain_checkpoint *from = raytrain_get_checkpoint(ctx);
+    float *p = numbers(N, 0), *values[REPORTS];
+    raytrain_tensor t = tensor(p, RAYTRAIN_FLOAT32, N);
+
+    if (from) {
+        IS(raytrain_checkpoint_get(from, "changing", &t) == 0);
+        look(p, N, REPORTS - 1, 1);
+    }
+    for (int i = 0; i < REPORTS; i++)
+        values[i] = numbers(N, i);
+    for (int i = 0; i < REPORTS; i++) {
+        raytrain_checkpoint *ck = raytrain_checkpoint_create(ctx);
+
+        IS(raytrain_checkpoint_fence(ctx) == 0);
+        CUDA(cudaMemcpyAsync(p, values[i], N * sizeof *p, cudaMemcpyDeviceToDevice, 0));
+        IS(raytrain_checkpoint_put(ck, "changing", &t) == 0);
+        IS(raytrain_checkpoint_overlap(ck) == 0);
+        IS(raytrain_report(ctx, NULL, 0, ck) == 0);
+    }
+    IS(raytrain_checkpoint_fence(ctx) == 0);
+    CUDA(cudaMemsetAsync(p, 0xff, N * sizeof *p, 0));
+    IS(raytrain_checkpoint_wait(ctx) == 0);
+    for (int i = 0; i < REPORTS; i++)
+        CUDA(cudaFree(values[i]));
+    CUDA(cudaFree(p));
+    return 0;
+}
+
+/* ---- Datasets ---- */
+
+#define ROWS 10000
+
+static int batches(void)
+{
+    raytrain_dataset *ds = raytrain_get_dataset_shard(ctx, "train");
+    double sum = 0;
+    uint64_t rows;
+    int rc;
+
+    IS(ds && raytrain_dataset_set_batch_size(ds, 100 * (uint64_t)size) == 0);
+    IS(raytrain_dataset_to_device(ds, RAYTRAIN_CUDA, card) == 0);
+    while ((rc = raytrain_dataset_next(ds, &rows)) == RAYTRAIN_OK) {
+        int64_t host[ROWS];
+        raytrain_tensor x;
+
+        IS(rows <= ROWS && raytrain_dataset_column(ds, "x", &x) == 0);
+        IS(x.device == RAYTRAIN_CUDA && x.device_id == card);
+        IS(x.dtype == RAYTRAIN_INT64);
+        CUDA(cudaMemcpy(host, x.data, rows * sizeof *host, cudaMemcpyDeviceToHost));
+        for (uint64_t i = 0; i < rows; i++)
+            sum += (double)host[i];
+    }
+    IS(rc == RAYTRAIN_END);
+    IS(raytrain_allreduce(ctx, &sum, 1, RAYTRAIN_FLOAT64, RAYTRAIN_SUM) == 0);
+    IS(sum == ROWS * (ROWS - 1) / 2.0);
     return 0;
 }
 
@@ -264,8 +329,8 @@ int train_func(raytrain_context *context)
     static const struct {
         const char *name;
         int (*run)(void);
-    } modes[] = {
-        {"state", state}, {"collect", collect}, {"reduce", reduce}, {"wrong", wrong}};
+    } modes[] = {{"state", state},     {"overlap", overlap}, {"batches", batches},
+                 {"collect", collect}, {"reduce", reduce},   {"wrong", wrong}};
     char **argv;
     int n;
 

@@ -12,6 +12,15 @@ test_expect_success 'tensors are saved, and restored by another number of worker
 	$run -n 3 --name state --resume ./tensors.so state 2>err &&
 	$run -n 1 --name state --resume ./tensors.so state 2>err
 '
+test_expect_success 'tensors that change after a report are saved as they were' '
+	$run --gpu -n "$cards" --name overlap ./tensors.so overlap 2>err &&
+	raytrain-inspect --verify runs/overlap/checkpoint_000003.h5 &&
+	$run -n 2 --name overlap --resume ./tensors.so overlap 2>err
+'
+test_expect_success 'batches of a dataset come to the card' '
+	{ echo x && seq 0 9999; } >x.csv &&
+	$run -n 2 --name batches --dataset train=x.csv ./tensors.so batches 2>err
+'
 for n in $cards 1 2 3; do
 	test_expect_success "collectives of $n workers have the right results" '
 		$run -n $n --name collect-$n --fresh ./tensors.so collect 2>err

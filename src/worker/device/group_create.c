@@ -217,11 +217,11 @@ static void init_wait(struct init *init, struct comm *comm)
     struct timespec until;
     double waited = 0;
 
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     pthread_mutex_lock(&init->lock);
     while (!init->has_ended) {
         until.tv_sec++;
-        pthread_cond_timedwait(&init->ended, &init->lock, &until);
+        pthread_cond_clockwait(&init->ended, &init->lock, CLOCK_MONOTONIC, &until);
         if (!init->has_ended && comm->waiting)
             comm->waiting(comm->waiting_arg, ++waited);
     }

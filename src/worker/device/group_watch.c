@@ -131,13 +131,13 @@ static void *watch_run(void *arg)
     pthread_mutex_lock(&watch.lock);
     while (watch.first) {
         each_free(look);
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += LOOK_NS;
         if (until.tv_nsec >= 1000000000L) {
             until.tv_sec++;
             until.tv_nsec -= 1000000000L;
         }
-        pthread_cond_timedwait(&watch.changed, &watch.lock, &until);
+        pthread_cond_clockwait(&watch.changed, &watch.lock, CLOCK_MONOTONIC, &until);
     }
     pthread_mutex_unlock(&watch.lock);
     return arg;
@@ -209,8 +209,8 @@ void device_groups_abort(void)
 
     if (!atomic_load(&watch.n) || thread_start(&thread, abort_run, NULL, NULL) < 0)
         return;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += ABORT_S;
-    if (pthread_timedjoin_np(thread, NULL, &until) != 0)
+    if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != 0)
         pthread_detach(thread);
 }
