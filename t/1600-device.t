@@ -111,6 +111,19 @@ test_expect_success 'collectives of tensors on cards, and on the host, have the 
 	with_card collect-host-1 1 card=false collect=true && with_card collect-1 1 collect=true &&
 	same_model runs/collect-host-1/checkpoint_000005.h5 runs/collect-1/checkpoint_000005.h5
 '
+# The library in place of MPI is loaded before that of AddressSanitizer.
+test_expect_success 'an MPI library that takes memory of cards gets it as it is' '
+	rm log &&
+	(
+		LD_PRELOAD=$builddir/t/device/libcardmpi.so STANDIN_MPI_LOG=$PWD/direct &&
+		ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 &&
+		export LD_PRELOAD STANDIN_MPI_LOG ASAN_OPTIONS &&
+		with_card collect-direct 3 collect=true && test -s direct &&
+		with_card collect-half 3 collect=true mixed=true
+	) && none_left 5 &&
+	same_model runs/collect-host/checkpoint_000005.h5 runs/collect-direct/checkpoint_000005.h5 &&
+	same_model runs/collect-host/checkpoint_000005.h5 runs/collect-half/checkpoint_000005.h5
+'
 # refused HOW STATUS PATTERN [FAIL-RANK [REPORTED]]: what FAIL-RANK puts (1; -1: all ranks put
 # something) is refused with this exit status and message, of the rank REPORTED (1).
 refused () {

@@ -165,6 +165,12 @@ t/device/libnccl.so.2: t/device/standin_nccl.c t/device/standin_cuda.h src/commo
 	$(AM_V_CCLD)$(MKDIR_P) t/device && $(STANDIN_CC) -Wl,-soname,libnccl.so.2 -o $@ \
 		-I$(srcdir)/src/common $(srcdir)/t/device/standin_nccl.c \
 		$(srcdir)/src/common/util/half.c -ldl -lpthread
+EXTRA_DIST += t/device/standin_mpi.c
+check_DATA += t/device/libcardmpi.so
+CLEANFILES += t/device/libcardmpi.so
+t/device/libcardmpi.so: t/device/standin_mpi.c
+	$(AM_V_CCLD)$(MKDIR_P) t/device && $(STANDIN_CC) $(MPI_CFLAGS) -o $@ \
+		$(srcdir)/t/device/standin_mpi.c -ldl
 t/device/empty/libnccl.so.2:
 	$(AM_V_CCLD)$(MKDIR_P) t/device/empty && $(CC) $(SANITIZE_CFLAGS) -shared -fPIC \
 		-Wl,-soname,libnccl.so.2 -o $@ -x c /dev/null

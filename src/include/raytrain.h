@@ -252,25 +252,27 @@ RAYTRAIN_API int raytrain_barrier(raytrain_context *ctx);
  * elements as it sends, in any shape (else RAYTRAIN_ETYPE). They match the calls above, so
  * that the memory of the ranks may be of different kinds.
  *
- * If all ranks have their tensors on cards, each on one of its own, NCCL combines and copies
- * them there: libnccl.so.2 of NCCL 2.10 or later, which the first such call opens. The call
- * comes after what was queued on the default stream of the card, and returns once it is queued
- * itself: what is queued on the default stream from then on sees the result, and the host
- * does after it has waited for that stream. Until then the memory must stay allocated. The
- * result has the same bits on every rank, but not those of the host: 16-bit floats are
- * rounded after each addition, a mean is a sum of parts that were divided, and NaNs are
- * treated as NCCL does. The card of the first call is that of all others on cards; a call
- * with one of another card goes through host memory.
+ * If all ranks have their tensors on cards, each on one of its own, NCCL combines and
+ * copies them there: libnccl.so.2 of NCCL 2.10 or later, which the first such call
+ * opens. The call comes after what was queued on the caller's stream ("Memory of
+ * devices" below), and returns once it is queued itself: what is queued on that stream
+ * from then on sees the result, and the host does after it has waited for the stream.
+ * Until then the memory must stay allocated. The result has the same bits on every
+ * rank, but not those of the host: 16-bit floats are rounded after each addition, a
+ * mean is a sum of parts that were divided, and NaNs are treated as NCCL does. The card
+ * of the first call is that of all others on cards; a call with one of another card
+ * goes through host memory.
  *
- * Else what is on a card is copied to host memory and back, for which the call needs as much
- * host memory as the tensors have: the result has the bits of a call in host memory, and is
- * there when the call returns. If NCCL is missing or too old, or ranks share a card, this
- * is said once.
+ * Else what is on a card is copied to host memory and back, for which the call needs as
+ * much host memory as the tensors have: the result has the bits of a call in host
+ * memory, and is there when the call returns. Broadcast and allgather give the memory
+ * to MPI as it is, if the MPI library says that it takes such memory ("CUDA-aware"). If
+ * NCCL is missing or too old, or ranks share a card, this is said once.
  *
- * If NCCL reports an error, also one that another rank has caused, or that comes after the
- * call, what it was writing is undefined, kernels that wait for it end, and the next call of
- * raytrain that is COLLECTIVE or copies from a card is RAYTRAIN_ECOMM, so that no checkpoint
- * has it; the training function should return that.
+ * If NCCL reports an error, also one that another rank has caused, or that comes after
+ * the call, what it was writing is undefined, kernels that wait for it end, and the
+ * next call of raytrain that is COLLECTIVE or copies from a card is RAYTRAIN_ECOMM, so
+ * that no checkpoint has it; the training function should return that.
  */
 RAYTRAIN_API int raytrain_allreduce_tensor(raytrain_context *ctx,
                                            const raytrain_tensor *tensor, raytrain_op op);
@@ -284,12 +286,12 @@ RAYTRAIN_API int raytrain_allgather_tensor(raytrain_context *ctx,
  * Gradient averaging that overlaps with the backward pass (the design of PyTorch DDP,
  * Li et al., VLDB 2020). Pass all gradient tensors once, in the order in which the
  * backward pass completes them: FLOAT32, FLOAT64, FLOAT16 or BFLOAT16, which may be
- * mixed (any other type is RAYTRAIN_EINVAL). They are grouped into buckets of about bucket_bytes (0: a good
- * default) and of one type; a bucket is reduced as soon as all its tensors are ready.
- * Tensors that are adjacent in memory, in the same order on every rank, are reduced in
- * place, others are copied to the bucket and back. 16-bit floats are copied to a bucket
- * of float32, averaged, and rounded once, at the end. The gradients must stay at the
- * same address until destroy.
+ * mixed (any other type is RAYTRAIN_EINVAL). They are grouped into buckets of about
+ * bucket_bytes (0: a good default) and of one type; a bucket is reduced as soon as all
+ * its tensors are ready. Tensors that are adjacent in memory, in the same order on
+ * every rank, are reduced in place, others are copied to the bucket and back. 16-bit
+ * floats are copied to a bucket of float32, averaged, and rounded once, at the end. The
+ * gradients must stay at the same address until destroy.
  *
  * Memory of the reducer is fastest: a tensor whose data is NULL gets it, initially zero
  * and contiguous with the others in index order, except that a tensor of another type

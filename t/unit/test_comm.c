@@ -67,6 +67,8 @@ static void memory_of_a_device_is_refused(void **state)
     float x = 1;
 
     (void)state;
+    assert_true(comm_reaches(c, COMM_HOST));
+    assert_false(comm_reaches(c, COMM_CUDA));
     assert_int_equal(
         c->ops->iallreduce(c, COMM_CUDA, &x, 1, COMM_FLOAT32, COMM_SUM, &req, &err),
         -1);

@@ -22,10 +22,16 @@ size_t comm_type_size(enum comm_type type)
     return 0;
 }
 
+bool comm_reaches(const struct comm *c, enum comm_place place)
+{
+    return place == COMM_HOST || (c->ops->reaches && c->ops->reaches(place));
+}
+
 int comm_check_place(const struct comm *c, enum comm_place place, struct error *err)
 {
-    static const char *const names[COMM_PLACES] = {
-        [COMM_HOST] = "of the host", [COMM_CUDA] = "of a CUDA device"};
+    static const char *const names[COMM_PLACES] = {[COMM_HOST] = "of the host",
+                                                   [COMM_CUDA] = "of a CUDA device",
+                                                   [COMM_HIP] = "of a HIP device"};
 
     if (place == COMM_HOST)
         return 0;

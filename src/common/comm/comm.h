@@ -33,8 +33,8 @@ struct comm_stat {
     double sum, min, max;
 };
 
-/* Where memory is. Communicators reach host memory alone today. */
-enum comm_place { COMM_HOST, COMM_CUDA, COMM_PLACES };
+/* Where memory is. */
+enum comm_place { COMM_HOST, COMM_CUDA, COMM_HIP, COMM_PLACES };
 
 #define COMM_CALLS         32
 #define COMM_MATCHED_BYTES ((size_t)16 * 1024)
@@ -57,7 +57,8 @@ struct comm_ops {
     /* Start one, in memory at `place`; *req is NULL again once test has set *done. buf
      * is the library's until then. Several may be pending; they complete in any order.
      * RAYTRAIN_ENOTSUP, by comm_check_place(), if this communicator does not reach the
-     * place. The buffers of all other operations are in host memory. */
+     * place. The buffers of all other operations are in host memory, but for bcast and
+     * allgather. */
     int (*iallreduce)(struct comm *c, enum comm_place place, void *buf, size_t n,
                       enum comm_type type, enum comm_op op, struct comm_request **req,
                       struct error *err);
@@ -93,6 +94,9 @@ struct comm_ops {
      * memory. Not a collective. */
     int (*memory_file)(struct comm *c, const void *data, int *fd, size_t *offset,
                        struct error *err);
+    /* Do bcast and allgather take memory at `place`, on this rank? NULL: only COMM_HOST.
+     * Not a collective: other ranks may have their memory elsewhere. */
+    bool (*reaches)(enum comm_place place);
     int (*bcast)(struct comm *c, void *buf, size_t n_bytes, int root,
                  struct error *err);
     /* recv holds size x n_bytes. */
@@ -140,7 +144,10 @@ struct comm {
     bool naps;
 };
 
-/* For implementations that reach host memory alone: refuse any other place. */
+/* Do bcast and allgather take memory at `place`? */
+bool comm_reaches(const struct comm *c, enum comm_place place);
+
+/* For operations that take host memory alone: refuse any other place. */
 int comm_check_place(const struct comm *c, enum comm_place place, struct error *err);
 
 /* Bytes of one element; 0 for an unknown type. */

@@ -79,6 +79,28 @@ int device_set_stream(int device, int id, void *stream, struct error *err)
     return 0;
 }
 
+static int caller_wait(struct card *card, struct error *err)
+{
+    const struct device_vendor *v = card->vendor;
+
+    if (card_prepare(card, 1, err) < 0 ||
+        v->event_record(card->ready, card->caller, err) < 0)
+        return -1;
+    return v->event_wait(card->ready, err);
+}
+
+int device_wait_caller(int device, int id, struct error *err)
+{
+    struct card *card = card_enter(device, id, err);
+    int rc;
+
+    if (!card)
+        return -1;
+    rc = caller_wait(card, err);
+    card_leave(card);
+    return rc < 0 ? rc : device_groups_check(err);
+}
+
 /* Be ready to copy: what the caller has queued before comes first. */
 static int copies_begin(struct card *card, const void *data, uint64_t n, int n_lanes,
                         struct error *err)

@@ -33,6 +33,9 @@ int device_set_stream(int device, int id, void *stream, struct error *err);
 /* Are these n > 0 bytes memory of this device? */
 int device_check(int device, int id, const void *data, uint64_t n, struct error *err);
 
+/* Wait until all is done that the caller has queued on its stream. */
+int device_wait_caller(int device, int id, struct error *err);
+
 /* Copy n > 0 bytes from a device to host memory. */
 int device_fetch(int device, int id, const void *from, void *to, size_t n,
                  struct error *err);

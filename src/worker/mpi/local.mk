@@ -6,6 +6,7 @@ libworker_la_SOURCES += \
 	src/worker/mpi/mpi_error.c src/worker/mpi/mpi_error.h \
 	src/worker/mpi/mpi_facts.c src/worker/mpi/mpi_facts.h \
 	src/worker/mpi/mpi_memory.c src/worker/mpi/mpi_memory.h \
+	src/worker/mpi/mpi_places.c src/worker/mpi/mpi_places.h \
 	src/worker/mpi/shared_allreduce.c src/worker/mpi/shared_allreduce.h
 
 UNIT_TESTS += t/unit/test_backend t/unit/test_reduce t/unit/test_comm_ranks

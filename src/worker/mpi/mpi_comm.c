@@ -22,6 +22,7 @@
 #include "mpi/mpi_comm.h"
 #include "mpi/mpi_error.h"
 #include "mpi/mpi_memory.h"
+#include "mpi/mpi_places.h"
 #include "util/clock.h"
 
 /* The most that MPI's int counts can describe at a time. */
@@ -578,6 +579,7 @@ static const struct comm_ops mpi_ops = {
     .allreduce_matched = mpi_allreduce_matched,
     .alloc = mpi_alloc,
     .memory_file = mpi_file,
+    .reaches = mpi_reaches,
     .bcast = mpi_bcast,
     .allgather = mpi_allgather,
     .allgather_parts = mpi_allgather_parts,

@@ -4,8 +4,9 @@
  *
  * If those of all ranks are on cards that can form a group (card_group.c), they are queued
  * there. Else what is on a card is copied to host memory, through pinned pieces, and the result
- * back. So ranks need not all have them on the same kind of device, and then get the bits of a
- * call in host memory.
+ * back; what is only copied between ranks stays there, if the MPI library says that it takes
+ * such memory. So ranks need not all have them on the same kind of device, and then get the bits
+ * of a call in host memory.
  */
 #include "session/session.h"
 
@@ -31,6 +32,7 @@ struct call {
     raytrain_op op;
     int root;
     bool reads, writes; /* this rank's `recv` */
+    bool copies;        /* ranks combine nothing */
 
     /* As in collective_calls.h. */
     int (*match)(const struct call *c, bool *cards);
@@ -55,10 +57,28 @@ static int tensor_init(struct staged *s, struct error *err)
     return device_check(t->device, t->device_id, t->data, s->bytes, err);
 }
 
-static int staged_room(struct staged *s, struct error *err)
+static enum comm_place place_of(const raytrain_tensor *t)
 {
-    if (!s->tensor || s->tensor->device == RAYTRAIN_HOST || s->bytes == 0)
+    switch ((raytrain_device)t->device) {
+    case RAYTRAIN_CUDA:
+        return COMM_CUDA;
+    case RAYTRAIN_HIP:
+        return COMM_HIP;
+    case RAYTRAIN_HOST:
+        break;
+    }
+    return COMM_HOST;
+}
+
+/* Room for a copy; or no copy, if the communicator takes the memory as it is. */
+static int staged_room(struct staged *s, const struct comm *direct, struct error *err)
+{
+    const raytrain_tensor *t = s->tensor;
+
+    if (!t || t->device == RAYTRAIN_HOST || s->bytes == 0)
         return 0;
+    if (direct && comm_reaches(direct, place_of(t)))
+        return device_wait_caller(t->device, t->device_id, err);
     s->data = malloc(s->bytes);
     if (!s->data)
         return error_set(err, RAYTRAIN_ENOMEM,
@@ -111,8 +131,10 @@ static int failed(const struct call *c)
 
 static int staged_begin(struct call *c, struct error *err)
 {
-    if (staged_room(&c->send, err) < 0 || staged_room(&c->recv, err) < 0 ||
-        staged_fetch(&c->send, err) < 0)
+    const struct comm *direct = c->copies ? c->ctx->comm : NULL;
+
+    if (staged_room(&c->send, direct, err) < 0 ||
+        staged_room(&c->recv, direct, err) < 0 || staged_fetch(&c->send, err) < 0)
         return -1;
     return c->reads ? staged_fetch(&c->recv, err) : 0;
 }
@@ -241,6 +263,7 @@ int raytrain_broadcast_tensor(raytrain_context *ctx, const raytrain_tensor *tens
                      .ctx = ctx,
                      .recv = {.tensor = tensor},
                      .root = root,
+                     .copies = true,
                      .match = broadcast_match,
                      .queue = broadcast_queue,
                      .host = broadcast_host};
@@ -300,6 +323,7 @@ int raytrain_allgather_tensor(raytrain_context *ctx, const raytrain_tensor *send
                      .send = {.tensor = send},
                      .recv = {.tensor = recv},
                      .writes = true,
+                     .copies = ctx && ctx->comm->size > 1,
                      .match = allgather_match,
                      .queue = allgather_queue,
                      .host = allgather_host};

@@ -1,0 +1,13 @@
+/*
+ * mpi_places.h - does the MPI library take memory of cards in its calls ("CUDA-aware")?
+ */
+#ifndef RAYTRAIN_MPI_MPI_PLACES_H
+#define RAYTRAIN_MPI_MPI_PLACES_H
+
+#include "comm/comm.h"
+
+/* What the library says of itself, once MPI is initialised. No library says so of memory
+ * that it was not built for, or that the user has switched off. */
+bool mpi_reaches(enum comm_place place);
+
+#endif
