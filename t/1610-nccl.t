@@ -1,34 +1,24 @@
 #!/bin/sh
 test_description='collectives of tensors on cards, with stand-ins for the driver and for NCCL'
 . "$(dirname "$0")/setup.sh"
+. "$srcdir/t/cards.sh"
 
 # The stand-ins are no CUDA and no NCCL (t/device): these tests show that raytrain follows the
 # rules of the libraries, not that it works with cards.
-mkdir standin files &&
-ln -s "$builddir/t/device/libcuda.so.1" "$builddir/t/device/libnccl.so.2" standin/ || exit 1
-STANDIN_CUDA_LOG=$PWD/log.cuda STANDIN_CUDA_CARDS=4
+mkdir files && standins libcuda.so.1 libnccl.so.2 || exit 1
+STANDIN_CUDA_CARDS=4
 STANDIN_NCCL_LOG=$PWD/log.nccl STANDIN_NCCL_DIR=$PWD/files
-export STANDIN_CUDA_LOG STANDIN_CUDA_CARDS STANDIN_NCCL_LOG STANDIN_NCCL_DIR
+export STANDIN_CUDA_CARDS STANDIN_NCCL_LOG STANDIN_NCCL_DIR
 
 train=$modules/device_model.so
-libraries=$PWD/standin
 
-# with_cards NAME N [KEY=VALUE | OPTION]...: a run of this name with so many workers, each with a
-# card of its own unless a setting says otherwise, which makes collectives.
+# with_cards NAME N [KEY=VALUE | OPTION]...: such a run, which makes collectives, with a card for
+# each worker unless a setting says otherwise.
 with_cards () {
-	name=$1 n=$2
+	called=$1 workers=$2
 	shift 2
-	for setting; do
-		case $setting in
-		--*) set -- "$@" "$setting" ;;
-		*) set -- "$@" --set "train_loop_config.$setting" ;;
-		esac
-		shift
-	done
-	rm -f log.cuda log.nccl
-	LD_LIBRARY_PATH=$libraries:$LD_LIBRARY_PATH raytrain-run --launcher local --storage runs \
-		--name "$name" -n "$n" --set train_loop_config.collect=true \
-		--set train_loop_config.cards=4 "$@" "$train" 2>err
+	rm -f log log.nccl
+	run_on_cards "$called" "$workers" collect=true cards=4 "$@"
 }
 # near RUN RUN: the models differ by rounding at most. same RUN RUN: not at all.
 near () {
@@ -36,13 +26,6 @@ near () {
 }
 same () {
 	same_model "runs/$1/checkpoint_000005.h5" "runs/$2/checkpoint_000005.h5"
-}
-# none_left LIBRARY N: N processes have opened it, and each has given back all it had.
-none_left () {
-	test "$(grep -c ^open "log.$1")" = "$2" && test "$(grep -c "^left [0-9]* 0$" "log.$1")" = "$2" || {
-		cat >&2 "log.$1"
-		return 1
-	}
 }
 # staged PATTERN: collectives went through host memory, for this reason, which was said once.
 staged () {
@@ -53,8 +36,8 @@ not_staged () {
 }
 
 test_expect_success 'collectives on cards have the numbers of those on the host' '
-	with_cards host 3 card=false && test_path_is_missing log.cuda && test_path_is_missing log.nccl &&
-	with_cards cards 3 && not_staged && none_left cuda 3 && none_left nccl 3 &&
+	with_cards host 3 card=false && test_path_is_missing log && test_path_is_missing log.nccl &&
+	with_cards cards 3 && not_staged && none_left 3 && none_left 3 log.nccl &&
 	near host cards && test -z "$(ls files)"
 '
 test_expect_success 'and the same bits again, also while training waits for saves' '
@@ -62,23 +45,23 @@ test_expect_success 'and the same bits again, also while training waits for save
 	same cards again
 '
 test_expect_success 'one worker needs no other library' '
-	with_cards one 1 && not_staged && none_left cuda 1 && test_path_is_missing log.nccl
+	with_cards one 1 && not_staged && none_left 1 && test_path_is_missing log.nccl
 '
 test_expect_success 'calls of NCCL that do not block' '
-	(export NCCL_COMM_BLOCKING=0 && with_cards slow 3) && not_staged && none_left nccl 3 && same cards slow
+	(export NCCL_COMM_BLOCKING=0 && with_cards slow 3) && not_staged && none_left 3 log.nccl && same cards slow
 '
 test_expect_success 'workers that share a card: the bits of the host, said once' '
 	with_cards shared 3 cards=2 && staged "ranks 0 and 2 share card 0000:00:00.0" &&
-	test_path_is_missing log.nccl && none_left cuda 3 && same host shared
+	test_path_is_missing log.nccl && none_left 3 && same host shared
 '
 test_expect_success 'memory of cards and of the host: the bits of the host' '
 	with_cards mixed 3 mixed=true && not_staged && test_path_is_missing log.nccl &&
-	none_left cuda 2 && same host mixed
+	none_left 2 && same host mixed
 '
 test_expect_success 'without NCCL: the bits of the host, said once' '
 	mkdir without && ln -s "$builddir/t/device/libcuda.so.1" without/ && echo >without/libnccl.so.2 &&
 	libraries=$PWD/without && test_when_finished "libraries=\$PWD/standin" &&
-	with_cards without 3 && staged "libnccl.so.2" && none_left cuda 3 && same host without
+	with_cards without 3 && staged "libnccl.so.2" && none_left 3 && same host without
 '
 test_expect_success 'with an NCCL that is too old: the bits of the host, said once' '
 	(export STANDIN_NCCL_VERSION=2708 && with_cards old 3) &&

@@ -1,41 +1,21 @@
 #!/bin/sh
 test_description='gradients in memory of a card are averaged, with a stand-in for the library of the driver'
 . "$(dirname "$0")/setup.sh"
+. "$srcdir/t/cards.sh"
 
 # The stand-in is no CUDA (t/device/standin_cuda.c): it does nothing before something waits for
 # it, so that whatever is not waited for has old bytes.
-mkdir standin &&
-ln -s "$builddir/t/device/libcuda.so.1" "$builddir/t/device/empty/libnccl.so.2" standin/ || exit 1
-STANDIN_CUDA_LOG=$PWD/log
-export STANDIN_CUDA_LOG
+standins libcuda.so.1 empty/libnccl.so.2 || exit 1
 
-run="raytrain-run --launcher local --storage runs"
 train=$modules/device_reducer.so
 
-# with_card NAME N [KEY=VALUE | OPTION]...: a run of this name with so many workers, these
-# settings, and the stand-in. Two workers have one card, three have two: so gradients go through
-# host memory, whatever else this machine has.
+# with_card NAME N [KEY=VALUE | OPTION]...: such a run. Two workers have one card, three have two:
+# so gradients go through host memory, whatever else this machine has.
 with_card () {
-	name=$1 n=$2
-	shift 2
-	test $n != 2 || set -- "$@" cards=1
-	for setting; do
-		case $setting in
-		--*) set -- "$@" "$setting" ;;
-		*) set -- "$@" --set "train_loop_config.$setting" ;;
-		esac
-		shift
-	done
-	LD_LIBRARY_PATH=$PWD/standin:$LD_LIBRARY_PATH \
-		$run --name "$name" -n "$n" "$@" "$train" 2>err
+	test "$2" != 2 || set -- "$@" cards=1
+	run_on_cards "$@"
 }
-# none_left N: N processes have opened the stand-in, and each has given back all it had.
-none_left () {
-	test "$(grep -c ^open log)" = "$1" && test "$(grep -c "^left [0-9]* 0$" log)" = "$1" || {
-		cat >&2 log
-		return 1
-	}
-}
+
 # same_bits N KEY=VALUE...: N workers whose gradients are on cards train the same model, bit by
 # bit, as N workers whose gradients are on the host, and give back all they had.
 same_bits () {

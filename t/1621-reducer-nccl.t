@@ -1,41 +1,21 @@
 #!/bin/sh
 test_description='gradients on cards are averaged by NCCL, with stand-ins for it and for the library of the driver'
 . "$(dirname "$0")/setup.sh"
+. "$srcdir/t/cards.sh"
 
 # The stand-ins are no CUDA and no NCCL (t/device): nothing happens before something waits for it.
 # Each worker has a card.
-mkdir standin &&
-ln -s "$builddir/t/device/libcuda.so.1" "$builddir/t/device/libnccl.so.2" standin/ || exit 1
-STANDIN_CUDA_LOG=$PWD/log STANDIN_NCCL_LOG=$PWD/nccl STANDIN_CUDA_CARDS=4
-export STANDIN_CUDA_LOG STANDIN_NCCL_LOG STANDIN_CUDA_CARDS
+standins libcuda.so.1 libnccl.so.2 || exit 1
+STANDIN_NCCL_LOG=$PWD/nccl STANDIN_CUDA_CARDS=4
+export STANDIN_NCCL_LOG STANDIN_CUDA_CARDS
 
-run="raytrain-run --launcher local --storage runs"
 train=$modules/device_reducer.so
 
-# with_cards NAME N [KEY=VALUE | OPTION]...: a run of this name with so many workers, these
-# settings, and the stand-ins.
+# with_cards NAME N [KEY=VALUE | OPTION]...: such a run.
 with_cards () {
-	name=$1 n=$2
+	called=$1 workers=$2
 	shift 2
-	for setting; do
-		case $setting in
-		--*) set -- "$@" "$setting" ;;
-		*) set -- "$@" --set "train_loop_config.$setting" ;;
-		esac
-		shift
-	done
-	LD_LIBRARY_PATH=$PWD/standin:$LD_LIBRARY_PATH $run --name "$name" -n "$n" \
-		--set train_loop_config.cards=4 "$@" "$train" 2>err
-}
-# none_left N: N processes have used both stand-ins, and each has given back all it had.
-none_left () {
-	for file in log nccl; do
-		test "$(grep -c ^open $file)" = "$1" &&
-		test "$(grep -c "^left [0-9]* 0$" $file)" = "$1" || {
-			tail >&2 -n 20 $file
-			return 1
-		}
-	done
+	run_on_cards "$called" "$workers" cards=4 "$@"
 }
 same_end () {
 	same_model "runs/$1/checkpoint_000005.h5" "runs/$2/checkpoint_000005.h5" &&
@@ -46,7 +26,7 @@ same_end () {
 same_bits () {
 	rm -rf runs log nccl &&
 	with_cards host 2 "$@" card=false && test_path_is_missing log &&
-	with_cards nccl 2 "$@" && none_left 2 && same_end host nccl
+	with_cards nccl 2 "$@" && none_left 2 log nccl && same_end host nccl
 }
 
 for layout in block reverse scattered own mixed; do
@@ -65,7 +45,7 @@ test_expect_success 'the numbers of three workers do not depend on where the gra
 		with_cards $layout 3 types=all layout=$layout && same_end block $layout || return 1
 	done &&
 	with_cards shards 3 types=all layout=reverse sharded=true bucket_bytes=300 &&
-	same_end block shards && none_left 18
+	same_end block shards && none_left 18 log nccl
 '
 test_expect_success 'workers that share a card average through host memory, which is reported' '
 	rm -rf runs log nccl &&

@@ -1,15 +1,13 @@
 #!/bin/sh
 test_description='batches of a dataset are copied ahead to a card, with a stand-in for the library of the driver'
 . "$(dirname "$0")/setup.sh"
+. "$srcdir/t/cards.sh"
 
 # The stand-in is no CUDA (t/device/standin_cuda.c). Its streams run as late as they may: a
 # kernel that is not ordered after the copy of its batch, or before the copy of another one to
 # the same memory, sees wrong bytes. A library in place of NCCL has no functions, so that
 # collectives have the bits of the host.
-mkdir standin &&
-ln -s "$builddir/t/device/libcuda.so.1" "$builddir/t/device/empty/libnccl.so.2" standin/ || exit 1
-STANDIN_CUDA_LOG=$PWD/log
-export STANDIN_CUDA_LOG
+standins libcuda.so.1 empty/libnccl.so.2 || exit 1
 
 # 103 rows: float32, float16, int64 and bytes.
 "$PYTHON" - <<\EOT || exit 1
@@ -38,21 +36,11 @@ csv="--dataset train=rows.csv --set datasets.train.types.note=text
 	--set train_loop_config.columns=id,word,value --set train_loop_config.ragged=note"
 shuffle="--set datasets.train.shuffle=true"
 
-# with_card NAME N OPTIONS [KEY=VALUE | OPTION]...: a run of this name with so many workers,
-# these options and settings, and the stand-in.
+# with_card NAME N OPTIONS [KEY=VALUE | OPTION]...: such a run, with these options.
 with_card () {
-	name=$1 n=$2 options=$3
+	called=$1 workers=$2 more=$3
 	shift 3
-	for setting; do
-		case $setting in
-		--*) set -- "$@" "$setting" ;;
-		*) set -- "$@" --set "train_loop_config.$setting" ;;
-		esac
-		shift
-	done
-	LD_LIBRARY_PATH=$PWD/standin:$LD_LIBRARY_PATH \
-		raytrain-run --launcher local --storage runs --name "$name" -n "$n" $options "$@" \
-		"$train" 2>err
+	run_on_cards "$called" "$workers" "$@"
 }
 # same_runs NAME NAME: each checkpoint has the same bits.
 same_runs () {
@@ -66,13 +54,6 @@ same_runs () {
 same () {
 	last=$(cd "runs/$1" && ls checkpoint_*.h5 | tail -1) &&
 	same_model "runs/$1/$last" "runs/$2/$last"
-}
-# none_left N: N processes have opened the stand-in, and each has given back all it had.
-none_left () {
-	test "$(grep -c ^open log)" = "$1" && test "$(grep -c "^left [0-9]* 0$" log)" = "$1" || {
-		cat >&2 log
-		return 1
-	}
 }
 
 test_expect_success 'runs on the host, for comparison: they do not open the library' '
