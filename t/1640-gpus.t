@@ -107,7 +107,7 @@ test_expect_success 'so is a GPU that does not answer any more' '
 	fails gone "lost 0" && grep "GPU 0 .* is lost" err &&
 	json_is runs/gone/logs/attempt-0/attempt.json .cause gpu
 '
-test_expect_success 'an error that a program makes is told, and is the fault of the program' '
+test_expect_success 'an error that a program causes is reported as that of the program' '
 	fails fault "xid 0 31" && grep "reported Xid 31 (a kernel of the program" err &&
 	json_is runs/fault/logs/attempt-0/attempt.json .cause worker
 '

@@ -1,8 +1,8 @@
 #!/bin/sh
 test_description='no library for cards is opened without --gpu or a tensor on a card
 
-All such libraries are found first in a folder, as a file that logs who has opened it
-(t/device/opened.c). They have no functions: whoever needs one of them fails.'
+All such libraries are found first in a folder, as a file that logs which process has opened it
+(t/device/opened.c). They have no functions: a process that needs one of them fails.'
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/predict.sh"
 

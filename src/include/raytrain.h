@@ -436,7 +436,7 @@ RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
  * RAYTRAIN_HIP is the same for AMD cards, with libamdhip64.so of ROCm 5.0 or later, and HIP's
  * functions in place of CUDA's.
  *
- * raytrain_report() copies what was put before it returns, unless told otherwise (below);
+ * raytrain_report() copies what was put before it returns, except as said below;
  * get copies before it returns, and so do collectives that are not NCCL's; reducers copy
  * meanwhile. All wait for the work that this process has queued on one stream of the card:
  * that of the latest raytrain_set_stream() for this card, or the legacy default stream.

@@ -519,7 +519,7 @@ static void comm_join(struct comm *c, const char *path)
 
     c->fd = open(path, O_RDWR | O_CLOEXEC);
     if (c->fd < 0)
-        misuse("a unique id that nobody has made, or that was used before");
+        misuse("a unique id that no process has made, or that was used before");
     if (fcntl(c->fd, F_OFD_SETLK, &f) < 0)
         misuse("two ranks have the same number");
     c->shared =

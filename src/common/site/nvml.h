@@ -3,8 +3,8 @@
  * processes are on them, and what has gone wrong with them. By NVML, libnvidia-ml.so.1,
  * which is a part of the driver and is opened at run time.
  *
- * Any of these calls may take seconds, or not return, if the driver is in trouble: use
- * them in a thread for which nobody waits for long.
+ * If the driver is in trouble, any of these calls may take seconds, or never return: make them
+ * in a thread that can be left behind.
  */
 #ifndef RAYTRAIN_SITE_NVML_H
 #define RAYTRAIN_SITE_NVML_H

@@ -173,7 +173,7 @@ void *device_feed_memory(const struct device_feed *f, int slot)
 
 static void slot_clear(const struct device_vendor *v, struct slot *s)
 {
-    slot_await(v, s, true, NULL); /* an error was reported, or nobody needs the batch */
+    slot_await(v, s, true, NULL); /* the batch is not needed any more */
     slot_free(v, s);
     if (s->copied)
         v->event_destroy(s->copied);

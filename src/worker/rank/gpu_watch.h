@@ -1,6 +1,7 @@
 /*
  * gpu_watch.h - the GPUs of this worker while it trains, seen through the driver's
- * library (site/nvml.h), by a thread of its own: nobody waits for a driver. It
+ * library (site/nvml.h), by a thread of its own, so that a driver that does not answer
+ * delays nothing. It
  *
  *   - warns at the start if a GPU is filled by processes that are not of this run,
  *   - samples how full and how busy the GPUs are, once a second, for the reports,
