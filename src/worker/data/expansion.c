@@ -16,8 +16,9 @@ static int size_refuse(uint64_t size, uint64_t available, const char *path,
 {
     return error_set(err, RAYTRAIN_EFIT,
                      "%s: expanded, it takes %.1f MiB of memory, and %.1f MiB are "
-                     "available: store it "
-                     "uncompressed (it is read in place then), or ask for more memory",
+                     "available: store it uncompressed and row by row (an array of "
+                     "NumPy by numpy.ascontiguousarray), so that it is read in place, "
+                     "or ask for more memory",
                      path, (double)size / 1048576, (double)available / 1048576);
 }
 

@@ -12,6 +12,7 @@ libworker_la_SOURCES += \
 	src/worker/data/decompress.c src/worker/data/decompress.h \
 	src/worker/data/expansion.c src/worker/data/expansion.h \
 	src/worker/data/file_view.c src/worker/data/file_view.h \
+	src/worker/data/fortran_order.c src/worker/data/fortran_order.h \
 	src/worker/data/gunzip.c src/worker/data/gunzip.h \
 	src/worker/data/near_rows.c src/worker/data/near_rows.h \
 	src/worker/data/npy_header.c src/worker/data/npy_header.h \
@@ -65,7 +66,8 @@ CLEANFILES += t/fuzz/fuzz_idx t/fuzz/fuzz_npy t/fuzz/fuzz_packing
 fuzz_reader_files = src/worker/data/band_store.c src/worker/data/batch.c \
 	src/worker/data/column_read.c src/worker/data/near_rows.c \
 	src/worker/data/ragged_read.c \
-	src/worker/data/expansion.c src/worker/data/gunzip.c src/worker/data/npy_header.c \
+	src/worker/data/expansion.c src/worker/data/fortran_order.c \
+	src/worker/data/gunzip.c src/worker/data/npy_header.c \
 	src/worker/data/packing.c src/worker/data/packing_filters.c \
 	src/worker/data/epoch_order.c \
 	src/worker/data/reader_file.c src/worker/data/reader_idx.c \

@@ -290,6 +290,16 @@ static int text_parse(struct parser *p)
 
 /* ---- Rows ---- */
 
+/* With one dimension, or one beside others of length 1, both orders are the same. */
+static bool order_matters(const struct parser *p)
+{
+    int longer = 0;
+
+    for (int i = 0; i < p->ndim; i++)
+        longer += p->shape[i] > 1;
+    return longer > 1;
+}
+
 static int rows_describe(struct parser *p, uint64_t size)
 {
     struct npy_header *h = p->h;
@@ -297,13 +307,11 @@ static int rows_describe(struct parser *p, uint64_t size)
 
     if (p->ndim == 0)
         return refused(p, "it has no rows: it is a scalar");
-    if (p->fortran && p->ndim > 1)
-        return refused(p, "it is in Fortran order, in which a row is not in one place; "
-                          "save it with numpy.save(FILE, numpy.ascontiguousarray(A))");
     if (p->records && p->ndim > 1)
         return refused(p, "it has records in more than one dimension, which are not "
                           "read");
     h->rows = p->shape[0];
+    h->fortran = p->fortran && order_matters(p);
     h->stride = p->item;
     for (int i = 1; i < p->ndim; i++)
         if (__builtin_mul_overflow(h->stride, p->shape[i], &h->stride))

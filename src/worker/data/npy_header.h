@@ -20,6 +20,7 @@ struct npy_header {
     uint64_t bytes;  /* of the header: the rows follow */
     uint64_t rows;   /* the first dimension of the array */
     uint64_t stride; /* bytes of a row */
+    bool fortran;    /* the first index varies fastest (fortran_order.h) */
     struct npy_field *fields;
     size_t n_fields;
 };

@@ -5,7 +5,7 @@
  * at its end (of "x-0001.npy": x), so that many files have the same column; a
  * structured array is a column for each field. The label may be a file of its own. In an
  * .npz file each member is such a file. Rows are read in place, except those of deflated
- * members, which are expanded.
+ * members and of arrays in Fortran order, which are expanded.
  */
 #include "data/reader.h"
 
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "data/expansion.h"
+#include "data/fortran_order.h"
 #include "data/npy_header.h"
 #include "data/zip_members.h"
 #include "util/fs.h"
@@ -87,6 +88,16 @@ static bool is_named(const struct dataset_config *cfg, const char *name)
 
 /* ---- Arrays ---- */
 
+/* Of an array in Fortran order, the rows elsewhere. */
+static int rows_expand(const struct npy_header *h, const raytrain_tensor *row,
+                       struct table *t, struct extent *e, struct error *err)
+{
+    const struct fortran_array a = {.at = e->offset, .rows = h->rows, .row = *row};
+
+    e->offset = 0;
+    return fortran_order_expand(t, &a, &e->source, err);
+}
+
 static int field_add(const struct dataset_config *cfg, const struct array *a,
                      const struct npy_header *h, const struct npy_field *f,
                      struct table *t, struct error *err)
@@ -117,6 +128,9 @@ static int field_add(const struct dataset_config *cfg, const struct array *a,
     if (!tensor_bytes(&c.row, &bytes))
         return error_set(err, RAYTRAIN_ECORRUPT, "%s: impossible shape", a->what);
     e.stride = bytes == h->stride ? 0 : h->stride;
+    if (h->fortran && bytes > 0 && h->rows > 0 &&
+        rows_expand(h, &c.row, t, &e, err) < 0)
+        return -1;
     return table_add_column(t, &c, &e, 1, err);
 }
 
