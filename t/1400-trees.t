@@ -200,4 +200,40 @@ test_expect_success '--dry-run shows the configuration and how the workers would
 	grep "max_depth = 3" out && grep "eval_metric" out &&
 	grep -e "--trainer xgboost" out && test_path_is_missing runs/xgboost
 '
+
+# rank NAME PATH LABEL QID: write NAME.cfg, to learn ranks from the queries in column QID.
+rank () {
+	cat >$1.cfg <<-EOF
+	trainer = "xgboost";
+	num_boost_round = 2;
+	label = "$3";
+	qid = "$4";
+	params = { objective = "rank:pairwise"; };
+	datasets = { train = { path = "$2"; }; };
+	EOF
+}
+test_expect_success 'a query that comes back in another file is refused, with both lines' '
+	mkdir queries && printf "1 qid:1 1:1\n0 qid:1 1:2\n" >queries/a.svm &&
+	printf "1 qid:2 1:1\n0 qid:1 1:2\n" >b.svm && gzip -c b.svm >queries/b.svm.gz &&
+	rank queries "queries/*svm*" label qid &&
+	for n in 1 2; do
+		expect_status 3 $run -n $n --name queries-$n -c queries.cfg 2>err &&
+		grep "query 1 begins at .*/a.svm:1, and comes back at .*/b.svm.gz:2" err ||
+			return 1
+	done
+'
+test_expect_success 'so it is in files whose rows are not lines' '
+	mkdir arrays && "$PYTHON" - <<-\EOF &&
+	import numpy
+
+	rows = numpy.zeros(4, dtype=[("q", "i4"), ("x", "f4"), ("y", "f4")])
+	rows["q"] = 1, 2, 3, 2
+	numpy.save("arrays/a.npy", rows[:2])
+	numpy.save("arrays/b.npy", rows[2:])
+	EOF
+	rank arrays arrays y q &&
+	expect_status 3 $run -n 2 --name arrays -c arrays.cfg 2>err &&
+	grep "query 2 begins at row 1 of .*/a.npy (the first one is 0)" err &&
+	grep "comes back at row 1 of .*/b.npy" err
+'
 test_done

@@ -11,12 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
+#include "gbdt/queries.h"
 #include "gbdt/shard_load.h"
 
 #include "scratch.h"
+#include "thread_comm.h"
 
 #define SIZE_MAX_TESTED 5
 #define ROWS            23
@@ -156,7 +159,7 @@ static void without_enough_rows_the_last_ranks_have_none(void **state)
 
 /* ---- Queries ---- */
 
-/* Queries of these lengths; a number may come again later. */
+/* Queries of these lengths. */
 static void queries_write(const char *path, const unsigned lengths[], size_t n)
 {
     FILE *f = fopen(path, "w");
@@ -166,7 +169,7 @@ static void queries_write(const char *path, const unsigned lengths[], size_t n)
     fprintf(f, "q,a,y\n");
     for (size_t i = 0; i < n; i++)
         for (unsigned k = 0; k < lengths[i]; k++, row++)
-            fprintf(f, "%zu,%d,0\n", 7 + i % 3, row);
+            fprintf(f, "%zu,%d,0\n", 7 + i, row);
     assert_int_equal(fclose(f), 0);
 }
 
@@ -223,6 +226,94 @@ static void queries_may_be_longer_than_a_block(void **state)
 
     (void)state;
     queries_check(lengths, 5);
+}
+
+struct checking {
+    raytrain_dataset *ds;
+    struct dataset_config config;
+    struct gbdt_columns columns;
+    struct gbdt_shard shards[SIZE_MAX_TESTED];
+    struct error errors[SIZE_MAX_TESTED];
+};
+
+static int rank_check(struct comm *comm, void *arg)
+{
+    struct checking *c = arg;
+    const struct shard_job job = {.columns = &c->columns, .config = &c->config};
+
+    return gbdt_queries_check(c->ds, &job, comm, &c->shards[comm->rank],
+                              &c->errors[comm->rank]);
+}
+
+/* What the ranks say about the queries of a dataset, whose column of them is `qid`: NULL,
+ * nothing, or an error with these texts. */
+static void queries_are(const char *path, const char *qid, const char *const texts[])
+{
+    struct gbdt_config cfg = {.qid = (char *)qid,
+                              .label = (char *)(strcmp(qid, "qid") == 0 ? "label" : "y")};
+    struct checking c = {.config = {.name = (char *)"train", .path = (char *)path}};
+    int rc[SIZE_MAX_TESTED];
+
+    c.ds = dataset_of(path);
+    columns_of(c.ds, &cfg, &c.columns);
+    for (int size = 1; size <= SIZE_MAX_TESTED; size++) {
+        for (int rank = 0; rank < size; rank++)
+            shard_of(c.ds, &c.columns, rank, size, &c.shards[rank]);
+        thread_comm_run(size, rank_check, &c, rc);
+        for (int rank = 0; rank < size; rank++) {
+            assert_int_equal(rc[rank], texts ? -1 : 0);
+            for (int i = 0; texts && texts[i]; i++)
+                if (!strstr(c.errors[rank].text, texts[i]))
+                    fail_msg("\"%s\" is not in: %s", texts[i], c.errors[rank].text);
+            gbdt_shard_clear(&c.shards[rank]);
+        }
+    }
+    gbdt_columns_clear(&c.columns);
+    dataset_close(c.ds);
+}
+
+static void a_query_that_comes_back_is_refused_with_both_lines(void **state)
+{
+    static const char *const NUMBERS[] = {
+        "query 7 begins at back.csv:3, and comes back "
+        "at back.csv:8",
+        "sort the rows by column \"q\"", NULL};
+    static const char *const WORDS[] = {"query \"x\" begins at words.csv:3, and comes "
+                                        "back at words.csv:6",
+                                        NULL};
+    static const char *const FILES[] = {
+        "query -3 begins at dir/a.svm:1, and comes back "
+        "at dir/b.svm:3",
+        NULL};
+    static const char *const LARGE[] = {"query 9007199254740993 begins at large.csv:3, "
+                                        "and comes back at large.csv:5",
+                                        NULL};
+
+    (void)state;
+    file_write("back.csv",
+               "q,a,y\n9,0,0\n7,1,0\n7,2,1\n8,3,0\n\n8,4,1\n7,5,0\n9,5,0\n");
+    queries_are("back.csv", "q", NUMBERS);
+    /* A record of two lines, and a last line without an end. */
+    file_write("words.csv", "q,\"a\nb\",y\nx,2,0\ny,3,1\nz,1,0\nx,4,0");
+    queries_are("words.csv", "q", WORDS);
+    assert_int_equal(mkdir("dir", 0777), 0);
+    file_write("dir/a.svm", "1 qid:-3 1:1\n0 qid:-3 1:2\n1 qid:4 1:1\n");
+    file_write("dir/b.svm", "# a comment\n1 qid:5 1:1\n0 qid:-3 1:2\n");
+    queries_are("dir", "qid", FILES);
+    file_write("large.csv", "q,a,y\n9007199254740992,0,0\n9007199254740993,0,0\n"
+                            "9007199254740994,0,0\n9007199254740993,1,0\n");
+    queries_are("large.csv", "q", LARGE);
+}
+
+static void queries_may_rise_fall_and_mix(void **state)
+{
+    (void)state;
+    file_write("rise.csv", "q,a,y\n-2,0,0\n-1,1,0\n-1,1,0\n0,2,1\n5,3,0\n");
+    queries_are("rise.csv", "q", NULL);
+    file_write("fall.csv", "q,a,y\n2.5,0,0\n1.5,1,0\n-1.5,2,1\n-3,3,0\n");
+    queries_are("fall.csv", "q", NULL);
+    file_write("mix.csv", "q,a,y\n2,0,0\n9,1,0\n9,1,0\n-4,2,1\n3,3,0\n1,3,1\n");
+    queries_are("mix.csv", "q", NULL);
 }
 
 /* ---- Sparse rows, vectors ---- */
@@ -338,7 +429,8 @@ static void other_datasets_have_the_same_columns(void **state)
 
 static void a_row_without_a_label_is_named(void **state)
 {
-    const struct shard_job job_of_two = {.rank = 1, .size = 2};
+    const struct dataset_config config = {.path = (char *)"holes.csv"};
+    const struct shard_job job_of_two = {.config = &config, .rank = 1, .size = 2};
     struct shard_job job = job_of_two;
     struct gbdt_columns columns;
     struct gbdt_shard s;
@@ -351,7 +443,7 @@ static void a_row_without_a_label_is_named(void **state)
     columns_of(ds, &plain, &columns);
     job.columns = &columns;
     assert_int_equal(gbdt_shard_load(ds, &job, &s, &err), -1);
-    assert_non_null(strstr(err.text, "row 3 (the first one is 0) has no label"));
+    assert_non_null(strstr(err.text, "dataset \"train\": holes.csv:5 has no label"));
     gbdt_columns_clear(&columns);
     dataset_close(ds);
 }
@@ -382,6 +474,8 @@ int main(void)
         SCRATCH(without_enough_rows_the_last_ranks_have_none),
         SCRATCH(no_query_is_cut),
         SCRATCH(queries_may_be_longer_than_a_block),
+        SCRATCH(a_query_that_comes_back_is_refused_with_both_lines),
+        SCRATCH(queries_may_rise_fall_and_mix),
         SCRATCH(sparse_rows_stay_sparse),
         SCRATCH(features_have_names),
         SCRATCH(wrong_columns_are_named),

@@ -8,6 +8,7 @@
 #include "data/ragged_read.h"
 #include "data/reader.h"
 #include "data/row_order.h"
+#include "data/row_place.h"
 #include "data/selection.h"
 #include "data/table_share.h"
 #include "frame/column_view.h"
@@ -445,6 +446,12 @@ struct frame *dataset_batch(raytrain_dataset *ds)
 uint64_t dataset_rows(const raytrain_dataset *ds)
 {
     return ds->table.rows;
+}
+
+void dataset_row_place(const raytrain_dataset *ds, const struct dataset_config *cfg,
+                       uint64_t i, char *text, size_t size)
+{
+    row_place(cfg, &ds->table, i, text, size);
 }
 
 int dataset_workers(const raytrain_dataset *ds)

@@ -33,6 +33,7 @@ libworker_la_SOURCES += \
 	src/worker/data/reader_idx.c \
 	src/worker/data/reader_numpy.c \
 	src/worker/data/row_order.c src/worker/data/row_order.h \
+	src/worker/data/row_place.c src/worker/data/row_place.h \
 	src/worker/data/same_rows.c src/worker/data/same_rows.h \
 	src/worker/data/selection.c src/worker/data/selection.h \
 	src/worker/data/spool.c src/worker/data/spool.h \

@@ -8,6 +8,7 @@
 #include "data/reader.h"
 #include "text/csv_file.h"
 #include "text/libsvm.h"
+#include "text/libsvm_block.h"
 #include "text/lines.h"
 
 struct job {
@@ -60,6 +61,24 @@ static int tsv_job(const struct job *j, struct error *err)
     return separated_convert(j, '\t', err);
 }
 
+static int csv_row(const struct job *j, uint64_t row, struct row_line *at,
+                   struct error *err)
+{
+    const struct dataset_config *cfg = j->cfg;
+
+    return csv_row_line(j->sources, j->n, cfg->delimiter, !cfg->without_header, row, at,
+                        err);
+}
+
+static int tsv_row(const struct job *j, uint64_t row, struct row_line *at,
+                   struct error *err)
+{
+    const struct dataset_config *cfg = j->cfg;
+
+    return csv_row_line(j->sources, j->n, cfg->delimiter ? cfg->delimiter : '\t',
+                        !cfg->without_header, row, at, err);
+}
+
 /* ---- Others ---- */
 
 static int libsvm_job(const struct job *j, struct error *err)
@@ -72,19 +91,45 @@ static int libsvm_job(const struct job *j, struct error *err)
     return libsvm_convert(j->comm, j->sources, j->n, &options, j->sink, j->arg, err);
 }
 
+static int libsvm_row(const struct job *j, uint64_t row, struct row_line *at,
+                      struct error *err)
+{
+    return line_row_line(j->sources, j->n, libsvm_rows, row, at, err);
+}
+
 static int text_job(const struct job *j, struct error *err)
 {
     return lines_convert(j->comm, j->sources, j->n, 0, j->sink, j->arg, err);
 }
 
+static uint64_t one_row(const char *line, size_t n)
+{
+    (void)line;
+    (void)n;
+    return 1;
+}
+
+static int text_row(const struct job *j, uint64_t row, struct row_line *at,
+                    struct error *err)
+{
+    return line_row_line(j->sources, j->n, one_row, row, at, err);
+}
+
 /* ---- All of them ---- */
 
-#define ROW(name) {#name, name##_job},
+#define ROW(name) {#name, name##_job, name##_row},
 
 static const struct {
     const char *format;
     int (*convert)(const struct job *j, struct error *err);
+    int (*line)(const struct job *j, uint64_t row, struct row_line *at,
+                struct error *err);
 } formats[] = {TEXT_FORMATS(ROW)};
+
+static int unknown(const char *format, struct error *err)
+{
+    return error_set(err, RAYTRAIN_EINVAL, "there is no format of text \"%s\"", format);
+}
 
 int text_format_convert(struct comm *comm, const struct dataset_config *cfg,
                         const char *format, const struct text_source sources[],
@@ -96,5 +141,17 @@ int text_format_convert(struct comm *comm, const struct dataset_config *cfg,
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (strcmp(formats[i].format, format) == 0)
             return formats[i].convert(&job, err);
-    return error_set(err, RAYTRAIN_EINVAL, "there is no format of text \"%s\"", format);
+    return unknown(format, err);
+}
+
+int text_format_line(const struct dataset_config *cfg, const char *format,
+                     const struct text_source sources[], size_t n, uint64_t row,
+                     struct row_line *at, struct error *err)
+{
+    const struct job job = {.cfg = cfg, .sources = sources, .n = n};
+
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i].format, format) == 0)
+            return formats[i].line(&job, row, at, err);
+    return unknown(format, err);
 }

@@ -7,6 +7,7 @@
 
 #include "comm/comm.h"
 #include "config/data_config.h"
+#include "text/row_line.h"
 #include "text/row_sink.h"
 #include "text/source.h"
 
@@ -16,5 +17,9 @@ int text_format_convert(struct comm *comm, const struct dataset_config *cfg,
                         const char *format, const struct text_source sources[],
                         size_t n, const struct row_sink *sink, void *arg,
                         struct error *err);
+/* Where row `row` of all of them begins. */
+int text_format_line(const struct dataset_config *cfg, const char *format,
+                     const struct text_source sources[], size_t n, uint64_t row,
+                     struct row_line *at, struct error *err);
 
 #endif

@@ -17,6 +17,7 @@
 #include "gbdt/early_stopping.h"
 #include "gbdt/gbdt_predict.h"
 #include "gbdt/model_record.h"
+#include "gbdt/queries.h"
 #include "gbdt/shard_load.h"
 #include "rank/event.h"
 #include "rank/stop.h"
@@ -137,13 +138,14 @@ static int columns_settle(struct training *t, const struct dataset_config *cfg,
     return gbdt_columns_features(&t->columns, t->cfg, &t->features, err);
 }
 
-/* This rank's rows of a dataset: a part of the training set for each rank, and one of any
+/* COLLECTIVE: this rank's rows of a dataset: a part of the training set for each rank, and one of any
  * other dataset for each member. */
-static int shard_read(struct training *t, raytrain_dataset *ds,
-                      struct gbdt_shard *shard, struct error *err)
+static int shard_read(struct training *t, const struct dataset_config *cfg,
+                      raytrain_dataset *ds, struct gbdt_shard *shard, struct error *err)
 {
-    const struct comm *parts = shard == t->shards ? t->comm : t->members;
+    struct comm *parts = shard == t->shards ? t->comm : t->members;
     struct shard_job job = {.columns = &t->columns,
+                            .config = cfg,
                             .wide = t->ops->wide,
                             .block = block_begins,
                             .arg = t->ctx};
@@ -152,7 +154,9 @@ static int shard_read(struct training *t, raytrain_dataset *ds,
         return 0;
     job.rank = parts->rank;
     job.size = parts->size;
-    return gbdt_shard_load(ds, &job, shard, err);
+    if (comm_agree(parts, gbdt_shard_load(ds, &job, shard, err), err) < 0)
+        return -1;
+    return gbdt_queries_check(ds, &job, parts, shard, err);
 }
 
 /* COLLECTIVE */
@@ -166,8 +170,8 @@ static int dataset_load(struct training *t, const struct dataset_config *cfg,
         rc = comm_agree(t->comm, columns_settle(t, cfg, ds, err), err);
     collective_wait_begin(&t->ctx->waiting, "read dataset");
     if (rc == 0)
-        rc =
-            comm_agree(t->comm, shard_read(t, ds, &t->shards[t->n_shards++], err), err);
+        rc = comm_agree(t->comm, shard_read(t, cfg, ds, &t->shards[t->n_shards++], err),
+                        err);
     dataset_close(ds);
     return rc;
 }

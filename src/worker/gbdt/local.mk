@@ -7,6 +7,7 @@ libworker_la_SOURCES += \
 	src/worker/gbdt/gbdt_loop.c \
 	src/worker/gbdt/gbdt_predict.c src/worker/gbdt/gbdt_predict.h \
 	src/worker/gbdt/model_record.c src/worker/gbdt/model_record.h \
+	src/worker/gbdt/queries.c src/worker/gbdt/queries.h \
 	src/worker/gbdt/shard.c src/worker/gbdt/shard.h \
 	src/worker/gbdt/shard_load.c src/worker/gbdt/shard_load.h
 

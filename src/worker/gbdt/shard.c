@@ -28,6 +28,7 @@ void gbdt_shard_clear(struct gbdt_shard *s)
     free(s->label);
     free(s->weight);
     free(s->groups);
+    free(s->queries);
     free(s->margin);
     memset(s, 0, sizeof *s);
 }

@@ -45,6 +45,8 @@ struct gbdt_shard {
     float *weight;     /* of each row; NULL: all are 1 */
     uint32_t *groups;  /* rows of each query group, one after the other; NULL: none */
     size_t n_groups;
+    uint64_t
+        *queries;   /* the query of each group, gbdt_query_key(); until it is checked */
     double *margin; /* rows x margins, row after row; NULL: none */
     uint64_t margins;
 };

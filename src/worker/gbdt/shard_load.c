@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gbdt/queries.h"
 #include "preprocess/reals.h"
 
 /* Of the numbers of a block, about. */
@@ -206,18 +207,25 @@ static void margin_copy(const struct frame *f, const char *column, uint64_t marg
     }
 }
 
+static int no_label(const struct loading *l, uint64_t row, struct error *err)
+{
+    char place[ERROR_TEXT_MAX / 2];
+
+    dataset_row_place(l->ds, l->job->config, row, place, sizeof place);
+    return error_set(
+        err, RAYTRAIN_EINVAL,
+        "dataset \"%s\": %s has no label in column \"%s\"; leave such rows "
+        "out with datasets.%s.filter",
+        l->shard->name, place, l->job->columns->label, l->shard->name);
+}
+
 static int labels_check(const struct loading *l, uint64_t n, struct error *err)
 {
     const struct gbdt_shard *s = l->shard;
 
     for (uint64_t i = 0; s->label && i < n; i++)
         if (isnan(s->label[s->rows + i]))
-            return error_set(err, RAYTRAIN_EINVAL,
-                             "dataset \"%s\": row %llu (the first one is 0) has no "
-                             "label in column \"%s\"; leave such rows out with "
-                             "datasets.%s.filter",
-                             s->name, (unsigned long long)(s->first + s->rows + i),
-                             l->job->columns->label, s->name);
+            return no_label(l, s->first + s->rows + i, err);
     return 0;
 }
 
@@ -248,17 +256,19 @@ static int rows_take(struct loading *l, const struct frame *f, uint64_t from,
 
 /* ---- Queries ---- */
 
-static int group_begin(struct loading *l, struct error *err)
+static int group_begin(struct loading *l, uint64_t query, struct error *err)
 {
     struct gbdt_shard *s = l->shard;
 
     if (s->n_groups == l->groups_room) {
         size_t room = l->groups_room > 0 ? 2 * l->groups_room : 1024;
 
-        if (!grow(&s->groups, room, sizeof *s->groups))
+        if (!grow(&s->groups, room, sizeof *s->groups) ||
+            !grow(&s->queries, room, sizeof *s->queries))
             return no_memory(l, err);
         l->groups_room = room;
     }
+    s->queries[s->n_groups] = query;
     s->groups[s->n_groups++] = 0;
     return 0;
 }
@@ -285,7 +295,7 @@ static int queries_scan(struct loading *l, const struct frame *f, uint64_t n,
             *end = i;
             break;
         }
-        if (begins && group_begin(l, err) < 0)
+        if (begins && group_begin(l, gbdt_query_key(c, i), err) < 0)
             return -1;
         l->taking = l->taking || begins;
         if (!l->taking)

@@ -11,6 +11,7 @@
 
 struct shard_job {
     const struct gbdt_columns *columns;
+    const struct dataset_config *config; /* of the dataset: where its rows lie */
     bool wide;      /* the library looks at float64, if a column has it */
     int rank, size; /* part `rank` of `size`; the first parts have the most rows */
     /* Before each block: an error ends the reading. */
@@ -21,7 +22,9 @@ struct shard_job {
 /*
  * ds delivers all rows in their order (dataset_env: rank 0, size 1). Queries begin where
  * the number in their column changes, and belong to the part in which they begin.
- * RAYTRAIN_EINVAL: a row has no label.
+ * That no
+ * query comes back later is checked by gbdt_queries_check(). RAYTRAIN_EINVAL: a row has no
+ * label.
  */
 int gbdt_shard_load(raytrain_dataset *ds, const struct shard_job *job,
                     struct gbdt_shard *out, struct error *err);

@@ -11,6 +11,7 @@ libworker_la_SOURCES += \
 	src/worker/text/libsvm_block.c src/worker/text/libsvm_block.h \
 	src/worker/text/line_range.c src/worker/text/line_range.h \
 	src/worker/text/lines.c src/worker/text/lines.h \
+	src/worker/text/row_line.c src/worker/text/row_line.h \
 	src/worker/text/row_sink.h \
 	src/worker/text/source.c src/worker/text/source.h
 

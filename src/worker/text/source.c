@@ -87,22 +87,30 @@ static uint64_t lines_of(const char *bytes, size_t n, char *before)
     return lines;
 }
 
-int text_error_at(const struct text_file *f, uint64_t at, struct error *err)
+int text_line(const struct text_file *f, uint64_t at, uint64_t *line)
 {
     size_t room = 1 << 20;
     char *bytes = malloc(room), before = '\0';
-    uint64_t line = 1, done = 0;
+    uint64_t done = 0;
 
+    *line = 1;
     while (bytes && done < at) {
         size_t n = at - done < room ? (size_t)(at - done) : room;
 
         if (fs_pread_full(f->fd, bytes, n, done) < 0)
             break;
-        line += lines_of(bytes, n, &before);
+        *line += lines_of(bytes, n, &before);
         done += n;
     }
     free(bytes);
-    if (done < at)
+    return done < at ? -1 : 0;
+}
+
+int text_error_at(const struct text_file *f, uint64_t at, struct error *err)
+{
+    uint64_t line;
+
+    if (text_line(f, at, &line) < 0)
         return error_prefix(err, "%s, byte %llu", f->name, (unsigned long long)at);
     return error_prefix(err, "%s:%llu", f->name, (unsigned long long)line);
 }

@@ -45,8 +45,11 @@ int text_read(const struct text_file *f, char *bytes, size_t n, uint64_t at,
 /* RAYTRAIN_ECORRUPT if the file has been written to since it was opened. */
 int text_unchanged(const struct text_file *f, struct error *err);
 
-/* Put "NAME:LINE: " before the text of the error, for the line in which a byte is. The
- * file is read up to there. Returns -1. */
+/* The number of the line in which a byte is; the file is read up to there. -1: it could
+ * not be read. */
+int text_line(const struct text_file *f, uint64_t at, uint64_t *line);
+/* Put "NAME:LINE: " before the text of the error, for the line in which a byte is.
+ * Returns -1. */
 int text_error_at(const struct text_file *f, uint64_t at, struct error *err);
 
 #endif
