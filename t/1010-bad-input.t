@@ -110,6 +110,36 @@ test_expect_success 'a wrong type, a number out of range and a syntax error are 
 test_expect_success 'an unknown flag is refused with a suggestion' '
 	expect_status 2 raytrain-run --wrokers 2 "$train" 2>err && grep -e "--workers" err
 '
+test_expect_success 'no command abbreviates its long options' '
+	while read -r option command; do
+		expect_status 2 $command 2>err &&
+		grep "options are not abbreviated; did you mean $option?" err || return 1
+	done <<-EOF
+	--dry-run raytrain-run --dry $train
+	--name raytrain-run --nam x $train
+	--keep-run raytrain-predict --data x.csv -o x.csv --checkpoint x.h5 --keep id
+	--where raytrain-serve --whe runs
+	--json raytrain-inspect --js runs
+	--output raytrain-inspect runs --out=x.html
+	--should-stop raytrain-report --should
+	--total raytrain-report --tot
+	EOF
+'
+test_expect_success 'a word that is not a file here is not executed, although PATH has it' '
+	mkdir -p bin && printf "%s\n" "#!/bin/sh" ": >\"$PWD/executed\"" >bin/keeper &&
+	chmod +x bin/keeper && PATH=$PWD/bin:$PATH && export PATH &&
+	expect_status 3 $run --name word keeper 2>err &&
+	grep "no file .keeper. here; if the program $PWD/bin/keeper is meant" err &&
+	grep -e "comes after --: -- keeper" err &&
+	test_path_is_missing runs/word && test_path_is_missing executed &&
+	$run --name word -- keeper 2>err && test -f executed
+'
+test_expect_success 'an error names the words that were taken for the function and its arguments' '
+	expect_status 2 raytrain-predict --checkpoint x.h5 --data x.csv id -o p.csv 2>err &&
+	grep -e "--output is missing.*.id. was taken for the predict function.*-o p.csv" err &&
+	expect_status 3 $run --name odd stray "$train" --name x 2>err &&
+	grep "no file .stray. here.* was taken for the training function.*--name x" err
+'
 test_expect_success 'more GPUs, CPUs or memory than available are refused' '
 	fails l 4 --gpu --gpus-per-worker 100 && grep "100" err &&
 	fails m 4 --cpus-per-worker 10000 && grep "10000" err &&

@@ -334,6 +334,27 @@ static int login_check(const struct options *opt, struct train_config *cfg,
     return site_config_admit(&opt->site, host, &cfg->scaling_config, err);
 }
 
+/* Was a word, such as the value of a mistyped option, taken for a file? */
+static bool has_odd_operand(const struct options *opt)
+{
+    char *const *words = opt->submit.operands;
+
+    return words && words[0] && words[1] && !opt->submit.command &&
+           access(words[0], F_OK) < 0;
+}
+
+/* Complete the configuration, and check it. */
+static int settle(const struct program *program, struct options *opt,
+                  struct train_config *cfg, struct error *err)
+{
+    if (program->settle(opt, cfg, err) == 0 && train_config_validate(cfg, err) == 0)
+        return 0;
+    if (err->code == RAYTRAIN_EUSAGE ||
+        (err->code == RAYTRAIN_ENOTFOUND && has_odd_operand(opt)))
+        options_note_operands(opt, err);
+    return -1;
+}
+
 /* What is wrong with the site, also if that keeps runs from being started. A batch system
  * that does not answer is a finding: there is nothing to wait for. */
 static int check(const struct options *opt, struct train_config *cfg, char *argv[])
@@ -363,7 +384,7 @@ static int run(const struct program *program, int argc, char *argv[],
         return copy > 0 ? error_exit_status(err.code) : fail(&err); /* one speaks */
     if (opt->check)
         return check(opt, cfg, argv);
-    if (program->settle(opt, cfg, &err) < 0 || train_config_validate(cfg, &err) < 0 ||
+    if (settle(program, opt, cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
         return fail(&err);
     if (opt->submit.wanted)

@@ -308,6 +308,8 @@ static int run(int argc, char *argv[], struct choice *typed)
         rc = several_serve(typed, argc, argv, &err);
     else
         rc = one_serve(typed, argv, &err);
+    if (rc < 0 && err.code == RAYTRAIN_EUSAGE)
+        options_note_operands(opt, &err);
     return rc < 0 ? fail(&err) : 0;
 }
 

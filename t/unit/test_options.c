@@ -31,9 +31,11 @@ typedef int parser(int argc, char *argv[], struct options *opt,
 /* Parse words up to NULL; opt and cfg are cleared by the next call. */
 static int parse_as(parser *of_program, const char *const words[])
 {
-    char *argv[ARGS_MAX + 2] = {(char *)"raytrain-run"};
+    static char *argv[ARGS_MAX + 2]; /* opt points into it */
     int argc = 1;
 
+    memset(argv, 0, sizeof argv);
+    argv[0] = (char *)"raytrain-run";
     options_clear(&opt);
     train_config_clear(&cfg);
     memset(&err, 0, sizeof err);
@@ -47,6 +49,8 @@ static int parse(const char *const words[])
     return parse_as(options_parse, words);
 }
 #define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
+#define PARSE_PREDICT(...)                                                             \
+    parse_as(options_parse_predict, (const char *const[]){__VA_ARGS__, NULL})
 #define PARSE_SERVE(...)                                                               \
     parse_as(options_parse_serve, (const char *const[]){__VA_ARGS__, NULL})
 
@@ -179,16 +183,51 @@ static void bad_flags_are_refused(void **state)
         {{"--score", "loss:low", "f.so"}, RAYTRAIN_EINVAL, "max, min"},
         {{"--set", "sede=1", "f.so"}, RAYTRAIN_EINVAL, "did you mean \"seed\"?"},
         {{"--config", "/nowhere.cfg", "f.so"}, RAYTRAIN_ENOTFOUND, "/nowhere.cfg"},
-        {{"--pl", "PACK", "f.so"}, RAYTRAIN_OK, ""},
-        {{"--p", "PACK", "f.so"}, RAYTRAIN_EUSAGE, "unknown option"},
+        {{"--pl", "PACK", "f.so"},
+         RAYTRAIN_EUSAGE,
+         "\"--pl\": options are not abbreviated; did you mean --placement?"},
+        {{"--pl=PACK", "f.so"}, RAYTRAIN_EUSAGE, "did you mean --placement?"},
+        {{"--work", "2", "f.so"}, RAYTRAIN_EUSAGE, "did you mean --workers?"},
+        {{"--dry", "f.so"}, RAYTRAIN_EUSAGE, "did you mean --dry-run?"},
+        {{"--dry=1", "f.so"}, RAYTRAIN_EUSAGE, "did you mean --dry-run?"},
+        {{"--conf"}, RAYTRAIN_EUSAGE, "did you mean --config?"},
+        {{"--p", "PACK", "f.so"}, RAYTRAIN_EUSAGE, "unknown option \"--p\""},
+        {{"-qx", "f.so"}, RAYTRAIN_EUSAGE, "unknown option \"-x\""},
+        {{"--keep=1", "-xq", "f.so"}, RAYTRAIN_EUSAGE, "unknown option \"-x\""},
     };
 
     (void)state;
     for (size_t i = 0; i < N(rows); i++)
-        if (rows[i].code == RAYTRAIN_OK)
-            expect_success(parse(rows[i].words));
-        else
-            expect_failure(parse(rows[i].words), rows[i].code, rows[i].holds);
+        expect_failure(parse(rows[i].words), rows[i].code, rows[i].holds);
+}
+
+/* What is only the beginning of an option of the program may be another one's option. */
+static void options_of_predict_are_not_abbreviated(void **state)
+{
+    (void)state;
+    expect_failure(PARSE_PREDICT("--output", "p.csv", "--keep", "id"), RAYTRAIN_EUSAGE,
+                   "unknown option \"--keep\": options are not abbreviated; did you "
+                   "mean --keep-run?");
+    expect_success(PARSE_PREDICT("--output", "p.csv", "--outputs", "leaf"));
+}
+
+static void words_that_were_taken_for_the_program_are_named(void **state)
+{
+    (void)state;
+    expect_success(PARSE_PREDICT("--data", "x.csv", "id", "-o", "p.csv"));
+    error_set(&err, RAYTRAIN_EUSAGE, "--output is missing");
+    options_note_operands(&opt, &err);
+    assert_string_equal(err.text,
+                        "--output is missing (\"id\" was taken for the predict "
+                        "function, and what follows for its arguments: -o p.csv; "
+                        "options of raytrain-predict come before it)");
+    expect_failure(PARSE("--time", "1", "f.so", "--submit"), RAYTRAIN_EUSAGE,
+                   "add --submit, or take an allocation with --launcher slurm "
+                   "(\"f.so\" was taken for the training function");
+    expect_failure(PARSE("--time", "1", "--", "f.so", "-n2"), RAYTRAIN_EUSAGE,
+                   "(\"f.so\" was taken for the command, and what follows");
+    expect_failure(PARSE("--progress", "x", "f.so", "loud"), RAYTRAIN_EUSAGE, "none");
+    assert_null(strstr(err.text, "loud"));
 }
 
 /* Flags override --set, --set overrides the file, the file overrides the defaults: all
@@ -341,10 +380,36 @@ static void other_files_are_refused_as_training_functions(void **state)
     expect_success(PARSE("./prog"));
     expect_success(train_config_validate(&cfg, &err));
     assert_int_equal(cfg.train_func_kind, TRAIN_FUNC_PROGRAM);
-    expect_success(PARSE("sh")); /* from PATH */
+    expect_success(PARSE("sh"));
+    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_ENOTFOUND,
+                   "it is a command, which comes after --: -- sh");
+    expect_success(PARSE("prog"));
     expect_success(train_config_validate(&cfg, &err));
-    assert_int_equal(cfg.train_func[0], '/');
     remove("f.so");
+}
+
+/* A file here does not take the place of a program. */
+static void a_command_is_looked_for_in_path_first(void **state)
+{
+    char *cwd = realpath(".", NULL), here[600];
+
+    (void)state;
+    make_file("sh", "#!/bin/sh\n", 10, 0700);
+    make_file("prog", "#!/bin/sh\n", 10, 0700);
+    expect_success(PARSE("--", "sh"));
+    expect_success(train_config_validate(&cfg, &err));
+    snprintf(here, sizeof here, "%s/sh", cwd);
+    assert_int_equal(cfg.train_func[0], '/');
+    assert_string_not_equal(cfg.train_func, here);
+    expect_success(PARSE("--", "prog"));
+    expect_success(train_config_validate(&cfg, &err));
+    snprintf(here, sizeof here, "%s/prog", cwd);
+    assert_string_equal(cfg.train_func, here);
+    expect_success(PARSE("--", "no-such-program"));
+    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_ENOTFOUND,
+                   "and no such program in PATH");
+    free(cwd);
+    remove("sh");
 }
 
 static void a_command_stays_one_whatever_its_file(void **state)
@@ -652,10 +717,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_flag_is_parsed),
         cmocka_unit_test(bad_flags_are_refused),
+        cmocka_unit_test(options_of_predict_are_not_abbreviated),
+        cmocka_unit_test(words_that_were_taken_for_the_program_are_named),
         cmocka_unit_test(precedence_does_not_depend_on_order),
         cmocka_unit_test(help_and_version_are_recognised),
         cmocka_unit_test(the_kind_of_a_training_function_is_detected),
         cmocka_unit_test(other_files_are_refused_as_training_functions),
+        cmocka_unit_test(a_command_is_looked_for_in_path_first),
         cmocka_unit_test(a_command_stays_one_whatever_its_file),
         cmocka_unit_test(gpu_settings_must_agree),
         cmocka_unit_test(trainers_with_a_loop_take_no_function),

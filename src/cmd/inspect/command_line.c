@@ -7,11 +7,12 @@
 #include "inspect/command_line.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "util/long_option.h"
 
 static const char HELP[] =
     "Usage: raytrain-inspect [OPTIONS] PATH...\n"
@@ -255,7 +256,6 @@ int request_parse(int argc, char *argv[], struct request *r, struct error *err)
     struct option options[N_ROWS + 3] = {{"help", no_argument, NULL, 'h'},
                                          {"version", no_argument, NULL, 'V'}};
     unsigned given = 0;
-    char what[300];
     int c;
 
     for (size_t i = 0; i < N_ROWS; i++)
@@ -263,7 +263,10 @@ int request_parse(int argc, char *argv[], struct request *r, struct error *err)
                                          rows[i].take ? required_argument : no_argument,
                                          NULL, FIRST_VAL + (int)i};
     opterr = 0;
-    while ((c = getopt_long(argc, argv, ":ho:", options, NULL)) != -1) {
+    while ((c = long_option_next(argc, argv, ":ho:", options, "raytrain-inspect --help",
+                                 err)) != -1) {
+        if (c == '?')
+            return -1;
         if (c == 'h' || c == 'V')
             return text_print(c);
         if (c == 'o')
@@ -272,10 +275,6 @@ int request_parse(int argc, char *argv[], struct request *r, struct error *err)
             return usage(err, row_of_bit(OUTPUT)->missing);
         if (c == ':')
             return usage(err, rows[optopt - FIRST_VAL].missing);
-        if (c < FIRST_VAL) {
-            snprintf(what, sizeof what, "unknown option %.200s", argv[optind - 1]);
-            return usage(err, what);
-        }
         if (option_take(r, &rows[c - FIRST_VAL], optarg, &given, err) < 0)
             return -1;
     }

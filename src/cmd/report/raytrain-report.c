@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "report/offered_files.h"
 #include "util/api_names.h"
 #include "util/fs.h"
+#include "util/long_option.h"
 #include "util/quote.h"
 
 #define STATUS_NONE 1 /* --get-checkpoint: there is no checkpoint */
@@ -200,7 +200,8 @@ static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
     int c;
 
     opterr = 0;
-    while ((c = getopt_long(argc, argv, ":hV", options, NULL)) != -1) {
+    while ((c = long_option_next(argc, argv, ":hV", options, "raytrain-report --help",
+                                 err)) != -1) {
         switch (c) {
         case 'c':
             t->offers = true;
@@ -234,8 +235,7 @@ static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
                                      : "a path");
             return usage(err, what);
         default:
-            snprintf(what, sizeof what, "unknown option %.200s", argv[optind - 1]);
-            return usage(err, what);
+            return -1;
         }
     }
     if ((t->get || t->should_stop) && (optind < argc || t->has_total || has_report(t)))

@@ -1,17 +1,19 @@
 /* options.c - parse a command line, by the table of flags. */
 #include "config/options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "config/option_table.h"
+#include "util/argv.h"
+#include "util/long_option.h"
 #include "util/quote.h"
 #include "util/suggest.h"
 
-#define N(a) (sizeof(a) / sizeof((a)[0]))
+#define N(a)            (sizeof(a) / sizeof((a)[0]))
+#define ARGUMENTS_SHOWN 400 /* bytes of them in a message */
 
 /* A flag as it was typed. */
 struct typed {
@@ -107,34 +109,6 @@ static const char *program_of(enum option_program program)
     return program == OF_RUN ? "run" : program == OF_PREDICT ? "predict" : "serve";
 }
 
-/* getopt_long returned '?' for argv[at]. */
-static int fail_unknown(enum option_program program, const char *typed,
-                        struct error *err)
-{
-    const char *names[FLAGS_MAX], *near = NULL;
-    char quoted[QUOTE_TEXT_MAX], name[80];
-    bool of_ours = false;
-    size_t n = 0;
-
-    if (!strncmp(typed, "--", 2)) {
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
-        for (size_t i = 0; i < n_option_flags; i++) {
-            if (!flag_is_of(&option_flags[i], program))
-                continue;
-            of_ours = of_ours || !strcmp(option_flags[i].name, name);
-            names[n++] = option_flags[i].name;
-        }
-        near = suggest_nearest(name, names, n);
-    }
-    if (of_ours)
-        return error_set(err, RAYTRAIN_EUSAGE,
-                         "--%s takes no argument: leave out what follows the =", name);
-    return error_set(err, RAYTRAIN_EUSAGE,
-                     "unknown option %s%s%s%s (all of them: raytrain-%s --help=all)",
-                     quote(typed, quoted), near ? "; did you mean --" : "",
-                     near ? near : "", near ? "?" : "", program_of(program));
-}
-
 /* What was typed: flags in order, and what follows them. */
 struct line {
     struct typed *typed;
@@ -150,14 +124,16 @@ static int flags_read(enum option_program program, int argc, char *argv[],
                       struct line *line, struct error *err)
 {
     struct option longs[FLAGS_MAX + 1];
-    char shorts[3 * FLAGS_MAX + 3];
+    char shorts[3 * FLAGS_MAX + 3], help[40];
     int val, at = optind > 0 ? optind : 1;
 
     getopt_tables(program, longs, shorts);
+    snprintf(help, sizeof help, "raytrain-%s --help=all", program_of(program));
     opterr = 0;
-    for (; (val = getopt_long(argc, argv, shorts, longs, NULL)) != -1; at = optind) {
+    for (; (val = long_option_next(argc, argv, shorts, longs, help, err)) != -1;
+         at = optind) {
         if (val == '?')
-            return fail_unknown(program, argv[at], err);
+            return -1;
         if (val == ':')
             return error_set(err, RAYTRAIN_EUSAGE, "%s needs an argument (see --help)",
                              argv[at]);
@@ -342,12 +318,65 @@ static int first_take(const char *first, struct options *opt, struct error *err)
     return opt->checkpoint ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
+/* ---- What was taken for the program ---- */
+
+/* Is the word an option of ours? It may have been meant for us. */
+static bool is_option(enum option_program program, const char *word)
+{
+    size_t n = strcspn(word, "=");
+
+    for (size_t i = 0; i < n_option_flags; i++) {
+        const struct flag *f = &option_flags[i];
+
+        if (flag_is_of(f, program) &&
+            ((f->letter && word[0] == '-' && word[1] == f->letter) ||
+             (n > 2 && !strncmp(word, "--", 2) && strlen(f->name) == n - 2 &&
+              !strncmp(f->name, word + 2, n - 2))))
+            return true;
+    }
+    return false;
+}
+
+static bool has_option(enum option_program program, char *const words[])
+{
+    for (; *words; words++)
+        if (is_option(program, *words))
+            return true;
+    return false;
+}
+
+void options_note_operands(const struct options *opt, struct error *err)
+{
+    char *const *words = opt->submit.operands;
+    char first[QUOTE_TEXT_MAX], *line = NULL, *shown = NULL;
+    const char *noun = opt->submit.command             ? "command"
+                       : !strcmp(opt->program, "run") ? "training function"
+                                                       : "predict function";
+
+    if (!words || !words[0])
+        return;
+    quote(words[0], first);
+    if (!words[1])
+        error_set(err, err->code, "%s (%s was taken for the %s)", err->text, first,
+                  noun);
+    else if (argv_join(words + 1, &line, NULL) == 0 && (shown = printable_text(line)))
+        error_set(err, err->code,
+                  "%s (%s was taken for the %s, and what follows for its arguments: "
+                  "%.*s%s; options of raytrain-%s come before it)",
+                  err->text, first, noun, ARGUMENTS_SHOWN, shown,
+                  strlen(shown) > ARGUMENTS_SHOWN ? "..." : "", opt->program);
+    free(shown);
+    free(line);
+}
+
 static int line_apply(enum option_program program, int argc, char *argv[],
                       const struct line *line, struct options *opt,
                       struct train_config *cfg, struct error *err)
 {
     char **rest = argv + line->operands;
 
+    opt->submit.operands = rest;
+    opt->submit.command = line->command;
     if (site_take(line->typed, line->n, opt, cfg, err) ||
         typed_apply(line->typed, line->n, opt, cfg, err) || site_arguments(opt, err) ||
         first_take(line->first, opt, err))
@@ -355,8 +384,6 @@ static int line_apply(enum option_program program, int argc, char *argv[],
     if (opt->submit.wanted &&
         line_keep(line->typed, line->n, &opt->submit.line, err) < 0)
         return -1;
-    opt->submit.operands = rest;
-    opt->submit.command = line->command;
     cfg->train_func_later =
         line->command && (opt->submit.prologue || opt->site.prologue);
     if (opt->check)
@@ -372,6 +399,7 @@ static int parse(enum option_program program, int argc, char *argv[],
 
     memset(opt, 0, sizeof *opt);
     train_config_init(cfg);
+    opt->program = program_of(program);
     opt->launcher = strdup("auto");
     if (program ==
         OF_SERVE) /* workers are started again, unless the user says how often */
@@ -382,6 +410,9 @@ static int parse(enum option_program program, int argc, char *argv[],
         rc = line_read(program, argc, argv, &line, err);
     if (!rc && !asks_for_words(line.typed, line.n, opt))
         rc = line_apply(program, argc, argv, &line, opt, cfg, err);
+    if (rc && err && err->code == RAYTRAIN_EUSAGE && opt->submit.operands &&
+        has_option(program, opt->submit.operands))
+        options_note_operands(opt, err);
     free(line.typed);
     if (rc) {
         options_clear(opt);

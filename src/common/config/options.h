@@ -16,6 +16,7 @@
 enum progress_style { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_PLAIN, PROGRESS_NONE };
 
 struct options {
+    const char *program; /* "run", "predict" or "serve" */
     char *launcher; /* "auto", "slurm", "local" */
     char *
         srun_args; /* --srun-args: one string, split like a shell would, without a shell */
@@ -56,6 +57,10 @@ int options_parse_predict(int argc, char *argv[], struct options *opt,
  * --models. */
 int options_parse_serve(int argc, char *argv[], struct options *opt,
                         struct train_config *cfg, struct error *err);
+/* After an error of the command line: add which words were taken for the function or the
+ * command and for its arguments, if there are any. Options that were meant for this
+ * program may be among them. */
+void options_note_operands(const struct options *opt, struct error *err);
 void options_clear(struct options *opt);
 /* The text of --help, which fits a screen, or of --help=all: one line for each option, 80
  * columns. The next call overwrites it. */

@@ -149,14 +149,33 @@ static char *path_search(const char *name)
     return NULL;
 }
 
-static int fail_missing(const char *path, bool searched, struct error *err)
+static int fail_missing(const char *path, enum train_func_kind kind, struct error *err)
 {
-    char shown[QUOTE_TEXT_MAX];
+    char shown[QUOTE_TEXT_MAX], *found = NULL;
+    int rc;
 
-    return error_set(
-        err, RAYTRAIN_ENOTFOUND,
-        "train_func: there is no file %s%s; build it first, or give its path",
-        quote(path, shown), searched ? " here, and no such program" : "");
+    quote(path, shown);
+    if (strchr(path, '/'))
+        return error_set(err, RAYTRAIN_ENOTFOUND,
+                         "train_func: there is no file %s; build it first, or give its "
+                         "path",
+                         shown);
+    if (kind != TRAIN_FUNC_COMMAND)
+        found = path_search(path);
+    if (found)
+        rc = error_set(err, RAYTRAIN_ENOTFOUND,
+                       "train_func: there is no file %s here; if the program %s is "
+                       "meant, it is a command, which comes after --: -- %s",
+                       shown, found, path);
+    else
+        rc = error_set(err, RAYTRAIN_ENOTFOUND,
+                       "train_func: there is no file %s here%s; build it first, or "
+                       "give its path",
+                       shown,
+                       kind == TRAIN_FUNC_COMMAND ? ", and no such program in PATH"
+                                                  : "");
+    free(found);
+    return rc;
 }
 
 /* "--resume FILE" is --resume without a value, and an operand. */
@@ -172,14 +191,14 @@ static int fail_checkpoint(const char *path, struct error *err)
 }
 
 /* Open the file, which must be a regular one: its descriptor, or -1. */
-static int file_open(const char *path, bool searched, struct error *err)
+static int file_open(const char *path, enum train_func_kind kind, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     char shown[QUOTE_TEXT_MAX];
     struct stat st = {0};
 
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return fail_missing(path, searched, err);
+        return fail_missing(path, kind, err);
     if (fd < 0)
         return error_set(err, RAYTRAIN_EINVAL, "train_func: cannot read %s: %s",
                          quote(path, shown), strerror(errno));
@@ -232,17 +251,18 @@ const char *train_func_subject(const char *path, char *const *args, size_t n)
 
 int train_func_resolve(char **path, enum train_func_kind *kind, struct error *err)
 {
-    bool bare = !strchr(*path, '/');
-    char *found;
+    char *found = NULL;
     int fd, rc = 0;
 
     if (ends_in(*path, ".h5"))
         return fail_checkpoint(*path, err);
-    if (bare && access(*path, F_OK) && (found = path_search(*path))) {
+    if (*kind == TRAIN_FUNC_COMMAND && !strchr(*path, '/'))
+        found = path_search(*path);
+    if (found) {
         free(*path);
         *path = found;
     }
-    fd = file_open(*path, bare, err);
+    fd = file_open(*path, *kind, err);
     if (fd < 0)
         return -1;
     if (*kind != TRAIN_FUNC_COMMAND)

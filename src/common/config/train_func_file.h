@@ -12,8 +12,8 @@ enum train_func_kind {
 };
 
 /*
- * Make *path absolute and say what it is. A name without a '/' is looked for in the
- * working directory, then as a program in PATH.
+ * Make *path absolute and say what it is. A name without a '/' is a file of the working
+ * directory; that of a command is looked for in PATH first, as a shell does.
  *
  * A command (TRAIN_FUNC_COMMAND) is what the user says it is, whatever its file: *kind
  * stays. Any other kind follows from the file: an ELF file is a program if it has an

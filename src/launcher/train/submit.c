@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "run/run_dir.h"
@@ -68,14 +69,18 @@ static int run_check(const struct trainer *trainer, struct error *err)
 
 /* ---- The command line ---- */
 
-/* A file as the job finds it. A name without a '/' is looked for in PATH again: a
+/* A file as the job finds it. A command without a '/' is looked for in PATH again: a
  * prologue may change what it is. */
 static const char *operand(const struct trainer *trainer)
 {
     const char *typed = trainer->opt->submit.operands[0];
-    bool is_file = strchr(typed, '/') || access(typed, F_OK) == 0;
+    const char *found = trainer->cfg->train_func;
+    struct stat here, st;
+    bool is_file = !trainer->opt->submit.command || strchr(typed, '/') ||
+                   (stat(typed, &here) == 0 && stat(found, &st) == 0 &&
+                    here.st_dev == st.st_dev && here.st_ino == st.st_ino);
 
-    return is_file ? trainer->cfg->train_func : typed;
+    return is_file ? found : typed;
 }
 
 static int command_make(const struct trainer *trainer, const char *self,
