@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "util/number.h"
+#include "util/number_text.h"
 
 static uint64_t random_state = 1;
 
@@ -281,6 +282,44 @@ static void random_integers_come_back(void **state)
     }
 }
 
+static void texts_of_numbers_are_short_and_come_back(void **state)
+{
+    static const struct {
+        double value;
+        const char *text, *as_float;
+    } known[] = {
+        {0.1, "0.1", "0.1"},
+        {-0.0, "-0", "-0"},
+        {1e300, "1e+300", "inf"},
+        {5e-324, "4.94065645841247e-324", "0"},
+        {1.0 / 3, "0.3333333333333333", "0.33333334"},
+        {16777217, "16777217", "16777216"},
+        {INFINITY, "inf", "inf"},
+        {-INFINITY, "-inf", "-inf"},
+        {-NAN, "nan", "nan"},
+    };
+    char text[NUMBER_TEXT];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        assert_int_equal(number_text(text, known[i].value), strlen(known[i].text));
+        assert_string_equal(text, known[i].text);
+        number_text_float(text, (float)known[i].value);
+        assert_string_equal(text, known[i].as_float);
+    }
+    for (int i = 0; i < 100000; i++) {
+        double x = from_bits(random_bits());
+        float y = (float)from_bits((random_bits() & ~(UINT64_C(1) << 62)) | 7);
+
+        if (!isfinite(x))
+            continue;
+        number_text(text, x);
+        assert_true(bits_of(strtod(text, NULL)) == bits_of(x));
+        number_text_float(text, y);
+        assert_true(strtof(text, NULL) == y);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +330,7 @@ int main(void)
         cmocka_unit_test(a_number_ends_where_its_text_does),
         cmocka_unit_test(integers_are_parsed_up_to_the_limits_of_their_type),
         cmocka_unit_test(random_integers_come_back),
+        cmocka_unit_test(texts_of_numbers_are_short_and_come_back),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/number_text.h"
+
 void csv_next(FILE *out)
 {
     fputc(',', out);
@@ -34,13 +36,11 @@ void csv_text(FILE *out, const char *text)
 
 void csv_number(FILE *out, double value)
 {
-    char text[32];
+    char text[NUMBER_TEXT];
 
-    if (!isfinite(value))
+    if (isnan(value))
         return;
-    snprintf(text, sizeof text, "%.15g", value);
-    if (strtod(text, NULL) != value)
-        snprintf(text, sizeof text, "%.17g", value);
+    number_text(text, value);
     fputs(text, out);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/config_key.h"
+#include "util/number_text.h"
 #include "util/quote.h"
 
 #define CAT(object, offset, type)                                                      \
@@ -47,12 +48,9 @@ void config_render_strings(FILE *out, char *const *strings, size_t n)
 /* The shortest form that reads back to the same bits, and is read as a real. */
 void config_render_real(FILE *out, double value)
 {
-    char text[40];
-    int digits = 15;
+    char text[NUMBER_TEXT];
 
-    do
-        snprintf(text, sizeof text, "%.*g", digits, value);
-    while (strtod(text, NULL) != value && digits++ < 17);
+    number_text(text, value);
     fputs(text, out);
     if (!strpbrk(text, ".e"))
         fputs(".0", out);

@@ -16,6 +16,7 @@
 #include "run/run_dir.h"
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/number_text.h"
 
 #define FIRST_COLUMN "training_iteration"
 #define BY_RANK      "by_rank"
@@ -60,17 +61,13 @@ static void text_write(const char *text, FILE *out)
     putc('"', out);
 }
 
-/* The shortest form that reads back to the same number. */
 static void real_write(double value, FILE *out)
 {
-    char text[40];
-    int digits = 15;
+    char text[NUMBER_TEXT];
 
-    if (!isfinite(value))
+    if (isnan(value))
         return;
-    do
-        snprintf(text, sizeof text, "%.*g", digits, value);
-    while (strtod(text, NULL) != value && digits++ < 17);
+    number_text(text, value);
     fputs(text, out);
 }
 

@@ -4,7 +4,7 @@
  * on, in row-major order.
  *
  * Numbers of floating point have as many digits as it takes to read the same bits back.
- * Strings are in quotes if they have separators or quotes.
+ * Strings are in quotes if they have separators or quotes, or begin or end with a blank.
  */
 #include "predict/predicted.h"
 
@@ -15,8 +15,9 @@
 #include <string.h>
 
 #include "util/half.h"
+#include "util/number_text.h"
 
-#define FIELD_MAX 40
+#define FIELD_MAX NUMBER_TEXT
 
 /* ---- Numbers ---- */
 
@@ -27,13 +28,6 @@
         value_;                                                                        \
     })
 
-static int real_print(char *text, double value, int digits)
-{
-    if (isnan(value))
-        return snprintf(text, FIELD_MAX, "nan");
-    return snprintf(text, FIELD_MAX, "%.*g", digits, value);
-}
-
 static int half_print(char *text, const unsigned char *from,
                       void (*widen)(float *restrict, const uint16_t *restrict, size_t))
 {
@@ -41,16 +35,17 @@ static int half_print(char *text, const unsigned char *from,
     float value;
 
     widen(&value, &half, 1);
-    return real_print(text, (double)value, 5);
+    return isnan(value) ? snprintf(text, FIELD_MAX, "nan")
+                        : snprintf(text, FIELD_MAX, "%.5g", (double)value);
 }
 
 static int element_print(char *text, raytrain_dtype dtype, const unsigned char *from)
 {
     switch (dtype) {
     case RAYTRAIN_FLOAT32:
-        return real_print(text, (double)AS(float, from), 9);
+        return (int)number_text_float(text, AS(float, from));
     case RAYTRAIN_FLOAT64:
-        return real_print(text, AS(double, from), 17);
+        return (int)number_text(text, AS(double, from));
     case RAYTRAIN_FLOAT16:
         return half_print(text, from, float16_widen);
     case RAYTRAIN_BFLOAT16:
@@ -78,15 +73,23 @@ static int element_print(char *text, raytrain_dtype dtype, const unsigned char *
 
 /* ---- Texts ---- */
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Other readers take blanks at the ends away. */
 static bool needs_quotes(const char *text, size_t n)
 {
+    if (n > 0 && (is_blank(text[0]) || is_blank(text[n - 1])))
+        return true;
     for (size_t i = 0; i < n; i++)
         if (text[i] == ',' || text[i] == '"' || text[i] == '\n' || text[i] == '\r')
             return true;
     return false;
 }
 
-/* In quotes if it has a separator or a quote, which is doubled then. */
+/* A quote is doubled. */
 static int text_append(const char *text, size_t n, struct predicted_stream *to,
                        struct error *err)
 {
