@@ -36,7 +36,8 @@ static inline void reader_try(const struct reader_ops *ops, const uint8_t *data,
                               size_t n)
 {
     struct dataset_config cfg = {.name = (char *)"d", .path = (char *)"input"};
-    struct reader_job job = {.config = &cfg, .size = 1};
+    struct words_union words = {0};
+    struct reader_job job = {.config = &cfg, .size = 1, .words = &words};
     int fd = memfd_create("input", MFD_CLOEXEC);
     struct table t = {0};
     struct error err;
@@ -46,8 +47,9 @@ static inline void reader_try(const struct reader_ops *ops, const uint8_t *data,
         table_add_source(&t, fd, false, "input", &index, &err) < 0)
         abort();
     ops->probe(data, n < READER_HEAD ? n : READER_HEAD, "input");
-    if (ops->open(&job, &t, &err) == 0)
+    if (ops->open(&job, &t, &err) == 0 && words_union_finish(&words, &t, &err) == 0)
         rows_read(&t);
+    words_union_clear(&words);
     table_clear(&t);
 }
 

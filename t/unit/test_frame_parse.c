@@ -10,11 +10,14 @@
 
 #include "command/frame_parse.h"
 
-#define ROWS  3
-#define WORDS 64 /* where the codes are in the block */
+#define ROWS        3
+#define WORDS       64 /* where the codes are in the block */
+#define TEXTS       32 /* and the words, "blue" and "a\0b" */
+#define TEXTS_BYTES 15
 
 static const float numbers[ROWS * 2] = {1, 2, 3, 4, 5, 6};
 static const int32_t codes[ROWS] = {1, -1, 0};
+static const char first[] = "blue", second[] = "a\0b";
 
 static struct error err;
 
@@ -36,7 +39,7 @@ static int parse(const char *columns, const char *places, uint64_t rows,
 
     memcpy(copy, block, n);
     err.code = RAYTRAIN_OK;
-    rc = frame_parse(c, p, rows, copy, n, out, &err);
+    rc = frame_parse(c, p, rows, &(struct wire_block){copy, n}, out, &err);
     free(copy);
     json_decref(c);
     json_decref(p);
@@ -45,13 +48,21 @@ static int parse(const char *columns, const char *places, uint64_t rows,
 
 #define COLUMNS                                                                        \
     "[{\"name\": \"x\", \"kind\": \"numbers\", \"dtype\": \"float32\", \"shape\": "    \
-    "[2]}, {\"name\": \"w\", \"kind\": \"words\", \"words\": [\"blue\", \"\"]}]"
+    "[2]}, {\"name\": \"w\", \"kind\": \"words\", \"words\": [32, 15]}]"
 #define PLACES "[[0], [64]]"
+
+static void word_put(unsigned char *at, const char *word, uint32_t n)
+{
+    memcpy(at, &n, sizeof n);
+    memcpy(at + sizeof n, word, n);
+}
 
 static size_t block_make(unsigned char block[WORDS + sizeof codes])
 {
     memset(block, 0, WORDS);
     memcpy(block, numbers, sizeof numbers);
+    word_put(block + TEXTS, first, sizeof first - 1);
+    word_put(block + TEXTS + 8, second, sizeof second - 1);
     memcpy(block + WORDS, codes, sizeof codes);
     return WORDS + sizeof codes;
 }
@@ -81,6 +92,9 @@ static void rows_become_a_frame(void **state)
     assert_memory_equal(f.frame.columns[0].data, numbers, sizeof numbers);
     assert_memory_equal(f.frame.columns[1].data, codes, sizeof codes);
     assert_string_equal(dictionary_word(f.frame.columns[1].words, 0, &length), "blue");
+    assert_memory_equal(dictionary_word(f.frame.columns[1].words, 1, &length), second,
+                        sizeof second);
+    assert_int_equal(length, sizeof second - 1);
     parsed_frame_clear(&f);
     assert_int_equal(parse("[]", "[]", 0, block, 0, &f), 0);
     parsed_frame_clear(&f);
@@ -170,7 +184,13 @@ static void columns_that_cannot_be_are_refused(void **state)
         NUMBERS("\"int8\"", "[9223372036854775807, 2, 2]"),
         NUMBERS("\"int8\"", "[1, 1, 1, 1, 1, 1, 1, 1, 1]"),
         "[{\"name\": \"w\", \"words\": [\"a\", 5]}]",
-        "[{\"name\": \"w\", \"words\": [\"a\", \"b\", \"a\"]}]",
+        "[{\"name\": \"w\", \"words\": [0]}]",
+        "[{\"name\": \"w\", \"words\": [-1, 4]}]",
+        "[{\"name\": \"w\", \"words\": [0, -4]}]",
+        "[{\"name\": \"w\", \"words\": [61, 4]}]",
+        "[{\"name\": \"w\", \"words\": [65, 0]}]",
+        "[{\"name\": \"w\", \"words\": [9223372036854775807, 4]}]",
+        "[{\"name\": \"w\", \"words\": [0, 8]}]", /* the empty word twice */
         ("[{\"name\": \"x\", \"dtype\": \"int8\"}, "
          "{\"name\": \"x\", \"dtype\": \"int8\"}]"),
     };

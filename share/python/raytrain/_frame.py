@@ -305,18 +305,32 @@ def _filled(values: list, there: list, dtype: str, numpy: object) -> tuple:
     return [numpy.nan if _is_missing(v, numpy) else v for v in values], "f8"
 
 
-def _described(name: str, array: object) -> tuple:
-    """What the column is, and its elements."""
+def words_of(name: str, array: object) -> tuple:
+    """The words of an array of str and None as dictionary_pack() makes them, and the int32
+    code of each row, -1 for None."""
     import numpy
 
-    if not is_text(array):
-        return {"name": name, "kind": "numbers", "dtype": _DTYPES[array.dtype.str[1:]],
-                "shape": list(array.shape[1:])}, array
-    words = sorted({value for value in array.tolist() if value is not None})
+    values = array.tolist()
+    words = sorted({value for value in values if value is not None})
     codes = {word: code for code, word in enumerate(words)}
     codes[None] = -1
-    return ({"name": name, "kind": "words", "words": words},
-            numpy.array([codes[value] for value in array.tolist()], "i4"))
+    packed = bytearray()
+    for word in words:
+        raw = _raw(name, word, values)
+        packed += struct.pack("=I", len(raw)) + raw
+    return bytes(packed), numpy.array([codes[value] for value in values], "i4")
+
+
+def _raw(name: str, word: str, values: list) -> bytes:
+    """A str as bytes. Those that os.fsdecode() could not decode are as they were."""
+    try:
+        return word.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"column {name!r}, row {values.index(word)}: the text has "
+            f"{word[error.start]!a}, half of a pair of surrogates, which is not a "
+            "character; text.encode('utf-16', 'surrogatepass').decode('utf-16', "
+            "'replace') joins pairs and replaces others") from None
 
 
 def encode(batch: dict, limit: int):
@@ -326,22 +340,40 @@ def encode(batch: dict, limit: int):
     rows = next(iter(lengths.values()), 0)
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the columns have different numbers of rows: {lengths}")
-    size = sum(array.nbytes for array in arrays.values()) // max(rows, 1)
+    size = sum(map(_bytes, arrays.values())) // max(rows, 1)
     step = max(1, limit // max(size, 1))
     for first in range(0, max(rows, 1), step):
         yield _part({name: array[first:first + step] for name, array in arrays.items()})
 
 
+def _bytes(array: object) -> int:
+    """About the bytes that it takes in a block."""
+    if not is_text(array):
+        return array.nbytes
+    return sum(8 + len(value or "") for value in array.tolist())
+
+
 def _part(arrays: dict) -> tuple:
     columns, places, block = [], [], bytearray()
     rows = 0
+
+    def add(part: bytes) -> int:
+        at = len(block)
+        block.extend(part)
+        block.extend(bytes(-len(block) % 64))
+        return at
+
     for name, array in arrays.items():
-        said, elements = _described(name, array)
-        columns.append(said)
-        places.append([len(block)])
-        block += elements.tobytes()
-        block += bytes(-len(block) % 64)
         rows = len(array)
+        said = {"name": name}
+        if is_text(array):
+            words, array = words_of(name, array)
+            said.update(kind="words", words=[add(words), len(words)])
+        else:
+            said.update(kind="numbers", dtype=_DTYPES[array.dtype.str[1:]],
+                        shape=list(array.shape[1:]))
+        columns.append(said)
+        places.append([add(array.tobytes())])
     return columns, rows, places, bytes(block)
 
 

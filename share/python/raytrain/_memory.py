@@ -28,80 +28,33 @@ def dataset(arrays: dict):
     lengths = {name: len(array) for name, array in columns.items()}
     if not columns or len(set(lengths.values())) > 1:
         raise ValueError(f"columns with the same number of rows are needed, not {lengths}")
-    if any(_frame.is_text(array) for array in columns.values()):
-        missing = _missing(columns)
-        file, options = _File("rows.csv"), {"format": "csv", "missing": [missing],
-                                            "types": _types(columns)}
-        _write_csv(file.path, columns, missing)
-    else:
-        file, options = _File("rows.npz"), {"format": "numpy"}
-        _write_numpy(file.path, columns)
-    made = Dataset(file.path, **options)
+    file = _File("rows.npz")
+    _write(file.path, columns)
+    made = Dataset(file.path, format="numpy")
     made._file = file
     return made
 
 
-def _write_numpy(path: str, columns: dict) -> None:
-    """As numpy.savez(), which takes columns called "file" or "like" for its arguments."""
+def _write(path: str, columns: dict) -> None:
+    """As numpy.savez(), which takes columns called "file" or "like" for its arguments.
+    Columns of str are codes of words (numpy_words.h)."""
+    import struct
     import zipfile
 
     import numpy
 
+    words = bytearray()
     with zipfile.ZipFile(path, "w", allowZip64=True) as out:
         for name, array in columns.items():
+            if _frame.is_text(array):
+                packed, array = _frame.words_of(name, array)
+                key = name.encode("utf-8", "surrogateescape")
+                words += struct.pack("=I", len(key)) + key
+                words += struct.pack("=Q", len(packed)) + packed
             with out.open(name + ".npy", "w", force_zip64=True) as member:
                 numpy.lib.format.write_array(member, array, allow_pickle=False)
-
-
-# ---- A csv file: columns of str, and numbers beside them ----
-
-def _missing(columns: dict) -> str:
-    """A text for missing values, which is no word of any column."""
-    words = set()
-    for array in columns.values():
-        if _frame.is_text(array):
-            words.update(array.tolist())
-    text = "NA"
-    while text in words:
-        text += "-"
-    return text
-
-
-# Integers of a csv file are int64.
-_TYPES = {"bool": "bool", "float16": "float32", "float32": "float32", "float64": "float64",
-          "object": "words"}
-
-
-def _types(columns: dict) -> list:
-    return [{"column": name, "type": _TYPES.get(array.dtype.name, "int64")}
-            for name, array in columns.items()]
-
-
-def _fields(name: str, array: object, missing: str) -> list:
-    """The rows of a column as they are written."""
-    if array.ndim != 1 or array.dtype.str[1:] == "u8":
-        raise ValueError(f"column {name!r}: beside columns of str there are only columns "
-                         "of one number a row, none of uint64")
-    values = array.tolist()
-    if array.dtype.kind == "b":
-        return ["true" if value else "false" for value in values]
-    if array.dtype.kind == "f":
-        return [missing if value != value else value for value in values]
-    if _frame.is_text(array):
-        if any(value is not None and "\0" in value for value in values):
-            raise ValueError(f"column {name!r} has a text with a NUL character")
-        return [missing if value is None else value for value in values]
-    return values
-
-
-def _write_csv(path: str, columns: dict, missing: str) -> None:
-    import csv
-
-    values = [_fields(name, array, missing) for name, array in columns.items()]
-    with open(path, "w", newline="", encoding="utf-8", errors="surrogateescape") as out:
-        writer = csv.writer(out)
-        writer.writerow(columns)
-        writer.writerows(zip(*values))
+        if words:
+            out.writestr("raytrain-words", bytes(words))
 
 
 def keep(made: object, path: str):

@@ -95,9 +95,8 @@ def read_libsvm(path: str, *, shuffle: bool = False, **options: object) -> Datas
 def from_numpy(arrays: object) -> Dataset:
     """The rows of {column: array}, or of an array as the column "data". They are written to
     a file, which is removed when nothing refers to the Dataset any more; a trainer keeps a
-    copy beside its run. Columns of numbers may have rows of any shape; if there are
-    columns of str, all others have numbers, one a row, and integers become int64. None
-    is a missing str."""
+    copy beside its run. Columns of numbers may have rows of any shape; bool become uint8.
+    Columns of str have one str a row, any text, or None if it is missing."""
     from . import _memory
 
     return _memory.dataset(arrays if isinstance(arrays, dict) else {"data": arrays})

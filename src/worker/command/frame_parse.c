@@ -34,35 +34,47 @@ static int numbers_parse(const json_t *said, struct frame_column *c, struct erro
     return 0;
 }
 
-static int words_parse(const json_t *list, struct parsed_frame *f,
-                       struct frame_column *c, struct error *err)
+/* If a word is there twice, more words have codes than the dictionary has. */
+static int words_unpack(struct dictionary *words, const unsigned char *bytes, size_t n,
+                        const char *name, struct error *err)
 {
+    size_t room = n + sizeof(int32_t); /* a word takes four bytes at least */
+    int32_t *codes = malloc(room);
+    int rc;
+
+    if (!codes)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    memset(codes, 0xff, room);
+    rc = dictionary_unpack(words, bytes, n, codes, err);
+    if (rc == 0 && codes[dictionary_count(words)] != -1)
+        rc = error_set(err, RAYTRAIN_EINVAL, "column \"%s\": a word is there twice",
+                       name);
+    free(codes);
+    return rc;
+}
+
+/* "words": [FIRST, BYTES], where the block has them as dictionary_pack() makes them. */
+static int words_parse(const json_t *place, const struct wire_block *block,
+                       struct parsed_frame *f, struct frame_column *c,
+                       struct error *err)
+{
+    const json_t *from = json_array_get(place, 0), *length = json_array_get(place, 1);
+    json_int_t first = json_integer_value(from), bytes = json_integer_value(length);
     struct dictionary *words = dictionary_create();
-    int32_t code;
-    size_t i;
-    json_t *word;
 
     c->kind = FRAME_WORDS;
     if (!words)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     f->words[f->n_words++] = c->words = words;
-    json_array_foreach((json_t *)list, i, word)
-    {
-        if (!json_is_string(word))
-            return error_set(err, RAYTRAIN_EINVAL, "column \"%s\": a word is no string",
-                             c->name);
-        if (dictionary_add(words, json_string_value(word), json_string_length(word),
-                           &code, err) < 0)
-            return -1;
-        if ((size_t)code != i)
-            return error_set(err, RAYTRAIN_EINVAL,
-                             "column \"%s\": a word is there twice", c->name);
-    }
-    return 0;
+    if (!json_is_integer(from) || !json_is_integer(length) || first < 0 || bytes < 0 ||
+        (uint64_t)first > block->n || (uint64_t)bytes > block->n - (uint64_t)first)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "column \"%s\": its words are not in the block", c->name);
+    return words_unpack(words, block->data + first, (size_t)bytes, c->name, err);
 }
 
-static int column_parse(const json_t *said, struct parsed_frame *f, size_t *index,
-                        struct error *err)
+static int column_parse(const json_t *said, const struct wire_block *block,
+                        struct parsed_frame *f, size_t *index, struct error *err)
 {
     const char *name = json_string_value(json_object_get(said, "name"));
     const json_t *words = json_object_get(said, "words");
@@ -73,7 +85,7 @@ static int column_parse(const json_t *said, struct parsed_frame *f, size_t *inde
         return error_set(err, RAYTRAIN_EINVAL, "the name of a column has 1 to %d bytes",
                          RAYTRAIN_NAME_MAX);
     strcpy(c.name, name);
-    rc = words ? words_parse(words, f, &c, err) : numbers_parse(said, &c, err);
+    rc = words ? words_parse(words, block, f, &c, err) : numbers_parse(said, &c, err);
     return rc == 0 ? frame_add(&f->frame, &c, index, err) : -1;
 }
 
@@ -93,26 +105,26 @@ static int codes_check(const struct frame_column *c, uint64_t rows, struct error
 }
 
 static int rows_take(struct frame_column *c, const json_t *place, uint64_t rows,
-                     const unsigned char *block, size_t n, struct error *err)
+                     const struct wire_block *block, struct error *err)
 {
     const json_t *where = json_array_get(place, 0);
     json_int_t at = json_integer_value(where);
     uint64_t bytes;
 
     if (!json_is_integer(where) || at < 0 ||
-        __builtin_mul_overflow(rows, frame_row_bytes(c), &bytes) || (uint64_t)at > n ||
-        bytes > n - (uint64_t)at)
+        __builtin_mul_overflow(rows, frame_row_bytes(c), &bytes) ||
+        (uint64_t)at > block->n || bytes > block->n - (uint64_t)at)
         return error_set(err, RAYTRAIN_EINVAL,
                          "column \"%s\": its rows are not in the block", c->name);
     if (frame_reserve(c, rows, 0, err) < 0)
         return -1;
     if (bytes > 0)
-        memcpy(c->data, block + at, bytes);
+        memcpy(c->data, block->data + at, bytes);
     return c->kind == FRAME_WORDS ? codes_check(c, rows, err) : 0;
 }
 
 int frame_parse(const json_t *columns, const json_t *places, uint64_t rows,
-                const unsigned char *block, size_t n, struct parsed_frame *out,
+                const struct wire_block *block, struct parsed_frame *out,
                 struct error *err)
 {
     size_t index;
@@ -124,9 +136,9 @@ int frame_parse(const json_t *columns, const json_t *places, uint64_t rows,
     if (rows > 0 && json_array_size(columns) == 0)
         return error_set(err, RAYTRAIN_EINVAL, "there are rows, but no columns");
     for (size_t i = 0; i < json_array_size(columns); i++)
-        if (column_parse(json_array_get(columns, i), out, &index, err) < 0 ||
+        if (column_parse(json_array_get(columns, i), block, out, &index, err) < 0 ||
             rows_take(&out->frame.columns[index], json_array_get(places, i), rows,
-                      block, n, err) < 0)
+                      block, err) < 0)
             return -1;
     out->frame.rows = rows;
     return 0;

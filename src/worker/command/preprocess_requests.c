@@ -294,9 +294,10 @@ static int transform_rows(struct companion *c, const struct request *q,
         return error_set(err, RAYTRAIN_EINVAL, "there are no rows");
     rc = chain_unpack(&chain, data, (size_t)n, err);
     if (rc == 0)
-        rc = frame_parse(json_object_get(q->args, "columns"),
-                         json_object_get(q->args, "places"), (uint64_t)n_rows, data + n,
-                         q->n_data - (size_t)n, &f, err);
+        rc =
+            frame_parse(json_object_get(q->args, "columns"),
+                        json_object_get(q->args, "places"), (uint64_t)n_rows,
+                        &(struct wire_block){data + n, q->n_data - (size_t)n}, &f, err);
     if (rc == 0)
         rc = rows_transform(&chain, q, &f.frame, reply, err);
     parsed_frame_clear(&f);

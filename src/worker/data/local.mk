@@ -16,6 +16,7 @@ libworker_la_SOURCES += \
 	src/worker/data/gunzip.c src/worker/data/gunzip.h \
 	src/worker/data/near_rows.c src/worker/data/near_rows.h \
 	src/worker/data/npy_header.c src/worker/data/npy_header.h \
+	src/worker/data/numpy_words.c src/worker/data/numpy_words.h \
 	src/worker/data/packing.c src/worker/data/packing.h \
 	src/worker/data/packing_filters.c \
 	src/worker/data/part.h src/worker/data/part_names.h \
@@ -69,6 +70,7 @@ fuzz_reader_files = src/worker/data/band_store.c src/worker/data/batch.c \
 	src/worker/data/ragged_read.c \
 	src/worker/data/expansion.c src/worker/data/fortran_order.c \
 	src/worker/data/gunzip.c src/worker/data/npy_header.c \
+	src/worker/data/numpy_words.c src/worker/data/words_union.c \
 	src/worker/data/packing.c src/worker/data/packing_filters.c \
 	src/worker/data/epoch_order.c \
 	src/worker/data/reader_file.c src/worker/data/reader_idx.c \

@@ -5,7 +5,8 @@
  * at its end (of "x-0001.npy": x), so that many files have the same column; a
  * structured array is a column for each field. The label may be a file of its own. In an
  * .npz file each member is such a file. Rows are read in place, except those of deflated
- * members and of arrays in Fortran order, which are expanded.
+ * members and of arrays in Fortran order, which are expanded, and codes of words
+ * (numpy_words.h).
  */
 #include "data/reader.h"
 
@@ -16,6 +17,7 @@
 #include "data/expansion.h"
 #include "data/fortran_order.h"
 #include "data/npy_header.h"
+#include "data/numpy_words.h"
 #include "data/zip_members.h"
 #include "util/fs.h"
 
@@ -26,8 +28,9 @@
 struct array {
     size_t source;
     uint64_t at, size;
-    const char *name; /* of the column, unless it has fields */
-    const char *what; /* for messages */
+    const char *name;                /* of the column, unless it has fields */
+    const char *what;                /* for messages */
+    const struct numpy_words *words; /* of its archive; NULL: it is in none */
 };
 
 /* ---- Names ---- */
@@ -98,6 +101,21 @@ static int rows_expand(const struct npy_header *h, const raytrain_tensor *row,
     return fortran_order_expand(t, &a, &e->source, err);
 }
 
+/* Codes of words, if the archive has words for this column. */
+static int elements_add(const struct array *a, const struct npy_field *f,
+                        const struct column *c, const struct extent *e, struct table *t,
+                        struct error *err)
+{
+    struct packed_words packed;
+
+    if (!a->words || f->name[0] || !numpy_words_find(a->words, c->name, &packed))
+        return table_add_column(t, c, e, 1, err);
+    if (c->row.dtype != RAYTRAIN_INT32 || c->row.ndim != 0 || e->swapped || e->stride)
+        return error_set(err, RAYTRAIN_ECORRUPT, "%s: it has words, but no codes",
+                         a->what);
+    return numpy_words_add(a->words, &packed, c->name, a->what, t, e, err);
+}
+
 static int field_add(const struct dataset_config *cfg, const struct array *a,
                      const struct npy_header *h, const struct npy_field *f,
                      struct table *t, struct error *err)
@@ -131,7 +149,7 @@ static int field_add(const struct dataset_config *cfg, const struct array *a,
     if (h->fortran && bytes > 0 && h->rows > 0 &&
         rows_expand(h, &c.row, t, &e, err) < 0)
         return -1;
-    return table_add_column(t, &c, &e, 1, err);
+    return elements_add(a, f, &c, &e, t, err);
 }
 
 static int array_add(const struct dataset_config *cfg, const struct array *a,
@@ -173,10 +191,11 @@ static int member_open(const struct zip_member *m, struct array *a, struct table
 /* A member that was not asked for by name is skipped if it cannot be a column. Fields
  * are not known before it is opened. */
 static int member_add(const struct dataset_config *cfg, const struct zip_member *m,
-                      size_t source, struct table *t, struct error *err)
+                      const struct numpy_words *words, size_t source, struct table *t,
+                      struct error *err)
 {
     char name[RAYTRAIN_NAME_MAX + 1], what[PATH_MAX + RAYTRAIN_NAME_MAX + 8];
-    struct array a = {.source = source, .name = name, .what = what};
+    struct array a = {.source = source, .name = name, .what = what, .words = words};
     struct error own = {0};
     size_t n = name_length(m->name);
 
@@ -194,15 +213,19 @@ static int member_add(const struct dataset_config *cfg, const struct zip_member 
     return error_set(err, own.code, "%s", own.text);
 }
 
-static int archive_add(const struct dataset_config *cfg, size_t source, struct table *t,
+static int archive_add(const struct reader_job *job, size_t source, struct table *t,
                        struct error *err)
 {
     struct source file = t->sources[source];
     struct zip_members members;
+    struct numpy_words words = {.bytes = NULL};
     int rc = zip_list(&file, &members, err);
 
+    if (rc == 0)
+        rc = numpy_words_read(&file, &members, job->words, &words, err);
     for (size_t i = 0; i < members.n && rc == 0; i++)
-        rc = member_add(cfg, &members.all[i], source, t, err);
+        rc = member_add(job->config, &members.all[i], &words, source, t, err);
+    numpy_words_clear(&words);
     zip_clear(&members);
     return rc;
 }
@@ -215,8 +238,8 @@ static bool is_archive(const unsigned char *head, size_t n)
 }
 
 /* `otherwise`: the name of the column if the file has none. */
-static int file_add(const struct dataset_config *cfg, size_t source,
-                    const char *otherwise, struct table *t, struct error *err)
+static int file_add(const struct reader_job *job, size_t source, const char *otherwise,
+                    struct table *t, struct error *err)
 {
     struct source file = t->sources[source];
     struct array a = {.source = source, .size = file.size, .what = file.path};
@@ -227,23 +250,23 @@ static int file_add(const struct dataset_config *cfg, size_t source,
     if (fs_pread_full(file.fd, head, n, 0) < 0)
         return fs_error(err, "read", file.path);
     if (is_archive(head, n))
-        return archive_add(cfg, source, t, err);
+        return archive_add(job, source, t, err);
     if (!npy_probe(head, n))
         return error_set(err, RAYTRAIN_ECORRUPT, "%s: not an .npy or .npz file",
                          file.path);
     column_name(file.path, otherwise, name);
     a.name = name;
-    return array_add(cfg, &a, t, err);
+    return array_add(job->config, &a, t, err);
 }
 
-static int labels_add(const struct dataset_config *cfg, struct table *t,
-                      struct error *err)
+static int labels_add(const struct reader_job *job, struct table *t, struct error *err)
 {
+    const struct dataset_config *cfg = job->config;
     int fd = reader_open_file(cfg->label, err);
     size_t source;
 
     if (fd < 0 || table_add_source(t, fd, false, cfg->label, &source, err) < 0 ||
-        file_add(cfg, source, "y", t, err) < 0)
+        file_add(job, source, "y", t, err) < 0)
         return error_prefix(err, "labels");
     return 0;
 }
@@ -254,12 +277,12 @@ static int numpy_open(const struct reader_job *job, struct table *out,
     const struct dataset_config *cfg = job->config;
     char names[512];
 
-    if (file_add(cfg, 0, "x", out, err) < 0)
+    if (file_add(job, 0, "x", out, err) < 0)
         return -1;
     if (!cfg->label)
         return 0;
     if (dataset_label_is_path(cfg))
-        return labels_add(cfg, out, err);
+        return labels_add(job, out, err);
     if (table_column(out, cfg->label))
         return 0;
     table_names(out, names, sizeof names);

@@ -50,7 +50,8 @@ static int codes_change(const struct source *s, uint64_t rows, const int32_t *ch
         return -1;
     codes = (int32_t *)(void *)e.bytes;
     for (uint64_t i = 0; i < rows; i++)
-        codes[i] = change[codes[i]];
+        if (codes[i] >= 0)
+            codes[i] = change[codes[i]];
     return expansion_seal(&e, err);
 }
 
