@@ -131,6 +131,36 @@ test_expect_success 'killed under load, it has given no wrong answer, leaves no 
 	eventually no_workers && rm -rf runs/model/serve &&
 	serve model --workers 2 $inputs "$model" && predictions 3 >out && test -s out && end
 '
+# status_of PATH [CURL-OPTION...]: of the answer, at a port.
+status_of () {
+	path=$1 && shift &&
+	curl -s -o /dev/null -w "%{http_code}" "$@" "$(jq -r .url runs/model/serve/*/address.json)$path"
+}
+test_expect_success 'at a port of this machine it makes a private token, and prints how to ask' '
+	serve model --listen 127.0.0.1:0 $inputs "$model" &&
+	token=$(jq -r .token_file runs/model/serve/*/address.json) &&
+	test "$(stat -c %a "$token")" = 600 &&
+	test "$(dirname "$token")" = "$(realpath runs/model/serve/*)" &&
+	eventually grep "to ask it, type: " err && sed -n "s/.*to ask it, type: //p" err >line &&
+	bash line >model.json && jq -e ".name == \"model\"" model.json &&
+	test "$(status_of /v2)" = 401 && test "$(status_of /v2/health/ready)" = 200 && end
+'
+test_expect_success 'with --no-token it makes none, and health checks of HAProxy are answered' '
+	serve model --listen 127.0.0.1:0 --no-token $inputs "$model" &&
+	test "$(jq -r .token_file runs/model/serve/*/address.json)" = null &&
+	test "$(status_of /v2)" = 200 && raytrain-serve --where --haproxy runs/model >proxy.cfg &&
+	host=$(sed -n "s/.*http-check send .* hdr Host //p" proxy.cfg) &&
+	test "$(status_of /v2/health/ready -H "Host: $host")" = 200 && end
+'
+test_expect_success 'addresses that cannot be, or are not safe, are refused' '
+	expect_status 3 raytrain-serve runs/model --listen 0.0.0.0:0 --no-token "$model" 2>err &&
+	grep -e "leave out --no-token" err &&
+	expect_status 3 raytrain-serve runs/model --token-file t --no-token "$model" 2>err &&
+	grep -e "--token-file or --no-token" err &&
+	expect_status 3 raytrain-serve runs/model --listen unix: "$model" 2>err && grep "no path" err &&
+	expect_status 3 raytrain-serve runs/model --listen 127.0.0.1:99999 "$model" 2>err &&
+	grep "65535" err && rm -r runs/model/serve
+'
 test_expect_success '--follow changes to a newer checkpoint' '
 	mkdir runs/growing && cp runs/model/run.cfg runs/growing/ &&
 	cp runs/model/checkpoint_000001.h5 runs/growing/ &&

@@ -30,7 +30,7 @@ test_expect_success 'a run is followed' '
 	    {"name": "x", "datatype": "FP32", "shape": [1, 3], "data": [1, 2, 3]},
 	    {"name": "id", "datatype": "INT64", "shape": [1], "data": [7]}]}
 	EOF
-	{ raytrain-serve runs/model --last --follow --listen 127.0.0.1:0 \
+	{ raytrain-serve runs/model --last --follow --listen 127.0.0.1:0 --no-token \
 		--input x:float32:3 --input id:int64 "$model" 2>err & } && service=$! &&
 	eventually is_served && version_is 3 18
 '

@@ -84,7 +84,7 @@ service()
 {
     local workers=$1
     shift
-    begin 8801 "$bin/raytrain-serve" "$work/served" --listen 127.0.0.1:8801 --model fashion \
+    begin 8801 "$bin/raytrain-serve" "$work/served" --listen 127.0.0.1:8801 --no-token --model fashion \
         --workers "$workers" --input x:uint8:28x28 "$@" "$work/mlp.so"
 }
 

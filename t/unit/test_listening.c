@@ -40,7 +40,7 @@ static void other_addresses_are_refused_without_a_token(void **state)
     (void)state;
     assert_int_equal(listening_open("0.0.0.0:0", false, &a, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
-    assert_non_null(strstr(err.text, "--token-file"));
+    assert_non_null(strstr(err.text, "--no-token"));
     assert_int_equal(listening_open("0.0.0.0:0", true, &a, &err), 0);
     assert_false(a.is_local);
     listening_close(&a);
@@ -48,9 +48,21 @@ static void other_addresses_are_refused_without_a_token(void **state)
 
 static void what_is_no_address_is_refused(void **state)
 {
-    static const char *const texts[] = {"",      "8000",      ":8000",      "host",
-                                        "host:", "host:http", "1.2.3.4:-1", "::1:80",
-                                        "[::1]", "[]:80",     "1.2.3.4:5:6"};
+    static const char *const texts[] = {"",
+                                        "8000",
+                                        ":8000",
+                                        "host",
+                                        "host:",
+                                        "host:http",
+                                        "1.2.3.4:-1",
+                                        "::1:80",
+                                        "[::1]",
+                                        "[]:80",
+                                        "1.2.3.4:5:6",
+                                        "unix:",
+                                        "127.0.0.1:65536",
+                                        "127.0.0.1:99999",
+                                        "127.0.0.1:99999999999999999999999"};
     struct listening a;
 
     (void)state;

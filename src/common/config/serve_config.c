@@ -24,6 +24,10 @@ static const struct config_key serve_keys[] = {
      .doc = "the file of the token that clients must know",
      .type = CONFIG_STRING,
      FIELD(token_file)},
+    {.name = "no_token",
+     .doc = "at a port of this machine, clients need no token",
+     .type = CONFIG_BOOL,
+     FIELD(no_token)},
     {.name = "tls_cert",
      .doc = "the file of the certificate, for TLS",
      .type = CONFIG_STRING,
@@ -122,6 +126,10 @@ int serve_config_validate(struct serve_config *cfg, struct error *err)
         return error_set(err, RAYTRAIN_EINVAL,
                          "serve.%s is missing: TLS needs a certificate and its key",
                          cfg->tls_cert ? "tls_key" : "tls_cert");
+    if (cfg->no_token && cfg->token_file)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "serve.token_file and serve.no_token exclude each other; "
+                         "leave out --token-file or --no-token");
     if (cfg->name && serve_name_check(cfg->name, err) < 0)
         return error_prefix(err, "serve.name");
     return files_settle(cfg, err);
@@ -142,6 +150,7 @@ const char *serve_config_conflict(const struct serve_config *a,
         {"name", same_text(a->name, b->name)},
         {"listen", same_text(a->listen, b->listen)},
         {"token_file", same_text(a->token_file, b->token_file)},
+        {"no_token", a->no_token == b->no_token},
         {"tls_cert", same_text(a->tls_cert, b->tls_cert)},
         {"tls_key", same_text(a->tls_key, b->tls_key)},
         {"access_log", same_text(a->access_log, b->access_log)},

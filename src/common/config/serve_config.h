@@ -16,6 +16,7 @@ struct serve_config {
     char *listen;     /* "127.0.0.1:8080", ":8080", or the path of a socket; NULL: a
                          socket of its own */
     char *token_file; /* clients must know its contents; NULL: see raytrain-serve(1) */
+    bool no_token;    /* at a port that only this machine reaches */
     char *tls_cert, *tls_key; /* files; NULL: no TLS */
     int max_batch;            /* rows of a batch; 0: as the predictor likes */
     int max_wait_us;          /* how long a batch waits for more rows */

@@ -11,7 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 1024
+#define BACKLOG  1024
+#define PORT_MAX 65535
 
 /* ---- A Unix socket ---- */
 
@@ -78,6 +79,10 @@ static int unix_open(const char *path, struct listening *a, struct error *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
+    if (path[0] == '\0') /* a bind() to it would make an abstract socket, open to all */
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "\"unix:\" has no path of a socket: write unix:PATH, as in "
+                         "unix:./socket");
     if (strlen(path) >= sizeof address.sun_path)
         return error_set(err, RAYTRAIN_EINVAL,
                          "cannot listen on %s: a path of a socket has at most %zu "
@@ -133,6 +138,19 @@ static int text_split(const char *text, char host[NI_MAXHOST], char port[NI_MAXS
     return 0;
 }
 
+/* getaddrinfo() takes a larger number modulo 65536. */
+static int port_check(const char *text, const char *port, struct error *err)
+{
+    if (strtoul(port, NULL, 10) <=
+        PORT_MAX) /* ULONG_MAX if it is too large even for that */
+        return 0;
+    return error_set(
+        err, RAYTRAIN_EINVAL,
+        "cannot listen on %s: a port is a number from 1 to %d, or 0 for any "
+        "that is free",
+        text, PORT_MAX);
+}
+
 static void name_it(struct listening *a)
 {
     struct sockaddr_storage address;
@@ -177,18 +195,19 @@ static int port_open(const char *text, bool has_token, struct listening *a,
             "\"%s\" is no address to listen on: write HOST:PORT, [IPV6]:PORT "
             "or the path of a socket, with a \"/\"",
             text);
+    if (port_check(text, port, err) < 0)
+        return -1;
     rc = getaddrinfo(host, port, &hints, &found);
     if (rc != 0)
         return error_set(err, RAYTRAIN_EINVAL, "cannot listen on %s: %s", text,
                          gai_strerror(rc));
     a->is_local = is_loopback(found->ai_addr);
     if (!a->is_local && !has_token)
-        rc =
-            error_set(err, RAYTRAIN_EINVAL,
-                      "other machines can reach %s, and nothing would keep strangers "
-                      "from using the model: give --token-file FILE, where a token is "
-                      "made that clients must send, or listen on 127.0.0.1 or a socket",
-                      text);
+        rc = error_set(err, RAYTRAIN_EINVAL,
+                       "other machines can reach %s, and without a token nothing would "
+                       "keep strangers from using the model: leave out --no-token, or "
+                       "listen on 127.0.0.1 or a socket",
+                       text);
     else
         rc = port_bind(a, found, text, err);
     freeaddrinfo(found);

@@ -22,7 +22,7 @@ struct listening {
  * in it or begins with "unix:". Port 0 is any free one. A Unix socket has mode 0600, and
  * others must not be able to write to its directory. One that nobody listens on is replaced.
  *
- * An address that other machines reach needs a token. RAYTRAIN_EINVAL: it is no address,
+ * An address that other machines reach needs a token: has_token. RAYTRAIN_EINVAL: it is no address,
  * or it is refused; RAYTRAIN_EFAILED: the system refuses it.
  */
 int listening_open(const char *text, bool has_token, struct listening *a,

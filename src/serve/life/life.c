@@ -85,6 +85,21 @@ static void say(struct life *l, const char *fmt, ...)
 
 /* ---- Answering ---- */
 
+/* For clients, and for the user: what to type. */
+static int address_tell(struct life *l, const struct place_address *address,
+                        struct error *err)
+{
+    char *curl;
+
+    if (place_write(l->place, address, err) < 0)
+        return -1;
+    curl = place_curl(address);
+    if (curl)
+        say(l, "to ask it, type: %s", curl);
+    free(curl);
+    return 0;
+}
+
 static int address_write(struct life *l, struct error *err)
 {
     const struct serve_config *config = l->o->config;
@@ -99,15 +114,15 @@ static int address_write(struct life *l, struct error *err)
         return -1;
     rc = asprintf(&url, "%s://%s", scheme, name) < 0 ? no_memory(err) : 0;
     if (rc == 0) {
-        rc = place_write(l->place,
-                         &(struct place_address){
-                             .model = l->o->n_models == 1 ? l->models->o->name : NULL,
-                             .url = url,
-                             .socket = l->at.is_unix ? l->at.path : NULL,
-                             .address = address,
-                             .token_file = l->token_path,
-                             .tls_cert = config->tls_cert},
-                         err);
+        rc = address_tell(l,
+                          &(struct place_address){
+                              .model = l->o->n_models == 1 ? l->models->o->name : NULL,
+                              .url = url,
+                              .socket = l->at.is_unix ? l->at.path : NULL,
+                              .address = address,
+                              .token_file = l->token_path,
+                              .tls_cert = config->tls_cert},
+                          err);
         free(url);
     }
     free(name);
@@ -133,11 +148,11 @@ static int answering_begin(struct life *l, struct error *err)
         options.limits.bodies = 2 * config->max_body;
     options.limits.clients = (size_t)config->max_connections;
     options.limits.client_s = config->timeout_s;
-    if (front_create(&options, &l->front, err) < 0 || address_write(l, err) < 0)
+    if (front_create(&options, &l->front, err) < 0)
         return -1;
     for (struct live_model *m = l->models; m < models_end(l); m++)
         say(l, "serving %s as %s at %s", m->now.checkpoint, m->o->name, l->at.text);
-    return 0;
+    return address_write(l, err);
 }
 
 /* ---- What happens ---- */
@@ -356,7 +371,14 @@ static int log_open(struct life *l, struct error *err)
     return l->log < 0 ? fs_error(err, "open", path) : 0;
 }
 
-/* An address that other machines reach needs a token. */
+/* Only its user can connect to a socket. To a port of this machine, any user of it can. */
+static bool needs_token(const struct life *l)
+{
+    const struct serve_config *config = l->o->config;
+
+    return config->token_file || !(l->at.is_unix || config->no_token);
+}
+
 static int address_open(struct life *l, struct error *err)
 {
     const struct serve_config *config = l->o->config;
@@ -365,9 +387,9 @@ static int address_open(struct life *l, struct error *err)
 
     if (!config->listen && asprintf(&own, "unix:%s/http", l->sockets) < 0)
         return no_memory(err);
-    rc = listening_open(own ? own : config->listen, true, &l->at, err);
+    rc = listening_open(own ? own : config->listen, !config->no_token, &l->at, err);
     free(own);
-    if (rc < 0 || (l->at.is_local && !config->token_file))
+    if (rc < 0 || !needs_token(l))
         return rc;
     if (config->token_file)
         l->token_path = strdup(config->token_file);
