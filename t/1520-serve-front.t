@@ -47,6 +47,9 @@ test_expect_success 'many large bodies at once get 503, and no more memory' '
 	clients many_large
 '
 test_expect_success 'a header that is too long is refused' 'clients long_header'
+test_expect_success 'a header with two meanings is refused at once, and ends the connection' '
+	clients two_meanings
+'
 test_expect_success 'connections are kept, also for requests sent ahead' 'clients keep_alive'
 test_expect_success 'half requests do no harm' 'clients half_requests'
 test_expect_success 'silent and slow clients are disconnected, waiting ones are not' '
@@ -56,6 +59,8 @@ test_expect_success '10000 silent clients with 1500 slots do not keep others out
 	clients many_idle
 '
 test_expect_success 'a full queue gets 429 and Retry-After' 'clients full_queue'
+test_expect_success 'the health is answered while all connections wait' 'clients all_wait'
+test_expect_success 'answers that are not read have a limit of memory' 'clients unread'
 test_expect_success 'without a worker there is 503, until there is one' 'clients no_worker'
 test_expect_success 'rows that end workers get 503, all others their answer' '
 	clients workers_die

@@ -295,6 +295,8 @@ static void option_take(struct settings *s, const char *name, const char *value)
         s->front.limits.body = strtoul(value, NULL, 10);
     } else if (strcmp(name, "--bodies") == 0) {
         s->front.limits.bodies = strtoul(value, NULL, 10);
+    } else if (strcmp(name, "--answers") == 0) {
+        s->front.limits.answers = strtoul(value, NULL, 10);
     } else if (strcmp(name, "--queue") == 0) {
         s->service.limits.queue = strtoul(value, NULL, 10);
     } else if (strcmp(name, "--batch") == 0) {

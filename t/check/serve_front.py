@@ -365,6 +365,57 @@ def long_header():
 
 # ---- Connections ----
 
+def two_meanings():
+    """A header that a proxy may read in another way is refused, and the connection closed: what
+    follows it is not taken for another request."""
+    body = json.dumps(ROW).encode()
+    length = b"Content-Length: %d\r\n" % len(body)
+    ahead = b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    def answer_to(headers, start=b"POST %s HTTP/1.1" % INFER.encode()):
+        return f.raw(start + b"\r\n" + headers + b"\r\n" + body + ahead)
+
+    with Front("--client-s", "30") as f:
+        host = b"Host: localhost\r\n"
+        for headers in (length + b"Content-Length: 3\r\n" + host, length + length + host,
+                        length + host + b"Host: 127.0.0.1\r\n", host + host + length,
+                        length + host + b"Transfer-Encoding: chunked\r\n",
+                        b"Transfer-Encoding: chunked\r\ntransfer-encoding: identity\r\n" + host,
+                        length + b"Host: localhost\0.evil.example\r\n",
+                        b"Host: localhost\0\0x\r\n" + length,
+                        host + b"X: a\0b\r\n" + length, host + length + b"X: \0b\r\n",
+                        host + b"Content-Length: %d\0 1\r\n" % len(body),
+                        host + b"X: a\r\n b\r\n" + length, host + length + b"X: a\r\n\tb\r\n",
+                        length + host + b"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n"):
+            answer = answer_to(headers)
+            assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1") == 1, \
+                (headers, answer)
+            assert b"Connection: close" in answer and b'{"error"' in answer, (headers, answer)
+        for encoding in b"identity", b"gzip", b"chunked, gzip", b"gzip, chunked", b"xchunked", b"":
+            answer = answer_to(host + b"Transfer-Encoding: " + encoding + b"\r\n")
+            assert answer.startswith((b"HTTP/1.1 501 ", b"HTTP/1.1 400 ")) and \
+                answer.count(b"HTTP/1.1") == 1, (encoding, answer)
+        answer = answer_to(host + b"Transfer-Encoding: chunked\r\n", b"POST %s HTTP/1.0" % INFER.encode())
+        assert b" 400 " in answer.split(b"\r\n")[0] and answer.count(b"HTTP/1.1 ") == 1, answer
+        for target in b"/v2\0x", b"/v2\0/models/m", b"/v2\0?x=1", b"/v2\0x?y":
+            answer = answer_to(host, b"GET " + target + b" HTTP/1.1")
+            assert answer.startswith(b"HTTP/1.1 400 "), (target, answer)
+        # What has one meaning is answered: bare line ends, empty values, spaces.
+        last = b"Connection: close\r\n"
+        for headers in (host + length, host + length + b"X:\r\nY: \r\nZ:   z  \r\n",
+                        host.replace(b"\r", b"") + b"X: 1\n" + length.replace(b"\r", b""),
+                        host + length + b"".join(b"X: %d\r\n" % i for i in range(100)),
+                        host + length + b"Cookie: a=b; c=d\r\nAccept: a\r\nAccept: b\r\n"):
+            for path in b"", b"?", b"?a", b"?a=b&c=d", b"?=", b"?a=%00":
+                answer = f.raw(b"POST %s%s HTTP/1.1\r\n" % (INFER.encode(), path) + headers + last +
+                               b"\r\n" + body)
+                assert answer.startswith(b"HTTP/1.1 200 ") and b"[3.5]" in answer, (headers, path, answer)
+        chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        answer = f.raw(b"POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: Chunked\r\n"
+                       b"Connection: close\r\n\r\n" % INFER.encode() + chunks)
+        assert answer.startswith(b"HTTP/1.1 200 "), answer
+
+
 def keep_alive():
     with Front() as f:
         c = f.client()
@@ -463,6 +514,51 @@ def full_queue():
         assert f.status("POST", INFER, ROW) == 200
         assert f.metric('requests_total{model="m",outcome="queue_full"}') == 1
         assert f.metric('http_responses_total{code="429"}') == 1
+
+
+def all_wait():
+    """While all connections wait for answers, the health is answered, and more requests get
+    503."""
+    with Front("--clients", "3", "--batch", "1", workers=3) as f:
+        f.do("hold")
+        asking = [Asking(f, rows(i)) for i in range(3)]
+        f.do("taken 3")
+        for _ in range(50):  # more than the places for them
+            assert f.status("GET", "/v2/health/live") == 200
+            assert f.status("GET", "/v2/health/ready") == 200
+        status, headers, answer = f.ask("POST", INFER, ROW)
+        assert status == 503 and headers["Retry-After"] and "all 3 connections" in answer["error"]
+        c = f.client()
+        assert f.ask("POST", INFER, ROW, client=c)[0] == 503
+        f.do("go")
+        for i, a in enumerate(asking):
+            assert y_of(a.get()[2]) == [i + 1]
+        until(lambda: f.ask("POST", INFER, ROW, client=c)[0] == 200)  # the same connection
+        c.close()
+
+
+def unread():
+    """Clients that do not read their answers hold so much memory, and no more."""
+    body = json.dumps(rows(*range(1000, 31000))).encode()
+    request = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % \
+        (INFER.encode(), len(body)) + body
+    with Front("--answers", "2000000", "--batch", "10000", address="./front") as f:
+        sockets = []
+        for i in range(12):  # each answer has some 500 kB, which is more than a socket holds
+            s = f.socket()
+            s.sendall(request)
+            sockets.append(s)
+            until(lambda: f.metric('requests_total{model="m",outcome="ok"}') == i + 1)
+        until(lambda: f.metric("connections_unread_total") >= 6)
+        assert f.status("POST", INFER, ROW) == 200
+        answer = b""
+        while not answer.endswith(b"]}]}"):  # the last one is read to its end
+            answer += sockets[-1].recv(65536)
+        assert len(y_of(json.loads(answer.split(b"\r\n\r\n", 1)[1]))) == 30000
+        for s in sockets:
+            s.close()
+        status, _, answer = f.ask("POST", INFER, rows(*range(200000)))
+        assert status == 413 and "fewer rows" in answer["error"], answer
 
 
 def no_worker():

@@ -9,7 +9,9 @@ struct client {
     int fd;
     enum client_state state;
     double since;                 /* in this state */
+    uint64_t bytes;               /* of the answer that it reads */
     bool is_over;                 /* it is shut down already */
+    bool is_extra;                /* it has no slot */
     struct client *older, *newer; /* in the list of its state */
 };
 
@@ -21,21 +23,22 @@ struct list {
 struct clients {
     pthread_mutex_t lock;
     pthread_cond_t change;
-    size_t most;
-    double seconds;
+    struct clients_limits limits;
+    size_t extras;
+    uint64_t unread; /* bytes of answers of all that are not over */
     struct list lists[CLIENT_STATES];
     struct clients_state counts;
 };
 
-int clients_create(size_t most, double seconds, struct clients **out, struct error *err)
+int clients_create(const struct clients_limits *limits, struct clients **out,
+                   struct error *err)
 {
     struct clients *clients = calloc(1, sizeof *clients);
     pthread_condattr_t attr;
 
     if (!clients)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for clients");
-    clients->most = most;
-    clients->seconds = seconds;
+    clients->limits = *limits;
     pthread_mutex_init(&clients->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -85,48 +88,72 @@ static void list_remove(struct clients *clients, struct client *c)
 
 /* ---- Clients ---- */
 
-static void end(struct client *c)
+/* What it reads is freed in a moment, by the thread that serves it. */
+static void bytes_forget(struct clients *clients, struct client *c)
+{
+    clients->unread -= c->bytes;
+    c->bytes = 0;
+}
+
+static void end(struct clients *clients, struct client *c)
 {
     c->is_over = true;
+    bytes_forget(clients, c);
     shutdown(c->fd, SHUT_RDWR);
 }
 
 /* The oldest of these goes. False: there is none. */
-static bool oldest_end(struct list *list)
+static bool oldest_end(struct clients *clients, enum client_state state, bool is_extra)
 {
-    struct client *c = list->oldest;
+    struct client *c = clients->lists[state].oldest;
 
-    while (c && c->is_over)
+    while (c && (c->is_over || c->is_extra != is_extra))
         c = c->newer;
-    if (c)
-        end(c);
+    if (c) {
+        end(clients, c);
+        clients->counts.pushed++;
+    }
     return c != NULL;
 }
 
 /* False: all wait for an answer, or read one. */
-static bool room_make(struct clients *clients)
+static bool room_make(struct clients *clients, bool is_extra)
 {
-    return oldest_end(&clients->lists[CLIENT_IDLE]) ||
-           oldest_end(&clients->lists[CLIENT_ASKS]);
+    return oldest_end(clients, CLIENT_IDLE, is_extra) ||
+           oldest_end(clients, CLIENT_ASKS, is_extra);
+}
+
+static bool has_slots(const struct clients *clients)
+{
+    return clients->counts.now - clients->extras < clients->limits.most;
+}
+
+/* False: there is no room for another one. */
+static bool admit(struct clients *clients, struct client *c)
+{
+    if (has_slots(clients) || room_make(clients, false))
+        return true;
+    c->is_extra = true;
+    return clients->extras < CLIENTS_EXTRA || room_make(clients, true);
 }
 
 struct client *clients_add(struct clients *clients, int fd, double now)
 {
     struct client *c = calloc(1, sizeof *c);
-    bool is_full;
 
+    if (c)
+        *c = (struct client){.fd = fd, .state = CLIENT_IDLE, .since = now};
     pthread_mutex_lock(&clients->lock);
     clients->counts.all++;
-    is_full = clients->counts.now >= clients->most;
-    clients->counts.pushed += is_full;
-    if (!c || (is_full && !room_make(clients))) {
+    if (!c || !admit(clients, c)) {
+        clients->counts.pushed++;
         pthread_mutex_unlock(&clients->lock);
         free(c);
         shutdown(fd, SHUT_RDWR);
         return NULL;
     }
-    *c = (struct client){.fd = fd, .state = CLIENT_IDLE, .since = now};
     clients->counts.now++;
+    clients->extras += c->is_extra;
     list_add(clients, c);
     pthread_mutex_unlock(&clients->lock);
     return c;
@@ -138,10 +165,24 @@ void clients_remove(struct clients *clients, struct client *c)
         return;
     pthread_mutex_lock(&clients->lock);
     list_remove(clients, c);
+    bytes_forget(clients, c);
     clients->counts.now--;
+    clients->extras -= c->is_extra;
     pthread_cond_signal(&clients->change);
     pthread_mutex_unlock(&clients->lock);
     free(c);
+}
+
+/* With the lock. */
+static void state_set(struct clients *clients, struct client *c,
+                      enum client_state state, double now)
+{
+    list_remove(clients, c);
+    bytes_forget(clients, c);
+    c->state = state;
+    c->since = now;
+    list_add(clients, c);
+    pthread_cond_signal(&clients->change);
 }
 
 void clients_set(struct clients *clients, struct client *c, enum client_state state,
@@ -150,12 +191,52 @@ void clients_set(struct clients *clients, struct client *c, enum client_state st
     if (!c)
         return;
     pthread_mutex_lock(&clients->lock);
-    list_remove(clients, c);
-    c->state = state;
-    c->since = now;
-    list_add(clients, c);
-    pthread_cond_signal(&clients->change);
+    state_set(clients, c, state, now);
     pthread_mutex_unlock(&clients->lock);
+}
+
+/* The one that has been reading longest goes, but for the newest. */
+static bool reader_end(struct clients *clients)
+{
+    struct client *c = clients->lists[CLIENT_READS].oldest;
+
+    while (c && c->bytes == 0)
+        c = c->newer;
+    if (!c || !c->newer)
+        return false;
+    end(clients, c);
+    clients->counts.unread++;
+    return true;
+}
+
+void clients_reads(struct clients *clients, struct client *c, uint64_t bytes,
+                   double now)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&clients->lock);
+    state_set(clients, c, CLIENT_READS, now);
+    if (!c->is_over) {
+        c->bytes = bytes;
+        clients->unread += bytes;
+    }
+    while (clients->unread > clients->limits.answers && reader_end(clients))
+        continue;
+    pthread_mutex_unlock(&clients->lock);
+}
+
+/* Only the thread that serves it takes it from being an extra one. */
+bool clients_has_slot(struct clients *clients, struct client *c)
+{
+    if (!c || !c->is_extra)
+        return true;
+    pthread_mutex_lock(&clients->lock);
+    if (has_slots(clients)) {
+        c->is_extra = false;
+        clients->extras--;
+    }
+    pthread_mutex_unlock(&clients->lock);
+    return !c->is_extra;
 }
 
 void clients_expire(struct clients *clients, double now)
@@ -164,10 +245,10 @@ void clients_expire(struct clients *clients, double now)
     for (int state = 0; state < CLIENT_STATES; state++) {
         struct client *c = clients->lists[state].oldest;
 
-        for (; state != CLIENT_WAITS && c && now - c->since > clients->seconds;
+        for (; state != CLIENT_WAITS && c && now - c->since > clients->limits.seconds;
              c = c->newer)
             if (!c->is_over) {
-                end(c);
+                end(clients, c);
                 clients->counts.late++;
             }
     }

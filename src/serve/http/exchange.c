@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "http/access_log.h"
+#include "http/header_fault.h"
 #include "http/host.h"
 #include "http/route.h"
 #include "http/token.h"
@@ -72,6 +73,8 @@ static void headers_add(struct exchange *x, struct MHD_Response *r)
     }
     if (x->allow[0] != '\0')
         MHD_add_response_header(r, "Allow", x->allow);
+    if (x->is_last)
+        MHD_add_response_header(r, "Connection", "close");
     if (x->status == 429 || x->status == 503)
         MHD_add_response_header(r, "Retry-After", "1");
     if (x->status == 401)
@@ -88,6 +91,8 @@ void exchange_forget(struct exchange *x)
     x->edition = NULL;
     free(x->inputs);
     x->inputs = NULL;
+    atomic_fetch_sub(&x->front->outputs, x->outputs);
+    x->outputs = 0;
 }
 
 /* What the request took is given back before the client reads the answer. */
@@ -102,6 +107,7 @@ static void request_free(struct exchange *x)
 
 static enum MHD_Result answer_send(struct exchange *x)
 {
+    uint64_t bytes = x->fixed ? 0 : x->answer.n_bytes;
     struct MHD_Response *r;
     enum MHD_Result rc;
 
@@ -110,7 +116,7 @@ static enum MHD_Result answer_send(struct exchange *x)
     if (!r)
         return MHD_NO;
     headers_add(x, r);
-    clients_set(x->front->clients, x->client, CLIENT_READS, clock_now());
+    clients_reads(x->front->clients, x->client, bytes, clock_now());
     atomic_fetch_add(&x->front->answers[x->status], 1);
     rc = MHD_queue_response(x->connection, (unsigned)x->status, r);
     MHD_destroy_response(r);
@@ -184,12 +190,37 @@ static bool is_of_another_site(struct exchange *x)
     return x->status != 0;
 }
 
+/* Nothing that follows such a header is read. */
+static bool is_faulty(struct exchange *x, const struct request_line *line)
+{
+    const char *why;
+    int status = header_fault(x->connection, line, &why);
+
+    if (status == 0)
+        return false;
+    exchange_refuse(x, status, "%s", why);
+    x->is_last = true;
+    return true;
+}
+
+/* It would wait, and no one could ask how the service is. */
+static void slot_check(struct exchange *x)
+{
+    if (x->route->waits && !clients_has_slot(x->front->clients, x->client))
+        exchange_refuse(x, 503,
+                        "all %zu connections wait for answers; try again in a moment",
+                        x->front->o.limits.clients);
+}
+
 /* What is refused without its body: x->status. A stranger does not learn which paths there
  * are. */
-static void header_check(struct exchange *x, const char *method)
+static void header_check(struct exchange *x, const struct request_line *line)
 {
-    int status = route_find(x, method, x->path);
+    int status;
 
+    if (is_faulty(x, line))
+        return;
+    status = route_find(x, line->method, x->path);
     if (is_of_another_site(x)) {
         x->allow[0] = '\0';
     } else if (!has_token(x)) {
@@ -199,7 +230,9 @@ static void header_check(struct exchange *x, const char *method)
     } else if (status != 0) {
         route_refuse(x, status);
     } else {
-        encoding_check(x);
+        slot_check(x);
+        if (x->status == 0)
+            encoding_check(x);
         if (x->status == 0)
             length_check(x);
     }
@@ -207,7 +240,7 @@ static void header_check(struct exchange *x, const char *method)
 
 static struct exchange *exchange_begin(struct front *f,
                                        struct MHD_Connection *connection,
-                                       const char *url, const char *method)
+                                       const struct request_line *line)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -218,15 +251,15 @@ static struct exchange *exchange_begin(struct front *f,
     x->front = f;
     x->connection = connection;
     x->client = info ? info->socket_context : NULL;
-    x->method = method;
+    x->method = line->method;
     x->since = clock_now();
-    x->path = strdup(url);
+    x->path = strdup(line->url);
     if (!x->path) {
         free(x);
         return NULL;
     }
     clients_set(f->clients, x->client, CLIENT_ASKS, x->since);
-    header_check(x, method);
+    header_check(x, line);
     return x;
 }
 
@@ -279,15 +312,15 @@ static void body_take(struct exchange *x, const char *upload, size_t n)
  *      of a service ---- */
 
 static enum MHD_Result header_turn(struct front *f, struct MHD_Connection *connection,
-                                   const char *url, const char *method, void **state)
+                                   const struct request_line *line, void **state)
 {
-    struct exchange *x = exchange_begin(f, connection, url, method);
+    struct exchange *x = exchange_begin(f, connection, line);
 
     if (!x)
         return MHD_NO;
     *state = x;
     /* A client that asks before it sends its body is answered instead. */
-    if (x->status != 0 && exchange_header(x, "Expect"))
+    if (x->is_last || (x->status != 0 && exchange_header(x, "Expect")))
         return answer_send(x);
     return MHD_YES;
 }
@@ -298,9 +331,9 @@ enum MHD_Result exchange_turn(void *front, struct MHD_Connection *connection,
 {
     struct exchange *x = *state;
 
-    (void)version;
     if (!x)
-        return header_turn(front, connection, url, method, state);
+        return header_turn(front, connection,
+                           &(struct request_line){method, url, version}, state);
     if (*n > 0) {
         body_take(x, upload, *n);
         *n = 0;

@@ -26,9 +26,10 @@ struct front {
     atomic_bool is_quiet; /* no more connections */
     struct clients *clients;
     struct outlet *log;
-    atomic_uint_fast64_t bodies;              /* bytes */
-    atomic_uint asking;                       /* requests that services have */
-    _Atomic(struct client *) asked;           /* by whom, the last time */
+    atomic_uint_fast64_t bodies;    /* bytes */
+    atomic_uint_fast64_t outputs;   /* bytes of predictions that are awaited */
+    atomic_uint asking;             /* requests that services have */
+    _Atomic(struct client *) asked; /* by whom, the last time */
     atomic_uint_fast64_t answers[STATUS_MAX]; /* by status */
     /* The thread that disconnects clients that are late. */
     pthread_t thread;
@@ -50,7 +51,8 @@ struct exchange {
     char *body;
     size_t n, room;
     /* The answer */
-    int status; /* 0: none yet */
+    int status;   /* 0: none yet */
+    bool is_last; /* the connection is closed after it */
     struct infer_answer answer;
     const char *fixed; /* an answer that is not malloc'ed, in place of that one */
     char allow[32];    /* methods */
@@ -61,9 +63,9 @@ struct exchange {
     struct service_rows *inputs;
     struct service_request q;
     bool waits;
-    bool is_again;    /* it was submitted before, to a version that has ended */
-    atomic_int phase; /* of the request; see infer_route.c */
-    uint64_t rows;
+    bool is_again;          /* it was submitted before, to a version that has ended */
+    atomic_int phase;       /* of the request; see infer_route.c */
+    uint64_t rows, outputs; /* outputs: bytes that it has of the front's */
     int64_t version;
 };
 

@@ -115,7 +115,7 @@ static size_t files_raise(size_t clients)
  * in clients.h, is the one that holds. */
 static unsigned daemon_clients(const struct front *f)
 {
-    return (unsigned)(f->o.limits.clients + 64) * f->o.limits.threads;
+    return (unsigned)(f->o.limits.clients + 2 * CLIENTS_EXTRA) * f->o.limits.threads;
 }
 
 static int daemon_start(struct front *f, struct error *err)
@@ -187,7 +187,10 @@ static int start(struct front *f, struct error *err)
     f->o.limits.clients = files_raise(f->o.limits.clients);
     if (f->o.limits.threads == 0)
         f->o.limits.threads = 1;
-    if (clients_create(f->o.limits.clients, f->o.limits.client_s, &f->clients, err) < 0)
+    if (clients_create(&(struct clients_limits){.most = f->o.limits.clients,
+                                                .seconds = f->o.limits.client_s,
+                                                .answers = f->o.limits.answers},
+                       &f->clients, err) < 0)
         return -1;
     if (f->o.log >= 0 && outlet_create(f->o.log, &f->log, err) < 0)
         return -1;

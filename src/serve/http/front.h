@@ -18,19 +18,21 @@
 struct front;
 
 struct front_limits {
-    uint64_t body;   /* bytes of one request, and of its tensors, converted */
-    uint64_t bodies; /* bytes of all requests that are being received or answered */
-    uint64_t rows;   /* of one request; 0: any number */
-    size_t header;   /* bytes of a header, and of what a connection needs besides */
-    size_t clients;  /* connections */
-    double client_s; /* for a header, a body, or to read an answer */
+    uint64_t body;    /* bytes of one request, and of its tensors, converted */
+    uint64_t bodies;  /* bytes of all requests that are being received or answered */
+    uint64_t answers; /* bytes of all predictions that are awaited, and of all answers
+                         that are being read */
+    uint64_t rows;    /* of one request; 0: any number */
+    size_t header;    /* bytes of a header, and of what a connection needs besides */
+    size_t clients;   /* connections */
+    double client_s;  /* for a header, a body, or to read an answer */
     unsigned threads;
 };
 
 #define FRONT_LIMITS                                                                   \
     {                                                                                  \
-        .body = 64 << 20, .bodies = 1 << 30, .header = 32 << 10, .clients = 1000,      \
-        .client_s = 60, .threads = 2                                                   \
+        .body = 64 << 20, .bodies = 1 << 30, .answers = 1 << 30, .header = 32 << 10,   \
+        .clients = 1000, .client_s = 60, .threads = 2                                  \
     }
 
 struct front_options {

@@ -4,6 +4,7 @@
  * client asks, this thread waits for the answer itself for a moment, since another thread
  * would have to be woken to take it, and to wake this one.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "http/route.h"
@@ -48,6 +49,37 @@ static bool rows_pass(struct exchange *x)
     return x->inputs != NULL;
 }
 
+/* Memory for the predictions; of texts, only their offsets are known yet. */
+static bool outputs_admit(struct exchange *x)
+{
+    const struct service_hello *model = &x->edition->model;
+    struct front *f = x->front;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < model->n_outputs; i++) {
+        const struct service_column *c = &model->outputs[i];
+        uint64_t width =
+            c->kind == SERVICE_TEXT ? sizeof(uint64_t) : service_row_bytes(c);
+        uint64_t n;
+
+        if (__builtin_mul_overflow(width, x->rows, &n) ||
+            __builtin_add_overflow(bytes, n, &bytes))
+            bytes = UINT64_MAX;
+    }
+    if (bytes > f->o.limits.answers) {
+        exchange_refuse(x, 413,
+                        "the answer for %" PRIu64
+                        " rows is too large; send fewer rows at once",
+                        x->rows);
+        return false;
+    }
+    x->outputs = bytes;
+    if (atomic_fetch_add(&f->outputs, bytes) + bytes <= f->o.limits.answers)
+        return true;
+    exchange_refuse(x, 503, "too many large answers at once; try again in a moment");
+    return false;
+}
+
 static bool body_parse(struct exchange *x)
 {
     const struct infer_body body = {
@@ -84,7 +116,7 @@ void answer_infer(struct exchange *x)
 {
     bool alone;
 
-    if (!route_edition(x) || !body_parse(x) || !rows_pass(x))
+    if (!route_edition(x) || !body_parse(x) || !outputs_admit(x) || !rows_pass(x))
         return;
     x->version = x->edition->model.version;
     x->waits = true;

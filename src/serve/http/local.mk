@@ -3,6 +3,7 @@ libserve_la_SOURCES += \
 	src/serve/http/clients.c src/serve/http/clients.h \
 	src/serve/http/exchange.c src/serve/http/exchange.h \
 	src/serve/http/front.c src/serve/http/front.h src/serve/http/front_page.h \
+	src/serve/http/header_fault.c src/serve/http/header_fault.h \
 	src/serve/http/host.c src/serve/http/host.h \
 	src/serve/http/infer_route.c \
 	src/serve/http/listening.c src/serve/http/listening.h \

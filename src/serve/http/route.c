@@ -6,19 +6,19 @@
 #include <string.h>
 
 static const struct route routes[] = {
-    {"GET", "/", true, answer_page},
-    {"GET", "/metrics", false, answer_metrics},
-    {"GET", "/raytrain/state", false, answer_state},
-    {"GET", "/v2", false, answer_server},
-    {"GET", "/v2/health/live", true, answer_live},
-    {"GET", "/v2/health/ready", true, answer_ready},
-    {"GET", "/v2/models/*", false, answer_model},
-    {"GET", "/v2/models/*/ready", false, answer_model_ready},
-    {"GET", "/v2/models/*/versions/*", false, answer_model},
-    {"GET", "/v2/models/*/versions/*/ready", false, answer_model_ready},
-    {"POST", "/v2/repository/index", false, answer_index},
-    {"POST", "/v2/models/*/infer", false, answer_infer},
-    {"POST", "/v2/models/*/versions/*/infer", false, answer_infer},
+    {"GET", "/", true, false, answer_page},
+    {"GET", "/metrics", false, false, answer_metrics},
+    {"GET", "/raytrain/state", false, false, answer_state},
+    {"GET", "/v2", false, false, answer_server},
+    {"GET", "/v2/health/live", true, false, answer_live},
+    {"GET", "/v2/health/ready", true, false, answer_ready},
+    {"GET", "/v2/models/*", false, false, answer_model},
+    {"GET", "/v2/models/*/ready", false, false, answer_model_ready},
+    {"GET", "/v2/models/*/versions/*", false, false, answer_model},
+    {"GET", "/v2/models/*/versions/*/ready", false, false, answer_model_ready},
+    {"POST", "/v2/repository/index", false, false, answer_index},
+    {"POST", "/v2/models/*/infer", false, true, answer_infer},
+    {"POST", "/v2/models/*/versions/*/infer", false, true, answer_infer},
 };
 
 #define N         (sizeof routes / sizeof *routes)

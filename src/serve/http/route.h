@@ -13,6 +13,7 @@ struct route {
     const char *method;
     const char *path; /* each "*" is one part of any text, which becomes an argument */
     bool is_open;     /* without a token */
+    bool waits;       /* its answer may take a while: the client needs a slot */
     /* Answers, or sets x->waits: an answer will come. Called when the body is complete. */
     void (*answer)(struct exchange *x);
 };

@@ -193,6 +193,11 @@ static void http_write(FILE *out, struct front *f)
                "Clients that were disconnected because there were too many.");
     fprintf(out, "raytrain_serve_connections_pushed_total %" PRIu64 "\n",
             clients.pushed);
+    head_write(
+        out, "connections_unread_total", "counter",
+        "Clients that were disconnected because too many answers were not read.");
+    fprintf(out, "raytrain_serve_connections_unread_total %" PRIu64 "\n",
+            clients.unread);
 }
 
 /* How all of them are; NULL: no memory. */
