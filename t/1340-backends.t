@@ -147,7 +147,7 @@ test_expect_success OPEN_MPI 'a worker that is killed leaves no PMIx server and 
 			"$(mpi_child OPEN_MPI)" wait "$PWD/never" 2>err &
 	} && run_pid=$! &&
 	eventually is_waiting orphan 2 &&
-	dir=$(tr "\0" "\n" <"/proc/$(server_of orphan)/cmdline" | sed -n 3p) &&
+	dir=$(tr "\0" "\n" <"/proc/$(server_of orphan)/cmdline" | sed -n 2p) &&
 	test -d "$dir" &&
 	kill -9 $(companion_of orphan) && expect_status 1 wait $run_pid &&
 	grep "rank 0.*signal 9" err &&

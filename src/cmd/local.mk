@@ -7,7 +7,8 @@ src_cmd_raytrain_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../../lib'
 
 # Local workers, and the MPI programs of a node, meet through it.
 pkglibexec_PROGRAMS += src/cmd/raytrain-pmix
-src_cmd_raytrain_pmix_SOURCES = src/cmd/raytrain-pmix.c
+# accept() of this program alone.
+src_cmd_raytrain_pmix_SOURCES = src/cmd/raytrain-pmix.c src/common/pmix/own_accept.c
 src_cmd_raytrain_pmix_CPPFLAGS = $(COMMON_CPPFLAGS)
 src_cmd_raytrain_pmix_LDADD = libcommon.la $(PMIX_LIBS)
 src_cmd_raytrain_pmix_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed

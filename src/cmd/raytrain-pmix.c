@@ -2,10 +2,10 @@
  * raytrain-pmix.c - the PMIx server of a group of local workers, or of the MPI programs
  * that the workers of a node run. Its standard input is a socket to its owner
  * (launcher/local/pmix_server.h, worker/wireup/child_server.h). The nodes and ranks of the
- * group are in a file of DIRECTORY (pmix/group_file.h). BEFORE is how many servers the
- * owner has started before.
+ * group are in a file of DIRECTORY (pmix/group_file.h); their namespace is a secret, and
+ * comes over the socket. BEFORE is how many servers the owner has started before.
  *
- *     raytrain-pmix NAMESPACE DIRECTORY NODE BEFORE
+ *     raytrain-pmix DIRECTORY NODE BEFORE
  */
 #include <errno.h>
 #include <limits.h>
@@ -58,14 +58,14 @@ int main(int argc, char *argv[])
     struct error err;
     int node, before;
 
-    if (argc != 5)
-        return usage("it takes four arguments");
-    node = number(argv[3]);
-    before = number(argv[4]);
+    if (argc != 4)
+        return usage("it takes three arguments");
+    node = number(argv[2]);
+    before = number(argv[3]);
     if (node < 0 || before < 0)
         return usage("it takes a number of a node, and of servers");
-    if (group_read(argv[2], node, &group, &err) < 0)
+    if (group_read(argv[1], node, &group, &err) < 0)
         return usage(err.text);
     fault_point("pmix.server", before);
-    pmix_server_run(pmix_server_detach(STDIN_FILENO), &group, argv[1], argv[2]);
+    pmix_server_run(pmix_server_detach(STDIN_FILENO), &group, argv[1]);
 }

@@ -2,6 +2,7 @@
 #include "pmix/message.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,6 +17,17 @@ int pmix_message_send(int socket, const struct pmix_message *m)
         sent = send(socket, m, MESSAGE_HEAD + m->n, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     return sent < 0 ? -1 : 0;
+}
+
+int pmix_text_send(int socket, enum pmix_message_kind kind, int rank, int status,
+                   const char *text)
+{
+    struct pmix_message m = {.kind = kind, .rank = rank, .status = status};
+
+    m.n = (size_t)snprintf(m.text, sizeof m.text, "%s", text) + 1;
+    if (m.n > sizeof m.text)
+        m.n = sizeof m.text;
+    return pmix_message_send(socket, &m);
 }
 
 int pmix_message_receive(int socket, bool wait, struct pmix_message *m)

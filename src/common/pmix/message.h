@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From the server, except FENCE, which goes both ways. */
+/* From the server, except NAMESPACE, and FENCE, which goes both ways. */
 enum pmix_message_kind {
+    PMIX_MESSAGE_NAMESPACE, /* to the server, at first: its clients' */
     PMIX_MESSAGE_ERROR,
     PMIX_MESSAGE_ENV, /* the variables of each rank of the node, in their order */
     PMIX_MESSAGE_JOINED,
@@ -24,7 +25,7 @@ enum pmix_message_kind {
 
 struct pmix_message {
     enum pmix_message_kind kind;
-    int rank;                         /* -1: ERROR, FENCE */
+    int rank;                         /* -1: NAMESPACE, ERROR, FENCE */
     int status;                       /* ABORT; of ERROR the raytrain_status */
     size_t n;                         /* bytes of text that are sent */
     char text[PMIX_MESSAGE_TEXT_MAX]; /* ENV: strings with their NULs; FENCE: bytes;
@@ -33,6 +34,9 @@ struct pmix_message {
 
 /* Send a message; waits for room. -1 and errno. */
 int pmix_message_send(int socket, const struct pmix_message *m);
+/* One whose text is a string, which may be cut. */
+int pmix_text_send(int socket, enum pmix_message_kind kind, int rank, int status,
+                   const char *text);
 /* 1: done; 0: none yet, if it is not to wait; -1: the end. */
 int pmix_message_receive(int socket, bool wait, struct pmix_message *m);
 /* Send data of any size as messages FENCE. */

@@ -74,12 +74,24 @@ static int host_error(struct error *err, const char *what, pmix_status_t rc)
 
 /* ---- Upcalls ---- */
 
+/* A tool of this user can connect, under a name of its own (to refuse it in
+ * tool_connected() crashes libpmix 4.2); it gets nothing, since all that it calls comes
+ * here. */
+static bool is_worker(const pmix_proc_t *proc)
+{
+    return strcmp(proc->nspace, host.nspace) == 0 &&
+           proc->rank < (pmix_rank_t)host.group->size &&
+           host.group->node_of[proc->rank] == host.group->node;
+}
+
 static pmix_status_t up_connected(const pmix_proc_t *proc, void *object,
                                   pmix_op_cbfunc_t done, void *arg)
 {
     (void)object;
     (void)done;
     (void)arg;
+    if (!is_worker(proc))
+        return PMIX_ERR_NOT_FOUND;
     host.events.joined((int)proc->rank);
     return PMIX_OPERATION_SUCCEEDED;
 }
@@ -90,7 +102,8 @@ static pmix_status_t up_finalized(const pmix_proc_t *proc, void *object,
     (void)object;
     (void)done;
     (void)arg;
-    host.events.left((int)proc->rank);
+    if (is_worker(proc))
+        host.events.left((int)proc->rank);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -101,6 +114,8 @@ static pmix_status_t up_abort(const pmix_proc_t *proc, void *object, int status,
     (void)object;
     (void)procs;
     (void)n_procs;
+    if (!is_worker(proc))
+        return PMIX_ERR_NO_PERMISSIONS;
     host.events.aborted((int)proc->rank, status, msg ? msg : "");
     if (done)
         done(PMIX_SUCCESS, arg);

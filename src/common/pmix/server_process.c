@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -16,30 +15,19 @@
 
 static int server_socket;
 
-static void text_send(enum pmix_message_kind kind, int rank, int status,
-                      const char *text)
-{
-    struct pmix_message m = {.kind = kind, .rank = rank, .status = status};
-
-    m.n = (size_t)snprintf(m.text, sizeof m.text, "%s", text) + 1;
-    if (m.n > sizeof m.text)
-        m.n = sizeof m.text;
-    pmix_message_send(server_socket, &m);
-}
-
 static void abort_send(int rank, int status, const char *msg)
 {
-    text_send(PMIX_MESSAGE_ABORT, rank, status, msg);
+    (void)pmix_text_send(server_socket, PMIX_MESSAGE_ABORT, rank, status, msg);
 }
 
 static void joined_send(int rank)
 {
-    text_send(PMIX_MESSAGE_JOINED, rank, 0, "");
+    (void)pmix_text_send(server_socket, PMIX_MESSAGE_JOINED, rank, 0, "");
 }
 
 static void left_send(int rank)
 {
-    text_send(PMIX_MESSAGE_LEFT, rank, 0, "");
+    (void)pmix_text_send(server_socket, PMIX_MESSAGE_LEFT, rank, 0, "");
 }
 
 /* Without its owner the server ends: see pmix_server_run(). */
@@ -112,23 +100,40 @@ static void owner_hear(void)
     }
 }
 
-void pmix_server_run(int socket, const struct pmix_group *group, const char *nspace,
+/* The first message. NULL: there is none, since the owner is gone. */
+static const char *namespace_hear(void)
+{
+    static struct pmix_message m;
+
+    if (pmix_message_receive(server_socket, true, &m) <= 0 ||
+        m.kind != PMIX_MESSAGE_NAMESPACE || m.n == 0)
+        return NULL;
+    m.text[m.n - 1] = '\0';
+    return m.text;
+}
+
+void pmix_server_run(int socket, const struct pmix_group *group,
                      const char *private_dir)
 {
     const struct pmix_host_events events = {.joined = joined_send,
                                             .left = left_send,
                                             .aborted = abort_send,
                                             .fence = fence_send};
+    const char *nspace;
     struct error err;
     int rc;
 
     server_socket = socket;
+    nspace = namespace_hear();
+    if (!nspace)
+        _exit(1);
     rc = pmix_host_start(group, nspace, private_dir, &events, &err);
     for (int rank = 0; rc == 0 && rank < group->size; rank++)
         if (group->node_of[rank] == group->node)
             rc = env_send(rank, &err);
     if (rc < 0)
-        text_send(PMIX_MESSAGE_ERROR, -1, (int)err.code, err.text);
+        (void)pmix_text_send(server_socket, PMIX_MESSAGE_ERROR, -1, (int)err.code,
+                             err.text);
     owner_hear();
     _exit(0);
 }

@@ -17,8 +17,8 @@ struct pmix_group;
  * others except standard error, ignore signals that ask a process to end. Returns the
  * new descriptor. */
 int pmix_server_detach(int fd);
-/* Serve, until the owner closes its end. */
-void pmix_server_run(int socket, const struct pmix_group *group, const char *nspace,
+/* Serve the namespace of the owner's first message, until the owner closes its end. */
+void pmix_server_run(int socket, const struct pmix_group *group,
                      const char *private_dir) __attribute__((noreturn));
 
 #endif

@@ -26,10 +26,12 @@ libcommon_la_SOURCES += \
 	src/common/util/process_mark.c src/common/util/process_mark.h \
 	src/common/util/quote.c src/common/util/quote.h \
 	src/common/util/rank_list.c src/common/util/rank_list.h \
+	src/common/util/secret.c src/common/util/secret.h \
 	src/common/util/shm_tidy.c src/common/util/shm_tidy.h \
 	src/common/util/size.c src/common/util/size.h \
 	src/common/util/sparkline.c src/common/util/sparkline.h \
 	src/common/util/suggest.c src/common/util/suggest.h \
+	src/common/util/tcp_peer.c src/common/util/tcp_peer.h \
 	src/common/util/tensor.c src/common/util/tensor.h \
 	src/common/util/thread.c src/common/util/thread.h
 
@@ -37,4 +39,4 @@ UNIT_TESTS += t/unit/test_array t/unit/test_memory t/unit/test_error t/unit/test
 	t/unit/test_dtype t/unit/test_fs t/unit/test_json_text t/unit/test_json_writer \
 	t/unit/test_words t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_number t/unit/test_shm_tidy \
 	t/unit/test_child t/unit/test_name_index t/unit/test_process_mark \
-	t/unit/test_sparkline
+	t/unit/test_sparkline t/unit/test_tcp_peer

@@ -23,6 +23,7 @@
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/installed.h"
+#include "util/secret.h"
 
 #define STOPPED_MAX_S 30.0 /* for a stopped (SIGSTOP) server: workers hang meanwhile */
 
@@ -64,10 +65,24 @@ static int arguments_make(const char *private_dir, int n_before, char ***argv,
 
     if (installed_program("raytrain-pmix", program, sizeof program, err) < 0 ||
         argv_append(argv, program, err) < 0 ||
-        argv_appendf(argv, err, "raytrain-%d-%d", (int)getpid(), n_before) < 0 ||
         argv_append(argv, private_dir, err) < 0 || argv_append(argv, "0", err) < 0)
         return -1;
     return argv_appendf(argv, err, "%d", n_before);
+}
+
+/* A process that knows this name can join. It is in no argument of a process, and not
+ * in a file. */
+static int namespace_send(const struct pmix_server *s, struct error *err)
+{
+    char secret[SECRET_TEXT_MAX], nspace[sizeof "raytrain-" + SECRET_TEXT_MAX];
+
+    if (secret_make(secret, err) < 0)
+        return -1;
+    snprintf(nspace, sizeof nspace, "raytrain-%s", secret);
+    if (pmix_text_send(s->socket, PMIX_MESSAGE_NAMESPACE, -1, 0, nspace) == 0)
+        return 0;
+    return error_set(err, RAYTRAIN_ECOMM, "cannot reach the PMIx server: %s",
+                     strerror(errno));
 }
 
 /* In a session of its own from the beginning, away from Ctrl-C. */
@@ -86,7 +101,9 @@ static int process_start(struct pmix_server *s, char *const *argv, struct error 
                          strerror(errno));
     s->socket = ends[0];
     spec.in = ends[1];
-    rc = local_helper_env_make(environ, &env, err);
+    rc = namespace_send(s, err);
+    if (rc == 0)
+        rc = local_helper_env_make(environ, &env, err);
     spec.env = env;
     if (rc == 0)
         rc = child_spawn(&spec, &s->process, err);

@@ -1,8 +1,9 @@
 /*
  * pmix_server.h - the embedded PMIx server of the local launcher: one namespace of N
  * workers on this host. Its files are in a private directory (0700) of the caller; its
- * socket listens only on the loopback address. libpmix accepts connections only for the
- * namespace and ranks that it knows, from the user that they belong to.
+ * socket listens only on the loopback address, and takes connections of this user's
+ * processes only (pmix/own_accept.c). To join, they must know the namespace, which is
+ * random.
  *
  * The server is a program of its own, raytrain-pmix (pmix/server_process.h), which dies
  * with the thread that started it, and ignores Ctrl-C and the other signals that ask a

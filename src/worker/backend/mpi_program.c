@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/secret.h"
+
 const struct mpi_setting settings_of_open_mpi[] = {
     {"OMPI_MCA_orte_local_daemon_uri", "0.0;tcp://127.0.0.1:1"},
     {"OMPI_MCA_orte_externally_bound", "1"},
@@ -92,18 +94,35 @@ static int variables_set(const struct setter *s, char *variables, size_t n, int 
     return 0;
 }
 
+/* A process that knows it can join the programs: not derived from the namespace of the
+ * workers, which under Slurm is made of the number of the step. */
+static int secret_share(struct comm *c, char secret[SECRET_TEXT_MAX], struct error *err)
+{
+    int rc = 0;
+
+    memset(secret, 0, SECRET_TEXT_MAX);
+    if (c->rank == 0)
+        rc = secret_make(secret, err);
+    rc = comm_agree(c, rc, err);
+    return rc == 0 ? c->ops->bcast(c, secret, SECRET_TEXT_MAX, 0, err) : -1;
+}
+
 static int server_start(struct mpi_program *p, struct comm *c, char **variables,
                         size_t *n, struct error *err)
 {
     const struct world *world = wireup_world(p->wireup);
+    char secret[SECRET_TEXT_MAX], nspace[sizeof "raytrain-" + SECRET_TEXT_MAX];
     int rc = 0;
 
     *variables = NULL;
     *n = 0;
+    if (secret_share(c, secret, err) < 0)
+        return -1;
+    snprintf(nspace, sizeof nspace, "raytrain-%s", secret);
     if (world->n_nodes > 1 && node_exchange_make(c, world, &p->exchange, err) < 0)
         return -1;
     if (world->local_rank == 0)
-        rc = wireup_server_start_child(p->wireup, node_exchange, &p->exchange,
+        rc = wireup_server_start_child(p->wireup, nspace, node_exchange, &p->exchange,
                                        variables, n, err);
     return comm_agree(c, rc, err);
 }

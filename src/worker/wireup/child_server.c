@@ -68,14 +68,12 @@ static int environment_make(char ***env, struct error *err)
 
 static int arguments_make(const struct child_server *s, char ***argv, struct error *err)
 {
-    const struct child_server_config *c = &s->config;
     char path[PATH_MAX];
 
     *argv = NULL;
     program_path(path);
-    if (argv_append(argv, path, err) < 0 || argv_append(argv, c->nspace, err) < 0 ||
-        argv_append(argv, s->dir.path, err) < 0 ||
-        argv_appendf(argv, err, "%d", c->node) < 0)
+    if (argv_append(argv, path, err) < 0 || argv_append(argv, s->dir.path, err) < 0 ||
+        argv_appendf(argv, err, "%d", s->config.node) < 0)
         return -1;
     return argv_append(argv, "0", err);
 }
@@ -92,6 +90,10 @@ static int process_start(struct child_server *s, struct error *err)
     s->socket = ends[0];
     spec.in = ends[1];
     rc = group_file_write(s->dir.path, s->config.hosts, s->config.ranks, err);
+    if (rc == 0 &&
+        pmix_text_send(s->socket, PMIX_MESSAGE_NAMESPACE, -1, 0, s->config.nspace) < 0)
+        rc = error_set(err, RAYTRAIN_ECOMM, "cannot reach the PMIx server: %s",
+                       strerror(errno));
     if (rc == 0)
         rc = arguments_make(s, &argv, err);
     if (rc == 0)

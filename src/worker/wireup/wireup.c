@@ -8,12 +8,14 @@
 
 #include "wireup/wireup.h"
 
+#include <inttypes.h>
 #include <pmix.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "util/fault.h"
 #include "wireup/child_server.h"
@@ -41,8 +43,8 @@ struct wireup {
     struct exchanged *exchanged;
     struct pmi_bridge *bridge, *child_bridge;
     struct child_server *child_server;
-    char child_group[PMIX_MAX_NSLEN + 16];
-    char child_killed[256]; /* why */
+    char group[32], child_group[40]; /* for PMI-1 */
+    char child_killed[256];          /* why */
 };
 
 static int pmix_fail(struct error *err, const char *what, pmix_status_t rc)
@@ -72,9 +74,9 @@ static int world_size(struct wireup *w, int expected, struct error *err)
         return error_set(
             err, RAYTRAIN_ECOMM,
             "PMIx reports %u workers in this group, but raytrain-run started "
-            "%d. Is PMIX_NAMESPACE (%s) inherited from another program? "
+            "%d. Is PMIX_NAMESPACE inherited from another program? "
             "Start raytrain-run outside of any MPI launcher",
-            size, expected, w->me.nspace);
+            size, expected);
     if (w->me.rank >= size)
         return error_set(err, RAYTRAIN_ECOMM, "PMIx says that this is rank %u of %u",
                          w->me.rank, size);
@@ -267,6 +269,16 @@ static int client_refused(pmix_status_t rc, struct error *err)
                      said);
 }
 
+/* An MPI library may name files after its group. The namespace is a secret, with which
+ * a process of another user could join, so the group has its hash. */
+static void groups_name(struct wireup *w)
+{
+    uint64_t hash = XXH3_64bits(w->me.nspace, strlen(w->me.nspace));
+
+    snprintf(w->group, sizeof w->group, "raytrain-%016" PRIx64, hash);
+    snprintf(w->child_group, sizeof w->child_group, "%s-child", w->group);
+}
+
 int wireup_init(int expected_size, struct wireup **out, struct error *err)
 {
     struct wireup *w;
@@ -294,7 +306,7 @@ int wireup_init(int expected_size, struct wireup **out, struct error *err)
         return -1;
     }
     world_host(w);
-    snprintf(w->child_group, sizeof w->child_group, "%s-child", w->me.nspace);
+    groups_name(w);
     *out = w;
     return 0;
 }
@@ -437,7 +449,7 @@ int wireup_bridge_start(struct wireup *w, struct error *err)
     struct pmi1_config config = {
         .rank = w->world.rank,
         .size = w->world.size,
-        .kvsname = w->me.nspace,
+        .kvsname = w->group,
         .mapping = w->mapping,
         .ops = &ops,
         .arg = w,
@@ -573,12 +585,13 @@ static char *hosts_list(const struct wireup *w, struct error *err)
     return NULL;
 }
 
-int wireup_server_start_child(struct wireup *w, wireup_exchange_nodes *exchange,
-                              void *arg, char **variables, size_t *n, struct error *err)
+int wireup_server_start_child(struct wireup *w, const char *nspace,
+                              wireup_exchange_nodes *exchange, void *arg,
+                              char **variables, size_t *n, struct error *err)
 {
     char *hosts = hosts_list(w, err), *ranks = nodes_ranks(w->node_of, w->world.size);
     const struct child_server_config config = {
-        .nspace = w->child_group,
+        .nspace = nspace,
         .hosts = hosts,
         .ranks = ranks,
         .node = w->world.node_rank,

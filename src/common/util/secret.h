@@ -1,0 +1,12 @@
+/* secret.h - random text that only processes that were given it know. */
+#ifndef RAYTRAIN_UTIL_SECRET_H
+#define RAYTRAIN_UTIL_SECRET_H
+
+#include "util/error.h"
+
+/* 128 bits in hexadecimal digits, with the NUL. */
+#define SECRET_TEXT_MAX 33
+
+int secret_make(char text[SECRET_TEXT_MAX], struct error *err);
+
+#endif

@@ -1,0 +1,96 @@
+#!/bin/sh
+test_description='another user of this machine cannot join a run, and finds none of its secrets'
+. "$(dirname "$0")/setup.sh"
+. "$srcdir/t/mpi-programs.sh"
+
+if test "$(id -u)" -ne 0; then
+	skip_all='needs root, to be another user'
+	test_done
+fi
+
+run="raytrain-run --launcher local --storage runs"
+train=$modules/train_model.so
+# Where another user can execute it. libtool's own file is a script.
+tools=$(mktemp -d) && chmod 755 "$tools" || exit 1
+trap 'code=$?; rm -rf "$tools"; end_jobs; (exit $code); die' EXIT
+if test -x "$check/.libs/pmix_intruder"; then
+	cp "$check/.libs/pmix_intruder" "$tools"
+else
+	cp "$check/pmix_intruder" "$tools"
+fi
+
+# other COMMAND...: run it as a user that has no rights here.
+other () {
+	timeout 30 setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+# variables_of PID: print the PMIx variables of a process, and whose it is.
+variables_of () {
+	tr "\0" "\n" <"/proc/$1/environ" | grep "^PMIX_" | grep -v TMPDIR
+	echo "INTRUDER_AS=$(id -u):$(id -g)"
+}
+# intrude HOW [USER]: with all that a worker knows; USER is `other` or nothing.
+intrude () {
+	$2 env $(cat variables) timeout 30 "$tools/pmix_intruder" "$1"
+}
+
+test_expect_success 'a run has a PMIx server' '
+	start_run $run -n 2 --name joined &&
+	worker=$(worker_pids joined | head -n1) && variables_of $worker >variables &&
+	grep "^PMIX_NAMESPACE=" variables &&
+	at=$(sed -n "s,^PMIX_SERVER_URI41=.*//,,p" variables) && test -n "$at"
+'
+# The server closes the connection. Otherwise its thread waits for this user to speak.
+test_expect_success 'another user that connects and is silent does not hold the server up' '
+	other "$tools/pmix_intruder" silent ${at%:*} ${at##*:}
+'
+test_expect_success 'another user cannot join, though it knows all that a worker knows' '
+	test_must_fail intrude rank other
+'
+test_expect_success 'another user cannot join as a tool' '
+	test_must_fail intrude tool other
+'
+# It may connect, but PMIx_Abort, which always succeeds, does nothing.
+test_expect_success 'a tool of the same user cannot abort the run' '
+	intrude tool || : &&
+	: >gate && expect_status 0 wait $pid && test_must_fail grep "aborted by" err
+'
+
+# secrets_find RUN: write the namespaces of the processes of a run.
+secrets_find () {
+	for worker in $(worker_pids $1); do
+		tr "\0" "\n" <"/proc/$worker/environ" | sed -n "s/^PMIX_NAMESPACE=//p"
+	done | sort -u >secrets
+	test -s secrets && cat secrets
+}
+# look_around: print all that another user sees of the processes, and of places for
+# temporary files.
+look_around () {
+	other sh -c "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ; ls -R /tmp /dev/shm \
+		\"\${TMPDIR:-/tmp}\" /run" >seen 2>/dev/null || :
+	tr "\0" "\n" <seen >lines && test $(wc -l <lines) -gt 10
+}
+are_secret () {
+	secrets_find $1 && look_around && test_must_fail grep -F -f secrets lines &&
+	test_must_fail grep -r -F -f secrets runs
+}
+test_expect_success 'no secret of a run is seen by another user, or in its files' '
+	start_run $run -n 2 --name secret &&
+	are_secret secret && : >gate && expect_status 0 wait $pid &&
+	test_must_fail grep -r -F -f secrets runs
+'
+# is_waiting RUN N: do N of its programs wait?
+is_waiting () {
+	cat runs/$1/logs/attempt-0/rank-*.out 2>/dev/null | grep -c waiting >count
+	test $2 -eq $(cat count)
+}
+for mpi in MPICH OPEN_MPI; do
+	test_expect_success $mpi "no secret of a command with $mpi is seen by another user" '
+		rm -f gate && {
+			$run --name child-$mpi -n 2 --backend mpi -- \
+				"$(mpi_child $mpi)" wait "$PWD/gate" 2>err &
+		} && pid=$! &&
+		eventually is_waiting child-$mpi 2 &&
+		are_secret child-$mpi && : >gate && expect_status 0 wait $pid
+	'
+done
+test_done
