@@ -9,7 +9,7 @@ export CLUSTER_CONF
 
 train=$modules/train_model.so
 # a directory whose name a shell or sbatch could mistake for something else
-work="$CLUSTER_SHARED/it's \$HOME, #1"
+work="$CLUSTER_SHARED/it's \$HOME, #1, %j"
 mkdir "$work" && cd "$work" || exit 1
 run="raytrain-run --submit --storage runs"
 
@@ -34,7 +34,7 @@ test_expect_success 'a dry run prints a script with the resources of the workers
 '
 # Both the options of sbatch and the argument have blanks and characters with a meaning.
 test_expect_success 'the script of a dry run can be submitted by hand, from another directory' '
-	printf "export GREETING=hello" >prologue.sh &&
+	printf "export GREETING=hello\ncd /" >prologue.sh &&
 	$run --dry-run --name by-hand -n 2 --prologue prologue.sh \
 		--sbatch-args "--comment=\"not #1\" -p small" -- \
 		sh -c "test \"\$GREETING\" = hello && raytrain-report n=1" >script &&
@@ -54,6 +54,13 @@ test_expect_success 'the id of the job is printed, and arguments arrive unchange
 	test_cmp expected runs/args/logs/attempt-0/rank-00000.out &&
 	grep "2 workers on 1 node, launcher slurm" "args-$job.log" &&
 	eval "$follow" >out && grep finished out
+'
+test_expect_success 'a directory where Slurm cannot write the messages of a job is refused' '
+	for dir in "back\\slash" "quo\"te"; do
+		mkdir -p "$dir" && (cd "$dir" &&
+		expect_status 3 $run --name there "$train" 2>err &&
+		grep "Submit from another directory" err) || return 1
+	done && no_job
 '
 test_expect_success 'an existing run is neither continued nor set aside without being asked' '
 	expect_status 3 $run --name args -n 2 "$check/train_main" 2>err &&

@@ -78,12 +78,13 @@ static void advice_is_given_only_if_a_partition_has_room(void **state)
 /* ---- The job ---- */
 
 static const struct {
-    const char *name, *array, *expected; /* the first two options */
+    const char *name, *array, *dir, *expected; /* the first two options */
 } label_rows[] = {
-    {"lr", NULL, "--job-name=lr --output=lr-%j.log"},
-    {"lr-%a", "0-2", "--job-name=lr --output=lr-%A_%a.log"},
-    {"a b/\\x\n", NULL, "--job-name=a_b__x --output=a_b__x-%j.log"},
-    {"%j", NULL, "--job-name=raytrain --output=raytrain-%j.log"},
+    {"lr", NULL, "/d", "--job-name=lr --output=/d/lr-%j.log"},
+    {"lr-%a", "0-2", "/d", "--job-name=lr --output=/d/lr-%A_%a.log"},
+    {"a b/\\x\n", NULL, "/d", "--job-name=a_b__x --output=/d/a_b__x-%j.log"},
+    {"%j", NULL, "/d", "--job-name=raytrain --output=/d/raytrain-%j.log"},
+    {"lr", NULL, "/%j%%", "--job-name=lr --output=/%%j%%%%/lr-%j.log"},
 };
 
 static void the_name_of_a_job_has_no_meaning_to_slurm(void **state)
@@ -94,8 +95,10 @@ static void the_name_of_a_job_has_no_meaning_to_slurm(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(label_rows); i++) {
         const struct submit_options options = {.array = (char *)label_rows[i].array};
-        const struct batch_request request = {
-            .scaling = &scaling, .options = &options, .name = label_rows[i].name};
+        const struct batch_request request = {.scaling = &scaling,
+                                              .options = &options,
+                                              .name = label_rows[i].name,
+                                              .dir = (char *)label_rows[i].dir};
         char **argv, *text;
 
         assert_int_equal(slurm_batch_options(&request, NULL, &argv, NULL), 0);

@@ -42,15 +42,33 @@ static void label(const char *name, char out[LABEL_MAX + 1])
         snprintf(out, LABEL_MAX + 1, "raytrain");
 }
 
-/* A flag of raytrain-run that is passed on; NULL: it was not typed. */
+static int append_log(const struct batch_request *r, const char *label, char ***argv,
+                      struct error *err)
+{
+    char name[LABEL_MAX + sizeof "-%A_%a.log"], quoted[QUOTE_TEXT_MAX];
+
+    if (strpbrk(r->dir, "\"\n\r"))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "the path of this directory contains a quote or a line break, "
+                         "with which Slurm cannot write the messages of the job there: "
+                         "%s.\nSubmit from another directory",
+                         quote(r->dir, quoted));
+    snprintf(name, sizeof name, "%s-%s.log", label, r->options->array ? "%A_%a" : "%j");
+    return slurm_append_file(
+        &(struct slurm_file){.option = "--output",
+                             .dir = r->dir,
+                             .name = name,
+                             .advice = "Submit from another directory"},
+        argv, err);
+}
+
 static int append_job(const struct batch_request *r, char ***argv, struct error *err)
 {
     char name[LABEL_MAX + 1];
 
     label(r->name, name);
     if (argv_appendf(argv, err, "--job-name=%s", name) < 0 ||
-        argv_appendf(argv, err, "--output=%s-%s.log", name,
-                     r->options->array ? "%A_%a" : "%j") < 0 ||
+        append_log(r, name, argv, err) < 0 ||
         argv_append(argv, "--open-mode=append", err) < 0 ||
         argv_append(argv, "--requeue", err) < 0)
         return -1;
@@ -198,18 +216,29 @@ static int command_print(FILE *out, const char *before, char *const *command,
     return 0;
 }
 
-static int body_print(FILE *out, const struct batch_request *r, struct error *err)
+static int enter_print(FILE *out, const char *dir, struct error *err)
 {
-    char *const enter[] = {(char *)"cd", (char *)"--", (char *)r->dir, NULL};
+    char *const enter[] = {(char *)"cd", (char *)"--", (char *)dir, NULL};
     char *line;
 
     if (argv_join(enter, &line, err) < 0)
         return -1;
     fprintf(out, "%s || exit\n\n", line);
     free(line);
-    if (r->prologue && *r->prologue)
+    return 0;
+}
+
+/* A prologue may leave the directory, but the paths of the command line begin there. */
+static int body_print(FILE *out, const struct batch_request *r, struct error *err)
+{
+    if (enter_print(out, r->dir, err) < 0)
+        return -1;
+    if (r->prologue && *r->prologue) {
         fprintf(out, "%s%s\n", r->prologue,
                 r->prologue[strlen(r->prologue) - 1] == '\n' ? "" : "\n");
+        if (enter_print(out, r->dir, err) < 0)
+            return -1;
+    }
     if (!r->again)
         return command_print(out, "exec ", r->command, err);
     fputs("if test \"${SLURM_RESTART_COUNT:-0}\" -gt 0; then\n", out);

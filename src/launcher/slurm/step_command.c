@@ -316,43 +316,49 @@ static int append_resources(const struct launch_spec *spec, char ***argv,
                        err);
 }
 
-/* In a file name, Slurm replaces patterns such as %t; a backslash anywhere in it
- * disables all of them. */
-static int append_log(const char *option, const char *dir, const char *name,
-                      char ***argv, struct error *err)
+int slurm_append_file(const struct slurm_file *file, char ***argv, struct error *err)
 {
-    char *text = malloc(2 * strlen(dir) + 1), *to = text;
+    char quoted[QUOTE_TEXT_MAX], *text, *to;
     int rc;
 
-    if (!text)
+    if (strchr(file->dir, '\\'))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "Slurm cannot write to a path with a backslash: %s.\n%s",
+                         quote(file->dir, quoted), file->advice);
+    if (!(to = text = malloc(2 * strlen(file->dir) + 1)))
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a command");
-    for (const char *p = dir; *p; p++) {
+    for (const char *p = file->dir; *p; p++) {
         if (*p == '%')
             *to++ = '%';
         *to++ = *p;
     }
     *to = '\0';
-    rc = argv_appendf(argv, err, "%s=%s/%s", option, text, name);
+    rc = argv_appendf(argv, err, "%s=%s/%s", file->option, text, file->name);
     free(text);
     return rc;
+}
+
+static int append_log(const char *option, const char *name,
+                      const struct launch_spec *spec, char ***argv, struct error *err)
+{
+    return slurm_append_file(
+        &(struct slurm_file){.option = option,
+                             .dir = spec->log_dir,
+                             .name = name,
+                             .advice = "Give the run another --name or --storage"},
+        argv, err);
 }
 
 static int append_files(const struct launch_spec *spec, char ***argv, struct error *err)
 {
     bool each = spec->plan->workers <= RUN_DIR_RANK_LOGS_MAX;
-    char quoted[QUOTE_TEXT_MAX];
 
-    if (strchr(spec->log_dir, '\\'))
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "Slurm cannot write to a path with a backslash: %s.\n"
-                         "Give the run another --name or --storage",
-                         quote(spec->log_dir, quoted));
     if (argv_append(argv, "--input=/dev/null", err) < 0 ||
-        append_log("--output", spec->log_dir, each ? "rank-%5t.out" : "node-%N.out",
-                   argv, err) < 0)
+        append_log("--output", each ? "rank-%5t.out" : "node-%N.out", spec, argv, err) <
+            0)
         return -1;
-    return append_log("--error", spec->log_dir, each ? "rank-%5t.err" : "node-%N.err",
-                      argv, err);
+    return append_log("--error", each ? "rank-%5t.err" : "node-%N.err", spec, argv,
+                      err);
 }
 
 /*

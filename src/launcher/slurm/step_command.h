@@ -23,6 +23,21 @@ int slurm_step_hosts(const struct placement *plan, char **hosts, struct error *e
 int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,
                    struct error *err);
 
+/* A file that Slurm writes. */
+struct slurm_file {
+    const char *option;
+    const char *dir;    /* absolute, any characters but a backslash */
+    const char *name;   /* with Slurm's patterns, such as %j */
+    const char *advice; /* a sentence for a user whose `dir` has a backslash */
+};
+
+/*
+ * Append OPTION=DIR/NAME. Slurm replaces patterns in the whole path, so those that `dir`
+ * only looks like are escaped. A backslash anywhere in a path turns all patterns off:
+ * RAYTRAIN_EINVAL.
+ */
+int slurm_append_file(const struct slurm_file *file, char ***argv, struct error *err);
+
 /* Append what salloc and sbatch are asked for; fits as below. */
 int slurm_needs_argv(const struct scaling_config *scaling, const struct placement *fits,
                      char ***argv, struct error *err);
