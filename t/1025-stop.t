@@ -115,7 +115,7 @@ test_expect_success 'a run that finds a lock of another host reports what it wai
 # job_of SECONDS: make squeue report a job that ends in that time.
 job_of () {
 	mkdir -p bin &&
-	printf '#!/bin/sh\necho 7 %s N/A RUNNING 1 1\n' "$(($(date +%s) + $1))" >bin/squeue &&
+	printf '#!/bin/sh\necho 7 7 N/A %s N/A RUNNING 1 1\n' "$(($(date +%s) + $1))" >bin/squeue &&
 	chmod +x bin/squeue
 }
 test_expect_success 'a run stops before the end of the allocation' '

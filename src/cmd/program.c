@@ -137,7 +137,9 @@ static int print_json(const json_t *result)
 static int conclude_stop(const struct trainer *trainer,
                          const struct run_outcome *outcome, bool saved)
 {
-    bool requeue = requeue_is_due(trainer->cfg, outcome), quiet = trainer->opt->quiet;
+    struct batch_job job;
+    bool requeue = requeue_is_due(trainer->cfg, outcome, &job),
+         quiet = trainer->opt->quiet;
     const struct batch_ops *batch = requeue ? batch_find() : NULL;
     const char *why = "stopped on request";
     struct error err;
@@ -151,7 +153,7 @@ static int conclude_stop(const struct trainer *trainer,
         why = "stopped because Slurm preempts the job";
 
     if (!quiet && requeue)
-        say("%s: %s; job %s goes back to the queue\n", name, why, batch->job_id());
+        say("%s: %s; job %s goes back to the queue\n", name, why, job.name);
     else if (!quiet)
         say("%s: %s; %s to go on%s\n", name, why, what_next(trainer->opt, saved),
             outcome->failure.cause == CAUSE_PREEMPTED && !outcome->by_node
@@ -164,8 +166,8 @@ static int conclude_stop(const struct trainer *trainer,
         signal(SIGTERM, SIG_IGN);
         signal(SIGUSR1, SIG_IGN);
     }
-    if (requeue && batch->requeue(&err) < 0)
-        say("%s: job %s could not be requeued: %s\n", name, batch->job_id(), err.text);
+    if (requeue && batch->requeue(&job, &err) < 0)
+        say("%s: job %s could not be requeued: %s\n", name, job.name, err.text);
     else if (requeue)
         poll(NULL, 0, KILLED_WITHIN_MS); /* what follows in the script is not to run */
     return error_exit_status(RAYTRAIN_ESTOPPED);

@@ -12,7 +12,15 @@
 
 #include "util/error.h"
 
+#define BATCH_NUMBER_MAX 24
+#define BATCH_NAME_MAX   (2 * BATCH_NUMBER_MAX)
+
 struct batch_job {
+    /* As commands of the batch system take it. The task of a job array has a name of its
+     * own: its id may be that of the whole array. */
+    char name[BATCH_NAME_MAX];
+    char array[BATCH_NUMBER_MAX]; /* the job array that it is a task of; "": of none */
+    char task[BATCH_NUMBER_MAX];  /* which one */
     int64_t end;      /* Unix time at which the batch system ends it; 0: no limit */
     bool preempted;   /* it has to make room for another job */
     bool running;     /* and not cancelled, timed out or completing */
@@ -35,7 +43,9 @@ struct batch_ops {
     /* The id of the job that this process runs in; NULL: it runs in no job of this
      * batch system, and no other slot is called. */
     const char *(*job_id)(void);
-    /* As text; NULL: this job has none. */
+    /* As text; NULL: this job has none. Variables of a job array are inherited by jobs
+     * that are submitted from within one, so if there are any the question of await is
+     * asked first. Without an answer they are believed. */
     const char *(*number)(enum batch_number which);
     /* A question about the job whose answer is polled for. poll never blocks; *done:
      * *job is filled; -1: there is no answer, or it has taken too long. In both cases
@@ -53,9 +63,10 @@ struct batch_ops {
     /* May this job go back to the queue? RAYTRAIN_EINVAL says why not, and how to
      * submit one that may. */
     int (*requeue_check)(struct error *err);
-    /* End the job and put it back into the queue. The batch system then kills the job's
-     * script, and this process with it: call it last. */
-    int (*requeue)(struct error *err);
+    /* End the job, as ask or await has described it, and put it back into the queue. The
+     * batch system then kills the job's script, and this process with it: call it
+     * last. */
+    int (*requeue)(const struct batch_job *job, struct error *err);
 };
 
 extern const struct batch_ops batch_slurm;

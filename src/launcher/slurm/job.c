@@ -28,7 +28,8 @@
 /* No column holds text that a user chose, so that none can be mistaken for another.
  * Times are Unix times (slurm_tool_env). */
 #define COLUMNS                                                                        \
-    "JobID:20,EndTime:32,PreemptTime:32,State:24,Requeue:8,BatchFlag:8,Reason:32"
+    "JobID:20,ArrayJobID:20,ArrayTaskID:20,EndTime:32,PreemptTime:32,State:24,"          \
+    "Requeue:8,BatchFlag:8,Reason:32"
 
 struct batch_query {
     struct slurm_tool *squeue;
@@ -42,16 +43,9 @@ const char *slurm_job_id(void)
     return id && *id ? id : NULL;
 }
 
-static const char *job_number(enum batch_number which)
+static bool is_number(const char *text)
 {
-    static const char *const variables[] = {
-        [BATCH_JOB] = "SLURM_JOB_ID",
-        [BATCH_ARRAY] = "SLURM_ARRAY_JOB_ID",
-        [BATCH_TASK] = "SLURM_ARRAY_TASK_ID",
-    };
-    const char *text = getenv(variables[which]);
-
-    return text && *text && text[strspn(text, "0123456789")] == '\0' ? text : NULL;
+    return *text && text[strspn(text, "0123456789")] == '\0';
 }
 
 /* ---- The answer ---- */
@@ -65,13 +59,26 @@ static int64_t number_parse(const char *text)
     return end > text && *end == '\0' && t > 0 ? t : 0;
 }
 
+/* Slurm's words for a job without an array: its own number, and "N/A". */
+static void name_fill(struct batch_job *job, const char *number, const char *array,
+                      const char *task)
+{
+    if (!is_number(array) || !is_number(task)) {
+        snprintf(job->name, sizeof job->name, "%s", number);
+        return;
+    }
+    snprintf(job->array, sizeof job->array, "%s", array);
+    snprintf(job->task, sizeof job->task, "%s", task);
+    snprintf(job->name, sizeof job->name, "%s_%s", array, task);
+}
+
 bool slurm_job_parse(const char *line, const char *id, struct batch_job *job)
 {
-    char number[24], end[36], preempted[36], state[28], requeue[12], batch[12];
-    char reason[36] = ""; /* may be empty, and may be long */
+    char number[24], array[24], task[24], end[36], preempted[36], state[28];
+    char requeue[12], batch[12], reason[36] = ""; /* may be empty, and may be long */
 
-    if (sscanf(line, "%23s %35s %35s %27s %11s %11s%*[ ]%35[^ \n]", number, end,
-               preempted, state, requeue, batch, reason) < 6 ||
+    if (sscanf(line, "%23s %23s %23s %35s %35s %27s %11s %11s%*[ ]%35[^ \n]", number,
+               array, task, end, preempted, state, requeue, batch, reason) < 8 ||
         strcmp(number, id) != 0)
         return false;
     *job = (struct batch_job){.end = number_parse(end),
@@ -82,7 +89,21 @@ bool slurm_job_parse(const char *line, const char *id, struct batch_job *job)
                               /* 2 when Slurm itself has put it back into the queue */
                               .has_script = number_parse(batch) > 0,
                               .may_requeue = strcmp(requeue, "1") == 0};
+    name_fill(job, number, array, task);
     return true;
+}
+
+/* What the latest answer says about the job of this process, and its id. */
+static struct {
+    char id[BATCH_NUMBER_MAX];
+    struct batch_job job;
+} known;
+
+static bool is_known(void)
+{
+    const char *id = slurm_job_id();
+
+    return id && strcmp(known.id, id) == 0;
 }
 
 /* For a job array, squeue may list more jobs than the one it was asked for. */
@@ -92,8 +113,11 @@ static int answer_find(const char *text, struct batch_job *job, struct error *er
     char quoted[QUOTE_TEXT_MAX];
 
     while (id && line) {
-        if (slurm_job_parse(line, id, job))
+        if (slurm_job_parse(line, id, job)) {
+            snprintf(known.id, sizeof known.id, "%s", id);
+            known.job = *job;
             return 0;
+        }
         line = strchr(line, '\n');
         line = line ? line + 1 : NULL;
     }
@@ -194,6 +218,35 @@ static int job_await(struct batch_job *job, struct error *err)
     return rc == 0 ? answer_take(text, job, err) : -1;
 }
 
+/* ---- Its name ---- */
+
+/* A number that the environment claims. */
+static const char *variable_number(const char *variable)
+{
+    const char *text = getenv(variable);
+
+    return text && is_number(text) ? text : NULL;
+}
+
+static const char *job_number(enum batch_number which)
+{
+    const char *claimed = variable_number(which == BATCH_JOB     ? "SLURM_JOB_ID"
+                                          : which == BATCH_ARRAY ? "SLURM_ARRAY_JOB_ID"
+                                                                 : "SLURM_ARRAY_TASK_ID");
+    const char *text = which == BATCH_ARRAY ? known.job.array : known.job.task;
+    struct batch_job job;
+
+    if (!claimed || which == BATCH_JOB ||
+        (!is_known() && job_await(&job, NULL) < 0))
+        return claimed;
+    return *text ? text : NULL;
+}
+
+const char *slurm_job_name(void)
+{
+    return is_known() ? known.job.name : slurm_job_id();
+}
+
 /* ---- Its nodes ---- */
 
 bool slurm_job_field(const char *line, const char *key, char *value, size_t size)
@@ -242,15 +295,24 @@ char **slurm_job_nodes(void)
 
 /* ---- Its steps ---- */
 
-/* A line is "NAME|NODES"; a name may hold anything. */
+/* Is "JOB.STEP" a step of this job, and not of another task of its array? */
+static bool step_is_ours(const char *step)
+{
+    const char *job = slurm_job_name();
+    size_t n = strlen(job);
+
+    return strncmp(step, job, n) == 0 && step[n] == '.';
+}
+
+/* A line is "STEP|NAME|NODES"; a name may hold anything. */
 static void step_nodes_take(char *line, const char *name, char ***nodes)
 {
-    char *bar = strrchr(line, '|'), **more = NULL;
+    char *bar = strrchr(line, '|'), *first = strchr(line, '|'), **more = NULL;
 
-    if (!bar)
+    if (first == bar || !step_is_ours(line))
         return;
     *bar = '\0';
-    if (strcmp(line, name) == 0 && hostlist_expand(bar + 1, &more, NULL) == 0 && more)
+    if (strcmp(first + 1, name) == 0 && hostlist_expand(bar + 1, &more, NULL) == 0 && more)
         argv_append_all(nodes, more, NULL);
     argv_free(more);
 }
@@ -262,11 +324,12 @@ char **slurm_job_step_nodes(const char *name)
                     (char *)"--steps",
                     (char *)"--jobs",
                     (char *)slurm_job_id(),
-                    (char *)"--format=%j|%N",
+                    (char *)"--format=%i|%j|%N",
                     NULL};
     char *text = NULL, *rest, *line, **nodes = NULL;
+    struct batch_job job;
 
-    if (!slurm_job_id() || slurm_tool_read(argv, ANSWER_MAX_S, &text, NULL) < 0)
+    if (!slurm_job_id() || (!is_known() && job_ask(&job, NULL) < 0) || slurm_tool_read(argv, ANSWER_MAX_S, &text, NULL) < 0)
         return NULL;
     for (rest = text; (line = strsep(&rest, "\n"));)
         step_nodes_take(line, name, &nodes);
@@ -287,7 +350,7 @@ static bool prolog_await(launcher_wait *wait, void (*say)(void *arg, const char 
     while (job_ask(&job, NULL) == 0 && job.preparing) {
         snprintf(text, sizeof text,
                  "the nodes of job %.40s are being prepared (its prolog): waiting",
-                 slurm_job_id());
+                 job.name);
         if (!found)
             say(arg, text);
         found = true;
@@ -316,19 +379,18 @@ static int requeue_check(struct error *err)
     if (!job.has_script)
         return error_set(err, RAYTRAIN_EINVAL,
                          "job %s has no batch script; submit one with sbatch",
-                         slurm_job_id());
+                         job.name);
     if (!job.may_requeue)
         return error_set(err, RAYTRAIN_EINVAL,
                          "job %s may not go back to the queue; submit it with sbatch "
                          "--requeue (now: scontrol update JobId=%s Requeue=1)",
-                         slurm_job_id(), slurm_job_id());
+                         job.name, job.name);
     return 0;
 }
 
-static int job_requeue(struct error *err)
+static int job_requeue(const struct batch_job *job, struct error *err)
 {
-    char *argv[] = {(char *)"scontrol", (char *)"requeue", (char *)slurm_job_id(),
-                    NULL};
+    char *argv[] = {(char *)"scontrol", (char *)"requeue", (char *)job->name, NULL};
     char *text = NULL;
     int rc = slurm_ask(argv, &text, err);
 

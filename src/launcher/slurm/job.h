@@ -14,6 +14,11 @@
 /* SLURM_JOB_ID; NULL: this process is in no job. */
 const char *slurm_job_id(void);
 
+/* The job as Slurm's commands take it. "ARRAY_TASK" for the task of a job array, once
+ * Slurm has been asked about it: the id of the last task is that of the whole array.
+ * NULL: as above. */
+const char *slurm_job_name(void);
+
 /* The nodes that the job has now: an argument vector; NULL: unknown. */
 char **slurm_job_nodes(void);
 

@@ -314,7 +314,7 @@ static void detail_explain(struct launch_outcome *o, const char *sentence)
 /* The likely causes of some of srun's messages, and what to do about them. */
 static void outcome_explain(const struct group *g, struct launch_outcome *o)
 {
-    const char *job = getenv("SLURM_JOB_ID"),
+    const char *job = slurm_job_name(),
                *host = o->failure.host[0] ? o->failure.host : "(unknown)";
     char text[1024];
 

@@ -25,13 +25,13 @@ int requeue_check(const struct train_config *cfg, const struct options *opt,
 }
 
 /* A job that is cancelled, or whose time is over, is not running any more. */
-bool requeue_is_due(const struct train_config *cfg, const struct run_outcome *outcome)
+bool requeue_is_due(const struct train_config *cfg, const struct run_outcome *outcome,
+                    struct batch_job *job)
 {
     const struct batch_ops *batch = batch_find();
-    struct batch_job job;
 
     if (!cfg->run_config.requeue_on_stop || outcome->status != RUN_STOPPED ||
         outcome->failure.signal == SIGINT || outcome->failure.signal == SIGHUP)
         return false;
-    return batch && batch->await(&job, NULL) == 0 && job.running;
+    return batch && batch->await(job, NULL) == 0 && job->running;
 }
