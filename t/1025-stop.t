@@ -133,6 +133,46 @@ test_expect_success 'workers that do not stop in time are killed before the end 
 		--set train_loop_config.fail_at=1 "$train" 2>err >result.json &&
 	grep "not waiting any longer" err && stopped_by time_limit && no_process_left
 '
+# in_job NAME ARG...: like start_named, in a job that ends in some hours.
+in_job () {
+	job_of 10000 && name=$1 && shift &&
+	start_run env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --json --name $name "$@" >result.json
+}
+# again SIGNAL WORD: send it to the run, which has been asked to stop, and go on when it is seen.
+again () {
+	kill -$1 $pid && eventually grep -q "$2: already stopping" err
+}
+# A warning before the time limit, and the end of the job at the limit, to all processes; or a
+# script that passes on what its group has received.
+test_expect_success 'in a job, further requests leave the workers their time' '
+	in_job further && kill -USR1 $pid && eventually grep -q "stopping at the next report" err &&
+	kill -TERM $pid && again TERM Terminated && again HUP Hangup &&
+	again USR1 "User defined signal 1" && again INT Interrupt &&
+	: >gate && expect_status 75 wait $pid && stopped_by signal &&
+	test -f runs/further/checkpoint_000003.h5 && no_process_left
+'
+test_expect_success 'in a job, a second SIGINT stops at once' '
+	in_job hurry && kill -TERM $pid && eventually grep -q "stopping at the next report" err &&
+	again INT Interrupt && kill -INT $pid && expect_status 75 wait $pid &&
+	grep "stopping at once" err && test_path_is_missing runs/hurry/checkpoint_000003.h5 &&
+	no_process_left
+'
+test_expect_success 'SIGTERM that is delivered twice leaves the workers their time' '
+	start_named doubled && kill -TERM $pid &&
+	eventually grep -q "stopping at the next report" err && kill -TERM $pid &&
+	eventually grep -q -e "already stopping" -e "at once$" err && : >gate &&
+	expect_status 75 wait $pid && test -f runs/doubled/checkpoint_000003.h5 && no_process_left
+'
+# terminated: the run has been told to stop at once, by SIGTERM.
+terminated () {
+	grep -q "stopping at once" err && return
+	kill -TERM $pid
+	return 1
+}
+test_expect_success 'SIGTERM some seconds after the first one stops at once' '
+	start_named later && eventually terminated && expect_status 75 wait $pid &&
+	test_path_is_missing runs/later/checkpoint_000003.h5 && no_process_left
+'
 test_expect_success '--stop-before-end 0 disables the stop' '
 	job_of 100 &&
 	PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --name off --stop-before-end 0 "$train" 2>err

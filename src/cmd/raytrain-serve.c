@@ -149,6 +149,7 @@ static int serve(struct choice choices[], const struct models_dir *entries, size
         .version = PACKAGE_VERSION,
         .argv = argv,
         .workers = choices[0].cfg.scaling_config.num_workers,
+        .in_job = serve_is_in_job(),
         .models = models,
         .n_models = n,
         .choose = on_choose,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "crew/member.h"
+#include "launch/batch_system.h"
 #include "launch/launcher.h"
 #include "local/machine.h"
 
@@ -71,6 +72,11 @@ static int fit(const struct launcher_ops *launcher, const struct train_config *c
                      cfg->scaling_config.num_workers,
                      cfg->scaling_config.num_workers == 1 ? "" : "s");
     return rc;
+}
+
+bool serve_is_in_job(void)
+{
+    return batch_find() != NULL;
 }
 
 int serve_workers_plan(const char *launcher, const struct train_config *cfg,

@@ -20,6 +20,9 @@
 int serve_workers_plan(const char *launcher, const struct train_config *cfg,
                        size_t models, size_t follows, struct error *err);
 
+/* Does this process run in a job of a batch system? */
+bool serve_is_in_job(void);
+
 /* In the process of a worker: `scaling` becomes that of one worker on this node. */
 int serve_worker_settle(const char *launcher, struct scaling_config *scaling,
                         struct error *err);

@@ -13,7 +13,7 @@
 
 static void signals_are_counted_and_the_first_is_named(void **state)
 {
-    struct stop_request stop;
+    struct stop_request stop = STOP_REQUEST_INIT;
     struct pollfd p = {.events = POLLIN};
 
     (void)state;
@@ -27,17 +27,72 @@ static void signals_are_counted_and_the_first_is_named(void **state)
     assert_int_equal(raise(SIGTERM), 0);
     assert_int_equal(stop_request_read(&stop), 1);
     assert_int_equal(stop.count, 2);
+    assert_int_equal(stop.latest, SIGTERM);
     assert_int_equal(stop.signal, SIGUSR1);
     stop_request_close(&stop);
     assert_int_equal(stop.fd, -1);
     stop_request_close(&stop);
 }
 
+struct signalled {
+    int sig;
+    double at; /* seconds after the first one */
+};
+
+/* Do these signals mean now? */
+static bool hurry(bool in_job, const struct signalled *signals)
+{
+    struct stop_request stop = STOP_REQUEST_INIT;
+
+    stop.in_job = in_job;
+    for (const struct signalled *s = signals; s->sig; s++) {
+        assert_false(stop.hurried);
+        stop_request_take(&stop, s->sig, 100 + s->at);
+    }
+    return stop.hurried;
+}
+
+#define SIGNALS(...)                                                                   \
+    (const struct signalled[])                                                         \
+    {                                                                                  \
+        __VA_ARGS__, { 0, 0 }                                                          \
+    }
+
+static void a_second_interrupt_hurries(void **state)
+{
+    (void)state;
+    for (int in_job = 0; in_job <= 1; in_job++) {
+        assert_false(hurry(in_job, SIGNALS({SIGINT, 0})));
+        assert_true(hurry(in_job, SIGNALS({SIGINT, 0}, {SIGINT, 0})));
+        assert_true(hurry(in_job, SIGNALS({SIGTERM, 0}, {SIGINT, 1}, {SIGINT, 9})));
+    }
+}
+
+/* A script that forwards what its whole group got; a warning and then the end. */
+static void one_request_may_come_as_several_signals(void **state)
+{
+    (void)state;
+    for (int in_job = 0; in_job <= 1; in_job++) {
+        assert_false(hurry(in_job, SIGNALS({SIGTERM, 0}, {SIGTERM, 0.002})));
+        assert_false(hurry(in_job, SIGNALS({SIGUSR1, 0}, {SIGTERM, 60})));
+        assert_false(hurry(in_job, SIGNALS({SIGUSR1, 0}, {SIGUSR1, 9}, {SIGUSR1, 99})));
+        assert_false(hurry(in_job, SIGNALS({SIGTERM, 0}, {SIGHUP, 3}, {SIGINT, 9})));
+    }
+}
+
+static void a_later_sigterm_hurries_outside_of_jobs(void **state)
+{
+    (void)state;
+    assert_true(hurry(false, SIGNALS({SIGTERM, 0}, {SIGTERM, 2.1})));
+    assert_true(hurry(false, SIGNALS({SIGTERM, 0}, {SIGTERM, 1}, {SIGTERM, 9})));
+    assert_false(hurry(true, SIGNALS({SIGTERM, 0}, {SIGTERM, 2.1}, {SIGTERM, 99})));
+}
+
 /* How a process ends that is told to stop so late that nobody looks any more; then once
  * more, when all is as before. */
 static int ends(int signal_before, int signal_after)
 {
-    struct stop_request stop;
+    struct stop_request stop = STOP_REQUEST_INIT;
     pid_t pid = fork();
     int status;
 
@@ -65,7 +120,7 @@ static void a_late_signal_does_not_kill(void **state)
 
 static void an_ignored_hangup_stays_ignored(void **state)
 {
-    struct stop_request stop;
+    struct stop_request stop = STOP_REQUEST_INIT;
 
     (void)state;
     signal(SIGHUP, SIG_IGN);
@@ -84,6 +139,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signals_are_counted_and_the_first_is_named),
+        cmocka_unit_test(a_second_interrupt_hurries),
+        cmocka_unit_test(one_request_may_come_as_several_signals),
+        cmocka_unit_test(a_later_sigterm_hurries_outside_of_jobs),
         cmocka_unit_test(a_late_signal_does_not_kill),
         cmocka_unit_test(an_ignored_hangup_stays_ignored),
     };

@@ -41,7 +41,8 @@ struct allocation_end allocation_judge(int wait_status, bool asked,
     return end;
 }
 
-/* salloc hands a SIGTERM on to the command, and nothing else. */
+/* salloc hands a SIGTERM on to the command, and nothing else; but any number of these
+ * leaves the workers their time (event/stop_request.h). With salloc, the command dies. */
 static int salloc_watch(struct child *salloc, struct stop_request *stop,
                         int *wait_status, struct error *err)
 {
@@ -52,9 +53,9 @@ static int salloc_watch(struct child *salloc, struct stop_request *stop,
     while (!gone) {
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             return error_set(err, RAYTRAIN_EFAILED, "poll: %s", strerror(errno));
-        for (int n = stop_request_read(stop); n > 0; n--)
-            if (child_signal(salloc, SIGTERM, err) < 0)
-                return -1;
+        if (stop_request_read(stop) > 0 &&
+            child_signal(salloc, stop->hurried ? SIGKILL : SIGTERM, err) < 0)
+            return -1;
         if (child_reap(salloc, &gone, wait_status, err) < 0)
             return -1;
     }
@@ -66,7 +67,7 @@ int allocation_take(const struct launcher_ops *launcher,
                     bool *asked, struct error *err)
 {
     struct child salloc = CHILD_INIT;
-    struct stop_request stop;
+    struct stop_request stop = STOP_REQUEST_INIT;
     int rc;
 
     if (launcher->usable()) /* inside already: signals are for the run */

@@ -109,24 +109,38 @@ static int on_lock_lost(struct attempt *a, struct error *err)
     return worker_group_kill(a->group, err);
 }
 
+/* The workers have heard of it; only their time begins anew. */
+static void on_stop_again(struct attempt *a)
+{
+    const struct stop_request *stop = &a->run->stop;
+
+    callback_note(a->run->callbacks, "%s: already stopping at the next report; %s",
+                  strsignal(stop->latest), stop_request_hint(stop));
+}
+
 /* run->stop has counted another signal. */
 static int on_stop_request(struct attempt *a, struct error *err)
 {
     const struct failure asked = {.cause = CAUSE_SIGNAL, .rank = -1};
+    const struct stop_request *stop = &a->run->stop;
+    bool again = a->stops > 0;
 
-    a->stops = a->run->stop.count;
+    a->stops = a->view.requests = stop->count;
     if (run_lock_check(a->run->lock, NULL) < 0)
         return on_lock_lost(a, err);
-    if (a->stops >= 2) {
+    if (stop->hurried) {
         callback_note(a->run->callbacks, "stopping at once");
         return worker_group_kill(a->group, err);
+    }
+    if (again) {
+        on_stop_again(a);
+        return 0;
     }
     follow(a); /* have they started by now? */
     if (workers_stop(a, &asked, err) < 0)
         return -1;
-    callback_note(a->run->callbacks,
-                  "%s: stopping at the next report; a second one stops at once",
-                  strsignal(a->run->stop.signal));
+    callback_note(a->run->callbacks, "%s: stopping at the next report; %s",
+                  strsignal(stop->latest), stop_request_hint(stop));
     return 0;
 }
 
@@ -194,7 +208,7 @@ static bool end_is_known(struct attempt *a)
     a->end = worker_record_read_end(a->log_dir, a->run->plan.workers);
     return a->end != WORKER_END_NONE || a->outcome.failed ||
            a->outcome.failure.never_started || !a->run->launcher->ask || a->ended ||
-           a->run->stop.count >= 2 || now - a->gone > limit;
+           a->run->stop.hurried || now - a->gone > limit;
 }
 
 /* The group has something to say; it is asked after each turn of the loop. */

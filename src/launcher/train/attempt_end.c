@@ -81,7 +81,7 @@ static void end_take(struct attempt *a)
     if (a->end != WORKER_END_NONE || worker_record_read_step(a->log_dir, step))
         a->view.joined = true; /* also if its event has not arrived */
     attempt_outcome_settle(&a->outcome, a->end, a->view.joined,
-                           a->ended || a->run->stop.count >= 2);
+                           a->ended || a->run->stop.hurried);
     if (a->end == WORKER_END_NONE || a->outcome.failed || !a->ended)
         return;
     a->ended = false;

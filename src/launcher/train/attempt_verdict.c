@@ -97,7 +97,7 @@ static enum attempt_cause cause_settle(const struct attempt_facts *f)
 static bool is_never_joined(const struct attempt_facts *f)
 {
     return !f->joined && !f->listening && !f->ended && !f->outcome->failed &&
-           !f->outcome->failure.never_started && f->asked.count < 2;
+           !f->outcome->failure.never_started && !f->asked.hurried;
 }
 
 /* A group that was asked to stop and then killed, or that the batch system ended as a
@@ -107,7 +107,7 @@ static enum run_status status_settle(const struct attempt_facts *f,
 {
     const struct launch_outcome *o = f->outcome;
 
-    if (f->asked.count >= 2 || (f->asked.count && cause == CAUSE_NODE_LOST))
+    if (f->asked.hurried || (f->asked.count && cause == CAUSE_NODE_LOST))
         return RUN_STOPPED;
     if (f->ended)
         return f->stopping || cause == CAUSE_PREEMPTED ? RUN_STOPPED : RUN_FAILED;

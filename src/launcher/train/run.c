@@ -1,5 +1,6 @@
 #include "train/run.h"
 
+#include "launch/batch_system.h"
 #include "util/clock.h"
 
 static int on_stop_signal(void *stop, struct error *err)
@@ -20,6 +21,7 @@ int run_plan(struct run *run, struct error *err)
 
 int run_open(struct run *run, struct error *err)
 {
+    run->stop.in_job = batch_find() != NULL;
     if (stop_request_open(&run->stop, err) < 0 ||
         event_loop_create(&run->loop, err) < 0)
         return -1;

@@ -5,8 +5,8 @@
  * (run_config.stop_before_end_s), and killed before Slurm ends the job, so that there
  * is time left to write the Result.
  *
- * The grace period: workers that were asked to stop are killed after
- * run_config.grace_s.
+ * The grace period: workers that were asked to stop are killed run_config.grace_s after
+ * the latest request.
  */
 #include "watch/watch.h"
 
@@ -29,6 +29,7 @@ struct time_watch {
     double end; /* Unix time; 0: none, or not known */
     /* Once the workers have been asked to stop: */
     bool stopping;
+    int requests; /* that were seen when the end was asked for */
     double last; /* the time kept for the Result; 0: not known yet */
 };
 
@@ -131,9 +132,10 @@ static enum watch_verdict end_tick(struct time_watch *w, const struct watch_view
 {
     double left = w->end - view->unix_now;
 
-    if (!w->stopping)
+    if (!w->stopping || w->requests != view->requests)
         question_ask(w, view);
     w->stopping = true;
+    w->requests = view->requests;
     if (w->query || w->end == 0)
         return WATCH_GOES_ON;
     if (w->last == 0)
@@ -174,6 +176,7 @@ const struct watch_ops time_watch = {
 
 struct grace_watch {
     double asked; /* when the workers were asked to stop; 0: not yet */
+    int requests; /* seen by then */
 };
 
 static int grace_watch_create(const struct watch_view *view, void **state,
@@ -194,8 +197,10 @@ static enum watch_verdict grace_watch_tick(void *state, const struct watch_view 
 
     if (!view->stopping)
         return WATCH_GOES_ON;
-    if (w->asked == 0)
+    if (w->asked == 0 || w->requests != view->requests) {
         w->asked = view->now;
+        w->requests = view->requests;
+    }
     if (view->now - w->asked < grace_s)
         return WATCH_GOES_ON;
     snprintf(finding->message, sizeof finding->message,

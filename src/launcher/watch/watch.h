@@ -49,6 +49,7 @@ struct watch_view {
     struct callback_list *callbacks; /* for notes */
     const char *log_dir;
     bool stopping;        /* the workers were asked to stop */
+    int requests;         /* to stop, from outside: each gives them their time anew */
     bool joined;          /* all workers have come together */
     double now, started;  /* clock_now() */
     double failing;       /* when the first failure of a worker was seen; 0: none */

@@ -231,13 +231,14 @@ static int on_stop(void *arg, struct error *err)
 
     stop_request_read(&l->stop);
     if (l->env.ending) {
-        l->end_by = clock_now(); /* the second one means now */
+        if (l->stop.hurried)
+            l->end_by = clock_now();
         return 0;
     }
     l->env.ending = true;
     l->end_by = clock_now() + l->o->config->timeout_s;
-    say(l, "%s: no new requests; a second one stops at once",
-        strsignal(l->stop.signal));
+    say(l, "%s: no new requests; %s", strsignal(l->stop.signal),
+        stop_request_hint(&l->stop));
     /* Clients that ask now get 503, and may ask another one. */
     for (struct live_model *m = l->models; m < models_end(l); m++)
         service_drain(m->service);
@@ -282,7 +283,7 @@ static void workers_end(struct life *l)
     l->front = NULL;
     for (struct live_model *m = l->models; m < models_end(l); m++)
         live_model_end(m);
-    while (groups_left(l) > 0 && clock_now() < until && l->stop.count < 2)
+    while (groups_left(l) > 0 && clock_now() < until && !l->stop.hurried)
         if (event_loop_turn(l->loop, LOOK_S, &err) < 0)
             break;
 }
@@ -331,6 +332,7 @@ static int events_make(struct life *l, struct error *err)
     if (l->env.changed < 0 || l->env.newer < 0)
         return error_set(err, RAYTRAIN_EFAILED, "cannot make an eventfd: %s",
                          strerror(errno));
+    l->stop.in_job = l->o->in_job;
     if (event_loop_create(&l->loop, err) < 0 || stop_request_open(&l->stop, err) < 0)
         return -1;
     return event_loop_add(l->loop, l->stop.fd, on_stop, l, err) < 0 ||

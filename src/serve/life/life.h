@@ -29,6 +29,7 @@ struct life_options {
     const char *version; /* of this software */
     char *const *argv;   /* of a worker's launcher (crew/member.h) */
     int workers;         /* of each model */
+    bool in_job;         /* of a batch system (event/stop_request.h) */
     const struct life_model *models;
     size_t n_models; /* at least 1 */
     /* By a thread of its own, from time to time, for each model that follows: the
