@@ -153,9 +153,95 @@ test_expect_success 'a failed run that started from a checkpoint continues with 
 	expect_status 1 $run --name later --resume=runs/calm/checkpoint_000003.h5 \
 		--set train_loop_config.fail=exit --set train_loop_config.fail_at=5 \
 		--set run_config.checkpoint_config.mode=sync "$train" 2>err &&
-	grep "run the same line with --resume in place of --resume=CHECKPOINT" err &&
+	grep "run the same line again" err &&
 	$run --name later --resume "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/later/checkpoint_000005.h5
+'
+# from NAME [OPTION...]: a run that starts from a copy of calm's third checkpoint.
+from () {
+	name=$1 && shift && cp -n runs/calm/checkpoint_000003.h5 start.h5 &&
+	$run --name $name --resume=start.h5 "$@" "$train" 2>err
+}
+late="--set train_loop_config.checkpoint_every=5"
+dies="$late --set train_loop_config.fail=kill --set train_loop_config.fail_at=4"
+test_expect_success 'a run without a checkpoint of its own is resumed from the one it started from' '
+	expect_status 1 from started $dies && test_path_is_missing runs/started/checkpoint_* &&
+	jq -e ".started_from | (.path | endswith(\"/start.h5\")) and .bytes > 8000 and
+		(.hash | length) == 16" runs/started/logs/attempt-0/attempt.json &&
+	$run --name started --resume "$train" $late 2>err &&
+	grep "starting from .*/start.h5 (iteration 3)" err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/started/checkpoint_000005.h5
+'
+test_expect_success 'so is one that is killed, by the same line with --resume=CHECKPOINT, too' '
+	start_run $run --name killed-early --resume=start.h5 $late \
+		--set train_loop_config.ready_at=4 &&
+	kill -KILL $pid && { wait $pid || :; } && eventually no_process_left &&
+	test ! -e runs/killed-early/result.h5 && from killed-early && grep "starting from .*/start.h5 (iteration 3)" err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/killed-early/checkpoint_000005.h5
+'
+test_expect_success 'what a running attempt started from is known, also when raytrain-run is killed' '
+	rm -rf runs/killed-early && start_run $run --name killed-early --resume=start.h5 $late \
+		--set train_loop_config.ready_at=4 && eventually grep "iteration 4 " err &&
+	raytrain-inspect --json runs/killed-early >shown &&
+	jq -e ".attempts[0] | .outcome == \"running\" and (.checkpoint | endswith(\"/start.h5\"))" \
+		shown &&
+	kill -KILL $pid && { wait $pid || :; } && eventually no_process_left &&
+	raytrain-inspect --json runs/killed-early >shown &&
+	json_is shown ".attempts[0].outcome" interrupted ".attempts[0].lost_iterations" 1
+'
+test_expect_success '--resume=CHECKPOINT continues the run that was started from it' '
+	expect_status 1 from goes-on --set train_loop_config.fail=kill \
+		--set train_loop_config.fail_at=5 --set run_config.checkpoint_config.mode=sync &&
+	cp start.h5 elsewhere.h5 &&
+	$run --name goes-on --resume=elsewhere.h5 "$train" 2>err &&
+	grep "started from .*start.h5 before: .* iteration 4" err &&
+	grep "starting from .*goes-on/checkpoint_000004.h5" err &&
+	same_model runs/calm/checkpoint_000005.h5 runs/goes-on/checkpoint_000005.h5 &&
+	from goes-on && grep "finished already" err && test_path_is_missing runs/goes-on.1
+'
+test_expect_success 'another checkpoint than the one that a run was started from is refused' '
+	for with in "" --resume; do
+		expect_status 3 $run --name goes-on --resume=runs/calm/checkpoint_000002.h5 $with \
+			"$train" 2>err && grep "start.h5" err && grep "checkpoint_000002.h5" err &&
+		grep -e "--name" err && grep -e --fresh err || return 1
+	done &&
+	expect_status 3 $run --name died --resume=start.h5 --resume "$train" 2>err &&
+	grep "started without a checkpoint" err
+'
+test_expect_success 'a checkpoint whose contents have changed since the start is refused' '
+	expect_status 1 from changed $dies && cp runs/calm/checkpoint_000002.h5 start.h5 &&
+	expect_status 3 from changed --resume && grep "other contents" err &&
+	expect_status 3 $run --name changed --resume "$train" 2>err &&
+	grep "start.h5.* has other contents" err && rm start.h5 &&
+	cp runs/goes-on/checkpoint_000005.h5 start.h5 &&
+	expect_status 3 from goes-on && grep "other contents" err && rm start.h5
+'
+test_expect_success 'a run that was started from a file that is gone does not start from nothing' '
+	expect_status 1 from gone $dies && rm start.h5 &&
+	expect_status 5 $run --name gone --resume "$train" 2>err && grep "/start.h5" err &&
+	expect_status 5 $run --name gone --resume --resume=start.h5 "$train" 2>err &&
+	grep "/start.h5" err && from gone --resume && rm start.h5 &&
+	$run --name gone --resume=start.h5 "$train" 2>err && grep "finished already" err
+'
+test_expect_success 'a finished run does not need the file that it was started from' '
+	cp runs/calm/checkpoint_000003.h5 start.h5 &&
+	from none --set train_loop_config.checkpoint_every=9 && rm start.h5 &&
+	none="--name none --resume --set train_loop_config.checkpoint_every=9" &&
+	$run $none "$train" 2>err && grep "finished already" err &&
+	expect_status 5 $run $none --set train_loop_config.iterations=7 "$train" 2>err &&
+	grep "/start.h5" err
+'
+test_expect_success 'a run that was started from a plain HDF5 file is resumed from that, too' '
+	h5copy -i runs/calm/checkpoint_000003.h5 -o plain.h5 -s /model -d /model &&
+	$run --name plain --resume=plain.h5 "$train" 2>err &&
+	expect_status 1 $run --name weights --resume=plain.h5 $dies "$train" 2>err &&
+	$run --name weights --resume "$train" 2>err && grep "starting from .*/plain.h5" err &&
+	same_model runs/plain/checkpoint_000005.h5 runs/weights/checkpoint_000005.h5 &&
+	expect_status 1 $run --name other-bytes --resume=plain.h5 $dies "$train" 2>err &&
+	at=$(h5dump -p -d /model/weight plain.h5 | sed -n "s/.*OFFSET \([0-9]*\).*/\1/p") &&
+	printf X | dd of=plain.h5 bs=1 seek=$((at + 100)) conv=notrunc 2>/dev/null &&
+	expect_status 3 $run --name other-bytes --resume "$train" 2>err &&
+	grep "plain.h5.* has other contents" err
 '
 test_expect_success 'a copy of a run in progress is an independent run' '
 	start_run $run --name original &&

@@ -50,10 +50,35 @@ os.rename("runs/again.start.h5", "runs/moved.start.h5")
 assert DataParallelTrainer.restore("runs/moved").fit().metrics["sum"] == 10
 print("all started")
 EOF
+cat >resumed.py <<\EOF
+from common import *
+
+def train():
+    state = raytrain.get_checkpoint().to_dict()
+    if raytrain.get_context().get_attempt() == 0:
+        raise RuntimeError("before the first report")
+    raytrain.report({"value": state["value"]})
+
+def fit(value):
+    return trainer(train, start=Checkpoint.from_dict({"value": value}), name="resumed",
+                   on_existing="resume").fit()
+
+try:
+    fit(1)
+    assert False
+except raytrain.TrainingFailedError:
+    pass
+assert fit(2).metrics["value"] == 1
+os.remove("runs/resumed.start.h5")
+assert fit(3).metrics["value"] == 1
+EOF
 test_expect_success 'a run starts from a dict of the caller, and so does the run that is restored' '
 	"$PYTHON" dicts.py >out 2>err && grep "all started" out &&
 	raytrain-inspect --verify runs/dict.start.h5 &&
 	grep "dict.start.h5" runs/dict/run.cfg && no_temporary runs
+'
+test_expect_success 'a script that runs again continues from the dict of its first run' '
+	"$PYTHON" resumed.py 2>err
 '
 test_expect_success 'raytrain-run continues one that has no checkpoint yet from the same start' '
 	raytrain-run --launcher local -c runs/failed/run.cfg --name failed --storage "$PWD/runs" \

@@ -69,10 +69,8 @@ static const char *what_next(const struct options *opt, bool saved)
 {
     if (is_of_fit())
         return "call restore(path).fit() of the trainer's class";
-    if (opt->resume || !saved)
+    if (opt->resume || opt->warm || !saved)
         return "run the same line again";
-    if (opt->warm)
-        return "run the same line with --resume in place of --resume=CHECKPOINT";
     if (opt->fresh)
         return "run the same line with --resume in place of --fresh";
     return "run the same line with --resume";
@@ -386,7 +384,7 @@ static int run(const struct program *program, int argc, char *argv[],
         return copy > 0 ? error_exit_status(err.code) : fail(&err); /* one speaks */
     if (opt->check)
         return check(opt, cfg, argv);
-    if (settle(program, opt, cfg, &err) < 0 ||
+    if (settle(program, opt, cfg, &err) < 0 || trainer_settle(opt, cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
         return fail(&err);
     if (opt->submit.wanted)

@@ -582,9 +582,10 @@ static void paths_become_absolute(void **state)
     assert_string_equal(cfg.run_config.name, "prog");
 
     expect_success(PARSE("--resume=no.h5", "./prog"));
-    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_ENOTFOUND, "no.h5");
+    expect_success(train_config_validate(&cfg, &err));
+    expect_failure(train_config_check_start(&cfg, &err), RAYTRAIN_ENOTFOUND, "no.h5");
     expect_success(PARSE("--resume=/", "./prog"));
-    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL, "directory");
+    expect_failure(train_config_check_start(&cfg, &err), RAYTRAIN_EINVAL, "directory");
     expect_success(PARSE("--dataset", "t=no.h5", "./prog"));
     expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_ENOTFOUND,
                    "datasets.t: ");

@@ -271,11 +271,17 @@ class _Fit:
         if getattr(start, "_stored", self) is None:
             return self._saved(start)
         path = getattr(start, "path", start)
-        if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
+        if not isinstance(path, (str, os.PathLike)) or not (
+                os.path.isfile(path) or self._continues()):
             raise ValueError(
                 "resume_from_checkpoint is a Checkpoint, such as result.checkpoint, or the "
                 f"path of a checkpoint file, not {start!r}")
         return os.path.abspath(path)
+
+    def _continues(self) -> bool:
+        """Is there a run that goes on? It was started from a checkpoint, which may not be
+        needed any more, and is not replaced."""
+        return self._mode() == ["--resume"] and os.path.isdir(self.path)
 
     def _saved(self, start: object) -> str:
         """A checkpoint that was made in this process, as a file that stays with the run:
@@ -283,6 +289,8 @@ class _Fit:
         from . import _helper
 
         path = self.path + START
+        if self._continues():
+            return path
         os.makedirs(self.storage, exist_ok=True)
         _helper.save(start, path)
         return path

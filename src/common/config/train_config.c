@@ -539,13 +539,12 @@ static int preprocessor_validate(const struct train_config *cfg, struct error *e
     return data_config_training_set(cfg->datasets, cfg->n_datasets, &found, err);
 }
 
-static int resume_validate(struct train_config *cfg, struct error *err)
+int train_config_check_start(const struct train_config *cfg, struct error *err)
 {
-    if (!cfg->resume_from_checkpoint)
-        return 0;
-    if (path_make_absolute(&cfg->resume_from_checkpoint, err))
-        return -1;
-    return path_check_file("resume_from_checkpoint", cfg->resume_from_checkpoint, err);
+    return cfg->resume_from_checkpoint
+               ? path_check_file("resume_from_checkpoint", cfg->resume_from_checkpoint,
+                                 err)
+               : 0;
 }
 
 /* What a run is named after. */
@@ -598,7 +597,7 @@ int train_config_validate(struct train_config *cfg, struct error *err)
         predict_config_validate(&cfg->predict, err) ||
         serve_config_validate(&cfg->serve, err))
         return -1;
-    return resume_validate(cfg, err);
+    return path_make_absolute(&cfg->resume_from_checkpoint, err);
 }
 
 /* ---- rendering ---- */

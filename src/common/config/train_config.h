@@ -80,6 +80,8 @@ int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
  * absolute paths) and refuse what this version cannot do (RAYTRAIN_ENOTSUP).
  */
 int train_config_validate(struct train_config *cfg, struct error *err);
+/* Is the file of resume_from_checkpoint there? A run that goes on may do without it. */
+int train_config_check_start(const struct train_config *cfg, struct error *err);
 /* The name of a run that has none, after what it trains. malloc'ed, NULL without memory.
  * The same before validation. */
 char *train_config_default_name(const struct train_config *cfg);

@@ -8,6 +8,7 @@
 
 #include "callback/callback.h"
 #include "run/run_lock.h"
+#include "run/run_start.h"
 #include "launch/attempt_plan.h"
 #include "event/stop_request.h"
 #include "event/event_loop.h"
@@ -25,6 +26,7 @@ struct run {
     const char *config; /* the text of cfg, which each attempt keeps */
     const char *marker; /* worker_env.h */
     const struct run_lock *lock;
+    struct run_start start; /* for the first attempt's record */
     struct callback_list *callbacks;
     struct stop_request stop; /* begins as STOP_REQUEST_INIT */
     struct event_loop *loop;  /* reads stop, and what callbacks add */

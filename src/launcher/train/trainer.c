@@ -11,6 +11,7 @@
 #include "train/allocation.h"
 #include "train/attempt.h"
 #include "train/reconfigure.h"
+#include "train/start_point.h"
 #include "util/argv.h"
 #include "util/fault.h"
 #include "util/fs.h"
@@ -112,11 +113,45 @@ static int result_make(const struct run *run, const struct run_outcome *outcome,
     return rc;
 }
 
+static bool is_wanted(void *arg)
+{
+    struct run *run = arg;
+
+    return event_loop_turn(run->loop, 0, NULL) >= 0 && !run->stop.count;
+}
+
+/* What the record of the first attempt is to have, or has. */
+static int start_measure(struct run *run, struct error *err)
+{
+    if (predict_config_predicts(&run->cfg->predict))
+        return 0;
+    if (run_dir_last_attempt(run->dir) >= 0)
+        return start_point_check(run->dir, run->cfg, err);
+    return run_start_measure(run->cfg->resume_from_checkpoint, is_wanted, run,
+                             &run->start, err);
+}
+
+/* The command line names the checkpoint that the run was started from before. */
+static void start_report(const struct run *run)
+{
+    int64_t newest = checkpoint_manager_newest(run->dir);
+
+    if (run->opt->warm && newest >= 0 && !run->opt->quiet)
+        callback_note(run->callbacks,
+                      "the run was started from %s before: it goes on from its own "
+                      "newest checkpoint, of iteration %lld",
+                      run->cfg->resume_from_checkpoint, (long long)newest);
+}
+
 static int fit_in(struct run *run, const struct run_dir *dir, bool existed, bool again,
                   struct run_outcome *outcome, json_t **result, struct error *err)
 {
     if (existed && !again && !run->opt->quiet)
         reconfigure_report(run->dir, run->config, run->callbacks);
+    if (existed && !again)
+        start_report(run);
+    if (!again && start_measure(run, err) < 0)
+        return -1;
     if (!again && attempts_make(run, dir, outcome, err) < 0)
         return -1;
     return result_make(run, outcome, again, result, err);
@@ -231,6 +266,31 @@ static bool nothing_to_continue(const struct trainer *trainer)
         return false;
     standing = trainer_standing(trainer);
     return standing == RUN_HAS_FAILED || standing == RUN_HAS_STOPPED;
+}
+
+/* Does no run go on, so that the checkpoint must be there? */
+static bool starts_anew(const struct trainer *trainer, const char *run_dir)
+{
+    return trainer->opt->fresh || predict_config_predicts(&trainer->cfg->predict) ||
+           access(run_dir, F_OK) < 0 ||
+           (!trainer->opt->resume && nothing_to_continue(trainer));
+}
+
+int trainer_settle(struct options *opt, struct train_config *cfg, struct error *err)
+{
+    const struct trainer trainer = {.cfg = cfg, .opt = opt};
+    char *run_dir = run_dir_file(cfg->run_config.storage_path, cfg->run_config.name);
+    int rc = 0;
+
+    if (!run_dir)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (starts_anew(&trainer, run_dir))
+        rc = train_config_check_start(cfg, err);
+    else if (opt->resume || opt->warm)
+        rc = start_point_settle(run_dir, result_is(run_dir, RUN_FINISHED), opt, cfg,
+                                err);
+    free(run_dir);
+    return rc;
 }
 
 /* If there is nothing to continue, the same command line starts the run anew, and what is
