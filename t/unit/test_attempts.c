@@ -109,6 +109,25 @@ static void attempts_of_a_run_with_failures_are_read(void **state)
     json_decref(all);
 }
 
+static void a_start_that_no_record_names_is_seen_in_the_reports(void **state)
+{
+    json_t *all;
+
+    (void)state;
+    /* Killed before the record was written again; the next one began at once. */
+    record(0, FROM(0, "", "null"));
+    put("run/result.json",
+        "{\"attempt\": 0, \"training_iteration\": 21, \"time_total_s\": 210,"
+        " \"time_since_restore\": 10, \"iterations_since_restore\": 1}\n"
+        "{\"attempt\": 0, \"training_iteration\": 22, \"time_total_s\": 220,"
+        " \"time_since_restore\": 20, \"iterations_since_restore\": 2}\n");
+    record(1, FROM(1, "", "null"));
+    all = load(true);
+    check(all, 0, "interrupted", 2, 2, 20);
+    check(all, 1, "running", 0, -1, 0);
+    json_decref(all);
+}
+
 static void losses_of_the_last_attempt_depend_on_what_is_left(void **state)
 {
     json_t *all;
@@ -207,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(attempts_of_a_run_with_failures_are_read),
+        SCRATCH(a_start_that_no_record_names_is_seen_in_the_reports),
         SCRATCH(losses_of_the_last_attempt_depend_on_what_is_left),
         SCRATCH(an_attempt_without_a_checkpoint_loses_everything),
         SCRATCH(missing_records_are_accepted),

@@ -17,6 +17,7 @@ struct reported {
     int attempt;
     int64_t iteration;
     double time_total_s, time_since_restore;
+    int64_t since_restore; /* iterations; 0: not known */
 };
 
 struct reported_list {
@@ -27,7 +28,7 @@ struct reported_list {
 
 /* What is read of a report: the members above. */
 static const char *const KEYS[] = {"attempt", "training_iteration", "time_total_s",
-                                   "time_since_restore"};
+                                   "time_since_restore", "iterations_since_restore"};
 
 static double number_or_zero(double number)
 {
@@ -55,6 +56,7 @@ static void report_add(void *arg, const double *numbers)
         (int64_t)number_or_zero(numbers[1]),
         number_or_zero(numbers[2]),
         number_or_zero(numbers[3]),
+        (int64_t)number_or_zero(numbers[4]),
     };
 }
 
@@ -72,7 +74,7 @@ static int reports_read(const char *run_dir, struct reported_list *list,
 /* What an attempt has reported. */
 struct tally {
     size_t count;
-    const struct reported *last; /* NULL: nothing */
+    const struct reported *first, *last; /* NULL: nothing */
 };
 
 /* Of attempts 0 to `last`, in one pass; malloc'ed. */
@@ -85,7 +87,8 @@ static struct tally *tallies_make(const struct reported_list *list, int last)
 
         if (attempt < 0 || attempt > last)
             continue;
-        tallies[attempt].count++;
+        if (tallies[attempt].count++ == 0)
+            tallies[attempt].first = &list->reports[i];
         tallies[attempt].last = &list->reports[i];
     }
     return tallies;
@@ -106,22 +109,29 @@ static json_t *record_load(const char *run_dir, int k)
     return json_pack("{s:i}", "attempt", k);
 }
 
-/* The iteration of the checkpoint that an attempt started from; -1: none is known. */
-static int64_t start_of(const json_t *attempt)
+/* The iteration of the checkpoint that attempt k started from; -1: none is known. Its
+ * reports say it, whatever the name of the checkpoint. */
+static int64_t start_of(const json_t *all, size_t k, const struct tally *tallies)
 {
+    const json_t *attempt = json_array_get(all, k);
     const char *path = json_string_value(json_object_get(attempt, "checkpoint"));
+    const struct reported *first = tallies[k].first;
 
-    return path ? checkpoint_manager_iteration(path) : -1;
+    if (first && first->since_restore > 0 && first->iteration > first->since_restore)
+        return first->iteration - first->since_restore;
+    if (!path)
+        return -1;
+    return first && first->since_restore > 0 ? 0 : checkpoint_manager_iteration(path);
 }
 
 /* The iteration that the run continued from after attempt k, or would continue from. */
 static int64_t next_start(const json_t *all, size_t k, const struct tally *tallies,
                           int64_t newest)
 {
-    int64_t own = start_of(json_array_get(all, k));
+    int64_t own = start_of(all, k, tallies);
 
     for (size_t j = k + 1; j < json_array_size(all); j++) {
-        int64_t start = start_of(json_array_get(all, j));
+        int64_t start = start_of(all, j, tallies);
 
         if (start >= 0)
             return start;
@@ -135,15 +145,14 @@ static int64_t next_start(const json_t *all, size_t k, const struct tally *talli
 
 /* Seconds of training between iteration `from` and the attempt's last report. */
 static json_t *seconds_since(const struct reported_list *list, int64_t from,
-                             const struct reported *last, const json_t *attempt)
+                             const struct reported *last, int64_t start)
 {
     if (from == 0)
         return json_real(last->time_total_s);
     for (size_t i = (size_t)(last - list->reports) + 1; i-- > 0;)
         if (list->reports[i].iteration == from)
             return json_real(last->time_total_s - list->reports[i].time_total_s);
-    return from == start_of(attempt) ? json_real(last->time_since_restore)
-                                     : json_null();
+    return from == start ? json_real(last->time_since_restore) : json_null();
 }
 
 static int attempt_complete(json_t *all, size_t k, const struct reported_list *list,
@@ -164,7 +173,8 @@ static int attempt_complete(json_t *all, size_t k, const struct reported_list *l
         bool some = last && last->iteration > from;
 
         lost = json_integer(some ? last->iteration - from : 0);
-        seconds = some ? seconds_since(list, from, last, attempt) : json_real(0);
+        seconds = some ? seconds_since(list, from, last, start_of(all, k, tallies))
+                       : json_real(0);
     }
     rc |= json_object_set_new(attempt, "reports",
                               json_integer((json_int_t)tallies[k].count));

@@ -4,7 +4,8 @@
  *   What workers write    reports and events, followed from their files
  *   Requests to stop      from the user, the batch system, a lost lock or a watch
  *   The event loop        until every worker is gone and their own record is read
- *   The record            attempt.json, at the start and at the end
+ *   The record            attempt.json, at the start, when a checkpoint is restored, and at
+ *                         the end
  */
 #include "train/attempt.h"
 
@@ -36,6 +37,14 @@ static void on_report(void *arg, struct logged_report *report)
     callback_report(a->run->callbacks, report);
 }
 
+/* For readers of the run while it goes on, or after this process was killed. If the record
+ * cannot be written now, its end writes it. */
+static void on_restored(struct attempt *a, json_t *checkpoint)
+{
+    json_object_set(a->record, "checkpoint", checkpoint);
+    attempt_save(a->record, a->log_dir, NULL);
+}
+
 static void on_event(void *arg, const json_t *event)
 {
     struct attempt *a = arg;
@@ -62,7 +71,7 @@ static void on_event(void *arg, const json_t *event)
         a->view.last_progress = clock_now();
     }
     if (restored)
-        json_object_set(a->record, "checkpoint", checkpoint);
+        on_restored(a, checkpoint);
     if (text && !(restored && a->run->opt->quiet))
         callback_note(a->run->callbacks, "%s", text);
 }

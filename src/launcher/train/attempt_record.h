@@ -1,6 +1,6 @@
 /*
  * attempt_record.h - the record of one attempt: logs/attempt-K/attempt.json, written
- * when the attempt starts and again when it ends. A record without an end belongs to a
+ * when the attempt starts, when its checkpoint is restored, and when it ends. A record without an end belongs to a
  * launcher that was killed. run/attempts.h reads them.
  *
  *   {"attempt": 0, "workers": 2, "launcher": "local", "nodes": [{"name","tasks"}],
@@ -8,6 +8,7 @@
  *    "outcome": "finished" | "failed" | "stopped",
  *    "cause": protocol/failure.h's word unless it has finished, else null,
  *    "checkpoint": file it started from or null,
+ *    "started_from": of the first attempt, what the run was started from, run/run_start.h,
  *    "message", "rank", "host", "signal", "exit_status": unless it has finished, the
  *    failure record; signal is that which killed the rank, or, of a stop, that
  *    raytrain-run received}
