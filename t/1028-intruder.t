@@ -55,12 +55,13 @@ test_expect_success 'a tool of the same user cannot abort the run' '
 	: >gate && expect_status 0 wait $pid && test_must_fail grep "aborted by" err
 '
 
-# secrets_find RUN: write the namespaces of the processes of a run.
+# secrets_find N: write the namespaces of the processes in this directory, which are N.
 secrets_find () {
-	for worker in $(worker_pids $1); do
-		tr "\0" "\n" <"/proc/$worker/environ" | sed -n "s/^PMIX_NAMESPACE=//p"
+	for process in /proc/[0-9]*; do
+		test "$(readlink $process/cwd)" = "$PWD" &&
+		tr "\0" "\n" <$process/environ 2>/dev/null | sed -n "s/^PMIX_NAMESPACE=//p"
 	done | sort -u >secrets
-	test -s secrets && cat secrets
+	cat secrets && test $1 -eq $(wc -l <secrets)
 }
 # look_around: print all that another user sees of the processes, and of places for
 # temporary files.
@@ -75,8 +76,29 @@ are_secret () {
 }
 test_expect_success 'no secret of a run is seen by another user, or in its files' '
 	start_run $run -n 2 --name secret &&
-	are_secret secret && : >gate && expect_status 0 wait $pid &&
+	are_secret 1 && : >gate && expect_status 0 wait $pid &&
 	test_must_fail grep -r -F -f secrets runs
+'
+# The variables of rank 0's child are in `store`.
+cat >hold <<\EOF
+#!/bin/sh
+test $RANK -ne 0 || { env >"$1/store.new" && mv "$1/store.new" "$1/store"; }
+until test -e "$1/gate"; do sleep 0.1; done
+EOF
+chmod +x hold
+# put USER: put a value into the store; USER is `other` or `env`.
+put () {
+	"$1" "$PYTHON" -c "import sys, urllib.request as r
+r.urlopen(r.Request(sys.argv[1], data=b\"x\", method=\"PUT\"))" \
+		"$(sed -n "s,^HOROVOD_GLOO_RENDEZVOUS_ADDR=,http://,p" store):$(
+		sed -n "s/^HOROVOD_GLOO_RENDEZVOUS_PORT=//p" store)/global_/0"
+}
+test_expect_success 'another user cannot write into the store of Horovod' '
+	rm -f gate && {
+		$run --name horovod -n 2 --backend horovod -- ./hold "$PWD" 2>err &
+	} && pid=$! &&
+	eventually test -e store && test_must_fail put other && put env &&
+	: >gate && expect_status 0 wait $pid
 '
 # is_waiting RUN N: do N of its programs wait?
 is_waiting () {
@@ -90,7 +112,7 @@ for mpi in MPICH OPEN_MPI; do
 				"$(mpi_child $mpi)" wait "$PWD/gate" 2>err &
 		} && pid=$! &&
 		eventually is_waiting child-$mpi 2 &&
-		are_secret child-$mpi && : >gate && expect_status 0 wait $pid
+		are_secret 2 && : >gate && expect_status 0 wait $pid
 	'
 done
 test_done

@@ -4,12 +4,15 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/framework.h"
 #include "backend/http_store.h"
 #include "util/argv.h"
+#include "util/tcp_peer.h"
 
 /* Horovod's "cross" group of a local rank has its processes on all nodes, numbered in
  * the order of the nodes; the "local" group of a number has those whose number in their
@@ -88,12 +91,14 @@ struct groups {
 
 struct horovod_server {
     struct http_store *store;
+    const struct rendezvous *rendezvous; /* whose seats have the nodes' addresses */
+    union address here;                  /* at which it listens */
     struct groups groups;
 };
 
 static int group_members(const void *arg, const char *scope)
 {
-    const struct groups *g = arg;
+    const struct groups *g = &((const struct horovod_server *)arg)->groups;
     const char *number = strchr(scope, '_');
     int n = number && number[1] ? atoi(number + 1) : -1;
 
@@ -104,6 +109,37 @@ static int group_members(const void *arg, const char *scope)
     if (strncmp(scope, "local_", 6) == 0)
         return g->local[n];
     return strncmp(scope, "cross_", 6) == 0 ? g->cross[n] : 0;
+}
+
+/*
+ * Horovod's client has no password. On this node the kernel knows whose process it is;
+ * from another one come those of the run's nodes, where it cannot be known.
+ */
+static bool client_admit(const void *arg, const struct sockaddr *peer)
+{
+    const struct horovod_server *s = arg;
+    char text[INET6_ADDRSTRLEN];
+    union address from;
+    bool here = false;
+    uid_t uid;
+
+    switch (tcp_peer_find(peer, &s->here.any, &uid)) {
+    case TCP_PEER_FOUND:
+        return uid == geteuid();
+    case TCP_PEER_ELSEWHERE:
+        break;
+    case TCP_PEER_UNKNOWN:
+        here = true;
+    }
+    memset(&from, 0, sizeof from);
+    from.any.sa_family = peer->sa_family;
+    memcpy(&from, peer, address_length(&from));
+    address_text(&from, text);
+    for (int i = 0; i < s->rendezvous->size; i++)
+        if ((here || s->rendezvous->seats[i].node != s->rendezvous->seats[0].node) &&
+            strcmp(s->rendezvous->seats[i].address, text) == 0)
+            return true;
+    return false;
 }
 
 static int groups_count(struct groups *g, const struct rendezvous *r, struct error *err)
@@ -134,15 +170,19 @@ static int server_start(struct framework *f, struct error *err)
 {
     struct horovod_server *s = calloc(1, sizeof *s);
     int listening = f->rendezvous.socket;
+    socklen_t n = sizeof s->here;
 
     if (!s)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     f->server = s;
     f->server_free = server_free;
+    s->rendezvous = &f->rendezvous;
     if (groups_count(&s->groups, &f->rendezvous, err) < 0)
         return -1;
+    if (getsockname(listening, &s->here.any, &n) < 0)
+        return error_set(err, RAYTRAIN_ECOMM, "getsockname: %s", strerror(errno));
     f->rendezvous.socket = -1;
-    return http_store_start(listening, group_members, &s->groups, &s->store, err);
+    return http_store_start(listening, group_members, client_admit, s, &s->store, err);
 }
 
 /* ---- The slots ---- */

@@ -33,6 +33,7 @@ struct scope {
 struct http_store {
     struct MHD_Daemon *daemon;
     http_store_members members;
+    http_store_admits admits;
     const void *arg;
     void *scopes;
 };
@@ -245,8 +246,18 @@ static void on_end(void *arg, struct MHD_Connection *c, void **state,
     *state = NULL;
 }
 
-int http_store_start(int listening, http_store_members members, const void *arg,
-                     struct http_store **out, struct error *err)
+static enum MHD_Result on_connection(void *arg, const struct sockaddr *peer,
+                                     socklen_t n)
+{
+    const struct http_store *s = arg;
+
+    (void)n;
+    return s->admits(s->arg, peer) ? MHD_YES : MHD_NO;
+}
+
+int http_store_start(int listening, http_store_members members,
+                     http_store_admits admits, const void *arg, struct http_store **out,
+                     struct error *err)
 {
     struct http_store *s = calloc(1, sizeof *s);
     sigset_t all, before;
@@ -257,14 +268,15 @@ int http_store_start(int listening, http_store_members members, const void *arg,
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
     s->members = members;
+    s->admits = admits;
     s->arg = arg;
     /* its thread inherits the mask: signals are for the main thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     s->daemon = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL, NULL, on_request, s,
-        MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_END);
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, on_connection, s, on_request,
+        s, MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_NOTIFY_COMPLETED, on_end,
+        NULL, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!s->daemon) {
         close(listening);

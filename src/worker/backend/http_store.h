@@ -7,6 +7,9 @@
 #ifndef RAYTRAIN_BACKEND_HTTP_STORE_H
 #define RAYTRAIN_BACKEND_HTTP_STORE_H
 
+#include <stdbool.h>
+#include <sys/socket.h>
+
 #include "util/error.h"
 
 struct http_store;
@@ -15,10 +18,14 @@ struct http_store;
  * by the store's thread. */
 typedef int (*http_store_members)(const void *arg, const char *scope);
 
+/* May a client of this address connect? Called by the store's thread. */
+typedef bool (*http_store_admits)(const void *arg, const struct sockaddr *peer);
+
 /* Serve, in a thread, at a socket that listens; it is the store's from then on, also on
  * failure. */
-int http_store_start(int listening, http_store_members members, const void *arg,
-                     struct http_store **out, struct error *err);
+int http_store_start(int listening, http_store_members members,
+                     http_store_admits admits, const void *arg, struct http_store **out,
+                     struct error *err);
 void http_store_stop(struct http_store *s); /* NULL is fine */
 
 #endif
