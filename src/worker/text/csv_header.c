@@ -136,9 +136,9 @@ int csv_names_read(char delimiter, const char *bytes, size_t n, bool last,
 
 /* ---- Columns ---- */
 
-/* Names that columns have, and for each one in the header, the number of columns that are
- * called by it: each is looked up, since a line of numbers that is taken for a header may
- * have thousands that are equal. */
+/* The names in the header, those that columns have got, and for each one in the header,
+ * the last number that was appended to it: each is looked up, since a line of numbers that
+ * is taken for a header may have thousands that are equal. */
 struct naming {
     struct dictionary *taken, *given;
     size_t *times; /* of `given` */
@@ -151,58 +151,99 @@ static void naming_clear(struct naming *n)
     free(n->times);
 }
 
-static void naming_init(struct naming *n, size_t columns)
+static bool is_used(const struct naming *n, const char *name, size_t length)
 {
-    *n = (struct naming){dictionary_create(), dictionary_create(),
-                         calloc(columns + 1, sizeof *n->times)};
+    return dictionary_find(n->taken, name, length) >= 0 ||
+           dictionary_find(n->given, name, length) >= 0;
 }
 
-/* Give column i its name, `name` if it is new. */
-static int column_name(struct naming *n, struct csv_column *columns, size_t i,
-                       const char *name, struct error *err)
+/* One more name of the header. */
+static int name_give(struct naming *n, const char *name, size_t i, struct error *err)
 {
-    char unnamed[32], quoted[QUOTE_TEXT_MAX], *own = columns[i].name;
-    size_t room = sizeof columns[i].name, length = strlen(name);
+    size_t length = strlen(name);
+    char quoted[QUOTE_TEXT_MAX];
     int32_t code;
 
-    if (!*name) {
-        length = (size_t)snprintf(unnamed, sizeof unnamed, "Unnamed: %zu", i);
-        name = unnamed;
-    }
-    if (length >= room)
+    if (length > RAYTRAIN_NAME_MAX)
         return error_set(
             err, RAYTRAIN_EFIT,
             "the name of column %zu, %s, has more than %d bytes; is the first "
             "line a header?",
             i + 1, quote(name, quoted), RAYTRAIN_NAME_MAX);
-    strcpy(own, name);
-    if (dictionary_add(n->given, name, length, &code, err) < 0)
-        return -1;
-    while (dictionary_find(n->taken, own, length) >= 0) {
-        int written = snprintf(own, room, "%s.%zu", name, ++n->times[code]);
+    return length > 0 ? dictionary_add(n->given, name, length, &code, err) : 0;
+}
 
-        if (written < 0 || (size_t)written >= room)
+static int naming_init(struct naming *n, const struct csv_names *names,
+                       struct error *err)
+{
+    const char *name = names->text;
+    int rc = 0;
+
+    *n = (struct naming){dictionary_create(), dictionary_create(),
+                         calloc(names->n + 1, sizeof *n->times)};
+    if (!n->taken || !n->given || !n->times)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for names of columns");
+    for (size_t i = 0; i < names->n && rc == 0; i++) {
+        rc = name_give(n, name, i, err);
+        name += strlen(name) + 1;
+    }
+    return rc;
+}
+
+/* Make a name of another one, by a number after it; *times is the last one that was used. */
+static int name_make(const struct naming *n, const char *name, size_t *times,
+                     char own[RAYTRAIN_NAME_MAX + 1], struct error *err)
+{
+    size_t room = RAYTRAIN_NAME_MAX + 1, length;
+    char quoted[QUOTE_TEXT_MAX];
+
+    do {
+        length = (size_t)snprintf(own, room, "%s.%zu", name, ++*times);
+        if (length >= room)
             return error_set(err, RAYTRAIN_EFIT, "several columns are named %s",
                              quote(name, quoted));
-        length = (size_t)written;
+    } while (is_used(n, own, length));
+    return 0;
+}
+
+/* Give column i its name, `name` if it is the first one to be called so. */
+static int column_name(struct naming *n, size_t i, const char *name,
+                       char own[RAYTRAIN_NAME_MAX + 1], struct error *err)
+{
+    char unnamed[32];
+    size_t none = 0, *times = &none;
+    bool again;
+    int32_t code;
+
+    if (*name) {
+        times = &n->times[dictionary_find(n->given, name, strlen(name))];
+        again = dictionary_find(n->taken, name, strlen(name)) >= 0;
+    } else {
+        again = is_used(n, unnamed,
+                        (size_t)snprintf(unnamed, sizeof unnamed, "Unnamed: %zu", i));
+        name = unnamed;
     }
-    return dictionary_add(n->taken, own, length, &code, err);
+    strcpy(own, name);
+    if (again && name_make(n, name, times, own, err) < 0)
+        return -1;
+    return dictionary_add(n->taken, own, strlen(own), &code, err);
 }
 
 int csv_names_columns(const struct csv_names *names, bool header,
                       struct csv_column **columns, struct error *err)
 {
     const char *name = names->text;
-    struct naming naming;
+    struct naming naming = {NULL, NULL, NULL};
     int rc = 0;
 
     *columns = calloc(names->n + 1, sizeof **columns);
-    naming_init(&naming, names->n);
-    if (!*columns || !naming.taken || !naming.given || !naming.times)
+    if (header)
+        rc = naming_init(&naming, names, err);
+    if (rc == 0 && !*columns)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory for names of columns");
     for (size_t i = 0; i < names->n && rc == 0; i++) {
         if (header)
-            rc = column_name(&naming, *columns, i, name, err);
+            rc = column_name(&naming, i, name, (*columns)[i].name, err);
         else
             snprintf((*columns)[i].name, sizeof(*columns)[i].name, "%zu", i);
         name += strlen(name) + 1;

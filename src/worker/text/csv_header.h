@@ -34,7 +34,8 @@ void csv_names_clear(struct csv_names *names);
 /*
  * Columns of these names, malloc'ed; without a header, they are named by their numbers
  * from 0 on. As in pandas, a name that is there already gets a suffix, ".1", and a
- * column without a name is "Unnamed: NUMBER".
+ * column without a name is "Unnamed: NUMBER"; no name of the header is given to another
+ * column.
  */
 int csv_names_columns(const struct csv_names *names, bool header,
                       struct csv_column **columns, struct error *err);
