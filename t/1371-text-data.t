@@ -48,6 +48,16 @@ test_expect_success 'a wrong row fails the run with file and line' '
 	test_must_fail $run -n 2 --name bad --dataset train=bad.csv "$rows" 2>err &&
 	grep "bad.csv:3" err && no_temporary runs/bad
 '
+test_expect_success 'ids beyond int64 stay different: they are words, which is said once' '
+	printf "id,x\n%s,1\n%s,2\n%s,3\n" 18446744073709551614 18446744073709551615 7 >ids.csv &&
+	set -- --dataset train=ids.csv --set datasets.train.columns="[\"id\"]" &&
+	expect_status 1 $run -n 2 --name ids "$@" --set train_loop_config.batches=0 "$rows" 2>err &&
+	grep "dataset \"train\": column \"id\" has whole numbers of more than 64 bits" err >said &&
+	test "$(wc -l <said)" = 1 &&
+	part=runs/ids/data/train/$(jq -r .parts[0].name runs/ids/data/train/index.json) &&
+	grep -qa 18446744073709551614 "$part" && grep -qa 18446744073709551615 "$part" &&
+	test_might_fail $run -n 1 --name ids --resume "$@" "$rows" 2>err && ! grep "64 bits" err
+'
 
 # half NAME: a run that ends in the middle of an epoch of all rows.
 half () {

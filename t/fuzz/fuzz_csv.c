@@ -114,7 +114,7 @@ static int end(void *arg, const struct frame *columns, int32_t *const codes[],
     return 0;
 }
 
-static const struct row_sink digesting = {begin, put, end};
+static const struct row_sink digesting = {begin, put, end, NULL};
 
 /* The error, or none, is in *err. */
 static struct digest convert(struct comm *self, const char *path, char delimiter,

@@ -95,7 +95,7 @@ static int end(void *arg, const struct frame *columns, int32_t *const codes[],
     return 0;
 }
 
-static const struct row_sink digesting = {begin, put, end};
+static const struct row_sink digesting = {begin, put, end, NULL};
 
 /* ---- Conversions ---- */
 

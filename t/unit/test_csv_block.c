@@ -158,9 +158,43 @@ static void types_follow_from_all_values(void **state)
     becomes(1, NULL, "True\nNA\n", "words|'True'|-");
     becomes(2, NULL, "NA,1\n,2\n", "float64 int64|nan 1|nan 2");
     becomes(1, NULL, "9223372036854775807\n", "int64|9223372036854775807");
-    becomes(1, NULL, "9223372036854775808\n1\n", "float64|9.2233720368547758e+18|1");
     becomes(1, NULL, "inf\n-Infinity\n1e400\n", "float64|inf|-inf|inf");
     becomes(1, NULL, "-0.0\n.5\n5.\n+1e-2\n", "float64|-0|0.5|5|0.01");
+}
+
+static void whole_numbers_stay_different(void **state)
+{
+    (void)state;
+    becomes(1, NULL, "9223372036854775808\n1\n", "words|'9223372036854775808'|'1'");
+    becomes(1, NULL, "1\n-9223372036854775809\n\"\"\n+18446744073709551615\n",
+            "words|'1'|'-9223372036854775809'|-|'+18446744073709551615'");
+    /* float64 does not hold 2^53 + 1, but 2^53 and 2^53 + 2. */
+    becomes(1, NULL, "9007199254740993\n1\n", "int64|9007199254740993|1");
+    becomes(1, NULL, "9007199254740993\n\"\"\n1\n", "words|'9007199254740993'|-|'1'");
+    becomes(1, NULL, "\"\"\n1\n-9007199254740993\n", "words|-|'1'|'-9007199254740993'");
+    becomes(1, NULL, "\"\"\n9007199254740992\n9007199254740994\n",
+            "float64|nan|9007199254740992|9007199254740994");
+    becomes(1, NULL, "9223372036854775807\nNA\n", "words|'9223372036854775807'|-");
+}
+
+static void a_fraction_makes_floating_point_of_large_numbers(void **state)
+{
+    (void)state;
+    becomes(1, NULL, "9223372036854775808\n1\n0.5\n",
+            "float64|9.2233720368547758e+18|1|0.5");
+    becomes(1, NULL, "1e3\n1\n9223372036854775808\n",
+            "float64|1000|1|9.2233720368547758e+18");
+    becomes(1, NULL, "9007199254740993\nNA\n2.\n", "float64|9007199254740992|nan|2");
+    becomes(1, NULL, "NA\n1\n2.5\n9007199254740993\n",
+            "float64|nan|1|2.5|9007199254740992");
+    becomes(1, NULL, "9223372036854775808\ninf\n",
+            "float64|9.2233720368547758e+18|inf");
+    becomes(1, NULL, "9223372036854775808\n0.5\nx\n",
+            "words|'9223372036854775808'|'0.5'|'x'");
+    becomes(1, (enum csv_type[]){CSV_FLOAT64}, "9223372036854775808\n\"\"\n1\n",
+            "float64|9.2233720368547758e+18|nan|1");
+    fails(1, (enum csv_type[]){CSV_INT64}, "1\n9223372036854775808\n", 2,
+          "has the value \"9223372036854775808\", but is declared as int64");
 }
 
 static void missing_values_are_those_of_pandas(void **state)
@@ -328,6 +362,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_follow_from_all_values),
+        cmocka_unit_test(whole_numbers_stay_different),
+        cmocka_unit_test(a_fraction_makes_floating_point_of_large_numbers),
         cmocka_unit_test(missing_values_are_those_of_pandas),
         cmocka_unit_test(missing_values_may_be_others),
         cmocka_unit_test(spaces_around_numbers_do_not_count),

@@ -180,7 +180,7 @@ static int end(void *arg, const struct frame *columns, int32_t *const codes[],
     return 0;
 }
 
-static const struct row_sink printing = {begin, put, end};
+static const struct row_sink printing = {begin, put, end, NULL};
 
 static int body(struct comm *comm, void *arg)
 {
@@ -304,6 +304,19 @@ static void rows_do_not_depend_on_ranks_and_blocks(void **state)
     become(TEXTS("x,b\n,True\nNA,false\n"), NULL, "x:float64 b:uint8", "nan 1|nan 0");
 }
 
+static void ids_beyond_int64_are_words_wherever_they_stand(void **state)
+{
+    (void)state;
+    become(TEXTS("id\n1\n2\n3\n4\n18446744073709551615\n"), NULL, "id:words",
+           "'1'|'2'|'3'|'4'|'18446744073709551615'");
+    become(TEXTS("x\n18446744073709551616\n2\n3\n4\n.5\n"), NULL, "x:float64",
+           "1.8446744073709552e+19|2|3|4|0.5");
+    become(TEXTS("x\n9007199254740993\n2\n3\nNA\n"), NULL, "x:words",
+           "'9007199254740993'|'2'|'3'|-");
+    become(TEXTS("x\nNA\n2\n3\n4\n9007199254740993\n"), NULL, "x:words",
+           "-|'2'|'3'|'4'|'9007199254740993'");
+}
+
 static void a_byte_order_mark_does_not_count(void **state)
 {
     (void)state;
@@ -329,8 +342,14 @@ static void names_of_columns_are_made_unique(void **state)
 {
     (void)state;
     become(TEXTS("a,a,,\"b\nc\",a.1,a\n1,2,3,4,5,6\n"), NULL,
-           "a:int64 a.1:int64 Unnamed: 2:int64 b\nc:int64 a.1.1:int64 a.2:int64",
+           "a:int64 a.2:int64 Unnamed: 2:int64 b\nc:int64 a.1:int64 a.3:int64",
            "1 2 3 4 5 6");
+    become(TEXTS("a,a,a.1\n1,2,3\n"), NULL, "a:int64 a.2:int64 a.1:int64", "1 2 3");
+    become(TEXTS("a.1,a,a,a.1,a.1.1\n1,2,3,4,5\n"), NULL,
+           "a.1:int64 a:int64 a.2:int64 a.1.2:int64 a.1.1:int64", "1 2 3 4 5");
+    become(TEXTS(",Unnamed: 0,Unnamed: 2,\n1,2,3,4\n"), NULL,
+           "Unnamed: 0.1:int64 Unnamed: 0:int64 Unnamed: 2:int64 Unnamed: 3:int64",
+           "1 2 3 4");
 }
 
 /* As in a file of zeros without a header. Each name is found at once: looking for it
@@ -527,7 +546,7 @@ static int meddler_end(void *arg, const struct frame *columns, int32_t *const co
 
 static void a_file_that_changes_while_it_is_read_is_an_error(void **state)
 {
-    static const struct row_sink sink = {meddler_begin, meddler_put, meddler_end};
+    static const struct row_sink sink = {meddler_begin, meddler_put, meddler_end, NULL};
     static const struct meddler meddlers[] = {
         {"x\n1\n2\n", true},          /* shorter */
         {"x\n1\n2\n3\n4\n5\n", true}, /* longer */
@@ -626,6 +645,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(rows_do_not_depend_on_ranks_and_blocks),
+        SCRATCH(ids_beyond_int64_are_words_wherever_they_stand),
         SCRATCH(a_byte_order_mark_does_not_count),
         SCRATCH(many_files_are_one_dataset),
         SCRATCH(names_of_columns_are_made_unique),

@@ -152,7 +152,7 @@ static int end(void *arg, const struct frame *columns, int32_t *const codes[],
     return 0;
 }
 
-static const struct row_sink printing = {begin, put, end};
+static const struct row_sink printing = {begin, put, end, NULL};
 
 static int body(struct comm *comm, void *arg)
 {
@@ -535,7 +535,7 @@ static int meddler_end(void *arg, const struct frame *columns, int32_t *const co
 
 static void a_file_that_changes_while_it_is_read_is_an_error(void **state)
 {
-    static const struct row_sink sink = {meddler_begin, meddler_put, meddler_end};
+    static const struct row_sink sink = {meddler_begin, meddler_put, meddler_end, NULL};
     static const struct meddler meddlers[] = {
         {"1\n2\n", true},          /* shorter */
         {"1\n2\n3\n4\n5\n", true}, /* longer */

@@ -339,11 +339,19 @@ static int sink_end(void *arg, const struct frame *columns, int32_t *const codes
     return rc;
 }
 
+static void sink_warn(void *arg, const char *text)
+{
+    const struct conversion *c = arg;
+
+    if (c->job->warn)
+        c->job->warn(c->job->warn_arg, text);
+}
+
 /* ---- The whole ---- */
 
 static int convert(struct conversion *c, struct error *err)
 {
-    static const struct row_sink sink = {sink_begin, sink_put, sink_end};
+    static const struct row_sink sink = {sink_begin, sink_put, sink_end, sink_warn};
     const struct conversion_job *job = c->job;
     size_t n = 0;
     struct text_source *sources = conversion_key_sources(job->key, &n);

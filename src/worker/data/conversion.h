@@ -22,6 +22,9 @@ struct conversion_job {
     const char *directory;          /* where the parts are made */
     uint64_t number;                /* in the names of the parts */
     const struct text_watch *watch; /* asked before each block; NULL: none */
+    /* What the user should know; on rank 0. NULL: it is dropped. */
+    void (*warn)(void *arg, const char *text);
+    void *warn_arg;
 };
 
 struct conversion_result {

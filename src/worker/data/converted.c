@@ -117,6 +117,18 @@ static int table_open(struct opening *o, struct table *out, struct error *err)
 
 /* ---- Converting ---- */
 
+static void warn(void *arg, const char *what)
+{
+    const struct opening *o = arg;
+    const struct dataset_env *env = o->env;
+    char text[ERROR_TEXT_MAX + 512];
+
+    if (o->all->rank != 0 || !env->warn)
+        return;
+    snprintf(text, sizeof text, "dataset \"%s\": %s", o->cfg->name, what);
+    env->warn(env->watch ? env->watch->arg : NULL, text);
+}
+
 /* Rank 0: have the files stayed as they were? */
 static int sources_compare(const struct opening *o, struct error *err)
 {
@@ -223,7 +235,9 @@ static int convert(struct opening *o, struct error *err)
                                  .all = o->all,
                                  .node = o->node,
                                  .directory = o->directory,
-                                 .watch = o->env->watch};
+                                 .watch = o->env->watch,
+                                 .warn = warn,
+                                 .warn_arg = o};
     struct conversion_result result;
     struct error why = {0};
     int rc = 0;
@@ -296,18 +310,14 @@ static int parts_verify(struct opening *o, struct table *out, struct error *err)
     return rc == 0 ? table_open(o, out, err) : rc;
 }
 
-static void damage_report(const struct opening *o, const struct error *why)
+static void damage_report(struct opening *o, const struct error *why)
 {
-    const struct dataset_env *env = o->env;
     char text[ERROR_TEXT_MAX + 256];
 
-    if (o->all->rank != 0 || !env->warn)
-        return;
     snprintf(text, sizeof text,
-             "dataset \"%s\": its rows are converted again, because those in %s are "
-             "damaged: %s",
-             o->cfg->name, o->directory, why->text);
-    env->warn(env->watch ? env->watch->arg : NULL, text);
+             "its rows are converted again, because those in %s are damaged: %s",
+             o->directory, why->text);
+    warn(o, text);
 }
 
 /* COLLECTIVE: rows that are there already are made anew if they are damaged. */

@@ -91,7 +91,7 @@ static bool numbers_among(const struct csv_missing_texts *missing)
 
     for (size_t i = 0; i < missing->n; i++)
         seen |= csv_value(&usual, missing->texts[i], strlen(missing->texts[i]), &v);
-    return seen & (CSV_SEEN_INT64 | CSV_SEEN_FLOAT64);
+    return seen & (CSV_SEEN_INT64 | CSV_SEEN_FLOAT64 | CSV_SEEN_LARGE);
 }
 
 int csv_block_init(struct csv_block *b, char delimiter,
@@ -171,17 +171,19 @@ static int number_put(const struct csv_block *b, struct csv_column *c,
 {
     struct csv_value v = {0, NAN};
     unsigned what = csv_value(&b->missing, text, n, &v);
-    unsigned may = CSV_SEEN_FLOAT64 | CSV_SEEN_INT64 | CSV_SEEN_MISSING;
+    unsigned may = CSV_SEEN_FLOAT64 | CSV_SEEN_INT64 | CSV_SEEN_FINE | CSV_SEEN_LARGE |
+                   CSV_SEEN_MISSING;
 
     if (c->type == CSV_BOOL)
         may = CSV_SEEN_BOOL;
     else if (c->type == CSV_INT64)
-        may = CSV_SEEN_INT64;
+        may = CSV_SEEN_INT64 | CSV_SEEN_FINE;
     if (c->declared && !(what & may))
         return misfit(b, c, text, n, err);
+    c->seen |= what;
     if (c->type == CSV_UNKNOWN || !(what & may))
-        c->seen |= what;
-    else if (c->type == CSV_BOOL)
+        return 0;
+    if (c->type == CSV_BOOL)
         to->data[row] = (unsigned char)v.integer;
     else if (c->type == CSV_INT64)
         ((int64_t *)(void *)to->data)[row] = v.integer;
@@ -190,6 +192,17 @@ static int number_put(const struct csv_block *b, struct csv_column *c,
     else
         ((double *)(void *)to->data)[row] = v.number;
     return 0;
+}
+
+/* Integers are words unless there is a fraction, too, or they are words for another
+ * reason. */
+static void word_look(const struct csv_block *b, struct csv_column *c, const char *text,
+                      size_t n)
+{
+    struct csv_value v;
+
+    if (!c->declared && csv_integer_words(c->seen))
+        c->seen |= csv_value(&b->missing, text, n, &v);
 }
 
 /* Words that are pending get their codes. */
@@ -261,6 +274,8 @@ static int field_as_text(struct csv_block *b, size_t i, uint64_t row, struct err
 
     if (end > CSV_AT_LINE_END || c->skipped)
         return end;
+    if (to->kind == FRAME_WORDS)
+        word_look(b, c, text, n);
     if (to->kind == FRAME_NUMBERS)
         rc = number_put(b, c, to, row, text, n, err);
     else if (csv_missing(&b->missing, text, n))
@@ -272,29 +287,60 @@ static int field_as_text(struct csv_block *b, size_t i, uint64_t row, struct err
     return rc < 0 ? FAILED : (int)end;
 }
 
+/* The end of an integer at the cursor that is a whole field; NULL if there is none. */
+static inline const char *integer_read(const struct csv_cursor *at,
+                                       struct csv_column *c, int64_t *x)
+{
+    const char *end = number_int64(at->at, at->end, x);
+
+    if (end == at->at || !csv_ends_field(at, end))
+        return NULL;
+    if (!csv_integer_is_real(*x))
+        c->seen |= CSV_SEEN_FINE;
+    return end;
+}
+
+/* The same of any number. Those of a column without a fraction so far are integers, or
+ * looked at as text. */
+static inline const char *real_read(const struct csv_cursor *at, struct csv_column *c,
+                                    double *x)
+{
+    const char *end;
+    int64_t integer;
+
+    if (!c->declared && !(c->seen & CSV_SEEN_FLOAT64)) {
+        end = integer_read(at, c, &integer);
+        *x = (double)integer;
+        return end;
+    }
+    end = number_float64(at->at, at->end, x);
+    /* Not every spelling of nan is a number here. */
+    return end == at->at || !csv_ends_field(at, end) || isnan(*x) ? NULL : end;
+}
+
 /* The field at the cursor becomes the value of a column. Returns an enum csv_end, or
  * FAILED. */
 static inline int field_put(struct csv_block *b, size_t i, uint64_t row,
                             struct error *err)
 {
     struct csv_cursor *at = &b->cursor;
+    struct csv_column *c = &b->columns[i];
     unsigned char *data = b->rows.columns[i].data;
     const char *end;
     double number;
 
-    switch (b->missing_numbers ? CSV_UNKNOWN : b->columns[i].type) {
+    switch (b->missing_numbers ? CSV_UNKNOWN : c->type) {
     case CSV_INT64:
-        end = number_int64(at->at, at->end, (int64_t *)(void *)data + row);
-        if (end == at->at || !csv_ends_field(at, end))
+        end = integer_read(at, c, (int64_t *)(void *)data + row);
+        if (!end)
             return field_as_text(b, i, row, err);
         break;
     case CSV_FLOAT32:
     case CSV_FLOAT64:
-        end = number_float64(at->at, at->end, &number);
-        /* Not every spelling of nan is a number here. */
-        if (end == at->at || !csv_ends_field(at, end) || isnan(number))
+        end = real_read(at, c, &number);
+        if (!end)
             return field_as_text(b, i, row, err);
-        if (b->columns[i].type == CSV_FLOAT64)
+        if (c->type == CSV_FLOAT64)
             ((double *)(void *)data)[row] = number;
         else
             ((float *)(void *)data)[row] = (float)number;

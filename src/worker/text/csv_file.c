@@ -297,6 +297,33 @@ static int passes(struct conversion *c, struct error *err)
     return changed_meanwhile(err);
 }
 
+/* ---- What the user should know ---- */
+
+static void integers_note(const struct conversion *c, const struct csv_column *column)
+{
+    char text[QUOTE_TEXT_MAX + 256], name[QUOTE_TEXT_MAX];
+    bool large = column->seen & CSV_SEEN_LARGE;
+
+    snprintf(text, sizeof text,
+             "column %s has %s: its values are words, so that they stay different; "
+             "`types` can declare it as float64, which rounds them",
+             quote(column->name, name),
+             large ? "whole numbers of more than 64 bits"
+                   : "missing values, and whole numbers that float64 does not hold");
+    c->sink->warn(c->arg, text);
+}
+
+/* Rank 0, when the types are known. */
+static void columns_note(const struct conversion *c)
+{
+    for (size_t i = 0; c->sink->warn && i < c->block.n_columns; i++) {
+        const struct csv_column *column = &c->block.columns[i];
+
+        if (!column->declared && !column->skipped && csv_integer_words(column->seen))
+            integers_note(c, column);
+    }
+}
+
 /* ---- The end ---- */
 
 /* COLLECTIVE: the sink gets the words of all ranks. */
@@ -340,6 +367,8 @@ static int convert(struct conversion *c, const struct text_source sources[], siz
         csv_range_scan(c->comm, &c->range, &c->files, block_bytes(c), err) < 0 ||
         passes(c, err) < 0)
         return -1;
+    if (c->comm->rank == 0)
+        columns_note(c);
     return words_end(c, err);
 }
 

@@ -25,18 +25,23 @@ enum csv_type csv_type_parse(const char *name)
     return CSV_UNKNOWN;
 }
 
+bool csv_integer_words(unsigned seen)
+{
+    const unsigned others = CSV_SEEN_BOOL | CSV_SEEN_WORD | CSV_SEEN_FLOAT64;
+
+    return !(seen & others) &&
+           (seen & CSV_SEEN_LARGE || (seen & CSV_SEEN_FINE && seen & CSV_SEEN_MISSING));
+}
+
 enum csv_type csv_type_of(unsigned seen)
 {
-    switch (seen) {
-    case 0:
+    if (seen == 0)
         return CSV_UNKNOWN;
-    case CSV_SEEN_BOOL:
+    if (seen == CSV_SEEN_BOOL)
         return CSV_BOOL;
-    case CSV_SEEN_INT64:
-        return CSV_INT64;
-    default:
-        return seen & (CSV_SEEN_BOOL | CSV_SEEN_WORD) ? CSV_WORDS : CSV_FLOAT64;
-    }
+    if (seen & (CSV_SEEN_BOOL | CSV_SEEN_WORD) || csv_integer_words(seen))
+        return CSV_WORDS;
+    return seen & (CSV_SEEN_FLOAT64 | CSV_SEEN_MISSING) ? CSV_FLOAT64 : CSV_INT64;
 }
 
 /* A list of texts, of which each is `n` bytes long. */
@@ -97,6 +102,15 @@ static bool truth(const char *at, size_t n, int64_t *value)
            (n == 5 && among(at, n, "FalsefalseFALSE"));
 }
 
+/* A sign and digits? */
+static bool whole(const char *at, const char *end)
+{
+    at += at < end && (*at == '-' || *at == '+');
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    return at == end;
+}
+
 unsigned csv_value(const struct csv_missing_texts *missing, const char *at, size_t n,
                    struct csv_value *value)
 {
@@ -114,10 +128,11 @@ unsigned csv_value(const struct csv_missing_texts *missing, const char *at, size
         return CSV_SEEN_WORD;
     if (number_int64(at, end, &value->integer) == end) {
         value->number = (double)value->integer;
-        return CSV_SEEN_INT64;
+        return csv_integer_is_real(value->integer) ? CSV_SEEN_INT64
+                                                   : CSV_SEEN_INT64 | CSV_SEEN_FINE;
     }
     /* Other spellings of nan are words. */
     if (number_float64(at, end, &value->number) == end && !isnan(value->number))
-        return CSV_SEEN_FLOAT64;
+        return whole(at, end) ? CSV_SEEN_LARGE : CSV_SEEN_FLOAT64;
     return CSV_SEEN_WORD;
 }

@@ -2,7 +2,11 @@
  * csv_value.h - what the text of a CSV field is, and which type a column of such values
  * has. As in pandas: int64 if all values are integers; float64 if some are missing or
  * have a fraction; bool if all are true or false; else words. Spaces around a number do
- * not count. An integer beyond int64 is a number of floating point.
+ * not count.
+ *
+ * Integers stay different from each other: if some are beyond int64, or if some are
+ * missing and float64 does not hold others, they are words. A fraction or an exponent
+ * anywhere in the column says that they are not integers, and float64 is enough.
  */
 #ifndef RAYTRAIN_TEXT_CSV_VALUE_H
 #define RAYTRAIN_TEXT_CSV_VALUE_H
@@ -33,10 +37,24 @@ enum csv_type csv_type_parse(const char *name);
 #define CSV_SEEN_INT64   0x4u
 #define CSV_SEEN_FLOAT64 0x8u
 #define CSV_SEEN_WORD    0x10u
-#define CSV_SEEN_BITS    5
+#define CSV_SEEN_FINE    0x20u /* an integer that float64 does not hold, beside INT64 */
+#define CSV_SEEN_LARGE   0x40u /* an integer beyond int64 */
+#define CSV_SEEN_BITS    7
 
 /* The type of a column whose values are not declared; CSV_UNKNOWN if it has none. */
 enum csv_type csv_type_of(unsigned seen);
+/* Would it have words because of its integers alone? */
+bool csv_integer_words(unsigned seen);
+
+/* Is there a double of this value? */
+static inline bool csv_integer_is_real(int64_t x)
+{
+    const int64_t all = (int64_t)1 << 53; /* up to here there is one for each integer */
+
+    if (x >= -all && x <= all)
+        return true;
+    return (double)x < 9223372036854775808.0 && (int64_t)(double)x == x;
+}
 
 /* The texts that mean that a value is missing. None: no text, and what pandas takes for
  * it: NA, NaN, null, ... */
