@@ -123,6 +123,17 @@ test_expect_success 'a column of words without an encoder is an error that names
 	expect_status 3 $run -n 2 --name city -c cancer.cfg --dataset train=city-train.csv 2>err &&
 	grep "\"city\"" err && grep encoder err
 '
+test_expect_success 'columns and files that are not used are named once, and a matrix by columns is used' '
+	mkdir -p mixed && : >mixed/notes.md && "$PYTHON" -c "
+import numpy
+x = numpy.arange(40.0).reshape(20, 2)
+numpy.savez(\"mixed/a.npz\", x=numpy.asfortranarray(x), y=x[:, 0], c=x[:, 0] * 1j)" &&
+	$run -n 2 --name mixed --trainer xgboost --dataset train=mixed --set label=y \
+		--set num_boost_round=2 2>err &&
+	grep "\"c\" (holds complex numbers)" err >lines && test "$(wc -l <lines)" = 1 &&
+	grep "these files are not read: \".*/mixed/notes.md\"" err &&
+	h5dump -d /gbdt/features "$(last_checkpoint mixed)" >features && grep x_1 features
+'
 test_expect_success 'a label out of range is an error with the reason of the library' '
 	expect_status 3 $run -n 2 --name range -c diabetes.cfg \
 		--set params.objective=binary:logistic 2>err &&

@@ -96,10 +96,49 @@ import h5py
 with h5py.File(\"nested.h5\", \"w\") as f:
     f[\"a\"] = [1.5, 2]
     f[\"group/deep/x\"] = [[1, 2], [3, 4]]" &&
-	raytrain-inspect nested.h5 >out && grep " a$" out && ! grep deep out &&
+	raytrain-inspect nested.h5 >out && grep " a$" out && ! grep " group/deep/x$" out &&
+	grep "^not read *column group/deep/x, which is in a group" out &&
 	raytrain-inspect --set "columns=[\"group/deep/x\"]" --json nested.h5 >nested.json &&
 	json_is nested.json ".columns | length" 1 ".columns[0].name" group/deep/x \
 		".columns[0].max" 4
+'
+
+test_expect_success 'columns and files that are not read are named, with the reason' '
+	"$PYTHON" -c "
+import h5py, numpy as np, os
+x, c = np.arange(6.0).reshape(3, 2), np.array([1j, 2, 3])
+np.savez(\"some.npz\", x=np.asfortranarray(x), c=c)
+np.savez(\"none.npz\", c=c)
+with h5py.File(\"groups.h5\", \"w\") as f:
+    f[\"table/x\"] = x
+os.makedirs(\"mixed/sub\")
+open(\"mixed/A.CSV\", \"w\").write(\"a\\n1\\n\")
+open(\"mixed/notes.txt\", \"w\").write(\"a\\n\")" &&
+	raytrain-inspect some.npz >out &&
+	grep "^not read *column c, which holds complex numbers$" out &&
+	grep -E "^float64 \[2\] +0 +0 +2.5 +5  x$" out &&
+	raytrain-inspect --json some.npz >some.json &&
+	json_is some.json ".left_out | length" 1 .left_out[0].name c .left_out[0].kind column &&
+	raytrain-inspect --head 1 --json x.npy >x.json && json_is x.json ".left_out | length" 0 &&
+	raytrain-inspect --json mixed >mixed.json &&
+	json_is mixed.json .files 1 .columns[0].name a .left_out[0].name mixed/notes.txt \
+		.left_out[0].kind file .left_out[1].name mixed/sub &&
+	expect_status 3 raytrain-inspect none.npz 2>err && grep "\"c\" (holds complex" err &&
+	expect_status 3 raytrain-inspect groups.h5 2>err && grep "\"table/x\" (is in a group" err &&
+	grep "option .columns" err
+'
+
+test_expect_success 'names of columns may be in Latin-1' '
+	"$PYTHON" -c "
+import h5py
+with h5py.File(\"latin1.h5\", \"w\") as f:
+    f[b\"gr\\xf6\\xdfe\"] = [1, 2]
+open(\"latin1.csv\", \"wb\").write(b\"gr\\xf6\\xdfe\\n1\\n2\\n\")" &&
+	for options in "" "--head 1" --json "--head 1 --json"; do
+		raytrain-inspect $options latin1.h5 >out && grep "größe" out || return 1
+		raytrain-inspect $options latin1.csv >out && grep "gr.*e" out || return 1
+	done &&
+	raytrain-inspect --set "columns=[\"größe\"]" latin1.h5 >out && grep "größe" out
 '
 
 test_expect_success 'what is damaged, or no dataset, is an error' '

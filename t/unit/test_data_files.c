@@ -51,6 +51,35 @@ static void check_refused(const char *path, const char *format, raytrain_status 
     assert_int_equal(files.n, 0);
 }
 
+static void check_others(const char *path, const char *format, const char *expected)
+{
+    struct data_files files;
+    struct error err = {0};
+    char text[512] = "";
+
+    assert_int_equal(data_files_list(path, format, &files, &err), 0);
+    for (size_t i = 0; i < files.n_others; i++) {
+        strcat(text, i ? " " : "");
+        strcat(text, files.others[i]);
+    }
+    assert_string_equal(text, expected);
+    data_files_clear(&files);
+}
+
+static void endings_are_in_any_case(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("case", 0700), 0);
+    file_make("case/A.CSV");
+    file_make("case/b.csv.GZ");
+    file_make("case/c.Txt");
+    check_list("case", NULL, "case/A.CSV case/b.csv.GZ");
+    check_list("case", "csv", "case/A.CSV case/b.csv.GZ");
+    check_others("case", NULL, "case/c.Txt");
+    assert_string_equal(data_files_text_format("X.CSV"), "csv");
+    assert_string_equal(data_files_text_format("X.TSV.ZST"), "tsv");
+}
+
 static void directories_list_data_files_in_order(void **state)
 {
     (void)state;
@@ -69,6 +98,10 @@ static void directories_list_data_files_in_order(void **state)
     assert_int_equal(symlink("z.h5", "d/link-to-directory.h5"), 0);
     assert_int_equal(symlink("gone", "d/dangling.h5"), 0);
     check_list("d", "hdf5", "d/B.hdf5 d/a10.h5 d/a2.h5 d/b.h5 d/dangling.h5 d/link.h5");
+    check_others("d", "hdf5",
+                 "d/README d/b.h5.tmp d/link-to-directory.h5 d/t-images-idx3-ubyte "
+                 "d/t-labels-idx1-ubyte d/z.h5");
+    check_others("d", NULL, "d/README d/b.h5.tmp d/link-to-directory.h5 d/z.h5");
     check_list("d///", "idx", "d/t-images-idx3-ubyte");
     unlink("d/dangling.h5");
     check_list("d", NULL,
@@ -93,6 +126,7 @@ static void patterns_list_what_they_match(void **state)
     assert_int_equal(mkdir("p/a-4.bin", 0700), 0);
     check_list("p/*.bin", NULL, "p/A-2.bin p/a-1.bin p/a-10.bin");
     check_list("p/a-[0-9].bin", "hdf5", "p/a-1.bin");
+    check_others("p/a-[0-9].bin", "hdf5", "p/a-4.bin");
     check_refused("p/*.h5", NULL, RAYTRAIN_ENOTFOUND, "no file matches \"p/*.h5\"");
     check_refused("no/*.h5", NULL, RAYTRAIN_ENOTFOUND, "no file matches");
     check_refused("p/a-4*", NULL, RAYTRAIN_ENOTFOUND, "no file matches");
@@ -176,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(directories_list_data_files_in_order),
+        cmocka_unit_test(endings_are_in_any_case),
         cmocka_unit_test(patterns_list_what_they_match),
         cmocka_unit_test(existing_names_are_no_patterns),
         cmocka_unit_test(absolute_patterns_match_the_same),

@@ -445,18 +445,49 @@ static void damaged_chunks_are_found(void **state)
     table_clear(&t);
 }
 
-/* Datasets that cannot be a column are left out, or refused if asked for. */
+/* Of the file of the following test. */
+static void check_left_out(void)
+{
+    struct dataset_config cfg = {.name = (char *)"d", .path = (char *)"d.h5"};
+    struct dataset_env env = {.size = 1};
+    raytrain_dataset *ds;
+    struct error err;
+    char text[4096];
+
+    assert_int_equal(dataset_open(&cfg, &env, &ds, &err), 0);
+    assert_int_equal(dataset_n_columns(ds), 2);
+    left_out_describe(dataset_left_out(ds), false, text, sizeof text);
+    assert_string_equal(
+        text, "\"dangling\" (is a link to nothing), "
+              "\"elsewhere\" (is a link to another file, which is not followed), "
+              "\"group/deep\" (is in a group: name it in the option `columns`), "
+              "\"array\" (holds arrays), \"complex\" (holds complex numbers), "
+              "\"compound\" (holds compounds), "
+              "\"external\" (has its rows in external files, which are not read), "
+              "\"nothing\" (has no rows: it is a scalar, or empty), "
+              "\"scalar\" (has no rows: it is a scalar, or empty), "
+              "\"virtual\" (is virtual: its rows are in other files; name those), "
+              "\"wide\" (holds numbers of more than 64 bits), "
+              "\"strings\" (holds several strings in each row)");
+    left_out_describe(dataset_left_out(ds), false, text, 100);
+    assert_string_equal(text, "\"dangling\" (is a link to nothing) and 11 others");
+    dataset_close(ds);
+}
+
+/* Datasets that cannot be a column are left out and listed, or refused if asked for. A
+ * name in Latin-1 is one in UTF-8. */
 static void other_datasets_are_skipped_unless_named(void **state)
 {
     static const struct {
         const char *name, *why;
     } T[] = {
         {"array", "it holds arrays"},
+        {"complex", "it holds complex numbers"},
         {"compound", "it holds compounds"},
-        {"dangling", "no dataset \"dangling\"; there are: array, compound"},
+        {"dangling", "no dataset \"dangling\"; there are: array, complex, compound"},
         {"elsewhere", "no dataset \"elsewhere\""},
         {"external", "it has its rows in external files"},
-        {"group", "cannot open it as a dataset"},
+        {"group", "is a group; name a dataset in it"},
         {"nothing", "it has no rows: it is a scalar, or empty"},
         {"scalar", "it has no rows: it is a scalar, or empty"},
         {"strings", "it holds several strings in each row"},
@@ -469,6 +500,7 @@ static void other_datasets_are_skipped_unless_named(void **state)
     hid_t null = H5Screate(H5S_NULL), compound = H5Tcreate(H5T_COMPOUND, 8);
     hid_t string = H5Tcopy(H5T_C_S1), wide = H5Tcopy(H5T_NATIVE_LDOUBLE);
     hid_t array = H5Tarray_create2(H5T_STD_I32LE, 1, &three);
+    hid_t complex = H5Tcreate(H5T_COMPOUND, 8);
     hid_t external = H5Pcreate(H5P_DATASET_CREATE);
     hid_t virtual = H5Pcreate(H5P_DATASET_CREATE);
     struct table t;
@@ -476,6 +508,8 @@ static void other_datasets_are_skipped_unless_named(void **state)
 
     (void)state;
     H5Tinsert(compound, "a", 0, H5T_STD_I32LE);
+    H5Tinsert(complex, "r", 0, H5T_IEEE_F32LE);
+    H5Tinsert(complex, "i", 4, H5T_IEEE_F32LE);
     H5Pset_external(external, "raw.bin", 0, ROWS);
     H5Pset_virtual(virtual, space, "other.h5", "x", space);
     file_make(0);
@@ -485,6 +519,7 @@ static void other_datasets_are_skipped_unless_named(void **state)
     file_make(0);
     dataset_make("x", H5T_STD_I32LE, ROWS, CONTIGUOUS);
     dataset_empty("array", array, space, H5P_DEFAULT);
+    dataset_empty("complex", complex, space, H5P_DEFAULT);
     dataset_empty("compound", compound, space, H5P_DEFAULT);
     dataset_empty("external", H5T_STD_I8LE, space, external);
     dataset_empty("nothing", H5T_STD_I8LE, null, H5P_DEFAULT);
@@ -493,10 +528,15 @@ static void other_datasets_are_skipped_unless_named(void **state)
     dataset_empty("virtual", H5T_STD_I8LE, space, virtual);
     dataset_empty("wide", wide, space, H5P_DEFAULT);
     H5Gclose(H5Gcreate2(File, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    dataset_make("group/deep", H5T_STD_I32LE, ROWS, CONTIGUOUS);
+    dataset_make("gr\xf6\xdf"
+                 "e",
+                 H5T_STD_I32LE, ROWS, CONTIGUOUS);
     H5Lcreate_soft("/not/there", File, "dangling", H5P_DEFAULT, H5P_DEFAULT);
     H5Lcreate_external("d2.h5", "/x", File, "elsewhere", H5P_DEFAULT, H5P_DEFAULT);
     file_done();
     H5Tclose(array);
+    H5Tclose(complex);
     H5Tclose(compound);
     H5Tclose(string);
     H5Tclose(wide);
@@ -506,15 +546,20 @@ static void other_datasets_are_skipped_unless_named(void **state)
     H5Sclose(null);
     H5Pclose(external);
     H5Pclose(virtual);
-    assert_int_equal(table_open(NULL, NULL, &t, &err), 0);
-    assert_int_equal(t.n_columns, 1);
-    table_clear(&t);
+    check_left_out();
     for (size_t i = 0; i < sizeof T / sizeof *T; i++)
         check_refused(NAMES("x", T[i].name),
                       strstr(T[i].why, "no dataset") ? RAYTRAIN_ENOTFOUND
                       : strcmp(T[i].name, "group")   ? RAYTRAIN_ENOTSUP
-                                                     : RAYTRAIN_ESTORAGE,
+                                                     : RAYTRAIN_EINVAL,
                       T[i].why);
+    assert_int_equal(table_open(NAMES("gr\xc3\xb6\xc3\x9f"
+                                      "e"),
+                                NULL, &t, &err),
+                     0);
+    assert_string_equal(t.columns[0].name, "gr\xc3\xb6\xc3\x9f"
+                                           "e");
+    table_clear(&t);
 }
 
 static void columns_and_label_select_datasets(void **state)

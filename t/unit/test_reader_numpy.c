@@ -181,7 +181,7 @@ static void arrays_in_fortran_order_are_read_row_by_row(void **state)
     npy_write("x.npy", 1, FORTRAN("'<i2'", "(0, 2)"), "", 0);
     check_refused("x.npy", NULL, RAYTRAIN_EINVAL, "no rows");
     npy_write("x.npy", 1, FORTRAN("'|S4'", "(2, 2)"), "aaaabbbbccccdddd", 16);
-    check_refused("x.npy", NULL, RAYTRAIN_ENOTSUP, "does not hold numbers");
+    check_refused("x.npy", NULL, RAYTRAIN_ENOTSUP, "holds texts, not numbers");
 }
 
 /* More rows and elements than are copied at once. */
@@ -293,7 +293,7 @@ static void fields_of_records_are_columns(void **state)
     check_columns("r.npy", NAMES("b"), "a", "a, b");
     check_rows("r.npy", "a", RAYTRAIN_INT32, a, sizeof a);
     check_rows("r.npy", "b", RAYTRAIN_UINT16, b, sizeof b);
-    check_refused("r.npy", NAMES("s"), RAYTRAIN_ENOTSUP, "does not hold numbers");
+    check_refused("r.npy", NAMES("s"), RAYTRAIN_ENOTSUP, "holds texts, not numbers");
     check_refused("r.npy", NAMES("z"), RAYTRAIN_ENOTFOUND, "no column");
     assert_int_equal(table_open("r.npy", NULL, NULL, &t, &err), 0);
     assert_int_equal(t.n_sources, 1);
@@ -323,6 +323,37 @@ static void archive_make(bool deflated, bool wide, const char *comment)
     bytes_write(&Zip.file, "a.npz");
 }
 
+static void members_that_are_left_out_are_listed(void **state)
+{
+    struct dataset_config cfg = {.name = (char *)"d", .path = (char *)"l.npz"};
+    struct dataset_env env = {.size = 1};
+    raytrain_dataset *ds;
+    struct error err;
+    char text[1024];
+
+    (void)state;
+    Zip.file.n = Zip.directory.n = 0;
+    member_add("x.npy", FORTRAN("'|u1'", "(3, 2)"), "acebdf", 6, true, false);
+    member_add("scalar.npy", TEXT("'<f8'", "()"), "12345678", 8, true, false);
+    member_add("c.npy", TEXT("'<c8'", "(1,)"), "12345678", 8, true, false);
+    member_add("o.npy", TEXT("'|O'", "(3,)"), "123", 3, true, false);
+    member_add("r.npy", TEXT("[('a', '|u1'), ('s', '|S1')]", "(3,)"), "AaBbCc", 6, true,
+               false);
+    zip_add(&Zip, "README", &(struct bytes){.data = "hi", .n = 2}, false, false);
+    zip_finish(&Zip, false, "");
+    bytes_write(&Zip.file, "l.npz");
+    check_rows("l.npz", "x", RAYTRAIN_UINT8, "abcdef", 6);
+    assert_int_equal(dataset_open(&cfg, &env, &ds, &err), 0);
+    assert_int_equal(dataset_n_columns(ds), 2); /* x, a */
+    left_out_describe(dataset_left_out(ds), false, text, sizeof text);
+    assert_string_equal(
+        text,
+        "\"scalar\" (has no rows: it is a scalar), \"c\" (holds complex numbers), "
+        "\"o\" (holds Python objects, which are not read; save numbers), "
+        "\"s\" (holds texts, not numbers), \"README\" (is not an array)");
+    dataset_close(ds);
+}
+
 static void members_of_archives_are_columns(void **state)
 {
     struct table t;
@@ -336,7 +367,8 @@ static void members_of_archives_are_columns(void **state)
         check_rows("a.npz", "x", RAYTRAIN_UINT8, "abcdef", 6);
         check_rows("a.npz", "y", RAYTRAIN_INT16, (const int16_t[]){1, 2, 3}, 6);
         check_refused("a.npz", NAMES("scalar"), RAYTRAIN_ENOTSUP, "it is a scalar");
-        check_refused("a.npz", NAMES("words"), RAYTRAIN_ENOTSUP, "not hold numbers");
+        check_refused("a.npz", NAMES("words"), RAYTRAIN_ENOTSUP,
+                      "holds texts, not numbers");
         check_refused("a.npz", NAMES("z"), RAYTRAIN_ENOTFOUND, "no column \"z\"");
         assert_int_equal(table_open("a.npz", NULL, NULL, &t, &err), 0);
         assert_int_equal(t.sources[0].anonymous, i & 1);
@@ -388,7 +420,7 @@ static void bad_headers_are_refused(void **state)
         {TEXT("'|O'", "(4,)"), RAYTRAIN_ENOTSUP, "Python objects"},
         {TEXT("'<c8'", "(4,)"), RAYTRAIN_ECORRUPT, "claims more"},
         {TEXT("'<M8[ns]'", "(0,)"), RAYTRAIN_ECORRUPT, "4 bytes follow"},
-        {TEXT("'|S4'", "(1,)"), RAYTRAIN_ENOTSUP, "does not hold numbers"},
+        {TEXT("'|S4'", "(1,)"), RAYTRAIN_ENOTSUP, "holds texts, not numbers"},
         {TEXT("'|u'", "(4,)"), RAYTRAIN_ECORRUPT, "not that of an .npy file"},
         {TEXT("[('a', [('b', '|u1')])]", "(4,)"), RAYTRAIN_ENOTSUP, "hold records"},
         {TEXT("[(('t', 'a'), '|u1')]", "(4,)"), RAYTRAIN_ENOTSUP, "titles"},
@@ -465,7 +497,8 @@ static void other_archives_are_refused(void **state)
     Zip.directory.data[10] = 12; /* bzip2 */
     zip_finish(&Zip, false, "");
     bytes_write(&Zip.file, "o.npz");
-    check_refused("o.npz", NULL, RAYTRAIN_EINVAL, "no columns");
+    check_refused("o.npz", NULL, RAYTRAIN_EINVAL,
+                  "no column that is read: \"x\" (is compressed by method 12");
     check_refused("o.npz", NAMES("x"), RAYTRAIN_ENOTSUP, "method 12");
     Zip.file.n = Zip.directory.n = 0;
     zip_finish(&Zip, false, "");
@@ -487,6 +520,7 @@ int main(void)
         cmocka_unit_test(labels_are_another_column),
         cmocka_unit_test(fields_of_records_are_columns),
         cmocka_unit_test(members_of_archives_are_columns),
+        cmocka_unit_test(members_that_are_left_out_are_listed),
         cmocka_unit_test(large_members_are_expanded),
         cmocka_unit_test(columns_of_different_lengths_are_refused),
         cmocka_unit_test(bad_headers_are_refused),

@@ -123,14 +123,26 @@ static json_t *cell_json(const struct frame_column *c, uint64_t row, bool as_tex
     return NULL;
 }
 
+/* Names that are not UTF-8 are keys as column_json() has them. */
+static int cell_add(json_t *object, const struct frame_column *c, uint64_t row,
+                    bool as_text)
+{
+    json_t *name = json_text(c->name);
+    int rc = name ? json_object_set_new(object, json_string_value(name),
+                                        cell_json(c, row, as_text))
+                  : -1;
+
+    json_decref(name);
+    return rc;
+}
+
 int dataset_rows_add(json_t *rows, const struct frame *f, bool as_text)
 {
     for (uint64_t row = 0; row < f->rows; row++) {
         json_t *object = json_object();
 
         for (size_t i = 0; object && i < f->n_columns; i++)
-            if (json_object_set_new(object, f->columns[i].name,
-                                    cell_json(&f->columns[i], row, as_text)) < 0)
+            if (cell_add(object, &f->columns[i], row, as_text) < 0)
                 return -1;
         if (json_array_append_new(rows, object) < 0)
             return -1;

@@ -114,7 +114,8 @@ static json_t *shape_json(const raytrain_tensor *row)
 
 static json_t *column_json(const struct frame_column *c)
 {
-    json_t *out = json_pack("{s:s, s:s}", "name", c->name, "kind", kinds[c->kind]);
+    json_t *out =
+        json_pack("{s:o, s:s}", "name", json_text(c->name), "kind", kinds[c->kind]);
 
     if (c->kind == FRAME_NUMBERS || c->kind == FRAME_SPARSE) {
         json_object_set_new(out, "dtype",
@@ -196,6 +197,18 @@ static int head_make(raytrain_dataset *ds, const struct inspect_options *options
     return rc < 0 ? -1 : 0;
 }
 
+static json_t *left_out_json(const struct left_out *l)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < l->n; i++)
+        json_array_append_new(list, json_pack("{s:o, s:s, s:s}", "name",
+                                              json_text(l->items[i].name), "kind",
+                                              l->items[i].file ? "file" : "column",
+                                              "why", l->items[i].why));
+    return list;
+}
+
 static json_t *dataset_json(raytrain_dataset *ds, const struct dataset_config *cfg,
                             const struct inspect_options *options, struct error *err)
 {
@@ -208,6 +221,7 @@ static json_t *dataset_json(raytrain_dataset *ds, const struct dataset_config *c
     json_object_set_new(out, "files", json_integer((json_int_t)files.n));
     json_object_set_new(out, "rows", json_integer((json_int_t)dataset_rows(ds)));
     json_object_set(out, "columns", columns);
+    json_object_set_new(out, "left_out", left_out_json(dataset_left_out(ds)));
     if (rc == 0 && options->head > 0) {
         rows = json_array();
         rc = head_make(ds, options, rows, err);
@@ -317,6 +331,19 @@ static void columns_print(FILE *out, const json_t *columns)
     }
 }
 
+static void left_out_print(FILE *out, const json_t *list)
+{
+    json_t *item;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, item)
+    {
+        fprintf(out, "%-12s%s ", "not read", string_of(item, "kind"));
+        output_text(out, string_of(item, "name"));
+        fprintf(out, ", which %s\n", string_of(item, "why"));
+    }
+}
+
 void inspect_dataset_print(FILE *out, const json_t *dataset)
 {
     const json_t *columns = json_object_get(dataset, "columns");
@@ -326,6 +353,7 @@ void inspect_dataset_print(FILE *out, const json_t *dataset)
     output_text(out, string_of(dataset, "path"));
     fprintf(out, "\n%-12s%lld\n%-12s%lld\n", "files", integer_of(dataset, "files"),
             "rows", integer_of(dataset, "rows"));
+    left_out_print(out, json_object_get(dataset, "left_out"));
     if (rows)
         dataset_rows_print(out, columns, rows);
     else

@@ -147,39 +147,6 @@ static int list_parse(raytrain_checkpoint *ck, const char *list, size_t n,
 
 /* ---- Reading with HDF5 ---- */
 
-static bool filters_known(hid_t set)
-{
-    hid_t plist = H5Dget_create_plist(set);
-    int n = plist >= 0 ? H5Pget_nfilters(plist) : 0;
-    bool known = true;
-
-    for (unsigned i = 0; (int)i < n; i++) {
-        unsigned flags;
-        size_t n_values = 0;
-        H5Z_filter_t id =
-            H5Pget_filter2(plist, i, &flags, &n_values, NULL, 0, NULL, NULL);
-
-        known = known && H5Zfilter_avail(id) > 0;
-    }
-    if (plist >= 0)
-        H5Pclose(plist);
-    return known;
-}
-
-/* HDF5 failed to read: why? */
-static int read_error(hid_t set, struct error *err)
-{
-    h5_error(err, "read it");
-    if (err)
-        err->code = RAYTRAIN_ECORRUPT;
-    if (filters_known(set))
-        return -1;
-    return error_set(err, RAYTRAIN_ENOTSUP,
-                     "it is compressed by a filter that the HDF5 library here does not "
-                     "have; rewrite the file with gzip (h5repack -f GZIP=1), or set "
-                     "HDF5_PLUGIN_PATH");
-}
-
 static hid_t memory_space(const struct tensor_entry *e, const raytrain_slab *slab)
 {
     hsize_t count[RAYTRAIN_MAX_DIMS];
@@ -219,7 +186,7 @@ static int slab_get(hid_t set, const struct tensor_entry *e, const raytrain_slab
         slab_select(file, e, slab) < 0)
         rc = error_set(err, RAYTRAIN_ECORRUPT, "it has changed since it was opened");
     else if (H5Dread(set, type, memory, file, H5P_DEFAULT, data) < 0)
-        rc = read_error(set, err);
+        rc = h5_read_error(set, "read it", err);
     if (file >= 0)
         H5Sclose(file);
     if (memory >= 0)
@@ -236,7 +203,7 @@ static int string_variable(hid_t set, hid_t type, hid_t space, char **text,
     char *read = NULL;
 
     if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &read) < 0)
-        return read_error(set, err);
+        return h5_read_error(set, "read it", err);
     *text = strdup(read ? read : "");
     H5Dvlen_reclaim(type, space, H5P_DEFAULT, &read);
     return *text ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -254,7 +221,7 @@ static int string_fixed(hid_t set, hid_t type, uint64_t most, char **text,
     if (!*text)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *text) < 0)
-        rc = read_error(set, err);
+        rc = h5_read_error(set, "read it", err);
     if (rc < 0)
         free(*text);
     else if (H5Tget_strpad(type) == H5T_STR_SPACEPAD)

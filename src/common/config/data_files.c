@@ -64,15 +64,21 @@ static bool row_is_data(size_t i, const char *format)
     return names[i].use != NAME_LABELS && strcmp(names[i].format, format) == 0;
 }
 
-static bool name_is_data(const char *name, const char *format)
+/* Endings are in small or capital letters: other systems do not tell them apart. */
+static bool name_fits(size_t i, const char *name)
 {
-    if (name[0] == '.')
-        return false;
-    for (size_t i = 0; i < N_NAMES; i++)
-        if ((!format || strcmp(names[i].format, format) == 0) &&
-            fnmatch(names[i].name, name, 0) == 0)
-            return row_is_data(i, format);
-    return false;
+    return fnmatch(names[i].name, name, FNM_CASEFOLD) == 0;
+}
+
+/* The row of a name, N_NAMES if there is none. */
+static size_t name_find(const char *name, const char *format)
+{
+    size_t i = 0;
+
+    while (i < N_NAMES &&
+           ((format && strcmp(names[i].format, format) != 0) || !name_fits(i, name)))
+        i++;
+    return i;
 }
 
 const char *data_files_text_format(const char *path)
@@ -80,7 +86,7 @@ const char *data_files_text_format(const char *path)
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
     for (size_t i = 0; i < N_NAMES; i++)
-        if (names[i].use >= NAME_TEXT && fnmatch(names[i].name, name, 0) == 0)
+        if (names[i].use >= NAME_TEXT && name_fits(i, name))
             return names[i].format;
     return NULL;
 }
@@ -108,25 +114,37 @@ static void names_describe(const char *format, char *text, size_t size)
 /* ---- The list ---- */
 
 /* Takes over path, also on failure; NULL: there was no memory for it. */
-static int files_add(struct data_files *files, char *path, struct error *err)
+static int path_add(char ***list, size_t *n, char *path, struct error *err)
 {
-    char **paths =
-        path ? reallocarray(files->paths, files->n + 1, sizeof *paths) : NULL;
+    char **grown = path ? reallocarray(*list, *n + 1, sizeof *grown) : NULL;
 
-    if (!paths) {
+    if (!grown) {
         free(path);
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
-    files->paths = paths;
-    paths[files->n++] = path;
+    *list = grown;
+    grown[(*n)++] = path;
     return 0;
+}
+
+/* The same; is the file data? */
+static int files_add(struct data_files *files, char *path, bool data, struct error *err)
+{
+    return data ? path_add(&files->paths, &files->n, path, err)
+                : path_add(&files->others, &files->n_others, path, err);
+}
+
+static void paths_free(char **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(list[i]);
+    free(list);
 }
 
 void data_files_clear(struct data_files *files)
 {
-    for (size_t i = 0; i < files->n; i++)
-        free(files->paths[i]);
-    free(files->paths);
+    paths_free(files->paths, files->n);
+    paths_free(files->others, files->n_others);
     *files = (struct data_files){0};
 }
 
@@ -150,19 +168,17 @@ static bool entry_is_file(const char *path, const struct dirent *entry)
 static int entry_add(const char *directory, const struct dirent *entry,
                      const char *format, struct data_files *out, struct error *err)
 {
-    size_t n = strlen(directory);
+    size_t n = strlen(directory), row = name_find(entry->d_name, format);
+    bool data = row < N_NAMES && row_is_data(row, format);
     char *path;
 
-    if (!name_is_data(entry->d_name, format))
+    if (entry->d_name[0] == '.' || (row < N_NAMES && names[row].use == NAME_LABELS))
         return 0;
     while (n > 1 && directory[n - 1] == '/')
         n--;
     if (asprintf(&path, "%.*s/%s", (int)n, directory, entry->d_name) < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (entry_is_file(path, entry))
-        return files_add(out, path, err);
-    free(path);
-    return 0;
+    return files_add(out, path, data && entry_is_file(path, entry), err);
 }
 
 static int directory_list(const char *path, const char *format, struct data_files *out,
@@ -216,10 +232,9 @@ static int matches_add(const glob_t *found, struct data_files *out, struct error
 {
     for (size_t i = 0; i < found->gl_pathc; i++) {
         struct stat st;
+        bool directory = stat(found->gl_pathv[i], &st) == 0 && S_ISDIR(st.st_mode);
 
-        if (stat(found->gl_pathv[i], &st) == 0 && S_ISDIR(st.st_mode))
-            continue;
-        if (files_add(out, strdup(found->gl_pathv[i]), err) < 0)
+        if (files_add(out, strdup(found->gl_pathv[i]), !directory, err) < 0)
             return -1;
     }
     return 0;
@@ -260,12 +275,15 @@ int data_files_list(const char *path, const char *format, struct data_files *out
     else if (found < 0 && pattern_is(path))
         rc = pattern_list(path, out, err);
     else
-        rc = files_add(out, strdup(path), err);
-    if (rc < 0)
+        rc = files_add(out, strdup(path), true, err);
+    if (rc < 0) {
         data_files_clear(out);
-    else
-        qsort(out->paths, out->n, sizeof *out->paths, path_compare);
-    return rc;
+        return -1;
+    }
+    qsort(out->paths, out->n, sizeof *out->paths, path_compare);
+    if (out->n_others)
+        qsort(out->others, out->n_others, sizeof *out->others, path_compare);
+    return 0;
 }
 
 bool data_files_exist(const char *path)

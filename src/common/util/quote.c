@@ -56,6 +56,36 @@ size_t utf8_cut(const char *text, size_t most)
     return n;
 }
 
+static bool utf8_is(const char *text)
+{
+    int n;
+
+    while ((n = utf8_length(text)) > 0)
+        text += n;
+    return *text == '\0';
+}
+
+bool utf8_make(const char *text, char *out, size_t size)
+{
+    bool utf8 = utf8_is(text);
+    size_t n = 0;
+
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        bool wide = !utf8 && c >= 0x80;
+
+        if (n + 1 + wide >= size)
+            return false;
+        if (wide) {
+            out[n++] = (char)(0xc0 | c >> 6);
+            c = 0x80 | (c & 0x3f);
+        }
+        out[n++] = (char)c;
+    }
+    out[n] = '\0';
+    return true;
+}
+
 /* Copy one character of *text to piece, escaped if necessary; advances *text. */
 static void piece_next(const char **text, char piece[8])
 {

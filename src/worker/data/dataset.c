@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/data_files.h"
 #include "data/converted.h"
 #include "data/prefetch.h"
 #include "data/ragged_read.h"
@@ -25,6 +26,7 @@ struct raytrain_dataset {
     enum last_batch last_batch;
     struct order_kind kind; /* of the epochs that begin in this process */
     struct table table;
+    struct left_out left_out;
     struct frame columns;        /* of the table; no rows */
     struct transform *transform; /* NULL: none */
     const char *lacks_label;
@@ -292,11 +294,13 @@ static int columns_extend(const struct dataset_config *cfg, struct dataset_confi
  * COLLECTIVE with the outcome so far; every rank of the node takes part in table_share(),
  * also if it has failed. */
 static int table_find(const struct dataset_config *cfg, const struct dataset_env *env,
-                      int rc, struct table *table, struct error *err)
+                      int rc, struct table *table, struct left_out *left_out,
+                      struct error *err)
 {
     struct comm *all = env->all ? env->all : env->node;
     struct dataset_config more;
-    const struct reader_job job = {.config = &more, .rank = 0, .size = 1};
+    const struct reader_job job = {
+        .config = &more, .rank = 0, .size = 1, .left_out = left_out};
     char **columns = NULL;
     bool is_text = false;
 
@@ -320,19 +324,65 @@ static int table_find(const struct dataset_config *cfg, const struct dataset_env
     return table_share(table, rc, env->node, err);
 }
 
+/* Files that its path seems to mean, too. */
+static int others_find(const struct dataset_config *cfg, struct left_out *left_out,
+                       struct error *err)
+{
+    struct data_files files;
+    int rc = data_files_list(cfg->path, cfg->format, &files, err);
+
+    for (size_t i = 0; rc == 0 && i < files.n_others; i++)
+        rc = left_out_file(left_out, files.others[i],
+                           "has no ending of the format, or is a directory", err);
+    if (rc == 0)
+        data_files_clear(&files);
+    return rc;
+}
+
+static void left_out_say(const raytrain_dataset *ds, const struct dataset_env *env)
+{
+    char list[ERROR_TEXT_MAX / 4], text[ERROR_TEXT_MAX / 2];
+
+    for (int files = 0; files < 2; files++) {
+        if (left_out_count(&ds->left_out, files) == 0)
+            continue;
+        left_out_describe(&ds->left_out, files, list, sizeof list);
+        snprintf(text, sizeof text, "dataset \"%s\": %s not read: %s", ds->name,
+                 files ? "these files are" : "these columns are", list);
+        env->warn(env->watch ? env->watch->arg : NULL, text);
+    }
+}
+
+/* What is left out, on the first rank of each node; the user is told once. */
+static int left_out_finish(raytrain_dataset *ds, const struct dataset_config *cfg,
+                           const struct dataset_env *env, struct error *err)
+{
+    const struct comm *all = env->all ? env->all : env->node;
+
+    if (env->node && env->node->rank != 0)
+        return 0;
+    if (others_find(cfg, &ds->left_out, err) < 0)
+        return -1;
+    if (env->warn && !env->again && (!all || all->rank == 0))
+        left_out_say(ds, env);
+    return 0;
+}
+
 int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env,
                  raytrain_dataset **out, struct error *err)
 {
     struct comm *node = env->node;
     raytrain_dataset *ds = dataset_create(cfg, env, err);
     struct table table = {0};
-    int rc = table_find(cfg, env, ds ? 0 : -1, &table, err);
+    int rc = table_find(cfg, env, ds ? 0 : -1, &table, ds ? &ds->left_out : NULL, err);
 
     if (rc == 0) {
         ds->table = table;
         ds->kind = order_kind_of(cfg, &table);
         ds->at = epoch_begin(ds, 0);
         rc = dataset_start(ds, env->chain, err);
+        if (rc == 0)
+            rc = left_out_finish(ds, cfg, env, err);
         if (node)
             rc = comm_agree(node, rc, err);
     }
@@ -414,6 +464,7 @@ void dataset_close(raytrain_dataset *ds)
     frame_clear(&ds->batches[0]);
     frame_clear(&ds->batches[1]);
     table_clear(&ds->table);
+    left_out_clear(&ds->left_out);
     free(ds->name);
     free(ds);
 }
@@ -421,6 +472,11 @@ void dataset_close(raytrain_dataset *ds)
 const char *dataset_name(const raytrain_dataset *ds)
 {
     return ds->name;
+}
+
+const struct left_out *dataset_left_out(const raytrain_dataset *ds)
+{
+    return &ds->left_out;
 }
 
 const char *dataset_lacks_label(const raytrain_dataset *ds)

@@ -17,6 +17,7 @@
 #include "comm/comm.h"
 #include "config/data_config.h"
 #include "data/epoch_order.h"
+#include "data/left_out.h"
 #include "frame/frame.h"
 #include "preprocess/chain.h"
 #include "text/source.h"
@@ -86,6 +87,8 @@ int dataset_compare(const raytrain_dataset *ds, struct comm *all, struct error *
 void dataset_close(raytrain_dataset *ds); /* NULL is fine; joins the prefetch thread */
 
 const char *dataset_name(const raytrain_dataset *ds);
+/* What its files have and it has not; on the first rank of each node. */
+const struct left_out *dataset_left_out(const raytrain_dataset *ds);
 /* The column of labels that a label_encoder of env->chain misses; NULL: none. */
 const char *dataset_lacks_label(const raytrain_dataset *ds);
 /* The preprocessor from which on those of the chain are left to a client (chain.h); -1: none

@@ -14,6 +14,7 @@ libworker_la_SOURCES += \
 	src/worker/data/file_view.c src/worker/data/file_view.h \
 	src/worker/data/fortran_order.c src/worker/data/fortran_order.h \
 	src/worker/data/gunzip.c src/worker/data/gunzip.h \
+	src/worker/data/left_out.c src/worker/data/left_out.h \
 	src/worker/data/near_rows.c src/worker/data/near_rows.h \
 	src/worker/data/npy_header.c src/worker/data/npy_header.h \
 	src/worker/data/numpy_words.c src/worker/data/numpy_words.h \
@@ -30,6 +31,7 @@ libworker_la_SOURCES += \
 	src/worker/data/reader_file.c \
 	src/worker/data/reader_hdf5.c \
 	src/worker/data/reader_hdf5_chunks.c src/worker/data/reader_hdf5_chunks.h \
+	src/worker/data/reader_hdf5_names.c src/worker/data/reader_hdf5_names.h \
 	src/worker/data/reader_hdf5_strings.c src/worker/data/reader_hdf5_strings.h \
 	src/worker/data/reader_idx.c \
 	src/worker/data/reader_numpy.c \
@@ -69,7 +71,7 @@ fuzz_reader_files = src/worker/data/band_store.c src/worker/data/batch.c \
 	src/worker/data/column_read.c src/worker/data/near_rows.c \
 	src/worker/data/ragged_read.c \
 	src/worker/data/expansion.c src/worker/data/fortran_order.c \
-	src/worker/data/gunzip.c src/worker/data/npy_header.c \
+	src/worker/data/gunzip.c src/worker/data/left_out.c src/worker/data/npy_header.c \
 	src/worker/data/numpy_words.c src/worker/data/words_union.c \
 	src/worker/data/packing.c src/worker/data/packing_filters.c \
 	src/worker/data/epoch_order.c \

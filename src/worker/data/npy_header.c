@@ -138,6 +138,26 @@ static int take_shape(struct parser *p, uint64_t shape[RAYTRAIN_MAX_DIMS], int *
 
 /* ---- Types ---- */
 
+/* Of a type that is none of ours: what its elements are. */
+static const char *type_describe(char type)
+{
+    switch (type) {
+    case 'S':
+    case 'U':
+    case 'a':
+        return "holds texts, not numbers";
+    case 'c':
+        return "holds complex numbers";
+    case 'M':
+    case 'm':
+        return "holds times";
+    case 'V':
+        return "holds raw bytes";
+    default:
+        return "does not hold numbers of at most 64 bits";
+    }
+}
+
 /* "<f4": the dtype, 0 if it is none of ours, and the bytes of an element. */
 static int type_parse(const struct parser *p, const char *text, struct npy_field *f,
                       uint64_t *bytes)
@@ -164,6 +184,7 @@ static int type_parse(const struct parser *p, const char *text, struct npy_field
     if (type[0] == 'U')
         *bytes *= 4;
     f->row.dtype = 0;
+    f->why = type_describe(type[0]);
     for (size_t i = 0; i < sizeof T / sizeof *T; i++)
         if (strcmp(type, T[i].type) == 0)
             f->row.dtype = T[i].dtype;

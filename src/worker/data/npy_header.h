@@ -12,6 +12,7 @@
 struct npy_field {
     char name[RAYTRAIN_NAME_MAX + 1];
     raytrain_tensor row; /* in each row of the array; dtype 0: not numbers of ours */
+    const char *why;     /* then: "holds complex numbers" */
     bool swapped;        /* the byte order is not this machine's */
     uint64_t offset;     /* in the row */
 };

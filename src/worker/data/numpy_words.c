@@ -8,8 +8,6 @@
 #include "util/fs.h"
 #include "util/memory.h"
 
-#define MEMBER "raytrain-words"
-
 /* ---- The member ---- */
 
 static int damaged(const char *path, struct error *err)
@@ -80,7 +78,7 @@ int numpy_words_read(const struct source *s, const struct zip_members *members,
 {
     *out = (struct numpy_words){.into = into};
     for (size_t i = 0; i < members->n; i++) {
-        if (strcmp(members->all[i].name, MEMBER) != 0)
+        if (strcmp(members->all[i].name, NUMPY_WORDS) != 0)
             continue;
         if (member_read(s, &members->all[i], out, err) < 0)
             return -1;

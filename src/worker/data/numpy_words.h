@@ -14,6 +14,9 @@
 #include "data/words_union.h"
 #include "data/zip_members.h"
 
+/* The member of that name. */
+#define NUMPY_WORDS "raytrain-words"
+
 struct numpy_words {
     unsigned char *bytes; /* of the member; NULL: the archive has none */
     size_t n;

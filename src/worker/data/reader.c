@@ -62,8 +62,23 @@ static int reader_by_content(const struct source *s, const struct reader_ops **o
                      reader_formats());
 }
 
+static int no_columns(const struct dataset_config *cfg, const struct left_out *l,
+                      struct error *err)
+{
+    char others[1024];
+
+    if (!l || l->n == 0)
+        return error_set(err, RAYTRAIN_EINVAL, "%s: it has no columns", cfg->path);
+    left_out_describe(l, false, others, sizeof others);
+    return error_set(
+        err, RAYTRAIN_EINVAL,
+        "%s: it has no column that is read: %s; a column has numbers of at "
+        "most 64 bits, or one string for each row",
+        cfg->path, others);
+}
+
 static int columns_check(const struct dataset_config *cfg, const struct table *t,
-                         struct error *err)
+                         const struct left_out *l, struct error *err)
 {
     char names[512];
 
@@ -74,9 +89,7 @@ static int columns_check(const struct dataset_config *cfg, const struct table *t
                              "%s: no column \"%s\"; the columns are: %s", cfg->path,
                              cfg->columns[i], names);
         }
-    if (t->n_columns == 0)
-        return error_set(err, RAYTRAIN_EINVAL, "%s: no columns", cfg->path);
-    return 0;
+    return t->n_columns == 0 ? no_columns(cfg, l, err) : 0;
 }
 
 /* ---- One file ---- */
@@ -113,7 +126,8 @@ static int file_open(const struct reader_job *job, const char *first,
         return -1;
     if (table_add_source(out, fd, false, cfg->path, &index, err) < 0 ||
         reader_choose(cfg, &out->sources[index], first, reader, err) < 0 ||
-        (*reader)->open(job, out, err) < 0 || columns_check(cfg, out, err) < 0)
+        (*reader)->open(job, out, err) < 0 ||
+        columns_check(cfg, out, job->left_out, err) < 0)
         return -1;
     table_prune(out);
     return 0;
@@ -144,8 +158,12 @@ static int files_open(const struct reader_job *job, const struct data_files *fil
     const struct reader_ops *reader = NULL;
     struct dataset_config one = *job->config;
     struct words_union words = {0};
-    struct reader_job job_one = {
-        .config = &one, .rank = job->rank, .size = job->size, .words = &words};
+    struct left_out unwanted = {0}; /* messages need it, too */
+    struct reader_job job_one = {.config = &one,
+                                 .rank = job->rank,
+                                 .size = job->size,
+                                 .words = &words,
+                                 .left_out = job->left_out ? job->left_out : &unwanted};
     int rc = parts ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
     for (size_t i = 0; i < files->n && rc == 0; i++) {
@@ -160,6 +178,7 @@ static int files_open(const struct reader_job *job, const struct data_files *fil
     if (rc == 0)
         rc = words_union_finish(&words, out, err);
     words_union_clear(&words);
+    left_out_clear(&unwanted);
     for (size_t i = 0; parts && i < files->n; i++)
         table_clear(&parts[i]);
     free(parts);

@@ -12,6 +12,7 @@
 
 #include "config/data_config.h"
 #include "config/registry.h"
+#include "data/left_out.h"
 #include "data/table.h"
 #include "data/words_union.h"
 
@@ -22,6 +23,7 @@ struct reader_job {
     const struct dataset_config *config;
     int rank, size;
     struct words_union *words; /* reader_open() sets it */
+    struct left_out *left_out; /* for the user; NULL: it is not wanted */
 };
 
 struct reader_ops {
@@ -29,8 +31,9 @@ struct reader_ops {
     bool (*probe)(const unsigned char *head, size_t n, const char *path);
     /*
      * Add the columns of config->path that config->columns asks for (all of them if it
-     * is NULL) to a table whose source 0 is the open file. Check sizes in the file
-     * against its length before they are used. On failure the caller clears the table.
+     * is NULL) to a table whose source 0 is the open file. What cannot be a column is an
+     * error if it was asked for, and is added to job->left_out if not. Check sizes in the
+     * file against its length before they are used. On failure the caller clears the table.
      * A column of words has no words of its own, but codes of those of job->words.
      */
     int (*open)(const struct reader_job *job, struct table *out, struct error *err);

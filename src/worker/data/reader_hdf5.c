@@ -18,6 +18,7 @@
 
 #include "data/expansion.h"
 #include "data/reader_hdf5_chunks.h"
+#include "data/reader_hdf5_names.h"
 #include "data/reader_hdf5_strings.h"
 #include "hdf5/h5.h"
 #include "util/memory.h"
@@ -28,6 +29,7 @@ struct hdf5_file {
     const char *path;
     bool shuffle;              /* its rows will be read in any order, not in windows */
     struct words_union *words; /* of the columns of strings */
+    struct left_out *left_out; /* NULL: it is not wanted */
     hid_t id;
     hid_t access; /* of links */
 };
@@ -72,6 +74,23 @@ static bool type_convertible(hid_t type, struct hdf5_dataset *d)
     return true;
 }
 
+/* h5py has complex numbers as compounds of this form. */
+static bool is_complex(hid_t type)
+{
+    char *first, *second;
+    bool found = false;
+
+    if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2)
+        return false;
+    first = H5Tget_member_name(type, 0);
+    second = H5Tget_member_name(type, 1);
+    if (first && second)
+        found = strcmp(first, "r") == 0 && strcmp(second, "i") == 0;
+    H5free_memory(first);
+    H5free_memory(second);
+    return found;
+}
+
 /* NULL, or why the elements cannot be those of a column. */
 static const char *type_describe(hid_t type, struct hdf5_dataset *d)
 {
@@ -102,7 +121,7 @@ static const char *type_describe(hid_t type, struct hdf5_dataset *d)
         d->strings = true;
         d->all.dtype = RAYTRAIN_INT32;
     } else if (class >= 0 && (size_t) class < sizeof OTHERS / sizeof *OTHERS) {
-        why = OTHERS[class];
+        why = is_complex(type) ? "holds complex numbers" : OTHERS[class];
     }
     return d->all.dtype || why ? why : "holds elements of unknown type";
 }
@@ -171,12 +190,8 @@ static int dataset_fill(const struct hdf5_dataset *d, void *bytes, struct error 
     hid_t type = h5_dtype(d->all.dtype);
     int rc = 0;
 
-    if (type < 0 || H5Dread(d->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) < 0) {
-        h5_error(err, "read the rows");
-        if (err)
-            err->code = RAYTRAIN_ECORRUPT;
-        rc = -1;
-    }
+    if (type < 0 || H5Dread(d->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes) < 0)
+        rc = h5_read_error(d->id, "read the rows", err);
     if (type >= 0)
         H5Tclose(type);
     return rc;
@@ -276,27 +291,34 @@ static int dataset_add(const struct hdf5_dataset *d, const struct hdf5_file *f,
     return table_add_column(t, &c, &e, 1, err);
 }
 
-/* A dataset that was not asked for by name is skipped if it cannot be a column, and
- * strings are if they are not one for each row: files have such beside their columns, as
- * names of features and classes. */
+/* Strings are left out if they are not one for each row: files have such beside their
+ * columns, as names of features and classes. */
 static bool is_beside(const struct hdf5_dataset *d, const struct table *t)
 {
     return d->strings && t->n_columns && d->all.shape[0] != t->rows;
 }
 
-static int column_add(const struct hdf5_file *f, const char *name, bool named,
-                      struct table *t, struct error *err)
+/* `link` is its name in the file. A dataset that was not asked for by name is left out if
+ * it cannot be a column. */
+static int column_add(const struct hdf5_file *f, const char *link, const char *name,
+                      bool named, struct table *t, struct error *err)
 {
-    struct hdf5_dataset d = {.id = H5Dopen2(f->id, name, H5P_DEFAULT)};
+    struct hdf5_dataset d = {.id = H5Dopen2(f->id, link, H5P_DEFAULT)};
     const char *why = NULL;
     int rc = 0;
 
+    if (d.id >= 0)
+        why = dataset_describe(&d);
+    if (d.id >= 0 && !why && !named && is_beside(&d, t))
+        why = "holds strings, and not one for each row";
     if (d.id < 0)
         rc = h5_error(err, "open it as a dataset");
-    else if (!(why = dataset_describe(&d)) && (named || !is_beside(&d, t)))
+    else if (!why)
         rc = dataset_add(&d, f, name, t, err);
-    else if (why && named)
+    else if (named)
         rc = error_set(err, RAYTRAIN_ENOTSUP, "it %s", why);
+    else
+        rc = left_out_column(f->left_out, name, why, err);
     if (d.id >= 0)
         H5Dclose(d.id);
     if (rc < 0)
@@ -306,60 +328,60 @@ static int column_add(const struct hdf5_file *f, const char *name, bool named,
 
 /* ---- Names ---- */
 
-/* The i-th name of the root group, if it is a dataset's. */
-static bool name_get(const struct hdf5_file *f, hsize_t i,
-                     char name[RAYTRAIN_NAME_MAX + 1])
+static int name_missing(const struct hdf5_file *f, const struct hdf5_names *names,
+                        const char *name, struct error *err)
 {
-    ssize_t n = H5Lget_name_by_idx(f->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name,
-                                   RAYTRAIN_NAME_MAX + 1, H5P_DEFAULT);
-
-    return n > 0 && n <= RAYTRAIN_NAME_MAX && h5_is_dataset(f->id, name, f->access) > 0;
-}
-
-static bool holds_strings(const struct hdf5_file *f, const char *name)
-{
-    hid_t set = H5Dopen2(f->id, name, H5P_DEFAULT), type = -1;
-    bool strings;
-
-    if (set >= 0)
-        type = H5Dget_type(set);
-    strings = type >= 0 && H5Tget_class(type) == H5T_STRING;
-    if (type >= 0)
-        H5Tclose(type);
-    if (set >= 0)
-        H5Dclose(set);
-    return strings;
-}
-
-static hsize_t name_count(const struct hdf5_file *f)
-{
-    H5G_info_t info;
-
-    return H5Gget_info(f->id, &info) < 0 ? 0 : info.nlinks;
-}
-
-static int name_missing(const struct hdf5_file *f, const char *name, struct error *err)
-{
-    char found[RAYTRAIN_NAME_MAX + 1], names[512] = "";
+    char text[512] = "";
     size_t used = 0;
 
-    for (hsize_t i = 0, n = name_count(f); i < n; i++)
-        if (name_get(f, i, found) && used + strlen(found) + 3 < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+    for (size_t i = 0; i < names->n; i++) {
+        const char *found = names->all[i].column;
+
+        if (used + strlen(found) + 3 < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
                                      used ? ", " : "", found);
+    }
     return error_set(err, RAYTRAIN_ENOTFOUND, "%s: no dataset \"%s\"; there are: %s",
-                     f->path, name, used ? names : "none");
+                     f->path, name, used ? text : "none");
+}
+
+/* There is no link of this name, but one in Latin-1 may be called so. */
+static int column_add_listed(const struct hdf5_file *f, const char *name,
+                             struct table *t, struct error *err)
+{
+    struct hdf5_names names;
+    size_t i = 0;
+    int rc = hdf5_names_list(f->id, f->access, &names, NULL, err);
+
+    if (rc < 0)
+        return error_prefix(err, "%s", f->path);
+    while (i < names.n && strcmp(names.all[i].column, name) != 0)
+        i++;
+    if (i < names.n)
+        rc = column_add(f, names.all[i].link, name, true, t, err);
+    else
+        rc = name_missing(f, &names, name, err);
+    hdf5_names_clear(&names);
+    return rc;
 }
 
 static int column_add_named(const struct hdf5_file *f, const char *name,
                             struct table *t, struct error *err)
 {
+    int is_dataset;
+
     if (strlen(name) > RAYTRAIN_NAME_MAX)
         return error_set(err, RAYTRAIN_EINVAL, "%s: a column's name is longer than %d",
                          f->path, RAYTRAIN_NAME_MAX);
-    if (h5_is_dataset(f->id, name, f->access) < 0)
-        return name_missing(f, name, err);
-    return column_add(f, name, true, t, err);
+    is_dataset = h5_is_dataset(f->id, name, f->access);
+    if (is_dataset < 0)
+        return column_add_listed(f, name, t, err);
+    if (!is_dataset)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "%s: \"%s\" is a group; name a dataset in it (h5ls -r FILE "
+                         "lists them)",
+                         f->path, name);
+    return column_add(f, name, name, true, t, err);
 }
 
 /* ---- The file ---- */
@@ -402,14 +424,18 @@ static void file_close(struct hdf5_file *f)
 static int columns_add_all(const struct hdf5_file *f, struct table *t,
                            struct error *err)
 {
-    char name[RAYTRAIN_NAME_MAX + 1];
+    struct hdf5_names names;
+    int rc = hdf5_names_list(f->id, f->access, &names, f->left_out, err);
 
+    if (rc < 0)
+        return error_prefix(err, "%s", f->path);
     for (int strings = 0; strings < 2; strings++)
-        for (hsize_t i = 0, n = name_count(f); i < n; i++)
-            if (name_get(f, i, name) && holds_strings(f, name) == (bool)strings &&
-                column_add(f, name, false, t, err) < 0)
-                return -1;
-    return 0;
+        for (size_t i = 0; i < names.n && rc == 0; i++)
+            if (names.all[i].strings == (bool)strings)
+                rc = column_add(f, names.all[i].link, names.all[i].column, false, t,
+                                err);
+    hdf5_names_clear(&names);
+    return rc;
 }
 
 static int columns_add(const struct dataset_config *cfg, const struct hdf5_file *f,
@@ -435,6 +461,7 @@ static int hdf5_open(const struct reader_job *job, struct table *out, struct err
     h5_quiet_begin(&quiet);
     rc = file_open(&f, &file, err);
     f.words = job->words;
+    f.left_out = job->left_out;
     f.shuffle = job->config->shuffle && job->config->shuffle_window == 0;
     if (rc == 0)
         rc = columns_add(job->config, &f, out, err);

@@ -188,10 +188,7 @@ static int piece_read(struct reading *r, uint64_t first, uint64_t *n, struct err
         return error_set(err, RAYTRAIN_EFIT,
                          "the string in row %llu is longer than half of the memory",
                          (unsigned long long)first);
-    h5_error(err, "read the strings");
-    if (err)
-        err->code = RAYTRAIN_ECORRUPT;
-    return -1;
+    return h5_read_error(r->dataset, "read the strings", err);
 }
 
 /* ---- Words ---- */

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/expansion.h"
 #include "data/fortran_order.h"
@@ -40,7 +41,7 @@ static size_t name_length(const char *name)
 {
     size_t n = strlen(name), ending = strlen(ENDING);
 
-    return n > ending && strcmp(name + n - ending, ENDING) == 0 ? n - ending : n;
+    return n > ending && strcasecmp(name + n - ending, ENDING) == 0 ? n - ending : n;
 }
 
 /* "x-0001" -> "x", "part-00000-of-00010" -> "part", "17" -> "", "x1" as it is. */
@@ -116,7 +117,19 @@ static int elements_add(const struct array *a, const struct npy_field *f,
     return numpy_words_add(a->words, &packed, c->name, a->what, t, e, err);
 }
 
-static int field_add(const struct dataset_config *cfg, const struct array *a,
+/* A field without a name is the whole array, which its caller may leave out. */
+static int field_refuse(const struct reader_job *job, const struct array *a,
+                        const struct npy_field *f, const char *name, struct error *err)
+{
+    if (f->name[0] && !is_named(job->config, name))
+        return left_out_column(job->left_out, name, f->why, err);
+    if (f->name[0])
+        return error_set(err, RAYTRAIN_ENOTSUP, "%s: its field \"%s\" %s", a->what,
+                         name, f->why);
+    return error_set(err, RAYTRAIN_ENOTSUP, "%s: it %s", a->what, f->why);
+}
+
+static int field_add(const struct reader_job *job, const struct array *a,
                      const struct npy_header *h, const struct npy_field *f,
                      struct table *t, struct error *err)
 {
@@ -128,15 +141,10 @@ static int field_add(const struct dataset_config *cfg, const struct array *a,
     uint64_t bytes;
 
     strcpy(c.name, f->name[0] ? f->name : a->name);
-    if (!is_wanted(cfg, c.name))
+    if (!is_wanted(job->config, c.name))
         return 0;
     if (!f->row.dtype)
-        return is_named(cfg, c.name) || !f->name[0]
-                   ? error_set(err, RAYTRAIN_ENOTSUP,
-                               "%s: column \"%s\" does not hold numbers of at most 64 "
-                               "bits",
-                               a->what, c.name)
-                   : 0;
+        return field_refuse(job, a, f, c.name, err);
     if (t->n_columns && h->rows != t->rows)
         return error_set(err, RAYTRAIN_EINVAL,
                          "%s: it has %llu rows, but \"%s\" has %llu: name the columns "
@@ -152,14 +160,14 @@ static int field_add(const struct dataset_config *cfg, const struct array *a,
     return elements_add(a, f, &c, &e, t, err);
 }
 
-static int array_add(const struct dataset_config *cfg, const struct array *a,
+static int array_add(const struct reader_job *job, const struct array *a,
                      struct table *t, struct error *err)
 {
     struct npy_header h;
     int rc = npy_header_read(&t->sources[a->source], a->at, a->size, a->what, &h, err);
 
     for (size_t i = 0; i < h.n_fields && rc == 0; i++)
-        rc = field_add(cfg, a, &h, &h.fields[i], t, err);
+        rc = field_add(job, a, &h, &h.fields[i], t, err);
     npy_header_clear(&h);
     return rc;
 }
@@ -188,9 +196,24 @@ static int member_open(const struct zip_member *m, struct array *a, struct table
     return expansion_end(&e, t, &a->source, err);
 }
 
-/* A member that was not asked for by name is skipped if it cannot be a column. Fields
+/* The reason without the names before it: "PATH: \"x\": it holds ..." */
+static const char *reason_of(const struct error *err, const struct zip_member *m,
+                             const char *path, const char *what)
+{
+    char member[RAYTRAIN_NAME_MAX + 3];
+    const char *const before[] = {what, path, ": ", member, ": ", "it "};
+    const char *why = err->text;
+
+    snprintf(member, sizeof member, "\"%s\"", m->name);
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        if (strncmp(why, before[i], strlen(before[i])) == 0)
+            why += strlen(before[i]);
+    return why;
+}
+
+/* A member that was not asked for by name is left out if it cannot be a column. Fields
  * are not known before it is opened. */
-static int member_add(const struct dataset_config *cfg, const struct zip_member *m,
+static int member_add(const struct reader_job *job, const struct zip_member *m,
                       const struct numpy_words *words, size_t source, struct table *t,
                       struct error *err)
 {
@@ -200,16 +223,19 @@ static int member_add(const struct dataset_config *cfg, const struct zip_member 
     size_t n = name_length(m->name);
 
     if (m->name[n] == '\0')
-        return 0; /* no array */
+        return job->config->columns || strcmp(m->name, NUMPY_WORDS) == 0
+                   ? 0
+                   : left_out_column(job->left_out, m->name, "is not an array", err);
     memcpy(name, m->name, n);
     name[n] = '\0';
     snprintf(what, sizeof what, "%s: \"%s\"", t->sources[source].path, name);
-    if (!is_wanted(cfg, name))
+    if (!is_wanted(job->config, name))
         return 0;
-    if (member_open(m, &a, t, &own) == 0 && array_add(cfg, &a, t, &own) == 0)
+    if (member_open(m, &a, t, &own) == 0 && array_add(job, &a, t, &own) == 0)
         return 0;
-    if (own.code == RAYTRAIN_ENOTSUP && !is_named(cfg, name))
-        return 0;
+    if (own.code == RAYTRAIN_ENOTSUP && !is_named(job->config, name))
+        return left_out_column(job->left_out, name,
+                               reason_of(&own, m, t->sources[source].path, what), err);
     return error_set(err, own.code, "%s", own.text);
 }
 
@@ -224,7 +250,7 @@ static int archive_add(const struct reader_job *job, size_t source, struct table
     if (rc == 0)
         rc = numpy_words_read(&file, &members, job->words, &words, err);
     for (size_t i = 0; i < members.n && rc == 0; i++)
-        rc = member_add(job->config, &members.all[i], &words, source, t, err);
+        rc = member_add(job, &members.all[i], &words, source, t, err);
     numpy_words_clear(&words);
     zip_clear(&members);
     return rc;
@@ -256,7 +282,7 @@ static int file_add(const struct reader_job *job, size_t source, const char *oth
                          file.path);
     column_name(file.path, otherwise, name);
     a.name = name;
-    return array_add(job->config, &a, t, err);
+    return array_add(job, &a, t, err);
 }
 
 static int labels_add(const struct reader_job *job, struct table *t, struct error *err)

@@ -240,12 +240,12 @@ static int member_refuse(const struct source *s, const struct zip_member *m,
                          struct error *err)
 {
     if (m->encrypted)
-        return error_set(err, RAYTRAIN_ENOTSUP, "%s: \"%s\" is encrypted", s->path,
+        return error_set(err, RAYTRAIN_ENOTSUP, "%s: \"%s\": it is encrypted", s->path,
                          m->name);
     if (m->method != METHOD_STORED && m->method != METHOD_DEFLATED)
         return error_set(
             err, RAYTRAIN_ENOTSUP,
-            "%s: \"%s\" is compressed by method %u of ZIP; only deflate is "
+            "%s: \"%s\": it is compressed by method %u of ZIP; only deflate is "
             "read, which numpy.savez_compressed uses",
             s->path, m->name, m->method);
     return 0;
