@@ -29,6 +29,8 @@ case $(ldd "$stage/bin/raytrain-run") in
 esac
 
 command -v sinfo >/dev/null && command -v salloc >/dev/null && test_set_prereq SLURM
+# As test machines are, and most others: no cluster on this one.
+sinfo 2>&1 | grep -q "configuration source" && test_set_prereq UNCONFIGURED
 
 # verdict FILE TOPIC NAME: the verdict of this finding in the output of --json.
 verdict () {
@@ -145,6 +147,15 @@ test_expect_success SLURM 'a Slurm that is not configured is a finding at once' 
 	SLURM_CONF=$PWD/no.conf expect_status 4 timeout 120 raytrain-run --check --json \
 		--launcher slurm --storage runs >json 2>err &&
 	found json wrong slurm allocation && ! grep retrying err
+'
+test_expect_success SLURM '--launcher slurm without a configuration of Slurm is refused at once' '
+	SLURM_CONF=$PWD/no.conf expect_status 4 timeout 60 raytrain-run --launcher slurm \
+		--storage runs -- true 2>err && grep "no.conf.*no such file" err &&
+	! grep retrying err
+'
+test_expect_success UNCONFIGURED '--launcher slurm on a machine of no cluster is refused at once' '
+	expect_status 4 timeout 60 raytrain-run --launcher slurm --storage runs -- true 2>err &&
+	grep "Set SLURM_CONF" err && ! grep retrying err
 '
 test_expect_success 'what a check has no use for is refused' '
 	expect_status 2 $check train.so 2>err && grep "takes no training function" err &&

@@ -1,6 +1,7 @@
 liblauncher_la_SOURCES += \
 	src/launcher/slurm/batch_script.c src/launcher/slurm/batch_script.h \
 	src/launcher/slurm/cluster_fit.c src/launcher/slurm/cluster_fit.h \
+	src/launcher/slurm/configuration.c src/launcher/slurm/configuration.h \
 	src/launcher/slurm/job.c src/launcher/slurm/job.h \
 	src/launcher/slurm/mpi_plugins.c src/launcher/slurm/mpi_plugins.h \
 	src/launcher/slurm/resources.c src/launcher/slurm/resources.h \

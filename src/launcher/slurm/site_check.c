@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "slurm/configuration.h"
 #include "slurm/mpi_plugins.h"
 #include "slurm/slurm_tool.h"
 #include "util/argv.h"
@@ -291,25 +292,6 @@ static bool is_in_path(const char *command)
     return found;
 }
 
-/* Is this machine part of a cluster, as far as the usual places show? Its commands may be
- * installed on any machine. */
-static bool has_configuration(void)
-{
-    static const char *const variables[] = {"SLURM_CONF", "SLURM_CONF_SERVER",
-                                            "SLURM_JOB_ID"};
-    static const char *const files[] = {"/etc/slurm/slurm.conf",
-                                        "/etc/slurm-llnl/slurm.conf",
-                                        "/run/slurm/conf/slurm.conf"};
-
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (getenv(variables[i]))
-            return true;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (access(files[i], F_OK) == 0)
-            return true;
-    return false;
-}
-
 static void plugin_judge(const char *srun_args, struct findings *findings)
 {
     char *argv[] = {(char *)"srun", (char *)"--mpi=list", NULL}, *list;
@@ -366,7 +348,7 @@ void slurm_site_check(const char *srun_args, struct findings *findings)
         return;
     }
     if (slurm_tool_read(config, ANSWER_MAX_S, &text, &err) < 0 &&
-        !has_configuration()) {
+        !slurm_has_configuration()) {
         finding_add(findings, TOPIC, "controller", VERDICT_WARNING,
                     "if runs are to use Slurm here, set SLURM_CONF to the path of "
                     "slurm.conf",

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "launch/batch_system.h"
+#include "slurm/configuration.h"
 #include "util/argv.h"
 #include "event/attention.h"
 #include "util/child.h"
@@ -79,6 +80,7 @@ struct slurm_tool {
     struct child child;
     int fd; /* its output */
     bool eof;
+    bool nowhere; /* it has ended, since this machine has no configuration of Slurm */
     char *text;
     size_t used, room;
 };
@@ -120,9 +122,11 @@ static int tool_spawn(struct slurm_tool *t, const struct slurm_tool_spec *spec,
 static int tool_start(const struct slurm_tool_spec *spec, struct slurm_tool **out,
                       struct error *err)
 {
-    struct slurm_tool *t = calloc(1, sizeof *t);
+    struct slurm_tool *t;
 
-    if (!t)
+    if (slurm_configuration_check(err) < 0)
+        return -1;
+    if (!(t = calloc(1, sizeof *t)))
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     snprintf(t->name, sizeof t->name, "%s", spec->argv[0]);
     t->child = (struct child)CHILD_INIT;
@@ -196,6 +200,9 @@ int slurm_tool_poll(struct slurm_tool *t, bool *done, char **text, struct error 
     if (!gone)
         return 0;
     t->text[t->used] = '\0';
+    t->nowhere = status != 0 && slurm_configuration_is_missing(t->text);
+    if (t->nowhere)
+        return slurm_configuration_missing(err);
     if (status != 0)
         return error_set(err, RAYTRAIN_ENOTSUP, "%s failed: %s", t->name,
                          quote(t->text, quoted));
@@ -210,8 +217,9 @@ void slurm_tool_wait(const struct slurm_tool *t, int ms)
     attention_wait(t->eof ? t->child.pidfd : t->fd, ms);
 }
 
-int slurm_tool_answer(const struct slurm_tool_spec *spec, double limit_s, char **text,
-                      struct error *err)
+/* *nowhere: the answer will not change. */
+static int tool_answer(const struct slurm_tool_spec *spec, double limit_s, char **text,
+                       bool *nowhere, struct error *err)
 {
     double until = clock_now() + limit_s, left;
     struct slurm_tool *t = NULL;
@@ -229,8 +237,17 @@ int slurm_tool_answer(const struct slurm_tool_spec *spec, double limit_s, char *
             rc = error_set(err, RAYTRAIN_ENOTSUP, "%s has not answered for %.0f s",
                            t->name, limit_s);
     }
+    *nowhere = t && t->nowhere;
     slurm_tool_destroy(t);
     return rc;
+}
+
+int slurm_tool_answer(const struct slurm_tool_spec *spec, double limit_s, char **text,
+                      struct error *err)
+{
+    bool nowhere;
+
+    return tool_answer(spec, limit_s, text, &nowhere, err);
 }
 
 int slurm_tool_read(char *const *argv, double limit_s, char **text, struct error *err)
@@ -292,10 +309,12 @@ static bool return_await(double until, launcher_wait *wait, void *arg)
 int slurm_ask(char *const *argv, char **text, struct error *err)
 {
     double until = clock_now() + batch_patience()->seconds;
-    bool answered = false, reported = false;
+    const struct slurm_tool_spec spec = {.argv = argv, .in = -1};
+    bool answered = false, reported = false, nowhere;
 
-    while (slurm_tool_read(argv, ANSWER_MAX_S, text, err) < 0) {
-        if (batch_patience()->seconds <= 0 || answered || attention_is_called())
+    while (tool_answer(&spec, ANSWER_MAX_S, text, &nowhere, err) < 0) {
+        if (batch_patience()->seconds <= 0 || answered || nowhere ||
+            attention_is_called())
             return -1;
         /* It may be back by now, so ask this question once more. */
         answered = !controller_is_away(wait_simply, NULL);

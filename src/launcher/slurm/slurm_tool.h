@@ -42,8 +42,9 @@ void slurm_tool_destroy(struct slurm_tool *t); /* kills it; NULL is fine */
 
 /* As slurm_tool_read, for a question that a run cannot do without. A failure while the
  * controller answers other questions is final; otherwise the question is repeated, as
- * long as batch_patience() allows. RAYTRAIN_ENOTSUP; RAYTRAIN_ESTOPPED if this process
- * is asked to stop meanwhile (event/attention.h). */
+ * long as batch_patience() allows, unless this machine has no configuration of Slurm.
+ * RAYTRAIN_ENOTSUP; RAYTRAIN_ESTOPPED if this process is asked to stop meanwhile
+ * (event/attention.h). */
 int slurm_ask(char *const *argv, char **text, struct error *err);
 
 /* Is the controller away? Then wait for it, as long as `wait` returns true and the
