@@ -361,16 +361,31 @@ static int file_read(const char *path, char **text, struct error *err)
     return path ? fs_read(path, text, NULL, err) : 0;
 }
 
+/* To open a FIFO without a reader would block. */
 static int log_open(struct life *l, struct error *err)
 {
     const char *path = l->o->config->access_log;
+    int flags;
 
     if (!path)
         return 0;
-    l->log = strcmp(path, "-") == 0
-                 ? STDERR_FILENO
-                 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    return l->log < 0 ? fs_error(err, "open", path) : 0;
+    if (strcmp(path, "-") == 0) {
+        l->log = STDERR_FILENO;
+        return 0;
+    }
+    l->log = open(
+        path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    if (l->log < 0 && errno == ENXIO)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "--access-log: no process reads from %s; start the one that "
+                         "reads it first",
+                         path);
+    if (l->log < 0)
+        return fs_error(err, "open", path);
+    flags = fcntl(l->log, F_GETFL);
+    return flags < 0 || fcntl(l->log, F_SETFL, flags & ~O_NONBLOCK) < 0
+               ? fs_error(err, "open", path)
+               : 0;
 }
 
 /* Only its user can connect to a socket. To a port of this machine, any user of it can. */
