@@ -70,6 +70,12 @@ worker_pids () {
 two_workers () {
 	test "$(ask /raytrain/state | jq ".models[0].workers")" = 2
 }
+is_gone () {
+	! kill -0 "$1" 2>/dev/null
+}
+is_not_ready () {
+	test "$(ask /v2/health/ready -o /dev/null -w "%{http_code}")" = 503
+}
 no_workers () {
 	test -z "$(worker_pids)"
 }
@@ -106,6 +112,15 @@ test_expect_success 'workers that are killed are started again, and requests are
 		kill -KILL "$worker" && eventually predictions 1 >out && test -s out || return 1
 	done &&
 	grep "is started again\|killed\|ended with status" err
+'
+test_expect_success 'a worker that is stopped is replaced, and its requests are answered by the other' '
+	load && answered 50 && stopped=$(worker_pids | head -n 1) && kill -STOP "$stopped" &&
+	eventually grep "no sign of life for 3 s" err && eventually is_gone "$stopped" &&
+	answered 50 && eventually two_workers && end_load && ! grep -v ok answers
+'
+test_expect_success 'with all workers stopped the service is not ready, until they are replaced' '
+	kill -STOP $(worker_pids) && eventually is_not_ready && eventually two_workers &&
+	predictions 3 >out && test -s out
 '
 test_expect_success 'under load, no answer is wrong or missing when one worker after the other is killed' '
 	load && answered 50 &&
@@ -152,8 +167,11 @@ test_expect_success 'with --no-token it makes none, and health checks of HAProxy
 	host=$(sed -n "s/.*http-check send .* hdr Host //p" proxy.cfg) &&
 	test "$(status_of /v2/health/ready -H "Host: $host")" = 200 && end
 '
-test_expect_success 'addresses that cannot be, or are not safe, are refused' '
-	expect_status 3 raytrain-serve runs/model --listen 0.0.0.0:0 --no-token "$model" 2>err &&
+test_expect_success 'an access log that is a FIFO which is not read is refused at once' '
+	mkfifo log && expect_status 3 timeout 60 raytrain-serve runs/model --access-log log \
+		$inputs "$model" 2>err && grep "no process reads from .*log" err
+'
+test_expect_success 'addresses that cannot be, or are not safe, are refused' '	expect_status 3 raytrain-serve runs/model --listen 0.0.0.0:0 --no-token "$model" 2>err &&
 	grep -e "leave out --no-token" err &&
 	expect_status 3 raytrain-serve runs/model --token-file t --no-token "$model" 2>err &&
 	grep -e "--token-file or --no-token" err &&

@@ -25,11 +25,11 @@ mkdir -p "$TMPDIR"
 export TMPDIR
 
 cat >common.py <<\EOT
-import numpy, raytrain
+import numpy, os, raytrain, signal
 from raytrain import Checkpoint, Predictor, serve
 
 class Scaled(Predictor):
-    """y = 2 x + b; rows with x[0] = 400 are refused, 500 is a bug."""
+    """y = 2 x + b; rows with x[0] = 400 are refused, 500 is a bug, 600 stops it, once."""
 
     def __init__(self, b, preprocessor=None):
         super().__init__(preprocessor)
@@ -44,6 +44,9 @@ class Scaled(Predictor):
             raise ValueError("x is 400")
         if (batch["x"][:, 0] == 500).any():
             raise RuntimeError("no luck")
+        if (batch["x"][:, 0] == 600).any() and not os.path.exists("stopped"):
+            open("stopped", "w").close()
+            os.kill(os.getpid(), signal.SIGSTOP)
         return {"y": times * batch["x"] + self.b,
                 "n": numpy.array([len(t) for t in batch["t"]], "i8")}
 
@@ -163,6 +166,14 @@ refused(TypeError, 0, "subclass of Predictor", lambda: serve.run(checkpoint, 3))
 refused(ValueError, 0, "path of a run", lambda: serve.run("absent", Scaled))
 refused(raytrain.errors.NotFound, 0, "is not served now", serve.Client, ".")
 EOT
+cat >stopping.py <<\EOT
+from common import *
+with serve.run(checkpoint, Scaled, inputs=inputs, num_replicas=2) as service:
+    data = rows(3)
+    data["x"][0, 0] = 600
+    assert service.predict(data)["y"][0, 0] == 1200.5
+    assert os.path.exists("stopped")
+EOT
 cat >busy.py <<\EOT
 import http.server, json, threading
 from common import *
@@ -225,6 +236,10 @@ test_expect_success NUMPY 'at a port, with a token and several workers, and by T
 '
 test_expect_success NUMPY 'what cannot be served is an exception with the reason' '
 	python failing && nothing_left
+'
+test_expect_success NUMPY 'a script that is stopped is replaced, and its rows are predicted by another one' '
+	python stopping && grep "no sign of life" stopping.out &&
+	rm -rf tmp/raytrain-private-* && nothing_left # what was killed could not remove it
 '
 test_expect_success NUMPY 'a full queue is asked again, as long as the client has time' '
 	python busy

@@ -14,6 +14,9 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <poll.h>
+
 #include "crew/crew.h"
 #include "scratch.h"
 #include "util/fs.h"
@@ -32,15 +35,52 @@ static int front_connect(void)
     return connect(fd, (const struct sockaddr *)&at, sizeof at) == 0 ? fd : -1;
 }
 
+static bool is_first(void)
+{
+    return strcmp(getenv(MEMBER_INDEX), "0") == 0;
+}
+
+static bool file_make(const char *path)
+{
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* Signs of life, until the service closes the connection. The first worker gives one only, in
+ * its first child. */
+static int child_beat(int fd)
+{
+    int beats = front_connect();
+    bool hangs = is_first() && file_make("hung");
+    struct pollfd on = {.fd = fd, .events = POLLIN};
+
+    do {
+        if (write(beats, "", 1) != 1)
+            return 4;
+        while (hangs)
+            pause();
+    } while (poll(&on, 1, 20) == 0);
+    return 0;
+}
+
 /* "serve": until the connection is closed; a byte kills it. "early": it ends before it
- * connects. "mute": after that. "deaf": it does not end. */
+ * connects. "mute": after that. "deaf": it does not end. "broken": like "early" while there is a
+ * file of this name. "late": the first worker ends before it connects, once, and the others
+ * wait for that. "beat": with signs of life. */
 static int child_main(const char *kind)
 {
     char byte;
     int fd;
 
-    if (strcmp(kind, "early") == 0)
+    if (strcmp(kind, "early") == 0 || access(kind, F_OK) == 0)
         return 3;
+    if (strcmp(kind, "late") == 0 && is_first() && file_make("failed"))
+        return 3;
+    while (strcmp(kind, "late") == 0 && access("failed", F_OK) < 0)
+        usleep(1000);
     fd = front_connect();
     if (fd < 0)
         return 4;
@@ -48,6 +88,8 @@ static int child_main(const char *kind)
         return 5;
     if (write(fd, "h", 1) != 1)
         return 4;
+    if (strcmp(kind, "beat") == 0)
+        return child_beat(fd);
     if (read(fd, &byte, 1) == 1)
         raise(SIGKILL);
     while (strcmp(kind, "deaf") == 0)
@@ -62,7 +104,7 @@ static struct {
     struct crew *crew;
     int fds[16], n_fds;
     int groups[16];
-    int ready, gone, notes; /* how often */
+    int ready, gone, notes, hangs; /* how often */
     int last_ready, last_gone, fds_when_ready;
     char why[ERROR_TEXT_MAX], note[ERROR_TEXT_MAX];
     bool gone_well;
@@ -96,6 +138,7 @@ static void on_note(void *arg, const char *text)
 {
     (void)arg;
     seen.notes++;
+    seen.hangs += strstr(text, "worker 0 gives no sign of life for 1 s") != NULL;
     snprintf(seen.note, sizeof seen.note, "%s", text);
 }
 
@@ -109,6 +152,7 @@ static void crew_of(const char *kind, int max_failures)
                                  .workers = WORKERS,
                                  .max_failures = max_failures,
                                  .grace_s = 0.05,
+                                 .silent_s = 1.0,
                                  .joined = on_joined,
                                  .ready = on_ready,
                                  .gone = on_gone,
@@ -238,6 +282,58 @@ static void a_model_that_cannot_be_loaded_is_not_tried_again(void **state)
     assert_int_equal(scratch_count("."), 0);
 }
 
+static void one_that_has_served_is_started_until_it_serves_again(void **state)
+{
+    (void)state;
+    assert_true(file_make("7"));
+    crew_of("broken", -1);
+    group_start("7");
+    until(&seen.ready, 1);
+    assert_true(file_make("broken"));
+    assert_int_equal(write(seen.fds[0], "x", 1), 1);
+    until(&seen.notes, 2);
+    assert_non_null(strstr(seen.note, "ended with status 3 before its model"));
+    assert_int_equal(unlink("broken"), 0);
+    until(&seen.n_fds, WORKERS + 1);
+    assert_int_equal(seen.gone, 0);
+}
+
+static void one_whose_checkpoint_is_gone_is_not(void **state)
+{
+    (void)state;
+    crew_of("broken", -1);
+    group_start("7");
+    until(&seen.ready, 1);
+    assert_true(file_make("broken"));
+    for (int i = 0; i < WORKERS; i++)
+        assert_int_equal(write(seen.fds[i], "x", 1), 1);
+    until(&seen.gone, 1);
+    assert_non_null(strstr(seen.why, "before its model"));
+}
+
+static void one_that_cannot_load_a_model_that_others_can_is_started_again(void **state)
+{
+    (void)state;
+    assert_true(file_make("7"));
+    crew_of("late", -1);
+    group_start("7");
+    until(&seen.ready, 1);
+    assert_int_equal(seen.fds_when_ready, WORKERS);
+    assert_int_equal(seen.gone, 0);
+}
+
+static void one_that_hangs_is_replaced_and_a_busy_one_is_not(void **state)
+{
+    (void)state;
+    crew_of("beat", -1);
+    group_start("7");
+    until(&seen.ready, 1);
+    until(&seen.n_fds, WORKERS + 1);
+    assert_int_equal(seen.hangs, 1);
+    assert_int_equal(seen.notes, 2); /* and that its child has ended */
+    assert_int_equal(seen.gone, 0);
+}
+
 static void to_connect_is_not_to_be_ready(void **state)
 {
     (void)state;
@@ -280,6 +376,10 @@ int main(int argc, char *argv[])
         TEST(a_worker_that_dies_is_started_again),
         TEST(there_is_an_end_to_restarts),
         TEST(a_model_that_cannot_be_loaded_is_not_tried_again),
+        TEST(one_that_has_served_is_started_until_it_serves_again),
+        TEST(one_whose_checkpoint_is_gone_is_not),
+        TEST(one_that_cannot_load_a_model_that_others_can_is_started_again),
+        TEST(one_that_hangs_is_replaced_and_a_busy_one_is_not),
         TEST(to_connect_is_not_to_be_ready),
         TEST(a_worker_that_does_not_end_is_killed),
         TEST(workers_that_are_still_loading_can_be_retired),

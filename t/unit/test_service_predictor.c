@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -36,6 +37,7 @@ struct worker {
     int sign_ms;
 
     atomic_int stop, signs;
+    atomic_bool is_stopped, is_busy;
     pthread_t thread;
     int created, predicted, finished; /* what these have returned */
     struct error error;
@@ -55,6 +57,11 @@ struct front {
 static bool worker_stops(void *arg)
 {
     return atomic_load(&((struct worker *)arg)->stop) != 0;
+}
+
+static bool worker_lives(void *arg)
+{
+    return !atomic_load(&((struct worker *)arg)->is_stopped);
 }
 
 static void worker_goes_on(void *arg)
@@ -78,6 +85,7 @@ static void *worker_run(void *arg)
                                               .checkpoint = "/runs/a/checkpoint_7.h5",
                                               .iteration = 7,
                                               .stops = worker_stops,
+                                              .lives = worker_lives,
                                               .goes_on = worker_goes_on,
                                               .sign_ms = w->sign_ms,
                                               .arg = w};
@@ -177,6 +185,28 @@ static int predict_same(raytrain_predictor *p, struct error *e)
                 predictor_put(p, names[i], t.data, e) < 0)
                 return -1;
         }
+    return rc > 0 ? 0 : -1;
+}
+
+static struct worker *busy_worker;
+
+/* It is busy with each batch until it is told that it is not. */
+static int predict_long(raytrain_predictor *p, struct error *e)
+{
+    uint64_t rows;
+    int rc;
+
+    if (predictor_output(p, "y", RAYTRAIN_FLOAT32, 0, NULL, e) < 0 ||
+        predictor_set_batch_size(p, 32, e) < 0)
+        return -1;
+    while ((rc = predictor_next(p, &rows, e)) == 0) {
+        float y[2048] = {0};
+
+        while (atomic_load(&busy_worker->is_busy))
+            sched_yield();
+        if (predictor_put(p, "y", y, e) < 0)
+            return -1;
+    }
     return rc > 0 ? 0 : -1;
 }
 
@@ -672,6 +702,34 @@ static void a_worker_that_waits_gives_signs_of_progress(void **state)
     front_leave(&f);
 }
 
+static void a_busy_worker_gives_signs_of_life_and_a_stopped_one_does_not(void **state)
+{
+    struct pollfd on = {.events = POLLIN};
+    struct front f;
+    char byte;
+    int signs;
+
+    (void)state;
+    front_open(&f, predict_long);
+    busy_worker = &f.worker;
+    input(&f, "x:float32:2");
+    atomic_store(&f.worker.is_busy, true);
+    worker_enter(&f);
+    signs = accept(f.listener, NULL, NULL);
+    assert_true(signs >= 0);
+    y_send(&f, 1, 2, 1);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(read(signs, &byte, 1), 1);
+    atomic_store(&f.worker.is_stopped, true);
+    on.fd = signs;
+    while (poll(&on, 1, 1000) == 1) /* those that were on their way */
+        assert_int_equal(read(signs, &byte, 1), 1);
+    atomic_store(&f.worker.is_busy, false);
+    front_leave(&f);
+    assert_int_equal(read(signs, &byte, 1), 0); /* they end with the prediction */
+    close(signs);
+}
+
 /* ---- Text ---- */
 
 static void text_arrives_as_it_was_sent(void **state)
@@ -935,6 +993,7 @@ int main(void)
         SCRATCH(a_predict_function_without_outputs_has_failed),
         SCRATCH(a_service_that_is_not_there_is_an_error),
         SCRATCH(a_worker_that_waits_gives_signs_of_progress),
+        SCRATCH(a_busy_worker_gives_signs_of_life_and_a_stopped_one_does_not),
         SCRATCH(text_arrives_as_it_was_sent),
         SCRATCH(rows_go_through_the_preprocessors),
         SCRATCH(a_word_that_was_not_learned_is_of_no_category),

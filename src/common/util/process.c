@@ -25,6 +25,7 @@
 #endif
 
 #define LOOK_EVERY_MS 20
+#define STAT_MAX      1024
 
 static int kernel_pidfd(pid_t pid)
 {
@@ -132,23 +133,38 @@ int process_child_fd(pid_t child)
 
 /* ---- Any process, by its entry in /proc ---- */
 
-/* Field 22 of /proc/PID/stat; field 2, in parentheses, may contain anything. 0: there
- * is no such process, or it is a zombie. */
-unsigned long long process_birth(pid_t pid)
+/* /proc/PID/stat, from the end of field 2 on, which is in parentheses and may contain
+ * anything. NULL: there is no such process. */
+static const char *stat_read(pid_t pid, char text[STAT_MAX])
 {
-    char path[64], text[1024];
-    const char *at;
+    char path[64];
     ssize_t n;
     int fd;
 
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
-    n = read(fd, text, sizeof text - 1);
+        return NULL;
+    n = read(fd, text, STAT_MAX - 1);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
-    at = strrchr(text, ')');
+    return strrchr(text, ')');
+}
+
+bool process_is_stopped(pid_t pid)
+{
+    char text[STAT_MAX];
+    const char *at = stat_read(pid, text);
+
+    return at && (strncmp(at, ") T", 3) == 0 || strncmp(at, ") t", 3) == 0);
+}
+
+/* Field 22. 0: there is no such process, or it is a zombie. */
+unsigned long long process_birth(pid_t pid)
+{
+    char text[STAT_MAX];
+    const char *at = stat_read(pid, text);
+
     if (!at || strncmp(at, ") Z", 3) == 0 || strncmp(at, ") X", 3) == 0)
         return 0;
     for (int field = 2; field < 22 && at; field++)

@@ -26,6 +26,8 @@ bool process_reap(pid_t child, double seconds, int *wait_status);
 /* When a process started, in ticks of the kernel since boot; 0: there is none, or it
  * has ended. */
 unsigned long long process_birth(pid_t pid);
+/* By SIGSTOP and the like, or by a debugger. False: not, or there is none. */
+bool process_is_stopped(pid_t pid);
 
 /* Any process, not only a child. */
 struct process {

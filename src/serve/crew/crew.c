@@ -65,12 +65,23 @@ static bool all_joined(const struct group *g)
 
 /* ---- What members do ---- */
 
+/* The model can be loaded, also by those that have ended before. */
+static void members_prove(struct group *g)
+{
+    g->busy = true;
+    for (int i = 0; i < g->crew->config.workers; i++)
+        if (g->members[i])
+            g->left += member_prove(g->members[i]);
+    g->busy = false;
+}
+
 static void on_joined(void *arg, struct member *m, int fd)
 {
     struct group *g = member_group(m);
     const struct crew_config *config = &g->crew->config;
 
     (void)arg;
+    members_prove(g);
     config->joined(config->arg, g->number, fd);
     if (g->ready || g->busy || !all_joined(g))
         return;
@@ -78,12 +89,12 @@ static void on_joined(void *arg, struct member *m, int fd)
     config->ready(config->arg, g->number);
 }
 
-static void on_restarts(void *arg, struct member *m, const char *why)
+static void on_note(void *arg, struct member *m, const char *text)
 {
     const struct crew *crew = arg;
 
     (void)m;
-    crew->config.note(crew->config.arg, why);
+    crew->config.note(crew->config.arg, text);
 }
 
 static void group_settle(struct group *g, const char *why)
@@ -123,8 +134,9 @@ int crew_create(const struct crew_config *config, struct crew **out, struct erro
                                     .runs = config->runs,
                                     .config = config->config,
                                     .max_failures = config->max_failures,
+                                    .silent_s = config->silent_s,
                                     .joined = on_joined,
-                                    .restarts = on_restarts,
+                                    .note = on_note,
                                     .ended = on_ended,
                                     .arg = crew};
     *out = crew;

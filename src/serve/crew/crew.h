@@ -20,6 +20,7 @@ struct crew_config {
                   are given to them */
     int max_failures; /* of each worker; -1: no limit */
     double grace_s;   /* for workers of a group that is retired */
+    double silent_s;  /* that a worker may be silent before it is replaced */
     /* A worker of this group has connected. The descriptor is the callee's, non-blocking. */
     void (*joined)(void *arg, int group, int fd);
     /* For the first time, all workers of the group have. */

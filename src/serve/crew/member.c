@@ -1,6 +1,6 @@
 /*
- * member.c - in order: the socket of a member; its connection; its child, from start to
- * end; life.
+ * member.c - in order: the socket of a member; its connection; the sign of life of its
+ * worker; its child, from start to end; life.
  */
 #include "config.h"
 
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,9 @@
 
 #define SHORT_LIFE_S 10.0 /* of a child that is not to be started again at once */
 #define PAUSE_MAX_S  32.0
+#define BEAT_TICKS   6    /* how often it is looked for signs of life in silent_s */
+#define KILL_WAIT_S  10.0 /* until a child whose worker was killed is killed, too */
+#define EMPTY_WAIT_S 60.0 /* or one whose worker has ended */
 
 struct member {
     const struct member_env *env;
@@ -31,13 +35,20 @@ struct member {
     char *checkpoint, *socket_path;
     char *run; /* of the present child, or the last one */
     int listener;
-    int fd; /* of a connection that has not said anything; -1: none */
+    int fd;         /* of a connection that has not said anything; -1: none */
+    pid_t pid;      /* of the process that has connected; <= 0: not known here */
+    int beat_fd;    /* its signs of life; -1: none */
+    int beat_timer; /* -1: none */
+    int silent;     /* looks in a row that have found none */
     struct child child;
     double started;
     int starts;
     int short_lives; /* in a row */
     int timer;       /* until the next start, or the kill; -1: none */
     bool joined, retired, ended;
+    bool proven;  /* some worker has loaded the model */
+    bool doubted; /* it has ended since none had */
+    bool hung;    /* the worker of the present child was killed as it hung */
 };
 
 static int no_memory(struct error *err)
@@ -75,13 +86,15 @@ static int socket_listen(struct member *m, struct error *err)
 /* ---- Its connection ---- */
 
 /* Only processes of this user know the socket; this is for one of root's. */
-static bool is_ours(int fd)
+static bool is_ours(int fd, pid_t *pid)
 {
     struct ucred peer;
     socklen_t n = sizeof peer;
 
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 &&
-           peer.uid == geteuid();
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
+        return false;
+    *pid = peer.pid;
+    return peer.uid == geteuid();
 }
 
 static void connection_drop(struct member *m)
@@ -107,8 +120,103 @@ static int on_first_bytes(void *arg, struct error *err)
     }
     event_loop_remove(m->env->loop, fd);
     m->fd = -1;
-    m->joined = true;
+    m->joined = m->proven = true;
     m->env->joined(m->env->arg, m, fd);
+    return 0;
+}
+
+/* ---- The sign of life of its worker ---- */
+
+static void timer_stop(struct member *m)
+{
+    if (m->timer >= 0)
+        event_loop_remove(m->env->loop, m->timer);
+    m->timer = -1;
+}
+
+static void beats_end(struct member *m)
+{
+    if (m->beat_timer >= 0)
+        event_loop_remove(m->env->loop, m->beat_timer);
+    if (m->beat_fd >= 0)
+        close(m->beat_fd);
+    m->beat_timer = m->beat_fd = -1;
+}
+
+static int on_grace_over(void *arg, struct error *err)
+{
+    struct member *m = arg;
+
+    timer_stop(m);
+    return child_signal_group(&m->child, SIGKILL, err);
+}
+
+/* The child is to end soon. */
+static void kill_later(struct member *m, double seconds)
+{
+    struct error err;
+
+    timer_stop(m);
+    if (event_loop_every(m->env->loop, seconds, on_grace_over, m, &m->timer, &err) < 0)
+        child_signal_group(&m->child, SIGKILL, &err);
+}
+
+/* The child notices the end of its worker, and ends in the ordinary way. */
+static void worker_kill(struct member *m)
+{
+    char text[ERROR_TEXT_MAX];
+    struct error err;
+
+    beats_end(m);
+    m->hung = true;
+    snprintf(text, sizeof text,
+             "worker %d gives no sign of life for %g s, and is killed", m->number,
+             m->env->silent_s);
+    m->env->note(m->env->arg, m, text);
+    if (m->pid > 0 && kill(m->pid, SIGKILL) == 0)
+        kill_later(m, KILL_WAIT_S);
+    else
+        child_signal_group(&m->child, SIGKILL, &err);
+}
+
+static int on_beat_tick(void *arg, struct error *err)
+{
+    struct member *m = arg;
+    char bytes[64];
+    ssize_t n;
+
+    (void)err;
+    m->silent++;
+    while ((n = recv(m->beat_fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+        m->silent = 0;
+    if (n == 0) { /* it has ended */
+        beats_end(m);
+        if (!m->retired)
+            kill_later(m, EMPTY_WAIT_S);
+    } else if (m->silent >= BEAT_TICKS) {
+        worker_kill(m);
+    }
+    return 0;
+}
+
+/* Missed periods of the timer count once: after this process was stopped, workers have time. */
+static int beats_begin(struct member *m, int fd, struct error *err)
+{
+    m->beat_fd = fd;
+    m->silent = 0;
+    return event_loop_every(m->env->loop, m->env->silent_s / BEAT_TICKS, on_beat_tick,
+                            m, &m->beat_timer, err);
+}
+
+/* ---- Connections ---- */
+
+static int first_begin(struct member *m, int fd, struct error *err)
+{
+    if (event_loop_add(m->env->loop, fd, on_first_bytes, m, err) < 0) {
+        close(fd);
+        return -1;
+    }
+    m->fd = fd;
     return 0;
 }
 
@@ -116,18 +224,19 @@ static int on_connection(void *arg, struct error *err)
 {
     struct member *m = arg;
     int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    pid_t pid;
 
     if (fd < 0)
         return 0;
-    if (m->joined || m->retired || m->fd >= 0 || m->child.pid <= 0 || !is_ours(fd)) {
-        close(fd);
-        return 0;
+    if (!m->retired && m->child.pid > 0 && is_ours(fd, &pid)) {
+        if (!m->joined && m->fd < 0) {
+            m->pid = pid;
+            return first_begin(m, fd, err);
+        }
+        if (m->beat_fd < 0 && !m->hung && pid == m->pid)
+            return beats_begin(m, fd, err);
     }
-    if (event_loop_add(m->env->loop, fd, on_first_bytes, m, err) < 0) {
-        close(fd);
-        return -1;
-    }
-    m->fd = fd;
+    close(fd);
     return 0;
 }
 
@@ -150,13 +259,6 @@ static int variables_make(const struct member *m, char ***out, struct error *err
     return rc;
 }
 
-static void timer_stop(struct member *m)
-{
-    if (m->timer >= 0)
-        event_loop_remove(m->env->loop, m->timer);
-    m->timer = -1;
-}
-
 /* No member is touched after its `ended`, which may destroy it. */
 static void member_end(struct member *m, const char *why)
 {
@@ -177,6 +279,8 @@ static void end_say(const struct member *m, int status, char *text, size_t size)
                  m->number, WEXITSTATUS(status), when, m->run);
 }
 
+static void again_or_end(struct member *m, const char *why);
+
 static int on_pause_over(void *arg, struct error *err)
 {
     struct member *m = arg;
@@ -185,7 +289,7 @@ static int on_pause_over(void *arg, struct error *err)
     (void)err;
     timer_stop(m);
     if (child_start(m, &why) < 0)
-        member_end(m, why.text);
+        again_or_end(m, why.text);
     return 0;
 }
 
@@ -202,8 +306,10 @@ static void next_prepare(struct member *m, const char *why)
 {
     struct error err;
 
-    m->short_lives = clock_now() - m->started < SHORT_LIFE_S ? m->short_lives + 1 : 0;
-    m->env->restarts(m->env->arg, m, why);
+    bool is_short = !m->joined || clock_now() - m->started < SHORT_LIFE_S;
+
+    m->short_lives = is_short ? m->short_lives + 1 : 0;
+    m->env->note(m->env->arg, m, why);
     if (pause_of(m) == 0)
         on_pause_over(m, NULL);
     else if (event_loop_every(m->env->loop, pause_of(m), on_pause_over, m, &m->timer,
@@ -211,21 +317,41 @@ static void next_prepare(struct member *m, const char *why)
         member_end(m, err.text);
 }
 
-static void child_ended(struct member *m, int status)
+/* Then the next child could not load it, either. */
+static bool is_checkpoint_gone(const struct member *m)
+{
+    struct stat st;
+
+    return stat(m->checkpoint, &st) < 0 && errno == ENOENT;
+}
+
+static void again_or_end(struct member *m, const char *why)
 {
     bool more = m->env->max_failures < 0 || m->starts <= m->env->max_failures;
+
+    if (!more || (!m->joined && is_checkpoint_gone(m))) {
+        member_end(m, why);
+    } else if (m->proven) {
+        next_prepare(m, why);
+    } else {
+        m->doubted = true;
+        member_end(m, why);
+    }
+}
+
+static void child_ended(struct member *m, int status)
+{
     char why[ERROR_TEXT_MAX];
 
     connection_drop(m);
+    beats_end(m);
+    timer_stop(m);
     if (m->retired) {
         member_end(m, NULL);
         return;
     }
     end_say(m, status, why, sizeof why);
-    if (m->joined && more)
-        next_prepare(m, why);
-    else
-        member_end(m, why);
+    again_or_end(m, why);
 }
 
 static int on_child(void *arg, struct error *err)
@@ -264,12 +390,12 @@ static int child_start(struct member *m, struct error *err)
     char **variables = NULL;
     int rc = run_name(m, err);
 
+    m->started = clock_now();
+    m->starts++;
+    m->joined = m->hung = false;
     if (rc == 0)
         rc = variables_make(m, &variables, err);
     spec.env = variables;
-    m->started = clock_now();
-    m->starts++;
-    m->joined = false;
     if (rc == 0)
         rc = child_spawn(&spec, &m->child, err);
     argv_free(variables);
@@ -296,7 +422,7 @@ int member_create(const struct member_env *env, int number, int index,
     m->group = group;
     m->number = number;
     m->index = index;
-    m->listener = m->fd = m->timer = -1;
+    m->listener = m->fd = m->timer = m->beat_fd = m->beat_timer = -1;
     m->child = (struct child)CHILD_INIT;
     if (socket_listen(m, err) < 0 || child_start(m, err) < 0) {
         member_destroy(m);
@@ -311,6 +437,7 @@ void member_destroy(struct member *m)
     if (!m)
         return;
     timer_stop(m);
+    beats_end(m);
     connection_drop(m);
     if (m->child.pid > 0) {
         event_loop_remove(m->env->loop, m->child.pidfd);
@@ -328,14 +455,6 @@ void member_destroy(struct member *m)
     free(m);
 }
 
-static int on_grace_over(void *arg, struct error *err)
-{
-    struct member *m = arg;
-
-    timer_stop(m);
-    return child_signal_group(&m->child, SIGKILL, err);
-}
-
 void member_retire(struct member *m, double grace_s)
 {
     struct error err;
@@ -350,9 +469,20 @@ void member_retire(struct member *m, double grace_s)
     }
     if (!m->joined)
         child_signal(&m->child, SIGTERM, &err);
-    timer_stop(m);
-    if (event_loop_every(m->env->loop, grace_s, on_grace_over, m, &m->timer, &err) < 0)
-        child_signal_group(&m->child, SIGKILL, &err);
+    kill_later(m, grace_s);
+}
+
+bool member_prove(struct member *m)
+{
+    bool starts = m->ended && m->doubted && !m->retired;
+
+    m->proven = true;
+    m->doubted = false;
+    if (!starts)
+        return false;
+    m->ended = false;
+    next_prepare(m, "another worker has loaded the model: this one is started again");
+    return true;
 }
 
 void *member_group(const struct member *m)

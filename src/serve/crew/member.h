@@ -4,8 +4,13 @@
  * whose connection that is, and says hello when its model is loaded.
  *
  * A child that ended before it connected is not started again as it is: the next one
- * would do the same. One that served for a moment only is started after a pause, which
- * doubles each time.
+ * would do the same. That is not so once a child of the member, or of another one with the same
+ * model, has connected (member_prove()). One that served for a moment only, or not at all, is
+ * started after a pause, which doubles each time.
+ *
+ * A worker connects a second time when it has said hello, and sends a byte now and then, however
+ * long a prediction takes. If nothing comes for some seconds, the worker is stopped or hangs: it
+ * is killed. Only the time counts in which this process itself was not stopped.
  *
  * A handler `ended` may destroy the member.
  *
@@ -37,10 +42,11 @@ struct member_env {
     const char *runs;    /* where the children have their run directories */
     const char *config;  /* a file; NULL: none */
     int max_failures;    /* restarts of a member; -1: no limit */
+    double silent_s;     /* that a worker may be silent */
     /* The worker has connected, and says hello. The descriptor is the callee's, non-blocking. */
     void (*joined)(void *arg, struct member *m, int fd);
-    /* Its child has ended, and another one follows. why: a sentence */
-    void (*restarts)(void *arg, struct member *m, const char *why);
+    /* Its child has ended, and another one follows, or its worker hangs: a sentence. */
+    void (*note)(void *arg, struct member *m, const char *text);
     /* Its child has ended, and none follows. why: NULL if that was ordered. */
     void (*ended)(void *arg, struct member *m, const char *why);
     void *arg;
@@ -58,6 +64,10 @@ void member_destroy(struct member *m);
 /* It is no longer needed. A child that has joined ends when its connection is closed;
  * any other gets SIGTERM. What has not ended after so many seconds is killed. */
 void member_retire(struct member *m, double grace_s);
+
+/* A worker has loaded the model. True: the child had ended before that, and is started after
+ * all, so that `ended` does not hold any more. */
+bool member_prove(struct member *m);
 
 /* What was given to member_create(). */
 void *member_group(const struct member *m);

@@ -201,6 +201,7 @@ static int crew_make(struct live_model *m, struct error *err)
                                  .first = m->index * env->o->workers,
                                  .max_failures = m->o->max_failures,
                                  .grace_s = env->o->config->timeout_s + WORKER_GRACE_S,
+                                 .silent_s = WORKER_SILENT_S,
                                  .joined = on_joined,
                                  .ready = on_ready,
                                  .gone = on_gone,

@@ -13,6 +13,8 @@
 
 /* Seconds for workers to end, beyond the time for an answer. */
 #define WORKER_GRACE_S 10.0
+/* Seconds without a sign of life after which a worker is replaced. */
+#define WORKER_SILENT_S 3.0
 
 struct live_model;
 

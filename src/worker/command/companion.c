@@ -120,6 +120,7 @@ static void client_drop(struct companion *c)
     }
     c->client.socket = -1;
     c->client.pid = 0;
+    atomic_store(&c->ctx->client, 0);
 }
 
 static void refuse(int socket, const char *text)
@@ -165,6 +166,7 @@ static void client_accept(struct companion *c)
     }
     c->client.socket = socket;
     c->client.pid = pid;
+    atomic_store(&c->ctx->client, pid);
     c->client.ever = true;
 }
 

@@ -4,14 +4,15 @@
 #include "serve/service_predictor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "serve/life_signs.h"
 #include "serve/repeat_rows.h"
+#include "serve/service_socket.h"
 
 struct service_predictor {
     struct raytrain_predictor base;
@@ -21,6 +22,7 @@ struct service_predictor {
 
     /* From the first next on. */
     int socket; /* -1: not yet, or not any more */
+    struct life_signs *signs;
     struct service_reader reader;
     struct service_column *outputs; /* as base.predicted */
     uint64_t *places; /* of the outputs in the answer; then those of a shorter one */
@@ -50,6 +52,8 @@ static struct service_predictor *service_predictor_of(raytrain_predictor *base)
 
 static void disconnect(struct service_predictor *p)
 {
+    life_signs_stop(p->signs);
+    p->signs = NULL;
     if (p->socket >= 0)
         close(p->socket);
     p->socket = -1;
@@ -108,26 +112,18 @@ static int wait_failed(struct error *err)
                      strerror(errno));
 }
 
+/* It does not block from here on. */
 static int service_connect(struct service_predictor *p, struct error *err)
 {
-    const char *path = p->env.config->service;
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    int flags;
 
-    if (strlen(path) >= sizeof to.sun_path) /* the configuration refuses it */
-        return error_set(err, RAYTRAIN_EINVAL, "predict.service: the path is too long");
-    strcpy(to.sun_path, path);
-    p->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (p->socket < 0)
-        return error_set(err, RAYTRAIN_EFAILED, "cannot make a socket: %s",
-                         strerror(errno));
-    if (connect(p->socket, (const struct sockaddr *)&to, sizeof to) == 0)
+    if (service_socket_connect(p->env.config->service, &p->socket, err) < 0)
+        return -1;
+    flags = fcntl(p->socket, F_GETFL);
+    if (flags >= 0 && fcntl(p->socket, F_SETFL, flags | O_NONBLOCK) == 0)
         return 0;
-    error_set(err, RAYTRAIN_ECOMM,
-              "cannot connect to the service at %s: %s; is raytrain-serve still "
-              "running?",
-              path, strerror(errno));
     disconnect(p);
-    return -1;
+    return wait_failed(err);
 }
 
 /* A message of this predictor's, whole: 0, 1 if the service is gone, or -1. */
@@ -196,15 +192,29 @@ static int outputs_make(struct service_predictor *p, struct error *err)
     return 0;
 }
 
+/* As message_send(). */
+static int signs_begin(struct service_predictor *p, struct error *err)
+{
+    int rc = life_signs_start(p->env.config->service, p->env.lives, p->env.arg,
+                              &p->signs, err);
+
+    if (rc == 0)
+        return 0;
+    return err->code == RAYTRAIN_ECOMM ? 1 : -1;
+}
+
 /* 0, 1 if the service is gone, or -1. */
 static int begin(struct service_predictor *p, struct error *err)
 {
+    int rc;
+
     p->base.begun = true;
     if (p->env.stops(p->env.arg))
         return 1;
     if (outputs_make(p, err) < 0 || service_connect(p, err) < 0)
         return -1;
-    return hello_send(p, err);
+    rc = hello_send(p, err);
+    return rc == 0 ? signs_begin(p, err) : rc;
 }
 
 /* ---- Answers ---- */

@@ -6,7 +6,8 @@
  * outputs, are answered with FAILED, and the next batch is awaited. The predict function
  * hears of the end when the service closes the connection. A request to stop ends it only
  * until it has connected: batch systems signal workers together with their service, which
- * has requests to answer first.
+ * has requests to answer first. While it is connected, a thread gives signs of life
+ * (life_signs.h).
  *
  * The first batch is filled up to the size that HELLO has, by repeating its rows, since the
  * first batch of a predict function is never smaller than another one. The service sends no
@@ -32,6 +33,8 @@ struct service_predictor_env {
      * sign_ms; -1: only before it. */
     void (*goes_on)(void *arg);
     int sign_ms;
+    /* Is what predicts not stopped? By another thread. */
+    bool (*lives)(void *arg);
     void *arg;
 };
 

@@ -19,6 +19,7 @@
 #include "serve/service_predictor.h"
 #include "session/dataset_watch.h"
 #include "session/signs.h"
+#include "util/process.h"
 
 /* In hang_timeout_s, while it waits for a batch. */
 #define SIGNS 4
@@ -34,6 +35,15 @@ static bool stops(void *arg)
 {
     (void)arg;
     return stop_requested();
+}
+
+/* The process of a command may be stopped while its companion is not. */
+static bool lives(void *arg)
+{
+    raytrain_context *ctx = arg;
+    pid_t client = atomic_load(&ctx->client);
+
+    return client <= 0 || !process_is_stopped(client);
 }
 
 static int sign_ms(const raytrain_context *ctx)
@@ -152,6 +162,7 @@ int session_serve_begin(raytrain_context *ctx, const struct dataset_config *like
                                         .stops = stops,
                                         .goes_on = goes_on,
                                         .sign_ms = sign_ms(ctx),
+                                        .lives = lives,
                                         .arg = ctx};
     struct serve_inputs inputs;
 

@@ -8,6 +8,7 @@
 #ifndef RAYTRAIN_SESSION_SESSION_H
 #define RAYTRAIN_SESSION_SESSION_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "backend/backend.h"
@@ -123,6 +124,8 @@ struct raytrain_context {
     struct config_array *arrays;
     char *artifacts;               /* the directory; NULL: not asked for yet */
     raytrain_predictor *predictor; /* NULL: this is no prediction */
+    atomic_int client;             /* the process that the companion of a command serves;
+                                      0: none, or this one */
     struct comm *predictions;      /* its communicator */
 };
 
