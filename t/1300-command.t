@@ -306,7 +306,7 @@ test_expect_success 'wrong requests get an error, and the session goes on' '
 test_expect_success 'a second client at a time is refused' '
 	script second.py <<-\PY &&
 	wire = hello()
-	assert "one at a time" in Wire().get()["error"]["text"]
+	assert "has the session" in Wire().get()["error"]["text"]
 	wire.report(loss=1)
 	PY
 	$run -n 1 --name second -- $PYTHON second.py 2>err

@@ -116,6 +116,58 @@ test_expect_success 'a forked process cannot use the session, and does not end i
 	PY
 	$run --name forks -n 2 -- $PYTHON forks.py 2>err && test 2 -eq $(wc -l <runs/forks/result.json)
 '
+# At module level, where children that are spawned come by, too.
+script children.py <<\END_OF_PYTHON
+import multiprocessing, os, subprocess, sys
+import raytrain
+context = raytrain.get_context()
+FACTS = (context.get_world_rank(), context.get_world_size(), context.get_local_rank(),
+         context.get_experiment_name(), context.get_trial_dir(), context.get_attempt(),
+         raytrain.config)
+
+def facts(i):
+    return FACTS
+
+def reports(i):
+    try:
+        raytrain.report({"x": 1})
+    except raytrain.RaytrainError as e:
+        return str(e)
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print(FACTS == eval(sys.argv[1]))
+        raise SystemExit
+    pid = os.getpid()
+    for method in "spawn", "forkserver", "fork":
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            assert pool.map(facts, range(4)) == [FACTS] * 4, method
+            for said in pool.map(reports, range(2)):
+                assert f"process {pid}" in said and "get_context()" in said, said
+    said = subprocess.check_output([sys.executable, __file__, repr(FACTS)], text=True)
+    assert said == "True\n", said
+    raytrain.report({"rank": FACTS[0]})
+END_OF_PYTHON
+test_expect_success 'children that are forked or spawned have the facts of the worker, and cannot report' '
+	timeout 100 $run --name children -n 2 --set "train_loop_config.lr=0.5" -- $PYTHON children.py \
+		2>err && json_is runs/children/result.json .by_rank.rank.max 1
+'
+test_expect_success 'a child that is first to ask where it is does not take the session' '
+	script first.py <<-\PY &&
+	import multiprocessing, raytrain
+	def rank(i):
+	    return raytrain.get_context().get_world_rank()
+	if __name__ == "__main__":
+	    for method in "fork", "spawn", "forkserver":
+	        with multiprocessing.get_context(method).Pool(2) as pool:
+	            ranks = pool.map(rank, range(2))
+	            if method == "forkserver":
+	                raytrain.report({"rank": ranks[0]})
+	    assert ranks == [rank(0)] * 2
+	PY
+	timeout 100 $run --name first -n 2 -- $PYTHON first.py 2>err &&
+	json_is runs/first/result.json .by_rank.rank.max 1
+'
 test_expect_success 'SIGTERM ends forked processes, and not the script' '
 	script term.py <<-\PY &&
 	import os, raytrain, signal, time

@@ -14,7 +14,8 @@ Outside raytrain-run the same script runs as one worker. To start workers from P
 
 This module needs Python 3.9 and its standard library; NumPy and torch are used if the
 script has imported them. Names are loaded when they are first used. A session belongs to
-the process, and to the thread, that uses it first: a forked process cannot use it.
+the process that uses it first: its children, forked or spawned, can read get_context()
+and config, and cannot report.
 """
 
 from __future__ import annotations
@@ -67,9 +68,9 @@ def __getattr__(name: str):
         globals()[name] = value
         return value
     if name == "config":
-        from ._session import session
+        from ._session import facts
 
-        return session().info["config"]
+        return facts()["config"]
     raise AttributeError(f"module 'raytrain' has no attribute {name!r}")
 
 

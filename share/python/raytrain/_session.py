@@ -30,6 +30,53 @@ def session():
     return _session
 
 
+# ---- Facts: in every process of a worker ----
+
+_facts: dict | None = None
+
+
+def facts() -> dict:
+    """Where this worker is, and what it is a part of. Every process of the worker can read
+    it; the process that trains opens the session by that."""
+    global _facts
+
+    if _session is not None:
+        return _session.info
+    if _facts is None:
+        path = os.environ.get("RAYTRAIN_SESSION")
+        if not path or not _is_child():
+            try:
+                return session().info
+            except errors.InvalidArgument:  # it is another process's
+                if not path:
+                    raise
+        _facts = _read_facts(path)
+    return _facts
+
+
+def _is_child() -> bool:
+    """Is this a process of multiprocessing? Those that are spawned, and a forkserver,
+    import the script, maybe before its own process has opened the session."""
+    module = sys.modules.get("multiprocessing.process")
+    return module is not None and (
+        module.parent_process() is not None
+        or getattr(module.current_process(), "_inheriting", False))
+
+
+def _read_facts(path: str) -> dict:
+    """The file that the worker leaves beside the socket."""
+    import json
+
+    file = os.path.join(os.path.dirname(path), "facts.json")
+    try:
+        with open(file, encoding="utf-8") as text:
+            return {**json.load(text), "iteration": 0}
+    except OSError as e:
+        raise errors.RaytrainError(
+            f"cannot read {file}: {e.strerror}. Has the worker that started this process "
+            "ended?", "ECOMM") from None
+
+
 # ---- Metrics ----
 
 
@@ -151,10 +198,25 @@ class Session:
             raise errors.RaytrainError(
                 f"cannot connect to the worker at {path}: {e.strerror}. Has the worker "
                 f"that started this process ended?", "ECOMM") from None
-        self.info, _, _ = self.call("hello", {"version": VERSION, "pid": self.pid})
+        self.info = self._hello()
         self.should_stop = self.info["should_stop"]
         self.should_checkpoint = self.info["should_checkpoint"]
         self._install()
+
+    def _hello(self) -> dict:
+        """The reply of a worker whose session is another process's is there even if the
+        worker has closed the socket before the request."""
+        from . import _wire
+
+        try:
+            return self._connection.call({"op": "hello", "version": VERSION,
+                                          "pid": self.pid})[0]
+        except _wire.Disconnected:
+            try:
+                reply = _wire.receive(self._connection.socket)[0]
+            except _wire.Disconnected:
+                self._gone()
+            raise errors.from_reply(reply.get("error", {})) from None
 
     def _install(self) -> None:
         """A request to stop reaches this process by its session, so SIGTERM, which Slurm
@@ -219,7 +281,8 @@ class Session:
         if os.getpid() != self.pid:
             raise errors.RaytrainError(
                 f"the session belongs to process {self.pid}: a process that it has "
-                f"forked, such as a DataLoader worker, cannot use it", "EINVAL")
+                "forked, such as a DataLoader worker, cannot make calls of it; it has "
+                "what get_context() says, and gives its results to that process", "EINVAL")
 
     def _gone(self) -> None:
         """Without its worker this process is of no use, and must not train on."""
@@ -475,4 +538,4 @@ class Storage:
 
 def get_context() -> Context:
     """This worker's place in the run."""
-    return Context(session().info)
+    return Context(facts())

@@ -20,6 +20,7 @@
 
 #include "command/companion.h"
 #include "command/environment.h"
+#include "command/session_requests.h"
 #include "command/session_socket.h"
 #include "protocol/worker_env.h"
 #include "rank/event.h"
@@ -202,6 +203,15 @@ static int command_spawn(struct command *m, char *const *argv, struct error *err
     return child_spawn(&spec, &m->companion.child, err);
 }
 
+static int facts_leave(const struct command *m, struct error *err)
+{
+    json_t *facts = session_facts(m->companion.ctx);
+    int rc = session_socket_facts(&m->socket, facts, err);
+
+    json_decref(facts);
+    return rc;
+}
+
 static int command_start(struct command *m, char *const *argv, struct error *err)
 {
     m->finished = eventfd(0, EFD_CLOEXEC);
@@ -211,7 +221,7 @@ static int command_start(struct command *m, char *const *argv, struct error *err
     if (command_environment(m->companion.ctx, environ, m->socket.path, &m->env, err) <
         0)
         return -1;
-    if (command_spawn(m, argv, err) < 0)
+    if (facts_leave(m, err) < 0 || command_spawn(m, argv, err) < 0)
         return -1;
     return guard_start(m, err);
 }

@@ -123,12 +123,18 @@ static void client_drop(struct companion *c)
     atomic_store(&c->ctx->client, 0);
 }
 
-static void refuse(int socket, const char *text)
+/* The session is that of another process. */
+static void refuse(const struct companion *c, int socket)
 {
     struct error err;
     json_t *json;
 
-    error_set(&err, RAYTRAIN_ENOTSUP, "%s", text);
+    error_set(
+        &err, RAYTRAIN_EINVAL,
+        "process %d of this worker has the session: report() and other calls can "
+        "be made there alone; its children, such as the workers of a Pool or of a "
+        "DataLoader, have what get_context() says, and give it their results",
+        (int)c->client.pid);
     json = error_json(&err);
     if (json)
         (void)wire_send(socket, json, NULL, 0, NULL, 0, &err);
@@ -160,8 +166,7 @@ static void client_accept(struct companion *c)
         return;
     }
     if (c->client.socket >= 0) {
-        refuse(socket, "another process of this worker is connected to its session: "
-                       "one at a time");
+        refuse(c, socket);
         return;
     }
     c->client.socket = socket;

@@ -35,13 +35,26 @@ static int state_reply(raytrain_context *ctx, struct reply *reply, struct error 
     return rc == 0 ? 0 : error_set(err, RAYTRAIN_ENOMEM, "no memory for a reply");
 }
 
+json_t *session_facts(const raytrain_context *ctx)
+{
+    const struct world *w = ctx->env.world;
+
+    return json_pack("{sisi si si si si si ss ss ss si sb sb so sO}", "rank", w->rank,
+                     "world_size", w->size, "local_rank", w->local_rank,
+                     "local_world_size", w->local_size, "node_rank", w->node_rank,
+                     "nodes", w->n_nodes, "gpus",
+                     ctx->env.config->scaling_config.gpus_per_worker, "host", w->host,
+                     "run_name", ctx->env.config->run_config.name, "run_dir",
+                     ctx->env.run_dir, "attempt", ctx->env.attempt, "has_checkpoint",
+                     ctx->restored != NULL, "predicts", ctx->predictor != NULL, "args",
+                     args_json(ctx), "config", ctx->env.config->train_loop_config);
+}
+
 static int hello(struct companion *c, const struct request *q, struct reply *reply,
                  struct error *err)
 {
-    raytrain_context *ctx = c->ctx;
-    const struct world *w = ctx->env.world;
     int64_t version;
-    json_t *place;
+    json_t *facts;
     int rc;
 
     if (request_integer(q, "version", &version, err) < 0)
@@ -51,22 +64,13 @@ static int hello(struct companion *c, const struct request *q, struct reply *rep
                          "the client speaks version %lld of the session's protocol, "
                          "this worker %d: use the client of this installation",
                          (long long)version, WIRE_VERSION);
-    setting_all_asked(ctx);
-    place = json_pack(
-        "{sisi si si si si si ss ss ss si sb so sO}", "rank", w->rank, "world_size",
-        w->size, "local_rank", w->local_rank, "local_world_size", w->local_size,
-        "node_rank", w->node_rank, "nodes", w->n_nodes, "gpus",
-        ctx->env.config->scaling_config.gpus_per_worker, "host", w->host, "run_name",
-        ctx->env.config->run_config.name, "run_dir", ctx->env.run_dir, "attempt",
-        ctx->env.attempt, "has_checkpoint", ctx->restored != NULL, "args",
-        args_json(ctx), "config", ctx->env.config->train_loop_config);
-    rc = place ? json_object_update(reply->json, place) : -1;
-    json_decref(place);
+    setting_all_asked(c->ctx);
+    facts = session_facts(c->ctx);
+    rc = facts ? json_object_update(reply->json, facts) : -1;
+    json_decref(facts);
     if (rc < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory for a reply");
-    if (reply_set(reply, "predicts", json_boolean(ctx->predictor != NULL), err) < 0)
-        return -1;
-    return state_reply(ctx, reply, err);
+    return state_reply(c->ctx, reply, err);
 }
 
 /* ---- report ---- */

@@ -1,5 +1,5 @@
 /*
- * session_requests.h - what session_requests.c needs of the other families.
+ * session_requests.h - what session_requests.c needs of other files, and they of it.
  */
 #ifndef RAYTRAIN_COMMAND_SESSION_REQUESTS_H
 #define RAYTRAIN_COMMAND_SESSION_REQUESTS_H
@@ -14,5 +14,9 @@
  */
 int companion_checkpoint_make(struct companion *c, const json_t *offer,
                               raytrain_checkpoint **out, struct error *err);
+
+/* What hello replies about the worker, and does not change: its place, the names and the
+ * configuration of the run. A new reference; NULL without memory. */
+json_t *session_facts(const raytrain_context *ctx);
 
 #endif

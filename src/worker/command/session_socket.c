@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "util/fs.h"
 
 #define NAME "session"
 
@@ -42,6 +45,21 @@ int session_socket_open(struct session_socket *s, struct error *err)
         chmod(s->path, 0600) < 0 || listen(s->listener, 8) < 0)
         return fail(s, "open", err);
     return 0;
+}
+
+int session_socket_facts(const struct session_socket *s, const json_t *facts,
+                         struct error *err)
+{
+    char path[PATH_MAX + sizeof SESSION_FACTS];
+    char *text = facts ? json_dumps(facts, JSON_COMPACT) : NULL;
+    int rc;
+
+    if (!text)
+        return error_set(err, RAYTRAIN_ENOMEM, "no memory for the facts of a worker");
+    snprintf(path, sizeof path, "%s/" SESSION_FACTS, s->dir.path);
+    rc = fs_replace(path, text, strlen(text), 0600, err);
+    free(text);
+    return rc;
 }
 
 void session_socket_close(struct session_socket *s)

@@ -5,10 +5,13 @@
 #ifndef RAYTRAIN_COMMAND_SESSION_SOCKET_H
 #define RAYTRAIN_COMMAND_SESSION_SOCKET_H
 
+#include <jansson.h>
 #include <limits.h>
 
 #include "util/error.h"
 #include "wireup/node_dir.h"
+
+#define SESSION_FACTS "facts.json"
 
 struct session_socket {
     int listener; /* -1: none */
@@ -18,6 +21,10 @@ struct session_socket {
 
 /* Directory 0700, socket 0600. */
 int session_socket_open(struct session_socket *s, struct error *err);
+/* Leave the facts of the worker beside the socket, in SESSION_FACTS: all processes of the
+ * command can read them, also those that do not have the session. */
+int session_socket_facts(const struct session_socket *s, const json_t *facts,
+                         struct error *err);
 /* Also what session_socket_open() has left half made. */
 void session_socket_close(struct session_socket *s);
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .._session import session
+from .._session import facts
 
 
 class Place:
@@ -17,7 +17,7 @@ class Place:
     def __init__(self) -> None:
         self.has_companion = bool(os.environ.get("RAYTRAIN_SESSION"))
         if self.has_companion or "WORLD_SIZE" not in os.environ:
-            info = session().info
+            info = facts()
             self.rank = info["rank"]
             self.world_size = info["world_size"]
             self.local_rank = info["local_rank"]
