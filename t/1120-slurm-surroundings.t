@@ -14,9 +14,10 @@ at_terminal () {
 	timeout 120 script -qec "$1" /dev/null
 }
 
-test_expect_success 'copies started by srun are refused with one message, and no run starts' '
+test_expect_success 'copies started by srun are refused, one of them at length, and no run starts' '
 	expect_status 2 srun -n 3 raytrain-run --storage runs --name copies -n 2 "$train" 2>err &&
 	test "$(grep -c "leave out srun, and use --workers 3" err)" -eq 1 &&
+	grep "copy 1 of 3 that srun has started" err && grep "copy 2 of 3" err &&
 	! grep -e --resume err && test_path_is_missing runs/copies
 '
 test_expect_success 'in a shell started by srun, a step shares the resources of the shell' '

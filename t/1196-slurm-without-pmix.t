@@ -38,7 +38,7 @@ test_expect_success 'other interfaces than PMIx are refused' '
 			--srun-args=--mpi=$type "$train" || return 1
 	done
 '
-test_expect_success 'several copies of raytrain-run are reported first, and once' '
+test_expect_success 'several copies of raytrain-run are reported first, at length once' '
 	expect_status 2 srun -n 3 raytrain-run --storage runs --name copies -n 2 "$train" \
 		2>err &&
 	test 1 -eq "$(grep -c "leave out srun, and use --workers 3" err)" &&

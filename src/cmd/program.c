@@ -371,7 +371,6 @@ static int run(const struct program *program, int argc, char *argv[],
 {
     struct trainer trainer = {.cfg = cfg, .opt = opt};
     struct error err;
-    int copy;
 
     if (program->parse(argc, argv, opt, cfg, &err) < 0)
         return fail(&err);
@@ -380,8 +379,8 @@ static int run(const struct program *program, int argc, char *argv[],
     if (opt->version)
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
     trainer.report = opt->quiet ? NULL : report;
-    if (launcher_check_start(opt->launcher, &copy, &err) < 0)
-        return copy > 0 ? error_exit_status(err.code) : fail(&err); /* one speaks */
+    if (launcher_check_start(opt->launcher, &err) < 0)
+        return fail(&err);
     if (opt->check)
         return check(opt, cfg, argv);
     if (settle(program, opt, cfg, &err) < 0 || trainer_settle(opt, cfg, &err) < 0 ||

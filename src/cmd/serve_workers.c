@@ -15,13 +15,11 @@
 /* A step that contains this process holds what its workers would wait for. */
 static int choose(const char *typed, const struct launcher_ops **out, struct error *err)
 {
-    int copy;
-
     if (launcher_find(typed, out, err) < 0)
         return -1;
     if (strcmp(typed, "auto") == 0 && launcher_in_step(*out))
         return launcher_find("local", out, err);
-    return launcher_check_start(launcher_name(*out), &copy, err);
+    return launcher_check_start(launcher_name(*out), err);
 }
 
 /*

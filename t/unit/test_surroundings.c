@@ -133,8 +133,10 @@ static void every_kind_of_start_is_recognised(void **state)
 
 static void copies_and_heterogeneous_jobs_are_refused(void **state)
 {
-    const struct surroundings copies = {
-        .copies = 3, .starter = "srun", .components = 1};
+    struct surroundings copies = {.copies = 3,
+                                  .starter = "mpirun",
+                                  .says = {"A_SIZE", "A_RANK"},
+                                  .components = 1};
     const struct surroundings het = {.copies = 1, .starter = "", .components = 2};
     const struct surroundings step = {
         .copies = 1, .starter = "", .components = 1, .in_step = true};
@@ -143,11 +145,16 @@ static void copies_and_heterogeneous_jobs_are_refused(void **state)
     (void)state;
     assert_int_equal(surroundings_check(&copies, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EUSAGE);
-    assert_non_null(strstr(err.text, "leave out srun"));
+    assert_non_null(strstr(err.text, "leave out mpirun"));
+    copies.rank = 2;
+    assert_int_equal(surroundings_check(&copies, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EUSAGE);
+    assert_null(strstr(err.text, "leave out"));
+    assert_non_null(strstr(err.text, "copy 2 of 3"));
+    assert_non_null(strstr(err.text, "unset A_SIZE and A_RANK"));
     assert_int_equal(surroundings_check(&het, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ENOTSUP);
     assert_int_equal(surroundings_check(&step, &err), 0);
-    /* several runs side by side, and this machine alone */
 }
 
 int main(void)

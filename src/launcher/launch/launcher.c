@@ -56,15 +56,13 @@ const char *launcher_name(const struct launcher_ops *launcher)
     return "?";
 }
 
-int launcher_check_start(const char *name, int *copy, struct error *err)
+int launcher_check_start(const char *name, struct error *err)
 {
     bool all = strcmp(name, "auto") == 0;
 
-    *copy = 0;
     for (size_t i = 0; i < N_LAUNCHERS; i++)
         if ((all || strcmp(name, launchers[i].name) == 0) &&
-            launchers[i].ops->check_start &&
-            launchers[i].ops->check_start(copy, err) < 0)
+            launchers[i].ops->check_start && launchers[i].ops->check_start(err) < 0)
             return -1;
     return 0;
 }

@@ -60,9 +60,9 @@ struct launcher_ops {
      * an allocation, local otherwise.) */
     bool (*usable)(void);
     /* May a run be started from here at all, whatever it needs? RAYTRAIN_EUSAGE: not if
-     * this process is one of several copies, each of which would start all workers;
-     * *copy is its number among them. RAYTRAIN_ENOTSUP. NULL: yes. */
-    int (*check_start)(int *copy, struct error *err);
+     * this process is one of several copies, each of which would start all workers.
+     * RAYTRAIN_ENOTSUP. NULL: yes. */
+    int (*check_start)(struct error *err);
     /* Does this process run inside a step whose resources a group has to share? NULL:
      * no. */
     bool (*in_step)(void);
@@ -151,7 +151,7 @@ int launcher_find(const char *name, const struct launcher_ops **out, struct erro
 const struct launcher_ops *launcher_of_batch(void);
 
 /* The check_start of the launcher with this name; of all of them for "auto". */
-int launcher_check_start(const char *name, int *copy, struct error *err);
+int launcher_check_start(const char *name, struct error *err);
 
 /* Slots that may be NULL, with their defaults. */
 int launcher_check(const struct launcher_ops *launcher, const char *srun_args,

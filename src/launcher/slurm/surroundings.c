@@ -84,12 +84,16 @@ static void copies_look(struct surroundings *s)
         s->copies = count_of(size);
         s->rank = (int)rank;
         s->starter = size == tasks && rank == procid ? "srun" : starters[i].starter;
+        s->says[0] = starters[i].size;
+        s->says[1] = starters[i].rank;
         return;
     }
     if (tasks > 1 && procid >= 0 && !is_below_terminal()) {
         s->copies = count_of(tasks);
         s->rank = (int)procid;
         s->starter = "srun";
+        s->says[0] = "SLURM_STEP_NUM_TASKS";
+        s->says[1] = "SLURM_PROCID";
     }
 }
 
@@ -102,15 +106,28 @@ void surroundings_look(struct surroundings *s)
     copies_look(s);
 }
 
+/* The variables may be inherited, or the first copy may not have come here: none is
+ * silent. */
+static int copies_refuse(const struct surroundings *s, struct error *err)
+{
+    if (s->rank > 0)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "this is copy %d of %d that %s has started, and copy 0 says "
+                         "what to do; if there are no copies, unset %s and %s",
+                         s->rank, s->copies, s->starter, s->says[0], s->says[1]);
+    return error_set(err, RAYTRAIN_EUSAGE,
+                     "%s has started %d copies of raytrain-run, which starts the "
+                     "workers itself: leave out %s, and use --workers %d\n"
+                     "  (to run several runs side by side, give each its own --name, "
+                     "and --launcher local; if there are no copies, unset %s and %s)",
+                     s->starter, s->copies, s->starter, s->copies, s->says[0],
+                     s->says[1]);
+}
+
 int surroundings_check(const struct surroundings *s, struct error *err)
 {
     if (s->copies > 1)
-        return error_set(err, RAYTRAIN_EUSAGE,
-                         "%s has started %d copies of raytrain-run, which starts the "
-                         "workers itself: leave out %s, and use --workers %d\n"
-                         "  (to run several runs side by side, give each its own "
-                         "--name, and --launcher local)",
-                         s->starter, s->copies, s->starter, s->copies);
+        return copies_refuse(s, err);
     if (s->components > 1)
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "this allocation is heterogeneous: it has %d components, and "
@@ -121,11 +138,10 @@ int surroundings_check(const struct surroundings *s, struct error *err)
     return 0;
 }
 
-int slurm_check_start(int *copy, struct error *err)
+int slurm_check_start(struct error *err)
 {
     struct surroundings s;
 
     surroundings_look(&s);
-    *copy = s.rank;
     return surroundings_check(&s, err);
 }
