@@ -112,10 +112,12 @@ test_expect_success 'a run that finds a lock of another host reports what it wai
 	grep "held is in use by another raytrain-run (host far" err
 '
 
-# job_of SECONDS: make squeue report a job that ends in that time.
+# job_of SECONDS [BEFORE]: make squeue report a job that ends in that time, and began so many
+# seconds before.
 job_of () {
 	mkdir -p bin &&
-	printf '#!/bin/sh\necho 7 7 N/A %s N/A RUNNING 1 1\n' "$(($(date +%s) + $1))" >bin/squeue &&
+	printf '#!/bin/sh\necho 7 7 N/A %s %s N/A RUNNING 1 1\n' \
+		"$(($(date +%s) - ${2:-100000}))" "$(($(date +%s) + $1))" >bin/squeue &&
 	chmod +x bin/squeue
 }
 test_expect_success 'a run stops before the end of the allocation' '
@@ -172,6 +174,31 @@ terminated () {
 test_expect_success 'SIGTERM some seconds after the first one stops at once' '
 	start_named later && eventually terminated && expect_status 75 wait $pid &&
 	test_path_is_missing runs/later/checkpoint_000003.h5 && no_process_left
+'
+test_expect_success 'a job that is not longer than --stop-before-end is refused, with a number' '
+	job_of 50 8 && expect_status 3 env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --name short \
+		"$train" 2>err && grep "job 7 has a time limit of 58 s" err &&
+	grep -e "--stop-before-end 14" err && test_path_is_missing runs/short &&
+	env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --name short --stop-before-end 14 "$train" 2>err
+'
+# requeued STATUS ARG...: run in a job that ends soon, and is requeued when the run is stopped,
+# which ends this process; if it is not, its status is STATUS.
+requeued () {
+	job_of 100 && rm -f back && status=$1 && shift &&
+	printf "#!/bin/sh\necho \"\$*\" >back && kill -9 \$PPID\n" >bin/scontrol &&
+	chmod +x bin/scontrol &&
+	expect_status $status env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --name again --resume \
+		--requeue-on-stop --stop-before-end 600 --grace 1 "$@" "$train" 2>err
+}
+test_expect_success 'a job without progress is requeued once' '
+	set -- --set train_loop_config.fail=hang --set train_loop_config.fail_at=1 &&
+	requeued 137 "$@" && echo "requeue 7" >expected && test_cmp expected back &&
+	requeued 75 "$@" && test_path_is_missing back &&
+	grep "the job does not go back to the queue" err && grep -e "smaller --stop-before-end" err
+'
+test_expect_success 'a job with progress is requeued again and again' '
+	set -- --set train_loop_config.iterations=100000 &&
+	for k in 1 2 3; do requeued 137 "$@" && test -e back || return 1; done && rm bin/scontrol
 '
 test_expect_success '--stop-before-end 0 disables the stop' '
 	job_of 100 &&

@@ -150,6 +150,13 @@ static int conclude_stop(const struct trainer *trainer,
     else if (outcome->failure.cause == CAUSE_PREEMPTED)
         why = "stopped because Slurm preempts the job";
 
+    if (!quiet && trainer->cfg->run_config.requeue_on_stop && outcome->fruitless)
+        say("%s: the job does not go back to the queue: there has been no new "
+            "checkpoint "
+            "since the start before this one, which was stopped, too\n"
+            "  give the job more time (sbatch --time), or use a smaller "
+            "--stop-before-end\n",
+            name);
     if (!quiet && requeue)
         say("%s: %s; job %s goes back to the queue\n", name, why, job.name);
     else if (!quiet)
@@ -392,7 +399,7 @@ static int run(const struct program *program, int argc, char *argv[],
         return fail(&err);
     if (opt->dry_run)
         return dry_run(&trainer, argv, &err);
-    if (requeue_check(cfg, opt, &err) < 0 || trainer_check(&trainer, &err) < 0 ||
+    if (job_check(cfg, opt, &err) < 0 || trainer_check(&trainer, &err) < 0 ||
         launcher_check(trainer.launcher, opt->srun_args, &err) < 0)
         return fail(&err);
     return run_checked(program, argv, &trainer, &err);

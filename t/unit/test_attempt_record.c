@@ -41,7 +41,7 @@ static void a_record_grows_by_a_line_a_node(void **state)
 
     (void)state;
     plan_fill(&plan);
-    record = attempt_create(0, "slurm", &plan);
+    record = attempt_create(0, "slurm", &plan, 7);
     assert_non_null(record);
     assert_int_equal(fs_mkdirs(DIR, 0700, NULL), 0);
     assert_int_equal(attempt_save(record, DIR, &err), 0);

@@ -51,7 +51,8 @@ static const struct row {
     enum run_status status;
     int cause; /* with GOES_ON, or without */
 } rows[] = {
-#define ASKED(sig, times) .asked = {.signal = (sig), .count = (times), .hurried = (times) >= 2}
+#define ASKED(sig, times)                                                              \
+    .asked = {.signal = (sig), .count = (times), .hurried = (times) >= 2}
     /* no stop was requested */
     {__LINE__, DONE, {.listening = true}, RUN_FINISHED, CAUSE_WORKER},
     {__LINE__, DIED(SIGKILL), {.listening = true}, RUN_FAILED, CAUSE_WORKER},

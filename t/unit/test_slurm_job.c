@@ -27,50 +27,65 @@ static const struct {
     struct batch_job job;
 } rows[] = {
     {__LINE__,
-     "7 7 N/A 1700000000                      N/A    RUNNING   1  1",
+     "7 7 N/A 1699000000 1700000000                      N/A    RUNNING   1  1",
      true,
      {.end = 1700000000, .running = true, .has_script = true, .may_requeue = true}},
     {__LINE__,
-     "7 7 N/A 1700000000 1699999999 RUNNING 0 1\nmore",
+     "7 7 N/A 1699000000 1700000000 1699999999 RUNNING 0 1\nmore",
      true,
      {.end = 1700000000, .preempted = true, .running = true, .has_script = true}},
     /* put back into the queue by Slurm */
     {__LINE__,
-     "7 7 N/A 1 N/A RUNNING 1 2",
+     "7 7 N/A 1699000000 1 N/A RUNNING 1 2",
      true,
      {.end = 1, .running = true, .has_script = true, .may_requeue = true}},
     /* no limit, or an unknown one */
     {__LINE__,
-     "7 7 N/A Unknown N/A RUNNING 1 0",
+     "7 7 N/A 1699000000 Unknown N/A RUNNING 1 0",
      true,
      {.running = true, .may_requeue = true}},
-    {__LINE__, "7 7 N/A NONE NONE RUNNING 0 0", true, {.running = true}},
-    {__LINE__, "7 7 N/A N/A Unknown RUNNING 0 0", true, {.running = true}},
-    {__LINE__, "7 7 N/A UNLIMITED UNLIMITED RUNNING 0 0", true, {.running = true}},
-    {__LINE__, "7 7 N/A 0 0 RUNNING 0 0", true, {.running = true}},
+    {__LINE__, "7 7 N/A 1699000000 NONE NONE RUNNING 0 0", true, {.running = true}},
+    {__LINE__, "7 7 N/A 1699000000 N/A Unknown RUNNING 0 0", true, {.running = true}},
+    {__LINE__,
+     "7 7 N/A 1699000000 UNLIMITED UNLIMITED RUNNING 0 0",
+     true,
+     {.running = true}},
+    {__LINE__, "7 7 N/A 1699000000 0 0 RUNNING 0 0", true, {.running = true}},
     /* its nodes are being prepared */
     {__LINE__,
-     "7 7 N/A 1 N/A RUNNING 0 0  Prolog  ",
+     "7 7 N/A 1699000000 1 N/A RUNNING 0 0  Prolog  ",
      true,
      {.end = 1, .running = true, .preparing = true}},
-    {__LINE__, "7 7 N/A 1 N/A CONFIGURING 0 0 None", true, {.end = 1, .preparing = true}},
-    {__LINE__, "7 7 N/A 1 N/A RUNNING 0 0 \n8 Prolog", true, {.end = 1, .running = true}},
-    {__LINE__, "7 7 N/A 1 N/A RUNNING 0 0 None", true, {.end = 1, .running = true}},
-    /* completing */
-    {__LINE__, "7 7 N/A 1 N/A COMPLETING 0 0", true, {.end = 1}},
-    {__LINE__, "7 7 N/A 1 N/A CANCELLED 0 0", true, {.end = 1}},
-    {__LINE__, "7 7 N/A 1 N/A TIMEOUT 0 0", true, {.end = 1}},
-    /* a malformed time counts as none */
-    {__LINE__, "7 7 N/A -5 -1 RUNNING 0 0", true, {.running = true}},
-    {__LINE__, "7 7 N/A 17x 12:00 RUNNING 0 0", true, {.running = true}},
-    {__LINE__, "7 7 N/A 2026-01-01T00:00:00 N/A RUNNING 0 0", true, {.running = true}},
     {__LINE__,
-     "7 7 N/A 99999999999999999999999 N/A RUNNING 0 0",
+     "7 7 N/A 1699000000 1 N/A CONFIGURING 0 0 None",
+     true,
+     {.end = 1, .preparing = true}},
+    {__LINE__,
+     "7 7 N/A 1699000000 1 N/A RUNNING 0 0 \n8 Prolog",
+     true,
+     {.end = 1, .running = true}},
+    {__LINE__,
+     "7 7 N/A 1699000000 1 N/A RUNNING 0 0 None",
+     true,
+     {.end = 1, .running = true}},
+    /* completing */
+    {__LINE__, "7 7 N/A 1699000000 1 N/A COMPLETING 0 0", true, {.end = 1}},
+    {__LINE__, "7 7 N/A 1699000000 1 N/A CANCELLED 0 0", true, {.end = 1}},
+    {__LINE__, "7 7 N/A 1699000000 1 N/A TIMEOUT 0 0", true, {.end = 1}},
+    /* a malformed time counts as none */
+    {__LINE__, "7 7 N/A 1699000000 -5 -1 RUNNING 0 0", true, {.running = true}},
+    {__LINE__, "7 7 N/A 1699000000 17x 12:00 RUNNING 0 0", true, {.running = true}},
+    {__LINE__,
+     "7 7 N/A 1699000000 2026-01-01T00:00:00 N/A RUNNING 0 0",
+     true,
+     {.running = true}},
+    {__LINE__,
+     "7 7 N/A 1699000000 99999999999999999999999 N/A RUNNING 0 0",
      true,
      {.end = INT64_MAX, .running = true}},
     /* the task of a job array */
     {__LINE__,
-     "7 5 2 1 N/A RUNNING 1 1",
+     "7 5 2 1699000000 1 N/A RUNNING 1 1",
      true,
      {.end = 1,
       .running = true,
@@ -80,18 +95,21 @@ static const struct {
       .array = "5",
       .task = "2"}},
     {__LINE__,
-     "7 7 0 1 N/A RUNNING 0 0",
+     "7 7 0 1699000000 1 N/A RUNNING 0 0",
      true,
      {.end = 1, .running = true, .name = "7_0", .array = "7", .task = "0"}},
     /* of another job, or of none */
-    {__LINE__, "70 7 N/A 1 N/A RUNNING 0 0", false, {0}},
-    {__LINE__, "7_1 7 N/A 1 N/A RUNNING 0 0", false, {0}},
+    {__LINE__, "70 7 N/A 1699000000 1 N/A RUNNING 0 0", false, {0}},
+    {__LINE__, "7_1 7 N/A 1699000000 1 N/A RUNNING 0 0", false, {0}},
     {__LINE__, "7", false, {0}},
-    {__LINE__, "7 7 N/A 1 N/A RUNNING 0", false, {0}},
+    {__LINE__, "7 7 N/A 1699000000 1 N/A RUNNING 0", false, {0}},
     {__LINE__, "", false, {0}},
     {__LINE__, "\n\n", false, {0}},
     {__LINE__, "slurm_load_jobs error: Invalid job id specified", false, {0}},
-    {__LINE__, "777777777777777777777777777777777777777 7 N/A 1 N/A R 0 0", false, {0}},
+    {__LINE__,
+     "777777777777777777777777777777777777777 7 N/A 1699000000 1 N/A R 0 0",
+     false,
+     {0}},
     {__LINE__, "%s%n %s%n %s %s %s %s %s %s", false, {0}},
 };
 
@@ -165,8 +183,8 @@ static void the_job_is_found_among_others(void **state)
     setenv("SLURM_TIME_FORMAT", "relative", 1);
     squeue_is("test -z \"$SQUEUE_FORMAT$SQUEUE_STATES\" || exit 1\n"
               "test \"$SLURM_TIME_FORMAT\" = %s || exit 2\n"
-              "echo '8 8 N/A 1 N/A RUNNING 1 1'\n"
-              "echo '7 7 N/A 1700000000 1700000001 RUNNING 1 1'");
+              "echo '8 8 N/A 1699000000 1 N/A RUNNING 1 1'\n"
+              "echo '7 7 N/A 1699000000 1700000000 1700000001 RUNNING 1 1'");
     assert_int_equal(batch_slurm.ask(&job, &err), 0);
     assert_int_equal(job.end, 1700000000);
     assert_true(job.preempted);
@@ -239,7 +257,7 @@ static void an_absent_controller_is_waited_for_and_reported(void **state)
     said = 0;
     script_write("scontrol", "echo >>asked; test $(wc -l <asked) -gt 2 || exit 1");
     script_write("squeue", "test -e asked && test $(wc -l <asked) -gt 2 || exit 1\n"
-                           "echo '7 7 N/A 1700000000 N/A RUNNING 1 1'");
+                           "echo '7 7 N/A 1699000000 1700000000 N/A RUNNING 1 1'");
     batch_patience_set(60, say);
     assert_int_equal(batch_slurm.await(&job, &err), 0);
     assert_int_equal(said, 1);
@@ -348,14 +366,15 @@ static void slurm_knows_the_task_of_an_array(void **state)
     squeue_is("exit 1");
     assert_string_equal(batch_slurm.number(BATCH_TASK), "1"); /* there is no answer */
     assert_string_equal(slurm_job_name(), "9");
-    squeue_is("echo '9 9 N/A 1 N/A RUNNING 1 1'");
+    squeue_is("echo '9 9 N/A 1699000000 1 N/A RUNNING 1 1'");
     assert_null(batch_slurm.number(BATCH_TASK));
     assert_null(batch_slurm.number(BATCH_ARRAY));
     assert_string_equal(batch_slurm.number(BATCH_JOB), "9");
     assert_string_equal(slurm_job_name(), "9");
     setenv("SLURM_JOB_ID", "5", 1);
     setenv("SLURM_ARRAY_TASK_ID", "2", 1);
-    squeue_is("echo '6 5 1 1 N/A RUNNING 1 1'; echo '5 5 2 1 N/A RUNNING 1 1'");
+    squeue_is("echo '6 5 1 1699000000 1 N/A RUNNING 1 1'; echo '5 5 2 1699000000 1 N/A "
+              "RUNNING 1 1'");
     assert_string_equal(batch_slurm.number(BATCH_TASK), "2");
     assert_string_equal(batch_slurm.number(BATCH_ARRAY), "5");
     assert_string_equal(slurm_job_name(), "5_2");
@@ -372,9 +391,10 @@ static void nodes_of_steps_are_found_by_name(void **state)
     char **nodes;
 
     (void)state;
-    squeue_is("test \"$2\" = --steps || { echo 7 5 2 1 N/A RUNNING 1 1; exit; }\n"
-              "echo '5_2.0|other|n9'; echo '5_2.1|my|run|n[1-2]'; echo '5_2.3|my|run|n4'\n"
-              "echo '5_1.1|my|run|n8'; echo '5_22.1|my|run|n8'; echo; echo x");
+    squeue_is(
+        "test \"$2\" = --steps || { echo 7 5 2 1699000000 1 N/A RUNNING 1 1; exit; }\n"
+        "echo '5_2.0|other|n9'; echo '5_2.1|my|run|n[1-2]'; echo '5_2.3|my|run|n4'\n"
+        "echo '5_1.1|my|run|n8'; echo '5_22.1|my|run|n8'; echo; echo x");
     nodes = slurm_job_step_nodes("my|run");
     assert_int_equal(argv_count(nodes), 3);
     assert_true(argv_has(nodes, "n1") && argv_has(nodes, "n2") &&
@@ -393,13 +413,13 @@ static void malformed_answers(void **state)
     refused("Unable to contact slurm controller");
     squeue_is("");
     refused("does not know job 7");
-    squeue_is("echo '8 8 N/A 1 N/A RUNNING 1 1'");
+    squeue_is("echo '8 8 N/A 1699000000 1 N/A RUNNING 1 1'");
     refused("does not know job 7");
     squeue_is("printf '\\033[31m\\377\\000\\n'");
     refused("does not know job 7");
     squeue_is("kill -9 $$");
     refused("squeue failed");
-    squeue_is("yes '8 8 N/A 1 N/A RUNNING 1 1' | head -c 1000000");
+    squeue_is("yes '8 8 N/A 1699000000 1 N/A RUNNING 1 1' | head -c 1000000");
     refused("does not know job 7");
 }
 

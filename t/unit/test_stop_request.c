@@ -55,7 +55,10 @@ static bool hurry(bool in_job, const struct signalled *signals)
 #define SIGNALS(...)                                                                   \
     (const struct signalled[])                                                         \
     {                                                                                  \
-        __VA_ARGS__, { 0, 0 }                                                          \
+        __VA_ARGS__,                                                                   \
+        {                                                                              \
+            0, 0                                                                       \
+        }                                                                              \
     }
 
 static void a_second_interrupt_hurries(void **state)

@@ -21,6 +21,7 @@ struct batch_job {
     char name[BATCH_NAME_MAX];
     char array[BATCH_NUMBER_MAX]; /* the job array that it is a task of; "": of none */
     char task[BATCH_NUMBER_MAX];  /* which one */
+    int64_t start;                /* Unix time, as end; 0: not known */
     int64_t end;      /* Unix time at which the batch system ends it; 0: no limit */
     bool preempted;   /* it has to make room for another job */
     bool running;     /* and not cancelled, timed out or completing */
@@ -60,10 +61,10 @@ struct batch_ops {
     /* The same, but asks again while the batch system does not answer, as long as
      * batch_patience() allows. */
     int (*await)(struct batch_job *job, struct error *err);
-    /* May this job go back to the queue? RAYTRAIN_EINVAL says why not, and how to
-     * submit one that may. */
-    int (*requeue_check)(struct error *err);
-    /* End the job, as ask or await has described it, and put it back into the queue. The
+    /* For both, the job as ask or await has described it. May it go back to the queue?
+     * RAYTRAIN_EINVAL says why not, and how to submit one that may. */
+    int (*requeue_check)(const struct batch_job *job, struct error *err);
+    /* End it, and put it back into the queue. The
      * batch system then kills the job's script, and this process with it: call it
      * last. */
     int (*requeue)(const struct batch_job *job, struct error *err);

@@ -28,8 +28,8 @@
 /* No column holds text that a user chose, so that none can be mistaken for another.
  * Times are Unix times (slurm_tool_env). */
 #define COLUMNS                                                                        \
-    "JobID:20,ArrayJobID:20,ArrayTaskID:20,EndTime:32,PreemptTime:32,State:24,"          \
-    "Requeue:8,BatchFlag:8,Reason:32"
+    "JobID:20,ArrayJobID:20,ArrayTaskID:20,StartTime:32,EndTime:32,PreemptTime:32,"    \
+    "State:24,Requeue:8,BatchFlag:8,Reason:32"
 
 struct batch_query {
     struct slurm_tool *squeue;
@@ -74,14 +74,16 @@ static void name_fill(struct batch_job *job, const char *number, const char *arr
 
 bool slurm_job_parse(const char *line, const char *id, struct batch_job *job)
 {
-    char number[24], array[24], task[24], end[36], preempted[36], state[28];
+    char number[24], array[24], task[24], start[36], end[36], preempted[36], state[28];
     char requeue[12], batch[12], reason[36] = ""; /* may be empty, and may be long */
 
-    if (sscanf(line, "%23s %23s %23s %35s %35s %27s %11s %11s%*[ ]%35[^ \n]", number,
-               array, task, end, preempted, state, requeue, batch, reason) < 8 ||
+    if (sscanf(line, "%23s %23s %23s %35s %35s %35s %27s %11s %11s%*[ ]%35[^ \n]",
+               number, array, task, start, end, preempted, state, requeue, batch,
+               reason) < 9 ||
         strcmp(number, id) != 0)
         return false;
-    *job = (struct batch_job){.end = number_parse(end),
+    *job = (struct batch_job){.start = number_parse(start),
+                              .end = number_parse(end),
                               .preempted = number_parse(preempted) > 0,
                               .running = strcmp(state, "RUNNING") == 0,
                               .preparing = strcmp(state, "CONFIGURING") == 0 ||
@@ -230,14 +232,14 @@ static const char *variable_number(const char *variable)
 
 static const char *job_number(enum batch_number which)
 {
-    const char *claimed = variable_number(which == BATCH_JOB     ? "SLURM_JOB_ID"
-                                          : which == BATCH_ARRAY ? "SLURM_ARRAY_JOB_ID"
-                                                                 : "SLURM_ARRAY_TASK_ID");
+    const char *claimed =
+        variable_number(which == BATCH_JOB     ? "SLURM_JOB_ID"
+                        : which == BATCH_ARRAY ? "SLURM_ARRAY_JOB_ID"
+                                               : "SLURM_ARRAY_TASK_ID");
     const char *text = which == BATCH_ARRAY ? known.job.array : known.job.task;
     struct batch_job job;
 
-    if (!claimed || which == BATCH_JOB ||
-        (!is_known() && job_await(&job, NULL) < 0))
+    if (!claimed || which == BATCH_JOB || (!is_known() && job_await(&job, NULL) < 0))
         return claimed;
     return *text ? text : NULL;
 }
@@ -312,7 +314,8 @@ static void step_nodes_take(char *line, const char *name, char ***nodes)
     if (first == bar || !step_is_ours(line))
         return;
     *bar = '\0';
-    if (strcmp(first + 1, name) == 0 && hostlist_expand(bar + 1, &more, NULL) == 0 && more)
+    if (strcmp(first + 1, name) == 0 && hostlist_expand(bar + 1, &more, NULL) == 0 &&
+        more)
         argv_append_all(nodes, more, NULL);
     argv_free(more);
 }
@@ -329,7 +332,8 @@ char **slurm_job_step_nodes(const char *name)
     char *text = NULL, *rest, *line, **nodes = NULL;
     struct batch_job job;
 
-    if (!slurm_job_id() || (!is_known() && job_ask(&job, NULL) < 0) || slurm_tool_read(argv, ANSWER_MAX_S, &text, NULL) < 0)
+    if (!slurm_job_id() || (!is_known() && job_ask(&job, NULL) < 0) ||
+        slurm_tool_read(argv, ANSWER_MAX_S, &text, NULL) < 0)
         return NULL;
     for (rest = text; (line = strsep(&rest, "\n"));)
         step_nodes_take(line, name, &nodes);
@@ -370,21 +374,17 @@ bool slurm_await_ready(launcher_wait *wait, void (*say)(void *arg, const char *t
 
 /* ---- Back to the queue ---- */
 
-static int requeue_check(struct error *err)
+static int requeue_check(const struct batch_job *job, struct error *err)
 {
-    struct batch_job job;
-
-    if (job_await(&job, err) < 0)
-        return -1;
-    if (!job.has_script)
+    if (!job->has_script)
         return error_set(err, RAYTRAIN_EINVAL,
                          "job %s has no batch script; submit one with sbatch",
-                         job.name);
-    if (!job.may_requeue)
+                         job->name);
+    if (!job->may_requeue)
         return error_set(err, RAYTRAIN_EINVAL,
                          "job %s may not go back to the queue; submit it with sbatch "
                          "--requeue (now: scontrol update JobId=%s Requeue=1)",
-                         job.name, job.name);
+                         job->name, job->name);
     return 0;
 }
 

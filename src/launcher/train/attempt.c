@@ -280,7 +280,8 @@ static int record_begin(struct attempt *a, struct error *err)
     const struct run *run = a->run;
     int rc = -1;
 
-    a->record = attempt_create(a->number, launcher_name(run->launcher), &run->plan);
+    a->record = attempt_create(a->number, launcher_name(run->launcher), &run->plan,
+                               run->checkpoint_before);
     if (!a->record || (a->number == 0 && run->start.known &&
                        json_object_set_new(a->record, RUN_START_KEY,
                                            run_start_json(&run->start)) < 0))

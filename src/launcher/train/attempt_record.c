@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "run/run_dir.h"
+#include "train/attempt_verdict.h"
 #include "util/clock.h"
 #include "util/fs.h"
 
-json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan)
+json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan,
+                       int64_t checkpoint_before)
 {
     json_t *nodes = json_array();
 
@@ -20,9 +22,27 @@ json_t *attempt_create(int attempt, const char *launcher, const struct placement
             return NULL;
         }
     }
-    return json_pack("{s:i, s:i, s:s, s:o, s:f, s:n}", "attempt", attempt, "workers",
-                     plan->workers, "launcher", launcher, "nodes", nodes, "start",
-                     clock_unix_double(), "checkpoint");
+    return json_pack("{s:i, s:i, s:s, s:o, s:f, s:n, s:I}", "attempt", attempt,
+                     "workers", plan->workers, "launcher", launcher, "nodes", nodes,
+                     "start", clock_unix_double(), "checkpoint", "checkpoint_before",
+                     (json_int_t)checkpoint_before);
+}
+
+bool attempt_was_stopped(const char *log_dir, int64_t *checkpoint_before)
+{
+    char *path = run_dir_file(log_dir, "attempt.json");
+    json_t *record = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *before = json_object_get(record, "checkpoint_before");
+    const char *outcome = json_string_value(json_object_get(record, "outcome")),
+               *cause = json_string_value(json_object_get(record, "cause"));
+    bool stopped = json_is_integer(before) && outcome && cause &&
+                   strcmp(outcome, run_status_name(RUN_STOPPED)) == 0 &&
+                   strcmp(cause, attempt_cause_name(CAUSE_PREEMPTED)) != 0;
+
+    *checkpoint_before = stopped ? (int64_t)json_integer_value(before) : -1;
+    json_decref(record);
+    free(path);
+    return stopped;
 }
 
 int attempt_save(const json_t *attempt, const char *log_dir, struct error *err)

@@ -9,6 +9,8 @@
  *    "cause": protocol/failure.h's word unless it has finished, else null,
  *    "checkpoint": file it started from or null,
  *    "started_from": of the first attempt, what the run was started from, run/run_start.h,
+ *    "checkpoint_before": iteration of the newest one of the run when raytrain-run
+ *    began; -1: there was none,
  *    "message", "rank", "host", "signal", "exit_status": unless it has finished, the
  *    failure record; signal is that which killed the rank, or, of a stop, that
  *    raytrain-run received}
@@ -17,12 +19,18 @@
 #define RAYTRAIN_TRAIN_ATTEMPT_RECORD_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "launch/placement.h"
 #include "util/error.h"
 
 /* A record that has just started; NULL without memory. The caller decrefs. */
-json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan);
+json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan,
+                       int64_t checkpoint_before);
+/* Of a record that its writer has left in a log directory: was the attempt stopped, other
+ * than to make room for another job? Then *checkpoint_before is its. */
+bool attempt_was_stopped(const char *log_dir, int64_t *checkpoint_before);
 /* Write it into its log directory, whole or not at all. */
 int attempt_save(const json_t *attempt, const char *log_dir, struct error *err);
 /* Its writer was killed: remove what it had written under a temporary name. */

@@ -299,20 +299,37 @@ static int attempts_make(struct backend_executor *ex, struct run_outcome *out,
     return rc;
 }
 
+/* Was the call before stopped, too, and has there been no newer checkpoint since it
+ * began? */
+static bool is_fruitless(const struct run *run, int first)
+{
+    char *log_dir = first > 0 ? run_dir_log_dir(run->dir, first - 1) : NULL;
+    int64_t before;
+    bool fruitless = log_dir && attempt_was_stopped(log_dir, &before) &&
+                     checkpoint_manager_newest(run->dir) <= before;
+
+    free(log_dir);
+    return fruitless;
+}
+
 int backend_executor_run(struct run *run, struct run_outcome *outcome,
                          struct error *err)
 {
     struct backend_executor ex = {.run = run,
                                   .number = run_dir_last_attempt(run->dir) + 1};
-    int rc = -1;
+    int first = ex.number, rc = -1;
 
     memset(outcome, 0, sizeof *outcome);
+    run->checkpoint_before = checkpoint_manager_newest(run->dir);
     if (metrics_collector_open(run->dir, &ex.reports, err) == 0) {
         if (metrics_collector_iteration(ex.reports) >= 0)
             callback_list_continue(run->callbacks,
                                    metrics_collector_iteration(ex.reports));
         rc = attempts_make(&ex, outcome, err);
     }
+    outcome->fruitless = rc == 0 && outcome->status == RUN_STOPPED &&
+                         outcome->failure.cause != CAUSE_PREEMPTED &&
+                         is_fruitless(run, first);
     metrics_collector_close(ex.reports);
     return rc;
 }

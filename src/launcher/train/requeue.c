@@ -6,13 +6,10 @@
 
 #define FLAG "--requeue-on-stop"
 
-int requeue_check(const struct train_config *cfg, const struct options *opt,
-                  struct error *err)
+/* Could it ever be requeued? */
+static int requeue_check(const struct batch_ops *batch, const struct options *opt,
+                         struct error *err)
 {
-    const struct batch_ops *batch = batch_find();
-
-    if (!cfg->run_config.requeue_on_stop)
-        return 0;
     if (!opt->resume)
         return error_set(err, RAYTRAIN_EINVAL,
                          FLAG " needs --resume: the job's script is run again, and is "
@@ -21,7 +18,44 @@ int requeue_check(const struct train_config *cfg, const struct options *opt,
         return error_set(err, RAYTRAIN_EINVAL,
                          FLAG " is for batch jobs of Slurm, and this is none "
                               "(SLURM_JOB_ID is not set); submit a script with sbatch");
-    return batch->requeue_check(err) < 0 ? error_prefix(err, FLAG) : 0;
+    return 0;
+}
+
+/* A job that is not longer than the margin before its end would stop each attempt at its
+ * start. One that has little time left may have more when it is requeued. */
+static int margin_check(const struct batch_job *job, int margin_s, struct error *err)
+{
+    long long length = job->end - job->start;
+
+    if (margin_s == 0 || job->end == 0 || job->start == 0 || job->preempted ||
+        length > margin_s)
+        return 0;
+    return error_set(
+        err, RAYTRAIN_EINVAL,
+        "job %s has a time limit of %lld s, and the workers are to be asked "
+        "to stop %d s before its end, which leaves no time to train; use a "
+        "smaller margin, such as --stop-before-end %lld, or give the job "
+        "more time (sbatch --time)",
+        job->name, length, margin_s, length / 4);
+}
+
+int job_check(const struct train_config *cfg, const struct options *opt,
+              struct error *err)
+{
+    const struct batch_ops *batch = batch_find();
+    bool requeue = cfg->run_config.requeue_on_stop;
+    int margin_s = cfg->run_config.stop_before_end_s;
+    struct batch_job job;
+
+    if (requeue && requeue_check(batch, opt, err) < 0)
+        return -1;
+    if (!batch || (!requeue && margin_s == 0))
+        return 0;
+    if (!requeue) /* then the margin is no reason to wait for the batch system */
+        return batch->ask(&job, NULL) < 0 ? 0 : margin_check(&job, margin_s, err);
+    if (batch->await(&job, err) < 0 || batch->requeue_check(&job, err) < 0)
+        return error_prefix(err, FLAG);
+    return margin_check(&job, margin_s, err);
 }
 
 /* A job that is cancelled, or whose time is over, is not running any more. */
@@ -31,7 +65,8 @@ bool requeue_is_due(const struct train_config *cfg, const struct run_outcome *ou
     const struct batch_ops *batch = batch_find();
 
     if (!cfg->run_config.requeue_on_stop || outcome->status != RUN_STOPPED ||
-        outcome->failure.signal == SIGINT || outcome->failure.signal == SIGHUP)
+        outcome->fruitless || outcome->failure.signal == SIGINT ||
+        outcome->failure.signal == SIGHUP)
         return false;
     return batch && batch->await(job, NULL) == 0 && job->running;
 }

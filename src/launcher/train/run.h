@@ -23,8 +23,9 @@ struct run {
     bool overlap; /* a step before the workers', or around this process, may hold what
                      they need: they share it */
     const char *dir;
-    const char *config; /* the text of cfg, which each attempt keeps */
-    const char *marker; /* worker_env.h */
+    const char *config;        /* the text of cfg, which each attempt keeps */
+    const char *marker;        /* worker_env.h */
+    int64_t checkpoint_before; /* the newest when this process began; -1: none */
     const struct run_lock *lock;
     struct run_start start; /* for the first attempt's record */
     struct callback_list *callbacks;

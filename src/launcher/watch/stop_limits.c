@@ -30,7 +30,7 @@ struct time_watch {
     /* Once the workers have been asked to stop: */
     bool stopping;
     int requests; /* that were seen when the end was asked for */
-    double last; /* the time kept for the Result; 0: not known yet */
+    double last;  /* the time kept for the Result; 0: not known yet */
 };
 
 static void question_drop(struct time_watch *w)
