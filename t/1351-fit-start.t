@@ -170,7 +170,7 @@ def wait_for(condition):
 wait_for(lambda: os.path.exists("ready"))
 os.killpg(child.pid, signal.SIGINT)
 if int(times) > 1:
-    wait_for(lambda: "a second one stops at once" in open("err").read())
+    wait_for(lambda: "a second SIGINT stops at once" in open("err").read())
     os.killpg(child.pid, signal.SIGINT)
 sys.exit(child.wait() % 256)
 EOF

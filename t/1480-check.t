@@ -139,7 +139,7 @@ has_begun () {
 test_expect_success FAULTS 'a check that is stopped exits with 75 and leaves nothing' '
 	{ RAYTRAIN_FAULT=save.data:1:stop $check --storage runs >out 2>err & } && pid=$! &&
 	eventually has_begun &&
-	kill -TERM $pid && eventually grep "a second one" err && kill -TERM $pid &&
+	kill -INT $pid && eventually grep "a second SIGINT" err && kill -INT $pid &&
 	expect_status 75 wait $pid && grep "warning  run  *stopped on request" out &&
 	test_path_is_missing runs && no_process_left
 '
@@ -149,12 +149,12 @@ test_expect_success SLURM 'a Slurm that is not configured is a finding at once' 
 	found json wrong slurm allocation && ! grep retrying err
 '
 test_expect_success SLURM '--launcher slurm without a configuration of Slurm is refused at once' '
-	SLURM_CONF=$PWD/no.conf expect_status 4 timeout 60 raytrain-run --launcher slurm \
+	SLURM_CONF=$PWD/no.conf expect_status 3 timeout 60 raytrain-run --launcher slurm \
 		--storage runs -- true 2>err && grep "no.conf.*no such file" err &&
 	! grep retrying err
 '
 test_expect_success UNCONFIGURED '--launcher slurm on a machine of no cluster is refused at once' '
-	expect_status 4 timeout 60 raytrain-run --launcher slurm --storage runs -- true 2>err &&
+	expect_status 3 timeout 60 raytrain-run --launcher slurm --storage runs -- true 2>err &&
 	grep "Set SLURM_CONF" err && ! grep retrying err
 '
 test_expect_success 'what a check has no use for is refused' '
