@@ -47,6 +47,13 @@ test_expect_success DISK '--resume continues after space was freed' '
 	mount -o remount,size=16m "$PWD/disk" && $big --resume "$train" 2>err &&
 	test "$(model_of disk/r/checkpoint_000005.h5)" = "$calm" && no_temporary disk
 '
+test_expect_success DISK 'a full directory for temporary files is named, with TMPDIR' '
+	disk_new temporary 64k && { dd if=/dev/zero of=temporary/ballast bs=4k 2>/dev/null || :; } &&
+	TMPDIR=$PWD/temporary expect_status 5 $run --storage runs --name temporary "$train" \
+		2>err &&
+	grep "/temporary/.*No space left on device: free space .*TMPDIR" err &&
+	! grep -e --storage err
+'
 tiny="$run --storage brim --name r"
 test_expect_success DISK 'a run fails cleanly with no block left even for the failure record' '
 	disk_new brim 2m && rm -f ready gate &&

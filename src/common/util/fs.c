@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/private_dir.h"
 #include "util/process.h"
 #include "util/quote.h"
 
@@ -24,20 +25,28 @@
 static const struct advice {
     int number;
     const char *text;
+    bool elsewhere; /* another place helps: how to choose it follows */
 } ADVICE[] = {
-    {ENOSPC, "free space there or choose another place with --storage"},
-    {EDQUOT, "remove files that you no longer need or choose another place with "
-             "--storage"},
-    {EACCES, PERMISSIONS " or choose another place with --storage"},
-    {EPERM, PERMISSIONS " or choose another place with --storage"},
-    {EROFS, "choose a writable place with --storage"},
-    {EFBIG, "raise the limit on file sizes (ulimit -f) or choose another place with "
-            "--storage"},
-    {EMFILE, "raise the limit on open files (ulimit -n)"},
-    {EIO, "the disk or the network file system reports an error; see the system log"},
-    {ENOTDIR, "a part of the path is a file, not a directory"},
-    {ENAMETOOLONG, "choose a shorter name"},
+    {ENOSPC, "free space there or choose another place with ", true},
+    {EDQUOT, "remove files that you no longer need or choose another place with ",
+     true},
+    {EACCES, PERMISSIONS " or choose another place with ", true},
+    {EPERM, PERMISSIONS " or choose another place with ", true},
+    {EROFS, "choose a writable place with ", true},
+    {EFBIG, "raise the limit on file sizes (ulimit -f) or choose another place with ",
+     true},
+    {EMFILE, "raise the limit on open files (ulimit -n)", false},
+    {EIO, "the disk or the network file system reports an error; see the system log",
+     false},
+    {ENOTDIR, "a part of the path is a file, not a directory", false},
+    {ENAMETOOLONG, "choose a shorter name", false},
 };
+
+/* What decides where this file is. */
+static const char *chooser(const char *path)
+{
+    return strstr(path, "/" PRIVATE_DIR_PREFIX) ? "TMPDIR" : "--storage";
+}
 
 /* Another storage does not help with a file that is there. */
 static bool is_of_reading(const char *what)
@@ -54,16 +63,21 @@ int fs_error(struct error *err, const char *what, const char *path)
 {
     int saved = errno;
     char *shown = printable_text(path);
-    const char *hint = NULL;
+    const char *hint = NULL, *with = "";
 
-    for (size_t i = 0; i < sizeof ADVICE / sizeof *ADVICE; i++)
-        if (ADVICE[i].number == saved)
-            hint = ADVICE[i].text;
-    if (is_of_reading(what) && (saved == EACCES || saved == EPERM))
+    for (size_t i = 0; i < sizeof ADVICE / sizeof *ADVICE; i++) {
+        if (ADVICE[i].number != saved)
+            continue;
+        hint = ADVICE[i].text;
+        with = ADVICE[i].elsewhere ? chooser(path) : "";
+    }
+    if (is_of_reading(what) && (saved == EACCES || saved == EPERM)) {
         hint = PERMISSIONS;
+        with = "";
+    }
     error_set(err, saved == ENOENT ? RAYTRAIN_ENOTFOUND : RAYTRAIN_ESTORAGE,
-              "cannot %s %s: %s%s%s", what, shown ? shown : "file", strerror(saved),
-              hint ? ": " : "", hint ? hint : "");
+              "cannot %s %s: %s%s%s%s", what, shown ? shown : "file", strerror(saved),
+              hint ? ": " : "", hint ? hint : "", with);
     free(shown);
     errno = saved;
     return -1;

@@ -14,7 +14,7 @@
 
 #include "util/fs.h"
 
-#define PREFIX "raytrain-private-"
+#define PREFIX PRIVATE_DIR_PREFIX
 #define HOLE   "XXXXXX"
 
 static const char *parent_dir(size_t most)

@@ -9,6 +9,9 @@
 #include <limits.h>
 #include <stddef.h>
 
+/* How the name of such a directory begins. */
+#define PRIVATE_DIR_PREFIX "raytrain-private-"
+
 /* Make one under $TMPDIR, or /tmp if that is not set or the path would be longer than
  * `most` bytes; mode 0700. Returns a descriptor that holds the lock, or -1 and errno;
  * then path is what was tried. */
