@@ -123,6 +123,50 @@ test_expect_success 'a path that is neither a run nor a checkpoint is refused wi
 	grep "absent" err
 '
 
+# odd_record FILE HOW: a copy of the run, in "odd", has something else in place of a record.
+odd_record () {
+	rm -rf odd && cp -R run odd && rm "odd/$1" || return 1
+	case $2 in
+	link) ln -s "$PWD/private" "odd/$1" ;;
+	fifo) mkfifo "odd/$1" ;;
+	device) ln -s /dev/zero "odd/$1" ;;
+	hole) truncate -s 300G "odd/$1" ;;
+	esac
+}
+# A build with sanitizers cannot do with little memory.
+limit=:
+(ulimit -v 4000000 && raytrain-inspect --version) >/dev/null 2>&1 && limit="ulimit -v 4000000"
+# looks_well FILE HOW: no view waits for it, fills the memory, or shows what a link leads to.
+looks_well () {
+	for view in "" --json --csv --follow "-o odd.html"; do
+		rm -f odd.html
+		($limit && exec timeout 60 raytrain-inspect $view odd) >out 2>err
+		case $? in
+		[0-9] | 75) ;;
+		*) echo "$1, $2, raytrain-inspect $view" && return 1 ;;
+		esac
+		! grep -s private-word out err odd.html || return 1
+	done
+}
+test_expect_success 'what is in place of a record is neither followed nor waited for' '
+	echo "{\"host\": \"private-word\", \"status\": \"private-word\"}" >private &&
+	for file in run.cfg result.json result.h5 logs/attempt-0/attempt.json; do
+		for how in link fifo device hole; do
+			odd_record $file $how && looks_well $file $how || return 1
+		done
+	done
+'
+test_expect_success 'a directory of logs that is a link is not followed' '
+	rm -rf odd && cp -R run odd && rm -r odd/logs && mkdir -p elsewhere/attempt-0 &&
+	cp private elsewhere/attempt-0/attempt.json && ln -s "$PWD/elsewhere" odd/logs &&
+	looks_well logs link
+'
+test_expect_success 'a run that is reached through a link is shown as it is' '
+	ln -s run to-run && raytrain-inspect --json run >expected &&
+	raytrain-inspect --json to-run >actual &&
+	jq "del(.path)" expected >expect && jq "del(.path)" actual >out && test_cmp expect out
+'
+
 test_expect_success 'wrong usage ends with exit status 2' '
 	expect_status 2 raytrain-inspect 2>err &&
 	expect_status 2 raytrain-inspect a b 2>err &&

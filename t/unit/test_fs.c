@@ -21,6 +21,7 @@
 #include "scratch.h"
 #include "util/fs.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 /* Instead of that of libc: counts the call, and makes it. */
 static int n_synced;
@@ -331,6 +332,112 @@ static void a_file_is_padded_with_zeros(void **state)
     assert_int_equal(scratch_count("."), 1);
 }
 
+/* ---- Records ---- */
+
+static void make_text(const char *path, const char *text)
+{
+    assert_int_equal(fs_write_atomic(path, text, strlen(text), 0600, NULL), 0);
+}
+
+static void expect_record(const char *path, unsigned depth, const char *text)
+{
+    struct error err;
+    char *data;
+    size_t n;
+
+    if (record_read(path, depth, &data, &n, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(data, text);
+    assert_int_equal(n, strlen(text));
+    free(data);
+}
+
+static void expect_no_record(const char *path, unsigned depth, const char *why)
+{
+    struct error err = {0};
+    char *data;
+
+    assert_int_equal(record_read(path, depth, &data, NULL, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_ECORRUPT);
+    assert_non_null(strstr(err.text, why));
+    assert_null(record_read_json(path, depth));
+}
+
+/* Links above the run are fine, those in it are not. */
+static void records_are_not_reached_through_links(void **state)
+{
+    char *cwd = realpath(".", NULL), *whole;
+
+    (void)state;
+    assert_int_equal(fs_mkdirs("run/logs/attempt-0", 0700, NULL), 0);
+    make_text("run/a", "{}");
+    make_text("run/logs/attempt-0/b", "[1]");
+    assert_int_equal(symlink("run", "to-run"), 0);
+    assert_int_equal(symlink("a", "run/to-a"), 0);
+    assert_int_equal(symlink("logs", "run/to-logs"), 0);
+    expect_record("run/a", 1, "{}");
+    expect_record("to-run/a", 1, "{}");
+    expect_record("to-run//logs/attempt-0//b", 3, "[1]");
+    expect_record("run/to-logs/attempt-0/b", 2, "[1]");
+    expect_no_record("run/to-a", 1, "is a link");
+    expect_no_record("run/to-logs/attempt-0/b", 3, "is a link");
+    expect_no_record("to-run/a", 2, "is a link");
+    assert_true(asprintf(&whole, "%s/run/logs/attempt-0/b", cwd) > 0);
+    expect_record(whole, 3, "[1]");
+    expect_record(whole, 99, "[1]");
+    assert_int_equal(chdir("run"), 0);
+    expect_record("a", 1, "{}");
+    expect_record("./logs/attempt-0/b", 3, "[1]");
+    assert_int_equal(chdir(".."), 0);
+    assert_int_equal(record_open("run/c", 1), -1);
+    assert_int_equal(errno, ENOENT);
+    free(whole);
+    free(cwd);
+}
+
+static void what_is_not_a_small_file_is_not_a_record(void **state)
+{
+    (void)state;
+    make_text("hole", "{}");
+    assert_int_equal(truncate("hole", (off_t)1 << 40), 0);
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    assert_int_equal(mkdir("directory", 0700), 0);
+    expect_no_record("hole", 1, "a record has at most");
+    expect_no_record("fifo", 1, "not a regular file");
+    expect_no_record("directory", 1, "not a regular file");
+    expect_no_record("/dev/zero", 1, "not a regular file");
+}
+
+static void expect_owner(int fd, const char *wrong)
+{
+    struct error err = {0};
+    int rc = record_check_owner(fd, "x", &err);
+
+    assert_int_equal(rc, wrong ? -1 : 0);
+    if (wrong)
+        assert_non_null(strstr(err.text, wrong));
+}
+
+static void what_others_can_write_is_not_acted_upon(void **state)
+{
+    int fd;
+
+    (void)state;
+    make_text("x", "{}");
+    fd = record_open("x", 1);
+    expect_owner(fd, NULL);
+    assert_int_equal(chmod("x", 0644), 0);
+    expect_owner(fd, NULL);
+    assert_int_equal(chmod("x", 0664), 0);
+    expect_owner(fd, "chmod go-w");
+    assert_int_equal(chmod("x", 0602), 0);
+    expect_owner(fd, "chmod go-w");
+    assert_int_equal(chmod("x", 0600), 0);
+    if (geteuid() == 0 && chown("x", 65534, 65534) == 0)
+        expect_owner(fd, "another user (uid 65534)");
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +453,9 @@ int main(void)
         SCRATCH(reads_past_the_end_are_named),
         SCRATCH(files_do_not_take_the_place_of_stdio),
         SCRATCH(a_file_is_padded_with_zeros),
+        SCRATCH(records_are_not_reached_through_links),
+        SCRATCH(what_is_not_a_small_file_is_not_a_record),
+        SCRATCH(what_others_can_write_is_not_acted_upon),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -50,7 +50,7 @@ static void line_hear(void *arg, const char *line, size_t n)
 static void expect_lines(uint64_t *offset, const char *lines)
 {
     heard[0] = '\0';
-    assert_int_equal(line_follow("f", offset, line_hear, NULL, NULL), 0);
+    assert_int_equal(line_follow("f", 1, offset, line_hear, NULL, NULL), 0);
     assert_string_equal(heard, lines);
 }
 
@@ -191,7 +191,7 @@ static void what_cannot_be_read_is_an_error(void **state)
 
     (void)state;
     assert_int_equal(mkdir("f", 0777), 0);
-    assert_int_equal(line_follow("f", &offset, line_hear, NULL, &err), -1);
+    assert_int_equal(line_follow("f", 1, &offset, line_hear, NULL, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
 }
 

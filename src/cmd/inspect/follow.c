@@ -25,6 +25,7 @@
 #include "util/clock.h"
 #include "util/fs.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 #define LOOK_S      0.5 /* between two looks */
 #define WAIT_LOOK_S 1.0 /* the same, for a run that does not exist yet */
@@ -105,7 +106,7 @@ static json_t *attempt_load(const struct follower *f)
     json_t *attempt = NULL;
     size_t n;
 
-    if (path && fs_read(path, &text, &n, NULL) == 0)
+    if (path && record_read(path, RECORD_OF_ATTEMPT, &text, &n, NULL) == 0)
         attempt = json_loadb(text, n, 0, NULL);
     free(text);
     free(path);
@@ -128,7 +129,7 @@ static void events_print(struct follower *f)
     char *path = f->attempt >= 0 ? attempt_file(f, EVENTS_FILE) : NULL;
 
     if (path)
-        (void)line_follow(path, &f->offset, event_print, f, NULL);
+        (void)line_follow(path, RECORD_OF_ATTEMPT, &f->offset, event_print, f, NULL);
     free(path);
 }
 

@@ -14,12 +14,13 @@
 #include "run/run_dir.h"
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 static int config_load(struct facts *f, struct error *err)
 {
     char *path = run_dir_file(f->path, "run.cfg");
     struct error why = {0};
-    int rc = path ? fs_read(path, &f->config, NULL, &why)
+    int rc = path ? record_read(path, RECORD_OF_RUN, &f->config, NULL, &why)
                   : error_set(&why, RAYTRAIN_ENOMEM, "out of memory");
 
     free(path);

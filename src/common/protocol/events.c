@@ -16,6 +16,7 @@
 #include "util/argv.h"
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define EVENTS_DIR "events"
 
@@ -111,7 +112,7 @@ static void event_take(const char *log_dir, const char *path,
     size_t n;
 
     /* An event that cannot be removed would be delivered again and again. */
-    if (fs_read(path, &text, &n, NULL) < 0 || unlink(path) < 0) {
+    if (record_read(path, RECORD_OF_EVENT, &text, &n, NULL) < 0 || unlink(path) < 0) {
         free(text);
         return;
     }

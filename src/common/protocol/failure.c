@@ -7,6 +7,7 @@
 #include "run/run_dir.h"
 #include "util/fs.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 #define FILE_NAME "error.json"
 
@@ -112,7 +113,7 @@ char *failure_path(const char *log_dir)
 bool failure_read(const char *log_dir, struct failure *failure)
 {
     char *path = failure_path(log_dir);
-    json_t *record = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *record = path ? record_read_json(path, RECORD_OF_ATTEMPT) : NULL;
     bool found = json_is_object(record);
 
     if (found)

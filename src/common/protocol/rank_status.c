@@ -12,6 +12,7 @@
 #include "run/run_dir.h"
 #include "util/async_text.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define RANK_BYTES  (RANK_STATUS_KINDS * RANK_STATUS_SLOT)
 #define HEAD_BYTES  65536 /* "NODES RANKS-PER-NODE", and padding up to the first node */
@@ -137,7 +138,7 @@ static bool node_visit(int fd, int node, int ranks, enum rank_status_kind kind,
 static void file_visit(const char *path, enum rank_status_kind kind, slot_visit *visit,
                        void *arg)
 {
-    int fd = fs_open_fresh(path), nodes, ranks;
+    int fd = record_open(path, RECORD_OF_ATTEMPT), nodes, ranks;
     char head[RANK_STATUS_SLOT] = "";
     bool more = true;
 

@@ -8,6 +8,7 @@
 #include "run/run_dir.h"
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define STEP_NAME "step"
 #define END_NAME  "end.json"
@@ -59,7 +60,8 @@ static bool is_step(const char *text)
 bool worker_record_read_step(const char *log_dir, char step[WORKER_STEP_MAX])
 {
     char *path = run_dir_file(log_dir, STEP_NAME), *text = NULL;
-    bool found = path && fs_read(path, &text, NULL, NULL) == 0 && is_step(text);
+    bool found = path && record_read(path, RECORD_OF_ATTEMPT, &text, NULL, NULL) == 0 &&
+                 is_step(text);
 
     memset(step, 0, WORKER_STEP_MAX);
     if (found)
@@ -89,7 +91,7 @@ enum worker_end worker_record_read_end(const char *log_dir, int workers)
 
     if (path)
         fs_look_again(path); /* it may just have been written, on another node */
-    record = path ? json_load_file(path, 0, NULL) : NULL;
+    record = path ? record_read_json(path, RECORD_OF_ATTEMPT) : NULL;
     end = end_parse(record, workers);
     json_decref(record);
     free(path);

@@ -5,6 +5,7 @@
 
 #include "run/run_dir.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define CONFIG_NAME "run.cfg"
 
@@ -34,7 +35,7 @@ static char *config_read(const char *dir)
     char *path = run_dir_file(dir, CONFIG_NAME), *text = NULL;
 
     if (path)
-        fs_read(path, &text, NULL, NULL);
+        record_read(path, RECORD_OF_ATTEMPT, &text, NULL, NULL);
     free(path);
     return text;
 }

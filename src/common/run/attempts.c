@@ -10,6 +10,7 @@
 #include "run/checkpoint_manager.h"
 #include "run/metrics.h"
 #include "run/run_dir.h"
+#include "util/run_record.h"
 
 /* What matters here about a report. All reports are read, also those that do not
  * count. */
@@ -99,7 +100,7 @@ static json_t *record_load(const char *run_dir, int k)
 {
     char *log_dir = run_dir_log_dir(run_dir, k);
     char *path = log_dir ? run_dir_file(log_dir, "attempt.json") : NULL;
-    json_t *attempt = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *attempt = path ? record_read_json(path, RECORD_OF_ATTEMPT) : NULL;
 
     free(path);
     free(log_dir);

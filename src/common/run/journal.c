@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define FIRST_BYTES 65536
 #define DOUBLINGS   14 /* up to 1 GiB */
@@ -151,7 +152,7 @@ void journal_reader_close(struct journal_reader *r)
 static ssize_t window_read(struct journal_reader *r, struct error *err)
 {
     char *path = file_path(r->dir, r->name, r->file);
-    int fd = path ? fs_open_fresh(path) : -1;
+    int fd = path ? record_open(path, RECORD_OF_ATTEMPT) : -1;
     ssize_t n = -1;
 
     if (!path)
@@ -203,8 +204,11 @@ static void window_deliver(struct journal_reader *r, size_t n,
 /* A line longer than the window. */
 static int window_grow(struct journal_reader *r, struct error *err)
 {
-    char *bigger = realloc(r->buf, 2 * r->room);
+    char *bigger;
 
+    if (r->room >= RECORD_BYTES_MAX)
+        return record_fail_line(r->name, err);
+    bigger = realloc(r->buf, 2 * r->room);
     if (!bigger)
         return no_memory(err);
     r->buf = bigger;
@@ -313,7 +317,7 @@ int journal_last_line(const char *dir, const char *name, char **line, struct err
     free(path);
     while (rc == 0 && !*line && file-- > 0) {
         path = file_path(dir, name, file);
-        fd = path ? fs_open_fresh(path) : -1;
+        fd = path ? record_open(path, RECORD_OF_ATTEMPT) : -1;
         if (!path)
             rc = no_memory(err);
         else if (fd >= 0)

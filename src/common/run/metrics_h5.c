@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -27,6 +28,7 @@
 #include "hdf5/h5_image.h"
 #include "run/metrics.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 /* Texts and vectors that need more bytes are in result.json alone. */
 #define DATASET_MAX ((size_t)1 << 30)
@@ -574,6 +576,21 @@ int metrics_write_h5(const char *path, const struct metrics_table *reports,
     return rc;
 }
 
+/* Is a large file as long as its head says? Otherwise it is not read: it may be a hole. */
+static bool is_odd(const char *path)
+{
+    int fd = record_open(path, RECORD_OF_RUN);
+    struct result_head head;
+    struct stat st;
+    bool odd = fd >= 0 && fstat(fd, &st) == 0 && st.st_size > (off_t)RECORD_BYTES_MAX &&
+               (fs_pread_full(fd, &head, sizeof head, 0) < 0 ||
+                head.file_bytes != (uint64_t)st.st_size);
+
+    if (fd >= 0)
+        close(fd);
+    return odd;
+}
+
 int metrics_read_status(const char *path, char **status, struct error *err)
 {
     struct result_head head;
@@ -583,7 +600,10 @@ int metrics_read_status(const char *path, char **status, struct error *err)
     int rc = 0;
 
     *status = NULL;
-    if (fs_read(path, &bytes, &n, &why) < 0)
+    if (is_odd(path))
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "%s: the file is damaged or truncated (length)", path);
+    if (record_read_large(path, RECORD_OF_RUN, &bytes, &n, &why) < 0)
         return why.code == RAYTRAIN_ENOTFOUND
                    ? 0
                    : error_set(err, why.code, "%s", why.text);
@@ -608,7 +628,7 @@ int metrics_read_status(const char *path, char **status, struct error *err)
 
 int metrics_peek_status(const char *path, char **status, struct error *err)
 {
-    int fd = fs_open_fresh(path), rc;
+    int fd = record_open(path, RECORD_OF_RUN), rc;
     struct result_head head;
 
     *status = NULL;

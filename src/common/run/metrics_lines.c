@@ -12,6 +12,7 @@
 #include "run/metrics.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define WINDOW 65536
 
@@ -83,6 +84,10 @@ static int fd_lines(int fd, const char *path, metrics_line_fn *on_line, void *ar
         if (held < room)
             continue;
         /* A line longer than the buffer. */
+        if (room >= RECORD_BYTES_MAX) {
+            free(buf);
+            return record_fail_line(path, err);
+        }
         bigger = realloc(buf, 2 * room);
         if (!bigger)
             free(buf);
@@ -98,7 +103,7 @@ static int fd_lines(int fd, const char *path, metrics_line_fn *on_line, void *ar
 int metrics_lines_of_file(const char *path, metrics_line_fn *on_line, void *arg,
                           struct error *err)
 {
-    int fd = fs_open_fresh(path), rc;
+    int fd = record_open(path, RECORD_OF_RUN), rc;
 
     if (fd < 0)
         return errno == ENOENT ? 0 : fs_error(err, "open", path);

@@ -23,6 +23,7 @@
 #include "run/report_scan.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define WINDOW     65536
 #define START_TAIL (16 * WINDOW) /* of result.json, which is read at first */
@@ -63,6 +64,10 @@ static int fd_lines(int fd, const char *path, uint64_t *offset,
         *offset += used;
         if (used == 0 && (size_t)n < window)
             break; /* the line is not complete yet */
+        if (used == 0 && window >= RECORD_BYTES_MAX) {
+            free(text);
+            return record_fail_line(path, err);
+        }
         if (used == 0)
             window *= 2;
     }
@@ -70,11 +75,11 @@ static int fd_lines(int fd, const char *path, uint64_t *offset,
     return n < 0 ? fs_error(err, "read", path) : 0;
 }
 
-int line_follow(const char *path, uint64_t *offset,
+int line_follow(const char *path, unsigned depth, uint64_t *offset,
                 void (*on_line)(void *arg, const char *line, size_t n), void *arg,
                 struct error *err)
 {
-    int fd = fs_open_fresh(path), rc = 0;
+    int fd = record_open(path, depth), rc = 0;
     struct stat st;
 
     if (fd < 0)
@@ -166,21 +171,24 @@ static void ring_deliver(struct report_follower *f)
     }
 }
 
-/* Skip what is before the end of result.json, up to a line's end. */
+/* Skip what is before the end of result.json, up to a line's end. A file without one there
+ * is read from its beginning. */
 static void start_seek(struct report_follower *f)
 {
-    int fd = fs_open_fresh(f->result);
-    uint64_t at;
+    int fd = record_open(f->result, RECORD_OF_RUN);
+    uint64_t at, least;
     struct stat st;
-    char c;
+    char c = '\0';
 
     if (fd < 0)
         return;
     if (fstat(fd, &st) == 0 && st.st_size > START_TAIL) {
-        for (at = (uint64_t)st.st_size - START_TAIL;
-             at > 0 && fs_pread_full(fd, &c, 1, at - 1) == 0 && c != '\n'; at--)
-            continue;
-        f->offset = at;
+        at = (uint64_t)st.st_size - START_TAIL;
+        least = at > START_TAIL ? at - START_TAIL : 0;
+        while (at > least && fs_pread_full(fd, &c, 1, at - 1) == 0 && c != '\n')
+            at--;
+        if (c == '\n')
+            f->offset = at;
     }
     close(fd);
 }
@@ -254,7 +262,7 @@ int report_follow_poll(struct report_follower *f,
     if (!f->first)
         rc = journal_follow(f, f->attempt, err);
     if (rc == 0)
-        rc = line_follow(f->result, &f->offset, line_take, f, err);
+        rc = line_follow(f->result, RECORD_OF_RUN, &f->offset, line_take, f, err);
     for (int k = f->attempt < 0 ? 0 : f->attempt; rc == 0 && k <= newest; k++)
         rc = journal_follow(f, k, err);
     if (rc == 0 && !f->no_memory && f->first)

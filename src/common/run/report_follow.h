@@ -23,8 +23,9 @@ int report_follow_poll(struct report_follower *f,
 void report_follow_close(struct report_follower *f); /* NULL is fine */
 
 /* Deliver the complete lines of a file that grows, from *offset on, which is advanced. A
- * missing file has none; one that is shorter than before is read from its beginning. */
-int line_follow(const char *path, uint64_t *offset,
+ * missing file has none; one that is shorter than before is read from its beginning.
+ * depth: see util/run_record.h. */
+int line_follow(const char *path, unsigned depth, uint64_t *offset,
                 void (*on_line)(void *arg, const char *line, size_t n), void *arg,
                 struct error *err);
 

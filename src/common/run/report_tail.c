@@ -14,6 +14,7 @@
 #include "run/metrics.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define TAIL 65536 /* bytes that are read first */
 
@@ -72,6 +73,8 @@ static int fd_tail(int fd, const char *path, json_t **report, struct error *err)
 
         if (size == 0)
             return 0;
+        if (size > (off_t)RECORD_BYTES_MAX)
+            return record_fail_line(path, err);
         if (!(text = malloc((size_t)size)))
             return no_memory(err);
         if (fs_pread_full(fd, text, (size_t)size, (uint64_t)(st.st_size - size)) < 0) {
@@ -126,7 +129,7 @@ int report_tail(const char *run_dir, json_t **report, struct error *err)
     *report = NULL;
     if (!path)
         return no_memory(err);
-    fd = fs_open_fresh(path);
+    fd = record_open(path, RECORD_OF_RUN);
     if (fd >= 0) {
         rc = fd_tail(fd, path, report, err);
         close(fd);

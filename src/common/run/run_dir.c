@@ -19,6 +19,7 @@
 #include "util/clock.h"
 #include "util/fs.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 #define MARKER_NAME ".marker"
 #define ID_NAME     ".id"
@@ -385,7 +386,7 @@ static int marker_read(const char *path, const char *file, const char *token,
     for (;;) {
         fs_look_again(path);
         fs_look_again(file);
-        rc = fs_read(file, text, NULL, why);
+        rc = record_read(file, RECORD_OF_RUN, text, NULL, why);
         if ((rc == 0 && strcmp(*text, token) == 0) || clock_now() > until)
             return rc;
         if (rc == 0)
@@ -499,7 +500,7 @@ static int id_settle(const char *path, const char *file, char *text,
 int run_dir_id(const char *path, char id[RUN_ID_LENGTH + 1], struct error *err)
 {
     char *file = run_dir_file(path, ID_NAME), *text = NULL;
-    int rc = file ? fs_read(file, &text, NULL, err) : no_memory(err);
+    int rc = file ? record_read(file, RECORD_OF_RUN, &text, NULL, err) : no_memory(err);
 
     if (file && rc < 0 && access(file, F_OK) < 0 && errno == ENOENT)
         rc = 0;

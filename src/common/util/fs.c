@@ -195,7 +195,7 @@ static int reader_open(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-int fs_open_fresh(const char *path)
+static int open_fresh(const char *path)
 {
     int fd = reader_open(path);
 
@@ -207,7 +207,7 @@ int fs_open_fresh(const char *path)
 
 int fs_read(const char *path, char **data, size_t *n, struct error *err)
 {
-    int fd = fs_open_fresh(path);
+    int fd = open_fresh(path);
     size_t size = 0;
     int rc;
 

@@ -51,11 +51,10 @@ int fs_create(const char *path, const void *data, size_t n, mode_t mode,
  * of path: network storage may cache for a while that a name does not exist, but not
  * beyond opening its directory. */
 void fs_look_again(const char *path);
-/* Open a file for reading that another node may have just created. -1 and errno. */
-int fs_open_fresh(const char *path);
 
-/* Read a whole regular file, also one that another node has just created: *data is
- * malloc'ed, with a NUL after its *n bytes (n may be NULL). */
+/* Read a whole regular file that the user has named, which may be a link, also one that
+ * another node has just created: *data is malloc'ed, with a NUL after its *n bytes (n may
+ * be NULL). For the files of a run directory see util/run_record.h. */
 int fs_read(const char *path, char **data, size_t *n, struct error *err);
 
 /* Remove a file, or a directory with all that is in it. Follows no links. If it does

@@ -27,6 +27,7 @@ libcommon_la_SOURCES += \
 	src/common/util/quote.c src/common/util/quote.h \
 	src/common/util/rank_list.c src/common/util/rank_list.h \
 	src/common/util/secret.c src/common/util/secret.h \
+	src/common/util/run_record.c src/common/util/run_record.h \
 	src/common/util/shm_tidy.c src/common/util/shm_tidy.h \
 	src/common/util/size.c src/common/util/size.h \
 	src/common/util/sparkline.c src/common/util/sparkline.h \

@@ -14,6 +14,7 @@
 #include "util/argv.h"
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define NAME_PREFIX ".raytrain-check-"
 #define NAME_MAX_   200
@@ -139,7 +140,7 @@ static json_t *report_read(const char *run_dir)
 
     if (log_dir)
         path = run_dir_file(log_dir, SITE_REPORT);
-    if (path && fs_read(path, &text, &n, NULL) == 0)
+    if (path && record_read(path, RECORD_OF_ATTEMPT, &text, &n, NULL) == 0)
         report = json_loadb(text, n, 0, NULL);
     free(text);
     free(path);

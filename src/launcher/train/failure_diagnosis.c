@@ -14,6 +14,7 @@
 
 #include "run/run_dir.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 #define TAIL_LINES       10
 #define TAIL_BYTES       3000
@@ -86,7 +87,7 @@ static void sentence_make(struct failure *f)
  * is nothing. */
 static size_t file_end(const char *path, char *buf, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = record_open(path, RECORD_OF_ATTEMPT);
     ssize_t n = 0;
 
     if (fd < 0)

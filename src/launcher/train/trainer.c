@@ -15,6 +15,7 @@
 #include "util/argv.h"
 #include "util/fault.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 /* Does the Result of the run have this status? */
 static bool result_is(const char *run_dir, enum run_status ended)
@@ -49,7 +50,7 @@ static bool is_finished(const char *run_dir, const char *config)
     bool finished = false;
 
     if (path && result_is(run_dir, RUN_FINISHED) &&
-        fs_read(path, &previous, &n, NULL) == 0)
+        record_read(path, RECORD_OF_RUN, &previous, &n, NULL) == 0)
         finished = n == strlen(previous) && is_same_training(previous, config);
     free(previous);
     free(path);

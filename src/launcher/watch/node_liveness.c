@@ -36,6 +36,7 @@
 #include "protocol/heartbeats.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 #include "watch/node_survey.h"
 
 #define RETURNS_EVERY_S 60 /* or more often for an elastic group */
@@ -191,7 +192,7 @@ static void some_read(struct node_watch *w, const struct watch_view *view)
         w->owed = (double)w->n;
     if (w->owed < 1)
         return;
-    fd = fs_open_fresh(w->path);
+    fd = record_open(w->path, 1);
     for (; w->owed >= 1; w->owed--) {
         if (fd >= 0)
             place_read(w, view, fd, w->next);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define INDEX_NAME    "index.json"
 #define INDEX_VERSION 2
@@ -72,7 +73,7 @@ struct part_index part_index_read(const char *directory)
     size_t n;
 
     if (name_join(path, directory, INDEX_NAME, NULL) < 0 ||
-        fs_read(path, &text, &n, NULL) < 0)
+        record_read(path, RECORD_OF_RUN, &text, &n, NULL) < 0)
         return found;
     index = json_loadb(text, n, 0, NULL);
     free(text);
@@ -100,7 +101,7 @@ bool part_index_is_verified(const char *directory, const char *invocation)
     size_t n;
 
     if (!invocation || name_join(path, directory, VERIFIED_NAME, NULL) < 0 ||
-        fs_read(path, &text, &n, NULL) < 0)
+        record_read(path, RECORD_OF_RUN, &text, &n, NULL) < 0)
         return false;
     same = n == strlen(invocation) && memcmp(text, invocation, n) == 0;
     free(text);

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define PIECE_BYTES ((uint64_t)16 << 20) /* at most */
 #define BLOCK_BYTES ((size_t)1 << 20)    /* read at once */
@@ -209,7 +210,7 @@ static int part_open(struct verifying *v, const json_t *part, struct error *err)
                          name ? name : "") >= sizeof v->path)
         return error_set(err, RAYTRAIN_EINVAL, "%s: the path is too long",
                          v->directory);
-    v->fd = fs_open_fresh(v->path);
+    v->fd = record_open(v->path, RECORD_OF_RUN);
     return v->fd < 0 ? fs_error(err, "read", v->path) : 0;
 }
 

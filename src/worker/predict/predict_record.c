@@ -5,6 +5,7 @@
 
 #include "util/fs.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 #define NAME "prediction.json"
 
@@ -86,7 +87,7 @@ int predict_record_load(const char *run_dir, json_t **record, struct error *err)
     *record = NULL;
     if (!path)
         return no_memory(err);
-    if (fs_read(path, &text, &n, err) < 0) {
+    if (record_read(path, RECORD_OF_RUN, &text, &n, err) < 0) {
         rc = err->code == RAYTRAIN_ENOTFOUND ? 0 : -1;
     } else {
         *record = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);

@@ -13,6 +13,7 @@
 
 #include "util/fault.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define MAGIC       UINT64_C(0x3264726168735452) /* "RTshard2" */
 #define BLOCK_BYTES ((size_t)256 * 1024)
@@ -135,7 +136,7 @@ int shard_file_open(const char *dir, uint64_t index, struct error *err)
 
     if (name_make(path, dir, "shard-", index, err) < 0)
         return -1;
-    fd = fs_open_fresh(path);
+    fd = record_open(path, RECORD_OF_RUN);
     return fd >= 0 ? fd : fs_error(err, "read", path);
 }
 
@@ -202,7 +203,7 @@ int shard_file_look(const char *dir, uint64_t index, uint64_t rows, size_t n,
 
     if (name_make(path, dir, "shard-", index, err) < 0)
         return -1;
-    fd = fs_open_fresh(path);
+    fd = record_open(path, RECORD_OF_RUN);
     if (fd < 0)
         return errno == ENOENT ? 0 : fs_error(err, "read", path);
     there = head_check(fd, &wanted, bytes);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define PIECE ((size_t)100) /* bytes; many of them share a page */
 
@@ -155,7 +156,7 @@ static void look_locked(struct trial *t)
 
     if (t->comm->rank == 0)
         return;
-    fd = fs_open_fresh(t->path[FILE_LOCK]);
+    fd = record_open(t->path[FILE_LOCK], RECORD_OF_RUN);
     if (fd >= 0)
         close(fd);
     fd = open(t->path[FILE_LOCK], O_RDWR | O_CLOEXEC);

@@ -1,0 +1,240 @@
+#include "util/run_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/fs.h"
+#include "util/quote.h"
+
+/* ---- Open ---- */
+
+#define HOW_DIR  (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#define HOW_FILE (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) /* a FIFO: no waiting */
+
+/* Where the last `depth` parts of the path begin. */
+static const char *own_parts(const char *path, unsigned depth)
+{
+    const char *at = path + strlen(path);
+
+    for (; depth > 0 && at > path; depth--) {
+        while (at > path && at[-1] == '/')
+            at--;
+        while (at > path && at[-1] != '/')
+            at--;
+    }
+    return at;
+}
+
+/* The directory above these parts, which may be reached through links. */
+static int base_open(const char *path, const char *own)
+{
+    char *base = own > path     ? strndup(path, (size_t)(own - path))
+                 : *path == '/' ? strdup("/")
+                                : strdup(".");
+    int fd = base ? open(base, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    free(base);
+    return fd;
+}
+
+/* One part of a path, in the directory `at`, which is closed. A link is ELOOP: the kernel
+ * has other words for one where there should be a directory. */
+static int part_open(int at, const char *name, int how)
+{
+    int fd = openat(at, name, how | O_NOFOLLOW), why = errno;
+    struct stat st;
+
+    if (fd < 0 && why == ENOTDIR && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISLNK(st.st_mode))
+        why = ELOOP;
+    close(at);
+    errno = why;
+    return fd;
+}
+
+static int parts_open(const char *path, unsigned depth, int how)
+{
+    const char *own = own_parts(path, depth);
+    char *parts, *name;
+    int fd, why;
+
+    if (depth <= 1)
+        return open(path, how | O_NOFOLLOW);
+    name = parts = strdup(own + strspn(own, "/"));
+    fd = parts ? base_open(path, own) : -1;
+    while (fd >= 0 && name) {
+        char *slash = strchr(name, '/'), *next = slash;
+
+        while (next && *next == '/')
+            *next++ = '\0';
+        next = next && *next ? next : NULL;
+        fd = part_open(fd, name, next ? O_PATH | O_DIRECTORY | O_CLOEXEC : how);
+        name = next;
+    }
+    why = errno;
+    free(parts);
+    errno = why;
+    return fd;
+}
+
+static int file_open(const char *path, unsigned depth)
+{
+    int fd = parts_open(path, depth, HOW_FILE);
+    struct stat st;
+
+    if (fd < 0 && errno == ENXIO) /* a socket */
+        errno = EINVAL;
+    if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+        return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
+int record_open(const char *path, unsigned depth)
+{
+    int fd = file_open(path, depth);
+
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    fs_look_again(path);
+    return file_open(path, depth);
+}
+
+int record_open_dir(const char *path, unsigned depth)
+{
+    return parts_open(path, depth, HOW_DIR);
+}
+
+/* ---- Read ---- */
+
+static int fail_open(const char *path, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (errno == ELOOP)
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "%s is a link, or in a directory that is one: it is not "
+                         "followed, since another user may have made it; put a copy of "
+                         "the file there",
+                         quote(path, quoted));
+    if (errno == EINVAL)
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "%s is not a regular file: it is not one of raytrain's; "
+                         "remove it",
+                         quote(path, quoted));
+    return fs_error(err, "open", path);
+}
+
+/* What grows meanwhile is read up to its size of now. */
+static int fd_read(int fd, const char *path, size_t most, char **data, size_t *n,
+                   struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX], *bytes;
+    struct stat st;
+    size_t used = 0;
+    ssize_t k;
+
+    if (fstat(fd, &st) < 0)
+        return fs_error(err, "read", path);
+    if ((uint64_t)st.st_size > most)
+        return error_set(err, RAYTRAIN_ECORRUPT,
+                         "%s has %lld bytes, and a record has at most %zu: it is not "
+                         "one of raytrain's; remove it",
+                         quote(path, quoted), (long long)st.st_size, most);
+    bytes = malloc((size_t)st.st_size + 1);
+    if (!bytes)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    while (used < (size_t)st.st_size) {
+        k = read(fd, bytes + used, (size_t)st.st_size - used);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0) {
+            fs_error(err, "read", path);
+            free(bytes);
+            return -1;
+        }
+        if (k == 0)
+            break;
+        used += (size_t)k;
+    }
+    bytes[used] = '\0';
+    *data = bytes;
+    if (n)
+        *n = used;
+    return 0;
+}
+
+static int path_read(const char *path, unsigned depth, size_t most, char **data,
+                     size_t *n, struct error *err)
+{
+    int fd = record_open(path, depth), rc;
+
+    if (fd < 0)
+        return fail_open(path, err);
+    rc = fd_read(fd, path, most, data, n, err);
+    close(fd);
+    return rc;
+}
+
+int record_read(const char *path, unsigned depth, char **data, size_t *n,
+                struct error *err)
+{
+    return path_read(path, depth, RECORD_BYTES_MAX, data, n, err);
+}
+
+int record_read_large(const char *path, unsigned depth, char **data, size_t *n,
+                      struct error *err)
+{
+    return path_read(path, depth, SIZE_MAX - 1, data, n, err);
+}
+
+int record_fail_line(const char *path, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    return error_set(err, RAYTRAIN_ECORRUPT,
+                     "%s has a line of more than %zu bytes: it is not one of "
+                     "raytrain's; remove it",
+                     quote(path, quoted), RECORD_BYTES_MAX);
+}
+
+json_t *record_read_json(const char *path, unsigned depth)
+{
+    json_t *json = NULL;
+    char *text;
+    size_t n;
+
+    if (record_read(path, depth, &text, &n, NULL) < 0)
+        return NULL;
+    json = json_loadb(text, n, 0, NULL);
+    free(text);
+    return json;
+}
+
+/* ---- Whose it is ---- */
+
+int record_check_owner(int fd, const char *path, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    struct stat st;
+
+    quote(path, quoted);
+    if (fstat(fd, &st) < 0)
+        return fs_error(err, "look at", path);
+    if (st.st_uid != geteuid() && st.st_uid != 0)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "%s belongs to another user (uid %lu), and is not acted upon",
+                         quoted, (unsigned long)st.st_uid);
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "%s may be written by other users, and is not acted upon; if "
+                         "it is yours: chmod go-w",
+                         quoted);
+    return 0;
+}

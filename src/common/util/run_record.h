@@ -1,0 +1,55 @@
+/*
+ * run_record.h - the files of a run directory: records, journals, logs. Another user may have
+ * made them, or put something else in their place.
+ *
+ * A record is a regular file, and is opened without following links: it would show, to
+ * all who get a page of the run, what only this user may read. Nor does it wait, as for
+ * a FIFO. `depth` is how many of the last parts of a path belong to the run and are no
+ * links: 1 is the file alone, 3 is logs/attempt-0/attempt.json. The directory of the run
+ * itself may be a link.
+ *
+ * What another user wrote may be shown. Before it is acted upon (an address that gets a
+ * token, a file that it names), record_check_owner() has to agree.
+ */
+#ifndef RAYTRAIN_UTIL_RUN_RECORD_H
+#define RAYTRAIN_UTIL_RUN_RECORD_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "util/error.h"
+
+#define RECORD_BYTES_MAX ((size_t)64 << 20) /* of a record that is read as a whole */
+
+#define RECORD_OF_RUN     1 /* RUN/FILE */
+#define RECORD_OF_SERVICE 3 /* RUN/serve/HOST.PID/FILE */
+#define RECORD_OF_ATTEMPT 3 /* RUN/logs/attempt-K/FILE */
+#define RECORD_OF_EVENT   4 /* RUN/logs/attempt-K/events/FILE */
+
+/* Open it for reading, also one that another node has just created. -1 and errno: ELOOP
+ * for a link, EINVAL for anything else that is not a regular file. */
+int record_open(const char *path, unsigned depth);
+/* The same for a directory, "RUN/logs" for example. ENOTDIR if it is not one. */
+int record_open_dir(const char *path, unsigned depth);
+
+/* Read the whole record: *data is malloc'ed, with a NUL after its *n bytes (n may be
+ * NULL). RAYTRAIN_ENOTFOUND if there is none, RAYTRAIN_ECORRUPT if it is not a regular
+ * file, or larger than RECORD_BYTES_MAX. */
+int record_read(const char *path, unsigned depth, char **data, size_t *n,
+                struct error *err);
+
+/* The same as JSON: a new reference, NULL if it cannot be read, or is not JSON. */
+json_t *record_read_json(const char *path, unsigned depth);
+
+/* record_read() for a file of any size. */
+int record_read_large(const char *path, unsigned depth, char **data, size_t *n,
+                      struct error *err);
+
+/* A line of this record is longer than RECORD_BYTES_MAX: RAYTRAIN_ECORRUPT. */
+int record_fail_line(const char *path, struct error *err);
+
+/* May this process act on what the open file says? Only if it belongs to this user or to
+ * root, and no one else may write it. RAYTRAIN_EINVAL, with whose it is. */
+int record_check_owner(int fd, const char *path, struct error *err);
+
+#endif
