@@ -19,6 +19,7 @@ libcommon_la_SOURCES += \
 	src/common/util/memory.c src/common/util/memory.h \
 	src/common/util/memory_file.c src/common/util/memory_file.h \
 	src/common/util/name_index.c src/common/util/name_index.h \
+	src/common/util/missing_text.c src/common/util/missing_text.h \
 	src/common/util/number.c src/common/util/number.h \
 	src/common/util/number_text.c src/common/util/number_text.h \
 	src/common/util/private_dir.c src/common/util/private_dir.h \

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/missing_text.h"
+
 static int no_memory(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the rows of a service");
@@ -199,6 +201,27 @@ int serve_inputs_like(const struct frame *dataset, const char *label,
     return rc;
 }
 
+static bool is_preprocessed(const struct chain *chain, const char *name)
+{
+    for (size_t i = 0; chain && i < chain->n; i++)
+        if (names_column(chain->list[i].config, name))
+            return true;
+    return false;
+}
+
+void serve_inputs_widen(struct serve_inputs *inputs, const struct chain *chain)
+{
+    for (size_t i = 0; i < inputs->n; i++) {
+        struct service_column *c = &inputs->columns[i];
+
+        if (c->kind == SERVICE_TEXT || c->row.ndim > 0 ||
+            is_preprocessed(chain, c->name))
+            continue;
+        c->row.dtype = RAYTRAIN_FLOAT64;
+        inputs->schema.columns[i].row.dtype = RAYTRAIN_FLOAT64;
+    }
+}
+
 /* ---- Rows ---- */
 
 static int text_fill(const struct service_rows *from, uint64_t rows,
@@ -228,7 +251,8 @@ static int words_fill(const struct serve_words *words, const struct service_rows
 
         codes[i] = dictionary_find(words->words,
                                    (const char *)from->data + from->offsets[i], n);
-        if (codes[i] < 0 && n > 0)
+        if (codes[i] < 0 &&
+            !text_is_missing((const char *)from->data + from->offsets[i], n))
             codes[i] = words->other;
     }
     return 0;

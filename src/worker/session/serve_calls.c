@@ -104,6 +104,8 @@ static int inputs_of_dataset(raytrain_context *ctx, const struct dataset_config 
         return -1;
     rc = serve_inputs_like(dataset_schema(ds), label, chain, inputs, err);
     dataset_close(ds);
+    if (rc == 0 && gbdt_config_is_trainer(ctx->env.config->trainer))
+        serve_inputs_widen(inputs, chain);
     return rc < 0 ? error_prefix(err, "dataset \"%s\"", like->name) : 0;
 }
 

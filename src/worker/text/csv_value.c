@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "util/missing_text.h"
 #include "util/number.h"
 
 static const char *const type_names[CSV_TYPES] = {
@@ -66,28 +67,7 @@ static bool listed(const struct csv_missing_texts *missing, const char *at, size
 
 bool csv_missing(const struct csv_missing_texts *missing, const char *at, size_t n)
 {
-    /* What pandas takes for missing values, by their length. */
-    static const char *const texts[] = {
-        "",
-        "",
-        "NA",
-        "NaNnanN/An/a#NA",
-        "<NA>NULLnullNone-NaN-nan#N/A",
-        "",
-        "1.#IND",
-        "-1.#IND1.#QNAN",
-        "-1.#QNAN#N/A N/A",
-    };
-
-    if (missing->n > 0)
-        return listed(missing, at, n);
-    if (n == 0)
-        return true;
-    /* Few other texts begin like one of these. */
-    return n < sizeof texts / sizeof *texts &&
-           (*at == 'N' || *at == 'n' || *at == '#' || *at == '<' || *at == '-' ||
-            *at == '1') &&
-           among(at, n, texts[n]);
+    return missing->n > 0 ? listed(missing, at, n) : text_is_missing(at, n);
 }
 
 static bool blank(char c)

@@ -1,0 +1,36 @@
+#include "util/missing_text.h"
+
+#include <string.h>
+
+/* By their length. */
+static const char *const texts[] = {
+    "",
+    "",
+    "NA",
+    "NaNnanN/An/a#NA",
+    "<NA>NULLnullNone-NaN-nan#N/A",
+    "",
+    "1.#IND",
+    "-1.#IND1.#QNAN",
+    "-1.#QNAN#N/A N/A",
+};
+
+/* A list of texts, of which each is `n` bytes long. */
+static bool is_among(const char *at, size_t n, const char *list)
+{
+    for (; *list; list += n)
+        if (memcmp(at, list, n) == 0)
+            return true;
+    return false;
+}
+
+bool text_is_missing(const char *at, size_t n)
+{
+    if (n == 0)
+        return true;
+    /* Few other texts begin like one of these. */
+    return n < sizeof texts / sizeof *texts &&
+           (*at == 'N' || *at == 'n' || *at == '#' || *at == '<' || *at == '-' ||
+            *at == '1') &&
+           is_among(at, n, texts[n]);
+}
