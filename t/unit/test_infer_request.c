@@ -223,10 +223,13 @@ static void numbers_that_a_datatype_cannot_hold_are_refused(void **state)
          "is NaN: FP32 takes numbers; JSON has no NaN"},
         {RAYTRAIN_FLOAT32, "FP32", "Infinity", "binary data may have them"},
         {RAYTRAIN_FLOAT32, "FP32", "-Infinity", "binary data may have them"},
-        {RAYTRAIN_FLOAT32, "FP32", "null", "is null"},
+        {RAYTRAIN_INT32, "INT32", "null",
+         "null, which INT32 cannot hold: it has no missing"},
+        {RAYTRAIN_UINT8, "BOOL", "null", "null, which BOOL cannot hold"},
+        {RAYTRAIN_INT64, "INT64", "9007199254740993.0", "cannot hold"},
         {RAYTRAIN_FLOAT32, "FP32", "\"1\"", "is a string"},
         {RAYTRAIN_FLOAT32, "FP32", "{}", "is an object"},
-        {RAYTRAIN_FLOAT32, "FP32", "nan", "is null"},
+        {RAYTRAIN_FLOAT32, "FP32", "nan", "wrong at byte"},
         {RAYTRAIN_FLOAT32, "FP32", "+1", "no value"},
         {RAYTRAIN_FLOAT32, "FP32", ".5", "no value"},
         {RAYTRAIN_FLOAT32, "FP32", "01", "wrong at byte"},
@@ -283,7 +286,7 @@ static void shapes_that_are_not_the_models_are_refused(void **state)
         "is the number of rows");
     refused(&one, X("[1,4]", DATA("[1,2,3,4]")), 400,
             "input \"x\" has shape [1, 4], and the model takes [N, 3]");
-    refused(&one, X("[1,3,1]", DATA("[1,2,3]")), 400, "has shape [1, 3, 1]");
+    refused(&one, X("[1,3,2]", DATA("[1,2,3]")), 400, "has shape [1, 3, 2]");
     refused(&one, X("[]", DATA("[1,2,3]")), 400, "has shape [], and");
     refused(&one, X("[-1,3]", DATA("[1,2,3]")), 400, "the shape of input \"x\" has -1");
     refused(&one, X("[1,-3]", DATA("[1,2,3]")), 400, "the shape of input \"x\" has -3");
@@ -295,6 +298,109 @@ static void shapes_that_are_not_the_models_are_refused(void **state)
             "more than 9 dimensions");
     refused(&one, X("{}", DATA("[1,2,3]")), 400,
             "should be a list, and it is an object");
+}
+
+/* A tensor "v" of one column of this type, and its data. */
+static int scalars_parse(raytrain_dtype dtype, const char *datatype, const char *shape,
+                         const char *data)
+{
+    const struct infer_column in[] = {SCALAR("v", dtype)};
+    const struct infer_model m = MODEL(in, one_out);
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "{\"inputs\":[{\"name\":\"v\",\"datatype\":\"%s\",\"shape\":%s,"
+             "\"data\":%s}]}",
+             datatype, shape, data);
+    return parse(&m, "application/json", NULL, text, strlen(text));
+}
+
+static void null_is_a_missing_number_or_an_empty_text(void **state)
+{
+    (void)state;
+    assert_int_equal(scalars_parse(RAYTRAIN_FLOAT64, "FP64", "[2]", "[1.5,null]"), 0);
+    assert_true(((const double *)q.inputs[0].bytes)[0] == 1.5);
+    assert_true(isnan(((const double *)q.inputs[0].bytes)[1]));
+    assert_int_equal(scalars_parse(RAYTRAIN_FLOAT32, "INT64", "[1]", "[null]"), 0);
+    assert_true(isnan(*(const float *)q.inputs[0].bytes));
+}
+
+static void numbers_of_another_datatype_are_taken(void **state)
+{
+    (void)state;
+    assert_int_equal(scalars_parse(RAYTRAIN_FLOAT64, "FP32", "[1]", "[0.1]"), 0);
+    assert_true(*(const double *)q.inputs[0].bytes == 0.1);
+    assert_int_equal(scalars_parse(RAYTRAIN_FLOAT32, "FP64", "[1]", "[0.1]"), 0);
+    assert_true(*(const float *)q.inputs[0].bytes == 0.1F);
+    assert_int_equal(scalars_parse(RAYTRAIN_INT64, "FP64", "[1]", "[3.0]"), 0);
+    assert_true(*(const int64_t *)q.inputs[0].bytes == 3);
+    assert_int_equal(scalars_parse(RAYTRAIN_INT64, "FP64", "[1]", "[3.5]"), -1);
+    assert_int_equal(scalars_parse(RAYTRAIN_FLOAT64, "BOOL", "[2]", "[true,0]"), 0);
+    assert_true(((const double *)q.inputs[0].bytes)[0] == 1);
+    assert_true(((const double *)q.inputs[0].bytes)[1] == 0);
+    assert_int_equal(scalars_parse(RAYTRAIN_FLOAT64, "BYTES", "[1]", "[\"a\"]"), -1);
+}
+
+/* Two numbers in binary, for a column of another type. */
+static int binary_parse(raytrain_dtype dtype, const char *datatype, const void *bytes,
+                        size_t size)
+{
+    const struct infer_column in[] = {SCALAR("v", dtype)};
+    const struct infer_model m = MODEL(in, one_out);
+    char text[256], header[8];
+    int n = snprintf(text, sizeof text,
+                     "{\"inputs\":[{\"name\":\"v\",\"datatype\":\"%s\",\"shape\":[2],"
+                     "\"parameters\":{\"binary_data_size\":%zu}}]}",
+                     datatype, size);
+
+    memcpy(text + n, bytes, size);
+    snprintf(header, sizeof header, "%d", n);
+    return parse(&m, "application/octet-stream", header, text, (size_t)n + size);
+}
+
+static void binary_numbers_of_another_datatype_are_exact(void **state)
+{
+    static const float narrow[] = {0.1F, (float)NAN};
+    static const double exact[] = {1.5, (double)INFINITY}, fine[] = {1.5, 0.1};
+    static const double whole[] = {-128, 127}, large[] = {0, 128};
+    static const int64_t ids[] = {-3, INT64_C(1) << 53}, odd[] = {0, 9007199254740993};
+    static const uint64_t most[] = {0, UINT64_MAX}, high[] = {0, UINT64_C(1) << 63};
+
+    (void)state;
+    assert_int_equal(binary_parse(RAYTRAIN_FLOAT64, "FP32", narrow, 8), 0);
+    assert_true(((const double *)q.inputs[0].bytes)[0] == (double)0.1F);
+    assert_true(isnan(((const double *)q.inputs[0].bytes)[1]));
+    assert_int_equal(binary_parse(RAYTRAIN_FLOAT32, "FP64", exact, 16), 0);
+    assert_true(((const float *)q.inputs[0].bytes)[0] == 1.5F);
+    assert_true(isinf(((const float *)q.inputs[0].bytes)[1]));
+    assert_int_equal(binary_parse(RAYTRAIN_FLOAT32, "FP64", fine, 16), -1);
+    refusal_is(400, "element 1 of input \"v\" has no exact number in FP32");
+    assert_int_equal(binary_parse(RAYTRAIN_INT8, "FP64", whole, 16), 0);
+    assert_memory_equal(q.inputs[0].bytes, "\200\177", 2);
+    assert_int_equal(binary_parse(RAYTRAIN_INT8, "FP64", large, 16), -1);
+    assert_int_equal(binary_parse(RAYTRAIN_INT64, "FP64", exact, 16), -1);
+    assert_int_equal(binary_parse(RAYTRAIN_FLOAT64, "INT64", ids, 16), 0);
+    assert_true(((const double *)q.inputs[0].bytes)[0] == -3);
+    assert_int_equal(binary_parse(RAYTRAIN_FLOAT64, "INT64", odd, 16), -1);
+    assert_int_equal(binary_parse(RAYTRAIN_FLOAT64, "UINT64", most, 16), -1);
+    assert_int_equal(binary_parse(RAYTRAIN_FLOAT64, "UINT64", high, 16), 0);
+    assert_int_equal(binary_parse(RAYTRAIN_INT64, "UINT64", high, 16), -1);
+    assert_int_equal(binary_parse(RAYTRAIN_UINT64, "INT64", ids, 16), -1);
+    assert_int_equal(binary_parse(RAYTRAIN_FLOAT64, "FP32", narrow, 7), -1);
+    assert_int_equal(binary_parse(RAYTRAIN_FLOAT32, "BOOL", "\1", 2), 0);
+    assert_true(((const float *)q.inputs[0].bytes)[0] == 1);
+}
+
+static void dimensions_of_one_may_be_there_or_not(void **state)
+{
+    (void)state;
+    assert_int_equal(scalars_parse(RAYTRAIN_INT8, "INT8", "[2,1]", "[[1],[2]]"), 0);
+    assert_memory_equal(q.inputs[0].bytes, "\1\2", 2);
+    assert_int_equal(scalars_parse(RAYTRAIN_INT8, "INT8", "[2,1]", "[1,2]"), 0);
+    assert_int_equal(scalars_parse(RAYTRAIN_INT8, "INT8", "[1,2]", "[1,2]"), -1);
+    taken(&one, X("[1,3,1]", DATA("[[[1],[2],[3]]]")));
+    taken(&one, X("[2,1,3]", DATA("[1,2,3,4,5,6]")));
+    assert_int_equal(q.rows, 2);
 }
 
 static void a_request_without_rows_is_refused(void **state)
@@ -351,9 +457,9 @@ static void names_are_those_of_the_model_once_each(void **state)
             "\"name\" is there twice");
     refused(&one, "{\"inputs\":[],\"inputs\":[]}", 400, "\"inputs\" is there twice");
     refused(&one,
-            "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP64\",\"shape\":[1,3],"
+            "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"BYTES\",\"shape\":[1,3],"
             "\"data\":[1,2,3]}]}",
-            400, "input \"x\" has datatype \"FP64\", and the model takes FP32");
+            400, "input \"x\" has datatype \"BYTES\", and the model takes FP32");
     refused(&one, "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,3],\"data\":[1,2,3]}]}",
             400, "input \"x\" has no \"datatype\"");
     refused(&one, "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"data\":[1]}]}",
@@ -401,7 +507,10 @@ static void texts_are_any_unicode(void **state)
     refused(&m, NOTES("[1]", "[\"a\nb\"]"), 400, "a control character");
     refused(&m, NOTES("[1]", "[1]"), 400,
             "element 0 of input \"note\" is a number: BYTES takes strings");
-    refused(&m, NOTES("[1,1]", "[\"a\"]"), 400, "the model takes [N]");
+    refused(&m, NOTES("[1,2]", "[\"a\",\"b\"]"), 400, "the model takes [N]");
+    taken(&m, NOTES("[2,1]", "[[null],[\"b\"]]"));
+    text_is(&q.inputs[0], 0, "", 0);
+    text_is(&q.inputs[0], 1, "b", 1);
 }
 
 static void what_is_no_json_is_refused_with_its_place(void **state)
@@ -711,6 +820,11 @@ static void csv_has_columns_in_any_order_and_others(void **state)
     const double *age;
 
     (void)state;
+    csv_taken("age,note,v_0,v_1,flag\nNA,NA,TRUE,False,true\n n/a ,b,1,2,0\n");
+    age = q.inputs[0].bytes;
+    assert_true(isnan(age[0]) && isnan(age[1]));
+    text_is(&q.inputs[1], 0, "NA", 2);
+    assert_memory_equal(q.inputs[2].bytes, "\1\0\0\0", 4);
     csv_taken("\357\273\277v_1,extra,note,\"flag\",v_0,age\r\n"
               "2,?,\"a \"\"quoted\"\", text\",true,1,1.5\r\n"
               "\r\n"
@@ -769,6 +883,10 @@ int main(void)
         TEST(an_element_that_is_wrong_is_named_by_its_number),
         TEST(counts_that_do_not_match_the_shape_are_refused),
         TEST(shapes_that_are_not_the_models_are_refused),
+        TEST(null_is_a_missing_number_or_an_empty_text),
+        TEST(numbers_of_another_datatype_are_taken),
+        TEST(binary_numbers_of_another_datatype_are_exact),
+        TEST(dimensions_of_one_may_be_there_or_not),
         TEST(a_request_without_rows_is_refused),
         TEST(sizes_that_are_not_there_are_refused),
         TEST(limits_on_rows_and_bytes_hold),

@@ -24,12 +24,21 @@ const char *datatype_name(const struct infer_column *c)
     return names[dtype];
 }
 
-bool datatype_fits(const struct infer_column *c, const char *datatype)
+bool datatype_fits(const struct infer_column *c, const char *datatype,
+                   raytrain_dtype *dtype)
 {
-    const char *own = datatype_name(c);
-
-    return strcmp(own, datatype) == 0 ||
-           (strcmp(datatype, "BOOL") == 0 && strcmp(own, "UINT8") == 0);
+    if (c->kind == INFER_TEXT)
+        return strcmp(datatype, BYTES) == 0;
+    *dtype = c->row.dtype;
+    if (strcmp(datatype_name(c), datatype) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i] && strcmp(names[i], datatype) == 0) {
+            *dtype = (raytrain_dtype)i;
+            return true;
+        }
+    *dtype = RAYTRAIN_UINT8;
+    return strcmp(datatype, "BOOL") == 0;
 }
 
 uint64_t infer_row_bytes(const struct infer_column *c)

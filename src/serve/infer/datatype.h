@@ -6,7 +6,9 @@
 
 /* "FP32", ...; "BYTES" for text. */
 const char *datatype_name(const struct infer_column *c);
-/* Is data of this datatype what the column has? BOOL is for uint8, too. */
-bool datatype_fits(const struct infer_column *c, const char *datatype);
+/* Can the column have data of this datatype? Numbers may have another one than the column, as far
+ * as nothing is lost. *dtype: of numbers; of BOOL: RAYTRAIN_UINT8. */
+bool datatype_fits(const struct infer_column *c, const char *datatype,
+                   raytrain_dtype *dtype);
 
 #endif

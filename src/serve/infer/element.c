@@ -36,7 +36,7 @@ static bool integer_other(const char *at, const char *end, double x, uint64_t *v
             return false;
     if (at == end)
         return true;
-    if (x != floor(x) || !(fabs(x) <= 0x1p53))
+    if (x != floor(x) || !(fabs(x) < 0x1p53)) /* 2^53 + 1 is read as 2^53 */
         return false;
     *value = (uint64_t)(int64_t)x;
     return true;
@@ -96,4 +96,111 @@ const char *element_store(raytrain_dtype dtype, const char *at, const char *end,
     default:
         return integer_store(dtype, at, end, x, to);
     }
+}
+
+/* ---- From one type to another ---- */
+
+struct number {
+    double x;
+    bool is_exact;   /* x is the number */
+    bool is_integer; /* whose magnitude is: */
+    uint64_t magnitude;
+};
+
+#define AS(type, from)                                                                 \
+    ({                                                                                 \
+        type value_;                                                                   \
+        memcpy(&value_, from, sizeof value_);                                          \
+        value_;                                                                        \
+    })
+
+static struct number number_of_real(double x)
+{
+    struct number n = {.x = x, .is_exact = true};
+
+    n.is_integer = x == floor(x) && fabs(x) < 0x1p64;
+    n.magnitude = n.is_integer ? (uint64_t)fabs(x) : 0;
+    return n;
+}
+
+static struct number number_of_unsigned(uint64_t value, bool is_negative)
+{
+    double x = (double)value;
+
+    return (struct number){.x = is_negative ? -x : x,
+                           .is_exact = x < 0x1p64 && (uint64_t)x == value,
+                           .is_integer = true,
+                           .magnitude = value};
+}
+
+static struct number number_of_integer(int64_t value)
+{
+    return number_of_unsigned(value < 0 ? -(uint64_t)value : (uint64_t)value,
+                              value < 0);
+}
+
+static struct number number_of_half(raytrain_dtype dtype, const void *at)
+{
+    uint16_t half = AS(uint16_t, at);
+    float f;
+
+    if (dtype == RAYTRAIN_FLOAT16)
+        float16_widen(&f, &half, 1);
+    else
+        bfloat16_widen(&f, &half, 1);
+    return number_of_real((double)f);
+}
+
+static struct number number_load(raytrain_dtype dtype, const void *at)
+{
+    switch (dtype) {
+    case RAYTRAIN_FLOAT32:
+        return number_of_real((double)AS(float, at));
+    case RAYTRAIN_FLOAT64:
+        return number_of_real(AS(double, at));
+    case RAYTRAIN_FLOAT16:
+    case RAYTRAIN_BFLOAT16:
+        return number_of_half(dtype, at);
+    case RAYTRAIN_INT8:
+        return number_of_integer(AS(int8_t, at));
+    case RAYTRAIN_INT16:
+        return number_of_integer(AS(int16_t, at));
+    case RAYTRAIN_INT32:
+        return number_of_integer(AS(int32_t, at));
+    case RAYTRAIN_INT64:
+        return number_of_integer(AS(int64_t, at));
+    case RAYTRAIN_UINT16:
+        return number_of_unsigned(AS(uint16_t, at), false);
+    case RAYTRAIN_UINT32:
+        return number_of_unsigned(AS(uint32_t, at), false);
+    case RAYTRAIN_UINT64:
+        return number_of_unsigned(AS(uint64_t, at), false);
+    default:
+        return number_of_unsigned(AS(uint8_t, at), false);
+    }
+}
+
+static bool is_real(raytrain_dtype dtype)
+{
+    return dtype == RAYTRAIN_FLOAT32 || dtype == RAYTRAIN_FLOAT64 ||
+           dtype == RAYTRAIN_FLOAT16 || dtype == RAYTRAIN_BFLOAT16;
+}
+
+bool element_convert(raytrain_dtype from, const void *at, raytrain_dtype to, void *out)
+{
+    const struct number n = number_load(from, at);
+    uint64_t bits = n.x < 0 ? -n.magnitude : n.magnitude;
+    double back;
+
+    if (is_real(to)) {
+        real_store(to, n.x, out);
+        back = number_load(to, out).x;
+        return n.is_exact && (back == n.x || (isnan(back) && isnan(n.x)));
+    }
+    if (!n.is_integer ||
+        (n.x < 0 ? ranges[to].least == 0 || n.magnitude > -(uint64_t)ranges[to].least
+                 : n.magnitude > ranges[to].most))
+        return false;
+    memcpy(out, &bits, raytrain_dtype_size(to)); /* the low bytes are the first */
+    return true;
 }

@@ -2,6 +2,8 @@
 #ifndef RAYTRAIN_INFER_ELEMENT_H
 #define RAYTRAIN_INFER_ELEMENT_H
 
+#include <stdbool.h>
+
 #include "raytrain.h"
 
 /*
@@ -11,5 +13,8 @@
  */
 const char *element_store(raytrain_dtype dtype, const char *at, const char *end,
                           double x, void *to);
+
+/* An element at any address becomes one of another type. False: that cannot hold it exactly. */
+bool element_convert(raytrain_dtype from, const void *at, raytrain_dtype to, void *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include "infer/element.h"
 #include "infer/refusal.h"
 #include "util/csv_field.h"
+#include "util/missing_text.h"
 #include "util/number.h"
 #include "util/quote.h"
 
@@ -255,13 +256,13 @@ static bool is_word(const char *text, size_t n, const char *word)
 }
 
 /* A number that stands for a text which is none; NULL: there is none. */
-static const char *number_of_word(raytrain_dtype dtype, const char *text, size_t n)
+static const char *number_of_word(const char *text, size_t n)
 {
-    if (n == 0)
+    if (text_is_missing(text, n))
         return "nan";
-    if (dtype == RAYTRAIN_UINT8 && is_word(text, n, "true"))
+    if (is_word(text, n, "true"))
         return "1";
-    return dtype == RAYTRAIN_UINT8 && is_word(text, n, "false") ? "0" : NULL;
+    return is_word(text, n, "false") ? "0" : NULL;
 }
 
 static int number_take(struct csv_rows *r, const struct infer_column *c,
@@ -274,7 +275,7 @@ static int number_take(struct csv_rows *r, const struct infer_column *c,
         at++;
     while (at < end && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
-    word = number_of_word(c->row.dtype, at, (size_t)(end - at));
+    word = number_of_word(at, (size_t)(end - at));
     if (word) {
         at = word;
         end = word + strlen(word);

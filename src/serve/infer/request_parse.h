@@ -25,6 +25,7 @@ struct request_tensor {
     size_t number;                    /* of the request's inputs, from 0 on */
     char name[RAYTRAIN_NAME_MAX + 2]; /* "": there is none, or it is too long */
     char datatype[16];
+    raytrain_dtype dtype; /* of it, if the column has numbers */
     int64_t shape[RAYTRAIN_MAX_DIMS + 1];
     int ndim;         /* -1: there is no shape */
     const char *data; /* the list in the JSON, NULL: none */
@@ -40,7 +41,7 @@ int request_csv(struct request_parse *p, const char *text, size_t n);
 /* ---- Steps of them: 0, or -1 and p->why ---- */
 
 /* One of the request's inputs. */
-int tensor_take(struct request_parse *p, const struct request_tensor *t);
+int tensor_take(struct request_parse *p, struct request_tensor *t);
 
 /* The request has so many rows, says this input; check that against others and limits. */
 int request_rows(struct request_parse *p, const char *input, uint64_t rows);

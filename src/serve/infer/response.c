@@ -21,12 +21,12 @@
         value_;                                                                        \
     })
 
-/* What JSON has no notation for is written as Triton does. */
+/* JSON has no notation for it; the binary form has. */
 static bool not_finite(struct json_writer *w, double x)
 {
     if (isfinite(x))
         return false;
-    json_writer_raw(w, NULL, isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity");
+    json_writer_raw(w, NULL, "null");
     return true;
 }
 

@@ -3,8 +3,11 @@
 #include "infer/request_parse.h"
 
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "infer/datatype.h"
+#include "infer/element.h"
 #include "infer/refusal.h"
 #include "util/quote.h"
 
@@ -23,16 +26,52 @@ static int refuse_size(struct request_parse *p, const struct infer_column *c,
         shape_text((int64_t)p->q->rows, c, shape), (unsigned long long)expected);
 }
 
-/* Numbers stay where they are. */
-static int numbers_take(struct request_parse *p, const struct infer_column *c,
-                        const char *bytes, uint64_t n, struct infer_data *d)
+/* UINT8 has two types, of numbers and of bytes. */
+static bool is_own(const struct infer_column *c, const struct request_tensor *t)
 {
-    uint64_t expected;
+    return t->dtype == c->row.dtype ||
+           (t->dtype == RAYTRAIN_UINT8 && c->row.dtype == RAYTRAIN_BYTES);
+}
 
-    if (__builtin_mul_overflow(infer_row_bytes(c), p->q->rows, &expected))
+/* As numbers of the column's type, `count` of them. */
+static int numbers_convert(struct request_parse *p, const struct infer_column *c,
+                           const struct request_tensor *t, const char *bytes,
+                           uint64_t count, struct infer_data *d)
+{
+    size_t from = raytrain_dtype_size(t->dtype), to = raytrain_dtype_size(c->row.dtype);
+    char name[QUOTE_TEXT_MAX], *out;
+
+    if (request_bytes(p, c->name, count * to) < 0)
+        return -1;
+    d->n_bytes = (size_t)(count * to);
+    d->bytes = d->owned = out = malloc(d->n_bytes + 1);
+    if (!out)
+        return request_no_memory(p);
+    for (uint64_t i = 0; i < count; i++)
+        if (!element_convert(t->dtype, bytes + i * from, c->row.dtype, out + i * to))
+            return refuse(p->why, 400,
+                          "element %llu of input %s has no exact number in %s, which "
+                          "the model takes: send %s",
+                          (unsigned long long)i, quote(c->name, name), datatype_name(c),
+                          datatype_name(c));
+    return 0;
+}
+
+/* Numbers stay where they are, unless they have another type. */
+static int numbers_take(struct request_parse *p, const struct infer_column *c,
+                        const struct request_tensor *t, const char *bytes, uint64_t n,
+                        struct infer_data *d)
+{
+    size_t size = raytrain_dtype_size(c->row.dtype);
+    uint64_t count, expected;
+
+    if (__builtin_mul_overflow(infer_row_bytes(c) / size, p->q->rows, &count) ||
+        __builtin_mul_overflow(raytrain_dtype_size(t->dtype), count, &expected))
         expected = UINT64_MAX;
     if (expected != n)
         return refuse_size(p, c, expected, (int64_t)n);
+    if (!is_own(c, t))
+        return numbers_convert(p, c, t, bytes, count, d);
     *d = (struct infer_data){.bytes = bytes, .n_bytes = (size_t)n};
     return request_bytes(p, c->name, n);
 }
@@ -105,5 +144,5 @@ int rows_from_binary(struct request_parse *p, const struct infer_column *c,
                       (unsigned long long)left);
     p->binary += n;
     return c->kind == INFER_TEXT ? texts_take(p, c, bytes, n, d)
-                                 : numbers_take(p, c, bytes, n, d);
+                                 : numbers_take(p, c, t, bytes, n, d);
 }

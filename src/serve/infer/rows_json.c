@@ -39,8 +39,10 @@ static bool refuse_kind(struct elements *e)
         return false;
     if (first == '[')
         kind = "a list, deeper than its shape";
-    if (first == 'N' || first == 'I' || first == 'n' || first == '-')
-        more = "; JSON has no NaN and no infinities, but binary data may have them";
+    if (first == 'N' || first == 'I' || first == '-')
+        more =
+            "; JSON has no NaN and no infinities, but binary data may have them, and "
+            "null is a missing value";
     refuse(e->p->why, 400, "element %llu of input %s is %s: %s takes %s%s",
            (unsigned long long)e->n, quote(e->c->name, name), kind,
            e->flags ? "BOOL" : datatype_name(e->c),
@@ -82,11 +84,28 @@ static inline const char *number_next(struct elements *e, double *x)
     return json_scan_number(e->scan, x);
 }
 
+/* NaN, as which an empty field of CSV is taken, too. */
+static bool missing_read(struct elements *e)
+{
+    static const char nan[] = "nan";
+    const char *at = e->scan->at;
+
+    if (!json_scan_skip(e->scan))
+        return false;
+    if (e->flags || element_store(e->c->row.dtype, nan, nan + 3, (double)NAN, e->to))
+        return refuse_value(e, at, "cannot hold: it has no missing values");
+    e->to += e->size;
+    return true;
+}
+
 static bool number_read(struct elements *e)
 {
+    const char *at, *problem;
     double x;
-    const char *at = number_next(e, &x), *problem;
 
+    if (json_scan_peek(e->scan) == 'n')
+        return missing_read(e);
+    at = number_next(e, &x);
     if (!at)
         return false;
     if (isinf(x))
@@ -94,7 +113,7 @@ static bool number_read(struct elements *e)
     problem = element_store(e->c->row.dtype, at, e->scan->at, x, e->to);
     if (problem)
         return refuse_value(e, at, problem);
-    if (e->flags && *e->to > 1)
+    if (e->flags && x != 0 && x != 1)
         return refuse_value(e, at, "cannot hold: it has true and false");
     e->to += e->size;
     return true;
@@ -103,13 +122,15 @@ static bool number_read(struct elements *e)
 static bool flag_read(struct elements *e)
 {
     char first = json_scan_peek(e->scan);
+    const char *digit = first == 't' ? "1" : "0";
     bool value;
 
     if (first != 't' && first != 'f')
         return number_read(e);
     if (!json_scan_bool(e->scan, &value))
         return false;
-    *e->to++ = value;
+    (void)element_store(e->c->row.dtype, digit, digit + 1, value, e->to);
+    e->to += e->size;
     return true;
 }
 
@@ -117,10 +138,15 @@ static bool text_read(struct elements *e)
 {
     size_t n;
 
-    if (json_scan_peek(e->scan) != '"')
+    if (json_scan_peek(e->scan) == 'n') { /* a missing text is an empty one */
+        if (!json_scan_skip(e->scan))
+            return false;
+        n = 0;
+    } else if (json_scan_peek(e->scan) != '"') {
         return refuse_kind(e);
-    if (!json_scan_string(e->scan, (char *)e->to + e->at, e->room - e->at, &n))
+    } else if (!json_scan_string(e->scan, (char *)e->to + e->at, e->room - e->at, &n)) {
         return false;
+    }
     e->at += n;
     e->offsets[e->n + 1] = e->at;
     return true;
@@ -210,16 +236,15 @@ static bool list_read(struct elements *e)
 
 /* How many elements there must be; memory for them is only taken if the list is long
  * enough: each takes two bytes at least, with its comma or bracket. */
-static int elements_expect(struct elements *e, size_t n_data)
+static int elements_expect(struct elements *e, const struct request_tensor *t)
 {
-    e->extents[e->ndim++] = e->p->q->rows;
-    e->expected = e->p->q->rows;
-    for (int d = 0; e->c->kind == INFER_NUMBERS && d < e->c->row.ndim; d++) {
-        e->extents[e->ndim++] = e->c->row.shape[d];
-        if (__builtin_mul_overflow(e->expected, e->c->row.shape[d], &e->expected))
+    e->expected = 1;
+    for (int d = 0; d < t->ndim; d++) {
+        e->extents[e->ndim++] = (uint64_t)t->shape[d];
+        if (__builtin_mul_overflow(e->expected, (uint64_t)t->shape[d], &e->expected))
             e->expected = UINT64_MAX;
     }
-    if (e->expected <= n_data / 2)
+    if (e->expected <= t->n_data / 2)
         return 0;
     refuse_count(e, false);
     return -1;
@@ -261,7 +286,7 @@ int rows_from_json(struct request_parse *p, const struct infer_column *c,
                       "input %s is BF16, which JSON has no notation for: send it as "
                       "binary data",
                       quote(c->name, name));
-    if (elements_expect(&e, t->n_data) < 0 || elements_room(&e, t->n_data, d) < 0)
+    if (elements_expect(&e, t) < 0 || elements_room(&e, t->n_data, d) < 0)
         return -1;
     p->scan.at = t->data;
     if (!list_read(&e))

@@ -109,11 +109,29 @@ static int refuse_shape(struct request_parse *p, const struct request_tensor *t,
                   quote(t->name, name), given, own, hint);
 }
 
+/* The same dimensions, but for those of 1: [N, 1] is [N]. */
+static bool is_shape(const struct request_tensor *t, const struct infer_column *c)
+{
+    int ndim = c->kind == INFER_NUMBERS ? c->row.ndim : 0, own = 0, given = 1;
+
+    while (own < ndim || given < t->ndim) {
+        if (own < ndim && c->row.shape[own] == 1)
+            own++;
+        else if (given < t->ndim && t->shape[given] == 1)
+            given++;
+        else if (own < ndim && given < t->ndim &&
+                 (uint64_t)t->shape[given] == c->row.shape[own])
+            own++, given++;
+        else
+            return false;
+    }
+    return t->ndim > 0;
+}
+
 /* The shape is that of rows of the column. */
 static int shape_check(struct request_parse *p, const struct request_tensor *t,
                        const struct infer_column *c)
 {
-    int ndim = c->kind == INFER_NUMBERS ? c->row.ndim : 0;
     char name[QUOTE_TEXT_MAX], own[SHAPE_TEXT_MAX];
 
     if (t->ndim < 0)
@@ -124,15 +142,12 @@ static int shape_check(struct request_parse *p, const struct request_tensor *t,
             return refuse(
                 p->why, 400, "the shape of input %s has %lld: the model takes %s",
                 quote(t->name, name), (long long)t->shape[d], shape_text(-1, c, own));
-    if (t->ndim != ndim + 1)
+    if (!is_shape(t, c))
         return refuse_shape(p, t, c);
-    for (int d = 0; d < ndim; d++)
-        if ((uint64_t)t->shape[d + 1] != c->row.shape[d])
-            return refuse_shape(p, t, c);
     return request_rows(p, c->name, (uint64_t)t->shape[0]);
 }
 
-static int datatype_check(struct request_parse *p, const struct request_tensor *t,
+static int datatype_check(struct request_parse *p, struct request_tensor *t,
                           const struct infer_column *c)
 {
     char name[QUOTE_TEXT_MAX], given[QUOTE_TEXT_MAX];
@@ -140,7 +155,7 @@ static int datatype_check(struct request_parse *p, const struct request_tensor *
     if (!t->datatype[0])
         return refuse(p->why, 400, "input %s has no \"datatype\": the model takes %s",
                       quote(t->name, name), datatype_name(c));
-    if (!datatype_fits(c, t->datatype))
+    if (!datatype_fits(c, t->datatype, &t->dtype))
         return refuse(p->why, 400, "input %s has datatype %s, and the model takes %s",
                       quote(t->name, name), quote(t->datatype, given),
                       datatype_name(c));
@@ -166,7 +181,7 @@ static int column_find(struct request_parse *p, const struct request_tensor *t,
     return 0;
 }
 
-int tensor_take(struct request_parse *p, const struct request_tensor *t)
+int tensor_take(struct request_parse *p, struct request_tensor *t)
 {
     const struct infer_column *c;
     char name[QUOTE_TEXT_MAX];
