@@ -11,6 +11,23 @@ test_expect_success 'a score that is never reported is named' '
 	grep "checkpoint_score_attribute names \"lost\", but the first report" err &&
 	grep "did you mean \"loss\"" err
 '
+test_expect_success 'a score whose name says that low is good needs a direction' '
+	set=run_config.checkpoint_config.checkpoint_score &&
+	for name in loss val/error RMSE valid-mlogloss train.perplexity test_err; do
+		expect_status 3 $run --name lower --score $name --keep 1 "$hello" 2>err &&
+		grep -e "--score $name:min" err && grep -e "--score $name:max" err &&
+		grep "checkpoint_score_order = .min." err &&
+		expect_status 3 $run --name lower --set ${set}_attribute=$name "$hello" 2>err ||
+		return 1
+	done &&
+	echo "run_config = { checkpoint_config = { checkpoint_score_attribute = \"loss\"; }; };" \
+		>loss.cfg && expect_status 3 $run --name lower -c loss.cfg "$hello" 2>err &&
+	test_path_is_missing runs/lower &&
+	$run --name lower -c loss.cfg --set ${set}_order=max "$hello" 2>err &&
+	for name in accuracy neg_log_loss ferry loss:max; do
+		$run --dry-run --name higher --score $name "$hello" >out 2>err || return 1
+	done
+'
 test_expect_success 'a misspelt key of train_loop_config is named, with the nearest one' '
 	$run --name key --set train_loop_config.epoch=3 "$hello" 2>err &&
 	grep "not asked for \"epoch\" of train_loop_config.*did you mean \"epochs\"" err
@@ -42,7 +59,7 @@ for name in early copied; do
 	esac
 	test_expect_success "a run that failed before its first checkpoint is started anew: $name" '
 		expect_status 1 first $name $with 2>err &&
-		grep "to try again, run the same line again" err &&
+		grep "once the cause is corrected, run the same line again" err &&
 		first $name $with 2>err && grep "the earlier run is now .*$name.1" err &&
 		test -f runs/$name/checkpoint_000005.h5 && test -d runs/$name.1/logs/attempt-0 &&
 		expect_status 3 first $name $with 2>err && grep -e --fresh err

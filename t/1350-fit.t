@@ -160,7 +160,7 @@ except raytrain.TrainingFailedError as error:
 EOT
 test_expect_success 'an exception of the function is raised with its traceback' '
 	expect_status 1 "$PYTHON" fails.py 2>err && grep "TrainingFailedError: rank 1" err &&
-	grep "to try again, call restore(path).fit()" err && ! grep -e "--resume" err
+	grep "once the cause is corrected, call restore(path).fit()" err && ! grep -e "--resume" err
 '
 test_expect_success 'a worker that is killed is named' '
 	cat >killed.py <<-\EOT &&
@@ -377,6 +377,23 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	                                    placement_strategy="DIAGONAL")))
 	EOT
 	"$PYTHON" -W error refused.py 2>err && grep "placement_strategy" err
+'
+test_expect_success 'a score whose name says that low is good causes one warning, and is high' '
+	cat >score.py <<-\EOT &&
+	import warnings
+	from raytrain import CheckpointConfig
+	with warnings.catch_warnings(record=True) as caught:
+	    warnings.simplefilter("always")
+	    for name in "accuracy", "neg_log_loss", None:
+	        CheckpointConfig(checkpoint_score_attribute=name)
+	    CheckpointConfig(checkpoint_score_attribute="loss", checkpoint_score_order="max")
+	    assert not caught, caught
+	    config = CheckpointConfig(checkpoint_score_attribute="val_loss")
+	assert len(caught) == 1 and caught[0].filename == __file__, caught
+	assert "val_loss" in str(caught[0].message), caught
+	assert config.checkpoint_score_order == "max"
+	EOT
+	"$PYTHON" score.py 2>err
 '
 test_expect_success 'all settings arrive in run.cfg' '
 	cat >settings.py <<-\EOT &&

@@ -177,12 +177,26 @@ class FailureConfig(_Config):
         self._set(locals())
 
 
+def _says_low_is_good(metric: object) -> bool:
+    """Does its name say so? The same rule as that of raytrain.cfg(5)."""
+    import re
+
+    words = re.findall("[a-z0-9]+", metric.lower()) if isinstance(metric, str) else []
+    if not words or {"neg", "negative"} & set(words):
+        return False
+    return bool(
+        re.search("loss|error|perplexity|nloglik|deviance", metric.lower())
+        or {"rmse", "mse", "mae", "mape", "rmsle", "nll", "ppl", "wer", "cer", "err"}
+        & set(words))
+
+
 class CheckpointConfig(_Config):
     """Which checkpoints are kept, and how they are saved; see raytrain.cfg(5).
 
     num_to_keep: None keeps all; otherwise the best ones by checkpoint_score_attribute, a
         metric, or the newest. The newest is always kept.
-    checkpoint_score_order: "max" or "min" is better.
+    checkpoint_score_order: "max" or "min" is better. Default: "max", with a warning if the
+        name of the metric says that a low value is good, such as loss.
     """
 
     _settings = ("num_to_keep", "checkpoint_score_attribute", "checkpoint_score_order",
@@ -191,13 +205,19 @@ class CheckpointConfig(_Config):
 
     def __init__(self, num_to_keep: int | None = None,
                  checkpoint_score_attribute: str | None = None,
-                 checkpoint_score_order: str = "max", checkpoint_frequency: int = 0,
+                 checkpoint_score_order: str | None = None, checkpoint_frequency: int = 0,
                  checkpoint_at_end: bool | None = None, mode: str | None = None,
                  checkpoint_interval_s: float | None = None,
                  replicas: int | None = None,
                  stripe_count: int | None = None) -> None:
         if num_to_keep is not None:
             _integer("CheckpointConfig: num_to_keep", num_to_keep, 1)
+        if checkpoint_score_order is None:
+            checkpoint_score_order = "max"
+            if _says_low_is_good(checkpoint_score_attribute):
+                _warn("CheckpointConfig: without checkpoint_score_order the checkpoints with "
+                      f"the highest {checkpoint_score_attribute} are kept; if low is good, "
+                      "add checkpoint_score_order='min', else 'max'", 3)
         if checkpoint_score_order not in ("max", "min"):
             raise ValueError("CheckpointConfig: checkpoint_score_order is 'max' or 'min', "
                              f"not {checkpoint_score_order!r}")

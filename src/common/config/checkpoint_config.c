@@ -1,5 +1,8 @@
+#include "config.h"
+
 #include "config/checkpoint_config.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
@@ -45,6 +48,7 @@ static const struct config_key checkpoint_keys[] = {
      .doc = "whether a high or a low score is good",
      .type = CONFIG_WORD_BOOL,
      FIELD(checkpoint_score_min),
+     .offset2 = offsetof(struct checkpoint_config, checkpoint_score_ordered),
      .choices = orders},
     {.name = "checkpoint_frequency",
      .doc = "iterations from one to the next, 0: off",
@@ -83,6 +87,61 @@ void checkpoint_config_init(struct checkpoint_config *cfg)
     cfg->stripe_count = STRIPES_DEFAULT;
 }
 
+/* ---- A score without an order ---- */
+
+#define N(array) (sizeof(array) / sizeof *(array))
+
+static bool is_end_of_word(char c)
+{
+    return !isalnum((unsigned char)c);
+}
+
+/* Is it one of the words of the name? */
+static bool has_word(const char *name, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *at = name; (at = strcasestr(at, word)); at++)
+        if ((at == name || is_end_of_word(at[-1])) && is_end_of_word(at[n]))
+            return true;
+    return false;
+}
+
+/* Does the name of a metric say that a low value is good? */
+static bool says_low_is_good(const char *name)
+{
+    static const char *const parts[] = {"loss", "error", "perplexity", "nloglik",
+                                        "deviance"},
+                             *const words[] = {"rmse", "mse", "mae", "mape", "rmsle",
+                                               "nll",  "ppl", "wer", "cer",  "err"};
+
+    if (has_word(name, "neg") || has_word(name, "negative"))
+        return false;
+    for (size_t i = 0; i < N(parts); i++)
+        if (strcasestr(name, parts[i]))
+            return true;
+    for (size_t i = 0; i < N(words); i++)
+        if (has_word(name, words[i]))
+            return true;
+    return false;
+}
+
+static int order_check(const struct checkpoint_config *cfg, struct error *err)
+{
+    const char *score = cfg->checkpoint_score_attribute;
+
+    if (!score || cfg->checkpoint_score_ordered || !says_low_is_good(score))
+        return 0;
+    return error_set(
+        err, RAYTRAIN_EINVAL,
+        "run_config.checkpoint_config.checkpoint_score_attribute: is a low or a high "
+        "%s "
+        "good? By default a high score is, and checkpoints with a low one are deleted\n"
+        "  low is good: --score %s:min, or checkpoint_score_order = \"min\"\n"
+        "  high is good: --score %s:max, or checkpoint_score_order = \"max\"",
+        score, score, score);
+}
+
 /* Rounds may be short: a checkpoint of each would be too many by default. */
 #define BUILTIN_INTERVAL_S 60
 
@@ -103,6 +162,8 @@ int checkpoint_config_validate(struct checkpoint_config *cfg, bool builtin_loop,
             "run_config.checkpoint_config.checkpoint_score_attribute: %s is "
             "not the name of a metric (letters, digits, and _ . / @ -)",
             quote(score, quoted));
+    if (order_check(cfg, err) < 0)
+        return -1;
     if (builtin_loop && cfg->checkpoint_frequency == 0 &&
         cfg->checkpoint_interval_s == 0)
         cfg->checkpoint_interval_s = BUILTIN_INTERVAL_S;

@@ -11,7 +11,8 @@ struct checkpoint_config {
     bool sync;                        /* mode = "sync"; default "async" */
     int num_to_keep;                  /* default 0: all */
     char *checkpoint_score_attribute; /* a metric; NULL: by recency */
-    bool checkpoint_score_min; /* checkpoint_score_order = "min"; default "max" */
+    bool checkpoint_score_min;     /* checkpoint_score_order = "min"; default "max" */
+    bool checkpoint_score_ordered; /* the order is set */
     /* When raytrain_should_checkpoint() returns true; if both are off: at every
      * report. */
     int checkpoint_frequency;  /* iterations; default 0: off */

@@ -217,10 +217,13 @@ static int set_choice(const struct config_key *key, void *object,
     if (key->type == CONFIG_WORD)
         return config_set_string(AT(object, key->offset, char *), key->choices[i].word,
                                  where);
-    if (key->type == CONFIG_ENUM)
+    if (key->type == CONFIG_ENUM) {
         *AT(object, key->offset, int) = i;
-    else
-        *AT(object, key->offset, bool) = i == 1;
+        return 0;
+    }
+    *AT(object, key->offset, bool) = i == 1;
+    if (key->offset2)
+        *AT(object, key->offset2, bool) = true;
     return 0;
 }
 

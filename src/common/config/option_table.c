@@ -92,6 +92,8 @@ static int act_score(const char *argument, struct options *opt,
         rc = train_config_set_text(
             cfg, "run_config.checkpoint_config.checkpoint_score_order",
             colon ? colon + 1 : "max", "--score", err);
+    if (!rc && !colon) /* another metric than that of a file, and its order */
+        cfg->run_config.checkpoint_config.checkpoint_score_ordered = false;
     free(metric);
     return rc;
 }
