@@ -75,6 +75,7 @@ point_test () {
 	for rank in $(ranks_of "$ranks"); do
 		test_expect_success "$1: rank $rank killed at $point" '
 			with_fault $point $rank kill 1 && grep "signal 9" err &&
+			no_temporary runs/case &&
 			earlier_intact runs/case $stays && all_final_valid runs/case &&
 			resumes case
 		'

@@ -455,6 +455,12 @@ static void temporaries_delete(const char *run_dir,
         closedir(d);
 }
 
+void checkpoint_manager_tidy(const char *run_dir,
+                             void (*note)(void *arg, const char *text), void *arg)
+{
+    temporaries_delete(run_dir, note, arg);
+}
+
 static int retention_apply(const char *run_dir, const struct checkpoint_config *cfg,
                            const int64_t *iterations, size_t n,
                            void (*note)(void *arg, const char *text), void *arg,

@@ -245,6 +245,18 @@ static int reports_settle(struct backend_executor *ex, struct error *err)
     return metrics_collector_settle(ex->reports, err);
 }
 
+static void note_tidy(void *callbacks, const char *text)
+{
+    callback_note(callbacks, "%s", text);
+}
+
+/* A worker that dies in a save leaves a file that is as large as a checkpoint. */
+static void saves_tidy(const struct run *run)
+{
+    if (run_lock_check(run->lock, NULL) == 0)
+        checkpoint_manager_tidy(run->dir, note_tidy, run->callbacks);
+}
+
 static int attempt_next(struct backend_executor *ex, struct run_outcome *out,
                         struct error *err)
 {
@@ -292,8 +304,10 @@ static int attempts_make(struct backend_executor *ex, struct run_outcome *out,
         if (rc == 0)
             rc = attempt_prepare(ex, out, err);
     } while (rc > 0);
-    if (rc < 0 || !ex->end.left_together)
+    if (rc < 0 || !ex->end.left_together) {
         replica_cleanup(ex->run);
+        saves_tidy(ex->run);
+    }
     if (reports_settle(ex, rc == 0 ? err : NULL) < 0)
         rc = -1;
     return rc;
