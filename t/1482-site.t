@@ -48,6 +48,11 @@ test_expect_success 'a run is stored where the site says' '
 test_expect_success 'a variable that is not set is refused, with the line' '
 	refused "site.cfg:2: storage_path: WHERE_ELSE is not set" "" "storage_path = \"/s/\$WHERE_ELSE\";"
 '
+test_expect_success 'all keys that are unknown are named at once' '
+	refused "site.cfg:1: srun_arg: unknown key; did you mean" "srun_arg = \"--label\";" \
+		"mpi = \"pmix\";" "login_node = \"n\";" "mpi_plugin = 5;" &&
+	grep "site.cfg:3: login_node: unknown key" err && grep "site.cfg:4: mpi_plugin: unknown" err
+'
 test_expect_success 'what is wrong in the file is refused, with the line and what to write' '
 	refused "site.cfg:1: " "srun_arg = \"--label\";" && grep srun_args err &&
 	refused "site.cfg:2: srun_args: " "# line" "srun_args = 5;" &&

@@ -16,6 +16,7 @@
 
 #define CHOICES_MAX    16
 #define WORDS_TEXT_MAX 256
+#define WRONG_MAX      8 /* errors of a group that are reported at once */
 
 /* ---- helpers ---- */
 
@@ -359,23 +360,37 @@ static int fail_unknown(const struct config_table *table,
                        known);
 }
 
+static int item_apply(const struct config_table *table, void *object,
+                      const struct config_node *node, const struct config_where *where)
+{
+    struct config_where here = config_where_below(where, node->name);
+
+    for (size_t k = 0; k < table->n_keys; k++)
+        if (!strcmp(table->keys[k].name, node->name))
+            return key_set(&table->keys[k], object, node, &here);
+    return fail_unknown(table, node, &here);
+}
+
+/* All that is wrong, a line each. */
 int config_apply(const struct config_table *table, void *object,
                  const struct config_node *group, const struct config_where *where)
 {
-    for (size_t i = 0; i < group->n_items; i++) {
-        const struct config_node *node = &group->items[i];
-        const struct config_key *key = NULL;
-        struct config_where here = config_where_below(where, node->name);
+    struct error all, *err = where->err;
+    int n_wrong = 0;
 
-        for (size_t k = 0; k < table->n_keys && !key; k++)
-            if (!strcmp(table->keys[k].name, node->name))
-                key = &table->keys[k];
-        if (!key)
-            return fail_unknown(table, node, &here);
-        if (key_set(key, object, node, &here))
+    for (size_t i = 0; i < group->n_items && n_wrong < WRONG_MAX; i++) {
+        if (item_apply(table, object, &group->items[i], where) == 0)
+            continue;
+        if (!err || err->code == RAYTRAIN_ENOMEM)
             return -1;
+        if (n_wrong++ == 0)
+            all = *err;
+        else
+            error_set(&all, all.code, "%s\n%s", all.text, err->text);
     }
-    return 0;
+    if (n_wrong > 0)
+        *err = all;
+    return n_wrong > 0 ? -1 : 0;
 }
 
 /* ---- what is not available yet ---- */
