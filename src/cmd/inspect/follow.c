@@ -54,6 +54,19 @@ static void text_put(struct follower *f, const char *text)
     free(shown);
 }
 
+/* A message may have several lines, such as a traceback. */
+static void lines_put(struct follower *f, const char *text)
+{
+    char *rest = strdup(text), *at = rest;
+
+    for (char *line; (line = strsep(&at, "\n"));) {
+        fputs(line > rest ? "  " : "", f->out);
+        text_put(f, line);
+        fputc('\n', f->out);
+    }
+    free(rest);
+}
+
 /* A line "PREFIX TEXT", or an object {"kind", "attempt", "text"}. */
 static void say(struct follower *f, const char *kind, const char *text)
 {
@@ -62,8 +75,7 @@ static void say(struct follower *f, const char *kind, const char *text)
     if (!f->json) {
         if (f->attempt >= 0 && strcmp(kind, "run") != 0)
             fprintf(f->out, "attempt %d: ", f->attempt);
-        text_put(f, text);
-        fputc('\n', f->out);
+        lines_put(f, text);
         return;
     }
     object = json_pack("{s:s, s:o}", "kind", kind, "text", json_text(text));

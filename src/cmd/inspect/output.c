@@ -15,6 +15,14 @@ void output_text(FILE *out, const char *text)
     free(shown);
 }
 
+void output_lines(FILE *out, const char *text, const char *indent)
+{
+    char *shown = printable_lines(text, indent);
+
+    fputs(shown ? shown : "?", out);
+    free(shown);
+}
+
 void output_word(FILE *out, const char *word)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

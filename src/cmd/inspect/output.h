@@ -10,6 +10,8 @@
 
 /* Text, with control characters escaped. */
 void output_text(FILE *out, const char *text);
+/* The same for several lines, each of which but the first begins with `indent`. */
+void output_lines(FILE *out, const char *text, const char *indent);
 /* The same, quoted for a shell if necessary. */
 void output_word(FILE *out, const char *word);
 

@@ -344,7 +344,7 @@ static void attempt_details_print(FILE *out, const json_t *a)
             output_text(out, string_of(a, "host"));
             fprintf(out, ": ");
         }
-        output_text(out, string_of(a, "message"));
+        output_lines(out, string_of(a, "message"), "        ");
     }
     if (integer_of(a, "lost_iterations") > 0) {
         fprintf(out, "\n      lost %lld iteration%s",

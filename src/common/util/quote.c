@@ -146,6 +146,32 @@ char *printable_text(const char *text)
     return out;
 }
 
+char *printable_lines(const char *text, const char *indent)
+{
+    size_t length = strlen(text), size, n;
+    char *out = NULL, *line, *shown;
+    FILE *to = open_memstream(&out, &size);
+
+    while (length > 0 && text[length - 1] == '\n')
+        length--;
+    for (const char *at = text, *end = text + length; to && at < end; at += n + 1) {
+        n = (size_t)(end - at);
+        if (memchr(at, '\n', n))
+            n = strcspn(at, "\n");
+        line = strndup(at, n);
+        shown = line ? printable_text(line) : NULL;
+        fprintf(to, "%s%s%s", at > text ? "\n" : "", at > text ? indent : "",
+                shown ? shown : "?");
+        free(shown);
+        free(line);
+    }
+    if (to && fclose(to) != 0) {
+        free(out);
+        out = NULL;
+    }
+    return out;
+}
+
 json_t *json_text(const char *text)
 {
     json_t *value = json_string(text);

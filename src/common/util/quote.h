@@ -19,6 +19,11 @@ char *quote(const char *text, char out[QUOTE_TEXT_MAX]);
  * UTF-8 become \xHH. malloc'ed, NULL without memory. */
 char *printable_text(const char *text);
 
+/* The same for a text of several lines, such as a traceback or what another program has
+ * said: the lines are kept, without empty ones at the end. Each line but the first
+ * begins with `indent`. */
+char *printable_lines(const char *text, const char *indent);
+
 /* A JSON string: the text as it is if it is UTF-8, which is all that JSON holds; else
  * printable, so that no record is lost because of what a user's function, a path or
  * another program said. A new reference; NULL without memory. */

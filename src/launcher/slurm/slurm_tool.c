@@ -187,9 +187,19 @@ static int text_read(struct slurm_tool *t, struct error *err)
     return 0;
 }
 
+/* In its own words, which may have several lines. */
+static int fail_tool(const struct slurm_tool *t, struct error *err)
+{
+    char *said = printable_lines(t->text, "  ");
+
+    error_set(err, RAYTRAIN_ENOTSUP, "%s failed: %.3000s", t->name,
+              said && *said ? said : "it gave no reason");
+    free(said);
+    return -1;
+}
+
 int slurm_tool_poll(struct slurm_tool *t, bool *done, char **text, struct error *err)
 {
-    char quoted[QUOTE_TEXT_MAX];
     bool gone = false;
     int status = 0;
 
@@ -204,8 +214,7 @@ int slurm_tool_poll(struct slurm_tool *t, bool *done, char **text, struct error 
     if (t->nowhere)
         return slurm_configuration_missing(err);
     if (status != 0)
-        return error_set(err, RAYTRAIN_ENOTSUP, "%s failed: %s", t->name,
-                         quote(t->text, quoted));
+        return fail_tool(t, err);
     *text = t->text;
     t->text = NULL;
     *done = true;
