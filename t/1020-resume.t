@@ -139,7 +139,7 @@ test_expect_success 'a tensor of another shape and a damaged checkpoint are repo
 		--set train_loop_config.size=500 \
 		--resume=runs/calm/checkpoint_000003.h5 "$train" 2>err &&
 	grep "model/weight. is float64 \[1000\], and was asked for as float64 \[500\]" err &&
-	grep "nothing was saved: to try again, run the same line again" err &&
+	grep "nothing was saved: once the cause is corrected, run the same line again" err &&
 	cp runs/calm/checkpoint_000003.h5 bad.h5 &&
 	at=$(h5dump -p -d /model/weight bad.h5 |
 		sed -n "s/.*OFFSET \([0-9]*\).*/\1/p") &&

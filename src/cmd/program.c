@@ -20,6 +20,7 @@
 #include "launch/batch_system.h"
 #include "train/allocation.h"
 #include "train/requeue.h"
+#include "train/restart_policy.h"
 #include "train/submit.h"
 #include "train/trainer.h"
 #include "util/argv.h"
@@ -83,8 +84,9 @@ static bool is_saved(const struct program *program, const struct trainer *traine
 
 static void print_tail(const struct failure_log *log)
 {
-    if (log->tail[0])
-        say("  last lines of %s:\n", log->path);
+    if (log->path[0])
+        say("  %s%s%s\n", log->tail[0] ? "last lines of " : "its log: ", log->path,
+            log->tail[0] ? ":" : "");
     for (const char *line = log->tail; *line;) {
         int length = (int)strcspn(line, "\n");
 
@@ -98,6 +100,7 @@ static void print_failure(const struct program *program, const struct options *o
                           const struct run_outcome *outcome, bool saved)
 {
     const struct failure *f = &outcome->failure;
+    bool recurs = failure_recurs(f);
 
     say("%s: the %s failed", name, program->noun);
     if (f->rank >= 0)
@@ -113,7 +116,11 @@ static void print_failure(const struct program *program, const struct options *o
     if (outcome->attempts > 1)
         say("  after %d attempts\n", outcome->attempts);
     if (program->go_on)
-        say("  %s, %s\n", saved ? program->go_on : "nothing was saved: to try again",
+        say("  %s%s, %s\n",
+            saved    ? program->go_on
+            : recurs ? "nothing was saved: once the cause is corrected"
+                     : "nothing was saved: to try again",
+            saved && recurs ? " once the cause is corrected" : "",
             what_next(opt, saved));
 }
 

@@ -158,8 +158,53 @@ static void what_comes_before_a_stack_is_shown(void **state)
     failure_diagnose(&f, log_dir, 1, &tail);
     assert_non_null(strstr(tail.tail, "what():  no such column"));
     assert_non_null(strstr(tail.tail, "died of SIGABRT"));
-    assert_non_null(strstr(tail.tail, "frame_3"));
-    assert_null(strstr(tail.tail, "frame_4"));
+    assert_non_null(strstr(tail.tail, "frame_4"));
+    assert_null(strstr(tail.tail, "frame_5"));
+}
+
+static void of_a_long_stack_the_innermost_calls_are_shown(void **state)
+{
+    static const char *const heads[] = {
+        "Fatal Python error: Segmentation fault\n\nCurrent thread 0x1 (most recent "
+        "call "
+        "first):",
+        "==9==ERROR: AddressSanitizer: heap-use-after-free on address 0x6",
+        "==== backtrace (tid:   123) ====", "[n1:9] *** Process received signal ***"};
+    struct failure f;
+    char *text = malloc(1 << 16);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        f = (struct failure){.rank = 0, .signal = 11};
+        sprintf(text, "epoch 7\n%s\n", heads[i]);
+        for (int k = 0; k < 700; k++)
+            sprintf(text + strlen(text),
+                    "  File \"/model/layer.py\", line %d in step\n", k);
+        write_log("rank-00000.err", text);
+        failure_diagnose(&f, log_dir, 1, &tail);
+        assert_non_null(strstr(tail.tail, "epoch 7"));
+        assert_non_null(strstr(tail.tail, "line 1 in step"));
+        assert_null(strstr(tail.tail, "line 7 in step"));
+    }
+    free(text);
+}
+
+static void what_the_message_says_is_not_shown_again(void **state)
+{
+    struct failure f = {.rank = 3, .exit_status = 3};
+
+    (void)state;
+    write_log("error.json", "{\"rank\": 3, \"kind\": \"storage\", \"exit_status\": 5,"
+                            " \"message\": \"no column x\\n  add it\"}");
+    write_log("rank-00003.err", "epoch 1\nraytrain: no column x\n  add it\n");
+    failure_diagnose(&f, log_dir, 8, &tail);
+    assert_string_equal(f.message, "no column x\n  add it");
+    assert_string_equal(tail.tail, "epoch 1");
+    f = (struct failure){.rank = 3, .exit_status = 3};
+    write_log("rank-00003.err", "raytrain: no column x\n  add it\n");
+    failure_diagnose(&f, log_dir, 8, &tail);
+    assert_string_equal(tail.tail, "");
+    assert_non_null(strstr(tail.path, "rank-00003.err"));
 }
 
 static void output_is_shown_if_there_are_no_errors(void **state)
@@ -217,6 +262,8 @@ int main(void)
         TEST(a_broken_record_is_ignored),
         TEST(the_tail_is_ten_printable_lines),
         TEST(what_comes_before_a_stack_is_shown),
+        TEST(what_the_message_says_is_not_shown_again),
+        TEST(of_a_long_stack_the_innermost_calls_are_shown),
         TEST(output_is_shown_if_there_are_no_errors),
         TEST(with_many_workers_the_log_is_that_of_the_node),
         TEST(only_temporaries_of_the_record_are_removed),

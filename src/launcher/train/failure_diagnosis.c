@@ -5,6 +5,8 @@
  *   The sentence          from a signal or an exit status
  *   The log               its last lines
  */
+#include "config.h"
+
 #include "train/failure_diagnosis.h"
 
 #include <fcntl.h>
@@ -18,9 +20,10 @@
 
 #define TAIL_LINES       10
 #define TAIL_BYTES       3000
-#define STACK_BYTES_MAX  16384 /* of a crash, at the end of a log */
-#define FRAMES_SHOWN     4
-#define STATUS_NOT_FOUND 127 /* of shells and of the dynamic linker */
+#define STACK_BYTES_MAX  65536 /* of a crash, at the end of a log */
+#define FRAMES_SHOWN     5
+#define LOG_PREFIX       "raytrain" /* of lines that a worker writes itself */
+#define STATUS_NOT_FOUND 127        /* of shells and of the dynamic linker */
 
 /* ---- The worker's record ---- */
 
@@ -130,20 +133,40 @@ static const char *lines_before(const char *start, const char *end, int n)
     return from;
 }
 
-/* The line with which a worker that has crashed begins to write its stack; NULL: there
- * is none. */
+/* With which lines a stack begins that a crash leaves in a log, the innermost call first:
+ * two texts, the first of which may have to begin the line. */
+static const struct {
+    const char *text, *then;
+    bool begins;
+} stack_heads[] = {
+    {STACK_OF_WORKER, STACK_OF_CRASH, true}, /* a worker's own */
+    {"Fatal Python error: ", "", true},      /* Python's faulthandler */
+    {"ERROR: AddressSanitizer: ", "", false},
+    {"==== backtrace (tid:", "", true},             /* UCX */
+    {"*** Process received signal ***", "", false}, /* Open MPI */
+};
+
+static bool is_stack_head(const char *line, size_t n)
+{
+    for (size_t i = 0; i < sizeof stack_heads / sizeof *stack_heads; i++) {
+        const char *text = stack_heads[i].text, *then = stack_heads[i].then,
+                   *found = memmem(line, n, text, strlen(text));
+
+        if (found && (found == line || !stack_heads[i].begins) &&
+            memmem(found, n - (size_t)(found - line), then, strlen(then)))
+            return true;
+    }
+    return false;
+}
+
+/* The line with which the last stack begins; NULL: there is none. */
 static const char *stack_find(const char *start, const char *end)
 {
     const char *found = NULL;
 
-    for (const char *line = start; line < end; line = line_next(line, end)) {
-        size_t n = (size_t)(line_next(line, end) - line);
-
-        if (n > strlen(STACK_OF_WORKER) &&
-            memcmp(line, STACK_OF_WORKER, strlen(STACK_OF_WORKER)) == 0 &&
-            memmem(line, n, STACK_OF_CRASH, strlen(STACK_OF_CRASH)))
+    for (const char *line = start; line < end; line = line_next(line, end))
+        if (is_stack_head(line, (size_t)(line_next(line, end) - line)))
             found = line;
-    }
     return found;
 }
 
@@ -207,9 +230,23 @@ static void log_find(const char *log_dir, int n_workers, const struct failure *f
 
         if (n < 0 || (size_t)n >= sizeof log->path)
             log->path[0] = '\0';
-        else
-            log_tail(log->path, log->tail, sizeof log->tail);
+        else if (!log_tail(log->path, log->tail, sizeof log->tail))
+            log->path[0] = '\0';
     }
+}
+
+/* Workers write what they record into their logs, too: it is shown once. */
+static void repetition_drop(const char *message, char *tail)
+{
+    size_t n = strlen(tail), m = strlen(message);
+    char *line;
+
+    if (m == 0 || n < m || strcmp(tail + n - m, message) != 0)
+        return;
+    line = memrchr(tail, '\n', n - m);
+    line = line ? line + 1 : tail;
+    if (strncmp(line, LOG_PREFIX, strlen(LOG_PREFIX)) == 0)
+        *(line > tail ? line - 1 : tail) = '\0';
 }
 
 /* ---- Together ---- */
@@ -223,6 +260,7 @@ void failure_diagnose(struct failure *f, const char *log_dir, int n_workers,
     if (f->never_started || !record_take(log_dir, f))
         sentence_make(f);
     log_find(log_dir, n_workers, f, log);
+    repetition_drop(f->message, log->tail);
 }
 
 void failure_never_joined(const struct train_config *cfg, int n_workers,

@@ -38,6 +38,11 @@ static bool is_own_doing(const struct failure *f)
     return false;
 }
 
+bool failure_recurs(const struct failure *failure)
+{
+    return failure->final || is_own_doing(failure);
+}
+
 static bool is_same(const struct restart_policy *p, const struct failed_attempt *a)
 {
     const struct failure *f = a->failure;

@@ -63,6 +63,8 @@ struct restart_decision {
 /* cfg must outlive it; checkpoint is the newest published, -1: none. */
 void restart_policy_init(struct restart_policy *policy,
                          const struct failure_config *cfg, int64_t checkpoint);
+/* Would the same training, given the same input, fail in this way again? */
+bool failure_recurs(const struct failure *failure);
 struct restart_decision restart_policy_decide(struct restart_policy *policy,
                                               const struct failed_attempt *attempt);
 
