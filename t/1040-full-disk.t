@@ -54,6 +54,15 @@ test_expect_success DISK 'a full directory for temporary files is named, with TM
 	grep "/temporary/.*No space left on device: free space .*TMPDIR" err &&
 	! grep -e --storage err
 '
+# With other libraries MPI may start in less.
+ldd "$stage/lib/libraytrain.so" | grep -q libucp && test_set_prereq UCX
+test_expect_success DISK,UCX 'a /dev/shm that is too small for MPI is named, with what to do' '
+	mount -t tmpfs -o size=1m none /dev/shm &&
+	test_when_finished "umount /dev/shm" &&
+	expect_status 1 $run --storage runs --name shm "$train" 2>err &&
+	grep "MPI could not start, and /dev/shm has only .* MiB left" err &&
+	UCX_TLS=^posix $run --storage runs --name posix "$train" 2>err
+'
 tiny="$run --storage brim --name r"
 test_expect_success DISK 'a run fails cleanly with no block left even for the failure record' '
 	disk_new brim 2m && rm -f ready gate &&

@@ -7,6 +7,7 @@ libworker_la_SOURCES += \
 	src/worker/wireup/pmi_bridge.c src/worker/wireup/pmi_bridge.h \
 	src/worker/wireup/process_mapping.c src/worker/wireup/process_mapping.h \
 	src/worker/wireup/sharing.c src/worker/wireup/sharing.h \
+	src/worker/wireup/shm_room.c src/worker/wireup/shm_room.h \
 	src/worker/wireup/wireup.c src/worker/wireup/wireup.h
 
 UNIT_TESTS += t/unit/test_nodes t/unit/test_pmi

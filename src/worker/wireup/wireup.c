@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <pmix.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include "wireup/pmi_bridge.h"
 #include "wireup/process_mapping.h"
 #include "wireup/sharing.h"
+#include "wireup/shm_room.h"
 
 #define EXCHANGE_MAX ((size_t)64 * 1024)
 
@@ -43,6 +45,7 @@ struct wireup {
     struct exchanged *exchanged;
     struct pmi_bridge *bridge, *child_bridge;
     struct child_server *child_server;
+    atomic_bool mpi_starts;          /* the MPI library of this process */
     char group[32], child_group[40]; /* for PMI-1 */
     char child_killed[256];          /* why */
 };
@@ -436,7 +439,13 @@ static int bridge_fetch(void *arg, int rank, unsigned round, char **data, size_t
 
 static void bridge_abort(void *arg, int exit_status, const char *message)
 {
-    wireup_abort(arg, exit_status, message);
+    struct wireup *w = arg;
+    char text[512];
+
+    snprintf(text, sizeof text, "%s", message);
+    if (atomic_load(&w->mpi_starts))
+        shm_room_blame(text, sizeof text);
+    wireup_abort(w, exit_status, text);
 }
 
 int wireup_bridge_start(struct wireup *w, struct error *err)
@@ -455,12 +464,13 @@ int wireup_bridge_start(struct wireup *w, struct error *err)
         .arg = w,
     };
 
+    atomic_store(&w->mpi_starts, true);
     return pmi_bridge_start(&config, &w->bridge, err);
 }
 
 void wireup_bridge_hide(struct wireup *w)
 {
-    (void)w;
+    atomic_store(&w->mpi_starts, false);
     pmi_bridge_hide();
 }
 
