@@ -282,4 +282,77 @@ test_expect_success 'a damaged model is not exported' '
 	test_path_is_missing bad.ubj
 '
 
+# ---- What the data of a run mean ----
+
+# svm FIRST ROWS: rows of which feature FIRST + 1 is the label, and FIRST is not written.
+svm () {
+	awk "BEGIN { for (i = 0; i < $2; i++) print i % 2, $1 + 1 \":\" i % 2, $1 + 2 \":\" i % 7 }"
+}
+# train NAME [ARG...]: a run on NAME-train.svm and NAME-valid.svm.
+train () {
+	name=$1 && shift &&
+	cat >$name.cfg <<-EOF &&
+	trainer = "xgboost";
+	num_boost_round = 2;
+	label = "label";
+	params = { objective = "binary:logistic"; };
+	datasets = { train = { path = "$name-train.svm"; }; valid = { path = "$name-valid.svm"; }; };
+	EOF
+	raytrain-run --launcher local --storage runs -q -n 2 --name $name -c $name.cfg "$@"
+}
+# predicts_labels NAME DATA: the run predicts the labels of this file.
+predicts_labels () {
+	raytrain-predict --launcher local --checkpoint runs/$1 --outputs class --data "$2" \
+		-o $1.csv 2>err &&
+	tail -n +2 $1.csv >found && cut -d" " -f1 "$2" >expected && rm $1.csv &&
+	test_cmp expected found
+}
+svm 0 60 >zero-train.svm && svm 0 20 | sed "s/^. /&0:7 /" >zero-valid.svm &&
+svm 0 9 >zero-test.svm || exit 1
+test_expect_success 'an index 0 in one dataset is for all of the run, and for its predictions' '
+	train zero 2>err && predicts_labels zero zero-test.svm &&
+	h5dump -d /raytrain/session/data/first_index "$(last_checkpoint zero)" >dump &&
+	grep "\"zero\"" dump
+'
+test_expect_success 'first_index of one dataset is for all of the run, and for its predictions' '
+	cp zero-train.svm said-train.svm && cp zero-test.svm said-valid.svm &&
+	train said --set datasets.train.first_index=zero 2>err &&
+	predicts_labels said zero-test.svm &&
+	svm 1 9 >one-test.svm &&
+	raytrain-predict --launcher local --checkpoint runs/said --data one-test.svm --outputs class \
+		--set datasets.predict.first_index=one -o said.csv 2>err &&
+	tail -n +2 said.csv >found && cut -d" " -f1 one-test.svm >expected && test_cmp expected found
+'
+test_expect_success 'a file that contradicts what was decided is refused, with its line' '
+	svm 1 60 >one-train.svm && svm 1 20 >one-valid.svm && train one 2>err &&
+	predicts_labels one one-test.svm &&
+	{ cat one-test.svm && echo "1 0:1"; } >mixed.svm &&
+	test_must_fail raytrain-predict --launcher local --checkpoint runs/one --data mixed.svm \
+		-o mixed.csv 2>err && grep "mixed.svm:10: .*first_index" err &&
+	cat mixed.svm >>one-train.svm &&
+	test_must_fail train one --resume --set num_boost_round=3 2>err &&
+	grep "one-train.svm:70: .*first_index" err
+'
+test_expect_success 'a compressed dataset decides, too' '
+	mkdir packed && for part in train valid; do
+		gzip -c zero-$part.svm >packed/$part.svm.gz || return 1
+	done &&
+	sed "s/path = \"zero-\([a-z]*\).svm/path = \"packed\/\1.svm.gz/g" zero.cfg >packed.cfg &&
+	raytrain-run --launcher local --storage runs -q -n 2 --name packed -c packed.cfg 2>err &&
+	predicts_labels packed zero-test.svm && no_temporary runs/packed
+'
+test_expect_success 'the texts that mean a missing value are those of the training' '
+	awk -v OFS=, "BEGIN { print \"x,label\"; for (i = 0; i < 60; i++)
+		print i % 3 ? i % 5 : \"-9\", i % 3 ? 0 : 1 }" >gone.csv &&
+	sed "s/zero-[a-z]*.svm/gone.csv/g" zero.cfg >gone.cfg &&
+	raytrain-run --launcher local --storage runs -q -n 2 --name gone -c gone.cfg \
+		--set datasets.train.missing="[\"-9\"]" 2>err &&
+	printf "x\n-9\n-9\n3\n" >gone-test.csv && printf "x\n?\n?\n3\n" >asked.csv &&
+	raytrain-predict --launcher local --checkpoint runs/gone --data gone-test.csv -o gone-a.csv \
+		2>err &&
+	raytrain-predict --launcher local --checkpoint runs/gone --data asked.csv -o gone-b.csv \
+		--set datasets.predict.missing="[\"?\"]" 2>err && test_cmp gone-b.csv gone-a.csv &&
+	h5dump -d /raytrain/session/data/missing "$(last_checkpoint gone)" >dump && grep -e -9 dump
+'
+
 test_done

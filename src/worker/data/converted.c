@@ -8,6 +8,7 @@
 
 #include "data/conversion.h"
 #include "data/conversion_key.h"
+#include "data/json_share.h"
 #include "data/part.h"
 #include "data/part_index.h"
 #include "data/reader.h"
@@ -30,32 +31,6 @@ struct opening {
 static int no_memory(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
-/* COLLECTIVE: rank 0's value, or NULL, becomes that of all. */
-static int json_share(struct comm *all, json_t **value, struct error *err)
-{
-    void *text = NULL;
-    size_t n = 0;
-    int rc = 0;
-
-    if (all->rank == 0 && *value) {
-        text = json_dumps(*value, JSON_COMPACT);
-        n = text ? strlen(text) : 0;
-        rc = text ? 0 : no_memory(err);
-    }
-    rc = comm_agree(all, rc, err);
-    if (rc == 0)
-        rc = all->ops->bcast(all, &n, sizeof n, 0, err);
-    if (rc == 0 && n > 0)
-        rc = comm_bcast_alloc(all, &text, n, 0, err);
-    if (rc == 0 && n > 0) {
-        if (all->rank != 0)
-            *value = json_loadb(text, n, 0, NULL);
-        rc = comm_agree(all, *value ? 0 : no_memory(err), err);
-    }
-    free(text);
-    return rc;
 }
 
 /* ---- Tables ---- */

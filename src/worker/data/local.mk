@@ -11,9 +11,11 @@ libworker_la_SOURCES += \
 	src/worker/data/epoch_order.c src/worker/data/epoch_order.h \
 	src/worker/data/decompress.c src/worker/data/decompress.h \
 	src/worker/data/expansion.c src/worker/data/expansion.h \
+	src/worker/data/first_index.c src/worker/data/first_index.h \
 	src/worker/data/file_view.c src/worker/data/file_view.h \
 	src/worker/data/fortran_order.c src/worker/data/fortran_order.h \
 	src/worker/data/gunzip.c src/worker/data/gunzip.h \
+	src/worker/data/json_share.c src/worker/data/json_share.h \
 	src/worker/data/left_out.c src/worker/data/left_out.h \
 	src/worker/data/near_rows.c src/worker/data/near_rows.h \
 	src/worker/data/npy_header.c src/worker/data/npy_header.h \

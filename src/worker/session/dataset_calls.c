@@ -26,10 +26,13 @@ int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg
                          struct error *err)
 {
     struct session_dataset *ds = &ctx->datasets[dataset_index(ctx, cfg->name)];
+    struct dataset_config obeying;
     struct dataset_watch watch;
     char *directory = NULL;
     int rc = 0;
 
+    if (data_decisions_obey(ctx, cfg, &obeying, err) < 0)
+        return -1;
     if (ctx->env.run_dir &&
         asprintf(&directory, "%s/data/%s", ctx->env.run_dir, cfg->name) < 0) {
         directory = NULL;
@@ -43,7 +46,7 @@ int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg
     env->again = ds->opened;
     env->invocation = ctx->env.invocation;
     if (rc == 0)
-        rc = dataset_open(cfg, env, out, err);
+        rc = dataset_open(&obeying, env, out, err);
     env->watch = NULL;
     ds->opened = ds->opened || rc == 0;
     free(directory);

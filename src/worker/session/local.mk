@@ -8,6 +8,7 @@ libworker_la_SOURCES += \
 	src/worker/session/collective_calls.c src/worker/session/collective_calls.h \
 	src/worker/session/collective_tensors.c \
 	src/worker/session/config_calls.c \
+	src/worker/session/data_decisions.c src/worker/session/data_decisions.h \
 	src/worker/session/dataset_calls.c \
 	src/worker/session/dataset_watch.c src/worker/session/dataset_watch.h \
 	src/worker/session/device_batches.c \

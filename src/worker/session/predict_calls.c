@@ -87,6 +87,9 @@ static int files_begin(raytrain_context *ctx, raytrain_predictor **p, struct err
             err, RAYTRAIN_EINVAL,
             "a prediction needs predict.output and datasets." PREDICT_DATASET
             ": start it with raytrain-predict");
+    if (data_decisions_obey(ctx, env.input, &ctx->input, err) < 0)
+        return -1;
+    env.input = &ctx->input;
     if (ctx->restored) {
         env.checkpoint = checkpoint_path(ctx->restored);
         env.iteration = checkpoint_meta(ctx->restored)->training_iteration;

@@ -95,12 +95,15 @@ static int inputs_of_dataset(raytrain_context *ctx, const struct dataset_config 
 {
     struct dataset_watch watch;
     struct dataset_env env = {.rank = 0, .size = 1, .warn = dataset_watch_warn};
+    struct dataset_config obeying;
     raytrain_dataset *ds;
     int rc;
 
+    if (data_decisions_obey(ctx, like, &obeying, err) < 0)
+        return -1;
     env.watch = dataset_watch_begin(&watch, ctx, like->name);
     env.node = session_node_comm(ctx, err);
-    if (!env.node || dataset_open(like, &env, &ds, err) < 0)
+    if (!env.node || dataset_open(&obeying, &env, &ds, err) < 0)
         return -1;
     rc = serve_inputs_like(dataset_schema(ds), label, chain, inputs, err);
     dataset_close(ds);

@@ -144,6 +144,17 @@ static int checkpoint_find(raytrain_context *ctx, struct error *err)
     return checkpoint_open_any(ctx->comm, from, &ctx->restored, err);
 }
 
+/* A run of an older version goes on as it began. */
+static int decisions_restore(raytrain_context *ctx, struct error *err)
+{
+    bool has;
+
+    if (data_decisions_load(&ctx->decisions, ctx->restored, &has, err) < 0)
+        return -1;
+    ctx->decisions.by_file = ctx->restored_own && !has;
+    return 0;
+}
+
 static int checkpoint_restore(raytrain_context *ctx, struct error *err)
 {
     const struct checkpoint_meta *meta;
@@ -153,6 +164,8 @@ static int checkpoint_restore(raytrain_context *ctx, struct error *err)
         return 0;
     meta = checkpoint_meta(ctx->restored);
     verified = checkpoint_is_verified(ctx->restored);
+    if (verified && decisions_restore(ctx, err) < 0)
+        return -1;
     if (predict_config_predicts(&ctx->env.config->predict))
         return 0; /* what it was trained with is no state of a prediction */
     ctx->iteration = meta->training_iteration;
@@ -268,6 +281,8 @@ int session_create(const struct session_env *env, raytrain_context **out,
         goto failed;
     rc = checkpoint_restore(ctx, err);
     if (rc == 0)
+        rc = data_decisions_start(ctx, err);
+    if (rc == 0)
         rc = journal_begin(ctx, err);
     if (rc == 0 && ctx->comm->rank == 0)
         checkpoints_tidy(ctx);
@@ -363,6 +378,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
     datasets_close(ctx, clean);
     predictor_destroy(ctx->predictor);
     chain_clear(&ctx->chain);
+    data_decisions_clear(&ctx->decisions);
     checkpoint_destroy(ctx->restored);
     session_opened_clear(ctx);
     journal_close(ctx->journal);

@@ -22,6 +22,7 @@
 #include "run/metrics.h"
 #include "util/json_writer.h"
 #include "saving/saving.h"
+#include "session/data_decisions.h"
 #include "session/random_streams.h"
 #include "wireup/wireup.h"
 
@@ -119,8 +120,10 @@ struct raytrain_context {
     struct tiers *tiers;           /* NULL: none */
     struct saving *saving;
     struct session_random random;
-    struct chain chain;               /* fitted preprocessors; n is 0: none */
+    struct chain chain; /* fitted preprocessors; n is 0: none */
+    struct data_decisions decisions;
     struct session_dataset *datasets; /* as config->datasets */
+    struct dataset_config input;      /* of a prediction, as is decided */
     struct config_array *arrays;
     char *artifacts;               /* the directory; NULL: not asked for yet */
     raytrain_predictor *predictor; /* NULL: this is no prediction */

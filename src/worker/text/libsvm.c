@@ -186,3 +186,35 @@ int libsvm_convert(struct comm *comm, const struct text_source sources[], size_t
     libsvm_block_clear(&c.block);
     return rc;
 }
+
+/* ---- Index 0 ---- */
+
+static int block_look(void *arg, const struct line_block *block, struct error *err)
+{
+    struct libsvm_block *b = arg;
+
+    (void)err;
+    (void)libsvm_block_parse(b, block->bytes, block->n, false, NULL);
+    return b->seen.zero;
+}
+
+int libsvm_has_zero(struct comm *comm, const struct text_source sources[], size_t n,
+                    bool *zero, struct error *err)
+{
+    struct libsvm_block block;
+    struct line_range range = {0};
+    int64_t seen;
+    int rc = comm_agree(comm, libsvm_block_init(&block, err), err);
+
+    if (rc == 0)
+        rc = line_range_init(comm, &range, sources, n, 0, err);
+    if (rc == 0)
+        rc = comm_agree(comm, line_range_each(&range, block_look, &block, err), err);
+    seen = block.seen.zero;
+    if (rc == 0)
+        rc = comm->ops->allreduce(comm, &seen, 1, COMM_INT64, COMM_MAX, err);
+    *zero = seen != 0;
+    line_range_clear(&range);
+    libsvm_block_clear(&block);
+    return rc;
+}

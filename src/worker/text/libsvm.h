@@ -9,8 +9,8 @@
  *     features  sparse float32; row.shape[0], known at the end, is the largest index + 1
  *
  * Features are numbered from 0 on. Files do not say whether theirs begin with 0 or 1: as
- * in scikit-learn, with 1 if no row of all has an index 0. Files that are used together,
- * such as those to train and to validate, should have that declared.
+ * in scikit-learn, with 1 if no row of all has an index 0. For files that are used together,
+ * such as those to train and to validate, it is found out before (data/first_index.h).
  *
  * Every rank reads its range twice: to count rows, and to parse them; once more if a row
  * has what no row at the beginnings of ranges has.
@@ -39,5 +39,12 @@ struct libsvm_options {
 int libsvm_convert(struct comm *comm, const struct text_source sources[], size_t n,
                    const struct libsvm_options *options, const struct row_sink *sink,
                    void *arg, struct error *err);
+
+/*
+ * COLLECTIVE: has a row of these files an index 0? Lines that are not as described are
+ * passed over: the conversion refuses them.
+ */
+int libsvm_has_zero(struct comm *comm, const struct text_source sources[], size_t n,
+                    bool *zero, struct error *err);
 
 #endif

@@ -196,7 +196,10 @@ static int bad_index(const struct line *l, int64_t index, int64_t before,
                  (long long)before);
         return bad_word(l, why, err);
     }
-    return bad_word(l, "there is no index 0 if indices begin with 1", err);
+    return bad_word(l,
+                    "there is no index 0 where indices begin with 1; the option "
+                    "first_index says how files count",
+                    err);
 }
 
 /* INDEX:VALUE ..., from element `n` on. Returns where they end, or -1. */

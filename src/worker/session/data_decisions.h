@@ -1,0 +1,38 @@
+/*
+ * data_decisions.h - what the data of a run mean, where their files do not say it: whether
+ * LIBSVM text numbers features from 0 or from 1 on, and which texts mean a missing value.
+ * It is decided once, over all datasets of the run, is kept in its checkpoints, and is
+ * obeyed when the run goes on, and by predictions. What the configuration says about a
+ * dataset itself comes before it.
+ */
+#ifndef RAYTRAIN_SESSION_DATA_DECISIONS_H
+#define RAYTRAIN_SESSION_DATA_DECISIONS_H
+
+#include "checkpoint/checkpoint.h"
+#include "config/data_config.h"
+
+struct data_decisions {
+    enum first_index first_index; /* FIRST_INDEX_AUTO: not decided */
+    char **missing;               /* n_missing texts; none: as usual */
+    size_t n_missing;
+    bool by_file; /* a run that began before there were decisions: each dataset has its
+                     own, as it had */
+};
+
+void data_decisions_clear(struct data_decisions *d);
+
+/* Once the checkpoint to start from is known. */
+int data_decisions_start(raytrain_context *ctx, struct error *err);
+
+/* What a checkpoint keeps; *has: it keeps some. On this rank alone. */
+int data_decisions_load(struct data_decisions *d, raytrain_checkpoint *ck, bool *has,
+                        struct error *err);
+int data_decisions_save(const struct data_decisions *d, raytrain_checkpoint *ck,
+                        struct error *err);
+
+/* COLLECTIVE: *obeying is cfg with what is decided, which may be found out here; it borrows
+ * from both. */
+int data_decisions_obey(raytrain_context *ctx, const struct dataset_config *cfg,
+                        struct dataset_config *obeying, struct error *err);
+
+#endif
