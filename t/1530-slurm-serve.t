@@ -31,8 +31,11 @@ test_expect_success 'serve.sbatch answers the login node, by the line of --where
 	template serve && slow && submit && predictions 100 >answered &&
 	same_numbers answered expected && bash -c "$(cat where)" >model.json && jq -e ".versions == [\"2\"]" model.json
 '
-test_expect_success 'each worker is a step of the job on its node' '
-	squeue -h -s -j "$job" -o "%i %N" | grep -v "batch\|extern" >steps &&
+# has_other_steps: there are four, and the one that was stopped is none of them.
+has_other_steps () {
+	has_steps 4 && ! squeue -h -s -j "$job" -o "%i" | grep -qx "$step"
+}
+test_expect_success 'each worker is a step of the job on its node' '	squeue -h -s -j "$job" -o "%i %N" | grep -v "batch\|extern" >steps &&
 	test "$(wc -l <steps)" = 4 && test "$(cut -d " " -f 2 steps | sort -u | wc -l)" = 1
 '
 test_expect_success 'without the token there is no answer' '
@@ -44,8 +47,15 @@ test_expect_success 'a step that is killed is started again, and requests are an
 	predictions 100 >answered && same_numbers answered expected &&
 	eventually has_steps 4
 '
-test_expect_success 'scancel ends it: requests are answered, and nothing is left' '
-	under_load scancel "$job" && job_ended && none_wrong &&
+test_expect_success 'a step that is stopped is replaced, and requests are answered' '
+	squeue -h -s -j "$job" -o "%i" | grep -v "batch\|extern" >steps &&
+	step=$(sed -n 1p steps) && scancel --signal=STOP "$step" &&
+	eventually grep -q "no sign of life" "serve-$job.log" &&
+	eventually grep -q "worker .* ended with status" "serve-$job.log" &&
+	predictions 100 >answered && same_numbers answered expected &&
+	eventually has_other_steps
+'
+test_expect_success 'scancel ends it: requests are answered, and nothing is left' '	under_load scancel "$job" && job_ended && none_wrong &&
 	test_path_is_missing raytrain_results/fashion/serve/*/address.json && cluster clean
 '
 test_expect_success 'SIGUSR1 ends it with status 0' '
