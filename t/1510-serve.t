@@ -179,6 +179,85 @@ test_expect_success 'addresses that cannot be, or are not safe, are refused' '	e
 	expect_status 3 raytrain-serve runs/model --listen 127.0.0.1:99999 "$model" 2>err &&
 	grep "65535" err && rm -r runs/model/serve
 '
+# A run with a service on another host, as an address.json says that its user may change.
+planted_token="$PWD/private-token"
+# plant URL [MODEL]
+plant () {
+	rm -rf planted && mkdir -p planted/serve/far.1 && echo private-word >"$planted_token" &&
+	jq -n --arg url "$1" --arg model "${2:-m}" --arg token "$planted_token" \
+		"{host: \"far\", pid: 1, born: 2, model: \$model, url: \$url, socket: null,
+		address: null, token_file: \$token, tls_cert: null}" >planted/serve/far.1/address.json &&
+	chmod 600 planted/serve/far.1/address.json
+}
+# planted_client [TOKEN]: what Client() makes of it.
+planted_client () {
+	PYTHONPATH=$stage/share/raytrain/python "$PYTHON" - "$@" <<-\EOF
+	import sys
+	from raytrain import serve
+	client = serve.Client("planted", *sys.argv[1:])
+	print(client.url, client.token)
+	EOF
+}
+# as_nobody COMMAND...
+as_nobody () {
+	timeout 60 setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+test "$(id -u)" = 0 && as_nobody test -r "$PWD" && test_set_prereq ROOT
+
+test_expect_success 'the address of a service of this user is asked with its token' '
+	plant http://far:80 && raytrain-serve --where planted >where && grep "^curl .*private-token" where &&
+	planted_client >out && grep "http://far:80 private-word" out
+'
+test_expect_success 'an address that others may write is shown, and gets no token' '
+	plant http://far:80 && chmod 666 planted/serve/far.1/address.json &&
+	raytrain-serve --where planted >where && ! grep -v "^#" where && ! grep token where &&
+	grep "may be written by other users" where && grep "^# curl http://far:80" where &&
+	expect_status 1 planted_client 2>err && grep "PermissionError.*other users" err &&
+	expect_status 3 raytrain-serve --where --haproxy planted >out 2>err &&
+	test_must_be_empty out && grep "send the tokens" err
+'
+test_expect_success ROOT 'that of another user is shown, and gets no token but one that is typed' '
+	plant http://far:80 && chown -R 65533 planted && chmod 644 planted/serve/far.1/address.json &&
+	for as in "" as_nobody; do
+		$as raytrain-serve --where planted >where && ! grep -v "^#" where &&
+		! grep token where && grep "another user (uid 65533)" where || return 1
+	done &&
+	expect_status 1 planted_client 2>err && grep "uid 65533" err &&
+	expect_status 1 planted_client typed 2>err && ! grep private-word err &&
+	expect_status 3 raytrain-serve --where --haproxy planted 2>err && grep "uid 65533" err &&
+	raytrain-serve --where --token-file mine planted >where &&
+	grep "^curl http://far:80/.*cat mine)" where && ! grep private where
+'
+test_expect_success 'an address makes no lines, and no other kind of URL' '
+	plant "http://far:80
+	touch executed" && expect_status 3 raytrain-serve --where planted &&
+	plant http://far:80 "m
+	server evil" && expect_status 3 raytrain-serve --where --haproxy planted &&
+	plant file:///etc/passwd && expect_status 3 raytrain-serve --where planted
+'
+test_expect_success 'an address that is a link, a FIFO or a device is not read' '
+	plant http://far:80 && mv planted/serve/far.1/address.json there &&
+	for file in "$PWD/there" /dev/zero; do
+		ln -sf "$file" planted/serve/far.1/address.json &&
+		expect_status 3 timeout 60 raytrain-serve --where planted 2>err &&
+		expect_status 1 planted_client 2>err && grep "not served now" err ||
+			return 1
+	done &&
+	rm planted/serve/far.1/address.json && mkfifo planted/serve/far.1/address.json &&
+	expect_status 3 timeout 60 raytrain-serve --where planted &&
+	expect_status 1 planted_client 2>err && grep "not served now" err
+'
+test_expect_success 'a service does not follow a link in place of the directory of its address' '
+	mkdir -p elsewhere && rm -rf runs/model/serve && ln -s "$PWD/elsewhere" runs/model/serve &&
+	expect_status 3 raytrain-serve runs/model $inputs "$model" 2>err &&
+	grep "serve.* is a link" err && is_empty elsewhere && rm runs/model/serve
+'
+test_expect_success ROOT 'nor does it write its token into a directory of another user' '
+	mkdir runs/model/serve && chown 65533 runs/model/serve && chmod 777 runs/model/serve &&
+	expect_status 3 raytrain-serve runs/model $inputs "$model" 2>err &&
+	grep "uid 65533.*could take the place" err && is_empty runs/model/serve &&
+	rmdir runs/model/serve
+'
 test_expect_success '--follow changes to a newer checkpoint' '
 	mkdir runs/growing && cp runs/model/run.cfg runs/growing/ &&
 	cp runs/model/checkpoint_000001.h5 runs/growing/ &&

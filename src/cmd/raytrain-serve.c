@@ -253,11 +253,30 @@ static int several_serve(struct choice *typed, int argc, char *argv[],
 
 /* ---- Where ---- */
 
+/* Nothing is to be typed by accident: no token goes to the URL of another user, unless
+ * its file was typed here. */
+static void foreign_print(const struct place_found *place, const char *token_file)
+{
+    const struct place_address shown = {.model = place->address.model,
+                                        .url = place->address.url,
+                                        .token_file = token_file};
+    char *curl = place_curl(&shown);
+
+    printf("# %s\n", place->foreign);
+    if (curl)
+        printf("%s%s\n", token_file ? "" : "# ", curl);
+    free(curl);
+}
+
 static void place_print(void *arg, const struct place_found *place)
 {
-    char *curl = place_curl(&place->address);
+    char *curl;
 
-    (void)arg;
+    if (place->foreign) {
+        foreign_print(place, arg);
+        return;
+    }
+    curl = place_curl(&place->address);
     if (curl)
         printf("%s%s%s\n", curl, place->here ? "" : "  # on ",
                place->here ? "" : place->host);
@@ -276,7 +295,7 @@ static int where(const struct options *opt, const struct train_config *cfg,
                          "type: " NAME " --where RUN|CHECKPOINT|DIR");
     if (opt->haproxy)
         return haproxy_write(of, listen ? listen : HAPROXY_BIND, stdout, err);
-    if (place_each(of, place_print, NULL, &n, err) < 0)
+    if (place_each(of, place_print, cfg->serve.token_file, &n, err) < 0)
         return -1;
     if (n == 0)
         return error_set(err, RAYTRAIN_ENOTFOUND,

@@ -204,16 +204,26 @@ int record_fail_line(const char *path, struct error *err)
                      quote(path, quoted), RECORD_BYTES_MAX);
 }
 
-json_t *record_read_json(const char *path, unsigned depth)
+json_t *record_parse_json(int fd)
 {
-    json_t *json = NULL;
+    json_t *json;
     char *text;
     size_t n;
 
-    if (record_read(path, depth, &text, &n, NULL) < 0)
+    if (fd_read(fd, "record", RECORD_BYTES_MAX, &text, &n, NULL) < 0)
         return NULL;
     json = json_loadb(text, n, 0, NULL);
     free(text);
+    return json;
+}
+
+json_t *record_read_json(const char *path, unsigned depth)
+{
+    int fd = record_open(path, depth);
+    json_t *json = fd < 0 ? NULL : record_parse_json(fd);
+
+    if (fd >= 0)
+        close(fd);
     return json;
 }
 

@@ -40,6 +40,8 @@ int record_read(const char *path, unsigned depth, char **data, size_t *n,
 
 /* The same as JSON: a new reference, NULL if it cannot be read, or is not JSON. */
 json_t *record_read_json(const char *path, unsigned depth);
+/* That of an open record. */
+json_t *record_parse_json(int fd);
 
 /* record_read() for a file of any size. */
 int record_read_large(const char *path, unsigned depth, char **data, size_t *n,

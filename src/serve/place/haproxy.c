@@ -165,6 +165,13 @@ static void on_place(void *arg, const struct place_found *place)
 
     if (w->rc < 0)
         return;
+    if (place->foreign) {
+        w->rc = error_set(w->err, RAYTRAIN_EINVAL,
+                          "%s; HAProxy would send the tokens of your clients there: "
+                          "serve a copy of the checkpoint yourself",
+                          place->foreign);
+        return;
+    }
     if (!place->here && is_local(a)) {
         refuse(w, place,
                "can only be reached from there: start it with --listen 0.0.0.0:0");

@@ -20,6 +20,7 @@
 #include "util/fs.h"
 #include "util/process.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 #define FOLDER  "serve"
 #define ADDRESS "address.json"
@@ -82,11 +83,38 @@ static bool is_left(const char *name)
     return *end == '\0' && pid > 0 && process_birth((pid_t)pid) == 0;
 }
 
-static void left_remove(const char *folder)
+/* May a service write there what its clients believe? The owner of the folder can put
+ * something else in its place. */
+static int folder_check(const char *folder, int fd, struct error *err)
 {
-    DIR *all = opendir(folder);
+    char quoted[QUOTE_TEXT_MAX];
+    struct stat st;
+
+    if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "%s is a link or a file, and not a directory that a service "
+                         "has made: remove it",
+                         quote(folder, quoted));
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return fs_error(err, "open", folder);
+    if (st.st_uid == geteuid() || st.st_uid == 0)
+        return 0;
+    return error_set(
+        err, RAYTRAIN_EINVAL,
+        "%s belongs to another user (uid %lu), who could take the place of "
+        "this service: copy the checkpoint to a directory of yours, and "
+        "serve that",
+        quote(folder, quoted), (unsigned long)st.st_uid);
+}
+
+/* Takes the descriptor of the folder. */
+static void left_remove(const char *folder, int fd)
+{
+    DIR *all = fdopendir(fd);
     struct dirent *entry;
 
+    if (!all)
+        close(fd);
     while (all && (entry = readdir(all))) {
         char *path = is_left(entry->d_name) ? file_in(folder, entry->d_name) : NULL;
 
@@ -100,7 +128,7 @@ static void left_remove(const char *folder)
 int place_make(const char *run_or_checkpoint, char **dir, struct error *err)
 {
     char *folder = folder_of(run_or_checkpoint), host[256];
-    int rc;
+    int rc, fd = -1;
 
     if (!folder)
         return no_memory(err);
@@ -108,7 +136,13 @@ int place_make(const char *run_or_checkpoint, char **dir, struct error *err)
     *dir = NULL;
     rc = fs_mkdirs(folder, 0777, err);
     if (rc == 0) {
-        left_remove(folder);
+        fd = record_open_dir(folder, 1);
+        rc = folder_check(folder, fd, err);
+    }
+    if (rc < 0 && fd >= 0)
+        close(fd);
+    if (rc == 0) {
+        left_remove(folder, fd);
         if (asprintf(dir, "%s/%s.%d", folder, host, (int)getpid()) < 0) {
             *dir = NULL;
             rc = no_memory(err);
@@ -229,11 +263,32 @@ static bool is_alive(const json_t *json, bool here)
     return !here || (pid > 0 && process_birth(pid) == (unsigned long long)born);
 }
 
-static void found_deliver(const json_t *json,
+/* Would it be more than one line, or another option of a command? */
+static bool is_plain(const json_t *json)
+{
+    const char *key, *url = text_of(json, "url");
+    json_t *value;
+
+    if (!url || (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0))
+        return false;
+    json_object_foreach((json_t *)(uintptr_t)json, key,
+                        value) for (const char *c = json_string_value(value); c && *c;)
+    {
+        int n = printable_length(c);
+
+        if (n == 0)
+            return false;
+        c += n;
+    }
+    return true;
+}
+
+static void found_deliver(const json_t *json, const char *foreign,
                           void (*found)(void *arg, const struct place_found *place),
                           void *arg, size_t *n)
 {
     struct place_found place = {.host = text_of(json, "host"),
+                                .foreign = foreign,
                                 .address = {.model = text_of(json, "model"),
                                             .url = text_of(json, "url"),
                                             .socket = text_of(json, "socket"),
@@ -242,7 +297,7 @@ static void found_deliver(const json_t *json,
                                             .tls_cert = text_of(json, "tls_cert")}};
     char host[256];
 
-    if (!place.host || !place.address.url)
+    if (!place.host || !is_plain(json))
         return;
     host_name(host);
     place.here = strcmp(place.host, host) == 0;
@@ -250,6 +305,25 @@ static void found_deliver(const json_t *json,
         return;
     ++*n;
     found(arg, &place);
+}
+
+static void address_read(const char *path,
+                         void (*found)(void *arg, const struct place_found *place),
+                         void *arg, size_t *n)
+{
+    int fd = record_open(path, RECORD_OF_SERVICE);
+    struct error why;
+    json_t *json;
+    bool mine;
+
+    if (fd < 0)
+        return;
+    mine = record_check_owner(fd, path, &why) == 0;
+    json = record_parse_json(fd);
+    if (json)
+        found_deliver(json, mine ? NULL : why.text, found, arg, n);
+    json_decref(json);
+    close(fd);
 }
 
 int place_each(const char *run_or_checkpoint,
@@ -272,11 +346,9 @@ int place_each(const char *run_or_checkpoint,
     for (int i = 0; i < count; i++) {
         char *dir = file_in(folder, names[i]->d_name);
         char *path = dir ? file_in(dir, ADDRESS) : NULL;
-        json_t *json = path ? json_load_file(path, 0, NULL) : NULL;
 
-        if (json)
-            found_deliver(json, found, arg, n);
-        json_decref(json);
+        if (path)
+            address_read(path, found, arg, n);
         free(path);
         free(dir);
         free(names[i]);

@@ -7,6 +7,9 @@
  *    "address": IP or null, "token_file": PATH or null, "tls_cert": PATH or null}
  *
  * Its paths are absolute if they exist, and that of a socket if it is not too long for one.
+ *
+ * What another user has written there is found, too, but is only shown: no file that it
+ * names is read, and no token is sent to its URL.
  */
 #ifndef RAYTRAIN_PLACE_PLACE_H
 #define RAYTRAIN_PLACE_PLACE_H
@@ -44,7 +47,8 @@ void place_remove(const char *dir);
 /* One that answers, or is on another host, which cannot be asked. */
 struct place_found {
     const char *host;
-    bool here; /* on this host */
+    bool here;           /* on this host */
+    const char *foreign; /* why it is only shown, a sentence; NULL: it is this user's */
     struct place_address address;
 };
 /* Calls `found` for each service of a run; *n is how many. */
