@@ -162,6 +162,11 @@ test_expect_success 'an exception of the function is raised with its traceback' 
 	expect_status 1 "$PYTHON" fails.py 2>err && grep "TrainingFailedError: rank 1" err &&
 	grep "once the cause is corrected, call restore(path).fit()" err && ! grep -e "--resume" err
 '
+test_expect_success 'a traceback is shown as lines by raytrain-inspect, and when a run is followed' '
+	raytrain-inspect runs/fails >shown && grep "^        line two" shown &&
+	expect_status 1 raytrain-inspect --follow runs/fails >followed &&
+	grep "^  line two" followed && ! grep x0a shown followed
+'
 test_expect_success 'a worker that is killed is named' '
 	cat >killed.py <<-\EOT &&
 	from common import *
