@@ -386,6 +386,23 @@ static void slurm_knows_the_task_of_an_array(void **state)
     unsetenv("SLURM_ARRAY_TASK_ID");
 }
 
+static void the_time_and_kill_wait_of_the_controller(void **state)
+{
+    struct batch_limits limits;
+
+    (void)state;
+    assert_true(slurm_limits_parse("Configuration data as of 1700000000\n"
+                                   "AccountingStorageBackupHost = (null)\n"
+                                   "KillOnBadExit           = 0\n"
+                                   "KillWait                = 30 sec\n",
+                                   &limits));
+    assert_true(limits.now == 1700000000 && limits.kill_wait_s == 30);
+    assert_false(slurm_limits_parse("Configuration data as of 1700000000\n", &limits));
+    assert_false(slurm_limits_parse(
+        "Configuration data as of 2026-01-01T00:00:00\nKillWait = 30 sec\n", &limits));
+    assert_false(slurm_limits_parse("", &limits));
+}
+
 static void nodes_of_steps_are_found_by_name(void **state)
 {
     char **nodes;
@@ -448,6 +465,7 @@ int main(void)
         TEST(a_request_to_stop_ends_the_wait),
         cmocka_unit_test(the_right_record_of_a_job_array),
         TEST(slurm_knows_the_task_of_an_array),
+        cmocka_unit_test(the_time_and_kill_wait_of_the_controller),
         TEST(nodes_of_steps_are_found_by_name),
         TEST(malformed_answers),
         TEST(without_slurm_there_is_no_job),

@@ -25,7 +25,12 @@ static struct {
     enum { ANSWERS, THINKS, FAILS } how;
     struct batch_job job;
     int asked, open;
+    double ahead, kill_wait_s; /* of the limits */
+    bool without_limits;
+    int limits_asked;
 } slurm;
+
+static struct watch_view view;
 
 static int fake_query_start(struct batch_query **out, struct error *err)
 {
@@ -54,10 +59,32 @@ static void fake_query_destroy(struct batch_query *query)
         slurm.open--;
 }
 
+static int fake_limits_start(struct batch_query **out, struct error *err)
+{
+    (void)err;
+    slurm.limits_asked++;
+    slurm.open++;
+    *out = (struct batch_query *)&slurm;
+    return 0;
+}
+
+static int fake_limits_poll(struct batch_query *query, bool *done,
+                            struct batch_limits *limits, struct error *err)
+{
+    (void)err;
+    assert_ptr_equal(query, &slurm);
+    *done = !slurm.without_limits;
+    *limits = (struct batch_limits){.now = view.unix_now + slurm.ahead - 0.5,
+                                    .kill_wait_s = slurm.kill_wait_s};
+    return slurm.without_limits ? -1 : 0;
+}
+
 static const struct batch_ops fake = {.name = "fake",
                                       .query_start = fake_query_start,
                                       .query_poll = fake_query_poll,
-                                      .query_destroy = fake_query_destroy};
+                                      .query_destroy = fake_query_destroy,
+                                      .limits_start = fake_limits_start,
+                                      .limits_poll = fake_limits_poll};
 
 /* Counts requests for stacks. */
 static int asked_for_stacks;
@@ -75,7 +102,6 @@ static int signal_count(struct worker_group *g, int sig, struct error *err)
 
 static struct train_config cfg;
 static struct watch_view attempt = {.cfg = &cfg, .signal = signal_count};
-static struct watch_view view;
 static struct failure finding;
 static void *state;
 
@@ -346,7 +372,7 @@ static void an_end_in_the_past_is_the_end(void **unused)
     stopping(300);
     assert_int_equal(tick(1000), WATCH_GOES_ON);
     assert_int_equal(tick(0.2), WATCH_END);
-    assert_non_null(strstr(finding.message, "ends in 0 s"));
+    assert_non_null(strstr(finding.message, "killed in 0 s"));
     end();
 }
 
@@ -378,6 +404,90 @@ static void a_preemption_brings_the_end_near(void **unused)
     assert_int_equal(tick(0.2), WATCH_GOES_ON);
     assert_int_equal(tick(25), WATCH_GOES_ON);
     assert_int_equal(tick(0.2), WATCH_END);
+    end();
+}
+
+/* A job that is cancelled ends now, and is killed after KillWait. */
+static void a_cancelled_job_has_its_kill_wait(void **unused)
+{
+    (void)unused;
+    cfg.run_config.stop_before_end_s = 1;
+    slurm.kill_wait_s = 30;
+    ends_after(1e6);
+    begin(&time_watch);
+    assert_int_equal(tick(10), WATCH_GOES_ON);
+    ends_after(10);
+    view.stopping = true;
+    assert_int_equal(tick(0), WATCH_GOES_ON);
+    assert_int_equal(tick(0), WATCH_GOES_ON);
+    assert_int_equal(tick(24.8), WATCH_GOES_ON);
+    assert_int_equal(tick(0.4), WATCH_GOES_ON); /* asks again */
+    assert_int_equal(tick(0), WATCH_END);
+    assert_non_null(strstr(finding.message, "killed in 5 s"));
+    assert_int_equal(slurm.limits_asked, 1);
+    end();
+}
+
+/* It was asked to stop long before, and is then cancelled: the short time is shared. */
+static void a_stopping_job_that_is_cancelled_has_its_kill_wait(void **unused)
+{
+    (void)unused;
+    slurm.kill_wait_s = 5;
+    stopping(300);
+    assert_int_equal(tick(10), WATCH_GOES_ON);
+    ends_after(10);
+    view.requests++;
+    assert_int_equal(tick(0), WATCH_GOES_ON);
+    assert_int_equal(tick(0.1), WATCH_GOES_ON);
+    assert_int_equal(tick(2.3), WATCH_GOES_ON);
+    assert_int_equal(tick(0.2), WATCH_END);
+    end();
+}
+
+/* A further request may come with another end: a cancelled job. */
+static void a_further_request_asks_for_the_end_again(void **unused)
+{
+    (void)unused;
+    stopping(300);
+    slurm.job.end += 1000;
+    view.requests++;
+    assert_int_equal(tick(0), WATCH_GOES_ON);
+    assert_int_equal(slurm.asked, 3);
+    assert_int_equal(tick(0), WATCH_GOES_ON);
+    assert_int_equal(tick(1200), WATCH_GOES_ON);
+    assert_int_equal(slurm.asked, 3);
+    end();
+}
+
+/* Only differences of the batch system's clock count. */
+static void a_clock_that_is_an_hour_off_changes_nothing(void **unused)
+{
+    static const double hours[] = {-3600, 3600};
+
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        setup(NULL);
+        slurm.ahead = hours[i];
+        ends_after(700 + hours[i]);
+        begin(&time_watch);
+        assert_int_equal(tick(0), WATCH_GOES_ON);
+        assert_int_equal(tick(95), WATCH_GOES_ON);
+        assert_int_equal(tick(6), WATCH_GOES_ON); /* asks again */
+        assert_int_equal(tick(0), WATCH_STOP);
+        assert_non_null(strstr(finding.message, "in 599 s"));
+        end();
+    }
+}
+
+static void without_the_limits_the_end_counts(void **unused)
+{
+    (void)unused;
+    slurm.without_limits = true;
+    stopping(300);
+    assert_int_equal(tick(294), WATCH_GOES_ON);
+    assert_int_equal(tick(2), WATCH_GOES_ON);
+    assert_int_equal(tick(0.2), WATCH_END);
+    assert_true(slurm.limits_asked > 1);
     end();
 }
 
@@ -501,6 +611,11 @@ int main(void)
         TEST(an_end_in_the_past_is_the_end),
         TEST(an_extension_gives_stopping_workers_more_time),
         TEST(a_preemption_brings_the_end_near),
+        TEST(a_cancelled_job_has_its_kill_wait),
+        TEST(a_stopping_job_that_is_cancelled_has_its_kill_wait),
+        TEST(a_further_request_asks_for_the_end_again),
+        TEST(a_clock_that_is_an_hour_off_changes_nothing),
+        TEST(without_the_limits_the_end_counts),
         TEST(grace_runs_out),
         cmocka_unit_test_setup_teardown(the_start_counts_from_when_all_nodes_run, enter,
                                         scratch_leave),

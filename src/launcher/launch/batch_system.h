@@ -30,6 +30,13 @@ struct batch_job {
     bool may_requeue; /* it may go back to the queue */
 };
 
+/* What the batch system does with every job that it ends. */
+struct batch_limits {
+    double now;         /* Unix time by its own clock, to the second, as it answered */
+    double kill_wait_s; /* from the request to end, at the job's end or when it is
+                           cancelled, until its processes are killed */
+};
+
 /* Numbers that name a job. */
 enum batch_number {
     BATCH_JOB,
@@ -55,6 +62,10 @@ struct batch_ops {
     int (*query_poll)(struct batch_query *query, bool *done, struct batch_job *job,
                       struct error *err);
     void (*query_destroy)(struct batch_query *query);
+    /* A question about the limits, as one about the job. */
+    int (*limits_start)(struct batch_query **out, struct error *err);
+    int (*limits_poll)(struct batch_query *query, bool *done,
+                       struct batch_limits *limits, struct error *err);
     /* The same question; waits some seconds for the answer, unless this process is
      * asked to stop meanwhile (event/attention.h). */
     int (*ask)(struct batch_job *job, struct error *err);

@@ -32,7 +32,7 @@
     "State:24,Requeue:8,BatchFlag:8,Reason:32"
 
 struct batch_query {
-    struct slurm_tool *squeue;
+    struct slurm_tool *tool;
     double until; /* clock_now() */
 };
 
@@ -133,11 +133,11 @@ static void query_destroy(struct batch_query *q)
 {
     if (!q)
         return;
-    slurm_tool_destroy(q->squeue);
+    slurm_tool_destroy(q->tool);
     free(q);
 }
 
-static int squeue_start(char *const *argv, struct batch_query **out, struct error *err)
+static int tool_start(char *const *argv, struct batch_query **out, struct error *err)
 {
     struct batch_query *q;
     int rc;
@@ -145,7 +145,7 @@ static int squeue_start(char *const *argv, struct batch_query **out, struct erro
     if (!(q = calloc(1, sizeof *q)))
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     q->until = clock_now() + ANSWER_MAX_S;
-    rc = slurm_tool_start(argv, &q->squeue, err);
+    rc = slurm_tool_start(argv, &q->tool, err);
     if (rc < 0)
         query_destroy(q);
     else
@@ -154,13 +154,12 @@ static int squeue_start(char *const *argv, struct batch_query **out, struct erro
 }
 
 /* Never blocks. *done: *text is the answer, which the caller frees. */
-static int squeue_poll(struct batch_query *q, bool *done, char **text,
-                       struct error *err)
+static int tool_poll(struct batch_query *q, bool *done, char **text, struct error *err)
 {
-    int rc = slurm_tool_poll(q->squeue, done, text, err);
+    int rc = slurm_tool_poll(q->tool, done, text, err);
 
     if (rc == 0 && !*done && clock_now() > q->until)
-        rc = error_set(err, RAYTRAIN_ENOTSUP, "squeue has not answered for %.0f s",
+        rc = error_set(err, RAYTRAIN_ENOTSUP, "Slurm has not answered for %.0f s",
                        ANSWER_MAX_S);
     return rc;
 }
@@ -182,7 +181,7 @@ static int query_start(struct batch_query **out, struct error *err)
 {
     char *argv[] = JOB_QUESTION;
 
-    return slurm_job_id() ? squeue_start(argv, out, err) : no_job(err);
+    return slurm_job_id() ? tool_start(argv, out, err) : no_job(err);
 }
 
 /* And free the text. */
@@ -198,7 +197,7 @@ static int query_poll(struct batch_query *q, bool *done, struct batch_job *job,
                       struct error *err)
 {
     char *text;
-    int rc = squeue_poll(q, done, &text, err);
+    int rc = tool_poll(q, done, &text, err);
 
     return rc == 0 && *done ? answer_take(text, job, err) : rc;
 }
@@ -218,6 +217,46 @@ static int job_await(struct batch_job *job, struct error *err)
     int rc = slurm_job_id() ? slurm_ask(argv, &text, err) : no_job(err);
 
     return rc == 0 ? answer_take(text, job, err) : -1;
+}
+
+/* ---- What happens at its end ---- */
+
+bool slurm_limits_parse(const char *text, struct batch_limits *limits)
+{
+    static const char as_of[] = "Configuration data as of ", key[] = "\nKillWait ";
+    const char *time = strstr(text, as_of), *wait = strstr(text, key);
+    long long now;
+    int seconds;
+
+    if (!time || !wait || sscanf(time + sizeof as_of - 1, "%lld", &now) != 1 ||
+        sscanf(wait + sizeof key - 1, " = %d", &seconds) != 1 || now < 1000000000 ||
+        seconds < 0)
+        return false;
+    *limits = (struct batch_limits){.now = (double)now, .kill_wait_s = seconds};
+    return true;
+}
+
+static int limits_start(struct batch_query **out, struct error *err)
+{
+    char *argv[] = {(char *)"scontrol", (char *)"show", (char *)"config", NULL};
+
+    return tool_start(argv, out, err);
+}
+
+static int limits_poll(struct batch_query *q, bool *done, struct batch_limits *limits,
+                       struct error *err)
+{
+    char *text, quoted[QUOTE_TEXT_MAX];
+    int rc = tool_poll(q, done, &text, err);
+
+    if (rc < 0 || !*done)
+        return rc;
+    if (!slurm_limits_parse(text, limits))
+        rc = error_set(err, RAYTRAIN_ENOTSUP,
+                       "scontrol show config has no time or no KillWait: %s",
+                       quote(text, quoted));
+    free(text);
+    return rc;
 }
 
 /* ---- Its name ---- */
@@ -405,6 +444,8 @@ const struct batch_ops batch_slurm = {
     .query_start = query_start,
     .query_poll = query_poll,
     .query_destroy = query_destroy,
+    .limits_start = limits_start,
+    .limits_poll = limits_poll,
     .ask = job_ask,
     .await = job_await,
     .requeue_check = requeue_check,

@@ -37,4 +37,7 @@ bool slurm_job_field(const char *line, const char *key, char *value, size_t size
  * malformed. */
 bool slurm_job_parse(const char *line, const char *id, struct batch_job *job);
 
+/* The output of `scontrol show config`. False: it lacks the time or KillWait. */
+bool slurm_limits_parse(const char *text, struct batch_limits *limits);
+
 #endif

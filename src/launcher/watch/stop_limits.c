@@ -2,8 +2,12 @@
  * stop_limits.c - limits on how long the workers may still take.
  *
  * The end of the allocation: the workers are asked to stop early enough to save
- * (run_config.stop_before_end_s), and killed before Slurm ends the job, so that there
- * is time left to write the Result.
+ * (run_config.stop_before_end_s). At the end, which comes early if the job is cancelled,
+ * the batch system asks its processes to end, and kills them some time later. The workers
+ * are killed before that, so that there is time left to write the Result.
+ *
+ * The end is a time by the batch system's clock, which may be hours from ours: the
+ * difference is measured once an attempt.
  *
  * The grace period: workers that were asked to stop are killed run_config.grace_s after
  * the latest request.
@@ -26,7 +30,11 @@ struct time_watch {
     struct batch_query *query; /* in progress */
     double asked;              /* when the latest question was asked; clock_now() */
     bool answered;
-    double end; /* Unix time; 0: none, or not known */
+    double end; /* Unix time of the batch system; 0: none, or not known */
+    struct batch_query *limits_query; /* in progress */
+    bool limits_known;
+    double ahead;       /* its clock, of ours */
+    double kill_wait_s; /* from the end until it kills */
     /* Once the workers have been asked to stop: */
     bool stopping;
     int requests; /* that were seen when the end was asked for */
@@ -39,12 +47,48 @@ static void question_drop(struct time_watch *w)
     w->query = NULL;
 }
 
+/* Once an attempt; without an answer, again with each question about the end. */
+static void limits_ask(struct time_watch *w)
+{
+    if (w->limits_known || w->limits_query)
+        return;
+    w->batch->limits_start(&w->limits_query, NULL);
+}
+
 static void question_ask(struct time_watch *w, const struct watch_view *view)
 {
     if (w->query)
         return;
     w->asked = view->now;
     w->batch->query_start(&w->query, NULL);
+    limits_ask(w);
+}
+
+/* The answer has whole seconds, of which half a second has passed on average. */
+static void limits_take(struct time_watch *w, const struct watch_view *view)
+{
+    struct batch_limits limits;
+    bool done = false;
+    int rc;
+
+    if (!w->limits_query)
+        return;
+    rc = w->batch->limits_poll(w->limits_query, &done, &limits, NULL);
+    if (rc == 0 && done) {
+        w->ahead = limits.now + 0.5 - view->unix_now;
+        w->kill_wait_s = limits.kill_wait_s;
+        w->limits_known = true;
+    }
+    if (rc < 0 || done) {
+        w->batch->query_destroy(w->limits_query);
+        w->limits_query = NULL;
+    }
+}
+
+/* Unix time by the batch system's clock. */
+static double batch_now(const struct time_watch *w, const struct watch_view *view)
+{
+    return view->unix_now + w->ahead;
 }
 
 /* Without an answer, the last known end remains. */
@@ -59,6 +103,7 @@ static void answer_take(struct time_watch *w)
         question_drop(w);
     } else if (done) {
         w->answered = true;
+        w->last = w->end == (double)job.end ? w->last : 0;
         w->end = (double)job.end;
         question_drop(w);
     }
@@ -105,16 +150,16 @@ static double report_time(const struct watch_view *view)
 static enum watch_verdict stop_tick(struct time_watch *w, const struct watch_view *view,
                                     struct failure *finding)
 {
-    double now = view->unix_now;
-    double ahead = view->cfg->run_config.stop_before_end_s + 2 * report_time(view) +
-                   view->save_max_s;
-    time_t end = (time_t)w->end;
+    double now = batch_now(w, view);
+    double margin = view->cfg->run_config.stop_before_end_s + 2 * report_time(view) +
+                    view->save_max_s;
+    time_t end = (time_t)(w->end - w->ahead);
     struct tm tm;
     char at[32] = "";
 
     if (!w->answered && view->now - w->asked > AGAIN_S)
         question_ask(w, view);
-    if (w->end == 0 || now < w->end - ahead || !is_fresh(w, view))
+    if (w->end == 0 || w->limits_query || now < w->end - margin || !is_fresh(w, view))
         return WATCH_GOES_ON;
     if (localtime_r(&end, &tm))
         strftime(at, sizeof at, " at %H:%M:%S", &tm);
@@ -130,13 +175,13 @@ static enum watch_verdict stop_tick(struct time_watch *w, const struct watch_vie
 static enum watch_verdict end_tick(struct time_watch *w, const struct watch_view *view,
                                    struct failure *finding)
 {
-    double left = w->end - view->unix_now;
+    double left = w->end + w->kill_wait_s - batch_now(w, view);
 
     if (!w->stopping || w->requests != view->requests)
         question_ask(w, view);
     w->stopping = true;
     w->requests = view->requests;
-    if (w->query || w->end == 0)
+    if (w->query || w->limits_query || w->end == 0)
         return WATCH_GOES_ON;
     if (w->last == 0)
         w->last = left / 2 < LAST_S ? left / 2 : LAST_S;
@@ -144,7 +189,7 @@ static enum watch_verdict end_tick(struct time_watch *w, const struct watch_view
         return WATCH_GOES_ON;
     finding->cause = CAUSE_TIME_LIMIT;
     snprintf(finding->message, sizeof finding->message,
-             "the allocation ends in %.0f s: not waiting any longer for the next "
+             "the job is killed in %.0f s: not waiting any longer for the next "
              "report; the run continues from the latest checkpoint",
              left > 0 ? left : 0);
     return WATCH_END;
@@ -156,13 +201,17 @@ static enum watch_verdict time_watch_tick(void *state, const struct watch_view *
     struct time_watch *w = state;
 
     answer_take(w);
+    limits_take(w, view);
     return view->stopping ? end_tick(w, view, finding) : stop_tick(w, view, finding);
 }
 
 static void time_watch_destroy(void *state)
 {
-    question_drop(state);
-    free(state);
+    struct time_watch *w = state;
+
+    question_drop(w);
+    w->batch->query_destroy(w->limits_query);
+    free(w);
 }
 
 const struct watch_ops time_watch = {
