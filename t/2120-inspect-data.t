@@ -82,6 +82,24 @@ test_expect_success MEMORY_LIMIT 'rows of megabytes are read a few at a time' '
 	json_is long.json .rows 300 .columns[0].min 1048576 .columns[0].max 1048875
 '
 
+# In time that does not grow with the square of their number, which would be minutes.
+test_expect_success 'tens of thousands of columns are no trouble, also if text has to be converted' '
+	"$PYTHON" -c "
+import h5py
+names = [\"c%05d\" % i for i in range(20000)]
+with open(\"wide.csv\", \"w\") as f:
+    for line in names, range(20000), range(1, 20001):
+        print(*line, sep=\",\", file=f)
+with h5py.File(\"wide.h5\", \"w\") as f:
+    for i, name in enumerate(names):
+        f[name] = [i, i + 1]" &&
+	for file in wide.csv wide.h5; do
+		(ulimit -t 60 && raytrain-inspect --json $file) >wide.json &&
+		json_is wide.json ".columns | length" 20000 .columns[19999].name c19999 \
+			.columns[19999].max 20000 || return 1
+	done
+'
+
 test_expect_success '--set gives options of the dataset' '
 	raytrain-inspect --set format=numpy --set columns="[\"x\"]" x.npy >out &&
 	expect_status 3 raytrain-inspect --set columns="[\"z\"]" x.npy 2>err &&

@@ -15,7 +15,7 @@ int batch_init(struct frame *f, const struct table *t, struct error *err)
         size_t index;
 
         memcpy(like.name, c->name, sizeof like.name);
-        if (frame_add(f, &like, &index, err) < 0) {
+        if (frame_append(f, &like, &index, err) < 0) {
             frame_clear(f);
             return -1;
         }

@@ -289,27 +289,34 @@ static int column_read_group(hid_t group, struct table *t, struct error *err)
     return rc;
 }
 
+struct reading {
+    hid_t columns;
+    struct table *t;
+    struct error why;
+};
+
+static int link_read(void *arg, const char *name, enum h5_link link)
+{
+    struct reading *r = arg;
+    hid_t group = link == H5_LINK_HARD ? H5Gopen2(r->columns, name, H5P_DEFAULT) : -1;
+    int rc;
+
+    if (group < 0)
+        return damaged(&r->why, "its columns");
+    rc = column_read_group(group, r->t, &r->why);
+    H5Gclose(group);
+    return rc;
+}
+
 static int columns_read(hid_t columns, struct table *t, struct error *err)
 {
-    char name[PART_PATH_MAX];
-    H5G_info_t info;
-    int rc = 0;
+    struct reading r = {.columns = columns, .t = t};
 
-    if (H5Gget_info(columns, &info) < 0)
+    if (h5_links(columns, link_read, &r) >= 0)
+        return 0;
+    if (r.why.code == RAYTRAIN_OK)
         return damaged(err, "its columns");
-    for (hsize_t i = 0; rc == 0 && i < info.nlinks; i++) {
-        ssize_t n = H5Lget_name_by_idx(columns, ".", H5_INDEX_NAME, H5_ITER_INC, i,
-                                       name, sizeof name, H5P_DEFAULT);
-        hid_t group = -1;
-
-        if (n > 0 && (size_t)n < sizeof name)
-            group = H5Gopen2(columns, name, H5P_DEFAULT);
-        if (group < 0)
-            return damaged(err, "its columns");
-        rc = column_read_group(group, t, err);
-        H5Gclose(group);
-    }
-    return rc;
+    return error_set(err, r.why.code, "%s", r.why.text);
 }
 
 static int file_read(hid_t file, struct table *t, struct error *err)

@@ -68,7 +68,7 @@ static int column_keep(struct spool *s, const struct frame *like, size_t i,
 {
     size_t at;
 
-    if (frame_add(&s->rows, &like->columns[i], &at, err) < 0)
+    if (frame_append(&s->rows, &like->columns[i], &at, err) < 0)
         return -1;
     s->columns[at] = i;
     return 0;

@@ -36,6 +36,12 @@ static int array_grow(void **array, size_t n, size_t size, struct error *err)
     return 0;
 }
 
+/* The same for arrays that have grown in no other way: they have room for a power of 2. */
+static int array_double(void **array, size_t n, size_t size, struct error *err)
+{
+    return n & (n - 1) ? 0 : array_grow(array, n ? 2 * n - 1 : 0, size, err);
+}
+
 int table_add_source(struct table *t, int fd, bool anonymous, const char *path,
                      size_t *index, struct error *err)
 {
@@ -151,13 +157,23 @@ static int extents_add(struct table *t, struct column *c, const struct extent ex
             return -1;
         if (e.rows == 0)
             continue;
-        if (array_grow((void **)&t->extents, at, sizeof e, err) < 0)
+        if (array_double((void **)&t->extents, at, sizeof e, err) < 0)
             return -1;
         t->extents[at++] = e;
         *rows += e.rows;
     }
     c->n_extents = at - c->extent;
     return 0;
+}
+
+/* The code of a name is the index of its column. */
+static int name_add(struct table *t, const char *name, struct error *err)
+{
+    int32_t code;
+
+    if (t->n_columns == 0 && !t->names)
+        t->names = dictionary_create();
+    return t->names ? dictionary_add(t->names, name, strlen(name), &code, err) : 0;
 }
 
 int table_add_column(struct table *t, const struct column *column,
@@ -174,7 +190,8 @@ int table_add_column(struct table *t, const struct column *column,
     c.row_bytes = column_ragged(&c) ? sizeof(struct row_place) : (size_t)bytes;
     if (extents_add(t, &c, extents, n_extents, &rows, err) < 0 ||
         column_check(t, &c, n_extents ? extents : NULL, rows, err) < 0 ||
-        array_grow((void **)&t->columns, t->n_columns, sizeof c, err) < 0)
+        array_double((void **)&t->columns, t->n_columns, sizeof c, err) < 0 ||
+        name_add(t, c.name, err) < 0)
         return -1;
     t->rows = rows;
     t->columns[t->n_columns++] = c;
@@ -184,6 +201,12 @@ int table_add_column(struct table *t, const struct column *column,
 
 const struct column *table_column(const struct table *t, const char *name)
 {
+    int32_t code;
+
+    if (t->names) {
+        code = dictionary_find(t->names, name, strlen(name));
+        return code < 0 ? NULL : &t->columns[code];
+    }
     for (size_t i = 0; i < t->n_columns; i++)
         if (strcmp(t->columns[i].name, name) == 0)
             return &t->columns[i];
@@ -327,6 +350,8 @@ void table_remove_column(struct table *t, size_t index)
 {
     struct column *c = &t->columns[index];
 
+    dictionary_destroy(t->names); /* the codes are no longer the indices */
+    t->names = NULL;
     dictionary_destroy(c->words);
     memmove(c, c + 1, (t->n_columns - index - 1) * sizeof *c);
     t->n_columns--;
@@ -379,6 +404,7 @@ void table_clear(struct table *t)
         source_close(&t->sources[i]);
     for (size_t i = 0; i < t->n_columns; i++)
         dictionary_destroy(t->columns[i].words);
+    dictionary_destroy(t->names);
     free(t->sources);
     free(t->columns);
     free(t->extents);

@@ -66,6 +66,7 @@ struct table {
     uint64_t rows;
     struct column *columns;
     size_t n_columns;
+    struct dictionary *names; /* of the columns; NULL: they are not sorted out */
     struct extent *extents;
     size_t n_extents;
     struct source *sources;

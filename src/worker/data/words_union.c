@@ -14,19 +14,23 @@ static struct dictionary *no_memory(struct error *err)
 
 static struct named_words *find(const struct words_union *u, const char *column)
 {
-    for (size_t i = 0; i < u->n; i++)
-        if (strcmp(u->columns[i].name, column) == 0)
-            return &u->columns[i];
-    return NULL;
+    int32_t code = u->names ? dictionary_find(u->names, column, strlen(column)) : -1;
+
+    return code < 0 ? NULL : &u->columns[code];
 }
 
 struct dictionary *words_union_get(struct words_union *u, const char *column,
                                    struct error *err)
 {
     struct named_words *found = find(u, column);
+    int32_t code;
 
     if (found)
         return found->words;
+    if (!u->names)
+        u->names = dictionary_create();
+    if (!u->names)
+        return no_memory(err);
     found = reallocarray(u->columns, u->n + 1, sizeof *found);
     if (!found)
         return no_memory(err);
@@ -36,6 +40,10 @@ struct dictionary *words_union_get(struct words_union *u, const char *column,
     found->words = dictionary_create();
     if (!found->words)
         return no_memory(err);
+    if (dictionary_add(u->names, column, strlen(column), &code, err) < 0) {
+        dictionary_destroy(found->words);
+        return NULL;
+    }
     u->n++;
     return found->words;
 }
@@ -96,5 +104,6 @@ void words_union_clear(struct words_union *u)
     for (size_t i = 0; i < u->n; i++)
         dictionary_destroy(u->columns[i].words);
     free(u->columns);
+    dictionary_destroy(u->names);
     *u = (struct words_union){0};
 }

@@ -18,6 +18,7 @@ struct words_union {
         struct dictionary *words;
     } * columns;
     size_t n;
+    struct dictionary *names; /* whose codes are the indices of the columns */
 };
 
 /* The words of the column so far; NULL on failure. They are the union's. */

@@ -92,15 +92,24 @@ int frame_keep_memory(struct frame *f, struct error *err)
 int frame_add(struct frame *f, const struct frame_column *like, size_t *index,
               struct error *err)
 {
-    struct frame_column *grown, *c;
-
     if (frame_find(f, like->name))
         return error_set(err, RAYTRAIN_EINVAL, "column \"%s\" is there twice",
                          like->name);
-    grown = reallocarray(f->columns, f->n_columns + 1, sizeof *grown);
-    if (!grown)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    f->columns = grown;
+    return frame_append(f, like, index, err);
+}
+
+int frame_append(struct frame *f, const struct frame_column *like, size_t *index,
+                 struct error *err)
+{
+    struct frame_column *grown, *c;
+
+    if ((f->n_columns & (f->n_columns - 1)) == 0) { /* there is room for a power of 2 */
+        grown = reallocarray(f->columns, f->n_columns ? 2 * f->n_columns : 1,
+                             sizeof *grown);
+        if (!grown)
+            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        f->columns = grown;
+    }
     *index = f->n_columns++;
     c = &f->columns[*index];
     *c = (struct frame_column){
@@ -162,6 +171,15 @@ void frame_remove(struct frame *f, size_t index)
             (--f->n_columns - index) * sizeof *f->columns);
 }
 
+static struct frame_column *find_from(const struct frame *f, const char *name,
+                                      size_t from)
+{
+    for (size_t i = from; i < f->n_columns; i++)
+        if (strcmp(f->columns[i].name, name) == 0)
+            return &f->columns[i];
+    return NULL;
+}
+
 static bool restored(const struct frame *f, const struct frame *like)
 {
     for (size_t i = 0; i < like->n_columns; i++)
@@ -170,14 +188,14 @@ static bool restored(const struct frame *f, const struct frame *like)
     return f->n_columns == like->n_columns;
 }
 
-/* Columns in the order of `like`, and then the others. */
+/* Columns in the order of `like`, and then the others. The first i are in their places. */
 static int columns_order(struct frame *f, const struct frame *like, struct error *err)
 {
     for (size_t i = 0; i < like->n_columns; i++) {
-        struct frame_column *there = frame_find(f, like->columns[i].name), swapped;
+        struct frame_column *there = find_from(f, like->columns[i].name, i), swapped;
         size_t at;
 
-        if (!there && frame_add(f, &like->columns[i], &at, err) < 0)
+        if (!there && frame_append(f, &like->columns[i], &at, err) < 0)
             return -1;
         if (!there)
             there = &f->columns[at];
@@ -206,10 +224,19 @@ int frame_restore(struct frame *f, const struct frame *like, struct error *err)
 
 struct frame_column *frame_find(const struct frame *f, const char *name)
 {
-    for (size_t i = 0; i < f->n_columns; i++)
-        if (strcmp(f->columns[i].name, name) == 0)
-            return &f->columns[i];
-    return NULL;
+    return find_from(f, name, 0);
+}
+
+struct frame_column *frame_find_next(const struct frame *f, const char *name,
+                                     size_t *next)
+{
+    struct frame_column *found = find_from(f, name, *next);
+
+    if (!found)
+        found = find_from(f, name, 0);
+    if (found)
+        *next = (size_t)(found - f->columns) + 1;
+    return found;
 }
 
 void frame_names(const struct frame *f, char *text, size_t size)

@@ -191,9 +191,11 @@ int gbdt_columns_find(const struct frame *schema, const char *dataset,
 int gbdt_columns_check(const struct gbdt_columns *columns, const struct frame *schema,
                        const char *dataset, struct error *err)
 {
+    size_t next = 0;
+
     for (size_t i = 0; i < columns->n; i++) {
         const struct gbdt_column *want = &columns->list[i];
-        const struct frame_column *c = frame_find(schema, want->name);
+        const struct frame_column *c = frame_find_next(schema, want->name, &next);
 
         if (!c)
             return fail_missing(schema, dataset, "", want->name, err);

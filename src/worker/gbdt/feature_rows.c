@@ -26,6 +26,7 @@ struct feature_rows {
     bool sparse;     /* one of the sources is */
     double *scratch; /* values of a column */
     size_t scratch_room;
+    size_t next; /* frame_find_next() */
 };
 
 static int no_memory(struct error *err)
@@ -323,7 +324,7 @@ static const struct frame_column *column_convert(struct feature_rows *f,
                                                  const struct frame *batch,
                                                  struct error *err)
 {
-    const struct frame_column *c = frame_find(batch, s->name);
+    const struct frame_column *c = frame_find_next(batch, s->name, &f->next);
     uint64_t n;
 
     if (!c || !is_number(c) || c->row.dtype != s->dtype) {

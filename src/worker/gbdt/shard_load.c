@@ -162,15 +162,17 @@ static int sparse_copy(struct loading *l, const struct frame *f, uint64_t from,
     const struct gbdt_columns *columns = l->job->columns;
     struct gbdt_shard *s = l->shard;
     uint64_t more = 0;
+    size_t next = 0;
 
     for (size_t i = 0; i < columns->n; i++)
-        more += sparse_count(frame_find(f, columns->list[i].name), from, n);
+        more += sparse_count(frame_find_next(f, columns->list[i].name, &next), from, n);
     if (values_reserve(l, s->n_values + more, err) < 0)
         return -1;
     for (uint64_t r = 0; r < n; r++) {
         s->offsets[s->rows + r] = s->n_values;
+        next = 0;
         for (size_t i = 0; i < columns->n; i++)
-            sparse_append(s, frame_find(f, columns->list[i].name),
+            sparse_append(s, frame_find_next(f, columns->list[i].name, &next),
                           columns->list[i].first, from + r);
     }
     s->offsets[s->rows + n] = s->n_values;
@@ -235,6 +237,7 @@ static int rows_take(struct loading *l, const struct frame *f, uint64_t from,
 {
     const struct gbdt_columns *c = l->job->columns;
     struct gbdt_shard *s = l->shard;
+    size_t next = 0;
 
     if (n == 0)
         return 0;
@@ -243,7 +246,8 @@ static int rows_take(struct loading *l, const struct frame *f, uint64_t from,
     if (s->sparse && sparse_copy(l, f, from, n, err) < 0)
         return -1;
     for (size_t i = 0; !s->sparse && i < c->n; i++)
-        dense_copy(s, frame_find(f, c->list[i].name), c->list[i].first, from, n);
+        dense_copy(s, frame_find_next(f, c->list[i].name, &next), c->list[i].first,
+                   from, n);
     floats_copy(f, c->label, from, n, s->label ? s->label + s->rows : NULL);
     floats_copy(f, c->weight, from, n, s->weight ? s->weight + s->rows : NULL);
     margin_copy(f, c->margin, s->margins, from, n,

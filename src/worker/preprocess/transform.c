@@ -205,7 +205,7 @@ static int create(const struct chain *chain, const struct frame *schema,
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     }
     for (size_t i = 0; rc == 0 && i < schema->n_columns; i++)
-        rc = frame_add(&t->schema, &schema->columns[i], &index, err);
+        rc = frame_append(&t->schema, &schema->columns[i], &index, err);
     if (rc == 0)
         rc = steps_make(t, chain, use, inverse, err);
     if (rc == 0)

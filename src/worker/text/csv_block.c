@@ -53,7 +53,7 @@ static int frame_make(struct csv_block *b, struct error *err)
         struct frame_column f = frame_column_of(&b->columns[i]);
         size_t index;
 
-        if (frame_add(&b->rows, &f, &index, err) < 0)
+        if (frame_append(&b->rows, &f, &index, err) < 0)
             return -1;
     }
     return 0;
