@@ -86,6 +86,27 @@ test_expect_success 'a script that raises fails the run with its exception and w
 	grep the_function err && grep "raises.py.*line 3" err &&
 	json_is runs/raises/logs/attempt-0/attempt.json .rank 1
 '
+test_expect_success 'an exception ends the run while other threads of the script live' '
+	script threads.py <<-\PY &&
+	import concurrent.futures, sys, threading, time, raytrain
+	raytrain.report({"x": 1})
+	threading.Thread(target=time.sleep, args=(1000,)).start()
+	pool = concurrent.futures.ThreadPoolExecutor(2)
+	pool.submit(time.sleep, 1000)
+	if sys.argv[1:]:
+	    if raytrain.get_context().get_world_rank() == 0:
+	        pool.submit(raytrain.barrier)
+	        while not raytrain._session.session()._connection._owner:
+	            time.sleep(0.01)
+	    else:
+	        time.sleep(1000)
+	raise ValueError("threads live")
+	PY
+	{ timeout -k 1 200 $run --name calling -n 2 -- $PYTHON threads.py calls 2>calling & } &&
+	timeout -k 1 200 $run --name threads -n 2 -- $PYTHON threads.py 2>err
+	test $? = 1 && grep "ValueError: threads live" err && grep "make them daemons" err &&
+	expect_status 1 wait $! && grep "ValueError: threads live" calling
+'
 test_expect_success 'sys.exit() with a status is a failure, without one it is not' '
 	echo "import raytrain, sys; raytrain.report({}); sys.exit(3)" >exits.py &&
 	fails_with "ended with exit status 3" exits exits.py &&

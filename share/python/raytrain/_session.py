@@ -12,6 +12,7 @@ from . import errors
 
 VERSION = 1
 EXIT_STOPPED = 75
+EXIT_GRACE_S = 10  # for a process that an exception ends
 
 _session = None
 metadata: dict = {}  # of the trainer: for get_metadata(), and in checkpoints
@@ -259,12 +260,23 @@ class Session:
             self._gone()
 
     def _uncaught(self, kind, value, traceback) -> None:
-        try:
-            if os.getpid() == self.pid and not issubclass(kind, KeyboardInterrupt):
+        if os.getpid() == self.pid and not issubclass(kind, KeyboardInterrupt):
+            late = threading.Timer(EXIT_GRACE_S, self._leave, (kind, value, traceback))
+            late.daemon = True
+            late.start()
+            try:
                 self.report_exception(kind, value, traceback)
-        except Exception:  # the worker may be gone; the traceback is still printed
-            pass
+            except Exception:  # the worker may be gone; the traceback is still printed
+                pass
+            late.cancel()  # the worker knows, and ends this process if it has to
         self._excepthook(kind, value, traceback)
+
+    def _leave(self, kind, value, traceback) -> None:
+        """Another thread is in the middle of a call, which may wait for other workers."""
+        try:
+            self._excepthook(kind, value, traceback)
+        finally:
+            os._exit(1)
 
     def report_exception(self, kind, value, traceback) -> None:
         """Let the worker know which exception ends this process."""

@@ -11,10 +11,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -147,14 +149,39 @@ static void guard_end(const struct command *m)
     exit_now(1, false);
 }
 
+/* The client should have ended by its exception. A pid of another namespace is 0. */
+static void client_kill(const struct command *m)
+{
+    const raytrain_context *ctx = m->companion.ctx;
+    uint64_t times;
+    pid_t pid = m->companion.exiting;
+
+    if (read(m->companion.exit_timer, &times, sizeof times) < 0)
+        return; /* it was set back */
+    event_add(ctx->env.log_dir, EVENT_WARNING,
+              "rank %d: process %d still runs %d s after an exception that it did not "
+              "catch, and is killed: Python waits for its other threads; make them "
+              "daemons, or let them end",
+              ctx->env.world->rank, (int)pid, EXIT_GRACE_S);
+    if (pid > 0)
+        (void)kill(pid, SIGKILL);
+    else
+        (void)child_signal(&m->companion.child, SIGKILL, NULL);
+}
+
 static void *guard_run(void *arg)
 {
     const struct command *m = arg;
     struct pollfd on[] = {{.fd = m->finished, .events = POLLIN},
-                          {.fd = m->companion.child.pidfd, .events = POLLIN}};
+                          {.fd = m->companion.child.pidfd, .events = POLLIN},
+                          {.fd = m->companion.exit_timer, .events = POLLIN}};
 
-    while (poll(on, 2, -1) < 0 && errno == EINTR)
-        continue;
+    while (!on[0].revents && !on[1].revents) {
+        if (poll(on, 3, -1) < 0)
+            on[0].revents = on[1].revents = on[2].revents = 0;
+        if (on[2].revents)
+            client_kill(m);
+    }
     while (!on[0].revents) {
         bool serving = m->companion.serving;
 
@@ -214,6 +241,8 @@ static int facts_leave(const struct command *m, struct error *err)
 
 static int command_start(struct command *m, char *const *argv, struct error *err)
 {
+    m->companion.exit_timer =
+        timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     m->finished = eventfd(0, EFD_CLOEXEC);
     if (m->finished < 0)
         return error_set(err, RAYTRAIN_EFAILED, "cannot make an event descriptor: %s",
@@ -285,6 +314,7 @@ static int command_open(struct loop *loop, struct error *err)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     loop->impl = m;
     m->finished = -1;
+    m->companion.exit_timer = -1;
     m->companion.client.socket = -1;
     m->companion.child = (struct child)CHILD_INIT;
     if (session_socket_open(&m->socket, err) < 0)
@@ -305,6 +335,8 @@ static void command_close(struct loop *loop, bool clean)
     session_socket_close(&m->socket);
     if (m->finished >= 0)
         close(m->finished);
+    if (m->companion.exit_timer >= 0)
+        close(m->companion.exit_timer);
     argv_free(m->env);
     free(m->name);
     free(m);

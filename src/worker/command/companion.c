@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "rank/event.h"
@@ -111,6 +112,10 @@ static void request_serve(struct companion *c, struct wire_frame *frame)
 
 static void client_drop(struct companion *c)
 {
+    const struct itimerspec never = {{0, 0}, {0, 0}};
+
+    if (c->exit_timer >= 0)
+        (void)timerfd_settime(c->exit_timer, 0, &never, NULL);
     for (int f = 0; f < FAMILIES; f++)
         if (families[f] && families[f]->close)
             families[f]->close(c);

@@ -90,6 +90,10 @@ struct companion {
     struct client client;
     atomic_bool serving; /* a request is handled, and its reply is not on its way yet */
     struct child child;
+    /* A timer (timerfd_create(2)), -1 if there is none: it runs from an exception that ends
+     * the client on, until the client has ended. */
+    int exit_timer;
+    atomic_int exiting;           /* its process */
     void *state[FAMILIES];        /* of each family, its own affair */
     char refused[ERROR_TEXT_MAX]; /* why the latest request failed; empty: it did not */
     char *uncaught; /* the exception that ended the client, if it has said so */
@@ -104,6 +108,10 @@ struct companion {
  */
 int companion_ask(struct companion *c, json_t *question, const int fds[], int n_fds,
                   struct wire_frame *answer, struct error *err);
+
+/* An exception that the client did not catch ends it. It may have threads that Python
+ * waits for, so it has this long. */
+#define EXIT_GRACE_S 10
 
 /* Serve until the child has ended: its wait status. -1: the companion itself failed. */
 int companion_serve(struct companion *c, int *wait_status, struct error *err);

@@ -45,6 +45,7 @@ static int helper_serve(int socket, struct error *err)
     h.companion = (struct companion){.without_run = true,
                                      .listener = -1,
                                      .client = {.socket = socket},
+                                     .exit_timer = -1,
                                      .child = CHILD_INIT};
     rc = helper_start(&h, err);
     if (rc == 0)

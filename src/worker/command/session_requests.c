@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 
 #include "rank/event.h"
 #include "session/setting_notes.h"
@@ -253,6 +254,16 @@ static void text_tame(char *text)
     }
 }
 
+/* Without the timer it ends by itself, or not. */
+static void exit_expect(struct companion *c)
+{
+    const struct itimerspec grace = {.it_value.tv_sec = EXIT_GRACE_S};
+
+    c->exiting = c->client.pid;
+    if (c->exit_timer >= 0)
+        (void)timerfd_settime(c->exit_timer, 0, &grace, NULL);
+}
+
 /* An exception that ends the client. */
 static int uncaught(struct companion *c, const struct request *q, struct reply *reply,
                     struct error *err)
@@ -273,6 +284,7 @@ static int uncaught(struct companion *c, const struct request *q, struct reply *
         return error_set(err, RAYTRAIN_ENOMEM, "no memory for a message");
     text_tame(c->uncaught);
     text_tame(c->traceback);
+    exit_expect(c);
     return 0;
 }
 
