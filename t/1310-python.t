@@ -59,6 +59,24 @@ test_expect_success 'arrays and tensors of one element are metrics, larger ones 
 	jq -e ".np == 0.5 and .one == 2 and .t == 3" runs/arrays/result.json &&
 	test 1 -eq $(wc -l <runs/arrays/result.json)
 '
+test_expect_success 'a metric that cannot be kept as it is does not end the training' '
+	script values.py <<-\PY &&
+	import fractions, raytrain
+	class Odd:
+	    def __float__(self):
+	        raise RuntimeError("no")
+	raytrain.report({"nul": "a\0b", "half": "\ud800x", "both": "\ud83d\ude00", "big": -10**400,
+	                 "ratio": fractions.Fraction(10**400), "list": [1, 10**400, 2**70],
+	                 "odd": Odd()})
+	raytrain.report({"nul": "a\0b", "good": 1})
+	PY
+	$run --name values -n 1 -- $PYTHON values.py 2>err &&
+	sed -n 1p runs/values/result.json >first &&
+	jq -e ".nul == \"a\ufffdb\" and .half == \"\ufffdx\" and .list[0] == 1" first &&
+	jq -e "has(\"big\") and has(\"ratio\") and (has(\"odd\") | not)" first &&
+	test 1 -eq "$(grep -c "metric nul has U+FFFD" err)" && grep "metric half has U+FFFD" err &&
+	grep "metric big is infinite" err && grep "are not kept: odd" err
+'
 test_expect_success 'one rank whose metrics are wrong is an error on all ranks' '
 	script wrong.py <<-\PY &&
 	import raytrain

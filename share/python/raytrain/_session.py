@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 import threading
 
@@ -85,6 +86,15 @@ def _number(name: str, value):
     """A metric as a float: numbers, and arrays or tensors of one element."""
     if isinstance(value, (bool, int, float)):
         return value
+    try:
+        return _number_of(name, value)
+    except errors.WrongType:
+        raise
+    except Exception:  # whatever the methods of a value do, it is not a number then
+        return None
+
+
+def _number_of(name: str, value):
     item = getattr(value, "item", None)
     if item is not None:
         if getattr(value, "numel", None) and value.numel() != 1 or \
@@ -93,10 +103,15 @@ def _number(name: str, value):
                 f"metric {name!r} has more than one element: report a number, such as "
                 f"its mean")
         value = item()
+    return _json_float(value)
+
+
+def _json_float(value) -> float:
+    """As float(), but infinite if the value is too large for one."""
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 TEXT_MAX = 4096  # bytes
@@ -108,8 +123,9 @@ def _element(value):
     if isinstance(value, (str, bytes)):
         raise TypeError("a text is no number")
     number = value if isinstance(value, int) else float(value)
-    if isinstance(number, int):
-        return _json_number(number)
+    if isinstance(number, int) and -(1 << 63) <= number < 1 << 63:
+        return int(number)
+    number = _json_float(number)
     return number if math.isfinite(number) else None
 
 
@@ -141,9 +157,37 @@ def split_metrics(metrics: dict, skipped: list) -> tuple:
                 len(value.encode("utf-8", "replace")) > TEXT_MAX:
             skipped.append(name)
         else:
-            typed[name] = value.encode("utf-8", "replace").decode() \
-                if isinstance(value, str) else value
+            typed[name] = clean(value) if isinstance(value, str) else value
     return flat, typed
+
+
+_UNCLEAN = re.compile("[\0\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """With U+FFFD for what neither HDF5 nor UTF-8 has: NUL, and halves of pairs of
+    surrogates."""
+    return _UNCLEAN.sub("\ufffd", text)
+
+
+def _changed(metrics: dict, prefix: str = "") -> list:
+    """The names of metrics that are not recorded exactly as they were given, as sentences
+    for a warning."""
+    said = []
+    for key, value in metrics.items():
+        name = prefix + str(key)
+        if isinstance(value, dict):
+            said += _changed(value, name + "/")
+            continue
+        if clean(name) != name:
+            said.append(f"the name of the metric {clean(name)} has U+FFFD in place of a NUL "
+                        "or half of a pair of surrogates")
+        if isinstance(value, str) and clean(value) != value:
+            said.append(f"metric {clean(name)} has U+FFFD in place of a NUL or half of a "
+                        "pair of surrogates")
+        elif isinstance(value, int) and math.isinf(_json_float(value)):
+            said.append(f"metric {clean(name)} is infinite: its value is beyond a float64")
+    return said
 
 
 def flatten_metrics(metrics: dict, skipped: list, prefix: str = "") -> dict:
@@ -154,7 +198,7 @@ def flatten_metrics(metrics: dict, skipped: list, prefix: str = "") -> dict:
                                f"{type(metrics).__name__}")
     flat = {}
     for key, value in metrics.items():
-        name = prefix + str(key)
+        name = clean(prefix + str(key))
         if isinstance(value, dict):
             flat.update(flatten_metrics(value, skipped, name + "/"))
             continue
@@ -171,7 +215,9 @@ def _json_number(value):
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int):
-        return value if -(1 << 63) <= value < 1 << 63 else float(value)
+        if -(1 << 63) <= value < 1 << 63:
+            return value
+        value = _json_float(value)
     return value if math.isfinite(value) else repr(value)
 
 
@@ -341,6 +387,8 @@ class Session:
             request["metrics"] = {k: _json_number(v) for k, v in flat.items()}
             if typed:
                 request["typed"] = typed
+            for said in _changed(metrics):
+                self.warn(said)
             if skipped:
                 self.warn(f"metrics that are no numbers, texts of at most {TEXT_MAX} bytes "
                           f"or lists of at most {VECTOR_MAX} numbers are not kept: "
