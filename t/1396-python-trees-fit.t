@@ -142,7 +142,7 @@ except ValueError as error:
 EOT
 
 test_expect_success 'the model of two workers is that of one process, round by round' '
-	"$PYTHON" first.py 2>err && test -f runs/first.data-train.csv
+	"$PYTHON" first.py 2>err && test -f runs/first.data-train.npz
 '
 test_expect_success 'it predicts raw rows as raytrain-predict does, bit by bit' '
 	"$PYTHON" predict.py 2>err && ! grep checkpoint_interval_s err
@@ -188,4 +188,18 @@ test_expect_success 'workers of another trainer come by it when they import the 
 	EOT
 	"$PYTHON" both.py 2>err && test "$(wc -l <started)" = 2
 '
+cat >names.py <<\EOT
+from common import *
+rows = TRAIN[["a", "b", "y"]].rename(columns={"a": "a[0]", "b": "b <c>"})
+result = trainer("names", preprocessor=None, datasets={"train": rows}).fit()
+predictor = XGBoostPredictor.from_checkpoint(result.checkpoint)
+made = predictor.predict({name: rows[name].to_numpy() for name in ("b <c>", "y", "a[0]")})
+plain = trainer("plain", preprocessor=None, datasets={"train": TRAIN[["a", "b", "y"]]}).fit()
+other = XGBoostPredictor.from_checkpoint(plain.checkpoint).predict(TRAIN[["b", "a"]])
+assert np.array_equal(made["predictions"], other["predictions"])
+EOT
+test_expect_success 'features whose names XGBoost refuses in a matrix train, and predict' '
+	"$PYTHON" names.py >names.said 2>&1
+'
+
 test_done

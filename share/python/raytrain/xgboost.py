@@ -76,6 +76,9 @@ class XGBoostPredictor(_gbdt_model.TreePredictor):
         names, types = self.model.feature_names, self.model.feature_types
         if isinstance(batch, dict):
             batch = _gbdt_model.matrix_of(batch, names, "float32")
+        if names and any(set(name) & set("[]<") for name in names):
+            names = None  # XGBoost trains with such names, and a DMatrix refuses them
+            settings.setdefault("validate_features", False)
         said = {**self._matrix, "feature_names": names, "feature_types": types,
                 "enable_categorical": bool(types) and "c" in types}
         matrix = xgboost.DMatrix(batch, **{**said, **(dmatrix_kwargs or {})})
