@@ -167,6 +167,12 @@ static void every_datatype_is_taken_in_json_and_in_binary(void **state)
         {RAYTRAIN_UINT64, "UINT64", "18446744073709551615",
          "\377\377\377\377\377\377\377\377"},
         {RAYTRAIN_UINT64, "UINT64", "7.0", "\7\0\0\0\0\0\0\0"},
+        {RAYTRAIN_INT64, "INT64", "9007199254740993.0", "\1\0\0\0\0\0\40\0"},
+        {RAYTRAIN_INT64, "INT64", "900.719925474099300e13", "\1\0\0\0\0\0\40\0"},
+        {RAYTRAIN_INT64, "INT64", "-90071992547409930e-1",
+         "\377\377\377\377\377\377\337\377"},
+        {RAYTRAIN_INT64, "INT64", "-9.223372036854775808e18", "\0\0\0\0\0\0\0\200"},
+        {RAYTRAIN_INT64, "INT64", "-0.0e-99999", "\0\0\0\0\0\0\0\0"},
     };
 
     (void)state;
@@ -213,7 +219,10 @@ static void numbers_that_a_datatype_cannot_hold_are_refused(void **state)
         {RAYTRAIN_UINT64, "UINT64", "-1", "cannot hold"},
         {RAYTRAIN_INT64, "INT64", "9223372036854775808", "cannot hold"},
         {RAYTRAIN_INT64, "INT64", "-9223372036854775809", "cannot hold"},
-        {RAYTRAIN_INT64, "INT64", "1e17", "cannot hold"},
+        {RAYTRAIN_INT64, "INT64", "9.223372036854775808e18", "cannot hold"},
+        {RAYTRAIN_INT64, "INT64", "4503599627370497.3", "cannot hold"},
+        {RAYTRAIN_INT64, "INT64", "1e-99999999999999999999", "cannot hold"},
+        {RAYTRAIN_UINT64, "UINT64", "1e20", "cannot hold"},
         {RAYTRAIN_UINT8, "BOOL", "2", "it has true and false"},
         {RAYTRAIN_UINT8, "UINT8", "true", "is true: UINT8 takes numbers"},
         {RAYTRAIN_FLOAT32, "FP32", "1e39", "1e39, which FP32 does not reach"},
@@ -226,7 +235,6 @@ static void numbers_that_a_datatype_cannot_hold_are_refused(void **state)
         {RAYTRAIN_INT32, "INT32", "null",
          "null, which INT32 cannot hold: it has no missing"},
         {RAYTRAIN_UINT8, "BOOL", "null", "null, which BOOL cannot hold"},
-        {RAYTRAIN_INT64, "INT64", "9007199254740993.0", "cannot hold"},
         {RAYTRAIN_FLOAT32, "FP32", "\"1\"", "is a string"},
         {RAYTRAIN_FLOAT32, "FP32", "{}", "is an object"},
         {RAYTRAIN_FLOAT32, "FP32", "nan", "wrong at byte"},

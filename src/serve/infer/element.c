@@ -25,32 +25,55 @@ static const struct {
     [RAYTRAIN_BYTES] = {0, UINT8_MAX},
 };
 
-/* Digits of more than int64 has; or a point, or an exponent, and still an integer, which
- * is exact as a double. */
-static bool integer_other(const char *at, const char *end, double x, uint64_t *value)
+/* A sign, digits with a point, and an exponent, of which the value is an integer of 64
+ * bits, exactly: a double could not tell 2^53 + 1 from 2^53. */
+static bool integer_parse(const char *at, const char *end, uint64_t *value)
 {
+    bool negative = at < end && *at == '-', point = false;
+    int64_t zeros = 0; /* at the end of the digits so far */
+    int64_t shift = 0, exponent = 0;
+
     *value = 0;
-    for (; at < end && *at >= '0' && *at <= '9'; at++)
-        if (__builtin_mul_overflow(*value, (uint64_t)10, value) ||
-            __builtin_add_overflow(*value, (uint64_t)(*at - '0'), value))
+    for (at += negative || *at == '+'; at < end && *at != 'e' && *at != 'E'; at++) {
+        if (*at == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (*at < '0' || *at > '9')
             return false;
-    if (at == end)
+        shift -= point;
+        zeros++;
+        if (*at == '0')
+            continue;
+        for (; zeros > 0; zeros--)
+            if (__builtin_mul_overflow(*value, (uint64_t)10, value))
+                return false;
+        if (__builtin_add_overflow(*value, (uint64_t)(*at - '0'), value))
+            return false;
+    }
+    if (*value == 0)
         return true;
-    if (x != floor(x) || !(fabs(x) < 0x1p53)) /* 2^53 + 1 is read as 2^53 */
+    if (at < end && (number_int64(at + 1, end, &exponent) != end ||
+                     exponent < -INT32_MAX || exponent > INT32_MAX))
         return false;
-    *value = (uint64_t)(int64_t)x;
+    shift += zeros + exponent;
+    if (shift < 0)
+        return false;
+    for (; shift > 0; shift--)
+        if (__builtin_mul_overflow(*value, (uint64_t)10, value))
+            return false;
+    if (negative && *value > UINT64_C(1) << 63)
+        return false;
+    *value = negative ? -*value : *value;
     return true;
 }
 
 static const char *integer_store(raytrain_dtype dtype, const char *at, const char *end,
                                  double x, void *to)
 {
-    int64_t value64;
     uint64_t value;
 
-    if (number_int64(at, end, &value64) == end)
-        value = (uint64_t)value64;
-    else if (!integer_other(at, end, x, &value))
+    if (!integer_parse(at, end, &value))
         return x != floor(x) ? "cannot hold: it has integers only" : "cannot hold";
     if (x < 0 ? (int64_t)value < ranges[dtype].least : value > ranges[dtype].most)
         return "cannot hold";
