@@ -35,6 +35,18 @@ test_expect_success 'gradients are views of the buckets, unless the script says 
 	PY
 	$run --name view -n 2 -- "$PYTHON" view.py 2>err
 '
+"$PYTHON" -c "import torch; raise SystemExit(torch.cuda.is_available())" &&
+	test_set_prereq NO_CUDA
+test_expect_success NO_CUDA 'workers with GPUs whose torch uses none are warned of it once' '
+	cat >cpu.py <<-\PY &&
+	import raytrain.torch
+	for i in range(2):
+	    assert raytrain.torch.get_device().type == "cpu"
+	PY
+	CUDA_VISIBLE_DEVICES=4,5 $run --name cpu -n 2 --gpu -- "$PYTHON" cpu.py 2>err &&
+	test 1 -eq "$(grep -c "they train on CPUs" err)" && grep "torch .* is built without CUDA" err &&
+	$run --name nogpu -n 1 -- "$PYTHON" cpu.py 2>err && ! grep "train on CPUs" err
+'
 cat >differ.py <<-\EOF
 	import sys, torch, raytrain.torch
 	rank = raytrain.get_context().get_world_rank()

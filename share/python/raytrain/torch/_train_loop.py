@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .. import _session
+from .. import _session, errors
 from ._place import place
 from ._process_group import ensure_process_group
 
@@ -27,12 +27,28 @@ def get_devices() -> list[torch.device]:
     """The devices of this worker, its first GPU first. A worker sees all GPUs of the run
     on its node: the first GPU of each worker by its local rank, then the second ones. A
     trainer without use_gpu has the CPU alone."""
-    if _session.uses_gpu is False or not torch.cuda.is_available():
+    if _session.uses_gpu is False:
+        return [torch.device("cpu")]
+    if not torch.cuda.is_available():
+        _warn_of_cpu()
         return [torch.device("cpu")]
     n, workers = torch.cuda.device_count(), place().local_world_size
     each = max(1, n // workers)
     return [torch.device("cuda", (place().local_rank + k * workers) % n)
             for k in range(each)]
+
+
+def _warn_of_cpu() -> None:
+    """The workers have GPUs, and this torch uses none. Once on each node."""
+    if not place().has_companion or not _session.facts()["gpus"] or place().local_rank:
+        return
+    why = "is built without CUDA: install one with it" if not torch.backends.cuda.is_built() \
+        and torch.version.hip is None else "finds none that it can use: see nvidia-smi"
+    try:
+        _session.session().warn(f"the workers have GPUs, but torch {torch.__version__} {why}; "
+                                "they train on CPUs")
+    except errors.RaytrainError:
+        pass  # the session is another process's, which is warned itself
 
 
 # ---- Models ----
