@@ -170,7 +170,8 @@ test_expect_success 'options of other views are refused' '
 	expect_status 2 raytrain-inspect --verify x.npy 2>err && grep -e --verify err &&
 	expect_status 2 raytrain-inspect --head 0 x.npy 2>err && grep -e --head err &&
 	expect_status 2 raytrain-inspect --head 1 --plot loss x.npy 2>err && grep -e --head err &&
-	expect_status 2 raytrain-inspect x.npy --head 2>err && grep "number of rows" err
+	expect_status 2 raytrain-inspect x.npy --head 2>err && grep "number of rows" err &&
+	expect_status 2 raytrain-inspect --compare runs -o out.svg 2>err && grep -e --plot err
 '
 
 test_done

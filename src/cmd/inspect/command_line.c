@@ -198,6 +198,10 @@ static int pairs_check(unsigned given, struct error *err)
             return usage(err, pairs[i].what);
     if ((given & (LOG | AXIS)) && !(given & PLOT))
         return usage(err, "--log and --x need --plot METRIC");
+    if ((given & COMPARE) && (given & OUTPUT) && !(given & PLOT))
+        return usage(err,
+                     "--compare writes a file only with --plot METRIC; for a table "
+                     "in a file, use --csv and redirect the output");
     if ((given & PLOT) && (given & (JSON | CSV)) && !(given & OUTPUT))
         return usage(err, "--plot with --json or --csv needs --output FILE");
     return 0;
