@@ -185,7 +185,7 @@ test_expect_success 'a job that is not longer than --stop-before-end is refused,
 # which ends this process; if it is not, its status is STATUS.
 requeued () {
 	job_of 100 && rm -f back && status=$1 && shift &&
-	printf "#!/bin/sh\necho \"\$*\" >back && kill -9 \$PPID\n" >bin/scontrol &&
+	printf "#!/bin/sh\ntest \$1 = requeue && echo \"\$*\" >back && kill -9 \$PPID\n" >bin/scontrol &&
 	chmod +x bin/scontrol &&
 	expect_status $status env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --name again --resume \
 		--requeue-on-stop --stop-before-end 600 --grace 1 "$@" "$train" 2>err
