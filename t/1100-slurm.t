@@ -52,6 +52,14 @@ test_expect_success 'outside an allocation --launcher slurm requests one' '
 	json_is result.json .status finished && cluster clean 60 &&
 	test -z "$(squeue -h)"
 '
+test_expect_success 'nodes of an allocation that have no worker are reported, with what uses them' '
+	salloc -Q -N 2 -n 2 -c 2 raytrain-run --storage runs --name idle --workers 2 \
+		"$train" 2>err && grep "1 of 2 nodes has no worker: --placement SPREAD" err &&
+	salloc -Q -N 3 -n 3 raytrain-run --storage runs --name idle2 --workers 1 \
+		"$train" 2>err && grep "2 of 3 nodes have no worker: start more --workers" err &&
+	salloc -Q -N 2 -n 2 -c 2 raytrain-run --storage runs --name busy --workers 2 \
+		--placement SPREAD "$train" 2>err && ! grep "no worker" err
+'
 test_expect_success 'a step of programs that never call raytrain_main is an error' '
 	expect_status 3 raytrain-run --launcher slurm --storage runs --name plain -n 2 \
 		"$check/plain_mpi" 2>err &&

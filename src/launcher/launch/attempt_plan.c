@@ -117,14 +117,20 @@ static int refused(const struct attempt_planner *p, size_t spare, struct error *
     return -1;
 }
 
+static size_t spare_count(const struct attempt_planner *p)
+{
+    size_t lost = lost_count(p), spare = (size_t)p->scaling->spare_nodes;
+
+    return spare > lost ? spare - lost : 0;
+}
+
 int attempt_planner_plan(const struct attempt_planner *p, struct placement *plan,
                          struct error *err)
 {
-    size_t lost = lost_count(p), spare = (size_t)p->scaling->spare_nodes, n;
+    size_t spare = spare_count(p), n;
     struct resources have = p->have;
     int rc;
 
-    spare = spare > lost ? spare - lost : 0;
     have.nodes = nodes_left(p, &n);
     if (!have.nodes)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -132,6 +138,15 @@ int attempt_planner_plan(const struct attempt_planner *p, struct placement *plan
     rc = placement_plan(p->scaling, &have, plan, err);
     free(have.nodes);
     return rc < 0 && err->code == RAYTRAIN_EFIT ? refused(p, spare, err) : rc;
+}
+
+size_t attempt_planner_idle(const struct attempt_planner *p, const struct placement *plan,
+                            size_t *n_nodes)
+{
+    size_t without = lost_count(p) + spare_count(p);
+
+    *n_nodes = p->have.n_nodes > without ? p->have.n_nodes - without : 0;
+    return *n_nodes > plan->n_nodes ? *n_nodes - plan->n_nodes : 0;
 }
 
 bool attempt_planner_can_grow(const struct attempt_planner *p, int workers)

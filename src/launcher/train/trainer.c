@@ -144,6 +144,20 @@ static void start_report(const struct run *run)
                       run->cfg->resume_from_checkpoint, (long long)newest);
 }
 
+/* An allocation is paid for whole. Neither PACK nor a small group uses all of its nodes. */
+static void idle_report(const struct run *run)
+{
+    size_t n_nodes, idle = attempt_planner_idle(run->planner, &run->plan, &n_nodes);
+
+    if (idle == 0 || run->opt->quiet)
+        return;
+    callback_note(run->callbacks, "%zu of %zu nodes %s no worker: %s", idle, n_nodes,
+                  idle == 1 ? "has" : "have",
+                  (size_t)run->plan.workers >= n_nodes
+                      ? "--placement SPREAD uses all of them"
+                      : "start more --workers, or allocate fewer nodes");
+}
+
 static int fit_in(struct run *run, const struct run_dir *dir, bool existed, bool again,
                   struct run_outcome *outcome, json_t **result, struct error *err)
 {
@@ -151,6 +165,8 @@ static int fit_in(struct run *run, const struct run_dir *dir, bool existed, bool
         reconfigure_report(run->dir, run->config, run->callbacks);
     if (existed && !again)
         start_report(run);
+    if (!again)
+        idle_report(run);
     if (!again && start_measure(run, err) < 0)
         return -1;
     if (!again && attempts_make(run, dir, outcome, err) < 0)
