@@ -314,10 +314,11 @@ static int attempts_make(struct backend_executor *ex, struct run_outcome *out,
 }
 
 /* Was the call before stopped, too, and has there been no newer checkpoint since it
- * began? */
+ * began? The progress of a prediction is in its shards, and not in checkpoints. */
 static bool is_fruitless(const struct run *run, int first)
 {
-    char *log_dir = first > 0 ? run_dir_log_dir(run->dir, first - 1) : NULL;
+    bool saves = !predict_config_predicts(&run->cfg->predict);
+    char *log_dir = saves && first > 0 ? run_dir_log_dir(run->dir, first - 1) : NULL;
     int64_t before;
     bool fruitless = log_dir && attempt_was_stopped(log_dir, &before) &&
                      checkpoint_manager_newest(run->dir) <= before;
