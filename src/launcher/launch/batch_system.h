@@ -16,18 +16,18 @@
 #define BATCH_NAME_MAX   (2 * BATCH_NUMBER_MAX)
 
 struct batch_job {
-    /* As commands of the batch system take it. The task of a job array has a name of its
-     * own: its id may be that of the whole array. */
-    char name[BATCH_NAME_MAX];
-    char array[BATCH_NUMBER_MAX]; /* the job array that it is a task of; "": of none */
-    char task[BATCH_NUMBER_MAX];  /* which one */
-    int64_t start;                /* Unix time, as end; 0: not known */
+    int64_t start;    /* Unix time, as end; 0: not known */
     int64_t end;      /* Unix time at which the batch system ends it; 0: no limit */
     bool preempted;   /* it has to make room for another job */
     bool running;     /* and not cancelled, timed out or completing */
     bool preparing;   /* its nodes run a prolog: no group can be started yet */
     bool has_script;  /* it is a batch job, not an interactive one */
     bool may_requeue; /* it may go back to the queue */
+    /* As commands of the batch system take it. The task of a job array has a name of its
+     * own: its id may be that of the whole array. */
+    char name[BATCH_NAME_MAX];
+    char array[BATCH_NUMBER_MAX]; /* the job array that it is a task of; "": of none */
+    char task[BATCH_NUMBER_MAX];  /* which one */
 };
 
 /* What the batch system does with every job that it ends. */
