@@ -114,6 +114,12 @@ test_expect_success 'GPUs that workers do not see are wrong' '
 	CUDA_VISIBLE_DEVICES=0 expect_status 4 $check --json --gpu -n 2 --storage runs >json &&
 	found json wrong workers start
 '
+test_expect_success 'on a machine with one GPU a check tries one worker' '
+	CUDA_VISIBLE_DEVICES=0 $check --json --gpu --storage runs >json 2>err &&
+	found json ok workers run && found json ok GPUs binding &&
+	CUDA_VISIBLE_DEVICES=0 $check --json --gpu -n 1 --storage runs >json 2>err &&
+	found json ok workers run
+'
 test_expect_success 'each worker that sees a GPU of its own is ok' '
 	CUDA_VISIBLE_DEVICES=0,1 $check --json --gpu -n 2 --storage runs >json &&
 	found json ok GPUs binding

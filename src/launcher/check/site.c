@@ -18,7 +18,8 @@ static bool is_of_check(int wait_status)
            status == error_exit_status(RAYTRAIN_ESTOPPED);
 }
 
-/* Room for two workers, on two nodes if there are so many. As allocation_take(). */
+/* Room for two workers, on two nodes if there are that many, or for one if a node cannot
+ * have two, for example because it has one GPU. As allocation_take(). */
 static int spread_take(const struct check_context *context, char *const argv[],
                        int *wait_status, bool *asked, struct error *err)
 {
@@ -38,6 +39,11 @@ static int spread_take(const struct check_context *context, char *const argv[],
     if (rc >= 0 || err->code != RAYTRAIN_EFIT)
         return rc;
     size.placement_strategy = PLACEMENT_SPREAD;
+    rc = allocation_take(context->launcher, &request, wait_status, asked, err);
+    if (rc >= 0 || err->code != RAYTRAIN_EFIT ||
+        context->cfg->scaling_config.num_workers >= 2)
+        return rc;
+    size.num_workers = size.max_workers = 1;
     return allocation_take(context->launcher, &request, wait_status, asked, err);
 }
 

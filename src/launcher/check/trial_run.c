@@ -65,17 +65,37 @@ static void left_remove(const char *storage, const char *mine)
 
 /* ---- Its configuration ---- */
 
+static bool has_room(const struct scaling_config *scaling, int workers,
+                     const struct resources *have)
+{
+    struct scaling_config more = *scaling;
+    struct placement plan = {0};
+    struct error why;
+    bool fits;
+
+    more.num_workers = more.max_workers = workers;
+    more.spare_nodes = 0;
+    if (more.placement_strategy == PLACEMENT_PACK)
+        more.placement_strategy = PLACEMENT_SPREAD;
+    fits = placement_plan(&more, have, &plan, &why) == 0;
+    placement_clear(&plan);
+    return fits;
+}
+
+/* More workers than one show more, if there is room: a machine may have one GPU. */
 int trial_run_workers(const struct check_context *context, int *workers,
                       struct error *err)
 {
     const struct scaling_config *scaling = &context->cfg->scaling_config;
     struct resources have = {0};
+    int several;
 
     if (context->launcher->resources(scaling, &have, err) < 0)
         return -1;
+    several = have.n_nodes > 2 ? (int)have.n_nodes : 2;
     *workers = scaling->num_workers;
-    if (*workers < 2)
-        *workers = have.n_nodes > 2 ? (int)have.n_nodes : 2;
+    if (*workers < 2 && has_room(scaling, several, &have))
+        *workers = several;
     resources_clear(&have);
     return 0;
 }
