@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "config/config_node.h"
+#include "util/path_search.h"
 #include "util/quote.h"
 
 #ifndef DF_1_PIE
@@ -127,26 +128,6 @@ static int file_kind(int fd, const char *path, enum train_func_kind *kind,
                          "may be executed; build a .so, or chmod +x a program",
                          shown);
     return 0;
-}
-
-/* Search the directories of PATH for the name: malloc'ed, NULL if it is in none. */
-static char *path_search(const char *name)
-{
-    const char *dirs = getenv("PATH");
-
-    for (const char *dir = dirs ? dirs : "/usr/bin:/bin"; dir;) {
-        size_t n = strcspn(dir, ":");
-        char *candidate;
-        struct stat st;
-
-        if (asprintf(&candidate, "%.*s%s%s", (int)n, dir, n ? "/" : "", name) < 0)
-            return NULL;
-        if (!stat(candidate, &st) && S_ISREG(st.st_mode) && !access(candidate, X_OK))
-            return candidate;
-        free(candidate);
-        dir = dir[n] ? dir + n + 1 : NULL;
-    }
-    return NULL;
 }
 
 static int fail_missing(const char *path, enum train_func_kind kind, struct error *err)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "slurm/configuration.h"
 #include "slurm/mpi_plugins.h"
@@ -274,24 +273,6 @@ void slurm_site_judge_partitions(const char *text, struct findings *findings)
 
 /* ---- The questions ---- */
 
-static bool is_in_path(const char *command)
-{
-    const char *dirs = getenv("PATH");
-    bool found = false;
-
-    for (const char *dir = dirs ? dirs : "/usr/bin:/bin"; dir && !found;) {
-        size_t n = strcspn(dir, ":");
-        char *path = NULL;
-
-        if (asprintf(&path, "%.*s/%s", (int)n, dir, command) >= 0) {
-            found = access(path, X_OK) == 0;
-            free(path);
-        }
-        dir = dir[n] ? dir + n + 1 : NULL;
-    }
-    return found;
-}
-
 static void plugin_judge(const char *srun_args, struct findings *findings)
 {
     char *argv[] = {(char *)"srun", (char *)"--mpi=list", NULL}, *list;
@@ -341,7 +322,7 @@ void slurm_site_check(const char *srun_args, struct findings *findings)
     char *text = NULL, mode[VALUE_MAX];
     struct error err;
 
-    if (!is_in_path("scontrol") || !is_in_path("srun")) {
+    if (!slurm_tool_exists("scontrol") || !slurm_tool_exists("srun")) {
         finding_add(
             findings, TOPIC, "commands", VERDICT_OK, NULL,
             "scontrol and srun are not in PATH: there is only --launcher local");

@@ -16,6 +16,7 @@
 #include "event/attention.h"
 #include "util/child.h"
 #include "util/clock.h"
+#include "util/path_search.h"
 #include "util/quote.h"
 
 extern char **environ;
@@ -56,6 +57,14 @@ static bool entry_stays(const char *entry)
     return !begins_with_one_of(entry, env_cleared,
                                sizeof env_cleared / sizeof *env_cleared) ||
            begins_with_one_of(entry, env_kept, sizeof env_kept / sizeof *env_kept);
+}
+
+bool slurm_tool_exists(const char *name)
+{
+    char *path = path_search(name);
+
+    free(path);
+    return path != NULL;
 }
 
 int slurm_tool_env(char ***out, struct error *err)

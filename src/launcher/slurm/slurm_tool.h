@@ -11,6 +11,9 @@
 #include "launch/launcher.h"
 #include "util/error.h"
 
+/* Is this command in PATH? */
+bool slurm_tool_exists(const char *name);
+
 /* The environment for Slurm's commands: that of this process without a user's settings
  * for them (SQUEUE_FORMAT, SCANCEL_INTERACTIVE, SLURM_JSON, ...), and with times as
  * Unix time. malloc'ed, argv_free(). */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "util/argv.h"
+#include "util/path_search.h"
 
 static bool is_program(const char *directory, int n, const char *program)
 {
@@ -17,19 +18,12 @@ static bool is_program(const char *directory, int n, const char *program)
     return length > 0 && length < (int)sizeof path && access(path, X_OK) == 0;
 }
 
-/* An empty directory in PATH is the current one. */
 static bool is_found(const char *program)
 {
-    const char *at = getenv("PATH");
+    char *path = path_search(program);
 
-    while (at) {
-        int n = (int)strcspn(at, ":");
-
-        if (is_program(n > 0 ? at : ".", n > 0 ? n : 1, program))
-            return true;
-        at = at[n] ? at + n + 1 : NULL;
-    }
-    return false;
+    free(path);
+    return path != NULL;
 }
 
 /* DIRECTORY/program beside the running program; "": it is not there. */
