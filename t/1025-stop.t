@@ -200,6 +200,15 @@ test_expect_success 'a job with progress is requeued again and again' '
 	set -- --set train_loop_config.iterations=100000 &&
 	for k in 1 2 3; do requeued 137 "$@" && test -e back || return 1; done && rm bin/scontrol
 '
+# A PATH with squeue, and the shell's own needs, but without Slurm's other commands.
+test_expect_success '--requeue-on-stop without scontrol is refused before the run starts' '
+	job_of 100 && mkdir -p few && rm -f few/* &&
+	for tool in sh cat date sed env; do ln -s "$(command -v $tool)" few/ || return 1; done &&
+	expect_status 3 env PATH="$PWD/bin:$PWD/few" SLURM_JOB_ID=7 \
+		"$(command -v raytrain-run)" --launcher local --storage runs --name lacks --resume \
+		--requeue-on-stop --stop-before-end 10 "$train" 2>err &&
+	grep "scontrol.*not in PATH" err && test_path_is_missing runs/lacks
+'
 test_expect_success '--stop-before-end 0 disables the stop' '
 	job_of 100 &&
 	PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --name off --stop-before-end 0 "$train" 2>err

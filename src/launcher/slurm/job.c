@@ -424,6 +424,10 @@ static int requeue_check(const struct batch_job *job, struct error *err)
                          "job %s may not go back to the queue; submit it with sbatch "
                          "--requeue (now: scontrol update JobId=%s Requeue=1)",
                          job->name, job->name);
+    if (!slurm_tool_exists("scontrol"))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "scontrol, which puts the job back into the queue, is not in "
+                         "PATH; load Slurm's module, or add its directory to PATH");
     return 0;
 }
 
