@@ -112,8 +112,8 @@ test_expect_success 'a run that finds a lock of another host reports what it wai
 	grep "held is in use by another raytrain-run (host far" err
 '
 
-# job_of SECONDS [BEFORE]: make squeue report a job that ends in that time, and began so many
-# seconds before.
+# job_of SECONDS [BEFORE]: make squeue report a job that ends in that time, and began BEFORE
+# seconds ago.
 job_of () {
 	mkdir -p bin &&
 	printf '#!/bin/sh\necho 7 7 N/A %s %s N/A RUNNING 1 1\n' \
@@ -165,7 +165,7 @@ test_expect_success 'SIGTERM that is delivered twice leaves the workers their ti
 	eventually grep -q -e "already stopping" -e "at once$" err && : >gate &&
 	expect_status 75 wait $pid && test -f runs/doubled/checkpoint_000003.h5 && no_process_left
 '
-# terminated: the run has been told to stop at once, by SIGTERM.
+# terminated: the run has been asked to stop at once, by SIGTERM.
 terminated () {
 	grep -q "stopping at once" err && return
 	kill -TERM $pid

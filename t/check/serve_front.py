@@ -538,7 +538,7 @@ def all_wait():
 
 
 def unread():
-    """Clients that do not read their answers hold so much memory, and no more."""
+    """Clients that do not read their answers hold a limited amount of memory."""
     body = json.dumps(rows(*range(1000, 31000))).encode()
     request = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % \
         (INFER.encode(), len(body)) + body

@@ -142,7 +142,7 @@ static void one_that_sends_a_body_makes_room_if_none_is_idle(void **state)
     clients_destroy(clients);
 }
 
-/* Two that wait take the slots; so many more are there without one. */
+/* Two that wait take the slots; two more are there without one. */
 static void fill(struct clients *clients, struct pair p[], int n)
 {
     for (int i = 0; i < n; i++) {

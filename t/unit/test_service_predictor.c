@@ -190,7 +190,7 @@ static int predict_same(raytrain_predictor *p, struct error *e)
 
 static struct worker *busy_worker;
 
-/* It is busy with each batch until it is told that it is not. */
+/* It takes a batch, and is busy until the test lets it go on. */
 static int predict_long(raytrain_predictor *p, struct error *e)
 {
     uint64_t rows;

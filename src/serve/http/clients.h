@@ -54,7 +54,7 @@ struct client *clients_add(struct clients *clients, int fd, double now);
 void clients_remove(struct clients *clients, struct client *c);
 void clients_set(struct clients *clients, struct client *c, enum client_state state,
                  double now);
-/* As clients_set() with CLIENT_READS, for an answer of so many bytes. */
+/* As clients_set() with CLIENT_READS, for an answer of this length. */
 void clients_reads(struct clients *clients, struct client *c, uint64_t bytes,
                    double now);
 /* Has it a slot now? It gets one if there is one again. */

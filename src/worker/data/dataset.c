@@ -353,7 +353,7 @@ static void left_out_say(const raytrain_dataset *ds, const struct dataset_env *e
     }
 }
 
-/* What is left out, on the first rank of each node; the user is told once. */
+/* What is left out, on the first rank of each node; the user is warned once. */
 static int left_out_finish(raytrain_dataset *ds, const struct dataset_config *cfg,
                            const struct dataset_env *env, struct error *err)
 {

@@ -1,7 +1,7 @@
 /*
  * left_out.h - what there is in the files of a dataset and cannot be read: columns, and
- * files of a directory. A dataset is opened without them, and the user is told which they
- * are, and why.
+ * files of a directory. A dataset is opened without them, and a warning names them and the
+ * reasons.
  */
 #ifndef RAYTRAIN_DATA_LEFT_OUT_H
 #define RAYTRAIN_DATA_LEFT_OUT_H
