@@ -244,7 +244,7 @@ static void numbers_that_a_datatype_cannot_hold_are_refused(void **state)
         {RAYTRAIN_FLOAT32, "FP32", "1.", "wrong at byte"},
         {RAYTRAIN_FLOAT32, "FP32", "1.e5", "wrong at byte"},
         {RAYTRAIN_FLOAT32, "FP32", "-", "wrong at byte"},
-        {RAYTRAIN_FLOAT32, "FP32", "1e", "',' or ']' is missing"},
+        {RAYTRAIN_FLOAT32, "FP32", "1e", "a number has no digit in its exponent"},
         {RAYTRAIN_BFLOAT16, "BF16", "1", "BF16, which JSON has no notation for"},
     };
 
@@ -548,6 +548,41 @@ static void what_is_no_json_is_refused_with_its_place(void **state)
     refused(&one, "", 400, "no body");
     assert_int_equal(parse(&one, NULL, NULL, "{\"a\0", 4), -1);
     refusal_is(400, "wrong at byte");
+}
+
+static void a_number_or_a_word_that_json_does_not_have_is_called_so(void **state)
+{
+    static const struct {
+        const char *value, *words;
+    } wrong[] = {
+        {"01", "a number has a leading zero"},
+        {"-00.5", "a number has a leading zero"},
+        {"1.", "a number has no digit after its point"},
+        {"1.e5", "a number has no digit after its point"},
+        {"1e", "a number has no digit in its exponent"},
+        {"1.5E+", "a number has no digit in its exponent"},
+        {"-", "a '-' is not followed by a digit"},
+        {"-x", "a '-' is not followed by a digit"},
+        {"-.5", "a '-' is not followed by a digit"},
+        {".5", "there should be a number, and it is no value"},
+        {"+1", "there should be a number, and it is no value"},
+        {"nul", "there should be a value, and it is a word that JSON does not have"},
+        {"tru", "and it is a word that JSON does not have"},
+        {"flase", "and it is a word that JSON does not have"},
+        {"Nil", "and it is a word that JSON does not have"},
+        {"NaN", "there should be a number, and it is NaN"},
+    };
+    char text[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(text, sizeof text, "{\"parameters\":{\"a\":[1, %s]},\"inputs\":[]}",
+                 wrong[i].value);
+        refused(&one, text, 400, wrong[i].words);
+    }
+    refused(&one, X("[1,3]", DATA("[1,02,3]")), 400, "a number has a leading zero");
+    refused(&one, X("[1,3]", DATA("[1,2.,3]")), 400, "no digit after its point");
+    refused(&one, X("[01,3]", DATA("[1,2,3]")), 400, "a number has a leading zero");
 }
 
 /* Each byte of a request is left out from here on. */

@@ -54,9 +54,28 @@ const char *json_kind(char first)
     return first == '-' || (first >= '0' && first <= '9') ? "a number" : "no value";
 }
 
+static bool begins_with(const struct json_scan *s, const char *text)
+{
+    size_t n = strlen(text);
+
+    return (size_t)(s->end - s->at) >= n && memcmp(s->at, text, n) == 0;
+}
+
+/* The same of what follows: a word is looked at as a whole. */
+static const char *kind_here(struct json_scan *s)
+{
+    static const char *const words[] = {"true", "false", "null", "NaN", "Infinity"};
+    char first = json_scan_peek(s);
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i][0] == first && !begins_with(s, words[i]))
+            return "a word that JSON does not have";
+    return json_kind(first);
+}
+
 static bool expected(struct json_scan *s, const char *what)
 {
-    const char *kind = json_kind(json_scan_peek(s));
+    const char *kind = kind_here(s);
 
     return json_scan_wrong(s, "there should be %s, and it is %s", what, kind);
 }
@@ -277,27 +296,38 @@ static inline bool is_digit(const struct json_scan *s, const char *at)
     return at < s->end && *at >= '0' && *at <= '9';
 }
 
-/* number_float64() takes more than JSON has: "+1", "01", ".5", "1." and words. */
-static inline bool grammar_holds(const struct json_scan *s, const char *at,
-                                 const char *end)
+/* number_float64() takes more than JSON has: "+1", "01", ".5", "1." and words. What is
+ * wrong with a number that begins with a digit or '-', and ends there for it; or NULL. */
+static inline const char *number_fault(const struct json_scan *s, const char *at,
+                                       const char *end)
 {
     at += *at == '-';
-    if (!is_digit(s, at) || (*at == '0' && is_digit(s, at + 1)))
-        return false;
+    if (!is_digit(s, at))
+        return "a '-' is not followed by a digit";
+    if (*at == '0' && is_digit(s, at + 1))
+        return "a number has a leading zero";
     while (at < end && *at >= '0' && *at <= '9')
         at++;
-    return at == end || *at != '.' || is_digit(s, at + 1);
+    if (at < end && *at == '.' && !is_digit(s, at + 1))
+        return "a number has no digit after its point";
+    if (end < s->end && (*end == 'e' || *end == 'E'))
+        return "a number has no digit in its exponent";
+    return NULL;
 }
 
 const char *json_scan_number(struct json_scan *s, double *value)
 {
-    const char *at, *end;
+    char first = json_scan_peek(s);
+    const char *at = s->at, *end, *fault;
 
-    json_scan_peek(s);
-    at = s->at;
-    end = number_float64(at, s->end, value);
-    if (s->wrong[0] || end == at || !grammar_holds(s, at, end)) {
+    if (first != '-' && (first < '0' || first > '9')) {
         expected(s, "a number");
+        return NULL;
+    }
+    end = number_float64(at, s->end, value);
+    fault = number_fault(s, at, end);
+    if (fault) {
+        json_scan_wrong(s, "%s", fault);
         return NULL;
     }
     s->at = end;
@@ -319,11 +349,9 @@ bool json_scan_integer(struct json_scan *s, int64_t *value)
 
 static bool word(struct json_scan *s, const char *text)
 {
-    size_t n = strlen(text);
-
-    if ((size_t)(s->end - s->at) < n || memcmp(s->at, text, n) != 0)
+    if (!begins_with(s, text))
         return false;
-    s->at += n;
+    s->at += strlen(text);
     return true;
 }
 
