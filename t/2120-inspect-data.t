@@ -159,6 +159,24 @@ open(\"latin1.csv\", \"wb\").write(b\"gr\\xf6\\xdfe\\n1\\n2\\n\")" &&
 	raytrain-inspect --set "columns=[\"größe\"]" latin1.h5 >out && grep "größe" out
 '
 
+test_expect_success 'a text file with a wrong line is bad input, not an error of storage' '
+	printf "a,b\n1,2\n3,4,5\n" >long.csv && printf "a,b\n1,2\n3,\"4\n" >open.csv &&
+	printf "a,b\n1,\0\n" >nul.csv && printf "1 2:1\n1 2:1 1:1\n" >falling.svm &&
+	for name in long.csv:3 open.csv:3 nul.csv:2 falling.svm:2; do
+		expect_status 3 raytrain-inspect ${name%:*} 2>err && grep "$name: " err &&
+		! grep "nor a checkpoint" err || return 1
+	done &&
+	printf "%0300d\n1\n" 1 >name.csv &&
+	expect_status 3 raytrain-inspect name.csv 2>err && grep "name.csv.*: .*column 1" err
+'
+
+test_expect_success 'a file that is not of the format that was declared is bad input' '
+	for format in hdf5 numpy idx; do
+		expect_status 3 raytrain-inspect --set format=\"$format\" long.csv 2>err &&
+		grep "long.csv: not an " err || return 1
+	done
+'
+
 test_expect_success 'what is damaged, or no dataset, is an error' '
 	head -c 140 x.npy >short.npy &&
 	expect_status 5 raytrain-inspect short.npy 2>err && grep short.npy err &&

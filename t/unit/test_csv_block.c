@@ -138,7 +138,7 @@ static void fails(size_t columns, const enum csv_type declared[], const char *te
     for (size_t size = 1; size <= strlen(text) + 1; size++) {
         open_columns(&b, columns, declared);
         assert_int_equal(print(&b, text, size, found, sizeof found), -1);
-        assert_int_equal(err.code, RAYTRAIN_ECORRUPT);
+        assert_int_equal(err.code, RAYTRAIN_EINVAL);
         if (!strstr(err.text, why))
             fail_msg("'%s' instead of '%s'", err.text, why);
         assert_int_equal(b.fault, fault);

@@ -393,7 +393,7 @@ static void declared_types_are_kept(void **state)
     (void)state;
     become(TEXTS("zip,x\n00501,1\n10001,2\n"), &options, "zip:words x:float64",
            "'00501' 1|'10001' 2");
-    fails(TEXTS("zip,x\n1,1\n2,\n\n3,abc\n4,def\n"), &options, RAYTRAIN_ECORRUPT,
+    fails(TEXTS("zip,x\n1,1\n2,\n\n3,abc\n4,def\n"), &options, RAYTRAIN_EINVAL,
           "a:5: column \"x\" has the value \"abc\"");
     fails(TEXTS("zip,y\n1,1\n"), &options, RAYTRAIN_ENOTFOUND, "no column \"x\"");
 }
@@ -401,14 +401,13 @@ static void declared_types_are_kept(void **state)
 static void errors_name_file_and_line(void **state)
 {
     (void)state;
-    fails(TEXTS("x,y\n1,2\n", "x,y\n1,2\n\"3\n\",4\n5\n6\n"), NULL, RAYTRAIN_ECORRUPT,
+    fails(TEXTS("x,y\n1,2\n", "x,y\n1,2\n\"3\n\",4\n5\n6\n"), NULL, RAYTRAIN_EINVAL,
           "b:5: the record has 1 field instead of 2");
-    fails(TEXTS("x,y\r\n1,2\r\n\r\n1,2,3\r\n"), NULL, RAYTRAIN_ECORRUPT,
+    fails(TEXTS("x,y\r\n1,2\r\n\r\n1,2,3\r\n"), NULL, RAYTRAIN_EINVAL,
           "a:4: the record has 3 fields instead of 2");
     fails(TEXTS("x,y\n1,\"a\nb\"\n", "x,y\n1,2\n3,\"4\n5,6\n7,\"\"8\n", "x,y\n1,2\n"),
-          NULL, RAYTRAIN_ECORRUPT, "b:3: the quote that opens here is never closed");
-    fails(TEXTS("x,\"y\n1,2\n"), NULL, RAYTRAIN_ECORRUPT,
-          "a: the file ends in a quoted");
+          NULL, RAYTRAIN_EINVAL, "b:3: the quote that opens here is never closed");
+    fails(TEXTS("x,\"y\n1,2\n"), NULL, RAYTRAIN_EINVAL, "a: the file ends in a quoted");
     fails(TEXTS("x,y\n1,2\n", "x,z\n1,2\n"), NULL, RAYTRAIN_EINVAL,
           "b has another header");
     fails(TEXTS("", "\n \n"), NULL, RAYTRAIN_EINVAL, "a is empty");

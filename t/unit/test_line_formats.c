@@ -408,36 +408,33 @@ static void what_the_beginnings_do_not_have_is_found_later(void **state)
 static void errors_name_file_and_line(void **state)
 {
     (void)state;
-    fails(LIBSVM_AUTO, TEXTS("1 0:1\n", "1 0:1\n\n# x\n1 3:1 2:4\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_AUTO, TEXTS("1 0:1\n", "1 0:1\n\n# x\n1 3:1 2:4\n"), RAYTRAIN_EINVAL,
           "b:4: \"2:4\": the index follows 3");
-    fails(LIBSVM_AUTO, TEXTS("1 0:1\r\n1 2:1 2:4\r\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_AUTO, TEXTS("1 0:1\r\n1 2:1 2:4\r\n"), RAYTRAIN_EINVAL,
           "a:2: \"2:4\"");
-    fails(LIBSVM_AUTO, TEXTS("1 0:1\n1 -2:1\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_AUTO, TEXTS("1 0:1\n1 -2:1\n"), RAYTRAIN_EINVAL,
           "a:2: \"-2:1\": the index of a feature is negative");
-    fails(LIBSVM_AUTO, TEXTS("1 0:1\n1 4294967296:1\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_AUTO, TEXTS("1 0:1\n1 4294967296:1\n"), RAYTRAIN_EINVAL,
           "a:2: \"4294967296:1\": the index of a feature is beyond");
-    fails(LIBSVM_AUTO, TEXTS("1 99999999999999999999:1\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_AUTO, TEXTS("1 99999999999999999999:1\n"), RAYTRAIN_EINVAL,
           "a:1: \"99999999999999999999:1\": the index of a feature is not an integer");
-    fails(LIBSVM_AUTO, TEXTS("1 0:1\nx 0:1\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_AUTO, TEXTS("1 0:1\nx 0:1\n"), RAYTRAIN_EINVAL,
           "a:2: \"x\": a line begins with the label");
-    fails(LIBSVM_AUTO, TEXTS("1,2 0:1\n"), RAYTRAIN_ECORRUPT,
-          "a:1: \"1,2\": the label");
-    fails(LIBSVM_AUTO, TEXTS("1:w 0:1\n"), RAYTRAIN_ECORRUPT,
-          "a:1: \"1:w\": the weight");
-    fails(LIBSVM_AUTO, TEXTS("1 qid:x 0:1\n"), RAYTRAIN_ECORRUPT,
-          "\"qid:x\": the query");
-    fails(LIBSVM_AUTO, TEXTS("1 0:1 qid:1\n"), RAYTRAIN_ECORRUPT, "a:1: \"qid:1\"");
-    fails(LIBSVM_AUTO, TEXTS("1 0:1\n1 0\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_AUTO, TEXTS("1,2 0:1\n"), RAYTRAIN_EINVAL, "a:1: \"1,2\": the label");
+    fails(LIBSVM_AUTO, TEXTS("1:w 0:1\n"), RAYTRAIN_EINVAL, "a:1: \"1:w\": the weight");
+    fails(LIBSVM_AUTO, TEXTS("1 qid:x 0:1\n"), RAYTRAIN_EINVAL, "\"qid:x\": the query");
+    fails(LIBSVM_AUTO, TEXTS("1 0:1 qid:1\n"), RAYTRAIN_EINVAL, "a:1: \"qid:1\"");
+    fails(LIBSVM_AUTO, TEXTS("1 0:1\n1 0\n"), RAYTRAIN_EINVAL,
           "a:2: \"0\": a feature is");
-    fails(LIBSVM_AUTO, TEXTS("1 0:1\n1 0:1x\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_AUTO, TEXTS("1 0:1\n1 0:1x\n"), RAYTRAIN_EINVAL,
           "a:2: \"0:1x\": the value");
-    fails(LIBSVM_AUTO, TEXTS("1 0:1\n1 0: 1\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_AUTO, TEXTS("1 0:1\n1 0: 1\n"), RAYTRAIN_EINVAL,
           "a:2: \"0:\": the value");
-    fails(LIBSVM_FROM_ONE, TEXTS("1 1:1\n1 0:1\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_FROM_ONE, TEXTS("1 1:1\n1 0:1\n"), RAYTRAIN_EINVAL,
           "a:2: \"0:1\": there is no index 0");
-    fails(LIBSVM_AUTO, TEXTS("1 qid:1\n\n1 0:1\n", "1 qid:2\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_AUTO, TEXTS("1 qid:1\n\n1 0:1\n", "1 qid:2\n"), RAYTRAIN_EINVAL,
           "a:3: the row has no qid");
-    fails(LIBSVM_AUTO, TEXTS("1\n1\n", "1 qid:2\n"), RAYTRAIN_ECORRUPT,
+    fails(LIBSVM_AUTO, TEXTS("1\n1\n", "1 qid:2\n"), RAYTRAIN_EINVAL,
           "a:1: the row has no qid");
 }
 

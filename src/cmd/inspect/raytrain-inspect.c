@@ -284,7 +284,7 @@ static int show_path(struct request *r, struct error *err)
         return show_checkpoint(r, err);
     if (show_dataset(r, err) == 0)
         return 0;
-    if (err->code != RAYTRAIN_EINVAL)
+    if (err->code != RAYTRAIN_EINVAL || data_files_text_format(r->paths[0]))
         return -1;
     return error_prefix(err,
                         "%s is neither a run directory nor a checkpoint of raytrain, "

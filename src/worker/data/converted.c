@@ -174,7 +174,7 @@ static int rows_check(const struct opening *o, struct error *err)
         o->all->rank != 0
             ? 0
             : error_set(
-                  err, RAYTRAIN_ECORRUPT,
+                  err, RAYTRAIN_EINVAL,
                   "its rows are not those of which this run has used a part: %s. "
                   "Put the earlier files back, or start a new run. To continue this "
                   "one with the rows that there are now, remove %s",

@@ -114,7 +114,7 @@ static int codes_change(int32_t *codes, uint64_t rows, const int32_t *change,
 {
     for (uint64_t i = 0; i < rows; i++) {
         if (codes[i] < -1 || codes[i] >= (int64_t)words)
-            return error_set(err, RAYTRAIN_ECORRUPT,
+            return error_set(err, RAYTRAIN_EINVAL,
                              "%s: row %llu has the code %d, and there are %zu words",
                              what, (unsigned long long)i, codes[i], words);
         if (codes[i] >= 0)

@@ -41,7 +41,7 @@ bool numpy_words_find(const struct numpy_words *w, const char *column,
 
 /*
  * Add a column of words: `rows` codes, which lie from `at` on in the source. `what` is
- * its name for messages. RAYTRAIN_ECORRUPT if a code is not that of a word.
+ * its name for messages. RAYTRAIN_EINVAL if a code is not that of a word.
  */
 int numpy_words_add(const struct numpy_words *w, const struct packed_words *packed,
                     const char *column, const char *what, struct table *t,

@@ -21,6 +21,7 @@
 #include "data/reader_hdf5_names.h"
 #include "data/reader_hdf5_strings.h"
 #include "hdf5/h5.h"
+#include "util/fs.h"
 #include "util/memory.h"
 
 #define HOST_BIG_ENDIAN (__BYTE_ORDER == __BIG_ENDIAN)
@@ -401,6 +402,28 @@ static herr_t external_link_refuse(const char *parent_file, const char *parent_g
     return -1;
 }
 
+/* The signature is at the start, or behind a user block of 512, 1024, ... bytes. */
+static bool hdf5_probe(const unsigned char *head, size_t n, const char *path)
+{
+    static const unsigned char SIGNATURE[8] = {0x89, 'H',  'D',  'F',
+                                               '\r', '\n', 0x1a, '\n'};
+
+    (void)path;
+    for (size_t at = 0; at + sizeof SIGNATURE <= n; at = at ? 2 * at : 512)
+        if (memcmp(head + at, SIGNATURE, sizeof SIGNATURE) == 0)
+            return true;
+    return false;
+}
+
+/* True also if the file cannot be read, of which HDF5 has said why. */
+static bool has_signature(const struct source *s)
+{
+    unsigned char head[READER_HEAD];
+    size_t n = s->size < sizeof head ? (size_t)s->size : sizeof head;
+
+    return fs_pread_full(s->fd, head, n, 0) < 0 || hdf5_probe(head, n, s->path);
+}
+
 /* The same file that is open as source 0. */
 static int file_open(struct hdf5_file *f, const struct source *s, struct error *err)
 {
@@ -409,7 +432,11 @@ static int file_open(struct hdf5_file *f, const struct source *s, struct error *
     if (f->access < 0 || H5Pset_elink_cb(f->access, external_link_refuse, NULL) < 0)
         return h5_error(err, "prepare to read HDF5");
     f->id = h5_open_fd(s->fd, err);
-    return f->id < 0 ? error_prefix(err, "%s", s->path) : 0;
+    if (f->id >= 0)
+        return 0;
+    if (!has_signature(s))
+        return error_set(err, RAYTRAIN_EINVAL, "%s: not an HDF5 file", s->path);
+    return error_prefix(err, "%s", s->path);
 }
 
 static void file_close(struct hdf5_file *f)
@@ -469,19 +496,6 @@ static int hdf5_open(const struct reader_job *job, struct table *out, struct err
     H5Eclear2(H5E_DEFAULT);
     h5_quiet_end(&quiet);
     return rc;
-}
-
-/* The signature is at the start, or behind a user block of 512, 1024, ... bytes. */
-static bool hdf5_probe(const unsigned char *head, size_t n, const char *path)
-{
-    static const unsigned char SIGNATURE[8] = {0x89, 'H',  'D',  'F',
-                                               '\r', '\n', 0x1a, '\n'};
-
-    (void)path;
-    for (size_t at = 0; at + sizeof SIGNATURE <= n; at = at ? 2 * at : 512)
-        if (memcmp(head + at, SIGNATURE, sizeof SIGNATURE) == 0)
-            return true;
-    return false;
 }
 
 const struct reader_ops reader_hdf5 = {

@@ -69,7 +69,7 @@ static int header_parse(const unsigned char *head, size_t n, const char *path,
 {
     if (!idx_magic(head, n))
         return error_set(
-            err, RAYTRAIN_ECORRUPT,
+            err, RAYTRAIN_EINVAL,
             "%s: not an IDX file (it does not start with two zero bytes, an "
             "element type and a number of dimensions)",
             path);

@@ -112,7 +112,7 @@ static int elements_add(const struct array *a, const struct npy_field *f,
     if (!a->words || f->name[0] || !numpy_words_find(a->words, c->name, &packed))
         return table_add_column(t, c, e, 1, err);
     if (c->row.dtype != RAYTRAIN_INT32 || c->row.ndim != 0 || e->swapped || e->stride)
-        return error_set(err, RAYTRAIN_ECORRUPT, "%s: it has words, but no codes",
+        return error_set(err, RAYTRAIN_EINVAL, "%s: it has words, but no codes",
                          a->what);
     return numpy_words_add(a->words, &packed, c->name, a->what, t, e, err);
 }
@@ -278,7 +278,7 @@ static int file_add(const struct reader_job *job, size_t source, const char *oth
     if (is_archive(head, n))
         return archive_add(job, source, t, err);
     if (!npy_probe(head, n))
-        return error_set(err, RAYTRAIN_ECORRUPT, "%s: not an .npy or .npz file",
+        return error_set(err, RAYTRAIN_EINVAL, "%s: not an .npy or .npz file",
                          file.path);
     column_name(file.path, otherwise, name);
     a.name = name;

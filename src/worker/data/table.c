@@ -133,7 +133,7 @@ static int column_check(const struct table *t, const struct column *c,
         return error_set(err, RAYTRAIN_EINVAL, "column \"%s\" is there twice", c->name);
     if (t->n_columns && rows != t->rows)
         return error_set(
-            err, RAYTRAIN_ECORRUPT,
+            err, RAYTRAIN_EINVAL,
             "columns of different length: \"%s\" has %llu rows (%s), "
             "\"%s\" has %llu (%s)",
             other->name, (unsigned long long)t->rows,

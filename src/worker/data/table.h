@@ -89,8 +89,8 @@ int table_add_source(struct table *t, int fd, bool anonymous, const char *path,
 /*
  * Add a column, of which name, kind, row and words are set, that lies in these extents,
  * whose `first` need not be set; extents without rows are left out. On success the words
- * are the table's. All columns have the same
- * number of rows; every extent lies within its source: RAYTRAIN_ECORRUPT otherwise.
+ * are the table's. All columns have the same number of rows: RAYTRAIN_EINVAL otherwise;
+ * every extent lies within its source: RAYTRAIN_ECORRUPT otherwise.
  */
 int table_add_column(struct table *t, const struct column *column,
                      const struct extent extents[], size_t n_extents,

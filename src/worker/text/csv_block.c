@@ -155,11 +155,11 @@ static int misfit(const struct csv_block *b, const struct csv_column *c,
     memcpy(copy, text, kept);
     copy[kept] = '\0';
     if (csv_missing(&b->missing, text, n))
-        return error_set(err, RAYTRAIN_ECORRUPT,
+        return error_set(err, RAYTRAIN_EINVAL,
                          "column %s has a missing value, but is declared as %s",
                          quote(c->name, name), csv_type_name(c->declared));
     return error_set(
-        err, RAYTRAIN_ECORRUPT, "column %s has the value %s, but is declared as %s",
+        err, RAYTRAIN_EINVAL, "column %s has the value %s, but is declared as %s",
         quote(c->name, name), quote(copy, value), csv_type_name(c->declared));
 }
 
@@ -368,7 +368,7 @@ static int too_many(struct csv_block *b, struct error *err)
     if (end == CSV_AT_CUT)
         return CSV_AT_CUT;
     return error_set(
-        err, RAYTRAIN_ECORRUPT,
+        err, RAYTRAIN_EINVAL,
         "the record has %zu fields instead of %zu; is text with a delimiter "
         "not in quotes?",
         n, b->n_columns);
@@ -387,11 +387,11 @@ static int record_put(struct csv_block *b, uint64_t row, struct error *err)
     case CSV_AT_LINE_END:
         if (n == b->n_columns)
             return end;
-        return error_set(err, RAYTRAIN_ECORRUPT,
+        return error_set(err, RAYTRAIN_EINVAL,
                          "the record has %zu field%s instead of %zu", n,
                          n == 1 ? "" : "s", b->n_columns);
     case CSV_AT_QUOTE:
-        return error_set(err, RAYTRAIN_ECORRUPT, "the file ends in a quoted field");
+        return error_set(err, RAYTRAIN_EINVAL, "the file ends in a quoted field");
     case CSV_AT_NO_MEMORY:
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a field");
     default:
@@ -493,6 +493,6 @@ int csv_block_parse(struct csv_block *b, const struct csv_text *text, size_t *us
     if (!nul || *used >= text->limit)
         return 0;
     b->fault = *used;
-    return error_set(err, RAYTRAIN_ECORRUPT,
+    return error_set(err, RAYTRAIN_EINVAL,
                      "the record has a byte that is NUL; is this text, in UTF-8?");
 }

@@ -68,7 +68,7 @@ struct csv_text {
 /*
  * Parse all whole records into b->rows. *used bytes need not be seen again: up to
  * `limit`, or to the first byte of a record that is cut off at the end.
- * RAYTRAIN_ECORRUPT, and b->fault: a record has another number of fields than there are
+ * RAYTRAIN_EINVAL, and b->fault: a record has another number of fields than there are
  * columns, a value is not of the declared type, or a byte is NUL.
  */
 int csv_block_parse(struct csv_block *b, const struct csv_text *text, size_t *used,

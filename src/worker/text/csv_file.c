@@ -88,7 +88,7 @@ static int room_make(struct conversion *c, size_t room, struct error *err)
     if (room <= c->room)
         return 0;
     if (room > CSV_RECORD_MAX)
-        return error_set(err, RAYTRAIN_EFIT,
+        return error_set(err, RAYTRAIN_EINVAL,
                          "a record has more than %zu bytes; is a quote missing?",
                          CSV_RECORD_MAX);
     grown = realloc(c->bytes, room);

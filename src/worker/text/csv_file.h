@@ -42,10 +42,10 @@ struct csv_options {
  * that have no record, not even a header, are left out; the headers of all others must
  * be equal.
  *
- * RAYTRAIN_ECORRUPT, with file and line: a record with another number of fields, a
- * value that is not of the declared type, a quote that is not closed, a byte that is
- * NUL; a file that changes while it is read. RAYTRAIN_ENOTFOUND: a declared column is
- * not there, a file is not there.
+ * RAYTRAIN_EINVAL, with file and line: a record with another number of fields, a value
+ * that is not of the declared type, a quote that is not closed, a byte that is NUL.
+ * RAYTRAIN_ECORRUPT: a file changes while it is read. RAYTRAIN_ENOTFOUND: a declared
+ * column is not there, a file is not there.
  */
 int csv_convert(struct comm *comm, const struct text_source sources[], size_t n,
                 const struct csv_options *options, const struct row_sink *sink,

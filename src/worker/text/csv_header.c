@@ -78,10 +78,10 @@ static int name_append(struct csv_names *names, const char *text, size_t n,
     char *grown;
 
     if (memchr(text, '\0', n))
-        return error_set(err, RAYTRAIN_ECORRUPT,
+        return error_set(err, RAYTRAIN_EINVAL,
                          "the header has a byte that is NUL; is this text, in UTF-8?");
     if (names->n == CSV_COLUMNS_MAX)
-        return error_set(err, RAYTRAIN_EFIT, "there are more than %d columns",
+        return error_set(err, RAYTRAIN_EINVAL, "there are more than %d columns",
                          CSV_COLUMNS_MAX);
     grown = realloc(names->text, names->length + n + 1);
     if (!grown)
@@ -108,7 +108,7 @@ static int record_read(struct csv_cursor *c, struct csv_names *names, bool *cut,
     } while (end == CSV_AT_DELIMITER);
     *cut = end == CSV_AT_CUT;
     if (end == CSV_AT_QUOTE)
-        return error_set(err, RAYTRAIN_ECORRUPT, "the file ends in a quoted field");
+        return error_set(err, RAYTRAIN_EINVAL, "the file ends in a quoted field");
     if (end == CSV_AT_NO_MEMORY)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a field");
     return 0;
@@ -166,7 +166,7 @@ static int name_give(struct naming *n, const char *name, size_t i, struct error 
 
     if (length > RAYTRAIN_NAME_MAX)
         return error_set(
-            err, RAYTRAIN_EFIT,
+            err, RAYTRAIN_EINVAL,
             "the name of column %zu, %s, has more than %d bytes; is the first "
             "line a header?",
             i + 1, quote(name, quoted), RAYTRAIN_NAME_MAX);
@@ -200,7 +200,7 @@ static int name_make(const struct naming *n, const char *name, size_t *times,
     do {
         length = (size_t)snprintf(own, room, "%s.%zu", name, ++*times);
         if (length >= room)
-            return error_set(err, RAYTRAIN_EFIT, "several columns are named %s",
+            return error_set(err, RAYTRAIN_EINVAL, "several columns are named %s",
                              quote(name, quoted));
     } while (is_used(n, own, length));
     return 0;

@@ -95,7 +95,8 @@ static int head_read(const struct text_file *f, struct head *h, char *delimiter,
         *delimiter = given;
         h->any = any;
         if (!bytes)
-            rc = error_set(err, RAYTRAIN_EFIT, "the header is too long; is this CSV?");
+            rc =
+                error_set(err, RAYTRAIN_EINVAL, "the header is too long; is this CSV?");
         else
             rc = text_read(f, bytes, n, 0, err);
         if (rc == 0)

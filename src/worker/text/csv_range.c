@@ -121,7 +121,7 @@ static int quote_find(struct scanning *s, size_t file, struct error *err)
             open = at + place;
     }
     if (rc == 0 && state == CSV_QUOTED) {
-        error_set(err, RAYTRAIN_ECORRUPT, "the quote that opens here is never closed");
+        error_set(err, RAYTRAIN_EINVAL, "the quote that opens here is never closed");
         rc = text_error_at(&f, open, err);
     }
     text_close(&f);

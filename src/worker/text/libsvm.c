@@ -115,7 +115,7 @@ static int no_query(const struct conversion *c, struct error *err)
 
     if (text_open(&f, &c->range.sources[c->source], err) < 0)
         return -1;
-    error_set(err, RAYTRAIN_ECORRUPT,
+    error_set(err, RAYTRAIN_EINVAL,
               "the row has no qid, but others have; a query is of all rows or of none");
     text_error_at(&f, c->at, err);
     text_close(&f);

@@ -33,8 +33,9 @@ struct libsvm_options {
  * COLLECTIVE, with the same arguments on every rank; the result is agreed on. There may
  * be no rows at all.
  *
- * RAYTRAIN_ECORRUPT, with file and line: a line that is not as described; a file that
- * changes while it is read. RAYTRAIN_ENOTFOUND: a file is not there.
+ * RAYTRAIN_EINVAL, with file and line: a line that is not as described.
+ * RAYTRAIN_ECORRUPT: a file changes while it is read. RAYTRAIN_ENOTFOUND: a file is not
+ * there.
  */
 int libsvm_convert(struct comm *comm, const struct text_source sources[], size_t n,
                    const struct libsvm_options *options, const struct row_sink *sink,

@@ -109,7 +109,7 @@ static int bad_word(const struct line *l, const char *what, struct error *err)
         n++;
     }
     text[n] = '\0';
-    return error_set(err, RAYTRAIN_ECORRUPT, "%s: %s", quote(text, quoted), what);
+    return error_set(err, RAYTRAIN_EINVAL, "%s: %s", quote(text, quoted), what);
 }
 
 static bool word_ends(const struct line *l, const char *at)

@@ -42,7 +42,7 @@ uint64_t libsvm_rows(const char *bytes, size_t n);
 
 /*
  * Parse whole lines into b->rows. Missing weights are 1, missing queries 0; what the
- * columns have no place for is only noted in b->seen. RAYTRAIN_ECORRUPT, and b->fault: a
+ * columns have no place for is only noted in b->seen. RAYTRAIN_EINVAL, and b->fault: a
  * line is not as above, or an index is less than b->first, if `strict`, or beyond
  * UINT32_MAX.
  */

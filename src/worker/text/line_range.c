@@ -105,8 +105,8 @@ static int bytes_read(struct piece *p, size_t *n, struct error *err)
     if (f->size - p->at < *n)
         *n = (size_t)(f->size - p->at);
     if (*n > LINE_BYTES_MAX) {
-        error_set(err, RAYTRAIN_EFIT, "the line has more than %zu bytes; is this text?",
-                  LINE_BYTES_MAX);
+        error_set(err, RAYTRAIN_EINVAL,
+                  "the line has more than %zu bytes; is this text?", LINE_BYTES_MAX);
         return text_error_at(f, p->at, err);
     }
     if (*n > r->room) {

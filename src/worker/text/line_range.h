@@ -46,7 +46,7 @@ typedef int (*line_block_func)(void *arg, const struct line_block *block,
                                struct error *err);
 
 /* Call use() for all lines of this rank, a block at a time. RAYTRAIN_ECORRUPT: a file is
- * written to meanwhile. RAYTRAIN_EFIT: a line has more than LINE_BYTES_MAX. */
+ * written to meanwhile. RAYTRAIN_EINVAL: a line has more than LINE_BYTES_MAX. */
 int line_range_each(struct line_range *r, line_block_func use, void *arg,
                     struct error *err);
 
