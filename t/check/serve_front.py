@@ -604,6 +604,7 @@ def switch():
         threads = [threading.Thread(target=load, args=(n,)) for n in range(8)]
         for t in threads:
             t.start()
+        until(lambda: answers)
         for version in range(2, 8):
             f.do(f"worker {version}")
             f.do(f"worker {version}")
