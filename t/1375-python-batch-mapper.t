@@ -179,6 +179,86 @@ test_expect_success 'a checkpoint has the function by its name, and pickled' '
 	grep "/raytrain/preprocessor/1/batch_mapper/.*:local/pickle" list &&
 	raytrain-inspect runs/mapped/checkpoint_000001.h5 >said && grep "batch_mapper" said
 '
+test_expect_success 'another program does not load the function of a checkpoint unasked' '
+	cat >other.py <<-\EOT &&
+	from common import *
+	from raytrain.errors import InvalidArgument
+	checkpoint = raytrain.Result.from_path("runs/mapped").checkpoint
+	stored = checkpoint.get_preprocessor()
+	assert abs(stored.stats_["mean(x)"] - np.nanmean(x)) < 1e-9, stored.stats_
+	def loads(packed):
+	    raise AssertionError("unpickled")
+	pickle.loads, kept = loads, pickle.loads
+	for use in (lambda: stored.transform_batch(data),
+	            lambda: list(stored.transform(from_numpy(data)).iter_batches())):
+	    refused(InvalidArgument, "get_preprocessor(allow_code=True)", use)
+	pickle.loads = kept
+	class Pairs(raytrain.Predictor):
+	    @classmethod
+	    def from_checkpoint(cls, checkpoint):
+	        return cls(checkpoint.get_preprocessor())
+	    def _predict_numpy(self, batch):
+	        return {name: batch[name] for name in batch}
+	def predict(**how):
+	    return raytrain.BatchPredictor(checkpoint, Pairs).predict(
+	        from_numpy(data), launcher="local", output="other.h5", **how)
+	refused(InvalidArgument, "status 3", predict)
+	check(predict(allow_code=True).materialize())
+	check(checkpoint.get_preprocessor(allow_code=True).transform_batch(data))
+	EOT
+	"$PYTHON" other.py 2>err && grep -e "--allow-code (in Python: allow_code=True)" err
+'
+test_expect_success 'a trainer without preprocessors needs RunConfig(allow_code=True) for those of a checkpoint' '
+	cat >start.py <<-\EOT &&
+	from common import *
+	def train():
+	    print(sum(len(b["pair"]) for b in get_dataset_shard("train").iter_batches()))
+	def fit(**how):
+	    return DataParallelTrainer(
+	        train, datasets={"train": from_numpy(data)},
+	        resume_from_checkpoint=raytrain.Result.from_path("runs/mapped").checkpoint,
+	        run_config=RunConfig(name="start", launcher="local", storage_path="runs", **how)).fit()
+	refused(raytrain.TrainingFailedError, "--allow-code", fit)
+	fit(allow_code=True)
+	EOT
+	"$PYTHON" start.py 2>err
+'
+"$PYTHON" -c "import cloudpickle" 2>/dev/null && test_set_prereq CLOUDPICKLE
+test_expect_success CLOUDPICKLE 'of a function that the configuration names, a pickle in the checkpoint is not loaded' '
+	cat >maps.py <<-\EOT &&
+	def double(batch):
+	    return {"x": batch["x"] * 2}
+	EOT
+	cat >pickled.py <<-\EOT &&
+	from common import *
+	def double(batch):
+	    return {"x": batch["x"] * 100}
+	double.__module__ = "maps"
+	def train():
+	    list(get_dataset_shard("train").iter_batches())
+	    raytrain.report({}, checkpoint=raytrain.Checkpoint.from_dict({"a": 1}))
+	if __name__ == "__main__":
+	    DataParallelTrainer(
+	        train, datasets={"train": from_numpy({"x": x[:3]})}, preprocessor=BatchMapper(double),
+	        run_config=RunConfig(name="pickled", launcher="local", storage_path="runs")).fit()
+	EOT
+	cat >rows.py <<-\EOT &&
+	import raytrain
+	print(*[float(v) for b in raytrain.get_dataset_shard("train").iter_batches() for v in b["x"]])
+	EOT
+	"$PYTHON" pickled.py 2>err && printf "x,y\n1,0\n2,0\n3,0\n" >three.csv &&
+	cat >both.cfg <<-\EOT &&
+	datasets = { train = { path = "three.csv"; }; };
+	preprocessor = ( { batch_mapper = { python = "maps:double"; batch_format = "numpy";
+	                                    batch_size = 4096; }; } );
+	EOT
+	both () {
+		raytrain-run --launcher local --storage runs --name both --fresh -c both.cfg \
+			--resume=runs/pickled/checkpoint_000001.h5 "$@" -- "$PYTHON" rows.py
+	}
+	both 2>err && grep -r "2.0 4.0 6.0" runs/both/logs &&
+	both --allow-code 2>err && grep -r "100.0 200.0 300.0" runs/both/logs
+'
 test_expect_success 'the function of a configuration is imported by its name' '
 	cat >maps.py <<-\EOT &&
 	def double(batch):
@@ -222,6 +302,22 @@ test_expect_success TORCH 'batches of tensors have what it makes, and texts as t
 	sed "s/\"three.csv\";/& types = { x = \"float64\"; };/" named.cfg >tensors.cfg &&
 	raytrain-run --launcher local --storage runs --name tensors -c tensors.cfg -- \
 		"$PYTHON" tensors.py 2>err
+'
+test_expect_success TORCH 'a pickled model of a checkpoint is loaded with allow_code=True alone' '
+	cat >model.py <<-\EOT &&
+	from common import *
+	from raytrain import _helper
+	from raytrain.errors import InvalidArgument
+	from raytrain.torch import TorchPredictor
+	import torch
+	net = torch.nn.Linear(1, 1)
+	_helper.save(raytrain.Checkpoint.from_dict({"model": net}), "model.h5")
+	checkpoint = raytrain.Checkpoint("model.h5")
+	refused(InvalidArgument, "allow_code=True", lambda: TorchPredictor.from_checkpoint(checkpoint))
+	made = TorchPredictor.from_checkpoint(checkpoint, allow_code=True)
+	assert torch.equal(made.model.weight, net.weight)
+	EOT
+	"$PYTHON" model.py 2>err
 '
 test_expect_success 'without cloudpickle it travels by its name' '
 	cat >plain.py <<-\EOT &&

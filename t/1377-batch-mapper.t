@@ -88,6 +88,67 @@ test_expect_success 'a library has it for any training function, and may move' '
 	$run -n 2 --name lib --resume -c moved.cfg "$rows" rows train ratio 2>err &&
 	cat rows.0 rows.1 | sed "s/ratio=//" | sort -n >again && test_cmp scaled again
 '
+# code WORD...: a prediction by the last checkpoint of runs/lib, which names moved/maps.so.
+code () {
+	rm -f loaded pred.csv &&
+	MAPPED_LOADED=$PWD/loaded raytrain-predict --launcher local --data rows.csv -n 2 \
+		--checkpoint runs/lib --last --fresh -o pred.csv "$@" "$mapped"
+}
+# Beside the predict function itself.
+library_is_loaded () {
+	grep -v "/mapped.so$" loaded
+}
+test_expect_success 'a library that only a checkpoint names is not loaded without --allow-code' '
+	expect_status 3 code 2>err && ! library_is_loaded && test_path_is_missing pred.csv &&
+	grep "function \"add_ratio\" of .*/moved/maps.so" err && grep "runs/lib/checkpoint_" err &&
+	grep -e "--allow-code" err &&
+	cp runs/lib/run.cfg kept.cfg && echo "run_config = { allow_code = true; };" >allow.cfg &&
+	"$PYTHON" -c "if True:
+		import re
+		text, n = re.subn(\"allow_code = false\", \"allow_code = true\", open(\"kept.cfg\").read())
+		assert n == 1
+		open(\"runs/lib/run.cfg\", \"w\").write(text)" &&
+	expect_status 3 code 2>err && ! library_is_loaded && cp kept.cfg runs/lib/run.cfg
+'
+test_expect_success '--allow-code, or the key of the configuration, loads it' '
+	code --allow-code 2>err && library_is_loaded && test "$(wc -l <pred.csv)" = 42 &&
+	code -c allow.cfg 2>err && library_is_loaded && test "$(wc -l <pred.csv)" = 42
+'
+test_expect_success 'a run that starts from the checkpoint needs it, too, without the key preprocessor' '
+	sed "/^preprocessor/,\$d" run.cfg >bare.cfg && rm -f loaded &&
+	MAPPED_LOADED=$PWD/loaded && export MAPPED_LOADED &&
+	test_when_finished "unset MAPPED_LOADED" &&
+	ck=$(ls runs/lib/checkpoint_*.h5 | tail -n 1) &&
+	fails "--allow-code" --name from --resume="$ck" -c bare.cfg "$rows" rows train ratio &&
+	test_path_is_missing loaded && grep "set the key .preprocessor." err &&
+	$run --name from --fresh --resume="$ck" --allow-code -c bare.cfg "$rows" rows train ratio &&
+	library_is_loaded && test -s rows.0
+'
+test_expect_success 'a service does not load it either' '
+	rm -f loaded &&
+	MAPPED_LOADED=$PWD/loaded expect_status 1 timeout 60 raytrain-serve runs/lib --last \
+		--launcher local --listen ./socket --like rows.csv "$mapped" 2>err &&
+	grep -e "--allow-code" err && ! library_is_loaded
+'
+test_expect_success 'with --allow-code, links and files that others may write are not loaded' '
+	mv moved/maps.so moved/real.so && test_when_finished "mv -f moved/real.so moved/maps.so" &&
+	ln -s real.so moved/maps.so &&
+	expect_status 3 code --allow-code 2>err && grep "maps.so.*is a link" err &&
+	! library_is_loaded &&
+	rm moved/maps.so && cp moved/real.so moved/maps.so && chmod g+w moved/maps.so &&
+	expect_status 3 code --allow-code 2>err && grep "maps.so.*written by other users" err &&
+	! library_is_loaded &&
+	rm moved/maps.so && mkfifo moved/maps.so &&
+	expect_status 3 code --allow-code 2>err && grep "maps.so.*is not a shared object" err &&
+	rm moved/maps.so && echo text >moved/maps.so &&
+	expect_status 3 code --allow-code 2>err && grep "cannot load .*moved/maps.so" err
+'
+test "$(id -u)" = 0 && test_set_prereq ROOT
+test_expect_success ROOT 'with --allow-code, a file of another user is not loaded' '
+	chown 65534 moved/maps.so && test_when_finished "chown 0 moved/maps.so" &&
+	expect_status 3 code --allow-code 2>err && grep "maps.so.*belongs to another user" err &&
+	! library_is_loaded
+'
 test_expect_success 'a command in Python gets the batches of a library' '
 	cat >train.py <<-\EOT &&
 	import raytrain

@@ -2,6 +2,7 @@
  * mapped.c - functions for batch_mapper, and a training and a predict function for what
  * they make: the column "ratio" of a and b, without b, and the words "size".
  */
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <raytrain.h>
 #include <stdio.h>
@@ -36,6 +37,20 @@ int add_ratio(raytrain_batch *batch)
         size[i] = x > 20;
     }
     return rc;
+}
+
+/* When it is loaded: adds the name by which the dynamic linker knows it to a file. */
+__attribute__((constructor)) static void loaded(void)
+{
+    static const char here[] = "";
+    const char *path = getenv("MAPPED_LOADED");
+    FILE *trace = path ? fopen(path, "a") : NULL;
+    Dl_info self;
+
+    if (trace && dladdr(here, &self))
+        fprintf(trace, "%s\n", self.dli_fname);
+    if (trace)
+        fclose(trace);
 }
 
 /* A row of a = 7 is refused. */

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "preprocess/map_function.h"
 #include "preprocess_table.h"
 
 #define MAPPER(name) "{ batch_mapper = { function = \"" name "\"; }; }"
@@ -332,7 +333,7 @@ static void what_goes_wrong_is_reported_with_the_function(void **state)
         {MAPPER("map_twice"), RAYTRAIN_EINVAL, "made or removed twice"},
         {MAPPER("map_nowhere"), RAYTRAIN_ENOTFOUND, "has no function map_nowhere"},
         {"{ batch_mapper = { function = \"f\"; library = \"/nowhere.so\"; }; }",
-         RAYTRAIN_ENOTFOUND, "cannot load /nowhere.so"},
+         RAYTRAIN_EINVAL, "only a checkpoint names it"},
         {"{ batch_mapper = { python = \"maps:f\"; }; }", RAYTRAIN_ENOTSUP,
          "needs a worker in "},
     };
@@ -344,6 +345,47 @@ static void what_goes_wrong_is_reported_with_the_function(void **state)
             strncmp(err.text, "batch_mapper \"", 14) != 0)
             fail_msg("%s: %d %s", cases[i].text, (int)err.code, err.text);
     }
+}
+
+static int find(const char *library, const char *name)
+{
+    raytrain_map_func function = NULL;
+    int rc = map_function_find(library, name, &function, &err);
+
+    assert_true(rc < 0 || function);
+    return rc;
+}
+
+/* A chain of a checkpoint may name any file, and any function of libc. */
+static void a_library_is_loaded_only_if_that_was_allowed(void **state)
+{
+    const char *nowhere = "/nowhere.so", *null = "/dev/null";
+
+    (void)state;
+    assert_int_equal(find(nowhere, "f"), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_int_equal(map_function_allow(nowhere, "g", MAP_OF_USER, &err), 0);
+    assert_int_equal(find(nowhere, "f"), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_int_equal(find(nowhere, "g"), -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
+    assert_non_null(strstr(err.text, "cannot load /nowhere.so"));
+    assert_int_equal(map_function_allow(nowhere, "f", MAP_OF_CHECKPOINT, &err), 0);
+    assert_int_equal(find(nowhere, "f"), -1);
+    assert_non_null(strstr(err.text, "no file \"/nowhere.so\""));
+    assert_int_equal(map_function_allow(null, "f", MAP_OF_CHECKPOINT, &err), 0);
+    assert_int_equal(find(null, "f"), -1);
+    assert_non_null(strstr(err.text, "is not a shared object"));
+}
+
+static void a_function_beneath_the_program_needs_to_be_allowed(void **state)
+{
+    (void)state;
+    assert_int_equal(find(NULL, "map_numbers"), 0);
+    assert_int_equal(find(NULL, "puts"), -1);
+    assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
+    assert_int_equal(map_function_allow(NULL, "puts", MAP_OF_USER, &err), 0);
+    assert_int_equal(find(NULL, "puts"), 0);
 }
 
 static void wrong_calls_are_refused(void **state)
@@ -380,6 +422,8 @@ int main(void)
         cmocka_unit_test(words_and_texts_are_read_and_made),
         cmocka_unit_test(preprocessors_learn_from_what_a_mapper_makes),
         cmocka_unit_test(what_goes_wrong_is_reported_with_the_function),
+        cmocka_unit_test(a_library_is_loaded_only_if_that_was_allowed),
+        cmocka_unit_test(a_function_beneath_the_program_needs_to_be_allowed),
         cmocka_unit_test(wrong_calls_are_refused),
         cmocka_unit_test(a_configuration_without_one_function_is_refused),
     };

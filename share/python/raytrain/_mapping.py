@@ -14,6 +14,9 @@ _PART = 32 << 20  # bytes of a batch that are sent at a time
 
 # {place in the run's chain: Mapper}, of the trainer in this worker.
 _registered: dict = {}
+# The functions of checkpoints that may be called, as _code_of() names them: those that this
+# program has itself given to a BatchMapper, and those that its user has allowed.
+_allowed: set = set()
 
 
 # ---- One function ----
@@ -40,6 +43,7 @@ class Mapper:
             from . import _shipping
 
             self._packed = pickle.dumps(_shipping.pack(self._fn, None))
+            _allowed.add(_digest(self._packed))
         return self._packed
 
     def __getstate__(self) -> dict:
@@ -117,6 +121,80 @@ def _import(name: str) -> object:
         raise LookupError(f"the batch_mapper of the configuration is {name}: the module "
                           f"{module} has no function {path}")
     return fn
+
+
+# ---- Functions that come from a checkpoint ----
+
+def _digest(packed: bytes) -> tuple:
+    import hashlib
+
+    return "pickle", hashlib.sha256(packed).digest()
+
+
+def _code_of(server: object, state: bytes, index: int, stage: dict) -> tuple | None:
+    """The code that a stage of a stored chain would run."""
+    if stage.get("pickle"):
+        return _digest(bytes(server.call("preprocess_pickle", {"index": index}, state)[1]))
+    if "python" in stage:
+        return "python", stage["python"]
+    if "library" in stage:
+        return "library", stage["library"], stage["function"]
+    return None
+
+
+def allow(server: object, state: bytes) -> None:
+    """The user trusts the chain of this checkpoint: its functions may be called."""
+    for index, stage in enumerate(server.call("preprocess_stages", {}, state)[0]["stages"]):
+        code = _code_of(server, state, index, stage)
+        if code is not None:
+            _allowed.add(code)
+
+
+def refused(server: object, state: bytes) -> str | None:
+    """The first function of a stored chain that may not be called."""
+    for index, stage in enumerate(server.call("preprocess_stages", {}, state)[0]["stages"]):
+        code = _code_of(server, state, index, stage)
+        if code is None:
+            continue
+        if code not in _allowed:
+            return stage.get("python") or f"{stage['function']} of {stage['library']}"
+        if "library" in stage:
+            server.call("preprocess_allow", {"function": stage["function"],
+                                             "library": stage["library"]})
+    return None
+
+
+def check(server: object, state: bytes) -> None:
+    """Before a stored chain is used. Raises InvalidArgument if one of its functions may not
+    be called."""
+    from .errors import InvalidArgument
+
+    function = refused(server, state)
+    if function:
+        raise InvalidArgument(
+            f"the preprocessors of the checkpoint have the function {function}, which this "
+            "program has not given to a BatchMapper: to load it runs code that only the "
+            "checkpoint names. If you trust its origin: checkpoint.get_preprocessor("
+            "allow_code=True), or from_checkpoint(checkpoint, allow_code=True)")
+
+
+def workers_may(checkpoint: object) -> bool:
+    """May workers load the functions of a Checkpoint, of that at a path, or of all those of a
+    Result or a run, since this program has named them, or its user has allowed them?"""
+    from . import data, result
+    from .errors import RaytrainError
+
+    path = getattr(checkpoint, "path", checkpoint)
+    if not _allowed or getattr(checkpoint, "_stored", path) is None:
+        return False
+    server = data._server()
+    files = result._checkpoint_files(path).values() if os.path.isdir(path) else [path]
+    try:
+        states = [bytes(server.call("preprocess_checkpoint", {"path": os.fspath(file)})[1])
+                  for file in files]
+        return all(refused(server, state) is None for state in states if state)
+    except RaytrainError:
+        return False  # the program says it, with the reason
 
 
 # ---- Batches ----
@@ -206,8 +284,10 @@ class Rest:
 
 def rest(server: object, first: int, state: bytes | None) -> Rest:
     """What is done from preprocessor `first` on, of the chain in this state, or of that of
-    the run. Its functions are those of the trainer in this worker, or are unpickled, or else
-    imported by their names."""
+    the run, which its worker has checked. Its functions are those of the trainer in this
+    worker, or are unpickled, or else imported by their names."""
+    if state is not None:
+        check(server, state)
     reply, of_run, _ = server.call("preprocess_stages", {}, state or b"")
     mappers = {}
     for index, stage in enumerate(reply["stages"]):
@@ -258,4 +338,5 @@ def register(preprocessor: object) -> None:
         # A script that raytrain-run has started has the preprocessors of a configuration.
         if index < len(stages) and stages[index].get("python") == mapper.name:
             worker.call("preprocess_function", {"index": index}, mapper.packed())
+            _allowed.add(_digest(mapper.packed()))
             _registered[index] = mapper

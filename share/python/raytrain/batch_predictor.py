@@ -50,7 +50,7 @@ class BatchPredictor:
                 scaling_config: configs.ScalingConfig | None = None,
                 outputs: dict | None = None, resume: bool = False,
                 launcher: str | None = None, options: list = (),
-                **settings: object):
+                allow_code: bool = False, **settings: object):
         """Predict all rows, and return the predictions as a Dataset in their order.
 
         data: a path, or a Dataset as it was read: rows go through the preprocessors of the
@@ -66,6 +66,9 @@ class BatchPredictor:
         resume: go on with a prediction of the same data, which are files, into the same
             output that was interrupted.
         launcher, options: as in RunConfig.
+        allow_code: the functions of the checkpoint's preprocessors may be loaded, which runs
+            code that the checkpoint has or names; not needed for those that this program has
+            given to a BatchMapper itself.
         settings: more arguments for the predictor's predict().
 
         Raises RaytrainError if it failed, TrainingStopped if it was stopped on request.
@@ -83,7 +86,16 @@ class BatchPredictor:
         return _Prediction(self, output).run(
             data, keys, scaling_config or configs.ScalingConfig(num_workers=num_workers),
             settled, ["--resume" if resume else "--fresh",
+                      *code_flags(self.checkpoint, allow_code),
                       *(["--launcher", launcher] if launcher else []), *options])
+
+
+def code_flags(checkpoint: object, allow_code: bool) -> list:
+    """The option by which workers may load the functions of the preprocessors, if the user
+    allows it, or if this program has given all of them to a BatchMapper itself."""
+    from . import _mapping
+
+    return ["--allow-code"] if allow_code or _mapping.workers_may(checkpoint) else []
 
 
 def python_workers(predictor_cls: type, options: dict, scratch: str) -> tuple:

@@ -358,15 +358,19 @@ class Checkpoint:
             return self._stored.face()["path"]
         return path
 
-    def get_preprocessor(self):
+    def get_preprocessor(self, allow_code: bool = False):
         """The fitted preprocessors of the run that saved it, for transform() and
-        transform_batch(), or None: see raytrain.preprocessors."""
+        transform_batch(), or None: see raytrain.preprocessors.
+
+        allow_code: their functions (BatchMapper) may be loaded, which runs code from the
+        checkpoint, or from files that it names. Those that this program has given to a
+        BatchMapper itself need no leave."""
         if self._stored is None:
             return None
         from . import data, preprocessors
 
         state = data._server().call("preprocess_checkpoint", {"path": self.path})[1]
-        return preprocessors._from_state(state) if state else None
+        return preprocessors._from_state(state, allow_code) if state else None
 
     @property
     def training_iteration(self) -> int:

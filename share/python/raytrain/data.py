@@ -252,6 +252,8 @@ class DataIterator:
 
             closed = server.__dict__.setdefault("closed_datasets", [])
             close = [closed.pop() for _ in range(len(closed))]
+            if self._state is not None:
+                _mapping.check(server, self._state)
             reply, data, _ = server.call("dataset_open", {**self._source, "close": close,
                                                           "maps": True},
                                          self._state or b"")

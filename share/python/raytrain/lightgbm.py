@@ -51,10 +51,11 @@ class LightGBMPredictor(_gbdt_model.TreePredictor):
     _outputs = {"raw_score": "margin", "pred_leaf": "leaf", "pred_contrib": "contribution"}
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: object) -> LightGBMPredictor:
-        """A predictor with the model of a checkpoint."""
+    def from_checkpoint(cls, checkpoint: object,
+                        allow_code: bool = False) -> LightGBMPredictor:
+        """A predictor with the model of a checkpoint. allow_code: as in get_preprocessor()."""
         checkpoint = _gbdt_model.opened(checkpoint, "lightgbm")
-        return cls(get_model(checkpoint), checkpoint.get_preprocessor())
+        return cls(get_model(checkpoint), checkpoint.get_preprocessor(allow_code))
 
     def _predict_numpy(self, batch: object, **settings: object) -> dict:
         if isinstance(batch, dict):

@@ -61,6 +61,8 @@ class Preprocessor:
         _dataset("fit", ds)
         if ds._functions:
             raise ValueError("fit() after map_batches(): fit the preprocessor first")
+        if ds._state is not None:
+            _mapping.check(_helper(), ds._state)
         keys = {"datasets": {"data": ds._keys()}, "preprocessor": self._items()}
         self._fitted(_helper().call("preprocess_fit", {"config": _config.render(keys)},
                                     ds._state or b"")[1])
@@ -570,7 +572,7 @@ class BatchMapper(Preprocessor):
 
     In a run it is called in the process of the script, after what comes before it in a
     Chain was done in C. It travels as the training function does, and checkpoints have it,
-    pickled: load only checkpoints that you trust. What it makes of a row should depend on
+    pickled; another program loads it with get_preprocessor(allow_code=True) alone. What it makes of a row should depend on
     that row alone: batches consist of other rows on other numbers of workers.
     """
 
@@ -620,21 +622,29 @@ class BatchMapper(Preprocessor):
         return f"BatchMapper({self._mapper.name})"
 
 
-def _from_state(state: bytes) -> Preprocessor:
+def _from_state(state: bytes, allow_code: bool) -> Preprocessor:
     """A chain that was stored."""
-    return _Stored(state)
+    return _Stored(state, allow_code)
 
 
 class _Stored(Preprocessor):
     """Preprocessors that a run has fitted, from one of its checkpoints."""
 
-    def __init__(self, state: bytes) -> None:
+    def __init__(self, state: bytes, allow_code: bool) -> None:
         super().__init__()
         self._state = state
+        self._allow_code = allow_code
         self._pipeline: object = None  # made at its first use
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_pipeline": None}
+
+    def _needed(self) -> bytes:
+        from . import data
+
+        if self._allow_code:
+            _mapping.allow(data._server(), self._state)
+        return self._state
 
     def fit(self, ds: object) -> Preprocessor:
         """Refused: it has learned already."""
@@ -646,7 +656,7 @@ class _Stored(Preprocessor):
         if inverse:
             return super()._rows(batch, inverse)
         if self._pipeline is None:
-            self._pipeline = _mapping.rest(data._server(), 0, self._state)
+            self._pipeline = _mapping.rest(data._server(), 0, self._needed())
         return self._pipeline(batch)
 
     def _items(self) -> list:

@@ -37,7 +37,7 @@ def run(checkpoint: object, predictor: object = None, *, name: str | None = None
         scaling_config: configs.ScalingConfig | None = None,
         predictor_kwargs: dict | None = None, settings: dict | None = None,
         startup_timeout_s: float = 300, options: list = (),
-        blocking: bool = False) -> ServiceHandle:
+        blocking: bool = False, allow_code: bool = False) -> ServiceHandle:
     """Serve the model of a checkpoint, and return when it is ready.
 
     checkpoint: a Result or the directory of a run, whose best checkpoint it is; a
@@ -62,12 +62,16 @@ def run(checkpoint: object, predictor: object = None, *, name: str | None = None
     startup_timeout_s: raise RaytrainError if it is not ready then.
     options: more options of raytrain-serve(1).
     blocking: return when it has ended; Ctrl-C ends it.
+    allow_code: the functions of the checkpoint's preprocessors may be loaded, as in
+        BatchPredictor.predict(); with follow, those of all later checkpoints, so that the
+        service needs it then also for functions of this program.
 
     The service ends with stop(), with the handle's ``with`` block, or with this process.
 
     Raises RaytrainError, whose text is what raytrain-serve said.
     """
     from . import _shipping, _worker
+    from .batch_predictor import code_flags
 
     if _worker._shipped is not None:
         raise _shipping.ScriptImported
@@ -75,6 +79,8 @@ def run(checkpoint: object, predictor: object = None, *, name: str | None = None
     flags = [*_requests(name, listen, token_file, follow, max_batch_size,
                         batch_wait_timeout_s, max_queued_requests),
              *_inputs(inputs), *options]
+    if allow_code or not follow:
+        flags += code_flags(checkpoint, allow_code)
     service = _start(checkpoint, predictor, scaling, flags, {
         "outputs": outputs, "predictor": predictor_kwargs or {}, "settings": settings or {},
         "batch_size": max_batch_size or 4096})

@@ -62,10 +62,11 @@ class XGBoostPredictor(_gbdt_model.TreePredictor):
                 "pred_contribs": "contribution"}
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: object) -> XGBoostPredictor:
-        """A predictor with the model of a checkpoint."""
+    def from_checkpoint(cls, checkpoint: object,
+                        allow_code: bool = False) -> XGBoostPredictor:
+        """A predictor with the model of a checkpoint. allow_code: as in get_preprocessor()."""
         checkpoint = _gbdt_model.opened(checkpoint, "xgboost")
-        predictor = cls(get_model(checkpoint), checkpoint.get_preprocessor())
+        predictor = cls(get_model(checkpoint), checkpoint.get_preprocessor(allow_code))
         trained = json.loads(_gbdt_model.text_of(checkpoint, "gbdt/dmatrix_params", "{}"))
         predictor._matrix = {k: v for k, v in trained.items() if k == "missing"}
         return predictor

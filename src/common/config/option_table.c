@@ -258,6 +258,8 @@ const struct flag option_flags[] = {
      .act = act_resume, .of = OF_RUN, .batch = SUBMIT_PATH},
     {"resume", 0, NULL, "go on with the shards that are missing", TRUTH(resume),
      .of = OF_PREDICT},
+    {"allow-code", 0, NULL, "load code that only the checkpoint names",
+     .key = "run_config.allow_code", .rare = true},
     {"fresh", 0, NULL, "set an existing run aside and start anew", TRUTH(fresh),
      .batch = SUBMIT_LEFT_OUT, .of = OF_RUNS},
     {"max-failures", 0, "N", "restarts after failures (-1: no limit)",

@@ -24,6 +24,7 @@ struct run_config {
     int stop_before_end_s; /* of the allocation; default 60, 0: off */
     int grace_s; /* after a request to stop; default 0: until the end of the allocation */
     bool requeue_on_stop; /* the job goes back to the queue; default false */
+    bool allow_code;      /* that only a checkpoint names; default false */
     struct failure_config failure_config;
     struct checkpoint_config checkpoint_config;
     struct sync_config sync_config;

@@ -15,8 +15,10 @@
  *       "places", and as data the words, "words" bytes of them, and the block (frame_wire.h).
  *   preprocess_stages {}   of the chain in the data, or without data that of the run, which
  *       is the data of the reply then: {"stages": [{"kind", "python", "batch_size",
- *       "batch_format", "pickle"}]}, all but the first of functions in Python alone; pickle:
- *       whether preprocess_pickle has it
+ *       "batch_format", "pickle", "function", "library"}]}, all but the first of functions
+ *       alone; pickle: whether preprocess_pickle has it
+ *   preprocess_allow {"function": NAME, "library": PATH}   chains may call this function,
+ *       which the client has from a checkpoint
  *   preprocess_pickle {"index": I}   of the chain in the data: the function, as data
  *   preprocess_function {"index": I}   the data is a function in Python of the run, pickled,
  *       which checkpoints have from now on
@@ -34,6 +36,7 @@
 #include "config/train_config.h"
 #include "data/dataset_fit.h"
 #include "preprocess/chain_pack.h"
+#include "preprocess/map_function.h"
 #include "preprocess/transform.h"
 #include "session/preprocessing.h"
 #include "util/quote.h"
@@ -305,7 +308,7 @@ static int transform_rows(struct companion *c, const struct request *q,
     return rc;
 }
 
-/* ---- Functions in Python ---- */
+/* ---- Functions ---- */
 
 #define PICKLE "pickle"
 
@@ -321,7 +324,8 @@ static json_t *stage_json(const struct preprocessor *p)
     const struct preprocessor_config *cfg = p->config;
 
     if (!cfg->python)
-        return json_pack("{s:s}", "kind", p->ops->name);
+        return json_pack("{s:s, s:s*, s:s*}", "kind", p->ops->name, "function",
+                         cfg->function, "library", cfg->library);
     return json_pack("{s:s, s:s, s:i, s:s?, s:b}", "kind", p->ops->name, "python",
                      cfg->python, "batch_size", cfg->batch_size, "batch_format",
                      cfg->batch_format, "pickle", pickle_of(p) != NULL);
@@ -348,6 +352,19 @@ static int stages(struct companion *c, const struct request *q, struct reply *re
         return -1;
     }
     return reply_set(reply, "stages", list, err);
+}
+
+static int function_allow(struct companion *c, const struct request *q,
+                          struct reply *reply, struct error *err)
+{
+    const char *function, *library;
+
+    (void)c;
+    (void)reply;
+    if (request_string(q, "function", &function, err) < 0 ||
+        request_string(q, "library", &library, err) < 0)
+        return -1;
+    return map_function_allow(library, function, MAP_OF_CHECKPOINT, err);
 }
 
 /* A function in Python, number "index" of a chain. */
@@ -441,6 +458,7 @@ static const struct request_row rows[] = {
     {"preprocess_join", join},
     {"preprocess_rows", transform_rows},
     {"preprocess_stages", stages},
+    {"preprocess_allow", function_allow},
     {"preprocess_pickle", function_get},
     {"preprocess_function", function_set},
     {"preprocess_checkpoint", of_checkpoint},

@@ -1,6 +1,6 @@
 /*
  * preprocessing.c - see preprocessing.h. The sections: checkpoints; which preprocessors;
- * learning.
+ * their functions; learning.
  */
 #include "config.h"
 #include "session/preprocessing.h"
@@ -19,6 +19,7 @@
 #include "session/signs.h"
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/quote.h"
 
 /* Of the fitted state (raytrain-format(5)). */
 #define GROUP "/" CHECKPOINT_RESERVED "/" PREPROCESSORS_KEY
@@ -119,6 +120,15 @@ static int restored_check(const raytrain_context *ctx, struct error *err)
     return rc;
 }
 
+/* The configuration names a function in Python: it is imported by that name, or the script
+ * gives it (preprocess_function). */
+static void pickles_drop(raytrain_context *ctx)
+{
+    for (size_t i = 0; i < ctx->chain.n; i++)
+        if (ctx->chain.list[i].config->python)
+            fitted_clear(&ctx->chain.list[i].fitted);
+}
+
 static int restored_take(raytrain_context *ctx, struct error *err)
 {
     bool wanted = ctx->env.config->preprocessors.n > 0;
@@ -132,6 +142,8 @@ static int restored_take(raytrain_context *ctx, struct error *err)
             "preprocessor: the checkpoint %s was made without any; use the "
             "same configuration, or start a new run",
             checkpoint_path(ctx->restored));
+    if (wanted && !ctx->env.config->run_config.allow_code)
+        pickles_drop(ctx);
     if (ctx->chain.n > 0 && ctx->comm->rank == 0)
         event_add(ctx->env.log_dir, EVENT_NOTE,
                   wanted ? "the preprocessors are those of the checkpoint"
@@ -155,6 +167,42 @@ static int configuration_copy(const struct preprocessors_config *from,
     return rc;
 }
 
+/* ---- Their functions ---- */
+
+static int code_refuse(const raytrain_context *ctx,
+                       const struct preprocessor_config *cfg, struct error *err)
+{
+    bool predicts = predict_config_predicts(&ctx->env.config->predict);
+    char library[QUOTE_TEXT_MAX], function[QUOTE_TEXT_MAX];
+
+    return error_set(
+        err, RAYTRAIN_EINVAL,
+        "the checkpoint %s has a batch_mapper: the function %s%s%s; only the "
+        "checkpoint names this code, which would run as you\nIf you trust the origin "
+        "of the checkpoint, add --allow-code (in Python: allow_code=True)%s",
+        checkpoint_path(ctx->restored),
+        quote(cfg->function ? cfg->function : cfg->python, function),
+        cfg->library ? " of " : "", cfg->library ? quote(cfg->library, library) : "",
+        predicts ? "" : ", or set the key `preprocessor` as the run had it");
+}
+
+/* May the function of a batch mapper be called? What the configuration names may; what is
+ * only in a checkpoint needs --allow-code, unless it is in the training function's own
+ * file. */
+static int code_check(const raytrain_context *ctx,
+                      const struct preprocessor_config *cfg, struct error *err)
+{
+    bool configured = ctx->env.config->preprocessors.n > 0;
+    bool allowed = configured || ctx->env.config->run_config.allow_code;
+
+    if (!allowed)
+        return cfg->library || cfg->python ? code_refuse(ctx, cfg, err) : 0;
+    if (!cfg->function)
+        return 0;
+    return map_function_allow(cfg->library, cfg->function,
+                              configured ? MAP_OF_USER : MAP_OF_CHECKPOINT, err);
+}
+
 /* COLLECTIVE: before any rows are read, so that a function that is not there is what the
  * run fails by, whatever the training function makes of the failure of a dataset. */
 static int functions_find(raytrain_context *ctx, struct error *err)
@@ -167,7 +215,9 @@ static int functions_find(raytrain_context *ctx, struct error *err)
 
         if (cfg->python && ctx->env.config->train_func_kind != TRAIN_FUNC_COMMAND)
             rc = map_function_no_python(cfg->python, err);
-        if (!cfg->function)
+        if (rc == 0 && (cfg->python || cfg->function))
+            rc = code_check(ctx, cfg, err);
+        if (rc < 0 || !cfg->function)
             continue;
         rc = map_function_find(cfg->library, cfg->function, &function, err);
         if (rc < 0)

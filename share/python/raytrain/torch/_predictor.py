@@ -1,6 +1,7 @@
 """TorchPredictor."""
 from __future__ import annotations
 
+from ..errors import InvalidArgument
 from ..predictor import Predictor
 
 
@@ -15,17 +16,26 @@ class TorchPredictor(Predictor):
 
     @classmethod
     def from_checkpoint(cls, checkpoint: object, model: object = None,
-                        use_gpu: bool = False) -> TorchPredictor:
+                        use_gpu: bool = False,
+                        allow_code: bool = False) -> TorchPredictor:
         """model: the module whose weights the checkpoint has as the state dict "model";
-        None: the checkpoint has the pickled module itself, which it runs code of."""
+        None: the checkpoint has the pickled module itself, which needs allow_code=True.
+
+        allow_code: the model, and the functions of the preprocessors, may be unpickled,
+        which runs code from the checkpoint."""
         if hasattr(checkpoint, "path") and not hasattr(checkpoint, "to_dict"):
             raise TypeError("from_checkpoint() takes a Checkpoint of raytrain")
         stored = checkpoint.to_dict()["model"]
         if model is None:
+            if hasattr(stored, "load") and not allow_code:
+                raise InvalidArgument(
+                    "the model of the checkpoint is pickled: to load it runs code from the "
+                    "checkpoint. Give the module as model=, which gets the weights of a "
+                    "state dict; or, if you trust the checkpoint's origin, allow_code=True")
             model = stored.load() if hasattr(stored, "load") else stored
         else:
             model.load_state_dict(stored)
-        return cls(model, checkpoint.get_preprocessor(), use_gpu)
+        return cls(model, checkpoint.get_preprocessor(allow_code), use_gpu)
 
     def _predict_numpy(self, batch: object, dtype: object = None,
                        columns: list | None = None) -> dict:
