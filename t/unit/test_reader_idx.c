@@ -272,6 +272,38 @@ static void bad_plain_files_are_refused(void **state)
     check_refused("bad", RAYTRAIN_EINVAL, "rows without elements");
 }
 
+static void zeros_after_compressed_data_are_not_read(void **state)
+{
+    static const char zeros[10000];
+    struct table t;
+    struct error err;
+
+    (void)state;
+    idx_numbers(&B, 2000);
+    bytes_gzip(&B);
+    bytes_add(&B, zeros, sizeof zeros);
+    bytes_write(&B, "padded");
+    assert_int_equal(open_path("padded", NULL, &t, &err), 0);
+    assert_int_equal(t.rows, 2000);
+    table_clear(&t);
+    bytes_add(&B, "\x1f\x8b", 2);
+    bytes_write(&B, "padded");
+    check_refused("padded", RAYTRAIN_ECORRUPT, "it has bytes of something else");
+}
+
+/* gzip has nothing to say of a file whose compressed data are intact. */
+static void check_contradiction(const char *what)
+{
+    struct table t;
+    struct error err;
+
+    bytes_gzip(&B);
+    bytes_write(&B, "bad");
+    check_refused("bad", RAYTRAIN_ECORRUPT, what);
+    assert_int_equal(open_path("bad", NULL, &t, &err), -1);
+    assert_null(strstr(err.text, "gzip -t"));
+}
+
 static void bad_compressed_files_are_refused(void **state)
 {
     const uint32_t huge[] = {UINT32_MAX, 1000};
@@ -296,17 +328,13 @@ static void bad_compressed_files_are_refused(void **state)
     B = good;
     bytes_add(&B, "garbage", 7);
     bytes_write(&B, "bad");
-    check_refused("bad", RAYTRAIN_ECORRUPT, "other bytes follow");
+    check_refused("bad", RAYTRAIN_ECORRUPT, "it has bytes of something else");
     idx_numbers(&B, 100);
     bytes_add(&B, "x", 1);
-    bytes_gzip(&B);
-    bytes_write(&B, "bad");
-    check_refused("bad", RAYTRAIN_ECORRUPT, "more than its header claims");
+    check_contradiction("more than its header claims");
     idx_numbers(&B, 100);
     B.n--;
-    bytes_gzip(&B);
-    bytes_write(&B, "bad");
-    check_refused("bad", RAYTRAIN_ECORRUPT, "less than its header claims");
+    check_contradiction("less than its header claims");
     idx_header(&B, 0x08, 2, huge);
     bytes_gzip(&B);
     bytes_write(&B, "bad");
@@ -473,6 +501,7 @@ int main(void)
         cmocka_unit_test(several_members_are_one_file),
         cmocka_unit_test(files_without_magic_are_refused),
         cmocka_unit_test(bad_plain_files_are_refused),
+        cmocka_unit_test(zeros_after_compressed_data_are_not_read),
         cmocka_unit_test(bad_compressed_files_are_refused),
         cmocka_unit_test(flipped_bytes_are_found),
         cmocka_unit_test(columns_stay_within_their_file),

@@ -547,25 +547,57 @@ static void gzip_files_are_decompressed_by_one_rank_each(void **state)
         "gzip d-2.csv && head -c 300 d-0.csv | gzip >a && tail -c +301 d-0.csv | "
         "gzip >>a && mv a d-0.csv.gz && rm d-0.csv && mv d-0.csv.gz d-0.csv "
         "&& mv d-2.csv.gz d-2.csv");
-    assert_int_equal(system("head -c 200 d-2.csv >cut.csv.gz && echo z >>d-0.csv"), 0);
+    assert_int_equal(system("head -c 200 d-2.csv >cut.csv.gz && echo z >>d-0.csv && "
+                            "{ head -c 200 d-2.csv; head -c 99 /dev/urandom; cat "
+                            "d-2.csv; } >bad.gz"),
+                     0);
     run.cfg.path = (char *)"cut.csv.gz";
     run_fails(&run, "cut.csv.gz: the compressed data end too early");
     run.cfg.path = (char *)"d-0.csv";
-    run_fails(&run, "d-0.csv: the compressed data are damaged");
+    run_fails(&run,
+              "d-0.csv: after its compressed data it has bytes of something else");
+    run.cfg.path = (char *)"bad.gz";
+    run.cfg.format = (char *)"csv";
+    run_fails(&run, "bad.gz: the compressed data are damaged");
+    run.cfg.format = NULL;
     assert_int_equal(system("printf 'a,b\\n1,2,3\\n' | gzip >bad.csv.gz"), 0);
     run.cfg.path = (char *)"bad.csv.gz";
     run_fails(&run, "bad.csv.gz:2");
 }
 
+/* As tapes and other devices of blocks leave them, and gzip takes them. */
+static void zeros_after_compressed_data_are_not_read(void **state)
+{
+    struct run run = files_run(3, 2);
+
+    (void)state;
+    compressed("gzip d-0.csv d-2.csv && cat d-2.csv.gz >d-2.csv && "
+               "{ cat d-0.csv.gz; head -c 1000000 /dev/zero; } >d-0.csv && "
+               "gzip -t <d-0.csv && rm d-*.gz");
+    assert_int_equal(system("gzip -c d-2.csv >>d-0.csv"), 0);
+    run.cfg.path = (char *)"d-0.csv";
+    run_fails(&run,
+              "d-0.csv: after its compressed data it has bytes of something else");
+}
+
 static void zstd_files_are_decompressed(void **state)
 {
-    (void)state;
 #ifdef HAVE_ZSTD
+    /* The head of a frame with a window of 2 GiB, and an empty block. */
+    static const char long_window[] = "\x28\xb5\x2f\xfd\0\xa8\1\0";
+    struct run run = run_of("long.csv", 2, 1);
+
+    (void)state;
     if (system("zstd --version >/dev/null 2>&1") != 0)
         skip();
     compressed("zstd -q --rm d-0.csv d-2.csv && mv d-0.csv.zst d-0.csv && mv "
                "d-2.csv.zst d-2.csv");
+    assert_int_equal(
+        fs_replace("long.csv", long_window, sizeof long_window, 0666, NULL), 0);
+    run.cfg.path = (char *)"long.csv";
+    run_fails(&run, "long.csv: to decompress it takes a window of more than 128 MiB");
 #else
+    (void)state;
     skip();
 #endif
 }
@@ -607,6 +639,7 @@ int main(void)
         SCRATCH(columns_that_are_not_named_are_skipped),
         SCRATCH(lines_and_sparse_vectors_are_rows),
         SCRATCH(gzip_files_are_decompressed_by_one_rank_each),
+        SCRATCH(zeros_after_compressed_data_are_not_read),
         SCRATCH(zstd_files_are_decompressed),
         SCRATCH(a_process_alone_leaves_no_file),
     };

@@ -16,12 +16,14 @@
 #include <zlib.h>
 #ifdef HAVE_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
 
 #include "util/fs.h"
 
 #define BUFFER_BYTES ((size_t)256 * 1024)
 #define WINDOW_GZIP  (15 + 16) /* largest window; gzip wrapping only */
+#define GZIP_MAGIC   0x1f      /* the first byte of a member */
 #define HEAD_BYTES   4
 
 /* One file. */
@@ -30,6 +32,7 @@ struct stream {
     int from, to;
     const char *to_path;
     const struct text_watch *watch;
+    bool padded; /* zeros follow the last member of gzip */
     unsigned char in[BUFFER_BYTES], out[BUFFER_BYTES];
 };
 
@@ -71,12 +74,33 @@ static int output(const struct stream *s, size_t n, struct error *err)
 
 /* ---- gzip: one member or several ---- */
 
+/* A member has ended, and more bytes follow: go to the next one. As in gzip, zeros at the
+ * end of the file, which tapes leave, are none of its content. *state remains
+ * Z_STREAM_END if there is nothing else. */
+static int gzip_next(struct stream *s, z_stream *z, int *state, struct error *err)
+{
+    for (; z->avail_in > 0 && *z->next_in == 0; z->next_in++, z->avail_in--)
+        s->padded = true;
+    if (z->avail_in == 0)
+        return 0;
+    if (s->padded || *z->next_in != GZIP_MAGIC)
+        return error_set(
+            err, RAYTRAIN_ECORRUPT,
+            "%s: after its compressed data it has bytes of something else; "
+            "compress it again",
+            s->name);
+    *state = Z_OK;
+    return inflateReset(z) == Z_OK ? 0 : no_memory(err);
+}
+
 /* What is in z->next_in. */
 static int gzip_feed(struct stream *s, z_stream *z, int *state, struct error *err)
 {
     do {
-        if (*state == Z_STREAM_END && inflateReset(z) != Z_OK)
-            return no_memory(err);
+        if (*state == Z_STREAM_END && gzip_next(s, z, state, err) < 0)
+            return -1;
+        if (*state == Z_STREAM_END)
+            return 0;
         z->next_out = s->out;
         z->avail_out = sizeof s->out;
         *state = inflate(z, Z_NO_FLUSH);
@@ -113,6 +137,21 @@ static int gzip_decompress(struct stream *s, struct error *err)
 
 #ifdef HAVE_ZSTD
 
+static int zstd_fail(const struct stream *s, size_t state, struct error *err)
+{
+    switch (ZSTD_getErrorCode(state)) {
+    case ZSTD_error_memory_allocation:
+        return no_memory(err);
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "%s: to decompress it takes a window of more than 128 MiB; "
+                         "compress it without --long, or with --long=27 at most",
+                         s->name);
+    default:
+        return damaged(s, "the compressed data are damaged", "zstd -t", err);
+    }
+}
+
 static int zstd_feed(struct stream *s, ZSTD_DStream *z, size_t n, size_t *state,
                      struct error *err)
 {
@@ -123,7 +162,7 @@ static int zstd_feed(struct stream *s, ZSTD_DStream *z, size_t n, size_t *state,
         out = (ZSTD_outBuffer){.dst = s->out, .size = sizeof s->out};
         *state = ZSTD_decompressStream(z, &out, &in);
         if (ZSTD_isError(*state))
-            return damaged(s, "the compressed data are damaged", "zstd -t", err);
+            return zstd_fail(s, *state, err);
         if (output(s, out.pos, err) < 0)
             return -1;
     } while (in.pos < in.size || out.pos == out.size);
@@ -229,6 +268,7 @@ static int file_decompress(struct decompressed *plain, const char *directory, si
         s->from = from;
         s->to = plain->fds[i];
         s->to_path = path;
+        s->padded = false;
         rc = compression->decompress(s, err);
     }
     if (rc == 0 && directory && fsync(plain->fds[i]) < 0)

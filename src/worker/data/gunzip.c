@@ -7,6 +7,7 @@
 #include "util/fs.h"
 
 #define WINDOW_GZIP (15 + 16) /* largest window; gzip wrapping only */
+#define GZIP_MAGIC  0x1f      /* the first byte of a member */
 #define INPUT_BYTES 65536
 #define MAX_RATIO   1032 /* of deflate: 258 bytes from two bits */
 
@@ -15,12 +16,13 @@ struct gunzip {
     const struct source *source;
     uint64_t read; /* bytes of the file that went into input */
     bool ended;    /* at the end of a member */
+    bool padded;   /* zeros follow that one */
     unsigned char input[INPUT_BYTES];
 };
 
 bool gunzip_probe(const unsigned char *head, size_t n)
 {
-    return n >= 3 && head[0] == 0x1f && head[1] == 0x8b && head[2] == Z_DEFLATED;
+    return n >= 3 && head[0] == GZIP_MAGIC && head[1] == 0x8b && head[2] == Z_DEFLATED;
 }
 
 uint64_t gunzip_bound(uint64_t n)
@@ -66,6 +68,34 @@ static int gunzip_fill(struct gunzip *g, struct error *err)
     return 0;
 }
 
+static int gunzip_contradicts(const struct gunzip *g, const char *what,
+                              struct error *err)
+{
+    return error_set(err, RAYTRAIN_ECORRUPT,
+                     "%s: decompressed, %s; download or make it again", g->source->path,
+                     what);
+}
+
+/* A member has ended, and there are bytes in the input: begin the next one. As in gzip,
+ * zeros at the end of the file are none of its content. */
+static int gunzip_next(struct gunzip *g, struct error *err)
+{
+    for (; g->z.avail_in > 0 && *g->z.next_in == 0; g->z.next_in++, g->z.avail_in--)
+        g->padded = true;
+    if (g->z.avail_in == 0)
+        return 0;
+    if (g->padded || *g->z.next_in != GZIP_MAGIC)
+        return error_set(
+            err, RAYTRAIN_ECORRUPT,
+            "%s: after its compressed data it has bytes of something else; "
+            "compress it again",
+            g->source->path);
+    g->ended = false;
+    return inflateReset(&g->z) == Z_OK
+               ? 0
+               : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
 /* Some more of the content into out[0..size); *left is how much is left there. */
 static int gunzip_step(struct gunzip *g, unsigned char *out, uint64_t size,
                        uint64_t *left, struct error *err)
@@ -75,11 +105,11 @@ static int gunzip_step(struct gunzip *g, unsigned char *out, uint64_t size,
 
     if (g->z.avail_in == 0 && gunzip_fill(g, err) < 0)
         return -1;
-    if (g->ended) { /* another member follows */
-        if (g->z.next_in[0] != 0x1f || inflateReset(&g->z) != Z_OK)
-            return gunzip_damaged(g, "other bytes follow the compressed data", err);
-        g->ended = false;
-    }
+    *left = size;
+    if (g->ended && gunzip_next(g, err) < 0)
+        return -1;
+    if (g->ended)
+        return 0;
     g->z.next_out = out;
     g->z.avail_out = room;
     rc = inflate(&g->z, Z_NO_FLUSH);
@@ -103,7 +133,7 @@ static int gunzip_finish(struct gunzip *g, struct error *err)
         if (gunzip_step(g, &extra, 1, &left, err) < 0)
             return -1;
         if (left == 0)
-            return gunzip_damaged(g, "it holds more than its header claims", err);
+            return gunzip_contradicts(g, "it has more than its header claims", err);
     }
     return 0;
 }
@@ -118,7 +148,7 @@ int gunzip_file(const struct source *s, unsigned char *out, uint64_t size,
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     for (uint64_t left = size; left > 0 && rc == 0;) {
         if (g.ended && g.z.avail_in == 0 && g.read == s->size)
-            rc = gunzip_damaged(&g, "it holds less than its header claims", err);
+            rc = gunzip_contradicts(&g, "it has less than its header claims", err);
         else
             rc = gunzip_step(&g, out + (size - left), left, &left, err);
     }
