@@ -146,6 +146,40 @@ open(\"mixed/notes.txt\", \"w\").write(\"a\\n\")" &&
 	grep "option .columns" err
 '
 
+# while_written FILE COMMAND...: run it while another process has the HDF5 file open to write.
+while_written () {
+	HDF5_USE_FILE_LOCKING=TRUE "$PYTHON" -c '
+import h5py, os, subprocess, sys
+with h5py.File(sys.argv[1], "w") as f:
+    f["x"] = [1, 2]
+    f.flush()
+    os.environ.pop("HDF5_USE_FILE_LOCKING")
+    status = subprocess.run(sys.argv[2:]).returncode
+sys.exit(status)' "$@"
+}
+test_expect_success 'an HDF5 file that another process writes to is said to be locked, not damaged' '
+	expect_status 5 while_written locked.h5 raytrain-inspect locked.h5 2>err &&
+	grep "locked.h5: another process writes to it, and has locked it" err &&
+	expect_status 5 while_written locked.h5 raytrain-run --launcher local --storage runs -n 1 \
+		--name locked --dataset train=locked.h5 "$modules/text_rows.so" 2>err &&
+	grep "locked.h5: another process writes to it" err &&
+	raytrain-inspect locked.h5 >out && grep " x$" out
+'
+
+test_expect_success 'a filter of HDF5 that is missing here is named' '
+	"$PYTHON" -c "
+import h5py, numpy as np
+for name in \"lzf\", \"gzip\":
+    with h5py.File(name + \".h5\", \"w\") as f:
+        f.create_dataset(\"x\", data=np.arange(1000), chunks=(100,), compression=name)" &&
+	expect_status 3 raytrain-inspect lzf.h5 2>err &&
+	grep "lzf.h5: .*x.*filter .* does not have, lzf (32000): .*HDF5_PLUGIN_PATH" err &&
+	expect_status 3 raytrain-run --launcher local --storage runs -n 1 --name lzf \
+		--dataset train=lzf.h5 "$modules/text_rows.so" 2>err &&
+	grep "does not have, lzf (32000)" err &&
+	raytrain-inspect gzip.h5 >out && grep " x$" out
+'
+
 test_expect_success 'names of columns may be in Latin-1' '
 	"$PYTHON" -c "
 import h5py
