@@ -211,6 +211,22 @@ EOT
 test_expect_success 'restore() continues a run, also one that has moved' '
 	"$PYTHON" restore.py >out 2>err && grep restored out
 '
+test_expect_success 'restore() follows no link to the function, and does not wait for a FIFO' '
+	mkdir -p runs/linked && ln -s ../moved/trainer.pkl runs/linked && mkfifo fifo &&
+	cat >linked.py <<-\EOT &&
+	from common import *
+	from raytrain import _shipping
+	for path, part, call in (("runs/linked", "is a link", DataParallelTrainer.restore),
+	                         ("fifo", "not a regular file", _shipping.read)):
+	    try:
+	        call(path)
+	    except _shipping.ShippingError as error:
+	        assert part in str(error), error
+	    else:
+	        raise AssertionError(path)
+	EOT
+	timeout 60 "$PYTHON" linked.py
+'
 test_expect_success 'raytrain-run continues a run of fit() by itself' '
 	raytrain-run --launcher local -c runs/moved/run.cfg --name moved --storage "$PWD/runs" --resume \
 		-n 1 --set train_loop_config.lr=0.5 2>err &&
