@@ -158,6 +158,10 @@ test_expect_success 'a command in Python gets the batches of a library' '
 	    for batch in shard.iter_batches(batch_size=3):
 	        for a, ratio, size in zip(batch["a"], batch["ratio"], batch["size"]):
 	            print(a, repr(float(ratio)), size, file=f)
+	raytrain.report({}, checkpoint=raytrain.Checkpoint.from_dict({"a": 1}))
+	stored = raytrain.Checkpoint("runs/lib/checkpoint_000002.h5").get_preprocessor()
+	rows = {"a": batch["a"], "b": batch["a"] + 1}
+	assert stored.transform_batch(rows)["ratio"].shape == batch["a"].shape
 	EOT
 	rm -f got.* && $run -n 2 --name py -c moved.cfg -- "$PYTHON" train.py 2>err &&
 	all_rows >actual && test_cmp expected actual &&

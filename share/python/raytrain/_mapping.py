@@ -156,7 +156,7 @@ def refused(server: object, state: bytes) -> str | None:
         code = _code_of(server, state, index, stage)
         if code is None:
             continue
-        if code not in _allowed:
+        if code not in _allowed and (code[0] == "pickle" or not stage["configured"]):
             return stage.get("python") or f"{stage['function']} of {stage['library']}"
         if "library" in stage:
             server.call("preprocess_allow", {"function": stage["function"],

@@ -15,8 +15,9 @@
  *       "places", and as data the words, "words" bytes of them, and the block (frame_wire.h).
  *   preprocess_stages {}   of the chain in the data, or without data that of the run, which
  *       is the data of the reply then: {"stages": [{"kind", "python", "batch_size",
- *       "batch_format", "pickle", "function", "library"}]}, all but the first of functions
- *       alone; pickle: whether preprocess_pickle has it
+ *       "batch_format", "pickle", "function", "library", "configured"}]}, all but the first of
+ *       functions alone; pickle: whether preprocess_pickle has it; configured: whether the
+ *       configuration of the run names the function
  *   preprocess_allow {"function": NAME, "library": PATH}   chains may call this function,
  *       which the client has from a checkpoint
  *   preprocess_pickle {"index": I}   of the chain in the data: the function, as data
@@ -319,16 +320,37 @@ static const struct fitted_item *pickle_of(const struct preprocessor *p)
     return item && item->type == FITTED_BYTES ? item : NULL;
 }
 
-static json_t *stage_json(const struct preprocessor *p)
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool is_configured(const struct companion *c,
+                          const struct preprocessor_config *cfg)
+{
+    const struct preprocessors_config *now = &c->ctx->env.config->preprocessors;
+
+    for (size_t i = 0; i < now->n; i++)
+        if (now->list[i].kind == cfg->kind &&
+            same_text(now->list[i].function, cfg->function) &&
+            same_text(now->list[i].library, cfg->library) &&
+            same_text(now->list[i].python, cfg->python))
+            return true;
+    return false;
+}
+
+static json_t *stage_json(const struct companion *c, const struct preprocessor *p)
 {
     const struct preprocessor_config *cfg = p->config;
 
     if (!cfg->python)
-        return json_pack("{s:s, s:s*, s:s*}", "kind", p->ops->name, "function",
-                         cfg->function, "library", cfg->library);
-    return json_pack("{s:s, s:s, s:i, s:s?, s:b}", "kind", p->ops->name, "python",
+        return json_pack("{s:s, s:s*, s:s*, s:b}", "kind", p->ops->name, "function",
+                         cfg->function, "library", cfg->library, "configured",
+                         is_configured(c, cfg));
+    return json_pack("{s:s, s:s, s:i, s:s?, s:b, s:b}", "kind", p->ops->name, "python",
                      cfg->python, "batch_size", cfg->batch_size, "batch_format",
-                     cfg->batch_format, "pickle", pickle_of(p) != NULL);
+                     cfg->batch_format, "pickle", pickle_of(p) != NULL, "configured",
+                     is_configured(c, cfg));
 }
 
 static int stages(struct companion *c, const struct request *q, struct reply *reply,
@@ -343,7 +365,7 @@ static int stages(struct companion *c, const struct request *q, struct reply *re
     else
         chain = &c->ctx->chain;
     for (size_t i = 0; rc == 0 && i < chain->n; i++)
-        json_array_append_new(list, stage_json(&chain->list[i]));
+        json_array_append_new(list, stage_json(c, &chain->list[i]));
     if (rc == 0 && q->n_data == 0)
         rc = chain_reply(chain, reply, err);
     chain_clear(&given);
