@@ -188,7 +188,7 @@ if __name__ == "__main__":
     raytrain.report({"rank": FACTS[0]})
 END_OF_PYTHON
 test_expect_success 'children that are forked or spawned have the facts of the worker, and cannot report' '
-	timeout 100 $run --name children -n 2 --set "train_loop_config.lr=0.5" -- $PYTHON children.py \
+	timeout -k 5 100 $run --name children -n 2 --set "train_loop_config.lr=0.5" -- $PYTHON children.py \
 		2>err && json_is runs/children/result.json .by_rank.rank.max 1
 '
 test_expect_success 'a child that is first to ask where it is does not take the session' '
@@ -204,12 +204,14 @@ test_expect_success 'a child that is first to ask where it is does not take the 
 	                raytrain.report({"rank": ranks[0]})
 	    assert ranks == [rank(0)] * 2
 	PY
-	timeout 100 $run --name first -n 2 -- $PYTHON first.py 2>err &&
+	timeout -k 5 100 $run --name first -n 2 -- $PYTHON first.py 2>err &&
 	json_is runs/first/result.json .by_rank.rank.max 1
 '
 test_expect_success 'SIGTERM ends forked processes, and not the script' '
 	script term.py <<-\PY &&
 	import os, raytrain, signal, time
+	early = False # in the child, before anything of raytrain runs there
+	os.register_at_fork(after_in_child=lambda: early and os.kill(os.getpid(), signal.SIGTERM))
 	raytrain.report({"i": 0})
 	ready, go = os.pipe()
 	pid = os.fork()
@@ -220,10 +222,16 @@ test_expect_success 'SIGTERM ends forked processes, and not the script' '
 	os.kill(pid, signal.SIGTERM)
 	status = os.waitpid(pid, 0)[1]
 	assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGTERM
+	early = True
+	pid = os.fork()
+	if pid == 0:
+	    time.sleep(1000)
+	status = os.waitpid(pid, 0)[1]
+	assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGTERM
 	os.kill(os.getpid(), signal.SIGTERM)
 	raytrain.report({"i": 1})
 	PY
-	$run --name term -n 1 -- $PYTHON term.py 2>err && test 2 -eq $(wc -l <runs/term/result.json)
+	timeout -k 5 100 $run --name term -n 1 -- $PYTHON term.py 2>err && test 2 -eq $(wc -l <runs/term/result.json)
 '
 test_expect_success 'a script whose worker is killed ends' '
 	script widow.py <<-\PY &&

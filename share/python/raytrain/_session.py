@@ -237,6 +237,7 @@ class Session:
         self.asked_stop = False
         self.asked_checkpoint = False
         self._skipped: set = set()
+        self._mask = threading.local()
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._connection = _wire.Connection(sock)
         try:
@@ -278,20 +279,35 @@ class Session:
         if threading.current_thread() is threading.main_thread() and \
                 signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._sigterm)
-        os.register_at_fork(after_in_child=self._forked)
+        os.register_at_fork(before=self._fork_begin, after_in_parent=self._fork_end,
+                            after_in_child=self._forked)
         threading.Thread(target=self._watch, name="raytrain-watch", daemon=True).start()
         self._excepthook, sys.excepthook = sys.excepthook, self._uncaught
 
     def _sigterm(self, number, frame) -> None:
         pass
 
+    def _fork_begin(self) -> None:
+        """A forked process has the handler of this one until _forked. A SIGTERM in
+        between would be lost, and a Pool that ends its processes that way would wait for
+        them forever: so it has to wait."""
+        import signal
+
+        self._mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+    def _fork_end(self) -> None:
+        import signal
+
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask.before)
+
     def _forked(self) -> None:
-        """A forked process, such as a DataLoader worker, is no worker of raytrain."""
+        """A forked process, such as a DataLoader worker, is not a worker of raytrain."""
         import signal
 
         self._connection.close()
         if signal.getsignal(signal.SIGTERM) == self._sigterm:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        self._fork_end()
 
     def _watch(self) -> None:
         """Without its worker this process must not train on, also if it makes no calls:
