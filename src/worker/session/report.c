@@ -47,6 +47,43 @@ static int twice(const char *name, struct error *err)
                      "raytrain_report: metric \"%s\" is given twice", name);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A few names are compared one by one, which needs no memory; many are sorted first. */
+#define NAMES_FEW 16
+
+static int many_names_differ(const raytrain_metric metrics[], size_t n,
+                             struct error *err)
+{
+    const char **names = malloc(n * sizeof *names);
+    int rc = 0;
+
+    if (!names)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        names[i] = metrics[i].name;
+    qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 1; rc == 0 && i < n; i++)
+        if (strcmp(names[i - 1], names[i]) == 0)
+            rc = twice(names[i], err);
+    free(names);
+    return rc;
+}
+
+static int names_differ(const raytrain_metric metrics[], size_t n, struct error *err)
+{
+    if (n > NAMES_FEW)
+        return many_names_differ(metrics, n, err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(metrics[i].name, metrics[j].name) == 0)
+                return twice(metrics[i].name, err);
+    return 0;
+}
+
 static int metrics_check(const raytrain_metric metrics[], size_t n, const json_t *typed,
                          struct error *err)
 {
@@ -57,12 +94,8 @@ static int metrics_check(const raytrain_metric metrics[], size_t n, const json_t
             return -1;
         if (json_object_get(typed, metrics[i].name))
             return twice(metrics[i].name, err);
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(metrics[i].name, metrics[j].name) == 0)
-                return twice(metrics[i].name, err);
-        }
     }
-    return 0;
+    return names_differ(metrics, n, err);
 }
 
 static int combined_alloc(struct combined *c, size_t n, struct error *err)
