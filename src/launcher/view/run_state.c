@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/array.h"
+
 /* ---- What a run stops by ---- */
 
 static void end_lower(struct run_state *v, int64_t iteration)
@@ -55,6 +57,7 @@ void run_state_clear(struct run_state *v)
     for (size_t i = 0; i < v->n_metrics; i++)
         metric_view_destroy(v->metrics[i]);
     free(v->metrics);
+    json_decref(v->metric_index);
     *v = (struct run_state){0};
 }
 
@@ -115,16 +118,22 @@ static struct metric_view *metric_add(struct run_state *v, const char *name)
     const struct checkpoint_config *cfg = &v->cfg->run_config.checkpoint_config;
     const char *score = cfg->checkpoint_score_attribute;
     enum metric_aim aim = metric_aim_of(name);
-    struct metric_view **more;
+    struct metric_view *m;
 
     if (score && strcmp(score, name) == 0)
         aim = cfg->checkpoint_score_min ? AIM_LESS : AIM_MORE;
-    more = reallocarray(v->metrics, v->n_metrics + 1, sizeof(struct metric_view *));
-    if (!more)
+    if (!v->metric_index && !(v->metric_index = json_object()))
         return NULL;
-    v->metrics = more;
-    more[v->n_metrics] = metric_view_create(name, aim);
-    return more[v->n_metrics] ? more[v->n_metrics++] : NULL;
+    if (array_grow(&v->metrics, &v->metrics_room, v->n_metrics, sizeof *v->metrics) < 0)
+        return NULL;
+    m = metric_view_create(name, aim);
+    if (!m || json_object_set_new(v->metric_index, name,
+                                  json_integer((json_int_t)v->n_metrics)) < 0) {
+        metric_view_destroy(m);
+        return NULL;
+    }
+    v->metrics[v->n_metrics++] = m;
+    return m;
 }
 
 /* Reports mostly have the same metrics in the same order: *at is where the next one is
@@ -132,15 +141,17 @@ static struct metric_view *metric_add(struct run_state *v, const char *name)
 static struct metric_view *metric_find(struct run_state *v, const char *name,
                                        size_t *at)
 {
-    for (size_t i = 0; i < v->n_metrics; i++) {
-        size_t here = (*at + i) % v->n_metrics;
+    const json_t *known;
 
-        if (strcmp(v->metrics[here]->name, name) == 0) {
-            *at = here + 1;
-            return v->metrics[here];
+    if (*at >= v->n_metrics || strcmp(v->metrics[*at]->name, name) != 0) {
+        known = json_object_get(v->metric_index, name);
+        if (!known) {
+            *at = v->n_metrics + 1;
+            return metric_add(v, name);
         }
+        *at = (size_t)json_integer_value(known);
     }
-    return metric_add(v, name);
+    return v->metrics[(*at)++];
 }
 
 /* The metrics of the user are those that by_rank lists. */

@@ -47,7 +47,8 @@ struct run_state {
     struct run_pace pace;
 
     struct metric_view **metrics;
-    size_t n_metrics;
+    size_t n_metrics, metrics_room;
+    json_t *metric_index; /* a metric's number by name */
 
     /* GPUs, the means of all ranks as the last report has them; utilisation in percent, NaN:
      * not known; memory in bytes; total 0: nothing is known */
