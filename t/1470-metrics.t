@@ -61,4 +61,8 @@ test_expect_success 'the result of fifty thousand reports has all of them' '
 	h5dump -y -d /metrics/large -s 49999 -c 1 runs/many/result.h5 | grep 9007199254790993 &&
 	raytrain-inspect runs/many | grep "^reports  *50000"
 '
+test_expect_success 'a report of a hundred thousand metrics does not take minutes' '
+	timeout 120 $run --name wide -n 1 "$modules/many_metrics.so" 1 0 100000 2>err &&
+	test "$(dump /metrics_max/layer999/weight99999 wide)" = 99999
+'
 test_done

@@ -1,7 +1,7 @@
 /*
- * many_metrics.c - train_func(REPORTS [FAIL]): reports of every type of metric until
- * there are REPORTS; the first attempt fails after iteration FAIL. Afterwards metrics
- * that are not possible are refused.
+ * many_metrics.c - train_func(REPORTS [FAIL [WIDE]]): reports of every type of metric
+ * until there are REPORTS; the first attempt fails after iteration FAIL. Afterwards
+ * metrics that are not possible are refused. With WIDE: one report of WIDE numbers.
  */
 #include <raytrain.h>
 #include <math.h>
@@ -53,6 +53,27 @@ static int refused(raytrain_context *ctx)
     return 0;
 }
 
+static int wide_report(raytrain_context *ctx, size_t n)
+{
+    raytrain_metric *all = calloc(n, sizeof *all);
+    char(*names)[64] = calloc(n, sizeof *names);
+    int rc = !all || !names;
+
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        snprintf(names[i], sizeof names[i], "layer%zu/weight%zu", i / 100, i);
+        all[i] = (raytrain_metric){names[i], (double)i};
+    }
+    if (rc == 0)
+        rc = raytrain_report(ctx, all, n, NULL);
+    if (rc == 0) {
+        all[0].name = names[n - 1];
+        rc = raytrain_report(ctx, all, n, NULL) != RAYTRAIN_EINVAL;
+    }
+    free(all);
+    free(names);
+    return rc;
+}
+
 int train_func(raytrain_context *ctx);
 
 int train_func(raytrain_context *ctx)
@@ -63,6 +84,8 @@ int train_func(raytrain_context *ctx)
             fail = argc > 1 ? atoll(argv[1]) : 0;
     bool fresh = !raytrain_get_checkpoint(ctx);
 
+    if (argc > 2)
+        return wide_report(ctx, (size_t)atoll(argv[2]));
     while (raytrain_training_iteration(ctx) < reports) {
         int64_t i = raytrain_training_iteration(ctx) + 1;
 

@@ -104,9 +104,22 @@ static json_t *metric_path(const char *name, struct name_map *paths)
     return value;
 }
 
+/* A group of metrics, and how datasets are created, which is decided once: a report may
+ * have a hundred thousand metrics. */
+struct place {
+    const struct h5_creation *how;
+    hid_t group;
+};
+
+static int dataset(const struct place *to, const char *name, hid_t type, int ndim,
+                   const hsize_t *shape, const void *data)
+{
+    return h5_dataset_create(to->how, to->group, name, type, ndim, shape, data, NULL);
+}
+
 /* One number of a metric in each report. `which` is its offset in struct metric_number. */
-static int numbers_write(hid_t file, const char *name, const struct metric_column *c,
-                         size_t n, size_t which)
+static int numbers_write(const struct place *to, const char *name,
+                         const struct metric_column *c, size_t n, size_t which)
 {
     hsize_t shape = n;
     double *values = malloc((n + 1) * sizeof *values);
@@ -119,13 +132,13 @@ static int numbers_write(hid_t file, const char *name, const struct metric_colum
         if (i < c->n && c->numbers)
             memcpy(&values[i], (const char *)&c->numbers[i] + which, sizeof values[i]);
     }
-    rc = h5_dataset(file, name, H5T_IEEE_F64LE, 1, &shape, values, NULL);
+    rc = dataset(to, name, H5T_IEEE_F64LE, 1, &shape, values);
     free(values);
     return rc;
 }
 
-static int integers_write(hid_t file, const char *name, const struct metric_column *c,
-                          size_t n)
+static int integers_write(const struct place *to, const char *name,
+                          const struct metric_column *c, size_t n)
 {
     hsize_t shape = n;
     int64_t *values = malloc((n + 1) * sizeof *values);
@@ -135,7 +148,7 @@ static int integers_write(hid_t file, const char *name, const struct metric_colu
         return -1;
     for (size_t i = 0; i < n; i++)
         values[i] = i < c->n ? c->integers[i] : METRIC_INT_MISSING;
-    rc = h5_dataset(file, name, H5T_NATIVE_INT64, 1, &shape, values, NULL);
+    rc = dataset(to, name, H5T_NATIVE_INT64, 1, &shape, values);
     free(values);
     return rc;
 }
@@ -147,16 +160,15 @@ static const char *text_at(const struct metric_column *c, size_t i)
     return text ? text : "";
 }
 
-static int cells_write(hid_t file, const char *name, hid_t type, int ndim,
+static int cells_write(const struct place *to, const char *name, hid_t type, int ndim,
                        const hsize_t *shape, const void *cells)
 {
-    return type < 0 || !cells ? -1
-                              : h5_dataset(file, name, type, ndim, shape, cells, NULL);
+    return type < 0 || !cells ? -1 : dataset(to, name, type, ndim, shape, cells);
 }
 
 /* Fixed strings, as wide as the longest one. */
-static int texts_write(hid_t file, const char *name, const struct metric_column *c,
-                       size_t n)
+static int texts_write(const struct place *to, const char *name,
+                       const struct metric_column *c, size_t n)
 {
     hsize_t shape = n;
     size_t width = 8;
@@ -173,7 +185,7 @@ static int texts_write(hid_t file, const char *name, const struct metric_column 
     type = h5_string_type(width);
     for (size_t i = 0; cells && i < n; i++)
         strcpy(cells + i * width, text_at(c, i));
-    rc = cells_write(file, name, type, 1, &shape, cells);
+    rc = cells_write(to, name, type, 1, &shape, cells);
     if (type >= 0)
         H5Tclose(type);
     free(cells);
@@ -186,8 +198,8 @@ static size_t vector_length(const struct metric_column *c, size_t i)
 }
 
 /* A row for each report, as long as the longest one. */
-static int vectors_write(hid_t file, const char *name, const struct metric_column *c,
-                         size_t n)
+static int vectors_write(const struct place *to, const char *name,
+                         const struct metric_column *c, size_t n)
 {
     hsize_t shape[2] = {n, 1};
     double *cells;
@@ -204,7 +216,7 @@ static int vectors_write(hid_t file, const char *name, const struct metric_colum
             cells[i * shape[1] + k] =
                 k < vector_length(c, i) ? number_or_nan(json_array_get(c->others[i], k))
                                         : NAN;
-    rc = cells_write(file, name, H5T_IEEE_F64LE, 2, shape, cells);
+    rc = cells_write(to, name, H5T_IEEE_F64LE, 2, shape, cells);
     free(cells);
     return rc;
 }
@@ -222,7 +234,7 @@ static const char *const groups[GROUPS] = {"metrics",      "metrics_rank0",
                                            "metrics_min",  "metrics_max",
                                            "metrics_text", "metrics_vector"};
 
-static int column_write(hid_t file, int group, const char *name,
+static int column_write(const struct place *to, int group, const char *name,
                         const struct metric_column *c, size_t n)
 {
     static const size_t which[] = {
@@ -231,33 +243,30 @@ static int column_write(hid_t file, int group, const char *name,
 
     switch (c->kind) {
     case METRIC_NUMBER:
-        return group <= GROUP_MAX ? numbers_write(file, name, c, n, which[group]) : 0;
+        return group <= GROUP_MAX ? numbers_write(to, name, c, n, which[group]) : 0;
     case METRIC_INT:
-        return group == GROUP_MEAN ? integers_write(file, name, c, n) : 0;
+        return group == GROUP_MEAN ? integers_write(to, name, c, n) : 0;
     case METRIC_TEXT:
-        return group == GROUP_TEXT ? texts_write(file, name, c, n) : 0;
+        return group == GROUP_TEXT ? texts_write(to, name, c, n) : 0;
     case METRIC_VECTOR:
         break;
     }
-    return group == GROUP_VECTOR ? vectors_write(file, name, c, n) : 0;
+    return group == GROUP_VECTOR ? vectors_write(to, name, c, n) : 0;
 }
 
 /* A run without reports has the groups, too. */
-static int group_write(hid_t file, int group, const struct metrics_table *reports,
-                       const json_t *paths)
+static int group_write(hid_t file, const struct h5_creation *how, int group,
+                       const struct metrics_table *reports, const json_t *paths)
 {
-    hid_t id = H5Gcreate2(file, groups[group], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    int rc = id < 0 || H5Gclose(id) < 0 ? -1 : 0;
+    struct place to = {
+        how, H5Gcreate2(file, groups[group], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)};
+    int rc = to.group < 0 ? -1 : 0;
 
-    for (size_t i = 0; rc == 0 && i < reports->n_columns; i++) {
-        char *full;
-
-        if (asprintf(&full, "%s/%s", groups[group],
-                     json_string_value(json_array_get(paths, i))) < 0)
-            return -1;
-        rc = column_write(file, group, full, &reports->columns[i], reports->n);
-        free(full);
-    }
+    for (size_t i = 0; rc == 0 && i < reports->n_columns; i++)
+        rc = column_write(&to, group, json_string_value(json_array_get(paths, i)),
+                          &reports->columns[i], reports->n);
+    if (to.group >= 0 && H5Gclose(to.group) < 0)
+        rc = -1;
     return rc;
 }
 
@@ -289,10 +298,15 @@ static json_t *column_paths(const struct metrics_table *reports)
 static int all_metrics_write(hid_t file, const struct metrics_table *reports)
 {
     json_t *paths = column_paths(reports);
-    int rc = paths ? 0 : -1;
+    struct h5_creation how;
+    int rc = -1;
 
-    for (int group = 0; rc == 0 && group < GROUPS; group++)
-        rc = group_write(file, group, reports, paths);
+    if (paths && h5_creation_open(&how) == 0) {
+        rc = 0;
+        for (int group = 0; rc == 0 && group < GROUPS; group++)
+            rc = group_write(file, &how, group, reports, paths);
+        h5_creation_close(&how);
+    }
     json_decref(paths);
     return rc;
 }
