@@ -151,7 +151,7 @@ static void starts_write(FILE *out, const struct frame *f, const struct curve *c
 static const char *value_text(const struct curve *c, double value,
                               char text[HTML_NUMBER_MAX])
 {
-    return *c->unit ? duration_text(value, text) : number_text(value, text);
+    return *c->unit ? duration_text(value, text) : figure_text(value, text);
 }
 
 static void spoken_write(FILE *out, const struct curve *c,

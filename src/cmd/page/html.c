@@ -142,7 +142,7 @@ static void group(char text[HTML_NUMBER_MAX])
     }
 }
 
-const char *number_text(double value, char text[HTML_NUMBER_MAX])
+const char *figure_text(double value, char text[HTML_NUMBER_MAX])
 {
     double size = fabs(value);
 

@@ -24,7 +24,7 @@ void html_word(FILE *out, const char *word);
 
 /* Each returns `text`. Five significant digits: "0.12346", "1,234.5", "1.2e-07"; an
  * en dash if it is no number. */
-const char *number_text(double value, char text[HTML_NUMBER_MAX]);
+const char *figure_text(double value, char text[HTML_NUMBER_MAX]);
 /* "1,234,567" */
 const char *count_text(int64_t value, char text[HTML_NUMBER_MAX]);
 /* "12.3 ms", "4.5 s", "3 min 05 s", "2 h 10 min", "3 d 4 h" */

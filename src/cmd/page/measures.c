@@ -92,9 +92,9 @@ static void number_cells(struct grid *g, const struct series *s)
     points[0] = sum.lowest;
     points[1] = sum.highest;
     grid_text(g,
-              number_text(sum.numbers ? series_point(s, sum.n - 1).value : NAN, text));
+              figure_text(sum.numbers ? series_point(s, sum.n - 1).value : NAN, text));
     for (int i = 0; i < 2; i++) {
-        grid_text(g, number_text(sum.numbers ? points[i].value : NAN, text));
+        grid_text(g, figure_text(sum.numbers ? points[i].value : NAN, text));
         grid_text(g, sum.numbers ? count_text((int64_t)points[i].iteration, text)
                                  : "\xe2\x80\x93");
     }

@@ -147,7 +147,7 @@ static void score_tile(FILE *out, const struct facts *f)
              score.name);
     snprintf(note, sizeof note, "at iteration %s",
              count_text((int64_t)score.point.iteration, count));
-    tile(out, title, number_text(score.point.value, value), note);
+    tile(out, title, figure_text(score.point.value, value), note);
 }
 
 /* ---- The head ---- */
