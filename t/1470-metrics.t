@@ -55,6 +55,32 @@ test_expect_success PYTHON 'a Python script reports texts, lists, nested dicts a
 		.[\"train/loss\"] == 1" last.json &&
 	grep "are not kept: train/of" err && dump /metrics/steps python | grep 1152921504606846978
 '
+test_expect_success 'an infinite metric stays infinite in everything that shows it' '
+	$run --name infinite -n 2 --callback csv --callback prometheus -- sh -c "
+		if test \$RANK = 0; then set -- 1 inf; else set -- -inf inf; fi
+		exec raytrain-report loss=\$1 reward=\$2 lost=nan --text note=Infinity" 2>err &&
+	jq -e ".loss == null and .by_rank.loss == {rank0: 1, min: \"-Infinity\", max: 1,
+		mean: \"-Infinity\"} and .by_rank.lost == {rank0: null, min: null, max: null} and
+		.by_rank.note == {}" runs/infinite/result.json &&
+	test "$(dump /metrics/loss infinite) $(dump /metrics_min/loss infinite)" = "-inf -inf" &&
+	test "$(dump /metrics/reward infinite) $(dump /metrics_rank0/reward infinite)" = "inf inf" &&
+	test "$(dump /metrics/lost infinite)" = nan &&
+	raytrain-inspect runs/infinite >out && grep "^loss  *-inf" out && grep "^reward  *inf" out &&
+	grep "^note  *Infinity" out && raytrain-inspect --csv runs/infinite >out.csv &&
+	grep -e ",-inf,inf,,Infinity" out.csv &&
+	grep ",$(jq .time_total_s runs/infinite/result.json)," out.csv &&
+	grep -e ",-inf," runs/infinite/progress.csv &&
+	grep "metric_reward.* +Inf" runs/infinite/*.prom
+'
+test_expect_success PYTHON 'the Result of Python has infinities' '
+	cat >read.py <<-\EOT &&
+	import math, raytrain
+	metrics = raytrain.Result.from_path("runs/infinite").metrics
+	assert metrics["loss"] == -math.inf and metrics["reward"] == math.inf, metrics
+	assert math.isnan(metrics["lost"]) and metrics["note"] == "Infinity", metrics
+	EOT
+	PYTHONPATH=$stage/share/raytrain/python $PYTHON read.py
+'
 test_expect_success 'the result of fifty thousand reports has all of them' '
 	$run --name many -n 1 "$modules/many_metrics.so" 50000 2>err &&
 	h5dump -H -d /reports runs/many/result.h5 | grep "( 50000 )" &&

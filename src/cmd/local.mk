@@ -22,7 +22,8 @@ src_cmd_raytrain_keeper_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
 
 # raytrain-run starts it for a callback in C, which calls functions of it.
 pkglibexec_PROGRAMS += src/cmd/raytrain-callback
-src_cmd_raytrain_callback_SOURCES = src/cmd/raytrain-callback.c
+src_cmd_raytrain_callback_SOURCES = src/cmd/raytrain-callback.c \
+	src/common/util/report_number.c src/common/util/report_number.h
 src_cmd_raytrain_callback_CPPFLAGS = $(COMMON_CPPFLAGS)
 src_cmd_raytrain_callback_LDADD = $(JANSSON_LIBS) -ldl
 src_cmd_raytrain_callback_LDFLAGS = $(AM_LDFLAGS) -export-dynamic

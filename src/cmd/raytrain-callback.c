@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "raytrain_callback.h"
+#include "util/report_number.h"
 
 struct raytrain_callback_report {
     const json_t *values;
@@ -28,11 +29,9 @@ int64_t raytrain_callback_iteration(const raytrain_callback_report *report)
 int raytrain_callback_number(const raytrain_callback_report *report, const char *name,
                              double *value)
 {
-    const json_t *found = json_object_get(report->values, name);
-
-    if (!json_is_number(found) && !json_is_null(found))
+    if (!metric_is_number(report->values, name))
         return -1;
-    *value = json_is_number(found) ? json_number_value(found) : NAN;
+    *value = metric_number(report->values, name);
     return 0;
 }
 

@@ -85,7 +85,7 @@ RAYTRAIN_CALLBACK_API int64_t
 raytrain_callback_iteration(const raytrain_callback_report *report);
 
 /* A number: a metric, which is the mean over the workers, or another key of
- * result.json. -1: there is none of this name. NaN and infinities are NaN. */
+ * result.json. -1: there is none of this name. NaN and infinities are numbers. */
 RAYTRAIN_CALLBACK_API int
 raytrain_callback_number(const raytrain_callback_report *report, const char *name,
                          double *value);

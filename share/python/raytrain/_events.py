@@ -267,5 +267,9 @@ def _of_rank_0(report: dict) -> dict:
 
     for name, ranks in (report.get("by_rank") or {}).items():
         value = ranks.get("rank0", report.get(name))
-        metrics[name] = float("nan") if value is None else value
+        if value is None:
+            value = float("nan")
+        elif isinstance(value, str) and "rank0" in ranks:
+            value = float(value)  # an infinity
+        metrics[name] = value
     return metrics

@@ -279,8 +279,11 @@ def _read_history(path: str) -> list:
 
 
 def _metrics_of(report: dict) -> dict:
-    """JSON has no NaN: raytrain writes null."""
-    return {name: float("nan") if value is None and name not in _NOT_METRICS else value
+    """JSON has neither NaN nor infinities: raytrain writes null, and says in by_rank if the
+    mean is infinite."""
+    by_rank = report.get("by_rank") or {}
+    return {name: float(by_rank.get(name, {}).get("mean", "nan"))
+            if value is None and name not in _NOT_METRICS else value
             for name, value in report.items()}
 
 

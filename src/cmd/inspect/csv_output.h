@@ -13,7 +13,7 @@ void csv_end(FILE *out);
 
 /* Text, in quotes if necessary. */
 void csv_text(FILE *out, const char *text);
-/* A number that reads back as the same; NaN and infinities are empty. */
+/* A number that reads back as the same; NaN is empty. */
 void csv_number(FILE *out, double value);
 /* A value of JSON: null and NULL are empty, arrays and objects are their text. */
 void csv_json(FILE *out, const json_t *value);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "protocol/events.h"
 #include "run/metrics.h"
 #include "run/report_follow.h"
+#include "util/report_number.h"
 #include "run/run_dir.h"
 #include "run/run_lock.h"
 #include "util/clock.h"
@@ -224,13 +226,13 @@ static void report_print(void *arg, const json_t *report)
             (long long)integer_of(report, "training_iteration"));
     json_object_foreach(json_object_get(report, "by_rank"), name, ignored)
     {
-        const json_t *value = json_object_get(report, name);
+        double value = metric_number(report, name);
 
-        if (!json_is_number(value))
+        if (isnan(value))
             continue;
         fputs("  ", f->out);
         text_put(f, name);
-        fprintf(f->out, " %.5g", json_number_value(value));
+        fprintf(f->out, " %.5g", value);
     }
     fprintf(f->out, "  %s%s\n",
             time_text(json_number_value(json_object_get(report, "time_total_s")), text),

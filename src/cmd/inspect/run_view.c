@@ -3,6 +3,7 @@
 #include "inspect/output.h"
 #include "inspect/views.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "run/attempts.h"
 #include "run/checkpoint_manager.h"
 #include "run/metrics.h"
+#include "util/report_number.h"
 #include "run/run_dir.h"
 #include "run/run_pulse.h"
 #include "util/clock.h"
@@ -65,6 +67,20 @@ static void status_set(json_t *out, const char *run)
     free(path);
 }
 
+/* JSON has no infinities: as in a report, the value is null, and beside it is a word. */
+static void last_set(json_t *metric, const json_t *report, const char *name)
+{
+    json_t *value = json_object_get(report, name);
+    double number = metric_number(report, name);
+
+    json_object_set(metric, "last", value ? value : json_null());
+    json_object_del(metric, "last_infinite");
+    if (isinf(number))
+        json_object_set_new(
+            metric, "last_infinite",
+            json_string(number > 0 ? METRIC_INFINITY : "-" METRIC_INFINITY));
+}
+
 /* The last, lowest and highest value of each metric, with their iterations. */
 static json_t *metrics_json(const json_t *reports)
 {
@@ -85,7 +101,7 @@ static json_t *metrics_json(const json_t *reports)
                 m = json_object();
                 json_object_set_new(all, name, m);
             }
-            json_object_set(m, "last", value ? value : json_null());
+            last_set(m, report, name);
             if (!json_is_number(value))
                 continue;
             if (!json_object_get(m, "min") ||
@@ -253,10 +269,12 @@ static double number_of(const json_t *object, const char *key)
 
 static void number_print(FILE *out, const json_t *value)
 {
-    if (json_is_number(value))
-        fprintf(out, " %12.6g", json_number_value(value));
+    double number = metric_value(value);
+
+    if (isnan(number))
+        fprintf(out, " %12s", "nan"); /* whatever its sign */
     else
-        fprintf(out, " %12s", "nan");
+        fprintf(out, " %12.6g", number);
 }
 
 /* Why an attempt ended, in a word or two; "" if its outcome says it. */
@@ -403,13 +421,14 @@ static void metrics_print(FILE *out, json_t *metrics)
                 "lowest", "at", "highest", "at");
     json_object_foreach(metrics, name, m)
     {
+        const json_t *infinite = json_object_get(m, "last_infinite");
         char *shown = printable_text(name);
 
         fprintf(out, "%-20s", shown ? shown : "?");
         free(shown);
         if (typed_print(out, json_object_get(m, "last")))
             continue;
-        number_print(out, json_object_get(m, "last"));
+        number_print(out, infinite ? infinite : json_object_get(m, "last"));
         number_print(out, json_object_get(m, "min"));
         fprintf(out, " %9lld", (long long)integer_of(m, "min_iteration"));
         number_print(out, json_object_get(m, "max"));

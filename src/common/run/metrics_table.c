@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/report_number.h"
 #include "util/array.h"
 
 const struct report_field report_fields[REPORT_FIELDS] = {
@@ -37,9 +38,18 @@ static bool is_integer(const struct report_member *m)
     return is_number(m) && strspn(m->value, "-0123456789") >= m->value_n;
 }
 
+static bool is_word(const struct report_member *m, const char *quoted)
+{
+    return m->value_n == strlen(quoted) && memcmp(m->value, quoted, m->value_n) == 0;
+}
+
 static double number_or_nan(const struct report_member *m)
 {
-    return m && is_number(m) ? strtod(m->value, NULL) : NAN;
+    if (m && is_number(m))
+        return strtod(m->value, NULL);
+    if (m && is_word(m, "\"" METRIC_INFINITY "\""))
+        return INFINITY;
+    return m && is_word(m, "\"-" METRIC_INFINITY "\"") ? -INFINITY : NAN;
 }
 
 static double number_named(const struct report_members *all, const char *key,
@@ -100,6 +110,8 @@ static struct metric_number number_read(const struct report_member *value,
     number.rank0 = number_named(of_metric, "rank0", &at);
     number.min = number_named(of_metric, "min", &at);
     number.max = number_named(of_metric, "max", &at);
+    if (isnan(number.mean))
+        number.mean = number_named(of_metric, "mean", &at);
     return number;
 }
 

@@ -15,6 +15,7 @@ libcommon_la_SOURCES += \
 	src/common/util/installed.c src/common/util/installed.h \
 	src/common/util/hostlist.c src/common/util/hostlist.h \
 	src/common/util/json_writer.c src/common/util/json_writer.h \
+	src/common/util/report_number.c src/common/util/report_number.h \
 	src/common/util/long_option.c src/common/util/long_option.h \
 	src/common/util/memory.c src/common/util/memory.h \
 	src/common/util/memory_file.c src/common/util/memory_file.h \

@@ -6,12 +6,14 @@
  * that does not count any more. Later reports are added, but if storage is too slow for
  * them, they are dropped, and the file is made anew from result.json again.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "callback/callback.h"
 #include "callback/deferred.h"
 #include "callback/progress_csv.h"
+#include "util/report_number.h"
 #include "util/fault.h"
 #include "util/fs.h"
 
@@ -132,6 +134,15 @@ static void csv_attempt_start(struct callback *cb, const json_t *attempt)
     c->begun = true;
 }
 
+/* An infinity is a text, as it is in the file; a report has null for it. */
+static json_t *value_copy(const json_t *report, const char *name, const json_t *value)
+{
+    double number = json_is_null(value) ? metric_number(report, name) : 0;
+
+    return isinf(number) ? json_string(number > 0 ? "inf" : "-inf")
+                         : json_deep_copy(value);
+}
+
 /* The thread gets a copy of its own, of what it needs. */
 static json_t *report_copy(const json_t *report)
 {
@@ -141,7 +152,7 @@ static json_t *report_copy(const json_t *report)
     json_object_foreach((json_t *)(uintptr_t)report, name, value)
     {
         if (strcmp(name, "by_rank") != 0 &&
-            json_object_set_new(copy, name, json_deep_copy(value)) < 0) {
+            json_object_set_new(copy, name, value_copy(report, name, value)) < 0) {
             json_decref(copy);
             return NULL;
         }

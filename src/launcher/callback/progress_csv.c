@@ -16,6 +16,7 @@
 #include "run/run_dir.h"
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/report_number.h"
 #include "util/number_text.h"
 
 #define FIRST_COLUMN "training_iteration"
@@ -156,7 +157,9 @@ static int row_write(struct progress_csv *csv, const json_t *report)
     for (size_t i = 0; i < csv->n_names; i++) {
         if (i > 0)
             putc(',', csv->rows);
-        if (value_write(csv->row[i], csv->rows) < 0)
+        if (json_is_null(csv->row[i]))
+            real_write(metric_number(report, csv->names[i]), csv->rows);
+        else if (value_write(csv->row[i], csv->rows) < 0)
             return -1;
     }
     putc('\n', csv->rows);

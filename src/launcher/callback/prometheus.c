@@ -12,6 +12,7 @@
 
 #include "callback/callback.h"
 #include "callback/deferred.h"
+#include "util/report_number.h"
 #include "run/run_dir.h"
 #include "util/clock.h"
 #include "util/fault.h"
@@ -128,21 +129,14 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : strcmp(x, y);
 }
 
-static bool is_gauge(const json_t *value)
-{
-    return json_is_number(value) || json_is_null(value);
-}
-
 static void metric_write(FILE *out, const struct prometheus *p, const char *metric)
 {
-    const json_t *value = json_object_get(p->report, metric);
-
     name_write(out, metric);
     labels_write(out, p);
     fputs(",metric=", out);
     label_write(out, metric);
     fputs("} ", out);
-    number_write(out, json_is_number(value) ? json_number_value(value) : NAN);
+    number_write(out, metric_number(p->report, metric));
 }
 
 /* The metrics, which have the same name: their lines must be together. */
@@ -169,7 +163,7 @@ static int metrics_write(FILE *out, const struct prometheus *p)
         return -1;
     json_object_foreach(by_rank, name, ignored)
     {
-        if (is_gauge(json_object_get(p->report, name)))
+        if (metric_is_number(p->report, name))
             all[n++] = name;
     }
     qsort(all, n, sizeof *all, by_name);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "run/metrics.h"
+#include "util/report_number.h"
 #include "tfevents/event_files.h"
 #include "util/clock.h"
 #include "util/fault.h"
@@ -123,14 +124,13 @@ static void values_clear(struct values *all)
     free(all->values);
 }
 
-/* JSON has neither NaN nor infinities: null stands for them. */
 static void number_add(struct values *all, const char *prefix, const char *name,
-                       const char *ending, const json_t *value)
+                       const char *ending, double value)
 {
     struct tfevents_value *to = value_add(all, prefix, name, ending);
 
     if (to)
-        to->number = json_is_number(value) ? json_number_value(value) : NAN;
+        to->number = value;
 }
 
 static void text_add(struct values *all, const char *name, const json_t *value)
@@ -152,27 +152,29 @@ static void vector_add(struct values *all, const char *name, const json_t *vecto
     json_array_foreach((json_t *)vector, i, element)
     {
         snprintf(ending, sizeof ending, "/%zu", i);
-        number_add(all, "", name, ending, element);
+        number_add(all, "", name, ending,
+                   json_is_number(element) ? json_number_value(element) : NAN);
     }
 }
 
 /* ranks: {"min": ..., "max": ...}, or NULL. */
-static void metric_add(struct values *all, const char *name, const json_t *value,
+static void metric_add(struct values *all, const char *name, const json_t *report,
                        const json_t *ranks)
 {
-    const json_t *min = json_object_get(ranks, "min");
-    const json_t *max = json_object_get(ranks, "max");
+    const json_t *value = json_object_get(report, name);
 
     if (json_is_string(value)) {
         text_add(all, name, value);
     } else if (json_is_array(value)) {
         vector_add(all, name, value);
     } else if (value) {
-        number_add(all, "", name, "", value);
-        if (min)
-            number_add(all, "", name, "/min", min);
-        if (max)
-            number_add(all, "", name, "/max", max);
+        number_add(all, "", name, "", metric_number(report, name));
+        if (json_object_get(ranks, "min"))
+            number_add(all, "", name, "/min",
+                       metric_value(json_object_get(ranks, "min")));
+        if (json_object_get(ranks, "max"))
+            number_add(all, "", name, "/max",
+                       metric_value(json_object_get(ranks, "max")));
     }
 }
 
@@ -192,11 +194,11 @@ static void values_collect(struct values *all, const json_t *report)
         const json_t *value = json_object_get(report, figures[i]);
 
         if (json_is_number(value))
-            number_add(all, OWN, figures[i], "", value);
+            number_add(all, OWN, figures[i], "", json_number_value(value));
     }
     json_object_foreach(json_object_get(report, "by_rank"), name, ranks)
     {
-        metric_add(all, name, json_object_get(report, name), several ? ranks : NULL);
+        metric_add(all, name, report, several ? ranks : NULL);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "util/report_number.h"
 #include "util/quote.h"
 
 /* ---- Which values are better ---- */
@@ -106,16 +107,16 @@ static void text_set(struct metric_view *m, const char *text)
     m->text[n] = '\0';
 }
 
-/* JSON has no NaN: null. */
-void metric_view_add(struct metric_view *m, int64_t iteration, const json_t *value)
+void metric_view_add(struct metric_view *m, int64_t iteration, const json_t *report)
 {
+    const json_t *value = json_object_get(report, m->name);
     char *text = NULL;
 
     m->known = true;
     m->iteration = iteration;
-    m->is_number = json_is_number(value) || json_is_null(value);
+    m->is_number = metric_is_number(report, m->name);
     if (m->is_number) {
-        number_add(m, iteration, json_is_null(value) ? NAN : json_number_value(value));
+        number_add(m, iteration, metric_number(report, m->name));
     } else if (json_is_string(value)) {
         text_set(m, json_string_value(value));
     } else {

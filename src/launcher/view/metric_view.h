@@ -45,7 +45,8 @@ void metric_view_destroy(struct metric_view *m);
 /* Which values of a metric are better, by the words of its name: "valid-logloss". */
 enum metric_aim metric_aim_of(const char *name);
 
-void metric_view_add(struct metric_view *m, int64_t iteration, const json_t *value);
+/* The value that a report has of it; there is one. */
+void metric_view_add(struct metric_view *m, int64_t iteration, const json_t *report);
 /* Values of later iterations do not count any more. */
 void metric_view_rewind(struct metric_view *m, int64_t iteration);
 /* NULL: not known. */

@@ -167,7 +167,7 @@ static void metrics_take(struct run_state *v, const json_t *report, int64_t iter
         struct metric_view *m = value ? metric_find(v, name, &at) : NULL;
 
         if (m)
-            metric_view_add(m, iteration, value);
+            metric_view_add(m, iteration, report);
     }
 }
 

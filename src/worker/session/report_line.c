@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "run/metrics.h"
+#include "util/report_number.h"
 #include "session/report_block.h"
 #include "util/clock.h"
 
@@ -173,6 +174,27 @@ static void gpus_by_rank_write(const struct report_line *line, struct json_write
 
 /* ---- Ranks ---- */
 
+/* JSON has no infinities: words stand for them here, and null in the report itself. */
+static void rank_number_write(struct json_writer *w, const char *key, double value)
+{
+    if (isinf(value))
+        json_writer_string(w, key, value > 0 ? METRIC_INFINITY : "-" METRIC_INFINITY);
+    else
+        json_writer_real(w, key, value);
+}
+
+static void ranks_write(const char *name, double mean, double rank0,
+                        struct comm_stat of_ranks, struct json_writer *w)
+{
+    json_writer_begin(w, name);
+    rank_number_write(w, "rank0", rank0);
+    rank_number_write(w, "min", of_ranks.min);
+    rank_number_write(w, "max", of_ranks.max);
+    if (isinf(mean))
+        rank_number_write(w, "mean", mean);
+    json_writer_end(w);
+}
+
 /* What is not combined over the ranks has an empty object. */
 static void by_rank_write(const struct report_line *line, struct json_writer *w)
 {
@@ -180,13 +202,9 @@ static void by_rank_write(const struct report_line *line, struct json_writer *w)
     json_t *ignored;
 
     json_writer_begin(w, "by_rank");
-    for (size_t i = 0; i < line->n_metrics; i++) {
-        json_writer_begin(w, line->means[i].name);
-        json_writer_real(w, "rank0", line->rank0[i].value);
-        json_writer_real(w, "min", line->stats[i].min);
-        json_writer_real(w, "max", line->stats[i].max);
-        json_writer_end(w);
-    }
+    for (size_t i = 0; i < line->n_metrics; i++)
+        ranks_write(line->means[i].name, line->means[i].value, line->rank0[i].value,
+                    line->stats[i], w);
     gpus_by_rank_write(line, w);
     json_object_foreach((json_t *)(uintptr_t)line->typed, name, ignored)
     {
