@@ -28,6 +28,7 @@ static struct {
     double ahead, kill_wait_s; /* of the limits */
     bool without_limits;
     int limits_asked;
+    bool recalled; /* the job was asked about before */
 } slurm;
 
 static struct watch_view view;
@@ -59,6 +60,13 @@ static void fake_query_destroy(struct batch_query *query)
         slurm.open--;
 }
 
+static bool fake_recall(double max_age_s, struct batch_job *job)
+{
+    assert_true(max_age_s > 0);
+    *job = slurm.job;
+    return slurm.recalled;
+}
+
 static int fake_limits_start(struct batch_query **out, struct error *err)
 {
     (void)err;
@@ -83,6 +91,7 @@ static const struct batch_ops fake = {.name = "fake",
                                       .query_start = fake_query_start,
                                       .query_poll = fake_query_poll,
                                       .query_destroy = fake_query_destroy,
+                                      .recall = fake_recall,
                                       .limits_start = fake_limits_start,
                                       .limits_poll = fake_limits_poll};
 
@@ -182,6 +191,24 @@ static void stops_ahead_of_the_end(void **unused)
     assert_int_equal(finding.cause, CAUSE_TIME_LIMIT);
     assert_non_null(strstr(finding.message, "the allocation ends at "));
     assert_non_null(strstr(finding.message, "in 600 s: stopping at the next report"));
+    end();
+}
+
+static void what_was_asked_before_the_attempt_is_asked_again_before_it_acts(void **unused)
+{
+    (void)unused;
+    slurm.recalled = true;
+    ends_after(602);
+    begin(&time_watch);
+    assert_int_equal(tick(0.5), WATCH_GOES_ON);
+    assert_int_equal(slurm.asked, 0);
+    assert_int_equal(slurm.limits_asked, 1);
+    ends_after(1602); /* meanwhile it has got more time */
+    assert_int_equal(tick(2), WATCH_GOES_ON);
+    assert_int_equal(slurm.asked, 1);
+    assert_int_equal(tick(0.5), WATCH_GOES_ON);
+    assert_int_equal(tick(1000), WATCH_GOES_ON);
+    assert_int_equal(tick(0.5), WATCH_STOP);
     end();
 }
 
@@ -598,6 +625,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(without_anything_to_observe),
         TEST(stops_ahead_of_the_end),
+        TEST(what_was_asked_before_the_attempt_is_asked_again_before_it_acts),
         TEST(the_margin_grows_with_the_reports),
         TEST(the_first_report_of_an_attempt_says_nothing_about_the_next),
         TEST(a_slow_report_is_forgotten_after_some_that_were_not),

@@ -62,6 +62,8 @@ struct batch_ops {
     int (*query_poll)(struct batch_query *query, bool *done, struct batch_job *job,
                       struct error *err);
     void (*query_destroy)(struct batch_query *query);
+    /* What the latest answer said, if it is not older than max_age_s. Asks nothing. */
+    bool (*recall)(double max_age_s, struct batch_job *job);
     /* A question about the limits, as one about the job. */
     int (*limits_start)(struct batch_query **out, struct error *err);
     int (*limits_poll)(struct batch_query *query, bool *done,

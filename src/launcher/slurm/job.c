@@ -98,6 +98,7 @@ bool slurm_job_parse(const char *line, const char *id, struct batch_job *job)
 /* What the latest answer says about the job of this process, and its id. */
 static struct {
     char id[BATCH_NUMBER_MAX];
+    double at; /* clock_now() */
     struct batch_job job;
 } known;
 
@@ -106,6 +107,14 @@ static bool is_known(void)
     const char *id = slurm_job_id();
 
     return id && strcmp(known.id, id) == 0;
+}
+
+static bool job_recall(double max_age_s, struct batch_job *job)
+{
+    if (!is_known() || clock_now() - known.at > max_age_s)
+        return false;
+    *job = known.job;
+    return true;
 }
 
 /* For a job array, squeue may list more jobs than the one it was asked for. */
@@ -118,6 +127,7 @@ static int answer_find(const char *text, struct batch_job *job, struct error *er
         if (slurm_job_parse(line, id, job)) {
             snprintf(known.id, sizeof known.id, "%s", id);
             known.job = *job;
+            known.at = clock_now();
             return 0;
         }
         line = strchr(line, '\n');
@@ -448,6 +458,7 @@ const struct batch_ops batch_slurm = {
     .query_start = query_start,
     .query_poll = query_poll,
     .query_destroy = query_destroy,
+    .recall = job_recall,
     .limits_start = limits_start,
     .limits_poll = limits_poll,
     .ask = job_ask,

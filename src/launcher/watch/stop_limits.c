@@ -21,9 +21,10 @@
 
 /* ---- The end of the allocation ---- */
 
-#define FRESH_S 10.0 /* older answers are not acted on: the end may have moved */
-#define AGAIN_S 60.0 /* the pause after a question without an answer */
-#define LAST_S  5.0 /* kept for writing the Result, but at most half of the time left */
+#define FRESH_S    10.0 /* older answers are not acted on: the end may have moved */
+#define RECALLED_S 60.0 /* as old may be the first answer of an attempt */
+#define AGAIN_S    60.0 /* the pause after a question without an answer */
+#define LAST_S     5.0 /* kept for writing the Result, but at most half of the time left */
 
 struct time_watch {
     const struct batch_ops *batch;
@@ -118,6 +119,21 @@ static bool is_fresh(struct time_watch *w, const struct watch_view *view)
     return false;
 }
 
+/* Before the run started, the job was asked about. Before anything is done about its end,
+ * it is asked about again. */
+static void answer_begin(struct time_watch *w, const struct watch_view *view)
+{
+    struct batch_job job;
+
+    if (!w->batch->recall(RECALLED_S, &job)) {
+        question_ask(w, view);
+        return;
+    }
+    w->answered = true;
+    w->end = (double)job.end;
+    limits_ask(w);
+}
+
 static int time_watch_create(const struct watch_view *view, void **state,
                              struct error *err)
 {
@@ -128,7 +144,7 @@ static int time_watch_create(const struct watch_view *view, void **state,
     if (!(w = calloc(1, sizeof *w)))
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     w->batch = view->batch;
-    question_ask(w, view);
+    answer_begin(w, view);
     *state = w;
     return 0;
 }
