@@ -937,6 +937,7 @@ int main(void)
         TEST(inputs_with_other_numbers_of_rows_are_refused),
         TEST(texts_are_any_unicode),
         TEST(what_is_no_json_is_refused_with_its_place),
+        TEST(a_number_or_a_word_that_json_does_not_have_is_called_so),
         TEST(a_request_that_is_cut_off_is_refused_wherever_it_is),
         TEST(deep_json_is_refused),
         TEST(other_members_are_not_looked_at),
