@@ -158,7 +158,7 @@ from raytrain import _session
 from raytrain.torch import _data_loader, _place, _train_loop
 
 def devices(n, local_rank, workers):
-    place = mock.Mock(local_rank=local_rank, local_world_size=workers)
+    place = mock.Mock(local_rank=local_rank, local_world_size=workers, has_companion=False)
     with mock.patch.object(_train_loop, "place", lambda: place), \
             mock.patch("torch.cuda.is_available", lambda: n > 0), \
             mock.patch("torch.cuda.device_count", lambda: n):

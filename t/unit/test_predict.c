@@ -293,7 +293,7 @@ static void a_csv_file_has_names_and_rows(void **state)
 {
     static const char begin[] = "v_0,v_1,\"i,1\",r,s\n"
                                 "0,0,-9223372036854775808,1,\"a,b\"\n"
-                                "0.333333343,-1,-9223372036854775807,0.5,\"\"\"\"\n";
+                                "0.33333334,-1,-9223372036854775807,0.5,\"\"\"\"\n";
     size_t n, lines = 0;
     char *text = file_of(PREDICT_CSV, 3, &n);
 
