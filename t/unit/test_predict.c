@@ -301,7 +301,7 @@ static void a_csv_file_has_names_and_rows(void **state)
     assert_memory_equal(text, begin, sizeof begin - 1);
     assert_non_null(strstr(text, "\n1,-3,-9223372036854775805,nan,\"two\nl\"\n"));
     assert_non_null(strstr(text, ",gr\xc3\xbcn\n"));
-    assert_non_null(strstr(text, ", x \n"));
+    assert_non_null(strstr(text, ",\" x \"\n"));
     for (size_t i = 0; i < n; i++)
         lines += text[i] == '\n';
     assert_int_equal(lines, ROWS + 1 + 1);
