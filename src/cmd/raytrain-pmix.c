@@ -1,9 +1,10 @@
 /*
  * raytrain-pmix.c - the PMIx server of a group of local workers, or of the MPI programs
  * that the workers of a node run. Its standard input is a socket to its owner
- * (launcher/local/pmix_server.h, worker/wireup/child_server.h). The nodes and ranks of the
- * group are in a file of DIRECTORY (pmix/group_file.h); their namespace is a secret, and
- * comes over the socket. BEFORE is how many servers the owner has started before.
+ * (launcher/local/pmix_server.h, worker/wireup/child_server.h). The nodes and ranks of
+ * the group are in a file of DIRECTORY (pmix/group_file.h); their namespace is a
+ * secret, and comes over the socket. BEFORE is how many servers the owner has started
+ * before.
  *
  *     raytrain-pmix DIRECTORY NODE BEFORE
  */

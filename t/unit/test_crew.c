@@ -49,8 +49,8 @@ static bool file_make(const char *path)
     return fd >= 0;
 }
 
-/* Signs of life, until the service closes the connection. The first worker gives one only, in
- * its first child. */
+/* Signs of life, until the service closes the connection. The first worker gives one
+ * only, in its first child. */
 static int child_beat(int fd)
 {
     int beats = front_connect();
@@ -67,9 +67,9 @@ static int child_beat(int fd)
 }
 
 /* "serve": until the connection is closed; a byte kills it. "early": it ends before it
- * connects. "mute": after that. "deaf": it does not end. "broken": like "early" while there is a
- * file of this name. "late": the first worker ends before it connects, once, and the others
- * wait for that. "beat": with signs of life. */
+ * connects. "mute": after that. "deaf": it does not end. "broken": like "early" while
+ * there is a file of this name. "late": the first worker ends before it connects, once,
+ * and the others wait for that. "beat": with signs of life. */
 static int child_main(const char *kind)
 {
     char byte;

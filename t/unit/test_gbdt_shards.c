@@ -245,12 +245,12 @@ static int rank_check(struct comm *comm, void *arg)
                               &c->errors[comm->rank]);
 }
 
-/* What the ranks say about the queries of a dataset, whose column of them is `qid`: NULL,
- * nothing, or an error with these texts. */
+/* What the ranks say about the queries of a dataset, whose column of them is `qid`:
+ * NULL, nothing, or an error with these texts. */
 static void queries_are(const char *path, const char *qid, const char *const texts[])
 {
-    struct gbdt_config cfg = {.qid = (char *)qid,
-                              .label = (char *)(strcmp(qid, "qid") == 0 ? "label" : "y")};
+    struct gbdt_config cfg = {
+        .qid = (char *)qid, .label = (char *)(strcmp(qid, "qid") == 0 ? "label" : "y")};
     struct checking c = {.config = {.name = (char *)"train", .path = (char *)path}};
     int rc[SIZE_MAX_TESTED];
 

@@ -17,7 +17,8 @@ union at {
     struct sockaddr_in6 v6;
 };
 
-/* A connection to 127.0.0.1 by a socket of this family: what the accepting end knows. */
+/* A connection to 127.0.0.1 by a socket of this family: what the accepting end knows.
+ */
 static void connection_make(int family, union at *peer, union at *here, int *client,
                             int *server)
 {

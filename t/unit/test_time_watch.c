@@ -194,7 +194,8 @@ static void stops_ahead_of_the_end(void **unused)
     end();
 }
 
-static void what_was_asked_before_the_attempt_is_asked_again_before_it_acts(void **unused)
+static void
+what_was_asked_before_the_attempt_is_asked_again_before_it_acts(void **unused)
 {
     (void)unused;
     slurm.recalled = true;

@@ -67,7 +67,8 @@ static void status_set(json_t *out, const char *run)
     free(path);
 }
 
-/* JSON has no infinities: as in a report, the value is null, and beside it is a word. */
+/* JSON has no infinities: as in a report, the value is null, and beside it is a word.
+ */
 static void last_set(json_t *metric, const json_t *report, const char *name)
 {
     json_t *value = json_object_get(report, name);

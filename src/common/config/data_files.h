@@ -13,17 +13,17 @@
 struct data_files {
     char **paths; /* in the order of their bytes, in any locale */
     size_t n;     /* at least 1 */
-    /* What else there is in the directory, or matches the pattern, and is not hidden; in
-     * the same order. Labels of IDX files are not among these. */
+    /* What else there is in the directory, or matches the pattern, and is not hidden;
+     * in the same order. Labels of IDX files are not among these. */
     char **others;
     size_t n_others;
 };
 
 /*
  * Of a directory, those of its files that are not hidden and have an ending of the
- * format in any case of its letters (NULL: of any format, but *.txt are no data then); of
- * a pattern, what matches it and is no directory. RAYTRAIN_ENOTFOUND if there is none. On
- * failure *out is empty.
+ * format in any case of its letters (NULL: of any format, but *.txt are no data then);
+ * of a pattern, what matches it and is no directory. RAYTRAIN_ENOTFOUND if there is
+ * none. On failure *out is empty.
  */
 int data_files_list(const char *path, const char *format, struct data_files *out,
                     struct error *err);

@@ -57,8 +57,8 @@ int options_parse_predict(int argc, char *argv[], struct options *opt,
  * --models. */
 int options_parse_serve(int argc, char *argv[], struct options *opt,
                         struct train_config *cfg, struct error *err);
-/* After an error of the command line: add which words were taken for the function or the
- * command and for its arguments, if there are any. Options that were meant for this
+/* After an error of the command line: add which words were taken for the function or
+ * the command and for its arguments, if there are any. Options that were meant for this
  * program may be among them. */
 void options_note_operands(const struct options *opt, struct error *err);
 void options_clear(struct options *opt);

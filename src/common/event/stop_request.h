@@ -7,9 +7,10 @@
  * Two may be open: a signal is for the one that reads it first, the inner one.
  *
  * One request may come as several signals. A script that traps and forwards delivers it
- * twice within milliseconds, and a batch system announces the end of a job by one signal
- * and ends it by another one, to the whole group or to a part of it. So only these hurry:
- * a second SIGINT and, outside of jobs, a second SIGTERM some time after the first.
+ * twice within milliseconds, and a batch system announces the end of a job by one
+ * signal and ends it by another one, to the whole group or to a part of it. So only
+ * these hurry: a second SIGINT and, outside of jobs, a second SIGTERM some time after
+ * the first.
  *
  * SIGINT, SIGTERM, SIGUSR1 (Slurm's --signal=B:USR1@T) and, unless it is ignored as
  * under nohup, SIGHUP are blocked from open to close; children must unblock them.

@@ -43,8 +43,8 @@ int h5_is_dataset(hid_t file, const char *name, hid_t access);
 int h5_visit(hid_t file,
              int (*each)(void *arg, hid_t file, const char *name, bool is_dataset),
              void *arg);
-/* Call `each` for each link of the group, in the order of the names. Stops when it returns
- * something else than 0, and returns that; -1 also if HDF5 fails. */
+/* Call `each` for each link of the group, in the order of the names. Stops when it
+ * returns something else than 0, and returns that; -1 also if HDF5 fails. */
 enum h5_link {
     H5_LINK_HARD,
     H5_LINK_SOFT,
@@ -56,8 +56,8 @@ int h5_links(hid_t group, int (*each)(void *arg, const char *name, enum h5_link 
 void h5_locks_optional(hid_t access);
 /* Open the file behind this descriptor, even if its name now belongs to another, to
  * read from it. It may lie on a file system without locks. -1 on failure:
- * RAYTRAIN_ECORRUPT with HDF5's reason, RAYTRAIN_ESTORAGE if another process has locked it
- * to write to it. */
+ * RAYTRAIN_ECORRUPT with HDF5's reason, RAYTRAIN_ESTORAGE if another process has locked
+ * it to write to it. */
 hid_t h5_open_fd(int fd, struct error *err);
 
 /* The same for the n bytes of a file in memory, which HDF5 copies. */

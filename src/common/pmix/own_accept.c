@@ -2,14 +2,14 @@
  * own_accept.c - accept() and accept4() of the program raytrain-pmix: libpmix, which
  * calls them, gets connections of this user's processes only.
  *
- * What libpmix itself asks of a client, in versions 4.0 to 5.0 (ptl and psec there): the
- * name of a namespace and a rank that the server knows, and a credential of a kind that
- * the client chooses. Kind "native" over TCP is a user id that the client states, and
- * nothing checks; "munge" is real, but a client that avoids it gets in as well, and one
- * whose library lacks it cannot have it. A tool needs no more than the port: it states a
- * namespace of its own, and its calls reach the host. And a client that connects and is
- * silent holds up the thread that serves all others. So the kernel is asked for the user
- * before libpmix reads one byte.
+ * What libpmix itself asks of a client, in versions 4.0 to 5.0 (ptl and psec there):
+ * the name of a namespace and a rank that the server knows, and a credential of a kind
+ * that the client chooses. Kind "native" over TCP is a user id that the client states,
+ * and nothing checks; "munge" is real, but a client that avoids it gets in as well, and
+ * one whose library lacks it cannot have it. A tool needs no more than the port: it
+ * states a namespace of its own, and its calls reach the host. And a client that
+ * connects and is silent holds up the thread that serves all others. So the kernel is
+ * asked for the user before libpmix reads one byte.
  *
  * After EAGAIN the listener of all these versions goes on; most other errors end it.
  */

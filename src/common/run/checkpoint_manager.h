@@ -70,8 +70,8 @@ int checkpoint_manager_prune(const char *run_dir, const struct checkpoint_config
                              void (*note)(void *arg, const char *text), void *arg,
                              struct error *err);
 
-/* The launcher, when no worker of its run is alive: remove what saves have left that were
- * interrupted. Failures as above. */
+/* The launcher, when no worker of its run is alive: remove what saves have left that
+ * were interrupted. Failures as above. */
 void checkpoint_manager_tidy(const char *run_dir,
                              void (*note)(void *arg, const char *text), void *arg);
 

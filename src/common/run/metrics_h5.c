@@ -590,7 +590,8 @@ int metrics_write_h5(const char *path, const struct metrics_table *reports,
     return rc;
 }
 
-/* Is a large file as long as its head says? Otherwise it is not read: it may be a hole. */
+/* Is a large file as long as its head says? Otherwise it is not read: it may be a hole.
+ */
 static bool is_odd(const char *path)
 {
     int fd = record_open(path, RECORD_OF_RUN);

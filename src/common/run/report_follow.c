@@ -171,8 +171,8 @@ static void ring_deliver(struct report_follower *f)
     }
 }
 
-/* Skip what is before the end of result.json, up to a line's end. A file without one there
- * is read from its beginning. */
+/* Skip what is before the end of result.json, up to a line's end. A file without one
+ * there is read from its beginning. */
 static void start_seek(struct report_follower *f)
 {
     int fd = record_open(f->result, RECORD_OF_RUN);

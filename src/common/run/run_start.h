@@ -1,15 +1,15 @@
 /*
- * run_start.h - the checkpoint that a run was started from. It belongs to the run: as long
- * as the run has no checkpoint of its own, each attempt starts from it. The record of the
- * first attempt (train/attempt_record.h) has it as
+ * run_start.h - the checkpoint that a run was started from. It belongs to the run: as
+ * long as the run has no checkpoint of its own, each attempt starts from it. The record
+ * of the first attempt (train/attempt_record.h) has it as
  *
  *   "started_from": {"path",
  *                    "bytes", "modified": the length of the file, and Unix time in ns,
  *                    "hash": XXH3-64 of its contents, in hexadecimal; null: not known},
  *                   or null: the run was started without a checkpoint
  *
- * The contents of a checkpoint of this library are those of its head, which has a checksum
- * of its tables, and these have one of each tensor.
+ * The contents of a checkpoint of this library are those of its head, which has a
+ * checksum of its tables, and these have one of each tensor.
  */
 #ifndef RAYTRAIN_RUN_RUN_START_H
 #define RAYTRAIN_RUN_RUN_START_H
@@ -30,12 +30,12 @@ struct run_start {
     int64_t modified;
 };
 
-/* Of the run in a directory, by its records; one by an earlier version has the path alone,
- * in run.cfg. */
+/* Of the run in a directory, by its records; one by an earlier version has the path
+ * alone, in run.cfg. */
 int run_start_read(const char *run_dir, struct run_start *start, struct error *err);
-/* Of a run that is about to start from this file (NULL: from none). All of the file may be
- * read: go_on(arg) is asked now and then, and false ends that, without a hash; go_on may be
- * NULL. */
+/* Of a run that is about to start from this file (NULL: from none). All of the file may
+ * be read: go_on(arg) is asked now and then, and false ends that, without a hash; go_on
+ * may be NULL. */
 int run_start_measure(const char *path, bool (*go_on)(void *arg), void *arg,
                       struct run_start *start, struct error *err);
 void run_start_clear(struct run_start *start);

@@ -53,8 +53,8 @@ int fs_create(const char *path, const void *data, size_t n, mode_t mode,
 void fs_look_again(const char *path);
 
 /* Read a whole regular file that the user has named, which may be a link, also one that
- * another node has just created: *data is malloc'ed, with a NUL after its *n bytes (n may
- * be NULL). For the files of a run directory see util/run_record.h. */
+ * another node has just created: *data is malloc'ed, with a NUL after its *n bytes (n
+ * may be NULL). For the files of a run directory see util/run_record.h. */
 int fs_read(const char *path, char **data, size_t *n, struct error *err);
 
 /* Remove a file, or a directory with all that is in it. Follows no links. If it does

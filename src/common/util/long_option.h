@@ -1,6 +1,6 @@
 /*
- * long_option.h - getopt_long() without its abbreviations: an option that a later version
- * adds never changes what a command line means.
+ * long_option.h - getopt_long() without its abbreviations: an option that a later
+ * version adds never changes what a command line means.
  */
 #ifndef RAYTRAIN_UTIL_LONG_OPTION_H
 #define RAYTRAIN_UTIL_LONG_OPTION_H

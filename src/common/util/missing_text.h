@@ -1,4 +1,5 @@
-/* missing_text.h - texts that mean that a value is missing, unless the user says which do. */
+/* missing_text.h - texts that mean that a value is missing, unless the user says which
+ * do. */
 #ifndef RAYTRAIN_UTIL_MISSING_TEXT_H
 #define RAYTRAIN_UTIL_MISSING_TEXT_H
 

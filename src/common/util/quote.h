@@ -35,8 +35,8 @@ int utf8_length(const char *s);
 int utf8_length_within(const char *s, size_t n);
 /* The same; 0 also for a control character, in ASCII or beyond. */
 int printable_length(const char *s);
-/* The text in UTF-8: as it is if it is UTF-8, else taken for Latin-1. False if that needs
- * more than `size` bytes. */
+/* The text in UTF-8: as it is if it is UTF-8, else taken for Latin-1. False if that
+ * needs more than `size` bytes. */
 bool utf8_make(const char *text, char *out, size_t size);
 /* The bytes of the text, at most so many, that do not end within a character. */
 size_t utf8_cut(const char *text, size_t most);

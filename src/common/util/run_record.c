@@ -42,8 +42,8 @@ static int base_open(const char *path, const char *own)
     return fd;
 }
 
-/* One part of a path, in the directory `at`, which is closed. A link is ELOOP: the kernel
- * has other words for one where there should be a directory. */
+/* One part of a path, in the directory `at`, which is closed. A link is ELOOP: the
+ * kernel has other words for one where there should be a directory. */
 static int part_open(int at, const char *name, int how)
 {
     int fd = openat(at, name, how | O_NOFOLLOW), why = errno;

@@ -1,12 +1,12 @@
 /*
- * run_record.h - the files of a run directory: records, journals, logs. Another user may have
- * made them, or put something else in their place.
+ * run_record.h - the files of a run directory: records, journals, logs. Another user
+ * may have made them, or put something else in their place.
  *
  * A record is a regular file, and is opened without following links: it would show, to
  * all who get a page of the run, what only this user may read. Nor does it wait, as for
  * a FIFO. `depth` is how many of the last parts of a path belong to the run and are no
- * links: 1 is the file alone, 3 is logs/attempt-0/attempt.json. The directory of the run
- * itself may be a link.
+ * links: 1 is the file alone, 3 is logs/attempt-0/attempt.json. The directory of the
+ * run itself may be a link.
  *
  * What another user wrote may be shown. Before it is acted upon (an address that gets a
  * token, a file that it names), record_check_owner() has to agree.
@@ -50,8 +50,8 @@ int record_read_large(const char *path, unsigned depth, char **data, size_t *n,
 /* A line of this record is longer than RECORD_BYTES_MAX: RAYTRAIN_ECORRUPT. */
 int record_fail_line(const char *path, struct error *err);
 
-/* May this process act on what the open file says? Only if it belongs to this user or to
- * root, and no one else may write it. RAYTRAIN_EINVAL, with whose it is. */
+/* May this process act on what the open file says? Only if it belongs to this user or
+ * to root, and no one else may write it. RAYTRAIN_EINVAL, with whose it is. */
 int record_check_owner(int fd, const char *path, struct error *err);
 
 #endif

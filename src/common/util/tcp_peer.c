@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* While the kernel lists its sockets, others come and go, and one that stays may be left
- * out. */
+/* While the kernel lists its sockets, others come and go, and one that stays may be
+ * left out. */
 #define READS_MAX 3
 /* The state of a row whose socket is closed already; its user is 0. */
 #define TIME_WAIT 6

@@ -18,8 +18,8 @@ static bool is_of_check(int wait_status)
            status == error_exit_status(RAYTRAIN_ESTOPPED);
 }
 
-/* Room for two workers, on two nodes if there are that many, or for one if a node cannot
- * have two, for example because it has one GPU. As allocation_take(). */
+/* Room for two workers, on two nodes if there are that many, or for one if a node
+ * cannot have two, for example because it has one GPU. As allocation_take(). */
 static int spread_take(const struct check_context *context, char *const argv[],
                        int *wait_status, bool *asked, struct error *err)
 {

@@ -140,8 +140,8 @@ int attempt_planner_plan(const struct attempt_planner *p, struct placement *plan
     return rc < 0 && err->code == RAYTRAIN_EFIT ? refused(p, spare, err) : rc;
 }
 
-size_t attempt_planner_idle(const struct attempt_planner *p, const struct placement *plan,
-                            size_t *n_nodes)
+size_t attempt_planner_idle(const struct attempt_planner *p,
+                            const struct placement *plan, size_t *n_nodes)
 {
     size_t without = lost_count(p) + spare_count(p);
 

@@ -29,10 +29,10 @@ void attempt_planner_destroy(struct attempt_planner *p); /* NULL is fine */
  */
 int attempt_planner_plan(const struct attempt_planner *p, struct placement *plan,
                          struct error *err);
-/* How many nodes, besides lost and spare ones, have no worker in this plan; *n_nodes: of
- * how many. */
-size_t attempt_planner_idle(const struct attempt_planner *p, const struct placement *plan,
-                            size_t *n_nodes);
+/* How many nodes, besides lost and spare ones, have no worker in this plan; *n_nodes:
+ * of how many. */
+size_t attempt_planner_idle(const struct attempt_planner *p,
+                            const struct placement *plan, size_t *n_nodes);
 /* To be called before the plan of another attempt: the available resources may have
  * changed. Fails as create does. */
 int attempt_planner_refresh(struct attempt_planner *p, struct error *err);

@@ -23,8 +23,8 @@ struct batch_job {
     bool preparing;   /* its nodes run a prolog: no group can be started yet */
     bool has_script;  /* it is a batch job, not an interactive one */
     bool may_requeue; /* it may go back to the queue */
-    /* As commands of the batch system take it. The task of a job array has a name of its
-     * own: its id may be that of the whole array. */
+    /* As commands of the batch system take it. The task of a job array has a name of
+     * its own: its id may be that of the whole array. */
     char name[BATCH_NAME_MAX];
     char array[BATCH_NUMBER_MAX]; /* the job array that it is a task of; "": of none */
     char task[BATCH_NUMBER_MAX];  /* which one */

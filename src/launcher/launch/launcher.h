@@ -107,10 +107,11 @@ struct launcher_ops {
     int (*advance)(struct group *g, bool *done, struct launch_outcome *outcome,
                    struct error *err);
     /*
-     * Send every worker this signal, once all of them have said that they handle it. One
-     * that arrives earlier may end a worker, or be lost: Slurm's proctrack/linuxproc skips
-     * a task that is still the slurmstepd that was forked for it, for example during the
-     * site's TaskProlog, although srun has reported the task as started.
+     * Send every worker this signal, once all of them have said that they handle it.
+     * One that arrives earlier may end a worker, or be lost: Slurm's
+     * proctrack/linuxproc skips a task that is still the slurmstepd that was forked for
+     * it, for example during the site's TaskProlog, although srun has reported the task
+     * as started.
      */
     int (*signal)(struct group *g, int sig, struct error *err);
     /* Kill all workers now. */

@@ -1,5 +1,5 @@
-/* configuration.h - is this machine part of a cluster? Slurm's commands may be installed
- * on any machine. */
+/* configuration.h - is this machine part of a cluster? Slurm's commands may be
+ * installed on any machine. */
 #ifndef RAYTRAIN_SLURM_CONFIGURATION_H
 #define RAYTRAIN_SLURM_CONFIGURATION_H
 
@@ -15,8 +15,9 @@ bool slurm_has_configuration(void);
  * again and again for a minute. RAYTRAIN_ENOTSUP, with what to do. */
 int slurm_configuration_check(struct error *err);
 
-/* One of Slurm's commands has failed with this output: because there is no configuration
- * at all? The command says so, and neither a job nor a usual place shows one. */
+/* One of Slurm's commands has failed with this output: because there is no
+ * configuration at all? The command says so, and neither a job nor a usual place shows
+ * one. */
 bool slurm_configuration_is_missing(const char *output);
 
 /* Fills err with this finding and what to do; returns -1. */

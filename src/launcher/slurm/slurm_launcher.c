@@ -434,9 +434,9 @@ static int slurm_fd(const struct group *g)
 
 /* ---- Signals and the end ---- */
 
-/* srun forwards a stop request to its tasks, but ends itself if it has not read yet that
- * they run, which the workers may say earlier; so an early one is kept. Other signals may
- * end srun at any time: scancel sends them to the running tasks. */
+/* srun forwards a stop request to its tasks, but ends itself if it has not read yet
+ * that they run, which the workers may say earlier; so an early one is kept. Other
+ * signals may end srun at any time: scancel sends them to the running tasks. */
 static int slurm_signal(struct group *g, int sig, struct error *err)
 {
     if (g->gone)

@@ -32,9 +32,9 @@ struct slurm_file {
 };
 
 /*
- * Append OPTION=DIR/NAME. Slurm replaces patterns in the whole path, so those that `dir`
- * only looks like are escaped. A backslash anywhere in a path turns all patterns off:
- * RAYTRAIN_EINVAL.
+ * Append OPTION=DIR/NAME. Slurm replaces patterns in the whole path, so those that
+ * `dir` only looks like are escaped. A backslash anywhere in a path turns all patterns
+ * off: RAYTRAIN_EINVAL.
  */
 int slurm_append_file(const struct slurm_file *file, char ***argv, struct error *err);
 

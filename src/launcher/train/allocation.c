@@ -42,7 +42,8 @@ struct allocation_end allocation_judge(int wait_status, bool asked,
 }
 
 /* salloc hands a SIGTERM on to the command, and nothing else; but any number of these
- * leaves the workers their time (event/stop_request.h). With salloc, the command dies. */
+ * leaves the workers their time (event/stop_request.h). With salloc, the command dies.
+ */
 static int salloc_watch(struct child *salloc, struct stop_request *stop,
                         int *wait_status, struct error *err)
 {

@@ -1,14 +1,15 @@
 /*
  * attempt_record.h - the record of one attempt: logs/attempt-K/attempt.json, written
- * when the attempt starts, when its checkpoint is restored, and when it ends. A record without an end belongs to a
- * launcher that was killed. run/attempts.h reads them.
+ * when the attempt starts, when its checkpoint is restored, and when it ends. A record
+ * without an end belongs to a launcher that was killed. run/attempts.h reads them.
  *
  *   {"attempt": 0, "workers": 2, "launcher": "local", "nodes": [{"name","tasks"}],
  *    "start": Unix time, "end": Unix time,
  *    "outcome": "finished" | "failed" | "stopped",
  *    "cause": protocol/failure.h's word unless it has finished, else null,
  *    "checkpoint": file it started from or null,
- *    "started_from": of the first attempt, what the run was started from, run/run_start.h,
+ *    "started_from": of the first attempt, what the run was started from
+ *    (run/run_start.h),
  *    "checkpoint_before": iteration of the newest one of the run when raytrain-run
  *    began; -1: there was none,
  *    "message", "rank", "host", "signal", "exit_status": unless it has finished, the
@@ -28,8 +29,8 @@
 /* A record that has just started; NULL without memory. The caller decrefs. */
 json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan,
                        int64_t checkpoint_before);
-/* Of a record that its writer has left in a log directory: was the attempt stopped, other
- * than to make room for another job? Then *checkpoint_before is its. */
+/* Of a record that its writer has left in a log directory: was the attempt stopped,
+ * other than to make room for another job? Then *checkpoint_before is its. */
 bool attempt_was_stopped(const char *log_dir, int64_t *checkpoint_before);
 /* Write it into its log directory, whole or not at all. */
 int attempt_save(const json_t *attempt, const char *log_dir, struct error *err);

@@ -133,8 +133,8 @@ static const char *lines_before(const char *start, const char *end, int n)
     return from;
 }
 
-/* With which lines a stack begins that a crash leaves in a log, the innermost call first:
- * two texts, the first of which may have to begin the line. */
+/* With which lines a stack begins that a crash leaves in a log, the innermost call
+ * first: two texts, the first of which may have to begin the line. */
 static const struct {
     const char *text, *then;
     bool begins;

@@ -21,8 +21,8 @@ static int requeue_check(const struct batch_ops *batch, const struct options *op
     return 0;
 }
 
-/* A job that is not longer than the margin before its end would stop each attempt at its
- * start. One that has little time left may have more when it is requeued. */
+/* A job that is not longer than the margin before its end would stop each attempt at
+ * its start. One that has little time left may have more when it is requeued. */
 static int margin_check(const struct batch_job *job, int margin_s, struct error *err)
 {
     long long length = job->end - job->start;

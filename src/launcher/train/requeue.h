@@ -1,6 +1,6 @@
 /*
- * requeue.h - a run and the batch job around it: does the job leave time for the run, and
- * does it go back to the queue when the run is stopped before its work is done
+ * requeue.h - a run and the batch job around it: does the job leave time for the run,
+ * and does it go back to the queue when the run is stopped before its work is done
  * (run_config.requeue_on_stop)?
  */
 #ifndef RAYTRAIN_TRAIN_REQUEUE_H
@@ -9,12 +9,13 @@
 #include "launch/batch_system.h"
 #include "train/backend_executor.h"
 
-/* Before anything starts: is the job longer than the margin before its end, and could it
- * be requeued, if it is to be? RAYTRAIN_EINVAL says why not. */
+/* Before anything starts: is the job longer than the margin before its end, and could
+ * it be requeued, if it is to be? RAYTRAIN_EINVAL says why not. */
 int job_check(const struct train_config *cfg, const struct options *opt,
               struct error *err);
 /* Is the job to be requeued after this outcome? Not if the user pressed Ctrl-C or
- * cancelled the job, and not a second time without a new checkpoint. True: *job is what the batch system says of it. */
+ * cancelled the job, and not a second time without a new checkpoint. True: *job is what
+ * the batch system says of it. */
 bool requeue_is_due(const struct train_config *cfg, const struct run_outcome *outcome,
                     struct batch_job *job);
 #endif

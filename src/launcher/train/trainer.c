@@ -144,7 +144,8 @@ static void start_report(const struct run *run)
                       run->cfg->resume_from_checkpoint, (long long)newest);
 }
 
-/* An allocation is paid for whole. Neither PACK nor a small group uses all of its nodes. */
+/* An allocation is paid for whole. Neither PACK nor a small group uses all of its
+ * nodes. */
 static void idle_report(const struct run *run)
 {
     size_t n_nodes, idle = attempt_planner_idle(run->planner, &run->plan, &n_nodes);

@@ -25,8 +25,8 @@ struct trainer {
 int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
                 json_t **result, bool *again, struct error *err);
 
-/* Complete the configuration with what the run has on record: the checkpoint that it was
- * started from (start_point.h). Before all of the following, and without a lock. */
+/* Complete the configuration with what the run has on record: the checkpoint that it
+ * was started from (start_point.h). Before all of the following, and without a lock. */
 int trainer_settle(struct options *opt, struct train_config *cfg, struct error *err);
 
 /* With --resume: may the run in the directory be continued with this configuration?

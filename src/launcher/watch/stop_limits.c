@@ -2,9 +2,10 @@
  * stop_limits.c - limits on how long the workers may still take.
  *
  * The end of the allocation: the workers are asked to stop early enough to save
- * (run_config.stop_before_end_s). At the end, which comes early if the job is cancelled,
- * the batch system asks its processes to end, and kills them some time later. The workers
- * are killed before that, so that there is time left to write the Result.
+ * (run_config.stop_before_end_s). At the end, which comes early if the job is
+ * cancelled, the batch system asks its processes to end, and kills them some time
+ * later. The workers are killed before that, so that there is time left to write the
+ * Result.
  *
  * The end is a time by the batch system's clock, which may be hours from ours: the
  * difference is measured once an attempt.
@@ -24,7 +25,7 @@
 #define FRESH_S    10.0 /* older answers are not acted on: the end may have moved */
 #define RECALLED_S 60.0 /* as old may be the first answer of an attempt */
 #define AGAIN_S    60.0 /* the pause after a question without an answer */
-#define LAST_S     5.0 /* kept for writing the Result, but at most half of the time left */
+#define LAST_S     5.0 /* kept for the Result, but at most half of the time left */
 
 struct time_watch {
     const struct batch_ops *batch;
@@ -119,8 +120,8 @@ static bool is_fresh(struct time_watch *w, const struct watch_view *view)
     return false;
 }
 
-/* Before the run started, the job was asked about. Before anything is done about its end,
- * it is asked about again. */
+/* Before the run started, the job was asked about. Before anything is done about its
+ * end, it is asked about again. */
 static void answer_begin(struct time_watch *w, const struct watch_view *view)
 {
     struct batch_job job;

@@ -199,7 +199,8 @@ static int on_beat_tick(void *arg, struct error *err)
     return 0;
 }
 
-/* Missed periods of the timer count once: after this process was stopped, workers have time. */
+/* Missed periods of the timer count once: after this process was stopped, workers have
+ * time. */
 static int beats_begin(struct member *m, int fd, struct error *err)
 {
     m->beat_fd = fd;

@@ -1,16 +1,17 @@
 /*
- * member.h - one worker of a service: a child, which is a run of one worker, and which is
- * started again when it ends. It connects to the member's own socket, so that it is known
- * whose connection that is, and says hello when its model is loaded.
+ * member.h - one worker of a service: a child, which is a run of one worker, and which
+ * is started again when it ends. It connects to the member's own socket, so that it is
+ * known whose connection that is, and says hello when its model is loaded.
  *
  * A child that ended before it connected is not started again as it is: the next one
- * would do the same. That is not so once a child of the member, or of another one with the same
- * model, has connected (member_prove()). One that served for a moment only, or not at all, is
- * started after a pause, which doubles each time.
+ * would do the same. That is not so once a child of the member, or of another one with
+ * the same model, has connected (member_prove()). One that served for a moment only, or
+ * not at all, is started after a pause, which doubles each time.
  *
- * A worker connects a second time when it has said hello, and sends a byte now and then, however
- * long a prediction takes. If nothing comes for some seconds, the worker is stopped or hangs: it
- * is killed. Only the time counts in which this process itself was not stopped.
+ * A worker connects a second time when it has said hello, and sends a byte now and
+ * then, however long a prediction takes. If nothing comes for some seconds, the worker
+ * is stopped or hangs: it is killed. Only the time counts in which this process itself
+ * was not stopped.
  *
  * A handler `ended` may destroy the member.
  *
@@ -65,8 +66,8 @@ void member_destroy(struct member *m);
  * any other gets SIGTERM. What has not ended after so many seconds is killed. */
 void member_retire(struct member *m, double grace_s);
 
-/* A worker has loaded the model. True: the child had ended before that, and is started after
- * all, so that `ended` does not hold any more. */
+/* A worker has loaded the model. True: the child had ended before that, and is started
+ * after all, so that `ended` does not hold any more. */
 bool member_prove(struct member *m);
 
 /* What was given to member_create(). */

@@ -2,13 +2,13 @@
  * clients.h - the connections of clients. Each has a slot and, whenever something is
  * expected of the client, a time until which it must have come: a whole header, a whole
  * body, the end of reading an answer. A client that is late is disconnected. When all
- * slots are taken, the one that has been idle longest makes room, or else the one that has
- * been sending a body longest. If all of them wait for an answer or read one, a few more may
- * connect, which get no slot: they are answered what can be answered at once, such as the
- * health of the service.
+ * slots are taken, the one that has been idle longest makes room, or else the one that
+ * has been sending a body longest. If all of them wait for an answer or read one, a few
+ * more may connect, which get no slot: they are answered what can be answered at once,
+ * such as the health of the service.
  *
- * Answers that are being read have a limit of memory: beyond it, the client that has been
- * reading longest is disconnected.
+ * Answers that are being read have a limit of memory: beyond it, the client that has
+ * been reading longest is disconnected.
  *
  * To disconnect is to shut its socket down; the thread that serves it then reads end of
  * file, and removes it. All functions may be called from any thread.

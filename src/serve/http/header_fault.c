@@ -1,6 +1,6 @@
 /*
- * header_fault.c - in order: what is in the memory of a header; headers that come twice; where
- * a body ends.
+ * header_fault.c - in order: what is in the memory of a header; headers that come
+ * twice; where a body ends.
  */
 #include "http/header_fault.h"
 
@@ -39,8 +39,8 @@ static bool is_within(const struct header_look *look, const char *at)
            (uintptr_t)at < (uintptr_t)look->end;
 }
 
-/* Line ends, which have become NULs, and spaces are all that may be between a value and the next
- * name. */
+/* Line ends, which have become NULs, and spaces are all that may be between a value and
+ * the next name. */
 static bool is_gap(const char *at, const char *end)
 {
     for (; at < end; at++)
@@ -146,7 +146,8 @@ static const char *header_of(struct MHD_Connection *connection, const char *name
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* libmicrohttpd would take all that comes until the connection is closed for the body. */
+/* libmicrohttpd would take all that comes until the connection is closed for the body.
+ */
 static int length_fault(struct MHD_Connection *connection,
                         const struct request_line *line, const char **why)
 {

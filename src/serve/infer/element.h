@@ -14,7 +14,8 @@
 const char *element_store(raytrain_dtype dtype, const char *at, const char *end,
                           double x, void *to);
 
-/* An element at any address becomes one of another type. False: that cannot hold it exactly. */
+/* An element at any address becomes one of another type. False: that cannot hold it
+ * exactly. */
 bool element_convert(raytrain_dtype from, const void *at, raytrain_dtype to, void *out);
 
 #endif

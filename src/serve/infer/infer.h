@@ -1,7 +1,7 @@
 /*
- * infer.h - the Open Inference Protocol, version 2, as text: what a model is, requests for
- * predictions, and the answers. No sockets and no threads; a request may be parsed, and an
- * answer written, in any thread.
+ * infer.h - the Open Inference Protocol, version 2, as text: what a model is, requests
+ * for predictions, and the answers. No sockets and no threads; a request may be parsed,
+ * and an answer written, in any thread.
  *
  *     struct infer_request q;
  *
@@ -10,23 +10,24 @@
  *     predict q.rows rows, q.inputs[i] for each input of the model;
  *     infer_response_write(model, &q, outputs, &answer, &why);
  *
- * The protocol: https://github.com/kserve/open-inference-protocol, with the binary tensor
- * data extension. A request is JSON, JSON with binary data after it, or CSV.
+ * The protocol: https://github.com/kserve/open-inference-protocol, with the binary
+ * tensor data extension. A request is JSON, JSON with binary data after it, or CSV.
  *
  * Datatypes are BOOL (for uint8), UINT8 to UINT64, INT8 to INT64, FP16, BF16 (in binary
- * only), FP32, FP64, and BYTES for text. Numbers may come in another datatype than that of the
- * model, as far as nothing is lost. The first dimension of a tensor is rows; dimensions of 1
- * may be left out or added after it. Numbers in JSON are rounded to the nearest that the
- * model's datatype has, but an integer must be exact. JSON has no NaN and no infinities, binary
- * data may: in JSON that comes in, null is a missing number, NaN, or an empty text; in JSON that
- * goes out they are null.
+ * only), FP32, FP64, and BYTES for text. Numbers may come in another datatype than that
+ * of the model, as far as nothing is lost. The first dimension of a tensor is rows;
+ * dimensions of 1 may be left out or added after it. Numbers in JSON are rounded to the
+ * nearest that the model's datatype has, but an integer must be exact. JSON has no NaN
+ * and no infinities, binary data may: in JSON that comes in, null is a missing number,
+ * NaN, or an empty text; in JSON that goes out they are null.
  *
  * CSV has a header with the names of inputs; NAME_0, NAME_1 and so on for the elements
- * of an input whose rows have several. Other columns are not looked at. In a column of numbers,
- * a field that means a missing value (util/missing_text.h) is NaN, and true is 1.
+ * of an input whose rows have several. Other columns are not looked at. In a column of
+ * numbers, a field that means a missing value (util/missing_text.h) is NaN, and true
+ * is 1.
  *
- * Nothing that arrives is believed before it is checked, and memory that a request takes
- * is in proportion to the bytes of its body.
+ * Nothing that arrives is believed before it is checked, and memory that a request
+ * takes is in proportion to the bytes of its body.
  */
 #ifndef RAYTRAIN_INFER_INFER_H
 #define RAYTRAIN_INFER_INFER_H

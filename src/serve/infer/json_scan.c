@@ -297,7 +297,8 @@ static inline bool is_digit(const struct json_scan *s, const char *at)
 }
 
 /* number_float64() takes more than JSON has: "+1", "01", ".5", "1." and words. What is
- * wrong with a number that begins with a digit or '-', and ends there for it; or NULL. */
+ * wrong with a number that begins with a digit or '-', and ends there for it; or NULL.
+ */
 static inline const char *number_fault(const struct json_scan *s, const char *at,
                                        const char *end)
 {

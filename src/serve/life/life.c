@@ -388,7 +388,8 @@ static int log_open(struct life *l, struct error *err)
                : 0;
 }
 
-/* Only its user can connect to a socket. To a port of this machine, any user of it can. */
+/* Only its user can connect to a socket. To a port of this machine, any user of it can.
+ */
 static bool needs_token(const struct life *l)
 {
     const struct serve_config *config = l->o->config;

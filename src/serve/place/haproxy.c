@@ -47,7 +47,8 @@ static const char head[] =
     "backend services\n"
     "    balance leastconn\n"
     "    option httpchk\n"
-    "    http-check send meth GET uri /v2/health/ready ver HTTP/1.1 hdr Host localhost\n"
+    "    http-check send meth GET uri /v2/health/ready ver HTTP/1.1 hdr Host "
+    "localhost\n"
     "    http-check expect status 200\n"
     "    default-server check inter 1s fall 2 rise 1 observe layer4 error-limit 1 "
     "on-error mark-down\n";

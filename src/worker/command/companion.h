@@ -90,8 +90,8 @@ struct companion {
     struct client client;
     atomic_bool serving; /* a request is handled, and its reply is not on its way yet */
     struct child child;
-    /* A timer (timerfd_create(2)), -1 if there is none: it runs from an exception that ends
-     * the client on, until the client has ended. */
+    /* A timer (timerfd_create(2)), -1 if there is none: it runs from an exception that
+     * ends the client on, until the client has ended. */
     int exit_timer;
     atomic_int exiting;           /* its process */
     void *state[FAMILIES];        /* of each family, its own affair */

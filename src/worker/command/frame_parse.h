@@ -22,11 +22,11 @@ struct wire_block {
 };
 
 /*
- * columns: as frame_columns_json() makes them, with the words in the block; kinds "numbers"
- * and "words" alone. places: [[DATA], ...], where the elements of each begin in the block.
- * RAYTRAIN_EINVAL if they do not fit there, a code is none of a word, a word is there
- * twice, or rows have no elements. RAYTRAIN_ECORRUPT if the words are cut off. Release it
- * with parsed_frame_clear(), also after a failure.
+ * columns: as frame_columns_json() makes them, with the words in the block; kinds
+ * "numbers" and "words" alone. places: [[DATA], ...], where the elements of each begin
+ * in the block. RAYTRAIN_EINVAL if they do not fit there, a code is none of a word, a
+ * word is there twice, or rows have no elements. RAYTRAIN_ECORRUPT if the words are cut
+ * off. Release it with parsed_frame_clear(), also after a failure.
  */
 int frame_parse(const json_t *columns, const json_t *places, uint64_t rows,
                 const struct wire_block *block, struct parsed_frame *out,

@@ -15,8 +15,8 @@
 int companion_checkpoint_make(struct companion *c, const json_t *offer,
                               raytrain_checkpoint **out, struct error *err);
 
-/* What hello replies about the worker, and does not change: its place, the names and the
- * configuration of the run. A new reference; NULL without memory. */
+/* What hello replies about the worker, and does not change: its place, the names and
+ * the configuration of the run. A new reference; NULL without memory. */
 json_t *session_facts(const raytrain_context *ctx);
 
 #endif

@@ -21,8 +21,8 @@ struct session_socket {
 
 /* Directory 0700, socket 0600. */
 int session_socket_open(struct session_socket *s, struct error *err);
-/* Leave the facts of the worker beside the socket, in SESSION_FACTS: all processes of the
- * command can read them, also those that do not have the session. */
+/* Leave the facts of the worker beside the socket, in SESSION_FACTS: all processes of
+ * the command can read them, also those that do not have the session. */
 int session_socket_facts(const struct session_socket *s, const json_t *facts,
                          struct error *err);
 /* Also what session_socket_open() has left half made. */

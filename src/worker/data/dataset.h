@@ -100,7 +100,8 @@ const struct frame *dataset_schema(const raytrain_dataset *ds);
  * call on the dataset. */
 struct frame *dataset_batch(raytrain_dataset *ds);
 uint64_t dataset_rows(const raytrain_dataset *ds);
-/* Which file and line, or row of a file, row i is: row_place.h. Of a dataset with files. */
+/* Which file and line, or row of a file, row i is: row_place.h. Of a dataset with
+ * files. */
 void dataset_row_place(const raytrain_dataset *ds, const struct dataset_config *cfg,
                        uint64_t i, char *text, size_t size);
 /* Among how many workers its rows are divided; 1 if each reads all of them. */

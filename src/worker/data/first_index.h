@@ -1,7 +1,7 @@
 /*
- * first_index.h - do LIBSVM files number their features from 0 or from 1 on? They do not
- * say it, and files that are used together must not differ: it is found out for all of
- * them at once.
+ * first_index.h - do LIBSVM files number their features from 0 or from 1 on? They do
+ * not say it, and files that are used together must not differ: it is found out for all
+ * of them at once.
  */
 #ifndef RAYTRAIN_DATA_FIRST_INDEX_H
 #define RAYTRAIN_DATA_FIRST_INDEX_H
@@ -17,10 +17,10 @@ int first_index_applies(struct comm *all, const struct dataset_config *cfg, bool
                         struct error *err);
 
 /*
- * COLLECTIVE: FIRST_INDEX_ZERO if a row of a dataset that is LIBSVM text has an index 0,
- * else FIRST_INDEX_ONE. All text is read, with `watch` as in dataset_env; files that are
- * compressed are decompressed into `directory`, which is made (NULL: this process is
- * alone).
+ * COLLECTIVE: FIRST_INDEX_ZERO if a row of a dataset that is LIBSVM text has an index
+ * 0, else FIRST_INDEX_ONE. All text is read, with `watch` as in dataset_env; files that
+ * are compressed are decompressed into `directory`, which is made (NULL: this process
+ * is alone).
  */
 int first_index_find(struct comm *all, const struct dataset_config cfgs[], size_t n,
                      const char *directory, const struct text_watch *watch,

@@ -1,9 +1,9 @@
 /*
  * fortran_order.c - see fortran_order.h.
  *
- * The array is read in blocks of some rows of some elements each. The rows of a block are
- * adjacent for each element in the source, and its elements are for each row in memory, so
- * that neither side is touched byte by byte.
+ * The array is read in blocks of some rows of some elements each. The rows of a block
+ * are adjacent for each element in the source, and its elements are for each row in
+ * memory, so that neither side is touched byte by byte.
  */
 #include "data/fortran_order.h"
 

@@ -1,6 +1,7 @@
 /*
- * fortran_order.h - arrays in Fortran order, of which the first index varies fastest: the
- * elements of a row are far from each other, so all rows are put together in memory.
+ * fortran_order.h - arrays in Fortran order, of which the first index varies fastest:
+ * the elements of a row are far from each other, so all rows are put together in
+ * memory.
  */
 #ifndef RAYTRAIN_DATA_FORTRAN_ORDER_H
 #define RAYTRAIN_DATA_FORTRAN_ORDER_H
@@ -14,8 +15,8 @@ struct fortran_array {
 };
 
 /* The same rows one after the other, in another source of the table; *source is the
- * array's, and becomes that one's. The array lies within its source. RAYTRAIN_EFIT if it
- * does not fit into memory. */
+ * array's, and becomes that one's. The array lies within its source. RAYTRAIN_EFIT if
+ * it does not fit into memory. */
 int fortran_order_expand(struct table *t, const struct fortran_array *a, size_t *source,
                          struct error *err);
 

@@ -19,7 +19,8 @@ size_t gunzip_head(const unsigned char *head, size_t n, unsigned char *out,
 
 /*
  * All of the content, which must be exactly `size` bytes. RAYTRAIN_ECORRUPT if it is
- * more or less, if the stream is damaged or truncated, or if bytes other than zeros follow it.
+ * more or less, if the stream is damaged or truncated, or if bytes other than zeros
+ * follow it.
  */
 int gunzip_file(const struct source *s, unsigned char *out, uint64_t size,
                 struct error *err);

@@ -1,7 +1,7 @@
 /*
  * left_out.h - what there is in the files of a dataset and cannot be read: columns, and
- * files of a directory. A dataset is opened without them, and a warning names them and the
- * reasons.
+ * files of a directory. A dataset is opened without them, and a warning names them and
+ * the reasons.
  */
 #ifndef RAYTRAIN_DATA_LEFT_OUT_H
 #define RAYTRAIN_DATA_LEFT_OUT_H
@@ -26,7 +26,8 @@ int left_out_column(struct left_out *l, const char *name, const char *why,
                     struct error *err);
 int left_out_file(struct left_out *l, const char *path, const char *why,
                   struct error *err);
-/* "\"a\" (holds compounds), \"b\" (is in a group) and 3 others", of columns or of files. */
+/* "\"a\" (holds compounds), \"b\" (is in a group) and 3 others", of columns or of
+ * files. */
 void left_out_describe(const struct left_out *l, bool files, char *text, size_t size);
 /* How many columns or files there are. */
 size_t left_out_count(const struct left_out *l, bool files);

@@ -1,12 +1,12 @@
 /*
- * numpy_words.h - columns of words in an .npz archive, as raytrain's Python module writes
- * arrays of str: NAME.npy has the int32 code of each row, -1 if the word is missing, and
- * one more member, raytrain-words, has the words. So nothing in a word needs quotes: it
- * may be empty, blank, or have any bytes.
+ * numpy_words.h - columns of words in an .npz archive, as raytrain's Python module
+ * writes arrays of str: NAME.npy has the int32 code of each row, -1 if the word is
+ * missing, and one more member, raytrain-words, has the words. So nothing in a word
+ * needs quotes: it may be empty, blank, or have any bytes.
  *
- * raytrain-words has for each such column, in the byte order of the machine: the length of
- * its name (uint32_t), the name, the length of its words (uint64_t), and the words as
- * dictionary_pack() makes them.
+ * raytrain-words has for each such column, in the byte order of the machine: the length
+ * of its name (uint32_t), the name, the length of its words (uint64_t), and the words
+ * as dictionary_pack() makes them.
  */
 #ifndef RAYTRAIN_DATA_NUMPY_WORDS_H
 #define RAYTRAIN_DATA_NUMPY_WORDS_H

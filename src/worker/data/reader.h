@@ -31,10 +31,11 @@ struct reader_ops {
     bool (*probe)(const unsigned char *head, size_t n, const char *path);
     /*
      * Add the columns of config->path that config->columns asks for (all of them if it
-     * is NULL) to a table whose source 0 is the open file. What cannot be a column is an
-     * error if it was asked for, and is added to job->left_out if not. Check sizes in the
-     * file against its length before they are used. On failure the caller clears the table.
-     * A column of words has no words of its own, but codes of those of job->words.
+     * is NULL) to a table whose source 0 is the open file. What cannot be a column is
+     * an error if it was asked for, and is added to job->left_out if not. Check sizes
+     * in the file against its length before they are used. On failure the caller clears
+     * the table. A column of words has no words of its own, but codes of those of
+     * job->words.
      */
     int (*open)(const struct reader_job *job, struct table *out, struct error *err);
 };

@@ -299,8 +299,8 @@ static bool is_beside(const struct hdf5_dataset *d, const struct table *t)
     return d->strings && t->n_columns && d->all.shape[0] != t->rows;
 }
 
-/* `link` is its name in the file. A dataset that was not asked for by name is left out if
- * it cannot be a column. */
+/* `link` is its name in the file. A dataset that was not asked for by name is left out
+ * if it cannot be a column. */
 static int column_add(const struct hdf5_file *f, const char *link, const char *name,
                       bool named, struct table *t, struct error *err)
 {

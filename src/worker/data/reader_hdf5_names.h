@@ -1,6 +1,6 @@
 /*
- * reader_hdf5_names.h - which datasets of an HDF5 file may be columns: those of the root
- * group. Others have to be asked for by their path.
+ * reader_hdf5_names.h - which datasets of an HDF5 file may be columns: those of the
+ * root group. Others have to be asked for by their path.
  */
 #ifndef RAYTRAIN_DATA_READER_HDF5_NAMES_H
 #define RAYTRAIN_DATA_READER_HDF5_NAMES_H
@@ -18,9 +18,10 @@ struct hdf5_names {
 };
 
 /*
- * The datasets of the root group, in the order of their names; `access` is the link access
- * property list. What else there is, datasets in groups and links to nothing, is added to
- * `left_out`. A name that is not UTF-8 is taken for Latin-1. On failure *out is empty.
+ * The datasets of the root group, in the order of their names; `access` is the link
+ * access property list. What else there is, datasets in groups and links to nothing, is
+ * added to `left_out`. A name that is not UTF-8 is taken for Latin-1. On failure *out
+ * is empty.
  */
 int hdf5_names_list(hid_t file, hid_t access, struct hdf5_names *out,
                     struct left_out *left_out, struct error *err);

@@ -36,7 +36,8 @@ static int array_grow(void **array, size_t n, size_t size, struct error *err)
     return 0;
 }
 
-/* The same for arrays that have grown in no other way: they have room for a power of 2. */
+/* The same for arrays that have grown in no other way: they have room for a power of 2.
+ */
 static int array_double(void **array, size_t n, size_t size, struct error *err)
 {
     return n & (n - 1) ? 0 : array_grow(array, n ? 2 * n - 1 : 0, size, err);

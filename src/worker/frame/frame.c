@@ -188,7 +188,8 @@ static bool restored(const struct frame *f, const struct frame *like)
     return f->n_columns == like->n_columns;
 }
 
-/* Columns in the order of `like`, and then the others. The first i are in their places. */
+/* Columns in the order of `like`, and then the others. The first i are in their places.
+ */
 static int columns_order(struct frame *f, const struct frame *like, struct error *err)
 {
     for (size_t i = 0; i < like->n_columns; i++) {

@@ -73,8 +73,8 @@ int frame_restore(struct frame *f, const struct frame *like, struct error *err);
  * there is one of this name. *index is its place. */
 int frame_add(struct frame *f, const struct frame_column *like, size_t *index,
               struct error *err);
-/* The same for a name that no column has, as the caller knows: with many columns, to look
- * for it takes long. */
+/* The same for a name that no column has, as the caller knows: with many columns, to
+ * look for it takes long. */
 int frame_append(struct frame *f, const struct frame_column *like, size_t *index,
                  struct error *err);
 /* Remove it with its memory; those after it move up. */
@@ -84,8 +84,8 @@ void frame_remove(struct frame *f, size_t index);
 int frame_put(struct frame *f, struct frame_column *c, struct error *err);
 /* NULL if there is none. */
 struct frame_column *frame_find(const struct frame *f, const char *name);
-/* The same for names that mostly follow each other as the columns do: the search begins at
- * *next, 0 at first, which becomes the place after the column. */
+/* The same for names that mostly follow each other as the columns do: the search begins
+ * at *next, 0 at first, which becomes the place after the column. */
 struct frame_column *frame_find_next(const struct frame *f, const char *name,
                                      size_t *next);
 /* The names, "x, y", for messages; text always ends with a NUL. */

@@ -143,8 +143,8 @@ static int columns_settle(struct training *t, const struct dataset_config *cfg,
     return gbdt_columns_features(&t->columns, t->cfg, &t->features, err);
 }
 
-/* COLLECTIVE: this rank's rows of a dataset: a part of the training set for each rank, and one of any
- * other dataset for each member. */
+/* COLLECTIVE: this rank's rows of a dataset: a part of the training set for each rank,
+ * and one of any other dataset for each member. */
 static int shard_read(struct training *t, const struct dataset_config *cfg,
                       raytrain_dataset *ds, struct gbdt_shard *shard, struct error *err)
 {

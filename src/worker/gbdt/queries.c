@@ -1,7 +1,7 @@
 /*
- * queries.c - see queries.h. Queries are mostly sorted: then it is enough that each rank
- * compares its own, and the ends of all ranks are compared. Otherwise rank 0 gets 16 bytes
- * for each query, and sorts them.
+ * queries.c - see queries.h. Queries are mostly sorted: then it is enough that each
+ * rank compares its own, and the ends of all ranks are compared. Otherwise rank 0 gets
+ * 16 bytes for each query, and sorts them.
  */
 #include "gbdt/queries.h"
 

@@ -12,13 +12,14 @@
 #include "data/dataset.h"
 #include "gbdt/shard_load.h"
 
-/* The query in row `row` of its column as bits, which are in the order of the numbers. */
+/* The query in row `row` of its column as bits, which are in the order of the numbers.
+ */
 uint64_t gbdt_query_key(const struct frame_column *c, uint64_t row);
 
 /*
- * COLLECTIVE over the ranks that have the parts of the dataset, with the same outcome on
- * all of them. RAYTRAIN_EINVAL: a query comes back; the message names both places. Frees
- * the keys of the shard.
+ * COLLECTIVE over the ranks that have the parts of the dataset, with the same outcome
+ * on all of them. RAYTRAIN_EINVAL: a query comes back; the message names both places.
+ * Frees the keys of the shard.
  */
 int gbdt_queries_check(const raytrain_dataset *ds, const struct shard_job *job,
                        struct comm *parts, struct gbdt_shard *shard, struct error *err);

@@ -20,11 +20,11 @@ struct shard_job {
 };
 
 /*
- * ds delivers all rows in their order (dataset_env: rank 0, size 1). Queries begin where
- * the number in their column changes, and belong to the part in which they begin.
+ * ds delivers all rows in their order (dataset_env: rank 0, size 1). Queries begin
+ * where the number in their column changes, and belong to the part in which they begin.
  * That no
- * query comes back later is checked by gbdt_queries_check(). RAYTRAIN_EINVAL: a row has no
- * label.
+ * query comes back later is checked by gbdt_queries_check(). RAYTRAIN_EINVAL: a row has
+ * no label.
  */
 int gbdt_shard_load(raytrain_dataset *ds, const struct shard_job *job,
                     struct gbdt_shard *out, struct error *err);

@@ -4,7 +4,8 @@
  * on, in row-major order.
  *
  * Numbers of floating point have as many digits as it takes to read the same bits back.
- * Strings are in quotes if they have separators or quotes, or begin or end with a blank.
+ * Strings are in quotes if they have separators or quotes, or begin or end with a
+ * blank.
  */
 #include "predict/predicted.h"
 

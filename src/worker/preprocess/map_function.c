@@ -1,4 +1,5 @@
-/* map_function.c - see map_function.h. In order: what is allowed; objects; functions. */
+/* map_function.c - see map_function.h. In order: what is allowed; objects; functions.
+ */
 #include "preprocess/map_function.h"
 
 #include <dlfcn.h>
@@ -144,8 +145,8 @@ static int received_open(const char *path, struct error *err)
     return -1;
 }
 
-/* Loaded through the descriptor that was checked. It stays open: a later file with the same
- * number would be taken for this one, by its name. */
+/* Loaded through the descriptor that was checked. It stays open: a later file with the
+ * same number would be taken for this one, by its name. */
 static void *received_load(struct permit *p, struct error *err)
 {
     char path[64];
@@ -168,8 +169,8 @@ static void *received_load(struct permit *p, struct error *err)
     return p->object;
 }
 
-/* A path has a slash, as the configuration makes it absolute: dlopen() does not search. A
- * shared object that is loaded already is not loaded again. */
+/* A path has a slash, as the configuration makes it absolute: dlopen() does not search.
+ * A shared object that is loaded already is not loaded again. */
 static void *plain_load(const char *path, struct error *err)
 {
     void *object = dlopen(*path ? path : NULL, RTLD_NOW | RTLD_LOCAL);

@@ -35,8 +35,8 @@ int serve_inputs_configured(const struct predict_inputs *config,
 int serve_inputs_like(const struct frame *dataset, const char *label,
                       const struct chain *chain, struct serve_inputs *inputs,
                       struct error *err);
-/* For a model to which numbers of any type are the same: each is float64, so that it may be
- * missing, but for those that a preprocessor uses. */
+/* For a model to which numbers of any type are the same: each is float64, so that it
+ * may be missing, but for those that a preprocessor uses. */
 void serve_inputs_widen(struct serve_inputs *inputs, const struct chain *chain);
 void serve_inputs_clear(struct serve_inputs *inputs); /* zeroed is fine */
 

@@ -1,9 +1,9 @@
 /*
- * data_decisions.h - what the data of a run mean, where their files do not say it: whether
- * LIBSVM text numbers features from 0 or from 1 on, and which texts mean a missing value.
- * It is decided once, over all datasets of the run, is kept in its checkpoints, and is
- * obeyed when the run goes on, and by predictions. What the configuration says about a
- * dataset itself comes before it.
+ * data_decisions.h - what the data of a run mean, where their files do not say it:
+ * whether LIBSVM text numbers features from 0 or from 1 on, and which texts mean a
+ * missing value. It is decided once, over all datasets of the run, is kept in its
+ * checkpoints, and is obeyed when the run goes on, and by predictions. What the
+ * configuration says about a dataset itself comes before it.
  */
 #ifndef RAYTRAIN_SESSION_DATA_DECISIONS_H
 #define RAYTRAIN_SESSION_DATA_DECISIONS_H
@@ -30,8 +30,8 @@ int data_decisions_load(struct data_decisions *d, raytrain_checkpoint *ck, bool 
 int data_decisions_save(const struct data_decisions *d, raytrain_checkpoint *ck,
                         struct error *err);
 
-/* COLLECTIVE: *obeying is cfg with what is decided, which may be found out here; it borrows
- * from both. */
+/* COLLECTIVE: *obeying is cfg with what is decided, which may be found out here; it
+ * borrows from both. */
 int data_decisions_obey(raytrain_context *ctx, const struct dataset_config *cfg,
                         struct dataset_config *obeying, struct error *err);
 

@@ -120,8 +120,8 @@ static int restored_check(const raytrain_context *ctx, struct error *err)
     return rc;
 }
 
-/* The configuration names a function in Python: it is imported by that name, or the script
- * gives it (preprocess_function). */
+/* The configuration names a function in Python: it is imported by that name, or the
+ * script gives it (preprocess_function). */
 static void pickles_drop(raytrain_context *ctx)
 {
     for (size_t i = 0; i < ctx->chain.n; i++)
@@ -186,9 +186,9 @@ static int code_refuse(const raytrain_context *ctx,
         predicts ? "" : ", or set the key `preprocessor` as the run had it");
 }
 
-/* May the function of a batch mapper be called? What the configuration names may; what is
- * only in a checkpoint needs --allow-code, unless it is in the training function's own
- * file. */
+/* May the function of a batch mapper be called? What the configuration names may; what
+ * is only in a checkpoint needs --allow-code, unless it is in the training function's
+ * own file. */
 static int code_check(const raytrain_context *ctx,
                       const struct preprocessor_config *cfg, struct error *err)
 {

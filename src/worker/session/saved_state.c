@@ -1,11 +1,10 @@
 /*
  * saved_state.c - what a checkpoint keeps of the session, so that a training goes on
  * where it was. The state has parts, each with its own section here: the random streams
- * of all ranks, the positions of the datasets. The table of parts is at the end. (Fitted
- * preprocessors are no tensors, and are added by preprocessing.c; what is decided about the
- * data is in data_decisions.c.)
- * (Iteration and time are in the checkpoint's own description.) Names and shapes:
- * raytrain-format(5).
+ * of all ranks, the positions of the datasets. The table of parts is at the end.
+ * (Fitted preprocessors are no tensors, and are added by preprocessing.c; what is
+ * decided about the data is in data_decisions.c.) (Iteration and time are in the
+ * checkpoint's own description.) Names and shapes: raytrain-format(5).
  */
 #include "config.h"
 #include "session/session.h"

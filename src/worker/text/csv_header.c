@@ -137,8 +137,8 @@ int csv_names_read(char delimiter, const char *bytes, size_t n, bool last,
 /* ---- Columns ---- */
 
 /* The names in the header, those that columns have got, and for each one in the header,
- * the last number that was appended to it: each is looked up, since a line of numbers that
- * is taken for a header may have thousands that are equal. */
+ * the last number that was appended to it: each is looked up, since a line of numbers
+ * that is taken for a header may have thousands that are equal. */
 struct naming {
     struct dictionary *taken, *given;
     size_t *times; /* of `given` */
@@ -190,7 +190,8 @@ static int naming_init(struct naming *n, const struct csv_names *names,
     return rc;
 }
 
-/* Make a name of another one, by a number after it; *times is the last one that was used. */
+/* Make a name of another one, by a number after it; *times is the last one that was
+ * used. */
 static int name_make(const struct naming *n, const char *name, size_t *times,
                      char own[RAYTRAIN_NAME_MAX + 1], struct error *err)
 {

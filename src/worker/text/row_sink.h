@@ -26,8 +26,8 @@ struct row_sink {
      * FRAME_SPARSE columns have their row.shape[0]. Valid during the call. */
     int (*end)(void *arg, const struct frame *columns, int32_t *const codes[],
                struct error *err);
-    /* On rank 0: what the user should know about the rows, without an end of line. NULL: it
-     * is dropped. */
+    /* On rank 0: what the user should know about the rows, without an end of line.
+     * NULL: it is dropped. */
     void (*warn)(void *arg, const char *text);
 };
 

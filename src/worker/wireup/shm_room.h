@@ -1,5 +1,5 @@
-/* shm_room.h - is /dev/shm, where MPI libraries have the memory that the ranks of a node
- * share, too small for them? */
+/* shm_room.h - is /dev/shm, where MPI libraries have the memory that the ranks of a
+ * node share, too small for them? */
 #ifndef RAYTRAIN_WIREUP_SHM_ROOM_H
 #define RAYTRAIN_WIREUP_SHM_ROOM_H
 

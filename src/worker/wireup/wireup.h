@@ -61,11 +61,11 @@ typedef int wireup_exchange_nodes(void *arg, const char *data, size_t n, char **
 /*
  * The same for an MPI program that is a PMIx client, such as one with Open MPI: the
  * children of all ranks are a namespace of their own, with a PMIx server on each node.
- * Its name is the same on all nodes, and a secret. To be called on the first rank of each node. The server's thread calls `exchange`, at
- * the same point of the program on all nodes, unless there is one node only. *variables
- * is what the ranks of this node need in their environment, for each in their order:
- * strings "NAME=VALUE", and an empty one; the caller frees it. Ends with
- * wireup_finalize().
+ * Its name is the same on all nodes, and a secret. To be called on the first rank of
+ * each node. The server's thread calls `exchange`, at the same point of the program on
+ * all nodes, unless there is one node only. *variables is what the ranks of this node
+ * need in their environment, for each in their order: strings "NAME=VALUE", and an
+ * empty one; the caller frees it. Ends with wireup_finalize().
  */
 int wireup_server_start_child(struct wireup *w, const char *nspace,
                               wireup_exchange_nodes *exchange, void *arg,
