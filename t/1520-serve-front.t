@@ -107,7 +107,7 @@ test_expect_success 'TLS with a token on an address for others' '
 '
 test_expect_success 'what would not be safe, or cannot work, is refused with a reason' '
 	test_must_fail "$check/serve_front" 0.0.0.0:0 </dev/null 2>err &&
-	grep -e --token-file err &&
+	grep -e --no-token err &&
 	test_must_fail "$check/serve_front" --tls-cert cert.pem 127.0.0.1:0 </dev/null 2>err &&
 	grep "its key" err && rm -f workers &&
 	echo none >bad.pem &&
