@@ -238,8 +238,8 @@ static void numbers_that_a_datatype_cannot_hold_are_refused(void **state)
         {RAYTRAIN_FLOAT32, "FP32", "\"1\"", "is a string"},
         {RAYTRAIN_FLOAT32, "FP32", "{}", "is an object"},
         {RAYTRAIN_FLOAT32, "FP32", "nan", "wrong at byte"},
-        {RAYTRAIN_FLOAT32, "FP32", "+1", "no value"},
-        {RAYTRAIN_FLOAT32, "FP32", ".5", "no value"},
+        {RAYTRAIN_FLOAT32, "FP32", "+1", "not a value"},
+        {RAYTRAIN_FLOAT32, "FP32", ".5", "not a value"},
         {RAYTRAIN_FLOAT32, "FP32", "01", "wrong at byte"},
         {RAYTRAIN_FLOAT32, "FP32", "1.", "wrong at byte"},
         {RAYTRAIN_FLOAT32, "FP32", "1.e5", "wrong at byte"},
@@ -281,7 +281,7 @@ static void counts_that_do_not_match_the_shape_are_refused(void **state)
     refused(&one, X("[2,3]", DATA("[[1,2,3],[4,5,6,7]]")), 400, "more than 3");
     refused(&one, X("[2,3]", DATA("[[1,2,3],4,5,6]")), 400, "not nested as its shape");
     refused(&one, X("[1,3]", DATA("[]")), 400, "fewer");
-    refused(&one, X("[1,3]", DATA("[,1,2]")), 400, "no value");
+    refused(&one, X("[1,3]", DATA("[,1,2]")), 400, "not a value");
     refused(&one, X("[1,3]", DATA("[1,2,3,]")), 400, "more elements");
 }
 
@@ -564,8 +564,8 @@ static void a_number_or_a_word_that_json_does_not_have_is_called_so(void **state
         {"-", "a '-' is not followed by a digit"},
         {"-x", "a '-' is not followed by a digit"},
         {"-.5", "a '-' is not followed by a digit"},
-        {".5", "there should be a number, and it is no value"},
-        {"+1", "there should be a number, and it is no value"},
+        {".5", "there should be a number, and it is not a value"},
+        {"+1", "there should be a number, and it is not a value"},
         {"nul", "there should be a value, and it is a word that JSON does not have"},
         {"tru", "and it is a word that JSON does not have"},
         {"flase", "and it is a word that JSON does not have"},

@@ -51,7 +51,7 @@ const char *json_kind(char first)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].first == first)
             return kinds[i].kind;
-    return first == '-' || (first >= '0' && first <= '9') ? "a number" : "no value";
+    return first == '-' || (first >= '0' && first <= '9') ? "a number" : "not a value";
 }
 
 static bool begins_with(const struct json_scan *s, const char *text)
