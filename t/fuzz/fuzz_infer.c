@@ -93,13 +93,13 @@ static void answer_to_request(struct infer_answer *a)
     memcpy(member, " \"inputs\"", 9);
 }
 
-/* Is all that is in JSON finite, and UTF-8? Else it does not come back. */
+/* Is all that is in JSON finite, and UTF-8? Else it does not come back: JSON has null for
+ * NaN and infinities. */
 static bool comes_back(const struct infer_answer *a, const struct infer_request *q)
 {
     for (size_t i = 0; i < q->n_outputs; i++)
         if (!q->outputs[i].binary)
-            return !memmem(a->bytes, a->n_bytes, "NaN", 3) &&
-                   !memmem(a->bytes, a->n_bytes, "Infinity", 8) &&
+            return !memmem(a->bytes, a->n_bytes, "null", 4) &&
                    !memmem(a->bytes, a->n_bytes, "\\x", 2);
     return true;
 }
