@@ -333,31 +333,6 @@ test_expect_success 'a file that contradicts what was decided is refused, with i
 	expect_status 3 train one --resume --set num_boost_round=3 2>err &&
 	grep "one-train.svm:70: .*first_index" err
 '
-# queries: rows of svm, ten for a query, with a weight for each query.
-queries () {
-	awk '{ q = int((NR - 1) / 10); $1 = $1 ":" (q + 1) " qid:" q; print }'
-}
-test_expect_success 'weight and qid of LIBSVM are not features: they weigh rows, and make queries' '
-	svm 0 60 | queries >rank-train.svm && svm 0 20 | sed "s/ / qid:1 /" >rank-valid.svm &&
-	train rank --set params.objective=rank:pairwise 2>err &&
-	raytrain-inspect --export rank.json "$(last_checkpoint rank)" &&
-	jq -r ".learner.feature_names[]" rank.json >found &&
-	printf "features_%s\n" 0 1 >expected && test_cmp expected found &&
-	train rank --name named --set params.objective=rank:pairwise --set weight=weight --set qid=qid \
-		--set datasets.valid.path=rank-train.svm 2>err &&
-	raytrain-inspect --export named.json "$(last_checkpoint named)" &&
-	jq .learner.gradient_booster rank.json >found && jq .learner.gradient_booster named.json >expected &&
-	test_cmp expected found &&
-	svm 0 60 | queries | sed "s/:[0-9]* qid/:1 qid/" >light.svm &&
-	train rank --name light --set params.objective=rank:pairwise \
-		--set datasets.train.path=light.svm 2>err &&
-	raytrain-inspect --export light.json "$(last_checkpoint light)" &&
-	jq .learner.gradient_booster light.json >found && ! test_cmp expected found &&
-	head -n 1 rank-train.svm >>light.svm &&
-	expect_status 3 train rank --name back --set params.objective=rank:pairwise \
-		--set datasets.train.path=light.svm 2>err &&
-	grep "query 0 begins at .*light.svm:1, and comes back at .*light.svm:61" err
-'
 test_expect_success 'a compressed dataset decides, too' '
 	mkdir packed && for part in train valid; do
 		gzip -c zero-$part.svm >packed/$part.svm.gz || return 1

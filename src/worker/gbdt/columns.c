@@ -8,10 +8,6 @@
 
 #define NAMES_SHOWN 300
 
-/* Columns of LIBSVM text (text/libsvm.h). */
-#define LIBSVM_WEIGHT "weight"
-#define LIBSVM_QUERY  "qid"
-
 static int no_memory(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the features");
@@ -100,11 +96,8 @@ static int margin_check(const struct frame *schema, const char *dataset,
 static int others_check(const struct gbdt_columns *columns, const struct frame *schema,
                         const char *dataset, struct error *err)
 {
-    bool weighed = !columns->weight_optional || frame_find(schema, columns->weight);
-
     if (single_check(schema, dataset, "label", columns->label, err) < 0 ||
-        (weighed &&
-         single_check(schema, dataset, "weight", columns->weight, err) < 0) ||
+        single_check(schema, dataset, "weight", columns->weight, err) < 0 ||
         single_check(schema, dataset, "query", columns->qid, err) < 0)
         return -1;
     return margin_check(schema, dataset, columns->margin, err);
@@ -160,14 +153,6 @@ static int categorical_check(const struct gbdt_columns *columns,
                    error_prefix(err, "categorical_features");
     }
     return 0;
-}
-
-void gbdt_columns_of_libsvm(const struct frame *schema, struct gbdt_config *cfg)
-{
-    if (!cfg->weight && frame_find(schema, LIBSVM_WEIGHT))
-        cfg->weight = (char *)LIBSVM_WEIGHT;
-    if (!cfg->qid && frame_find(schema, LIBSVM_QUERY))
-        cfg->qid = (char *)LIBSVM_QUERY;
 }
 
 int gbdt_columns_find(const struct frame *schema, const char *dataset,

@@ -26,12 +26,8 @@ struct gbdt_columns {
     bool wide;   /* float32 does not hold the numbers of one of them */
     /* The others; NULL: there is none. Borrowed. */
     const char *label, *weight, *qid, *margin;
-    bool weight_optional; /* in another dataset: without it, rows have weight 1 */
 };
 
-/* Rows of LIBSVM text say which numbers are the weight and the query: if the schema has
- * these columns, they are those of the configuration, unless it names others. */
-void gbdt_columns_of_libsvm(const struct frame *schema, struct gbdt_config *cfg);
 /*
  * Of the training set: all columns of `schema` that have no other use are features, in
  * their order. RAYTRAIN_ENOTFOUND for a column of the configuration that is not there,

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/first_index.h"
 #include "gbdt/booster.h"
 #include "gbdt/early_stopping.h"
 #include "gbdt/gbdt_predict.h"
@@ -127,19 +126,15 @@ static int dataset_begin(struct training *t, const struct dataset_config *cfg,
 
 /* The columns are those of the training set, which is the first one. */
 static int columns_settle(struct training *t, const struct dataset_config *cfg,
-                          bool libsvm, raytrain_dataset *ds, struct error *err)
+                          raytrain_dataset *ds, struct error *err)
 {
     const struct frame *schema = dataset_schema(ds);
-    struct gbdt_config named = *t->cfg;
 
     if (t->columns.list)
         return gbdt_columns_check(&t->columns, schema, cfg->name, err);
-    if (libsvm)
-        gbdt_columns_of_libsvm(schema, &named);
-    if (gbdt_columns_find(schema, cfg->name, label_of(t, cfg), &named, &t->columns,
+    if (gbdt_columns_find(schema, cfg->name, label_of(t, cfg), t->cfg, &t->columns,
                           err) < 0)
         return -1;
-    t->columns.weight_optional = named.weight != t->cfg->weight;
     return gbdt_columns_features(&t->columns, t->cfg, &t->features, err);
 }
 
@@ -169,13 +164,10 @@ static int dataset_load(struct training *t, const struct dataset_config *cfg,
                         struct error *err)
 {
     raytrain_dataset *ds = NULL;
-    bool libsvm = false;
     int rc = dataset_begin(t, cfg, &ds, err);
 
     if (rc == 0)
-        rc = first_index_applies(t->comm, cfg, &libsvm, err);
-    if (rc == 0)
-        rc = comm_agree(t->comm, columns_settle(t, cfg, libsvm, ds, err), err);
+        rc = comm_agree(t->comm, columns_settle(t, cfg, ds, err), err);
     collective_wait_begin(&t->ctx->waiting, "read dataset");
     if (rc == 0)
         rc = comm_agree(t->comm, shard_read(t, cfg, ds, &t->shards[t->n_shards++], err),

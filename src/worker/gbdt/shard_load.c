@@ -195,18 +195,6 @@ static void floats_copy(const struct frame *f, const char *column, uint64_t from
     }
 }
 
-/* Rows of a dataset without the column have weight 1. */
-static void weights_copy(const struct frame *f, const char *column, uint64_t from,
-                         uint64_t n, float *to)
-{
-    if (frame_find(f, column)) {
-        floats_copy(f, column, from, n, to);
-        return;
-    }
-    for (uint64_t i = 0; i < n; i++)
-        to[i] = 1;
-}
-
 static void margin_copy(const struct frame *f, const char *column, uint64_t margins,
                         uint64_t from, uint64_t n, double *to)
 {
@@ -261,8 +249,7 @@ static int rows_take(struct loading *l, const struct frame *f, uint64_t from,
         dense_copy(s, frame_find_next(f, c->list[i].name, &next), c->list[i].first,
                    from, n);
     floats_copy(f, c->label, from, n, s->label ? s->label + s->rows : NULL);
-    if (c->weight)
-        weights_copy(f, c->weight, from, n, s->weight + s->rows);
+    floats_copy(f, c->weight, from, n, s->weight ? s->weight + s->rows : NULL);
     margin_copy(f, c->margin, s->margins, from, n,
                 s->margin ? s->margin + s->rows * s->margins : NULL);
     if (labels_check(l, n, err) < 0)
