@@ -20,11 +20,11 @@ struct listening {
 /*
  * Listen at `text`: HOST:PORT, [IPv6]:PORT, or the path of a Unix socket, which has a
  * "/" in it or begins with "unix:". Port 0 is any free one. A Unix socket has mode
- * 0600, and others must not be able to write to its directory. One that nobody listens
- * on is replaced.
+ * 0600, and others must not be able to write to its directory. If no process listens on
+ * it any more, it is replaced.
  *
  * An address that other machines reach needs a token: has_token. RAYTRAIN_EINVAL: it is
- * no address, or it is refused; RAYTRAIN_EFAILED: the system refuses it.
+ * not an address, or it is refused; RAYTRAIN_EFAILED: the system refuses it.
  */
 int listening_open(const char *text, bool has_token, struct listening *a,
                    struct error *err);
