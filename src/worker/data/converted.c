@@ -101,7 +101,7 @@ static void warn(void *arg, const char *what)
     if (o->all->rank != 0 || !env->warn)
         return;
     snprintf(text, sizeof text, "dataset \"%s\": %s", o->cfg->name, what);
-    env->warn(env->watch ? env->watch->arg : NULL, text);
+    env->warn(env->warn_arg, text);
 }
 
 /* Rank 0: have the files stayed as they were? */

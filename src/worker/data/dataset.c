@@ -349,7 +349,7 @@ static void left_out_say(const raytrain_dataset *ds, const struct dataset_env *e
         left_out_describe(&ds->left_out, files, list, sizeof list);
         snprintf(text, sizeof text, "dataset \"%s\": %s not read: %s", ds->name,
                  files ? "these files are" : "these columns are", list);
-        env->warn(env->watch ? env->watch->arg : NULL, text);
+        env->warn(env->warn_arg, text);
     }
 }
 

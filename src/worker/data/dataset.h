@@ -35,9 +35,10 @@ struct dataset_env {
     /* Asked before each block of text that is converted: an error on one rank ends the
      * conversion on all, and leaves nothing. NULL: none. */
     const struct text_watch *watch;
-    /* What the user should know, without an end of line; on rank 0 of `all`, and with
-     * the watch's arg. NULL: it is dropped. */
+    /* What the user should know, without an end of line; on rank 0 of `all`. NULL: it is
+     * dropped. */
     void (*warn)(void *arg, const char *text);
+    void *warn_arg;
     /* Some of the rows have been used, and others are to follow: text that has changed
      * since is refused, unless it has the same rows. */
     bool goes_on;

@@ -59,6 +59,7 @@ static int rows_open(struct file_predictor *p, const struct chain *chain,
                                .invocation = env->invocation,
                                .watch = env->watch,
                                .warn = env->warn,
+                               .warn_arg = env->warn_arg,
                                .goes_on = true,
                                .again = p->base.input != NULL};
     int rc = 0;

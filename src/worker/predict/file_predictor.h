@@ -48,6 +48,7 @@ struct file_predictor_env {
     const char *invocation; /* dataset.h */
     const struct text_watch *watch;
     void (*warn)(void *arg, const char *text);
+    void *warn_arg;
 };
 
 /* COLLECTIVE. Opens the input. */

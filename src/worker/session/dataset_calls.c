@@ -43,6 +43,7 @@ int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg
     env->directory = directory;
     env->watch = dataset_watch_begin(&watch, ctx, cfg->name);
     env->warn = dataset_watch_warn;
+    env->warn_arg = &watch;
     env->again = ds->opened;
     env->invocation = ctx->env.invocation;
     if (rc == 0)

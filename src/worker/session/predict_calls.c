@@ -96,6 +96,7 @@ static int files_begin(raytrain_context *ctx, raytrain_predictor **p, struct err
     }
     env.watch = dataset_watch_begin(&watch, ctx, PREDICT_DATASET);
     env.warn = dataset_watch_warn;
+    env.warn_arg = &watch;
     if (file_predictor_create(&env, &ctx->predictor, err) < 0)
         return -1;
     *p = ctx->predictor;

@@ -94,7 +94,8 @@ static int inputs_of_dataset(raytrain_context *ctx, const struct dataset_config 
                              struct serve_inputs *inputs, struct error *err)
 {
     struct dataset_watch watch;
-    struct dataset_env env = {.rank = 0, .size = 1, .warn = dataset_watch_warn};
+    struct dataset_env env = {
+        .rank = 0, .size = 1, .warn = dataset_watch_warn, .warn_arg = &watch};
     struct dataset_config obeying;
     raytrain_dataset *ds;
     int rc;
