@@ -204,6 +204,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_slots.py \
 	share/python/raytrain/_tree.py \
 	share/python/raytrain/_wire.py \
+	share/python/raytrain/_warnings.py \
 	share/python/raytrain/_worker.py \
 	share/python/raytrain/_serve_client.py \
 	share/python/raytrain/batch_predictor.py \

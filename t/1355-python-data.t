@@ -121,6 +121,44 @@ test_expect_success 'arrays that NumPy saved are read as NumPy reads them' '
 	EOT
 	"$PYTHON" numpy_files.py 2>err
 '
+test_expect_success 'a warning names what a dataset that a script opens leaves out, once' '
+	cat >left_out.py <<-\EOT &&
+	import warnings
+	from common import *
+	from raytrain.preprocessors import StandardScaler
+	import h5py
+	os.makedirs("parts/old", exist_ok=True)
+	pairs = np.zeros(5, dtype=[("p", "f4"), ("q", "f4")])
+	with h5py.File("parts/a.h5", "w") as f:
+	    f["x"], f["pairs"], f["group/deep"] = np.arange(5.0), pairs, np.arange(5)
+	open("parts/b.CSV", "w").close()
+	np.savez("some.npz", x=np.arange(5.0), o=np.array([None] * 5))
+	np.save("fields.npy", np.zeros(5, dtype=[("x", "f8"), ("c", "c8")]))
+	def said(call):
+	    with warnings.catch_warnings(record=True) as caught:
+	        warnings.simplefilter("always")
+	        call()
+	    assert all(w.filename == __file__ for w in caught), [w.filename for w in caught]
+	    return "\n".join(str(w.message) for w in caught)
+	parts = lambda: read_hdf5("parts")
+	text = said(lambda: parts().count())
+	for word in ("dataset \"parts\"", "\"pairs\" (", "\"group/deep\" (", "parts/old\" (",
+	             "parts/b.CSV\" ("):
+	    assert text.count(word) >= 1, (word, text)
+	assert said(lambda: (parts().count(), list(parts().iter_batches()))) == ""
+	assert said(lambda: read_hdf5("parts/a.h5", columns=["x"]).count()) == ""
+	assert "\"o\" (" in said(lambda: list(read_numpy("some.npz").iter_rows()))
+	text = said(lambda: StandardScaler(["x"]).fit_transform(read_numpy("fields.npy")).count())
+	assert text.count("\"c\" (") == 1, text
+	def train():
+	    data = read_hdf5("parts")
+	    raytrain.report({"rows": data.count() + read_hdf5("parts").count()})
+	fit(train, {}, run={"name": "left-out"})
+	EOT
+	"$PYTHON" left_out.py 2>err && test $(grep -c "pairs" err) = 1 &&
+	grep "pairs" runs/left-out/logs/attempt-0/rank-00001.err &&
+	test_must_fail grep "pairs" runs/left-out/logs/attempt-0/rank-00000.err
+'
 test_expect_success 'batches that are kept are not overwritten, and those that are not are reused' '
 	cat >kept.py <<-\EOT &&
 	from common import *

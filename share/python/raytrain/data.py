@@ -16,7 +16,7 @@ from __future__ import annotations
 import glob
 import os
 
-from . import _config, _frame, _mapping, _slots
+from . import _config, _frame, _mapping, _slots, _warnings
 
 __all__ = ["read_csv", "read_hdf5", "read_idx", "read_libsvm", "read_numpy", "read_text",
            "from_numpy", "from_pandas", "Dataset", "DataIterator", "get_dataset_shard"]
@@ -264,6 +264,7 @@ class DataIterator:
                 self._rest = _mapping.rest(server, reply["maps"], self._state)
             # Closing it is a request, and this may be called in the middle of one.
             weakref.finalize(self, closed.append, self._handle["id"]).atexit = False
+            _warnings.show(getattr(self, "path", None), reply)
         return self._handle
 
     def _batches(self, batch_size: int, drop_last: bool, codes: bool = False,

@@ -18,7 +18,7 @@ checkpoint has what was learned (Checkpoint.get_preprocessor()). Without a run:
 """
 from __future__ import annotations
 
-from . import _config, _frame, _mapping
+from . import _config, _frame, _mapping, _warnings
 from .errors import InvalidArgument
 
 __all__ = ["Preprocessor", "PreprocessorNotFittedError", "BatchMapper", "Categorizer",
@@ -64,8 +64,10 @@ class Preprocessor:
         if ds._state is not None:
             _mapping.check(_helper(), ds._state)
         keys = {"datasets": {"data": ds._keys()}, "preprocessor": self._items()}
-        self._fitted(_helper().call("preprocess_fit", {"config": _config.render(keys)},
-                                    ds._state or b"")[1])
+        reply, state, _ = _helper().call(
+            "preprocess_fit", {"config": _config.render(keys)}, ds._state or b"")
+        self._fitted(state)
+        _warnings.show(ds.path, reply)
         return self
 
     def fit_transform(self, ds: object):

@@ -6,8 +6,8 @@
  *                  or of all rows of one with "config", which is "datasets = { ...
  *                  };" as in raytrain.cfg, and whose rows go through the chain in
  *                  the data (chain_pack.h), if there is one; closes views that the
- *                  client no longer needs. The reply has the columns, and the words of
- *                  some as its data (frame_wire.h)
+ *                  client no longer needs. The reply has the columns, the words of
+ *                  some as its data (frame_wire.h), and "warnings", texts for the user
  *   dataset_begin  begin a pass: an epoch, or what is left of one; "unpadded" leaves out
  *                  the rows that fill up its last batch
  *   dataset_next   the next batch, into one of the view's slots, and the places of its
@@ -19,6 +19,7 @@
  */
 #include "command/batch_slot.h"
 #include "command/client_maps.h"
+#include "command/client_dataset.h"
 #include "command/companion.h"
 #include "command/frame_wire.h"
 
@@ -188,30 +189,23 @@ static const char *text_of(const json_t *args, const char *name)
     return json_string_value(json_object_get(args, name));
 }
 
-/* In messages, a dataset of files is called by the last part of its path. */
 static int config_of(const char *text, struct train_config *cfg, struct error *err)
 {
-    const char *slash;
-    char *name;
-
     if (train_config_merge_text(cfg, text, "the dataset", err) < 0)
         return -1;
     if (cfg->n_datasets != 1 || !cfg->datasets[0].path)
         return error_set(err, RAYTRAIN_EINVAL, "a dataset needs a path");
-    slash = strrchr(cfg->datasets[0].path, '/');
-    name = strdup(slash && slash[1] ? slash + 1 : cfg->datasets[0].path);
-    if (!name)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    free(cfg->datasets[0].name);
-    cfg->datasets[0].name = name;
-    return 0;
+    return client_dataset_name(&cfg->datasets[0], err);
 }
 
 /* Files, of which this process reads all rows. */
-static int file_open(const char *text, const struct chain *chain, raytrain_dataset **ds,
-                     struct error *err)
+static int file_open(const char *text, const struct chain *chain, struct reply *reply,
+                     raytrain_dataset **ds, struct error *err)
 {
-    const struct dataset_env alone = {.size = 1, .chain = chain->n > 0 ? chain : NULL};
+    const struct dataset_env alone = {.size = 1,
+                                      .chain = chain->n > 0 ? chain : NULL,
+                                      .warn = client_dataset_warn,
+                                      .warn_arg = reply};
     struct train_config cfg;
     int rc;
 
@@ -238,7 +232,8 @@ static struct shard *shard_add(struct datasets *all, struct error *err)
 
 /* The shard of a dataset of files, with the preprocessors in the request's data. */
 static struct shard *file_shard(struct datasets *all, const char *config,
-                                const struct request *q, struct error *err)
+                                const struct request *q, struct reply *reply,
+                                struct error *err)
 {
     struct shard *s = shard_add(all, err);
     int rc = s ? 0 : -1;
@@ -250,7 +245,7 @@ static struct shard *file_shard(struct datasets *all, const char *config,
     if (rc == 0)
         s->chain.client_maps = true;
     if (rc == 0)
-        rc = file_open(config, &s->chain, &s->ds, err);
+        rc = file_open(config, &s->chain, reply, &s->ds, err);
     if (s && rc < 0)
         shard_free(all, s);
     return rc == 0 ? s : NULL;
@@ -277,14 +272,15 @@ static struct shard *named_shard(struct companion *c, struct datasets *all,
 
 /* COLLECTIVE with a name. */
 static struct shard *shard_open(struct companion *c, struct datasets *all,
-                                const struct request *q, struct error *err)
+                                const struct request *q, struct reply *reply,
+                                struct error *err)
 {
     const char *name = text_of(q->args, "name"), *config = text_of(q->args, "config");
 
     if (name)
         return named_shard(c, all, name, err);
     if (config)
-        return file_shard(all, config, q, err);
+        return file_shard(all, config, q, reply, err);
     error_set(err, RAYTRAIN_EINVAL, "a dataset has a name or a configuration");
     return NULL;
 }
@@ -326,7 +322,7 @@ static int open_view(struct companion *c, const struct request *q, struct reply 
     if (all->n_views >= VIEWS_MAX)
         return error_set(err, RAYTRAIN_EINVAL, "more than %d datasets are open",
                          VIEWS_MAX);
-    s = shard_open(c, all, q, err);
+    s = shard_open(c, all, q, reply, err);
     v = s ? view_add(all, s, err) : NULL;
     if (s && !v && s->owned)
         shard_free(all, s);

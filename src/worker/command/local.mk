@@ -5,6 +5,7 @@ libworker_la_SOURCES += \
 	src/worker/command/checkpoint_offer.c src/worker/command/checkpoint_offer.h \
 	src/worker/command/checkpoint_requests.c \
 	src/worker/command/checkpoint_state.h \
+	src/worker/command/client_dataset.c src/worker/command/client_dataset.h \
 	src/worker/command/client_maps.c src/worker/command/client_maps.h \
 	src/worker/command/command.c \
 	src/worker/command/companion.c src/worker/command/companion.h \

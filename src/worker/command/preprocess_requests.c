@@ -4,7 +4,8 @@
  *
  *   preprocess_fit {"config": TEXT}   TEXT has `preprocessor` and, unless there is nothing
  *       to learn, one dataset of `datasets`, as raytrain.cfg; the data of the request may be
- *       a chain that is applied to the dataset first. The data of the reply: the chain.
+ *       a chain that is applied to the dataset first. The data of the reply: the chain;
+ *       "warnings" are as those of dataset_open.
  *       To a helper, if there is something to learn: in a run the workers learn together.
  *   preprocess_state {}   of the chain in the data: {"items": [{"index", "column", "name",
  *       "type": "reals"|"integers"|"words", "shape", "values"}]}
@@ -26,6 +27,7 @@
  *   preprocess_checkpoint {"path": PATH}   the chain in a checkpoint, as data; none if it
  *       has none
  */
+#include "command/client_dataset.h"
 #include "command/companion.h"
 #include "command/frame_parse.h"
 #include "command/frame_wire.h"
@@ -50,19 +52,23 @@ static int chain_reply(const struct chain *chain, struct reply *reply,
 
 /* ---- preprocess_fit ---- */
 
-static int dataset_learn(const struct train_config *cfg, const struct chain *before,
-                         struct chain *chain, struct error *err)
+static int dataset_learn(struct train_config *cfg, const struct chain *before,
+                         struct chain *chain, struct reply *reply, struct error *err)
 {
-    struct dataset_env env = {.size = 1, .chain = before->n > 0 ? before : NULL};
+    struct dataset_env env = {.size = 1,
+                              .chain = before->n > 0 ? before : NULL,
+                              .warn = client_dataset_warn,
+                              .warn_arg = reply};
     struct dataset_fit job = {.chain = chain};
     struct comm *self;
     raytrain_dataset *ds;
     int rc;
 
-    if (cfg->n_datasets != 1)
+    if (cfg->n_datasets != 1 || !cfg->datasets[0].path)
         return error_set(err, RAYTRAIN_EINVAL,
                          "preprocessors learn from a dataset, and there is none");
-    if (dataset_open(&cfg->datasets[0], &env, &ds, err) < 0)
+    if (client_dataset_name(&cfg->datasets[0], err) < 0 ||
+        dataset_open(&cfg->datasets[0], &env, &ds, err) < 0)
         return -1;
     self = comm_self_create(err);
     rc = self ? dataset_fit(ds, self, &job, err) : -1;
@@ -74,7 +80,7 @@ static int dataset_learn(const struct train_config *cfg, const struct chain *bef
 
 static int config_learn(const struct companion *c, struct train_config *cfg,
                         const struct request *q, struct chain *before,
-                        struct chain *chain, struct error *err)
+                        struct chain *chain, struct reply *reply, struct error *err)
 {
     if (cfg->n_datasets == 1)
         cfg->datasets[0].shuffle = false;
@@ -88,7 +94,7 @@ static int config_learn(const struct companion *c, struct train_config *cfg,
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "fit() in a worker: the workers of a run learn together; give "
                          "the preprocessor to the trainer");
-    return dataset_learn(cfg, before, chain, err);
+    return dataset_learn(cfg, before, chain, reply, err);
 }
 
 static int fit(struct companion *c, const struct request *q, struct reply *reply,
@@ -104,7 +110,7 @@ static int fit(struct companion *c, const struct request *q, struct reply *reply
     train_config_init(&cfg);
     rc = train_config_merge_text(&cfg, text, "the preprocessor", err);
     if (rc == 0)
-        rc = config_learn(c, &cfg, q, &before, &chain, err);
+        rc = config_learn(c, &cfg, q, &before, &chain, reply, err);
     if (rc == 0)
         rc = chain_reply(&chain, reply, err);
     chain_clear(&chain);
