@@ -154,8 +154,14 @@ $(man_links):
 	page=`grep -lE '^[a-z_0-9, ]*, $(@F:.3=)[, ]' raytrain_*.3` && \
 	echo ".so man3/$$page" >$(abs_builddir)/$@
 
+# make html: the manuals as pages for a browser.
+html-local:
+	cd $(srcdir) && share/man/html/make $(abs_builddir)/html $(dist_man_MANS)
+EXTRA_DIST += share/man/html/make share/man/html/manual.css
+
 # The rest of the source package.
-dist_doc_DATA = README.md NEWS.md HACKING.md
+dist_doc_DATA = README.md INSTALL.md NEWS.md HACKING.md
+EXTRA_DIST += share/pictures/terminal.png share/pictures/page.png scripts/pictures
 EXTRA_DIST += scripts/install-lightgbm
 EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test scripts/matrix
 EXTRA_DIST += .clang-format share/python/pyproject.toml

@@ -71,4 +71,17 @@ test_expect_success 'every page that is referred to exists' '
 		{ echo "no page: $page"; return 1; }
 	done
 '
+test_expect_success 'make html makes a page of each, with links that lead to pages' '
+	"$man/html/make" pages "$man"/*.[1-9] &&
+	for page in "$man"/*.[1-9]; do
+		test -s "pages/${page##*/}.html" && grep -q "\"${page##*/}.html\"" pages/index.html ||
+		return 1
+	done &&
+	grep -q "<a href=\"raytrain-run.1.html\">" pages/raytrain.7.html &&
+	grep -q "<a href=\"raytrain_rank.3.html\"><b>raytrain_world_size" pages/*.html &&
+	grep -ohE "href=\"[^\"#]+" pages/*.html | sed "s/href=.//" | sort -u >targets &&
+	for target in $(cat targets); do
+		test -e "pages/$target" || { echo "$target is not there"; return 1; }
+	done
+'
 test_done

@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='--help fits a screen, and README.md and the man pages have the same options'
+test_description='--help fits a screen, and the man pages have the same options'
 . "$(dirname "$0")/setup.sh"
 
 options () {
@@ -43,11 +43,6 @@ test_expect_success '--help=all has more options than --help, which refers to it
 '
 test_expect_success 'an unknown option is refused with a reference to --help=all' '
 	expect_status 2 raytrain-run --hepl 2>err && grep -e --help=all err
-'
-test_expect_success 'the table of README.md has the options of raytrain-run' '
-	raytrain-run --help=all >help && helped help >expected &&
-	sed -n "/^| option/,/^\$/p" "$srcdir/README.md" | grep -oE "^\|[^|]*\|" |
-	options >actual && test_cmp expected actual
 '
 # zsh_words WORD...: what the completion of zsh offers for the last word, and for a file "files".
 zsh_words () {

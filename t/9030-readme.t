@@ -14,9 +14,12 @@ test_expect_success 'the first screen of README.md has quickstart and test' '
 	grep -q "^scripts/quickstart" screen && grep -q "^scripts/test" screen &&
 	test -x "$srcdir/scripts/quickstart" && test -x "$srcdir/scripts/test"
 '
-test_expect_success 'files named in README.md, HACKING.md and t/README.md exist' '
+test_expect_success 'README.md is short' '
+	test "$(wc -c <"$readme")" -le 8192
+'
+test_expect_success 'files named in README.md, INSTALL.md, HACKING.md and t/README.md exist' '
 	grep -ohE "(^|[^a-zA-Z0-9/*.])(scripts|share|t|src)/[a-zA-Z0-9_./*-]+" "$readme" \
-		"$srcdir/HACKING.md" "$srcdir/t/README.md" | sed -E "s/^[^a-z]//; s/[.]\$//" |
+		"$srcdir/INSTALL.md" "$srcdir/HACKING.md" "$srcdir/t/README.md" | sed -E "s/^[^a-z]//; s/[.]\$//" |
 	grep -vE "[*]|NAME|NNNN" | sort -u >paths &&
 	grep -oE "(cmd|launcher|worker|common)/[a-z0-9_/-]+[.][ch]" "$srcdir/HACKING.md" |
 	sed "s|^|src/|" >>paths &&
@@ -26,26 +29,28 @@ test_expect_success 'files named in README.md, HACKING.md and t/README.md exist'
 		{ echo "there is no $path"; return 1; }
 	done
 '
-# The commands of README.md for /opt/raytrain are run with another prefix; only those after the
-# installation, since this tree has been built and installed already. README.md quotes nothing,
-# so the path of this directory must not contain blanks.
+# The commands of README.md are those of a tree that the quickstart has built; here they are
+# run with an installation below another prefix. README.md quotes nothing, so the path of this
+# directory must not contain blanks.
 prefix=$SHARNESS_TEST_DIRECTORY/opt-9030
 install_tree () {
 	rm -rf "$prefix" && mkdir -p "$prefix" && cp -a "$stage/." "$prefix" &&
 	sed -i "s|^prefix=.*|prefix=$prefix|; s|^libdir=/.*|libdir=$prefix/lib|" \
 		"$prefix"/lib/pkgconfig/*.pc
 }
-# The commands that train trees need XGBoost, and the data of scikit-learn.
-has_trees () {
-	"$PYTHON" -c "import sklearn, xgboost" 2>/dev/null
+# blocks LANGUAGE: the blocks of README.md in it.
+blocks () {
+	sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$readme"
 }
-# Predicting images takes the checkpoint of the quickstart, which t/9100-examples.t makes.
+# page_lines PAGE: the lines between .nf and .fi in a manual, as a reader sees them.
+page_lines () {
+	sed -n '/^\.nf$/,/^\.fi$/p' "$srcdir/share/man/$1" |
+	sed -e '/^\.[nf][fi]$/d' -e 's/\\-/-/g' -e 's/\\e/\\/g'
+}
 lines_to_type () {
-	sed -n "/^\`\`\`sh\$/,/^\`\`\`\$/p" "$readme" | sed -e :a -e "/\\\\\$/N; s/\\\\\n *//; ta" |
-	if has_trees; then cat; else grep -vE "breast.cancer|trees.cfg"; fi |
-	grep -E "^(export|cc|python3|raytrain-run|raytrain-inspect|raytrain-predict|h5dump) " |
-	grep -v fashion_mlp.so |
-	sed "s|/opt/raytrain|$prefix|g"
+	{ blocks sh && page_lines raytrain_main.3; } |
+	grep -E "^(export|cc|raytrain-run|raytrain-inspect|h5dump) " |
+	sed "s|\$PWD/build/install|$prefix|g"
 }
 # Sanitizers require that all parts of a program are built with them.
 cc_like_the_library () {
@@ -53,71 +58,66 @@ cc_like_the_library () {
 		echo "cc () { command cc -fsanitize=address,undefined \"\$@\"; }"
 	fi
 }
+script_of_readme () {
+	blocks python | sed "1d;\$d"
+}
 test_expect_success 'the commands of README.md build and run the examples, below any prefix' '
 	install_tree && lines_to_type >lines && grep -q "^export PATH" lines &&
+	grep -q "^raytrain-run .*train.py" lines && grep -q hello_main lines &&
 	mkdir work bin && ln -s "$PYTHON" bin/python3 && PATH=$PWD/bin:$PATH &&
-	sed -n "/^\`\`\`python\$/,/^\`\`\`\$/p" "$readme" | sed "1d;/^\`/,\$d" >work/train.py &&
-	cp "$srcdir"/share/examples/hello*.c "$srcdir"/share/examples/tabular/* \
-		"$srcdir"/share/examples/trees/* work &&
-	printf "%s\n" "#include <raytrain_mpi.h>" "int train_func(raytrain_context *ctx)" \
-		"{ MPI_Comm comm; return raytrain_mpi_comm(ctx, &comm); }" >work/train.c &&
+	script_of_readme >work/train.py && cp "$srcdir"/share/examples/hello*.c work &&
 	{ cc_like_the_library && cat lines; } >script &&
 	(unset LD_LIBRARY_PATH && cd work && sh -ex ../script) >out 2>&1 || { cat out; return 1; } &&
 	test -f work/raytrain_results/hello/checkpoint_000020.h5 &&
 	test -f work/raytrain_results/hello_main/result.h5 &&
-	test -f work/raytrain_results/train/checkpoint_000020.h5 &&
-	test -f work/raytrain_results/tabular/result.h5 && test -s work/bought.csv &&
-	{ ! has_trees || { test -f work/raytrain_results/trees/result.h5 &&
-		test -s work/malignant.csv; }; } &&
+	test -f work/raytrain_results/train/checkpoint_000020.h5
+'
+test_expect_success 'its Python script trains with one worker, too, and goes on when it is resumed' '
+	(unset LD_LIBRARY_PATH && cd work && PATH=$prefix/bin:$PATH &&
+	raytrain-run -q --backend torch --name one --set run_config.stop.training_iteration=3 \
+		-- python3 train.py &&
+	raytrain-run -q --backend torch --name one --resume --workers 2 -- python3 train.py) &&
+	test "$(jq -s length work/raytrain_results/one/result.json)" = 20
+'
+test_expect_success 'a function that calls MPI is compiled by the flags of raytrain-mpi' '
+	printf "%s\n" "#include <raytrain_mpi.h>" "int train_func(raytrain_context *ctx)" \
+		"{ MPI_Comm comm; return raytrain_mpi_comm(ctx, &comm); }" >work/train.c &&
+	{ cc_like_the_library && echo "cc -shared -fPIC -o train.so train.c \\
+		\$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs raytrain-mpi)"; } \
+		>script && (cd work && sh -ex ../script) &&
 	(unset LD_LIBRARY_PATH && cd work && "$prefix/bin/raytrain-run" -q --name so ./train.so) &&
 	rm -r "$prefix"
 '
 # The commands that ask a service for an image need the images of Fashion-MNIST.
 images=/usr/share/datasets/fashion-mnist
 serve_lines () {
-	sed -n "/^\`\`\`sh\$/,/^\`\`\`\$/p" "$readme" |
-	grep -E "^(raytrain-serve|curl --unix-socket|share/examples/serve/image.sh) "
+	page_lines raytrain.7 | sed -n "/^raytrain-serve/,/infer\$/p"
 }
 # The first of them begins to serve: those after it are typed when it has said so.
 served () {
 	grep -q "^raytrain-serve: serving" err
 }
-python_lines () {
-	sed -n "/^from raytrain import serve\$/,/^\`\`\`\$/p" "$readme" | sed "\$d"
-}
 test ! -d "$images" || ! command -v curl >/dev/null || test_set_prereq IMAGES
-! "$PYTHON" -c "import numpy" 2>/dev/null || test_set_prereq NUMPY
-test_expect_success IMAGES 'the commands of README.md serve the model of the quickstart' '
+test_expect_success IMAGES 'the commands of raytrain(7) serve the model of the quickstart' '
 	raytrain-run --launcher local -n 1 -c "$srcdir/share/examples/fashion_mlp.cfg" -q \
 		--set train_loop_config.hidden=[16] --set train_loop_config.epochs=1 \
 		"$builddir/share/examples/fashion_mlp.so" &&
 	cp "$builddir/share/examples/fashion_mlp.so" . && ln -s "$srcdir/share" share &&
-	serve_lines >lines && test "$(wc -l <lines)" = 4 &&
-	sed -n 1p lines >first && grep "&\$" first && sed 1d lines >rest &&
+	serve_lines >lines && sed "/&\$/q" lines >first && sed "1,/&\$/d" lines >rest &&
+	grep "^share/examples/serve/image.sh" rest &&
 	{ . ./first; } 2>err && service=$! && eventually served &&
-	sh -ex ./rest >out && grep "^curl --unix-socket" out && grep "\"name\":\"fashion\"" out &&
-	grep "\"class\"" out
-'
-test_expect_success IMAGES,NUMPY 'the Python of README.md asks that service' '
-	{ echo "import numpy; images = numpy.zeros((3, 28, 28), \"u1\")" && python_lines &&
-	echo "assert classes.shape[0] == 3"; } >ask.py &&
-	PYTHONPATH=$stage/share/raytrain/python "$PYTHON" ask.py
-'
-test_expect_success IMAGES 'the service of README.md ends with kill' '
+	sh -ex ./rest >out && grep "\"class\"" out &&
 	kill "$service" && wait "$service" && test_path_is_missing socket
-'
-test_expect_success 'bash accepts the batch script of README.md' '
-	sed -n "/^#!\/bin\/bash/,/^\`\`\`/p" "$readme" | sed "\$d" >script &&
-	grep -q "^#SBATCH" script && bash -n script
 '
 test_expect_success 'the shells accept the batch templates and the scripts' '
 	for script in "$srcdir"/share/sbatch/*.sbatch "$srcdir"/scripts/bench.d/*.sh \
 		"$srcdir"/scripts/bench "$srcdir"/scripts/test "$srcdir"/scripts/soak \
-		"$srcdir"/scripts/matrix "$srcdir"/scripts/package \
+		"$srcdir"/scripts/matrix "$srcdir"/scripts/package "$srcdir"/scripts/pictures \
 		"$srcdir"/t/soak/soak "$srcdir"/t/soak/*.sh; do
 		bash -n "$script" || return 1
 	done &&
-	for script in scripts/build scripts/packages scripts/quickstart t/packages/use; do
+	for script in scripts/build scripts/packages scripts/quickstart share/man/html/make \
+		t/packages/use; do
 		sh -n "$srcdir/$script" || return 1
 	done
 '

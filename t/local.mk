@@ -15,7 +15,7 @@ stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include
 		>stage.log 2>&1 || { cat stage.log; exit 1; }; \
 	rm -f stage.log; touch $@
 clean-local:
-	rm -rf stage t/trash
+	rm -rf stage html t/trash
 
 # A training function for tests, t/check/NAME.c, becomes t/check/.libs/NAME.so. It is linked
 # with $(CHECK_MODULE_LDFLAGS), from configure.ac.
