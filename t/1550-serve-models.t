@@ -186,6 +186,12 @@ test_expect_success 'asked to end while each model predicts, it answers all of t
 	test "$(sort -u growing.scores)" = "[\"2\",14]" &&
 	is_empty models/serve && rm models/fixed.cfg models/growing.cfg
 '
+test_expect_success 'asked to end while a worker loads its model, it says nothing of that one' '
+	test_when_finished "rm models/fixed.cfg" &&
+	echo "train_loop_config = { first = \"$PWD/first\"; };" >models/fixed.cfg &&
+	serve --workers 2 -q $inputs "$model" && eventually test -e first.late &&
+	end && test_must_be_empty err && eventually no_workers
+'
 test_expect_success 'it ends when the last model has no worker' '
 	serve --max-failures 0 $inputs "$model" &&
 	for name in fixed growing wide; do

@@ -77,7 +77,7 @@ static int worker_settle(struct options *opt, struct train_config *cfg,
     /* The first process sees to ends and failures. */
     cfg->run_config.failure_config.max_failures = 0;
     cfg->run_config.stop_before_end_s = cfg->run_config.grace_s = 0;
-    opt->fresh = opt->quiet = true;
+    opt->fresh = opt->quiet = opt->attended = true;
     return serve_worker_settle(opt->launcher, &cfg->scaling_config, err);
 }
 

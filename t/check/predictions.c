@@ -14,7 +14,9 @@
  * put), "early" (it returns before the end), "late" (an output after the first batch),
  * "column" (a column that is not there); marks = "": a file to which each batch adds a
  * byte; ready, gate = PATH: rank 0 creates `ready` at its batch 10, and from there on each
- * rank waits until `gate` exists.
+ * rank waits until `gate` exists; first = PATH: of several workers, the one that creates
+ * `first` goes on, and the others create `first`.late and load their model when they are
+ * asked to stop.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -85,6 +87,22 @@ static void gate_wait(struct predicting *m)
         nanosleep(&short_time, NULL);
 }
 
+/* A model that takes long to load. A signal ends the sleep. */
+static int late_wait(const char *first)
+{
+    char late[4096];
+    int fd = *first ? open(first, O_WRONLY | O_CREAT | O_EXCL, 0666) : -1;
+
+    if (fd >= 0)
+        return close(fd);
+    if (!*first)
+        return 0;
+    snprintf(late, sizeof late, "%s.late", first);
+    fd = open(late, O_WRONLY | O_CREAT, 0666);
+    sleep(120);
+    return fd < 0 ? -1 : close(fd);
+}
+
 static int batch(struct predicting *m, uint64_t rows)
 {
     raytrain_dataset *ds = raytrain_predictor_dataset(m->p);
@@ -146,10 +164,13 @@ int predict_func(raytrain_context *ctx, raytrain_predictor *p)
 {
     struct predicting m = {.ctx = ctx, .p = p};
     raytrain_tensor t = {.data = &m.weight, .dtype = RAYTRAIN_FLOAT64};
+    const char *first;
     int64_t rows;
     int rc;
 
-    if ((rc = raytrain_checkpoint_get(raytrain_get_checkpoint(ctx), "weight", &t)) ||
+    if ((rc = raytrain_config_string(ctx, "first", "", &first)) ||
+        (rc = late_wait(first)) ||
+        (rc = raytrain_checkpoint_get(raytrain_get_checkpoint(ctx), "weight", &t)) ||
         (rc = raytrain_config_int(ctx, "batch", 0, &rows)) ||
         (rc = raytrain_config_int(ctx, "fail_at", 0, &m.fail_at)) ||
         (rc = raytrain_config_string(ctx, "fail", "", &m.fail)) ||

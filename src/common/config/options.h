@@ -38,6 +38,7 @@ struct options {
     bool last;      /* of a run, its newest checkpoint, not its best */
     bool keep_run;  /* leave the run directory of a prediction */
     bool quiet;
+    bool attended; /* who asks this process to stop says so: it does not */
     enum progress_style progress;
     bool help;     /* --help: print options_help() to stdout, exit 0 */
     bool help_all; /* --help=all */

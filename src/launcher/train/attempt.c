@@ -118,13 +118,18 @@ static int on_lock_lost(struct attempt *a, struct error *err)
     return worker_group_kill(a->group, err);
 }
 
-/* The workers have heard of it; only their time begins anew. */
-static void on_stop_again(struct attempt *a)
+/* What is done about a request; for who asked, unless that is not the user. */
+static void stop_say(const struct attempt *a, const char *what)
 {
     const struct stop_request *stop = &a->run->stop;
 
-    callback_note(a->run->callbacks, "%s: already stopping at the next report; %s",
-                  strsignal(stop->latest), stop_request_hint(stop));
+    if (a->run->opt->attended)
+        return;
+    if (stop->hurried)
+        callback_note(a->run->callbacks, "%s", what);
+    else
+        callback_note(a->run->callbacks, "%s: %s; %s", strsignal(stop->latest), what,
+                      stop_request_hint(stop));
 }
 
 /* run->stop has counted another signal. */
@@ -138,18 +143,17 @@ static int on_stop_request(struct attempt *a, struct error *err)
     if (run_lock_check(a->run->lock, NULL) < 0)
         return on_lock_lost(a, err);
     if (stop->hurried) {
-        callback_note(a->run->callbacks, "stopping at once");
+        stop_say(a, "stopping at once");
         return worker_group_kill(a->group, err);
     }
-    if (again) {
-        on_stop_again(a);
+    if (again) { /* the workers know; only their time begins anew */
+        stop_say(a, "already stopping at the next report");
         return 0;
     }
     follow(a); /* have they started by now? */
     if (workers_stop(a, &asked, err) < 0)
         return -1;
-    callback_note(a->run->callbacks, "%s: stopping at the next report; %s",
-                  strsignal(stop->latest), stop_request_hint(stop));
+    stop_say(a, "stopping at the next report");
     return 0;
 }
 
