@@ -19,6 +19,7 @@
 #include "hangup.h"
 #include "launch/batch_system.h"
 #include "train/allocation.h"
+#include "train/failure_diagnosis.h"
 #include "train/requeue.h"
 #include "train/restart_policy.h"
 #include "train/submit.h"
@@ -82,12 +83,14 @@ static bool is_saved(const struct program *program, const struct trainer *traine
     return program->always_saves || trainer_has_saved(trainer);
 }
 
-static void print_tail(const struct failure_log *log)
+/* The log of the worker, and its last lines if the message says less than these. */
+static void print_log(const struct failure_log *log, bool lines)
 {
+    lines = lines && log->tail[0];
     if (log->path[0])
-        say("  %s%s%s\n", log->tail[0] ? "last lines of " : "its log: ", log->path,
-            log->tail[0] ? ":" : "");
-    for (const char *line = log->tail; *line;) {
+        say("  %s%s%s\n", lines ? "last lines of " : "its log: ", log->path,
+            lines ? ":" : "");
+    for (const char *line = log->tail; lines && *line;) {
         int length = (int)strcspn(line, "\n");
 
         say("  | %.*s\n", length, line);
@@ -96,10 +99,11 @@ static void print_tail(const struct failure_log *log)
 }
 
 /* A failure: which worker, how, and the last lines of that worker's log. */
-static void print_failure(const struct program *program, const struct options *opt,
+static void print_failure(const struct program *program, const struct trainer *trainer,
                           const struct run_outcome *outcome, bool saved)
 {
     const struct failure *f = &outcome->failure;
+    const char *backend = failure_missed_backend(trainer->cfg, f, &outcome->log);
     bool recurs = failure_recurs(f);
 
     say("%s: the %s failed", name, program->noun);
@@ -111,8 +115,10 @@ static void print_failure(const struct program *program, const struct options *o
         say("\n"); /* the exception has the message */
     else
         say(": %s\n", f->message);
-    if (!strchr(f->message, '\n')) /* it has no traceback */
-        print_tail(&outcome->log);
+    print_log(&outcome->log, !strchr(f->message, '\n')); /* it has no traceback */
+    if (backend && !is_of_fit())
+        say("  the ranks of a command find each other by a backend: add --backend %s\n",
+            backend);
     if (outcome->attempts > 1)
         say("  after %d attempts\n", outcome->attempts);
     if (program->go_on)
@@ -121,7 +127,7 @@ static void print_failure(const struct program *program, const struct options *o
             : recurs ? "nothing was saved: once the cause is corrected"
                      : "nothing was saved: to try again",
             saved && recurs ? " once the cause is corrected" : "",
-            what_next(opt, saved));
+            what_next(trainer->opt, saved));
 }
 
 /* A reader that has seen enough is no failure. */
@@ -197,7 +203,7 @@ static int conclude(const struct program *program, const struct trainer *trainer
             "  --fresh starts it anew, other settings continue it\n",
             name);
     if (outcome->status == RUN_FAILED)
-        print_failure(program, opt, outcome, saved);
+        print_failure(program, trainer, outcome, saved);
     if (opt->json && print_json(result) < 0)
         return 1;
     switch (outcome->status) {
@@ -357,6 +363,26 @@ static bool has_odd_operand(const struct options *opt)
            access(words[0], F_OK) < 0;
 }
 
+/* A script was named in place of a training function: what that means, once. */
+static void say_script(const struct options *opt, const struct train_config *cfg)
+{
+    bool plain;
+    char *line;
+
+    if (!cfg->is_script || opt->quiet)
+        return;
+    char *const argv[] = {
+        (char *)"python3",
+        opt->submit.operands[0] ? opt->submit.operands[0] : cfg->args[0], NULL};
+    plain = !strcmp(cfg->backend, "command");
+    if (argv_join(argv, &line, NULL) < 0)
+        return;
+    say("%s: %s runs it%s%s; in full: %s [OPTION]... %s%s%s-- %s\n", name, argv[0],
+        plain ? "" : ", with the backend ", plain ? "" : cfg->backend, name,
+        plain ? "" : "--backend ", plain ? "" : cfg->backend, plain ? "" : " ", line);
+    free(line);
+}
+
 /* Complete the configuration, and check it. */
 static int settle(const struct program *program, struct options *opt,
                   struct train_config *cfg, struct error *err)
@@ -400,6 +426,8 @@ static int run(const struct program *program, int argc, char *argv[],
     if (settle(program, opt, cfg, &err) < 0 || trainer_settle(opt, cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
         return fail(&err);
+    if (opt->submit.wanted || !trainer.launcher->allocate)
+        say_script(opt, cfg);
     if (opt->submit.wanted)
         return submit(&trainer, &err);
     if (!trainer.launcher->allocate && login_check(opt, cfg, &err) < 0)

@@ -21,6 +21,7 @@ libcommon_la_SOURCES += \
 	src/common/config/predict_inputs.c src/common/config/predict_inputs.h \
 	src/common/config/preprocessor_config.c src/common/config/preprocessor_config.h \
 	src/common/config/preprocessor_text.c \
+	src/common/config/python_script.c src/common/config/python_script.h \
 	src/common/config/registry.h \
 	src/common/config/run_config.c src/common/config/run_config.h \
 	src/common/config/scaling_config.c src/common/config/scaling_config.h \

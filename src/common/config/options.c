@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "config/option_table.h"
+#include "config/python_script.h"
 #include "util/argv.h"
 #include "util/long_option.h"
 #include "util/quote.h"
@@ -384,8 +385,8 @@ static int line_apply(enum option_program program, int argc, char *argv[],
     if (opt->submit.wanted &&
         line_keep(line->typed, line->n, &opt->submit.line, err) < 0)
         return -1;
-    cfg->train_func_later =
-        line->command && (opt->submit.prologue || opt->site.prologue);
+    cfg->train_func_later = (line->command || (*rest && python_script_is(*rest))) &&
+                            (opt->submit.prologue || opt->site.prologue);
     if (opt->check)
         return check_alone(opt, *rest, err);
     return operands_take(program, cfg, argc - line->operands, rest, line->command, err);

@@ -7,6 +7,7 @@
 
 #include "config/config_file.h"
 #include "config/config_key.h"
+#include "config/python_script.h"
 #include "config/registry.h"
 #include "util/fs.h"
 #include "util/quote.h"
@@ -456,6 +457,59 @@ int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
 
 /* ---- validation ---- */
 
+static int fail_starts_workers(const char *path, const char *trainer, struct error *err)
+{
+    char shown[QUOTE_TEXT_MAX];
+
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "train_func: %s starts its workers itself, by fit() of %s; run it "
+                     "without raytrain-run: python3 %s",
+                     quote(path, shown), trainer, path);
+}
+
+/* The command "python3 SCRIPT ARG..." */
+static int script_command(struct train_config *cfg, struct error *err)
+{
+    char **args, *python;
+
+    if (path_make_absolute(&cfg->train_func, err) < 0)
+        return -1;
+    args = calloc(cfg->n_args + 2, sizeof *args);
+    python = strdup("python3");
+    if (!args || !python) {
+        free(args);
+        free(python);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    args[0] = cfg->train_func;
+    for (size_t i = 0; i < cfg->n_args; i++)
+        args[i + 1] = cfg->args[i];
+    free(cfg->args);
+    cfg->args = args;
+    cfg->n_args++;
+    cfg->train_func = python;
+    cfg->train_func_kind = TRAIN_FUNC_COMMAND;
+    cfg->is_script = true;
+    return 0;
+}
+
+/* A Python script in place of a training function in C: python3 runs it, with the backend
+ * of the framework that it imports. */
+static int script_take(struct train_config *cfg, struct error *err)
+{
+    struct python_script script;
+
+    if (cfg->train_func_kind == TRAIN_FUNC_COMMAND ||
+        !python_script_is(cfg->train_func) ||
+        !python_script_read(cfg->train_func, &script))
+        return 0;
+    if (script.trainer)
+        return fail_starts_workers(cfg->train_func, script.trainer, err);
+    if (script.backend && !cfg->backend && !(cfg->backend = strdup(script.backend)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return script_command(cfg, err);
+}
+
 static int train_func_validate(struct train_config *cfg, struct error *err)
 {
     if (gbdt_config_is_trainer(cfg->trainer)) {
@@ -470,6 +524,8 @@ static int train_func_validate(struct train_config *cfg, struct error *err)
         return error_set(err, RAYTRAIN_EUSAGE,
                          "no training function: name a .so or a program on the command "
                          "line, or set train_func in the configuration");
+    if (script_take(cfg, err) < 0)
+        return -1;
     if (train_func_resolve(&cfg->train_func, &cfg->train_func_kind, err) == 0)
         return 0;
     return cfg->train_func_later && !strchr(cfg->train_func, '/') &&

@@ -31,6 +31,7 @@ struct train_config {
     enum train_func_kind train_func_kind;
     bool
         train_func_later; /* a command of a batch job, whose prologue may make it known */
+    bool is_script; /* after validation: a script was named, which python3 is to run */
     char **args;          /* after the training function */
     size_t n_args;
     json_t *train_loop_config; /* an object, never NULL after init */

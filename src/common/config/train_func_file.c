@@ -138,9 +138,8 @@ static int fail_missing(const char *path, enum train_func_kind kind, struct erro
     quote(path, shown);
     if (strchr(path, '/'))
         return error_set(err, RAYTRAIN_ENOTFOUND,
-                         "train_func: there is no file %s; build it first, or give its "
-                         "path",
-                         shown);
+                         "train_func: there is no file %s; %sgive its path", shown,
+                         ends_in(path, ".py") ? "" : "build it first, or ");
     if (kind != TRAIN_FUNC_COMMAND)
         found = path_search(path);
     if (found)
@@ -149,12 +148,11 @@ static int fail_missing(const char *path, enum train_func_kind kind, struct erro
                        "meant, it is a command, which comes after --: -- %s",
                        shown, found, path);
     else
-        rc = error_set(err, RAYTRAIN_ENOTFOUND,
-                       "train_func: there is no file %s here%s; build it first, or "
-                       "give its path",
-                       shown,
-                       kind == TRAIN_FUNC_COMMAND ? ", and no such program in PATH"
-                                                  : "");
+        rc =
+            error_set(err, RAYTRAIN_ENOTFOUND,
+                      "train_func: there is no file %s here%s; %sgive its path", shown,
+                      kind == TRAIN_FUNC_COMMAND ? ", and no such program in PATH" : "",
+                      ends_in(path, ".py") ? "" : "build it first, or ");
     free(found);
     return rc;
 }

@@ -263,6 +263,28 @@ void failure_diagnose(struct failure *f, const char *log_dir, int n_workers,
     repetition_drop(f->message, log->tail);
 }
 
+const char *failure_missed_backend(const struct train_config *cfg,
+                                   const struct failure *failure,
+                                   const struct failure_log *log)
+{
+    static const struct {
+        const char *text, *backend;
+    } signs[] = {
+        {"MASTER_ADDR", "torch"},    {"MASTER_PORT", "torch"},
+        {"init_method", "torch"},    {"variable RANK", "torch"},
+        {"TF_CONFIG", "tensorflow"}, {"coordinator_address", "jax"},
+        {"HOROVOD_GLOO", "horovod"},
+    };
+
+    if (cfg->train_func_kind != TRAIN_FUNC_COMMAND || !cfg->backend ||
+        strcmp(cfg->backend, "command") != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strstr(failure->message, signs[i].text) || strstr(log->tail, signs[i].text))
+            return signs[i].backend;
+    return NULL;
+}
+
 void failure_never_joined(const struct train_config *cfg, int n_workers,
                           struct failure *failure)
 {

@@ -23,6 +23,12 @@ struct failure_log {
 void failure_diagnose(struct failure *failure, const char *log_dir, int n_workers,
                       struct failure_log *log);
 
+/* The backend that a command which failed without one may have missed: its message or its
+ * log's last lines have the name of a setting that this backend makes. NULL: none. */
+const char *failure_missed_backend(const struct train_config *cfg,
+                                   const struct failure *failure,
+                                   const struct failure_log *log);
+
 /* All workers left with good statuses before they had come together. Another try would
  * end in the same way. */
 void failure_never_joined(const struct train_config *cfg, int n_workers,

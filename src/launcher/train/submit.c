@@ -74,7 +74,8 @@ static int run_check(const struct trainer *trainer, struct error *err)
 static const char *operand(const struct trainer *trainer)
 {
     const char *typed = trainer->opt->submit.operands[0];
-    const char *found = trainer->cfg->train_func;
+    const char *found =
+        trainer->cfg->is_script ? trainer->cfg->args[0] : trainer->cfg->train_func;
     struct stat here, st;
     bool is_file = !trainer->opt->submit.command || strchr(typed, '/') ||
                    (stat(typed, &here) == 0 && stat(found, &st) == 0 &&

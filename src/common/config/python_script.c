@@ -1,0 +1,129 @@
+/* python_script.c - see python_script.h. */
+#include "config/python_script.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCRIPT_BYTES_MAX ((off_t)16 << 20)
+
+/* What a script imports, and the backend of that; the first one in this list counts.
+ * Horovod is imported beside the framework whose gradients it adds. */
+static const struct {
+    const char *module, *backend;
+} frameworks[] = {
+    {"horovod", "horovod"},  {"torch", "torch"},
+    {"lightning", "torch"},  {"pytorch_lightning", "torch"},
+    {"accelerate", "torch"}, {"tensorflow", "tensorflow"},
+    {"jax", "jax"},          {"mpi4py", "mpi"},
+};
+
+static const char *const trainers[] = {
+    "TorchTrainer",   "TensorflowTrainer", "JaxTrainer",          "HorovodTrainer",
+    "XGBoostTrainer", "LightGBMTrainer",   "DataParallelTrainer",
+};
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+bool python_script_is(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 3 && !strcmp(path + n - 3, ".py");
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static const char *blanks_skip(const char *at)
+{
+    return at + strspn(at, " \t");
+}
+
+/* After the word and blanks; NULL: the text does not begin with it. */
+static const char *word_skip(const char *at, const char *word)
+{
+    size_t n = strlen(word);
+
+    return !strncmp(at, word, n) && !is_word(at[n]) ? blanks_skip(at + n) : NULL;
+}
+
+/* Is the module, or one in it, among those of "import a, b.c as d" or "from b.c"? */
+static bool line_imports(const char *line, const char *module)
+{
+    const char *at = word_skip(blanks_skip(line), "from");
+
+    if (at)
+        return word_skip(at, module) != NULL;
+    for (at = word_skip(blanks_skip(line), "import"); at;
+         at = (at = strchr(at, ',')) ? blanks_skip(at + 1) : NULL)
+        if (word_skip(at, module))
+            return true;
+    return false;
+}
+
+/* The class of a trainer that the line calls. */
+static const char *line_trainer(const char *line)
+{
+    for (size_t i = 0; i < N(trainers); i++) {
+        size_t n = strlen(trainers[i]);
+
+        for (const char *at = line; (at = strstr(at, trainers[i])); at += n)
+            if ((at == line || !is_word(at[-1])) && *blanks_skip(at + n) == '(')
+                return trainers[i];
+    }
+    return NULL;
+}
+
+/* What is left of a line without its comment. A '#' in a string ends it, too. */
+static void comment_cut(char *line)
+{
+    line[strcspn(line, "#\r\n")] = '\0';
+}
+
+static void lines_read(FILE *in, struct python_script *script)
+{
+    size_t room = 0, framework = N(frameworks);
+    bool of_raytrain = false;
+    char *line = NULL;
+
+    *script = (struct python_script){NULL, NULL};
+    while (getline(&line, &room, in) > 0) {
+        comment_cut(line);
+        for (size_t i = 0; i < framework; i++)
+            if (line_imports(line, frameworks[i].module))
+                framework = i;
+        of_raytrain = of_raytrain || line_imports(line, "raytrain");
+        if (!script->trainer)
+            script->trainer = line_trainer(line);
+    }
+    free(line);
+    if (framework < N(frameworks))
+        script->backend = frameworks[framework].backend;
+    if (!of_raytrain) /* Ray's own, or another library's */
+        script->trainer = NULL;
+}
+
+bool python_script_read(const char *path, struct python_script *script)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    FILE *in;
+
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > SCRIPT_BYTES_MAX ||
+        !(in = fdopen(fd, "r"))) {
+        close(fd);
+        return false;
+    }
+    lines_read(in, script);
+    fclose(in);
+    return true;
+}

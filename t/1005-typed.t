@@ -1,0 +1,100 @@
+#!/bin/sh
+test_description='what people type at first: it runs, or the answer says what to type instead'
+. "$(dirname "$0")/setup.sh"
+. "$srcdir/t/predict.sh"
+
+run="raytrain-run --launcher local --storage runs"
+train=$modules/train_model.so
+hello=$builddir/share/examples/hello.so
+
+# Frameworks that can be imported, whether they are installed or not.
+mkdir -p imported/horovod && : >imported/torch.py && : >imported/jax.py &&
+: >imported/horovod/__init__.py && : >imported/horovod/torch.py || exit 1
+cat >plain.py <<\EOF || exit 1
+import os, sys  # not torch, and no import torch
+print("args", sys.argv[1:], "rank", os.environ["RANK"], os.environ.get("MASTER_ADDR"))
+EOF
+cat >imports.py <<\EOF || exit 1
+import os
+def main():
+    import json, torch.nn as nn
+main
+print("address", os.environ.get("MASTER_ADDR"))
+EOF
+cat >fit.py <<\EOF || exit 1
+from raytrain.torch import TorchTrainer
+import torch
+TorchTrainer(lambda config: None).fit()
+EOF
+cat >session.py <<\EOF || exit 1
+import raytrain
+class Trainer:
+    def fit(self):
+        raytrain.report({"loss": 1.0})
+Trainer().fit()
+EOF
+cat >missing.py <<\EOF || exit 1
+raise ValueError("Error initializing torch.distributed using env:// rendezvous: environment "
+                 "variable MASTER_ADDR expected, but not set")
+EOF
+PATH=$(dirname "$PYTHON"):$PATH PYTHONPATH=$PWD/imported:$srcdir/share/python
+export PYTHONPATH
+
+# in_full TEXT: the answer has the long form of the command line, once.
+in_full () {
+	test 1 -eq $(grep -c "python3 runs it" err) && grep -F -e "raytrain-run [OPTION]... $1" err
+}
+
+test_expect_success 'a Python script runs as python3 SCRIPT, which is said once' '
+	$run --workers 2 plain.py --lr 3 2>err && in_full "-- python3 plain.py" &&
+	grep "args .*--lr.*3.* rank 1 None" runs/plain/logs/attempt-0/rank-*1.out &&
+	$run -q --name quiet ./plain.py 2>err && test_must_be_empty err
+'
+test_expect_success 'a script that imports a framework has its backend' '
+	$run -n 2 imports.py 2>err && in_full "--backend torch -- python3 imports.py" &&
+	grep "address 127.0.0.1" runs/imports/logs/attempt-0/rank-*1.out &&
+	$run --fresh --backend command imports.py 2>err && in_full "-- python3 imports.py" &&
+	grep "address None" runs/imports/logs/attempt-0/rank-*0.out &&
+	while read -r backend line; do
+		echo "$line" >other.py &&
+		$run --dry-run other.py >out 2>err && grep "^backend = \"$backend\"" out ||
+		return 1
+	done <<-EOF
+	jax from jax import numpy
+	horovod import torch, horovod.torch as hvd
+	EOF
+'
+test_expect_success 'a script that starts its workers itself is refused, one with a session runs' '
+	expect_status 3 $run fit.py 2>err && grep "TorchTrainer.*python3 fit.py" err &&
+	test_path_is_missing runs/fit &&
+	$run session.py 2>err && grep "\"loss\"" runs/session/result.json
+'
+test_expect_success 'a script of the configuration file runs, and one that is missing is not built' '
+	echo "train_func = \"plain.py\"; args = [\"x\"];" >script.cfg &&
+	$run --name configured -c script.cfg 2>err && grep "\[OPTION]... -- python3 .*/plain.py.\$" err &&
+	grep "args .*x.* rank 0" runs/configured/logs/attempt-0/rank-*0.out &&
+	expect_status 3 $run gone.py 2>err && grep "gone.py" err && ! grep build err
+'
+test_expect_success 'a command that misses the variables of torch is advised to have --backend torch' '
+	expect_status 1 $run --name missing -n 2 -- python3 missing.py 2>err &&
+	grep -e "add --backend torch" err &&
+	expect_status 1 $run --name has -n 2 --backend torch -- python3 missing.py 2>err &&
+	! grep -e "add --backend" err
+'
+test_expect_success 'the end of a run names its logs' '
+	$run --name finished "$hello" 2>err &&
+	grep "^  logs        .*runs/finished/logs/attempt-0" err &&
+	expect_status 1 $run --name failed --set train_loop_config.fail=exit "$train" 2>err &&
+	grep "^  logs        .*runs/failed/logs/attempt-0" err &&
+	echo "import raytrain; raytrain.get_context(); raise ValueError(1)" >raises.py &&
+	expect_status 1 $run --name raised -q raises.py 2>err && grep "ValueError: 1" err &&
+	grep "log.* .*runs/raised/logs/attempt-0/rank-00000" err
+'
+test_expect_success 'a prediction counts rows, not iterations and attempts' '
+	make_rows 1003 && make_model &&
+	raytrain-predict --launcher local --progress plain --checkpoint runs/model \
+		--data rows.npz -o p.csv "$model" 2>err &&
+	grep "^raytrain: 1 worker on 1 node" err && grep "^rows 1003 of 1003" err &&
+	grep "finished after .*, 1003 rows" err && ! grep -e iteration -e attempt err
+'
+test_done
