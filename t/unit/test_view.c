@@ -241,6 +241,53 @@ static void a_run_without_reports_or_total_has_a_block(void **state)
                                    "no report yet\nelapsed 1:23\n");
 }
 
+static void what_remains_is_not_known_after_one_iteration(void **state)
+{
+    char *line;
+
+    (void)state;
+    give(json_pack("{s:i, s:i, s:[{}], s:s}", "attempt", 1, "workers", 2, "nodes",
+                   "launcher", "local"),
+         run_state_attempt_start, 179);
+    give(report_of(9, json_pack("{s:f}", "loss", 1.0)), run_state_report, 180);
+    line = plain_report(&v, NOW);
+    assert_string_equal(line, "iteration 9 of 20  loss 1  9.0 s");
+    free(line);
+    give(report_of(10, json_pack("{s:f}", "loss", 1.0)), run_state_report, 181);
+    line = plain_report(&v, NOW);
+    assert_string_equal(line, "iteration 10 of 20  loss 1  10.0 s  remaining 0:10");
+    free(line);
+}
+
+static void a_prediction_has_rows(void **state)
+{
+    json_t *metrics = json_pack("{s:f, s:f, s:f, s:f}", "rows", 250.0, "rows_total",
+                                1000.0, "rows_per_s", 50.0, "time_left_s", 15.0);
+    char *line;
+
+    (void)state;
+    run_state_clear(&v);
+    set("trainer=xgboost");
+    set("predict.output=p.csv");
+    run_state_init(&v, &cfg, 100);
+    give(json_pack("{s:i, s:i, s:[{}], s:s}", "attempt", 0, "workers", 2, "nodes",
+                   "launcher", "local"),
+         run_state_attempt_start, 101);
+    line = plain_attempt(&v);
+    assert_string_equal(line, "2 workers on 1 node, launcher local");
+    free(line);
+    give(report_of(1, metrics), run_state_report, 183);
+    line = plain_report(&v, NOW);
+    assert_string_equal(line, "rows 250 of 1000  rows_per_s 50  1.0 s  remaining 0:15");
+    free(line);
+    draw(80, 24, false);
+    assert_string_equal(page.text,
+                        "fashion  2 workers  1 node  local\n"
+                        "rows 250/1000  [##########.............................."
+                        "]  25%\n"
+                        "elapsed 1:23  remaining 0:15  50 rows/s\n");
+}
+
 static void restarts_are_in_the_head(void **state)
 {
     (void)state;
@@ -344,6 +391,7 @@ static void a_summary_has_the_final_and_best_metrics(void **state)
                    "  run         /r/fashion\n"
                    "  checkpoint  /r/fashion/checkpoint_000020.h5\n"
                    "  best        /r/fashion/checkpoint_000008.h5\n"
+                   "  logs        /r/fashion/logs/attempt-0\n"
                    "  look at it  raytrain-inspect /r/fashion\n");
 }
 
@@ -401,6 +449,8 @@ int main(void)
         TEST(values_that_are_no_numbers_are_shown),
         TEST(a_run_without_reports_or_total_has_a_block),
         TEST(restarts_are_in_the_head),
+        TEST(what_remains_is_not_known_after_one_iteration),
+        TEST(a_prediction_has_rows),
         TEST(lines_for_a_log_are_plain),
         TEST(lines_of_many_metrics_are_short),
         TEST(texts_are_cut_between_characters),

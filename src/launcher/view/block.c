@@ -67,7 +67,8 @@ static void head_write(struct page *page, const struct run_state *v)
     if (!v->has_attempt) {
         page_part(page, INK_PLAIN, "starting");
     } else {
-        page_part(page, INK_PLAIN, "attempt %d", v->attempt);
+        if (!v->predicts || v->attempt > 0)
+            page_part(page, INK_PLAIN, "attempt %d", v->attempt);
         restarts_write(page, v);
         page_part(page, INK_PLAIN, "%d worker%s", v->workers,
                   v->workers == 1 ? "" : "s");
@@ -121,6 +122,9 @@ static void progress_write(struct page *page, const struct run_state *v)
 
     if (v->iteration == 0 && last == 0)
         page_text(page, INK_PLAIN, v->running ? "no report yet" : "not running");
+    else if (v->predicts)
+        page_printf(page, INK_PLAIN, "rows %" PRId64 "/%" PRId64, v->rows.done,
+                    v->rows.total);
     else if (last > 0)
         page_printf(page, INK_PLAIN, "iteration %" PRId64 "/%" PRId64, v->iteration,
                     last);
@@ -145,7 +149,7 @@ static void time_write(struct page *page, const struct run_state *v, double now)
     if (rate)
         page_part(page, INK_PLAIN, "%s %s", metric_number_text(rate->last, number),
                   unit);
-    if (!isnan(pace) && pace > 0)
+    if (!isnan(pace) && pace > 0 && !v->predicts)
         page_part(page, INK_PLAIN, "%s/iteration", pace_text(pace, text));
     page_newline(page);
 }

@@ -10,11 +10,13 @@
 
 char *plain_attempt(const struct run_state *v)
 {
-    char *text;
+    char *text, attempt[32] = "";
 
-    if (asprintf(&text, "attempt %d: %d worker%s on %zu node%s, launcher %s",
-                 v->attempt, v->workers, v->workers == 1 ? "" : "s", v->nodes,
-                 v->nodes == 1 ? "" : "s", v->launcher) < 0)
+    if (!v->predicts || v->attempt > 0)
+        snprintf(attempt, sizeof attempt, "attempt %d: ", v->attempt);
+    if (asprintf(&text, "%s%d worker%s on %zu node%s, launcher %s", attempt, v->workers,
+                 v->workers == 1 ? "" : "s", v->nodes, v->nodes == 1 ? "" : "s",
+                 v->launcher) < 0)
         return NULL;
     return text;
 }
@@ -42,7 +44,12 @@ static void report_write(FILE *out, const struct run_state *v, double now)
     char time[DURATION_TEXT];
     int64_t last = run_state_last(v);
 
-    fprintf(out, "iteration %" PRId64, v->iteration);
+    if (v->predicts)
+        fprintf(out, "rows %" PRId64, v->rows.done);
+    else
+        fprintf(out, "iteration %" PRId64, v->iteration);
+    if (v->predicts && v->rows.total > 0)
+        last = v->rows.total;
     if (last > 0)
         fprintf(out, " of %" PRId64, last);
     metrics_write(out, v);

@@ -45,7 +45,10 @@ void run_state_init(struct run_state *v, const struct train_config *cfg, double 
 {
     const struct run_config *run = &cfg->run_config;
 
-    *v = (struct run_state){.cfg = cfg, .started = now};
+    *v = (struct run_state){
+        .cfg = cfg, .started = now, .predicts = cfg->predict.output != NULL};
+    if (v->predicts)
+        return;
     if (cfg->trainer && gbdt_config_is_trainer(cfg->trainer))
         end_lower(v, cfg->gbdt.num_boost_round);
     for (size_t i = 0; i < run->n_stop; i++)
@@ -154,6 +157,13 @@ static struct metric_view *metric_find(struct run_state *v, const char *name,
     return v->metrics[(*at)++];
 }
 
+/* Figures of a prediction that are not shown as metrics. */
+static bool is_of_rows(const struct run_state *v, const char *name)
+{
+    return v->predicts && (!strcmp(name, "rows") || !strcmp(name, "rows_total") ||
+                           !strcmp(name, "time_left_s"));
+}
+
 /* The metrics of the user are those that by_rank lists. */
 static void metrics_take(struct run_state *v, const json_t *report, int64_t iteration)
 {
@@ -164,11 +174,21 @@ static void metrics_take(struct run_state *v, const json_t *report, int64_t iter
     json_object_foreach(json_object_get(report, "by_rank"), name, ranks)
     {
         const json_t *value = json_object_get(report, name);
-        struct metric_view *m = value ? metric_find(v, name, &at) : NULL;
+        struct metric_view *m =
+            value && !is_of_rows(v, name) ? metric_find(v, name, &at) : NULL;
 
         if (m)
             metric_view_add(m, iteration, report);
     }
+}
+
+static void rows_take(struct run_state *v, const json_t *report)
+{
+    const json_t *total = json_object_get(report, "rows_total");
+
+    v->rows.done = (int64_t)json_number_value(json_object_get(report, "rows"));
+    v->rows.total = total ? (int64_t)json_number_value(total) : 0;
+    v->rows.left_s = json_number_value(json_object_get(report, "time_left_s"));
 }
 
 static void gpus_take(struct run_state *v, const json_t *report)
@@ -192,6 +212,8 @@ void run_state_report(struct run_state *v, const json_t *report, double now)
     v->iteration = iteration;
     v->total_s = json_number_value(json_object_get(report, "time_total_s"));
     metrics_take(v, report, iteration);
+    if (v->predicts)
+        rows_take(v, report);
     gpus_take(v, report);
     if (now == 0)
         return;
@@ -256,7 +278,9 @@ double run_state_remaining(const struct run_state *v, double now)
 
     if (v->reported == 0)
         return NAN;
-    if (last > 0)
+    if (v->predicts)
+        left = v->rows.left_s;
+    else if (last > 0 && v->pace.seen > 1)
         left = (double)(last - v->iteration) * run_state_pace(v);
     if (v->limit_s > 0)
         left = fmin(left, v->limit_s - v->total_s);
@@ -268,6 +292,8 @@ double run_state_fraction(const struct run_state *v)
     int64_t last = run_state_last(v);
     double done = NAN;
 
+    if (v->predicts)
+        return v->rows.total > 0 ? (double)v->rows.done / (double)v->rows.total : NAN;
     if (last > 0)
         done = (double)v->iteration / (double)last;
     if (v->limit_s > 0)

@@ -27,6 +27,12 @@ struct run_pace {
     size_t seen; /* in this attempt */
 };
 
+/* Of a prediction, which has rows in place of iterations. */
+struct run_rows {
+    int64_t done, total; /* total 0: not known */
+    double left_s;
+};
+
 struct run_state {
     const struct train_config *cfg;
     double started;
@@ -45,6 +51,8 @@ struct run_state {
     int64_t since_restore; /* the limit of iterations in an attempt; 0: none */
     double reported;       /* when the last report came; 0: not in this attempt */
     struct run_pace pace;
+    bool predicts;
+    struct run_rows rows;
 
     struct metric_view **metrics;
     size_t n_metrics, metrics_room;
@@ -82,7 +90,8 @@ void run_state_saved(struct run_state *v, int64_t iteration, uint64_t bytes,
 int64_t run_state_last(const struct run_state *v);
 /* The mean seconds of an iteration; NaN: not known. */
 double run_state_pace(const struct run_state *v);
-/* The seconds until the run has reached what it stops by; NaN: not known. */
+/* The seconds until the run has reached what it stops by; NaN: not known. After the first
+ * iteration of an attempt it is not: that one took what starting takes, too. */
 double run_state_remaining(const struct run_state *v, double now);
 /* How much of it is done, 0 to 1; NaN: not known. */
 double run_state_fraction(const struct run_state *v);

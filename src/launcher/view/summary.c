@@ -34,7 +34,9 @@ static void status_write(FILE *out, const struct run_state *v, const char *statu
     fprintf(out, "%s%s", status, color ? "\033[m" : "");
     if (v->attempts > 0)
         fprintf(out, " after %s", duration_text(now - v->started, time));
-    if (v->iteration > 0)
+    if (v->predicts && v->rows.done > 0)
+        fprintf(out, ", %" PRId64 " row%s", v->rows.done, v->rows.done == 1 ? "" : "s");
+    else if (v->iteration > 0)
         fprintf(out, ", %" PRId64 " iteration%s", v->iteration,
                 v->iteration == 1 ? "" : "s");
     fputc('\n', out);
@@ -101,6 +103,18 @@ static void checkpoints_write(FILE *out, const json_t *result)
         row(out, "best", best);
 }
 
+/* Where the output of the workers of the last attempt is. */
+static void logs_write(FILE *out, const json_t *result, const char *path)
+{
+    int64_t n = json_integer_value(json_object_get(result, "attempts"));
+    char *logs;
+
+    if (n < 1 || !path || asprintf(&logs, "%s/logs/attempt-%" PRId64, path, n - 1) < 0)
+        return;
+    row(out, "logs", logs);
+    free(logs);
+}
+
 static void summary_write(FILE *out, const struct run_state *v, const json_t *result,
                           const char *inspect, bool color, double now)
 {
@@ -116,6 +130,7 @@ static void summary_write(FILE *out, const struct run_state *v, const json_t *re
         return;
     row(out, "run", path ? path : "");
     checkpoints_write(out, result);
+    logs_write(out, result, path);
     row(out, "look at it", inspect);
 }
 

@@ -14,8 +14,8 @@
 
 /* ---- Reports ---- */
 
-/* A report of the rows that are done, the rows in a second and the seconds that are
- * left. */
+/* A report of the rows that are done, and of all, the rows in a second and the seconds
+ * that are left. */
 static int round_report(void *arg, const struct predict_progress *p, bool *stop,
                         struct error *err)
 {
@@ -28,6 +28,7 @@ static int round_report(void *arg, const struct predict_progress *p, bool *stop,
         left = (double)(p->rows - p->done) / rate;
     const raytrain_metric metrics[] = {
         {"rows", (double)p->done},
+        {"rows_total", (double)p->rows},
         {"rows_per_s", rate},
         {"time_left_s", left},
     };
