@@ -164,7 +164,7 @@ dist_doc_DATA = README.md INSTALL.md NEWS.md HACKING.md
 EXTRA_DIST += share/pictures/terminal.png share/pictures/page.png scripts/pictures
 EXTRA_DIST += scripts/install-lightgbm
 EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test scripts/matrix
-EXTRA_DIST += .clang-format share/python/pyproject.toml
+EXTRA_DIST += .clang-format
 EXTRA_DIST += scripts/bench scripts/bench.d
 EXTRA_DIST += scripts/package share/packaging
 # Programs for rows of scripts/bench, which compile them.
@@ -185,7 +185,12 @@ TESTS += t/9110-tabular.t t/9120-trees.t t/9130-tutorial.t
 dist_check_SCRIPTS += t/9110-tabular.t t/9120-trees.t t/9130-tutorial.t
 dist_check_SCRIPTS += t/9100-examples.t
 
-# The Python module `raytrain`, which workers add to PYTHONPATH. It has no compiled part.
+# The Python module `raytrain`, which workers add to PYTHONPATH. It has no compiled part. pip
+# installs it from here, or from where it is installed.
+pippythondir = $(pkgdatadir)/python
+dist_pippython_DATA = share/python/pyproject.toml
+pipbackenddir = $(pkgdatadir)/python/pip-backend
+dist_pipbackend_DATA = share/python/pip-backend/raytrain_wheel.py
 pythonmoduledir = $(pkgdatadir)/python/raytrain
 dist_pythonmodule_DATA = \
 	share/python/raytrain/__init__.py \

@@ -13,7 +13,7 @@ PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
 
 def program(name: str = "raytrain-run") -> str:
     """The path of a program of raytrain: beside $RAYTRAIN_RUN, of the installation to which
-    this module belongs, or on PATH."""
+    this module belongs, on PATH, or of the installation from which pip has copied it."""
     import shutil
 
     chosen = os.environ.get("RAYTRAIN_RUN")
@@ -24,12 +24,22 @@ def program(name: str = "raytrain-run") -> str:
     beside = os.path.join(prefix, "bin", name)
     if os.access(beside, os.X_OK):
         return beside
-    found = shutil.which(name)
+    found = shutil.which(name) or shutil.which(name, path=_copied_from())
     if not found:
         raise FileNotFoundError(
-            f"there is no {name}, neither at {beside} nor on PATH: install raytrain, "
-            "or set RAYTRAIN_RUN to the path of raytrain-run")
+            f"there is no {name}, neither at {beside} nor on PATH: this module is the client "
+            "alone. Install raytrain (INSTALL.md of its source), load the module of your site, or "
+            "set RAYTRAIN_RUN to the path of raytrain-run")
     return found
+
+
+def _copied_from() -> str:
+    """The directory of programs from beside which pip has copied this module; "": unknown."""
+    try:
+        from ._home import PREFIX  # pip-backend/raytrain_wheel.py wrote it
+    except ImportError:
+        return ""
+    return os.path.join(PREFIX, "bin")
 
 
 def worker() -> str:
