@@ -185,12 +185,32 @@ test_expect_success 'names of columns may be in Latin-1' '
 import h5py
 with h5py.File(\"latin1.h5\", \"w\") as f:
     f[b\"gr\\xf6\\xdfe\"] = [1, 2]
-open(\"latin1.csv\", \"wb\").write(b\"gr\\xf6\\xdfe\\n1\\n2\\n\")" &&
-	for options in "" "--head 1" --json "--head 1 --json"; do
-		raytrain-inspect $options latin1.h5 >out && grep "größe" out || return 1
-		raytrain-inspect $options latin1.csv >out && grep "gr.*e" out || return 1
-	done &&
-	raytrain-inspect --set "columns=[\"größe\"]" latin1.h5 >out && grep "größe" out
+open(\"latin1.csv\", \"wb\").write(b\"gr\\xf6\\xdfe,b\\n1,2\\n2,3\\n\")
+import io, numpy as np, zipfile
+data = io.BytesIO()
+np.save(data, np.arange(2))
+with zipfile.ZipFile(\"latin1.npz\", \"w\") as f:
+    f.writestr(\"gr__e.npy\", data.getvalue())
+raw = open(\"latin1.npz\", \"rb\").read().replace(b\"gr__e\", b\"gr\\xf6\\xdfe\")
+open(\"latin1.npz\", \"wb\").write(raw)
+np.save(\"latin1-field.npy\", np.zeros(2, dtype=[(\"größe\", \"f4\")]))" &&
+	for file in latin1.h5 latin1.csv latin1.npz latin1-field.npy; do
+		for options in "" "--head 1" --json "--head 1 --json"; do
+			raytrain-inspect $options $file >out && grep "größe" out || return 1
+		done
+		raytrain-inspect --set "columns=[\"größe\"]" $file >out && grep "größe" out || return 1
+	done
+'
+
+test_expect_success 'text in UTF-16 or UTF-32 is refused, with the command that converts it' '
+	for code in UTF-16 UTF-16BE UTF-32; do
+		for name in code.csv code.txt code.svm; do
+			case $code in *BE) printf "\376\377" ;; esac >$name &&
+			printf "1 1:2\n0 2:3\n" | iconv -t $code >>$name &&
+			expect_status 3 raytrain-inspect $name 2>err &&
+			grep "$name: .* ${code%BE}, .* iconv -f ${code%BE} -t UTF-8 IN >OUT" err || return 1
+		done
+	done
 '
 
 test_expect_success 'a text file with a wrong line is bad input, not an error of storage' '

@@ -352,6 +352,17 @@ static void names_of_columns_are_made_unique(void **state)
            "1 2 3 4");
 }
 
+/* All files of a dataset may have their own encoding. */
+static void names_in_latin_1_become_utf_8(void **state)
+{
+    static const struct csv_declared types[] = {{"\xc3\xb6", CSV_FLOAT64}};
+    struct csv_options options = {.declared = types, .n_declared = 1};
+
+    (void)state;
+    become(TEXTS("\xf6,\xc3\xbc\n1,2\n", "\xc3\xb6,\xfc\n3,4\n"), &options,
+           "\xc3\xb6:float64 \xc3\xbc:int64", "1 2|3 4");
+}
+
 /* As in a file of zeros without a header. Each name is found at once: looking for it
  * among all would take hours. */
 static void thousands_of_columns_may_have_one_name(void **state)
@@ -648,6 +659,7 @@ int main(void)
         SCRATCH(a_byte_order_mark_does_not_count),
         SCRATCH(many_files_are_one_dataset),
         SCRATCH(names_of_columns_are_made_unique),
+        cmocka_unit_test(names_in_latin_1_become_utf_8),
         cmocka_unit_test(thousands_of_columns_may_have_one_name),
         SCRATCH(the_delimiter_is_found_out),
         SCRATCH(declared_types_are_kept),

@@ -21,6 +21,7 @@
 #include "data/numpy_words.h"
 #include "data/zip_members.h"
 #include "util/fs.h"
+#include "util/quote.h"
 
 #define ENDING      ".npy"
 #define LOCAL_BYTES 30 /* of the header of a member of a ZIP archive, before its name */
@@ -60,18 +61,24 @@ static size_t number_strip(const char *name, size_t n)
                                                          : k;
 }
 
+/* The first n bytes of a name in UTF-8, or else in Latin-1. False if that is too long. */
+static bool name_make(const char *text, size_t n, char name[RAYTRAIN_NAME_MAX + 1])
+{
+    char own[RAYTRAIN_NAME_MAX + 1];
+
+    memcpy(own, text, n);
+    own[n] = '\0';
+    return utf8_make(own, name, RAYTRAIN_NAME_MAX + 1);
+}
+
 static void column_name(const char *path, const char *otherwise,
                         char name[RAYTRAIN_NAME_MAX + 1])
 {
     const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     size_t n = number_strip(base, name_length(base));
 
-    if (n == 0 || n > RAYTRAIN_NAME_MAX) {
+    if (n == 0 || n > RAYTRAIN_NAME_MAX || !name_make(base, n, name))
         strcpy(name, otherwise);
-        return;
-    }
-    memcpy(name, base, n);
-    name[n] = '\0';
 }
 
 static bool is_label(const struct dataset_config *cfg, const char *name)
@@ -140,7 +147,9 @@ static int field_add(const struct reader_job *job, const struct array *a,
                        .swapped = f->swapped};
     uint64_t bytes;
 
-    strcpy(c.name, f->name[0] ? f->name : a->name);
+    if (!utf8_make(f->name[0] ? f->name : a->name, c.name, sizeof c.name))
+        return left_out_column(job->left_out, f->name, "has a name that is too long",
+                               err);
     if (!is_wanted(job->config, c.name))
         return 0;
     if (!f->row.dtype)
@@ -226,8 +235,9 @@ static int member_add(const struct reader_job *job, const struct zip_member *m,
         return job->config->columns || strcmp(m->name, NUMPY_WORDS) == 0
                    ? 0
                    : left_out_column(job->left_out, m->name, "is not an array", err);
-    memcpy(name, m->name, n);
-    name[n] = '\0';
+    if (!name_make(m->name, n, name))
+        return left_out_column(job->left_out, m->name, "has a name that is too long",
+                               err);
     snprintf(what, sizeof what, "%s: \"%s\"", t->sources[source].path, name);
     if (!is_wanted(job->config, name))
         return 0;

@@ -7,11 +7,6 @@
 
 #include "util/quote.h"
 
-size_t csv_mark(const char *bytes, size_t n)
-{
-    return n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-}
-
 /* ---- The delimiter ---- */
 
 #define RECORDS 32 /* that are looked at */
@@ -72,10 +67,28 @@ void csv_names_clear(struct csv_names *names)
     *names = (struct csv_names){0};
 }
 
+/* Room for so many bytes more. */
+static int names_grow(struct csv_names *names, size_t n, struct error *err)
+{
+    size_t room = names->length + n;
+    char *grown;
+
+    if (room <= names->room)
+        return 0;
+    room *= 2;
+    grown = realloc(names->text, room);
+    if (!grown)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for names of columns");
+    names->text = grown;
+    names->room = room;
+    return 0;
+}
+
 static int name_append(struct csv_names *names, const char *text, size_t n,
                        struct error *err)
 {
-    char *grown;
+    size_t most = 2 * n + 1; /* of each byte of Latin-1 two become */
+    char *name, *raw;
 
     if (memchr(text, '\0', n))
         return error_set(err, RAYTRAIN_EINVAL,
@@ -83,13 +96,14 @@ static int name_append(struct csv_names *names, const char *text, size_t n,
     if (names->n == CSV_COLUMNS_MAX)
         return error_set(err, RAYTRAIN_EINVAL, "there are more than %d columns",
                          CSV_COLUMNS_MAX);
-    grown = realloc(names->text, names->length + n + 1);
-    if (!grown)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for names of columns");
-    names->text = grown;
-    memcpy(grown + names->length, text, n);
-    grown[names->length + n] = '\0';
-    names->length += n + 1;
+    if (names_grow(names, most + n + 1, err) < 0)
+        return -1;
+    name = names->text + names->length;
+    raw = name + most;
+    memcpy(raw, text, n);
+    raw[n] = '\0';
+    (void)utf8_make(raw, name, most); /* it has room enough */
+    names->length += strlen(name) + 1;
     names->n++;
     return 0;
 }

@@ -1,6 +1,5 @@
 /*
- * csv_header.h - the beginning of CSV text: a byte order mark, the delimiter, the names
- * of the columns.
+ * csv_header.h - the beginning of CSV text: the delimiter, the names of the columns.
  */
 #ifndef RAYTRAIN_TEXT_CSV_HEADER_H
 #define RAYTRAIN_TEXT_CSV_HEADER_H
@@ -11,21 +10,18 @@
 
 #define CSV_COLUMNS_MAX 65536
 
-/* Bytes of a byte order mark at the beginning of a file. */
-size_t csv_mark(const char *bytes, size_t n);
-
 /* The one of , ; tab | that makes records of equal length of the text, the longer the
  * better. ',' if there is none. */
 char csv_delimiter_guess(const char *bytes, size_t n, bool last);
 
 /*
- * The fields of the first record: *text, malloc'ed, has *n of them, each with a NUL,
- * *length bytes in all. *used bytes are before the next record. *n is 0 if there is no
+ * The fields of the first record: *text, malloc'ed, has *n of them, in UTF-8, each with a
+ * NUL, *length bytes in all; those that are not in UTF-8 are taken for Latin-1. *used bytes are before the next record. *n is 0 if there is no
  * record, or if it is cut off, which *cut says.
  */
 struct csv_names {
     char *text;
-    size_t length, n;
+    size_t length, room, n;
 };
 int csv_names_read(char delimiter, const char *bytes, size_t n, bool last,
                    struct csv_names *names, size_t *used, bool *cut, struct error *err);

@@ -59,13 +59,15 @@ static bool any_record(const char *bytes, size_t n, bool *cut)
     return any;
 }
 
-/* The head of an open file from its first n bytes. *delimiter 0: it is found out. */
-static int head_parse(struct head *h, char *delimiter, const char *bytes, size_t n,
-                      bool last, bool *cut, struct error *err)
+/* The head of a file from its first n bytes. *delimiter 0: it is found out. */
+static int head_parse(struct head *h, const struct text_file *f, char *delimiter,
+                      const char *bytes, size_t n, bool *cut, struct error *err)
 {
+    bool last = n == f->size;
     size_t used;
 
-    h->mark = csv_mark(bytes, n);
+    if (text_mark(f, bytes, n, &h->mark, err) < 0)
+        return -1;
     if (h->any) {
         h->any = any_record(bytes + h->mark, n - h->mark, cut);
         *cut = *cut && !last;
@@ -75,7 +77,7 @@ static int head_parse(struct head *h, char *delimiter, const char *bytes, size_t
         *delimiter = csv_delimiter_guess(bytes + h->mark, n - h->mark, last);
     if (csv_names_read(*delimiter, bytes + h->mark, n - h->mark, last, &h->names, &used,
                        cut, err) < 0)
-        return -1;
+        return error_prefix(err, "%s", f->name);
     h->after = h->mark + used;
     return 0;
 }
@@ -95,15 +97,15 @@ static int head_read(const struct text_file *f, struct head *h, char *delimiter,
         *delimiter = given;
         h->any = any;
         if (!bytes)
-            rc =
-                error_set(err, RAYTRAIN_EINVAL, "the header is too long; is this CSV?");
+            rc = error_set(err, RAYTRAIN_EINVAL,
+                           "%s: the header is too long; is this CSV?", f->name);
         else
             rc = text_read(f, bytes, n, 0, err);
         if (rc == 0)
-            rc = head_parse(h, delimiter, bytes, n, n == f->size, &cut, err);
+            rc = head_parse(h, f, delimiter, bytes, n, &cut, err);
     }
     free(bytes);
-    return rc < 0 ? error_prefix(err, "%s", f->name) : 0;
+    return rc;
 }
 
 /* ---- Each file on one rank ---- */
@@ -201,7 +203,8 @@ static int first_share(struct look *l, size_t first, struct error *err)
     text = files->names.text;
     rc = comm_bcast_alloc(l->comm, &text, found.length, root, err);
     files->delimiter = found.delimiter;
-    files->names = (struct csv_names){text, found.length, found.n};
+    files->names =
+        (struct csv_names){.text = text, .length = found.length, .n = found.n};
     return rc;
 }
 

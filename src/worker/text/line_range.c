@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/csv_header.h"
-
 #define BLOCK_BYTES ((size_t)256 * 1024)
 
 /* ---- Sizes and shares ---- */
@@ -22,15 +20,17 @@ void line_range_clear(struct line_range *r)
 static int size_note(struct line_range *r, size_t i, struct error *err)
 {
     struct text_file f = TEXT_FILE_INIT;
-    char mark[4];
-    size_t n;
+    char bytes[4];
+    size_t n, mark = 0;
     int rc = text_open(&f, &r->sources[i], err);
 
     if (rc < 0)
         return -1;
-    n = f.size < sizeof mark ? (size_t)f.size : sizeof mark;
-    rc = text_read(&f, mark, n, 0, err);
-    r->starts[i] = rc == 0 ? (int64_t)csv_mark(mark, n) : 0;
+    n = f.size < sizeof bytes ? (size_t)f.size : sizeof bytes;
+    rc = text_read(&f, bytes, n, 0, err);
+    if (rc == 0)
+        rc = text_mark(&f, bytes, n, &mark, err);
+    r->starts[i] = (int64_t)mark;
     r->sizes[i] = (int64_t)f.size;
     text_close(&f);
     return rc;

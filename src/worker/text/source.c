@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,6 +74,27 @@ int text_unchanged(const struct text_file *f, struct error *err)
         st.st_mtim.tv_nsec != f->changed.tv_nsec)
         return changed(f, err);
     return 0;
+}
+
+int text_mark(const struct text_file *f, const char *bytes, size_t n, size_t *mark,
+              struct error *err)
+{
+    static const char utf8[] = {'\xef', '\xbb', '\xbf'};
+    const char *other = NULL;
+
+    if (n >= 4 && (memcmp(bytes, "\xff\xfe\0\0", 4) == 0 ||
+                   memcmp(bytes, "\0\0\xfe\xff", 4) == 0))
+        other = "UTF-32";
+    else if (n >= 2 &&
+             (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0))
+        other = "UTF-16";
+    *mark = n >= sizeof utf8 && memcmp(bytes, utf8, sizeof utf8) == 0 ? sizeof utf8 : 0;
+    if (!other)
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "%s: the text is in %s, and only UTF-8 is read: convert it with "
+                     "iconv -f %s -t UTF-8 IN >OUT",
+                     f->name, other, other);
 }
 
 /* Lines end with LF, CR or CR LF. */

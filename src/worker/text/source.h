@@ -45,6 +45,11 @@ int text_read(const struct text_file *f, char *bytes, size_t n, uint64_t at,
 /* RAYTRAIN_ECORRUPT if the file has been written to since it was opened. */
 int text_unchanged(const struct text_file *f, struct error *err);
 
+/* *mark: how long the byte order mark of a file is that begins with these bytes. -1 if it is
+ * one of UTF-16 or UTF-32. */
+int text_mark(const struct text_file *f, const char *bytes, size_t n, size_t *mark,
+              struct error *err);
+
 /* The number of the line in which a byte is; the file is read up to there. -1: it could
  * not be read. */
 int text_line(const struct text_file *f, uint64_t at, uint64_t *line);
