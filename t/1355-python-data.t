@@ -189,6 +189,9 @@ test_expect_success 'an error names the file, the column or the mistake' '
 	        assert False, words
 	refused("none.h5", lambda: read_hdf5("none.h5").count())
 	refused("nothing", lambda: read_hdf5("rows.h5", columns=["nothing"]).count())
+	os.mkdir("bytes")
+	open(b"bytes/\xff.h5", "wb").close()
+	refused("\\xff.h5", lambda: read_hdf5("bytes").count())
 	data = read_hdf5("rows.h5")
 	refused("at least 1", lambda: list(data.iter_batches(batch_size=0)))
 	refused("shuffle=True", lambda: data.iter_batches(local_shuffle_buffer_size=9))

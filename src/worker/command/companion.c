@@ -17,6 +17,7 @@
 #include "rank/event.h"
 #include "rank/stop.h"
 #include "util/fault.h"
+#include "util/quote.h"
 
 static const struct request_family *const families[FAMILIES] = {
     [SESSION_FAMILY] = &session_requests,   [DATASET_FAMILY] = &dataset_requests,
@@ -66,8 +67,8 @@ static int request_handle(struct companion *c, const struct request *q,
 
 static json_t *error_json(const struct error *err)
 {
-    return json_pack("{s{ss ss%}}", "error", "code", wire_code_name(err->code), "text",
-                     err->text, strlen(err->text));
+    return json_pack("{s{ss so}}", "error", "code", wire_code_name(err->code), "text",
+                     json_text(err->text));
 }
 
 static void client_drop(struct companion *c);

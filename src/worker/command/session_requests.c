@@ -10,6 +10,7 @@
 
 #include "rank/event.h"
 #include "session/setting_notes.h"
+#include "util/quote.h"
 
 /* ---- hello: where this worker is, and what it is to do ---- */
 
@@ -18,7 +19,7 @@ static json_t *args_json(const raytrain_context *ctx)
     json_t *list = json_array();
 
     for (int i = 0; list && i < ctx->env.argc; i++)
-        if (json_array_append_new(list, json_string(ctx->env.argv[i])) < 0) {
+        if (json_array_append_new(list, json_text(ctx->env.argv[i])) < 0) {
             json_decref(list);
             return NULL;
         }
