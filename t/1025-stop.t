@@ -219,4 +219,50 @@ test_expect_success '--requeue-on-stop requires --resume and a batch job that ca
 	expect_status 3 $run --name no --resume --requeue-on-stop "$train" 2>err &&
 	grep sbatch err && test_path_is_missing runs/no
 '
+. "$srcdir/t/faults.sh"
+has_fault_points && test_set_prereq FAULTS
+# writes NAME: start a run that finishes, and return when it is in the middle of writing its
+# result, until descriptor 9 is closed.
+writes () {
+	name=$1 && mkfifo "hold-$name" &&
+	{ RAYTRAIN_FAULT=result.write:all:wait RAYTRAIN_FAULT_FIFO=$PWD/hold-$name \
+		$run --json --name "$name" "$train" 2>err >result.json & } && pid=$! &&
+	exec 9>"hold-$name"
+}
+# all_there: the run has finished with all that it had to leave.
+all_there () {
+	raytrain-inspect --json "runs/$name" >shown && json_is shown .status finished &&
+	test 5 -eq $(wc -l <runs/$name/result.json) && no_temporary runs/$name &&
+	test -f runs/$name/result.h5 && same_as_calm "$name"
+}
+test_expect_success FAULTS 'a signal is answered while the result is written, which goes on' '
+	writes answers && kill -INT $pid &&
+	eventually grep -q "Interrupt: it remains to write the result; a second SIGINT" err &&
+	kill -TERM $pid && eventually grep -q "Terminated: it remains to write" err &&
+	exec 9>&- && wait $pid && json_is result.json .status finished .metrics.training_iteration 5 &&
+	all_there
+'
+test_expect_success FAULTS 'a second SIGINT ends the writing of the result, and --resume does it' '
+	writes hurries && kill -INT $pid && eventually grep -q "it remains to write" err &&
+	kill -INT $pid && expect_status 75 wait $pid && exec 9>&- &&
+	grep "stopped at once, before it could write the result" err &&
+	test_path_is_missing runs/hurries/result.h5 && no_temporary runs/hurries &&
+	json_is runs/hurries/logs/attempt-0/attempt.json .outcome finished &&
+	raytrain-inspect --json runs/hurries >shown && json_is shown .status interrupted &&
+	$run --name hurries --resume "$train" 2>err && all_there
+'
+test_expect_success FAULTS 'a lost lock ends the writing of the result' '
+	writes loses && printf "host far, pid 1, since long\n1 1 far boot 7\n" >other &&
+	mv other runs/loses/.lock && expect_status 5 wait $pid && exec 9>&- &&
+	grep "taken over by another raytrain-run" err && test_path_is_missing runs/loses/result.h5
+'
+test_expect_success FAULTS 'a process that is killed while it writes the result is reported' '
+	RAYTRAIN_FAULT=result.write expect_status 1 $run --name oom "$train" 2>err &&
+	grep "cannot write the result: the process that was to do it" err && name=oom &&
+	$run --name oom --resume "$train" 2>err && all_there
+'
+test_expect_success FAULTS 'a system without room for another process writes the result' '
+	name=full && RAYTRAIN_FAULT=aside.fork:all:eagain $run --name full "$train" 2>err && all_there
+'
+
 test_done

@@ -17,6 +17,7 @@ fault_points_needed
 # in the end, including the resumed one. Those of slurm are tested in
 # t/1180-slurm-launcher-killed.t.
 cat >points <<\END
+aside.fork 0 2
 attempt.ended 0 2
 attempt.record 0 2
 group.logs 0 1
@@ -25,6 +26,7 @@ keeper.hello - -
 local.keeper 0 2
 local.server 0 2
 local.worker 0,1 2
+result.write - -
 run.attempts 0 2
 run.config 0 1
 run.entered 0 1

@@ -27,7 +27,8 @@ int metrics_collector_poll(struct metrics_collector *c,
 /* The iteration of the last report in result.json; -1: there is none. */
 int64_t metrics_collector_iteration(const struct metrics_collector *c);
 /* After the last report: result.json is a new, durable file again, which every node
- * sees whole; the journals are removed. */
+ * sees whole; the journals are removed. Only a close may follow: it may have been made in
+ * a copy of this process. */
 int metrics_collector_settle(struct metrics_collector *c, struct error *err);
 void metrics_collector_close(struct metrics_collector *c); /* NULL is fine */
 

@@ -20,11 +20,13 @@
 #include "run/metrics.h"
 #include "run/metrics_collector.h"
 #include "run/run_dir.h"
+#include "train/aside.h"
 #include "train/attempt.h"
 #include "train/attempt_record.h"
 #include "train/replica_cleanup.h"
 #include "train/restart_policy.h"
 #include "util/clock.h"
+#include "util/quote.h"
 #include "watch/node_survey.h"
 
 #define ANSWER_LOOK_S 0.05 /* how often nodes are looked at that were asked */
@@ -237,24 +239,47 @@ static void previous_tidy(const struct run *run, int previous)
     free(log_dir);
 }
 
+static int settle_work(void *reports, json_t **answer, struct error *err)
+{
+    (void)answer;
+    return metrics_collector_settle(reports, err);
+}
+
 /* result.json is made complete, unless another process owns the run by now. */
 static int reports_settle(struct backend_executor *ex, struct error *err)
 {
+    json_t *none;
+
     if (run_lock_check(ex->run->lock, NULL) < 0)
         return 0;
-    return metrics_collector_settle(ex->reports, err);
+    return aside(ex->run, "complete result.json", settle_work, ex->reports, &none, err);
 }
 
-static void note_tidy(void *callbacks, const char *text)
+static void note_keep(void *notes, const char *text)
 {
-    callback_note(callbacks, "%s", text);
+    json_array_append_new(notes, json_text(text));
+}
+
+static int tidy_work(void *run_dir, json_t **notes, struct error *err)
+{
+    (void)err;
+    if ((*notes = json_array()))
+        checkpoint_manager_tidy(run_dir, note_keep, *notes);
+    return 0;
 }
 
 /* A worker that dies in a save leaves a file that is as large as a checkpoint. */
-static void saves_tidy(const struct run *run)
+static void saves_tidy(struct run *run)
 {
+    json_t *notes = NULL, *note;
+    size_t i;
+
     if (run_lock_check(run->lock, NULL) == 0)
-        checkpoint_manager_tidy(run->dir, note_tidy, run->callbacks);
+        aside(run, "remove what interrupted saves have left", tidy_work,
+              (void *)run->dir, &notes, NULL);
+    json_array_foreach(notes, i, note)
+        callback_note(run->callbacks, "%s", json_string_value(note));
+    json_decref(notes);
 }
 
 static int attempt_next(struct backend_executor *ex, struct run_outcome *out,

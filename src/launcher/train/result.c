@@ -9,6 +9,7 @@
 #include "run/checkpoint_manager.h"
 #include "run/metrics.h"
 #include "run/run_dir.h"
+#include "util/fault.h"
 #include "util/fs.h"
 #include "util/quote.h"
 
@@ -69,11 +70,22 @@ int result_write(const char *run_dir, const struct metrics_table *reports,
 
     if (!path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (attempts_load(run_dir, false, &attempts, err) == 0)
+    if (fault_point("result.write", 0) < 0)
+        fs_error(err, "write", path);
+    else if (attempts_load(run_dir, false, &attempts, err) == 0)
         rc = metrics_write_h5(path, reports, result, attempts, err);
     json_decref(attempts);
     free(path);
     return rc;
+}
+
+void result_tidy(const char *run_dir)
+{
+    char *path = run_dir_file(run_dir, "result.h5");
+
+    if (path)
+        fs_remove_temps(path);
+    free(path);
 }
 
 int result_remove(const char *run_dir, struct error *err)
@@ -83,6 +95,7 @@ int result_remove(const char *run_dir, struct error *err)
 
     if (!path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    fs_remove_temps(path);
     if (unlink(path) == 0)
         rc = fs_sync_parent(path, err);
     else if (errno != ENOENT)

@@ -22,7 +22,9 @@ int result_create(const char *run_dir, const struct train_config *cfg,
 /* Write RUN/result.h5: Result, all reports that count, all attempts. */
 int result_write(const char *run_dir, const struct metrics_table *reports,
                  const json_t *result, struct error *err);
-/* Remove it, durably, before the run goes on. That there is none is no error. */
+/* Remove what a process that was writing it has left. */
+void result_tidy(const char *run_dir);
+/* Remove it, and that, durably, before the run goes on. That there is none is no error. */
 int result_remove(const char *run_dir, struct error *err);
 
 #endif

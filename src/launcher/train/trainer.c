@@ -9,6 +9,7 @@
 #include "run/metrics.h"
 #include "run/run_dir.h"
 #include "train/allocation.h"
+#include "train/aside.h"
 #include "train/attempt.h"
 #include "train/reconfigure.h"
 #include "train/start_point.h"
@@ -91,27 +92,48 @@ static int attempts_make(struct run *run, const struct run_dir *dir,
     return rc;
 }
 
+struct result_task {
+    const struct run *run;
+    const struct run_outcome *outcome;
+    bool again; /* it is there already */
+};
+
+static int result_work(void *arg, json_t **result, struct error *err)
+{
+    const struct result_task *task = arg;
+    const struct run *run = task->run;
+    struct metrics_table reports = {0};
+    int rc = metrics_load_table(run->dir, &reports, err);
+
+    if (rc == 0)
+        rc = result_create(run->dir, run->cfg, task->outcome, &reports, result, err);
+    if (rc == 0 && !task->again)
+        rc = result_write(run->dir, &reports, *result, err);
+    metrics_table_clear(&reports);
+    return rc;
+}
+
 /* Make the Result, and write it unless it is there already. If the lock is lost,
  * another process owns the run, and its Result. */
-static int result_make(const struct run *run, const struct run_outcome *outcome,
-                       bool again, json_t **result, struct error *err)
+static int result_make(struct run *run, const struct run_outcome *outcome, bool again,
+                       json_t **result, struct error *err)
 {
-    struct metrics_table reports = {0};
+    struct result_task task = {run, outcome, again};
     int rc = -1;
 
-    if (run_lock_check(run->lock, err) == 0 &&
-        metrics_load_table(run->dir, &reports, err) == 0)
-        rc = result_create(run->dir, run->cfg, outcome, &reports, result, err);
-    if (rc == 0 && !again) {
+    if (!again)
         fault_point("run.attempts", 0);
-        rc = result_write(run->dir, &reports, *result, err);
-        if (rc == 0)
-            fault_point("run.result", 0);
+    if (run_lock_check(run->lock, err) == 0)
+        rc = aside(run, again ? "read the result" : "write the result", result_work,
+                   &task, result, err);
+    if (rc < 0) {
+        result_tidy(run->dir);
+        return -1;
     }
-    metrics_table_clear(&reports);
-    if (rc == 0)
-        callback_end(run->callbacks, *result);
-    return rc;
+    if (!again)
+        fault_point("run.result", 0);
+    callback_end(run->callbacks, *result);
+    return 0;
 }
 
 static bool is_wanted(void *arg)
