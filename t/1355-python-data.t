@@ -55,6 +55,8 @@ test_expect_success 'outside workers a dataset has all rows, and NumPy arrays of
 	assert np.array_equal(data.materialize()["id"], np.arange(17))
 	assert sum(1 for e in data.iter_epochs(3) for b in e.iter_batches()) == 3
 	assert data.select_columns(["id"]).columns() == ["id"]
+	assert "id" not in data.drop_columns("id").columns()
+	assert data.drop_columns("id").select_columns(["id"]).columns() == ["id"]
 	some = read_hdf5("rows.h5", shuffle=True, shuffle_window=8, limit=5, columns=["x"],
 	                 filter={"column": "id", "min": 3})
 	assert some.count() == 5 and some.columns() == ["x"]

@@ -441,7 +441,16 @@ class Dataset(DataIterator):
 
     def select_columns(self, columns: list) -> Dataset:
         """Those columns only."""
-        return self._with(columns=[columns] if isinstance(columns, str) else columns)
+        return self._with(columns=[columns] if isinstance(columns, str) else columns,
+                          exclude=None)
+
+    def drop_columns(self, cols: list) -> Dataset:
+        """All columns but those."""
+        dropped = [cols] if isinstance(cols, str) else list(cols)
+        columns = self._settings["columns"]
+        if columns is not None:
+            return self._with(columns=[name for name in columns if name not in dropped])
+        return self._with(exclude=[*(self._settings.get("exclude") or []), *dropped])
 
     def map_batches(self, fn: object) -> Dataset:
         """A Dataset to whose batches fn is applied when they are read: it takes {column:

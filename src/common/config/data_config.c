@@ -45,6 +45,12 @@ static const struct config_key dataset_keys[] = {
      FIELD(columns),
      .offset2 = offsetof(struct dataset_config, n_columns),
      .min = 1},
+    {.name = "exclude",
+     .doc = "the columns to leave out",
+     .type = CONFIG_STRINGS,
+     FIELD(exclude),
+     .offset2 = offsetof(struct dataset_config, n_exclude),
+     .min = 1},
     {.name = "shuffle",
      .doc = "a new order in every epoch",
      .type = CONFIG_BOOL,
@@ -174,13 +180,29 @@ void datasets_render(const struct dataset_config *datasets, size_t n, const char
     fprintf(out, "%*s};\n", 4 * depth, "");
 }
 
+static int exclude_check(const struct dataset_config *dataset,
+                         const struct config_where *where)
+{
+    if (dataset->columns && dataset->n_exclude > 0)
+        return config_fail(where, NULL, RAYTRAIN_EINVAL,
+                           "columns names the columns to read, and exclude those to "
+                           "leave out of all: leave out one of them");
+    for (size_t i = 0; dataset->label && i < dataset->n_exclude; i++)
+        if (strcmp(dataset->exclude[i], dataset->label) == 0)
+            return config_fail(where, NULL, RAYTRAIN_EINVAL,
+                               "exclude has \"%s\", which is the label",
+                               dataset->label);
+    return 0;
+}
+
 int datasets_check(const struct dataset_config *datasets, size_t n,
                    const struct config_where *where)
 {
     for (size_t i = 0; i < n; i++) {
         struct config_where here = config_where_below(where, datasets[i].name);
 
-        if (config_check(&dataset_table, &datasets[i], &here))
+        if (config_check(&dataset_table, &datasets[i], &here) ||
+            exclude_check(&datasets[i], &here))
             return -1;
     }
     return 0;

@@ -35,6 +35,9 @@ struct dataset_config {
                      they are text */
     char **columns; /* NULL: all */
     size_t n_columns;
+    char **
+        exclude; /* columns that are not in the dataset, though a filter may use them */
+    size_t n_exclude;
     bool shuffle;            /* default false */
     uint64_t shuffle_window; /* rows that are mixed with each other; 0: all */
     int last_batch;          /* enum last_batch */

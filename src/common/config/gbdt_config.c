@@ -46,6 +46,12 @@ static int columns_check(const struct gbdt_config *cfg, struct error *err)
                 return error_set(err, RAYTRAIN_EINVAL,
                                  "%s and %s are the same column, \"%s\"", uses[k].key,
                                  uses[i].key, uses[i].column);
+        for (size_t k = 0; uses[i].column && k < cfg->n_exclude; k++)
+            if (strcmp(uses[i].column, cfg->exclude[k]) == 0)
+                return error_set(err, RAYTRAIN_EINVAL,
+                                 "exclude: \"%s\" is the column of %s, and so no "
+                                 "feature anyway: leave it out of the list",
+                                 cfg->exclude[k], uses[i].key);
         for (size_t k = 0; uses[i].column && k < cfg->n_categorical; k++)
             if (strcmp(uses[i].column, cfg->categorical[k]) == 0)
                 return error_set(err, RAYTRAIN_EINVAL,

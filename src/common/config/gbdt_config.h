@@ -40,6 +40,8 @@ struct gbdt_config {
     char *base_margin;  /* a column of numbers or of vectors; NULL: none */
     char **categorical; /* columns whose numbers are categories; NULL: none */
     size_t n_categorical;
+    char **exclude; /* columns that are no features; NULL: none */
+    size_t n_exclude;
     json_t *params;            /* the library's, as the user wrote them: an object */
     json_t *dmatrix_params;    /* the library's, for its matrices: an object */
     int num_boost_round;       /* in all */

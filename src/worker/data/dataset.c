@@ -290,6 +290,30 @@ static int columns_extend(const struct dataset_config *cfg, struct dataset_confi
     return 0;
 }
 
+/* The filter has been applied, which may need one of them. */
+static int exclude_apply(const struct dataset_config *cfg, struct table *t,
+                         struct left_out *left_out, struct error *err)
+{
+    char names[512];
+
+    for (size_t i = 0; i < cfg->n_exclude; i++) {
+        const struct column *c = table_column(t, cfg->exclude[i]);
+
+        if (c) {
+            table_remove_column(t, (size_t)(c - t->columns));
+        } else if (!left_out_forget(left_out, cfg->exclude[i])) {
+            table_names(t, names, sizeof names);
+            return error_set(err, RAYTRAIN_ENOTFOUND,
+                             "exclude: no column \"%s\"; the columns are: %s",
+                             cfg->exclude[i], names);
+        }
+    }
+    return t->n_columns > 0
+               ? 0
+               : error_set(err, RAYTRAIN_EINVAL, "exclude: it leaves no column of %s",
+                           cfg->path);
+}
+
 /* The rows of the files that the configuration asks for, and of these the selected ones.
  * COLLECTIVE with the outcome so far; every rank of the node takes part in table_share(),
  * also if it has failed. */
@@ -319,6 +343,8 @@ static int table_find(const struct dataset_config *cfg, const struct dataset_env
             rc = reader_open(&job, table, err);
         if (rc == 0)
             rc = selection_apply(cfg, table, err);
+        if (rc == 0)
+            rc = exclude_apply(cfg, table, left_out, err);
     }
     free(columns);
     return table_share(table, rc, env->node, err);

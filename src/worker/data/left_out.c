@@ -53,6 +53,21 @@ int left_out_file(struct left_out *l, const char *path, const char *why,
     return l ? item_add(l, path, why, true, err) : 0;
 }
 
+bool left_out_forget(struct left_out *l, const char *column)
+{
+    for (size_t i = 0; l && i < l->n; i++) {
+        struct left_out_item *item = &l->items[i];
+
+        if (item->file || strcmp(item->name, column) != 0)
+            continue;
+        free(item->name);
+        free(item->why);
+        memmove(item, item + 1, (--l->n - i) * sizeof *item);
+        return true;
+    }
+    return false;
+}
+
 size_t left_out_count(const struct left_out *l, bool files)
 {
     size_t n = 0;

@@ -26,6 +26,8 @@ int left_out_column(struct left_out *l, const char *name, const char *why,
                     struct error *err);
 int left_out_file(struct left_out *l, const char *path, const char *why,
                   struct error *err);
+/* The user does not want the column: it is not named. False: it is not one of them. */
+bool left_out_forget(struct left_out *l, const char *column);
 /* "\"a\" (holds compounds), \"b\" (is in a group) and 3 others", of columns or of
  * files. */
 void left_out_describe(const struct left_out *l, bool files, char *text, size_t size);

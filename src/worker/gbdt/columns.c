@@ -116,6 +116,25 @@ static bool is_other(const struct gbdt_columns *columns, const char *name)
     return false;
 }
 
+static bool is_excluded(const struct gbdt_config *cfg, const char *name)
+{
+    for (size_t i = 0; i < cfg->n_exclude; i++)
+        if (strcmp(cfg->exclude[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* A misspelt name would leave its column among the features. */
+static int exclude_check(const struct frame *schema, const char *dataset,
+                         const struct gbdt_config *cfg, struct error *err)
+{
+    for (size_t i = 0; i < cfg->n_exclude; i++)
+        if (!frame_find(schema, cfg->exclude[i]))
+            return fail_missing(schema, dataset, "", cfg->exclude[i], err),
+                   error_prefix(err, "exclude");
+    return 0;
+}
+
 static bool needs_float64(raytrain_dtype dtype)
 {
     return dtype == RAYTRAIN_FLOAT64 || dtype == RAYTRAIN_INT32 ||
@@ -170,10 +189,12 @@ int gbdt_columns_find(const struct frame *schema, const char *dataset,
     if (!out->list)
         return no_memory(err);
     rc = others_check(out, schema, dataset, err);
+    if (rc == 0)
+        rc = exclude_check(schema, dataset, cfg, err);
     for (size_t i = 0; rc == 0 && i < schema->n_columns; i++) {
         const struct frame_column *c = &schema->columns[i];
 
-        if (is_other(out, c->name))
+        if (is_other(out, c->name) || is_excluded(cfg, c->name))
             continue;
         rc = feature_check(dataset, c, err);
         if (rc == 0)
