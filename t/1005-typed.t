@@ -81,6 +81,73 @@ test_expect_success 'a command that misses the variables of torch is advised to 
 	expect_status 1 $run --name has -n 2 --backend torch -- python3 missing.py 2>err &&
 	! grep -e "add --backend" err
 '
+test_expect_success 'a key of the function itself is suggested as one of train_loop_config' '
+	expect_status 3 $run --set epochs=3 "$hello" 2>err &&
+	grep "epochs: unknown key.*train_loop_config.epochs" err && ! grep scaling_config err &&
+	expect_status 3 $run --set max_depth=3 --trainer xgboost 2>err &&
+	grep "train_loop_config.max_depth.*params.max_depth" err &&
+	expect_status 3 $run --set seeds=3 "$hello" 2>err && grep "did you mean \"seed\"" err
+'
+test_expect_success 'options of other launchers are answered with the word here' '
+	while read -r option answer; do
+		expect_status 2 $run $option "$hello" 2>err && grep -e "$answer" err || return 1
+	done <<-EOF
+	--nproc-per-node=2 here.it.is.--workers.*all.nodes
+	--nproc_per_node=2 here.it.is.--workers
+	--num-workers=2 here.it.is.--workers
+	--nnodes=2 sbatch.-N.*--workers
+	--use-gpu here.it.is.--gpu
+	--max_restarts=3 here.it.is.--max-failures
+	--rdzv-endpoint=a:1 --backend.torch
+	--wokers=2 did.you.mean.--workers
+	EOF
+	expect_status 2 raytrain-inspect --nproc-per-node 2 2>err && ! grep -e --workers err
+'
+test_expect_success 'keys of Ray and XGBoost are answered with the key here' '
+	while read -r key answer; do
+		expect_status 3 $run --set $key --trainer xgboost 2>err && grep -e "$answer" err ||
+		return 1
+	done <<-EOF
+	label_column=y here.it.is.*\"label\"
+	xgb.eta=1 here.it.is.*\"params\"
+	n_estimators=3 here.it.is.*\"num_boost_round\"
+	datasets.train.drop_columns=a here.it.is.*\"exclude\"
+	datasets.train.sep=a here.it.is.*\"delimiter\"
+	trainer=xgb did.you.mean.*\"xgboost\"
+	trainer=lgbm did.you.mean.*\"lightgbm\"
+	backend=pytorch did.you.mean.*\"torch\"
+	EOF
+	expect_status 3 $run --trainer xgb 2>err && grep "did you mean \"xgboost\"" err
+'
+test_expect_success 'columns that are excluded are not in a dataset, nor features of trees' '
+	printf "id,a,b,note,y\n1,1,2,x,0\n2,3,4,y,1\n3,5,6,x,0\n" >table.csv &&
+	trees="--trainer xgboost --dataset train=table.csv --set label=y" &&
+	expect_status 3 $run $trees --name words 2>err && grep note err &&
+	$run $trees --name dataset --set "datasets.train.exclude=[\"id\", \"note\"]" 2>err &&
+	raytrain-inspect --json runs/dataset/checkpoint_000010.h5 >model.json &&
+	grep "\"a\"" model.json && ! grep -e "\"id\"" -e "\"note\"" model.json &&
+	$run $trees --name both --set "datasets.train.exclude=[\"note\"]" \
+		--set "exclude=[\"id\"]" 2>err &&
+	raytrain-inspect --json runs/both/checkpoint_000010.h5 >both.json &&
+	grep "\"a\"" both.json && ! grep "\"id\"" both.json &&
+	for wrong in "exclude=[\"idd\"]" "exclude=[\"y\"]" "datasets.train.exclude=[\"idd\"]"; do
+		expect_status 3 $run $trees --name wrong --fresh \
+			--set "datasets.train.exclude=[\"note\"]" --set "$wrong" 2>err &&
+		grep -e "exclude.*\"idd\"" -e "exclude.*\"y\" is the column of label" err ||
+		return 1
+	done &&
+	expect_status 3 $run $trees --set "datasets.train.exclude=[\"note\"]" \
+		--set "datasets.train.columns=[\"a\", \"y\"]" 2>err && grep "columns.*exclude" err
+'
+test_expect_success 'an error of the configuration is said once' '
+	for key in label=z params.objective=none; do
+		expect_status 3 $run --fresh --name once --trainer xgboost \
+			--set "datasets.train.exclude=[\"note\"]" --dataset train=table.csv \
+			--set label=y --set $key 2>err &&
+		test 1 -eq $(grep -c -e "no column \"z\"" -e "objective function" err) &&
+		! grep "to try again" err || return 1
+	done
+'
 test_expect_success 'the end of a run names its logs' '
 	$run --name finished "$hello" 2>err &&
 	grep "^  logs        .*runs/finished/logs/attempt-0" err &&

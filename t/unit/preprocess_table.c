@@ -148,7 +148,7 @@ static int reader_next(void *arg, struct frame *f, struct error *e)
 /* Numbers without a point, as a node of the configuration has them, are fine. */
 int chain_parse(const char *text, struct chain *chain, struct error *e)
 {
-    struct config_where root = {"test", NULL, NULL, e, NULL};
+    struct config_where root = {.source = "test", .err = e};
     struct preprocessors_config config = {NULL, 0};
     struct config_node node;
     char setting[4096];

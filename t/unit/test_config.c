@@ -237,7 +237,8 @@ struct bad_row {
 
 static const struct bad_row bad_texts[] = {
     /* unknown keys at any depth, with a suggestion */
-    {"a = 1;", RAYTRAIN_EINVAL, "t.cfg:1: a: ", "unknown key", "known here: trainer"},
+    {"a = 1;", RAYTRAIN_EINVAL, "t.cfg:1: a: ", "unknown key",
+     "\"train_loop_config.a\""},
     {"\n\nsede = 1;", RAYTRAIN_EINVAL, "t.cfg:3: sede: ", "did you mean \"seed\"?", ""},
     {"num_workers = 4;", RAYTRAIN_EINVAL,
      "t.cfg:1: num_workers: ", "did you mean \"scaling_config.num_workers\"?", ""},

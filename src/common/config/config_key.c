@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "util/other_words.h"
 #include "util/quote.h"
 #include "util/size.h"
 #include "util/suggest.h"
@@ -108,7 +109,7 @@ static const char *choice_nearest(const struct config_choice *choices,
 
     for (; choices->word && n < CHOICES_MAX; choices++)
         words[n++] = choices->word;
-    return suggest_nearest(typed, words, n);
+    return suggest_meant(typed, words, n);
 }
 
 /* The index of the word in the node; -1 with the error. */
@@ -331,12 +332,45 @@ static void nearest_below(const struct config_table *table, const char *prefix,
     }
 }
 
+/* A key at the top, or one of a dataset? Others have no words of other programs. */
+static const struct other_word *other_of(const struct config_node *node,
+                                         const struct config_where *here)
+{
+    const struct config_where *group = here->up;
+    bool top = group && !group->name && here->own;
+    bool dataset =
+        group && group->up && group->up->name && !strcmp(group->up->name, "datasets");
+
+    return top || dataset ? other_key(node->name, top) : NULL;
+}
+
+/* The key of another program, or a setting of the user's own function, at the top. */
+static int fail_other(const struct config_node *node, const struct config_where *where,
+                      const struct other_word *other)
+{
+    if (other)
+        return config_fail(where, node, RAYTRAIN_EINVAL,
+                           "unknown key; here it is \"%s\"%s%s%s", other->here,
+                           other->why ? " (" : "", other->why ? other->why : "",
+                           other->why ? ")" : "");
+    return config_fail(where, node, RAYTRAIN_EINVAL,
+                       "unknown key; a setting that the training function reads is "
+                       "\"%s.%s\"%s%s%s (all keys: raytrain.cfg(5))",
+                       where->own, node->name,
+                       is_tree_parameter(node->name) ? ", and a parameter of trees "
+                                                       "\"params."
+                                                     : "",
+                       is_tree_parameter(node->name) ? node->name : "",
+                       is_tree_parameter(node->name) ? "\"" : "");
+}
+
 /* Names of this group are preferred; a key of another group must be nearer. */
 static int fail_unknown(const struct config_table *table,
                         const struct config_node *node,
                         const struct config_where *where)
 {
     struct nearest found = {.typed = node->name, .distance = SIZE_MAX};
+    const struct other_word *other = other_of(node, where);
     char known[400] = "";
     size_t used = 0;
 
@@ -353,9 +387,13 @@ static int fail_unknown(const struct config_table *table,
     }
     if (where->all_keys)
         nearest_below(where->all_keys, "", &found);
+    if (other)
+        return fail_other(node, where, other);
     if (suggest_is_near(node->name, found.distance))
         return config_fail(where, node, RAYTRAIN_EINVAL,
                            "unknown key; did you mean \"%s\"?", found.path);
+    if (table == where->all_keys && where->own)
+        return fail_other(node, where, NULL);
     return config_fail(where, node, RAYTRAIN_EINVAL, "unknown key; known here: %s",
                        known);
 }

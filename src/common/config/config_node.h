@@ -48,13 +48,14 @@ struct config_where {
     const char *name; /* NULL at the root */
     struct error *err;
     const struct config_table *all_keys; /* to suggest a misplaced key from; or NULL */
+    const char *own; /* the group for keys of the user's own; NULL: there is none */
 };
 
 /* The position of the item `name` of what is at `up`. */
 static inline struct config_where config_where_below(const struct config_where *up,
                                                      const char *name)
 {
-    return (struct config_where){up->source, up, name, up->err, up->all_keys};
+    return (struct config_where){up->source, up, name, up->err, up->all_keys, up->own};
 }
 
 /* "SOURCE:LINE: KEY: ..." into where->err. Always -1. */

@@ -35,7 +35,7 @@ static int flag_check_words(const struct flag *f, const char *argument,
         used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s",
                                  n ? ", " : "", f->words[n]);
     }
-    near = suggest_nearest(argument, f->words, n);
+    near = suggest_meant(argument, f->words, n);
     return error_set(err, RAYTRAIN_EUSAGE, "--%s: expected one of %s, found %s%s%s%s",
                      f->name, allowed, quote(argument, quoted),
                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");

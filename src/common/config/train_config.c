@@ -13,6 +13,7 @@
 #include "util/quote.h"
 
 #define FIELD(member) .offset = offsetof(struct train_config, member)
+#define OWN_KEYS      "train_loop_config"
 
 static const struct config_choice trainers[] = {
     {"data_parallel", NULL},
@@ -142,7 +143,7 @@ static const struct config_key train_keys[] = {
      .type = CONFIG_STRINGS,
      FIELD(args),
      .offset2 = offsetof(struct train_config, n_args)},
-    {.name = "train_loop_config",
+    {.name = OWN_KEYS,
      .doc = "the training function's own settings",
      .type = CONFIG_JSON,
      FIELD(train_loop_config)},
@@ -222,6 +223,11 @@ static const struct config_key train_keys[] = {
      .type = CONFIG_STRINGS,
      FIELD(gbdt.categorical),
      .offset2 = offsetof(struct train_config, gbdt.n_categorical)},
+    {.name = "exclude",
+     .doc = "columns that are no features of trees",
+     .type = CONFIG_STRINGS,
+     FIELD(gbdt.exclude),
+     .offset2 = offsetof(struct train_config, gbdt.n_exclude)},
     {.name = "params",
      .doc = "the parameters of XGBoost or LightGBM",
      .type = CONFIG_JSON,
@@ -279,7 +285,7 @@ static int tree_merge(struct train_config *cfg, const struct config_node *root,
                       const char *source, struct error *err)
 {
     struct config_where where = {
-        .source = source, .err = err, .all_keys = &train_config_table};
+        .source = source, .err = err, .all_keys = &train_config_table, .own = OWN_KEYS};
 
     if (!is_whole(cfg))
         return config_fail_memory(&where);

@@ -26,6 +26,7 @@ libcommon_la_SOURCES += \
 	src/common/util/private_dir.c src/common/util/private_dir.h \
 	src/common/util/process.c src/common/util/process.h \
 	src/common/util/process_mark.c src/common/util/process_mark.h \
+	src/common/util/other_words.c src/common/util/other_words.h \
 	src/common/util/path_search.c src/common/util/path_search.h \
 	src/common/util/quote.c src/common/util/quote.h \
 	src/common/util/rank_list.c src/common/util/rank_list.h \

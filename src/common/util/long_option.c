@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/other_words.h"
 #include "util/quote.h"
 #include "util/suggest.h"
 
@@ -50,14 +51,44 @@ static const char *option_near(const struct option *longs, const char *word)
     return suggest_nearest(typed, names, n);
 }
 
+static bool option_is(const struct option *longs, const char *name)
+{
+    for (; longs->name; longs++)
+        if (!strcmp(longs->name, name))
+            return true;
+    return false;
+}
+
+/* The option of another program, which is called otherwise here, or is not needed. */
+static int fail_other(const struct option *longs, const char *word,
+                      const struct other_word *other, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    quote(word, quoted);
+    if (other->here && !option_is(longs, other->here))
+        return 0;
+    if (other->here)
+        error_set(err, RAYTRAIN_EUSAGE, "unknown option %s; here it is --%s%s%s%s",
+                  quoted, other->here, other->why ? " (" : "",
+                  other->why ? other->why : "", other->why ? ")" : "");
+    else
+        error_set(err, RAYTRAIN_EUSAGE, "unknown option %s: %s", quoted, other->why);
+    return '?';
+}
+
 static int fail_unknown(const struct option *longs, const char *word, const char *help,
                         struct error *err)
 {
     bool is_long = !strncmp(word, "--", 2);
     const char *begun = is_long ? option_begun(longs, word) : NULL;
     const char *near = is_long && !begun ? option_near(longs, word) : begun;
+    const struct other_word *other =
+        is_long ? other_option(word + 2, name_length(word)) : NULL;
     char quoted[QUOTE_TEXT_MAX];
 
+    if (other && option_is(longs, "workers") && fail_other(longs, word, other, err))
+        return '?';
     error_set(err, RAYTRAIN_EUSAGE, "unknown option %s%s%s%s%s (all of them: %s)",
               quote(word, quoted), begun ? ": options are not abbreviated" : "",
               near ? "; did you mean --" : "", near ? near : "", near ? "?" : "", help);

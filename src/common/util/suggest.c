@@ -66,3 +66,29 @@ const char *suggest_nearest(const char *typed, const char *const words[], size_t
     }
     return nearest && suggest_is_near(typed, best) ? nearest : NULL;
 }
+
+/* Are the letters of the short one in the long one, in this order, the first one first? */
+static int abbreviates(const char *brief, const char *full)
+{
+    if (strlen(brief) < 2 || letter_fold(*brief) != letter_fold(*full))
+        return 0;
+    for (; *full && *brief; full++)
+        brief += letter_fold(*brief) == letter_fold(*full);
+    return !*brief;
+}
+
+const char *suggest_meant(const char *typed, const char *const words[], size_t n)
+{
+    const char *found = suggest_nearest(typed, words, n);
+    size_t n_found = 0;
+
+    if (found)
+        return found;
+    for (size_t i = 0; i < n; i++)
+        if (abbreviates(typed, words[i]) ||
+            (strlen(words[i]) > 2 && strstr(typed, words[i]))) {
+            found = words[i];
+            n_found++;
+        }
+    return n_found == 1 ? found : NULL;
+}
