@@ -131,6 +131,8 @@ static const struct command_row {
           "--exact --cpus-per-task=1 --mem=0 --gres=none " LOGS(
               "/l", "rank-%5t") "--overlap '--comment=a b' '$X;y' /w"},
     {__LINE__, 1, 0, 0, NULL, {N("n1", 1)}, "/l", "--comment='a", NULL},
+    /* pyxis */
+    {__LINE__, 1, 0, 0, NULL, {N("n1", 1)}, "/l", "-v --container-image=a.sqsh", NULL},
     /* characters that are special to Slurm in file names */
     {__LINE__,
      1,

@@ -372,6 +372,32 @@ static const char *const step_words[] = {
     "--export=ALL", "--wait=0",
 };
 
+/* pyxis puts the task itself into an image, and the task is raytrain-worker. */
+static int image_refuse(char *const *args, struct error *err)
+{
+    for (; *args; args++)
+        if (strncmp(*args, "--container-image", strlen("--container-image")) == 0)
+            return error_set(err, RAYTRAIN_EUSAGE,
+                             "%.200s would put raytrain-worker into the image, which "
+                             "has neither its libraries nor the PMIx of this node.\n"
+                             "Leave it out, and let each worker start a container: "
+                             "raytrain-run ... -- enroot start IMAGE COMMAND, or "
+                             "apptainer exec (raytrain(7), CONTAINERS)",
+                             *args);
+    return 0;
+}
+
+static int append_srun_args(const char *text, char ***argv, struct error *err)
+{
+    size_t before = argv_count(*argv);
+
+    if (!text)
+        return 0;
+    if (argv_split(text, argv, err) < 0 || image_refuse(*argv + before, err) < 0)
+        return error_prefix(err, "--srun-args");
+    return 0;
+}
+
 int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *err)
 {
     char **v = NULL;
@@ -383,13 +409,9 @@ int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *
     if (rc < 0 || argv_appendf(&v, err, "--immediate=%d", SLURM_STEP_WAIT_S) < 0 ||
         argv_appendf(&v, err, "--job-name=%s", spec->job_name) < 0 ||
         append_layout(spec, &v, err) < 0 || append_resources(spec, &v, err) < 0 ||
-        append_files(spec, &v, err) < 0)
-        goto fail;
-    if (spec->srun_args && argv_split(spec->srun_args, &v, err) < 0) {
-        error_prefix(err, "--srun-args");
-        goto fail;
-    }
-    if (argv_append_all(&v, spec->argv, err) < 0)
+        append_files(spec, &v, err) < 0 ||
+        append_srun_args(spec->srun_args, &v, err) < 0 ||
+        argv_append_all(&v, spec->argv, err) < 0)
         goto fail;
     *argv = v;
     return 0;
