@@ -34,7 +34,8 @@ examplessweepdir = $(examplesdir)/sweep
 dist_examplessweep_DATA = share/examples/sweep/compare.py share/examples/sweep/sweep.sbatch
 sbatchdir = $(docdir)/sbatch
 dist_sbatch_DATA = \
-	share/sbatch/array.sbatch share/sbatch/cpu.sbatch share/sbatch/elastic.sbatch \
+	share/sbatch/array.sbatch share/sbatch/container.sbatch share/sbatch/cpu.sbatch \
+	share/sbatch/elastic.sbatch \
 	share/sbatch/gpu.sbatch share/sbatch/python.sbatch share/sbatch/requeue.sbatch \
 	share/sbatch/serve.sbatch share/sbatch/serve-nodes.sbatch
 
@@ -234,6 +235,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/tensorflow.py \
 	share/python/raytrain/trainer.py \
 	share/python/raytrain/xgboost.py
+dist_pkgdata_DATA = share/enroot.conf
 # A module file for Lmod. configure would replace @bindir@ here, too: hence the brackets.
 modulefiledir = $(pkgdatadir)/modulefiles/raytrain
 install-data-local:

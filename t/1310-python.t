@@ -294,28 +294,6 @@ test_expect_success 'a call in the middle of another, and after one that was int
 	PY
 	expect_status 1 $run --name handler -n 2 -- $PYTHON handler.py 2>err && test -e refused
 '
-test_expect_success 'a script in a container finds its session and the module' '
-	cat >apptainer <<-\EOF &&
-	#!/bin/sh
-	# apptainer exec ROOT COMMAND...: as little of it as a script in a container needs. It
-	# is started as by a setuid program: it does not die with its parent.
-	root=$2 && shift 2
-	[ -n "$INSIDE" ] || INSIDE=1 exec unshare --mount --propagation private "$0" exec "$root" "$@"
-	for path in /usr /bin /lib /lib64 /etc /proc /dev "$PWD" $(echo "$APPTAINER_BIND" | tr , " "); do
-		mkdir -p "$root/$path" && mount --rbind "$path" "$root/$path" || exit
-	done
-	exec setpriv --pdeathsig clear chroot "$root" env --chdir="$PWD" "$@"
-	EOF
-	chmod +x apptainer &&
-	script inside.py <<-\PY &&
-	import os, raytrain
-	assert os.path.exists("/inside")
-	raytrain.report({"rank": raytrain.get_context().get_world_rank()})
-	PY
-	for rank in 0 1; do mkdir root.$rank && : >root.$rank/inside || return 1; done &&
-	PATH=$PWD:$PATH $run --name inside -n 2 -- sh -c "apptainer exec \"\$PWD/root.\$RANK\" \
-		$PYTHON inside.py" 2>err && jq -e ".rank == 0.5" runs/inside/result.json
-'
 test_expect_success 'a script that asks should_stop() ends by itself when it is asked to' '
 	script asks.py <<-\PY &&
 	import raytrain

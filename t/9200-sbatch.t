@@ -52,6 +52,13 @@ test_expect_success 'python.sbatch runs to the end' '
 	submit python.sbatch && finished "train-py-$job" &&
 	jq -e ".last_report.port > 0" inspect.json
 '
+test_expect_success 'container.sbatch runs to the end' '
+	mkdir -p image bin && printf "#!/bin/sh\n%s\n" "while test \"\$1\" != image; do shift; done; shift" \
+		"exec env -i \$(env | sed -n s/^APPTAINERENV_//p) PATH=/usr/bin:/bin \"\$@\"" >bin/apptainer &&
+	chmod +x bin/apptainer && sed -e "s/cpus-per-task=8/cpus-per-task=1/; s/cpus-per-worker 8/cpus-per-worker 1/" \
+		"$templates/container.sbatch" >container.sbatch &&
+	(PATH=$PWD/bin:$PATH IMAGE=image && export IMAGE PATH && submit container.sbatch && finished "train-img-$job")
+'
 test_expect_success 'elastic.sbatch runs to the end' '
 	submit "$templates/elastic.sbatch" && finished "elastic-$job" &&
 	grep "16 workers on 4 nodes, launcher slurm" "elastic-$job.log"

@@ -9,7 +9,7 @@ CLEANFILES += stage.stamp
 stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEADERS) \
 		$(pkgconfig_DATA) $(dist_bashcompletion_DATA) $(dist_zshcompletion_DATA) $(dist_man_MANS) \
 		$(dist_examplescallbacks_DATA) $(dist_examplescallbacks_SCRIPTS) \
-		$(dist_fortran_DATA) $(dist_pythonmodule_DATA) $(dist_pythontorch_DATA)
+		$(dist_fortran_DATA) $(dist_pkgdata_DATA) $(dist_pythonmodule_DATA) $(dist_pythontorch_DATA)
 	$(AM_V_GEN)rm -rf stage && \
 	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR=$(abs_top_builddir)/stage prefix=/usr/local \
 		>stage.log 2>&1 || { cat stage.log; exit 1; }; \
@@ -31,7 +31,7 @@ TESTS += t/0002-install.t
 dist_check_SCRIPTS += t/0004-abi.t t/0005-module.t t/0006-packages.t t/0007-ignored.t
 TESTS += t/0004-abi.t t/0005-module.t t/0006-packages.t t/0007-ignored.t
 # What scripts/matrix --packages runs.
-EXTRA_DIST += t/packages/use
+EXTRA_DIST += t/packages/use t/container/apptainer t/container/enroot
 # The header as released, with which programs may have been built. HACKING.md says when it may be
 # replaced.
 EXTRA_DIST += t/abi/released.txt

@@ -10,7 +10,7 @@ RUN_TESTS = t/1000-run.t t/1005-typed.t t/1010-bad-input.t t/1012-settings.t t/1
 	t/1210-cached-following.t t/1220-cached-checkpoints.t t/1230-slurm-predict.t \
 	t/1300-command.t \
 	t/1301-slurm-command.t \
-	t/1310-python.t t/1312-pip.t \
+	t/1310-python.t t/1312-pip.t t/1315-container.t \
 	t/1320-python-checkpoint.t \
 	t/1321-python-torch-state.t \
 	t/1340-backends.t \

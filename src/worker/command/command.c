@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "command/companion.h"
+#include "command/container.h"
 #include "command/environment.h"
 #include "command/session_requests.h"
 #include "command/session_socket.h"
@@ -42,7 +43,7 @@
 struct command {
     struct companion companion;
     struct session_socket socket;
-    char **env;
+    char **argv, **env;
     char *name; /* the command as one line */
     /* A thread that ends this process if the child ends in the middle of a request,
      * which may wait for other ranks. */
@@ -55,10 +56,22 @@ extern char **environ;
 
 /* ---- How it has ended ---- */
 
-static void ending_text(const struct command *m, int status, char *text, size_t size)
+/* What its backend knows of that, or what its container lacked. NULL: nothing. */
+static const char *remark_find(const struct command *m, bool well, char *room, size_t size)
 {
     const struct backend *b = m->companion.ctx->env.backend;
-    const char *why = b->ops->remark ? b->ops->remark(b, false) : NULL;
+    const char *remark = b->ops->remark ? b->ops->remark(b, well) : NULL;
+
+    if (!remark && !m->companion.client.ever &&
+        container_remark(m->argv, m->env, well, room, size))
+        return room;
+    return remark;
+}
+
+static void ending_text(const struct command *m, int status, char *text, size_t size)
+{
+    char room[ERROR_TEXT_MAX / 2];
+    const char *why = remark_find(m, false, room, sizeof room);
     int n;
 
     if (WIFSIGNALED(status))
@@ -213,11 +226,11 @@ static void guard_stop(struct command *m)
 
 /* ---- Its life ---- */
 
-static int command_spawn(struct command *m, char *const *argv, struct error *err)
+static int command_spawn(struct command *m, struct error *err)
 {
     const struct backend *backend = m->companion.ctx->env.backend;
     int kept = backend->ops->descriptor ? backend->ops->descriptor(backend) : -1;
-    const struct child_spec spec = {.argv = argv,
+    const struct child_spec spec = {.argv = m->argv,
                                     .env = m->env,
                                     .in = -1,
                                     .out = STDOUT_FILENO,
@@ -239,7 +252,7 @@ static int facts_leave(const struct command *m, struct error *err)
     return rc;
 }
 
-static int command_start(struct command *m, char *const *argv, struct error *err)
+static int command_start(struct command *m, struct error *err)
 {
     m->companion.exit_timer =
         timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -250,7 +263,7 @@ static int command_start(struct command *m, char *const *argv, struct error *err
     if (command_environment(m->companion.ctx, environ, m->socket.path, &m->env, err) <
         0)
         return -1;
-    if (facts_leave(m, err) < 0 || command_spawn(m, argv, err) < 0)
+    if (facts_leave(m, err) < 0 || command_spawn(m, err) < 0)
         return -1;
     return guard_start(m, err);
 }
@@ -263,6 +276,7 @@ static int argv_make(const struct loop_source *source, char ***argv, struct erro
         (source->argc == 0 || argv_append_all(argv, source->argv, err) == 0))
         return 0;
     argv_free(*argv);
+    *argv = NULL;
     return -1;
 }
 
@@ -273,11 +287,12 @@ static int command_fail(struct command *m, const struct error *why)
     return (int)why->code;
 }
 
-/* What the backend has to say about a command that has ended well. */
-static void backend_remark(const raytrain_context *ctx)
+/* What there is to say about a command that has ended well. */
+static void well_remark(const struct command *m)
 {
-    const struct backend *b = ctx->env.backend;
-    const char *remark = b->ops->remark ? b->ops->remark(b, true) : NULL;
+    const raytrain_context *ctx = m->companion.ctx;
+    char room[ERROR_TEXT_MAX / 2];
+    const char *remark = remark_find(m, true, room, sizeof room);
 
     if (remark && ctx->env.world->rank == 0)
         event_add(ctx->env.log_dir, EVENT_WARNING, "%s", remark);
@@ -287,21 +302,18 @@ static int command_run(struct loop *loop, raytrain_context *ctx)
 {
     struct command *m = loop->impl;
     struct error err;
-    char **argv;
     int status, rc;
 
     m->companion.ctx = ctx;
-    if (argv_make(&loop->source, &argv, &err) < 0)
+    if (argv_make(&loop->source, &m->argv, &err) < 0 ||
+        argv_join(m->argv, &m->name, &err) < 0)
         return command_fail(m, &err);
-    rc = argv_join(argv, &m->name, &err);
-    if (rc == 0)
-        rc = command_start(m, argv, &err);
-    argv_free(argv);
+    rc = command_start(m, &err);
     if (rc == 0)
         rc = companion_serve(&m->companion, &status, &err);
     guard_stop(m);
     if (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        backend_remark(ctx);
+        well_remark(m);
     return rc < 0 ? command_fail(m, &err) : command_verdict(m, status);
 }
 
@@ -338,6 +350,7 @@ static void command_close(struct loop *loop, bool clean)
     if (m->companion.exit_timer >= 0)
         close(m->companion.exit_timer);
     argv_free(m->env);
+    argv_free(m->argv);
     free(m->name);
     free(m);
     loop->impl = NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command/container.h"
 #include "protocol/session_wire.h"
 #include "rank/event.h"
 #include "util/argv.h"
@@ -64,6 +65,7 @@ static int base_copy(char *const *base, char ***env, struct error *err)
 struct building {
     const raytrain_context *ctx;
     char **env;
+    char **given; /* the names of what a container is to have, too */
     struct error *err;
 };
 
@@ -101,10 +103,9 @@ static void replaced_note(const raytrain_context *ctx, const char *name,
                   name, before);
 }
 
-/* For backend_ops.environment. NULL removes the variable. */
-static int variable_set(void *arg, const char *name, const char *value)
+/* NULL removes the variable. */
+static int entry_set(struct building *b, const char *name, const char *value)
 {
-    struct building *b = arg;
     char **entry = entry_find(b->env, name);
 
     if (entry && value && strcmp(value_of(*entry), value) == 0)
@@ -115,6 +116,16 @@ static int variable_set(void *arg, const char *name, const char *value)
         entry_remove(entry);
     }
     return value ? argv_appendf(&b->env, b->err, "%s=%s", name, value) : 0;
+}
+
+/* For backend_ops.environment. */
+static int variable_set(void *arg, const char *name, const char *value)
+{
+    struct building *b = arg;
+
+    if (entry_set(b, name, value) < 0)
+        return -1;
+    return value ? argv_append(&b->given, name, b->err) : 0;
 }
 
 static int number_set(struct building *b, const char *name, int value)
@@ -196,23 +207,69 @@ static int python_set(struct building *b, const char *module)
     return list_append(b, "PYTHONPATH", ':', module);
 }
 
-/* A container that the command starts gets the directories of the socket and of the
- * module, under the same paths. A comma or a colon in a path would end it. */
+/* ---- What a container gets ---- */
+
+/* The directories of the socket and of the module, under the same paths. */
+static int directories_bind(struct building *b, const char *directory, const char *module)
+{
+    char paths[2 * PATH_MAX];
+
+    snprintf(paths, sizeof paths, "%s,%s", directory, module);
+    for (const char *const *list = container_binds; *list; list++)
+        if (list_append(b, *list, ',', paths) < 0)
+            return -1;
+    snprintf(paths, sizeof paths, "%s:%s", directory, module);
+    return entry_set(b, CONTAINER_DIRECTORIES, paths);
+}
+
+/* If it is set: NAME as APPTAINERENV_NAME and the like. */
+static int variable_forward(struct building *b, const char *name)
+{
+    char **entry = entry_find(b->env, name), *value;
+    int rc = 0;
+
+    if (!entry)
+        return 0;
+    value = strdup(value_of(*entry)); /* b->env moves when it grows */
+    if (!value)
+        return error_set(b->err, RAYTRAIN_ENOMEM, "out of memory");
+    for (const char *const *p = container_prefixes; rc == 0 && *p; p++) {
+        char *forwarded;
+
+        if (asprintf(&forwarded, "%s%s", *p, name) < 0) {
+            rc = error_set(b->err, RAYTRAIN_ENOMEM, "out of memory");
+            break;
+        }
+        rc = entry_set(b, forwarded, value);
+        free(forwarded);
+    }
+    free(value);
+    return rc;
+}
+
+/* A comma or a colon in a path would end it in a list. */
 static int container_set(struct building *b, const char *socket, const char *module)
 {
-    static const char *const lists[] = {"APPTAINER_BIND", "SINGULARITY_BIND"};
-    int n = (int)(strrchr(socket, '/') - socket);
+    char directory[PATH_MAX], *names;
+    int rc = 0;
 
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        char paths[2 * PATH_MAX];
-
-        if (strpbrk(socket, ",:") || strpbrk(module, ",:"))
-            return 0;
-        snprintf(paths, sizeof paths, "%.*s,%s", n, socket, module);
-        if (list_append(b, lists[i], ',', paths) < 0)
+    snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(socket, '/') - socket),
+             socket);
+    if (strpbrk(directory, ",:") || strpbrk(module, ",:"))
+        return 0;
+    for (const char *const *name = container_devices; *name; name++)
+        if (entry_find(b->env, *name) && argv_append(&b->given, *name, b->err) < 0)
             return -1;
-    }
-    return 0;
+    if (argv_append(&b->given, "PYTHONPATH", b->err) < 0 ||
+        argv_append(&b->given, "PYTHONUNBUFFERED", b->err) < 0 ||
+        argv_join(b->given, &names, b->err) < 0)
+        return -1;
+    for (size_t i = 0; rc == 0 && b->given[i]; i++)
+        rc = variable_forward(b, b->given[i]);
+    if (rc == 0)
+        rc = entry_set(b, CONTAINER_VARIABLES, names);
+    free(names);
+    return rc < 0 ? -1 : directories_bind(b, directory, module);
 }
 
 int command_environment(const raytrain_context *ctx, char *const *base,
@@ -221,17 +278,21 @@ int command_environment(const raytrain_context *ctx, char *const *base,
     const struct backend *backend = ctx->env.backend;
     struct building b = {.ctx = ctx, .err = err};
     char module[PATH_MAX];
+    int rc = 0;
 
     module_dir(module);
     if (base_copy(base, &b.env, err) < 0 || place_set(&b) < 0 ||
-        python_set(&b, module) < 0 || container_set(&b, socket, module) < 0 ||
+        python_set(&b, module) < 0 ||
         (backend->ops->environment &&
          backend->ops->environment(backend, variable_set, &b, err) < 0) ||
         variable_set(&b, WIRE_VARIABLE, NULL) < 0 ||
-        variable_set(&b, WIRE_VARIABLE, socket) < 0) {
+        variable_set(&b, WIRE_VARIABLE, socket) < 0 ||
+        container_set(&b, socket, module) < 0)
+        rc = -1;
+    argv_free(b.given);
+    if (rc < 0)
         argv_free(b.env);
-        return -1;
-    }
-    *env = b.env;
-    return 0;
+    else
+        *env = b.env;
+    return rc;
 }

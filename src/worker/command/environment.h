@@ -14,8 +14,8 @@
  *  - RANK, WORLD_SIZE, LOCAL_RANK, ..., those of the backend and RAYTRAIN_SESSION
  *    (`socket`) are set. If the user has given one of these another value, rank 0
  *    warns;
- *  - PYTHONPATH ends with the directory of the Python module `raytrain`, and
- *    APPTAINER_BIND and SINGULARITY_BIND with it and the socket's.
+ *  - PYTHONPATH ends with the directory of the Python module `raytrain`;
+ *  - what was set is set for a container, too (container.h).
  */
 int command_environment(const raytrain_context *ctx, char *const *base,
                         const char *socket, char ***env, struct error *err);

@@ -9,6 +9,7 @@ libworker_la_SOURCES += \
 	src/worker/command/client_maps.c src/worker/command/client_maps.h \
 	src/worker/command/command.c \
 	src/worker/command/companion.c src/worker/command/companion.h \
+	src/worker/command/container.c src/worker/command/container.h \
 	src/worker/command/dataset_requests.c \
 	src/worker/command/environment.c src/worker/command/environment.h \
 	src/worker/command/frame_parse.c src/worker/command/frame_parse.h \
