@@ -57,7 +57,8 @@ extern char **environ;
 /* ---- How it has ended ---- */
 
 /* What its backend knows of that, or what its container lacked. NULL: nothing. */
-static const char *remark_find(const struct command *m, bool well, char *room, size_t size)
+static const char *remark_find(const struct command *m, bool well, char *room,
+                               size_t size)
 {
     const struct backend *b = m->companion.ctx->env.backend;
     const char *remark = b->ops->remark ? b->ops->remark(b, well) : NULL;

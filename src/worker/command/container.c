@@ -89,11 +89,12 @@ bool container_remark(char *const *argv, char *const *env, bool well, char *text
                  conf);
         break;
     default:
-        snprintf(text, size,
-                 "its container has not connected to its session; a script that uses "
-                 "RANK or the module raytrain needs the variables of this command (%s), "
-                 "and the directories %s at the same paths",
-                 value_of(env, CONTAINER_VARIABLES), directories);
+        snprintf(
+            text, size,
+            "its container has not connected to its session; a script that uses "
+            "RANK or the module raytrain needs the variables of this command (%s), "
+            "and the directories %s at the same paths",
+            value_of(env, CONTAINER_VARIABLES), directories);
     }
     return true;
 }

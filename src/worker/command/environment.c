@@ -210,7 +210,8 @@ static int python_set(struct building *b, const char *module)
 /* ---- What a container gets ---- */
 
 /* The directories of the socket and of the module, under the same paths. */
-static int directories_bind(struct building *b, const char *directory, const char *module)
+static int directories_bind(struct building *b, const char *directory,
+                            const char *module)
 {
     char paths[2 * PATH_MAX];
 
