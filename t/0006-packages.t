@@ -43,6 +43,29 @@ test_expect_success 'the libraries that the build needs are dependencies of the 
 	sed "s/^Build-Depends://" | tr ", " "\n\n" | grep "^lib.*-dev$" | sort >actual &&
 	test "$(wc -l <actual)" -gt 5 && test_cmp expected actual
 '
+# What the recipe depends on, without Spack: a stand-in for the names that it uses.
+spack_dependencies () {
+	mkdir -p spack && cat >spack/package.py <<-\EOF &&
+	class AutotoolsPackage:
+	    pass
+	def depends_on(spec, **how):
+	    print(spec)
+	def version(*what, **how):
+	    print("version", *what)
+	def variant(*what, **how):
+	    pass
+	EOF
+	PYTHONPATH=$PWD "$PYTHON" -B "$srcdir/share/packaging/spack/packages/raytrain/package.py"
+}
+test_expect_success 'the recipe for Spack has the version, and the libraries that configure asks for' '
+	spack_dependencies >spec && "$stage/bin/raytrain-run" --version >version &&
+	grep -F "$(sed -n "s/^version //p" spec)" version &&
+	sed -n "s/^PKG_CHECK_MODULES(\[[A-Z_]*\], \[\([a-z-]*\).*/\1/p" "$srcdir/configure.ac" |
+	sed "s/^lib\(xxhash\|zstd\|protobuf-c\)/\1/" >asked && test "$(wc -l <asked)" -gt 8 &&
+	for library in $(cat asked) libdeflate mpi hdf5; do
+		grep -qE "^$library(-api)?([@+].*)?\$" spec || { echo "without $library"; return 1; }
+	done
+'
 test_expect_success 'each program has a manual and a completion' '
 	for program in "$stage"/bin/*; do
 		name=$(basename "$program") && test -f "$stage/share/man/man1/$name.1" &&
