@@ -120,9 +120,11 @@ test_expect_success 'an exception ends the run while other threads of the script
 	        time.sleep(1000)
 	raise ValueError("threads live")
 	PY
-	{ timeout -k 1 200 $run --name calling -n 2 -- $PYTHON threads.py calls 2>calling & } &&
-	timeout -k 1 200 $run --name threads -n 2 -- $PYTHON threads.py 2>err
+	grace="--set run_config.exit_grace_s=2" &&
+	{ timeout -k 1 200 $run $grace --name calling -n 2 -- $PYTHON threads.py calls 2>calling & } &&
+	timeout -k 1 200 $run $grace --name threads -n 2 -- $PYTHON threads.py 2>err
 	test $? = 1 && grep "ValueError: threads live" err && grep "make them daemons" err &&
+	grep "still runs 2 s after an exception" err &&
 	expect_status 1 wait $! && grep "ValueError: threads live" calling
 '
 test_expect_success 'sys.exit() with a status is a failure, without one it is not' '

@@ -430,12 +430,13 @@ test_expect_success 'all settings arrive in run.cfg' '
 	                         checkpoint_config=CheckpointConfig(
 	                             num_to_keep=2, checkpoint_score_attribute="val/loss",
 	                             checkpoint_score_order="min", mode="sync"),
-	                         stop={"val/loss": 0}, grace_s=9, options=["--set=seed=5"])).fit()
+	                         stop={"val/loss": 0}, grace_s=9, exit_grace_s=8,
+	                         options=["--set=seed=5"])).fit()
 	EOT
 	"$PYTHON" settings.py 2>err && test_must_be_empty err &&
 	for line in "num_workers = \"1:2\"" "placement_strategy = \"SPREAD\"" "max_failures = 3" \
 		"hang_timeout_s = 50" "num_to_keep = 2" "checkpoint_score_order = \"min\"" \
-		"metric = \"val/loss\"" "grace_s = 9" "seed = 5" "memory = 67108864" \
+		"metric = \"val/loss\"" "grace_s = 9" "exit_grace_s = 8" "seed = 5" "memory = 67108864" \
 		"elastic_resize_monitor_interval_s = 7"
 	do
 		grep -F "$line" runs/all/run.cfg || { echo "no $line"; return 1; }

@@ -247,6 +247,7 @@ static void draw_run(struct run_config *r)
     r->checkpoint_config.checkpoint_score_min = draw(2);
     r->stop_before_end_s = (int)draw(100);
     r->grace_s = (int)draw(100);
+    r->exit_grace_s = 1 + (int)draw(100);
     r->requeue_on_stop = draw(2);
     r->checkpoint_config.checkpoint_frequency = (int)draw(5);
     r->checkpoint_config.checkpoint_interval_s = (int)draw(5);
@@ -339,6 +340,7 @@ static bool same_run(const struct run_config *a, const struct run_config *b)
     return a->n_stop == b->n_stop && same_text(a->name, b->name) &&
            same_text(a->storage_path, b->storage_path) &&
            a->stop_before_end_s == b->stop_before_end_s && a->grace_s == b->grace_s &&
+           a->exit_grace_s == b->exit_grace_s &&
            a->requeue_on_stop == b->requeue_on_stop &&
            !memcmp(&a->failure_config, &b->failure_config, sizeof a->failure_config) &&
            x->num_to_keep == y->num_to_keep &&

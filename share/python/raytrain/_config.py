@@ -304,14 +304,15 @@ class RunConfig(_Config):
         raises. Default: "fresh", and "resume" in a batch job that Slurm has requeued.
     launcher: "slurm", "local" or "auto", the default.
     options: further options of raytrain-run(1), such as ["--srun-args=--qos=high"].
-    stop_before_end_s, grace_s, requeue_on_stop: see raytrain.cfg(5).
+    stop_before_end_s, grace_s, exit_grace_s, requeue_on_stop: see raytrain.cfg(5).
     allow_code: a checkpoint that the run starts from may have preprocessors with functions
         that the trainer does not name.
     """
 
     _settings = ("name", "storage_path", "failure_config", "checkpoint_config",
                  "sync_config", "stop", "callbacks", "stop_before_end_s", "grace_s",
-                 "requeue_on_stop", "allow_code", "verbose", "on_existing", "launcher", "options")
+                 "exit_grace_s", "requeue_on_stop", "allow_code", "verbose", "on_existing",
+                 "launcher", "options")
     _flags = ("verbose", "on_existing", "launcher", "options")
 
     def __init__(self, name: str | None = None, storage_path: str | None = None,
@@ -324,7 +325,8 @@ class RunConfig(_Config):
                  worker_runtime_env: object = None, stop_before_end_s: float | None = None,
                  grace_s: float | None = None, requeue_on_stop: bool | None = None,
                  on_existing: str | None = None, launcher: str | None = None,
-                 options: tuple = (), allow_code: bool | None = None) -> None:
+                 options: tuple = (), allow_code: bool | None = None,
+                 exit_grace_s: float | None = None) -> None:
         from ._events import is_callback
 
         if storage_filesystem is not None:

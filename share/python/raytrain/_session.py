@@ -13,7 +13,6 @@ from . import errors
 
 VERSION = 1
 EXIT_STOPPED = 75
-EXIT_GRACE_S = 10  # for a process that an exception ends
 
 _session = None
 metadata: dict = {}  # of the trainer: for get_metadata(), and in checkpoints
@@ -323,7 +322,7 @@ class Session:
 
     def _uncaught(self, kind, value, traceback) -> None:
         if os.getpid() == self.pid and not issubclass(kind, KeyboardInterrupt):
-            late = threading.Timer(EXIT_GRACE_S, self._leave, (kind, value, traceback))
+            late = threading.Timer(self.info["exit_grace_s"], self._leave, (kind, value, traceback))
             late.daemon = True
             late.start()
             try:

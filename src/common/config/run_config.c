@@ -13,6 +13,7 @@
 #define NAME_MAX_BYTES            200
 #define DEFAULT_STORAGE           "raytrain_results"
 #define DEFAULT_STOP_BEFORE_END_S 60
+#define DEFAULT_EXIT_GRACE_S      10
 
 /* ---- stop: { METRIC = VALUE; } or ( { metric = "..."; value = ...; } ) ---- */
 /* The second form is for names that are not valid keys of libconfig ("val/loss"). */
@@ -182,6 +183,12 @@ static const struct config_key run_keys[] = {
      FIELD(grace_s),
      .min = 0,
      .max = INT_MAX},
+    {.name = "exit_grace_s",
+     .doc = "seconds that a script has after an exception",
+     .type = CONFIG_INT,
+     FIELD(exit_grace_s),
+     .min = 1,
+     .max = INT_MAX},
     {.name = "requeue_on_stop",
      .doc = "a job that is stopped goes back to the queue",
      .type = CONFIG_BOOL,
@@ -219,6 +226,7 @@ void run_config_init(struct run_config *cfg)
     checkpoint_config_init(&cfg->checkpoint_config);
     sync_config_init(&cfg->sync_config);
     cfg->stop_before_end_s = DEFAULT_STOP_BEFORE_END_S;
+    cfg->exit_grace_s = DEFAULT_EXIT_GRACE_S;
     cfg->storage_path = strdup(DEFAULT_STORAGE);
     callbacks_config_init(&cfg->callbacks);
 }

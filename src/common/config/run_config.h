@@ -23,6 +23,7 @@ struct run_config {
     size_t n_stop;
     int stop_before_end_s; /* of the allocation; default 60, 0: off */
     int grace_s; /* after a request to stop; default 0: until the end of the allocation */
+    int exit_grace_s; /* of a script after an exception that it does not catch; default 10 */
     bool requeue_on_stop; /* the job goes back to the queue; default false */
     bool allow_code;      /* that only a checkpoint names; default false */
     struct failure_config failure_config;

@@ -174,9 +174,9 @@ static void client_kill(const struct command *m)
         return; /* it was set back */
     event_add(ctx->env.log_dir, EVENT_WARNING,
               "rank %d: process %d still runs %d s after an exception that it did not "
-              "catch, and is killed: Python waits for its other threads; make them "
-              "daemons, or let them end",
-              ctx->env.world->rank, (int)pid, EXIT_GRACE_S);
+              "catch (run_config.exit_grace_s), and is killed: Python waits for its "
+              "other threads; make them daemons, or let them end",
+              ctx->env.world->rank, (int)pid, ctx->env.config->run_config.exit_grace_s);
     if (pid > 0)
         (void)kill(pid, SIGKILL);
     else

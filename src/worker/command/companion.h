@@ -109,10 +109,6 @@ struct companion {
 int companion_ask(struct companion *c, json_t *question, const int fds[], int n_fds,
                   struct wire_frame *answer, struct error *err);
 
-/* An exception that the client did not catch ends it. It may have threads that Python
- * waits for, so it has this long. */
-#define EXIT_GRACE_S 10
-
 /* Serve until the child has ended: its wait status. -1: the companion itself failed. */
 int companion_serve(struct companion *c, int *wait_status, struct error *err);
 /* Without a child: serve the one client until it has disconnected. */

@@ -69,6 +69,10 @@ static int hello(struct companion *c, const struct request *q, struct reply *rep
     setting_all_asked(c->ctx);
     facts = session_facts(c->ctx);
     rc = facts ? json_object_update(reply->json, facts) : -1;
+    if (rc == 0)
+        rc = json_object_set_new(
+            reply->json, "exit_grace_s",
+            json_integer(c->ctx->env.config->run_config.exit_grace_s));
     json_decref(facts);
     if (rc < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory for a reply");
@@ -255,10 +259,12 @@ static void text_tame(char *text)
     }
 }
 
-/* Without the timer it ends by itself, or not. */
+/* An exception that the client did not catch ends it, but it may have threads that Python
+ * waits for. Without the timer it ends by itself, or not. */
 static void exit_expect(struct companion *c)
 {
-    const struct itimerspec grace = {.it_value.tv_sec = EXIT_GRACE_S};
+    const struct itimerspec grace = {.it_value.tv_sec =
+                                         c->ctx->env.config->run_config.exit_grace_s};
 
     c->exiting = c->client.pid;
     if (c->exit_timer >= 0)
