@@ -95,13 +95,15 @@ test_expect_success 'a script that raises fails the run with its exception and w
 	script raises.py <<-\PY &&
 	import raytrain, time
 	def the_function():
-	    raise ValueError("boom é")
+	    raise ValueError("boom é\nagain")
 	if raytrain.get_context().get_world_rank() == 1:
 	    the_function()
 	time.sleep(1000)
 	PY
-	fails_with "rank 1 on .*: ValueError: boom" raises raises.py &&
-	grep the_function err && grep "raises.py.*line 3" err &&
+	expect_status 1 $run --name raises -n 2 --max-failures 1 -- $PYTHON raises.py 2>err &&
+	test 2 -eq $(grep -c "rank 1 on .*: ValueError: boom" err) && grep the_function err &&
+	grep "^    File .*raises.py.*line 3" err && test 4 -eq $(grep -c "^  again" err) &&
+	! grep -E "^(Traceback|ValueError|again)" err &&
 	json_is runs/raises/logs/attempt-0/attempt.json .rank 1
 '
 test_expect_success 'an exception ends the run while other threads of the script live' '

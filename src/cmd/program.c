@@ -28,6 +28,7 @@
 #include "util/fs.h"
 #include "event/outlet.h"
 #include "util/process.h"
+#include "util/quote.h"
 
 #define KILLED_WITHIN_MS 10000 /* by Slurm, once the job is requeued */
 #define PATIENCE_S       600.0 /* with Slurm's controller */
@@ -104,6 +105,7 @@ static void print_failure(const struct program *program, const struct trainer *t
 {
     const struct failure *f = &outcome->failure;
     const char *backend = failure_missed_backend(trainer->cfg, f, &outcome->log);
+    char *message = indented_lines(f->message, "  ");
     bool recurs = failure_recurs(f);
 
     say("%s: the %s failed", name, program->noun);
@@ -114,7 +116,8 @@ static void print_failure(const struct program *program, const struct trainer *t
     if (is_of_fit())
         say("\n"); /* the exception has the message */
     else
-        say(": %s\n", f->message);
+        say(": %s\n", message ? message : f->message);
+    free(message);
     print_log(&outcome->log, !strchr(f->message, '\n')); /* it has no traceback */
     if (backend && !is_of_fit())
         say("  the ranks of a command find each other by a backend: add --backend %s\n",

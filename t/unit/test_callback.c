@@ -64,6 +64,12 @@ static void on_total(struct callback *cb, int64_t iterations)
     hear(cb, "/", (long)iterations);
 }
 
+static void on_note(struct callback *cb, const char *text)
+{
+    (void)cb;
+    snprintf(heard, sizeof heard, "%s", text);
+}
+
 static void listener_destroy(struct callback *cb)
 {
     hear(cb, ".", 0);
@@ -73,6 +79,7 @@ static const struct callback_ops listener = {.create = listener_create,
                                              .on_rewind = on_rewind,
                                              .on_total = on_total,
                                              .on_report = on_report,
+                                             .on_note = on_note,
                                              .destroy = listener_destroy};
 static const struct callback_ops passing_on = {
     .passes_on = true, .create = refusing_create, .on_report = on_report};
@@ -144,6 +151,18 @@ static void an_empty_slot_is_passed_over(void **state)
     assert_string_equal(heard, "");
 }
 
+/* Those of a traceback are not; its own indentation stays. */
+static void the_lines_of_a_note_are_indented(void **state)
+{
+    (void)state;
+    assert_int_equal(callback_list_add(&list, &listener, &context, NULL), 0);
+    callback_note(&list, "failed: %s", "ValueError: boom\n\nTraceback:\n  File x\n");
+    assert_string_equal(heard,
+                        "failed: ValueError: boom\n\n  Traceback:\n    File x\n");
+    callback_note(&list, "failed\n  try again\n\n    like this");
+    assert_string_equal(heard, "failed\n  try again\n\n    like this");
+}
+
 static void a_rewind_comes_before_the_report_that_shows_it(void **state)
 {
     (void)state;
@@ -213,6 +232,7 @@ int main(void)
         TEST(callbacks_hear_in_their_order),
         TEST(callbacks_hear_the_total),
         TEST(an_empty_slot_is_passed_over),
+        TEST(the_lines_of_a_note_are_indented),
         TEST(a_rewind_comes_before_the_report_that_shows_it),
         TEST(a_report_that_nobody_hears_is_not_parsed),
         TEST(the_configuration_names_callbacks),

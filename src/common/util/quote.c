@@ -172,6 +172,24 @@ char *printable_lines(const char *text, const char *indent)
     return out;
 }
 
+char *indented_lines(const char *text, const char *indent)
+{
+    size_t lines = 0, used = strlen(indent);
+    char *out, *to;
+
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        lines++;
+    out = to = malloc(strlen(text) + lines * used + 1);
+    for (; out && *text; text++) {
+        *to++ = *text;
+        if (*text == '\n' && text[1] && text[1] != '\n')
+            to = stpcpy(to, indent);
+    }
+    if (out)
+        *to = '\0';
+    return out;
+}
+
 json_t *json_text(const char *text)
 {
     json_t *value = json_string(text);

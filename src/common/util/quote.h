@@ -24,6 +24,10 @@ char *printable_text(const char *text);
  * begins with `indent`. */
 char *printable_lines(const char *text, const char *indent);
 
+/* A copy of a text whose lines, each but the first, begin with `indent`; an empty one stays
+ * empty. malloc'ed, NULL without memory. */
+char *indented_lines(const char *text, const char *indent);
+
 /* A JSON string: the text as it is if it is UTF-8, which is all that JSON holds; else
  * printable, so that no record is lost because of what a user's function, a path or
  * another program said. A new reference; NULL without memory. */

@@ -3,8 +3,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/registry.h"
+#include "util/quote.h"
 
 /* ---- The list ---- */
 
@@ -124,16 +126,28 @@ void callback_total(struct callback_list *list, int64_t iterations)
     CALL_ALL(list, on_total, iterations);
 }
 
+/* A message of another program or of a script, such as a traceback, is not indented. NULL:
+ * it is, or there is no memory. */
+static char *note_indent(const char *text)
+{
+    for (const char *at = text; (at = strchr(at, '\n'));)
+        if (*++at && *at != '\n' && strncmp(at, "  ", 2) != 0)
+            return indented_lines(text, "  ");
+    return NULL;
+}
+
 void callback_note(struct callback_list *list, const char *fmt, ...)
 {
-    char text[ERROR_TEXT_MAX];
+    char text[ERROR_TEXT_MAX], *indented;
     va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    indented = note_indent(text);
     if (list)
-        CALL_ALL(list, on_note, text);
+        CALL_ALL(list, on_note, indented ? indented : text);
+    free(indented);
 }
 
 void callback_attempt_end(struct callback_list *list, const json_t *attempt)

@@ -188,6 +188,7 @@ static void restart_announce(struct backend_executor *ex, const struct failure *
 {
     char where[300] = "", of[32] = "", after[64] = "", which[80] = "";
     bool preempted = ex->end.failure.cause == CAUSE_PREEMPTED;
+    char *message = indented_lines(f->message, "  ");
 
     if (!preempted && f->rank >= 0)
         snprintf(where, sizeof where, "rank %d%s%s: ", f->rank,
@@ -202,8 +203,9 @@ static void restart_announce(struct backend_executor *ex, const struct failure *
     callback_note(ex->run->callbacks,
                   "attempt %d %s: %s%s\n"
                   "  restarting from the latest checkpoint%s%s",
-                  ex->number, preempted ? "was preempted" : "failed", where, f->message,
-                  after, which);
+                  ex->number, preempted ? "was preempted" : "failed", where,
+                  message ? message : f->message, after, which);
+    free(message);
 }
 
 /* Is there to be another attempt? */
