@@ -8,7 +8,8 @@
 
 static int answer(int fd, int command, long argument)
 {
-    if (command == F_SETLK || command == F_SETLKW || command == F_GETLK) {
+    if (command == F_SETLK || command == F_SETLKW || command == F_GETLK ||
+        command == F_OFD_SETLK) {
         errno = ENOLCK;
         return -1;
     }

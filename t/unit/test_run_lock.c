@@ -471,6 +471,85 @@ static void a_lost_lock_stops_the_process(void **state)
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
 }
 
+/* In a child of the holder, which dies: inherit the lock, and hold it. */
+static _Noreturn void heir_main(int fd, pid_t holder, int to, int from)
+{
+    struct run_lock *lock;
+    char c;
+
+    while (getppid() == holder)
+        usleep(1000);
+    c = run_lock_inherit(".", fd, (long)holder, &lock, NULL) == 0 ? 'x' : '-';
+    if (write(from, &c, 1) != 1 || read(to, &c, 1) < 0)
+        _exit(1);
+    if (c == 'x')
+        run_lock_release(lock);
+    _exit(0);
+}
+
+static _Noreturn void testator_main(int to, int from)
+{
+    struct run_lock *lock;
+    pid_t holder = getpid();
+    int fd;
+
+    if (run_lock_take_as(".", SILENCE, false, NULL, &lock, NULL) < 0)
+        _exit(1);
+    fd = fcntl(run_lock_descriptor(lock), F_DUPFD, 0);
+    if (fork() == 0)
+        heir_main(fd, holder, to, from);
+    _exit(0);
+}
+
+static void a_lock_is_inherited_without_a_gap(void **state)
+{
+    struct run_lock *lock;
+    struct error err;
+    int to[2], from[2];
+    char c;
+
+    (void)state;
+    assert_int_equal(pipe(to), 0);
+    assert_int_equal(pipe(from), 0);
+    if (fork() == 0) {
+        close(to[1]);
+        testator_main(to[0], from[1]);
+    }
+    close(to[0]);
+    assert_true(wait(NULL) > 0);
+    assert_int_equal(take(false, &lock, &err), -1); /* whichever of them is named */
+    assert_int_equal(read(from[0], &c, 1), 1);
+    assert_int_equal(c, 'x');
+    assert_int_equal(take(false, &lock, &err), -1);
+    assert_non_null(strstr(err.text, "for workers that still finish"));
+    close(to[1]);
+    close(from[1]);
+    assert_int_equal(read(from[0], &c, 1), 0); /* the heir has ended */
+    close(from[0]);
+    assert_int_equal(take(false, &lock, &err), 0);
+    run_lock_release(lock);
+}
+
+/* It was taken over by another process meanwhile, as if the kernel had no locks. */
+static void a_lock_of_another_process_is_not_inherited(void **state)
+{
+    struct run_lock *lock, *heirs;
+    struct error err;
+    int fd;
+
+    (void)state;
+    assert_int_equal(take(false, &lock, &err), 0);
+    fd = fcntl(run_lock_descriptor(lock), F_DUPFD, 0);
+    assert_int_equal(run_lock_inherit(".", fd, (long)getpid() + 1, &heirs, &err), -1);
+    assert_non_null(strstr(err.text, "is in use by another"));
+    fd = fcntl(run_lock_descriptor(lock), F_DUPFD, 0);
+    assert_int_equal(unlink(".lock"), 0);
+    put("");
+    assert_int_equal(run_lock_inherit(".", fd, (long)getpid(), &heirs, &err), -1);
+    assert_int_equal(run_lock_inherit(".", -1, (long)getpid(), &heirs, &err), -1);
+    run_lock_release(lock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +565,8 @@ int main(void)
         SCRATCH(the_description_of_the_holder_is_printable),
         SCRATCH(an_error_does_not_lose_the_lock),
         SCRATCH(a_lost_lock_stops_the_process),
+        SCRATCH(a_lock_is_inherited_without_a_gap),
+        SCRATCH(a_lock_of_another_process_is_not_inherited),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -69,8 +69,9 @@ static unsigned long number_of(int fd)
 }
 
 /* The first line is for people; the second for us: the file's inode number, pid and
- * place. The touches are in the third. */
-static int holder_write(int fd)
+ * place. The touches are in the third. role: what the process does, with ", " at its
+ * end; "": it is raytrain-run. */
+static int holder_write(int fd, const char *role)
 {
     char host[65] = "unknown", text[LOCK_BYTES], date[32], place[PLACE_MAX],
          job[64] = "";
@@ -83,8 +84,8 @@ static int holder_write(int fd)
     if (id && *id)
         snprintf(job, sizeof job, "job %.32s, ", id);
     memset(text, ' ', sizeof text);
-    n = snprintf(text, COUNT_AT, "host %s, %spid %ld, since %s\n%lu %ld %s\n", host,
-                 job, (long)getpid(), date, number_of(fd), (long)getpid(), place);
+    n = snprintf(text, COUNT_AT, "host %s, %spid %ld, %ssince %s\n%lu %ld %s\n", host,
+                 job, (long)getpid(), role, date, number_of(fd), (long)getpid(), place);
     text[n < COUNT_AT ? n : COUNT_AT - 1] = ' ';
     text[LOCK_BYTES - 1] = '\n';
     if (fs_pwrite_full(fd, text, sizeof text, 0) < 0)
@@ -201,13 +202,21 @@ static bool content_look(const char *file, struct content *c)
 
 enum answer { GRANTED, REFUSED, NO_LOCKS, BROKEN };
 
+/* A lock of the open file; where there are none, one of this process. */
+static int kernel_lock(int fd, short type)
+{
+    struct flock whole = {.l_type = type, .l_whence = SEEK_SET};
+
+    if (fcntl(fd, F_OFD_SETLK, &whole) == 0)
+        return 0;
+    return errno == EACCES || errno == EAGAIN ? -1 : fcntl(fd, F_SETLK, &whole);
+}
+
 static enum answer kernel_ask(int fd, bool without)
 {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-
     if (without)
         return NO_LOCKS;
-    if (fcntl(fd, F_SETLK, &whole) == 0)
+    if (kernel_lock(fd, F_WRLCK) == 0)
         return GRANTED;
     if (errno == EACCES || errno == EAGAIN)
         return REFUSED;
@@ -364,7 +373,7 @@ static int lock_try(struct taker *t, int fd, struct error *err)
     }
     if (!same_file(fd, file))
         return 0;
-    if (holder_write(fd) < 0) {
+    if (holder_write(fd, "") < 0) {
         fs_error(err, "write", file);
         unlink(file);
         return -1;
@@ -533,6 +542,7 @@ void run_lock_release(struct run_lock *lock)
      * one. */
     free_fill(text);
     fs_pwrite_full(lock->fd, text, sizeof text, 0);
+    (void)kernel_lock(lock->fd, F_UNLCK); /* another process may have it open */
     close(lock->fd);
     free(lock->file);
     free(lock);
@@ -545,6 +555,53 @@ void run_lock_remove(struct run_lock *lock)
     keeper_end(lock); /* it watches the file */
     unlink(lock->file);
     run_lock_release(lock);
+}
+
+/* ---- Inherit ---- */
+
+int run_lock_descriptor(const struct run_lock *lock)
+{
+    return lock ? lock->fd : -1;
+}
+
+/* Is the parent still named by the file, and not a process that has taken the lock
+ * meanwhile? */
+static bool is_heir(int fd, const char *file, long parent)
+{
+    char line[256], machine[256], *end;
+
+    if (fd < 0 || !same_file(fd, file) || kernel_ask(fd, false) == REFUSED)
+        return false;
+    holder_read(fd, line, machine);
+    (void)strtoul(machine, &end, 10);
+    return *end == ' ' && strtol(end + 1, &end, 10) == parent;
+}
+
+int run_lock_inherit(const char *path, int fd, long parent, struct run_lock **out,
+                     struct error *err)
+{
+    struct run_lock *lock = calloc(1, sizeof *lock);
+    int rc = 0;
+
+    if (!lock || asprintf(&lock->file, "%s/%s", path, LOCK_NAME) < 0) {
+        close(fd);
+        free(lock);
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    }
+    lock->fd = fd;
+    lock->end_fd = -1;
+    if (!is_heir(fd, lock->file, parent))
+        rc = held_error(path, fd, err);
+    else if (holder_write(fd, "for workers that still finish, ") < 0)
+        rc = fs_error(err, "write", lock->file);
+    if (rc == 0) {
+        *out = lock;
+        return 0;
+    }
+    close(fd);
+    free(lock->file);
+    free(lock);
+    return -1;
 }
 
 bool run_lock_is_held(const char *path, char holder[256])

@@ -1,7 +1,8 @@
 /*
  * run_lock.h - the lock of a run directory, RUN/.lock: one raytrain-run at a time.
  *
- * It is an fcntl lock, which the kernel releases when its holder dies, however it dies.
+ * It is an fcntl lock of the open file, which the kernel releases when its holder dies,
+ * however it dies, and any process to which the holder has passed the open file on.
  * On network file systems that is not enough: some have no locks, or locks that only
  * one node knows of, and some servers keep the lock of a node that went down. So the
  * holder also increments a counter in the file every few seconds (a touch). A lock that
@@ -43,6 +44,14 @@ int run_lock_keep(struct run_lock *lock, struct error *err);
 /* -1: it has been lost. RAYTRAIN_ESTORAGE says how, which process has the run now, if
  * any, and what to do. NULL is not a lock, and cannot be lost. */
 int run_lock_check(const struct run_lock *lock, struct error *err);
+
+/* For another process that is to hold the lock as long as it lives, even if this one
+ * dies: the open file. -1: NULL. */
+int run_lock_descriptor(const struct run_lock *lock);
+/* In that process, once its parent, the holder, has died: from now on this one is named.
+ * Takes fd. RAYTRAIN_ESTORAGE if another process has taken the lock. */
+int run_lock_inherit(const char *path, int fd, long parent, struct run_lock **lock,
+                     struct error *err);
 
 /* Does a live process hold the run at path? `holder` describes it. Must not be called
  * by the holder: closing any descriptor of the lock releases it. */
