@@ -93,10 +93,10 @@ static void nodes_write_to_separate_pages(void **state)
     int fd = -1;
 
     (void)state;
-    assert_int_equal(rank_status_create(".", 2, 1365, NULL), 0);
+    assert_int_equal(rank_status_create(".", 2, 1024, NULL), 0);
     assert_int_equal(stat(RANK_STATUS_FILE, &before), 0);
-    rank_status_place(&last, ".", 1364, 0, 1364);
-    rank_status_place(&first, ".", 1365, 1, 0);
+    rank_status_place(&last, ".", 1023, 0, 1023);
+    rank_status_place(&first, ".", 1024, 1, 0);
     assert_int_equal(rank_status_write(&last, RANK_STATUS_SIGTERM, "x", 1), 0);
     fd = open(RANK_STATUS_FILE, O_RDONLY);
     assert_true(lseek(fd, 65536, SEEK_DATA) >= 65536);

@@ -19,7 +19,7 @@
 #include "util/error.h"
 
 #define RANK_STATUS_SLOT       64
-#define RANK_STATUS_NODE_BYTES 262144 /* room for 1365 ranks; others cannot write */
+#define RANK_STATUS_NODE_BYTES 262144 /* room for 1024 ranks; others cannot write */
 #define RANK_STATUS_CALL_MAX   15     /* bytes of a call's name; the rest is cut */
 #define RANK_STATUS_FILE       "whereabouts"
 
@@ -27,6 +27,7 @@ enum rank_status_kind {
     RANK_STATUS_WAITING, /* it has been waiting for a while (rank/collective_wait.h) */
     RANK_STATUS_ASKED,   /* it was asked by a signal (rank/stack_trace.h) */
     RANK_STATUS_SIGTERM, /* it received SIGTERM (rank/stop.h) */
+    RANK_STATUS_STOP,    /* it was asked to stop, and does not die with its parent */
     RANK_STATUS_KINDS
 };
 

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "protocol/worker_env.h"
@@ -17,27 +19,59 @@
 
 static volatile sig_atomic_t requested;
 static int descriptor = -1;
-static struct rank_status_place *sigterm_place;
+static struct rank_status_place *place; /* NULL: not known yet */
 
-/* Both are async-signal-safe. A counter that is full is readable, too. */
-static void stop_note(int signo)
+/* If it cannot be written, the launcher does not learn of it. */
+static void request_record(enum rank_status_kind kind, const char *name)
+{
+    if (place)
+        rank_status_write(place, kind, name, 1);
+}
+
+/*
+ * The launcher wants the last report, even if it dies itself: so this process does not
+ * die with it any longer (launcher/launch/finish.h). That is a property of the main
+ * thread, which is therefore sent the signal, too.
+ */
+static void launcher_outlive(int signo)
+{
+    int with_parent = 0;
+
+    if ((pid_t)syscall(SYS_gettid) != getpid()) {
+        syscall(SYS_tgkill, getpid(), getpid(), signo);
+    } else if (prctl(PR_GET_PDEATHSIG, &with_parent) == 0 && with_parent != 0) {
+        prctl(PR_SET_PDEATHSIG, 0);
+        request_record(RANK_STATUS_STOP, "stop");
+    }
+}
+
+/* All are async-signal-safe. A counter that is full is readable, too. */
+static void request_note(void)
 {
     const uint64_t one = 1;
     int saved = errno;
 
-    (void)signo;
     requested = 1;
     if (write(descriptor, &one, sizeof one) < 0)
         errno = saved;
 }
 
-/* All async-signal-safe. If it cannot be written, the launcher does not learn of it. */
+static void stop_note(int signo)
+{
+    int saved = errno;
+
+    request_note();
+    launcher_outlive(signo);
+    errno = saved;
+}
+
 static void sigterm_note(int signo)
 {
     int saved = errno;
 
-    stop_note(signo);
-    rank_status_write(sigterm_place, RANK_STATUS_SIGTERM, "SIGTERM", 1);
+    (void)signo;
+    request_note();
+    request_record(RANK_STATUS_SIGTERM, "SIGTERM");
     errno = saved;
 }
 
@@ -52,9 +86,13 @@ int stop_install(struct error *err)
     return own_signal_install(WORKER_STOP_SIGNAL, stop_note, SA_RESTART, err);
 }
 
-int stop_install_sigterm(struct rank_status_place *place, struct error *err)
+void stop_set_place(struct rank_status_place *at)
 {
-    sigterm_place = place;
+    place = at;
+}
+
+int stop_install_sigterm(struct error *err)
+{
     return own_signal_install(SIGTERM, sigterm_note, SA_RESTART, err);
 }
 

@@ -9,6 +9,9 @@
  * sends it: it comes from whatever manages the node, which may soon kill the worker.
  * The launcher needs to know even if no further report is made, so the handler also
  * records it in the rank status file.
+ *
+ * A worker that dies with its parent, the local launcher, does so until it is asked to
+ * stop. It records that it does not any longer.
  */
 #ifndef RAYTRAIN_RANK_STOP_H
 #define RAYTRAIN_RANK_STOP_H
@@ -20,8 +23,10 @@
 
 /* WORKER_STOP_SIGNAL. */
 int stop_install(struct error *err);
-/* SIGTERM; the place stays the caller's. */
-int stop_install_sigterm(struct rank_status_place *place, struct error *err);
+/* Where requests are recorded from now on; the place stays the caller's. */
+void stop_set_place(struct rank_status_place *place);
+/* SIGTERM; the place must be set. */
+int stop_install_sigterm(struct error *err);
 bool stop_requested(void);
 /* Readable from a request on, until it is cleared: for a thread that sleeps. -1: none,
  * before stop_install(). */

@@ -119,6 +119,7 @@ static int worker_join(struct worker *w, struct error *err)
     rank_status_place(&w->place, w->log_dir, world->rank, world->node_rank,
                       world->local_rank);
     stack_trace_set_place(&w->place);
+    stop_set_place(&w->place);
     if (backend_find(w->env.backend, &w->backend.ops, err) < 0)
         return -1;
     w->backend.world = world;
@@ -307,7 +308,7 @@ static int worker_train(struct worker *w, struct error *err)
 {
     int returned, rank = wireup_world(w->wireup)->rank;
 
-    if (stop_install_sigterm(&w->place, err) < 0)
+    if (stop_install_sigterm(err) < 0)
         return -1;
     if (rank == 0)
         event_add(w->log_dir, EVENT_STARTED, "the training begins");
