@@ -27,9 +27,9 @@ rooms () {
 	launcher tfevents run
 	launcher view event config
 	launcher callback view tfevents event run config
-	launcher launch event protocol config
+	launcher launch event protocol run config
 	launcher slurm launch event protocol run
-	launcher local launch event run pmix
+	launcher local launch event protocol run pmix
 	launcher watch callback launch protocol run config
 	launcher train watch callback launch event replica protocol run config
 	worker wireup pmix
@@ -72,7 +72,7 @@ rooms () {
 	cmd cmd/raytrain-serve.c crew life place run event config
 	cmd cmd/raytrain-worker.c command rank loop probe protocol
 	cmd cmd/raytrain-pmix.c pmix
-	cmd cmd/raytrain-keeper.c local
+	cmd cmd/raytrain-keeper.c slurm local
 	cmd inspect/follow.c protocol
 	cmd plot run
 	cmd inspect plot gbdt data preprocess frame hdf5 run checkpoint config

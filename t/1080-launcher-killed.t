@@ -88,4 +88,45 @@ test_expect_success "without pidfds, a raytrain-run that is killed leaves nothin
 	eventually no_process_left && eventually is_empty empty && eventually shm_is_empty
 '
 
+# Workers that have been asked to stop wait at their gate, and their raytrain-run is killed.
+# start_orphans NAME ARG...
+start_orphans () {
+	name=$1 && shift && rm -rf empty && mkdir empty &&
+	TMPDIR=$PWD/empty start_run $run --name "$name" "$@" && kill -USR1 $pid &&
+	eventually may_finish $pid && kill -9 $pid && { wait $pid; test $? -eq 137; }
+}
+# nothing_left: no worker, and no file or process of the helpers.
+nothing_left () {
+	eventually no_process_left && eventually is_empty empty && eventually shm_is_empty &&
+	eventually test -z "$(pgrep -f "raytrain-(pmix|keeper) .*$PWD/")"
+}
+test_expect_success 'workers that were asked to stop save although raytrain-run is killed' '
+	start_orphans stopped && : >gate && nothing_left &&
+	json_is runs/stopped/logs/attempt-0/end.json .outcome stopped &&
+	test -f runs/stopped/checkpoint_000003.h5 && no_temporary runs/stopped &&
+	$run --name stopped --resume "$train" 2>err && grep "iteration 3" err &&
+	test "$(model_of runs/stopped/checkpoint_000005.h5)" = "$calm"
+'
+test_expect_success 'no raytrain-run starts beside workers that still finish' '
+	start_orphans busy && eventually grep -q "workers that still finish" runs/busy/.lock &&
+	expect_status 5 $run --name busy --resume "$train" 2>err &&
+	grep "workers that still finish" err && raytrain-inspect runs/busy >shown &&
+	grep "running" shown && test $(worker_pids busy | wc -l) -eq 2 &&
+	: >gate && eventually $run --name busy --resume "$train" 2>err &&
+	test "$(model_of runs/busy/checkpoint_000005.h5)" = "$calm" &&
+	test "$(ls runs/busy/logs | wc -l)" -eq 2 && nothing_left
+'
+test_expect_success 'workers that still finish are killed after the grace period' '
+	start_orphans late --grace 2 && nothing_left &&
+	test_path_is_missing runs/late/checkpoint_000003.h5 &&
+	$run --name late --resume "$train" 2>err &&
+	test "$(model_of runs/late/checkpoint_000005.h5)" = "$calm"
+'
+test_expect_success 'SIGTERM to the process that holds their run ends workers that still finish' '
+	start_orphans ended && eventually grep -q "workers that still finish" runs/ended/.lock &&
+	expect_status 5 $run --name ended --resume "$train" 2>err &&
+	kill -TERM $(sed -n "s/.*pid \([0-9]*\), for workers.*/\1/p" err) && nothing_left &&
+	$run --name ended --resume "$train" 2>err
+'
+
 test_done

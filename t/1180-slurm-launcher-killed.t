@@ -48,6 +48,43 @@ test_expect_success 'a step of an earlier attempt that does not end does not blo
 	test "$(model_of runs/left/checkpoint_000005.h5)" = "$calm" &&
 	raytrain-inspect runs/left | grep "failed (start)" && cluster clean 60
 '
+
+# orphans NAME ARG...: in an allocation, a run is asked to stop and its raytrain-run killed, while
+# its workers wait at their gate. It is resumed at once, and again until that succeeds.
+orphans () {
+	name=$1 && shift && rm -f ready gate pid status.* &&
+	cat >orphans.sh <<-EOF &&
+	raytrain-run --storage runs --name $name -n 2 --placement STRICT_SPREAD $* \
+		--set "train_loop_config.ready=$PWD/ready" \
+		--set "train_loop_config.gate=$PWD/gate" "$train" 2>err.0 &
+	echo \$! >pid
+	wait \$!
+	echo \$? >status.0
+	until grep -q "workers that still finish" runs/$name/.lock; do sleep 0.02; done
+	raytrain-run --storage runs --name $name -n 2 --resume "$train" 2>err.1
+	echo \$? >status.1
+	until raytrain-run --storage runs --name $name -n 2 --resume "$train" 2>err.2
+	do test \$? -eq 5 || exit; done
+	echo \$? >status.2
+	EOF
+	{ salloc -Q --exclusive -N2 bash orphans.sh & } && pid=$! && eventually test -e ready &&
+	kill -USR1 $(cat pid) && eventually may_finish $(cat pid) &&
+	kill -KILL $(cat pid) && eventually test -s status.1 &&
+	test "$(cat status.0)" -eq 137 && test "$(cat status.1)" -eq 5 &&
+	grep "workers that still finish" err.1
+}
+orphans_over () {
+	wait $pid && test "$(cat status.2)" -eq 0 &&
+	test "$(model_of runs/$name/checkpoint_000005.h5)" = "$calm" &&
+	test "$(ls runs/$name/logs | wc -l)" -eq 2 && cluster clean 60
+}
+test_expect_success 'workers that were asked to stop save although raytrain-run is killed' '
+	orphans stopped && : >gate && orphans_over && grep "iteration 3" err.2 &&
+	json_is runs/stopped/logs/attempt-0/end.json .outcome stopped
+'
+test_expect_success 'workers that still finish are killed after the grace period' '
+	orphans late --grace 3 && orphans_over && grep "iteration 2)" err.2
+'
 test_expect_success 'a step of another run blocks the run' '
 	sed "s/job-name=left/job-name=other/; s/--name left/--name right/" left.sh >right.sh &&
 	>up && salloc -Q --exclusive -N2 bash right.sh && test "$(cat status)" -eq 1 &&

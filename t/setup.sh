@@ -157,6 +157,11 @@ no_process_left () {
 no_temporary () {
 	test -z "$(find "$1" -name ".*.tmp-*")"
 }
+# may_finish PID: do all workers of this raytrain-run know that they are to stop, so that they
+# finish even if it is killed? Its keeper has the lock of the run open then.
+may_finish () {
+	ls -l /proc/$(pgrep -P "$1" -x raytrain-keeper)/fd | grep -q "/runs/[^/]*/[.]lock"
+}
 # model_of CHECKPOINT: print a checksum of the bits of the model.
 model_of () {
 	h5dump -d /model/weight -b LE -o model.bin "$1" >/dev/null && cksum <model.bin

@@ -79,7 +79,9 @@ static void workers_exchange_again_and_again(void **state)
 
     (void)state;
     for (int attempt = 0; attempt < 3; attempt++) {
-        assert_int_equal(pmix_server_start(WORKERS, private_dir, &s, &err), 0);
+        assert_int_equal(
+            pmix_server_start(WORKERS, private_dir, "RAYTRAIN_GROUP=test", &s, &err),
+            0);
         clients_start(s, children, "exchange", NULL);
         for (int i = 0; i < WORKERS; i++) {
             assert_int_equal(child_wait(&children[i], &status, &err), 0);
@@ -98,7 +100,8 @@ static void user_settings_win(void **state)
 
     (void)state;
     setenv("PMIX_MCA_gds", "^ds12", 1);
-    assert_int_equal(pmix_server_start(1, private_dir, &s, &err), 0);
+    assert_int_equal(pmix_server_start(1, private_dir, "RAYTRAIN_GROUP=test", &s, &err),
+                     0);
     assert_int_equal(env_await(s, 0, &env, &err), 1);
     for (size_t i = 0; env[i]; i++)
         assert_null(strstr(env[i], "PMIX_MCA_gds"));
@@ -115,9 +118,11 @@ static void the_death_of_the_server_is_noticed(void **state)
     char **env = NULL;
 
     (void)state;
-    assert_int_equal(pmix_server_start(0, private_dir, &s, &err), -1);
+    assert_int_equal(pmix_server_start(0, private_dir, "RAYTRAIN_GROUP=test", &s, &err),
+                     -1);
     pmix_server_stop(NULL);
-    assert_int_equal(pmix_server_start(2, private_dir, &s, &err), 0);
+    assert_int_equal(pmix_server_start(2, private_dir, "RAYTRAIN_GROUP=test", &s, &err),
+                     0);
     assert_int_equal(env_await(s, 0, &env, &err), 1);
     assert_int_equal(pmix_server_next(s, &call), PMIX_SERVER_QUIET);
     assert_int_equal(kill(pmix_server_pid(s), SIGKILL), 0);
@@ -135,7 +140,8 @@ static void an_unusable_directory_is_an_error(void **state)
     struct error err;
 
     (void)state;
-    assert_int_equal(pmix_server_start(1, "/no/such/dir", &s, &err), -1);
+    assert_int_equal(
+        pmix_server_start(1, "/no/such/dir", "RAYTRAIN_GROUP=test", &s, &err), -1);
     assert_non_null(strstr(err.text, "/no/such/dir"));
     assert_null(s);
 }
@@ -190,7 +196,8 @@ static void the_server_listens_on_loopback_only(void **state)
     pid_t pid;
 
     (void)state;
-    assert_int_equal(pmix_server_start(1, private_dir, &s, &err), 0);
+    assert_int_equal(pmix_server_start(1, private_dir, "RAYTRAIN_GROUP=test", &s, &err),
+                     0);
     assert_int_equal(env_await(s, 0, &env, &err), 1);
     pid = pmix_server_pid(s);
     assert_int_equal(listens_elsewhere("/proc/net/tcp", "0100007F", pid, &listening),
@@ -213,7 +220,8 @@ static void abort_is_reported(void **state)
     int status;
 
     (void)state;
-    assert_int_equal(pmix_server_start(WORKERS, private_dir, &s, &err), 0);
+    assert_int_equal(
+        pmix_server_start(WORKERS, private_dir, "RAYTRAIN_GROUP=test", &s, &err), 0);
     clients_start(s, children, "abort", "1");
     assert_int_equal(child_wait(&children[1], &status, &err), 0);
     assert_int_equal(pmix_server_next(s, &call), PMIX_SERVER_ABORTED);
@@ -237,7 +245,9 @@ static void the_server_stops_after_a_broken_fence(void **state)
 
     (void)state;
     for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
-        assert_int_equal(pmix_server_start(WORKERS, private_dir, &s, &err), 0);
+        assert_int_equal(
+            pmix_server_start(WORKERS, private_dir, "RAYTRAIN_GROUP=test", &s, &err),
+            0);
         clients_start(s, children, modes[m], "2");
         assert_int_equal(child_wait(&children[2], &status, &err), 0);
         assert_int_not_equal(status, 0);

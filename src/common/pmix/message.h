@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From the server, except NAMESPACE, and FENCE, which goes both ways. */
+/* From the server, except NAMESPACE and OUTLIVE, and FENCE, which goes both ways. */
 enum pmix_message_kind {
     PMIX_MESSAGE_NAMESPACE, /* to the server, at first: its clients' */
     PMIX_MESSAGE_ERROR,
@@ -18,14 +18,15 @@ enum pmix_message_kind {
     PMIX_MESSAGE_ABORT,
     /* A part of what this node contributes to a fence, and of what all nodes have:
      * `status` is 1 if more parts follow, else 0. */
-    PMIX_MESSAGE_FENCE
+    PMIX_MESSAGE_FENCE,
+    PMIX_MESSAGE_OUTLIVE /* the end of the owner is not that of the server any longer */
 };
 
 #define PMIX_MESSAGE_TEXT_MAX ((size_t)60 * 1024)
 
 struct pmix_message {
     enum pmix_message_kind kind;
-    int rank;                         /* -1: NAMESPACE, ERROR, FENCE */
+    int rank;                         /* -1: NAMESPACE, ERROR, FENCE, OUTLIVE */
     int status;                       /* ABORT; of ERROR the raytrain_status */
     size_t n;                         /* bytes of text that are sent */
     char text[PMIX_MESSAGE_TEXT_MAX]; /* ENV: strings with their NULs; FENCE: bytes;

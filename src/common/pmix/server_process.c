@@ -1,10 +1,12 @@
 /* server_process.c - see server_process.h. */
 #include "pmix/server_process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -80,16 +82,30 @@ int pmix_server_detach(int fd)
     return mine;
 }
 
-/* What the owner sends: the ends of fences. Returns when it has closed its end. */
-static void owner_hear(void)
+/* The owner is dead: stay as long as the process that keeps the directory. It also kills
+ * this one. */
+static void owner_outlive(const char *private_dir)
+{
+    int dir = open(private_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    while (dir >= 0 && flock(dir, LOCK_EX) < 0 && errno == EINTR)
+        continue;
+}
+
+/* What the owner sends: the ends of fences. Returns when it has closed its end, and is
+ * not outlived any longer. */
+static void owner_hear(const char *private_dir)
 {
     static struct pmix_message m;
     char *data = NULL;
     size_t n = 0;
+    bool outlives = false;
 
     while (pmix_message_receive(server_socket, true, &m) > 0) {
         int last = m.kind == PMIX_MESSAGE_FENCE ? pmix_fence_append(&m, &data, &n) : 0;
 
+        if (m.kind == PMIX_MESSAGE_OUTLIVE)
+            outlives = prctl(PR_SET_PDEATHSIG, 0) == 0;
         if (last < 0)
             return;
         if (last) {
@@ -98,6 +114,8 @@ static void owner_hear(void)
             n = 0;
         }
     }
+    if (outlives)
+        owner_outlive(private_dir);
 }
 
 /* The first message. NULL: there is none, since the owner is gone. */
@@ -134,6 +152,6 @@ void pmix_server_run(int socket, const struct pmix_group *group,
     if (rc < 0)
         (void)pmix_text_send(server_socket, PMIX_MESSAGE_ERROR, -1, (int)err.code,
                              err.text);
-    owner_hear();
+    owner_hear(private_dir);
     _exit(0);
 }

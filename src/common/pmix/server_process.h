@@ -1,7 +1,8 @@
 /*
  * server_process.h - the process of an embedded PMIx server, raytrain-pmix, which
  * exchanges messages with its owner (message.h). It ends when the owner closes its end,
- * and dies with the thread of the owner that started it.
+ * and dies with the thread of the owner that started it, until it is asked to outlive
+ * it: then it ends when no other process holds the private directory.
  *
  * A process of its own, because libpmix 4.2 cannot be started a second time in a
  * process, nor beside a client; because its threads, leaks and crashes stay out of the

@@ -14,6 +14,7 @@
 #include "launch/allocation_request.h"
 #include "launch/batch_request.h"
 #include "launch/findings.h"
+#include "launch/finish.h"
 #include "launch/node_probe.h"
 #include "launch/placement.h"
 #include "protocol/failure.h"
@@ -30,6 +31,9 @@ struct launch_spec {
     bool gpus_in_common; /* a worker sees the GPUs of all workers on its node */
     bool overlap; /* an earlier group, or the step that contains this process, may hold
                      resources that this group needs */
+    /* If this process dies after WORKER_STOP_SIGNAL was sent to all workers, they may
+     * still take so long; before that they die with it. */
+    struct finish_terms finish;
 };
 
 /* How the group ended, or why it is ending. */
@@ -111,7 +115,7 @@ struct launcher_ops {
      * One that arrives earlier may end a worker, or be lost: Slurm's
      * proctrack/linuxproc skips a task that is still the slurmstepd that was forked for
      * it, for example during the site's TaskProlog, although srun has reported the task
-     * as started.
+     * as started. From WORKER_STOP_SIGNAL on, launch_spec.finish holds.
      */
     int (*signal)(struct group *g, int sig, struct error *err);
     /* Kill all workers now. */

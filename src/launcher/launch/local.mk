@@ -3,6 +3,7 @@ liblauncher_la_SOURCES += \
 	src/launcher/launch/allocation_request.h src/launcher/launch/batch_request.h \
 	src/launcher/launch/batch_system.c src/launcher/launch/batch_system.h \
 	src/launcher/launch/findings.c src/launcher/launch/findings.h \
+	src/launcher/launch/finish.c src/launcher/launch/finish.h \
 	src/launcher/launch/launcher.c src/launcher/launch/launcher.h \
 	src/launcher/launch/node_probe.c src/launcher/launch/node_probe.h \
 	src/launcher/launch/placement.c src/launcher/launch/placement.h

@@ -92,6 +92,8 @@ int keeper_start(struct keeper **out, struct error *err)
     if (rc == 0)
         rc = argv_append(&argv, program, err);
     if (rc == 0)
+        rc = argv_append(&argv, "local", err);
+    if (rc == 0)
         rc = argv_appendf(&argv, err, "%d", n_started++);
     if (rc == 0)
         rc = process_start(k, argv, err);
@@ -127,6 +129,12 @@ void keeper_forget(const struct keeper *k, pid_t group)
     if (send(k->socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
         errno == EAGAIN)
         kill(k->process.pid, SIGKILL);
+}
+
+/* Without the order the keeper kills the workers. */
+void keeper_order(const struct keeper *k, const struct finish_terms *terms)
+{
+    (void)finish_order(k->socket, terms, terms->seconds);
 }
 
 void keeper_stop(struct keeper *k)

@@ -4,6 +4,7 @@
  * The keeper owns the private directory and knows the process groups of the workers. It
  * acts when its socket is closed because the process that started it has died: then it
  * kills those groups and all processes with its mark, removes the directory and exits.
+ * With an order it first waits for workers that were asked to stop (launch/finish.h).
  * It ignores Ctrl-C and the other catchable signals that ask a process to end. Normally
  * its parent cleans up itself, and then kills the keeper.
  */
@@ -12,6 +13,7 @@
 
 #include <sys/types.h>
 
+#include "launch/finish.h"
 #include "util/error.h"
 
 struct keeper;
@@ -30,6 +32,9 @@ const char *keeper_mark(const struct keeper *k);
 int keeper_socket(const struct keeper *k);
 /* This group is gone: its id may soon be reused. */
 void keeper_forget(const struct keeper *k, pid_t group);
+
+/* The workers have been asked to stop. */
+void keeper_order(const struct keeper *k, const struct finish_terms *terms);
 
 /* Remove the directory, kill the keeper, free. The groups must be gone. NULL is
  * fine. */

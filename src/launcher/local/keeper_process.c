@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "launch/finish.h"
 #include "util/array.h"
 #include "util/fault.h"
 #include "util/fs.h"
@@ -16,6 +17,7 @@
 #include "util/shm_tidy.h"
 
 #define GONE_WAIT_MS 5000 /* for the end of workers that it has killed */
+#define LOOK_MS      200  /* between two looks at whether workers may still finish */
 
 void keeper_mark_make(const char *dir, char mark[KEEPER_MARK_MAX])
 {
@@ -43,15 +45,13 @@ static void groups_remove(struct group_list *list, pid_t pid)
         }
 }
 
-/* A message is one pid_t: a new group, or, if negative, one that is gone. */
-static void groups_follow(struct group_list *list, int fd)
+/* Until raytrain-run is dead. */
+static void messages_follow(struct group_list *list, struct finish *finish, int fd)
 {
     pid_t pid;
     ssize_t got;
 
-    while ((got = recv(fd, &pid, sizeof pid, 0)) != 0) {
-        if (got < 0 && errno != EINTR)
-            break;
+    while ((got = finish_receive(finish, fd, &pid, sizeof pid)) >= 0) {
         if (got != (ssize_t)sizeof pid)
             continue;
         if (pid > 1)
@@ -59,15 +59,6 @@ static void groups_follow(struct group_list *list, int fd)
         else if (pid < -1)
             groups_remove(list, -pid);
     }
-}
-
-static void signals_ignore(void)
-{
-    static const int ignored[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
-                                  SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGALRM};
-
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-        signal(ignored[i], SIG_IGN);
 }
 
 /* Wait for the end of a process that is not a child. */
@@ -79,6 +70,20 @@ static void wait_gone(pid_t pid)
         return;
     (void)process_wait(&gone, GONE_WAIT_MS);
     process_close(&gone);
+}
+
+/* Wait for workers that may finish. */
+static void group_finish(const struct group_list *groups, const struct finish *finish)
+{
+    struct process leader;
+
+    for (size_t i = 0; i < groups->n; i++) {
+        if (process_open(groups->pids[i], &leader) < 0)
+            continue;
+        while (finish_goes_on(finish) && !process_wait(&leader, LOOK_MS))
+            continue;
+        process_close(&leader);
+    }
 }
 
 /* Kill what is left of the workers, and remove what they have left. */
@@ -100,8 +105,10 @@ void keeper_process_run(int socket, int n_before)
 {
     struct keeper_hello hello = {.failed = 0};
     struct group_list groups = {NULL, 0, 0};
+    struct finish finish;
+    pid_t parent = getppid();
 
-    signals_ignore();
+    finish_init(&finish);
     fault_point("keeper.hello", n_before);
     if (private_dir_make(hello.dir, sizeof hello.dir) <
         0) /* held until the keeper exits */
@@ -109,7 +116,10 @@ void keeper_process_run(int socket, int n_before)
     send(socket, &hello, sizeof hello, MSG_NOSIGNAL);
     if (hello.failed)
         _exit(1);
-    groups_follow(&groups, socket);
+    messages_follow(&groups, &finish, socket);
+    if (finish_begin(&finish, parent))
+        group_finish(&groups, &finish);
     group_clean(&groups, hello.dir);
+    finish_end(&finish);
     _exit(0);
 }

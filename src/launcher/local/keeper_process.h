@@ -21,8 +21,10 @@ struct keeper_hello {
     char dir[PATH_MAX];
 };
 
-/* Until the other end of the socket is closed, then clean up. n_before: how many keepers
- * its parent has started before. */
+/* Until the other end of the socket is closed, then clean up, once the workers have
+ * finished if there is an order (launch/finish.h). n_before: how many keepers its parent
+ * has started before. The other messages to it are a pid_t each: a new group, or, if
+ * negative, one that is gone. */
 void keeper_process_run(int socket, int n_before) __attribute__((noreturn));
 
 #endif

@@ -9,7 +9,8 @@
  * SIGTERM for a request to stop, and could only wait for the failed one. In the end
  * what has left the groups is killed, too: the keeper's mark finds it
  * (util/process_mark.h). When this process is killed, the keeper (keeper.h) does all that
- * and removes the private directory.
+ * and removes the private directory. Workers that have been asked to stop by then may
+ * finish before.
  *
  * A start continues in advance(), step by step: the keeper, the PMIx server, the
  * workers. No step waits, so that a request to stop is noticed meanwhile.
@@ -37,6 +38,8 @@
 #include "local/machine.h"
 #include "local/oom.h"
 #include "local/pmix_server.h"
+#include "protocol/rank_status.h"
+#include "protocol/worker_env.h"
 #include "run/run_dir.h"
 #include "util/argv.h"
 #include "util/child.h"
@@ -74,6 +77,8 @@ struct group {
     struct keeper *keeper;
     struct pmix_server *server;
     int epoll_fd, nudge_fd;
+    struct finish_terms finish;
+    bool stopping; /* the workers were asked to stop, and may not all have heard yet */
     struct oom_count oom; /* at the start */
     struct blame blame;   /* the outcome so far */
 };
@@ -177,6 +182,28 @@ static int group_end(struct group *g, struct error *err)
     return rc;
 }
 
+static bool all_have_heard(const struct group *g)
+{
+    struct rank_status *at = rank_status_read(g->log_dir, RANK_STATUS_STOP, g->n);
+    bool all = at != NULL;
+
+    for (int i = 0; all && i < g->n; i++)
+        all = g->workers[i].pid <= 0 || at[i].calls >= 0;
+    free(at);
+    return all;
+}
+
+/* Once all workers have heard the request to stop, none dies with this process any longer
+ * (rank/stop.h). They need the PMIx server until they end. */
+static void finish_allow(struct group *g)
+{
+    if (!g->stopping || g->blame.killed || !all_have_heard(g))
+        return;
+    g->stopping = false;
+    pmix_server_outlive(g->server);
+    keeper_order(g->keeper, &g->finish);
+}
+
 static int workers_advance(struct group *g, bool *done, struct error *err)
 {
     struct epoll_event events[64];
@@ -192,6 +219,7 @@ static int workers_advance(struct group *g, bool *done, struct error *err)
         if (g->blame.must_end && !g->blame.killed && group_end(g, rc ? NULL : err) < 0)
             rc = -1;
     } while (rc == 0 && n > 0 && g->running > 0);
+    finish_allow(g);
     *done = g->running == 0;
     return rc;
 }
@@ -234,6 +262,7 @@ static int group_create(const struct launch_spec *spec, struct group **out,
     if (!g)
         return no_memory(err);
     g->n = spec->plan->workers;
+    g->finish = spec->finish;
     g->nudge_fd = -1;
     blame_init(&g->blame);
     oom_count_init(&g->oom, "");
@@ -344,7 +373,8 @@ static int server_start(struct group *g, struct error *err)
 {
     epoll_ctl(g->epoll_fd, EPOLL_CTL_DEL, keeper_socket(g->keeper), NULL);
     fault_point("local.keeper", 0);
-    if (pmix_server_start(g->n, keeper_dir(g->keeper), &g->server, err) < 0)
+    if (pmix_server_start(g->n, keeper_dir(g->keeper), keeper_mark(g->keeper),
+                          &g->server, err) < 0)
         return -1;
     fault_point("local.server", 0);
     g->stage = SERVER_STARTS;
@@ -444,6 +474,8 @@ static int local_signal(struct group *g, int sig, struct error *err)
     for (int i = 0; i < g->n; i++)
         if (child_signal(&g->workers[i], sig, rc ? NULL : err) < 0)
             rc = -1;
+    if (sig == WORKER_STOP_SIGNAL && rc == 0)
+        g->stopping = g->finish.seconds > 0;
     return rc;
 }
 

@@ -86,7 +86,8 @@ static int namespace_send(const struct pmix_server *s, struct error *err)
 }
 
 /* In a session of its own from the beginning, away from Ctrl-C. */
-static int process_start(struct pmix_server *s, char *const *argv, struct error *err)
+static int process_start(struct pmix_server *s, char *const *argv, const char *mark,
+                         struct error *err)
 {
     struct child_spec spec = {.argv = argv,
                               .out = -1,
@@ -104,6 +105,8 @@ static int process_start(struct pmix_server *s, char *const *argv, struct error 
     rc = namespace_send(s, err);
     if (rc == 0)
         rc = local_helper_env_make(environ, &env, err);
+    if (rc == 0)
+        rc = argv_append(&env, mark, err);
     spec.env = env;
     if (rc == 0)
         rc = child_spawn(&spec, &s->process, err);
@@ -112,8 +115,8 @@ static int process_start(struct pmix_server *s, char *const *argv, struct error 
     return rc;
 }
 
-int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server **out,
-                      struct error *err)
+int pmix_server_start(int n_workers, const char *private_dir, const char *mark,
+                      struct pmix_server **out, struct error *err)
 {
     static int n_started;
     struct pmix_server *s;
@@ -134,7 +137,7 @@ int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server
     if (rc == 0)
         rc = arguments_make(private_dir, n_started++, &argv, err);
     if (rc == 0)
-        rc = process_start(s, argv, err);
+        rc = process_start(s, argv, mark, err);
     argv_free(argv);
     if (rc < 0)
         pmix_server_stop(s);
@@ -240,6 +243,11 @@ enum pmix_server_news pmix_server_next(struct pmix_server *s,
         return PMIX_SERVER_ABORTED;
     }
     return got < 0 ? PMIX_SERVER_DEAD : PMIX_SERVER_QUIET;
+}
+
+void pmix_server_outlive(struct pmix_server *s)
+{
+    (void)pmix_text_send(s->socket, PMIX_MESSAGE_OUTLIVE, -1, 0, "");
 }
 
 void pmix_server_stop(struct pmix_server *s)

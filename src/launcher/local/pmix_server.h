@@ -19,9 +19,10 @@
 
 struct pmix_server;
 
-/* Returns immediately: the server starts in the background. private_dir is borrowed. */
-int pmix_server_start(int n_workers, const char *private_dir, struct pmix_server **out,
-                      struct error *err);
+/* Returns immediately: the server starts in the background. mark is an entry for its
+ * environment. Both strings are borrowed. */
+int pmix_server_start(int n_workers, const char *private_dir, const char *mark,
+                      struct pmix_server **out, struct error *err);
 
 /* Append what worker `rank` needs to the environment *env (an argv vector), for the
  * ranks in their order. Never blocks. 1: done; 0: the server is not up yet, its
@@ -57,6 +58,10 @@ bool pmix_server_is_joined(const struct pmix_server *s, int rank);
 
 /* Its process id: for messages and tests. */
 pid_t pmix_server_pid(const struct pmix_server *s);
+
+/* From now on it stays when this process dies, as long as another process holds the
+ * private directory (util/private_dir.h). */
+void pmix_server_outlive(struct pmix_server *s);
 
 /* Kill it, wait, free. The caller removes its files in the private directory. NULL is
  * fine. */

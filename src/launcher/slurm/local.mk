@@ -13,6 +13,8 @@ liblauncher_la_SOURCES += \
 	src/launcher/slurm/slurmd_probe.c src/launcher/slurm/slurmd_probe.h \
 	src/launcher/slurm/srun_messages.c src/launcher/slurm/srun_messages.h \
 	src/launcher/slurm/step_command.c src/launcher/slurm/step_command.h \
+	src/launcher/slurm/step_keeper.c src/launcher/slurm/step_keeper.h \
+	src/launcher/slurm/step_keeper_process.c \
 	src/launcher/slurm/surroundings.c src/launcher/slurm/surroundings.h
 
 UNIT_TESTS += t/unit/test_surroundings t/unit/test_slurm_job t/unit/test_slurm \

@@ -2,12 +2,13 @@
  * slurm_launcher.c - the Slurm launcher: workers are the tasks of one srun step of the
  * allocation that this process is in.
  *
- * srun is a child in a session of its own. Its standard error reports what becomes of
- * its tasks (srun_messages.h). As soon as one has failed, the step is killed with
- * `scancel --signal=KILL`: Slurm itself would send the others SIGTERM, which a worker
- * takes for a request to stop, and wait for KillWait. If the step still runs after some
- * seconds, srun is killed, and Slurm then kills the tasks. The same happens if this
- * process is killed, since srun dies with it.
+ * srun is the child of a keeper (step_keeper.h), in a session of its own. Its standard
+ * error reports what becomes of its tasks (srun_messages.h). As soon as one has failed,
+ * the step is killed with `scancel --signal=KILL`: Slurm itself would send the others
+ * SIGTERM, which a worker takes for a request to stop, and wait for KillWait. If the
+ * step still runs after some seconds, srun is killed, and Slurm then kills the tasks. The
+ * same happens if this process is killed, unless the workers have been asked to stop:
+ * then they may finish.
  *
  * If a node is lost, the step does not end until Slurm notices. So srun may report the
  * tasks that end on the other nodes for a few seconds, and is then killed, which ends
@@ -44,6 +45,7 @@
 #include "slurm/slurmd_probe.h"
 #include "slurm/srun_messages.h"
 #include "slurm/step_command.h"
+#include "slurm/step_keeper.h"
 #include "slurm/surroundings.h"
 #include "util/argv.h"
 #include "event/attention.h"
@@ -70,7 +72,9 @@ extern char **environ;
 struct group {
     struct placement plan; /* a copy */
     char *log_dir;
-    struct child srun, scancel;
+    struct step_keeper srun; /* srun's keeper, which ends as it does */
+    struct child scancel;
+    struct finish_terms finish;
     int message_fd, timer_fd, epoll_fd;
     char *line; /* of srun's messages, as far as it has been read */
     size_t line_used, line_size;
@@ -86,6 +90,7 @@ struct group {
     int left;                  /* tasks that are not on lost nodes */
     double abandoned_until;    /* when to stop waiting for those, too */
     int pending_signal;        /* to be sent once all tasks have started; 0: none */
+    bool stop_sent;            /* a request to stop, by srun or scancel */
 };
 
 static bool slurm_usable(void)
@@ -168,10 +173,10 @@ static int step_cancel(struct group *g, struct error *err)
 static int kill_attempt(struct group *g, struct error *err)
 {
     if (++g->kill_attempts > KILL_ATTEMPTS)
-        return child_signal(&g->srun, SIGKILL, err);
+        return step_keeper_signal(&g->srun, SIGKILL, err);
     if (!step_is_known(g))
         return g->watch.waiting || g->kill_attempts > TERM_ATTEMPTS
-                   ? child_signal(&g->srun, SIGTERM, err)
+                   ? step_keeper_signal(&g->srun, SIGTERM, err)
                    : 0;
     return clock_now() < g->started_at + SETTLE_S ? 0 : step_cancel(g, err);
 }
@@ -182,6 +187,7 @@ static int kill_timer_start(struct group *g, struct error *err)
                                .it_interval.tv_nsec = KILL_INTERVAL_NS};
 
     g->ending = true;
+    step_keeper_order(&g->srun, &g->finish, 0);
     if (timerfd_settime(g->timer_fd, 0, &every, NULL) < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "cannot set a timer: %s",
                          strerror(errno));
@@ -283,10 +289,20 @@ static void send_pending_signal(struct group *g)
         (!started && (g->scancel.pid > 0 || !step_is_recorded(g))))
         return;
     if (started)
-        child_signal(&g->srun, g->pending_signal, NULL);
+        step_keeper_signal(&g->srun, g->pending_signal, NULL);
     else
         step_signal(g, g->pending_signal, NULL);
+    g->stop_sent = true;
     g->pending_signal = 0;
+}
+
+/* If scancel sends it, it must have ended, since it dies with this process. */
+static void finish_allow(struct group *g)
+{
+    if (!g->stop_sent || g->scancel.pid > 0 || g->ending)
+        return;
+    g->stop_sent = false;
+    step_keeper_order(&g->srun, &g->finish, g->finish.seconds);
 }
 
 static int reap(struct group *g, struct error *err)
@@ -296,7 +312,8 @@ static int reap(struct group *g, struct error *err)
 
     if (g->scancel.pid > 0 && child_reap(&g->scancel, &gone, &status, err) < 0)
         return -1;
-    if (g->srun.pid > 0 && child_reap(&g->srun, &g->gone, &g->wait_status, err) < 0)
+    if (g->srun.process.pid > 0 &&
+        child_reap(&g->srun.process, &g->gone, &g->wait_status, err) < 0)
         return -1;
     return 0;
 }
@@ -373,7 +390,7 @@ static void abandoned_check(struct group *g)
 {
     if (g->abandoned && !g->gone &&
         (g->watch.ended >= g->left || clock_now() > g->abandoned_until))
-        child_signal(&g->srun, SIGKILL, NULL);
+        step_keeper_signal(&g->srun, SIGKILL, NULL);
 }
 
 static void finish(struct group *g)
@@ -408,6 +425,7 @@ static int slurm_advance(struct group *g, bool *done, struct launch_outcome *out
     if (g->gone && !was_gone)
         messages_read(g); /* its last messages */
     send_pending_signal(g);
+    finish_allow(g);
     if (g->watch.outcome.failed || g->watch.refused)
         step_end(g, err);
     if (g->watch.outcome.lost[0] && !g->abandoned)
@@ -446,6 +464,7 @@ static int slurm_signal(struct group *g, int sig, struct error *err)
                                                            : 0;
     g->pending_signal = sig;
     send_pending_signal(g);
+    finish_allow(g);
     return 0;
 }
 
@@ -490,11 +509,11 @@ static void slurm_destroy(struct group *g)
 
     if (!g)
         return;
-    if (g->srun.pid > 0) {
+    if (g->srun.process.pid > 0) {
         slurm_kill(g, NULL);
         wait_gone(g);
     }
-    child_clear(&g->srun);
+    step_keeper_clear(&g->srun);
     child_clear(&g->scancel);
     close_fd(g->message_fd);
     close_fd(g->timer_fd);
@@ -515,7 +534,9 @@ static int group_create(const struct launch_spec *spec, struct group **out,
 
     if (!g)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a step");
-    g->srun = g->scancel = (struct child)CHILD_INIT;
+    g->srun = (struct step_keeper)STEP_KEEPER_INIT;
+    g->scancel = (struct child)CHILD_INIT;
+    g->finish = spec->finish;
     g->message_fd = -1;
     step_watch_init(&g->watch, spec->plan->workers);
     g->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -532,38 +553,15 @@ static int group_create(const struct launch_spec *spec, struct group **out,
     return -1;
 }
 
-/* Start srun. A pipe carries its messages; its standard output goes to the standard
- * error of this process. */
 static int srun_start(struct group *g, char *const *argv, char *const *env,
                       struct error *err)
 {
-    int fds[2], rc;
-
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "cannot make a pipe: %s",
-                         strerror(errno));
-    g->message_fd = fds[0];
-    rc = child_spawn(&(struct child_spec){.argv = argv,
-                                          .env = env,
-                                          .in = -1,
-                                          .out = STDERR_FILENO,
-                                          .err = fds[1],
-                                          .own_session = true,
-                                          .die_with_parent = true},
-                     &g->srun, err);
-    close(fds[1]);
-    if (rc < 0)
+    if (step_keeper_start(&g->srun, argv, env, &g->message_fd, err) < 0)
         return error_prefix(err, "cannot start the workers");
-    /* srun's helper process kills the tasks when srun is killed: it must not be killed
-     * with srun's process group. */
-    g->srun.group = false;
-    if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "cannot watch srun: %s",
-                         strerror(errno));
     if (watch_fd(g->epoll_fd, g->message_fd, err) < 0 ||
         watch_fd(g->epoll_fd, g->timer_fd, err) < 0)
         return -1;
-    return watch_fd(g->epoll_fd, g->srun.pidfd, err);
+    return watch_fd(g->epoll_fd, g->srun.process.pidfd, err);
 }
 
 static int hosts_fill(const char *path, const char *hosts, struct error *err)

@@ -60,14 +60,21 @@ static int worker_argv(const struct train_config *cfg, char ***out, struct error
 static struct launch_spec launch_spec_of(const struct run *run, char *const *argv,
                                          const char *log_dir)
 {
-    return (struct launch_spec){.plan = &run->plan,
-                                .argv = argv,
-                                .log_dir = log_dir,
-                                .job_name = run->cfg->run_config.name,
-                                .srun_args = run->opt->srun_args,
-                                .scaling = &run->cfg->scaling_config,
-                                .gpus_in_common = !strcmp(run->cfg->backend, "torch"),
-                                .overlap = run->overlap};
+    int grace_s = run->cfg->run_config.grace_s;
+
+    return (struct launch_spec){
+        .plan = &run->plan,
+        .argv = argv,
+        .log_dir = log_dir,
+        .job_name = run->cfg->run_config.name,
+        .srun_args = run->opt->srun_args,
+        .scaling = &run->cfg->scaling_config,
+        .gpus_in_common = !strcmp(run->cfg->backend, "torch"),
+        .overlap = run->overlap,
+        .finish = {.seconds = grace_s > 0 ? grace_s : FINISH_MAX_S,
+                   .run_dir = run->dir,
+                   .lock = run->lock},
+    };
 }
 
 int attempt_command(const struct run *run, char ***argv, struct error *err)

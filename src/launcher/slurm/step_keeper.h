@@ -1,0 +1,46 @@
+/*
+ * step_keeper.h - a process between raytrain-run and the srun of a step.
+ *
+ * srun dies with it, and a helper process of srun then kills the tasks. It ends as srun
+ * does: with the same exit status, or by the same signal. When raytrain-run dies it kills
+ * srun, once the workers have finished if it has an order (launch/finish.h); meanwhile it
+ * reads srun's messages, since srun kills its step when nothing can read them. It ignores
+ * the signals that ask a process to end: srun gets those of raytrain-run by messages.
+ */
+#ifndef RAYTRAIN_SLURM_STEP_KEEPER_H
+#define RAYTRAIN_SLURM_STEP_KEEPER_H
+
+#include "launch/finish.h"
+#include "util/child.h"
+
+struct step_keeper {
+    struct child process;
+    int socket; /* only this process has it: when it dies the keeper reads the end */
+};
+
+#define STEP_KEEPER_INIT                                                               \
+    {                                                                                  \
+        .process = CHILD_INIT, .socket = -1                                            \
+    }
+
+/* Start srun, which writes its messages to a pipe: *messages is the end to read from,
+ * without blocking, which the caller closes. Its standard output goes to the standard
+ * error of this process. */
+int step_keeper_start(struct step_keeper *k, char *const *srun, char *const *env,
+                      int *messages, struct error *err);
+/* Send srun a signal; SIGKILL: kill it, and the keeper. */
+int step_keeper_signal(const struct step_keeper *k, int sig, struct error *err);
+/* As finish_order(). */
+void step_keeper_order(const struct step_keeper *k, const struct finish_terms *terms,
+                       int seconds);
+/* Kill what still runs, wait for the end of the keeper. STEP_KEEPER_INIT is fine. */
+void step_keeper_clear(struct step_keeper *k);
+
+/* ---- In the keeper ---- */
+
+/* The standard streams are those of srun, but for the input, which is its socket. Messages
+ * to it are orders, and ints, which are signals for srun. `messages` is the other end of
+ * its standard error. Returns only if srun cannot be started. */
+int step_keeper_run(int messages, char *const *srun, struct error *err);
+
+#endif

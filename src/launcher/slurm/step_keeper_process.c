@@ -1,0 +1,113 @@
+/* step_keeper_process.c - what raytrain-keeper does for a step: see step_keeper.h. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "slurm/step_keeper.h"
+
+#define LOOK_MS 200 /* between two looks at whether the workers may still finish */
+
+struct keeper {
+    struct child srun;
+    struct finish finish;
+    int messages;
+    bool gone; /* srun */
+    int wait_status;
+};
+
+static int srun_start(struct keeper *k, char *const *argv, struct error *err)
+{
+    struct child_spec spec = {.argv = argv,
+                              .in = -1,
+                              .out = STDOUT_FILENO,
+                              .err = STDERR_FILENO,
+                              .die_with_parent = true};
+
+    return child_spawn(&spec, &k->srun, err);
+}
+
+static void srun_reap(struct keeper *k)
+{
+    if (!k->gone && child_reap(&k->srun, &k->gone, &k->wait_status, NULL) < 0)
+        _exit(1);
+}
+
+/* False: raytrain-run is dead. */
+static bool message_read(struct keeper *k)
+{
+    int sig;
+    ssize_t got = finish_receive(&k->finish, STDIN_FILENO, &sig, sizeof sig);
+
+    if (got == (ssize_t)sizeof sig)
+        child_signal(&k->srun, sig, NULL);
+    return got >= 0;
+}
+
+/* Until srun has ended, or raytrain-run is dead. */
+static void messages_follow(struct keeper *k)
+{
+    struct pollfd p[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                         {.fd = k->srun.pidfd, .events = POLLIN}};
+
+    while (!k->gone) {
+        (void)poll(p, 2, -1);
+        if (p[0].revents && !message_read(k))
+            return;
+        if (p[1].revents)
+            srun_reap(k);
+    }
+}
+
+static void srun_hear(int messages)
+{
+    char text[4096];
+
+    while (read(messages, text, sizeof text) > 0)
+        continue;
+}
+
+static void step_finish(struct keeper *k)
+{
+    struct pollfd p[] = {{.fd = k->messages, .events = POLLIN},
+                         {.fd = k->srun.pidfd, .events = POLLIN}};
+
+    while (!k->gone && finish_goes_on(&k->finish)) {
+        (void)poll(p, 2, LOOK_MS);
+        srun_hear(k->messages);
+        srun_reap(k);
+    }
+}
+
+/* As srun has ended. */
+static _Noreturn void leave(int wait_status)
+{
+    const struct rlimit none = {0, 0};
+
+    if (WIFSIGNALED(wait_status)) {
+        setrlimit(RLIMIT_CORE, &none);
+        signal(WTERMSIG(wait_status), SIG_DFL);
+        raise(WTERMSIG(wait_status));
+    }
+    _exit(WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 1);
+}
+
+int step_keeper_run(int messages, char *const *srun, struct error *err)
+{
+    struct keeper k = {.srun = CHILD_INIT, .messages = messages};
+    pid_t parent = getppid();
+
+    finish_init(&k.finish);
+    fcntl(messages, F_SETFD, FD_CLOEXEC);
+    if (srun_start(&k, srun, err) < 0)
+        return -1;
+    messages_follow(&k);
+    if (!k.gone && finish_begin(&k.finish, parent))
+        step_finish(&k);
+    if (!k.gone)
+        child_clear(&k.srun);
+    finish_end(&k.finish);
+    leave(k.wait_status);
+}
