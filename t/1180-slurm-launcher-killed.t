@@ -60,7 +60,8 @@ orphans () {
 	echo \$! >pid
 	wait \$!
 	echo \$? >status.0
-	until grep -q "workers that still finish" runs/$name/.lock; do sleep 0.02; done
+	until grep -q "workers that still finish" runs/$name/.lock || ! pgrep -x raytrain-keeper
+	do sleep 0.02; done
 	raytrain-run --storage runs --name $name -n 2 --resume "$train" 2>err.1
 	echo \$? >status.1
 	until raytrain-run --storage runs --name $name -n 2 --resume "$train" 2>err.2
@@ -84,6 +85,24 @@ test_expect_success 'workers that were asked to stop save although raytrain-run 
 '
 test_expect_success 'workers that still finish are killed after the grace period' '
 	orphans late --grace 3 && orphans_over && grep "iteration 2)" err.2
+'
+# As when proctrack/cgroup ends a batch script: Slurm asks the workers, and kills whatever the
+# script has started.
+test_expect_success 'workers that Slurm has asked to end save although all above them is killed' '
+	rm -f ready gate go && cat >all.sh <<-EOF &&
+	raytrain-run --storage runs --name all -n 2 --placement STRICT_SPREAD \
+		--set "train_loop_config.ready=$PWD/ready" \
+		--set "train_loop_config.gate=$PWD/gate" "$train" 2>err
+	until test -e go; do sleep 0.02; done
+	EOF
+	{ salloc -Q --exclusive -N2 bash all.sh & } && pid=$! && eventually test -e ready &&
+	scancel --signal=TERM $(cat runs/all/logs/attempt-0/step) &&
+	asked () { test $(grep -ac SIGTERM runs/all/logs/attempt-0/whereabouts) -eq 2; } &&
+	eventually asked &&
+	kill -KILL $(pgrep -x srun | sort -rn) $(pgrep -x raytrain-keeper) $(pgrep -x raytrain-run) &&
+	: >gate && eventually test -f runs/all/logs/attempt-0/end.json && : >go && wait $pid &&
+	json_is runs/all/logs/attempt-0/end.json .outcome stopped &&
+	test -f runs/all/checkpoint_000003.h5 && cluster clean 60
 '
 test_expect_success 'a step of another run blocks the run' '
 	sed "s/job-name=left/job-name=other/; s/--name left/--name right/" left.sh >right.sh &&

@@ -17,6 +17,7 @@ victims='5 a-rank
 1 all-ranks
 2 raytrain-run
 1 srun
+1 srun-keeper
 1 salloc
 1 the-command
 2 a-node-cut-off
@@ -126,10 +127,11 @@ victim_kill()
         of_name raytrain-worker
         kill_counted "$1" "${found[@]}"
         ;;
-    srun)
+    srun | srun-keeper)
         the_launcher
-        [ ${#found[@]} -gt 0 ] && of_parent srun "${found[0]}" &&
-            kill_counted "$1" "${found[@]}"
+        [ ${#found[@]} -gt 0 ] && of_parent raytrain-keeper "${found[0]}"
+        [ "$1" != srun ] || [ ${#found[@]} -eq 0 ] || of_parent srun "${found[0]}"
+        kill_counted "$1" "${found[@]}"
         ;;
     raytrain-run)
         the_launcher
