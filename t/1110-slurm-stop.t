@@ -71,23 +71,55 @@ test_expect_success 'a preempted job saves in its grace time, is requeued and co
 	cause 0 preempted && grep "Slurm preempts" err && finished && eventually over &&
 	test "$(cat status)" = 0
 '
+# A run that trains until it is stopped, and saves then.
+endless="--set train_loop_config.iterations=1000000 --set train_loop_config.checkpoint_every=0"
+# continues ATTEMPT: the attempt starts from the newest checkpoint, which the one before has saved.
+continues () {
+	newest=$(cd "runs/$name" && ls -d checkpoint_*.h5 | tail -n 1) && test -n "$newest" &&
+	json_is "runs/$name/logs/attempt-$1/attempt.json" \
+		'(.checkpoint // "") | split("/") | last' "$newest"
+}
 test_expect_success 'SIGUSR1 to the batch script requeues the job' '
-	job_file usr1 --requeue-on-stop && sed -i "s/^raytrain/exec &/" job.sh &&
+	job_file usr1 --requeue-on-stop $endless --set train_loop_config.iteration_ms=10 &&
+	: >gate && sed -i "s/^raytrain/exec &/" job.sh &&
 	job=$(sbatch --parsable job.sh) && eventually test -e ready &&
-	scancel --batch --signal=USR1 "$job" &&
-	eventually grep -q "stopping at the next report" err && : >gate &&
-	go_on && cause 0 signal && test -f runs/usr1/checkpoint_000003.h5 &&
-	eventually job_state "$job" "" && test -f runs/usr1/checkpoint_000005.h5
+	scancel --batch --signal=USR1 "$job" && go_on && cause 0 signal &&
+	eventually continues 1 2>/dev/null &&
+	scancel "$job" && eventually job_state "$job" "" && cluster clean 60
 '
-# An iteration takes a second, which Slurm grants, although the job ends at once.
+# A script that forwards SIGTERM. raytrain-run, below it, gets what proctrack/linuxproc sends to all
+# of a job, too. An iteration of the last run takes a second, which Slurm grants.
+cat >forward.sh <<EOF
+#!/bin/sh
+#SBATCH -N 2 -n 2 -o forward.out
+one () {
+	name=\$1 && shift
+	raytrain-run --storage runs -n 2 --placement SPREAD --name \$name --resume \
+		--set "train_loop_config.ready=$PWD/ready.\$name" $endless "\$@" "$train" 2>err.\$name &
+	trap "kill -TERM \$!" TERM
+	wait \$! || wait \$!
+	echo \$? >status.\$name
+}
+one batch --set train_loop_config.iteration_ms=10
+one full --set train_loop_config.iteration_ms=10
+one cancel --set train_loop_config.iteration_ms=1000 --requeue-on-stop
+EOF
+# saved NAME: this run has been stopped by one request, with a checkpoint.
+saved () {
+	name=$1 && cause 0 signal && ls "runs/$name"/checkpoint_*.h5 &&
+	json_is "runs/$name/logs/attempt-0/end.json" .outcome stopped &&
+	! grep -e "stopping at once" -e "not waiting any longer" "err.$name"
+}
+test_expect_success 'SIGTERM that a batch script forwards is one request, even if it comes twice' '
+	job=$(sbatch --parsable forward.sh) &&
+	eventually test -e ready.batch && scancel --batch --signal=TERM "$job" &&
+	eventually test -s status.batch && test "$(cat status.batch)" = 75 && saved batch &&
+	eventually test -e ready.full && scancel --full --signal=TERM "$job" &&
+	eventually test -s status.full && test "$(cat status.full)" = 75 && saved full
+'
 test_expect_success 'a job that is cancelled saves in KillWait, and is not requeued' '
-	job_file cancel --requeue-on-stop --set train_loop_config.iteration_ms=1000 &&
-	sed -i "s/^raytrain/exec &/" job.sh &&
-	job=$(sbatch --parsable job.sh) && eventually test -e ready && : >gate && scancel "$job" &&
-	eventually grep -q "stopping at the next report" err &&
-	eventually job_state "$job" "" && ! grep "back to the queue" err &&
-	! grep "not waiting any longer" err && cause 0 signal &&
-	json_is runs/cancel/logs/attempt-0/end.json .outcome stopped && cluster clean 60
+	eventually test -e ready.cancel && scancel "$job" && eventually job_state "$job" "" &&
+	saved cancel && ! grep "back to the queue" err.cancel && cluster clean 60
 '
 test_expect_success 'a worker that never reports is killed, and the job is requeued' '
 	job_file grace --requeue-on-stop --grace 1 --set train_loop_config.fail=hang \
