@@ -121,6 +121,14 @@ test_expect_success 'a job that is cancelled saves in KillWait, and is not reque
 	eventually test -e ready.cancel && scancel "$job" && eventually job_state "$job" "" &&
 	saved cancel && ! grep "back to the queue" err.cancel && cluster clean 60
 '
+test_expect_success 'workers of an allocation that was taken for them save in KillWait, too' '
+	start_run raytrain-run --launcher slurm --storage runs --name taken -n 2 \
+		--placement STRICT_SPREAD && inner=$(pgrep -P $(pgrep -P $pid)) &&
+	kill -USR1 $pid && eventually may_finish $inner &&
+	kill -KILL $pid && { wait $pid; test $? -eq 137; } && : >gate && cluster clean 60 &&
+	json_is runs/taken/logs/attempt-0/end.json .outcome stopped &&
+	test -f runs/taken/checkpoint_000003.h5
+'
 test_expect_success 'a worker that never reports is killed, and the job is requeued' '
 	job_file grace --requeue-on-stop --grace 1 --set train_loop_config.fail=hang \
 		--set train_loop_config.fail_once=$PWD/once &&

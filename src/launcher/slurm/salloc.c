@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -103,9 +104,20 @@ static void scancel_run(const char *option, const char *job)
         ;
 }
 
+/* Shared with the keeper; NULL: there is none. */
+static struct {
+    volatile bool workers_finish;
+} *shared;
+
+void slurm_salloc_let_finish(void)
+{
+    if (shared)
+        shared->workers_finish = true;
+}
+
 /* The keeper: once both processes are gone, cancel what may be left. The steps first,
- * which would get a SIGTERM and time to react when a job ends. Errors cannot be
- * reported. */
+ * which would get a SIGTERM and time to react when a job ends, unless the workers are to
+ * have that time. Errors cannot be reported. */
 static _Noreturn void keeper_run(const struct process *command,
                                  const struct process *salloc, const char *job)
 {
@@ -113,7 +125,8 @@ static _Noreturn void keeper_run(const struct process *command,
     close_all_but(command->fd, salloc->fd);
     (void)process_wait(command, -1);
     (void)process_wait(salloc, -1);
-    scancel_run("--signal=KILL", job);
+    if (!shared->workers_finish)
+        scancel_run("--signal=KILL", job);
     scancel_run("--quiet", job);
     _exit(0);
 }
@@ -121,9 +134,14 @@ static _Noreturn void keeper_run(const struct process *command,
 /* Start the keeper, which watches this process and its parent, salloc. */
 static int keeper_start(pid_t salloc, struct error *err)
 {
+    void *page = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct process me = {.fd = -1}, parent = {.fd = -1};
     pid_t pid = -1;
 
+    if (page == MAP_FAILED)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a process");
+    shared = page;
     if (process_open(getpid(), &me) == 0 && process_open(salloc, &parent) == 0 &&
         getppid() == salloc)
         pid = fork();

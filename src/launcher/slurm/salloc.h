@@ -16,4 +16,8 @@ int slurm_allocate(const struct allocation_request *request, struct child *sallo
 int slurm_allocate_command(const struct allocation_request *request, char ***argv,
                            struct error *err);
 
+/* From now on, if this process dies, the workers of the allocation that was requested for
+ * it have the time that Slurm gives those of a cancelled job. */
+void slurm_salloc_let_finish(void);
+
 #endif

@@ -302,6 +302,8 @@ static void finish_allow(struct group *g)
     if (!g->stop_sent || g->scancel.pid > 0 || g->ending)
         return;
     g->stop_sent = false;
+    if (g->finish.seconds > 0)
+        slurm_salloc_let_finish();
     step_keeper_order(&g->srun, &g->finish, g->finish.seconds);
 }
 
