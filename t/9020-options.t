@@ -51,7 +51,7 @@ zsh_words () {
 		autoload -U compinit && compinit -u -d ./zcompdump
 		shift
 		test "$_comps[$1]" = _raytrain || exit
-		compadd () { [[ $1 == -- ]] && shift; print -rl -- "$@" }
+		compadd () { [[ $1 == -S ]] && shift 2; [[ $1 == -- ]] && shift; print -rl -- "$@" }
 		_files () { print files }
 		_message () { }
 		compset () { PREFIX=${PREFIX#*=} }
@@ -108,6 +108,27 @@ test_expect_success ZSH 'the completion of zsh offers the options of --help, the
 	test "$(zsh_words raytrain-run --config "")" = files &&
 	test "$(zsh_words raytrain-run --config=a)" = files &&
 	test -z "$(zsh_words raytrain-run --time "")"
+'
+# offers_keys SHELL: its completion offers keys for --set, with "=", and not the rest of the help.
+offers_keys () {
+	"$1_words" raytrain-run --set "" >keys &&
+	grep -x "run_config.checkpoint_config.num_to_keep=" keys && grep -x "num_boost_round=" keys &&
+	! grep -v "^[a-z][a-z_0-9.]*=\$" keys
+}
+test_expect_success 'the completion of bash offers the keys for --set' '
+	offers_keys bash && bash_words raytrain-run --set run_config.ch >some &&
+	grep -x "run_config.checkpoint_config.num_to_keep=" some && ! grep scaling some
+'
+test_expect_success ZSH 'the completion of zsh offers the keys for --set' '
+	offers_keys zsh
+'
+test_expect_success '--help=all lists the keys of raytrain.cfg(5)' '
+	raytrain-run --help=all | sed -n "/^Keys for --set/,\$s/^  \([a-z][^ ]*\).*/\1/p" >keys &&
+	test "$(wc -l <keys)" -gt 60 && sed "s/.*[.]//" keys | sort -u >names &&
+	for name in $(cat names); do
+		sed "s/\\\\-/-/g" "$srcdir/share/man/raytrain.cfg.5" | grep -qw -e "$name" ||
+		{ echo "raytrain.cfg(5) lacks $name"; return 1; }
+	done
 '
 # A new option with a value that is no file has to be in both.
 test_expect_success 'the completions of bash and of zsh know the same values and options' '

@@ -84,6 +84,10 @@ int config_check(const struct config_table *table, const void *object,
 /* Free what the keys hold; pointers become NULL. */
 void config_clear(const struct config_table *table, void *object);
 
+/* A line or two for each key, with those in groups: the whole name, which begins with
+ * prefix, and its documentation; at most 80 columns (config_list.c). */
+void config_list(const struct config_table *table, const char *prefix, FILE *out);
+
 /* Render as libconfig text (config_render.c). */
 void config_render(const struct config_table *table, const void *object, FILE *out,
                    int depth);

@@ -100,7 +100,7 @@ static const struct config_key dataset_keys[] = {
      FIELD(first_index),
      .choices = first_indices},
 };
-static const struct config_table dataset_table = CONFIG_TABLE(dataset_keys);
+const struct config_table dataset_config_table = CONFIG_TABLE(dataset_keys);
 
 /* ---- datasets = { NAME = { ... }; } ---- */
 
@@ -144,7 +144,7 @@ static int dataset_set(struct dataset_config **datasets, size_t *n,
         return config_expected(where, node, "a group, { path = \"FILE\"; }", NULL);
     if (!dataset && !(dataset = dataset_add(datasets, n, node->name)))
         return config_fail_memory(where);
-    return config_apply(&dataset_table, dataset, node, where);
+    return config_apply(&dataset_config_table, dataset, node, where);
 }
 
 int datasets_set(struct dataset_config **datasets, size_t *n,
@@ -174,7 +174,7 @@ void datasets_render(const struct dataset_config *datasets, size_t n, const char
     for (size_t i = 0; i < n; i++) {
         config_render_name(out, depth + 1, datasets[i].name);
         fputs("{\n", out);
-        config_render(&dataset_table, &datasets[i], out, depth + 2);
+        config_render(&dataset_config_table, &datasets[i], out, depth + 2);
         fprintf(out, "%*s};\n", 4 * (depth + 1), "");
     }
     fprintf(out, "%*s};\n", 4 * depth, "");
@@ -201,7 +201,7 @@ int datasets_check(const struct dataset_config *datasets, size_t n,
     for (size_t i = 0; i < n; i++) {
         struct config_where here = config_where_below(where, datasets[i].name);
 
-        if (config_check(&dataset_table, &datasets[i], &here) ||
+        if (config_check(&dataset_config_table, &datasets[i], &here) ||
             exclude_check(&datasets[i], &here))
             return -1;
     }
@@ -211,7 +211,7 @@ int datasets_check(const struct dataset_config *datasets, size_t n,
 void datasets_clear(struct dataset_config **datasets, size_t *n)
 {
     for (size_t i = 0; i < *n; i++) {
-        config_clear(&dataset_table, &(*datasets)[i]);
+        config_clear(&dataset_config_table, &(*datasets)[i]);
         free((*datasets)[i].name);
     }
     free(*datasets);

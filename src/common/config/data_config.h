@@ -65,6 +65,7 @@ struct data_config {
 
 struct config_table;
 extern const struct config_table data_config_table;
+extern const struct config_table dataset_config_table; /* of datasets.NAME */
 
 /* The key `datasets` of train_config: a growing array, with the meaning of the slots of
  * struct config_ops. */

@@ -35,15 +35,13 @@ static const struct config_key failure_keys[] = {
      .min = 0,
      .max = INT_MAX},
     {.name = "start_timeout_s",
-     .doc = "seconds within which the workers of an attempt have come together, 0: "
-            "no limit",
+     .doc = "seconds for the workers of an attempt to come together, 0: no limit",
      .type = CONFIG_INT,
      FIELD(start_timeout_s),
      .min = 0,
      .max = INT_MAX},
     {.name = "node_timeout_s",
-     .doc = "seconds of silence after which a node that does not answer is given up, "
-            "0: never",
+     .doc = "seconds without an answer after which a node is given up, 0: never",
      .type = CONFIG_INT,
      FIELD(node_timeout_s),
      .min = 0,

@@ -7,6 +7,7 @@ libcommon_la_SOURCES += \
 	src/common/config/config_file.c src/common/config/config_file.h \
 	src/common/config/config_key.c src/common/config/config_key.h \
 	src/common/config/config_node.c src/common/config/config_node.h \
+	src/common/config/config_list.c \
 	src/common/config/config_render.c \
 	src/common/config/data_config.c src/common/config/data_config.h \
 	src/common/config/data_files.c src/common/config/data_files.h \

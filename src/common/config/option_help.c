@@ -2,7 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/config_key.h"
+#include "config/data_config.h"
 #include "config/option_table.h"
+#include "config/train_config.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -53,7 +56,10 @@ static const char serve_tail[] =
     "Exit status: 0 ended on request, 1 no worker is left, 2 usage,\n"
     "3 configuration or input, 4 does not fit, 5 storage.\n";
 
-#define HELP_MAX 8192
+static const char keys_head[] =
+    "\nKeys for --set KEY=VALUE and for files, raytrain.cfg(5):\n";
+
+#define HELP_MAX 32768
 
 /* The title of the group that f begins; NULL: it begins none. after: the title before. */
 static const char *heading_of(const struct flag *f, const char *after)
@@ -78,6 +84,19 @@ static void help_add_flag(char *help, const struct flag *f)
     snprintf(help + n, HELP_MAX - n, "%-31s %s\n", left, f->doc);
 }
 
+static void help_add_keys(char *help)
+{
+    size_t n = strlen(help);
+    FILE *out = fmemopen(help + n, HELP_MAX - n, "w");
+
+    if (!out)
+        return; /* the options are there */
+    fputs(keys_head, out);
+    config_list(&train_config_table, "", out);
+    config_list(&dataset_config_table, "datasets.NAME.", out);
+    fclose(out);
+}
+
 static const char *help_make(enum option_program program, bool with_rare,
                              const char *head, const char *tail, char *help)
 {
@@ -97,7 +116,10 @@ static const char *help_make(enum option_program program, bool with_rare,
     }
     n = strlen(help);
     snprintf(help + n, HELP_MAX - n, "\n%s%s%s",
-             with_rare ? "" : "--help=all prints the other options.\n", beats, tail);
+             with_rare ? "" : "--help=all prints the other options and keys.\n", beats,
+             tail);
+    if (with_rare)
+        help_add_keys(help);
     return help;
 }
 
