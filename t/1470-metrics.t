@@ -15,15 +15,42 @@ test_expect_success 'integers, texts and vectors of rank 0 are in result.json' '
 	tail -n 1 runs/types/result.json >last.json && grep "\"large\":9007199254740999," last.json &&
 	jq -e ".note == \"rank 0 \\\"6\\\"\" and .hist == [6, 2] and (.[\"train/loss\"] * 6 - 1 |
 		fabs < 1e-9) and .by_rank.note == {}" last.json &&
-	sed -n 1p runs/types/result.json | jq -e ".hist == [1, 2, null]"
+	sed -n 1p runs/types/result.json | jq -e ".hist == [1, 2, null]" &&
+	tail -n 2 runs/types/result.json | sed 1q | jq -e ".hist == [5, 2, null] and
+		.by_rank.hist == {rank0: [5.0, 2.0, \"-Infinity\"]}" &&
+	raytrain-inspect --csv runs/types | grep "5.0,2.0,\"\"-Infinity"
 '
 test_expect_success 'result.h5 has each type, exactly' '
 	test "$(dump /metrics/large types)" = \
 		"$(for i in 4 5 6 7 8 9; do printf "%s900719925474099$i" $comma; comma=,; done)" &&
 	dump /metrics_text/note types >notes && grep "^\"rank0" notes && ! grep replaced notes &&
 	test "$(dump /metrics_vector/hist types)" = \
-		"1,2,nan,2,2,nan,3,2,nan,4,2,nan,5,2,nan,6,2,nan" &&
+		"1,2,nan,2,2,nan,3,2,nan,4,2,nan,5,2,-inf,6,2,nan" &&
 	h5dump -A -d /metrics/large runs/types/result.h5 >types && grep H5T_STD_I64LE types
+'
+# manual SECTION: the words of a section of raytrain-format(5), one a line.
+manual () {
+	sed -n "/^\.SH $1/,/^\.SH/p" "$srcdir/share/man/raytrain-format.5" | tr -d "\\\\" |
+		tr -c "A-Za-z0-9_\n" "\n" | sort -u
+}
+# documented SECTION: each line of standard input is a word of that section.
+documented () {
+	sort -u >found && manual "$1" >words && comm -23 found words >lacks && test -s found &&
+		test_must_be_empty lacks
+}
+test_expect_success 'raytrain-format(5) has each key of the records of a run' '
+	$run --name documented -n 2 --resume=runs/types/checkpoint_000003.h5 \
+		"$modules/many_metrics.so" 4 2>err &&
+	cat runs/types/logs/attempt-[01]/attempt.json runs/documented/logs/attempt-0/attempt.json |
+		jq -r "[.. | objects | keys[]] | .[]" >keys &&
+	grep -x started_from keys && grep -x hash keys && grep -x signal keys &&
+	documented "ATTEMPT.JSON" <keys &&
+	h5dump -A runs/types/result.h5 |
+		sed -n "s/.*ATTRIBUTE \"\(.*\)\" {/\1/p; s/.*[A-Z}0-9] \"\([a-z_]*\)\";/\1/p" >keys &&
+	grep -x n_attempts keys && grep -x superseded_by keys && grep -x lost_seconds keys &&
+	documented RESULT.H5 <keys &&
+	jq -r "keys[]" runs/types/result.json | grep -v -x -e large -e note -e hist -e train/loss >keys &&
+	grep -x iterations_since_restore keys && documented RESULT.JSON <keys
 '
 test_expect_success 'reports that a later attempt made again are marked' '
 	h5dump -y -d /superseded runs/types/result.h5 | tr -d " \n" | grep "{4,0,1},{5,0,1}" &&
@@ -81,14 +108,29 @@ test_expect_success PYTHON 'the Result of Python has infinities' '
 	EOT
 	PYTHONPATH=$stage/share/raytrain/python $PYTHON read.py
 '
-test_expect_success 'the result of fifty thousand reports has all of them' '
-	$run --name many -n 1 "$modules/many_metrics.so" 50000 2>err &&
-	h5dump -H -d /reports runs/many/result.h5 | grep "( 50000 )" &&
-	h5dump -y -d /metrics/large -s 49999 -c 1 runs/many/result.h5 | grep 9007199254790993 &&
-	raytrain-inspect runs/many | grep "^reports  *50000"
+test_expect_success PYTHON 'infinities in a vector of a Python script stay infinite' '
+	cat >vector.py <<-\EOT &&
+	import math, sys, raytrain
+	if sys.argv[1:]:
+	    hist = raytrain.Result.from_path(sys.argv[1]).metrics["hist"]
+	    assert hist[:3] == [1.0, math.inf, -math.inf] and math.isnan(hist[3]), hist
+	else:
+	    raytrain.report({"hist": [1, math.inf, -10 ** 400, math.nan]})
+	EOT
+	$run --name vector -n 2 --callback tensorboard -- $PYTHON vector.py 2>err &&
+	jq -e ".hist == [1, null, null, null] and
+		.by_rank.hist.rank0 == [1, \"Infinity\", \"-Infinity\", null]" runs/vector/result.json &&
+	test "$(dump /metrics_vector/hist vector)" = "1,inf,-inf,nan" &&
+	PYTHONPATH=$stage/share/raytrain/python $PYTHON vector.py runs/vector
 '
-test_expect_success 'a report of a hundred thousand metrics does not take minutes' '
-	timeout 250 $run --name wide -n 1 "$modules/many_metrics.so" 1 0 100000 2>err &&
-	test "$(dump /metrics_max/layer999/weight99999 wide)" = 99999
+test_expect_success 'the result of twenty thousand reports has all of them' '
+	$run --name many -n 1 "$modules/many_metrics.so" 20000 2>err &&
+	h5dump -H -d /reports runs/many/result.h5 | grep "( 20000 )" &&
+	h5dump -y -d /metrics/large -s 19999 -c 1 runs/many/result.h5 | grep 9007199254760993 &&
+	raytrain-inspect runs/many | grep "^reports  *20000"
+'
+test_expect_success 'a report of forty thousand metrics does not take minutes' '
+	timeout 150 $run --name wide -n 1 "$modules/many_metrics.so" 1 0 40000 2>err &&
+	test "$(dump /metrics_max/layer399/weight39999 wide)" = 39999
 '
 test_done

@@ -608,7 +608,7 @@ RAYTRAIN_API int raytrain_set_metric_int64(raytrain_context *ctx, const char *na
                                            int64_t value);
 RAYTRAIN_API int raytrain_set_metric_text(raytrain_context *ctx, const char *name,
                                           const char *text);
-/* NaN and infinities are recorded as missing. */
+/* NaN is recorded as missing. */
 RAYTRAIN_API int raytrain_set_metric_vector(raytrain_context *ctx, const char *name,
                                             const double values[], size_t n);
 

@@ -14,7 +14,7 @@
 static int one(raytrain_context *ctx, int64_t i)
 {
     const raytrain_metric loss = {"train/loss", 1.0 / (double)i};
-    double vector[] = {(double)i, 2, NAN};
+    double vector[] = {(double)i, 2, i == 5 ? -INFINITY : NAN};
     char text[32];
     raytrain_checkpoint *ck = i == 3 ? raytrain_checkpoint_create(ctx) : NULL;
     raytrain_tensor tensor = {

@@ -263,12 +263,16 @@ class _Calls:
 
 def _of_rank_0(report: dict) -> dict:
     """The training function's metrics, as this rank reported them."""
+    from .result import vector_of
+
     metrics = {}
 
     for name, ranks in (report.get("by_rank") or {}).items():
         value = ranks.get("rank0", report.get(name))
         if value is None:
             value = float("nan")
+        elif isinstance(value, list):
+            value = vector_of(value)
         elif isinstance(value, str) and "rank0" in ranks:
             value = float(value)  # an infinity
         metrics[name] = value

@@ -125,7 +125,9 @@ def _element(value):
     if isinstance(number, int) and -(1 << 63) <= number < 1 << 63:
         return int(number)
     number = _json_float(number)
-    return number if math.isfinite(number) else None
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
+    return None if math.isnan(number) else number
 
 
 def _typed(value):

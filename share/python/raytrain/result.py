@@ -3,6 +3,7 @@ which raytrain-format(5) describes. Reads JSON only; checkpoints are opened when
 from __future__ import annotations
 
 import json
+import math
 import os
 
 from .errors import WorkerError
@@ -280,11 +281,23 @@ def _read_history(path: str) -> list:
 
 def _metrics_of(report: dict) -> dict:
     """JSON has neither NaN nor infinities: raytrain writes null, and says in by_rank if the
-    mean is infinite."""
+    mean, or an element of a vector, is infinite."""
     by_rank = report.get("by_rank") or {}
-    return {name: float(by_rank.get(name, {}).get("mean", "nan"))
-            if value is None and name not in _NOT_METRICS else value
-            for name, value in report.items()}
+
+    def value_of(name: str, value: object) -> object:
+        if value is None and name not in _NOT_METRICS:
+            return float(by_rank.get(name, {}).get("mean", "nan"))
+        if isinstance(value, list):
+            return vector_of(by_rank.get(name, {}).get("rank0", value))
+        return value
+
+    return {name: value_of(name, value) for name, value in report.items()}
+
+
+def vector_of(elements: list) -> list:
+    """A vector of a report, with NaN and infinities."""
+    return [math.nan if e is None else float(e) if isinstance(e, str) else e
+            for e in elements]
 
 
 def _value_of(metrics: dict, name: str) -> float | None:

@@ -28,6 +28,7 @@
 #include "hdf5/h5_image.h"
 #include "run/metrics.h"
 #include "util/fs.h"
+#include "util/report_number.h"
 #include "util/run_record.h"
 
 /* Texts and vectors that need more bytes are in result.json alone. */
@@ -214,7 +215,7 @@ static int vectors_write(const struct place *to, const char *name,
     for (size_t i = 0; cells && i < n; i++)
         for (size_t k = 0; k < shape[1]; k++)
             cells[i * shape[1] + k] =
-                k < vector_length(c, i) ? number_or_nan(json_array_get(c->others[i], k))
+                k < vector_length(c, i) ? metric_value(json_array_get(c->others[i], k))
                                         : NAN;
     rc = cells_write(to, name, H5T_IEEE_F64LE, 2, shape, cells);
     free(cells);

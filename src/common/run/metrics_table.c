@@ -254,6 +254,17 @@ static struct metric_column *column_find(struct metrics_table *t,
     return c;
 }
 
+/* A vector with infinities is among the values of ranks; the report has null for them. */
+static const struct report_member *vector_of(const struct metrics_table *t,
+                                             const struct report_member *value)
+{
+    size_t at = 0;
+    const struct report_member *whole =
+        report_members_find(&t->of_metric, "rank0", strlen("rank0"), &at);
+
+    return whole && *whole->value == '[' ? whole : value;
+}
+
 /* The value of a metric in the report of row t->n; *at as above. */
 static int value_add(struct metrics_table *t, const struct report_member *metric,
                      const struct report_member *value, size_t *at)
@@ -266,6 +277,8 @@ static int value_add(struct metrics_table *t, const struct report_member *metric
     kind = kind_of(value, &t->of_metric);
     if ((!value || *value->value == 'n') && t->of_metric.n == 0)
         return 0;
+    if (kind == METRIC_VECTOR)
+        value = vector_of(t, value);
     c = column_find(t, metric, kind, at);
     if (!c || kind_settle(c, kind) < 0)
         return -1;

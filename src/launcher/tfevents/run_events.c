@@ -152,8 +152,7 @@ static void vector_add(struct values *all, const char *name, const json_t *vecto
     json_array_foreach((json_t *)vector, i, element)
     {
         snprintf(ending, sizeof ending, "/%zu", i);
-        number_add(all, "", name, ending,
-                   json_is_number(element) ? json_number_value(element) : NAN);
+        number_add(all, "", name, ending, metric_value(element));
     }
 }
 
@@ -162,11 +161,14 @@ static void metric_add(struct values *all, const char *name, const json_t *repor
                        const json_t *ranks)
 {
     const json_t *value = json_object_get(report, name);
+    /* If it is a vector with infinities. */
+    const json_t *whole = json_object_get(
+        json_object_get(json_object_get(report, "by_rank"), name), "rank0");
 
     if (json_is_string(value)) {
         text_add(all, name, value);
     } else if (json_is_array(value)) {
-        vector_add(all, name, value);
+        vector_add(all, name, json_is_array(whole) ? whole : value);
     } else if (value) {
         number_add(all, "", name, "", metric_number(report, name));
         if (json_object_get(ranks, "min"))

@@ -10,6 +10,7 @@
 #include "session/session.h"
 #include "util/api_names.h"
 #include "util/quote.h"
+#include "util/report_number.h"
 
 int session_metric_name_check(const char *call, const char *name, struct error *err)
 {
@@ -78,7 +79,19 @@ static int vector_length_check(const char *call, size_t n, struct error *err)
 
 /* ---- What a command reports ---- */
 
-/* JSON has no word for NaN and infinities: null. */
+/* JSON has no word for NaN: null; infinities are words of ours. */
+static bool is_element(const json_t *value)
+{
+    return json_is_number(value) || json_is_null(value) || isinf(metric_value(value));
+}
+
+static json_t *element_of(double value)
+{
+    if (isinf(value))
+        return json_string(value > 0 ? METRIC_INFINITY : "-" METRIC_INFINITY);
+    return isnan(value) ? json_null() : json_real(value);
+}
+
 static int elements_check(const char *call, const char *name, const json_t *list,
                           struct error *err)
 {
@@ -87,7 +100,7 @@ static int elements_check(const char *call, const char *name, const json_t *list
 
     json_array_foreach((json_t *)list, i, one)
     {
-        if (!json_is_number(one) && !json_is_null(one))
+        if (!is_element(one))
             return error_set(err, RAYTRAIN_EINVAL,
                              "%s: element %zu of metric \"%.80s\" is not a number",
                              call, i, name);
@@ -155,8 +168,7 @@ int raytrain_set_metric_vector(raytrain_context *ctx, const char *name,
         return session_status(ctx, -1);
     list = json_array();
     for (size_t i = 0; list && i < n; i++) {
-        if (json_array_append_new(list, isfinite(values[i]) ? json_real(values[i])
-                                                            : json_null()) == 0)
+        if (json_array_append_new(list, element_of(values[i])) == 0)
             continue;
         json_decref(list);
         list = NULL;

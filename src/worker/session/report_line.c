@@ -104,6 +104,47 @@ static void saved_write(const struct saving_figures *saved, struct json_writer *
         json_writer_real(w, "checkpoint_write_s", saved->write_s);
 }
 
+static void value_write(const char *name, const json_t *value, struct json_writer *w)
+{
+    char *text =
+        json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+
+    if (text)
+        json_writer_raw(w, name, text);
+    else
+        w->no_memory = true;
+    free(text);
+}
+
+/* Is it a vector with infinities, which are words? */
+static bool is_infinite(const json_t *value)
+{
+    const json_t *element;
+    size_t i;
+
+    json_array_foreach((json_t *)(uintptr_t)value, i, element)
+    {
+        if (json_is_string(element))
+            return true;
+    }
+    return false;
+}
+
+/* With null for infinities. */
+static void finite_write(const char *name, const json_t *vector, struct json_writer *w)
+{
+    json_t *finite = json_copy((json_t *)(uintptr_t)vector), *element;
+    size_t i;
+
+    json_array_foreach(finite, i, element)
+    {
+        if (json_is_string(element))
+            json_array_set_new(finite, i, json_null());
+    }
+    value_write(name, finite, w);
+    json_decref(finite);
+}
+
 static void typed_write(const json_t *typed, struct json_writer *w)
 {
     const char *name;
@@ -111,14 +152,10 @@ static void typed_write(const json_t *typed, struct json_writer *w)
 
     json_object_foreach((json_t *)(uintptr_t)typed, name, value)
     {
-        char *text =
-            json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
-
-        if (text)
-            json_writer_raw(w, name, text);
+        if (is_infinite(value))
+            finite_write(name, value, w);
         else
-            w->no_memory = true;
-        free(text);
+            value_write(name, value, w);
     }
 }
 
@@ -195,20 +232,22 @@ static void ranks_write(const char *name, double mean, double rank0,
     json_writer_end(w);
 }
 
-/* What is not combined over the ranks has an empty object. */
+/* What is not combined over the ranks has an object without numbers. */
 static void by_rank_write(const struct report_line *line, struct json_writer *w)
 {
     const char *name;
-    json_t *ignored;
+    json_t *value;
 
     json_writer_begin(w, "by_rank");
     for (size_t i = 0; i < line->n_metrics; i++)
         ranks_write(line->means[i].name, line->means[i].value, line->rank0[i].value,
                     line->stats[i], w);
     gpus_by_rank_write(line, w);
-    json_object_foreach((json_t *)(uintptr_t)line->typed, name, ignored)
+    json_object_foreach((json_t *)(uintptr_t)line->typed, name, value)
     {
         json_writer_begin(w, name);
+        if (is_infinite(value))
+            value_write("rank0", value, w);
         json_writer_end(w);
     }
     json_writer_end(w);
