@@ -126,7 +126,7 @@ test_expect_success 'a run that starts from the checkpoint needs it, too, withou
 '
 test_expect_success 'a service does not load it either' '
 	rm -f loaded &&
-	MAPPED_LOADED=$PWD/loaded expect_status 1 timeout 60 raytrain-serve runs/lib --last \
+	MAPPED_LOADED=$PWD/loaded expect_status 3 timeout 60 raytrain-serve runs/lib --last \
 		--launcher local --listen ./socket --like rows.csv "$mapped" 2>err &&
 	grep -e "--allow-code" err && ! library_is_loaded
 '

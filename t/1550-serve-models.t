@@ -206,7 +206,7 @@ test_expect_success '/v2/health/ready is 200 when all models are ready' '
 '
 test_expect_success 'a damaged entry ends the start, with its name' '
 	head -c 6000 runs/model/checkpoint_000001.h5 >models/torn.h5 &&
-	refused 1 "torn: no worker is left" && rm -r models/torn.h5 models/serve &&
+	refused 5 "torn: no worker is left" && rm -r models/torn.h5 models/serve &&
 	eventually no_workers && mkdir models/empty && refused 3 "empty: .*no complete checkpoint" &&
 	rmdir models/empty && ln -s absent models/gone && refused 3 "models/gone" && rm models/gone
 '
@@ -226,7 +226,7 @@ test_expect_success 'a configuration may have a function of its own' '
 	cat >models/fixed.cfg <<-EOF &&
 	train_func = "$modules/train_model.so";
 	EOF
-	refused 1 "fixed: no worker is left" "no predict function" &&
+	refused 3 "fixed: no worker is left" "no predict function" &&
 	rm -r models/fixed.cfg models/serve
 '
 test_expect_success 'each worker has a GPU that no worker of another model has' '

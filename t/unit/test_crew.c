@@ -108,6 +108,7 @@ static struct {
     int last_ready, last_gone, fds_when_ready;
     char why[ERROR_TEXT_MAX], note[ERROR_TEXT_MAX];
     bool gone_well;
+    raytrain_status code;
 } seen;
 
 static void on_joined(void *arg, int group, int fd)
@@ -125,13 +126,14 @@ static void on_ready(void *arg, int group)
     seen.last_ready = group;
 }
 
-static void on_gone(void *arg, int group, const char *why)
+static void on_gone(void *arg, int group, const struct error *why)
 {
     (void)arg;
     seen.gone++;
     seen.last_gone = group;
     seen.gone_well = !why;
-    snprintf(seen.why, sizeof seen.why, "%s", why ? why : "");
+    snprintf(seen.why, sizeof seen.why, "%s", why ? why->text : "");
+    seen.code = why ? why->code : RAYTRAIN_OK;
 }
 
 static void on_note(void *arg, const char *text)
@@ -268,6 +270,7 @@ static void there_is_an_end_to_restarts(void **state)
     until(&seen.gone, 1);
     assert_false(seen.gone_well);
     assert_non_null(strstr(seen.why, "killed by signal 9"));
+    assert_int_equal(seen.code, RAYTRAIN_EFAILED);
     assert_int_equal(crew_groups(seen.crew), 0);
 }
 
@@ -279,6 +282,7 @@ static void a_model_that_cannot_be_loaded_is_not_tried_again(void **state)
     until(&seen.gone, 1);
     assert_int_equal(seen.notes, WORKERS - 1);
     assert_non_null(strstr(seen.why, "ended with status 3 before its model"));
+    assert_int_equal(error_exit_status(seen.code), 3);
     assert_int_equal(scratch_count("."), 0);
 }
 
@@ -342,6 +346,7 @@ static void to_connect_is_not_to_be_ready(void **state)
     until(&seen.gone, 1);
     assert_int_equal(seen.n_fds, 0);
     assert_non_null(strstr(seen.why, "ended with status 5 before its model"));
+    assert_int_equal(error_exit_status(seen.code), 5);
 }
 
 static void a_worker_that_does_not_end_is_killed(void **state)

@@ -68,6 +68,10 @@ static void codes_have_exit_statuses(void **state)
     assert_int_equal(error_exit_status(RAYTRAIN_EFIT), 4);
     assert_int_equal(error_exit_status(RAYTRAIN_ECORRUPT), 5);
     assert_int_equal(error_exit_status(RAYTRAIN_ESTOPPED), 75);
+    for (int status = 2; status <= 5; status++)
+        assert_int_equal(error_exit_status(error_code_of(status)), status);
+    for (int status = 0; status < 256; status = status == 1 ? 6 : status + 1)
+        assert_int_equal(error_code_of(status), RAYTRAIN_EFAILED);
 }
 
 int main(void)

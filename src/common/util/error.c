@@ -72,3 +72,14 @@ int error_exit_status(raytrain_status code)
     }
     return 1;
 }
+
+raytrain_status error_code_of(int exit_status)
+{
+    static const raytrain_status codes[] = {RAYTRAIN_EUSAGE, RAYTRAIN_EINVAL,
+                                            RAYTRAIN_EFIT, RAYTRAIN_ESTORAGE};
+
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (error_exit_status(codes[i]) == exit_status)
+            return codes[i];
+    return RAYTRAIN_EFAILED;
+}

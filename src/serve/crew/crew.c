@@ -97,7 +97,7 @@ static void on_note(void *arg, struct member *m, const char *text)
     crew->config.note(crew->config.arg, text);
 }
 
-static void group_settle(struct group *g, const char *why)
+static void group_settle(struct group *g, const struct error *why)
 {
     const struct crew_config *config = &g->crew->config;
 
@@ -107,7 +107,7 @@ static void group_settle(struct group *g, const char *why)
     group_remove(g);
 }
 
-static void on_ended(void *arg, struct member *m, const char *why)
+static void on_ended(void *arg, struct member *m, const struct error *why)
 {
     struct group *g = member_group(m);
     const struct crew_config *config = &g->crew->config;
@@ -115,7 +115,7 @@ static void on_ended(void *arg, struct member *m, const char *why)
     (void)arg;
     g->left--;
     if (why && g->left > 0)
-        config->note(config->arg, why);
+        config->note(config->arg, why->text);
     group_settle(g, why);
 }
 

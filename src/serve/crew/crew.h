@@ -25,8 +25,9 @@ struct crew_config {
     void (*joined)(void *arg, int group, int fd);
     /* For the first time, all workers of the group have. */
     void (*ready)(void *arg, int group);
-    /* None of its workers is left. why: of the last one; NULL: it was retired. */
-    void (*gone)(void *arg, int group, const char *why);
+    /* None of its workers is left. why: as `ended` of the last one in member_env; NULL: it
+     * was retired. */
+    void (*gone)(void *arg, int group, const struct error *why);
     /* For the user, a sentence. */
     void (*note)(void *arg, const char *text);
     void *arg;

@@ -261,26 +261,28 @@ static int variables_make(const struct member *m, char ***out, struct error *err
 }
 
 /* No member is touched after its `ended`, which may destroy it. */
-static void member_end(struct member *m, const char *why)
+static void member_end(struct member *m, const struct error *why)
 {
     timer_stop(m);
     m->ended = true;
     m->env->ended(m->env->arg, m, why);
 }
 
-static void end_say(const struct member *m, int status, char *text, size_t size)
+static void end_say(const struct member *m, int status, struct error *why)
 {
     const char *when = m->joined ? "" : " before its model was loaded";
 
     if (WIFSIGNALED(status))
-        snprintf(text, size, "worker %d was killed by signal %d%s; its logs are in %s",
-                 m->number, WTERMSIG(status), when, m->run);
+        error_set(why, RAYTRAIN_EFAILED,
+                  "worker %d was killed by signal %d%s; its logs are in %s", m->number,
+                  WTERMSIG(status), when, m->run);
     else
-        snprintf(text, size, "worker %d ended with status %d%s; its logs are in %s",
-                 m->number, WEXITSTATUS(status), when, m->run);
+        error_set(why, error_code_of(WEXITSTATUS(status)),
+                  "worker %d ended with status %d%s; its logs are in %s", m->number,
+                  WEXITSTATUS(status), when, m->run);
 }
 
-static void again_or_end(struct member *m, const char *why);
+static void again_or_end(struct member *m, const struct error *why);
 
 static int on_pause_over(void *arg, struct error *err)
 {
@@ -290,7 +292,7 @@ static int on_pause_over(void *arg, struct error *err)
     (void)err;
     timer_stop(m);
     if (child_start(m, &why) < 0)
-        again_or_end(m, why.text);
+        again_or_end(m, &why);
     return 0;
 }
 
@@ -315,7 +317,7 @@ static void next_prepare(struct member *m, const char *why)
         on_pause_over(m, NULL);
     else if (event_loop_every(m->env->loop, pause_of(m), on_pause_over, m, &m->timer,
                               &err) < 0)
-        member_end(m, err.text);
+        member_end(m, &err);
 }
 
 /* Then the next child could not load it, either. */
@@ -326,14 +328,14 @@ static bool is_checkpoint_gone(const struct member *m)
     return stat(m->checkpoint, &st) < 0 && errno == ENOENT;
 }
 
-static void again_or_end(struct member *m, const char *why)
+static void again_or_end(struct member *m, const struct error *why)
 {
     bool more = m->env->max_failures < 0 || m->starts <= m->env->max_failures;
 
     if (!more || (!m->joined && is_checkpoint_gone(m))) {
         member_end(m, why);
     } else if (m->proven) {
-        next_prepare(m, why);
+        next_prepare(m, why->text);
     } else {
         m->doubted = true;
         member_end(m, why);
@@ -342,7 +344,7 @@ static void again_or_end(struct member *m, const char *why)
 
 static void child_ended(struct member *m, int status)
 {
-    char why[ERROR_TEXT_MAX];
+    struct error why;
 
     connection_drop(m);
     beats_end(m);
@@ -351,8 +353,8 @@ static void child_ended(struct member *m, int status)
         member_end(m, NULL);
         return;
     }
-    end_say(m, status, why, sizeof why);
-    again_or_end(m, why);
+    end_say(m, status, &why);
+    again_or_end(m, &why);
 }
 
 static int on_child(void *arg, struct error *err)

@@ -48,8 +48,9 @@ struct member_env {
     void (*joined)(void *arg, struct member *m, int fd);
     /* Its child has ended, and another one follows, or its worker hangs: a sentence. */
     void (*note)(void *arg, struct member *m, const char *text);
-    /* Its child has ended, and none follows. why: NULL if that was ordered. */
-    void (*ended)(void *arg, struct member *m, const char *why);
+    /* Its child has ended, and none follows. why: NULL if that was ordered; its code is
+     * that of the child's exit status. */
+    void (*ended)(void *arg, struct member *m, const struct error *why);
     void *arg;
 };
 

@@ -173,7 +173,7 @@ static bool all_dead(const struct life *l)
 }
 
 /* Requests that it has got wait for a version that follows, and get 503 in the end. */
-static void on_lost(void *arg, struct live_model *m, const char *why)
+static void on_lost(void *arg, struct live_model *m, const struct error *why)
 {
     struct life *l = arg;
     struct error err;
@@ -181,10 +181,10 @@ static void on_lost(void *arg, struct live_model *m, const char *why)
     if (l->env.ending) /* it was signalled, too */
         return;
     if (l->front && !all_dead(l)) {
-        live_model_say(m, "no worker is left: %s; the other models go on", why);
+        live_model_say(m, "no worker is left: %s; the other models go on", why->text);
         return;
     }
-    error_set(&err, RAYTRAIN_EFAILED, "no worker is left: %s", why);
+    error_set(&err, why->code, "no worker is left: %s", why->text);
     if (l->o->n_models > 1)
         error_prefix(&err, "%s", m->o->name);
     fail(l, &err);

@@ -121,7 +121,7 @@ static void on_ready(void *arg, int group)
     version_switch(m);
 }
 
-static void on_gone(void *arg, int group, const char *why)
+static void on_gone(void *arg, int group, const struct error *why)
 {
     struct live_model *m = arg;
 
@@ -130,10 +130,10 @@ static void on_gone(void *arg, int group, const char *why)
         m->env->lost(m->env->arg, m, why);
     } else if (why && group == m->next.group && !m->env->ending) {
         if (m->is_dead)
-            live_model_say(m, "%s cannot be served: %s", m->next.checkpoint, why);
+            live_model_say(m, "%s cannot be served: %s", m->next.checkpoint, why->text);
         else
             live_model_say(m, "%s cannot be served: %s; %s is, as before",
-                           m->next.checkpoint, why, m->now.checkpoint);
+                           m->next.checkpoint, why->text, m->now.checkpoint);
         version_clear(&m->next);
         pending_begin(m);
     }

@@ -27,7 +27,7 @@ struct live_env {
                            live_model_changed(), or live_model_newer(), has something to do */
     bool ending;                /* no version is changed any more */
     /* No worker of the present version is left, and none will be started. */
-    void (*lost)(void *arg, struct live_model *m, const char *why);
+    void (*lost)(void *arg, struct live_model *m, const struct error *why);
     void *arg;
 };
 
