@@ -147,7 +147,7 @@ int choice_newer(struct choice *c, char **checkpoint, struct error *err)
 {
     int64_t newest = checkpoint_manager_newest(c->opt.checkpoint);
 
-    if (newest == c->newest)
+    if (newest < 0 || newest == c->newest)
         return error_set(err, RAYTRAIN_ENOTFOUND, "there is no newer checkpoint");
     if (prediction_checkpoint(&c->opt, checkpoint, err) < 0)
         return -1;
