@@ -21,6 +21,16 @@ test_expect_success 'times that sbatch does not know are refused, with those tha
 			return 1
 	done
 '
+test_expect_success 'a time that is not longer than --stop-before-end is refused, with a number' '
+	refused 3 "--stop-before-end 15" --time 1 && grep "limit of 60 s" err &&
+	refused 3 "--stop-before-end 15" --sbatch-args "-t 0:30" &&
+	refused 3 "--stop-before-end 30" --time 2 --stop-before-end 120 &&
+	$submit --time 1 --stop-before-end 59 -- true &&
+	$submit --time 1 --sbatch-args "-t 2" -- true && $submit --time UNLIMITED -- true &&
+	test_when_finished "unset SBATCH_TIMELIMIT" &&
+	SBATCH_TIMELIMIT=1 && export SBATCH_TIMELIMIT &&
+	refused 3 "--stop-before-end 15" && $submit --time 2 -- true
+'
 test_expect_success 'lists of tasks that sbatch does not know are refused, with a form that it knows' '
 	for tasks in abc 3-0 1- -1 1,,2 0-9:0 0-9% 0-9%0 1%2,3 99999999999; do
 		refused 2 "0-9:2" --array "$tasks" || return 1

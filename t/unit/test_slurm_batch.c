@@ -12,6 +12,7 @@
 #include "slurm/cluster_fit.h"
 #include "slurm/sbatch.h"
 #include "util/argv.h"
+#include "util/time_limit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -138,6 +139,55 @@ static void the_partition_is_the_one_that_sbatch_will_take(void **state)
 }
 
 static const struct {
+    const char *given, *args, *expected;
+} time_rows[] = {
+    {"90", NULL, "90"},     {"90", "-t 2", "2"},  {NULL, "--time=1:00", "1:00"},
+    {NULL, "-p a", "5-00"}, {"90", "-p a", "90"}, {NULL, "--time-min=3", "5-00"},
+};
+
+static void the_time_limit_is_the_one_that_sbatch_will_take(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("SBATCH_TIMELIMIT", "5-00", 1), 0);
+    for (size_t i = 0; i < COUNT(time_rows); i++) {
+        const struct submit_options options = {.time = (char *)time_rows[i].given,
+                                               .sbatch_args =
+                                                   (char *)time_rows[i].args};
+        const struct batch_request request = {.options = &options};
+        char *found;
+
+        assert_int_equal(slurm_batch_time(&request, &found, NULL), 0);
+        assert_string_equal(found, time_rows[i].expected);
+        free(found);
+    }
+    assert_int_equal(unsetenv("SBATCH_TIMELIMIT"), 0);
+}
+
+static const struct {
+    const char *text;
+    int64_t seconds; /* -1: it is not a time */
+} limit_rows[] = {
+    {"1", 60},        {"1:01", 120},      {"0:59", 60},      {"1:30:00", 5400},
+    {"0:0:1", 60},    {"1-12", 129600},   {"1-0:01", 86460}, {"1-0:0:61", 86520},
+    {"UNLIMITED", 0}, {"infinite", 0},    {"0", 0},          {"1h", -1},
+    {"1-2-3", -1},    {"1:2:3:4", -1},    {"", -1},          {"1:", -1},
+    {"1-", -1},       {"9999999999", -1},
+};
+
+static void time_limits_are_those_of_slurm(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(limit_rows); i++) {
+        int64_t seconds;
+        bool ok = time_limit_parse(limit_rows[i].text, &seconds);
+
+        if (ok != (limit_rows[i].seconds >= 0) ||
+            (ok && seconds != limit_rows[i].seconds))
+            fail_msg("%s: %d, %lld", limit_rows[i].text, ok, (long long)seconds);
+    }
+}
+
+static const struct {
     const char *text, *id; /* NULL: there is none */
 } id_rows[] = {
     {"4711\n", "4711"},
@@ -167,6 +217,8 @@ int main(void)
         cmocka_unit_test(advice_is_given_only_if_a_partition_has_room),
         cmocka_unit_test(the_name_of_a_job_has_no_meaning_to_slurm),
         cmocka_unit_test(the_partition_is_the_one_that_sbatch_will_take),
+        cmocka_unit_test(the_time_limit_is_the_one_that_sbatch_will_take),
+        cmocka_unit_test(time_limits_are_those_of_slurm),
         cmocka_unit_test(the_id_of_a_job_is_found_among_warnings),
     };
 

@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "config/config_node.h"
 #include "util/argv.h"
 #include "util/quote.h"
+#include "util/time_limit.h"
 
 /* The values also stand in the head of a script, which no shell reads. */
 static int word_check(const char *flag, const char *value, struct error *err)
@@ -35,21 +35,12 @@ static bool number_skip(const char **p, long *value)
     return true;
 }
 
-/* [DAYS-]N[:N[:N]] */
 static int time_check(const char *flag, const char *value, struct error *err)
 {
-    const char *p = value;
     char quoted[QUOTE_TEXT_MAX];
-    int colons = 0;
-    long n;
-    bool ok = number_skip(&p, &n);
+    int64_t seconds;
 
-    if (ok && *p == '-')
-        p++, ok = number_skip(&p, &n);
-    for (; ok && *p == ':' && colons < 2; colons++)
-        p++, ok = number_skip(&p, &n);
-    if ((ok && *p == '\0') || !strcasecmp(value, "infinite") ||
-        !strcasecmp(value, "unlimited"))
+    if (time_limit_parse(value, &seconds))
         return 0;
     return error_set(err, RAYTRAIN_EUSAGE,
                      "--%s: %s is no time for sbatch; write minutes (90), "

@@ -38,7 +38,8 @@ libcommon_la_SOURCES += \
 	src/common/util/suggest.c src/common/util/suggest.h \
 	src/common/util/tcp_peer.c src/common/util/tcp_peer.h \
 	src/common/util/tensor.c src/common/util/tensor.h \
-	src/common/util/thread.c src/common/util/thread.h
+	src/common/util/thread.c src/common/util/thread.h \
+	src/common/util/time_limit.c src/common/util/time_limit.h
 
 UNIT_TESTS += t/unit/test_array t/unit/test_memory t/unit/test_error t/unit/test_clock \
 	t/unit/test_dtype t/unit/test_fs t/unit/test_json_text t/unit/test_json_writer \

@@ -131,34 +131,63 @@ int slurm_batch_options(const struct batch_request *r, const struct placement *f
     return 0;
 }
 
-int slurm_batch_partitions(const struct batch_request *r, char **out, struct error *err)
+struct batch_option {
+    const char *long_form, *short_form; /* with their hyphens */
+    const char *variable;
+};
+
+/* What these words give it last; NULL: nothing. */
+static const char *words_find(char *const *words, const struct batch_option *o)
 {
-    static const char long_form[] = "--partition", short_form[] = "-p";
-    const char *found =
-        r->options->partition ? r->options->partition : getenv("SBATCH_PARTITION");
+    const char *found = NULL;
+    size_t n = strlen(o->long_form);
+
+    for (size_t i = 0; words && words[i]; i++) {
+        const char *word = words[i];
+
+        if ((!strcmp(word, o->long_form) || !strcmp(word, o->short_form)) &&
+            words[i + 1])
+            found = words[++i];
+        else if (!strncmp(word, o->long_form, n) && word[n] == '=')
+            found = word + n + 1;
+        else if (!strncmp(word, o->short_form, 2) && word[2])
+            found = word + 2;
+    }
+    return found;
+}
+
+/* given: by an option of ours, which outranks the variable. malloc'ed; NULL: nothing. */
+static int value_find(const struct batch_request *r, const struct batch_option *o,
+                      const char *given, char **out, struct error *err)
+{
     char **args = NULL;
-    bool is_named;
+    const char *found;
+    int rc = 0;
 
     *out = NULL;
     if (append_args(r, &args, err) < 0)
         return -1;
-    for (size_t i = 0; args && args[i]; i++) {
-        const char *arg = args[i];
-
-        if ((!strcmp(arg, long_form) || !strcmp(arg, short_form)) && args[i + 1])
-            found = args[++i];
-        else if (!strncmp(arg, "--partition=", sizeof long_form))
-            found = arg + sizeof long_form;
-        else if (!strncmp(arg, short_form, 2) && arg[2])
-            found = arg + 2;
-    }
-    is_named = found && *found;
-    if (is_named)
-        *out = strdup(found);
+    found = words_find(args, o);
+    if (!found)
+        found = given ? given : getenv(o->variable);
+    if (found && *found && !(*out = strdup(found)))
+        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory for options of sbatch");
     argv_free(args); /* found may be in it */
-    return is_named && !*out
-               ? error_set(err, RAYTRAIN_ENOMEM, "out of memory for a partition")
-               : 0;
+    return rc;
+}
+
+int slurm_batch_partitions(const struct batch_request *r, char **out, struct error *err)
+{
+    static const struct batch_option option = {"--partition", "-p", "SBATCH_PARTITION"};
+
+    return value_find(r, &option, r->options->partition, out, err);
+}
+
+int slurm_batch_time(const struct batch_request *r, char **out, struct error *err)
+{
+    static const struct batch_option option = {"--time", "-t", "SBATCH_TIMELIMIT"};
+
+    return value_find(r, &option, r->options->time, out, err);
 }
 
 /* "%A_%a" is for the log of each task, so it stays in the name for the user. */

@@ -22,5 +22,8 @@ void slurm_batch_log(const struct batch_request *request, const char *id, char *
 /* The partitions that the request names, malloc'ed, in *out; NULL: none. */
 int slurm_batch_partitions(const struct batch_request *request, char **out,
                            struct error *err);
+/* The same for its time limit, as sbatch takes it. */
+int slurm_batch_time(const struct batch_request *request, char **out,
+                     struct error *err);
 
 #endif

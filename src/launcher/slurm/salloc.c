@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch/time_margin.h"
 #include "slurm/salloc.h"
 #include "slurm/cluster_fit.h"
 #include "slurm/resources.h"
@@ -27,6 +28,7 @@
 #include "util/argv.h"
 #include "util/descriptors.h"
 #include "util/process.h"
+#include "util/time_limit.h"
 
 extern char **environ;
 
@@ -170,6 +172,19 @@ static int keeper_start(pid_t salloc, struct error *err)
                      getenv("SLURM_JOB_ID"), strerror(errno), getenv("SLURM_JOB_ID"));
 }
 
+/* Would it leave the workers any time? */
+static int time_check(const struct allocation_request *request, struct error *err)
+{
+    const char *given = request->options ? request->options->time : NULL;
+    int64_t length;
+
+    given = given ? given : getenv("SALLOC_TIMELIMIT");
+    return given && time_limit_parse(given, &length)
+               ? time_margin_check("the allocation", length, request->stop_s, "--time",
+                                   err)
+               : 0;
+}
+
 /* Could this ever fit? If not, salloc would wait forever. */
 static int check_fit(const struct allocation_request *request, struct placement *plan,
                      struct error *err)
@@ -180,6 +195,8 @@ static int check_fit(const struct allocation_request *request, struct placement 
     int rc;
 
     partition = partition ? partition : getenv("SALLOC_PARTITION");
+    if (time_check(request, err) < 0)
+        return -1;
     if (slurm_resources_partition(partition, scaling->accelerator_type, &have, err) < 0)
         return error_prefix(err, "no allocation can be taken");
     rc = slurm_fit(scaling, &have, plan, err);

@@ -8,12 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launch/time_margin.h"
 #include "slurm/batch_script.h"
 #include "slurm/cluster_fit.h"
 #include "slurm/slurm_tool.h"
 #include "util/argv.h"
 #include "util/clock.h"
 #include "util/memory_file.h"
+#include "util/time_limit.h"
 
 extern char **environ;
 
@@ -169,14 +171,32 @@ static int fit_check(const struct batch_request *r, bool only_show,
         why.text);
 }
 
+/* Could it train before its workers are asked to stop? */
+static int time_fits(const struct batch_request *r, struct error *err)
+{
+    int64_t length;
+    char *text;
+    int rc;
+
+    if (slurm_batch_time(r, &text, err) < 0)
+        return -1;
+    rc = text && time_limit_parse(text, &length)
+             ? time_margin_check("the job", length, r->stop_s, "--time", err)
+             : 0;
+    free(text);
+    return rc;
+}
+
 int slurm_submit(const struct batch_request *r, bool only_show, char **script,
                  struct batch_ticket *ticket, struct error *err)
 {
     struct placement fits = {0};
     char **options = NULL;
-    int rc = fit_check(r, only_show, &fits, err);
+    int rc = time_fits(r, err);
 
     *script = NULL;
+    if (rc == 0)
+        rc = fit_check(r, only_show, &fits, err);
     if (rc == 0)
         rc = slurm_batch_options(r, fits.n_nodes > 0 ? &fits : NULL, &options, err);
     if (rc == 0)

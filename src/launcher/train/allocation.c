@@ -89,6 +89,8 @@ struct allocation_request allocation_request_of(const struct trainer *trainer,
 {
     return (struct allocation_request){.scaling = &trainer->cfg->scaling_config,
                                        .options = &trainer->opt->submit,
+                                       .stop_s =
+                                           trainer->cfg->run_config.stop_before_end_s,
                                        .name = trainer->cfg->run_config.name,
                                        .command = argv};
 }

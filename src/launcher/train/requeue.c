@@ -1,8 +1,10 @@
 #include "train/requeue.h"
 
 #include <signal.h>
+#include <stdio.h>
 
 #include "launch/batch_system.h"
+#include "launch/time_margin.h"
 
 #define FLAG "--requeue-on-stop"
 
@@ -21,22 +23,16 @@ static int requeue_check(const struct batch_ops *batch, const struct options *op
     return 0;
 }
 
-/* A job that is not longer than the margin before its end would stop each attempt at
- * its start. One that has little time left may have more when it is requeued. */
+/* A job that has little time left may have more when it is requeued. */
 static int margin_check(const struct batch_job *job, int margin_s, struct error *err)
 {
-    long long length = job->end - job->start;
+    char name[sizeof job->name + sizeof "job "];
 
-    if (margin_s == 0 || job->end == 0 || job->start == 0 || job->preempted ||
-        length > margin_s)
+    if (job->end == 0 || job->start == 0 || job->preempted)
         return 0;
-    return error_set(
-        err, RAYTRAIN_EINVAL,
-        "job %s has a time limit of %lld s, and the workers are to be asked "
-        "to stop %d s before its end, which leaves no time to train; use a "
-        "smaller margin, such as --stop-before-end %lld, or give the job "
-        "more time (sbatch --time)",
-        job->name, length, margin_s, length / 4);
+    snprintf(name, sizeof name, "job %s", job->name);
+    return time_margin_check(name, job->end - job->start, margin_s, "sbatch --time",
+                             err);
 }
 
 int job_check(const struct train_config *cfg, const struct options *opt,
