@@ -39,7 +39,7 @@ rooms () {
 	worker text frame comm
 	worker preprocess frame hdf5 comm config
 	worker data preprocess text frame wireup hdf5 comm config
-	worker predict data frame hdf5 comm config
+	worker predict data frame run hdf5 comm config
 	worker serve predict data preprocess frame protocol config
 	worker loop
 	worker rank site protocol run

@@ -1,6 +1,7 @@
 #!/bin/sh
 test_description='stopping a run: by signals, in bounded time, before the end of the allocation'
 . "$(dirname "$0")/setup.sh"
+. "$srcdir/t/predict.sh"
 
 run="raytrain-run --launcher local --storage runs -n 2"
 train=$modules/train_model.so
@@ -198,7 +199,28 @@ test_expect_success 'a job without progress is requeued once' '
 '
 test_expect_success 'a job with progress is requeued again and again' '
 	set -- --set train_loop_config.iterations=100000 &&
-	for k in 1 2 3; do requeued 137 "$@" && test -e back || return 1; done && rm bin/scontrol
+	for k in 1 2 3; do requeued 137 "$@" && test -e back || return 1; done
+'
+# The same for a prediction, whose worker hangs at its tenth batch: before its first shard is
+# complete, or after that.
+test_expect_success 'a prediction that makes no new shard is requeued once, and any other again and again' '
+	test_when_finished "rm bin/scontrol" && make_model && make_rows 4000 &&
+	requeued_prediction () {
+		predict_ends=$1 && shift && job_of 100 && rm -f back &&
+		expect_status $predict_ends env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 raytrain-predict \
+			--launcher local --checkpoint runs/model --data rows.npz -n 1 --resume \
+			--requeue-on-stop --stop-before-end 600 --grace 1 "$@" \
+			--set "train_loop_config.gate=$PWD/never" \
+			--set "train_loop_config.ready=$PWD/hangs" "$model" 2>err
+	} &&
+	set -- -o none.h5 --set train_loop_config.batch=10 &&
+	requeued_prediction 137 "$@" && echo "requeue 7" >expected && test_cmp expected back &&
+	requeued_prediction 75 "$@" && test_path_is_missing back &&
+	grep "no new shard" err && is_empty none.h5.run/shards &&
+	for k in 1 2 3; do
+		requeued_prediction 137 -o some.h5 --set train_loop_config.batch=100 && test -e back &&
+		test "$(ls some.h5.run/shards | wc -l)" = $k || return 1
+	done
 '
 # A PATH with squeue, and the shell's own needs, but without Slurm's other commands.
 test_expect_success '--requeue-on-stop without scontrol is refused before the run starts' '

@@ -167,12 +167,13 @@ static int conclude_stop(const struct trainer *trainer,
         why = "stopped because Slurm preempts the job";
 
     if (!quiet && trainer->cfg->run_config.requeue_on_stop && outcome->fruitless)
-        say("%s: the job does not go back to the queue: there has been no new "
-            "checkpoint "
+        say("%s: the job does not go back to the queue: there has been no new %s "
             "since the start before this one, which was stopped, too\n"
             "  give the job more time (sbatch --time), or use a smaller "
             "--stop-before-end\n",
-            name);
+            name,
+            predict_config_predicts(&trainer->cfg->predict) ? "shard of predictions"
+                                                            : "checkpoint");
     if (!quiet && requeue)
         say("%s: %s; job %s goes back to the queue\n", name, why, job.name);
     else if (!quiet)

@@ -285,7 +285,7 @@ static int record_begin(struct attempt *a, struct error *err)
     int rc = -1;
 
     a->record = attempt_create(a->number, launcher_name(run->launcher), &run->plan,
-                               run->checkpoint_before);
+                               run->progress_before);
     if (!a->record || (a->number == 0 && run->start.known &&
                        json_object_set_new(a->record, RUN_START_KEY,
                                            run_start_json(&run->start)) < 0))

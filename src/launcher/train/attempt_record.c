@@ -9,7 +9,7 @@
 #include "util/fs.h"
 
 json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan,
-                       int64_t checkpoint_before)
+                       int64_t progress_before)
 {
     json_t *nodes = json_array();
 
@@ -24,22 +24,22 @@ json_t *attempt_create(int attempt, const char *launcher, const struct placement
     }
     return json_pack("{s:i, s:i, s:s, s:o, s:f, s:n, s:I}", "attempt", attempt,
                      "workers", plan->workers, "launcher", launcher, "nodes", nodes,
-                     "start", clock_unix_double(), "checkpoint", "checkpoint_before",
-                     (json_int_t)checkpoint_before);
+                     "start", clock_unix_double(), "checkpoint", "progress_before",
+                     (json_int_t)progress_before);
 }
 
-bool attempt_was_stopped(const char *log_dir, int64_t *checkpoint_before)
+bool attempt_was_stopped(const char *log_dir, int64_t *progress_before)
 {
     char *path = run_dir_file(log_dir, "attempt.json");
     json_t *record = path ? json_load_file(path, 0, NULL) : NULL;
-    json_t *before = json_object_get(record, "checkpoint_before");
+    json_t *before = json_object_get(record, "progress_before");
     const char *outcome = json_string_value(json_object_get(record, "outcome")),
                *cause = json_string_value(json_object_get(record, "cause"));
     bool stopped = json_is_integer(before) && outcome && cause &&
                    strcmp(outcome, run_status_name(RUN_STOPPED)) == 0 &&
                    strcmp(cause, attempt_cause_name(CAUSE_PREEMPTED)) != 0;
 
-    *checkpoint_before = stopped ? (int64_t)json_integer_value(before) : -1;
+    *progress_before = stopped ? (int64_t)json_integer_value(before) : -1;
     json_decref(record);
     free(path);
     return stopped;

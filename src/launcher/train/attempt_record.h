@@ -10,8 +10,8 @@
  *    "checkpoint": file it started from or null,
  *    "started_from": of the first attempt, what the run was started from
  *    (run/run_start.h),
- *    "checkpoint_before": iteration of the newest one of the run when raytrain-run
- *    began; -1: there was none,
+ *    "progress_before": when the launcher began, the iteration of the newest checkpoint
+ *    of the run, -1 without one, or how many shards of a prediction there were,
  *    "message", "rank", "host", "signal", "exit_status": unless it has finished, the
  *    failure record; signal is that which killed the rank, or, of a stop, that
  *    raytrain-run received}
@@ -28,10 +28,10 @@
 
 /* A record that has just started; NULL without memory. The caller decrefs. */
 json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan,
-                       int64_t checkpoint_before);
+                       int64_t progress_before);
 /* Of a record that its writer has left in a log directory: was the attempt stopped,
- * other than to make room for another job? Then *checkpoint_before is its. */
-bool attempt_was_stopped(const char *log_dir, int64_t *checkpoint_before);
+ * other than to make room for another job? Then *progress_before is its. */
+bool attempt_was_stopped(const char *log_dir, int64_t *progress_before);
 /* Write it into its log directory, whole or not at all. */
 int attempt_save(const json_t *attempt, const char *log_dir, struct error *err);
 /* Its writer was killed: remove what it had written under a temporary name. */

@@ -20,6 +20,7 @@
 #include "run/metrics.h"
 #include "run/metrics_collector.h"
 #include "run/run_dir.h"
+#include "run/shard_names.h"
 #include "train/aside.h"
 #include "train/attempt.h"
 #include "train/attempt_record.h"
@@ -340,15 +341,21 @@ static int attempts_make(struct backend_executor *ex, struct run_outcome *out,
     return rc;
 }
 
-/* Was the call before stopped, too, and has there been no newer checkpoint since it
- * began? The progress of a prediction is in its shards, and not in checkpoints. */
+/* What is kept for the next call; it grows. */
+static int64_t progress(const struct run *run)
+{
+    return predict_config_predicts(&run->cfg->predict)
+               ? run_shards_count(run->dir)
+               : checkpoint_manager_newest(run->dir);
+}
+
+/* Was the call before stopped, too, and has there been no progress since it began? */
 static bool is_fruitless(const struct run *run, int first)
 {
-    bool saves = !predict_config_predicts(&run->cfg->predict);
-    char *log_dir = saves && first > 0 ? run_dir_log_dir(run->dir, first - 1) : NULL;
+    char *log_dir = first > 0 ? run_dir_log_dir(run->dir, first - 1) : NULL;
     int64_t before;
-    bool fruitless = log_dir && attempt_was_stopped(log_dir, &before) &&
-                     checkpoint_manager_newest(run->dir) <= before;
+    bool fruitless =
+        log_dir && attempt_was_stopped(log_dir, &before) && progress(run) <= before;
 
     free(log_dir);
     return fruitless;
@@ -362,7 +369,7 @@ int backend_executor_run(struct run *run, struct run_outcome *outcome,
     int first = ex.number, rc = -1;
 
     memset(outcome, 0, sizeof *outcome);
-    run->checkpoint_before = checkpoint_manager_newest(run->dir);
+    run->progress_before = progress(run);
     if (metrics_collector_open(run->dir, &ex.reports, err) == 0) {
         if (metrics_collector_iteration(ex.reports) >= 0)
             callback_list_continue(run->callbacks,

@@ -21,7 +21,7 @@ struct run_outcome {
     struct failure_log log; /* of RUN_FAILED: of the worker to blame */
     bool by_node; /* of CAUSE_PREEMPTED: it was a worker's node, not the job */
     bool fruitless; /* of RUN_STOPPED: as the call before, which was stopped as well, it
-                       has made no new checkpoint */
+                       has made no new checkpoint, or shard of a prediction */
     int attempts; /* made by this call */
     char missing
         [ERROR_TEXT_MAX]; /* of RUN_STOPPED: which nodes are missing, and what does

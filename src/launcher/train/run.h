@@ -25,7 +25,7 @@ struct run {
     const char *dir;
     const char *config;        /* the text of cfg, which each attempt keeps */
     const char *marker;        /* worker_env.h */
-    int64_t checkpoint_before; /* the newest when this process began; -1: none */
+    int64_t progress_before;   /* when this process began (attempt_record.h) */
     const struct run_lock *lock;
     struct run_start start; /* for the first attempt's record */
     struct callback_list *callbacks;

@@ -7,6 +7,7 @@
 #include "predict/predict_record.h"
 #include "predict/shard_file.h"
 #include "predict/staged.h"
+#include "run/shard_names.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fs.h"
@@ -185,7 +186,7 @@ int file_predictor_create(const struct file_predictor_env *env,
     struct file_predictor *p = calloc(1, sizeof *p);
     int rc = 0;
 
-    if (!p || asprintf(&p->shards, "%s/shards", env->run_dir) < 0) {
+    if (!p || asprintf(&p->shards, "%s/" RUN_SHARDS, env->run_dir) < 0) {
         if (p)
             p->shards = NULL;
         rc = no_memory(err);

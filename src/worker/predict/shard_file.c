@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "run/shard_names.h"
 #include "util/fault.h"
 #include "util/fs.h"
 #include "util/run_record.h"
@@ -111,7 +112,7 @@ int shard_file_write(const char *dir, uint64_t index, uint64_t rows,
     rc = streams_hash(streams, n, &head.data, err);
     head.hash = head_hash(&head, lengths);
     if (rc == 0)
-        rc = name_make(path, dir, "shard-", index, err);
+        rc = name_make(path, dir, RUN_SHARD, index, err);
     if (rc == 0)
         rc = name_make(hidden, dir, ".shard-", index, err);
     if (rc == 0)
@@ -134,7 +135,7 @@ int shard_file_open(const char *dir, uint64_t index, struct error *err)
     char path[PATH_MAX];
     int fd;
 
-    if (name_make(path, dir, "shard-", index, err) < 0)
+    if (name_make(path, dir, RUN_SHARD, index, err) < 0)
         return -1;
     fd = record_open(path, RECORD_OF_RUN);
     return fd >= 0 ? fd : fs_error(err, "read", path);
@@ -201,7 +202,7 @@ int shard_file_look(const char *dir, uint64_t index, uint64_t rows, size_t n,
     char path[PATH_MAX];
     int fd, there;
 
-    if (name_make(path, dir, "shard-", index, err) < 0)
+    if (name_make(path, dir, RUN_SHARD, index, err) < 0)
         return -1;
     fd = record_open(path, RECORD_OF_RUN);
     if (fd < 0)
