@@ -78,6 +78,11 @@ test_expect_success 'a job that can never start is refused, with a partition tha
 	expect_status 4 $run --name large -n 8 --partition small "$train" 2>err &&
 	grep "add --partition main" err && no_job
 '
+test_expect_success 'a refusal of sbatch that has several lines is shown as lines' '
+	expect_status 3 $run --name refused --sbatch-args "--mem=9999999" "$train" 2>err &&
+	grep "^raytrain-run: the job was not submitted: .*sbatch: error: " err &&
+	grep "^ *sbatch: error: .*submission failed" err && ! grep -e "\\\\n" -e "x0a" err && no_job
+'
 test_expect_success 'without a controller nothing is submitted, but a dry run shows the script' '
 	SLURM_CONF=$PWD/none && export SLURM_CONF &&
 	expect_status 3 $run --name away "$train" 2>err && grep "no job can be submitted" err &&
