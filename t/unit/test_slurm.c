@@ -145,7 +145,21 @@ static const struct command_row {
      HEAD "--ntasks=1 --nodes=1 --nodelist=n1 --ntasks-per-node=1 --distribution=block "
           "--exact --cpus-per-task=1 --mem=0 --gres=none --input=/dev/null "
           "'--output=/50%%/a b/rank-%5t.out' '--error=/50%%/a b/rank-%5t.err' /w"},
+    {__LINE__,
+     1,
+     0,
+     0,
+     NULL,
+     {N("n1", 1)},
+     "/%t/%%u/%j",
+     NULL,
+     HEAD
+     "--ntasks=1 --nodes=1 --nodelist=n1 --ntasks-per-node=1 --distribution=block "
+     "--exact --cpus-per-task=1 --mem=0 --gres=none --input=/dev/null "
+     "--output=/%%t/%%%%u/%%j/rank-%5t.out --error=/%%t/%%%%u/%%j/rank-%5t.err /w"},
     {__LINE__, 1, 0, 0, NULL, {N("n1", 1)}, "/a\\b", NULL, NULL},
+    {__LINE__, 1, 0, 0, NULL, {N("n1", 1)}, "/%j/%t", NULL, NULL},
+    {__LINE__, 1, 0, 0, NULL, {N("n1", 1)}, "/%5t", NULL, NULL},
 };
 
 static void command_check(const struct command_row *row)

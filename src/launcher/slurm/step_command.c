@@ -338,14 +338,39 @@ int slurm_append_file(const struct slurm_file *file, char ***argv, struct error 
     return rc;
 }
 
+#define OTHER_RUN "Give the run another --name or --storage"
+
+/* srun passes a '%' that is to stay on to slurmstepd, doubled, where %t, %n, %N or %u
+ * would follow. It doubles it once more if there was a '%' before some other letter, and
+ * loses it before a width (20.11 to 24.11). */
+static bool is_beyond_srun(const char *dir)
+{
+    bool other = false;
+
+    for (const char *p = strchr(dir, '%'); p; p = strchr(p + 1, '%')) {
+        size_t digits = strspn(p + 1, "0123456789");
+        char letter = p[1 + digits];
+
+        if (letter && strchr("tnNu", letter) && (other || digits > 0))
+            return true;
+        other = other || (letter && !strchr("%tnNu", letter));
+    }
+    return false;
+}
+
 static int append_log(const char *option, const char *name,
                       const struct launch_spec *spec, char ***argv, struct error *err)
 {
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (is_beyond_srun(spec->log_dir))
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "srun does not find the directory of the logs, whose path has "
+                         "\"%%\" before a letter: %s.\n" OTHER_RUN,
+                         quote(spec->log_dir, quoted));
     return slurm_append_file(
-        &(struct slurm_file){.option = option,
-                             .dir = spec->log_dir,
-                             .name = name,
-                             .advice = "Give the run another --name or --storage"},
+        &(struct slurm_file){
+            .option = option, .dir = spec->log_dir, .name = name, .advice = OTHER_RUN},
         argv, err);
 }
 
