@@ -717,6 +717,24 @@ def unix_socket():
         assert os.stat("front").st_mode & 0o777 == 0o600
         assert f.status("POST", INFER, ROW) == 200
     assert not os.path.exists("front")
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind("other")
+        other.listen(0)
+        waiting = []
+        try:  # a service that is stopped: those that wait are not taken
+            while True:
+                waiting.append(socket.socket(socket.AF_UNIX))
+                waiting[-1].setblocking(False)
+                waiting[-1].connect("other")
+        except BlockingIOError:
+            pass
+        done = subprocess.run([PROGRAM, "./other"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=WAIT_S)
+        assert done.returncode != 0 and "another service listens" in done.stderr, done
+        for s in waiting:
+            s.close()
+    with Front(address="./other") as f:  # nothing listens there any more
+        assert f.status("POST", INFER, ROW) == 200
 
 
 def metrics():

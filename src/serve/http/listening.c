@@ -37,26 +37,43 @@ static int directory_check(const char *path, struct error *err)
     return 0;
 }
 
+/* 0: nothing listens on the socket. EAGAIN: what does has not taken those that wait. */
+static int listener_look(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), why = 0;
+
+    if (fd < 0)
+        return errno;
+    if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0)
+        why = EADDRINUSE;
+    else if (errno != ECONNREFUSED && errno != ENOENT)
+        why = errno;
+    close(fd);
+    return why;
+}
+
 /* A socket of a service that has ended. 0: there is none any more. */
 static int old_remove(const struct sockaddr_un *address, struct error *err)
 {
     struct stat st;
-    int fd, rc;
+    int why;
 
     if (lstat(address->sun_path, &st) < 0)
         return 0;
     if (!S_ISSOCK(st.st_mode))
         return error_set(err, RAYTRAIN_EINVAL, "cannot listen on %s: it is no socket",
                          address->sun_path);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    rc = fd < 0 ? -1 : connect(fd, (const struct sockaddr *)address, sizeof *address);
-    if (fd >= 0)
-        close(fd);
-    if (rc == 0)
+    why = listener_look(address);
+    if (why == EADDRINUSE || why == EAGAIN)
         return error_set(
             err, RAYTRAIN_EINVAL,
             "another service listens on %s; end it, or choose another path",
             address->sun_path);
+    if (why)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "cannot listen on %s, a socket that is there already: %s; "
+                         "remove it, or choose another path",
+                         address->sun_path, strerror(why));
     unlink(address->sun_path);
     return 0;
 }
