@@ -20,6 +20,7 @@
 
 #include "scratch.h"
 #include "util/fs.h"
+#include "util/fs_advice.h"
 #include "util/quote.h"
 #include "util/run_record.h"
 
@@ -217,9 +218,30 @@ static void remove_tree_follows_no_link(void **state)
 
 static void storage_errors_say_what_to_do(void **state)
 {
+    static const struct {
+        const char *path, *way; /* ends the text */
+    } rows[] = {
+        {"/s/run", "another place with --storage"},
+        {"/s", "another place with --storage"},
+        {"/s/fast/image", "another place with the key staging_path"},
+        {"/s/faster", "another place with --storage"},
+        {"/sx", "or choose another place"},
+        {"out/p.h5.run/x", "another place with --output"},
+        {"/tmp/raytrain-private-1/x", "another place with TMPDIR"},
+    };
     struct error err;
 
     (void)state;
+    fs_advice_set("/s", "choose another place with --storage");
+    fs_advice_set("/s/fast", "choose another place with the key staging_path");
+    fs_advice_set("out/", "choose another place with --output");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        errno = ENOSPC;
+        fs_error(&err, "write", rows[i].path);
+        if (strlen(err.text) < strlen(rows[i].way) ||
+            strcmp(err.text + strlen(err.text) - strlen(rows[i].way), rows[i].way) != 0)
+            fail_msg("%s: %s", rows[i].path, err.text);
+    }
     errno = ENOSPC;
     assert_int_equal(fs_error(&err, "write", "/s/r\nun"), -1);
     assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
@@ -232,7 +254,11 @@ static void storage_errors_say_what_to_do(void **state)
                                   "the permissions");
     errno = EACCES;
     fs_error(&err, "create", "x");
-    assert_non_null(strstr(err.text, "--storage"));
+    assert_non_null(strstr(err.text, "check the permissions or choose another place"));
+    errno = EROFS;
+    fs_error(&err, "create", "/s/x");
+    assert_string_equal(err.text, "cannot create /s/x: Read-only file system: choose "
+                                  "another place with --storage");
     errno = ENOENT;
     fs_error(&err, "open", "x");
     assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);

@@ -28,6 +28,7 @@ libcommon_la_SOURCES += \
 	src/common/config/scaling_config.c src/common/config/scaling_config.h \
 	src/common/config/serve_config.c src/common/config/serve_config.h \
 	src/common/config/site_config.c src/common/config/site_config.h \
+	src/common/config/storage_advice.c src/common/config/storage_advice.h \
 	src/common/config/submit_options.c src/common/config/submit_options.h \
 	src/common/config/sync_config.c src/common/config/sync_config.h \
 	src/common/config/train_config.c src/common/config/train_config.h \

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "util/private_dir.h"
+#include "util/fs_advice.h"
 #include "util/process.h"
 #include "util/quote.h"
 
@@ -25,28 +25,20 @@
 static const struct advice {
     int number;
     const char *text;
-    bool elsewhere; /* another place helps: how to choose it follows */
+    bool elsewhere; /* another place helps, too: how to choose it follows */
 } ADVICE[] = {
-    {ENOSPC, "free space there or choose another place with ", true},
-    {EDQUOT, "remove files that you no longer need or choose another place with ",
-     true},
-    {EACCES, PERMISSIONS " or choose another place with ", true},
-    {EPERM, PERMISSIONS " or choose another place with ", true},
-    {EROFS, "choose a writable place with ", true},
-    {EFBIG, "raise the limit on file sizes (ulimit -f) or choose another place with ",
-     true},
+    {ENOSPC, "free space there or ", true},
+    {EDQUOT, "remove files that you no longer need or ", true},
+    {EACCES, PERMISSIONS " or ", true},
+    {EPERM, PERMISSIONS " or ", true},
+    {EROFS, "", true},
+    {EFBIG, "raise the limit on file sizes (ulimit -f) or ", true},
     {EMFILE, "raise the limit on open files (ulimit -n)", false},
     {EIO, "the disk or the network file system reports an error; see the system log",
      false},
     {ENOTDIR, "a part of the path is a file, not a directory", false},
     {ENAMETOOLONG, "choose a shorter name", false},
 };
-
-/* What decides where this file is. */
-static const char *chooser(const char *path)
-{
-    return strstr(path, "/" PRIVATE_DIR_PREFIX) ? "TMPDIR" : "--storage";
-}
 
 /* Another storage does not help with a file that is there. */
 static bool is_of_reading(const char *what)
@@ -69,7 +61,7 @@ int fs_error(struct error *err, const char *what, const char *path)
         if (ADVICE[i].number != saved)
             continue;
         hint = ADVICE[i].text;
-        with = ADVICE[i].elsewhere ? chooser(path) : "";
+        with = ADVICE[i].elsewhere ? fs_advice(path) : "";
     }
     if (is_of_reading(what) && (saved == EACCES || saved == EPERM)) {
         hint = PERMISSIONS;

@@ -11,6 +11,7 @@ libcommon_la_SOURCES += \
 	src/common/util/error.c src/common/util/error.h \
 	src/common/util/fault.c src/common/util/fault.h \
 	src/common/util/fs.c src/common/util/fs.h \
+	src/common/util/fs_advice.c src/common/util/fs_advice.h \
 	src/common/util/half.c src/common/util/half.h \
 	src/common/util/installed.c src/common/util/installed.h \
 	src/common/util/hostlist.c src/common/util/hostlist.h \

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "config/config_diff.h"
+#include "config/storage_advice.h"
 #include "run/checkpoint_manager.h"
 #include "run/metrics.h"
 #include "run/run_dir.h"
@@ -324,6 +325,7 @@ int trainer_settle(struct options *opt, struct train_config *cfg, struct error *
 
     if (!run_dir)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    storage_advice_set(cfg, run_dir);
     if (starts_anew(&trainer, run_dir))
         rc = train_config_check_start(cfg, err);
     else if (opt->resume || opt->warm)

@@ -17,6 +17,7 @@
 
 #include "protocol/events.h"
 #include "backend/backend.h"
+#include "config/storage_advice.h"
 #include "config/train_config.h"
 #include "loop/loop.h"
 #include "protocol/worker_env.h"
@@ -181,6 +182,8 @@ static int worker_configure(struct worker *w, struct error *err)
     if (rc == 0)
         rc = train_config_merge_text(&w->config, text, "run.cfg", err);
     free(text);
+    if (rc == 0)
+        storage_advice_set(&w->config, w->env.run_dir);
     return rc;
 }
 
