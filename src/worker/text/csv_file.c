@@ -14,6 +14,8 @@
 #include "util/quote.h"
 
 #define BLOCK_BYTES  ((size_t)256 * 1024)
+#define COLUMN_BYTES                                                                   \
+    ((size_t)512) /* of a block, so that each column has some rows in it */
 #define SAMPLE_BYTES ((size_t)64 * 1024)
 #define PASSES       2 /* the first one sees all values */
 
@@ -35,7 +37,11 @@ struct conversion {
 
 static size_t block_bytes(const struct conversion *c)
 {
-    return c->options->block_bytes > 0 ? c->options->block_bytes : BLOCK_BYTES;
+    size_t wide = c->files.names.n * COLUMN_BYTES;
+
+    if (c->options->block_bytes > 0)
+        return c->options->block_bytes;
+    return wide > BLOCK_BYTES ? wide : BLOCK_BYTES;
 }
 
 /* ---- Columns ---- */

@@ -9,7 +9,7 @@
  * parsed once more, with types that are certain then.
  *
  * Memory of a rank: a block, its rows, and the distinct words of all wanted columns; a block
- * grows to the longest record.
+ * has 512 bytes for each column, and grows to the longest record.
  */
 #ifndef RAYTRAIN_TEXT_CSV_FILE_H
 #define RAYTRAIN_TEXT_CSV_FILE_H
@@ -34,7 +34,7 @@ struct csv_options {
      * in their place. NULL: all are wanted. */
     bool (*wanted)(const void *arg, const char *column);
     const void *wanted_arg;
-    size_t block_bytes; /* 0: 256 KiB */
+    size_t block_bytes; /* 0: 256 KiB, or more for many columns */
 };
 
 /*
