@@ -54,6 +54,8 @@ int h5_links(hid_t group, int (*each)(void *arg, const char *name, enum h5_link 
              void *arg);
 /* With this property list a file can be opened on a file system without locks, too. */
 void h5_locks_optional(hid_t access);
+/* Keep the metadata of files with thousands of objects; others need less memory. */
+int h5_cache_metadata(hid_t access);
 /* Open the file behind this descriptor, even if its name now belongs to another, to
  * read from it. It may lie on a file system without locks. -1 on failure:
  * RAYTRAIN_ECORRUPT with HDF5's reason, RAYTRAIN_ESTORAGE if another process has locked

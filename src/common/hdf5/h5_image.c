@@ -260,6 +260,7 @@ static hid_t file_access(struct h5_image *image)
     if (fapl < 0 || image->driver < 0 ||
         H5Pset_driver(fapl, image->driver, &info) < 0 ||
         H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V110) < 0 ||
+        h5_cache_metadata(fapl) < 0 ||
         H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) < 0) {
         if (fapl >= 0)
             H5Pclose(fapl);

@@ -18,6 +18,19 @@ void h5_locks_optional(hid_t access)
 #endif
 }
 
+#define CACHE_BYTES ((size_t)32 << 20)
+
+int h5_cache_metadata(hid_t access)
+{
+    H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+
+    if (H5Pget_mdc_config(access, &config) < 0)
+        return -1;
+    config.set_initial_size = true;
+    config.initial_size = config.min_size = CACHE_BYTES;
+    return H5Pset_mdc_config(access, &config) < 0 ? -1 : 0;
+}
+
 /* HDF5 locks a file that it writes to, and does not open one that is locked. */
 static bool is_locked(int fd)
 {
@@ -36,7 +49,7 @@ hid_t h5_open_fd(int fd, struct error *err)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (access >= 0)
         h5_locks_optional(access);
-    if (access >= 0)
+    if (access >= 0 && h5_cache_metadata(access) == 0)
         file = H5Fopen(path, H5F_ACC_RDONLY, access);
     if (file < 0) { /* before another call drops the reason */
         h5_error(err, "open it as HDF5");

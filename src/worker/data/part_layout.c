@@ -18,32 +18,37 @@
 
 /* ---- The image ---- */
 
+struct laying {
+    const struct part_shape *shape;
+    struct h5_creation how;
+    hid_t columns; /* the group of all of them */
+};
+
 /* A '/' in a column's name would be a group; the attribute has the name itself. */
 static void group_name(char out[PART_PATH_MAX], size_t i, const char *column)
 {
-    char *to = out + snprintf(out, PART_PATH_MAX, PART_COLUMNS "/%05zu_%s", i, column);
+    char *to = out + snprintf(out, PART_PATH_MAX, "%05zu_%s", i, column);
 
-    for (char *c = out + sizeof PART_COLUMNS; c < to; c++)
+    for (char *c = out; c < to; c++)
         *c = *c == '/' ? '_' : *c;
 }
 
-static int array_add(hid_t file, const char *group, const char *name,
+static int array_add(const struct laying *l, hid_t group, const char *name,
                      raytrain_dtype dtype, int ndim, const hsize_t *shape,
                      uint64_t *offset)
 {
-    char path[PART_PATH_MAX + 32];
     hid_t type = h5_dtype(dtype);
-    int rc;
+    int rc = -1;
 
-    snprintf(path, sizeof path, "%s/%s", group, name);
-    rc = type < 0 ? -1 : h5_dataset(file, path, type, ndim, shape, NULL, offset);
-    if (type >= 0)
+    if (type >= 0) {
+        rc = h5_dataset_create(&l->how, group, name, type, ndim, shape, NULL, offset);
         H5Tclose(type);
+    }
     return rc;
 }
 
-static int words_add(hid_t file, const char *group, const struct dictionary *words,
-                     struct part_places *p)
+static int words_add(const struct laying *l, hid_t group,
+                     const struct dictionary *words, struct part_places *p)
 {
     hsize_t n = dictionary_count(words) + 1, bytes = 0;
     size_t length;
@@ -52,61 +57,59 @@ static int words_add(hid_t file, const char *group, const struct dictionary *wor
         dictionary_word(words, i, &length);
         bytes += length;
     }
-    if (array_add(file, group, PART_WORD_OFFSETS, RAYTRAIN_UINT64, 1, &n,
+    if (array_add(l, group, PART_WORD_OFFSETS, RAYTRAIN_UINT64, 1, &n,
                   &p->word_offsets) < 0)
         return -1;
-    return array_add(file, group, PART_WORD_BYTES, RAYTRAIN_UINT8, 1, &bytes,
+    return array_add(l, group, PART_WORD_BYTES, RAYTRAIN_UINT8, 1, &bytes,
                      &p->word_bytes);
 }
 
-static int arrays_add(hid_t file, const char *group, const struct part_shape *shape,
-                      size_t i, struct part_places *p)
+static int arrays_add(const struct laying *l, hid_t group, size_t i,
+                      struct part_places *p)
 {
-    const struct frame_column *c = &shape->columns->columns[i];
-    hsize_t rows[RAYTRAIN_MAX_DIMS + 1] = {shape->rows, 2}, n = shape->elements[i];
+    const struct frame_column *c = &l->shape->columns->columns[i];
+    hsize_t rows[RAYTRAIN_MAX_DIMS + 1] = {l->shape->rows, 2};
+    hsize_t n = l->shape->elements[i];
 
     switch (c->kind) {
     case FRAME_NUMBERS:
         for (int d = 0; d < c->row.ndim; d++)
             rows[d + 1] = c->row.shape[d];
-        return array_add(file, group, PART_ROWS, c->row.dtype, c->row.ndim + 1, rows,
+        return array_add(l, group, PART_ROWS, c->row.dtype, c->row.ndim + 1, rows,
                          &p->rows);
     case FRAME_WORDS:
-        if (array_add(file, group, PART_CODES, RAYTRAIN_INT32, 1, rows, &p->rows) < 0)
+        if (array_add(l, group, PART_CODES, RAYTRAIN_INT32, 1, rows, &p->rows) < 0)
             return -1;
-        return words_add(file, group, c->words, p);
+        return words_add(l, group, c->words, p);
     case FRAME_TEXT:
-        if (array_add(file, group, PART_PLACES, RAYTRAIN_UINT64, 2, rows, &p->rows) < 0)
+        if (array_add(l, group, PART_PLACES, RAYTRAIN_UINT64, 2, rows, &p->rows) < 0)
             return -1;
-        return array_add(file, group, PART_BYTES, RAYTRAIN_UINT8, 1, &n, &p->elements);
+        return array_add(l, group, PART_BYTES, RAYTRAIN_UINT8, 1, &n, &p->elements);
     case FRAME_SPARSE:
-        if (array_add(file, group, PART_PLACES, RAYTRAIN_UINT64, 2, rows, &p->rows) <
-                0 ||
-            array_add(file, group, PART_VALUES, c->row.dtype, 1, &n, &p->elements) < 0)
+        if (array_add(l, group, PART_PLACES, RAYTRAIN_UINT64, 2, rows, &p->rows) < 0 ||
+            array_add(l, group, PART_VALUES, c->row.dtype, 1, &n, &p->elements) < 0)
             return -1;
-        return array_add(file, group, PART_INDICES, RAYTRAIN_UINT32, 1, &n,
-                         &p->indices);
+        return array_add(l, group, PART_INDICES, RAYTRAIN_UINT32, 1, &n, &p->indices);
     default:
         return -1;
     }
 }
 
-static int column_add(hid_t file, const struct part_shape *shape, size_t i,
-                      struct part_places *p)
+static int column_add(const struct laying *l, size_t i, struct part_places *p)
 {
-    const struct frame_column *c = &shape->columns->columns[i];
-    char path[PART_PATH_MAX];
+    const struct frame_column *c = &l->shape->columns->columns[i];
+    char name[PART_PATH_MAX];
     hid_t group;
     int rc;
 
-    group_name(path, i, c->name);
+    group_name(name, i, c->name);
     *p = (struct part_places){0};
-    if (arrays_add(file, path, shape, i, p) < 0)
-        return -1;
-    group = H5Gopen2(file, path, H5P_DEFAULT);
+    group = H5Gcreate2(l->columns, name, l->how.link, H5P_DEFAULT, H5P_DEFAULT);
     if (group < 0)
         return -1;
-    rc = h5_attr_string(group, PART_NAME, c->name);
+    rc = arrays_add(l, group, i, p);
+    if (rc == 0)
+        rc = h5_attr_string(group, PART_NAME, c->name);
     if (rc == 0)
         rc = h5_attr_string(group, PART_KIND, part_kind_name(c->kind));
     if (rc == 0 && c->kind == FRAME_SPARSE)
@@ -115,18 +118,36 @@ static int column_add(hid_t file, const struct part_shape *shape, size_t i,
     return rc;
 }
 
-static int columns_add(hid_t file, const struct part_shape *shape,
-                       struct part_places places[], struct error *err)
+static int columns_add(const struct laying *l, struct part_places places[],
+                       struct error *err)
 {
-    for (size_t i = 0; i < shape->columns->n_columns; i++)
-        if (column_add(file, shape, i, &places[i]) < 0) {
+    for (size_t i = 0; i < l->shape->columns->n_columns; i++)
+        if (column_add(l, i, &places[i]) < 0) {
             h5_error(err, "lay out converted rows");
-            return error_prefix(err, "column \"%s\"", shape->columns->columns[i].name);
+            return error_prefix(err, "column \"%s\"",
+                                l->shape->columns->columns[i].name);
         }
-    if (h5_attr_int(file, PART_VERSION, PART_VERSION_NUMBER) < 0 ||
-        h5_attr_int(file, PART_N_ROWS, (int64_t)shape->rows) < 0)
-        return h5_error(err, "lay out converted rows");
     return 0;
+}
+
+static int file_lay_out(hid_t file, const struct part_shape *shape,
+                        struct part_places places[], struct error *err)
+{
+    struct laying l = {.shape = shape, .columns = -1};
+    int rc = -1;
+
+    if (h5_creation_open(&l.how) < 0)
+        return h5_error(err, "lay out converted rows");
+    l.columns = H5Gcreate2(file, PART_COLUMNS, l.how.link, H5P_DEFAULT, H5P_DEFAULT);
+    if (l.columns >= 0 && h5_attr_int(file, PART_VERSION, PART_VERSION_NUMBER) == 0 &&
+        h5_attr_int(file, PART_N_ROWS, (int64_t)shape->rows) == 0)
+        rc = columns_add(&l, places, err);
+    else
+        h5_error(err, "lay out converted rows");
+    if (l.columns >= 0)
+        H5Gclose(l.columns);
+    h5_creation_close(&l.how);
+    return rc;
 }
 
 int part_layout(const struct part_shape *shape, struct part_places places[],
@@ -140,7 +161,7 @@ int part_layout(const struct part_shape *shape, struct part_places places[],
 
     h5_quiet_begin(&quiet);
     im = h5_image_create(&options, err);
-    rc = im ? columns_add(h5_image_file(im), shape, places, err) : -1;
+    rc = im ? file_lay_out(h5_image_file(im), shape, places, err) : -1;
     if (rc == 0)
         rc = h5_image_close(im, err);
     h5_quiet_end(&quiet);
