@@ -95,6 +95,52 @@ test_expect_success 'raytrain-predict makes the predictions of its own program' 
 	numpy.testing.assert_allclose(1 / (1 + numpy.exp(-sums)), theirs, atol=1e-5)
 	EOF
 '
+# The stand-in for its module has the names of the model, and predicts the features.
+test_expect_success 'columns may have names that LightGBM refuses, also two that it would take for one' '
+	cat >names.py <<-\EOF &&
+	import csv, json, random
+	names = ["label", "f[0]", "f{0}", "f_0_", "say \"x\",y:z", "a b", "a\\b", "<5", "l\u00e1"]
+	with open("names-train.csv", "w", newline="") as f:
+	    out = csv.writer(f)
+	    out.writerow(names)
+	    for i in range(200):
+	        row = [random.Random(i).random() * k for k in range(1, len(names))]
+	        out.writerow([int(sum(row) > 18)] + row)
+	json.dump(names[1:], open("names.json", "w"))
+	EOF
+	"$PYTHON" names.py && cp names-train.csv names-valid.csv &&
+	tree_config lightgbm names label 5 objective=binary min_data_in_leaf=1 &&
+	$run -n 2 --name names -c names.cfg 2>err &&
+	raytrain-predict --launcher local --checkpoint runs/names --data names-train.csv \
+		-o names-out.csv 2>err && test "$(wc -l <names-out.csv)" = 201 &&
+	raytrain-inspect --json "$(last_checkpoint names)" >out &&
+	jq -e --slurpfile names names.json ".model.importance | length > 0 and
+		all(.feature | IN(\$names[0][]))" out &&
+	raytrain-inspect --export names.txt "$(last_checkpoint names)" 2>err &&
+	grep "^feature_names=f_0__0 f_0__1 f_0_ say__x__y_z a_b a_b_5 <5 lá$" names.txt &&
+	mkdir -p module && cat >module/lightgbm.py <<-\EOF &&
+	import re
+	class Booster:
+	    def __init__(self, model_str):
+	        self.names = re.search("^feature_names=(.*)$", model_str, re.M).group(1).split(" ")
+	    def feature_name(self):
+	        return self.names
+	    def predict(self, rows, **settings):
+	        return rows
+	EOF
+	cat >predictor.py <<-\EOF &&
+	import json, sys
+	import numpy
+	from raytrain.lightgbm import LightGBMPredictor
+	names = json.load(open("names.json"))
+	rows = {name: numpy.arange(3.0) + 10 * i for i, name in enumerate(names)}
+	predictor = LightGBMPredictor.from_checkpoint(sys.argv[1])
+	made = predictor.predict(dict(reversed(rows.items())))["predictions"]
+	assert made.tolist() == numpy.column_stack(list(rows.values())).tolist(), made
+	EOF
+	PYTHONPATH="$stage/share/raytrain/python:$PWD/module" "$PYTHON" predictor.py \
+		"$(last_checkpoint names)" 2>err
+'
 test_expect_success FAULTS 'a run whose workers die in any of the first rounds goes on there, to the same bits' '
 	keep="$run -c binary.cfg -n 2 --set num_boost_round=4 \
 		--set run_config.checkpoint_config.checkpoint_frequency=1 \

@@ -50,13 +50,17 @@ def library(name: str, package: str, checkpoint: object | None = None):
             f"gives the model as the library itself loads it: {error}", name=name) from error
 
 
+def feature_names(checkpoint: object) -> list | None:
+    """The columns of a model's features; None if they have no names."""
+    return json.loads(text_of(checkpoint, "gbdt/features", "null"))
+
+
 def importance(checkpoint: object, kind: str) -> dict:
     """{feature: importance} of the features that the model uses, the greatest first."""
     if kind not in ("gain", "splits"):
         raise ValueError(f"kind={kind!r}: it is 'gain' or 'splits'")
     values = [float(v) for v in checkpoint.read(f"gbdt/importance/{kind}")]
-    names = json.loads(text_of(checkpoint, "gbdt/features", "null")) \
-        or [f"f{i}" for i in range(len(values))]
+    names = feature_names(checkpoint) or [f"f{i}" for i in range(len(values))]
     return dict(sorted(((n, v) for n, v in zip(names, values) if v > 0),
                        key=lambda pair: -pair[1]))
 

@@ -48,6 +48,7 @@ class LightGBMPredictor(_gbdt_model.TreePredictor):
     arguments of Booster.predict(), such as raw_score=True."""
 
     _trainer = "lightgbm"
+    _names: list | None = None  # of columns: the library has some characters replaced
     _outputs = {"raw_score": "margin", "pred_leaf": "leaf", "pred_contrib": "contribution"}
 
     @classmethod
@@ -55,10 +56,13 @@ class LightGBMPredictor(_gbdt_model.TreePredictor):
                         allow_code: bool = False) -> LightGBMPredictor:
         """A predictor with the model of a checkpoint. allow_code: as in get_preprocessor()."""
         checkpoint = _gbdt_model.opened(checkpoint, "lightgbm")
-        return cls(get_model(checkpoint), checkpoint.get_preprocessor(allow_code))
+        predictor = cls(get_model(checkpoint), checkpoint.get_preprocessor(allow_code))
+        predictor._names = _gbdt_model.feature_names(checkpoint)
+        return predictor
 
     def _predict_numpy(self, batch: object, **settings: object) -> dict:
         if isinstance(batch, dict):
-            batch = _gbdt_model.matrix_of(batch, self.model.feature_name(), "float64")
+            names = self._names or self.model.feature_name()
+            batch = _gbdt_model.matrix_of(batch, names, "float64")
         settings.setdefault("num_iteration", -1)  # all of them, as raytrain-predict
         return {"predictions": self.model.predict(batch, **settings)}

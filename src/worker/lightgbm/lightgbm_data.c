@@ -1,9 +1,9 @@
 /* lightgbm_data.c - datasets of the library from shards. See lightgbm_state.h. */
-#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lightgbm/lightgbm_names.h"
 #include "lightgbm/lightgbm_params.h"
 #include "lightgbm/lightgbm_sample.h"
 #include "lightgbm/lightgbm_state.h"
@@ -196,32 +196,21 @@ static int set_fill(struct booster *b, struct lightgbm_set *set,
 
 /* ---- The training set ---- */
 
-/* Names have no characters that JSON or the library's own files have a use for. */
 static int names_set(const struct booster *b, lightgbm_dataset data, struct error *err)
 {
     const struct lightgbm *l = ((struct lightgbm_state *)b->impl)->l;
     const struct gbdt_features *f = b->env.features;
     char **names;
-    bool complete = true;
     int rc = 0;
 
     if (!f || !f->names)
         return 0;
-    names = calloc(f->n + 1, sizeof *names);
-    for (size_t i = 0; names && complete && i < f->n; i++) {
-        names[i] = strdup(f->names[i]);
-        complete = names[i] != NULL;
-        for (char *c = names[i]; c && *c; c++)
-            if (strchr("\",:[]{}\\", *c) || isspace((unsigned char)*c))
-                *c = '_';
-    }
-    if (!names || !complete)
-        rc = no_memory(err);
-    else if (l->DatasetSetFeatureNames(data, (const char **)names, (int)f->n) != 0)
+    names = lightgbm_names_make(f->names, f->n, err);
+    if (!names)
+        return -1;
+    if (l->DatasetSetFeatureNames(data, (const char **)names, (int)f->n) != 0)
         rc = lightgbm_fail(l, RAYTRAIN_EINVAL, "refuses the names of columns", err);
-    for (size_t i = 0; names && i < f->n; i++)
-        free(names[i]);
-    free(names);
+    lightgbm_names_free(names, f->n);
     return rc;
 }
 

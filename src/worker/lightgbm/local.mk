@@ -4,6 +4,7 @@ libworker_la_SOURCES += \
 	src/worker/lightgbm/lightgbm_library.c src/worker/lightgbm/lightgbm_library.h \
 	src/worker/lightgbm/lightgbm_metrics.c src/worker/lightgbm/lightgbm_metrics.h \
 	src/worker/lightgbm/lightgbm_model.c \
+	src/worker/lightgbm/lightgbm_names.c src/worker/lightgbm/lightgbm_names.h \
 	src/worker/lightgbm/lightgbm_network.c src/worker/lightgbm/lightgbm_network.h \
 	src/worker/lightgbm/lightgbm_params.c src/worker/lightgbm/lightgbm_params.h \
 	src/worker/lightgbm/lightgbm_sample.c src/worker/lightgbm/lightgbm_sample.h \

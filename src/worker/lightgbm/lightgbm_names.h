@@ -1,0 +1,18 @@
+/*
+ * lightgbm_names.h - names of features for the library. It refuses characters that JSON has
+ * a use for, and its file of a model has spaces between names: each of these becomes '_'.
+ * Names without them are kept, and all are different. Elsewhere features have the names of
+ * their columns.
+ */
+#ifndef RAYTRAIN_LIGHTGBM_LIGHTGBM_NAMES_H
+#define RAYTRAIN_LIGHTGBM_LIGHTGBM_NAMES_H
+
+#include <stddef.h>
+
+#include "util/error.h"
+
+/* For n names, which are different, as many; NULL on failure. */
+char **lightgbm_names_make(char *const names[], size_t n, struct error *err);
+void lightgbm_names_free(char **names, size_t n); /* NULL is fine */
+
+#endif
