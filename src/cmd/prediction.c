@@ -139,9 +139,12 @@ static void datasets_reduce(struct train_config *cfg)
     }
 }
 
-void prediction_reduce(struct train_config *cfg)
+int prediction_reduce(struct train_config *cfg, struct error *err)
 {
+    if (data_config_check_paths(cfg->datasets, cfg->n_datasets, err) < 0)
+        return -1;
     run_config_stop_clear(&cfg->run_config);  /* it is for the metrics of a training */
     preprocessors_clear(&cfg->preprocessors); /* the checkpoint has them, fitted */
     datasets_reduce(cfg);
+    return 0;
 }

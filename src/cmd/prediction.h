@@ -15,7 +15,8 @@ int prediction_checkpoint(const struct options *opt, char **chosen, struct error
  * cfg->resume_from_checkpoint: sets cfg->trainer. */
 int prediction_function(struct train_config *cfg, struct error *err);
 /* A configuration file may be that of the training, too: remove what is for trainings
- * alone, such as their datasets. */
-void prediction_reduce(struct train_config *cfg);
+ * alone, such as their datasets. RAYTRAIN_EINVAL for a dataset without a path, which no
+ * training has. */
+int prediction_reduce(struct train_config *cfg, struct error *err);
 
 #endif

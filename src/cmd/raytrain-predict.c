@@ -77,9 +77,8 @@ static int settle(struct options *opt, struct train_config *cfg, struct error *e
         return -1;
     free(cfg->resume_from_checkpoint);
     cfg->resume_from_checkpoint = checkpoint;
-    if (prediction_function(cfg, err) < 0)
+    if (prediction_function(cfg, err) < 0 || prediction_reduce(cfg, err) < 0)
         return -1;
-    prediction_reduce(cfg);
     if (setenv(LEFT_BY, "1", 1) < 0)
         return no_memory(err);
     return run_name(cfg, err);

@@ -203,8 +203,8 @@ int choice_settle(struct choice *c, struct error *err)
         text_set(&c->cfg.predict.service, "/", err) < 0 ||
         prediction_function(&c->cfg, err) < 0)
         return -1;
-    prediction_reduce(&c->cfg);
-    if (train_config_validate(&c->cfg, err) < 0 ||
+    if (prediction_reduce(&c->cfg, err) < 0 ||
+        train_config_validate(&c->cfg, err) < 0 ||
         train_config_check_start(&c->cfg, err) < 0)
         return -1;
     serve_config_complete(&c->cfg.serve);

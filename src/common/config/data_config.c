@@ -10,6 +10,7 @@
 #include "config/registry.h"
 #include "config/text_options.h"
 #include "util/quote.h"
+#include "util/suggest.h"
 
 #define FIELD(member) .offset = offsetof(struct dataset_config, member)
 
@@ -363,6 +364,41 @@ static int rows_validate(const struct dataset_config *dataset, const char *what,
     return 0;
 }
 
+/* The name that may be meant by that of a dataset without a path; NULL: none is near. */
+static const char *name_meant(const struct dataset_config *datasets, size_t n,
+                              const char *typed)
+{
+    const char **names = malloc((n + 1) * sizeof *names), *near;
+    size_t n_names = 0;
+
+    for (size_t i = 0; names && i < n; i++)
+        if (datasets[i].path)
+            names[n_names++] = datasets[i].name;
+    near = names ? suggest_nearest(typed, names, n_names) : NULL;
+    free(names);
+    return near;
+}
+
+int data_config_check_paths(const struct dataset_config *datasets, size_t n,
+                            struct error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *name = datasets[i].name, *near;
+
+        if (datasets[i].path)
+            continue;
+        near = name_meant(datasets, n, name);
+        if (near)
+            return error_set(err, RAYTRAIN_EINVAL,
+                             "datasets.%s: it has no path; did you mean datasets.%s? "
+                             "Otherwise add path = \"FILE\"",
+                             name, near);
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "datasets.%s: it has no path; add path = \"FILE\"", name);
+    }
+    return 0;
+}
+
 static int dataset_validate(struct dataset_config *dataset, struct error *err)
 {
     char what[RAYTRAIN_NAME_MAX + 32];
@@ -370,9 +406,6 @@ static int dataset_validate(struct dataset_config *dataset, struct error *err)
     size_t n, n_labels;
 
     snprintf(what, sizeof what, "datasets.%s", dataset->name);
-    if (!dataset->path)
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "%s: it has no path; add path = \"FILE\"", what);
     if (rows_validate(dataset, what, err))
         return -1;
     if (files_validate(what, &dataset->path, dataset->format, &n, err))
@@ -406,6 +439,8 @@ static int split_validate(const struct data_config *cfg,
 int data_config_validate(const struct data_config *cfg, struct dataset_config *datasets,
                          size_t n, struct error *err)
 {
+    if (data_config_check_paths(datasets, n, err))
+        return -1;
     for (size_t i = 0; i < n; i++)
         if (dataset_validate(&datasets[i], err))
             return -1;

@@ -90,6 +90,9 @@ int data_config_training_set(const struct dataset_config *datasets, size_t n,
 /* Set `split` of each dataset. Does not look at the file system: workers do it too. */
 void data_config_settle(const struct data_config *cfg, struct dataset_config *datasets,
                         size_t n);
+/* RAYTRAIN_EINVAL for one without a path, which may be a mistyped name. */
+int data_config_check_paths(const struct dataset_config *datasets, size_t n,
+                            struct error *err);
 /* Make paths absolute; check that files exist and that datasets_to_split are known. */
 int data_config_validate(const struct data_config *cfg, struct dataset_config *datasets,
                          size_t n, struct error *err);
