@@ -77,11 +77,11 @@ test_expect_success 'an ignored SIGHUP, as under nohup, stays ignored' '
 # Starts that fail or are slow, in builds with fault points.
 has_fault_points && test_set_prereq FAULTS
 for helper in keeper.hello pmix.server; do
-	test_expect_success FAULTS "SIGTERM twice while $helper is stopped ends the run" '
+	test_expect_success FAULTS "SIGINT twice while $helper is stopped ends the run" '
 		{ RAYTRAIN_FAULT=$helper:all:stop $run --json --name $helper "$train" \
 			2>err >result.json & } && pid=$! &&
-		eventually test -e runs/$helper/logs/attempt-0/attempt.json && kill -TERM $pid &&
-		eventually grep -q "stopping at the next report" err && kill -TERM $pid &&
+		eventually test -e runs/$helper/logs/attempt-0/attempt.json && kill -INT $pid &&
+		eventually grep -q "stopping at the next report" err && kill -INT $pid &&
 		expect_status 75 wait $pid && json_is result.json .status stopped &&
 		no_process_left
 	'
