@@ -299,6 +299,39 @@ test_expect_success XGBOOST 'numbers of a model of trees may be missing, as for 
 		jq ".outputs[0].data[]" $answer.json >got && same_numbers wanted got || return 1
 	done && end
 '
+# Rows with words, and with other texts for missing values than usual: "NA" is a word.
+people () {
+	awk -v OFS=, -v n="$1" 'BEGIN { print "age,city,y"; split("Bonn ? NA Lyon", cities, " ")
+		for (i = 0; i < n; i++)
+			print i % 5 ? i % 13 : -9, cities[i % 4 + 1], i % 5 == 0 || i % 4 == 2 }'
+}
+test_expect_success XGBOOST 'words and missing values of requests are those of the training' '
+	people 80 >people.csv && cat >people.cfg <<-\EOF &&
+	trainer = "xgboost"; label = "y"; num_boost_round = 3;
+	params = { objective = "binary:logistic"; };
+	datasets = { train = { path = "people.csv"; missing = ["-9", "?"]; }; };
+	preprocessor = (
+	    { type = "simple_imputer"; columns = ["city"]; strategy = "constant"; fill_value = "none"; },
+	    { type = "ordinal_encoder"; columns = ["city"]; }
+	);
+	EOF
+	raytrain-run --launcher local --storage runs --name people -q -c people.cfg 2>err &&
+	people 20 | cut -d, -f1,2 >ask.csv && echo "4,Turin" >>ask.csv &&
+	raytrain-predict --launcher local --checkpoint runs/people --data ask.csv -o ask-out.csv \
+		2>err && sed 1d ask-out.csv >wanted && test "$(sort -u wanted | wc -l)" -gt 2 &&
+	serve people && ask /v2/models/people >model.json &&
+	jq -e "[.inputs[].datatype] == [\"FP64\", \"BYTES\"]" model.json &&
+	ask /v2/models/people/infer -H "Content-Type: text/csv" --data-binary @ask.csv >csv.json &&
+	jq -R -s "split(\"\n\")[1:-1] | map(split(\",\")) | {inputs: [
+	    {name: \"age\", datatype: \"FP64\", shape: [length],
+	     data: map(if .[0] == \"-9\" then null else .[0] | tonumber end)},
+	    {name: \"city\", datatype: \"BYTES\", shape: [length], data: map(.[1])}]}" ask.csv \
+		>request.json &&
+	ask /v2/models/people/infer -d @request.json >json.json &&
+	for answer in csv json; do
+		jq ".outputs[0].data[]" $answer.json >got && same_numbers wanted got || return 1
+	done && end
+'
 test_expect_success 'a model that cannot be loaded is an error, with the reason' '
 	expect_status 3 timeout 60 raytrain-serve runs/model --input x:float32:3 \
 		"$modules/train_model.so" 2>err &&

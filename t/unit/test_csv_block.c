@@ -11,7 +11,7 @@
 #include "text/csv_block.h"
 
 static struct error err;
-static struct csv_missing_texts missing; /* those of the blocks that are made */
+static struct missing_texts missing; /* those of the blocks that are made */
 
 static void value_print(const struct csv_column *c, const struct frame_column *f,
                         uint64_t row, FILE *out)
@@ -218,17 +218,17 @@ static void missing_values_may_be_others(void **state)
     char *const number[] = {(char *)"-999"};
 
     (void)state;
-    missing = (struct csv_missing_texts){question, 2};
+    missing = (struct missing_texts){question, 2};
     becomes(2, NULL, "1,NA\n?,?\n\"\",\"\"\n2,null\n",
             "float64 words|1 'NA'|nan -|nan -|2 'null'");
     missing.n = 1;
     becomes(2, NULL, "1,x\n2,\n", "int64 words|1 'x'|2 ''");
     becomes(1, NULL, "1\nNA\n", "words|'1'|'NA'");
     becomes(1, (enum csv_type[]){CSV_TEXT}, "?\nNA\n", "text|<>|<NA>");
-    missing = (struct csv_missing_texts){number, 1};
+    missing = (struct missing_texts){number, 1};
     becomes(2, NULL, "1,1.5\n-999,-999\n-9990,-999.5\n",
             "float64 float64|1 1.5|nan nan|-9990 -999.5");
-    missing = (struct csv_missing_texts){NULL, 0};
+    missing = (struct missing_texts){NULL, 0};
 }
 
 static void spaces_around_numbers_do_not_count(void **state)

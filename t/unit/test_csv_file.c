@@ -398,7 +398,8 @@ static void the_delimiter_is_found_out(void **state)
 
 static void declared_types_are_kept(void **state)
 {
-    static const struct csv_declared types[] = {{"zip", CSV_WORDS}, {"x", CSV_FLOAT64}};
+    static const struct csv_declared types[] = {{"zip", CSV_WORDS, false},
+                                                {"x", CSV_FLOAT64, false}};
     struct csv_options options = {.declared = types, .n_declared = 2};
 
     (void)state;

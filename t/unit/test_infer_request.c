@@ -882,6 +882,25 @@ static void csv_has_columns_in_any_order_and_others(void **state)
     assert_int_equal(q.n_outputs, 1);
 }
 
+static void fields_of_csv_are_missing_as_the_model_says(void **state)
+{
+    static char *const texts[] = {(char *)"-9", (char *)"?"};
+    struct infer_model listed = table;
+    const char *rows = "age,note,v_0,v_1,flag\n-9,-9,1,2,0\n?,b,1,2,0\n,b,1,2,0\n",
+               *usual = "age,note,v_0,v_1,flag\nNA,b,1,2,0\n";
+    const double *age;
+
+    (void)state;
+    listed.missing = (struct missing_texts){texts, 2};
+    if (parse(&listed, "text/csv", NULL, rows, strlen(rows)) < 0)
+        fail_msg("%s", why.text);
+    age = q.inputs[0].bytes;
+    assert_true(isnan(age[0]) && isnan(age[1]) && isnan(age[2]));
+    text_is(&q.inputs[1], 0, "-9", 2);
+    assert_int_equal(parse(&listed, "text/csv", NULL, usual, strlen(usual)), -1);
+    refusal_is(400, "\"NA\" in input \"age\"");
+}
+
 static void csv_that_lacks_something_is_refused(void **state)
 {
     (void)state;
@@ -950,6 +969,7 @@ int main(void)
         TEST(a_header_length_is_a_number_within_the_body),
         TEST(content_types_are_json_or_csv),
         TEST(csv_has_columns_in_any_order_and_others),
+        TEST(fields_of_csv_are_missing_as_the_model_says),
         TEST(csv_that_lacks_something_is_refused),
         TEST(csv_values_that_do_not_fit_are_refused),
     };

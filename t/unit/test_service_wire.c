@@ -388,6 +388,7 @@ static void writing_to_a_closed_socket_is_an_error(void **state)
 
 static void hello_is_read_as_it_was_written(void **state)
 {
+    static char *missing[] = {(char *)"-9", (char *)""};
     struct service_hello hello = {.version = 12,
                                   .checkpoint = (char *)"/runs/a/checkpoint_000012.h5",
                                   .pid = 4711,
@@ -395,7 +396,9 @@ static void hello_is_read_as_it_was_written(void **state)
                                   .inputs = (struct service_column *)columns,
                                   .outputs = (struct service_column *)columns,
                                   .n_inputs = N,
-                                  .n_outputs = 1},
+                                  .n_outputs = 1,
+                                  .missing = missing,
+                                  .n_missing = 2},
                          back;
     char *text;
     size_t n;
@@ -411,6 +414,9 @@ static void hello_is_read_as_it_was_written(void **state)
     assert_int_equal(back.n_outputs, 1);
     assert_memory_equal(back.inputs, columns, sizeof columns);
     assert_memory_equal(back.outputs, columns, sizeof columns[0]);
+    assert_int_equal(back.n_missing, 2);
+    assert_string_equal(back.missing[0], "-9");
+    assert_string_equal(back.missing[1], "");
     service_hello_clear(&back);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(service_hello_read(text, i, &back, &err), -1);

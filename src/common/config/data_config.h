@@ -54,6 +54,11 @@ struct dataset_config {
     struct dataset_type *types;
     size_t n_types;
     int first_index;
+    /* Not of the configuration, and borrowed: columns of CSV that are words in the training
+     * set. They are here, too, unless `types` has them. */
+    char *const *words;
+    size_t n_words;
+    bool words_matter; /* its own values may say something else */
     bool
         split; /* by data_config.datasets_to_split; false: every worker gets all rows */
 };

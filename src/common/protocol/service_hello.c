@@ -49,21 +49,40 @@ static json_t *columns_json(const struct service_column columns[], size_t n,
     return list;
 }
 
+static json_t *missing_json(const struct service_hello *hello, struct error *err)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < hello->n_missing; i++)
+        if (json_array_append_new(list, json_string(hello->missing[i])) < 0) {
+            json_decref(list);
+            error_set(err, RAYTRAIN_EINVAL,
+                      "a text that means a missing value is not UTF-8");
+            return NULL;
+        }
+    if (!list)
+        no_memory(err);
+    return list;
+}
+
 static json_t *hello_json(const struct service_hello *hello, struct error *err)
 {
-    json_t *inputs = columns_json(hello->inputs, hello->n_inputs, err), *outputs, *all;
+    json_t *inputs = columns_json(hello->inputs, hello->n_inputs, err), *outputs = NULL,
+           *missing = NULL, *all;
 
-    if (!inputs)
-        return NULL;
-    outputs = columns_json(hello->outputs, hello->n_outputs, err);
-    if (!outputs) {
+    if (inputs)
+        outputs = columns_json(hello->outputs, hello->n_outputs, err);
+    if (outputs)
+        missing = missing_json(hello, err);
+    if (!missing) {
         json_decref(inputs);
+        json_decref(outputs);
         return NULL;
     }
-    all = json_pack("{s:i, s:I, s:I, s:I, s:o, s:o}", "protocol", SERVICE_PROTOCOL,
+    all = json_pack("{s:i, s:I, s:I, s:I, s:o, s:o, s:o}", "protocol", SERVICE_PROTOCOL,
                     "version", (json_int_t)hello->version, "pid",
                     (json_int_t)hello->pid, "batch", (json_int_t)hello->batch, "inputs",
-                    inputs, "outputs", outputs);
+                    inputs, "outputs", outputs, "missing", missing);
     if (!all) {
         no_memory(err);
         return NULL;
@@ -173,6 +192,27 @@ static int columns_read(const json_t *list, struct service_column **columns, siz
     return 0;
 }
 
+static int missing_read(const json_t *list, struct service_hello *hello,
+                        struct error *err)
+{
+    size_t n = json_array_size(list);
+
+    hello->missing = calloc(n + 1, sizeof *hello->missing);
+    if (!hello->missing)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *text = json_array_get(list, i);
+
+        if (!json_is_string(text))
+            return hello_wrong("a text that means a missing value is not a text", err);
+        hello->missing[i] = strdup(json_string_value(text));
+        if (!hello->missing[i])
+            return no_memory(err);
+        hello->n_missing++;
+    }
+    return 0;
+}
+
 static int hello_take(const json_t *all, struct service_hello *hello, struct error *err)
 {
     const json_t *version = json_object_get(all, "version"),
@@ -199,7 +239,8 @@ static int hello_take(const json_t *all, struct service_hello *hello, struct err
             return no_memory(err);
     }
     if (columns_read(json_object_get(all, "inputs"), &hello->inputs, &hello->n_inputs,
-                     err) < 0)
+                     err) < 0 ||
+        missing_read(json_object_get(all, "missing"), hello, err) < 0)
         return -1;
     return columns_read(json_object_get(all, "outputs"), &hello->outputs,
                         &hello->n_outputs, err);
@@ -227,5 +268,8 @@ void service_hello_clear(struct service_hello *hello)
     free(hello->checkpoint);
     free(hello->inputs);
     free(hello->outputs);
+    for (size_t i = 0; i < hello->n_missing; i++)
+        free(hello->missing[i]);
+    free(hello->missing);
     *hello = (struct service_hello){.checkpoint = NULL};
 }

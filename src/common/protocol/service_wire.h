@@ -14,7 +14,8 @@
  *
  *   {"protocol": 1, "version": N, "checkpoint": PATH, "pid": N, "batch": N,
  *    "inputs": [{"name": NAME, "kind": "numbers", "dtype": DTYPE, "shape": [...]},
- *               {"name": NAME, "kind": "text"}, ...], "outputs": [...]}
+ *               {"name": NAME, "kind": "text"}, ...], "outputs": [...],
+ *    "missing": [TEXT, ...]}
  *
  * The payload of BATCH and RESULT has the columns in the order of HELLO, each at the next
  * multiple of SERVICE_ALIGN, with zeros in between. Numbers: the rows, dense. Text: rows +
@@ -87,6 +88,9 @@ struct service_hello {
     uint64_t batch; /* rows that the predictor likes best; 0: any number */
     struct service_column *inputs, *outputs; /* malloc'ed */
     size_t n_inputs, n_outputs;
+    /* Texts that mean a missing value, malloc'ed like the list; none: the usual ones. */
+    char **missing;
+    size_t n_missing;
 };
 
 /* The payload: malloc'ed, of *n bytes and a NUL. */

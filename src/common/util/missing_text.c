@@ -34,3 +34,16 @@ bool text_is_missing(const char *at, size_t n)
             *at == '1') &&
            is_among(at, n, texts[n]);
 }
+
+static bool listed(const struct missing_texts *missing, const char *at, size_t n)
+{
+    for (size_t i = 0; i < missing->n; i++)
+        if (strlen(missing->texts[i]) == n && memcmp(missing->texts[i], at, n) == 0)
+            return true;
+    return false;
+}
+
+bool missing_texts_have(const struct missing_texts *missing, const char *at, size_t n)
+{
+    return missing->n > 0 ? listed(missing, at, n) : text_is_missing(at, n);
+}

@@ -9,4 +9,12 @@
 /* No text, and what pandas takes for a missing value: NA, NaN, null, ... */
 bool text_is_missing(const char *at, size_t n);
 
+/* Those that the user has listed. None: as above. */
+struct missing_texts {
+    char *const *texts;
+    size_t n;
+};
+
+bool missing_texts_have(const struct missing_texts *missing, const char *at, size_t n);
+
 #endif

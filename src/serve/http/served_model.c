@@ -49,7 +49,8 @@ void *served_model_make(const char *name, const struct service_hello *hello)
                                     .inputs = m->columns,
                                     .n_inputs = hello->n_inputs,
                                     .outputs = m->columns + hello->n_inputs,
-                                    .n_outputs = hello->n_outputs};
+                                    .n_outputs = hello->n_outputs,
+                                    .missing = {hello->missing, hello->n_missing}};
     return m;
 }
 

@@ -23,8 +23,8 @@
  *
  * CSV has a header with the names of inputs; NAME_0, NAME_1 and so on for the elements
  * of an input whose rows have several. Other columns are not looked at. In a column of
- * numbers, a field that means a missing value (util/missing_text.h) is NaN, and true
- * is 1.
+ * numbers, a field that means a missing value to the model is NaN, as an empty one is,
+ * and true is 1.
  *
  * Nothing that arrives is believed before it is checked, and memory that a request
  * takes is in proportion to the bytes of its body.
@@ -37,6 +37,7 @@
 #include <stdint.h>
 
 #include "raytrain.h"
+#include "util/missing_text.h"
 
 /* ---- The model ---- */
 
@@ -53,6 +54,7 @@ struct infer_model {
     const char *version; /* the number, as text */
     const struct infer_column *inputs, *outputs;
     size_t n_inputs, n_outputs;
+    struct missing_texts missing; /* fields of CSV that are NaN */
 };
 
 /*

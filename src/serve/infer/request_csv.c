@@ -256,9 +256,10 @@ static bool is_word(const char *text, size_t n, const char *word)
 }
 
 /* A number that stands for a text which is none; NULL: there is none. */
-static const char *number_of_word(const char *text, size_t n)
+static const char *number_of_word(const struct missing_texts *missing, const char *text,
+                                  size_t n)
 {
-    if (text_is_missing(text, n))
+    if (n == 0 || missing_texts_have(missing, text, n))
         return "nan";
     if (is_word(text, n, "true"))
         return "1";
@@ -275,7 +276,7 @@ static int number_take(struct csv_rows *r, const struct infer_column *c,
         at++;
     while (at < end && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
-    word = number_of_word(at, (size_t)(end - at));
+    word = number_of_word(&r->p->model->missing, at, (size_t)(end - at));
     if (word) {
         at = word;
         end = word + strlen(word);

@@ -75,12 +75,18 @@ static json_t *key_pack(const struct dataset_config *cfg, const char *format,
                         json_t *sources)
 {
     const char delimiter[] = {cfg->delimiter, '\0'};
+    json_t *key = json_pack(
+        "{ss ss sb so so si so sO}", "format", format, "delimiter", delimiter, "header",
+        !cfg->without_header, "missing", strings_json(cfg->missing, cfg->n_missing),
+        "types", types_json(cfg), "first_index", cfg->first_index, "columns",
+        strings_json(cfg->columns, cfg->n_columns), "sources", sources);
 
-    return json_pack("{ss ss sb so so si so sO}", "format", format, "delimiter",
-                     delimiter, "header", !cfg->without_header, "missing",
-                     strings_json(cfg->missing, cfg->n_missing), "types",
-                     types_json(cfg), "first_index", cfg->first_index, "columns",
-                     strings_json(cfg->columns, cfg->n_columns), "sources", sources);
+    if (key && cfg->n_words > 0 && cfg->words_matter &&
+        json_object_set_new(key, "words", strings_json(cfg->words, cfg->n_words)) < 0) {
+        json_decref(key);
+        return NULL;
+    }
+    return key;
 }
 
 /* ---- The key ---- */

@@ -5,6 +5,7 @@
 
 #include "config/data_files.h"
 #include "data/converted.h"
+#include "data/odd_word.h"
 #include "data/prefetch.h"
 #include "data/ragged_read.h"
 #include "data/reader.h"
@@ -520,6 +521,11 @@ const struct frame *dataset_schema(const raytrain_dataset *ds)
     return ds->transform ? transform_schema(ds->transform) : &ds->columns;
 }
 
+const struct frame *dataset_columns(const raytrain_dataset *ds)
+{
+    return &ds->columns;
+}
+
 struct frame *dataset_batch(raytrain_dataset *ds)
 {
     return ds->delivered ? &ds->batches[ds->current] : NULL;
@@ -534,6 +540,12 @@ void dataset_row_place(const raytrain_dataset *ds, const struct dataset_config *
                        uint64_t i, char *text, size_t size)
 {
     row_place(cfg, &ds->table, i, text, size);
+}
+
+void dataset_odd_word(const raytrain_dataset *ds, const struct dataset_config *cfg,
+                      const char *column, char *text, size_t size)
+{
+    odd_word_place(cfg, &ds->table, column, text, size);
 }
 
 int dataset_workers(const raytrain_dataset *ds)

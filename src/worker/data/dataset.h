@@ -97,10 +97,15 @@ const char *dataset_lacks_label(const raytrain_dataset *ds);
 int64_t dataset_client_from(const raytrain_dataset *ds);
 /* The columns of batches, without rows. */
 const struct frame *dataset_schema(const raytrain_dataset *ds);
+/* The columns of the files, which the preprocessors change. */
+const struct frame *dataset_columns(const raytrain_dataset *ds);
 /* The current batch; NULL: there is none. The caller may do anything to it until the next
  * call on the dataset. */
 struct frame *dataset_batch(raytrain_dataset *ds);
 uint64_t dataset_rows(const raytrain_dataset *ds);
+/* Why a column of the files has words: odd_word.h. */
+void dataset_odd_word(const raytrain_dataset *ds, const struct dataset_config *cfg,
+                      const char *column, char *text, size_t size);
 /* Which file and line, or row of a file, row i is: row_place.h. Of a dataset with
  * files. */
 void dataset_row_place(const raytrain_dataset *ds, const struct dataset_config *cfg,

@@ -18,6 +18,7 @@ libworker_la_SOURCES += \
 	src/worker/data/json_share.c src/worker/data/json_share.h \
 	src/worker/data/left_out.c src/worker/data/left_out.h \
 	src/worker/data/near_rows.c src/worker/data/near_rows.h \
+	src/worker/data/odd_word.c src/worker/data/odd_word.h \
 	src/worker/data/npy_header.c src/worker/data/npy_header.h \
 	src/worker/data/numpy_words.c src/worker/data/numpy_words.h \
 	src/worker/data/packing.c src/worker/data/packing.h \

@@ -30,20 +30,24 @@ static bool wanted(const void *cfg, const char *column)
 static int separated_convert(const struct job *j, char delimiter, struct error *err)
 {
     const struct dataset_config *cfg = j->cfg;
-    struct csv_declared *declared = calloc(cfg->n_types + 1, sizeof *declared);
+    const size_t n_declared = cfg->n_types + cfg->n_words;
+    struct csv_declared *declared = calloc(n_declared + 1, sizeof *declared);
     const struct csv_options options = {.delimiter =
                                             cfg->delimiter ? cfg->delimiter : delimiter,
                                         .without_header = cfg->without_header,
                                         .declared = declared,
-                                        .n_declared = cfg->n_types,
+                                        .n_declared = n_declared,
                                         .missing = {cfg->missing, cfg->n_missing},
                                         .wanted = wanted,
                                         .wanted_arg = cfg};
     int rc = declared ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
     for (size_t i = 0; declared && i < cfg->n_types; i++)
-        declared[i] = (struct csv_declared){cfg->types[i].column,
-                                            csv_type_parse(cfg->types[i].type)};
+        declared[i] = (struct csv_declared){.column = cfg->types[i].column,
+                                            .type = csv_type_parse(cfg->types[i].type)};
+    for (size_t i = 0; declared && i < cfg->n_words; i++)
+        declared[cfg->n_types + i] = (struct csv_declared){
+            .column = cfg->words[i], .type = CSV_WORDS, .optional = true};
     rc = comm_agree(j->comm, rc, err);
     if (rc == 0)
         rc = csv_convert(j->comm, j->sources, j->n, &options, j->sink, j->arg, err);

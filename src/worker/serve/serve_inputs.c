@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/missing_text.h"
-
 static int no_memory(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the rows of a service");
@@ -238,8 +236,10 @@ static int text_fill(const struct service_rows *from, uint64_t rows,
     return 0;
 }
 
-static int words_fill(const struct serve_words *words, const struct service_rows *from,
-                      uint64_t rows, struct frame_column *to, struct error *err)
+static int words_fill(const struct serve_words *words,
+                      const struct missing_texts *missing,
+                      const struct service_rows *from, uint64_t rows,
+                      struct frame_column *to, struct error *err)
 {
     int32_t *codes;
 
@@ -247,12 +247,11 @@ static int words_fill(const struct serve_words *words, const struct service_rows
         return -1;
     codes = (int32_t *)(void *)to->data;
     for (uint64_t i = 0; i < rows; i++) {
+        const char *text = (const char *)from->data + from->offsets[i];
         size_t n = from->offsets[i + 1] - from->offsets[i];
 
-        codes[i] = dictionary_find(words->words,
-                                   (const char *)from->data + from->offsets[i], n);
-        if (codes[i] < 0 &&
-            !text_is_missing((const char *)from->data + from->offsets[i], n))
+        codes[i] = dictionary_find(words->words, text, n);
+        if (codes[i] < 0 && n > 0 && !missing_texts_have(missing, text, n))
             codes[i] = words->other;
     }
     return 0;
@@ -279,7 +278,8 @@ int serve_inputs_fill(const struct serve_inputs *inputs, uint64_t rows,
         if (to->kind == FRAME_NUMBERS)
             rc = numbers_fill(&from[i], rows, to, err);
         else if (to->kind == FRAME_WORDS)
-            rc = words_fill(&inputs->words[i], &from[i], rows, to, err);
+            rc = words_fill(&inputs->words[i], &inputs->missing, &from[i], rows, to,
+                            err);
         else
             rc = text_fill(&from[i], rows, to, err);
     }

@@ -5,7 +5,8 @@
  * Text is FRAME_TEXT, unless the first preprocessor that reads the column is one of
  * categories: then it is FRAME_WORDS, as in a dataset, with the words that the preprocessors
  * of the checkpoint know of this column, and one that stands for all others. So the
- * dictionary stays the same, whatever clients send. An empty text is a missing value then.
+ * dictionary stays the same, whatever clients send. A text that means a missing value in the
+ * files of the training is missing then.
  */
 #ifndef RAYTRAIN_SERVE_SERVE_INPUTS_H
 #define RAYTRAIN_SERVE_SERVE_INPUTS_H
@@ -14,6 +15,7 @@
 #include "frame/frame.h"
 #include "preprocess/chain.h"
 #include "protocol/service_wire.h"
+#include "util/missing_text.h"
 
 struct serve_inputs {
     struct frame schema; /* without rows; the caller may take it */
@@ -23,6 +25,7 @@ struct serve_inputs {
         int32_t other;            /* the code of all others */
     } * words; /* one for each column; the dictionaries are used by the schema */
     size_t n;
+    struct missing_texts missing; /* the caller's; none: as usual */
 };
 
 /* Those of the configuration. `chain`: the preprocessors; NULL: none. On failure there is

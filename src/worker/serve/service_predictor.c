@@ -162,7 +162,9 @@ static int hello_send(struct service_predictor *p, struct error *err)
                                         .inputs = p->inputs.columns,
                                         .outputs = p->outputs,
                                         .n_inputs = p->inputs.n,
-                                        .n_outputs = p->base.predicted.n};
+                                        .n_outputs = p->base.predicted.n,
+                                        .missing = (char **)p->inputs.missing.texts,
+                                        .n_missing = p->inputs.missing.n};
     char *text;
     size_t n;
     int rc;

@@ -10,10 +10,12 @@
 #include "data/first_index.h"
 #include "session/data_decisions.h"
 #include "session/dataset_watch.h"
+#include "util/quote.h"
 
 #define STATE       CHECKPOINT_RESERVED "/session/data"
 #define FIRST_INDEX STATE "/first_index"
 #define MISSING     STATE "/missing"
+#define WORDS       STATE "/words"
 
 static const char *const index_names[] = {
     [FIRST_INDEX_ZERO] = "zero", [FIRST_INDEX_ONE] = "one"};
@@ -23,35 +25,35 @@ static int no_memory(struct error *err)
     return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
-static void missing_clear(struct data_decisions *d)
+static void texts_clear(struct decided_texts *t)
 {
-    for (size_t i = 0; i < d->n_missing; i++)
-        free(d->missing[i]);
-    free(d->missing);
-    d->missing = NULL;
-    d->n_missing = 0;
+    for (size_t i = 0; i < t->n; i++)
+        free(t->texts[i]);
+    free(t->texts);
+    *t = (struct decided_texts){.texts = NULL};
 }
 
 void data_decisions_clear(struct data_decisions *d)
 {
-    missing_clear(d);
-    *d = (struct data_decisions){.missing = NULL};
+    texts_clear(&d->missing);
+    texts_clear(&d->words);
+    *d = (struct data_decisions){.first_index = FIRST_INDEX_AUTO};
 }
 
 /* Room for n texts, of which there are none yet. */
-static int missing_reserve(struct data_decisions *d, size_t n, struct error *err)
+static int texts_reserve(struct decided_texts *t, size_t n, struct error *err)
 {
-    missing_clear(d);
-    d->missing = calloc(n + 1, sizeof *d->missing);
-    return d->missing ? 0 : no_memory(err);
+    texts_clear(t);
+    t->texts = calloc(n + 1, sizeof *t->texts);
+    return t->texts ? 0 : no_memory(err);
 }
 
-static int missing_add(struct data_decisions *d, const char *text, struct error *err)
+static int text_add(struct decided_texts *t, const char *text, struct error *err)
 {
-    d->missing[d->n_missing] = strdup(text);
-    if (!d->missing[d->n_missing])
+    t->texts[t->n] = strdup(text);
+    if (!t->texts[t->n])
         return no_memory(err);
-    d->n_missing++;
+    t->n++;
     return 0;
 }
 
@@ -89,19 +91,20 @@ static int first_index_take(struct data_decisions *d, const raytrain_checkpoint 
     return damaged(ck, FIRST_INDEX, err);
 }
 
-static int missing_take(struct data_decisions *d, const raytrain_checkpoint *ck,
-                        const char *text, struct error *err)
+/* A list of texts, JSON. */
+static int texts_take(struct decided_texts *t, const raytrain_checkpoint *ck,
+                      const char *name, const char *text, struct error *err)
 {
     json_t *list = json_loads(text, 0, NULL), *item;
-    int rc = json_is_array(list) ? missing_reserve(d, json_array_size(list), err)
-                                 : damaged(ck, MISSING, err);
+    int rc = json_is_array(list) ? texts_reserve(t, json_array_size(list), err)
+                                 : damaged(ck, name, err);
     size_t i;
 
     json_array_foreach(list, i, item)
     {
         if (rc == 0)
-            rc = json_is_string(item) ? missing_add(d, json_string_value(item), err)
-                                      : damaged(ck, MISSING, err);
+            rc = json_is_string(item) ? text_add(t, json_string_value(item), err)
+                                      : damaged(ck, name, err);
     }
     json_decref(list);
     return rc;
@@ -110,35 +113,41 @@ static int missing_take(struct data_decisions *d, const raytrain_checkpoint *ck,
 int data_decisions_load(struct data_decisions *d, raytrain_checkpoint *ck, bool *has,
                         struct error *err)
 {
-    char *first = NULL, *missing = NULL;
+    char *first = NULL, *missing = NULL, *words = NULL;
     int rc = text_get(ck, FIRST_INDEX, &first, err);
 
     if (rc == 0)
         rc = text_get(ck, MISSING, &missing, err);
+    if (rc == 0)
+        rc = text_get(ck, WORDS, &words, err);
     if (rc == 0 && first)
         rc = first_index_take(d, ck, first, err);
     if (rc == 0 && missing)
-        rc = missing_take(d, ck, missing, err);
+        rc = texts_take(&d->missing, ck, MISSING, missing, err);
+    if (rc == 0 && words)
+        rc = texts_take(&d->words, ck, WORDS, words, err);
     *has = missing != NULL;
+    d->has_words = words != NULL;
     free(first);
     free(missing);
+    free(words);
     return rc;
 }
 
-static int missing_put(const struct data_decisions *d, raytrain_checkpoint *ck,
-                       struct error *err)
+static int texts_put(const struct decided_texts *t, raytrain_checkpoint *ck,
+                     const char *name, struct error *err)
 {
     json_t *list = json_array();
     char *text = NULL;
     int rc = list ? 0 : no_memory(err);
 
-    for (size_t i = 0; i < d->n_missing && rc == 0; i++)
-        if (json_array_append_new(list, json_string(d->missing[i])) < 0)
+    for (size_t i = 0; i < t->n && rc == 0; i++)
+        if (json_array_append_new(list, json_string(t->texts[i])) < 0)
             rc = no_memory(err);
     if (rc == 0 && !(text = json_dumps(list, JSON_COMPACT)))
         rc = no_memory(err);
     if (rc == 0)
-        rc = checkpoint_put_string(ck, MISSING, text, err);
+        rc = checkpoint_put_string(ck, name, text, err);
     json_decref(list);
     free(text);
     return rc;
@@ -152,7 +161,9 @@ int data_decisions_save(const struct data_decisions *d, raytrain_checkpoint *ck,
     if (d->first_index != FIRST_INDEX_AUTO &&
         checkpoint_put_string(ck, FIRST_INDEX, index_names[d->first_index], err) < 0)
         return -1;
-    return missing_put(d, ck, err);
+    if (d->has_words && texts_put(&d->words, ck, WORDS, err) < 0)
+        return -1;
+    return texts_put(&d->missing, ck, MISSING, err);
 }
 
 /* ---- Deciding ---- */
@@ -174,9 +185,40 @@ int data_decisions_start(raytrain_context *ctx, struct error *err)
     (void)data_config_training_set(cfg->datasets, cfg->n_datasets, &train, NULL);
     if (!train || train->n_missing == 0)
         return 0;
-    rc = missing_reserve(d, train->n_missing, err);
+    rc = texts_reserve(&d->missing, train->n_missing, err);
     for (size_t i = 0; rc == 0 && i < train->n_missing; i++)
-        rc = missing_add(d, train->missing[i], err);
+        rc = text_add(&d->missing, train->missing[i], err);
+    return rc;
+}
+
+static bool is_training_set(const raytrain_context *ctx,
+                            const struct dataset_config *cfg)
+{
+    const struct train_config *all = ctx->env.config;
+    const struct dataset_config *train = NULL;
+
+    (void)data_config_training_set(all->datasets, all->n_datasets, &train, NULL);
+    return train && strcmp(train->name, cfg->name) == 0;
+}
+
+int data_decisions_learn(raytrain_context *ctx, const struct dataset_config *cfg,
+                         const raytrain_dataset *ds, struct error *err)
+{
+    const struct frame *columns = dataset_columns(ds);
+    struct data_decisions *d = &ctx->decisions;
+    int rc;
+
+    if (d->has_words || d->by_file || predicts(ctx) || !is_training_set(ctx, cfg))
+        return 0;
+    rc = texts_reserve(&d->words, columns->n_columns, err);
+    for (size_t i = 0; rc == 0 && i < columns->n_columns; i++) {
+        const struct frame_column *c = &columns->columns[i];
+
+        /* A name that is not UTF-8 cannot be kept. */
+        if (c->kind == FRAME_WORDS && utf8_length(c->name) >= 0)
+            rc = text_add(&d->words, c->name, err);
+    }
+    d->has_words = rc == 0;
     return rc;
 }
 
@@ -234,10 +276,13 @@ int data_decisions_obey(raytrain_context *ctx, const struct dataset_config *cfg,
     *obeying = *cfg;
     if (d->by_file)
         return 0;
-    if (cfg->n_missing == 0 && d->n_missing > 0) {
-        obeying->missing = d->missing;
-        obeying->n_missing = d->n_missing;
+    if (cfg->n_missing == 0 && d->missing.n > 0) {
+        obeying->missing = d->missing.texts;
+        obeying->n_missing = d->missing.n;
     }
+    obeying->words = d->words.texts;
+    obeying->n_words = d->words.n;
+    obeying->words_matter = predicts(ctx) || !is_training_set(ctx, cfg);
     if (first_index_applies(ctx->comm, cfg, &is_libsvm, err) < 0)
         return error_prefix(err, "dataset \"%s\"", cfg->name);
     if (!is_libsvm)

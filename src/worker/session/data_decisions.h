@@ -1,7 +1,8 @@
 /*
  * data_decisions.h - what the data of a run mean, where their files do not say it:
- * whether LIBSVM text numbers features from 0 or from 1 on, and which texts mean a
- * missing value. It is decided once, over all datasets of the run, is kept in its
+ * whether LIBSVM text numbers features from 0 or from 1 on, which texts mean a missing
+ * value, and which columns have words, even if all of them look like numbers in another
+ * file. It is decided once, over all datasets of the run, is kept in its
  * checkpoints, and is obeyed when the run goes on, and by predictions. What the
  * configuration says about a dataset itself comes before it.
  */
@@ -13,8 +14,12 @@
 
 struct data_decisions {
     enum first_index first_index; /* FIRST_INDEX_AUTO: not decided */
-    char **missing;               /* n_missing texts; none: as usual */
-    size_t n_missing;
+    struct decided_texts {
+        char **texts;
+        size_t n;
+    } missing,      /* none: as usual */
+        words;      /* names of columns of the training set */
+    bool has_words; /* they are decided */
     bool by_file; /* a run that began before there were decisions: each dataset has its
                      own, as it had */
 };
@@ -34,5 +39,9 @@ int data_decisions_save(const struct data_decisions *d, raytrain_checkpoint *ck,
  * borrows from both. */
 int data_decisions_obey(raytrain_context *ctx, const struct dataset_config *cfg,
                         struct dataset_config *obeying, struct error *err);
+
+/* A dataset of this run has been opened: if it is the training set, its columns decide. */
+int data_decisions_learn(raytrain_context *ctx, const struct dataset_config *cfg,
+                         const raytrain_dataset *ds, struct error *err);
 
 #endif

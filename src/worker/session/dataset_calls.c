@@ -48,6 +48,11 @@ int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg
     env->invocation = ctx->env.invocation;
     if (rc == 0)
         rc = dataset_open(&obeying, env, out, err);
+    if (rc == 0 && data_decisions_learn(ctx, cfg, *out, err) < 0) {
+        dataset_close(*out);
+        *out = NULL;
+        rc = -1;
+    }
     env->watch = NULL;
     ds->opened = ds->opened || rc == 0;
     free(directory);

@@ -179,8 +179,13 @@ int session_serve_begin(raytrain_context *ctx, const struct dataset_config *like
         env.iteration = checkpoint_meta(ctx->restored)->training_iteration;
     }
     collective_wait_begin(&ctx->waiting, "open dataset");
-    if (inputs_find(ctx, like, env.chain, &inputs, err) < 0 ||
-        service_predictor_create(&env, &inputs, &ctx->predictor, err) < 0)
+    if (inputs_find(ctx, like, env.chain, &inputs, err) < 0)
+        return -1;
+    inputs.missing = like && like->n_missing > 0
+                         ? (struct missing_texts){like->missing, like->n_missing}
+                         : (struct missing_texts){ctx->decisions.missing.texts,
+                                                  ctx->decisions.missing.n};
+    if (service_predictor_create(&env, &inputs, &ctx->predictor, err) < 0)
         return -1;
     *p = ctx->predictor;
     return 0;

@@ -83,9 +83,9 @@ static int words_forget(struct csv_column *c, struct error *err)
     return c->words ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory for words");
 }
 
-static bool numbers_among(const struct csv_missing_texts *missing)
+static bool numbers_among(const struct missing_texts *missing)
 {
-    const struct csv_missing_texts usual = {NULL, 0};
+    const struct missing_texts usual = {NULL, 0};
     unsigned seen = 0;
     struct csv_value v;
 
@@ -95,8 +95,8 @@ static bool numbers_among(const struct csv_missing_texts *missing)
 }
 
 int csv_block_init(struct csv_block *b, char delimiter,
-                   const struct csv_missing_texts *missing,
-                   const struct csv_column *like, size_t n, struct error *err)
+                   const struct missing_texts *missing, const struct csv_column *like,
+                   size_t n, struct error *err)
 {
     *b = (struct csv_block){
         .delimiter = delimiter, .missing = *missing, .rows = FRAME_INIT};
@@ -154,7 +154,7 @@ static int misfit(const struct csv_block *b, const struct csv_column *c,
 
     memcpy(copy, text, kept);
     copy[kept] = '\0';
-    if (csv_missing(&b->missing, text, n))
+    if (missing_texts_have(&b->missing, text, n))
         return error_set(err, RAYTRAIN_EINVAL,
                          "column %s has a missing value, but is declared as %s",
                          quote(c->name, name), csv_type_name(c->declared));
@@ -278,7 +278,7 @@ static int field_as_text(struct csv_block *b, size_t i, uint64_t row, struct err
         word_look(b, c, text, n);
     if (to->kind == FRAME_NUMBERS)
         rc = number_put(b, c, to, row, text, n, err);
-    else if (csv_missing(&b->missing, text, n))
+    else if (missing_texts_have(&b->missing, text, n))
         rc = missing_put(to, row);
     else if (to->kind == FRAME_WORDS)
         rc = word_put(c, to, row, text, n, text != b->cursor.unquoted, err);

@@ -35,7 +35,7 @@ struct csv_column {
 
 struct csv_block {
     char delimiter;
-    struct csv_missing_texts missing;
+    struct missing_texts missing;
     bool missing_numbers; /* one of them is the text of a number */
     struct csv_column *columns;
     size_t n_columns;
@@ -48,8 +48,8 @@ struct csv_block {
 /* Columns without values; names, declared types and `skipped` are those of like[]. The
  * texts in `missing` stay the caller's. csv_block_clear() is due in any case. */
 int csv_block_init(struct csv_block *b, char delimiter,
-                   const struct csv_missing_texts *missing,
-                   const struct csv_column *like, size_t n, struct error *err);
+                   const struct missing_texts *missing, const struct csv_column *like,
+                   size_t n, struct error *err);
 void csv_block_clear(struct csv_block *b);
 
 /* The types that follow if these values, CSV_SEEN_... of each column, are there too. */

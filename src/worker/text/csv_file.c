@@ -52,11 +52,14 @@ static int declare(struct csv_column *columns, size_t n,
     char name[QUOTE_TEXT_MAX];
 
     for (size_t i = 0; i < n; i++) {
-        if (strcmp(columns[i].name, declared->column) == 0) {
+        if (strcmp(columns[i].name, declared->column) != 0)
+            continue;
+        if (!declared->optional || columns[i].declared == CSV_UNKNOWN)
             columns[i].declared = declared->type;
-            return 0;
-        }
+        return 0;
     }
+    if (declared->optional)
+        return 0;
     return error_set(err, RAYTRAIN_ENOTFOUND,
                      "there is no column %s, whose type is declared as %s",
                      quote(declared->column, name), csv_type_name(declared->type));

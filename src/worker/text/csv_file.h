@@ -22,6 +22,7 @@
 struct csv_declared {
     const char *column;
     enum csv_type type;
+    bool optional; /* nothing is declared if the column is not there, or has a type */
 };
 
 struct csv_options {
@@ -29,7 +30,7 @@ struct csv_options {
     bool without_header; /* columns are named by their numbers, from 0 on */
     const struct csv_declared *declared; /* types; other columns by their values */
     size_t n_declared;
-    struct csv_missing_texts missing;
+    struct missing_texts missing;
     /* Fields of columns for which this is false are not parsed: the sink gets some number
      * in their place. NULL: all are wanted. */
     bool (*wanted)(const void *arg, const char *column);
@@ -45,7 +46,7 @@ struct csv_options {
  * RAYTRAIN_EINVAL, with file and line: a record with another number of fields, a value
  * that is not of the declared type, a quote that is not closed, a byte that is NUL.
  * RAYTRAIN_ECORRUPT: a file changes while it is read. RAYTRAIN_ENOTFOUND: a declared
- * column is not there, a file is not there.
+ * column is not there and not optional, a file is not there.
  */
 int csv_convert(struct comm *comm, const struct text_source sources[], size_t n,
                 const struct csv_options *options, const struct row_sink *sink,

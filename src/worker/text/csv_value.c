@@ -55,21 +55,6 @@ static bool among(const char *at, size_t n, const char *texts)
     return false;
 }
 
-/* Is it one of the texts that were given? */
-static bool listed(const struct csv_missing_texts *missing, const char *at, size_t n)
-{
-    for (size_t i = 0; i < missing->n; i++) {
-        if (strlen(missing->texts[i]) == n && memcmp(missing->texts[i], at, n) == 0)
-            return true;
-    }
-    return false;
-}
-
-bool csv_missing(const struct csv_missing_texts *missing, const char *at, size_t n)
-{
-    return missing->n > 0 ? listed(missing, at, n) : text_is_missing(at, n);
-}
-
 static bool blank(char c)
 {
     return c == ' ' || c == '\t';
@@ -91,12 +76,12 @@ static bool whole(const char *at, const char *end)
     return at == end;
 }
 
-unsigned csv_value(const struct csv_missing_texts *missing, const char *at, size_t n,
+unsigned csv_value(const struct missing_texts *missing, const char *at, size_t n,
                    struct csv_value *value)
 {
     const char *end = at + n;
 
-    if (csv_missing(missing, at, n))
+    if (missing_texts_have(missing, at, n))
         return CSV_SEEN_MISSING;
     if (truth(at, n, &value->integer))
         return CSV_SEEN_BOOL;

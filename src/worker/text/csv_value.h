@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/missing_text.h"
+
 enum csv_type {
     CSV_UNKNOWN, /* a declared type: none; a column without values has CSV_FLOAT64 */
     CSV_BOOL,    /* uint8 */
@@ -56,22 +58,13 @@ static inline bool csv_integer_is_real(int64_t x)
     return (double)x < 9223372036854775808.0 && (int64_t)(double)x == x;
 }
 
-/* The texts that mean that a value is missing. None: no text, and what pandas takes for
- * it: NA, NaN, null, ... */
-struct csv_missing_texts {
-    char *const *texts;
-    size_t n;
-};
-
-bool csv_missing(const struct csv_missing_texts *missing, const char *at, size_t n);
-
 struct csv_value {
     int64_t integer; /* also of a bool */
     double number;   /* also of an integer */
 };
 
 /* What a text is, CSV_SEEN_..., and its value unless it is missing or a word. */
-unsigned csv_value(const struct csv_missing_texts *missing, const char *at, size_t n,
+unsigned csv_value(const struct missing_texts *missing, const char *at, size_t n,
                    struct csv_value *value);
 
 #endif
