@@ -355,4 +355,129 @@ test_expect_success 'the texts that mean a missing value are those of the traini
 	h5dump -d /raytrain/session/data/missing "$(last_checkpoint gone)" >dump && grep -e -9 dump
 '
 
+# zips FIRST: rows 0 to 39 with zip codes, the first of which is FIRST.
+zips () {
+	awk -v OFS=, -v first="$1" 'BEGIN { print "zip,x,label"
+		for (i = 0; i < 40; i++) print i ? 10001 + i % 3 : first, i % 5, i % 3 == 1 }'
+}
+# coded NAME [ARG...]: a run with an encoder of the column zip, on NAME-train.csv and
+# NAME-valid.csv.
+coded () {
+	name=$1 && shift &&
+	sed "s/zero-\([a-z]*\).svm/$name-\1.csv/g" zero.cfg >$name.cfg &&
+	raytrain-run --launcher local --storage runs -q -n 2 --name $name -c $name.cfg \
+		--set "preprocessor=( { type = \"ordinal_encoder\"; columns = [\"zip\"]; } )" "$@"
+}
+test_expect_success 'a column of words stays one where all words look like numbers' '
+	zips A1 >zip-train.csv && zips 10001 >zip-valid.csv && coded zip 2>err &&
+	h5dump -d /raytrain/session/data/words "$(last_checkpoint zip)" >dump && grep zip dump &&
+	cut -d, -f1,2 zip-valid.csv >zip-test.csv &&
+	predict zip -n 2 --data zip-test.csv --outputs class --columns zip -o zip.csv 2>err &&
+	tail -n +2 zip.csv | cut -d, -f2 >found && tail -n +2 zip-valid.csv | cut -d, -f3 >expected &&
+	test_cmp expected found && cp zip-valid.csv zip-train.csv &&
+	coded zip --resume --set num_boost_round=4 2>err
+'
+test_expect_success 'types of the training set are for all of the run, and for its predictions' '
+	zips 10001 >typed-train.csv && cp typed-train.csv typed-valid.csv &&
+	coded typed --set datasets.train.types.zip=words 2>err &&
+	predict typed --data zip-test.csv --outputs class -o typed.csv 2>err &&
+	tail -n +2 typed.csv >found && test_cmp expected found
+'
+test_expect_success 'a word in a column of numbers is an error with its line, wherever it is' '
+	awk -v OFS=, "BEGIN { print \"x,label\"; for (i = 0; i < 40; i++) print i % 5, i % 2 }" \
+		>odd-train.csv && sed "s/^3,/oops,/" odd-train.csv >odd-valid.csv &&
+	sed "s/zero-\([a-z]*\).svm/odd-\1.csv/g" zero.cfg >odd.cfg &&
+	odd () { raytrain-run --launcher local --storage runs -q -n 2 -c odd.cfg "$@"; } &&
+	expect_status 3 odd --name odd 2>err &&
+	grep "\"x\" has words, such as \"oops\" at .*odd-valid.csv:5, but numbers in the training" err &&
+	expect_status 3 odd --name odd-train --set "datasets.train.path=\"odd-valid.csv\"" 2>err &&
+	grep "such as \"oops\" at .*odd-valid.csv:5, and trees need numbers" err &&
+	odd --name even --set "datasets.valid.path=\"odd-train.csv\"" 2>err &&
+	expect_status 3 predict even --data odd-valid.csv -o odd.csv 2>err &&
+	grep "one of words, such as \"oops\" at .*odd-valid.csv:5;" err
+'
+
+# ---- LIBSVM text: weights, queries, features ----
+
+# as_library.py MODEL FILE OBJECTIVE [WEIGHT...]: the model predicts the rows of FILE as one that
+# the library trains on them does, and not as one without weights. A ranking has the
+# WEIGHTs of its queries.
+cat >as_library.py <<-\EOF
+import sys
+import numpy, xgboost
+
+model, path, objective, *weights = sys.argv[1:]
+params = {"objective": objective, "tree_method": "hist", "seed": 7, "seed_per_iteration": True,
+          "nthread": 1}
+rows = xgboost.DMatrix(path + "?format=libsvm", silent=True)
+if weights:
+    rows.set_weight(numpy.array(weights, dtype="f4"))
+found = xgboost.Booster(model_file=model)
+found.feature_names = None
+expected = xgboost.train(params, rows, 2).predict(rows)
+assert numpy.array_equal(found.predict(rows), expected), (found.predict(rows), expected)
+rows.set_weight(numpy.ones(len(rows.get_weight()), dtype="f4"))
+assert not numpy.array_equal(xgboost.train(params, rows, 2).predict(rows), expected)
+EOF
+# weighed: rows 0 to 59 with a weight each, and a query for ten of them with one weight.
+weighed () {
+	awk "BEGIN { for (i = 0; i < 60; i++) { q = int(i / 10)
+		print (i * 7 % 5 > 2) \":\" q + 1, \"qid:\" q, \"0:\" i % 3, \"1:\" i % 7 } }"
+}
+# trains NAME [ARG...]: one worker trains on NAME-train.svm; leaves NAME.ubj.
+trains () {
+	trains_name=$1 && train "$@" -n 1 && raytrain-inspect --export $trains_name.ubj \
+		"$(last_checkpoint $trains_name)" >exported
+}
+test_expect_success 'weights of LIBSVM rows weigh them, as in the library' '
+	weighed | sed "s/ qid:[0-9]*//" >weight-train.svm && svm -1 20 >weight-valid.svm &&
+	trains weight 2>err && ! grep "not used" err &&
+	"$PYTHON" as_library.py weight.ubj weight-train.svm binary:logistic
+'
+test_expect_success 'queries of LIBSVM rows are left out, and named, unless the objective ranks' '
+	weighed >spare-train.svm && svm -1 20 | sed "s/ / qid:1 /" >spare-valid.svm &&
+	trains spare 2>err && cmp spare.ubj weight.ubj &&
+	test "$(grep -c "queries of its rows (qid) are not used" err)" = 1
+'
+test_expect_success 'queries of LIBSVM rows make queries for a ranking, as in the library' '
+	weighed >rank-train.svm && weighed | sed "s/^\(.\):./\1/" >rank-valid.svm &&
+	trains rank --set params.objective=rank:pairwise --set params.seed=7 2>err && ! grep "not used" err &&
+	"$PYTHON" as_library.py rank.ubj rank-valid.svm rank:pairwise 1 2 3 4 5 6 &&
+	weighed | head -n 1 >>rank-train.svm &&
+	expect_status 3 train rank --name back --set params.objective=rank:pairwise 2>err &&
+	grep "query 0 begins at .*rank-train.svm:1, and comes back at .*rank-train.svm:61" err
+'
+test_expect_success 'a file to validate may have fewer features, and more are refused with their row' '
+	svm 1 60 >short-train.svm && echo "1 2:1" >short-valid.svm && train short 2>err &&
+	svm 1 60 >long-train.svm && echo "0 2:1 3:4 9:7" >>short-valid.svm &&
+	cp short-valid.svm long-valid.svm &&
+	expect_status 3 train long 2>err && grep "long-valid.svm:2 .*\"features_8\"" err
+'
+test_expect_success 'a row to predict with a feature that the model does not know is refused' '
+	expect_status 3 raytrain-predict --launcher local -n 2 --checkpoint runs/short \
+		--data short-valid.svm -o short.csv 2>err && grep "short-valid.svm:2: .*\"features_8\"" err
+'
+
+# ---- Names ----
+
+test_expect_success 'columns that are not features of the model are named once' '
+	predict binary -n 2 --data rows.csv --columns id -o named.csv 2>err &&
+	test "$(grep -c "not used: note$" err)" = 1
+'
+test_expect_success 'columns of another dataset that the training set does not have are named' '
+	awk -v OFS=, "BEGIN { print \"extra,label,x\"; for (i = 0; i < 9; i++) print i, i % 2, i }" \
+		>wide-valid.csv && cut -d, -f2,3 wide-valid.csv >wide-train.csv &&
+	sed "s/zero-\([a-z]*\).svm/wide-\1.csv/g" zero.cfg >wide.cfg &&
+	raytrain-run --launcher local --storage runs -q --name wide -c wide.cfg 2>err &&
+	grep "dataset \"valid\": these columns are not used: extra$" err
+'
+test_expect_success 'a dataset that is not there is named, with the one that may be meant' '
+	expect_status 3 predict binary --data rows.csv --set datasets.predcit.format=csv \
+		-o typo.csv 2>err && grep "datasets.predcit: .*did you mean datasets.predict?" err &&
+	expect_status 3 train zero --name typo --set datasets.vlid.shuffle=true 2>err &&
+	grep "datasets.vlid: .*did you mean datasets.valid?" err &&
+	expect_status 3 raytrain-serve runs/binary --set datasets.other.format=csv 2>err &&
+	grep "datasets.other: it has no path" err
+'
+
 test_done

@@ -355,7 +355,7 @@ static void names_of_columns_are_made_unique(void **state)
 /* All files of a dataset may have their own encoding. */
 static void names_in_latin_1_become_utf_8(void **state)
 {
-    static const struct csv_declared types[] = {{"\xc3\xb6", CSV_FLOAT64}};
+    static const struct csv_declared types[] = {{"\xc3\xb6", CSV_FLOAT64, false}};
     struct csv_options options = {.declared = types, .n_declared = 1};
 
     (void)state;

@@ -181,8 +181,8 @@ static void element_check(const struct gbdt_shard *s, uint64_t k, uint32_t featu
 
 static void sparse_rows_stay_sparse_and_rise(void **state)
 {
-    const char *const names[] = {"s_3", "a", "s_1", "s_9"};
-    const struct feature_list list = {.names = names, .n = 4};
+    const char *const names[] = {"s_3", "a", "s_1", "s_9", "s_0"};
+    const struct feature_list list = {.names = names, .n = 5};
     struct frame f = {.rows = ROWS};
     struct gbdt_shard s;
 
@@ -191,23 +191,76 @@ static void sparse_rows_stay_sparse_and_rise(void **state)
     sparse_add(&f, "s");
     s = take(&f, &list, RAYTRAIN_FLOAT32);
     assert_true(s.sparse);
-    assert_int_equal(s.features, 4);
-    assert_int_equal(s.n_values, 5);
+    assert_int_equal(s.features, 5);
+    assert_int_equal(s.n_values, 6);
     assert_int_equal(s.offsets[0], 0);
     assert_int_equal(s.offsets[1], 3);
     assert_int_equal(s.offsets[2], 4);
-    assert_int_equal(s.offsets[3], 5);
+    assert_int_equal(s.offsets[3], 6);
     element_check(&s, 0, 0, 3.5f);
     element_check(&s, 1, 1, 7);
     element_check(&s, 2, 2, 1.5f);
     element_check(&s, 3, 1, -8);
     element_check(&s, 4, 1, (float)INT64_MAX);
+    element_check(&s, 5, 4, 0.5f);
     gbdt_shard_clear(&s);
+}
+
+/* The row of the first element that the model does not know. */
+static void beyond(const struct feature_list *list, int64_t row, const char *words)
+{
+    struct frame f = {.rows = ROWS};
+    struct gbdt_shard s = {.rows = 0};
+    struct feature_rows *rows;
+
+    sparse_add(&f, "s");
+    assert_int_equal(feature_rows_create(&f, list, RAYTRAIN_FLOAT32, &rows, &err), 0);
+    assert_int_equal(feature_rows_fault(rows), -1);
+    assert_int_equal(feature_rows_fill(rows, &f, &s, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_non_null(strstr(err.text, words));
+    assert_int_equal(feature_rows_fault(rows), row);
+    gbdt_shard_clear(&s);
+    feature_rows_destroy(rows);
+    frame_clear(&f);
+}
+
+static void an_element_that_is_not_a_feature_is_an_error_with_its_row(void **state)
+{
+    const char *const first[] = {"s_1", "s_2", "s_3"}, *const last[] = {"s_0", "s_1"},
+                      *const vector[] = {"v_0"};
+    const struct feature_list without_first = {.names = first, .n = 3},
+                              shorter = {.names = last, .n = 2},
+                              without_names = {.n = 3};
+    struct frame f = dense();
+
+    (void)state;
+    beyond(&without_first, 2, "\"s_0\"");
+    beyond(&shorter, 0, "\"s_3\"");
+    beyond(&without_names, 0, "3 features of the model");
+    refuse(&f, vector, 1, RAYTRAIN_EINVAL, "no feature \"v_1\"");
+    frame_clear(&f);
+}
+
+static void columns_that_are_not_features_are_known(void **state)
+{
+    const char *const names[] = {"one", "v_0", "v_1"};
+    const struct feature_list list = {.names = names, .n = 3};
+    struct frame f = dense();
+    struct feature_rows *rows;
+    bool unused[4];
+
+    (void)state;
+    assert_int_equal(feature_rows_create(&f, &list, RAYTRAIN_FLOAT32, &rows, &err), 0);
+    feature_rows_unused(rows, &f, unused);
+    assert_true(unused[0] && !unused[1] && !unused[2] && unused[3]);
+    feature_rows_destroy(rows);
+    frame_clear(&f);
 }
 
 static void without_names_the_only_vectors_are_the_features(void **state)
 {
-    const struct feature_list fits = {.n = 2}, shorter = {.n = 3}, longer = {.n = 9};
+    const struct feature_list fits = {.n = 2}, longer = {.n = 9};
     struct frame f = {.rows = ROWS};
     struct gbdt_shard s;
 
@@ -223,13 +276,6 @@ static void without_names_the_only_vectors_are_the_features(void **state)
     s = take(&f, &longer, RAYTRAIN_FLOAT32);
     assert_int_equal(s.features, 9);
     assert_int_equal(s.n_values, 3);
-    gbdt_shard_clear(&s);
-
-    f = (struct frame){.rows = ROWS};
-    sparse_add(&f, "s"); /* element 3 is none of the model's features */
-    s = take(&f, &shorter, RAYTRAIN_FLOAT32);
-    assert_int_equal(s.features, 3);
-    assert_int_equal(s.n_values, 2);
     gbdt_shard_clear(&s);
 }
 
@@ -253,8 +299,8 @@ static void without_names_and_vectors_all_numbers_but_the_label_are(void **state
 
 static void a_batch_without_rows_is_one(void **state)
 {
-    const char *const names[] = {"v_0"};
-    const struct feature_list list = {.names = names, .n = 1};
+    const char *const names[] = {"v_0", "v_1"};
+    const struct feature_list list = {.names = names, .n = 2};
     struct frame f = dense();
     struct gbdt_shard s;
 
@@ -273,6 +319,8 @@ int main(void)
         cmocka_unit_test(a_missing_feature_is_named_with_the_columns_that_there_are),
         cmocka_unit_test(a_column_without_numbers_is_named),
         cmocka_unit_test(sparse_rows_stay_sparse_and_rise),
+        cmocka_unit_test(an_element_that_is_not_a_feature_is_an_error_with_its_row),
+        cmocka_unit_test(columns_that_are_not_features_are_known),
         cmocka_unit_test(without_names_the_only_vectors_are_the_features),
         cmocka_unit_test(without_names_and_vectors_all_numbers_but_the_label_are),
         cmocka_unit_test(a_batch_without_rows_is_one),

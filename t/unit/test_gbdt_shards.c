@@ -52,23 +52,25 @@ static raytrain_dataset *dataset_of(const char *path)
 static void columns_of(raytrain_dataset *ds, const struct gbdt_config *cfg,
                        struct gbdt_columns *columns)
 {
+    const struct gbdt_columns_use use = {.dataset = {.name = "train"},
+                                         .label = cfg->label ? cfg->label : "y",
+                                         .config = cfg};
     struct error err;
 
-    if (gbdt_columns_find(dataset_schema(ds), "train", cfg->label ? cfg->label : "y",
-                          cfg, columns, &err) < 0)
+    if (gbdt_columns_find(dataset_schema(ds), &use, columns, &err) < 0)
         fail_msg("%s", err.text);
 }
 
 static void columns_fail(raytrain_dataset *ds, const struct gbdt_config *cfg,
                          const char *sentence)
 {
+    const struct gbdt_columns_use use = {.dataset = {.name = "train"},
+                                         .label = cfg->label ? cfg->label : "y",
+                                         .config = cfg};
     struct gbdt_columns columns;
     struct error err;
 
-    assert_int_equal(gbdt_columns_find(dataset_schema(ds), "train",
-                                       cfg->label ? cfg->label : "y", cfg, &columns,
-                                       &err),
-                     -1);
+    assert_int_equal(gbdt_columns_find(dataset_schema(ds), &use, &columns, &err), -1);
     if (!strstr(err.text, sentence))
         fail_msg("\"%s\" is not in: %s", sentence, err.text);
 }
@@ -83,6 +85,8 @@ static void shard_of(raytrain_dataset *ds, const struct gbdt_columns *columns, i
     if (gbdt_shard_load(ds, &job, shard, &err) < 0)
         fail_msg("%s", err.text);
 }
+
+static const struct gbdt_dataset o = {.name = "o"};
 
 /* ---- Rows ---- */
 
@@ -352,6 +356,98 @@ static void sparse_rows_stay_sparse(void **state)
     dataset_close(ds);
 }
 
+static void longer_rows_of_another_dataset_are_refused_with_their_line(void **state)
+{
+    struct gbdt_config cfg = {.label = (char *)"label"};
+    struct dataset_config other = {.name = (char *)"o", .path = (char *)"longer.svm"};
+    struct gbdt_columns columns;
+    struct shard_job job = {.columns = &columns, .config = &other, .size = 1};
+    struct gbdt_shard s;
+    struct error err;
+    raytrain_dataset *ds, *shorter, *longer;
+
+    (void)state;
+    file_write("rows.svm", "1 2:0.5 3:2\n");
+    file_write("shorter.svm", "1 2:0.5\n");
+    file_write("longer.svm", "1 2:0.5\n0 3:1 4:7\n");
+    ds = dataset_of("rows.svm");
+    columns_of(ds, &cfg, &columns);
+    shorter = dataset_of("shorter.svm");
+    assert_int_equal(gbdt_columns_check(&columns, dataset_schema(shorter), &o, &err),
+                     0);
+    shard_of(shorter, &columns, 0, 1, &s);
+    assert_int_equal(s.features, 3);
+    gbdt_shard_clear(&s);
+    longer = dataset_of("longer.svm");
+    assert_int_equal(gbdt_columns_check(&columns, dataset_schema(longer), &o, &err), 0);
+    assert_int_equal(gbdt_shard_load(longer, &job, &s, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_non_null(strstr(err.text, "longer.svm:2 has an element \"features_3\""));
+    dataset_close(longer);
+    dataset_close(shorter);
+    gbdt_columns_clear(&columns);
+    dataset_close(ds);
+}
+
+/* Weight, and queries, of LIBSVM text that is read with `use`. */
+static void libsvm_is(raytrain_dataset *ds, const struct gbdt_columns_use *use,
+                      const char *qid, const char *unused)
+{
+    struct gbdt_columns columns;
+    struct error err;
+    char text[64];
+
+    assert_int_equal(gbdt_columns_find(dataset_schema(ds), use, &columns, &err), 0);
+    assert_int_equal(columns.features, 2);
+    assert_string_equal(gbdt_columns_weight(&columns, dataset_schema(ds)), "weight");
+    if (qid)
+        assert_string_equal(gbdt_columns_qid(&columns, dataset_schema(ds)), qid);
+    else
+        assert_null(gbdt_columns_qid(&columns, dataset_schema(ds)));
+    assert_int_equal(gbdt_columns_spares_queries(&columns, dataset_schema(ds)), !qid);
+    assert_int_equal(
+        gbdt_columns_unused(&columns, dataset_schema(ds), text, sizeof text, &err), 0);
+    assert_string_equal(text, unused);
+    gbdt_columns_clear(&columns);
+}
+
+static void weights_and_queries_of_libsvm_text_are_used_without_a_name(void **state)
+{
+    struct gbdt_config cfg = {.label = (char *)"label"};
+    struct gbdt_columns_use use = {
+        .dataset = {.name = "train"}, .label = "label", .config = &cfg, .libsvm = true};
+    struct gbdt_columns columns;
+    struct gbdt_shard s;
+    struct error err;
+    raytrain_dataset *ds, *bare;
+
+    (void)state;
+    file_write("rows.svm", "1:2 qid:1 1:1 2:1\n0:3 qid:1 1:1\n1:4 qid:5 1:1\n");
+    file_write("bare.svm", "1 1:1\n0 1:1\n");
+    ds = dataset_of("rows.svm");
+    bare = dataset_of("bare.svm");
+    libsvm_is(ds, &use, NULL, "");
+    use.ranks = true;
+    libsvm_is(ds, &use, "qid", "");
+    cfg.qid = (char *)"weight";
+    libsvm_is(ds, &use, "weight", "qid");
+    cfg.qid = NULL;
+    assert_int_equal(gbdt_columns_find(dataset_schema(ds), &use, &columns, &err), 0);
+    shard_of(ds, &columns, 0, 1, &s);
+    assert_true(s.weight[0] == 2 && s.weight[1] == 3 && s.weight[2] == 4);
+    assert_int_equal(s.n_groups, 2);
+    gbdt_shard_clear(&s);
+    assert_int_equal(gbdt_columns_check(&columns, dataset_schema(bare), &o, &err), 0);
+    shard_of(bare, &columns, 0, 1, &s);
+    assert_int_equal(s.rows, 2);
+    assert_null(s.weight);
+    assert_null(s.groups);
+    gbdt_shard_clear(&s);
+    gbdt_columns_clear(&columns);
+    dataset_close(bare);
+    dataset_close(ds);
+}
+
 static void features_have_names(void **state)
 {
     char *categorical[] = {(char *)"b"};
@@ -374,6 +470,38 @@ static void features_have_names(void **state)
     gbdt_features_clear(&features);
     gbdt_columns_clear(&columns);
     dataset_close(ds);
+}
+
+static void features_that_would_have_one_name_are_refused(void **state)
+{
+    struct frame f = FRAME_INIT;
+    struct frame_column x = {
+        .name = "x",
+        .kind = FRAME_NUMBERS,
+        .row = {.dtype = RAYTRAIN_FLOAT32, .ndim = 1, .shape = {2}}};
+    struct frame_column x_1 = {
+        .name = "x_1", .kind = FRAME_NUMBERS, .row = {.dtype = RAYTRAIN_FLOAT32}};
+    struct frame_column y = {
+        .name = "y", .kind = FRAME_NUMBERS, .row = {.dtype = RAYTRAIN_FLOAT32}};
+    const struct gbdt_columns_use use = {
+        .dataset = {.name = "train"}, .label = "y", .config = &plain};
+    struct gbdt_columns columns;
+    struct gbdt_features features;
+    struct error err;
+    size_t i;
+
+    (void)state;
+    assert_int_equal(frame_add(&f, &x, &i, &err), 0);
+    assert_int_equal(frame_add(&f, &y, &i, &err), 0);
+    assert_int_equal(frame_add(&f, &x_1, &i, &err), 0);
+    assert_int_equal(gbdt_columns_find(&f, &use, &columns, &err), 0);
+    assert_int_equal(gbdt_columns_features(&columns, &plain, &features, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_non_null(strstr(err.text, "\"x_1\", one of the column \"x\" and one of the "
+                                     "column \"x_1\""));
+    assert_null(features.names);
+    gbdt_columns_clear(&columns);
+    frame_clear(&f);
 }
 
 /* ---- What is wrong ---- */
@@ -407,20 +535,28 @@ static void other_datasets_have_the_same_columns(void **state)
 {
     struct gbdt_columns columns;
     struct error err;
+    char text[64];
     raytrain_dataset *ds, *other;
 
     (void)state;
     file_write("train.csv", "a,b,y\n1,2,0\n");
     file_write("order.csv", "y,b,a\n0,2,1\n");
+    file_write("more.csv", "y,c,b,d,a\n0,x,2,7,1\n");
     file_write("other.csv", "a,c,y\n1,2,0\n");
     ds = dataset_of("train.csv");
     columns_of(ds, &plain, &columns);
     other = dataset_of("order.csv");
-    assert_int_equal(gbdt_columns_check(&columns, dataset_schema(other), "o", &err), 0);
+    assert_int_equal(gbdt_columns_check(&columns, dataset_schema(other), &o, &err), 0);
+    dataset_close(other);
+    other = dataset_of("more.csv");
+    assert_int_equal(gbdt_columns_check(&columns, dataset_schema(other), &o, &err), 0);
+    assert_int_equal(
+        gbdt_columns_unused(&columns, dataset_schema(other), text, sizeof text, &err),
+        0);
+    assert_string_equal(text, "c, d");
     dataset_close(other);
     other = dataset_of("other.csv");
-    assert_int_equal(gbdt_columns_check(&columns, dataset_schema(other), "o", &err),
-                     -1);
+    assert_int_equal(gbdt_columns_check(&columns, dataset_schema(other), &o, &err), -1);
     assert_non_null(strstr(err.text, "dataset \"o\" has no column \"b\""));
     dataset_close(other);
     gbdt_columns_clear(&columns);
@@ -477,7 +613,10 @@ int main(void)
         SCRATCH(a_query_that_comes_back_is_refused_with_both_lines),
         SCRATCH(queries_may_rise_fall_and_mix),
         SCRATCH(sparse_rows_stay_sparse),
+        SCRATCH(longer_rows_of_another_dataset_are_refused_with_their_line),
+        SCRATCH(weights_and_queries_of_libsvm_text_are_used_without_a_name),
         SCRATCH(features_have_names),
+        SCRATCH(features_that_would_have_one_name_are_refused),
         SCRATCH(wrong_columns_are_named),
         SCRATCH(other_datasets_have_the_same_columns),
         SCRATCH(a_row_without_a_label_is_named),

@@ -240,7 +240,7 @@ struct frame_column *frame_find_next(const struct frame *f, const char *name,
     return found;
 }
 
-void frame_names(const struct frame *f, char *text, size_t size)
+void frame_names_of(const struct frame *f, const bool *shown, char *text, size_t size)
 {
     size_t used = 0;
 
@@ -249,13 +249,23 @@ void frame_names(const struct frame *f, char *text, size_t size)
         const char *name = f->columns[i].name;
         size_t n = strlen(name);
 
-        if (used + n + 3 > size)
+        if (shown && !shown[i])
+            continue;
+        if (used + n + 3 > size) {
+            if (used + sizeof ", ..." <= size)
+                strcpy(text + used, used > 0 ? ", ..." : "...");
             return;
-        if (i > 0)
+        }
+        if (used > 0)
             used += strlen(strcpy(text + used, ", "));
         memcpy(text + used, name, n + 1);
         used += n;
     }
+}
+
+void frame_names(const struct frame *f, char *text, size_t size)
+{
+    frame_names_of(f, NULL, text, size);
 }
 
 size_t frame_element_bytes(const struct frame_column *c)

@@ -88,8 +88,10 @@ struct frame_column *frame_find(const struct frame *f, const char *name);
  * at *next, 0 at first, which becomes the place after the column. */
 struct frame_column *frame_find_next(const struct frame *f, const char *name,
                                      size_t *next);
-/* The names, "x, y", for messages; text always ends with a NUL. */
+/* The names, "x, y", for messages, as far as they fit; text always ends with a NUL. */
 void frame_names(const struct frame *f, char *text, size_t size);
+/* The same of the columns i for which shown[i]. */
+void frame_names_of(const struct frame *f, const bool *shown, char *text, size_t size);
 
 /*
  * Memory for `rows` rows with `elements` elements in all (of NUMBERS and WORDS each row has

@@ -84,6 +84,8 @@ struct booster_ops {
     int (*open)(struct error *err);
     /* Once it is open: the library's version, "1.7.4". NULL: it has none. */
     void (*version)(char text[32]);
+    /* Is the objective of the configuration one of ranking, which needs queries? */
+    bool (*ranks)(const struct gbdt_config *cfg);
     /* Make `impl`. COLLECTIVE over the members if there are several. */
     int (*create)(struct booster *b, struct error *err);
     /*

@@ -4,9 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame/dictionary.h"
 #include "preprocess/reals.h"
 
 #define NAMES_SHOWN 300
+
+/* Columns of LIBSVM text (text/libsvm.h). */
+#define LIBSVM_WEIGHT "weight"
+#define LIBSVM_QUERY  "qid"
 
 static int no_memory(struct error *err)
 {
@@ -31,23 +36,35 @@ static int fail_missing(const struct frame *schema, const char *dataset,
                      column, *what ? ", which is its " : "", what, names);
 }
 
-static int fail_words(const char *dataset, const struct frame_column *c,
-                      struct error *err)
+/* A column of words that should have numbers. `train`: it has in the training set. */
+static int fail_words(const struct gbdt_dataset *dataset, const struct frame_column *c,
+                      bool train, struct error *err)
 {
+    char such[ERROR_TEXT_MAX / 2] = "";
+    const char *words = c->kind == FRAME_WORDS ? "words" : "texts";
+
+    if (dataset->ds)
+        dataset_odd_word(dataset->ds, dataset->config, c->name, such, sizeof such);
+    if (train)
+        return error_set(err, RAYTRAIN_ETYPE,
+                         "dataset \"%s\": column \"%s\" has %s%s, but numbers in the "
+                         "training set; correct the file, or list what means a missing "
+                         "value in datasets.%s.missing",
+                         dataset->name, c->name, words, such, dataset->name);
     return error_set(
         err, RAYTRAIN_ETYPE,
-        "dataset \"%s\": column \"%s\" has %s, and trees need numbers: add an "
+        "dataset \"%s\": column \"%s\" has %s%s, and trees need numbers: add an "
         "ordinal_encoder or a one_hot_encoder for it to `preprocessor`, or leave it "
         "out of datasets.%s.columns",
-        dataset, c->name, c->kind == FRAME_WORDS ? "words" : "texts", dataset);
+        dataset->name, c->name, words, such, dataset->name);
 }
 
-static int feature_check(const char *dataset, const struct frame_column *c,
-                         struct error *err)
+static int feature_check(const struct gbdt_dataset *dataset,
+                         const struct frame_column *c, bool train, struct error *err)
 {
     return c->kind == FRAME_NUMBERS || c->kind == FRAME_SPARSE
                ? 0
-               : fail_words(dataset, c, err);
+               : fail_words(dataset, c, train, err);
 }
 
 /* Label, weight and query: one number a row. */
@@ -96,11 +113,61 @@ static int margin_check(const struct frame *schema, const char *dataset,
 static int others_check(const struct gbdt_columns *columns, const struct frame *schema,
                         const char *dataset, struct error *err)
 {
+    const char *weight = gbdt_columns_weight(columns, schema);
+    const char *qid = gbdt_columns_qid(columns, schema);
+
     if (single_check(schema, dataset, "label", columns->label, err) < 0 ||
-        single_check(schema, dataset, "weight", columns->weight, err) < 0 ||
-        single_check(schema, dataset, "query", columns->qid, err) < 0)
+        single_check(schema, dataset, "weight", weight, err) < 0 ||
+        single_check(schema, dataset, "query", qid, err) < 0)
         return -1;
     return margin_check(schema, dataset, columns->margin, err);
+}
+
+/* ---- Weights and queries ---- */
+
+static bool is_excluded(const struct gbdt_columns *columns, const char *name)
+{
+    for (size_t i = 0; i < columns->n_exclude; i++)
+        if (strcmp(columns->exclude[i], name) == 0)
+            return true;
+    return false;
+}
+
+const char *gbdt_columns_weight(const struct gbdt_columns *columns,
+                                const struct frame *schema)
+{
+    if (columns->weight_optional && !frame_find(schema, columns->weight))
+        return NULL;
+    return columns->weight;
+}
+
+const char *gbdt_columns_qid(const struct gbdt_columns *columns,
+                             const struct frame *schema)
+{
+    if (columns->qid_optional && !frame_find(schema, columns->qid))
+        return NULL;
+    return columns->qid;
+}
+
+static void others_take(struct gbdt_columns *out, const struct gbdt_columns_use *use)
+{
+    const struct gbdt_config *cfg = use->config;
+
+    out->label = use->label;
+    out->weight = cfg->weight;
+    out->qid = cfg->qid;
+    out->margin = cfg->base_margin;
+    out->exclude = cfg->exclude;
+    out->n_exclude = cfg->n_exclude;
+    out->libsvm = use->libsvm;
+    if (use->libsvm && !cfg->weight && !is_excluded(out, LIBSVM_WEIGHT)) {
+        out->weight = LIBSVM_WEIGHT;
+        out->weight_optional = true;
+    }
+    if (use->libsvm && use->ranks && !cfg->qid && !is_excluded(out, LIBSVM_QUERY)) {
+        out->qid = LIBSVM_QUERY;
+        out->qid_optional = true;
+    }
 }
 
 /* ---- Features ---- */
@@ -113,15 +180,8 @@ static bool is_other(const struct gbdt_columns *columns, const char *name)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i] && strcmp(others[i], name) == 0)
             return true;
-    return false;
-}
-
-static bool is_excluded(const struct gbdt_config *cfg, const char *name)
-{
-    for (size_t i = 0; i < cfg->n_exclude; i++)
-        if (strcmp(cfg->exclude[i], name) == 0)
-            return true;
-    return false;
+    return columns->libsvm &&
+           (strcmp(name, LIBSVM_WEIGHT) == 0 || strcmp(name, LIBSVM_QUERY) == 0);
 }
 
 /* A misspelt name would leave its column among the features. */
@@ -174,43 +234,47 @@ static int categorical_check(const struct gbdt_columns *columns,
     return 0;
 }
 
-int gbdt_columns_find(const struct frame *schema, const char *dataset,
-                      const char *label, const struct gbdt_config *cfg,
+static int features_add(struct gbdt_columns *out, const struct frame *schema,
+                        const struct gbdt_dataset *dataset, struct error *err)
+{
+    for (size_t i = 0; i < schema->n_columns; i++) {
+        const struct frame_column *c = &schema->columns[i];
+
+        if (is_other(out, c->name) || is_excluded(out, c->name))
+            continue;
+        if (feature_check(dataset, c, false, err) < 0 || feature_add(out, c, err) < 0)
+            return -1;
+    }
+    if (out->features == 0)
+        return error_set(err, RAYTRAIN_EINVAL, "dataset \"%s\" has no features",
+                         dataset->name);
+    return 0;
+}
+
+int gbdt_columns_find(const struct frame *schema, const struct gbdt_columns_use *use,
                       struct gbdt_columns *out, struct error *err)
 {
     int rc;
 
     *out =
-        (struct gbdt_columns){.label = label,
-                              .weight = cfg->weight,
-                              .qid = cfg->qid,
-                              .margin = cfg->base_margin,
-                              .list = calloc(schema->n_columns + 1, sizeof *out->list)};
+        (struct gbdt_columns){.list = calloc(schema->n_columns + 1, sizeof *out->list)};
     if (!out->list)
         return no_memory(err);
-    rc = others_check(out, schema, dataset, err);
+    others_take(out, use);
+    rc = others_check(out, schema, use->dataset.name, err);
     if (rc == 0)
-        rc = exclude_check(schema, dataset, cfg, err);
-    for (size_t i = 0; rc == 0 && i < schema->n_columns; i++) {
-        const struct frame_column *c = &schema->columns[i];
-
-        if (is_other(out, c->name) || is_excluded(cfg, c->name))
-            continue;
-        rc = feature_check(dataset, c, err);
-        if (rc == 0)
-            rc = feature_add(out, c, err);
-    }
+        rc = exclude_check(schema, use->dataset.name, use->config, err);
     if (rc == 0)
-        rc = categorical_check(out, schema, dataset, cfg, err);
-    if (rc == 0 && out->features == 0)
-        rc = error_set(err, RAYTRAIN_EINVAL, "dataset \"%s\" has no features", dataset);
+        rc = features_add(out, schema, &use->dataset, err);
+    if (rc == 0)
+        rc = categorical_check(out, schema, use->dataset.name, use->config, err);
     if (rc < 0)
         gbdt_columns_clear(out);
     return rc;
 }
 
 int gbdt_columns_check(const struct gbdt_columns *columns, const struct frame *schema,
-                       const char *dataset, struct error *err)
+                       const struct gbdt_dataset *dataset, struct error *err)
 {
     size_t next = 0;
 
@@ -219,19 +283,66 @@ int gbdt_columns_check(const struct gbdt_columns *columns, const struct frame *s
         const struct frame_column *c = frame_find_next(schema, want->name, &next);
 
         if (!c)
-            return fail_missing(schema, dataset, "", want->name, err);
-        if (feature_check(dataset, c, err) < 0)
+            return fail_missing(schema, dataset->name, "", want->name, err);
+        if (feature_check(dataset, c, true, err) < 0)
             return -1;
-        if (c->kind == FRAME_SPARSE ? gbdt_column_width(c) > want->width
-                                    : gbdt_column_width(c) != want->width)
+        if (c->kind == FRAME_SPARSE && !columns->sparse)
+            return error_set(err, RAYTRAIN_ETYPE,
+                             "dataset \"%s\": column \"%s\" has sparse vectors, and "
+                             "other numbers in the training set",
+                             dataset->name, c->name);
+        if (c->kind != FRAME_SPARSE && gbdt_column_width(c) != want->width)
             return error_set(
                 err, RAYTRAIN_ETYPE,
                 "dataset \"%s\": column \"%s\" has %llu numbers a row, and "
                 "%llu in the training set",
-                dataset, c->name, (unsigned long long)gbdt_column_width(c),
+                dataset->name, c->name, (unsigned long long)gbdt_column_width(c),
                 (unsigned long long)want->width);
     }
-    return others_check(columns, schema, dataset, err);
+    return others_check(columns, schema, dataset->name, err);
+}
+
+bool gbdt_columns_spares_queries(const struct gbdt_columns *columns,
+                                 const struct frame *schema)
+{
+    return columns->libsvm && !columns->qid && !is_excluded(columns, LIBSVM_QUERY) &&
+           frame_find(schema, LIBSVM_QUERY);
+}
+
+static bool is_used(const struct gbdt_columns *columns, const struct frame *schema,
+                    const char *name)
+{
+    const char *const others[] = {columns->label, gbdt_columns_weight(columns, schema),
+                                  gbdt_columns_qid(columns, schema), columns->margin};
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i] && strcmp(others[i], name) == 0)
+            return true;
+    return is_excluded(columns, name) ||
+           (gbdt_columns_spares_queries(columns, schema) &&
+            strcmp(name, LIBSVM_QUERY) == 0);
+}
+
+int gbdt_columns_unused(const struct gbdt_columns *columns, const struct frame *schema,
+                        char *text, size_t size, struct error *err)
+{
+    bool *unused = calloc(schema->n_columns + 1, sizeof *unused);
+    size_t next = 0;
+
+    if (!unused)
+        return no_memory(err);
+    for (size_t i = 0; i < schema->n_columns; i++)
+        unused[i] = !is_used(columns, schema, schema->columns[i].name);
+    for (size_t i = 0; i < columns->n; i++) {
+        const struct frame_column *c =
+            frame_find_next(schema, columns->list[i].name, &next);
+
+        if (c)
+            unused[c - schema->columns] = false;
+    }
+    frame_names_of(schema, unused, text, size);
+    free(unused);
+    return 0;
 }
 
 void gbdt_columns_clear(struct gbdt_columns *columns)
@@ -260,6 +371,40 @@ static bool is_categorical(const struct gbdt_config *cfg, const char *name)
     return false;
 }
 
+/* The column that feature `i` is of. */
+static const char *column_of(const struct gbdt_columns *columns, uint64_t i)
+{
+    size_t k = 0;
+
+    while (k + 1 < columns->n && i >= columns->list[k + 1].first)
+        k++;
+    return columns->list[k].name;
+}
+
+/* "x_0" may be a column, and the first element of a column "x" of vectors. */
+static int names_check(const struct gbdt_columns *columns,
+                       const struct gbdt_features *features, struct error *err)
+{
+    struct dictionary *names = dictionary_create();
+    int rc = names ? 0 : no_memory(err);
+
+    for (size_t i = 0; rc == 0 && features->names && i < features->n; i++) {
+        const char *name = features->names[i];
+        int32_t code;
+
+        rc = dictionary_add(names, name, strlen(name), &code, err);
+        if (rc == 0 && (size_t)code < i)
+            rc = error_set(err, RAYTRAIN_EINVAL,
+                           "two features have the name \"%s\", one of the column "
+                           "\"%s\" and one of the column \"%s\": rename a column, or "
+                           "leave one out with the key exclude",
+                           name, column_of(columns, (uint64_t)code),
+                           column_of(columns, i));
+    }
+    dictionary_destroy(names);
+    return rc;
+}
+
 int gbdt_columns_features(const struct gbdt_columns *columns,
                           const struct gbdt_config *cfg, struct gbdt_features *out,
                           struct error *err)
@@ -282,8 +427,8 @@ int gbdt_columns_features(const struct gbdt_columns *columns,
                 out->categorical[c->first + i] = is_categorical(cfg, c->name);
         }
     }
-    if (rc == 0)
-        return 0;
-    gbdt_features_clear(out);
-    return no_memory(err);
+    rc = rc < 0 ? no_memory(err) : names_check(columns, out, err);
+    if (rc < 0)
+        gbdt_features_clear(out);
+    return rc;
 }

@@ -26,7 +26,8 @@ struct feature_rows {
     bool sparse;     /* one of the sources is */
     double *scratch; /* values of a column */
     size_t scratch_room;
-    size_t next; /* frame_find_next() */
+    size_t next;   /* frame_find_next() */
+    int64_t fault; /* feature_rows_fault() */
 };
 
 static int no_memory(struct error *err)
@@ -56,20 +57,26 @@ static uint64_t elements_of(const struct frame_column *c)
     return n;
 }
 
-static int number_check(const struct frame_column *c, struct error *err)
+static int number_check(const struct frame_column *c, const struct feature_list *list,
+                        struct error *err)
 {
+    char such[ERROR_TEXT_MAX / 2] = "";
+
     if (is_number(c))
         return 0;
+    if (list->ds)
+        dataset_odd_word(list->ds, list->config, c->name, such, sizeof such);
     return error_set(
         err, RAYTRAIN_ETYPE,
         "the feature \"%s\" of the model is a number, but the column \"%s\" "
-        "of the rows is one of %s; make numbers of them as in the training, "
+        "of the rows is one of %s%s; make numbers of them as in the training, "
         "by the same preprocessors",
         c->name, c->name,
         c->kind == FRAME_WORDS        ? "words"
         : c->kind == FRAME_TEXT       ? "texts"
         : c->kind == FRAME_WORD_LISTS ? "lists of words"
-                                      : "bytes");
+                                      : "bytes",
+        such);
 }
 
 static int missing_fail(const struct frame *schema, const char *feature,
@@ -166,9 +173,10 @@ static bool is_single(const struct frame_column *c)
 
 /* Feature `i` of the model. */
 static int feature_place(struct feature_rows *f, const struct frame *schema,
-                         const struct names_index *index, const char *feature,
-                         uint32_t i, struct error *err)
+                         const struct names_index *index,
+                         const struct feature_list *list, uint32_t i, struct error *err)
 {
+    const char *feature = list->names[i];
     const struct frame_column *c = find(index, feature, strlen(feature));
     uint64_t element = 0;
     struct source *s;
@@ -178,10 +186,26 @@ static int feature_place(struct feature_rows *f, const struct frame *schema,
         if (!c)
             return missing_fail(schema, feature, err);
     }
-    if (number_check(c, err) < 0 || !(s = source_add(f, c, err)))
+    if (number_check(c, list, err) < 0 || !(s = source_add(f, c, err)))
         return -1;
     if (element < s->elements)
         s->places[element] = i;
+    return 0;
+}
+
+/* A vector of another length than those of the training. What is in sparse ones shows in
+ * their rows. */
+static int elements_check(const struct source *s, struct error *err)
+{
+    for (uint64_t k = 0; k < s->elements && !s->sparse; k++)
+        if (s->places[k] == NO_FEATURE)
+            return error_set(
+                err, RAYTRAIN_EINVAL,
+                "the column \"%s\" of the rows has %llu numbers a row, but "
+                "the model has no feature \"%s_%llu\"; the rows must have "
+                "vectors as in the training",
+                s->name, (unsigned long long)s->elements, s->name,
+                (unsigned long long)k);
     return 0;
 }
 
@@ -198,7 +222,9 @@ static int places_by_names(struct feature_rows *f, const struct frame *schema,
         index.list[i] = &schema->columns[i];
     qsort(index.list, index.n, sizeof *index.list, by_name);
     for (uint64_t i = 0; i < list->n && rc == 0; i++)
-        rc = feature_place(f, schema, &index, list->names[i], (uint32_t)i, err);
+        rc = feature_place(f, schema, &index, list, (uint32_t)i, err);
+    for (size_t i = 0; i < f->n_sources && rc == 0; i++)
+        rc = elements_check(&f->sources[i], err);
     free(index.list);
     f->features = list->n;
     return rc;
@@ -268,6 +294,27 @@ static int places_by_order(struct feature_rows *f, const struct frame *schema,
 
 /* ---- Life ---- */
 
+void feature_rows_unused(const struct feature_rows *f, const struct frame *schema,
+                         bool *unused)
+{
+    size_t next = 0;
+
+    for (size_t i = 0; i < schema->n_columns; i++)
+        unused[i] = true;
+    for (size_t i = 0; i < f->n_sources; i++) {
+        const struct frame_column *c =
+            frame_find_next(schema, f->sources[i].name, &next);
+
+        if (c)
+            unused[c - schema->columns] = false;
+    }
+}
+
+int64_t feature_rows_fault(const struct feature_rows *f)
+{
+    return f->fault;
+}
+
 int feature_rows_create(const struct frame *schema, const struct feature_list *list,
                         raytrain_dtype dtype, struct feature_rows **out,
                         struct error *err)
@@ -278,6 +325,7 @@ int feature_rows_create(const struct frame *schema, const struct feature_list *l
     if (!f)
         return no_memory(err);
     f->dtype = dtype;
+    f->fault = -1;
     rc = list->names ? places_by_names(f, schema, list, err)
                      : places_by_order(f, schema, list, err);
     if (rc == 0 && f->features >= NO_FEATURE)
@@ -383,6 +431,17 @@ static int by_feature(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int no_feature(struct feature_rows *f, const struct source *s, uint64_t row,
+                      uint64_t element, struct error *err)
+{
+    f->fault = (int64_t)row;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "the row has an element \"%s_%llu\", which is not among the %llu "
+                     "features of the model",
+                     s->name, (unsigned long long)element,
+                     (unsigned long long)f->features);
+}
+
 /* Elements of all sources at their places: first how many each row has, in offsets, and
  * then, if `all` is not NULL, the elements. offsets[row] is where the row's next one goes. */
 static int elements_walk(struct feature_rows *f, const struct frame *batch,
@@ -403,7 +462,7 @@ static int elements_walk(struct feature_rows *f, const struct frame *batch,
                 uint32_t place = at < s->elements ? s->places[at] : NO_FEATURE;
 
                 if (place == NO_FEATURE)
-                    continue;
+                    return no_feature(f, s, row, at, err);
                 if (all)
                     all[offsets[row]] = (struct element){place, f->scratch[k]};
                 offsets[row]++;
@@ -482,6 +541,7 @@ end:
 int feature_rows_fill(struct feature_rows *f, const struct frame *batch,
                       struct gbdt_shard *shard, struct error *err)
 {
+    f->fault = -1;
     shard->rows = shard->all = batch->rows;
     shard->first = 0;
     shard->sparse = f->sparse;

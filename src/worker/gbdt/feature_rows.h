@@ -8,6 +8,7 @@
 #ifndef RAYTRAIN_GBDT_FEATURE_ROWS_H
 #define RAYTRAIN_GBDT_FEATURE_ROWS_H
 
+#include "data/dataset.h"
 #include "frame/frame.h"
 #include "gbdt/shard.h"
 
@@ -17,24 +18,34 @@ struct feature_list {
     uint64_t n;               /* 0: not known */
     /* Without names: a column that is none of them. NULL: there is no such column. */
     const char *label;
+    /* Of the rows, for messages that say where a value is; NULL: they do not. */
+    const raytrain_dataset *ds;
+    const struct dataset_config *config;
 };
 
 struct feature_rows;
 
 /*
  * Find the features among the columns of a dataset (dataset_schema()). Further columns are
- * ignored. Without names they are the only column of vectors; or all columns of numbers,
- * in their order, if there is no such column or several. RAYTRAIN_EINVAL, RAYTRAIN_ETYPE.
+ * not used; elements of a vector that are not features are an error. Without names they
+ * are the only column of vectors; or all columns of numbers, in their order, if there is
+ * no such column or several. RAYTRAIN_EINVAL, RAYTRAIN_ETYPE.
  */
 int feature_rows_create(const struct frame *schema, const struct feature_list *list,
                         raytrain_dtype dtype, struct feature_rows **out,
                         struct error *err);
 /* How many features there are. */
 uint64_t feature_rows_features(const struct feature_rows *f);
+/* Which columns of the dataset are not features: one element for each. */
+void feature_rows_unused(const struct feature_rows *f, const struct frame *schema,
+                         bool *unused);
 /* A batch with those columns as rows of a shard of this dtype, which had none. On failure
- * gbdt_shard_clear() frees what is there. */
+ * gbdt_shard_clear() frees what is there; RAYTRAIN_EINVAL: a row has an element that is
+ * not a feature, and feature_rows_fault() is that row of the batch. */
 int feature_rows_fill(struct feature_rows *f, const struct frame *batch,
                       struct gbdt_shard *shard, struct error *err);
+/* -1: there is none. */
+int64_t feature_rows_fault(const struct feature_rows *f);
 void feature_rows_destroy(struct feature_rows *f); /* NULL is fine */
 
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "data/first_index.h"
 #include "gbdt/booster.h"
 #include "gbdt/early_stopping.h"
 #include "gbdt/gbdt_predict.h"
@@ -46,6 +47,7 @@ struct training {
     struct model_record record;
     struct outcome outcome;
     bool stopping; /* early */
+    bool noted_queries;
 };
 
 static int no_memory(struct error *err)
@@ -126,16 +128,49 @@ static int dataset_begin(struct training *t, const struct dataset_config *cfg,
 
 /* The columns are those of the training set, which is the first one. */
 static int columns_settle(struct training *t, const struct dataset_config *cfg,
-                          raytrain_dataset *ds, struct error *err)
+                          bool libsvm, raytrain_dataset *ds, struct error *err)
 {
     const struct frame *schema = dataset_schema(ds);
+    const struct gbdt_columns_use use = {.dataset = {cfg->name, ds, cfg},
+                                         .label = label_of(t, cfg),
+                                         .config = t->cfg,
+                                         .libsvm = libsvm,
+                                         .ranks = t->ops->ranks(t->cfg)};
 
     if (t->columns.list)
-        return gbdt_columns_check(&t->columns, schema, cfg->name, err);
-    if (gbdt_columns_find(schema, cfg->name, label_of(t, cfg), t->cfg, &t->columns,
-                          err) < 0)
+        return gbdt_columns_check(&t->columns, schema, &use.dataset, err);
+    if (gbdt_columns_find(schema, &use, &t->columns, err) < 0)
         return -1;
-    return gbdt_columns_features(&t->columns, t->cfg, &t->features, err);
+    if (gbdt_columns_features(&t->columns, t->cfg, &t->features, err) < 0)
+        return error_prefix(err, "dataset \"%s\"", cfg->name);
+    return 0;
+}
+
+/* What is not used, on rank 0. Queries of LIBSVM text are a matter of the objective. */
+static int unused_note(struct training *t, const struct dataset_config *cfg,
+                       const raytrain_dataset *ds, struct error *err)
+{
+    const struct frame *schema = dataset_schema(ds);
+    const char *log_dir = t->ctx->env.log_dir;
+    char text[ERROR_TEXT_MAX / 2];
+
+    if (t->comm->rank != 0)
+        return 0;
+    if (gbdt_columns_unused(&t->columns, schema, text, sizeof text, err) < 0)
+        return -1;
+    if (text[0])
+        event_add(log_dir, EVENT_NOTE, "dataset \"%s\": these columns are not used: %s",
+                  cfg->name, text);
+    if (!t->noted_queries && gbdt_columns_spares_queries(&t->columns, schema)) {
+        t->noted_queries = true;
+        event_add(
+            log_dir, EVENT_NOTE,
+            "dataset \"%s\": the queries of its rows (qid) are not used: the "
+            "objective does not rank; qid = \"qid\" uses them for metrics such as "
+            "ndcg",
+            cfg->name);
+    }
+    return 0;
 }
 
 /* COLLECTIVE: this rank's rows of a dataset: a part of the training set for each rank,
@@ -164,10 +199,15 @@ static int dataset_load(struct training *t, const struct dataset_config *cfg,
                         struct error *err)
 {
     raytrain_dataset *ds = NULL;
+    bool libsvm = false;
     int rc = dataset_begin(t, cfg, &ds, err);
 
     if (rc == 0)
-        rc = comm_agree(t->comm, columns_settle(t, cfg, ds, err), err);
+        rc = first_index_applies(t->comm, cfg, &libsvm, err);
+    if (rc == 0)
+        rc = comm_agree(t->comm, columns_settle(t, cfg, libsvm, ds, err), err);
+    if (rc == 0)
+        rc = comm_agree(t->comm, unused_note(t, cfg, ds, err), err);
     collective_wait_begin(&t->ctx->waiting, "read dataset");
     if (rc == 0)
         rc = comm_agree(t->comm, shard_read(t, cfg, ds, &t->shards[t->n_shards++], err),

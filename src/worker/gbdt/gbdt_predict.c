@@ -190,10 +190,53 @@ static int rows_prepare(struct prediction *g, struct error *err)
     struct feature_list list = {.names = (const char *const *)g->names,
                                 .n = g->n_features,
                                 .label = label ? label : GBDT_LABEL};
+    const raytrain_dataset *input = raytrain_predictor_dataset(g->predictor);
 
+    if (!g->ctx->env.config->predict.service) {
+        list.ds = input;
+        list.config = &g->ctx->input;
+    }
     return feature_rows_create(
-        dataset_schema(raytrain_predictor_dataset(g->predictor)), &list,
+        dataset_schema(input), &list,
         g->booster.ops->wide ? RAYTRAIN_FLOAT64 : RAYTRAIN_FLOAT32, &g->rows, err);
+}
+
+/* Is it the label, or a column that the output has, too? */
+static bool is_expected(const struct prediction *g, const char *column)
+{
+    const struct train_config *cfg = g->ctx->env.config;
+
+    for (size_t i = 0; i < cfg->predict.n_columns; i++)
+        if (strcmp(cfg->predict.columns[i], column) == 0)
+            return true;
+    return strcmp(column, cfg->gbdt.label ? cfg->gbdt.label : GBDT_LABEL) == 0;
+}
+
+/* Columns of files that the model does not use; those of a service are its own. */
+static int unused_note(const struct prediction *g, struct error *err)
+{
+    const struct frame *schema =
+        dataset_schema(raytrain_predictor_dataset(g->predictor));
+    bool *unused, any = false;
+    char text[ERROR_TEXT_MAX / 2];
+
+    if (g->ctx->comm->rank != 0 || g->ctx->env.config->predict.service)
+        return 0;
+    unused = calloc(schema->n_columns + 1, sizeof *unused);
+    if (!unused)
+        return no_memory(err);
+    feature_rows_unused(g->rows, schema, unused);
+    for (size_t i = 0; i < schema->n_columns; i++) {
+        unused[i] = unused[i] && !is_expected(g, schema->columns[i].name);
+        any = any || unused[i];
+    }
+    frame_names_of(schema, unused, text, sizeof text);
+    free(unused);
+    if (any)
+        event_add(g->ctx->env.log_dir, EVENT_NOTE,
+                  "these columns are not features of the model, and are not used: %s",
+                  text);
+    return 0;
 }
 
 /* ---- Its outputs ---- */
@@ -272,6 +315,22 @@ static int values_reserve(struct prediction *g, uint64_t rows, struct error *err
     return 0;
 }
 
+/* A row of the batch that the model cannot take: where it is. */
+static int row_fail(const struct prediction *g, uint64_t rows, struct error *err)
+{
+    raytrain_dataset *input = raytrain_predictor_dataset(g->predictor);
+    int64_t row = feature_rows_fault(g->rows);
+    char place[ERROR_TEXT_MAX / 2];
+    struct dataset_state at;
+
+    if (row < 0 || g->ctx->env.config->predict.service)
+        return -1;
+    dataset_state_get(input, &at); /* after the batch */
+    dataset_row_place(input, &g->ctx->input, at.position - rows + (uint64_t)row, place,
+                      sizeof place);
+    return error_prefix(err, "%s", place);
+}
+
 static int batch_predict(struct prediction *g, const struct frame *batch,
                          struct error *err)
 {
@@ -281,6 +340,8 @@ static int batch_predict(struct prediction *g, const struct frame *batch,
 
     if (rc == 0)
         rc = feature_rows_fill(g->rows, batch, &shard, err);
+    if (rc < 0)
+        rc = row_fail(g, batch->rows, err);
     for (size_t i = 0; i < g->n_outputs && rc == 0; i++) {
         rc = ops->predict(&g->booster, g->outputs[i].kind, &shard, g->values, err);
         if (rc == 0 &&
@@ -327,6 +388,8 @@ int gbdt_predict(raytrain_context *ctx, raytrain_predictor *p)
         rc = features_load(&g, err);
     if (rc == 0)
         rc = rows_prepare(&g, err);
+    if (rc == 0)
+        rc = unused_note(&g, err);
     if (rc == 0)
         rc = outputs_add(&g, err);
     if (rc == 0)

@@ -241,7 +241,7 @@ int gbdt_queries_check(const raytrain_dataset *ds, const struct shard_job *job,
     bool good = true;
     int rc = 0;
 
-    if (!job->columns->qid)
+    if (!gbdt_columns_qid(job->columns, dataset_schema(ds)))
         return 0;
     rc = sorted(shard, parts, &good, err);
     if (rc == 0 && !good)

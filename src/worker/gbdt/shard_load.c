@@ -19,6 +19,7 @@ struct loading {
     raytrain_dataset *ds;
     const struct shard_job *job;
     struct gbdt_shard *shard;
+    const char *weight, *qid; /* columns; NULL: there is none */
     uint64_t first, end;  /* this part, as it would be without queries */
     uint64_t room;        /* rows for which there is memory */
     uint64_t values_room; /* sparse: elements */
@@ -69,7 +70,7 @@ static int rows_reserve(struct loading *l, uint64_t rows, struct error *err)
     else
         ok = grow(&s->offsets, room + 1, sizeof *s->offsets);
     ok = ok && (!c->label || grow(&s->label, room, sizeof *s->label)) &&
-         (!c->weight || grow(&s->weight, room, sizeof *s->weight)) &&
+         (!l->weight || grow(&s->weight, room, sizeof *s->weight)) &&
          (!c->margin || grow(&s->margin, room * s->margins, sizeof *s->margin));
     if (!ok)
         return no_memory(l, err);
@@ -132,9 +133,26 @@ static uint64_t sparse_count(const struct frame_column *c, uint64_t from, uint64
     return n * gbdt_column_width(c);
 }
 
-/* The elements of one row of a column, at the end of the shard's. */
-static void sparse_append(struct gbdt_shard *s, const struct frame_column *c,
-                          uint64_t feature, uint64_t row)
+/* Row `row` of the shard has an element that no row of the training set has. */
+static int no_feature(const struct loading *l, const struct gbdt_column *to,
+                      uint64_t row, uint64_t element, struct error *err)
+{
+    char place[ERROR_TEXT_MAX / 2];
+
+    dataset_row_place(l->ds, l->job->config, l->shard->first + row, place,
+                      sizeof place);
+    return error_set(
+        err, RAYTRAIN_EINVAL,
+        "dataset \"%s\": %s has an element \"%s_%llu\", which is not among "
+        "the %llu features of the training set",
+        l->shard->name, place, to->name, (unsigned long long)element,
+        (unsigned long long)l->job->columns->features);
+}
+
+/* The elements of one row of a column, at the end of the shard's. Returns the first one
+ * that is not a feature, or -1: all are. */
+static int64_t sparse_append(struct gbdt_shard *s, const struct frame_column *c,
+                             const struct gbdt_column *to, uint64_t row)
 {
     bool sparse = c->kind == FRAME_SPARSE;
     uint64_t width = gbdt_column_width(c);
@@ -149,11 +167,14 @@ static void sparse_append(struct gbdt_shard *s, const struct frame_column *c,
         for (size_t i = 0; i < k; i++) {
             uint64_t index = sparse ? c->indices[begin + e + i] : e + i;
 
-            s->indices[s->n_values] = (uint32_t)(feature + index);
+            if (index >= to->width)
+                return (int64_t)index;
+            s->indices[s->n_values] = (uint32_t)(to->first + index);
             number_store(s, s->n_values++, block[i]);
         }
         e += k;
     }
+    return -1;
 }
 
 static int sparse_copy(struct loading *l, const struct frame *f, uint64_t from,
@@ -171,9 +192,14 @@ static int sparse_copy(struct loading *l, const struct frame *f, uint64_t from,
     for (uint64_t r = 0; r < n; r++) {
         s->offsets[s->rows + r] = s->n_values;
         next = 0;
-        for (size_t i = 0; i < columns->n; i++)
-            sparse_append(s, frame_find_next(f, columns->list[i].name, &next),
-                          columns->list[i].first, from + r);
+        for (size_t i = 0; i < columns->n; i++) {
+            const struct gbdt_column *to = &columns->list[i];
+            int64_t other =
+                sparse_append(s, frame_find_next(f, to->name, &next), to, from + r);
+
+            if (other >= 0)
+                return no_feature(l, to, s->rows + r, (uint64_t)other, err);
+        }
     }
     s->offsets[s->rows + n] = s->n_values;
     return 0;
@@ -249,7 +275,7 @@ static int rows_take(struct loading *l, const struct frame *f, uint64_t from,
         dense_copy(s, frame_find_next(f, c->list[i].name, &next), c->list[i].first,
                    from, n);
     floats_copy(f, c->label, from, n, s->label ? s->label + s->rows : NULL);
-    floats_copy(f, c->weight, from, n, s->weight ? s->weight + s->rows : NULL);
+    floats_copy(f, l->weight, from, n, s->weight ? s->weight + s->rows : NULL);
     margin_copy(f, c->margin, s->margins, from, n,
                 s->margin ? s->margin + s->rows * s->margins : NULL);
     if (labels_check(l, n, err) < 0)
@@ -282,7 +308,7 @@ static int group_begin(struct loading *l, uint64_t query, struct error *err)
 static int queries_scan(struct loading *l, const struct frame *f, uint64_t n,
                         uint64_t *from, uint64_t *end, struct error *err)
 {
-    const struct frame_column *c = frame_find(f, l->job->columns->qid);
+    const struct frame_column *c = frame_find(f, l->qid);
 
     *from = n;
     *end = n;
@@ -320,14 +346,14 @@ static int block_take(struct loading *l, uint64_t n, struct error *err)
     const struct frame *f = dataset_batch(l->ds);
     uint64_t from = 0, end = l->at + n > l->end ? l->end - l->at : n;
 
-    if (l->job->columns->qid && queries_scan(l, f, n, &from, &end, err) < 0)
+    if (l->qid && queries_scan(l, f, n, &from, &end, err) < 0)
         return -1;
     if (l->shard->rows == 0)
         l->shard->first = l->at + from;
     if (rows_take(l, f, from, end - from, err) < 0)
         return -1;
     l->at += n;
-    if (!l->job->columns->qid && l->at >= l->end)
+    if (!l->qid && l->at >= l->end)
         l->done = true;
     return 0;
 }
@@ -339,7 +365,7 @@ static int blocks_read(struct loading *l, struct error *err)
     uint64_t n;
     int rc;
 
-    if (l->job->columns->qid && l->first > 0)
+    if (l->qid && l->first > 0)
         begin.position--;
     l->at = begin.position;
     l->done = l->first == l->end;
@@ -370,6 +396,8 @@ static int loading_begin(struct loading *l, struct error *err)
     uint64_t block = BLOCK_BYTES / (8 * (c->sparse ? 64 : c->features));
     struct gbdt_shard *s = l->shard;
 
+    l->weight = gbdt_columns_weight(c, schema);
+    l->qid = gbdt_columns_qid(c, schema);
     l->first = all / size * rank + (rank < rest ? rank : rest);
     l->end = l->first + all / size + (rank < rest);
     snprintf(s->name, sizeof s->name, "%s", dataset_name(l->ds));
@@ -380,8 +408,8 @@ static int loading_begin(struct loading *l, struct error *err)
     s->dtype = l->job->wide && c->wide ? RAYTRAIN_FLOAT64 : RAYTRAIN_FLOAT32;
     if (c->margin)
         s->margins = gbdt_column_width(frame_find(schema, c->margin));
-    if (c->qid) {
-        l->query_bytes = frame_row_bytes(frame_find(schema, c->qid));
+    if (l->qid) {
+        l->query_bytes = frame_row_bytes(frame_find(schema, l->qid));
         l->query = calloc(1, l->query_bytes);
         if (!l->query)
             return no_memory(l, err);

@@ -288,6 +288,7 @@ const struct booster_ops booster_lightgbm = {
     .file = "model.txt",
     .wide = true,
     .open = open_library,
+    .ranks = lightgbm_params_rank,
     .create = create,
     .add = lightgbm_data_add,
     .begin = begin,

@@ -147,13 +147,15 @@ static int rows_push(const struct booster *b, lightgbm_dataset data,
     return rc == 0 ? 0 : lightgbm_fail(l, RAYTRAIN_EFAILED, "takes no rows", err);
 }
 
+/* Without values, too: a dataset that is made like the training set has the fields of that,
+ * with numbers that are not set. */
 static int field_set(const struct lightgbm *l, lightgbm_dataset data,
                      const struct gbdt_shard *shard, const char *field,
                      const void *values, int n, int type, struct error *err)
 {
     char what[RAYTRAIN_NAME_MAX + 64];
 
-    if (!values || l->DatasetSetField(data, field, values, n, type) == 0)
+    if (l->DatasetSetField(data, field, values, values ? n : 0, type) == 0)
         return 0;
     snprintf(what, sizeof what, "refuses the %s of dataset %s", field, shard->name);
     return lightgbm_fail(l, RAYTRAIN_EINVAL, what, err);
@@ -187,7 +189,7 @@ static int set_fill(struct booster *b, struct lightgbm_set *set,
     gbdt_shard_drop_values(shard);
     if (rc == 0)
         rc = fields_set(l, set->data, shard, err);
-    if (rc == 0)
+    if (rc == 0 && scores)
         rc = field_set(l, set->data, shard, "init_score", scores, n, LIGHTGBM_FLOAT64,
                        err);
     free(scores);

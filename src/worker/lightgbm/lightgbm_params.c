@@ -280,3 +280,15 @@ bool lightgbm_params_has(const struct booster_env *env, const char *const keys[]
     }
     return has;
 }
+
+bool lightgbm_params_rank(const struct gbdt_config *cfg)
+{
+    static const char *const keys[] = {"objective",   "objective_type", "app",
+                                       "application", "loss",           NULL};
+    static const char *const values[] = {"lambdarank", "rank_xendcg",  "xendcg",
+                                         "xe_ndcg",    "xe_ndcg_mart", "xendcg_mart",
+                                         NULL};
+    const struct booster_env env = {.config = cfg};
+
+    return lightgbm_params_has(&env, keys, values);
+}

@@ -17,4 +17,7 @@ char *lightgbm_params_make(const struct booster_env *env, struct error *err);
 bool lightgbm_params_has(const struct booster_env *env, const char *const names[],
                          const char *const values[]);
 
+/* Is the objective one of ranking? */
+bool lightgbm_params_rank(const struct gbdt_config *cfg);
+
 #endif

@@ -441,6 +441,7 @@ const struct booster_ops booster_xgboost = {
     .wide = false,
     .open = xgboost_open,
     .version = xgboost_version,
+    .ranks = xgboost_params_rank,
     .create = xgboost_create,
     .add = xgboost_add,
     .begin = xgboost_begin,

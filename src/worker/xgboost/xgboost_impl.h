@@ -45,6 +45,9 @@ int xgboost_impl_fail(struct booster *b, const char *what, struct error *err);
 
 /* ---- xgboost_params.c ---- */
 
+/* Is the objective one of ranking? */
+bool xgboost_params_rank(const struct gbdt_config *cfg);
+
 /* XGBoost looks at its parameters when it needs them; here it does so at once. */
 int xgboost_params_check(struct booster *b, struct error *err);
 

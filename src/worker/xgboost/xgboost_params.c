@@ -20,6 +20,14 @@ static const char *booster_kind(const json_t *params)
     return kind ? kind : "gbtree";
 }
 
+bool xgboost_params_rank(const struct gbdt_config *cfg)
+{
+    const char *objective =
+        json_string_value(json_object_get(cfg->params, "objective"));
+
+    return objective && strncmp(objective, "rank:", strlen("rank:")) == 0;
+}
+
 static int param_set(struct booster *b, const char *name, const char *value,
                      struct error *err)
 {
