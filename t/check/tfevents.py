@@ -176,6 +176,8 @@ def reports(run):
 def float32(value):
     if value is None:
         return math.nan
+    if isinstance(value, str):
+        return float(value)
     try:
         return struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
@@ -190,6 +192,7 @@ def expected(report):
     for name, ranks in report["by_rank"].items():
         value = report[name]
         if isinstance(value, list):
+            value = ranks.get("rank0", value)  # with infinities
             for i, element in enumerate(value if len(value) <= 32 else []):
                 yield f"{name}/{i}", float32(element)
             continue
