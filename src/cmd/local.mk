@@ -44,6 +44,7 @@ src_cmd_inspect_raytrain_inspect_SOURCES = src/cmd/inspect/raytrain-inspect.c sr
 	src/cmd/inspect/run_list.c src/cmd/inspect/run_list.h src/cmd/inspect/runs_view.c \
 	src/cmd/inspect/compare_view.c src/cmd/inspect/compare_text.c \
 	src/cmd/inspect/compare_csv.c src/cmd/inspect/follow.c \
+	src/cmd/inspect/follow.h src/cmd/inspect/logs_view.c \
 	src/cmd/inspect/csv_output.c src/cmd/inspect/csv_output.h src/cmd/inspect/reports_csv.c \
 	src/cmd/plot/plot.h src/cmd/plot/plot_data.c src/cmd/plot/plot_data.h \
 	src/cmd/plot/plot_axis.c src/cmd/plot/plot_axis.h src/cmd/plot/plot_grid.c \

@@ -26,6 +26,8 @@ static const char HELP[] =
     "                     status 5 if something is damaged\n"
     "Runs:\n"
     "  --follow           print reports and events as they come, until the run ends\n"
+    "  --logs             what the workers have written, the one that failed first\n"
+    "  --rank N           with --logs: that of one rank; --follow: as it comes\n"
     "  --compare          two or more runs, or those of a directory: how their\n"
     "                     configurations, metrics, times and checkpoints differ\n"
     "  --plot METRIC,...  draw metrics of a run or of several ones as text\n"
@@ -72,6 +74,8 @@ enum {
     DIFF = 1 << 10,
     HEAD = 1 << 11,
     SETTING = 1 << 12,
+    LOGS = 1 << 13,
+    RANK = 1 << 14,
 };
 
 static int metrics_take(struct request *r, char *value, struct error *err)
@@ -96,6 +100,14 @@ static int output_take(struct request *r, char *value, struct error *err)
     if (!*value)
         return usage(err, "--output needs a file");
     r->output = value;
+    return 0;
+}
+
+static int rank_take(struct request *r, char *value, struct error *err)
+{
+    if (!*value || value[strspn(value, "0123456789")] || strlen(value) > 9)
+        return usage(err, "--rank needs the number of a rank");
+    r->rank = value;
     return 0;
 }
 
@@ -145,6 +157,8 @@ static const struct option_row {
     {"output", OUTPUT, output_take, "--output needs a file"},
     {"compare", COMPARE, NULL, NULL},
     {"follow", FOLLOW, NULL, NULL},
+    {"logs", LOGS, NULL, NULL},
+    {"rank", RANK, rank_take, "--rank needs the number of a rank"},
     {"export", EXPORT, export_take, "--export needs a directory"},
     {"diff", DIFF, NULL, NULL},
     {"head", HEAD, head_take, "--head needs a number of rows"},
@@ -164,6 +178,7 @@ static const struct view_row {
 } views[] = {
     {VIEW_DIFF, DIFF, JSON, 2, 2, "--diff needs two checkpoints"},
     {VIEW_EXPORT, EXPORT, JSON, 1, 1, "--export needs one checkpoint or run"},
+    {VIEW_LOGS, LOGS, FOLLOW | RANK, 1, 1, "--logs needs one run"},
     {VIEW_FOLLOW, FOLLOW, JSON, 1, 1, "--follow needs one run"},
     {VIEW_COMPARE, COMPARE, JSON | CSV | PLOT | LOG | AXIS | OUTPUT, 1, SIZE_MAX,
      "--compare needs runs, or a directory of runs"},
@@ -197,7 +212,10 @@ static int pairs_check(unsigned given, struct error *err)
         if ((given & pairs[i].a) && (given & pairs[i].b))
             return usage(err, pairs[i].what);
     if ((given & (LOG | AXIS)) && !(given & PLOT))
-        return usage(err, "--log and --x need --plot METRIC");
+        return usage(err, "--log and --x need --plot METRIC; --logs prints what the "
+                          "workers have written");
+    if ((given & RANK) && !(given & LOGS))
+        return usage(err, "--rank needs --logs");
     if ((given & COMPARE) && (given & OUTPUT) && !(given & PLOT))
         return usage(err,
                      "--compare writes a file only with --plot METRIC; for a table "
@@ -286,6 +304,7 @@ int request_parse(int argc, char *argv[], struct request *r, struct error *err)
     r->json = given & JSON;
     r->csv = given & CSV;
     r->log = given & LOG;
+    r->follow = given & FOLLOW;
     r->paths = argv + optind;
     r->n_paths = (size_t)(argc - optind);
     return view_choose(r, given, err);

@@ -16,6 +16,7 @@ enum request_view {
     VIEW_SHOW,
     VIEW_DIFF,
     VIEW_EXPORT,
+    VIEW_LOGS,
     VIEW_FOLLOW,
     VIEW_COMPARE,
     VIEW_PLOT,
@@ -27,6 +28,8 @@ struct request {
     char *const *paths; /* of argv */
     size_t n_paths;
     bool verify, json, csv;
+    bool follow;
+    const char *rank;    /* whose log; NULL: all */
     const char *metrics; /* to plot, separated by commas; NULL: none */
     bool log, by_time;   /* how to plot */
     const char *export;  /* NULL: nothing */

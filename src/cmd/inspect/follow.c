@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "inspect/follow.h"
 #include "inspect/time_text.h"
 #include "inspect/output.h"
 #include "inspect/run_list.h"
@@ -29,9 +30,7 @@
 #include "util/quote.h"
 #include "util/run_record.h"
 
-#define LOOK_S      0.5 /* between two looks */
-#define WAIT_LOOK_S 1.0 /* the same, for a run that does not exist yet */
-#define GRACE_S     3.0 /* without a lock, for a launcher that is starting or ending */
+#define WAIT_LOOK_S 1.0 /* between two looks, for a run that does not exist yet */
 #define LAST        10  /* reports that are printed at first */
 
 struct follower {
@@ -242,22 +241,16 @@ static void report_print(void *arg, const json_t *report)
 
 /* ---- The life of the run ---- */
 
-static void pause_for(double seconds)
+void follow_pause(double seconds)
 {
     poll(NULL, 0, (int)(seconds * 1e3));
 }
 
-/* Does a process hold the run, as far as can be seen from here? */
-struct pulse {
-    char text[513];
-    double changed_s; /* when text was seen to change */
-};
-
-static bool is_alive(const struct follower *f, struct pulse *p)
+bool follow_is_alive(const char *run, struct pulse *p)
 {
     struct run_lock_sight sight;
 
-    run_lock_look(f->run, &sight);
+    run_lock_look(run, &sight);
     if (strcmp(sight.text, p->text) != 0) {
         memcpy(p->text, sight.text, sizeof p->text);
         p->changed_s = clock_now();
@@ -280,18 +273,16 @@ static int everything_print(struct follower *f, struct error *err)
     return rc;
 }
 
-/* The exit status of raytrain-run that left this result; NULL: none. */
-static int status_of(const char *result)
+int follow_status(const char *result)
 {
     return strcmp(result, "finished") == 0  ? 0
            : strcmp(result, "stopped") == 0 ? 75
                                             : 1;
 }
 
-/* The run's result; malloc'ed, NULL: it has none. */
-static char *result_of(const struct follower *f)
+char *follow_result(const char *run)
 {
-    char *path = run_dir_file(f->run, "result.h5"), *status = NULL;
+    char *path = run_dir_file(run, "result.h5"), *status = NULL;
 
     if (path)
         (void)metrics_peek_status(path, &status, NULL);
@@ -305,15 +296,15 @@ static int run_watch(struct follower *f, int *status, struct error *err)
     struct pulse pulse = {.changed_s = clock_now()};
 
     for (;;) {
-        bool alive = is_alive(f, &pulse);
-        char *result = alive ? NULL : result_of(f);
+        bool alive = follow_is_alive(f->run, &pulse);
+        char *result = alive ? NULL : follow_result(f->run);
 
         if (everything_print(f, err) < 0) {
             free(result);
             return -1;
         }
         if (result) {
-            *status = status_of(result);
+            *status = follow_status(result);
             f->attempt = -1;
             say_format(f, "run", "the run has %s%s",
                        strcmp(result, "stopped") == 0 ? "been " : "", result);
@@ -322,7 +313,7 @@ static int run_watch(struct follower *f, int *status, struct error *err)
         }
         if (alive)
             held_s = clock_now();
-        if (clock_now() - held_s > GRACE_S) {
+        if (clock_now() - held_s > FOLLOW_GRACE_S) {
             *status = 1;
             f->attempt = -1;
             say(f, "run",
@@ -333,7 +324,7 @@ static int run_watch(struct follower *f, int *status, struct error *err)
         }
         if (ferror(f->out))
             return error_set(err, RAYTRAIN_ESTORAGE, "cannot write to standard output");
-        pause_for(LOOK_S);
+        follow_pause(FOLLOW_LOOK_S);
     }
 }
 
@@ -371,7 +362,7 @@ static void run_await(struct follower *f)
             say_format(f, "run", "waiting for %s, which is not a run yet", f->run);
         said = true;
         fflush(f->out);
-        pause_for(WAIT_LOOK_S);
+        follow_pause(WAIT_LOOK_S);
     }
 }
 

@@ -370,6 +370,11 @@ static int show_following(struct request *r, struct error *err)
     return inspect_follow(stdout, r->paths[0], r->json, &r->status, err);
 }
 
+static int show_logs(struct request *r, struct error *err)
+{
+    return inspect_logs(stdout, r->paths[0], r->rank, r->follow, &r->status, err);
+}
+
 static int show_page(struct request *r, struct error *err)
 {
     const char *dot = strrchr(r->output, '.');
@@ -385,7 +390,7 @@ static int (*const views[])(struct request *, struct error *) = {
     [VIEW_SHOW] = show_path,          [VIEW_DIFF] = show_diff,
     [VIEW_EXPORT] = show_export,      [VIEW_FOLLOW] = show_following,
     [VIEW_COMPARE] = show_comparison, [VIEW_PLOT] = show_plot,
-    [VIEW_PAGE] = show_page,
+    [VIEW_PAGE] = show_page,          [VIEW_LOGS] = show_logs,
 };
 
 int main(int argc, char *argv[])

@@ -25,6 +25,7 @@
 #include "util/quote.h"
 #include "util/size.h"
 
+#define CHECKPOINTS_SHOWN 5    /* as text */
 #define NODES_SHOWN 1024 /* of an attempt; if there are more, only their number */
 
 /* ---- The object ---- */
@@ -462,6 +463,30 @@ static void checkpoint_line(FILE *out, const json_t *run, const json_t *c)
     fputc('\n', out);
 }
 
+/* Of many checkpoints, which end with the newest: the newest ones, the best, and those that are damaged. */
+static void checkpoints_print(FILE *out, const json_t *run)
+{
+    const json_t *all = json_object_get(run, "checkpoints"), *c;
+    size_t n = json_array_size(all), newest = CHECKPOINTS_SHOWN, more = 0, i;
+
+    if (n > 0)
+        fprintf(out, "\ncheckpoints\n");
+    for (i = 0; i + CHECKPOINTS_SHOWN < n; i++) /* the best takes the room of one */
+        if (strcmp(string_of(json_array_get(all, i), "path"),
+                   string_of(run, "best_checkpoint")) == 0)
+            newest = CHECKPOINTS_SHOWN - 1;
+    json_array_foreach((json_t *)all, i, c)
+    {
+        if (i + newest >= n || json_is_string(json_object_get(c, "error")) ||
+            strcmp(string_of(c, "path"), string_of(run, "best_checkpoint")) == 0)
+            checkpoint_line(out, run, c);
+        else
+            more++;
+    }
+    if (more > 0)
+        fprintf(out, "  and %zu more (--json has all of them)\n", more);
+}
+
 /* Suggest what to type next. */
 static void next_print(FILE *out, const json_t *run)
 {
@@ -497,16 +522,13 @@ static void next_print(FILE *out, const json_t *run)
         output_word(out, string_of(run, "best_checkpoint"));
         fputc('\n', out);
     }
-    fprintf(out, "  logs         ls ");
+    fprintf(out, "  logs         raytrain-inspect --logs ");
     output_word(out, path);
-    fprintf(out, "/logs\n");
+    fputc('\n', out);
 }
 
 void inspect_run_print(FILE *out, const json_t *run)
 {
-    json_t *checkpoints = json_object_get(run, "checkpoints"), *c;
-    size_t i;
-
     fprintf(out, "run         ");
     output_text(out, string_of(run, "path"));
     fprintf(out, "\nstatus      ");
@@ -528,11 +550,6 @@ void inspect_run_print(FILE *out, const json_t *run)
     fputc('\n', out);
     attempts_print(out, json_object_get(run, "attempts"));
     metrics_print(out, json_object_get(run, "metrics"));
-    json_array_foreach(checkpoints, i, c)
-    {
-        if (i == 0)
-            fprintf(out, "\ncheckpoints\n");
-        checkpoint_line(out, run, c);
-    }
+    checkpoints_print(out, run);
     next_print(out, run);
 }

@@ -59,6 +59,11 @@ int reports_csv_print(FILE *out, const char *run, struct error *err);
 int inspect_follow(FILE *out, const char *run, bool as_json, int *status,
                    struct error *err);
 
+/* Print the logs of the workers of the newest attempt. rank: the only one that is wanted,
+ * digits; NULL: all. follow: until the run ends; *status is its exit status. */
+int inspect_logs(FILE *out, const char *run, const char *rank, bool follow, int *status,
+                 struct error *err);
+
 /* Write the tensors of a checkpoint to a directory that does not exist or is empty: all
  * or nothing. Returns an object that describes what was written; NULL on failure. */
 json_t *inspect_export(const char *path, const char *dir, struct error *err);
