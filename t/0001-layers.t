@@ -69,7 +69,7 @@ rooms () {
 	cmd cmd/serve_choice.c run checkpoint event config
 	cmd cmd/serve_workers.h config
 	cmd cmd/serve_workers.c crew launch local config
-	cmd cmd/raytrain-serve.c crew life place run event config
+	cmd cmd/raytrain-serve.c crew life http place run event config
 	cmd cmd/raytrain-worker.c command rank loop probe protocol
 	cmd cmd/raytrain-pmix.c pmix
 	cmd cmd/raytrain-keeper.c slurm local

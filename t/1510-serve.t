@@ -152,7 +152,8 @@ status_of () {
 	curl -s -o /dev/null -w "%{http_code}" "$@" "$(jq -r .url runs/model/serve/*/address.json)$path"
 }
 test_expect_success 'at a port of this machine it makes a private token, and prints how to ask' '
-	serve model --listen 127.0.0.1:0 $inputs "$model" &&
+	serve model --listen :0 $inputs "$model" &&
+	eventually grep "at http://127.0.0.1:[0-9]*, which only this machine reaches" err &&
 	token=$(jq -r .token_file runs/model/serve/*/address.json) &&
 	test "$(stat -c %a "$token")" = 600 &&
 	test "$(dirname "$token")" = "$(realpath runs/model/serve/*)" &&

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "crew/member.h"
 #include "event/outlet.h"
 #include "hangup.h"
+#include "http/listening.h"
 #include "life/life.h"
 #include "life/models_dir.h"
 #include "place/haproxy.h"
@@ -285,15 +287,16 @@ static void place_print(void *arg, const struct place_found *place)
 static int where(const struct options *opt, const struct train_config *cfg,
                  struct error *err)
 {
-    const char *listen = cfg->serve.listen;
+    char listen[PATH_MAX + 8];
     const char *of = opt->models ? opt->models : opt->checkpoint;
     size_t n;
 
+    listening_in_full(cfg->serve.listen ? cfg->serve.listen : HAPROXY_BIND, listen);
     if (!of)
         return error_set(err, RAYTRAIN_EUSAGE,
                          "type: " NAME " --where RUN|CHECKPOINT|DIR");
     if (opt->haproxy)
-        return haproxy_write(of, listen ? listen : HAPROXY_BIND, stdout, err);
+        return haproxy_write(of, listen, stdout, err);
     if (place_each(of, place_print, cfg->serve.token_file, &n, err) < 0)
         return -1;
     if (n == 0)

@@ -21,7 +21,8 @@ static struct error err;
 
 static void loopback_needs_no_token(void **state)
 {
-    static const char *const texts[] = {"127.0.0.1:0", "localhost:0", "127.8.9.1:0"};
+    static const char *const texts[] = {"127.0.0.1:0", "localhost:0", "127.8.9.1:0",
+                                        "0", ":0"};
     struct listening a;
 
     (void)state;
@@ -49,8 +50,9 @@ static void other_addresses_are_refused_without_a_token(void **state)
 static void what_is_no_address_is_refused(void **state)
 {
     static const char *const texts[] = {"",
-                                        "8000",
-                                        ":8000",
+                                        ":",
+                                        ":http",
+                                        "65536",
                                         "host",
                                         "host:",
                                         "host:http",

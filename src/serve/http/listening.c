@@ -13,6 +13,7 @@
 
 #define BACKLOG  1024
 #define PORT_MAX 65535
+#define LOOPBACK "127.0.0.1" /* for a port alone */
 
 /* ---- A Unix socket ---- */
 
@@ -132,14 +133,31 @@ static bool is_loopback(const struct sockaddr *address)
                &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
 }
 
+static bool is_port(const char *text)
+{
+    return *text && strlen(text) < NI_MAXSERV &&
+           text[strspn(text, "0123456789")] == '\0';
+}
+
+void listening_in_full(const char *text, char *buf)
+{
+    const char *port = text + (*text == ':');
+
+    snprintf(buf, PATH_MAX + 8, "%s%s", is_port(port) ? LOOPBACK ":" : "",
+             is_port(port) ? port : text);
+}
+
 /* HOST:PORT or [HOST]:PORT, in two buffers. */
 static int text_split(const char *text, char host[NI_MAXHOST], char port[NI_MAXSERV])
 {
-    const char *colon = strrchr(text, ':');
+    const char *colon;
+    char full[PATH_MAX + 8];
     size_t n;
 
-    if (!colon || colon == text || strlen(colon + 1) >= NI_MAXSERV || !colon[1] ||
-        colon[1 + strspn(colon + 1, "0123456789")] != '\0')
+    listening_in_full(text, full);
+    text = full;
+    colon = strrchr(text, ':');
+    if (!colon || colon == text || !is_port(colon + 1))
         return -1;
     n = (size_t)(colon - text);
     if (text[0] == '[' && colon[-1] == ']') {
@@ -209,8 +227,8 @@ static int port_open(const char *text, bool has_token, struct listening *a,
     if (text_split(text, host, port) < 0)
         return error_set(
             err, RAYTRAIN_EINVAL,
-            "\"%s\" is no address to listen on: write HOST:PORT, [IPV6]:PORT "
-            "or the path of a socket, with a \"/\"",
+            "\"%s\" is not an address to listen on: write PORT (at " LOOPBACK
+            "), HOST:PORT, [IPV6]:PORT or the path of a socket, with a \"/\"",
             text);
     if (port_check(text, port, err) < 0)
         return -1;

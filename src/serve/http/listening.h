@@ -18,7 +18,7 @@ struct listening {
 };
 
 /*
- * Listen at `text`: HOST:PORT, [IPv6]:PORT, or the path of a Unix socket, which has a
+ * Listen at `text`: HOST:PORT, [IPv6]:PORT, PORT or :PORT of this machine, or the path of a Unix socket, which has a
  * "/" in it or begins with "unix:". Port 0 is any free one. A Unix socket has mode
  * 0600, and others must not be able to write to its directory. If no process listens on
  * it any more, it is replaced.
@@ -28,6 +28,9 @@ struct listening {
  */
 int listening_open(const char *text, bool has_token, struct listening *a,
                    struct error *err);
+/* The address that is meant by `text`: a port alone is one of 127.0.0.1. To buf, of
+ * PATH_MAX + 8 bytes. */
+void listening_in_full(const char *text, char *buf);
 /* As a->text, but by the name that the user has written, if it is one: a certificate has
  * names. To buf, of PATH_MAX + 8 bytes. */
 void listening_name(const struct listening *a, char *buf);

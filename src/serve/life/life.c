@@ -151,7 +151,13 @@ static int answering_begin(struct life *l, struct error *err)
     if (front_create(&options, &l->front, err) < 0)
         return -1;
     for (struct live_model *m = l->models; m < models_end(l); m++)
-        say(l, "serving %s as %s at %s", m->now.checkpoint, m->o->name, l->at.text);
+        say(l, "serving %s as %s at %s%s%s", m->now.checkpoint, m->o->name,
+            l->at.is_unix ? ""
+            : l->cert     ? "https://"
+                          : "http://",
+            l->at.text,
+            l->at.is_local && !l->at.is_unix ? ", which only this machine reaches"
+                                             : "");
     return address_write(l, err);
 }
 
