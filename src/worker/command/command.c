@@ -29,7 +29,9 @@
 #include "rank/event.h"
 #include "rank/failure_record.h"
 #include "rank/process_guard.h"
+#include "session/setting_notes.h"
 #include "util/argv.h"
+#include "util/quote.h"
 #include "util/thread.h"
 
 /* The status of a process that was asked to end by its session. */
@@ -299,6 +301,22 @@ static void well_remark(const struct command *m)
         event_add(ctx->env.log_dir, EVENT_WARNING, "%s", remark);
 }
 
+/* A command without a session knows nothing of the settings. */
+static void settings_remark(const raytrain_context *ctx)
+{
+    const json_t *config = ctx->env.config->train_loop_config;
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (ctx->env.world->rank == 0 && setting_none_asked(ctx))
+        event_add(
+            ctx->env.log_dir, EVENT_WARNING,
+            "the command has not asked for train_loop_config, which has %s%s: a "
+            "Python script reads it from raytrain.config, another program gets "
+            "arguments of its own after the command",
+            quote(json_object_iter_key(json_object_iter((json_t *)config)), quoted),
+            json_object_size(config) > 1 ? " and others" : "");
+}
+
 static int command_run(struct loop *loop, raytrain_context *ctx)
 {
     struct command *m = loop->impl;
@@ -313,8 +331,10 @@ static int command_run(struct loop *loop, raytrain_context *ctx)
     if (rc == 0)
         rc = companion_serve(&m->companion, &status, &err);
     guard_stop(m);
-    if (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    if (rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         well_remark(m);
+        settings_remark(ctx);
+    }
     return rc < 0 ? command_fail(m, &err) : command_verdict(m, status);
 }
 

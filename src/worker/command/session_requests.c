@@ -131,6 +131,7 @@ static int report(struct companion *c, const struct request *q, struct reply *re
 {
     const json_t *offer = json_object_get(q->args, "checkpoint");
     const char *refused = json_string_value(json_object_get(q->args, "refused"));
+    const json_t *asked = json_object_get(q->args, "asked");
     struct making making = {.companion = c,
                             .offer = json_is_object(offer) ? offer : NULL};
     struct metric_list list = {0};
@@ -141,6 +142,8 @@ static int report(struct companion *c, const struct request *q, struct reply *re
                                  .make_arg = &making};
     int rc;
 
+    if (json_is_array(asked))
+        setting_some_asked(c->ctx, asked);
     if (request_flag(q, "asks_checkpoint"))
         (void)raytrain_should_checkpoint(c->ctx);
     if (!refused && metrics_read(json_object_get(q->args, "metrics"), &list, &why) < 0)

@@ -28,6 +28,25 @@ void setting_all_asked(raytrain_context *ctx)
     ctx->all_keys_asked = true;
 }
 
+void setting_some_asked(raytrain_context *ctx, const json_t *keys)
+{
+    json_t *key;
+    size_t i;
+
+    ctx->all_keys_asked = false;
+    json_array_foreach((json_t *)keys, i, key)
+    {
+        if (json_is_string(key))
+            setting_asked(ctx, json_string_value(key));
+    }
+}
+
+bool setting_none_asked(const raytrain_context *ctx)
+{
+    return !ctx->all_keys_asked && !ctx->keys_asked && ctx->iteration == 0 &&
+           json_object_size(ctx->env.config->train_loop_config) > 0;
+}
+
 /* ---- Metrics ---- */
 
 static bool is_reported(const char *name, const struct checkpoint_metric *metrics,
