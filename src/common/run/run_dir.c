@@ -202,8 +202,8 @@ static int exists_error(const char *path, struct error *err)
 {
     return path_error(
         err, RAYTRAIN_EINVAL, path,
-        "exists already: continue that run with --resume, or set it aside "
-        "and start anew with --fresh");
+        "exists already: continue that run with --resume, set it aside and start anew "
+        "with --fresh, or give the new run another --name");
 }
 
 static int path_enter(const char *path, enum run_dir_mode mode,

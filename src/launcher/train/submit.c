@@ -60,8 +60,9 @@ static int run_check(const struct trainer *trainer, struct error *err)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (!opt->fresh && access(path, F_OK) == 0)
         rc = error_set(err, RAYTRAIN_EINVAL,
-                       "%s exists already: continue that run with --resume, or set it "
-                       "aside and start anew with --fresh",
+                       "%s exists already: continue that run with --resume, set it "
+                       "aside and start anew with --fresh, or give the new run another "
+                       "--name",
                        quote(path, quoted));
     free(path);
     return rc;
