@@ -157,6 +157,110 @@ test_expect_success 'the end of a run names its logs' '
 	expect_status 1 $run --name raised -q raises.py 2>err && grep "ValueError: 1" err &&
 	grep "log.* .*runs/raised/logs/attempt-0/rank-00000" err
 '
+test_expect_success 'a second run of the same name has three ways out' '
+	expect_status 3 $run --name finished "$hello" 2>err &&
+	grep -e "--resume.*--fresh.*--name" err
+'
+test_expect_success 'keys of train_loop_config that a Python script does not read are named' '
+	cat >reads.py <<-\EOF &&
+	import json
+	from raytrain import config, report, get_context
+	n = config["epochs"] + config.get("warmup", 0) + config["optim"]["lr"]
+	report({"n": n})
+	assert type(json.loads(json.dumps(config))) is dict and dict(config) == config
+	EOF
+	$run --name reads --set train_loop_config.epochs=1 --set train_loop_config.epoch=8 \
+		--set train_loop_config.optim.lr=1 --set train_loop_config.optim.lrr=1 reads.py 2>err &&
+	grep "\"epoch\" of train_loop_config.*did you mean \"epochs\"" err &&
+	grep "\"optim.lrr\" of train_loop_config.*\"optim.lr\"" err &&
+	test 2 -eq $(grep -c "of train_loop_config" err) &&
+	sed -i "s/^n = .*/n = len(dict(**config))/" reads.py &&
+	$run --name whole --set train_loop_config.epoch=8 reads.py 2>err &&
+	! grep "of train_loop_config" err &&
+	$run --name unread --set train_loop_config.epoch=8 plain.py 2>err &&
+	grep "not asked for train_loop_config, which has \"epoch\"" err
+'
+test_expect_success 'fit() shows the reason beside the rank' '
+	cat >fails.py <<-\EOF &&
+	import raytrain
+	def train(config):
+	    raise ValueError("no such file: a.csv")
+	raytrain.DataParallelTrainer(train, run_config=raytrain.RunConfig(
+	    name="fails", storage_path="runs")).fit()
+	EOF
+	test_must_fail python3 fails.py 2>err &&
+	grep "the training failed: rank 0 on .*: ValueError: no such file: a.csv" err
+'
+test_expect_success 'a run with many checkpoints shows the newest, the best and how many more' '
+	$run -q --name many --score loss:min --set train_loop_config.epochs=40 "$hello" &&
+	raytrain-inspect runs/many >out && grep "checkpoint_000040.h5 .*newest" out &&
+	grep "checkpoint_.*best" out && test 5 -eq $(grep -c "^  checkpoint_.*iteration" out) &&
+	grep "and 35 more" out &&
+	raytrain-inspect --json runs/many >out.json && json_is out.json ".checkpoints | length" 40
+'
+test_expect_success '--logs prints what workers have written, the failed rank first' '
+	cat >writes.py <<-\EOF &&
+	import os, sys, time
+	print("hello\r 50%\r100%", flush=True)
+	print("\033[31mred", file=sys.stderr, flush=True)
+	if os.environ["RANK"] == "1" and len(sys.argv) > 1:
+	    sys.exit("bad end")
+	while len(sys.argv) > 1:
+	    time.sleep(1)
+	EOF
+	$run -q -n 3 --name writes writes.py && raytrain-inspect --logs runs/writes >out &&
+	printf "rank %s: %s\n" 0 100% 0 "\\x1b[31mred" 1 100% 1 "\\x1b[31mred" 2 100% \
+		2 "\\x1b[31mred" >expected && test_cmp expected out &&
+	raytrain-inspect --logs --rank 2 runs/writes >out && tail -n 2 expected >two &&
+	test_cmp two out &&
+	expect_status 1 $run -q -n 2 --name ends writes.py fail 2>err &&
+	raytrain-inspect --logs runs/ends >out && head -n 1 out >first &&
+	grep "^rank 1: 100%" first && grep "^rank 1: bad end" out && grep "^rank 0: 100%" out &&
+	expect_status 3 raytrain-inspect --logs --rank 7 runs/ends 2>err && grep "rank 7" err &&
+	expect_status 2 raytrain-inspect --rank 7 runs/ends 2>err && grep -e --logs err &&
+	expect_status 2 raytrain-inspect --log runs/ends 2>err && grep -e --logs err
+'
+test_expect_success '--logs --follow prints lines as they come, and ends with the run' '
+	echo "import os, time; print(\"begins\", flush=True)
+while not os.path.exists(\"go\"): time.sleep(0.01)
+print(\"ends\", end=\"\", flush=True)" >waits.py &&
+	{ $run -q -n 2 --name waits waits.py & } && pid=$! &&
+	eventually test -e runs/waits/logs/attempt-0/rank-00001.out &&
+	{ raytrain-inspect --logs --follow runs/waits >followed & } && view=$! &&
+	eventually grep "rank 1: begins" followed && ! grep ends followed && : >go &&
+	wait $pid && wait $view && grep "rank 0: ends" followed && grep "rank 1: ends" followed
+'
+test_expect_success 'a task number in --set is refused, with --sweep named' '
+	expect_status 2 $run --submit --array 0-2 --set train_loop_config.lr=%a "$hello" 2>err &&
+	grep -e "--sweep train_loop_config.lr=A,B,C" err
+'
+test_expect_success 'the runs of a sweep follow each other, each with its value' '
+	$run --name sweep --sweep train_loop_config.epochs=2,3 \
+		--sweep "train_loop_config.text=\"a,b\",c" "$hello" 2>err &&
+	for of in "0 2 a,b" "1 2 c" "2 3 a,b" "3 3 c"; do
+		set -- $of && grep "epochs = $2;" runs/sweep-$1/run.cfg &&
+		grep "text = \"$3\";" runs/sweep-$1/run.cfg || return 1
+	done &&
+	test_path_is_missing runs/sweep-4 && grep "run 2 of 4 .*epochs=2 .*text=c" err &&
+	sed -n "s/.*to compare them: //p" err >line && sh ./line >compared &&
+	grep sweep-0 compared && grep sweep-3 compared &&
+	expect_status 3 $run --name sweep --sweep-task 1 --sweep train_loop_config.epochs=2,3 \
+		"$hello" 2>err && grep "runs/sweep-1 exists" err
+'
+test_expect_success 'a run that fails does not end a sweep, one that is refused or stopped does' '
+	expect_status 1 $run --name fails --sweep train_loop_config.fail=exit,none "$train" 2>err &&
+	grep "2 of 2 runs.*1 failed" err && test -f runs/fails-1/checkpoint_000005.h5 &&
+	expect_status 3 $run --name refused --sweep seed=-1,2 "$train" 2>err &&
+	test_path_is_missing runs/refused-1 &&
+	for wrong in =1 a a= a=1,,2 a=1, "a=1 --sweep-task 2" "a=1 --sweep-task x"; do
+		expect_status 2 $run --name refused --sweep $wrong "$train" 2>err &&
+		grep -e "--sweep" err || return 1
+	done &&
+	start_run $run -n 2 --name stopped --sweep seed=1,2 &&
+	kill -TERM $pid && eventually grep "stopping at the next report" err &&
+	: >gate && expect_status 75 wait $pid && test -d runs/stopped-0 &&
+	test_path_is_missing runs/stopped-1 && no_process_left
+'
 test_expect_success 'a prediction counts rows, not iterations and attempts' '
 	make_rows 1003 && make_model &&
 	raytrain-predict --launcher local --progress plain --checkpoint runs/model \

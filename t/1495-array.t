@@ -41,6 +41,15 @@ test_expect_success 'a name of an array task is refused where there is none' '
 	salloc -Q -n 1 raytrain-run --name "in-%j" "$train" 2>err &&
 	test -d "$(echo raytrain_results/in-[0-9]*)"
 '
+test_expect_success 'a sweep that is submitted is an array, with a value for each task' '
+	raytrain-run -q --submit --dry-run -n 1 --sweep seed=5,6,7 "$train" >script 2>err &&
+	grep -e "--array=0-2" script && grep -e "--sweep" script &&
+	array=$(raytrain-run -q --submit -n 1 --name swept --sweep seed=5,6 "$train") &&
+	eventually job_state "$array" "" &&
+	grep "^seed = 5" raytrain_results/swept-0/run.cfg &&
+	grep "^seed = 6" raytrain_results/swept-1/run.cfg &&
+	test -f raytrain_results/swept-1/checkpoint_000005.h5
+'
 # waits NAME ARG...: print a line of a batch script that runs raytrain-run with these arguments,
 # and waits after iteration 2 until gate-NAME is there. Then it still takes some seconds, so that
 # a request to stop arrives before its end.

@@ -23,6 +23,7 @@
 #include "train/requeue.h"
 #include "train/restart_policy.h"
 #include "train/submit.h"
+#include "train/sweep_runs.h"
 #include "train/trainer.h"
 #include "util/argv.h"
 #include "util/fs.h"
@@ -99,6 +100,20 @@ static void print_log(const struct failure_log *log, bool lines)
     }
 }
 
+/* The exception of fit() has the whole message: its last line, which in a traceback says
+ * what was raised, is enough here. */
+static void say_reason(const char *message)
+{
+    size_t n = strlen(message);
+    const char *last;
+
+    while (n > 0 && (message[n - 1] == '\n' || message[n - 1] == ' '))
+        n--;
+    last = memrchr(message, '\n', n);
+    last = last ? last + 1 + strspn(last + 1, " ") : message;
+    say(": %.*s\n", (int)(message + n - last), last);
+}
+
 /* A failure: which worker, how, and the last lines of that worker's log. */
 static void print_failure(const struct program *program, const struct trainer *trainer,
                           const struct run_outcome *outcome, bool saved)
@@ -114,7 +129,7 @@ static void print_failure(const struct program *program, const struct trainer *t
     if (f->rank >= 0 && f->host[0])
         say(" on %s", f->host);
     if (is_of_fit())
-        say("\n"); /* the exception has the message */
+        say_reason(f->message);
     else
         say(": %s\n", message ? message : f->message);
     free(message);
@@ -348,6 +363,14 @@ static int run_checked(const struct program *program, char *argv[],
                          : fit(program, trainer, err));
 }
 
+static int sweep(struct options *opt, struct train_config *cfg, char *const argv[],
+                 struct error *err)
+{
+    int status;
+
+    return sweep_run(opt, cfg, argv, report, &status, err) < 0 ? fail(err) : status;
+}
+
 /* May the workers be processes of this machine? */
 static int login_check(const struct options *opt, struct train_config *cfg,
                        struct error *err)
@@ -427,6 +450,8 @@ static int run(const struct program *program, int argc, char *argv[],
         return fail(&err);
     if (opt->check)
         return check(opt, cfg, argv);
+    if (sweep_is_due(opt))
+        return sweep(opt, cfg, argv, &err);
     if (settle(program, opt, cfg, &err) < 0 || trainer_settle(opt, cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
         return fail(&err);

@@ -2,12 +2,13 @@
 #include "program.h"
 
 #include "train/run_name.h"
+#include "train/sweep_runs.h"
 
 /* What a prediction is made of is not known to a training. */
 static int settle(struct options *opt, struct train_config *cfg, struct error *err)
 {
     if (!predict_config_predicts(&cfg->predict))
-        return run_name_settle(opt, cfg, err);
+        return sweep_settle(opt, cfg, err) < 0 ? -1 : run_name_settle(opt, cfg, err);
     return error_set(err, RAYTRAIN_EINVAL,
                      "%s: raytrain-run trains; to predict, type raytrain-predict",
                      cfg->predict.output ? "predict.output" : "predict.service");

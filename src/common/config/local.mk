@@ -30,6 +30,7 @@ libcommon_la_SOURCES += \
 	src/common/config/site_config.c src/common/config/site_config.h \
 	src/common/config/storage_advice.c src/common/config/storage_advice.h \
 	src/common/config/submit_options.c src/common/config/submit_options.h \
+	src/common/config/sweep.c src/common/config/sweep.h \
 	src/common/config/sync_config.c src/common/config/sync_config.h \
 	src/common/config/train_config.c src/common/config/train_config.h \
 	src/common/config/train_func_file.c src/common/config/train_func_file.h

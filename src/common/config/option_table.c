@@ -31,6 +31,13 @@ static int act_set(const char *argument, struct options *opt, struct train_confi
     return train_config_set(cfg, argument, err);
 }
 
+static int act_sweep(const char *argument, struct options *opt,
+                     struct train_config *cfg, struct error *err)
+{
+    (void)cfg;
+    return argv_append(&opt->sweeps, argument, err);
+}
+
 static int act_callback(const char *argument, struct options *opt,
                         struct train_config *cfg, struct error *err)
 {
@@ -248,6 +255,10 @@ const struct flag option_flags[] = {
      .act = act_config, .stage = STAGE_FILE, .batch = SUBMIT_PATH},
     {"set", 0, "KEY=VALUE", "set one key of the configuration", .act = act_set,
      .stage = STAGE_SET},
+    {"sweep", 0, "KEY=A,B,...", "a run for each value; may be repeated",
+     .act = act_sweep, .of = OF_RUN, .rare = true},
+    {"sweep-task", 0, "N", "of a sweep, only its run N, from 0 on", TEXT(sweep_task),
+     .of = OF_RUN, .batch = SUBMIT_LEFT_OUT, .rare = true},
     {"dataset", 0, "NAME=PATH", "a dataset for raytrain_get_dataset_shard()",
      .act = act_dataset, .of = OF_RUN},
     {"name", 0, "NAME", "the run's name (default: the function's file)",

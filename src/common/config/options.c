@@ -236,6 +236,27 @@ static int line_keep(const struct typed typed[], size_t n, char ***line,
     return 0;
 }
 
+/* A name may have the number of a task, but a setting that has it is a text. */
+static int array_check(const struct typed typed[], size_t n, const struct options *opt,
+                       struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    for (size_t i = 0; opt->submit.array && i < n; i++) {
+        const char *equals =
+            !strcmp(typed[i].flag->name, "set") ? strchr(typed[i].argument, '=') : NULL;
+
+        if (equals && strstr(equals, "%a"))
+            return error_set(err, RAYTRAIN_EUSAGE,
+                             "--set %s: %%a is the number of a task in names of runs "
+                             "only; for a value of its own in each task, write --sweep "
+                             "%.*s=A,B,C in place of --set and --array",
+                             quote(typed[i].argument, quoted),
+                             (int)(equals - typed[i].argument), typed[i].argument);
+    }
+    return 0;
+}
+
 /* Apply what was typed, in the order of the stages. */
 static int typed_apply(const struct typed typed[], size_t n, struct options *opt,
                        struct train_config *cfg, struct error *err)
@@ -247,6 +268,8 @@ static int typed_apply(const struct typed typed[], size_t n, struct options *opt
             if (typed[i].flag->stage == order[s] &&
                 flag_apply(&typed[i], opt, cfg, err))
                 return -1;
+    if (array_check(typed, n, opt, err) < 0)
+        return -1;
     if (submit_options_check(&opt->submit, !strcmp(opt->launcher, "slurm"), err) < 0)
         return -1;
     if (opt->resume && opt->fresh)
@@ -446,6 +469,8 @@ void options_clear(struct options *opt)
     free(opt->models);
     free(opt->launcher);
     free(opt->srun_args);
+    argv_free(opt->sweeps);
+    free(opt->sweep_task);
     submit_options_clear(&opt->submit);
     site_config_clear(&opt->site);
     free(opt->site_wrong);

@@ -26,6 +26,9 @@ struct options {
     bool fresh; /* --fresh: set an existing run aside and start anew */
     bool dry_run;
     bool check; /* --check: look at the installation and the site */
+    char **sweeps; /* --sweep: "KEY=A,B,C"; NULL: none (config/sweep.h) */
+    char *
+        sweep_task; /* --sweep-task: the one of its runs that this is; NULL: not said */
     struct submit_options submit;
     struct site_config site; /* its arguments and its storage are in the others */
     char *site_wrong;        /* with --check: why the site's file cannot be used */

@@ -21,6 +21,7 @@ liblauncher_la_SOURCES += \
 	src/launcher/train/start_obstacles.c \
 	src/launcher/train/start_point.c src/launcher/train/start_point.h \
 	src/launcher/train/submit.c src/launcher/train/submit.h \
+	src/launcher/train/sweep_runs.c src/launcher/train/sweep_runs.h \
 	src/launcher/train/trainer.c src/launcher/train/trainer.h \
 	src/launcher/train/worker_group.c src/launcher/train/worker_group.h
 

@@ -17,11 +17,13 @@ static const struct {
     {'a', BATCH_TASK, "job array"},
 };
 
-/* NULL: there is none. */
-static const char *number_of(enum batch_number number)
+/* NULL: there is none. A run of a sweep is a task without a job array, too. */
+static const char *number_of(const struct options *opt, enum batch_number number)
 {
     const struct batch_ops *batch = batch_find();
 
+    if (number == BATCH_TASK && opt->sweep_task)
+        return opt->sweep_task;
     return batch ? batch->number(number) : NULL;
 }
 
@@ -91,14 +93,15 @@ static int name_check(const struct options *opt, const char *name, struct error 
 /* ---- The name of a run ---- */
 
 /* Print what the two characters at p stand for. */
-static int code_print(FILE *out, const char *name, const char *p, struct error *err)
+static int code_print(const struct options *opt, FILE *out, const char *name,
+                      const char *p, struct error *err)
 {
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         const char *text;
 
         if (p[1] != codes[i].letter)
             continue;
-        if (!(text = number_of(codes[i].number)))
+        if (!(text = number_of(opt, codes[i].number)))
             return unknown(name, i, err);
         fputs(text, out);
         return 0;
@@ -107,21 +110,22 @@ static int code_print(FILE *out, const char *name, const char *p, struct error *
     return 0;
 }
 
-static int expand(const char *name, FILE *out, struct error *err)
+static int expand(const struct options *opt, const char *name, FILE *out,
+                  struct error *err)
 {
     for (const char *p = name; *p; p++) {
         if (*p != '%' || !p[1]) {
             putc(*p, out);
             continue;
         }
-        if (code_print(out, name, p, err) < 0)
+        if (code_print(opt, out, name, p, err) < 0)
             return -1;
         p++;
     }
     return 0;
 }
 
-static int name_expand(char **name, struct error *err)
+static int name_expand(const struct options *opt, char **name, struct error *err)
 {
     char *text = NULL;
     size_t n = 0;
@@ -130,7 +134,7 @@ static int name_expand(char **name, struct error *err)
 
     if (!out)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = expand(*name, out, err);
+    rc = expand(opt, *name, out, err);
     if ((ferror(out) | fclose(out)) != 0 && rc == 0)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (rc < 0) {
@@ -160,8 +164,8 @@ static int name_make(struct train_config *cfg, const char *task, struct error *e
 int run_name_settle(const struct options *opt, struct train_config *cfg,
                     struct error *err)
 {
-    const char *task =
-        opt->submit.wanted ? (opt->submit.array ? "%a" : NULL) : number_of(BATCH_TASK);
+    const char *task = opt->submit.wanted ? (opt->submit.array ? "%a" : NULL)
+                                          : number_of(opt, BATCH_TASK);
 
     if (!cfg->run_config.name && (cfg->train_func || cfg->trainer) && task)
         return name_make(cfg, task, err);
@@ -169,5 +173,5 @@ int run_name_settle(const struct options *opt, struct train_config *cfg,
         return 0;
     if (opt->submit.wanted)
         return name_check(opt, cfg->run_config.name, err);
-    return name_expand(&cfg->run_config.name, err);
+    return name_expand(opt, &cfg->run_config.name, err);
 }
