@@ -151,7 +151,7 @@ static int item_export(const raytrain_checkpoint *ck, size_t i,
         free(file);
         return -1;
     }
-    fd = open(file, FS_CREATE | O_EXCL | O_NOFOLLOW, 0666);
+    fd = open(file, FS_CREATE | O_EXCL, 0666);
     rc = fd < 0 ? fs_error(err, "create", file)
                 : item_copy(ck, i, item, fd, file, buffer, err);
     if (fd >= 0 && close(fd) < 0 && rc == 0)

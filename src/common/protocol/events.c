@@ -91,7 +91,7 @@ static char **names_list(const char *dir)
 static void line_keep(const char *log_dir, const char *text, size_t n)
 {
     char *path = run_dir_file(log_dir, EVENTS_FILE), *line = malloc(n + 1);
-    int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
+    int fd = path ? open(path, FS_WRITE | O_CREAT | O_APPEND, 0666) : -1;
 
     if (fd >= 0 && line) {
         memcpy(line, text, n);

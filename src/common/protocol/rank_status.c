@@ -72,7 +72,7 @@ int rank_status_write(struct rank_status_place *place, enum rank_status_kind kin
     char slot[RANK_STATUS_SLOT], *at = slot + RANK_STATUS_CALL_MAX + 1;
     int fd, rc, saved;
 
-    fd = place->path[0] ? open(place->path, O_WRONLY | O_CLOEXEC) : -1;
+    fd = place->path[0] ? open(place->path, FS_WRITE) : -1;
     if (fd < 0)
         return -1;
     memset(slot, ' ', sizeof slot);

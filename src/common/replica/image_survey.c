@@ -71,7 +71,7 @@ static char *mark_of(const struct image_tier *tier, const char *name, int node)
 
 static int mark_make(const char *path, struct error *err)
 {
-    int fd = open(path, FS_CREATE | O_EXCL | O_NOFOLLOW, 0600);
+    int fd = open(path, FS_CREATE | O_EXCL, 0600);
 
     if (fd < 0)
         return fs_error(err, "create", path);

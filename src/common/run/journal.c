@@ -403,7 +403,7 @@ void journal_close(struct journal *j)
 static int bytes_write(struct journal *j, const char *text, size_t n, bool sync,
                        struct error *err)
 {
-    int fd = open(j->path, O_WRONLY | O_CLOEXEC | O_NOCTTY), rc, why;
+    int fd = open(j->path, FS_WRITE), rc, why;
 
     if (fd < 0)
         return fs_error(err, "open", j->path);

@@ -38,6 +38,9 @@ static const struct advice {
      false},
     {ENOTDIR, "a part of the path is a file, not a directory", false},
     {ENAMETOOLONG, "choose a shorter name", false},
+    {ELOOP,
+     "a link is not followed here, since another user may have made it; remove it",
+     false},
 };
 
 /* Another storage does not help with a file that is there. */
@@ -490,7 +493,7 @@ struct contents {
 
 static int temp_fill(const char *temp, const struct contents *c, bool durable)
 {
-    int fd = open(temp, FS_CREATE | O_EXCL | O_NOFOLLOW, c->mode);
+    int fd = open(temp, FS_CREATE | O_EXCL, c->mode);
     int rc;
 
     if (fd < 0)

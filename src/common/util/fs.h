@@ -20,8 +20,11 @@
 /* For open(2), to create a file that is written in pieces. Not write-only: storage that
  * caches pages, such as FUSE, may read the rest of a page of which a part is written, and
  * does so by this descriptor. But a file of which several nodes write parts of one page
- * is opened for writing only, see new_file.h. */
-#define FS_CREATE (O_RDWR | O_CREAT | O_CLOEXEC)
+ * is opened for writing only, see new_file.h. A link is not followed: another user may
+ * have made it. */
+#define FS_CREATE (O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC)
+/* The same for a file that may be there: nor does it wait for the reader of a FIFO. */
+#define FS_WRITE (O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 /* mkdir -p: every missing component gets `mode` (minus the umask). Existing ones must
  * be directories, or links to them. */

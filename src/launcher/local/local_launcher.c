@@ -288,7 +288,7 @@ static int log_open(const char *dir, const char *stem, const char *ending,
         sizeof path)
         return error_set(err, RAYTRAIN_ESTORAGE, "the path of a log is too long: %s",
                          dir);
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    fd = open(path, FS_WRITE | O_CREAT | O_APPEND, 0666);
     return fd < 0 ? fs_error(err, "open", path) : fd;
 }
 

@@ -231,7 +231,7 @@ static int part_open(struct conversion *c, struct error *err)
 {
     if (c->shape.rows == 0 || c->fd >= 0)
         return 0;
-    c->fd = open(c->hidden, O_WRONLY | O_CLOEXEC);
+    c->fd = open(c->hidden, FS_WRITE);
     return c->fd < 0 ? fs_error(err, "open", c->hidden) : 0;
 }
 

@@ -175,7 +175,7 @@ static int file_open(struct copy *c, struct error *err)
 
     if (!first)
         fs_look_again(c->hidden);
-    c->out = open(c->hidden, first ? FS_CREATE | O_TRUNC : O_RDWR | O_CLOEXEC, 0666);
+    c->out = open(c->hidden, first ? FS_CREATE | O_TRUNC : FS_CREATE & ~O_CREAT, 0666);
     if (c->out < 0)
         return fs_error(err, first ? "create" : "open", c->hidden);
     if (first && ftruncate(c->out, (off_t)c->layout.length) < 0)

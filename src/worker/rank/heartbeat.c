@@ -16,6 +16,7 @@
 #include "protocol/heartbeats.h"
 #include "run/run_dir.h"
 #include "util/clock.h"
+#include "util/fs.h"
 #include "util/thread.h"
 
 #define LOOKS_PER_S 8.0   /* of all nodes together, */
@@ -41,7 +42,7 @@ struct heartbeat {
 static void beat(struct heartbeat *hb, unsigned long count)
 {
     if (hb->fd < 0)
-        hb->fd = open(hb->path, O_WRONLY | O_CLOEXEC);
+        hb->fd = open(hb->path, FS_WRITE);
     if (hb->fd < 0 || heartbeats_write(hb->fd, hb->place, count, hb->node) == 0)
         return;
     close(hb->fd);
