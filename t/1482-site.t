@@ -74,7 +74,7 @@ if test "$(id -u)" = 0 && test "$(stat -c %u /proc/self)" = 0; then
 fi
 test_expect_success ROOT 'a file of another user is refused' '
 	site "mpi = \"pmix\";" && chown 12345 site.cfg &&
-	expect_status 3 $run --dry-run "$train" 2>err && grep "belongs neither to root" err &&
+	expect_status 3 $run --dry-run "$train" 2>err && grep "site.cfg. belongs to another user (uid 12345)" err &&
 	chown 0 site.cfg
 '
 host=$(hostname)

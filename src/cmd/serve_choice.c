@@ -91,7 +91,7 @@ static bool same_workers(const struct scaling_config *a, const struct scaling_co
 int choice_configure(struct train_config *cfg, const char *path, struct error *err)
 {
     struct func typed = func_take(cfg);
-    int rc = train_config_merge_file(cfg, path, err);
+    int rc = train_config_merge_found(cfg, path, err);
 
     func_settle(cfg, &typed);
     return rc;

@@ -15,7 +15,8 @@ struct choice {
     int64_t newest;   /* when all of the run were last looked at */
 };
 
-/* Merge the file that is for one of several models. Its function takes the place of the one
+/* Merge the file that is for one of several models, if it is one to act upon
+ * (util/run_record.h). Its function takes the place of the one
  * that was typed, with arguments. */
 int choice_configure(struct train_config *cfg, const char *path, struct error *err);
 /* After that, and before it is settled: RAYTRAIN_EINVAL if it has what is for all models

@@ -64,8 +64,8 @@ static void the_step_is_read(void **state)
 /* It is handed to scancel. */
 static void a_missing_step_is_accepted(void **state)
 {
-    static const char *const records[] = {"",      "--user=root", "7.1 7.2",
-                                          "7.1\n", ".1",          "7.batch"};
+    static const char *const records[] = {"",   "--user=root", "7.1 7.2", "7.1\n",
+                                          ".1", "7.batch",     "7",       "7."};
     char step[WORKER_STEP_MAX], longest[WORKER_STEP_MAX + 1];
 
     (void)state;

@@ -15,6 +15,7 @@
 #include "run/run_dir.h"
 #include "util/error.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 /* ---- Status ---- */
 
@@ -39,20 +40,21 @@ static void status_set(json_t *out, const char *run, bool running)
 
 static void score_set(json_t *out, const char *run)
 {
-    char *path = run_dir_file(run, "run.cfg");
+    char *path = run_dir_file(run, "run.cfg"), *text = NULL;
     const struct checkpoint_config *c;
     struct train_config cfg;
     const char *score;
 
     train_config_init(&cfg);
-    if (path)
-        train_config_merge_file(&cfg, path, NULL);
+    if (path && record_read(path, RECORD_OF_RUN, &text, NULL, NULL) == 0)
+        train_config_merge_text(&cfg, text, path, NULL);
     c = &cfg.run_config.checkpoint_config;
     score = c->checkpoint_score_attribute;
     json_object_set_new(out, "score", score ? json_text(score) : json_null());
     if (score)
         json_object_set_new(out, "score_min", json_boolean(c->checkpoint_score_min));
     train_config_clear(&cfg);
+    free(text);
     free(path);
 }
 

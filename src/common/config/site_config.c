@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/config_file.h"
 #include "config/config_key.h"
 #include "util/argv.h"
-#include "util/fs.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 #define FIELD(member) .offset = offsetof(struct site_config, member)
 
@@ -179,30 +178,6 @@ static int path_expand(char **path, const struct config_node *root,
 
 /* ---- The file ---- */
 
-/* What it says is done for every user. */
-static int owner_check(const char *path, struct error *err)
-{
-    char quoted[QUOTE_TEXT_MAX];
-    struct stat st;
-
-    if (stat(path, &st) < 0)
-        return fs_error(err, "read", path);
-    if (!S_ISREG(st.st_mode))
-        return error_set(err, RAYTRAIN_EINVAL, "%s is not a file; remove it",
-                         quote(path, quoted));
-    if (st.st_mode & (S_IWGRP | S_IWOTH))
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "%s can be changed by others than its owner, so it is not "
-                         "used; type: chmod go-w %s",
-                         quote(path, quoted), path);
-    if (st.st_uid != 0 && st.st_uid != geteuid())
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "%s belongs neither to root nor to this user, so it is not "
-                         "used; type: chown root %s",
-                         quote(path, quoted), path);
-    return 0;
-}
-
 static int text_take(struct site_config *site, const char *text, struct error *err)
 {
     struct config_where where = {
@@ -235,11 +210,15 @@ static int text_take(struct site_config *site, const char *text, struct error *e
 static int file_read(struct site_config *site, struct error *err)
 {
     char *text, quoted[QUOTE_TEXT_MAX];
+    struct error why;
     size_t n;
     int rc;
 
-    if (owner_check(site->path, err) < 0 || fs_read(site->path, &text, &n, err) < 0)
-        return -1;
+    if (record_read_owned(site->path, &text, &n, &why) < 0)
+        return error_set(err, why.code,
+                         "%s\n  to go on without the site's file: "
+                         "RAYTRAIN_SITE_CONFIG=",
+                         why.text);
     if (strlen(text) != n)
         rc = error_set(err, RAYTRAIN_EINVAL,
                        "%s is not a configuration file: it contains bytes of value 0",

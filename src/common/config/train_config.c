@@ -11,6 +11,7 @@
 #include "config/registry.h"
 #include "util/fs.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 #define FIELD(member) .offset = offsetof(struct train_config, member)
 #define OWN_KEYS      "train_loop_config"
@@ -308,21 +309,46 @@ int train_config_merge_text(struct train_config *cfg, const char *text,
     return rc;
 }
 
+static int bytes_merge(struct train_config *cfg, const char *text, size_t n,
+                       const char *path, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (strlen(text) == n)
+        return train_config_merge_text(cfg, text, path, err);
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "%s is not a configuration file: it contains bytes of value 0",
+                     quote(path, quoted));
+}
+
+int train_config_merge_found(struct train_config *cfg, const char *path,
+                             struct error *err)
+{
+    struct error why;
+    char *text;
+    size_t n;
+    int rc;
+
+    if (record_read_owned(path, &text, &n, &why) < 0)
+        return error_set(err, why.code, "%s%s", why.text,
+                         why.code == RAYTRAIN_EINVAL
+                             ? "\n  to use it, put a copy of your own in its place"
+                             : "");
+    rc = bytes_merge(cfg, text, n, path, err);
+    free(text);
+    return rc;
+}
+
 int train_config_merge_file(struct train_config *cfg, const char *path,
                             struct error *err)
 {
-    char *text, quoted[QUOTE_TEXT_MAX];
+    char *text;
     size_t n;
     int rc;
 
     if (fs_read(path, &text, &n, err))
         return -1;
-    if (strlen(text) != n)
-        rc = error_set(err, RAYTRAIN_EINVAL,
-                       "%s is not a configuration file: it contains bytes of value 0",
-                       quote(path, quoted));
-    else
-        rc = train_config_merge_text(cfg, text, path, err);
+    rc = bytes_merge(cfg, text, n, path, err);
     free(text);
     return rc;
 }

@@ -63,6 +63,10 @@ void train_config_clear(struct train_config *cfg);
  */
 int train_config_merge_text(struct train_config *cfg, const char *text,
                             const char *source, struct error *err);
+/* The same from a file that was found, and not named by the user. It may name code, so
+ * RAYTRAIN_EINVAL also says that another user may have written it. */
+int train_config_merge_found(struct train_config *cfg, const char *path,
+                             struct error *err);
 /* The same from a file. Also RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE. */
 int train_config_merge_file(struct train_config *cfg, const char *path,
                             struct error *err);

@@ -49,12 +49,13 @@ int worker_record_end(const char *log_dir, enum worker_end end, int workers,
     return rc;
 }
 
+/* JOB.STEP; JOB alone would be the whole job. */
 static bool is_step(const char *text)
 {
-    size_t n = strlen(text);
+    size_t n = strlen(text), job = strspn(text, "0123456789+");
 
-    return n > 0 && n < WORKER_STEP_MAX && text[0] >= '0' && text[0] <= '9' &&
-           strspn(text, "0123456789.+") == n;
+    return n < WORKER_STEP_MAX && job > 0 && text[0] != '+' && text[job] == '.' &&
+           n > job + 1 && strspn(text + job + 1, "0123456789+") == n - job - 1;
 }
 
 bool worker_record_read_step(const char *log_dir, char step[WORKER_STEP_MAX])

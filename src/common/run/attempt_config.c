@@ -16,7 +16,7 @@ int attempt_config_save(const char *log_dir, const char *text, struct error *err
 
     if (!path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = fs_write_atomic(path, text, strlen(text), 0666, err);
+    rc = fs_write_atomic(path, text, strlen(text), 0644, err);
     free(path);
     return rc;
 }
@@ -30,30 +30,44 @@ void attempt_config_tidy(const char *log_dir)
     free(path);
 }
 
-static char *config_read(const char *dir)
+static char *config_read(const char *dir, unsigned depth, struct error *foreign)
 {
     char *path = run_dir_file(dir, CONFIG_NAME), *text = NULL;
 
     if (path)
-        record_read(path, RECORD_OF_ATTEMPT, &text, NULL, NULL);
+        record_read_judged(path, depth, &text, NULL, foreign, NULL);
     free(path);
     return text;
 }
 
-char *attempt_config_read(const char *run_dir, int attempt)
+static char *config_of(const char *run_dir, int attempt, struct error *foreign)
 {
     char *log_dir = run_dir_log_dir(run_dir, attempt);
-    char *text = log_dir ? config_read(log_dir) : NULL;
+    char *text = log_dir ? config_read(log_dir, RECORD_OF_ATTEMPT, foreign) : NULL;
 
     free(log_dir);
     return text;
 }
 
-char *attempt_config_newest(const char *run_dir, int last)
+char *attempt_config_read(const char *run_dir, int attempt)
+{
+    struct error foreign;
+
+    return config_of(run_dir, attempt, &foreign);
+}
+
+char *attempt_config_judged(const char *run_dir, int last, struct error *foreign)
 {
     char *text = NULL;
 
     for (int k = last; k >= 0 && !text; k--)
-        text = attempt_config_read(run_dir, k);
-    return text ? text : config_read(run_dir);
+        text = config_of(run_dir, k, foreign);
+    return text ? text : config_read(run_dir, RECORD_OF_RUN, foreign);
+}
+
+char *attempt_config_newest(const char *run_dir, int last)
+{
+    struct error foreign;
+
+    return attempt_config_judged(run_dir, last, &foreign);
 }

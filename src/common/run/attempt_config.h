@@ -15,5 +15,8 @@ void attempt_config_tidy(const char *log_dir);
 char *attempt_config_read(const char *run_dir, int attempt);
 /* That of the newest attempt up to `last` that has one; else RUN/run.cfg. */
 char *attempt_config_newest(const char *run_dir, int last);
+/* The same; foreign->code is not RAYTRAIN_OK if it may only be shown, and not acted
+ * upon (util/run_record.h). */
+char *attempt_config_judged(const char *run_dir, int last, struct error *foreign);
 
 #endif

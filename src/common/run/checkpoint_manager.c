@@ -20,6 +20,7 @@
 #include "run/run_dir.h"
 #include "util/fault.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 #define DAMAGED     ".damaged"
 #define ASIDE_TRIES 1000
@@ -547,17 +548,18 @@ int checkpoint_manager_best(const char *run_dir, const struct checkpoint_config 
 int checkpoint_manager_best_of(const char *run_dir, char **best, char **latest,
                                struct error *err)
 {
-    char *config = run_dir_file(run_dir, "run.cfg");
+    char *config = run_dir_file(run_dir, "run.cfg"), *text = NULL;
     struct train_config cfg;
     int rc;
 
     train_config_init(&cfg);
     /* Without a configuration there is no score, and the newest is the best. */
-    if (config)
-        train_config_merge_file(&cfg, config, NULL);
+    if (config && record_read(config, RECORD_OF_RUN, &text, NULL, NULL) == 0)
+        train_config_merge_text(&cfg, text, config, NULL);
     rc = checkpoint_manager_best(run_dir, &cfg.run_config.checkpoint_config, best,
                                  latest, err);
     train_config_clear(&cfg);
+    free(text);
     free(config);
     return rc;
 }

@@ -20,6 +20,7 @@
 #include "run/run_dir.h"
 #include "util/fs.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 #define BLOCK_BYTES (4u << 20)
 #define NS          1000000000LL
@@ -144,32 +145,40 @@ static void record_take(const json_t *record, struct run_start *start)
     start->hashed = start->measured && !*end;
 }
 
-static void record_read(const char *run_dir, struct run_start *start)
+static void first_record_read(const char *run_dir, struct run_start *start)
 {
-    char *log_dir = run_dir_log_dir(run_dir, 0);
+    char *log_dir = run_dir_log_dir(run_dir, 0), *text = NULL;
     char *path = log_dir ? run_dir_file(log_dir, "attempt.json") : NULL;
-    json_t *record = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *record;
+    size_t n;
 
-    record_take(record, start);
-    json_decref(record);
+    if (path && record_read_judged(path, RECORD_OF_ATTEMPT, &text, &n, &start->foreign,
+                                   NULL) == 0) {
+        record = json_loadb(text, n, 0, NULL);
+        record_take(record, start);
+        json_decref(record);
+    }
+    free(text);
     free(path);
     free(log_dir);
 }
 
 int run_start_read(const char *run_dir, struct run_start *start, struct error *err)
 {
-    char *config = attempt_config_newest(run_dir, 0), *path = NULL;
+    struct error foreign;
+    char *config = attempt_config_judged(run_dir, 0, &foreign), *path = NULL;
     bool recorded;
 
     *start = (struct run_start){.path = NULL};
-    record_read(run_dir, start);
+    first_record_read(run_dir, start);
     recorded = start->known;
     start->known = recorded || config;
     if (config)
         path = config_string_of(config, "resume_from_checkpoint");
     free(config);
     /* JSON may not hold the path as it is. */
-    if (path && (!recorded || start->path)) {
+    if (path && (!recorded || start->path || start->foreign.code)) {
+        start->foreign = foreign;
         free(start->path);
         start->path = path;
         path = NULL;

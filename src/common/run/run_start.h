@@ -28,6 +28,7 @@ struct run_start {
     bool measured, hashed;
     uint64_t bytes, hash;
     int64_t modified;
+    struct error foreign; /* not RAYTRAIN_OK: why the path may only be shown */
 };
 
 /* Of the run in a directory, by its records; one by an earlier version has the path

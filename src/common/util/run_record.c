@@ -2,9 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -247,4 +251,99 @@ int record_check_owner(int fd, const char *path, struct error *err)
                          "it is yours: chmod go-w",
                          quoted);
     return 0;
+}
+
+int record_read_judged(const char *path, unsigned depth, char **data, size_t *n,
+                       struct error *foreign, struct error *err)
+{
+    int fd = record_open(path, depth), rc;
+
+    *foreign = (struct error){.code = RAYTRAIN_OK};
+    if (fd < 0)
+        return fail_open(path, err);
+    record_check_owner(fd, path, foreign);
+    rc = fd_read(fd, path, RECORD_BYTES_MAX, data, n, err);
+    close(fd);
+    return rc;
+}
+
+int record_read_owned(const char *path, char **data, size_t *n, struct error *err)
+{
+    int fd = open(path, HOW_FILE), rc;
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+        close(fd);
+        fd = -1;
+        errno = EINVAL;
+    }
+    if (fd < 0)
+        return fail_open(path, err);
+    rc = record_check_owner(fd, path, err);
+    if (rc == 0)
+        rc = fd_read(fd, path, RECORD_BYTES_MAX, data, n, err);
+    close(fd);
+    return rc;
+}
+
+/* Whose are the files that this process makes there? Storage may give them to another
+ * user: those of root, or of all users, to nobody. */
+static bool seen_as(int dir, uid_t *owner)
+{
+    unsigned noise = 0;
+    struct stat st;
+    char name[64];
+    bool known;
+    int fd;
+
+    (void)!getrandom(&noise, sizeof noise, GRND_NONBLOCK);
+    snprintf(name, sizeof name, ".owner.tmp-%ld-%08x", (long)getpid(), noise);
+    fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    known = fstat(fd, &st) == 0;
+    *owner = st.st_uid;
+    unlinkat(dir, name, 0);
+    close(fd);
+    return known;
+}
+
+static bool is_in_group(gid_t group)
+{
+    int n = getgroups(0, NULL);
+    gid_t *groups = n > 0 ? calloc((size_t)n, sizeof *groups) : NULL;
+    bool found = group == getegid();
+
+    n = groups ? getgroups(n, groups) : 0;
+    for (int i = 0; i < n && !found; i++)
+        found = groups[i] == group;
+    free(groups);
+    return found;
+}
+
+/* Its owner has given this user, and not all, the right to write there: by a group, or
+ * by an access control list, which shows in the bits of the group. */
+static bool is_shared(int fd, const struct stat *st)
+{
+    if (!(st->st_mode & S_IWGRP) || (st->st_mode & S_IWOTH))
+        return false;
+    return is_in_group(st->st_gid) ||
+           (geteuid() != 0 && faccessat(fd, ".", W_OK, AT_EACCESS) == 0);
+}
+
+int record_check_dir(int fd, const char *path, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+    struct stat st;
+    uid_t mine;
+
+    if (fstat(fd, &st) < 0)
+        return fs_error(err, "look at", path);
+    if (st.st_uid == geteuid() || st.st_uid == 0 || is_shared(fd, &st) ||
+        (seen_as(fd, &mine) && mine == st.st_uid))
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "%s belongs to another user (uid %lu), who could put other files "
+                     "in the place of those that are written there",
+                     quote(path, quoted), (unsigned long)st.st_uid);
 }

@@ -22,6 +22,7 @@
 #define RECORD_BYTES_MAX ((size_t)64 << 20) /* of a record that is read as a whole */
 
 #define RECORD_OF_RUN     1 /* RUN/FILE */
+#define RECORD_OF_LOG     2 /* RUN/logs/FILE */
 #define RECORD_OF_SERVICE 3 /* RUN/serve/HOST.PID/FILE */
 #define RECORD_OF_ATTEMPT 3 /* RUN/logs/attempt-K/FILE */
 #define RECORD_OF_EVENT   4 /* RUN/logs/attempt-K/events/FILE */
@@ -53,5 +54,22 @@ int record_fail_line(const char *path, struct error *err);
 /* May this process act on what the open file says? Only if it belongs to this user or
  * to root, and no one else may write it. RAYTRAIN_EINVAL, with whose it is. */
 int record_check_owner(int fd, const char *path, struct error *err);
+
+/* record_read() with this judgement: foreign->code is RAYTRAIN_OK if it may be acted
+ * upon. */
+int record_read_judged(const char *path, unsigned depth, char **data, size_t *n,
+                       struct error *foreign, struct error *err);
+
+/* Read a file that was found, and not named by the user, and that is acted upon, if
+ * record_check_owner() agrees. It may be a link. */
+int record_read_owned(const char *path, char **data, size_t *n, struct error *err);
+
+/* May this process write there what it reads again? Not if the open directory belongs
+ * to another user, who could replace all that is in it. A directory of root is fine,
+ * and so is one that its owner shares with this user, by a group or an access control
+ * list, and not with all; and one that belongs to the user to whom the storage gives
+ * this process's files.
+ * RAYTRAIN_EINVAL without advice: the caller knows of another place. */
+int record_check_dir(int fd, const char *path, struct error *err);
 
 #endif

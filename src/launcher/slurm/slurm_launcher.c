@@ -112,12 +112,21 @@ static int watch_fd(int epoll_fd, int fd, struct error *err)
     return 0;
 }
 
+/* Is it one of this job? scancel gets it, and others may write in the directory. */
+static bool is_of_job(const char *step)
+{
+    const char *job = getenv("SLURM_JOB_ID");
+    size_t n = job ? strlen(job) : 0;
+
+    return n > 0 && strncmp(step, job, n) == 0 && step[n] == '.';
+}
+
 /* Has a worker recorded the id of the step? */
 static bool step_is_recorded(struct group *g)
 {
     char step[WORKER_STEP_MAX];
 
-    if (!worker_record_read_step(g->log_dir, step))
+    if (!worker_record_read_step(g->log_dir, step) || !is_of_job(step))
         return false;
     if (!g->watch.step[0]) {
         snprintf(g->watch.step, sizeof g->watch.step, "%s", step);
@@ -568,7 +577,7 @@ static int srun_start(struct group *g, char *const *argv, char *const *env,
 
 static int hosts_fill(const char *path, const char *hosts, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), rc = 0;
+    int fd = open(path, FS_WRITE | O_CREAT | O_TRUNC, 0666), rc = 0;
 
     if (fd < 0)
         return fs_error(err, "create", path);

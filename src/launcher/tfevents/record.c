@@ -1,8 +1,10 @@
 #include "tfevents/record.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tfevents/crc32c.h"
 #include "util/fs.h"
@@ -101,13 +103,18 @@ int record_each(const char *path,
                 void (*on_record)(void *arg, const void *data, size_t n), void *arg,
                 struct error *err)
 {
-    FILE *file = fopen(path, "re");
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
     uint8_t *data = NULL;
     size_t room = 0, n;
     int rc = 0;
 
-    if (!file)
-        return fs_error(err, "open", path);
+    if (!file) {
+        fs_error(err, "open", path);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
     while (record_read(file, &data, &room, &n))
         on_record(arg, data, n);
     if (ferror(file))

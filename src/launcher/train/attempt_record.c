@@ -7,6 +7,7 @@
 #include "train/attempt_verdict.h"
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/run_record.h"
 
 json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan,
                        int64_t progress_before)
@@ -31,7 +32,7 @@ json_t *attempt_create(int attempt, const char *launcher, const struct placement
 bool attempt_was_stopped(const char *log_dir, int64_t *progress_before)
 {
     char *path = run_dir_file(log_dir, "attempt.json");
-    json_t *record = path ? json_load_file(path, 0, NULL) : NULL;
+    json_t *record = path ? record_read_json(path, RECORD_OF_ATTEMPT) : NULL;
     json_t *before = json_object_get(record, "progress_before");
     const char *outcome = json_string_value(json_object_get(record, "outcome")),
                *cause = json_string_value(json_object_get(record, "cause"));
@@ -54,7 +55,7 @@ int attempt_save(const json_t *attempt, const char *log_dir, struct error *err)
     if (!path || !text)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     else
-        rc = fs_write_atomic(path, text, strlen(text), 0666, err);
+        rc = fs_write_atomic(path, text, strlen(text), 0644, err);
     free(text);
     free(path);
     return rc;

@@ -74,7 +74,32 @@ static int fail_changed(const struct found *f, struct error *err)
         f->saved ? "--resume, without a checkpoint" : "put the earlier file back");
 }
 
+static int fail_foreign(const struct found *f, struct error *err)
+{
+    char path[QUOTE_TEXT_MAX], run[QUOTE_TEXT_MAX];
+
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "the run %s was started from %s, as a record says that another "
+                     "user may have written: %s\n"
+                     "  if that is the checkpoint that is meant, name it: "
+                     "--resume=CHECKPOINT",
+                     quote(f->run_dir, run), quote(f->start.path, path),
+                     f->start.foreign.text);
+}
+
 /* ---- Judge ---- */
+
+/* The path in a record of another user is not opened, unless it was typed, too. */
+static int foreign_judge(struct found *f, const struct train_config *cfg,
+                         struct error *err)
+{
+    if (!f->start.path || !f->start.foreign.code)
+        return 0;
+    if (f->needed && !cfg->resume_from_checkpoint)
+        return fail_foreign(f, err);
+    run_start_clear(&f->start);
+    return 0;
+}
 
 /* Is the file the one that the run was started from? */
 static int file_judge(const struct found *f, const char *given, struct error *err)
@@ -124,6 +149,8 @@ int start_point_settle(const char *run_dir, bool finished, struct options *opt,
     struct found f;
     int rc = found_read(run_dir, finished, cfg, &f, err);
 
+    if (rc == 0)
+        rc = foreign_judge(&f, cfg, err);
     if (rc == 0 && cfg->resume_from_checkpoint)
         rc = given_judge(&f, cfg, err);
     else if (rc == 0 && f.start.path && f.needed)
@@ -142,6 +169,8 @@ int start_point_check(const char *run_dir, const struct train_config *cfg,
     struct found f;
     int rc = found_read(run_dir, false, cfg, &f, err);
 
+    if (rc == 0)
+        rc = foreign_judge(&f, cfg, err);
     if (rc == 0 && cfg->resume_from_checkpoint && f.start.known && f.needed)
         rc = file_judge(&f, cfg->resume_from_checkpoint, err);
     run_start_clear(&f.start);

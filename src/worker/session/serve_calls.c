@@ -20,6 +20,7 @@
 #include "session/dataset_watch.h"
 #include "session/signs.h"
 #include "util/process.h"
+#include "util/run_record.h"
 
 /* In hang_timeout_s, while it waits for a batch. */
 #define SIGNS 4
@@ -58,20 +59,24 @@ static int sign_ms(const raytrain_context *ctx)
 /* ---- The inputs ---- */
 
 /* The configuration of the run that has made the checkpoint, which is beside it; without
- * one, `run` has the defaults. */
-static void run_of_checkpoint(const raytrain_context *ctx, struct train_config *run)
+ * one, `run` has the defaults. The files that one of another user names are not read. */
+static void run_of_checkpoint(const raytrain_context *ctx, struct train_config *run,
+                              struct error *foreign)
 {
     const char *path = ctx->restored ? checkpoint_path(ctx->restored) : NULL;
     const char *slash = path ? strrchr(path, '/') : NULL;
-    char *file;
+    char *file, *text = NULL;
 
     train_config_init(run);
+    *foreign = (struct error){.code = RAYTRAIN_OK};
     if (!slash || asprintf(&file, "%.*s/run.cfg", (int)(slash - path), path) < 0)
         return;
-    if (train_config_merge_file(run, file, NULL) < 0) {
+    if (record_read_judged(file, RECORD_OF_RUN, &text, NULL, foreign, NULL) == 0 &&
+        train_config_merge_text(run, text, file, NULL) < 0) {
         train_config_clear(run);
         train_config_init(run);
     }
+    free(text);
     free(file);
 }
 
@@ -114,12 +119,20 @@ static int inputs_of_dataset(raytrain_context *ctx, const struct dataset_config 
 }
 
 static int inputs_of_run(raytrain_context *ctx, const struct train_config *run,
-                         const struct chain *chain, struct serve_inputs *inputs,
-                         struct error *err)
+                         const struct error *foreign, const struct chain *chain,
+                         struct serve_inputs *inputs, struct error *err)
 {
     const struct dataset_config *like = NULL;
     struct error why;
 
+    if (foreign->code)
+        return error_set(
+            err, foreign->code,
+            "a service needs to know the columns of its rows, and does not "
+            "look for them in the files that another user names: %s; add "
+            "--input NAME:DTYPE[:SHAPE] for each column, or --like FILE "
+            "with such rows",
+            foreign->text);
     if (data_config_training_set(run->datasets, run->n_datasets, &like, &why) < 0 &&
         !like)
         return error_set(
@@ -145,16 +158,17 @@ static int inputs_find(raytrain_context *ctx, const struct dataset_config *like,
 {
     const struct train_config *cfg = ctx->env.config;
     struct train_config run;
+    struct error foreign;
     int rc;
 
     if (cfg->predict.inputs.n > 0)
         return serve_inputs_configured(&cfg->predict.inputs, chain, inputs, err);
-    run_of_checkpoint(ctx, &run);
+    run_of_checkpoint(ctx, &run, &foreign);
     if (like)
         rc =
             inputs_of_dataset(ctx, like, label_of(cfg, &run, like), chain, inputs, err);
     else
-        rc = inputs_of_run(ctx, &run, chain, inputs, err);
+        rc = inputs_of_run(ctx, &run, &foreign, chain, inputs, err);
     train_config_clear(&run);
     return rc;
 }
