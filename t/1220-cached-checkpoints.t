@@ -91,4 +91,15 @@ test_expect_success 'a run that replaces a lost node writes intact checkpoints' 
 	cluster poweroff n2 && eventually grep -q "lost node n2" err && : >gate && wait $pid &&
 	all_verify lost 5
 '
+# squashed RUN OPTION...
+squashed () {
+	raytrain-run --launcher local --storage squashed/runs -n 2 --name "$@" "$train" 2>err
+}
+test_expect_success 'storage that gives the files of root to another user is one to write in' '
+	mkdir squashed && chmod 777 squashed &&
+	CLUSTER_CACHE_USER=65534 cluster cache login "$PWD/squashed" timeout=1.0 &&
+	squashed a && test "$(stat -c %u squashed/runs/a/run.cfg)" = 65534 &&
+	squashed a --resume --set train_loop_config.iterations=7 &&
+	json_is squashed/runs/a/logs/attempt-1/attempt.json .outcome finished
+'
 test_done

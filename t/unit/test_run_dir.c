@@ -287,21 +287,94 @@ static void a_missing_marker_is_detected(void **state)
     (void)state;
     assert_int_equal(
         run_dir_enter(".", "r", RUN_DIR_NEW, NULL, &dir, &existed, NULL, &err), 0);
-    assert_int_equal(run_dir_write_marker(&dir, &token, &err), 0);
+    assert_int_equal(run_dir_write_marker(&dir, "a = 1;\n", &token, &err), 0);
     assert_int_equal(strlen(token), 32);
-    assert_int_equal(run_dir_check_marker(dir.path, token, "n1", &err), 0);
-    assert_int_equal(run_dir_write_marker(&dir, &second, &err), 0);
+    assert_int_equal(run_dir_check_marker(dir.path, token, "n1", NULL, &err), 0);
+    assert_int_equal(run_dir_write_marker(&dir, "", &second, &err), 0);
     assert_string_not_equal(token, second);
-    assert_int_equal(run_dir_check_marker(dir.path, token, "n1", &err), -1);
+    assert_int_equal(run_dir_check_marker(dir.path, token, "n1", NULL, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
     assert_non_null(strstr(err.text, "n1"));
-    assert_int_equal(run_dir_check_marker("/nowhere/r", token, "n2", &err), -1);
+    assert_int_equal(run_dir_check_marker("/nowhere/r", token, "n2", NULL, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ESTORAGE);
     assert_non_null(strstr(err.text, "n2"));
     assert_non_null(strstr(err.text, "/nowhere/r"));
     free(token);
     free(second);
     run_dir_leave(&dir);
+}
+
+static void the_configuration_comes_with_the_token(void **state)
+{
+    struct run_dir dir;
+    char *token, *config = NULL;
+    struct error err;
+    struct stat st;
+    bool existed;
+
+    (void)state;
+    assert_int_equal(
+        run_dir_enter(".", "r", RUN_DIR_NEW, NULL, &dir, &existed, NULL, &err), 0);
+    assert_int_equal(run_dir_write_marker(&dir, "a = 1;\nb = 2;\n", &token, &err), 0);
+    assert_int_equal(stat("r/.marker", &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(run_dir_check_marker(dir.path, token, "n1", &config, &err), 0);
+    assert_string_equal(config, "a = 1;\nb = 2;\n");
+    free(config);
+    config = NULL;
+    token[5]++;
+    assert_int_equal(run_dir_check_marker(dir.path, token, "n1", &config, &err), -1);
+    token[5] = '\0';
+    assert_int_equal(run_dir_check_marker(dir.path, token, "n1", &config, &err), -1);
+    assert_null(config);
+    free(token);
+    run_dir_leave(&dir);
+}
+
+static void expect_enter(const char *storage, const char *wrong)
+{
+    struct run_dir dir;
+    struct error err = {0};
+    bool existed;
+    int rc = run_dir_enter(storage, "r", RUN_DIR_NEW, NULL, &dir, &existed, NULL, &err);
+
+    assert_int_equal(rc, wrong ? -1 : 0);
+    if (wrong) {
+        assert_int_equal(err.code, RAYTRAIN_EINVAL);
+        assert_non_null(strstr(err.text, wrong));
+        return;
+    }
+    run_dir_abandon(&dir, NULL);
+}
+
+#define OTHER 65533
+#define SELF  65534
+
+static void a_storage_directory_of_another_user_is_refused(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chmod(".", 0777), 0);
+    assert_int_equal(mkdir("s", 0777), 0);
+    assert_int_equal(mkdir("team", 0777), 0);
+    assert_int_equal(chown("s", OTHER, OTHER), 0);
+    assert_int_equal(chown("team", OTHER, SELF), 0);
+    assert_int_equal(chmod("s", 01777), 0);
+    assert_int_equal(chmod("team", 02775), 0);
+    expect_enter("s", NULL); /* root, as in a container */
+    assert_int_equal(setegid(SELF), 0);
+    assert_int_equal(seteuid(SELF), 0);
+    expect_enter("s", "belongs to another user (uid 65533)");
+    assert_int_equal(scratch_count("s"), 0);
+    expect_enter("s/own", NULL);
+    expect_enter("team", NULL);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chmod("team", 02777), 0);
+    assert_int_equal(seteuid(SELF), 0);
+    expect_enter("team", "belongs to another user");
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(setegid(0), 0);
 }
 
 static void attempts_are_counted(void **state)
@@ -351,6 +424,8 @@ int main(void)
         SCRATCH(the_id_of_a_run_stays),
         SCRATCH(a_copy_of_a_run_has_another_id),
         SCRATCH(a_missing_marker_is_detected),
+        SCRATCH(the_configuration_comes_with_the_token),
+        SCRATCH(a_storage_directory_of_another_user_is_refused),
         SCRATCH(attempts_are_counted),
         cmocka_unit_test(files_have_fixed_names),
     };

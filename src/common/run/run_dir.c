@@ -148,6 +148,57 @@ static int name_check(const char *name, struct error *err)
     return 0;
 }
 
+/* ---- Whose directory it is ---- */
+
+/* What is wrong with the directory, without advice. */
+static int dir_judge(const char *path, struct error *err)
+{
+    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), rc;
+
+    rc = fd < 0 ? fs_error(err, "open", path) : record_check_dir(fd, path, err);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* Another user's link leads to where that user wants the files. */
+static int link_judge(const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode) || st.st_uid == geteuid() ||
+        st.st_uid == 0)
+        return 0;
+    return path_error(err, RAYTRAIN_EINVAL, path,
+                      "is a link that another user has made");
+}
+
+static int run_check_owner(const char *path, struct error *err)
+{
+    struct error why;
+
+    if (link_judge(path, &why) == 0 && dir_judge(path, &why) == 0)
+        return 0;
+    return error_set(err, why.code,
+                     "%s\n"
+                     "  start a run of your own: another --name or --storage; to go on "
+                     "from one of its checkpoints, name that: --resume=CHECKPOINT",
+                     why.text);
+}
+
+/* The owner of the storage directory can rename the run. Root may write in the
+ * directory of a user: in a container it is that of the user who has started it. */
+static int storage_check_owner(const char *path, struct error *err)
+{
+    struct error why;
+
+    if (geteuid() == 0 || dir_judge(path, &why) == 0)
+        return 0;
+    return error_set(err, why.code,
+                     "%s; choose a directory of your own, which may be inside it",
+                     why.text);
+}
+
 /* ---- Entering ---- */
 
 /* Rename path to the first free PATH.N, while we hold its lock. */
@@ -214,6 +265,8 @@ static int path_enter(const char *path, enum run_dir_mode mode,
         return -1;
     if (*existed && mode == RUN_DIR_NEW)
         return exists_error(path, err);
+    if (*existed && run_check_owner(path, err) < 0)
+        return -1;
     if (*existed && mode == RUN_DIR_FRESH) {
         if (run_set_aside(path, tell, set_aside, err) < 0 ||
             run_make(path, existed, err) < 0)
@@ -232,6 +285,16 @@ static int path_enter(const char *path, enum run_dir_mode mode,
     if (!*existed)
         rmdir(path);
     return -1;
+}
+
+/* RUN/logs/attempt-K, and not where a link leads. */
+static bool is_own_dir(const char *logs)
+{
+    int fd = record_open_dir(logs, 2);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 /* Has an attempt with this log directory begun? If so, it has a record or a worker's
@@ -257,7 +320,7 @@ static void leftovers_remove(const struct run_dir *dir)
     static const char *const written[] = {"run.cfg", MARKER_NAME, ID_NAME, "result.h5"};
     char *logs = run_dir_log_dir(dir->path, run_dir_last_attempt(dir->path));
 
-    if (logs && !has_begun(logs))
+    if (logs && is_own_dir(logs) && !has_begun(logs))
         fs_remove_tree(logs, NULL);
     free(logs);
     for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
@@ -295,8 +358,10 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
     if (name_check(name, err) < 0)
         return -1;
     real = storage_make(storage, err);
-    if (!real)
+    if (!real || storage_check_owner(real, err) < 0) {
+        free(real);
         return -1;
+    }
     path = run_dir_file(strcmp(real, "/") == 0 ? "" : real, name);
     free(real);
     if (!path)
@@ -356,24 +421,36 @@ static int token_make(char token[RUN_ID_LENGTH + 1], struct error *err)
     return 0;
 }
 
-int run_dir_write_marker(const struct run_dir *dir, char **token, struct error *err)
+int run_dir_write_marker(const struct run_dir *dir, const char *config, char **token,
+                         struct error *err)
 {
-    char *path = run_dir_file(dir->path, MARKER_NAME);
-    char *text = calloc(1, RUN_ID_LENGTH + 1);
-    int rc;
+    char *path = run_dir_file(dir->path, MARKER_NAME), *text = NULL;
+    char *made = calloc(1, RUN_ID_LENGTH + 1);
+    int rc = path && made ? token_make(made, err) : no_memory(err);
 
-    if (!path || !text)
+    if (rc == 0 && asprintf(&text, "%s\n%s", made, config) < 0) {
+        text = NULL;
         rc = no_memory(err);
-    else
-        rc = token_make(text, err);
+    }
     if (rc == 0)
-        rc = fs_write_atomic(path, text, strlen(text), 0666, err);
+        rc = fs_write_atomic(path, text, strlen(text), 0600, err);
+    free(text);
     free(path);
     if (rc < 0)
-        free(text);
+        free(made);
     else
-        *token = text;
+        *token = made;
     return rc;
+}
+
+/* The configuration in a marker with this token; NULL: it has another one. */
+static char *marker_config(char *text, const char *token)
+{
+    size_t n = strlen(token);
+
+    return n == RUN_ID_LENGTH && strncmp(text, token, n) == 0 && text[n] == '\n'
+               ? text + n + 1
+               : NULL;
 }
 
 /* This node may still have cached the directory, or the marker, of an earlier run. */
@@ -387,7 +464,7 @@ static int marker_read(const char *path, const char *file, const char *token,
         fs_look_again(path);
         fs_look_again(file);
         rc = record_read(file, RECORD_OF_RUN, text, NULL, why);
-        if ((rc == 0 && strcmp(*text, token) == 0) || clock_now() > until)
+        if ((rc == 0 && marker_config(*text, token)) || clock_now() > until)
             return rc;
         if (rc == 0)
             free(*text);
@@ -397,7 +474,7 @@ static int marker_read(const char *path, const char *file, const char *token,
 }
 
 int run_dir_check_marker(const char *path, const char *token, const char *host,
-                         struct error *err)
+                         char **config, struct error *err)
 {
     char *file = run_dir_file(path, MARKER_NAME), *text = NULL;
     struct error why;
@@ -412,12 +489,14 @@ int run_dir_check_marker(const char *path, const char *token, const char *host,
             "node %s does not see the run directory %s (%s): it must be on storage "
             "that all nodes share; choose it with --storage",
             host, path, why.text);
-    else if (strcmp(text, token) != 0)
+    else if (!marker_config(text, token))
         error_set(
             err, RAYTRAIN_ESTORAGE,
             "node %s sees another directory at %s: it must be on storage that all "
             "nodes share; choose it with --storage",
             host, path);
+    else if (config && !(*config = strdup(marker_config(text, token))))
+        no_memory(err);
     else
         rc = 0;
     free(text);
@@ -548,6 +627,36 @@ int run_dir_last_attempt(const char *path)
     return last;
 }
 
+/* Make a directory of the run, of which the last `depth` parts of the path are its own. */
+static int own_dir_make(const char *dir, unsigned depth, struct error *err)
+{
+    struct error why;
+    int fd, rc;
+
+    if (fs_mkdirs(dir, 0777, err) < 0)
+        return -1;
+    fd = record_open_dir(dir, depth);
+    if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+        return path_error(err, RAYTRAIN_EINVAL, dir,
+                          "is a link, which another user may have made; remove it");
+    if (fd < 0)
+        return fs_error(err, "open", dir);
+    rc = record_check_dir(fd, dir, &why);
+    close(fd);
+    return rc == 0 ? 0
+                   : error_set(err, why.code, "%s; remove it, or choose another --name",
+                               why.text);
+}
+
+int run_dir_make_logs(const char *path, struct error *err)
+{
+    char *logs = run_dir_file(path, "logs");
+    int rc = logs ? own_dir_make(logs, 1, err) : no_memory(err);
+
+    free(logs);
+    return rc;
+}
+
 int run_dir_make_log_dir(const char *path, int attempt, char **log_dir,
                          struct error *err)
 {
@@ -555,7 +664,7 @@ int run_dir_make_log_dir(const char *path, int attempt, char **log_dir,
 
     if (!dir)
         return no_memory(err);
-    if (fs_mkdirs(dir, 0777, err) < 0) {
+    if (run_dir_make_logs(path, err) < 0 || own_dir_make(dir, 2, err) < 0) {
         free(dir);
         return -1;
     }

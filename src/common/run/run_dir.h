@@ -31,7 +31,8 @@ enum run_dir_mode {
  * characters. *existed: there was a run to continue. *set_aside (malloc'ed, may be
  * NULL): where a fresh start moved the old run. RAYTRAIN_ESTORAGE with path and cause;
  * RAYTRAIN_EINVAL for names. If the run is locked, the error names the host, pid and
- * time of the holder. */
+ * time of the holder. A run, or a storage directory, that another user could replace is
+ * RAYTRAIN_EINVAL (util/run_record.h). */
 int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
                   void (*tell)(const char *text), struct run_dir *dir, bool *existed,
                   char **set_aside, struct error *err);
@@ -44,11 +45,15 @@ void run_dir_abandon(struct run_dir *dir, const char *set_aside);
 /* The directory for files of the training function, which it makes if it asks for it. */
 #define RUN_DIR_ARTIFACTS "artifacts"
 
-/* A new random token in RUN/.marker; *token is malloc'ed. */
-int run_dir_write_marker(const struct run_dir *dir, char **token, struct error *err);
-/* Check that this node sees it. Otherwise RAYTRAIN_ESTORAGE names node and path. */
-int run_dir_check_marker(const char *path, const char *token, const char *host,
+/* A new random token in RUN/.marker, with the configuration for the workers; *token is
+ * malloc'ed. Only this user can read it. So the configuration beside that token is that
+ * of the launcher, from which the workers have it, even if other users write in RUN. */
+int run_dir_write_marker(const struct run_dir *dir, const char *config, char **token,
                          struct error *err);
+/* Check that this node sees it, and read the configuration: *config is malloc'ed, and
+ * config may be NULL. Otherwise RAYTRAIN_ESTORAGE names node and path. */
+int run_dir_check_marker(const char *path, const char *token, const char *host,
+                         char **config, struct error *err);
 
 #define RUN_ID_LENGTH 32 /* hexadecimal digits */
 
@@ -59,7 +64,9 @@ int run_dir_id(const char *path, char id[RUN_ID_LENGTH + 1], struct error *err);
 
 /* Highest attempt number with a log directory, -1 if none. */
 int run_dir_last_attempt(const char *path);
-/* RUN/logs/attempt-K, created; *log_dir malloc'ed. */
+/* RUN/logs, created, and not through a link. */
+int run_dir_make_logs(const char *path, struct error *err);
+/* RUN/logs/attempt-K, created, and not through links; *log_dir malloc'ed. */
 int run_dir_make_log_dir(const char *path, int attempt, char **log_dir,
                          struct error *err);
 /* Paths; malloc'ed, NULL without memory. */

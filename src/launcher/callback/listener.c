@@ -17,6 +17,7 @@
 #include "util/clock.h"
 #include "util/fs.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 #define PIPE_BYTES  (1 << 20) /* if the system allows it */
 #define GATHER_S    0.2
@@ -79,7 +80,7 @@ static void guard_end(struct listener *l)
 static char *last_line(const struct listener *l)
 {
     char text[TAIL_BYTES + 1];
-    int fd = l->log ? open(l->log, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    int fd = l->log ? record_open(l->log, RECORD_OF_LOG) : -1;
     off_t end = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
     off_t from = end - TAIL_BYTES > l->log_begin ? end - TAIL_BYTES : l->log_begin;
     ssize_t n = fd >= 0 && end > from ? pread(fd, text, (size_t)(end - from), from) : 0;
@@ -185,7 +186,7 @@ static char *log_path(const char *run_dir, const char *name, struct error *err)
 /* A FIFO without a reader does not hold up the run. */
 static int file_open(const char *path, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
+    int fd = open(path, FS_WRITE | O_CREAT | O_APPEND, 0666);
 
     return fd < 0 ? fs_error(err, "create", path) : fd;
 }
@@ -193,16 +194,12 @@ static int file_open(const char *path, struct error *err)
 /* -1: its output is lost, which is reported. */
 static int log_open(struct listener *l, const char *run_dir, const char *name)
 {
-    char *logs = run_dir_file(run_dir, "logs");
     struct error err;
     int fd = -1;
 
     l->log = log_path(run_dir, name, &err);
-    if (!logs)
-        error_set(&err, RAYTRAIN_ENOMEM, "out of memory");
-    if (logs && l->log && fs_mkdirs(logs, 0777, &err) == 0)
+    if (l->log && run_dir_make_logs(run_dir, &err) == 0)
         fd = file_open(l->log, &err);
-    free(logs);
     if (fd >= 0) {
         l->log_begin = lseek(fd, 0, SEEK_END);
         return fd;

@@ -66,7 +66,7 @@ static int config_save(const char *run_dir, const char *config, struct error *er
 
     if (!path)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = fs_write_atomic(path, config, strlen(config), 0666, err);
+    rc = fs_write_atomic(path, config, strlen(config), 0644, err);
     free(path);
     return rc;
 }
@@ -84,7 +84,7 @@ static int attempts_make(struct run *run, const struct run_dir *dir,
     if (result_remove(dir->path, err) == 0 &&
         config_save(dir->path, run->config, err) == 0 &&
         fault_point("run.config", 0) == 0 &&
-        run_dir_write_marker(dir, &marker, err) == 0) {
+        run_dir_write_marker(dir, run->config, &marker, err) == 0) {
         run->marker = marker;
         fault_point("run.marker", 0);
         rc = backend_executor_run(run, outcome, err);

@@ -88,23 +88,20 @@ static bool is_left(const char *name)
 static int folder_check(const char *folder, int fd, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
-    struct stat st;
+    struct error why;
 
     if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
         return error_set(err, RAYTRAIN_EINVAL,
                          "%s is a link or a file, and not a directory that a service "
                          "has made: remove it",
                          quote(folder, quoted));
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fd < 0)
         return fs_error(err, "open", folder);
-    if (st.st_uid == geteuid() || st.st_uid == 0)
+    if (record_check_dir(fd, folder, &why) == 0)
         return 0;
-    return error_set(
-        err, RAYTRAIN_EINVAL,
-        "%s belongs to another user (uid %lu), who could take the place of "
-        "this service: copy the checkpoint to a directory of yours, and "
-        "serve that",
-        quote(folder, quoted), (unsigned long)st.st_uid);
+    return error_set(err, why.code,
+                     "%s: copy the checkpoint to a directory of yours, and serve that",
+                     why.text);
 }
 
 /* Takes the descriptor of the folder. */

@@ -130,24 +130,18 @@ static int worker_join(struct worker *w, struct error *err)
     return rc;
 }
 
-/* One rank of each node checks the marker; rank 0 reads the configuration. */
+/* One rank of each node checks the marker; rank 0 takes the configuration from it. */
 static int storage_look(struct worker *w, char **text, size_t *n, struct error *err)
 {
     const struct world *world = wireup_world(w->wireup);
-    char *path;
-    int rc;
 
-    if (world->local_rank == 0 &&
-        run_dir_check_marker(w->env.run_dir, w->env.marker, world->host, err) < 0)
-        return -1;
-    if (world->rank != 0)
+    if (world->local_rank != 0 && world->rank != 0)
         return 0;
-    path = run_dir_file(w->env.run_dir, "run.cfg");
-    if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    rc = fs_read(path, text, n, err);
-    free(path);
-    return rc;
+    if (run_dir_check_marker(w->env.run_dir, w->env.marker, world->host,
+                             world->rank == 0 ? text : NULL, err) < 0)
+        return -1;
+    *n = *text ? strlen(*text) : 0;
+    return 0;
 }
 
 /* Give rank 0's *n bytes to every rank; the others allocate memory for them first. */
