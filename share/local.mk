@@ -209,6 +209,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_offer.py \
 	share/python/raytrain/_predict.py \
 	share/python/raytrain/_read_config.py \
+	share/python/raytrain/_record.py \
 	share/python/raytrain/_session.py \
 	share/python/raytrain/_shard.py \
 	share/python/raytrain/_sharded.py \

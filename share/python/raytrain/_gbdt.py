@@ -194,7 +194,7 @@ class GBDTTrainer:
     def can_restore(cls, path: str, storage_filesystem: object = None) -> bool:
         """Is there a run of this trainer in this directory?"""
         try:
-            return _run_cfg(path).get("trainer") == cls._trainer
+            return _run_cfg(path)[0].get("trainer") == cls._trainer
         except FileNotFoundError:
             return False
 
@@ -205,14 +205,18 @@ class GBDTTrainer:
         raytrain-run has started, from its latest checkpoint. changes: arguments of the
         trainer; what is not given is as it was.
 
-        Raises FileNotFoundError if there is no such run.
+        Raises FileNotFoundError if there is no such run, and PermissionError if another
+        user may have written its configuration, which names files and commands.
         """
         import copy
 
         from .data import Dataset
 
         path = os.path.abspath(os.fspath(path))
-        keys = _run_cfg(path)
+        keys, foreign = _run_cfg(path)
+        if foreign:
+            raise PermissionError(f"{foreign}; to go on from a checkpoint of that run: "
+                                  "resume_from_checkpoint")
         if keys.get("trainer") != cls._trainer:
             raise ValueError(f"{path} is no run of {cls.__name__}: its trainer is "
                              f"{keys.get('trainer')!r}")
@@ -257,15 +261,16 @@ _KEYS = {"label_column": "label", "weight_column": "weight", "qid_column": "qid"
          "early_stopping_metric": "early_stopping_metric"}
 
 
-def _run_cfg(path: str) -> dict:
-    """The configuration of a run."""
-    from . import _read_config
+def _run_cfg(path: str) -> tuple:
+    """The configuration of a run, and why it is not acted upon, which may be None."""
+    from . import _read_config, _record
 
     file = os.path.join(os.fspath(path), "run.cfg")
     if not os.path.isfile(file):
         raise FileNotFoundError(f"{path} is not the directory of a run: there is no run.cfg")
-    with open(file, encoding="utf-8", errors="surrogateescape") as text:
-        return _read_config.parse(text.read(), file)
+    data, status = _record.read(file)
+    return (_read_config.parse(data.decode("utf-8", "surrogateescape"), file),
+            _record.foreign(file, status))
 
 
 class _GBDTFit(_Fit):

@@ -7,19 +7,16 @@ import http.client
 import json
 import os
 import socket
-import stat
 import threading
 import time
 import urllib.parse
 
+from . import _record
 from .errors import NotFound, RaytrainError
 
 _DTYPES = {"BOOL": "?", "UINT8": "u1", "UINT16": "<u2", "UINT32": "<u4", "UINT64": "<u8",
            "INT8": "i1", "INT16": "<i2", "INT32": "<i4", "INT64": "<i8", "FP16": "<f2",
            "FP32": "<f4", "FP64": "<f8"}
-
-
-_RECORD_CHARACTERS = 1 << 20  # of an address.json
 
 
 class ServeError(RaytrainError):
@@ -158,32 +155,21 @@ def addresses(run: str, pid: int | None = None) -> list:
     for path in glob.glob(os.path.join(glob.escape(base), "serve",
                                        f"*.{pid or '*'}", "address.json")):
         try:
-            found.append(_record(path))
+            found.append(_address(path))
         except (OSError, ValueError):
             continue  # it has just ended
     return [address for _, address in sorted(found, key=lambda f: f[0], reverse=True)]
 
 
-def _record(path: str) -> tuple:
+def _address(path: str) -> tuple:
     """The time and the contents of an address.json; with "foreign", why it is not acted
-    upon, if another user may have written it. A link is not followed, nor a FIFO awaited."""
-    folder = os.path.dirname(path)
-    if os.path.islink(folder) or os.path.islink(os.path.dirname(folder)):
-        raise OSError("a link")
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
-    with open(fd, encoding="utf-8") as file:
-        state = os.fstat(fd)
-        if not stat.S_ISREG(state.st_mode):
-            raise OSError("not a regular file")
-        address = json.loads(file.read(_RECORD_CHARACTERS))
+    upon, if another user may have written it."""
+    data, status = _record.read(path, _record.OF_SERVICE)
+    address = json.loads(data)
     if not isinstance(address, dict):
         raise ValueError("not an object")
-    address["foreign"] = None
-    if state.st_uid not in (os.geteuid(), 0):
-        address["foreign"] = f"{path} belongs to another user (uid {state.st_uid})"
-    elif state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        address["foreign"] = f"{path} may be written by other users"
-    return state.st_mtime, address
+    address["foreign"] = _record.foreign(path, status)
+    return status.st_mtime, address
 
 
 def _address_of(where: str) -> dict:

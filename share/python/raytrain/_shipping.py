@@ -3,11 +3,11 @@ that only its owner can read. With cloudpickle any function does, also one of a 
 a closure; without it, one that a module, or the script, defines at its top level."""
 from __future__ import annotations
 
-import errno
 import os
 import pickle
-import stat
 import sys
+
+from . import _record
 
 MAGIC = b"raytrain function 1\n"
 
@@ -134,27 +134,18 @@ def write(path: str, packed: dict) -> None:
         raise
 
 
-def _open(path: str) -> int:
-    """Without waiting for what is not a file."""
-    try:
-        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-        raise ShippingError(f"{path} is a link, which is not followed: it would run the "
-                            "code of another file; put a copy of the file there") from None
-
-
 def read(path: str) -> dict:
     """The file's content. Reading it runs code of its owner, so it must be this user, and
     the file itself: not a link, which others could have made where they may write."""
-    with open(_open(path), "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise ShippingError(f"{path} is not a regular file")
-        if found.st_uid not in (os.geteuid(), 0):
-            raise ShippingError(f"{path} belongs to another user (uid {found.st_uid}); it "
-                                "would run that user's code")
+    try:
+        file = open(_record.open_fd(path), "rb")
+    except _record.RecordError as error:
+        raise ShippingError(f"{path}: {error.strerror}; it would run the code of another "
+                            "file") from None
+    with file:
+        foreign = _record.foreign(path, os.fstat(file.fileno()))
+        if foreign:
+            raise ShippingError(f"{foreign}; it would run that user's code")
         if file.read(len(MAGIC)) != MAGIC:
             raise ShippingError(f"{path} was not written by fit() of this version")
         try:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 
+from . import _record
 from .errors import WorkerError
 
 __all__ = ["Result"]
@@ -178,8 +179,8 @@ def _checkpoint_files(path: str) -> dict:
 
 def _read_json(path: str) -> dict:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            value = json.load(file)
+        data, _ = _record.read(path, _record.OF_ATTEMPT)
+        value = json.loads(data.decode("utf-8", "replace"))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -237,7 +238,7 @@ def _traceback_in(log: str) -> str:
     the exception, and what follows belongs to its text until a program of raytrain
     speaks."""
     try:
-        with open(log, "rb") as file:
+        with open(_record.open_fd(log, _record.OF_ATTEMPT), "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
             lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
@@ -259,13 +260,9 @@ def _read_history(path: str) -> list:
     reports: list = []
 
     try:
-        file = open(os.path.join(path, "result.json"), encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return reports
-    with file:
-        for line in file:
+        for line in _record.lines(os.path.join(path, "result.json")):
             try:
-                report = json.loads(line)
+                report = json.loads(line.decode("utf-8", "replace"))
             except ValueError:
                 continue
             if not isinstance(report, dict):
@@ -276,6 +273,8 @@ def _read_history(path: str) -> list:
             while reports and reports[-1]["training_iteration"] >= iteration:
                 reports.pop()
             reports.append(report)
+    except FileNotFoundError:
+        pass
     return reports
 
 
