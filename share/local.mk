@@ -46,7 +46,7 @@ EXAMPLE_CFLAGS = -I$(top_srcdir)/src/include -Wall -Wextra -fopenmp-simd \
 EXAMPLE_COMPILE = $(AM_V_CCLD)$(MKDIR_P) share/examples && $(CC) $(EXAMPLE_CFLAGS) \
 	$(CFLAGS) -shared -fPIC -o $@
 
-noinst_DATA = share/examples/hello.so
+noinst_DATA += share/examples/hello.so
 share/examples/hello.so: share/examples/hello.c src/include/raytrain.h
 	$(EXAMPLE_COMPILE) $(srcdir)/share/examples/hello.c
 
@@ -75,7 +75,8 @@ share_examples_fashion_mlp_SOURCES = share/examples/fashion_mlp_main.c \
 	share/examples/fashion_mlp.c share/examples/mlp.c share/examples/mlp.h \
 	share/examples/mlp_kernels.h share/examples/mlp_cpu.c
 share_examples_fashion_mlp_CFLAGS = $(EXAMPLE_CFLAGS) $(OPENBLAS_CFLAGS)
-share_examples_fashion_mlp_LDADD = libraytrain.la $(OPENBLAS_LIBS) -lm
+share_examples_fashion_mlp_LDFLAGS = $(AM_LDFLAGS) $(LIBRAYTRAIN_HERE)
+share_examples_fashion_mlp_LDADD = $(LIBRAYTRAIN) $(OPENBLAS_LIBS) -lm
 endif
 
 CLEANFILES += $(noinst_DATA)
@@ -171,9 +172,9 @@ EXTRA_DIST += scripts/package share/packaging
 # Programs for rows of scripts/bench, which compile them.
 EXTRA_PROGRAMS = scripts/bench.d/restore scripts/bench.d/inner
 scripts_bench_d_restore_SOURCES = scripts/bench.d/restore.c
-scripts_bench_d_restore_LDADD = libworker.la
+scripts_bench_d_restore_LDADD = $(WORKER_LIBS)
 scripts_bench_d_inner_SOURCES = scripts/bench.d/inner.c
-scripts_bench_d_inner_LDADD = libworker.la
+scripts_bench_d_inner_LDADD = $(WORKER_LIBS)
 
 doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t t/9040-messages.t t/9140-examples-tested.t \
 	t/9200-sbatch.t
@@ -245,7 +246,7 @@ install-data-local:
 		-e 's|[@]bindir@|$(bindir)|g' -e 's|[@]mandir@|$(mandir)|g' \
 		-e 's|[@]pkgconfigdir@|$(pkgconfigdir)|g' \
 		$(srcdir)/share/packaging/raytrain.lua.in >"$(DESTDIR)$(modulefiledir)/$(VERSION).lua"
-uninstall-local:
+uninstall-modulefile:
 	rm -f "$(DESTDIR)$(modulefiledir)/$(VERSION).lua"
 
 # A Python with this prefix finds it by a line in its site directory.

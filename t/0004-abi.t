@@ -60,11 +60,11 @@ test_expect_success 'no function, struct or value has changed ("make update-abi"
 '
 test_expect_success 'the library has every function of the header' '
 	names_of "$header" >expect && test "$(wc -l <expect)" -gt 50 &&
-	nm -D --defined-only "$builddir/.libs/libraytrain.so" | sed "s/.* //" | sort >exported &&
+	nm -D --defined-only "$builddir/lib/libraytrain.so" | sed "s/.* //" | sort >exported &&
 	comm -23 expect exported >missing && test_must_be_empty missing
 '
 test_expect_success 'programs look for libraytrain.so.0' '
-	objdump -p "$builddir/.libs/libraytrain.so" >dynamic &&
+	objdump -p "$builddir/lib/libraytrain.so" >dynamic &&
 	grep -E "SONAME +libraytrain.so.0\$" dynamic
 '
 test_expect_success 'a function and a value that are added are compatible' '

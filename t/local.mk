@@ -6,7 +6,7 @@ EXTRA_DIST += t/README.md t/setup.sh t/faults.sh t/cards.sh t/predict.sh t/brows
 
 check_DATA += stage.stamp
 CLEANFILES += stage.stamp
-stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEADERS) \
+stage.stamp: $(LIBRAYTRAIN) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEADERS) \
 		$(pkgconfig_DATA) $(dist_bashcompletion_DATA) $(dist_zshcompletion_DATA) $(dist_man_MANS) \
 		$(dist_examplescallbacks_DATA) $(dist_examplescallbacks_SCRIPTS) \
 		$(dist_fortran_DATA) $(dist_pkgdata_DATA) $(dist_pythonmodule_DATA) $(dist_pythontorch_DATA)
@@ -17,9 +17,7 @@ stage.stamp: $(lib_LTLIBRARIES) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include
 clean-local:
 	rm -rf stage html t/trash
 
-# A training function for tests, t/check/NAME.c, becomes t/check/.libs/NAME.so. It is linked
-# with $(CHECK_MODULE_LDFLAGS), from configure.ac.
-
+include t/check/local.mk
 include t/cluster/local.mk
 
 dist_check_SCRIPTS += t/0001-layers.t

@@ -10,7 +10,7 @@ mpi_child () {
 	esac
 }
 mpi_of_raytrain=MPICH
-if ldd "$check/.libs/mpi_child" "$check/mpi_child" 2>/dev/null | grep -q "libmpi[.]so"; then
+if ldd "$check/mpi_child" 2>/dev/null | grep -q "libmpi[.]so"; then
 	mpi_of_raytrain=OPEN_MPI
 elif ${CC:-cc} -O -I"$srcdir/t/check/open_mpi" -o mpi_child.OPEN_MPI \
 	"$srcdir/t/check/mpi_child.c" -l:libmpi.so.40 2>/dev/null; then

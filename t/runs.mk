@@ -53,73 +53,10 @@ RUN_TESTS = t/1000-run.t t/1005-typed.t t/1010-bad-input.t t/1012-settings.t t/1
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
 
-check_LTLIBRARIES += t/check/train_model.la
-t_check_train_model_la_SOURCES = t/check/train_model.c
-t_check_train_model_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
-t_check_train_model_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_train_model_la_LIBADD = libraytrain.la
-
-check_LTLIBRARIES += t/check/many_metrics.la
-t_check_many_metrics_la_SOURCES = t/check/many_metrics.c
-t_check_many_metrics_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
-t_check_many_metrics_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_many_metrics_la_LIBADD = libraytrain.la
-
-check_LTLIBRARIES += t/check/train_late.la
-t_check_train_late_la_SOURCES = t/check/train_late.c
-t_check_train_late_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
-t_check_train_late_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_train_late_la_LIBADD = libraytrain.la
-
-check_LTLIBRARIES += t/check/train_rows.la
-t_check_train_rows_la_SOURCES = t/check/train_rows.c
-t_check_train_rows_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
-t_check_train_rows_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_train_rows_la_LIBADD = libraytrain.la
-
-check_LTLIBRARIES += t/check/mapped.la
-t_check_mapped_la_SOURCES = t/check/mapped.c
-t_check_mapped_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
-t_check_mapped_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_mapped_la_LIBADD = libraytrain.la
-
-check_LTLIBRARIES += t/check/predictions.la
-t_check_predictions_la_SOURCES = t/check/predictions.c
-t_check_predictions_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
-t_check_predictions_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_predictions_la_LIBADD = libraytrain.la
-
 check_PROGRAMS += t/check/train_main
 t_check_train_main_SOURCES = t/check/train_main.c
-t_check_train_main_LDADD = libraytrain.la
-
-check_LTLIBRARIES += t/check/no_locks.la
-t_check_no_locks_la_SOURCES = t/check/no_locks.c
-t_check_no_locks_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
-t_check_no_locks_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-
-check_LTLIBRARIES += t/check/skewed_clock.la
-t_check_skewed_clock_la_SOURCES = t/check/skewed_clock.c
-t_check_skewed_clock_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
-t_check_skewed_clock_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-
-check_LTLIBRARIES += t/check/forks.la
-t_check_forks_la_SOURCES = t/check/forks.c
-t_check_forks_la_CFLAGS = $(TRAIN_FUNC_FLAGS)
-t_check_forks_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_forks_la_LIBADD = -lpthread
-
-check_LTLIBRARIES += t/check/scale_count.la
-t_check_scale_count_la_SOURCES = t/check/scale_count.c
-t_check_scale_count_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
-t_check_scale_count_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_scale_count_la_LIBADD = -ldl
-
-check_LTLIBRARIES += t/check/scale_steps.la
-t_check_scale_steps_la_SOURCES = t/check/scale_steps.c
-t_check_scale_steps_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
-t_check_scale_steps_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_scale_steps_la_LIBADD = libraytrain.la -ldl
+t_check_train_main_LDFLAGS = $(AM_LDFLAGS) $(LIBRAYTRAIN_HERE)
+t_check_train_main_LDADD = $(LIBRAYTRAIN)
 
 check_PROGRAMS += t/check/scale_bare
 t_check_scale_bare_SOURCES = t/check/scale_bare.c
@@ -139,7 +76,8 @@ EXTRA_DIST += t/check/meet.py t/check/messages.py t/check/tfevents.py
 
 check_PROGRAMS += t/check/train_gpu
 t_check_train_gpu_SOURCES = t/check/train_gpu.c
-t_check_train_gpu_LDADD = libraytrain.la
+t_check_train_gpu_LDFLAGS = $(AM_LDFLAGS) $(LIBRAYTRAIN_HERE)
+t_check_train_gpu_LDADD = $(LIBRAYTRAIN)
 
 EXTRA_DIST += t/soak/soak t/soak/local.sh t/soak/python.sh t/soak/train.py \
 	t/soak/slurm.sh t/soak/batch.sh scripts/soak
@@ -150,8 +88,8 @@ dist_check_SCRIPTS += $(TORCH_TESTS)
 TESTS += $(TORCH_TESTS)
 EXTRA_DIST += t/check/ddp_cases.py
 
-# Stand-ins for the library of NVIDIA's driver, and for NCCL. Not with libtool, which gives each
-# library its own soname.
+# Stand-ins for the library of NVIDIA's driver, and for NCCL, each with the soname of the
+# library whose place it takes.
 EXTRA_DIST += t/device/standin_cuda.c t/device/standin_cuda.h t/device/standin_nccl.c
 STANDINS = t/device/libcuda.so.1 t/device/libnccl.so.2 t/device/empty/libnccl.so.2
 check_DATA += $(STANDINS)
@@ -174,18 +112,6 @@ t/device/libcardmpi.so: t/device/standin_mpi.c
 t/device/empty/libnccl.so.2:
 	$(AM_V_CCLD)$(MKDIR_P) t/device/empty && $(CC) $(SANITIZE_CFLAGS) -shared -fPIC \
 		-Wl,-soname,libnccl.so.2 -o $@ -x c /dev/null
-
-check_LTLIBRARIES += t/check/device_reducer.la
-t_check_device_reducer_la_SOURCES = t/check/device_reducer.c
-t_check_device_reducer_la_CFLAGS = $(AM_CFLAGS) -I$(srcdir)/t/device -fvisibility=default
-t_check_device_reducer_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_device_reducer_la_LIBADD = libraytrain.la -ldl -lm
-
-check_LTLIBRARIES += t/check/device_batches.la
-t_check_device_batches_la_SOURCES = t/check/device_batches.c
-t_check_device_batches_la_CFLAGS = $(AM_CFLAGS) -I$(srcdir)/t/device -fvisibility=default
-t_check_device_batches_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_device_batches_la_LIBADD = libraytrain.la -ldl
 
 # A stand-in for NVML, likewise.
 EXTRA_DIST += t/device/standin_nvml.c
@@ -249,8 +175,3 @@ t/device/mlp_numbers: t/device/mlp_numbers.c share/examples/mlp_cpu.c \
 		$(srcdir)/share/examples/mlp_cpu.c $(OPENBLAS_LIBS) -lm
 endif
 
-check_LTLIBRARIES += t/check/device_model.la
-t_check_device_model_la_SOURCES = t/check/device_model.c
-t_check_device_model_la_CFLAGS = $(AM_CFLAGS) -I$(srcdir)/t/device -fvisibility=default
-t_check_device_model_la_LDFLAGS = -module $(CHECK_MODULE_LDFLAGS)
-t_check_device_model_la_LIBADD = libraytrain.la -ldl

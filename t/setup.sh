@@ -16,7 +16,7 @@ srcdir=${top_srcdir:-$(cd "$(dirname "$0")/.." && pwd)}
 builddir=${top_builddir:-$srcdir/build}
 stage=$builddir/stage/usr/local
 check=$builddir/t/check
-modules=$builddir/t/check/.libs
+modules=$check
 export srcdir builddir stage check modules
 
 SHARNESS_TEST_DIRECTORY=$builddir/t/trash

@@ -14,8 +14,8 @@ rows()
 prepare()
 {
     compile "$work/csv" -std=gnu11 -D_GNU_SOURCE -I"$top/src/include" -I"$top/src/common" \
-        -I"$top/src/worker" "$top/scripts/bench.d/csv.c" "$build/.libs/libworker.a" \
-        "$build/.libs/libcommon.a" -ljansson -lpthread -lm &&
+        -I"$top/src/worker" "$top/scripts/bench.d/csv.c" "$build/libworker.a" \
+        "$build/libcommon.a" -ljansson -lpthread -lm &&
         "$work/csv" make numbers "$work/csv-numbers" 300000000 &&
         "$work/csv" make words "$work/csv-words" 100000000 &&
         "$work/csv" make libsvm "$work/libsvm" 150000000 && sync

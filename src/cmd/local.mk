@@ -1,32 +1,34 @@
+# Most programs use the launcher; the others have flags of their own.
+src/cmd/%.o: AM_CPPFLAGS = $(LAUNCHER_CPPFLAGS)
+
 pkglibexec_PROGRAMS += src/cmd/raytrain-worker
 src_cmd_raytrain_worker_SOURCES = src/cmd/raytrain-worker.c
-src_cmd_raytrain_worker_CPPFLAGS = $(WORKER_CPPFLAGS)
-src_cmd_raytrain_worker_LDADD = libraytrain.la
-# An installed tree can be moved.
-src_cmd_raytrain_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../../lib'
+src/cmd/raytrain-worker.o: AM_CPPFLAGS = $(WORKER_CPPFLAGS)
+src_cmd_raytrain_worker_LDADD = $(LIBRAYTRAIN)
+# An installed tree can be moved. The library of the build tree has this place, too.
+src_cmd_raytrain_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../../lib' $(PC_RPATH)
 
 # Local workers, and the MPI programs of a node, meet through it.
 pkglibexec_PROGRAMS += src/cmd/raytrain-pmix
 # accept() of this program alone.
 src_cmd_raytrain_pmix_SOURCES = src/cmd/raytrain-pmix.c src/common/pmix/own_accept.c
-src_cmd_raytrain_pmix_CPPFLAGS = $(COMMON_CPPFLAGS)
-src_cmd_raytrain_pmix_LDADD = libcommon.la $(PMIX_LIBS)
+src/cmd/raytrain-pmix.o: AM_CPPFLAGS = $(COMMON_CPPFLAGS)
+src_cmd_raytrain_pmix_LDADD = $(COMMON_LIBS) $(PMIX_LIBS)
 src_cmd_raytrain_pmix_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
 
 # raytrain-run starts it for local workers.
 pkglibexec_PROGRAMS += src/cmd/raytrain-keeper
 src_cmd_raytrain_keeper_SOURCES = src/cmd/raytrain-keeper.c
-src_cmd_raytrain_keeper_CPPFLAGS = $(LAUNCHER_CPPFLAGS)
-src_cmd_raytrain_keeper_LDADD = liblauncher.la
+src_cmd_raytrain_keeper_LDADD = $(LAUNCHER_LIBS)
 src_cmd_raytrain_keeper_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
 
 # raytrain-run starts it for a callback in C, which calls functions of it.
 pkglibexec_PROGRAMS += src/cmd/raytrain-callback
 src_cmd_raytrain_callback_SOURCES = src/cmd/raytrain-callback.c \
 	src/common/util/report_number.c src/common/util/report_number.h
-src_cmd_raytrain_callback_CPPFLAGS = $(COMMON_CPPFLAGS)
+src/cmd/raytrain-callback.o: AM_CPPFLAGS = $(COMMON_CPPFLAGS)
 src_cmd_raytrain_callback_LDADD = $(JANSSON_LIBS) -ldl
-src_cmd_raytrain_callback_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+src_cmd_raytrain_callback_LDFLAGS = $(AM_LDFLAGS) -rdynamic
 
 bin_PROGRAMS += src/cmd/inspect/raytrain-inspect
 src_cmd_inspect_raytrain_inspect_SOURCES = src/cmd/inspect/raytrain-inspect.c src/cmd/hangup.c \
@@ -53,8 +55,9 @@ src_cmd_inspect_raytrain_inspect_SOURCES = src/cmd/inspect/raytrain-inspect.c sr
 	src/cmd/plot/paper.h src/cmd/plot/run_labels.c src/cmd/plot/run_labels.h \
 	$(PAGE_SOURCES)
 nodist_src_cmd_inspect_raytrain_inspect_SOURCES = src/cmd/page/assets.c
-src_cmd_inspect_raytrain_inspect_CPPFLAGS = $(WORKER_CPPFLAGS) -I$(top_srcdir)/src/cmd
-src_cmd_inspect_raytrain_inspect_LDADD = libworker.la
+src/cmd/inspect/%.o src/cmd/plot/%.o src/cmd/page/%.o: AM_CPPFLAGS = $(WORKER_CPPFLAGS) \
+	-I$(top_srcdir)/src/cmd
+src_cmd_inspect_raytrain_inspect_LDADD = $(WORKER_LIBS)
 # It reads datasets as a worker does, without PMIx and a backend.
 src_cmd_inspect_raytrain_inspect_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
 dist_man_MANS += share/man/raytrain-inspect.1 share/man/raytrain-format.5
@@ -62,30 +65,29 @@ dist_man_MANS += share/man/raytrain-inspect.1 share/man/raytrain-format.5
 bin_PROGRAMS += src/cmd/raytrain-run
 src_cmd_raytrain_run_SOURCES = src/cmd/raytrain-run.c src/cmd/program.c src/cmd/program.h \
 	src/cmd/hangup.c src/cmd/hangup.h
-src_cmd_raytrain_run_CPPFLAGS = $(LAUNCHER_CPPFLAGS)
-src_cmd_raytrain_run_LDADD = liblauncher.la
+src_cmd_raytrain_run_LDADD = $(LAUNCHER_LIBS)
 
 bin_PROGRAMS += src/cmd/raytrain-predict
 src_cmd_raytrain_predict_SOURCES = src/cmd/raytrain-predict.c src/cmd/prediction.c src/cmd/prediction.h \
 	src/cmd/program.c \
 	src/cmd/program.h src/cmd/hangup.c src/cmd/hangup.h
-src_cmd_raytrain_predict_CPPFLAGS = $(LAUNCHER_CPPFLAGS)
-src_cmd_raytrain_predict_LDADD = liblauncher.la
+src_cmd_raytrain_predict_LDADD = $(LAUNCHER_LIBS)
 
 bin_PROGRAMS += src/cmd/raytrain-serve
 src_cmd_raytrain_serve_SOURCES = src/cmd/raytrain-serve.c src/cmd/prediction.c src/cmd/prediction.h \
 	src/cmd/serve_choice.c src/cmd/serve_choice.h \
 	src/cmd/serve_workers.c src/cmd/serve_workers.h \
 	src/cmd/program.c src/cmd/program.h src/cmd/hangup.c src/cmd/hangup.h
-src_cmd_raytrain_serve_CPPFLAGS = $(LAUNCHER_CPPFLAGS) -I$(top_srcdir)/src/serve
-src_cmd_raytrain_serve_LDADD = liblauncher.la libserve.la
+src/cmd/raytrain-serve.o src/cmd/serve_choice.o src/cmd/serve_workers.o: \
+	AM_CPPFLAGS = $(LAUNCHER_CPPFLAGS) -I$(top_srcdir)/src/serve
+src_cmd_raytrain_serve_LDADD = liblauncher.a $(SERVE_LIBS) $(PROTOBUF_C_LIBS)
 
 # A script starts it for every report: it does not link with what it does not use.
 bin_PROGRAMS += src/cmd/report/raytrain-report
 src_cmd_report_raytrain_report_SOURCES = src/cmd/report/raytrain-report.c \
 	src/cmd/report/extracted_files.c src/cmd/report/extracted_files.h \
 	src/cmd/report/offered_files.c src/cmd/report/offered_files.h
-src_cmd_report_raytrain_report_CPPFLAGS = $(COMMON_CPPFLAGS) -I$(top_srcdir)/src/cmd
-src_cmd_report_raytrain_report_LDADD = libcommon.la
+src/cmd/report/%.o: AM_CPPFLAGS = $(COMMON_CPPFLAGS) -I$(top_srcdir)/src/cmd
+src_cmd_report_raytrain_report_LDADD = $(COMMON_LIBS)
 src_cmd_report_raytrain_report_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
 dist_man_MANS += share/man/raytrain-report.1

@@ -11,7 +11,7 @@ fuzz: t/fuzz/fuzz_config
 .PHONY: fuzz
 CLEANFILES += t/fuzz/fuzz_config
 
-t/fuzz/fuzz_config: t/fuzz/fuzz_config.c $(libcommon_la_SOURCES)
+t/fuzz/fuzz_config: t/fuzz/fuzz_config.c $(libcommon_a_SOURCES)
 	$(AM_V_CCLD)$(MKDIR_P) t/fuzz && $(FUZZ_CC) $(FUZZ_CFLAGS) $(DEFS) -I. \
 		$(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS) -o $@ \
 		$(srcdir)/t/fuzz/fuzz_config.c $(srcdir)/src/common/config/*.c \

@@ -50,7 +50,7 @@ static void a_function_is_found(void **state)
     struct error err;
 
     (void)state;
-    if (load(built(".libs/empty.so"), &func, &err) < 0)
+    if (load(built("empty.so"), &func, &err) < 0)
         fail_msg("%s", err.text);
     assert_non_null(func);
 }
@@ -62,12 +62,12 @@ static void errors_of_loading_are_reported(void **state)
     refused("/etc/passwd/train.so", RAYTRAIN_ENOTFOUND, "no training function");
     refused("/etc", RAYTRAIN_EINVAL, "not a shared object");
     refused("/etc/passwd", RAYTRAIN_EINVAL, "cc -shared -fPIC");
-    refused(built(".libs/no_train_func.so"), RAYTRAIN_ENOTFOUND,
+    refused(built("no_train_func.so"), RAYTRAIN_ENOTFOUND,
             "int train_func(raytrain_context *ctx)");
     refused(built("needs_gone.so"), RAYTRAIN_ENOTFOUND, "libgone.so");
     refused(built("needs_gone.so"), RAYTRAIN_ENOTFOUND, "LD_LIBRARY_PATH");
     /* This program does not offer what a worker offers. */
-    refused(built(".libs/toy.so"), RAYTRAIN_ENOTFOUND, "undefined symbol");
+    refused(built("toy.so"), RAYTRAIN_ENOTFOUND, "undefined symbol");
     refused("new\nline", RAYTRAIN_ENOTFOUND, "new\\nline");
 }
 

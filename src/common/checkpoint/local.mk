@@ -1,4 +1,4 @@
-libcommon_la_SOURCES += \
+libcommon_a_SOURCES += \
 	src/common/checkpoint/attachments.c src/common/checkpoint/attachments.h \
 	src/common/checkpoint/by_parts.c \
 	src/common/checkpoint/checkpoint.c src/common/checkpoint/checkpoint.h \
@@ -35,7 +35,7 @@ UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_lar
 # Makes the files that the tests of raytrain-inspect look at.
 check_PROGRAMS += t/check/store_sample
 t_check_store_sample_SOURCES = t/check/store_sample.c
-t_check_store_sample_LDADD = libcommon.la
+t_check_store_sample_LDADD = $(COMMON_LIBS)
 
 store_tests = t/2100-inspect.t t/2110-export-diff.t t/2120-inspect-data.t t/2130-plot.t \
 	t/2140-compare.t t/2150-follow.t t/2160-directory.t t/2200-hdf5-tools.t

@@ -1,4 +1,4 @@
-libcommon_la_SOURCES += \
+libcommon_a_SOURCES += \
 	src/common/comm/comm.c src/common/comm/comm.h \
 	src/common/comm/comm_self.c \
 	src/common/comm/node_map.c src/common/comm/node_map.h

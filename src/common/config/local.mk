@@ -1,4 +1,4 @@
-libcommon_la_SOURCES += \
+libcommon_a_SOURCES += \
 	src/common/config/backend_config.c src/common/config/backend_config.h \
 	src/common/config/callback_config.c src/common/config/callback_config.h \
 	src/common/config/column_numbers.c src/common/config/column_numbers.h \

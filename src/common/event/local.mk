@@ -1,4 +1,4 @@
-libcommon_la_SOURCES += \
+libcommon_a_SOURCES += \
 	src/common/event/attention.c src/common/event/attention.h \
 	src/common/event/event_loop.c src/common/event/event_loop.h \
 	src/common/event/outlet.c src/common/event/outlet.h \

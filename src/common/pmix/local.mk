@@ -1,5 +1,5 @@
 # Programs that use this room link with $(PMIX_LIBS).
-libcommon_la_SOURCES += \
+libcommon_a_SOURCES += \
 	src/common/pmix/group_file.c src/common/pmix/group_file.h \
 	src/common/pmix/message.c src/common/pmix/message.h \
 	src/common/pmix/namespace.c src/common/pmix/namespace.h \

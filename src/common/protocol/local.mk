@@ -1,4 +1,4 @@
-libcommon_la_SOURCES += \
+libcommon_a_SOURCES += \
 	src/common/protocol/events.c src/common/protocol/events.h \
 	src/common/protocol/heartbeats.c src/common/protocol/heartbeats.h \
 	src/common/protocol/log_dir.h \

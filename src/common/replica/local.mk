@@ -1,4 +1,4 @@
-libcommon_la_SOURCES += \
+libcommon_a_SOURCES += \
 	src/common/replica/image_copy.c \
 	src/common/replica/image_write.c \
 	src/common/replica/image_survey.c src/common/replica/image_survey.h \

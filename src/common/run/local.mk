@@ -1,4 +1,4 @@
-libcommon_la_SOURCES += \
+libcommon_a_SOURCES += \
 	src/common/run/attempt_config.c src/common/run/attempt_config.h \
 	src/common/run/attempts.c src/common/run/attempts.h \
 	src/common/run/checkpoint_manager.c src/common/run/checkpoint_manager.h \

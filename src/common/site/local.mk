@@ -1,4 +1,4 @@
-libcommon_la_SOURCES += \
+libcommon_a_SOURCES += \
 	src/common/site/gpu_facts.c src/common/site/gpu_facts.h \
 	src/common/site/nvml.c src/common/site/nvml.h \
 	src/common/site/node_facts.c src/common/site/node_facts.h \

@@ -1,4 +1,4 @@
-libcommon_la_SOURCES += \
+libcommon_a_SOURCES += \
 	src/common/util/api_names.c src/common/util/api_names.h \
 	src/common/util/argv.c src/common/util/argv.h \
 	src/common/util/array.c src/common/util/array.h \

@@ -1,4 +1,4 @@
-liblauncher_la_SOURCES += \
+liblauncher_a_SOURCES += \
 	src/launcher/callback/callback.c src/launcher/callback/callback.h \
 	src/launcher/callback/csv.c \
 	src/launcher/callback/deferred.c src/launcher/callback/deferred.h \

@@ -1,4 +1,4 @@
-liblauncher_la_SOURCES += \
+liblauncher_a_SOURCES += \
 	src/launcher/check/batch_check.c \
 	src/launcher/check/bounded.c src/launcher/check/bounded.h \
 	src/launcher/check/check.c src/launcher/check/check.h \

@@ -1,4 +1,4 @@
-liblauncher_la_SOURCES += \
+liblauncher_a_SOURCES += \
 	src/launcher/launch/attempt_plan.c src/launcher/launch/attempt_plan.h \
 	src/launcher/launch/allocation_request.h src/launcher/launch/batch_request.h \
 	src/launcher/launch/batch_system.c src/launcher/launch/batch_system.h \
@@ -13,4 +13,4 @@ UNIT_TESTS += t/unit/test_attempt_plan t/unit/test_placement t/unit/test_launche
 
 check_PROGRAMS += t/check/launch_run
 t_check_launch_run_SOURCES = t/check/launch_run.c
-t_check_launch_run_LDADD = liblauncher.la
+t_check_launch_run_LDADD = $(LAUNCHER_LIBS)

@@ -1,4 +1,4 @@
-liblauncher_la_SOURCES += \
+liblauncher_a_SOURCES += \
 	src/launcher/local/blame.c src/launcher/local/blame.h \
 	src/launcher/local/child_env.c src/launcher/local/child_env.h \
 	src/launcher/local/gpus.c src/launcher/local/gpus.h \

@@ -1,4 +1,4 @@
-liblauncher_la_SOURCES += \
+liblauncher_a_SOURCES += \
 	src/launcher/slurm/batch_script.c src/launcher/slurm/batch_script.h \
 	src/launcher/slurm/cluster_fit.c src/launcher/slurm/cluster_fit.h \
 	src/launcher/slurm/configuration.c src/launcher/slurm/configuration.h \

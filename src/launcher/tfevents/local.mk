@@ -1,4 +1,4 @@
-liblauncher_la_SOURCES += \
+liblauncher_a_SOURCES += \
 	src/launcher/tfevents/crc32c.c src/launcher/tfevents/crc32c.h \
 	src/launcher/tfevents/event_files.c src/launcher/tfevents/event_files.h \
 	src/launcher/tfevents/record.c src/launcher/tfevents/record.h \
@@ -6,7 +6,7 @@ liblauncher_la_SOURCES += \
 	src/launcher/tfevents/summary_event.c src/launcher/tfevents/summary_event.h
 
 # The messages, generated from their description.
-nodist_liblauncher_la_SOURCES += src/launcher/tfevents/tfevents.pb-c.c
+nodist_liblauncher_a_SOURCES += src/launcher/tfevents/tfevents.pb-c.c
 EXTRA_DIST += src/launcher/tfevents/tfevents.proto
 BUILT_SOURCES += src/launcher/tfevents/tfevents.pb-c.h
 CLEANFILES += src/launcher/tfevents/tfevents.pb-c.c src/launcher/tfevents/tfevents.pb-c.h

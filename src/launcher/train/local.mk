@@ -1,4 +1,4 @@
-liblauncher_la_SOURCES += \
+liblauncher_a_SOURCES += \
 	src/launcher/train/aside.c src/launcher/train/aside.h \
 	src/launcher/train/allocation.c src/launcher/train/allocation.h \
 	src/launcher/train/attempt.c src/launcher/train/attempt.h \

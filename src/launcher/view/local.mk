@@ -1,4 +1,4 @@
-liblauncher_la_SOURCES += \
+liblauncher_a_SOURCES += \
 	src/launcher/view/block.c src/launcher/view/block.h \
 	src/launcher/view/duration.c src/launcher/view/duration.h \
 	src/launcher/view/metric_view.c src/launcher/view/metric_view.h \

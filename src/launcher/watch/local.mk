@@ -1,4 +1,4 @@
-liblauncher_la_SOURCES += \
+liblauncher_a_SOURCES += \
 	src/launcher/watch/hang.c \
 	src/launcher/watch/node_liveness.c \
 	src/launcher/watch/node_survey.c src/launcher/watch/node_survey.h \

@@ -1,4 +1,4 @@
-libserve_la_SOURCES += \
+libserve_a_SOURCES += \
 	src/serve/crew/crew.c src/serve/crew/crew.h \
 	src/serve/crew/member.c src/serve/crew/member.h
 

@@ -1,4 +1,4 @@
-libserve_la_SOURCES += \
+libserve_a_SOURCES += \
 	src/serve/http/access_log.c src/serve/http/access_log.h \
 	src/serve/http/clients.c src/serve/http/clients.h \
 	src/serve/http/exchange.c src/serve/http/exchange.h \
@@ -12,7 +12,7 @@ libserve_la_SOURCES += \
 	src/serve/http/served_model.c src/serve/http/served_model.h \
 	src/serve/http/token.c src/serve/http/token.h \
 	src/serve/http/watch_routes.c
-nodist_libserve_la_SOURCES += src/serve/http/front_page.c
+nodist_libserve_a_SOURCES += src/serve/http/front_page.c
 
 # The page, line by line as a C string.
 EXTRA_DIST += src/serve/http/front_page.html
@@ -28,7 +28,7 @@ UNIT_TESTS += t/unit/test_clients t/unit/test_listening
 
 check_PROGRAMS += t/check/serve_front
 t_check_serve_front_SOURCES = t/check/serve_front.c
-t_check_serve_front_LDADD = libserve.la -lpthread
+t_check_serve_front_LDADD = $(SERVE_LIBS)
 
 dist_check_SCRIPTS += t/1520-serve-front.t t/1525-serve-page.t
 TESTS += t/1520-serve-front.t t/1525-serve-page.t

@@ -1,4 +1,4 @@
-libserve_la_SOURCES += \
+libserve_a_SOURCES += \
 	src/serve/infer/answer.h \
 	src/serve/infer/datatype.c src/serve/infer/datatype.h \
 	src/serve/infer/element.c src/serve/infer/element.h \
@@ -28,7 +28,7 @@ EXTRA_DIST += t/fuzz/fuzz_infer.c \
 	t/fuzz/corpus-infer/numbers.csv t/fuzz/corpus-infer/numbers.json \
 	t/fuzz/corpus-infer/text.bin t/fuzz/corpus-infer/text.json
 CLEANFILES += t/fuzz/fuzz_infer
-t/fuzz/fuzz_infer: t/fuzz/fuzz_infer.c $(libserve_la_SOURCES)
+t/fuzz/fuzz_infer: t/fuzz/fuzz_infer.c $(libserve_a_SOURCES)
 	$(AM_V_CCLD)$(MKDIR_P) t/fuzz && $(FUZZ_CC) $(FUZZ_CFLAGS) $(DEFS) -I. \
 		$(AM_CPPFLAGS) $(JANSSON_CFLAGS) -o $@ $(srcdir)/t/fuzz/fuzz_infer.c \
 		$(srcdir)/src/serve/infer/*.c $(srcdir)/src/common/util/*.c $(JANSSON_LIBS) -lm

@@ -1,4 +1,4 @@
-libserve_la_SOURCES += \
+libserve_a_SOURCES += \
 	src/serve/life/follower.c src/serve/life/follower.h \
 	src/serve/life/life.c src/serve/life/life.h \
 	src/serve/life/live_model.c src/serve/life/live_model.h \

@@ -1,4 +1,4 @@
-libserve_la_SOURCES += \
+libserve_a_SOURCES += \
 	src/serve/place/haproxy.c src/serve/place/haproxy.h \
 	src/serve/place/place.c src/serve/place/place.h
 

@@ -1,4 +1,4 @@
-libserve_la_SOURCES += \
+libserve_a_SOURCES += \
 	src/serve/service/edition.c src/serve/service/edition.h \
 	src/serve/service/rows_request.c src/serve/service/rows_request.h \
 	src/serve/service/rows_batch.c src/serve/service/rows_batch.h \

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/backend/address.c src/worker/backend/address.h \
 	src/worker/backend/backend.c src/worker/backend/backend.h \
 	src/worker/backend/framework.c src/worker/backend/framework.h \

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/command/batch_slot.c src/worker/command/batch_slot.h \
 	src/worker/command/checkpoint_make.c \
 	src/worker/command/checkpoint_merge.c \

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/data/band_store.c src/worker/data/band_store.h \
 	src/worker/data/batch.c src/worker/data/batch.h \
 	src/worker/data/batch_source.c src/worker/data/batch_source.h \

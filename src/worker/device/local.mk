@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/device/cards.c src/worker/device/cards.h \
 	src/worker/device/copies.c src/worker/device/copies.h \
 	src/worker/device/cuda.c \

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/frame/column_view.c src/worker/frame/column_view.h \
 	src/worker/frame/dictionary.c src/worker/frame/dictionary.h \
 	src/worker/frame/frame.c src/worker/frame/frame.h \

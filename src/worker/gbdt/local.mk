@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/gbdt/area_under_curve.c src/worker/gbdt/area_under_curve.h \
 	src/worker/gbdt/booster.c src/worker/gbdt/booster.h \
 	src/worker/gbdt/columns.c src/worker/gbdt/columns.h \

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/lightgbm/lightgbm.c \
 	src/worker/lightgbm/lightgbm_data.c \
 	src/worker/lightgbm/lightgbm_library.c src/worker/lightgbm/lightgbm_library.h \
@@ -12,4 +12,4 @@ libworker_la_SOURCES += \
 
 UNIT_TESTS += t/unit/test_lightgbm
 
-libtest_la_SOURCES += t/unit/lightgbm_job.c t/unit/lightgbm_job.h
+libtest_a_SOURCES += t/unit/lightgbm_job.c t/unit/lightgbm_job.h

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/loop/loop.c src/worker/loop/loop.h \
 	src/worker/loop/shared_object.c
 

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/mpi/combine.c src/worker/mpi/combine.h \
 	src/worker/mpi/combine_vectors.h \
 	src/worker/mpi/message_allreduce.c src/worker/mpi/message_allreduce.h \
@@ -14,7 +14,7 @@ UNIT_TESTS += t/unit/test_backend t/unit/test_reduce t/unit/test_comm_ranks
 # A worker for the tests that start several ranks.
 check_PROGRAMS += t/check/comm
 t_check_comm_SOURCES = t/check/comm.c
-t_check_comm_LDADD = libworker.la
+t_check_comm_LDADD = $(WORKER_LIBS)
 
 dist_check_SCRIPTS += t/0100-comm-cluster.t
 TESTS += t/0100-comm-cluster.t

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/predict/assembly.c src/worker/predict/assembly.h \
 	src/worker/predict/file_predictor.c src/worker/predict/file_predictor.h \
 	src/worker/predict/predict_plan.c src/worker/predict/predict_plan.h \

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/preprocess/batch_mapper.c \
 	src/worker/preprocess/categories.c src/worker/preprocess/categories.h \
 	src/worker/preprocess/chain.c src/worker/preprocess/chain.h \
@@ -31,9 +31,9 @@ libworker_la_SOURCES += \
 	src/worker/preprocess/transform.c src/worker/preprocess/transform.h \
 	src/worker/preprocess/vectorizer.c src/worker/preprocess/vectorizer.h
 
-libtest_la_SOURCES += t/unit/preprocess_table.c t/unit/preprocess_table.h
+libtest_a_SOURCES += t/unit/preprocess_table.c t/unit/preprocess_table.h
 UNIT_TESTS += t/unit/test_batch_mapper t/unit/test_encoders t/unit/test_preprocess t/unit/test_statistics \
 	t/unit/test_vectorizers
 EXTRA_DIST += t/preprocess/expected.h t/preprocess/make-expected.py
 # Its functions are found as those of a user's program are.
-t_unit_test_batch_mapper_LDFLAGS = $(AM_LDFLAGS) -export-dynamic
+t_unit_test_batch_mapper_LDFLAGS = $(AM_LDFLAGS) -rdynamic

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/probe/link_speed.c src/worker/probe/link_speed.h \
 	src/worker/probe/rank_facts.c src/worker/probe/rank_facts.h \
 	src/worker/probe/shared_storage.c src/worker/probe/shared_storage.h \

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/saving/background.c src/worker/saving/background.h \
 	src/worker/saving/save_target.c src/worker/saving/save_target.h \
 	src/worker/saving/saving.c src/worker/saving/saving.h \

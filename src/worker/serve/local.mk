@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/serve/life_signs.c src/worker/serve/life_signs.h \
 	src/worker/serve/serve_inputs.c src/worker/serve/serve_inputs.h \
 	src/worker/serve/service_predictor.c src/worker/serve/service_predictor.h \

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/session/attachment_calls.c \
 	src/worker/session/batch_calls.c \
 	src/worker/session/call_match.c \

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/text/csv_block.c src/worker/text/csv_block.h \
 	src/worker/text/csv_file.c src/worker/text/csv_file.h \
 	src/worker/text/csv_header.c src/worker/text/csv_header.h \
@@ -24,8 +24,8 @@ EXTRA_DIST += t/fuzz/fuzz_csv.c t/fuzz/corpus-csv/codes.csv \
 	t/fuzz/corpus-csv/quotes.csv t/fuzz/corpus-csv/types.csv \
 	t/fuzz/fuzz_libsvm.c t/fuzz/corpus-libsvm/ranking.svm t/fuzz/corpus-libsvm/plain.svm
 CLEANFILES += t/fuzz/fuzz_csv t/fuzz/fuzz_libsvm
-fuzz_text_files = $(filter src/worker/text/%.c,$(libworker_la_SOURCES)) \
-	$(filter src/worker/frame/%.c,$(libworker_la_SOURCES)) \
+fuzz_text_files = $(filter src/worker/text/%.c,$(libworker_a_SOURCES)) \
+	$(filter src/worker/frame/%.c,$(libworker_a_SOURCES)) \
 	src/common/comm/comm.c src/common/comm/comm_self.c
 t/fuzz/fuzz_csv t/fuzz/fuzz_libsvm: t/fuzz/fuzz_%: t/fuzz/fuzz_%.c $(fuzz_text_files)
 	$(AM_V_CCLD)$(MKDIR_P) t/fuzz && $(FUZZ_CC) $(FUZZ_CFLAGS) $(DEFS) -I. \

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/wireup/child_server.c src/worker/wireup/child_server.h \
 	src/worker/wireup/env_scope.c src/worker/wireup/env_scope.h \
 	src/worker/wireup/node_dir.c src/worker/wireup/node_dir.h \

@@ -1,4 +1,4 @@
-libworker_la_SOURCES += \
+libworker_a_SOURCES += \
 	src/worker/xgboost/rabit_tracker.c src/worker/xgboost/rabit_tracker.h \
 	src/worker/xgboost/xgboost.c \
 	src/worker/xgboost/xgboost_auc.c src/worker/xgboost/xgboost_auc.h \
