@@ -74,7 +74,7 @@ noinst_PROGRAMS += share/examples/fashion_mlp
 share_examples_fashion_mlp_SOURCES = share/examples/fashion_mlp_main.c \
 	share/examples/fashion_mlp.c share/examples/mlp.c share/examples/mlp.h \
 	share/examples/mlp_kernels.h share/examples/mlp_cpu.c
-share_examples_fashion_mlp_CFLAGS = $(EXAMPLE_CFLAGS) $(OPENBLAS_CFLAGS)
+share_examples_fashion_mlp_CFLAGS = $(DEPENDENCY_CFLAGS) $(EXAMPLE_CFLAGS) $(OPENBLAS_CFLAGS)
 share_examples_fashion_mlp_LDFLAGS = $(AM_LDFLAGS) $(LIBRAYTRAIN_HERE)
 share_examples_fashion_mlp_LDADD = $(LIBRAYTRAIN) $(OPENBLAS_LIBS) -lm
 endif
