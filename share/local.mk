@@ -81,6 +81,21 @@ endif
 
 CLEANFILES += $(noinst_DATA)
 
+# What scripts/quickstart needs, installed: raytrain-run, what starts local workers, and what a
+# program is built with.
+if HAVE_OPENBLAS
+quickstart_helpers = src/cmd/raytrain-worker src/cmd/raytrain-keeper src/cmd/raytrain-pmix
+CLEANFILES += quickstart.stamp
+quickstart.stamp: src/cmd/raytrain-run $(quickstart_helpers) $(LIBRAYTRAIN) \
+		share/examples/fashion_mlp.so $(include_HEADERS) $(dist_pythonmodule_DATA) \
+		$(dist_pythontorch_DATA)
+	$(AM_V_GEN)$(MAKE) $(AM_MAKEFLAGS) bin_PROGRAMS=src/cmd/raytrain-run \
+		pkglibexec_PROGRAMS='$(quickstart_helpers)' install-binPROGRAMS \
+		install-pkglibexecPROGRAMS install-library install-includeHEADERS \
+		install-pkgconfigDATA install-dist_pythonmoduleDATA install-dist_pythontorchDATA && \
+	touch $@
+endif
+
 dist_man_MANS += share/man/raytrain.7 \
 	share/man/raytrain-run.1 share/man/raytrain-predict.1 share/man/raytrain-serve.1 share/man/raytrain-worker.8 share/man/raytrain.cfg.5 \
 	share/man/raytrain-site.cfg.5 \

@@ -353,7 +353,7 @@ test_expect_success 'set up a tree that breaks every rule' '
 		bad/src/launcher/local \
 		bad/src/launcher/slurm bad/src/launcher/train &&
 	: >bad/Makefile.am &&
-	echo "libcommon_la_SOURCES += src/common/util/size.c" >bad/src/common/util/local.mk &&
+	echo "libcommon_a_SOURCES += src/common/util/size.c" >bad/src/common/util/local.mk &&
 	cat >bad/src/common/util/size.c <<-\EOT &&
 	#include "config/options.h"
 	  # include <mpi.h>

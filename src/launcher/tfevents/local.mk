@@ -8,15 +8,13 @@ liblauncher_a_SOURCES += \
 # The messages, generated from their description.
 nodist_liblauncher_a_SOURCES += src/launcher/tfevents/tfevents.pb-c.c
 EXTRA_DIST += src/launcher/tfevents/tfevents.proto
-BUILT_SOURCES += src/launcher/tfevents/tfevents.pb-c.h
 CLEANFILES += src/launcher/tfevents/tfevents.pb-c.c src/launcher/tfevents/tfevents.pb-c.h
 
-src/launcher/tfevents/tfevents.pb-c.c: src/launcher/tfevents/tfevents.proto
+src/launcher/tfevents/summary_event.o: src/launcher/tfevents/tfevents.pb-c.h
+src/launcher/tfevents/tfevents.pb-c.o: src/launcher/tfevents/tfevents.pb-c.c
+src/launcher/tfevents/%.pb-c.c src/launcher/tfevents/%.pb-c.h: src/launcher/tfevents/%.proto
 	$(AM_V_GEN)$(MKDIR_P) src/launcher/tfevents && \
 	$(PROTOC_C) --c_out=src/launcher/tfevents -I$(srcdir)/src/launcher/tfevents \
 		$(srcdir)/src/launcher/tfevents/tfevents.proto
-src/launcher/tfevents/tfevents.pb-c.h: src/launcher/tfevents/tfevents.pb-c.c
-	@test -f $@ || { rm -f src/launcher/tfevents/tfevents.pb-c.c; \
-	$(MAKE) $(AM_MAKEFLAGS) src/launcher/tfevents/tfevents.pb-c.c; }
 
 UNIT_TESTS += t/unit/test_tfevents
