@@ -58,7 +58,7 @@ test_expect_success 'it takes those of a file with a label, too' '
 	jq -e "[.inputs[].name] == [\"age\", \"income\", \"city\"]" model.json && same_probabilities
 '
 test_expect_success 'without either, the sentence says what to add' '
-	expect_status 1 timeout 60 raytrain-serve runs/tabular ./tabular.so 2>err &&
+	expect_status 3 timeout 60 raytrain-serve runs/tabular ./tabular.so 2>err &&
 	grep -e "customers-train.csv: No such file.*--input.*--like" err && mv away.csv customers-train.csv
 '
 

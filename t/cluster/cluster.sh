@@ -21,9 +21,14 @@ cluster()
     "$top_srcdir/t/cluster/cluster" "$@"
 }
 
+# A controller that does not answer says nothing about the job.
 job_state()
 {
-    test "$(squeue -h -j "$1" -o "%T %r" 2>/dev/null)" = "$2"
+    said=$(squeue -h -j "$1" -o "%T %r" 2>&1) || case $said in
+    *"Invalid job id"*) said= ;;
+    *) return 1 ;;
+    esac
+    test "$said" = "$2"
 }
 
 kill_on()
