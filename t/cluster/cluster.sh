@@ -24,11 +24,11 @@ cluster()
 # A controller that does not answer says nothing about the job.
 job_state()
 {
-    said=$(squeue -h -j "$1" -o "%T %r" 2>&1) || case $said in
-    *"Invalid job id"*) said= ;;
+    job_said=$(squeue -h -j "$1" -o "%T %r" 2>&1) || case $job_said in
+    *"Invalid job id"*) job_said= ;;
     *) return 1 ;;
     esac
-    test "$said" = "$2"
+    test "$job_said" = "$2"
 }
 
 kill_on()
