@@ -73,6 +73,7 @@ test_expect_success 'a preempted job saves in its grace time, is requeued and co
 '
 # A run that trains until it is stopped, and saves then.
 endless="--set train_loop_config.iterations=1000000 --set train_loop_config.checkpoint_every=0"
+endless="$endless --set run_config.checkpoint_config.checkpoint_frequency=1000000"
 # continues ATTEMPT: the attempt starts from the newest checkpoint, which the one before has saved.
 continues () {
 	newest=$(cd "runs/$name" && ls -d checkpoint_*.h5 | tail -n 1) && test -n "$newest" &&

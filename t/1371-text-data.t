@@ -135,11 +135,11 @@ test_expect_success FAULTS 'a prediction that converts its input stops, too, and
 	awk "BEGIN { print \"id,x\"; for (i = 0; i < 50; i++) print i \",\" i / 4 }" >p.csv &&
 	$run -n 1 --name model "$modules/predictions.so" 2>err &&
 	predict="raytrain-predict --launcher local -n 2 --checkpoint runs/model --data p.csv
-		--set datasets.input.types.x=float32 -o out.csv" && mkfifo gate &&
+		--set datasets.predict.types.x=float32 -o out.csv" && mkfifo gate &&
 	{ RAYTRAIN_FAULT=dataset.convert:1:wait RAYTRAIN_FAULT_FIFO=$PWD/gate \
 		$predict "$modules/predictions.so" 2>err & } && pid=$! &&
 	exec 7<>gate && eventually holds gate && kill -TERM $pid && eventually heard && exec 7>&- &&
-	expect_status 75 wait $pid && is_empty out.csv.run/data/input &&
+	expect_status 75 wait $pid && is_empty out.csv.run/data/predict &&
 	$predict --resume "$modules/predictions.so" 2>err && test "$(wc -l <out.csv)" = 51
 '
 test_done

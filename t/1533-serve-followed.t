@@ -20,7 +20,7 @@ version_is () {
 	jq -e ".model_version == \"$1\" and .outputs[0].data[0] == $2" answer.json
 }
 is_served () {
-	sed -n "s/.* as model at //p" err >address && test -s address
+	sed -n "s,.* as model at http://\([0-9.:]*\).*,\1,p" err >address && test -s address
 }
 
 test_expect_success 'a run is followed' '
