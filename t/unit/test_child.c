@@ -340,6 +340,25 @@ static int with_all(void **state)
     return unsetenv("RAYTRAIN_FAULT");
 }
 
+static void a_process_that_waits_for_a_cpu_is_runnable(void **state)
+{
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0)
+        for (;;)
+            continue;
+    assert_true(pid > 0);
+    assert_true(process_is_runnable(pid));
+    kill(pid, SIGSTOP);
+    assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+    assert_false(process_is_runnable(pid));
+    assert_true(process_is_stopped(pid));
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_false(process_is_runnable(pid));
+}
+
 #define WITHOUT(what, test)                                                            \
     {                                                                                  \
 #test ", without " #what, test, without_##what, with_all, NULL                 \
@@ -361,6 +380,7 @@ int main(void)
         cmocka_unit_test(a_child_that_does_not_die_is_not_waited_for),
         cmocka_unit_test(any_process_can_be_watched),
         cmocka_unit_test(ranges_of_descriptors_are_closed),
+        cmocka_unit_test(a_process_that_waits_for_a_cpu_is_runnable),
 #ifdef RAYTRAIN_FAULTS
         WITHOUT(pidfd, exit_statuses_and_signals_are_returned),
         WITHOUT(pidfd, a_missing_program_is_an_error),

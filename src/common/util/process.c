@@ -159,6 +159,26 @@ bool process_is_stopped(pid_t pid)
     return at && (strncmp(at, ") T", 3) == 0 || strncmp(at, ") t", 3) == 0);
 }
 
+bool process_is_runnable(pid_t pid)
+{
+    char path[64], text[STAT_MAX];
+    const struct dirent *entry;
+    bool runnable = false;
+    DIR *tasks;
+
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
+    tasks = opendir(path);
+    while (tasks && !runnable && (entry = readdir(tasks))) {
+        pid_t thread = (pid_t)atol(entry->d_name);
+        const char *at = thread > 0 ? stat_read(thread, text) : NULL;
+
+        runnable = at && strncmp(at, ") R", 3) == 0;
+    }
+    if (tasks)
+        closedir(tasks);
+    return runnable;
+}
+
 /* Field 22. 0: there is no such process, or it is a zombie. */
 unsigned long long process_birth(pid_t pid)
 {

@@ -28,6 +28,8 @@ bool process_reap(pid_t child, double seconds, int *wait_status);
 unsigned long long process_birth(pid_t pid);
 /* By SIGSTOP and the like, or by a debugger. False: not, or there is none. */
 bool process_is_stopped(pid_t pid);
+/* Does one of its threads have a CPU, or wait for one? False: not, or there is none. */
+bool process_is_runnable(pid_t pid);
 
 /* Any process, not only a child. */
 struct process {

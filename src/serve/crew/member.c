@@ -21,10 +21,12 @@
 #include "util/child.h"
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/process.h"
 
 #define SHORT_LIFE_S 10.0 /* of a child that is not to be started again at once */
 #define PAUSE_MAX_S  32.0
 #define BEAT_TICKS   6    /* how often it is looked for signs of life in silent_s */
+#define STARVED      10   /* so many times as long for one that waits for a CPU */
 #define KILL_WAIT_S  10.0 /* until a child whose worker was killed is killed, too */
 #define EMPTY_WAIT_S 60.0 /* or one whose worker has ended */
 
@@ -171,12 +173,19 @@ static void worker_kill(struct member *m)
     m->hung = true;
     snprintf(text, sizeof text,
              "worker %d gives no sign of life for %g s, and is killed", m->number,
-             m->env->silent_s);
+             m->silent * m->env->silent_s / BEAT_TICKS);
     m->env->note(m->env->arg, m, text);
     if (m->pid > 0 && kill(m->pid, SIGKILL) == 0)
         kill_later(m, KILL_WAIT_S);
     else
         child_signal_group(&m->child, SIGKILL, &err);
+}
+
+/* On a busy machine the thread that sends the signs may not get a CPU for long. */
+static bool is_hung(const struct member *m)
+{
+    return m->silent >= BEAT_TICKS * STARVED ||
+           (m->silent >= BEAT_TICKS && !process_is_runnable(m->pid));
 }
 
 static int on_beat_tick(void *arg, struct error *err)
@@ -193,7 +202,7 @@ static int on_beat_tick(void *arg, struct error *err)
         beats_end(m);
         if (!m->retired)
             kill_later(m, EMPTY_WAIT_S);
-    } else if (m->silent >= BEAT_TICKS) {
+    } else if (is_hung(m)) {
         worker_kill(m);
     }
     return 0;
