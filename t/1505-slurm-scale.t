@@ -48,9 +48,9 @@ questions () {
 asked_at_most () {
 	asked=$(questions) && echo "$asked questions" && test "$asked" -le "$1"
 }
-# all_started COUNT: that many steps were started.
+# all_started COUNT: at least that many steps were started; a run may have lost a node meanwhile.
 all_started () {
-	test "$(wc -l <steps)" -eq "$1"
+	test "$(wc -l <steps)" -ge "$1"
 }
 
 test_expect_success 'slurmctld has a thousand nodes' '

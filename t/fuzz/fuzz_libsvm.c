@@ -112,9 +112,11 @@ static void convert(struct comm *self, const char *path, uint8_t base,
     int rc;
 
     memset(o, 0, sizeof *o);
-    check(lines_convert(self, &source, 1, block_bytes, &digesting, &o->lines,
-                        &o->err) == 0,
-          "lines are refused");
+    rc = lines_convert(self, &source, 1, block_bytes, &digesting, &o->lines, &o->err);
+    check(rc == 0 || strstr(o->err.text, "UTF-"),
+          "lines are refused that have no mark of UTF-16 or UTF-32");
+    if (rc < 0)
+        return; /* as LIBSVM, too */
     rc = libsvm_convert(self, &source, 1, &options, &digesting, &o->libsvm, &o->err);
     check(rc == 0 || (o->err.code != RAYTRAIN_OK && o->err.text[0]),
           "an error without a text");
