@@ -64,7 +64,8 @@ has_answers () {
 # The processes of the workers of this service.
 worker_pids () {
 	for worker in $(pgrep -f "raytrain-worker .*predictions.so"); do
-		! grep -qz "^RAYTRAIN_SERVE_SOCKET=" "/proc/$worker/environ" || echo "$worker"
+		! grep -qz "^RAYTRAIN_SERVE_SOCKET=" "/proc/$worker/environ" ||
+			[ "$(readlink "/proc/$worker/cwd")" != "$PWD" ] || echo "$worker"
 	done
 }
 two_workers () {
@@ -107,8 +108,7 @@ test_expect_success 'a wrong request names the input' '
 	ask /v2/models/model/infer -d "{\"inputs\": []}" >out && grep "\"x" out
 '
 test_expect_success 'workers that are killed are started again, and requests are answered' '
-	for worker in $(pgrep -f "raytrain-worker .*predictions.so"); do
-		grep -qz "^RAYTRAIN_SERVE_SOCKET=" "/proc/$worker/environ" || continue
+	for worker in $(worker_pids); do
 		kill -KILL "$worker" && eventually predictions 1 >out && test -s out || return 1
 	done &&
 	grep "is started again\|killed\|ended with status" err
