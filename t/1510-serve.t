@@ -169,7 +169,7 @@ test_expect_success 'with --no-token it makes none, and health checks of HAProxy
 	test "$(status_of /v2/health/ready -H "Host: $host")" = 200 && end
 '
 test_expect_success 'an access log that is a FIFO which is not read is refused at once' '
-	mkfifo log && expect_status 3 timeout 60 raytrain-serve runs/model --access-log log \
+	mkfifo log && expect_status 3 timeout -k 1 60 raytrain-serve runs/model --access-log log \
 		$inputs "$model" 2>err && grep "no process reads from .*log" err
 '
 test_expect_success 'addresses that cannot be, or are not safe, are refused' '	expect_status 3 raytrain-serve runs/model --listen 0.0.0.0:0 --no-token "$model" 2>err &&
