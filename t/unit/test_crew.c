@@ -19,6 +19,7 @@
 
 #include "crew/crew.h"
 #include "scratch.h"
+#include "util/clock.h"
 #include "util/fs.h"
 
 #define WORKERS 2
@@ -177,9 +178,12 @@ static int group_start(const char *checkpoint)
 /* Turn the loop until *count is n. */
 static void until(const int *count, int n)
 {
+    double limit = clock_now() + LIMIT_S;
     struct error err;
 
     while (*count < n) {
+        if (clock_now() > limit)
+            fail_msg("%d of %d", *count, n);
         if (crew_groups(seen.crew) == 0)
             fail_msg("all are gone: %s", seen.why);
         if (event_loop_turn(seen.loop, LIMIT_S, &err) < 0)
