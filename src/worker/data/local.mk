@@ -1,4 +1,5 @@
 libworker_a_SOURCES += \
+	src/worker/data/band_cache.c src/worker/data/band_cache.h \
 	src/worker/data/band_store.c src/worker/data/band_store.h \
 	src/worker/data/batch.c src/worker/data/batch.h \
 	src/worker/data/batch_source.c src/worker/data/batch_source.h \
@@ -54,7 +55,7 @@ libworker_a_SOURCES += \
 	src/worker/data/words_union.c src/worker/data/words_union.h \
 	src/worker/data/zip_members.c src/worker/data/zip_members.h
 
-UNIT_TESTS += t/unit/test_band_store t/unit/test_conversion t/unit/test_data_many \
+UNIT_TESTS += t/unit/test_band_cache t/unit/test_band_store t/unit/test_conversion t/unit/test_data_many \
 	t/unit/test_dataset t/unit/test_epochs t/unit/test_file_view t/unit/test_formats \
 	t/unit/test_hdf5_strings t/unit/test_position t/unit/test_reader_hdf5 \
 	t/unit/test_reader_idx t/unit/test_reader_numpy t/unit/test_share t/unit/test_shrinking \
@@ -70,7 +71,8 @@ EXTRA_DIST += t/fuzz/fuzz_idx.c t/fuzz/fuzz_npy.c t/fuzz/fuzz_reader.h \
 	t/fuzz/corpus-npy/records.npy t/fuzz/corpus-npy/stored.npz \
 	t/fuzz/corpus-npy/deflated.npz
 CLEANFILES += t/fuzz/fuzz_idx t/fuzz/fuzz_npy t/fuzz/fuzz_packing
-fuzz_reader_files = src/worker/data/band_store.c src/worker/data/batch.c \
+fuzz_reader_files = src/worker/data/band_cache.c src/worker/data/band_cache.h \
+	src/worker/data/band_store.c src/worker/data/batch.c \
 	src/worker/data/column_read.c src/worker/data/near_rows.c \
 	src/worker/data/ragged_read.c \
 	src/worker/data/expansion.c src/worker/data/fortran_order.c \

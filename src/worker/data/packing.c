@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "data/band_cache.h"
 #include "data/band_store.h"
 #include "data/table.h"
 #include "util/clock.h"
@@ -14,18 +15,8 @@
 #define AWAIT_S  1.0
 #define AWAIT_NS 20000
 
-/* A band that has been unpacked. */
-struct slot {
-    const struct packing *packing; /* NULL: free */
-    uint64_t band, bytes;
-    uint64_t used; /* when, by the clock of the cache */
-    unsigned char *rows;
-};
-
 struct packing_cache {
-    struct slot *slots;
-    size_t n_slots;
-    uint64_t bytes, limit, clock;
+    struct band_cache *bands;
     struct band_store *store; /* NULL: none */
     unsigned char *in, *out;  /* a chunk before and after unpacking */
     uint64_t in_bytes, out_bytes;
@@ -37,10 +28,8 @@ struct packing_cache *packing_cache_create(size_t bands, uint64_t bytes)
 
     if (!cache)
         return NULL;
-    cache->n_slots = bands;
-    cache->limit = bytes;
-    cache->slots = calloc(bands, sizeof *cache->slots);
-    if (!cache->slots) {
+    cache->bands = band_cache_create(bands, bytes);
+    if (!cache->bands) {
         free(cache);
         return NULL;
     }
@@ -52,20 +41,11 @@ void packing_cache_share(struct packing_cache *cache, struct band_store *store)
     cache->store = store;
 }
 
-static void slot_clear(struct packing_cache *cache, struct slot *slot)
-{
-    cache->bytes -= slot->bytes;
-    free(slot->rows);
-    *slot = (struct slot){0};
-}
-
 void packing_cache_destroy(struct packing_cache *cache)
 {
     if (!cache)
         return;
-    for (size_t i = 0; i < cache->n_slots; i++)
-        slot_clear(cache, &cache->slots[i]);
-    free(cache->slots);
+    band_cache_destroy(cache->bands);
     free(cache->in);
     free(cache->out);
     free(cache);
@@ -223,56 +203,26 @@ static int band_fill(struct packing_cache *cache, const struct packing *p,
     return 0;
 }
 
-/* A free slot, and room for that many bytes: the bands that were used least recently
- * go. */
-static struct slot *slot_make(struct packing_cache *cache, uint64_t bytes)
-{
-    for (;;) {
-        struct slot *unused = NULL, *oldest = NULL;
-
-        for (size_t i = 0; i < cache->n_slots; i++) {
-            struct slot *slot = &cache->slots[i];
-
-            if (!slot->packing)
-                unused = slot;
-            else if (!oldest || slot->used < oldest->used)
-                oldest = slot;
-        }
-        if (unused && (!oldest || cache->bytes + bytes <= cache->limit))
-            return unused;
-        slot_clear(cache, oldest);
-    }
-}
-
 static int band_get(struct packing_cache *cache, const struct packing *p,
                     const struct packed_chunk *chunks, const struct source *s,
                     uint64_t band, const unsigned char **rows, struct error *err)
 {
     uint64_t bytes = packing_band_bytes(p);
-    struct slot *slot;
+    unsigned char *unpacked;
 
-    for (size_t i = 0; i < cache->n_slots; i++) {
-        slot = &cache->slots[i];
-        if (slot->packing == p && slot->band == band) {
-            slot->used = ++cache->clock;
-            *rows = slot->rows;
-            return 0;
-        }
-    }
-    slot = slot_make(cache, bytes);
-    slot->rows = malloc(bytes);
-    if (!slot->rows)
+    *rows = band_cache_find(cache->bands, p, band);
+    if (*rows)
+        return 0;
+    band_cache_make_room(cache->bands, bytes);
+    unpacked = malloc(bytes);
+    if (!unpacked)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (band_fill(cache, p, chunks, s, band, slot->rows, err) < 0) {
-        slot_clear(cache, slot);
+    if (band_fill(cache, p, chunks, s, band, unpacked, err) < 0) {
+        free(unpacked);
         return -1;
     }
-    slot->packing = p;
-    slot->band = band;
-    slot->bytes = bytes;
-    slot->used = ++cache->clock;
-    cache->bytes += bytes;
-    *rows = slot->rows;
+    band_cache_add(cache->bands, p, band, unpacked, bytes);
+    *rows = unpacked;
     return 0;
 }
 
