@@ -35,12 +35,12 @@ make_image () {
 	done
 }
 
-cat >inside.py <<\EOF
+sed "s|STAGE|$stage|" >inside.py <<\EOF
 import os, sys, tempfile
 import raytrain
 from raytrain import Checkpoint
 
-assert not os.path.exists("/usr/lib/x86_64-linux-gnu/libpmix.so.2"), "this is not the image"
+assert not os.path.exists("STAGE/bin"), "this is not the image"
 assert int(os.environ["WORLD_SIZE"]) == 2
 rank = raytrain.get_context().get_world_rank()
 assert rank == int(os.environ["RANK"])
