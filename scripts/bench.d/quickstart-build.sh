@@ -5,7 +5,7 @@ turns=1
 
 rows()
 {
-    echo "quickstart-build s/1000-lines ours<=2"
+    echo "quickstart-build s/1000-lines ours<=0.8"
 }
 
 # cpu COMMAND...: the CPU seconds of the command and of what it has started.
