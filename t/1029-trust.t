@@ -52,7 +52,7 @@ test_expect_success 'logs that are a link are not written through' '
 	refused is.a.link -- $run --name logs-link --resume "$train" && is_empty elsewhere
 '
 
-# ---- What workers are told ----
+# ---- What workers get to know ----
 
 # stopped_run NAME: start the run NAME, and wait until raytrain-run has written for its
 # workers, and stands still.

@@ -94,7 +94,7 @@ test_expect_success 'the devices of a worker are those of its container' '
 test_expect_success 'a container of apptainer that cannot see its session fails with what to bind' '
 	expect_status 1 $run --name unbound -- sh -c "unset APPTAINER_BIND; exec apptainer exec \
 		--containall --bind \"$PWD\" \"$image\" python3 \"$PWD/inside.py\"" 2>err &&
-	expect_status 1 env -u APPTAINER_BIND $run --name told -- apptainer exec --containall "$image" \
+	expect_status 1 env -u APPTAINER_BIND $run --name elsewhere -- apptainer exec --containall "$image" \
 		python3 /nowhere.py 2>err && grep "container has not connected.*--bind /" err
 '
 test_expect_success 'a script in a container of enroot trains with --conf' '

@@ -26,7 +26,7 @@
 #define SHORT_LIFE_S 10.0 /* of a child that is not to be started again at once */
 #define PAUSE_MAX_S  32.0
 #define BEAT_TICKS   6    /* how often it is looked for signs of life in silent_s */
-#define STARVED      10   /* so many times as long for one that waits for a CPU */
+#define STARVED      10   /* times as long for one that waits for a CPU */
 #define KILL_WAIT_S  10.0 /* until a child whose worker was killed is killed, too */
 #define EMPTY_WAIT_S 60.0 /* or one whose worker has ended */
 

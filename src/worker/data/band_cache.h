@@ -14,7 +14,7 @@
 
 struct band_cache;
 
-/* For so many bands and bytes; one band may be larger. NULL: out of memory. */
+/* `bands` and `bytes` are its limits; one band may be larger. NULL: out of memory. */
 struct band_cache *band_cache_create(size_t bands, uint64_t bytes);
 /* NULL is fine. */
 void band_cache_destroy(struct band_cache *cache);

@@ -67,7 +67,7 @@ void csv_names_clear(struct csv_names *names)
     *names = (struct csv_names){0};
 }
 
-/* Room for so many bytes more. */
+/* Make room for more bytes. */
 static int names_grow(struct csv_names *names, size_t n, struct error *err)
 {
     size_t room = names->length + n;
