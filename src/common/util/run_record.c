@@ -286,8 +286,8 @@ int record_read_owned(const char *path, char **data, size_t *n, struct error *er
     return rc;
 }
 
-/* Whose are the files that this process makes there? Storage may give them to another
- * user: those of root, or of all users, to nobody. */
+/* Who owns the files that this process makes there? Storage may give files of root, or
+ * those of all users, to the user nobody. */
 static bool seen_as(int dir, uid_t *owner)
 {
     unsigned noise = 0;

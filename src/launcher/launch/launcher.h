@@ -31,8 +31,8 @@ struct launch_spec {
     bool gpus_in_common; /* a worker sees the GPUs of all workers on its node */
     bool overlap; /* an earlier group, or the step that contains this process, may hold
                      resources that this group needs */
-    /* If this process dies after WORKER_STOP_SIGNAL was sent to all workers, they may
-     * still take so long; before that they die with it. */
+    /* How long workers may go on if this process dies after WORKER_STOP_SIGNAL was sent
+     * to all of them; before that they die with it. */
     struct finish_terms finish;
 };
 
