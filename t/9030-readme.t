@@ -66,6 +66,7 @@ test_expect_success 'the commands of README.md build and run the examples, below
 	grep -q "^raytrain-run .*train.py" lines && grep -q hello_main lines &&
 	mkdir work bin && ln -s "$PYTHON" bin/python3 && PATH=$PWD/bin:$PATH &&
 	script_of_readme >work/train.py && cp "$srcdir"/share/examples/hello*.c work &&
+	ln -s "$srcdir/share" work/share &&
 	{ cc_like_the_library && cat lines; } >script &&
 	(unset LD_LIBRARY_PATH && cd work && sh -ex ../script) >out 2>&1 || { cat out; return 1; } &&
 	test -f work/raytrain_results/hello/checkpoint_000020.h5 &&
