@@ -92,8 +92,8 @@ quickstart.stamp: src/cmd/raytrain-run $(quickstart_helpers) $(LIBRAYTRAIN) \
 	$(AM_V_GEN)$(MAKE) $(AM_MAKEFLAGS) bin_PROGRAMS=src/cmd/raytrain-run \
 		pkglibexec_PROGRAMS='$(quickstart_helpers)' install-binPROGRAMS \
 		install-pkglibexecPROGRAMS install-library install-includeHEADERS \
-		install-pkgconfigDATA install-dist_pythonmoduleDATA install-dist_pythontorchDATA && \
-	touch $@
+		install-pkgconfigDATA install-dist_pythonmoduleDATA install-dist_pythontorchDATA
+	$(AM_V_at)touch $@
 endif
 
 dist_man_MANS += share/man/raytrain.7 \

@@ -71,7 +71,7 @@ EXTRA_DIST += t/fuzz/fuzz_idx.c t/fuzz/fuzz_npy.c t/fuzz/fuzz_reader.h \
 	t/fuzz/corpus-npy/records.npy t/fuzz/corpus-npy/stored.npz \
 	t/fuzz/corpus-npy/deflated.npz
 CLEANFILES += t/fuzz/fuzz_idx t/fuzz/fuzz_npy t/fuzz/fuzz_packing
-fuzz_reader_files = src/worker/data/band_cache.c src/worker/data/band_cache.h \
+fuzz_reader_files = src/worker/data/band_cache.c \
 	src/worker/data/band_store.c src/worker/data/batch.c \
 	src/worker/data/column_read.c src/worker/data/near_rows.c \
 	src/worker/data/ragged_read.c \
