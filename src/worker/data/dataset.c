@@ -3,15 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/data_files.h"
-#include "data/converted.h"
+#include "data/dataset_table.h"
 #include "data/odd_word.h"
 #include "data/prefetch.h"
 #include "data/ragged_read.h"
-#include "data/reader.h"
 #include "data/row_order.h"
 #include "data/row_place.h"
-#include "data/selection.h"
 #include "data/table_share.h"
 #include "frame/column_view.h"
 
@@ -235,181 +232,21 @@ static raytrain_dataset *dataset_create(const struct dataset_config *cfg,
     return ds;
 }
 
-/* Bytes of all columns of a block of rows. */
-#define BLOCK_BYTES (UINT64_C(256) * 1024)
-
-/* Rows of a block: about BLOCK_BYTES, and whole bands of a file that has some. A function
- * of the table alone: it is part of what a position means. */
-static uint64_t block_rows(const struct table *t)
-{
-    uint64_t bytes = 0, band = 1, rows;
-
-    for (size_t i = 0; i < t->n_columns; i++)
-        bytes += t->columns[i].row_bytes;
-    for (size_t i = 0; i < t->n_packings; i++)
-        band = t->packings[i].chunk[0] > band ? t->packings[i].chunk[0] : band;
-    rows = bytes < BLOCK_BYTES ? BLOCK_BYTES / bytes : 1;
-    band = band < t->rows ? band : t->rows;
-    rows = (rows + band - 1) / band * band;
-    rows = rows < t->rows ? rows : t->rows;
-    return rows < WINDOW_ROWS_MAX ? rows : WINDOW_ROWS_MAX;
-}
-
-static struct order_kind order_kind_of(const struct dataset_config *cfg,
-                                       const struct table *t)
-{
-    struct order_kind kind = {.block = cfg->shuffle};
-    uint64_t most;
-
-    if (!cfg->shuffle || cfg->shuffle_window == 0)
-        return kind;
-    kind.block = block_rows(t);
-    kind.window = (cfg->shuffle_window - 1) / kind.block + 1;
-    most = WINDOW_ROWS_MAX / kind.block;
-    kind.window = kind.window < most ? kind.window : most;
-    return kind;
-}
-
-/* The columns to read: that of the filter, too. `more` is cfg, or has *columns. */
-static int columns_extend(const struct dataset_config *cfg, struct dataset_config *more,
-                          char ***columns, struct error *err)
-{
-    *more = *cfg;
-    *columns = NULL;
-    if (cfg->columns && cfg->n_columns == 0)
-        return error_set(
-            err, RAYTRAIN_EINVAL,
-            "columns: the list is empty; leave it out to read all of them");
-    if (!cfg->columns || selection_has_column(cfg))
-        return 0;
-    *columns = calloc(cfg->n_columns + 1, sizeof **columns);
-    if (!*columns)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    memcpy(*columns, cfg->columns, cfg->n_columns * sizeof **columns);
-    (*columns)[more->n_columns++] = cfg->filter.column;
-    more->columns = *columns;
-    return 0;
-}
-
-/* The filter has been applied, which may need one of them. */
-static int exclude_apply(const struct dataset_config *cfg, struct table *t,
-                         struct left_out *left_out, struct error *err)
-{
-    char names[512];
-
-    for (size_t i = 0; i < cfg->n_exclude; i++) {
-        const struct column *c = table_column(t, cfg->exclude[i]);
-
-        if (c) {
-            table_remove_column(t, (size_t)(c - t->columns));
-        } else if (!left_out_forget(left_out, cfg->exclude[i])) {
-            table_names(t, names, sizeof names);
-            return error_set(err, RAYTRAIN_ENOTFOUND,
-                             "exclude: no column \"%s\"; the columns are: %s",
-                             cfg->exclude[i], names);
-        }
-    }
-    return t->n_columns > 0
-               ? 0
-               : error_set(err, RAYTRAIN_EINVAL, "exclude: it leaves no column of %s",
-                           cfg->path);
-}
-
-/* The rows of the files that the configuration asks for, and of these the selected ones.
- * COLLECTIVE with the outcome so far; every rank of the node takes part in table_share(),
- * also if it has failed. */
-static int table_find(const struct dataset_config *cfg, const struct dataset_env *env,
-                      int rc, struct table *table, struct left_out *left_out,
-                      struct error *err)
-{
-    struct comm *all = env->all ? env->all : env->node;
-    struct dataset_config more;
-    const struct reader_job job = {
-        .config = &more, .rank = 0, .size = 1, .left_out = left_out};
-    char **columns = NULL;
-    bool is_text = false;
-
-    if (rc == 0)
-        rc = columns_extend(cfg, &more, &columns, err);
-    if (all)
-        rc = comm_agree(all, rc, err);
-    if (rc == 0)
-        rc = converted_open(&more, env, &is_text, table, err);
-    if (rc < 0) { /* on all ranks */
-        free(columns);
-        return -1;
-    }
-    if (!env->node || env->node->rank == 0) {
-        if (!is_text)
-            rc = reader_open(&job, table, err);
-        if (rc == 0)
-            rc = selection_apply(cfg, table, err);
-        if (rc == 0)
-            rc = exclude_apply(cfg, table, left_out, err);
-    }
-    free(columns);
-    return table_share(table, rc, env->node, err);
-}
-
-/* Files that its path seems to mean, too. */
-static int others_find(const struct dataset_config *cfg, struct left_out *left_out,
-                       struct error *err)
-{
-    struct data_files files;
-    int rc = data_files_list(cfg->path, cfg->format, &files, err);
-
-    for (size_t i = 0; rc == 0 && i < files.n_others; i++)
-        rc = left_out_file(left_out, files.others[i],
-                           "has no ending of the format, or is a directory", err);
-    if (rc == 0)
-        data_files_clear(&files);
-    return rc;
-}
-
-static void left_out_say(const raytrain_dataset *ds, const struct dataset_env *env)
-{
-    char list[ERROR_TEXT_MAX / 4], text[ERROR_TEXT_MAX / 2];
-
-    for (int files = 0; files < 2; files++) {
-        if (left_out_count(&ds->left_out, files) == 0)
-            continue;
-        left_out_describe(&ds->left_out, files, list, sizeof list);
-        snprintf(text, sizeof text, "dataset \"%s\": %s not read: %s", ds->name,
-                 files ? "these files are" : "these columns are", list);
-        env->warn(env->warn_arg, text);
-    }
-}
-
-/* What is left out, on the first rank of each node; the user is warned once. */
-static int left_out_finish(raytrain_dataset *ds, const struct dataset_config *cfg,
-                           const struct dataset_env *env, struct error *err)
-{
-    const struct comm *all = env->all ? env->all : env->node;
-
-    if (env->node && env->node->rank != 0)
-        return 0;
-    if (others_find(cfg, &ds->left_out, err) < 0)
-        return -1;
-    if (env->warn && !env->again && (!all || all->rank == 0))
-        left_out_say(ds, env);
-    return 0;
-}
-
 int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env,
                  raytrain_dataset **out, struct error *err)
 {
     struct comm *node = env->node;
     raytrain_dataset *ds = dataset_create(cfg, env, err);
     struct table table = {0};
-    int rc = table_find(cfg, env, ds ? 0 : -1, &table, ds ? &ds->left_out : NULL, err);
+    int rc = dataset_table_find(cfg, env, ds ? 0 : -1, &table, ds ? &ds->left_out : NULL, err);
 
     if (rc == 0) {
         ds->table = table;
-        ds->kind = order_kind_of(cfg, &table);
+        ds->kind = dataset_table_order(cfg, &table);
         ds->at = epoch_begin(ds, 0);
         rc = dataset_start(ds, env->chain, err);
         if (rc == 0)
-            rc = left_out_finish(ds, cfg, env, err);
+            rc = dataset_table_finish(cfg, env, &ds->left_out, err);
         if (node)
             rc = comm_agree(node, rc, err);
     }

@@ -9,6 +9,7 @@ libworker_a_SOURCES += \
 	src/worker/data/converted.c src/worker/data/converted.h \
 	src/worker/data/dataset.c src/worker/data/dataset.h \
 	src/worker/data/dataset_fit.c src/worker/data/dataset_fit.h \
+	src/worker/data/dataset_table.c src/worker/data/dataset_table.h \
 	src/worker/data/epoch_order.c src/worker/data/epoch_order.h \
 	src/worker/data/decompress.c src/worker/data/decompress.h \
 	src/worker/data/expansion.c src/worker/data/expansion.h \
