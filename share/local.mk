@@ -88,7 +88,7 @@ quickstart_helpers = src/cmd/raytrain-worker src/cmd/raytrain-keeper src/cmd/ray
 CLEANFILES += quickstart.stamp
 quickstart.stamp: src/cmd/raytrain-run $(quickstart_helpers) $(LIBRAYTRAIN) \
 		share/examples/fashion_mlp.so $(include_HEADERS) $(dist_pythonmodule_DATA) \
-		$(dist_pythontorch_DATA)
+		$(dist_pythontorch_DATA) $(dist_pythonlightning_DATA)
 	$(AM_V_GEN)$(MAKE) $(AM_MAKEFLAGS) bin_PROGRAMS=src/cmd/raytrain-run \
 		pkglibexec_PROGRAMS='$(quickstart_helpers)' install-binPROGRAMS \
 		install-pkglibexecPROGRAMS install-library install-includeHEADERS \
@@ -215,6 +215,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_config.py \
 	share/python/raytrain/_exit.py share/python/raytrain/_flatten.py \
 	share/python/raytrain/_frame.py \
+	share/python/raytrain/_frameworks.py \
 	share/python/raytrain/_gbdt.py \
 	share/python/raytrain/_gbdt_model.py \
 	share/python/raytrain/_helper.py \
@@ -285,5 +286,10 @@ dist_pythontorch_DATA = \
 	share/python/raytrain/torch/_state.py \
 	share/python/raytrain/torch/_train_loop.py \
 	share/python/raytrain/torch/_trainer.py
+pythonlightningdir = $(pythonmoduledir)/lightning
+dist_pythonlightning_DATA = \
+	share/python/raytrain/lightning/__init__.py \
+	share/python/raytrain/lightning/_classes.py
 pythonexamplesdir = $(examplesdir)/python
-dist_pythonexamples_DATA = share/examples/python/fashion_mnist_torch.py
+dist_pythonexamples_DATA = share/examples/python/fashion_mnist_torch.py \
+	share/examples/python/fit_lightning.py

@@ -20,7 +20,7 @@ RUN_TESTS = t/1000-run.t t/1005-typed.t t/1010-bad-input.t t/1012-settings.t t/1
 	t/1351-fit-start.t \
 	t/1355-python-data.t t/1371-text-data.t \
 	t/1356-slurm-fit.t \
-	t/1360-libraries.t t/1396-python-trees-fit.t \
+	t/1360-libraries.t t/1361-python-frameworks.t t/1396-python-trees-fit.t \
 	t/1372-preprocess.t \
 	t/1373-python-preprocess.t \
 	t/1374-python-memory.t \
@@ -87,6 +87,7 @@ TORCH_TESTS = t/1330-torch.t t/1331-torch-nodes.t t/1332-torch-resume.t \
 dist_check_SCRIPTS += $(TORCH_TESTS)
 TESTS += $(TORCH_TESTS)
 EXTRA_DIST += t/check/ddp_cases.py
+EXTRA_DIST += t/python-standins/lightning/__init__.py t/python-standins/lightning/pytorch.py
 
 # Stand-ins for the library of NVIDIA's driver, and for NCCL, each with the soname of the
 # library whose place it takes.
