@@ -211,9 +211,11 @@ dist_pipbackend_DATA = share/python/pip-backend/raytrain_wheel.py
 pythonmoduledir = $(pkgdatadir)/python/raytrain
 dist_pythonmodule_DATA = \
 	share/python/raytrain/__init__.py \
+	share/python/raytrain/_arguments.py \
 	share/python/raytrain/_build.py \
-	share/python/raytrain/_config.py \
-	share/python/raytrain/_exit.py share/python/raytrain/_flatten.py \
+	share/python/raytrain/_config.py share/python/raytrain/_context.py \
+	share/python/raytrain/_exit.py share/python/raytrain/_fit.py \
+	share/python/raytrain/_flatten.py \
 	share/python/raytrain/_frame.py \
 	share/python/raytrain/_frameworks.py \
 	share/python/raytrain/_gbdt.py \
@@ -223,15 +225,18 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_launch.py \
 	share/python/raytrain/_mapping.py \
 	share/python/raytrain/_memory.py \
+	share/python/raytrain/_metrics.py \
 	share/python/raytrain/_offer.py \
 	share/python/raytrain/_predict.py \
 	share/python/raytrain/_read_config.py \
-	share/python/raytrain/_record.py \
+	share/python/raytrain/_records.py \
 	share/python/raytrain/_session.py \
+	share/python/raytrain/_settings.py \
 	share/python/raytrain/_shard.py \
 	share/python/raytrain/_sharded.py \
 	share/python/raytrain/_shipping.py \
 	share/python/raytrain/_slots.py \
+	share/python/raytrain/_stored.py \
 	share/python/raytrain/_tree.py \
 	share/python/raytrain/_wire.py \
 	share/python/raytrain/_warnings.py \

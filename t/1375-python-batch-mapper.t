@@ -306,12 +306,12 @@ test_expect_success TORCH 'batches of tensors have what it makes, and texts as t
 test_expect_success TORCH 'a pickled model of a checkpoint is loaded with allow_code=True alone' '
 	cat >model.py <<-\EOT &&
 	from common import *
-	from raytrain import _helper
+	from raytrain import _stored
 	from raytrain.errors import InvalidArgument
 	from raytrain.torch import TorchPredictor
 	import torch
 	net = torch.nn.Linear(1, 1)
-	_helper.save(raytrain.Checkpoint.from_dict({"model": net}), "model.h5")
+	_stored.save(raytrain.Checkpoint.from_dict({"model": net}), "model.h5")
 	checkpoint = raytrain.Checkpoint("model.h5")
 	refused(InvalidArgument, "allow_code=True", lambda: TorchPredictor.from_checkpoint(checkpoint))
 	made = TorchPredictor.from_checkpoint(checkpoint, allow_code=True)

@@ -7,6 +7,8 @@ warning.
 """
 from __future__ import annotations
 
+from .callback import is_callback
+
 __all__ = ["ScalingConfig", "RunConfig", "FailureConfig", "CheckpointConfig", "SyncConfig",
            "DataConfig"]
 
@@ -327,8 +329,6 @@ class RunConfig(_Config):
                  on_existing: str | None = None, launcher: str | None = None,
                  options: tuple = (), allow_code: bool | None = None,
                  exit_grace_s: float | None = None) -> None:
-        from ._events import is_callback
-
         if storage_filesystem is not None:
             raise ValueError("RunConfig: raytrain has no storage_filesystem; mount the "
                              "storage on all nodes, and give storage_path")

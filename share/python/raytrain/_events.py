@@ -8,24 +8,21 @@ import dataclasses
 import json
 import os
 import select
+import shutil
 import sys
+import tempfile
 import threading
+import traceback
 import warnings
+
+from ._records import error_of, metrics_of, vector_of
+from .callback import WorkerGroupContext
+from .checkpoint import Checkpoint
+from .result import Result
 
 VARIABLE = "RAYTRAIN_FIT_EVENTS"  # for raytrain-run: the path of the FIFO
 WAITING_BYTES = 64 << 20  # of events for slow callbacks; further ones are lost
 LATE_S = 2.0  # for the end of the FIFO after raytrain-run has ended
-
-_METHODS = ("after_report", "after_exception", "before_worker_group_start",
-            "after_worker_group_shutdown", "after_controller_start",
-            "after_controller_finish")
-
-
-def is_callback(value: object) -> bool:
-    """An instance of UserCallback, or of another class that has its methods."""
-    return not isinstance(value, (str, dict, type)) and any(
-        callable(getattr(value, name, None)) for name in _METHODS)
-
 
 def _warn(text: str) -> None:
     """Also if warnings are errors, this is no exception."""
@@ -39,8 +36,6 @@ class _Fifo:
     """The reading end of a FIFO in a directory of its own."""
 
     def __init__(self) -> None:
-        import tempfile
-
         self.folder = tempfile.mkdtemp(prefix="raytrain-fit-")
         self.path = os.path.join(self.folder, "events")
         self.fd = -1
@@ -52,8 +47,6 @@ class _Fifo:
             raise
 
     def close(self) -> None:
-        import shutil
-
         if self.fd >= 0:
             os.close(self.fd)
         self.fd = -1
@@ -196,8 +189,6 @@ class _Calls:
             handler(event)
 
     def _all(self, method: str, *arguments: object) -> None:
-        import traceback
-
         for callback in self._callbacks:
             function = getattr(callback, method, None)
             if function is None:
@@ -209,8 +200,6 @@ class _Calls:
                       + traceback.format_exc().rstrip())
 
     def _group(self, attempt: dict) -> object:
-        from .callback import WorkerGroupContext
-
         scaling = self._context.scaling_config
         return WorkerGroupContext(
             run_attempt_id=attempt.get("attempt", 0), num_workers=attempt.get("workers", 0),
@@ -235,10 +224,7 @@ class _Calls:
         self._all("before_worker_group_start", self._group(attempt))
 
     def _on_report(self, event: dict) -> None:
-        from .checkpoint import Checkpoint
-        from .result import _metrics_of
-
-        report = _metrics_of(event["report"])
+        report = metrics_of(event["report"])
         checkpoint = report.get("checkpoint")
         self._context = dataclasses.replace(self._context, report=report)
         if checkpoint:
@@ -246,25 +232,19 @@ class _Calls:
         self._all("after_report", self._context, [_of_rank_0(report)], checkpoint or None)
 
     def _on_attempt_end(self, event: dict) -> None:
-        from .result import _error
-
         attempt, path = event["attempt"], self._context.path
         if attempt.get("outcome") == "failed":
-            error = _error(attempt, path, attempt)
+            error = error_of(attempt, path, attempt)
             self._all("after_exception", self._context, {error.rank: error})
         self._all("after_worker_group_shutdown", self._group(attempt))
 
     def _on_end(self, event: dict) -> None:
-        from .result import Result
-
         result = Result._from_record(event["result"], self._context.train_loop_config)
         self._all("after_controller_finish", result)
 
 
 def _of_rank_0(report: dict) -> dict:
     """The training function's metrics, as this rank reported them."""
-    from .result import vector_of
-
     metrics = {}
 
     for name, ranks in (report.get("by_rank") or {}).items():

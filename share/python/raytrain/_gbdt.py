@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 
 from . import _config as configs
-from .trainer import _Fit, _start_of, check_preprocessor, check_types
+from . import _read_config, _records, _worker, data
+from ._arguments import check_preprocessor, check_types
+from ._fit import Fit, start_of
 
 TRAIN = "train"
 
@@ -70,8 +72,6 @@ def _parameters(what: str, given: dict) -> dict:
 
 def _dataset(name: str, dataset: object):
     """A path, or a Dataset as it was read; arrays and DataFrames become one."""
-    from . import data
-
     if isinstance(dataset, dict):
         return data.from_numpy(dataset)
     if hasattr(dataset, "columns") and hasattr(dataset, "iloc"):
@@ -180,8 +180,6 @@ class GBDTTrainer:
         Raises TrainingFailedError if it failed, TrainingStopped (a SystemExit with status
         75) if it was stopped on request, ValueError for settings that cannot be.
         """
-        from . import _worker
-
         if _worker._shipped is not None:  # a script that another trainer's workers import
             return _worker._come_by(self)
         if os.environ.get("RAYTRAIN_SESSION"):
@@ -210,8 +208,6 @@ class GBDTTrainer:
         """
         import copy
 
-        from .data import Dataset
-
         path = os.path.abspath(os.fspath(path))
         keys, foreign = _run_cfg(path)
         if foreign:
@@ -223,13 +219,13 @@ class GBDTTrainer:
         settings = {name: keys.pop(key) for name, key in _KEYS.items() if key in keys}
         if "group_column" in changes:
             settings.pop("qid_column", None)
-        settings["datasets"] = {name: Dataset(**options)
+        settings["datasets"] = {name: data.Dataset(**options)
                                 for name, options in keys.pop("datasets").items()}
         run = copy.copy(run_config or configs.RunConfig())
         run.storage_path, run.name = os.path.split(path)
         trainer = cls(run_config=run, **{**settings, **changes})
         trainer._restored_from = path
-        keys["resume_from_checkpoint"] = _start_of(path, keys)
+        keys["resume_from_checkpoint"] = start_of(path, keys)
         changed = {*changes, "trainer", "data_config", "predict"}
         if run_config is not None:
             changed.add("run_config")
@@ -263,17 +259,15 @@ _KEYS = {"label_column": "label", "weight_column": "weight", "qid_column": "qid"
 
 def _run_cfg(path: str) -> tuple:
     """The configuration of a run, and why it is not acted upon, which may be None."""
-    from . import _read_config, _record
-
     file = os.path.join(os.fspath(path), "run.cfg")
     if not os.path.isfile(file):
         raise FileNotFoundError(f"{path} is not the directory of a run: there is no run.cfg")
-    data, status = _record.read(file)
-    return (_read_config.parse(data.decode("utf-8", "surrogateescape"), file),
-            _record.foreign(file, status))
+    text, status = _records.read(file)
+    return (_read_config.parse(text.decode("utf-8", "surrogateescape"), file),
+            _records.foreign(file, status))
 
 
-class _GBDTFit(_Fit):
+class _GBDTFit(Fit):
     """One fit: as of other trainers, but the workers run the loop of raytrain-worker."""
 
     def _payload(self) -> None:

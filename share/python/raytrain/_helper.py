@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import threading
 
-from . import errors
+from . import _launch, _wire, errors
 
 _helper = None
 _lock = threading.Lock()
@@ -19,8 +19,6 @@ class Helper:
     def __init__(self):
         import socket
         import subprocess
-
-        from . import _launch, _wire
 
         self.pid = os.getpid()
         sock, other = socket.socketpair()
@@ -34,8 +32,6 @@ class Helper:
 
     def call(self, op: str, args: dict = {}, data=b"", fds=(), asks=None):
         """As Session.call()."""
-        from . import _wire
-
         try:
             return self._connection.call({"op": op, **args}, data, fds, asks)
         except _wire.Disconnected:
@@ -57,37 +53,6 @@ class Helper:
         """In a forked process: this is the parent's."""
         self._connection.close()
         self._process.returncode = 0
-
-
-def save(checkpoint: object, path: str) -> None:
-    """Make a checkpoint file of a Checkpoint that was never saved, by a helper of its own,
-    so that neither process keeps memory of that size."""
-    from . import _offer
-
-    table, asks = _offer.offer(checkpoint)
-    saver = Helper()
-    try:
-        saver.call("checkpoint_save", {"path": path, "checkpoint": table}, asks=asks)
-    finally:
-        saver.end()
-        _offer.forget_buffers()
-
-
-def stored(given: object, scratch: str) -> str:
-    """The path of a checkpoint or a run, for a program. given: a Checkpoint, a Result or a
-    path; of a Checkpoint that was never saved, a file is made in the directory scratch.
-
-    Raises ValueError if it is none of them.
-    """
-    if getattr(given, "_stored", scratch) is None:
-        path = os.path.join(scratch, "checkpoint.h5")
-        save(given, path)
-        return path
-    path = getattr(given, "path", given)
-    if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
-        raise ValueError("checkpoint is a Result, a Checkpoint, such as result.checkpoint, or "
-                         f"the path of a run or a checkpoint, not {given!r}")
-    return os.path.abspath(path)
 
 
 def _environment() -> dict:

@@ -152,3 +152,9 @@ def run(command: list, environment: dict, scratch: str) -> tuple:
     except ValueError:
         result = None
     return status, result, signals.seen
+
+
+def interpreter() -> list:
+    """The caller's interpreter with its flags, except those that hide this package."""
+    flags = getattr(subprocess, "_args_from_interpreter_flags", list)()
+    return [sys.executable or "python3"] + [f for f in flags if f not in ("-I", "-E", "-P")]

@@ -7,7 +7,8 @@ import os
 import pickle
 import sys
 
-from . import _frame
+from . import _frame, _records, _session, _shipping
+from .errors import InvalidArgument, RaytrainError
 
 FORMATS = ("numpy", "pandas")
 _PART = 32 << 20  # bytes of a batch that are sent at a time
@@ -40,8 +41,6 @@ class Mapper:
     def packed(self) -> bytes:
         """As another process makes it from."""
         if self._packed is None:
-            from . import _shipping
-
             self._packed = pickle.dumps(_shipping.pack(self._fn, None))
             _allowed.add(_digest(self._packed))
         return self._packed
@@ -99,8 +98,6 @@ def _name(fn: object) -> str:
 
 
 def _load(packed: bytes) -> object:
-    from . import _shipping
-
     described = pickle.loads(packed)
     for name in ("__raytrain_main__", "__main__"):  # the script, if it was imported
         module = sys.modules.get(name)
@@ -112,8 +109,6 @@ def _load(packed: bytes) -> object:
 
 def _import(name: str) -> object:
     import importlib
-
-    from . import _shipping
 
     module, _, path = name.partition(":")
     fn = _shipping._find(importlib.import_module(module), path)
@@ -167,8 +162,6 @@ def refused(server: object, state: bytes) -> str | None:
 def check(server: object, state: bytes) -> None:
     """Before a stored chain is used. Raises InvalidArgument if one of its functions may not
     be called."""
-    from .errors import InvalidArgument
-
     function = refused(server, state)
     if function:
         raise InvalidArgument(
@@ -181,14 +174,11 @@ def check(server: object, state: bytes) -> None:
 def workers_may(checkpoint: object) -> bool:
     """May workers load the functions of a Checkpoint, of that at a path, or of all those of a
     Result or a run, since this program has named them, or its user has allowed them?"""
-    from . import data, result
-    from .errors import RaytrainError
-
     path = getattr(checkpoint, "path", checkpoint)
     if not _allowed or getattr(checkpoint, "_stored", path) is None:
         return False
-    server = data._server()
-    files = result._checkpoint_files(path).values() if os.path.isdir(path) else [path]
+    server = _session.server()
+    files = _records.checkpoint_files(path).values() if os.path.isdir(path) else [path]
     try:
         states = [bytes(server.call("preprocess_checkpoint", {"path": os.fspath(file)})[1])
                   for file in files]
@@ -272,14 +262,8 @@ class Rest:
                 batch = self._mappers[at](batch)
                 at += 1
             else:
-                batch, at = transform(self._server(), self._state, batch, {"from": at})
+                batch, at = transform(_session.server(), self._state, batch, {"from": at})
         return batch
-
-    @staticmethod
-    def _server():
-        from . import data
-
-        return data._server()
 
 
 def rest(server: object, first: int, state: bytes | None) -> Rest:
@@ -325,8 +309,6 @@ def transform(server: object, state: bytes, batch: dict, how: dict) -> tuple:
 def register(preprocessor: object) -> None:
     """In a worker: the run's functions are those of its trainer, and checkpoints have
     them."""
-    from . import _session
-
     mappers = {} if preprocessor is None else {
         index: leaf._mapper for index, leaf in enumerate(preprocessor._leaves())
         if hasattr(leaf, "_mapper")}

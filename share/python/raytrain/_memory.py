@@ -19,10 +19,8 @@ class _File:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
 
-def dataset(arrays: dict):
-    """The Dataset of {column: array}."""
-    from .data import Dataset
-
+def file_of(arrays: dict):
+    """The file of {column: array}, for Dataset(); it is removed with the object."""
     columns = {str(name): _frame.array_of(str(name), values)
                for name, values in arrays.items()}
     lengths = {name: len(array) for name, array in columns.items()}
@@ -30,9 +28,7 @@ def dataset(arrays: dict):
         raise ValueError(f"columns with the same number of rows are needed, not {lengths}")
     file = _File("rows.npz")
     _write(file.path, columns)
-    made = Dataset(file.path, format="numpy")
-    made._file = file
-    return made
+    return file
 
 
 def _write(path: str, columns: dict) -> None:

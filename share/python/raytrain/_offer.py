@@ -13,7 +13,8 @@ import zlib
 from contextlib import contextmanager
 from typing import Any, Callable
 
-from . import errors
+from . import _session, errors
+from .checkpoint import Checkpoint
 
 # A message has at most 64 MiB, in which the structure is quoted.
 STRUCTURE_MAX = 15 << 20
@@ -249,9 +250,6 @@ def offer(checkpoint: Any) -> tuple[dict, dict]:
 
     Raises TypeError for anything else, and for what a checkpoint cannot hold.
     """
-    from . import _session
-    from .checkpoint import Checkpoint
-
     if not isinstance(checkpoint, Checkpoint):
         raise TypeError(
             f"report() takes a Checkpoint, not {type(checkpoint).__name__}: make one "

@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import sys
 
-from . import _frame, _mapping, _session, _slots
+from . import _frame, _mapping, _session, _shipping, _slots, _worker
+from ._context import get_checkpoint
 
 
 # ---- What the predictions are ----
@@ -167,7 +168,7 @@ def run(predictor_cls: type, options: dict) -> None:
     worker = _session.session()
     reply, data, _ = worker.call("predict_open", {"maps": True})
     columns = _frame.columns_of(reply, data)
-    predictor = predictor_cls.from_checkpoint(_session.get_checkpoint(),
+    predictor = predictor_cls.from_checkpoint(get_checkpoint(),
                                               **options["predictor"])
     predictor._preprocessor = None  # the worker has applied it, up to a BatchMapper
     rest = _mapping.rest(worker, reply["maps"], None) if "maps" in reply else dict
@@ -181,8 +182,6 @@ def run(predictor_cls: type, options: dict) -> None:
 
 
 def main() -> int:
-    from . import _shipping, _worker
-
     payload = _shipping.read(os.environ.pop("RAYTRAIN_PREDICTION"))
     try:
         run(*_worker._load(payload))

@@ -11,7 +11,7 @@ import threading
 import time
 import urllib.parse
 
-from . import _record
+from . import _records
 from .errors import NotFound, RaytrainError
 
 _DTYPES = {"BOOL": "?", "UINT8": "u1", "UINT16": "<u2", "UINT32": "<u4", "UINT64": "<u8",
@@ -164,11 +164,11 @@ def addresses(run: str, pid: int | None = None) -> list:
 def _address(path: str) -> tuple:
     """The time and the contents of an address.json; with "foreign", why it is not acted
     upon, if another user may have written it."""
-    data, status = _record.read(path, _record.OF_SERVICE)
+    data, status = _records.read(path, _records.OF_SERVICE)
     address = json.loads(data)
     if not isinstance(address, dict):
         raise ValueError("not an object")
-    address["foreign"] = _record.foreign(path, status)
+    address["foreign"] = _records.foreign(path, status)
     return status.st_mtime, address
 
 

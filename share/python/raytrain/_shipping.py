@@ -7,9 +7,10 @@ import os
 import pickle
 import sys
 
-from . import _record
+from . import _records
 
 MAGIC = b"raytrain function 1\n"
+PAYLOAD = "trainer.pkl"  # in the run directory: what restore() and the workers read
 
 
 class ShippingError(Exception):
@@ -138,12 +139,12 @@ def read(path: str) -> dict:
     """The file's content. Reading it runs code of its owner, so it must be this user, and
     the file itself: not a link, which others could have made where they may write."""
     try:
-        file = open(_record.open_fd(path), "rb")
-    except _record.RecordError as error:
+        file = open(_records.open_fd(path), "rb")
+    except _records.RecordError as error:
         raise ShippingError(f"{path}: {error.strerror}; it would run the code of another "
                             "file") from None
     with file:
-        foreign = _record.foreign(path, os.fstat(file.fileno()))
+        foreign = _records.foreign(path, os.fstat(file.fileno()))
         if foreign:
             raise ShippingError(f"{foreign}; it would run that user's code")
         if file.read(len(MAGIC)) != MAGIC:
@@ -152,3 +153,19 @@ def read(path: str) -> dict:
             return pickle.load(file)
         except Exception as error:
             raise ShippingError(f"{path} is damaged: {error}") from error
+
+
+def config_of(packed: dict) -> object:
+    """The configuration of an earlier fit(), if it can be had without the function."""
+    function = packed["function"]
+    if function["kind"] != "name":
+        return pickle.loads(function["data"])[1]
+    return pickle.loads(function["data"])
+
+
+def kept_config(path: str) -> dict | None:
+    """That of the run in this directory; None if fit() has not started it."""
+    try:
+        return config_of(read(os.path.join(path, PAYLOAD)))
+    except Exception:
+        return None

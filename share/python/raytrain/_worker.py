@@ -6,7 +6,10 @@ from __future__ import annotations
 import os
 import sys
 
-from . import _mapping, _session
+from . import _mapping, _session, _shipping
+from ._arguments import call
+from .errors import TrainingFailedError
+from .result import Result
 
 # In a worker of fit(): what was shipped, until the function is called.
 _shipped: dict | None = None
@@ -28,26 +31,23 @@ def fit(trainer: object) -> object:
     try:
         _mapping.register(trainer.preprocessor)
         _prepare(trainer._setup, trainer.backend_config)
-        _call(trainer.train_loop_per_worker, trainer.train_loop_config)
+        call(trainer.train_loop_per_worker, trainer.train_loop_config)
     finally:
         _running = False
-    return _result_so_far(trainer.train_loop_config)
+    return Result._of_worker(trainer.train_loop_config)
 
 
 def _come_by(trainer: object) -> object:
     """The script is being imported, for the sake of the function in it, and has no guard
     before this fit(). The earlier ones are over."""
     global _calls
-    from ._shipping import ScriptImported
-    from .result import Result
-    from .errors import TrainingFailedError
 
     if _shipped["function"].get("file") is None:
         raise RuntimeError("the module of the training function calls fit() when it is "
                            "imported; put that below `if __name__ == \"__main__\":`")
     _calls += 1
     if _calls > len(_shipped["earlier"]):
-        raise ScriptImported
+        raise _shipping.ScriptImported
     result = Result.from_path(_shipped["earlier"][_calls - 1])
     if result.error:
         raise TrainingFailedError(str(result.error), result)
@@ -62,26 +62,12 @@ def _prepare(setup: str | None, backend_config: object) -> None:
         getattr(importlib.import_module(module), name)(backend_config)
 
 
-def _call(function: object, config: object) -> None:
-    from .trainer import call
-
-    call(function, config)
-
-
-def _result_so_far(config: object) -> object:
-    from .result import Result
-
-    return Result._of_worker(config)
-
-
 # ---- A worker of fit() ----
 
 def _payload() -> tuple:
     """The shipped file's content, its path, and where a copy of it is kept."""
-    from . import _shipping
-
     path = os.environ.pop("RAYTRAIN_FIT", None)
-    kept = os.path.join(_session.session().info["run_dir"], "trainer.pkl")
+    kept = os.path.join(_session.session().info["run_dir"], _shipping.PAYLOAD)
 
     if not path or not os.path.exists(path):
         path = kept
@@ -90,8 +76,6 @@ def _payload() -> tuple:
 
 def _keep(payload: dict, path: str, kept: str) -> None:
     """Rank 0 leaves a copy in the run directory, so that the run can be continued."""
-    from . import _shipping
-
     if path != kept and _session.session().info["rank"] == 0:
         _shipping.write(kept, payload)
 
@@ -99,8 +83,6 @@ def _keep(payload: dict, path: str, kept: str) -> None:
 def _load(payload: dict) -> tuple:
     """The function and its configuration, with the caller's surroundings."""
     global _shipped
-    from . import _shipping
-
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     sys.path[:] = payload["sys_path"] + ([] if here in payload["sys_path"] else [here])
     sys.argv[:] = payload["argv"]
@@ -144,7 +126,7 @@ def main() -> int:
         _mapping.register(payload["settings"].get("preprocessor"))
         _prepare(payload["setup"], payload["backend_config"])
         _running = True
-        _call(function, _reconfigured(config, payload["recorded"]))
+        call(function, _reconfigured(config, payload["recorded"]))
     except Exception as error:
         error = error.with_traceback(_own_frames_left_out(error))
         sys.excepthook(type(error), error, error.__traceback__)

@@ -5,6 +5,8 @@ import os
 import sys
 
 from . import _config as configs
+from . import _fit, _launch, _mapping, _memory, _shipping, _stored, _worker
+from .data import Dataset
 from .errors import InvalidArgument, RaytrainError, TrainingStopped
 
 __all__ = ["BatchPredictor"]
@@ -73,8 +75,6 @@ class BatchPredictor:
 
         Raises RaytrainError if it failed, TrainingStopped if it was stopped on request.
         """
-        from . import _shipping, _worker
-
         if _worker._shipped is not None:
             raise _shipping.ScriptImported
         keys, settled = {"columns": keep_columns}, {
@@ -93,22 +93,18 @@ class BatchPredictor:
 def code_flags(checkpoint: object, allow_code: bool) -> list:
     """The option by which workers may load the functions of the preprocessors, if the user
     allows it, or if this program has given all of them to a BatchMapper itself."""
-    from . import _mapping
-
     return ["--allow-code"] if allow_code or _mapping.workers_may(checkpoint) else []
 
 
 def python_workers(predictor_cls: type, options: dict, scratch: str) -> tuple:
     """The command of workers that predict with a class, and its environment. options: what
     raytrain._predict gives to the class."""
-    from . import _shipping, trainer
-
     cwd, shipped = os.getcwd(), os.path.join(scratch, "predictor.pkl")
     _shipping.write(shipped, {
         "function": _shipping.pack(predictor_cls, options),
         "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
-        "argv": list(sys.argv), "earlier": list(trainer._finished)})
-    return (["--", *trainer._interpreter(), "-m", "raytrain._predict"],
+        "argv": list(sys.argv), "earlier": list(_fit.finished)})
+    return (["--", *_launch.interpreter(), "-m", "raytrain._predict"],
             {**os.environ, "RAYTRAIN_PREDICTION": shipped})
 
 
@@ -116,31 +112,24 @@ class _Prediction:
     """From a BatchPredictor to the files and the command line of raytrain-predict."""
 
     def __init__(self, predictor: BatchPredictor, output: str | None) -> None:
-        from .trainer import STORAGE
-
         self.predictor = predictor
         if output is None:
             import time
 
-            output = os.path.join(STORAGE, "predictions_{}_{}.h5".format(
+            output = os.path.join(_fit.STORAGE, "predictions_{}_{}.h5".format(
                 time.strftime("%Y-%m-%d_%H-%M-%S"), os.urandom(3).hex()))
-            os.makedirs(STORAGE, exist_ok=True)
+            os.makedirs(_fit.STORAGE, exist_ok=True)
         self.output = os.path.abspath(os.fspath(output))
 
     def _dataset(self, data: object, scratch: str) -> dict:
-        from . import _memory
-        from .trainer import _dataset_keys
-
         if hasattr(data, "_file"):
             data = _memory.keep(data, os.path.join(scratch, "data"))
-        return _dataset_keys("predict", data)
+        return _fit.dataset_keys("predict", data)
 
     def run(self, data: object, keys: dict, scaling: configs.ScalingConfig,
             options: dict | None, flags: list):
         import shutil
         import tempfile
-
-        from . import _helper, _launch
 
         scratch = tempfile.mkdtemp(prefix=".predict-", dir=os.path.dirname(self.output))
         try:
@@ -155,7 +144,7 @@ class _Prediction:
                                {**options, "predictor": self.predictor.predictor_kwargs},
                                scratch)
             command = [_launch.program("raytrain-predict"), "--config", file, "--checkpoint",
-                       _helper.stored(self.predictor.checkpoint, scratch),
+                       _stored.stored(self.predictor.checkpoint, scratch),
                        "--output", self.output, *flags, *workers]
             status, _, signals = _launch.run(command, environment, scratch)
         finally:
@@ -163,8 +152,6 @@ class _Prediction:
         return self._conclude(status, signals)
 
     def _conclude(self, status: int, signals: list):
-        from .data import Dataset
-
         if status == 0:
             return Dataset(self.output)
         if status == 75 or (signals and status < 0):

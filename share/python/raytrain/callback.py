@@ -92,3 +92,14 @@ class UserCallback:
 
     def after_controller_finish(self, result) -> None:
         """The last call: the Result is there."""
+
+
+_METHODS = ("after_report", "after_exception", "before_worker_group_start",
+            "after_worker_group_shutdown", "after_controller_start",
+            "after_controller_finish")
+
+
+def is_callback(value: object) -> bool:
+    """An instance of UserCallback, or of another class that has its methods."""
+    return not isinstance(value, (str, dict, type)) and any(
+        callable(getattr(value, name, None)) for name in _METHODS)

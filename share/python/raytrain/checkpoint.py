@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any, Iterator
 
 from . import errors
-from ._session import session
+from ._session import server, session
 from ._shard import Pickled, Shard, ShardedArray
 
 __all__ = ["Checkpoint", "Pickled", "Shard", "ShardedArray"]
@@ -367,9 +367,9 @@ class Checkpoint:
         BatchMapper itself need no leave."""
         if self._stored is None:
             return None
-        from . import data, preprocessors
+        from . import preprocessors
 
-        state = data._server().call("preprocess_checkpoint", {"path": self.path})[1]
+        state = server().call("preprocess_checkpoint", {"path": self.path})[1]
         return preprocessors._from_state(state, allow_code) if state else None
 
     @property

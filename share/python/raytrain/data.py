@@ -16,7 +16,7 @@ from __future__ import annotations
 import glob
 import os
 
-from . import _config, _frame, _mapping, _slots, _warnings
+from . import _config, _frame, _mapping, _memory, _session, _slots, _warnings
 
 __all__ = ["read_csv", "read_hdf5", "read_idx", "read_libsvm", "read_numpy", "read_text",
            "from_numpy", "from_pandas", "Dataset", "DataIterator", "get_dataset_shard"]
@@ -97,9 +97,10 @@ def from_numpy(arrays: object) -> Dataset:
     a file, which is removed when nothing refers to the Dataset any more; a trainer keeps a
     copy beside its run. Columns of numbers may have rows of any shape; bool become uint8.
     Columns of str have one str a row, any text, or None if it is missing."""
-    from . import _memory
-
-    return _memory.dataset(arrays if isinstance(arrays, dict) else {"data": arrays})
+    file = _memory.file_of(arrays if isinstance(arrays, dict) else {"data": arrays})
+    made = Dataset(file.path, format="numpy")
+    made._file = file
+    return made
 
 
 def from_pandas(df: object) -> Dataset:
@@ -246,7 +247,7 @@ class DataIterator:
     # ---- The other side: dataset_requests.c ----
 
     def _open(self) -> dict:
-        server = _server()
+        server = _session.server()
         if self._handle is None or self._server is not server:
             import weakref
 
@@ -302,18 +303,6 @@ class DataIterator:
         for function in self._functions:
             batch = function(batch)
         return batch
-
-
-def _server():
-    """The worker of this process, or its helper."""
-    from ._session import LoneSession, session
-
-    connection = session()
-    if isinstance(connection, LoneSession):
-        from ._helper import helper
-
-        return helper()
-    return connection
 
 
 def _refuse_local_shuffle(size: int | None) -> None:
@@ -468,7 +457,7 @@ class Dataset(DataIterator):
         if self._state is None:
             changed._state = state
         else:
-            changed._state = _server().call("preprocess_join", {"first": len(self._state)},
+            changed._state = _session.server().call("preprocess_join", {"first": len(self._state)},
                                             self._state + state)[1]
         return changed
 

@@ -18,7 +18,8 @@ checkpoint has what was learned (Checkpoint.get_preprocessor()). Without a run:
 """
 from __future__ import annotations
 
-from . import _config, _frame, _mapping, _warnings
+from . import _config, _frame, _mapping, _session, _warnings
+from ._helper import helper
 from .errors import InvalidArgument
 
 __all__ = ["Preprocessor", "PreprocessorNotFittedError", "BatchMapper", "Categorizer",
@@ -31,12 +32,6 @@ __all__ = ["Preprocessor", "PreprocessorNotFittedError", "BatchMapper", "Categor
 
 class PreprocessorNotFittedError(InvalidArgument, RuntimeError):
     """A preprocessor that must learn from data was used before fit()."""
-
-
-def _helper():
-    from ._helper import helper
-
-    return helper()
 
 
 class Preprocessor:
@@ -62,9 +57,9 @@ class Preprocessor:
         if ds._functions:
             raise ValueError("fit() after map_batches(): fit the preprocessor first")
         if ds._state is not None:
-            _mapping.check(_helper(), ds._state)
+            _mapping.check(helper(), ds._state)
         keys = {"datasets": {"data": ds._keys()}, "preprocessor": self._items()}
-        reply, state, _ = _helper().call(
+        reply, state, _ = helper().call(
             "preprocess_fit", {"config": _config.render(keys)}, ds._state or b"")
         self._fitted(state)
         _warnings.show(ds.path, reply)
@@ -90,7 +85,7 @@ class Preprocessor:
 
     def _learned(self) -> list:
         state = self._shared or self._needed()
-        return _helper().call("preprocess_state", {}, state)[0]["items"]
+        return helper().call("preprocess_state", {}, state)[0]["items"]
 
     def _fitted(self, state: bytes) -> None:
         self._state = state
@@ -103,7 +98,7 @@ class Preprocessor:
                 "fit_transform(dataset) first")
         if self._state is None:
             keys = {"preprocessor": self._items()}
-            self._fitted(_helper().call("preprocess_fit",
+            self._fitted(helper().call("preprocess_fit",
                                         {"config": _config.render(keys)})[1])
         return self._state
 
@@ -123,7 +118,7 @@ class Preprocessor:
         return self._rows(batch, True)
 
     def _rows(self, batch: dict, inverse: bool) -> dict:
-        return _mapping.transform(_helper(), self._needed(), batch,
+        return _mapping.transform(helper(), self._needed(), batch,
                                   {"inverse": inverse})[0]
 
     # ---- Configuration ----
@@ -642,10 +637,8 @@ class _Stored(Preprocessor):
         return {**self.__dict__, "_pipeline": None}
 
     def _needed(self) -> bytes:
-        from . import data
-
         if self._allow_code:
-            _mapping.allow(data._server(), self._state)
+            _mapping.allow(_session.server(), self._state)
         return self._state
 
     def fit(self, ds: object) -> Preprocessor:
@@ -653,12 +646,10 @@ class _Stored(Preprocessor):
         raise InvalidArgument("the preprocessors of a checkpoint have learned already")
 
     def _rows(self, batch: dict, inverse: bool) -> dict:
-        from . import data
-
         if inverse:
             return super()._rows(batch, inverse)
         if self._pipeline is None:
-            self._pipeline = _mapping.rest(data._server(), 0, self._needed())
+            self._pipeline = _mapping.rest(_session.server(), 0, self._needed())
         return self._pipeline(batch)
 
     def _items(self) -> list:

@@ -14,14 +14,18 @@ from __future__ import annotations
 import atexit
 import collections
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
 from . import _config as configs
+from . import _launch, _shipping, _stored, _worker
 from ._serve_client import BadRequest, Client, ServeError, addresses
+from .batch_predictor import code_flags, python_workers
 from .errors import InvalidArgument, RaytrainError
 
 __all__ = ["BadRequest", "Client", "ServeError", "ServiceHandle", "run", "shutdown"]
@@ -70,9 +74,6 @@ def run(checkpoint: object, predictor: object = None, *, name: str | None = None
 
     Raises RaytrainError, whose text is what raytrain-serve said.
     """
-    from . import _shipping, _worker
-    from .batch_predictor import code_flags
-
     if _worker._shipped is not None:
         raise _shipping.ScriptImported
     scaling = scaling_config or configs.ScalingConfig(num_workers=num_replicas)
@@ -144,14 +145,9 @@ def _column(name: str, like: object) -> tuple:
 
 def _start(checkpoint: object, predictor: object, scaling: configs.ScalingConfig,
            flags: list, options: dict) -> ServiceHandle:
-    import shutil
-    import tempfile
-
-    from . import _helper
-
     scratch = tempfile.mkdtemp(prefix="raytrain-serve-")
     try:
-        path = _helper.stored(checkpoint, scratch)
+        path = _stored.stored(checkpoint, scratch)
         file = os.path.join(scratch, "raytrain.cfg")
         with open(file, "w", encoding="utf-8", errors="surrogateescape") as out:
             out.write(configs.render({"scaling_config": scaling._keys()}))
@@ -165,8 +161,6 @@ def _start(checkpoint: object, predictor: object, scaling: configs.ScalingConfig
 
 def _workers(predictor: object, options: dict, flags: list, scratch: str) -> tuple:
     """What the workers run, and its environment."""
-    from .batch_predictor import python_workers
-
     environment = dict(os.environ)
     if predictor is None or hasattr(predictor, "_asked"):
         if options["predictor"]:
@@ -196,8 +190,6 @@ class ServiceHandle:
     """
 
     def __init__(self, path: str, arguments: list, environment: dict, scratch: str) -> None:
-        from . import _launch
-
         self._path, self._scratch = path, scratch
         self._said: collections.deque = collections.deque(maxlen=50)
         self.client: Client = None
@@ -262,8 +254,6 @@ class ServiceHandle:
     def stop(self, timeout_s: float = 90) -> None:
         """Accept no more requests, answer those that there are, and end. After so many
         seconds it is killed."""
-        import shutil
-
         if self.client is not None:
             self.client.close()
         if self._process.poll() is None:

@@ -8,7 +8,7 @@ from typing import Any, Iterator
 import torch
 
 from .. import errors
-from .._session import get_checkpoint
+from .._context import get_checkpoint
 from .._shard import Shard, ShardedArray
 from .._sharded import is_divided, part_of
 from ..checkpoint import Checkpoint

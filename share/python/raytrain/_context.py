@@ -1,0 +1,147 @@
+"""The calls of a training function: report() and the others, and the place of this worker
+in the run."""
+
+from __future__ import annotations
+
+import os
+
+from . import _session
+from ._session import facts, session
+
+
+def report(metrics: dict, checkpoint=None) -> None:
+    """End one training iteration. COLLECTIVE: every worker calls it.
+
+    metrics: {name: number}; a bool counts as 0 or 1, an array or tensor of one element
+    as that number, and nested dicts become "outer/inner". The run keeps rank 0's value and,
+    if all workers report the same names, the mean, minimum and maximum. A str of at most
+    4096 bytes, a list or tuple of at most 1024 numbers and an int beyond 2**53 are kept as
+    they are on rank 0. Values of other types are not kept, with a warning.
+
+    checkpoint: a Checkpoint, from any of the workers; its data are copied before this
+    returns, and written while training goes on.
+
+    If the run is to stop and the script never calls should_stop(), this raises SystemExit
+    once a checkpoint is durable. Raises RaytrainError: the calls of the workers do not
+    match, or the checkpoint could not be saved.
+    """
+    from ._offer import offer
+
+    session().report(metrics, None if checkpoint is None else lambda: offer(checkpoint))
+
+
+def should_stop() -> bool:
+    """Was a stop requested, or has the run reached what it was to reach? The same on every
+    worker; changes only inside report(). A script that calls this ends by itself."""
+    s = session()
+    s.asked_stop = True
+    return s.should_stop
+
+
+def set_total(iterations: int) -> None:
+    """The script is going to make so many iterations, over all attempts: for the display of
+    progress. It ends nothing. Not collective; that of rank 0 counts. 0: not known."""
+    session().call("total", {"iterations": int(iterations)})
+
+
+def should_checkpoint() -> bool:
+    """Is a checkpoint due with the next report? The same on every worker; changes only
+    inside report()."""
+    s = session()
+    s.asked_checkpoint = True
+    return s.should_checkpoint
+
+
+def get_checkpoint():
+    """The Checkpoint that this attempt starts from; None on a fresh start. The same on
+    every worker."""
+    s = session()
+    if not s.info["has_checkpoint"]:
+        return None
+    from .checkpoint import restored
+
+    return restored()
+
+
+class Context:
+    """Where this worker is, and what it is a part of."""
+
+    def __init__(self, info: dict):
+        self._info = info
+
+    def get_world_rank(self) -> int:
+        """0 .. get_world_size() - 1."""
+        return self._info["rank"]
+
+    def get_world_size(self) -> int:
+        """The number of workers."""
+        return self._info["world_size"]
+
+    def get_local_rank(self) -> int:
+        """The rank among the workers of this node."""
+        return self._info["local_rank"]
+
+    def get_local_world_size(self) -> int:
+        """The number of workers on this node."""
+        return self._info["local_world_size"]
+
+    def get_node_rank(self) -> int:
+        """The rank of this node."""
+        return self._info["node_rank"]
+
+    def get_node_count(self) -> int:
+        """The number of nodes."""
+        return self._info["nodes"]
+
+    def get_experiment_name(self) -> str:
+        """The name of the run."""
+        return self._info["run_name"]
+
+    get_trial_name = get_trial_id = get_experiment_name
+
+    def get_trial_dir(self) -> str:
+        """The directory of the run, which all workers share."""
+        return self._info["run_dir"]
+
+    def get_storage(self):
+        """Where the run keeps its files."""
+        return Storage(self._info)
+
+    def get_attempt(self) -> int:
+        """How often the run has been started again after a failure: 0 at first."""
+        return self._info["attempt"]
+
+    def get_metadata(self) -> dict:
+        """The metadata of the trainer."""
+        return dict(_session.metadata)
+
+    def get_config(self) -> dict:
+        """The configuration's train_loop_config: ``raytrain.config``."""
+        return self._info["config"]
+
+
+class Storage:
+    """The storage of a run."""
+
+    def __init__(self, info: dict):
+        self._info = info
+
+    @property
+    def storage_path(self) -> str:
+        """The directory that holds the run's directory."""
+        return os.path.dirname(self._info["run_dir"])
+
+    @property
+    def experiment_fs_path(self) -> str:
+        """The directory of the run."""
+        return self._info["run_dir"]
+
+    @property
+    def artifacts_path(self) -> str:
+        """A directory for the script's own files, which all workers share."""
+        return session().call("artifacts")[0]["path"]
+
+
+def get_context() -> Context:
+    """This worker's place in the run."""
+    return Context(facts())

@@ -1,0 +1,237 @@
+"""One fit(): from a trainer to the files and the command line of raytrain-run, and back to a
+Result."""
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+
+from . import _config as configs
+from . import _events, _launch, _memory, _shipping, _stored
+from .callback import RunContext
+from .errors import InvalidArgument, TrainingFailedError, TrainingStopped
+from .result import Result
+
+STORAGE = "raytrain_results"
+START = ".start.h5"  # beside the run directory: a checkpoint that no run has saved
+
+# The runs of fit() in this process, in their order: a script without a guard is imported
+# by the workers, and comes by the earlier ones again.
+finished: list = []
+
+
+class Fit:
+    """From a trainer to raytrain-run's files and command line, and back to a Result."""
+
+    def __init__(self, trainer: object) -> None:
+        self.trainer = trainer
+        self.run_config = trainer.run_config
+        self.storage = os.path.abspath(self.run_config.storage_path or STORAGE)
+        self.name = self.run_config.name or self._default_name()
+        self.path = os.path.join(self.storage, self.name)
+
+    def _default_name(self) -> str:
+        return "{}_{}_{}".format(type(self.trainer).__name__,
+                                 time.strftime("%Y-%m-%d_%H-%M-%S"),
+                                 os.urandom(3).hex())
+
+    def _mode(self) -> list:
+        """What becomes of a run of this name."""
+        mode = self.run_config.on_existing
+
+        if self.trainer._restored_from:
+            mode = "resume"
+        elif mode is None:
+            requeued = os.environ.get("SLURM_RESTART_COUNT", "0") not in ("", "0")
+            again = requeued or self.run_config.requeue_on_stop
+            mode = "resume" if again and self.run_config.name else "fresh"
+        return {"resume": ["--resume"], "fresh": ["--fresh"], "error": []}[mode]
+
+    def _checkpoint(self) -> str | None:
+        """The file to start from. A run that is restored needs it, too, if it has no
+        checkpoint of its own yet."""
+        start = self.trainer.starting_checkpoint
+        if start is None:
+            return None
+        if getattr(start, "_stored", self) is None:
+            return self._saved(start)
+        path = getattr(start, "path", start)
+        if not isinstance(path, (str, os.PathLike)) or not (
+                os.path.isfile(path) or self._continues()):
+            raise ValueError(
+                "resume_from_checkpoint is a Checkpoint, such as result.checkpoint, or the "
+                f"path of a checkpoint file, not {start!r}")
+        return os.path.abspath(path)
+
+    def _continues(self) -> bool:
+        """Is there a run that goes on? It was started from a checkpoint, which may not be
+        needed any more, and is not replaced."""
+        return self._mode() == ["--resume"] and os.path.isdir(self.path)
+
+    def _saved(self, start: object) -> str:
+        """A checkpoint that was made in this process, as a file that stays with the run:
+        until the run has a checkpoint of its own, each attempt starts from it."""
+        path = self.path + START
+        if self._continues():
+            return path
+        os.makedirs(self.storage, exist_ok=True)
+        _stored.save(start, path)
+        return path
+
+    def _keys(self) -> dict:
+        """The whole of raytrain.cfg."""
+        trainer = self.trainer
+        keys = {"backend": trainer.backend}
+        backend_config = trainer._backend_keys()
+
+        if backend_config:
+            keys["backend_config"] = backend_config
+        if trainer.train_loop_config:
+            keys["train_loop_config"] = self._recorded()
+        keys.update(self._common_keys())
+        if keys["run_config"].get("checkpoint_config", {}).pop("checkpoint_at_end", None):
+            configs._ignored("CheckpointConfig", {"checkpoint_at_end": True},
+                             "pass a checkpoint to the last report() of the training "
+                             "function", level=6)
+        if self.datasets:
+            keys["data_config"] = trainer.data_config._keys()
+        return keys
+
+    def _common_keys(self) -> dict:
+        """What all trainers have."""
+        trainer = self.trainer
+        run = self.run_config._keys()
+
+        run["name"], run["storage_path"] = self.name, self.storage
+        keys = {"scaling_config": trainer.scaling_config._keys(), "run_config": run}
+        if self.datasets:
+            keys["datasets"] = {name: dataset_keys(name, dataset)
+                                for name, dataset in self.datasets.items()}
+        if trainer.preprocessor is not None:
+            keys["preprocessor"] = trainer.preprocessor._items()
+        start = self._checkpoint()
+        if start:
+            keys["resume_from_checkpoint"] = start
+        return keys
+
+    def _kept(self) -> dict:
+        """The datasets; those of arrays in memory as files that stay with the run."""
+        return {name: _memory.keep(dataset, f"{self.path}.data-{name}")
+                if hasattr(dataset, "_file") else dataset
+                for name, dataset in self.trainer.datasets.items()}
+
+    def _recorded(self) -> dict:
+        """What raytrain.cfg can express of train_loop_config."""
+        return {k: v for k, v in (self.trainer.train_loop_config or {}).items()
+                if configs.is_storable({k: v})}
+
+    def _payload(self) -> dict:
+        trainer = self.trainer
+        cwd = os.getcwd()
+        return {"function": _shipping.pack(trainer.train_loop_per_worker,
+                                           trainer.train_loop_config),
+                "settings": trainer._settings(), "setup": trainer._setup,
+                "backend_config": trainer.backend_config, "recorded": self._recorded(),
+                "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
+                "argv": list(sys.argv), "earlier": list(finished)}
+
+    def _command(self, file: str) -> list:
+        run = self.run_config
+        command = [_launch.program(), "--json", "--config", file, *self._mode()]
+        if run.verbose == 0:
+            command.append("--quiet")
+        if run.launcher:
+            command += ["--launcher", run.launcher]
+        return command + [*run.options, *self._workers_command()]
+
+    def _workers_command(self) -> list:
+        """What raytrain-run starts on each worker."""
+        return ["--", *_launch.interpreter(), "-m", "raytrain._worker"]
+
+    def _environment(self, payload: dict, keys: dict, scratch: str) -> dict:
+        """That of raytrain-run and the workers, which find this package by themselves."""
+        payload["settings"].update(
+            resume_from_checkpoint=keys.get("resume_from_checkpoint"),
+            datasets=self.datasets)
+        shipped = os.path.join(scratch, _shipping.PAYLOAD)
+        _shipping.write(shipped, payload)
+        return {**os.environ, "RAYTRAIN_FIT": shipped}
+
+    def _listener(self, environment: dict):
+        """What calls the UserCallbacks meanwhile, if there are any."""
+        callbacks = self.run_config._user_callbacks()
+        if not callbacks:
+            return contextlib.nullcontext()
+        trainer = self.trainer
+        listener = _events.Listener(callbacks, RunContext(
+            run_config=self.run_config, scaling_config=trainer.scaling_config,
+            train_loop_config=trainer.train_loop_config,
+            backend_config=getattr(trainer, "backend_config", None),
+            datasets=trainer.datasets,
+            dataset_config=getattr(trainer, "data_config", None),
+            name=self.name, path=self.path))
+        environment.update(listener.environment)
+        return listener
+
+    def run(self) -> object:
+        """The files are where all nodes see them, and only their owner."""
+        payload = self._payload()
+        os.makedirs(self.storage, exist_ok=True)
+        self.datasets = self._kept()
+        keys = self._keys()
+        text = configs.render(keys)
+        scratch = tempfile.mkdtemp(prefix=".fit-", dir=self.storage)
+        try:
+            file = os.path.join(scratch, "raytrain.cfg")
+            with open(file, "w", encoding="utf-8", errors="surrogateescape") as out:
+                out.write(text)
+            environment = self._environment(payload, keys, scratch)
+            finished.append(self.path)
+            with self._listener(environment):
+                ended = _launch.run(self._command(file), environment, scratch)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        return self._conclude(*ended)
+
+    def _conclude(self, status: int, record: dict | None, signals: list) -> object:
+        result = None
+        if record:
+            result = Result._from_record(record, self.trainer.train_loop_config)
+        if status == 0 and result:
+            return result
+        if status == 75 or (signals and status < 0):
+            raise TrainingStopped(result)
+        if result and result.error:
+            raise TrainingFailedError(str(result.error), result)
+        what = f"status {status}" if status >= 0 else f"signal {-status}"
+        error = InvalidArgument if status in (2, 3) else TrainingFailedError
+        raise error(f"raytrain-run ended with {what}, and there is no result; its messages "
+                    "say why")
+
+
+def start_of(path: str, settings: dict) -> str | None:
+    """The checkpoint that a run to be restored has started from, if it still exists, also
+    when both have moved."""
+    start = settings.get("resume_from_checkpoint")
+
+    for file in (path + START, start) if start and start.endswith(START) else (start,):
+        if file and os.path.isfile(file):
+            return file
+    return None
+
+
+def dataset_keys(name: str, dataset: object) -> dict:
+    if isinstance(dataset, (str, os.PathLike)):
+        return {"path": configs._path(dataset)}
+    if getattr(dataset, "_state", None) or getattr(dataset, "_functions", None):
+        raise TypeError(f"datasets[{name!r}] was transformed: give the trainer the Dataset "
+                        "as it was read, and preprocessor=; map_batches() in the training "
+                        "function")
+    if hasattr(dataset, "_keys"):
+        return dataset._keys()
+    raise TypeError(f"datasets[{name!r}] is a path or made by raytrain.data, such as "
+                    f"raytrain.data.read_hdf5(path), not {type(dataset).__name__}. To "
+                    "train on data in memory, load it in the training function")
