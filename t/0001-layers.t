@@ -292,6 +292,22 @@ test_expect_success 'library code neither prints nor exits' '
 	test_must_be_empty found
 '
 
+test_expect_success 'modules of the Python client have layers, and are in no circle' '
+	python3 "$srcdir/t/check/python_layers.py" "$srcdir/share/python/raytrain" >found &&
+	test_must_be_empty found
+'
+
+test_expect_success 'a circle of modules, or an import of a layer above, is detected' '
+	python () { cp -R "$srcdir/share/python/raytrain" "$1" && chmod -R u+w "$1"; } &&
+	python circle && printf "def f():\n    from .collective import barrier\n" >>circle/_wire.py &&
+	python above && echo "import raytrain.serve" >>above/collective.py &&
+	for tree in circle above; do
+		python3 "$srcdir/t/check/python_layers.py" $tree || return 1
+	done >found &&
+	grep "^circle: .*_wire -> collective" found &&
+	grep "^collective:.*: imports serve of a layer above" found
+'
+
 test_expect_success 'no source has a TODO or FIXME' '
 	{ grep -rnwE "TODO|FIXME" "$srcdir/src" "$srcdir/share" >found || :; } &&
 	test_must_be_empty found
