@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .. import _frameworks
-from .._session import get_context, report
+from .._context import get_context, report
 from ..torch import get_device
 
 _pl: Any = _frameworks.needed("Lightning", ("lightning.pytorch", "pytorch_lightning"),
