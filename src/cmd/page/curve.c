@@ -2,8 +2,7 @@
  * curve.c - a figure of one series:
  *
  *   caption    the name, the last value, the lowest and the highest one
- *   chart      labels of the axes as text, which no scaling distorts, around an SVG that
- *              takes the width that there is
+ *   chart      the line between its axes
  *   numbers    the points as JSON
  */
 #include "config.h"
@@ -13,18 +12,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "page/axis.h"
+#include "page/chart.h"
 #include "page/html.h"
 
-#define WIDTH  1000 /* of the SVG's coordinates, */
-#define HEIGHT 400  /* which are stretched to what there is */
-
 #define STARTS_DRAWN 20
-#define MEANS        150 /* points of the mean, of a curve with more points than its room */
-
-struct frame {
-    struct axis x, y;
-};
 
 struct lines {
     struct point_list all, means; /* no means: `all` has every report */
@@ -38,110 +29,50 @@ static void lines_clear(struct lines *l)
     free(l->old.points);
 }
 
-static double x_of(const struct frame *f, double iteration)
-{
-    return axis_place(&f->x, iteration) * WIDTH;
-}
-
-static double y_of(const struct frame *f, double value)
-{
-    return HEIGHT - axis_place(&f->y, value) * HEIGHT;
-}
-
 /* ---- Paths ---- */
 
-static void spot(FILE *out, char command, double x, double y)
-{
-    fprintf(out, "%c%.5g %.5g", command, round(x * 10) / 10, round(y * 10) / 10);
-}
-
-static bool is_number(const struct point_list *l, size_t i)
-{
-    return i < l->n && !isnan(l->points[i].value);
-}
-
-/* A line through the points; a point without a value interrupts it. */
-static void line_write(FILE *out, const struct frame *f, const char *class,
-                       const struct point_list *l)
-{
-    fprintf(out, "<path class=\"%s\" d=\"", class);
-    for (size_t i = 0; i < l->n; i++)
-        if (is_number(l, i))
-            spot(out, i > 0 && is_number(l, i - 1) ? 'L' : 'M',
-                 x_of(f, l->points[i].iteration), y_of(f, l->points[i].value));
-    fputs("\"/>", out);
-}
-
 /* What was replaced: lines, and dots of single reports. */
-static void old_write(FILE *out, const struct frame *f, const struct point_list *l)
+static void old_write(FILE *out, const struct chart *f, const struct point_list *l)
 {
     fputs("<path class=\"old\" d=\"", out);
     for (size_t i = 0; i < l->n; i++) {
-        bool first = !(i > 0 && is_number(l, i - 1));
+        bool first = !(i > 0 && chart_is_number(l, i - 1));
 
-        if (!is_number(l, i))
+        if (!chart_is_number(l, i))
             continue;
-        spot(out, first ? 'M' : 'L', x_of(f, l->points[i].iteration),
-             y_of(f, l->points[i].value));
-        if (first && !is_number(l, i + 1))
+        chart_spot(out, first ? 'M' : 'L', chart_x(f, l->points[i].iteration),
+                   chart_y(f, l->points[i].value));
+        if (first && !chart_is_number(l, i + 1))
             fputs("h0", out);
     }
     fputs("\"/>", out);
 }
 
-/* Points that no line shows, and all of them if they are few: lines of no length, which
- * round ends make dots of, whatever the scale. */
-static void dots_write(FILE *out, const struct frame *f, const struct point_list *l)
-{
-    bool few = l->n <= 40, any = false;
-
-    for (size_t i = 0; i < l->n; i++) {
-        bool lonely = !(i > 0 && is_number(l, i - 1)) && !is_number(l, i + 1);
-
-        if (!is_number(l, i) || !(few || lonely))
-            continue;
-        fputs(any ? "" : "<path class=\"dots\" d=\"", out);
-        spot(out, 'M', x_of(f, l->points[i].iteration), y_of(f, l->points[i].value));
-        fputs("h0", out);
-        any = true;
-    }
-    fputs(any ? "\"/>" : "", out);
-}
-
 /* From the least to the largest rank, for each stretch of points with values. */
-static void band_write(FILE *out, const struct frame *f, const struct point_list *l)
+static void band_write(FILE *out, const struct chart *f, const struct point_list *l)
 {
     fputs("<path class=\"band\" d=\"", out);
     for (size_t from = 0, to; from < l->n; from = to + 1) {
-        for (to = from; is_number(l, to); to++)
-            spot(out, to == from ? 'M' : 'L', x_of(f, l->points[to].iteration),
-                 y_of(f, l->points[to].high));
+        for (to = from; chart_is_number(l, to); to++)
+            chart_spot(out, to == from ? 'M' : 'L', chart_x(f, l->points[to].iteration),
+                       chart_y(f, l->points[to].high));
         for (size_t i = to; i-- > from;)
-            spot(out, 'L', x_of(f, l->points[i].iteration), y_of(f, l->points[i].low));
+            chart_spot(out, 'L', chart_x(f, l->points[i].iteration),
+                       chart_y(f, l->points[i].low));
         if (to > from)
             fputc('Z', out);
     }
     fputs("\"/>", out);
 }
 
-static void grid_write(FILE *out, const struct frame *f)
-{
-    fputs("<path class=\"grid\" d=\"", out);
-    for (size_t i = 0; i < f->y.n; i++) {
-        spot(out, 'M', 0, y_of(f, f->y.at[i]));
-        fprintf(out, "H%d", WIDTH);
-    }
-    fputs("\"/>", out);
-}
-
-static void starts_write(FILE *out, const struct frame *f, const struct curve *c)
+static void starts_write(FILE *out, const struct chart *f, const struct curve *c)
 {
     if (c->n_starts == 0 || c->n_starts > STARTS_DRAWN)
         return;
     fputs("<path class=\"start\" d=\"", out);
     for (size_t i = 0; i < c->n_starts; i++) {
-        spot(out, 'M', x_of(f, c->starts[i]), 0);
-        fprintf(out, "V%d", HEIGHT);
+        chart_spot(out, 'M', chart_x(f, c->starts[i]), 0);
+        fprintf(out, "V%d", CHART_HEIGHT);
     }
     fputs("\"/>", out);
 }
@@ -191,33 +122,6 @@ static void caption_write(FILE *out, const struct curve *c,
     fputs("</p></figcaption>\n", out);
 }
 
-static void labels_write(FILE *out, const struct frame *f)
-{
-    fputs("<div class=\"ylabels\" aria-hidden=\"true\">", out);
-    for (size_t i = 0; i < f->y.n; i++)
-        fprintf(out, "<span style=\"top:%.2f%%\">%s</span>",
-                100 - 100 * axis_place(&f->y, f->y.at[i]), f->y.labels[i]);
-    fputs("</div><div class=\"xlabels\" aria-hidden=\"true\">", out);
-    for (size_t i = 0; i < f->x.n; i++)
-        fprintf(out, "<span style=\"left:%.2f%%\">%s</span>",
-                100 * axis_place(&f->x, f->x.at[i]), f->x.labels[i]);
-    fputs("</div>", out);
-}
-
-static void column_write(FILE *out, const char *key, const struct point_list *l,
-                         size_t member)
-{
-    fprintf(out, "\"%s\":[", key);
-    for (size_t i = 0; i < l->n; i++) {
-        const struct point *p = &l->points[i];
-        const double values[] = {p->iteration, p->value, p->low, p->high};
-
-        fputs(i ? "," : "", out);
-        html_json_number(out, values[member]);
-    }
-    fputc(']', out);
-}
-
 static void numbers_write(FILE *out, const struct lines *l, bool ranks)
 {
     static const char *const keys[] = {"x", "y", "low", "high"};
@@ -227,45 +131,36 @@ static void numbers_write(FILE *out, const struct lines *l, bool ranks)
     fputs("<script type=\"application/json\">{", out);
     for (size_t k = 0; k < (ranks ? 4 : 2); k++) {
         fputs(k ? "," : "", out);
-        column_write(out, keys[k], &l->all, k);
+        chart_column(out, keys[k], &l->all, k);
     }
     for (size_t k = 0; l->means.n > 0 && k < 2; k++) {
         fputc(',', out);
-        column_write(out, mean_keys[k], &l->means, k);
+        chart_column(out, mean_keys[k], &l->means, k);
     }
     for (size_t k = 0; l->old.n > 0 && k < 2; k++) {
         fputc(',', out);
-        column_write(out, old_keys[k], &l->old, k);
+        chart_column(out, old_keys[k], &l->old, k);
     }
     fputs("}</script>\n", out);
 }
 
-static void chart_write(FILE *out, const struct curve *c, const struct frame *f,
+static void chart_write(FILE *out, const struct curve *c, const struct chart *f,
                         const struct series_summary *s, const struct lines *l)
 {
-    fprintf(out,
-            "<div class=\"chart\" style=\"--labels:%zuch\" data-x=\"%.8g %.8g\" "
-            "data-y=\"%.8g %.8g\">\n<div class=\"area\">",
-            axis_width(&f->y), f->x.low, f->x.high, f->y.low, f->y.high);
-    fprintf(out,
-            "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
-            "aria-label=\"",
-            WIDTH, HEIGHT);
+    chart_begin(out, f);
     spoken_write(out, c, s);
     fputs("\">", out);
-    grid_write(out, f);
+    chart_grid(out, f);
     starts_write(out, f, c);
     if (l->old.n > 0)
         old_write(out, f, &l->old);
     if (s->ranks_differ)
         band_write(out, f, &l->all);
-    line_write(out, f, l->means.n > 0 ? "line dense" : "line", &l->all);
+    chart_line(out, f, l->means.n > 0 ? "line dense" : "line", &l->all);
     if (l->means.n > 0)
-        line_write(out, f, "mean", &l->means);
-    dots_write(out, f, &l->all);
-    fputs("</svg></div>", out);
-    labels_write(out, f);
-    fputs("</div>\n", out);
+        chart_line(out, f, "mean", &l->means);
+    chart_dots(out, f, "dots", &l->all);
+    chart_end(out, f);
 }
 
 /* Is the value so near to the curve that both can be seen? An attempt that has diverged
@@ -306,7 +201,7 @@ static int old_take(const struct curve *c, const struct series_summary *s,
 }
 
 static int lines_take(const struct curve *c, const struct series_summary *s,
-                      struct lines *lines, struct frame *f, struct error *err)
+                      struct lines *lines, struct chart *f, struct error *err)
 {
     const struct metrics_table *t = c->series.table;
     double low = s->low, high = s->high;
@@ -314,7 +209,7 @@ static int lines_take(const struct curve *c, const struct series_summary *s,
 
     if (series_thin(&c->series, c->room, &lines->all, err) < 0 ||
         (s->numbers > c->room &&
-         series_means(&c->series, MEANS, &lines->means, err) < 0) ||
+         series_means(&c->series, CHART_MEANS, &lines->means, err) < 0) ||
         old_take(c, s, lines, &low, &high, &last, err) < 0)
         return -1;
     axis_of_iterations((double)t->fields[0][0].integer, last, 5, &f->x);
@@ -326,7 +221,7 @@ int curve_write(FILE *out, const struct curve *c, struct error *err)
 {
     struct lines lines = {0};
     struct series_summary s;
-    struct frame f;
+    struct chart f;
     int rc;
 
     series_summarize(&c->series, &s);

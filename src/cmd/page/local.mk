@@ -1,7 +1,9 @@
 # The page of a run, a part of raytrain-inspect.
 PAGE_SOURCES = src/cmd/page/run_page.c src/cmd/page/run_page.h src/cmd/page/assets.h \
-	src/cmd/page/axis.c src/cmd/page/axis.h src/cmd/page/commands.c \
-	src/cmd/page/curve.c src/cmd/page/curve.h src/cmd/page/facts.c \
+	src/cmd/page/axis.c src/cmd/page/axis.h src/cmd/page/chart.c \
+	src/cmd/page/chart.h src/cmd/page/commands.c \
+	src/cmd/page/curve.c src/cmd/page/curve.h src/cmd/page/document.c \
+	src/cmd/page/document.h src/cmd/page/facts.c \
 	src/cmd/page/facts.h src/cmd/page/failures.c src/cmd/page/grid.c \
 	src/cmd/page/grid.h src/cmd/page/html.c src/cmd/page/html.h \
 	src/cmd/page/log_tail.c src/cmd/page/log_tail.h src/cmd/page/measures.c \

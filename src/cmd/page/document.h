@@ -1,0 +1,22 @@
+/*
+ * document.h - an HTML page from its first to its last line, around what is on it.
+ */
+#ifndef RAYTRAIN_PAGE_DOCUMENT_H
+#define RAYTRAIN_PAGE_DOCUMENT_H
+
+#include <stdio.h>
+
+#include "util/error.h"
+
+struct document {
+    void (*title)(FILE *out, const void *arg);                  /* of the window */
+    int (*body)(FILE *out, const void *arg, struct error *err); /* inside <main> */
+    const void *arg;
+};
+
+/* Write it to a file, which gets its name when it is complete; an existing one is
+ * replaced. The page needs no other file and no network. RAYTRAIN_ESTORAGE if it cannot
+ * be written. */
+int document_write(const char *file, const struct document *d, struct error *err);
+
+#endif
