@@ -134,6 +134,14 @@ return document.documentElement.scrollWidth > window.innerWidth
      window.innerWidth] : [];
 """
 
+TABLES = """
+const limit = document.querySelector("main").getBoundingClientRect().right;
+return [...document.querySelectorAll("table, p, p > *")]
+  .filter(element => !element.parentElement.closest(".wide") &&
+          element.getBoundingClientRect().right > limit + 0.5)
+  .map(element => element.tagName + "." + element.className + " is wider than the page");
+"""
+
 CURVES = """
 const problems = [];
 for (const figure of document.querySelectorAll(".curve")) {
@@ -383,7 +391,7 @@ def check_page(browser, page, run):
             browser.dark(dark)
             browser.frame()
             where = "%s, %s: " % (size, "dark" if dark else "light")
-            found = browser.run(OVERFLOW) + browser.run(CURVES) + browser.run(CONTRAST)
+            found = browser.run(OVERFLOW) + browser.run(TABLES) + browser.run(CURVES) + browser.run(CONTRAST)
             backs[dark] = browser.run("return getComputedStyle(document.body).backgroundColor +"
                                       "getComputedStyle(document.body).color")
             if size == "phone" and colours(browser.picture(width, height)) < 10:

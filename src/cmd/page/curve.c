@@ -118,7 +118,9 @@ static void caption_write(FILE *out, const struct curve *c,
         fprintf(out, " \xc2\xb7 %s without a number",
                 count_text((int64_t)(s->n - s->numbers), value));
     if (old)
-        fputs(" \xc2\xb7 <i class=\"key old\"></i>replaced by a later attempt", out);
+        fputs(" \xc2\xb7 <span><i class=\"key old\"></i>replaced by a later attempt"
+              "</span>",
+              out);
     fputs("</p></figcaption>\n", out);
 }
 
