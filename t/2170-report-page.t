@@ -1,6 +1,6 @@
 #!/bin/sh
 
-test_description='raytrain-inspect -o report.html: a run as one page, without a browser'
+test_description='raytrain-inspect -o report.html: a run, or several, as one page, without a browser'
 
 SETUP_WITHOUT_STAGE=1 # only raytrain-inspect is needed
 . "$(dirname "$0")/setup.sh"
@@ -155,6 +155,47 @@ test_expect_success 'a sample with checkpoints lists them, the best and the newe
 	grep "newest" sample.html
 '
 
+test_expect_success '--compare -o is a page with a chart of each metric, and a line in it for each run' '
+	/usr/bin/python3 "$srcdir/t/check/sample_runs.py" sweep runs/sweep &&
+	raytrain-inspect --compare runs/sweep -o sweep.html && check sweep &&
+	test 3 -eq $(grep -c "<figure class=\"curve overlay\"" sweep.html) &&
+	/usr/bin/python3 - <<-\PY
+	import html, json, os, re
+	page = open("sweep.html").read()
+	runs = sorted(os.listdir("runs/sweep"))
+	for name, figure in re.findall(r"data-name=\"([^\"]*)\">(.*?)</figure>", page, re.S):
+	    names = [html.unescape(n) for n in re.findall(r"<dt title=\"([^\"]*)\"", figure)]
+	    assert sorted(names) == runs, names
+	    lines = json.loads(re.search(r"json\">(.*?)</script>", figure, re.S)[1])["runs"]
+	    for line in lines:
+	        path = os.path.join("runs/sweep", names[line["run"]], "result.json")
+	        reports = [json.loads(text) for text in open(path)]
+	        assert line["x"] == [r["training_iteration"] for r in reports], name
+	        assert all(abs(y - r[name]) <= 1e-6 for y, r in zip(line["y"], reports)), name
+	        classes = "line run-%d dash-0" % line["run"]
+	        d = re.search("class=\"%s\" d=\"([^\"]*)\"" % classes, figure)[1]
+	        assert d.count("L") == len(reports) - 1, (name, d)
+	    assert len(lines) == {"accuracy": 3}.get(name, 7), (name, len(lines))
+	PY
+'
+
+test_expect_success 'the table of the runs has what differs in their configurations, and the best run' '
+	sed -n "/id=.runs./,/<.section>/p" sweep.html >runs.html &&
+	grep -F "<th scope=\"col\">train_loop_config.lr</th>" runs.html &&
+	grep -F "data-title=\"train_loop_config.batch\"><div>64<" runs.html &&
+	! grep seed runs.html && ! grep run_config runs.html &&
+	test 1 -eq $(grep -o "<b class=\"good\">" runs.html | wc -l) &&
+	grep -F "lr=0.1 &lt;b&gt;&amp; &quot;more&quot;<" runs.html
+'
+
+test_expect_success 'many runs and metrics have a page of limited size, which says what it leaves out' '
+	/usr/bin/python3 "$srcdir/t/check/sample_runs.py" sweep runs/large 2000 12 &&
+	raytrain-inspect --compare -o large.html runs/large runs/large runs/large runs/large &&
+	check large && test $(wc -c <large.html) -lt 2000000 &&
+	grep "first 24 of 32 runs" large.html && grep "class=\"line dense run-" large.html &&
+	grep "class=\"line run-1 dash-2\"" large.html
+'
+
 test_expect_success 'what cannot be written is an error with exit status 5, and leaves nothing' '
 	expect_status 5 raytrain-inspect -o absent/report.html runs/failed 2>err &&
 	grep "absent/report.html" err &&
@@ -169,6 +210,13 @@ test_expect_success 'a directory that is no run, and wrong usage, are refused' '
 	grep "not a run" err &&
 	expect_status 3 raytrain-inspect -o x.html absent 2>err &&
 	expect_status 2 raytrain-inspect -o x.html --json runs/failed 2>err &&
+	expect_status 2 raytrain-inspect -o x.html runs/failed runs/nan 2>err &&
+	grep -e "add --compare" err &&
+	expect_status 2 raytrain-inspect --compare -o x.png runs/failed runs/nan 2>err &&
+	grep -e "ends in .html" err &&
+	expect_status 2 raytrain-inspect --compare --csv -o x.html runs/failed runs/nan 2>err &&
+	expect_status 2 raytrain-inspect --compare -o x.html runs/failed 2>err &&
+	grep "only one run" err && test_path_is_missing x.png &&
 	test_path_is_missing x.html
 '
 

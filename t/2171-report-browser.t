@@ -33,5 +33,11 @@ test_expect_success 'sixty metrics, thirty attempts and many reports are shown' 
 	reports= look many
 '
 
+test_expect_success 'a page that compares runs is shown, with their values at the pointer' '
+	"$PYTHON" "$srcdir/t/check/sample_runs.py" sweep runs/sweep &&
+	raytrain-inspect --compare runs/sweep -o sweep.html &&
+	look_at page_browser.py sweep.html runs/sweep
+'
+
 rmdir "$TMPDIR"
 test_done

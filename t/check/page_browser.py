@@ -1,7 +1,8 @@
 """
 Open pages of runs in headless Chromium, and look at them as a person would.
 
-    page_browser.py PAGE RUN [PAGE RUN ...]     check each page, of this run directory
+    page_browser.py PAGE RUN [PAGE RUN ...]     check each page, of this run directory, or of
+                                                the runs in this directory
     page_browser.py --load PAGE                 print the milliseconds until it is loaded
 
 Chromium is driven through chromedriver's HTTP interface (W3C WebDriver). Prints a line for
@@ -136,7 +137,7 @@ return document.documentElement.scrollWidth > window.innerWidth
 
 TABLES = """
 const limit = document.querySelector("main").getBoundingClientRect().right;
-return [...document.querySelectorAll("table, p, p > *")]
+return [...document.querySelectorAll("table, .wide, p, p > *, .values")]
   .filter(element => !element.parentElement.closest(".wide") &&
           element.getBoundingClientRect().right > limit + 0.5)
   .map(element => element.tagName + "." + element.className + " is wider than the page");
@@ -325,6 +326,72 @@ def check_hover(browser, run):
     return problems
 
 
+def values_of(directory):
+    """{run: {metric: {iteration: value}}} of runs without attempts that went back."""
+    values = {}
+    for run in sorted(os.listdir(directory)):
+        path = os.path.join(directory, run, "result.json")
+        for line in open(path, encoding="utf-8") if os.path.exists(path) else ():
+            report = json.loads(line)
+            for name in report["by_rank"]:
+                values.setdefault(run, {}).setdefault(name, {})[
+                    report["training_iteration"]] = report[name]
+    return values
+
+
+ROWS = """
+return [...document.querySelectorAll(".overlay")].map(figure => [figure.dataset.name,
+  figure.querySelector(".read").textContent, figure.querySelectorAll(".dot:not([hidden])").length,
+  [...figure.querySelectorAll(".values > div:not([hidden])")].map(row =>
+    [row.querySelector("dt").textContent, row.querySelector("dd").textContent])]);
+"""
+
+
+def check_values(browser, directory):
+    """What the pointer shows is in the reports of the runs."""
+    problems, values, at = [], values_of(directory), set()
+    runs = {name for name in os.listdir(directory)}
+    for share in (0.02, 0.45, 0.99):
+        box = browser.run("const a = document.querySelector('.overlay .area');"
+                          "a.scrollIntoView({block: 'center'}); const b ="
+                          "a.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]")
+        browser.move(box[0] + share * box[2], box[1] + box[3] / 2)
+        for metric, read, dots, rows in browser.run(ROWS):
+            iteration = int(read.replace("at ", ""))
+            expected = {run: known.get(metric, {}).get(iteration) for run, known in values.items()}
+            at.add(iteration)
+            if {run for run, _ in rows} != runs:
+                problems.append("%s: the rows are %s" % (metric, [run for run, _ in rows]))
+            for run, text in rows:
+                known = expected.get(run)
+                shown_value = float(text) if re.match("[-\\d]", text) else None
+                if not agrees(shown_value, known):
+                    problems.append("%s of %s at %d: %s, not %s" % (
+                        metric, run, iteration, text, known))
+            if dots != sum(value is not None for value in expected.values()):
+                problems.append("%s: %d dots at %d" % (metric, dots, iteration))
+    if len(at) < 3:
+        problems.append("the pointer does not move: %s" % at)
+    browser.move(1, 1)
+    return problems
+
+
+def check_boxes(browser):
+    """Of all runs but the second, lines and rows are gone, and the axes fit what is left."""
+    problems, before, rows = [], browser.run(PATHS), browser.run(ROWS)
+    click = "document.querySelectorAll('.boxes input').forEach((box, i) => i == 1 || box.click())"
+    browser.run(click)
+    after = browser.run(PATHS)
+    if browser.run(ROWS)[0][3] != rows[0][3][1:2]:
+        problems.append("runs that are not shown have rows")
+    if after[0] or after[2] or not after[1] or after[1] == before[1]:
+        problems.append("runs that are not shown have lines")
+    browser.run(click)
+    if browser.run(PATHS) != before or browser.run(ROWS) != rows:
+        problems.append("runs do not return")
+    return problems
+
+
 PATHS = "return [...document.querySelectorAll('.curve .line')].map(p => p.getAttribute('d'))"
 
 
@@ -383,6 +450,7 @@ def check_zoom(browser):
 def check_page(browser, page, run):
     problems, backs = [], {}
     has_reports = os.path.exists(os.path.join(run, "result.json"))
+    compared = not os.path.exists(os.path.join(run, "run.cfg"))
     browser.log("performance"), browser.log("browser")
     browser.ask("/url", {"url": "file://" + os.path.abspath(page)})
     for size, (width, height) in SIZES.items():
@@ -402,9 +470,13 @@ def check_page(browser, page, run):
             browser.size(width, height, False)
             problems += [size + ": " + text for text in
                          check_hover(browser, run) + check_tools(browser)]
+        if compared and size in ("phone", "desktop"):
+            browser.size(width, height, False)
+            problems += [size + ": " + text for text in
+                         check_values(browser, run) + check_boxes(browser) + check_tools(browser)]
     if backs[False] == backs[True]:
         problems.append("light and dark are the same")
-    if has_reports:
+    if has_reports or compared:
         problems += check_zoom(browser)
     if browser.run("return document.images.length + document.querySelectorAll('iframe').length"):
         problems.append("text became an element")

@@ -77,6 +77,22 @@ def control_characters(text):
                    or 0x202a <= ord(c) <= 0x202e})
 
 
+def problems_of_line(numbers):
+    """Of the numbers behind a line."""
+    problems = []
+    points = [column for key, column in numbers.items()
+              if not key.startswith(("mean", "old", "run"))]
+    if len({len(column) for column in points}) != 1 or not numbers["x"]:
+        problems.append("columns of different lengths")
+    if len(numbers.get("old_x", [])) != len(numbers.get("old_y", [])):
+        problems.append("columns of different lengths of what was replaced")
+    if sorted(set(numbers["x"])) != numbers["x"]:
+        problems.append("iterations are not in order")
+    if len(numbers["x"]) > 2100:
+        problems.append("%d points" % len(numbers["x"]))
+    return problems
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8", newline="") as file: # strictly
         source = file.read()
@@ -101,17 +117,9 @@ def main():
     for attrs, text in page.scripts:
         if attrs.get("type") != "application/json":
             continue
-        numbers = json.loads(text)
-        points = [column for key, column in numbers.items()
-                  if not key.startswith(("mean", "old"))]
-        if len({len(column) for column in points}) != 1 or not numbers["x"]:
-            problems.append("columns of different lengths")
-        if len(numbers.get("old_x", [])) != len(numbers.get("old_y", [])):
-            problems.append("columns of different lengths of what was replaced")
-        if sorted(set(numbers["x"])) != numbers["x"]:
-            problems.append("iterations are not in order")
-        if len(numbers["x"]) > 2100:
-            problems.append("%d points" % len(numbers["x"]))
+        data = json.loads(text)
+        for line in data.get("runs", [data]):
+            problems += problems_of_line(line)
     print("\n".join(problems), end="\n" if problems else "")
     sys.exit(1 if problems else 0)
 

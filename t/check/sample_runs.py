@@ -11,6 +11,8 @@ Write the directory of a run, as raytrain-run leaves it, without running anythin
     empty      a configuration alone: no attempt, no report
     unstarted  an attempt that made no report
     many       thirty attempts, and 60 metrics
+    sweep      a directory of eight runs with METRICS (3) metrics, of different lengths: one
+               has a long name, one made REPORTS (60) reports, one a single report, one none
 """
 import json
 import math
@@ -179,12 +181,36 @@ def many(run):
                     rank=0, host="n1", message="rank 0: exit status 1")
 
 
+def sweep(run, n=60, n_metrics=3):
+    names = ["lr=%g" % rate for rate in (0.1, 0.03, 0.01, 0.003)]
+    names += ["a-name-that-is-longer-than-any-column-of-the-page-can-be-and-does-not-end-here",
+              "single", "nothing", "lr=0.1 <b>& \"more\""]
+    for k, name in enumerate(names):
+        one = Run(os.path.join(run.path, name))
+        text = CONFIG % name.replace('"', "'")
+        text = text.replace("0.001", repr(0.1 / (k + 1))).replace('"accuracy"; n', '"loss"; '
+                            'checkpoint_score_order = "min"; n')
+        one.file("run.cfg", text.replace("batch = 64", "batch = %d" % (16 << (k % 3))))
+        length = {"single": 1, "nothing": 0}.get(name, n if k == 0 else 20 + 7 * k)
+        for i in range(1, length + 1):
+            metrics = {"m%02d/of a layer" % m: (m + math.sin(i / 20 + m + k / 5), 0.1)
+                       for m in range(n_metrics - 3)}
+            metrics.update({key: (value * (1 + k / 10), spread)
+                            for key, (value, spread) in curve(i, 60).items()
+                            if key != "accuracy" or k % 2 == 0})
+            one.report(i, 0, 2.0 * i, metrics)
+        if length:
+            one.attempt(0, 0, 2 * length, "failed" if k == 3 else "finished", rank=0, host="n1",
+                        message="rank 0: exit status 1")
+        one.close()
+
+
 def main():
     kind, path = sys.argv[1:3]
     random.seed(7)
     run = Run(path)
-    if kind == "long":
-        long(run, *map(int, sys.argv[3:]))
+    if kind in ("long", "sweep"):
+        globals()[kind](run, *map(int, sys.argv[3:]))
     else:
         globals()[kind](run)
     run.close()

@@ -34,7 +34,7 @@ static const char HELP[] =
     "  --log              with --plot: a logarithmic axis of values\n"
     "  --x iteration|time with --plot: the horizontal axis\n"
     "  -o, --output FILE  a plot as .png, .svg or .pdf, drawn by gnuplot; without a\n"
-    "                     plot a report of the run as .html\n"
+    "                     plot a page of the run as .html, with --compare of all runs\n"
     "Checkpoints:\n"
     "  --export DIR       write the tensors to a new directory: .npy files, strings\n"
     "                     as .txt; of a run, those of its best checkpoint\n"
@@ -183,7 +183,8 @@ static const struct view_row {
     {VIEW_COMPARE, COMPARE, JSON | CSV | PLOT | LOG | AXIS | OUTPUT, 1, SIZE_MAX,
      "--compare needs runs, or a directory of runs"},
     {VIEW_PLOT, PLOT, LOG | AXIS | OUTPUT, 1, SIZE_MAX, "--plot needs a run"},
-    {VIEW_PAGE, OUTPUT, 0, 1, 1, "--output needs one run"},
+    {VIEW_PAGE, OUTPUT, 0, 1, 1,
+     "--output FILE.html is the page of one run; for several, add --compare"},
     {VIEW_SHOW, 0, VERIFY | JSON | CSV | HEAD | SETTING, 1, 1, NULL},
 };
 
@@ -216,10 +217,10 @@ static int pairs_check(unsigned given, struct error *err)
                           "workers have written");
     if ((given & RANK) && !(given & LOGS))
         return usage(err, "--rank needs --logs");
-    if ((given & COMPARE) && (given & OUTPUT) && !(given & PLOT))
-        return usage(err,
-                     "--compare writes a file only with --plot METRIC; for a table "
-                     "in a file, use --csv and redirect the output");
+    if ((given & COMPARE) && (given & OUTPUT) && (given & (JSON | CSV)) &&
+        !(given & PLOT))
+        return usage(err, "--compare prints --json and --csv, which can be redirected, "
+                          "and writes a page to --output FILE.html: choose one");
     if ((given & PLOT) && (given & (JSON | CSV)) && !(given & OUTPUT))
         return usage(err, "--plot with --json or --csv needs --output FILE");
     return 0;

@@ -155,27 +155,6 @@ static void metric_row(json_t *rows, json_t *runs, const char *name, const char 
     free(label);
 }
 
-/* Is it the metric by which checkpoints are kept, in all runs in the same way? 1: the
- * lowest is best, 2: the highest. */
-static int best_of(json_t *runs, const char *name)
-{
-    int all = 0;
-    json_t *run;
-    size_t i;
-
-    json_array_foreach(runs, i, run)
-    {
-        int one = strcmp(string_of(run, "score"), name) != 0        ? 0
-                  : json_is_true(json_object_get(run, "score_min")) ? 1
-                                                                    : 2;
-
-        if (one == 0 || (i > 0 && one != all))
-            return 0;
-        all = one;
-    }
-    return all;
-}
-
 static void metrics_add(json_t *rows, json_t *runs)
 {
     json_t *names = run_summary_metrics(runs), *name;
@@ -186,7 +165,7 @@ static void metrics_add(json_t *rows, json_t *runs)
     json_array_foreach(names, i, name)
     {
         const char *metric = json_string_value(name);
-        int best = best_of(runs, metric);
+        int best = run_summary_order(runs, metric);
 
         metric_row(rows, runs, metric, "", "last", NULL);
         if (best != 2)

@@ -16,6 +16,7 @@
 #include "inspect/output.h"
 #include "inspect/run_list.h"
 #include "inspect/views.h"
+#include "page/compare_page.h"
 #include "page/run_page.h"
 #include "plot/plot.h"
 #include "run/checkpoint_manager.h"
@@ -344,23 +345,46 @@ static int comparison_show(const struct request *r, const struct run_list *list,
     return 0;
 }
 
+/* Does --output name a page? */
+static int page_check(const struct request *r, struct error *err)
+{
+    const char *dot = strrchr(r->output, '.');
+
+    if (dot && strcasecmp(dot, ".html") == 0)
+        return 0;
+    return error_set(
+        err, RAYTRAIN_EUSAGE,
+        "--output: %s: a page ends in .html; for a plot, add --plot METRIC", r->output);
+}
+
+static int comparison_make(const struct request *r, const struct run_list *list,
+                           struct error *err)
+{
+    if (r->output && !r->metrics)
+        return compare_page(list, r->output, err);
+    if (comparison_show(r, list, err) < 0)
+        return -1;
+    if (!r->metrics)
+        return 0;
+    if (!r->output)
+        fputc('\n', stdout);
+    return plot_make(r, list, err);
+}
+
 static int show_comparison(struct request *r, struct error *err)
 {
     struct run_list list = {0};
-    int rc = runs_take(r, &list, err);
+    int rc = r->output && !r->metrics ? page_check(r, err) : 0;
 
+    if (rc == 0)
+        rc = runs_take(r, &list, err);
     if (rc == 0 && list.n < 2)
         rc = error_set(err, RAYTRAIN_EUSAGE,
                        "--compare: there is only one run, %s; name another one, or a "
                        "directory of runs",
                        r->paths[0]);
     if (rc == 0)
-        rc = comparison_show(r, &list, err);
-    if (rc == 0 && r->metrics) {
-        if (!r->output)
-            fputc('\n', stdout);
-        rc = plot_make(r, &list, err);
-    }
+        rc = comparison_make(r, &list, err);
     run_list_clear(&list);
     return rc;
 }
@@ -377,13 +401,8 @@ static int show_logs(struct request *r, struct error *err)
 
 static int show_page(struct request *r, struct error *err)
 {
-    const char *dot = strrchr(r->output, '.');
-
-    if (dot && strcasecmp(dot, ".html") == 0)
-        return inspect_report_page(r->paths[0], r->output, err);
-    return error_set(
-        err, RAYTRAIN_EUSAGE,
-        "--output: %s: a page ends in .html; for a plot, add --plot METRIC", r->output);
+    return page_check(r, err) < 0 ? -1
+                                  : inspect_report_page(r->paths[0], r->output, err);
 }
 
 static int (*const views[])(struct request *, struct error *) = {

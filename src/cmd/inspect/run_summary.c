@@ -164,3 +164,22 @@ json_t *run_summary_metrics(const json_t *runs)
     json_decref(seen);
     return names;
 }
+
+int run_summary_order(const json_t *runs, const char *metric)
+{
+    int all = 0;
+    json_t *run;
+    size_t i;
+
+    json_array_foreach((json_t *)(uintptr_t)runs, i, run)
+    {
+        int one = strcmp(string_of(run, "score"), metric) != 0      ? 0
+                  : json_is_true(json_object_get(run, "score_min")) ? 1
+                                                                    : 2;
+
+        if (one == 0 || (i > 0 && one != all))
+            return 0;
+        all = one;
+    }
+    return all;
+}

@@ -25,4 +25,8 @@ json_t *run_summary(const char *run, bool running);
  * Each run has an object "metrics". NULL without memory. */
 json_t *run_summary_metrics(const json_t *runs);
 
+/* Is it the metric by which all runs keep checkpoints, in the same direction? 1: the
+ * lowest is best, 2: the highest; 0: no. */
+int run_summary_order(const json_t *runs, const char *metric);
+
 #endif

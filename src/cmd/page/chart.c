@@ -45,9 +45,9 @@ void chart_line(FILE *out, const struct chart *f, const char *class,
 /* Points that no line shows, and all of them if they are few: lines of no length, which
  * round ends make dots of, whatever the scale. */
 void chart_dots(FILE *out, const struct chart *f, const char *class,
-                const struct point_list *l)
+                const struct point_list *l, size_t most)
 {
-    bool few = l->n <= 40, any = false;
+    bool few = l->n <= most, any = false;
 
     for (size_t i = 0; i < l->n; i++) {
         bool lonely =

@@ -38,9 +38,9 @@ void chart_grid(FILE *out, const struct chart *f);
 /* A line through the points; a point without a value interrupts it. */
 void chart_line(FILE *out, const struct chart *f, const char *class,
                 const struct point_list *l);
-/* Points that no line shows, and all of them if they are few. */
+/* Points that no line shows, and all of them if there are at most `most`. */
 void chart_dots(FILE *out, const struct chart *f, const char *class,
-                const struct point_list *l);
+                const struct point_list *l, size_t most);
 
 /* ---- Numbers ---- */
 

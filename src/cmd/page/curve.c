@@ -16,6 +16,7 @@
 #include "page/html.h"
 
 #define STARTS_DRAWN 20
+#define DOTS_MOST    40 /* points that are drawn as such, as in page.js */
 
 struct lines {
     struct point_list all, means; /* no means: `all` has every report */
@@ -161,7 +162,7 @@ static void chart_write(FILE *out, const struct curve *c, const struct chart *f,
     chart_line(out, f, l->means.n > 0 ? "line dense" : "line", &l->all);
     if (l->means.n > 0)
         chart_line(out, f, "mean", &l->means);
-    chart_dots(out, f, "dots", &l->all);
+    chart_dots(out, f, "dots", &l->all, DOTS_MOST);
     chart_end(out, f);
 }
 

@@ -17,9 +17,11 @@ void grid_begin(struct grid *g, FILE *out, const char *caption,
     fputs("<table><caption>", out);
     html_text(out, caption);
     fputs("</caption><thead><tr>", out);
-    for (size_t i = 0; i < n; i++)
-        fprintf(out, "<th scope=\"col\"%s>%s</th>",
-                *titles[i] == '#' ? " class=\"num\"" : "", title_of(g, i));
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "<th scope=\"col\"%s>", *titles[i] == '#' ? " class=\"num\"" : "");
+        html_text(out, title_of(g, i));
+        fputs("</th>", out);
+    }
     fputs("</tr></thead><tbody>", out);
 }
 
@@ -37,8 +39,9 @@ void grid_cell(struct grid *g)
 
     cell_end(g);
     fputs(g->at % g->n == 0 ? "\n<tr>" : "", g->out);
-    fprintf(g->out, "<td data-title=\"%s\"%s><div>", title_of(g, g->at % g->n),
-            *title == '#' ? " class=\"num\"" : "");
+    fputs("<td data-title=\"", g->out);
+    html_text(g->out, title_of(g, g->at % g->n));
+    fprintf(g->out, "\"%s><div>", *title == '#' ? " class=\"num\"" : "");
     g->at++;
 }
 

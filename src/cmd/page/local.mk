@@ -1,7 +1,8 @@
 # The page of a run, a part of raytrain-inspect.
 PAGE_SOURCES = src/cmd/page/run_page.c src/cmd/page/run_page.h src/cmd/page/assets.h \
 	src/cmd/page/axis.c src/cmd/page/axis.h src/cmd/page/chart.c \
-	src/cmd/page/chart.h src/cmd/page/commands.c \
+	src/cmd/page/chart.h src/cmd/page/commands.c src/cmd/page/compare_page.c \
+	src/cmd/page/compare_page.h \
 	src/cmd/page/curve.c src/cmd/page/curve.h src/cmd/page/document.c \
 	src/cmd/page/document.h src/cmd/page/facts.c \
 	src/cmd/page/facts.h src/cmd/page/failures.c src/cmd/page/grid.c \
@@ -9,7 +10,8 @@ PAGE_SOURCES = src/cmd/page/run_page.c src/cmd/page/run_page.h src/cmd/page/asse
 	src/cmd/page/log_tail.c src/cmd/page/log_tail.h src/cmd/page/measures.c \
 	src/cmd/page/measures.h src/cmd/page/score.c src/cmd/page/score.h \
 	src/cmd/page/sections.h src/cmd/page/series.c src/cmd/page/series.h \
-	src/cmd/page/stalls.c src/cmd/page/overview.c src/cmd/page/superseded.c \
+	src/cmd/page/stalls.c src/cmd/page/overlay.c src/cmd/page/overlay.h \
+	src/cmd/page/overview.c src/cmd/page/superseded.c \
 	src/cmd/page/superseded.h src/cmd/page/tables.c \
 	src/cmd/page/timeline.c
 

@@ -85,6 +85,16 @@ const create = (name, parent) => {
   return element;
 };
 
+/* The place of the number nearest to x. */
+const nearestOf = (all, x) => {
+  let low = 0, high = all.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (all[middle] < x) low = middle + 1; else high = middle;
+  }
+  return low > 0 && x - all[low - 1] < all[low] - x ? low - 1 : low;
+};
+
 class Curve {
   constructor(figure) {
     this.figure = figure;
@@ -94,7 +104,7 @@ class Curve {
     this.svg = figure.querySelector("svg");
     this.read = figure.querySelector(".read");
     this.resting = [...this.read.childNodes].map(node => node.cloneNode(true));
-    this.data = JSON.parse(figure.querySelector("script").textContent);
+    this.data = this.take(JSON.parse(figure.querySelector("script").textContent));
     this.x = this.chart.dataset.x.split(" ").map(Number);
     this.y = this.chart.dataset.y.split(" ").map(Number);
     this.full = { x: this.x, y: this.y, log: false };
@@ -115,7 +125,12 @@ class Curve {
     this.at = -1;
   }
 
+  take(data) { return data; }
+  /* As many points are drawn as dots, too. */
+  get dotted() { return 40; }
   text(value) { return this.unit === "s" ? duration(value) : number(value); }
+  /* Are all lines of the written page shown? */
+  get whole() { return true; }
   scale(value) { return this.log ? (value > 0 ? Math.log10(value) : NaN) : value; }
   placeX(x) { return (x - this.x[0]) / (this.x[1] - this.x[0]); }
   placeY(y) { return 1 - (this.scale(y) - this.y[0]) / (this.y[1] - this.y[0]); }
@@ -126,16 +141,7 @@ class Curve {
       this.text(this.data.y[i]) + " at iteration " + this.data.x[i]);
   }
 
-  /* The point nearest to an iteration. */
-  nearest(x) {
-    const all = this.data.x;
-    let low = 0, high = all.length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (all[middle] < x) low = middle + 1; else high = middle;
-    }
-    return low > 0 && x - all[low - 1] < all[low] - x ? low - 1 : low;
-  }
+  nearest(x) { return nearestOf(this.data.x, x); }
 
   show(i) {
     const value = this.data.y[i], left = this.placeX(this.data.x[i]);
@@ -169,7 +175,7 @@ class Curve {
     if (this.at >= 0) this.rest();
     this.x = low < high ? [low, high] : this.full.x;
     this.log = log && this.limits(true) !== null;
-    if (!this.log && this.x[0] === this.full.x[0] && this.x[1] === this.full.x[1]) {
+    if (!this.log && this.whole && this.x[0] === this.full.x[0] && this.x[1] === this.full.x[1]) {
       this.y = this.full.y;
       for (const [path, d] of this.original) if (d !== null) path.setAttribute("d", d);
       for (const [element, nodes] of this.labels)
@@ -181,17 +187,22 @@ class Curve {
     this.redraw();
   }
 
+  /* The lines that are drawn. */
+  lines() { return [this.data]; }
+
   /* Of what can be seen, with some room; null: there is nothing. */
   limits(log) {
     let low = Infinity, high = -Infinity;
-    const { x, y } = this.data, lows = this.data.low || y, highs = this.data.high || y;
-    for (let i = 0; i < x.length; i++) {
-      if (x[i] < this.x[0] || x[i] > this.x[1] || y[i] === null) continue;
-      for (const value of [lows[i], y[i], highs[i]]) {
-        if (log && !(value > 0)) continue;
-        const scaled = log ? Math.log10(value) : value;
-        low = Math.min(low, scaled);
-        high = Math.max(high, scaled);
+    for (const line of this.lines()) {
+      const { x, y } = line, lows = line.low || y, highs = line.high || y;
+      for (let i = 0; i < x.length; i++) {
+        if (x[i] < this.x[0] || x[i] > this.x[1] || y[i] === null) continue;
+        for (const value of [lows[i], y[i], highs[i]]) {
+          if (log && !(value > 0)) continue;
+          const scaled = log ? Math.log10(value) : value;
+          low = Math.min(low, scaled);
+          high = Math.max(high, scaled);
+        }
       }
     }
     if (low > high) return null;
@@ -199,68 +210,87 @@ class Curve {
     return [low - room, high + room];
   }
 
-  pathPoint(i, values, iterations = this.data.x) {
+  pathPoint(i, values, iterations) {
     const x = WIDTH * this.placeX(iterations[i]);
     let y = HEIGHT * this.placeY(values[i]);
     if (Number.isNaN(y)) y = HEIGHT;
     return Math.round(x * 10) / 10 + " " + Math.round(y * 10) / 10;
   }
 
-  redraw() {
-    const { x, y } = this.data, parts = { line: "", dots: "", band: "", mean: "", old: "" };
+  /* The paths of a line, as curve.c writes them. */
+  linePaths(line) {
+    const { x, y } = line, parts = { line: "", dots: "", band: "", mean: "" };
     const seen = i => i >= 0 && i < x.length && x[i] >= this.x[0] && x[i] <= this.x[1] &&
       y[i] !== null && !(this.log && !(y[i] > 0));
     const visible = x.filter((_, i) => seen(i)).length;
     for (let i = 0; i < x.length; i++) {
       if (!seen(i)) continue;
-      parts.line += (seen(i - 1) ? "L" : "M") + this.pathPoint(i, y);
-      if (visible <= 40 || (!seen(i - 1) && !seen(i + 1)))
-        parts.dots += "M" + this.pathPoint(i, y) + "h0";
+      parts.line += (seen(i - 1) ? "L" : "M") + this.pathPoint(i, y, x);
+      if (visible <= this.dotted || (!seen(i - 1) && !seen(i + 1)))
+        parts.dots += "M" + this.pathPoint(i, y, x) + "h0";
     }
-    for (let from = 0; this.data.low && from < x.length; from++) {
+    for (let from = 0; line.low && from < x.length; from++) {
       if (!seen(from)) continue;
       let to = from;
       const back = [];
       for (; seen(to); to++) {
-        parts.band += (to === from ? "M" : "L") + this.pathPoint(to, this.data.high);
-        back.push("L" + this.pathPoint(to, this.data.low));
+        parts.band += (to === from ? "M" : "L") + this.pathPoint(to, line.high, x);
+        back.push("L" + this.pathPoint(to, line.low, x));
       }
       parts.band += back.reverse().join("") + "Z";
       from = to;
     }
-    const { mean_x: means, mean_y: values } = this.data;
+    const { mean_x: means, mean_y: values } = line;
     for (let i = 0; means && i < means.length; i++)
       if (means[i] >= this.x[0] && means[i] <= this.x[1] && !(this.log && !(values[i] > 0)))
         parts.mean += (parts.mean ? "L" : "M") + this.pathPoint(i, values, means);
+    return parts;
+  }
+
+  oldPath() {
     const { old_x: oldX, old_y: oldY } = this.data;
     const seenOld = i => i >= 0 && i < oldX.length && oldY[i] !== null &&
       oldX[i] >= this.x[0] && oldX[i] <= this.x[1] &&
       this.placeY(oldY[i]) >= 0 && this.placeY(oldY[i]) <= 1;
+    let d = "";
     for (let i = 0; oldX && i < oldX.length; i++)
       if (seenOld(i))
-        parts.old += (seenOld(i - 1) ? "L" : "M") + this.pathPoint(i, oldY, oldX) +
+        d += (seenOld(i - 1) ? "L" : "M") + this.pathPoint(i, oldY, oldX) +
           (seenOld(i - 1) || seenOld(i + 1) ? "" : "h0");
+    return d;
+  }
+
+  redrawLines() {
+    this.redrawPaths({ ...this.linePaths(this.data), old: this.oldPath() });
+  }
+
+  redraw() {
+    this.redrawLines();
     const ticks = this.log ? logTicks(...this.y) : linearTicks(...this.y, 4, false);
-    parts.grid = ticks.map(([at]) =>
-      "M0 " + Math.round(HEIGHT * (1 - (at - this.y[0]) / (this.y[1] - this.y[0]))) + "H" + WIDTH).join("");
-    this.redrawPaths(parts);
+    this.redrawPaths({ grid: ticks.map(([at]) =>
+      "M0 " + Math.round(HEIGHT * (1 - (at - this.y[0]) / (this.y[1] - this.y[0]))) + "H" + WIDTH).join("") });
+    this.redrawStarts();
     this.relabel(this.labels[1][0], "top", ticks.map(([at, text]) =>
       [100 * (1 - (at - this.y[0]) / (this.y[1] - this.y[0])), text]));
     this.relabel(this.labels[0][0], "left", linearTicks(...this.x, 5, true).map(([at, text]) =>
       [100 * this.placeX(at), text]));
   }
 
-  redrawPaths(parts) {
+  /* `more`: further classes of each path. */
+  redrawPaths(parts, more = []) {
     for (const [name, d] of Object.entries(parts)) {
-      let path = this.svg.querySelector("." + name);
+      let path = this.svg.querySelector([name, ...more].map(one => "." + one).join(""));
       if (!path && d) {
         path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-        path.setAttribute("class", name);
+        path.setAttribute("class", [name, ...more].join(" "));
         this.original.set(path, "");
         this.svg.append(path);
       }
       if (path) path.setAttribute("d", d);
     }
+  }
+
+  redrawStarts() {
     const start = this.svg.querySelector(".start");
     if (!start) return;
     const scale = at => WIDTH * this.placeX(this.full.x[0] + at / WIDTH * (this.full.x[1] - this.full.x[0]));
@@ -284,9 +314,91 @@ class Curve {
   }
 }
 
+/* A line for each of several runs; `hidden` has the numbers of those that are not shown. */
+
+const hidden = new Set();
+
+class Overlay extends Curve {
+  /* data.x has the iterations of all runs: what the pointer and the keys step through. */
+  take(data) {
+    this.runs = data.runs;
+    this.rows = new Map([...this.figure.querySelectorAll(".values > div")]
+      .map(row => [Number(row.dataset.run), row]));
+    for (const run of this.runs) {
+      const row = this.rows.get(run.run);
+      run.value = row.querySelector("dd");
+      run.last = run.value.textContent;
+      run.name = row.querySelector("dt").textContent;
+      run.classes = [...row.querySelector(".key").classList].slice(-2);
+      run.dot = create("dot " + run.classes[0], this.figure.querySelector(".area"));
+    }
+    const x = [...new Set(this.runs.flatMap(run => run.x))].sort((a, b) => a - b);
+    return { x, y: x.map(() => null) };
+  }
+
+  get dotted() { return 0; }
+  get whole() { return !this.runs.some(run => hidden.has(run.run)); }
+  lines() { return this.runs.filter(run => !hidden.has(run.run)); }
+
+  /* The value of a run at an iteration, or that of its nearest point: [value, where]; null if
+   * it was not there. */
+  valueAt(run, x) {
+    if (x < run.x[0] || x > run.x[run.x.length - 1]) return null;
+    const i = nearestOf(run.x, x);
+    return [run.y[i], run.x[i]];
+  }
+
+  say(i) {
+    const x = this.data.x[i];
+    this.area.setAttribute("aria-valuenow", x);
+    this.area.setAttribute("aria-valuetext", this.lines().map(run => [run, this.valueAt(run, x)])
+      .filter(([, found]) => found).map(([run, [y]]) => run.name + " " + this.text(y)).join(", ") +
+      " at iteration " + x);
+  }
+
+  show(i) {
+    const x = this.data.x[i], left = this.placeX(x);
+    this.at = i;
+    this.cursor.hidden = left < 0 || left > 1;
+    this.cursor.style.left = 100 * left + "%";
+    for (const run of this.runs) {
+      const found = this.valueAt(run, x), [y, where] = found || [null, x];
+      const top = y === null ? NaN : this.placeY(y), at = this.placeX(where);
+      run.dot.hidden = hidden.has(run.run) || !(at >= 0 && at <= 1 && top >= -0.01 && top <= 1.01);
+      run.dot.style.left = 100 * at + "%";
+      run.dot.style.top = 100 * top + "%";
+      run.value.textContent = found ? this.text(y) : DASH;
+      if (found && where !== x) run.value.textContent += " at " + grouped(String(where));
+    }
+    this.read.textContent = "at " + grouped(String(x));
+  }
+
+  rest() {
+    super.rest();
+    for (const run of this.runs) {
+      run.dot.hidden = true;
+      run.value.textContent = run.last;
+    }
+  }
+
+  redrawLines() {
+    for (const run of this.runs) {
+      const parts = this.linePaths(hidden.has(run.run) ? { x: [], y: [] } : run);
+      delete parts.band;
+      this.redrawPaths(parts, run.classes);
+    }
+  }
+
+  /* After a run was hidden or shown. */
+  choose() {
+    for (const [run, row] of this.rows) row.hidden = hidden.has(run);
+  }
+}
+
 /* ---- All of them ---- */
 
-const curves = [...document.querySelectorAll(".curve")].map(figure => new Curve(figure));
+const curves = [...document.querySelectorAll(".curve")].map(figure =>
+  figure.classList.contains("overlay") ? new Overlay(figure) : new Curve(figure));
 let log = false, range = null, wanted = null;
 
 const drawAll = () => { for (const curve of curves) curve.draw(log && curve.unit !== "s", range); };
@@ -388,6 +500,16 @@ if (tools && curves.length > 0) {
     }
   });
   box.addEventListener("change", () => { log = box.checked; drawAll(); });
+  for (const tool of document.querySelectorAll(".boxes")) {
+    tool.hidden = false;
+    for (const one of tool.querySelectorAll("input")) one.checked = true;
+    tool.addEventListener("change", event => {
+      const run = Number(event.target.dataset.run);
+      if (event.target.checked) hidden.delete(run); else hidden.add(run);
+      for (const curve of curves) curve.choose();
+      drawAll();
+    });
+  }
   box.checked = false;
   filter.value = "";
 }
