@@ -116,7 +116,10 @@ test_expect_success '--x time plots over the seconds of training' '
 
 test_expect_success 'several runs have a mark each, and a legend' '
 	LC_ALL=C raytrain-inspect noisy short --plot loss >out &&
-	grep "^  [*] noisy" out && grep "^  + short" out && grep "^ .*[|].*+" out
+	grep "^  [*] noisy" out && grep "^  + short" out && grep "^ .*[|].*+" out &&
+	make_run other 5 other &&
+	LC_ALL=C raytrain-inspect noisy short other --plot loss >out &&
+	grep "^  x other (no numbers)" out && ! grep "short (no" out
 '
 
 test_expect_success 'texts and vectors are not drawn, and metrics with numbers are listed' '
@@ -205,6 +208,9 @@ test_expect_success GNUPLOT 'a plot becomes a PNG, an SVG with all labels inside
 test_expect_success GNUPLOT 'runs of different length are drawn together, with their names' '
 	raytrain-inspect noisy short --plot loss --x time --log --output both.svg &&
 	labels_inside both.svg noisy short "training time (s)" &&
+	raytrain-inspect noisy short --plot loss,time_this_iter_s,time_total_s -o once.svg &&
+	labels_inside once.svg noisy short loss time_this_iter_s time_total_s &&
+	test 1 -eq $(grep -o ">noisy<" once.svg | wc -l) &&
 	raytrain-inspect noisy short --plot loss --output both.png && is_picture both.png
 '
 
@@ -228,6 +234,8 @@ test_expect_success GNUPLOT 'a name with quotes, backslashes and backquotes is t
 test_expect_success GNUPLOT 'a long name is cut, inside the picture' '
 	name=$(printf "metric_%.0s" 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20) &&
 	make_run "$name" 5 "$name" && raytrain-inspect "$name" noisy --plot "$name" -o long.svg &&
+	labels_inside long.svg noisy &&
+	raytrain-inspect "$name" "$name" "$name" noisy --plot "$name" -o long.svg &&
 	labels_inside long.svg noisy
 '
 

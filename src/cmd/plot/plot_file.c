@@ -14,12 +14,19 @@
 #include "plot/plot_data.h"
 #include "util/fs.h"
 
-#define WIDTH        900 /* pixels */
-#define PANEL_HEIGHT 320
-#define LEGEND_LINE  24
-#define HEIGHT_MAX   16000
-#define NAME_COLUMNS 48 /* of names in a picture, so that none is cut by its edge */
-#define MARKED_MAX   60 /* points that have a mark each */
+#define WIDTH          900 /* pixels */
+#define PANEL_HEIGHT   320
+#define LEGEND_LINE    24
+#define HEIGHT_MAX     16000
+#define NAME_COLUMNS   48 /* of names in a picture, so that none is cut by its edge */
+#define LEGEND_COLUMNS 40
+#define MARKED_MAX     60 /* points that have a mark each */
+
+/* Of lines; further runs have them again, dashed. They can be told apart on white by
+ * people who do not see all colours, too. */
+static const char *const colours[] = {"#0067a3", "#c24a00", "#00805c", "#b0468a",
+                                      "#8a6a00", "#6a54d1", "#12161b", "#7d8896"};
+#define COLOURS (sizeof colours / sizeof *colours)
 
 /* ---- Formats ---- */
 
@@ -90,10 +97,10 @@ static void curve_write(FILE *script, const struct plot_curve *c, size_t panel)
 
 /* ---- Panels ---- */
 
-static void name_write(FILE *script, const char *name)
+static void name_write(FILE *script, const char *name, int columns)
 {
     const struct paper paper = {.utf8 = true};
-    char *text = paper_text(&paper, name, NAME_COLUMNS);
+    char *text = paper_text(&paper, name, columns);
 
     gnuplot_string(script, text ? text : "?");
     free(text);
@@ -113,13 +120,30 @@ static void range_write(FILE *script, char axis, double low, double high, bool l
                 low + around);
 }
 
+static void style_write(FILE *script, size_t run)
+{
+    fprintf(script, " lw 1.5 lc rgb '%s' dt %zu", colours[run % COLOURS],
+            run / COLOURS % 5 + 1);
+}
+
+/* Marks on all curves of a panel, or on none but those that would not be seen. */
+static const char *curve_form(const struct plot_panel *p, size_t n_runs, size_t run)
+{
+    size_t most = 0;
+
+    for (size_t r = 0; r < n_runs; r++)
+        most = p->curves[r].n > most ? p->curves[r].n : most;
+    return most <= MARKED_MAX || p->curves[run].n == 1 ? "linespoints pt 7 ps 0.5"
+                                                       : "lines";
+}
+
 static void panel_write(FILE *script, const struct plot_data *data, size_t at)
 {
     const struct plot_panel *p = &data->panels[at];
     const char *separator = "plot ";
 
     fputs("set title ", script);
-    name_write(script, p->metric);
+    name_write(script, p->metric, NAME_COLUMNS);
     fputc('\n', script);
     range_write(script, 'y', p->low, p->high, data->log);
     if (p->band) {
@@ -130,44 +154,77 @@ static void panel_write(FILE *script, const struct plot_data *data, size_t at)
         separator = ", ";
     }
     for (size_t r = 0; r < data->n_runs; r++) {
-        fprintf(script, "%s$d%zu_%zu using 1:2 with %s lw 1.5 lt %zu title ", separator,
-                at, r,
-                p->curves[r].n <= MARKED_MAX ? "linespoints pt 7 ps 0.5" : "lines",
-                r + 1);
-        if (data->n_runs == 1)
-            fputs(p->band ? "'mean'" : "''", script);
-        else
-            name_write(script, data->labels[r]);
+        fprintf(script, "%s$d%zu_%zu using 1:2 with %s", separator, at, r,
+                curve_form(p, data->n_runs, r));
+        style_write(script, r);
+        fputs(p->band ? " title 'mean'" : " title ''", script);
         separator = ", ";
     }
     fputc('\n', script);
 }
 
-static void script_write(FILE *script, const struct plot_data *data,
-                         const struct format *format)
-{
-    int legend = data->n_runs > 1 ? (int)((data->n_runs + 1) / 2) * LEGEND_LINE : 0;
-    double height = (double)data->n_panels * (PANEL_HEIGHT + legend);
+/* ---- The picture ---- */
 
-    terminal_write(script, format, height < HEIGHT_MAX ? (int)height : HEIGHT_MAX);
-    fputs(
-        "set encoding utf8\nset border 3\n"
-        "set tics nomirror out\nset grid lt 1 lc rgb '#e4e4e4'\nset format y '%.5g'\n",
-        script);
+/* What is above all panels: the names of several runs, in two columns. */
+static int legend_height(const struct plot_data *data)
+{
+    return data->n_runs > 1 ? (int)((data->n_runs + 1) / 2) * LEGEND_LINE + 12 : 0;
+}
+
+/* Lines and texts at places of the picture: a key of gnuplot has one column as soon as a
+ * name is long. */
+static void legend_write(FILE *script, const struct plot_data *data, double height)
+{
+    for (size_t r = 0; r < data->n_runs; r++) {
+        double x = r % 2 ? 0.5 : 0.04;
+        double y = 1 - (double)(r / 2 * LEGEND_LINE + LEGEND_LINE / 2 + 6) / height;
+
+        fprintf(script, "set arrow from screen %g,%g to screen %g,%g nohead", x, y,
+                x + 0.05, y);
+        style_write(script, r);
+        fprintf(script, "\nset label ");
+        name_write(script, data->labels[r], LEGEND_COLUMNS);
+        fprintf(script, " at screen %g,%g left\n", x + 0.06, y);
+    }
+}
+
+static void settings_write(FILE *script, const struct plot_data *data)
+{
+    fputs("set border 3\nset tics nomirror out\n"
+          "set grid lt 1 lc rgb '#e4e4e4'\nset format y '%.5g'\nset lmargin 12\n",
+          script);
     fprintf(script, "set xlabel '%s'\n",
             data->by_time ? "training time (s)" : "training iteration");
-    fputs("set key above\nset lmargin 12\n", script);
     if (data->log)
         fputs("set logscale y\n", script);
     range_write(script, 'x', data->x_low, data->x_high, false);
     if (data->x_low < data->x_high)
         fprintf(script, "set xrange [%.17g:%.17g]\n", data->x_low, data->x_high);
+}
+
+static void script_write(FILE *script, const struct plot_data *data,
+                         const struct format *format)
+{
+    int legend = legend_height(data);
+    double height = (double)data->n_panels * PANEL_HEIGHT + legend;
+    double share = legend / height; /* of the legend */
+    double panel = (1 - share) / (double)data->n_panels;
+
+    terminal_write(script, format, height < HEIGHT_MAX ? (int)height : HEIGHT_MAX);
+    fputs("set encoding utf8\nset key above\n", script);
     for (size_t i = 0; i < data->n_panels; i++)
         for (size_t r = 0; r < data->n_runs; r++)
             curve_write(script, &data->panels[i].curves[r], i);
-    fprintf(script, "set multiplot layout %zu,1\n", data->n_panels);
-    for (size_t i = 0; i < data->n_panels; i++)
+    fputs("set multiplot\n", script);
+    settings_write(script, data);
+    if (legend > 0)
+        legend_write(script, data, height);
+    for (size_t i = 0; i < data->n_panels; i++) {
+        fprintf(script, "set origin 0,%g\nset size 1,%g\n",
+                1 - share - panel * (double)(i + 1), panel);
         panel_write(script, data, i);
+        fputs("unset arrow\nunset label\n", script); /* of the legend */
+    }
     fputs("unset multiplot\n", script);
 }
 

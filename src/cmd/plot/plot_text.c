@@ -140,6 +140,26 @@ static int panel_print(FILE *out, const struct layout *l, const struct plot_data
 
 /* ---- All ---- */
 
+/* Has a run no number of any metric that is drawn? */
+static bool is_empty(const struct plot_data *data, size_t run)
+{
+    for (size_t i = 0; i < data->n_panels; i++)
+        if (!isnan(data->panels[i].curves[run].last))
+            return false;
+    return true;
+}
+
+static void legend_print(FILE *out, const struct layout *l,
+                         const struct plot_data *data, size_t run)
+{
+    const char *note = is_empty(data, run) ? " (no numbers)" : "";
+    char *label = paper_text(&l->paper, data->labels[run],
+                             l->paper.columns - 4 - (int)strlen(note));
+
+    fprintf(out, "  %c %s%s\n", mark_of(data, run), label ? label : "?", note);
+    free(label);
+}
+
 static void below_print(FILE *out, const struct layout *l, const struct plot_data *data)
 {
     char text[120];
@@ -151,12 +171,8 @@ static void below_print(FILE *out, const struct layout *l, const struct plot_dat
     if (indent + (int)strlen(text) > l->paper.columns)
         indent = 0;
     fprintf(out, "%*s%.*s\n", indent, "", l->paper.columns, text);
-    for (size_t r = 0; data->n_runs > 1 && r < data->n_runs; r++) {
-        char *label = paper_text(&l->paper, data->labels[r], l->paper.columns - 4);
-
-        fprintf(out, "  %c %s\n", mark_of(data, r), label ? label : "?");
-        free(label);
-    }
+    for (size_t r = 0; data->n_runs > 1 && r < data->n_runs; r++)
+        legend_print(out, l, data, r);
 }
 
 int plot_print(FILE *out, const struct plot_request *plot, struct error *err)
